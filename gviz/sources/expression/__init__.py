@@ -317,7 +317,7 @@ def _no_graph(name: str, program: Program, options: SourceOptions, tensors: Mapp
             "a comparison, or the place of a maximum, has no derivative",
         ),
         (frozen and len(frozen) == len(program.free), f"all values are frozen ({names})", "take one out of --frozen"),
-        (not program.free, "it is made of constants only", "write a name and give it a value: y=x*2 x=3"),
+        (not program.free, "it is made of constants only", "give a name a value: y=x*2 x=3"),
         (
             True,
             f"it is made from {f'frozen values ({names}) and ' if frozen else ''}numbers outside the graph",

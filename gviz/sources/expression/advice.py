@@ -28,7 +28,7 @@ from gviz.sources.expression.allowed import (
     tensor_methods,
 )
 from gviz.sources.expression.characters import foreign_characters, replacement
-from gviz.sources.expression.latex import not_read
+from gviz.sources.expression.latex import DERIVATIVE_IN_LATEX, not_read
 from gviz.sources.expression.mathematics import ANGLES, QUOTES, SUM
 from gviz.sources.expression.program import ExpressionText, Program, RefusedError, called_function, sign
 from gviz.sources.expression.rewriting import GROUP, rewrite
@@ -43,6 +43,7 @@ INDEX = "a sum has no index in an expression"
 MARKS = {
     "!": ("there is no factorial of what is not a small number", "write exp(lgamma(x + 1))"),
     "?": ("there is no ? : in an expression", "choose element by element: where(x > 0, x, 0)"),
+    "->": ("an arrow has no meaning in an expression", "write = to name a value: y = x**2"),
     "\\": ("\\ has no meaning in an expression", "this LaTeX is not read: write x/w for a fraction, x**2 for a power"),
     "$": ("$ has no meaning in an expression", "this LaTeX is not read: write x/w for a fraction, x**2 for a power"),
     "'": ("this quote begins a text that does not end", "a text has a quote at both ends, as in mode='mean'"),
@@ -51,6 +52,8 @@ MARKS = {
 STRAIGHT = 'write straight quotes, as in gviz render "y = x + w" x=2'
 
 SIGNS = {
+    "ᵀ": "write .T for a transposed matrix, as in A.T @ B",
+    "⊤": "write .T for a transposed matrix, as in A.T @ B",
     "∇": 'gviz finds every gradient itself: gviz inspect "y=x**2" lists them',
     "∫": "there are no integrals: write out what they come to",
     "∛": "write x**(1/3)",
@@ -64,8 +67,13 @@ SIGNS = {
     "⊗": "write outer(x, w) for two vectors, kron(A, B) for two matrices",
     "⊕": "write + to add",
     "→": "write = to name a value: y = x*2",
+    "↦": "write = to name a value: y = x*2",
+    "∧": "write (x > 0) & (w > 0)",
+    "∨": "write (x > 0) | (w > 0)",
+    "¬": "write ~(x > 0)",
     "⇒": "write ; between two statements: a = x + w; y = a*2",
     "°": "angles are in radians: write deg2rad(x)",
+    "、": "write ; between two statements: a = x + w; y = a*2",
     "∥": "bars stand on both sides of a value: ‖x‖",
     "‖": "bars stand on both sides of a value: ‖x‖",
 }
@@ -102,10 +110,11 @@ def refuse_characters(source: ExpressionText) -> None:
             use = "belongs to an inner product, which is written x @ w"
         if character in QUOTES:
             use, meant = "is a quote of typesetting, and none of a shell", None
+        root = "write x**(1/3)" if re.search("[³⁴]√", source.code) else None
         raise SourceError(
             (f"{printable(character)} ({name(character, f'U+{ord(character):04X}').lower()}) {use}"),
             place=source.place_at(line, column),
-            hint=suggestion(source) or (STRAIGHT if character in QUOTES else SIGNS.get(character)),
+            hint=root or suggestion(source) or (STRAIGHT if character in QUOTES else SIGNS.get(character)),
         )
 
 
@@ -132,14 +141,15 @@ SUFFIXES = (".py", ".ipynb", ".json", ".txt")
 
 DERIVATIVE = re.compile(
     rf"(?<![\w.])(?P<sign>∂|d) *(?P<order>\^? *\d|[²³])? *(?P<of>{GROUP}|[^\W\d]\w*)?"
-    rf" */ *\(? *(?P=sign) *(?P<by>[^\W\d](?:(?![²³])\w)*)"
-    rf"[²³]?(?:\^\d|\*\*\d)?\)? *(?P<then>{GROUP}|(?(of)(?!)|[^\W_][^=;\n]*))?"
+    rf" */ *\(? *(?P=sign) *\(?(?P<by>[^\W\d](?:(?![²³])\w)*)"
+    rf"[²³]?(?:\^\d|\*\*\d)?\)* *(?P<then>{GROUP}|(?(of)(?!)|[^\W_][^=;\n]*))?"
 )
 """A derivative as mathematics writes it: ``dy/dx``, ``∂L/∂w``, ``d(x**2)/dx``, ``d/dx (x**2)``."""
 
 
 TEXTS = re.compile(r"(?:(?<!\w)|\b[bfru]+)(?:'[^'\n]*'|\"[^\"\n]*\")")
 PRIME = re.compile(r"(?<=[\w)])(?:'+|[′″‴]+)(?![\w{])(?P<follows> *(?:=(?!=)|\())?")
+LONE_PRIME = re.compile(r"(?<=[\w)])'(?=\w)(?P<follows>(?!))?")
 """A prime behind a name: ``y' = 2*x``, ``f'(x)``, ``A'``."""
 
 PROSE = re.compile(r"(?:[^\W\d]\w*[,.:]? +){4,}[^\W\d]\w*")
@@ -166,7 +176,8 @@ def refuse_other(source: ExpressionText) -> None:
             place=replace(source.place_of(prose.start()), length=len(prose[0])),
             hint="an expression is a line such as y = w*x + b; a file has one in each line, and # before a comment",
         )
-    prime = PRIME.search(TEXTS.sub(lambda text: " " * len(text[0]), source.code))
+    without_texts = TEXTS.sub(lambda text: " " * len(text[0]), source.code)
+    prime = PRIME.search(without_texts) or LONE_PRIME.search(without_texts)
     if prime is not None and not source.prefix:
         ways = (
             'a derivative is found by gviz explain "y=x**2" --wrt x; for a new name, write y1'
@@ -175,16 +186,17 @@ def refuse_other(source: ExpressionText) -> None:
         )
         raise SourceError("a prime cannot be in a name", place=source.place_of(prime.start()), hint=ways)
     names = {*source.given, *re.findall(r"([^\W\d]\w*) *=(?!=)", source.code)}
-    for match in DERIVATIVE.finditer(source.code):
-        of, by = match["of"] or match["then"] or "", match["by"]
-        if f"d{by}" in names or f"d{of}" in names or not of:
+    for match in (*DERIVATIVE_IN_LATEX.finditer(source.code), *DERIVATIVE.finditer(source.code)):
+        of, by, then = match["of"] or "", match["by"], "" if match["of"] else (match["then"] or "").strip()
+        if f"d{by}" in names or f"d{of}" in names:
             continue
-        then = "" if match["of"] else match["then"].strip()
         assigned = re.search(rf"(?:^|[;\n]) *{re.escape(of)} *=(?!=)", source.code)
         rest = rewrite("; ".join(part for part in re.split(r"[;\n]", source.code) if match[0].strip() not in part))
-        formula = f"{of}=..." if assigned is None else rest if is_right(rest, ExpressionText(rest)) else "..."
-        formula = f"y={of[1:-1]}" if re.fullmatch(GROUP, of) else f"y={then}" if then else formula
-        order = (match["order"] or "").strip(" ^").translate({ord("²"): "2", ord("³"): "3"})
+        formula = rest if assigned is not None and is_right(rest, ExpressionText(rest)) else ""
+        typed = next((text[1:-1] for text in (of, then) if re.fullmatch(GROUP, text)), then)
+        typed = rewrite(typed) if re.search(rf"\b{by}\b", typed) else f"{by}**2"
+        formula = formula or f"{of if of.isidentifier() and of != by else 'y'}={typed}"
+        order = (match["order"] or "").strip(" ^{}").translate({ord("²"): "2", ord("³"): "3"})
         raise SourceError(
             "a derivative is not part of an expression: gviz finds it",
             place=replace(source.place_of(match.start()), length=len(match[0].rstrip())),
@@ -213,8 +225,12 @@ def _unreadable(source: ExpressionText, error: SyntaxError) -> SourceError:
     pair = _wrong_pair(typed, source) if what.startswith("invalid") else None
     if pair is not None:
         return _on(source, pair[0], pair[1], hint or pair[2])
-    if "assign to" in what:
+    if what.startswith("Missing parentheses in call to 'print'"):
+        hint = CALLED["print"][1]
+    elif "assign to" in what:
         what, hint = what.partition(" here. Maybe")[0], "write a name alone on the left, as in y = x*2"
+    elif "does not match opening" in what:
+        hint = hint or "close each bracket by its own kind, as in (x + w)*x[0]"
     elif what.startswith("unmatched"):
         hint = hint or "leave it out, or open it before"
     elif "Maybe you meant" in what:
@@ -225,7 +241,12 @@ def _unreadable(source: ExpressionText, error: SyntaxError) -> SourceError:
     before = next((one for one in reversed(typed) if (one.line, one.column) < (token.line, token.column)), token)
     if what == "invalid syntax" and before.awaits_operand:
         side = "before" if before is token else "after"
-        what, hint = f"there is nothing {side} {before.text}", hint or "write what is to stand there, as in (x + w)*2"
+        usual = (
+            "write it as a number, as in 0.5*x"
+            if before.text == "%"
+            else "write what is to stand there, as in (x + w)*2"
+        )
+        what, hint = f"there is nothing {side} {before.text}", hint or usual
         token = before if token.kind == "newline" else token
     return _on(source, token, what, hint)
 
@@ -241,21 +262,37 @@ def _wrong_token(source: ExpressionText, typed: Sequence[Token], hint: str | Non
     """Return the answer to the first token that no expression has; None if there is none."""
     is_name = "Σ" in source.given or re.search(r"Σ *=(?!=)", source.code) is not None
     for at, token in enumerate(typed):
-        text, is_operator = token.text, token.kind == "operator"
-        if text in MARKS and is_operator:
-            what, usual = MARKS[text]
-            return _on(source, token, what, (hint if text == "!" else None) or usual)
-        if text in BARS and len(bar_readings(typed)) > 1:
-            ways = [rewrite(source.code, given=source.given, way=way) for way in (0, 1)]
-            if all(is_right(way, source) for way in ways):
-                return _on(source, token, "these bars have two readings", f"write {' or '.join(ways)}")
-        if text == "{" and typed[at - 1].text[-1] == "_":
-            return _on(source, token, "an index is a number or a name", "write x_1; for a part of a tensor, x[1]")
-        if token.kind == "name" and (
-            answer := _wrong_word(source, typed, at, hint, is_sum=text[0] == "Σ" and not is_name)
-        ):
+        if token.kind == "operator":
+            answer = _wrong_sign(source, typed, at, hint)
+        elif token.kind == "name":
+            answer = _wrong_word(source, typed, at, hint, is_sum=token.text[0] == "Σ" and not is_name)
+        else:
+            answer = None
+        if answer:
             return _on(source, token, *answer)
     return None
+
+
+def _wrong_sign(
+    source: ExpressionText, typed: Sequence[Token], at: int, hint: str | None
+) -> tuple[str, str | None] | None:
+    """Return the answer to a sign that no expression has at its place; None for any other sign."""
+    text, before = typed[at].text, typed[at - 1]
+    ends_before = at > 0 and before.ends_value
+    if text == "!" and not ends_before:
+        return SYNTAX["UnaryOp"]
+    if text in MARKS:
+        own = {"!": hint, "?": _chosen(source)}.get(text)
+        return MARKS[text][0], own or MARKS[text][1]
+    readings = bar_readings(typed)
+    if text in BARS and len(readings) > 1:
+        ways = [rewrite(source.code, given=source.given, way=way) for way in (0, 1)]
+        are_right = all(is_right(way, source) for way in ways)
+        return ("these bars have two readings", f"write {' or '.join(ways)}") if are_right else None
+    if text == "{" and ends_before and before.text[-1] == "_":
+        return "an index is a number or a name", "write x_1; for a part of a tensor, x[1]"
+    is_twice = text in ("&", "|") and [one.text for one in typed[at + 1 : at + 2]] == [text] and not readings
+    return (SYNTAX["BoolOp"][0], f"write (x > 0) {text} (w > 0)") if is_twice else None
 
 
 def _wrong_word(
@@ -280,9 +317,12 @@ CHOICE = (
     re.compile(
         r"^ *(?:(?P<name>[^\W\d]\w*) *=(?!=))?(?P<then>[^;\n=]+?)\bif\b(?P<condition>[^;\n]+?)\belse\b(?P<other>[^;\n]+)$"
     ),
+    re.compile(
+        r"^ *(?:(?P<name>[^\W\d]\w*) *=(?!=))?(?P<condition>[^;\n?:]+)\?(?P<then>[^;\n?:]+):(?P<other>[^;\n?:]+)$"
+    ),
     re.compile(r"^ *if\b(?P<condition>[^;\n:]+):?(?: *(?P<name>[^\W\d]\w*) *=(?!=))?(?P<then>[^;\n=]*?)(?P<other>) *$"),
 )
-"""A choice as Python writes it."""
+"""A choice as Python writes it, and C."""
 
 
 def _chosen(source: ExpressionText) -> str | None:
@@ -349,7 +389,7 @@ SYNTAX = {
         f"write the terms out, or use a script: {FILE}",
     ),
     "Set Dict": ("{ } are not brackets of an expression", "write round ones: (x + w)*2"),
-    "BoolOp": ("and, or are not possible with tensors", "write (x > 0) & (x < 1), or logical_and, logical_or"),
+    "BoolOp": ("and, or are not possible with tensors", "write (x > 0) & (x < 1), or call logical_and, logical_or"),
     "Compare": ("in, is are not possible with tensors", "compare with == or !="),
     "UnaryOp": ("not is not possible with tensors", "write ~(x > 0), or logical_not(x)"),
     "Constant JoinedStr": (
@@ -391,10 +431,12 @@ CALLED = {
     "diff": ("gviz finds every derivative itself", 'write gviz explain "y=x**2" --wrt x'),
     "cbrt": ("there is no cube root", "write x**(1/3)"),
     "factorial": ("there is no factorial", "write the product: 3*2*1"),
+    "gamma": ("there is no gamma function", "write exp(lgamma(x))"),
+    "Γ": ("there is no gamma function", "write exp(lgamma(x))"),
     "manual_seed": ("random numbers are always drawn from manual_seed(0) here", "leave it out"),
 }
 
-PYTHONS = {"len": "write x.shape[0]", "range": "write arange(n)", "float": "write x.float()", "int": "write x.long()"}
+PYTHONS = {"len": "write x.shape[0]", "range": "write arange(3)", "float": "write x.float()", "int": "write x.long()"}
 """Python's own functions -> what to write in their place."""
 
 MODULE = f"modules need a script: {FILE}; here, write the formula with names for the weights: y = x @ W.T + b"
@@ -437,6 +479,8 @@ def _syntax(node: ast.AST, source: ExpressionText) -> tuple[str, str]:  # noqa: 
             )
         case ast.BinOp():
             return "^ is written ** in an expression", suggestion(source) or "write x**2 for a power"
+        case ast.Set():
+            return SYNTAX["Set Dict"][0], suggestion(source) or SYNTAX["Set Dict"][1]
         case ast.Compare(ops=[_, _, *_]):
             return "comparisons cannot be chained with tensors", "write (0 < x) & (x < 1)"
         case ast.Constant(value=complex()):
@@ -478,6 +522,11 @@ def _member(node: ast.Attribute, *, is_called: bool = False) -> tuple[str, str]:
             name != plain and plain in tensor_methods(),
             f"{name} changes a tensor in place",
             f"write .{plain}(...), which makes a new one, or use a script: {FILE}",
+        ),
+        (
+            len(name) == 1 and of != "",
+            f"there is no {kind} {name}",
+            f"for a product, write {of}*{name}",
         ),
         (True, f"there is no {kind} {name} in an expression", did_you_mean(name, known, otherwise)),
     )
@@ -534,6 +583,7 @@ def _named(name: str, program: Program) -> tuple[str, str]:
     written = suggestion(program.source)
     hints = (
         (name[0] == "Σ", written or SUM),
+        (name.startswith("log_"), "for another base, write log(x)/log(2)"),
         (name in OTHER_NAMES, written or f"write {OTHER_NAMES.get(name)}(...)"),
         (len(name) == 1 and written is not None, f"to multiply, {written}"),
         (name in tensor_methods(), f"write x.{name}(...)"),

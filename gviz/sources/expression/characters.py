@@ -46,6 +46,15 @@ def replacement(character: str) -> str | None:
     return None
 
 
+def exponent_text(raised: str) -> str:
+    """Return superscripts as they stand behind ``**``.
+
+    >>> exponent_text("²³"), exponent_text("⁻¹"), exponent_text("ⁿ")
+    ('23', '-1', 'n')
+    """
+    return "".join((replacement(sign) or "").removeprefix("**") for sign in raised).lstrip("+")
+
+
 def foreign_characters(code: str) -> Iterator[tuple[int, int, str]]:
     """Yield line, column and character of each one that cannot be in an expression, comments left out."""
     for number, line in enumerate(code.split("\n"), start=1):

@@ -85,6 +85,13 @@ DOUBTFUL = re.compile(r"(?<!\be)\s*\^\(\s*(?:\([^()]*\)|\[[^\[\]]*\])\s*(?:\)|áµ
 nothing."""
 
 
+DERIVATIVE_IN_LATEX = re.compile(
+    r"\\[dt]?frac *\{ *(?P<sign>d|\\partial\b|\\mathrm\{d\}) *(?P<order>\^ *\{?\d\}?)? *(?P<of>[^\W\d]\w*)? *\}"
+    r" *\{ *(?P=sign) *(?P<by>[^\W\d]\w*)[^{}]*\}(?P<then>(?(of)(?!)|[^=;\n$]*))?"
+)
+"""A derivative, which is no fraction; ``of`` is what is derived, ``then`` what follows if nothing is."""
+
+
 def known_commands() -> frozenset[str]:
     """Return the commands that become a sign, or a name."""
     return (functions() - OTHERWISE) | SIGNS.keys() | GREEK | {"ln", "min", "max"}
@@ -138,7 +145,7 @@ def read_latex(text: str, given: Mapping[str, object]) -> tuple[str, tuple[Note,
     >>> read_latex(r"$y=\frac{x^{2}}{w_{1}}e^{-x}$", {})[0], read_latex(r"$y=Wx$", {"W": "[[1, 2]]", "x": "[3, 4]"})[0]
     ('y=(x**2/w_1)*exp(-x)', 'y=W @ x')
     """
-    if wrong_brace(text) is not None:
+    if wrong_brace(text) is not None or DERIVATIVE_IN_LATEX.search(text):
         return text, ()
     plain, before = DEFINED.sub(r"\1\2=", UNSEEN.sub(" ", text)), ""
     plain = _apart(plain, {*given, *LEFT.findall(plain)})

@@ -9,12 +9,12 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from itertools import chain, pairwise
 from keyword import iskeyword
 from math import factorial
+from typing import Any
 
-from gviz.errors import SourceError
 from gviz.sources.expression.allowed import (
     CONSTANTS,
     DTYPES,
@@ -24,12 +24,11 @@ from gviz.sources.expression.allowed import (
     is_function,
     word_set,
 )
-from gviz.sources.expression.characters import FRACTIONS, replacement
+from gviz.sources.expression.characters import FRACTIONS, exponent_text, replacement
 from gviz.sources.expression.pieces import Piece, program_of
 from gviz.sources.expression.products import as_calls, as_product, dimensions
 from gviz.sources.expression.program import ExpressionText, Program
-from gviz.sources.expression.rewriting import TRANSPOSED_NAME, rewrite, with_angles
-from gviz.sources.expression.suggestion import is_right, suggestion
+from gviz.sources.expression.rewriting import TRANSPOSED_NAME, WORDS_OF_SIGNS, with_angles
 from gviz.sources.expression.tokens import CLOSING, Token, bar_readings, tokens
 
 USUAL = word_set(
@@ -43,8 +42,9 @@ USUAL = word_set(
 FORMULA = re.compile(r"[abckmnuvwABCKMQUVWαβγθκλω][xhXH]|[xhXH][wWUV]|m[acgv]")
 """Two letters that formulas have side by side, a coefficient and a variable: ``wx``, ``xW``, ``Wh``, ``mc²``."""
 
-OF_VARIABLE = re.compile("(?:sin|cos|tan|tanh|exp|log|ln|sqrt|relu)[uvwxyz]")
-"""A function and a variable without a bracket, which is no usual name."""
+CALL_OF_VARIABLE = r"(?:sin|cos|tan|tanh|exp|log|ln|sqrt|relu)\d*[uvwxyz]"
+OF_VARIABLE = re.compile(rf"([uvwxyz]?)((?:{CALL_OF_VARIABLE})+)")
+"""Functions, each with a variable, without brackets, perhaps behind another variable: no usual names."""
 
 LETTER = re.compile(r"[^\W\d_](?:_?\d+)?")
 """A name of one letter, with the number of it."""
@@ -81,27 +81,45 @@ BEFORE_TERM = ("", "+", "-", ")", "]", ",", ";", "\n", "=", "==", "!=", "<", ">"
 _END = Token("newline", "", 0, 0)
 
 
-def read_mathematics(source: ExpressionText, *, is_python: bool = False) -> Program | None:
-    """Return the program that a source is if its mathematics has one reading; None if it has none.
+@dataclass(frozen=True)
+class Doubt:
+    """A piece that has two readings.
+
+    Args:
+        token: the piece.
+        what: what is the matter with it.
+        ways: the hint with both readings, unless a suggestion for the whole text is better.
+        name: a name without a value that it is; "" for anything else.
+        letters: names that may stand in such names.
+        texts: what may have been meant by the whole text.
+    """
+
+    token: Token
+    what: str
+    ways: str
+    name: str = ""
+    letters: tuple[str, ...] = ()
+    texts: tuple[str, ...] = ()
+
+
+def read_mathematics(source: ExpressionText, *, is_python: bool = False) -> Program | Doubt | None:
+    """Return the program that a source is if its mathematics has one reading; what has two; None if it has none.
 
     Args:
         source: what was typed, and the values of names; its places stay those of the program.
         is_python: whether Python reads it too, so that names alone may be products.
 
-    Raises:
-        SourceError: it has two readings.
-
     >>> program = read_mathematics(ExpressionText("y = 2x² + |w|"))
     >>> program.reading(), list(program.free)
     ('y = 2*x**2 + abs(w)', ['x', 'w'])
+    >>> read_mathematics(ExpressionText("y = 1/2x")).ways
+    'write 1/(2*x) or (1/2)*x'
     """
     reader = _Reader(source, is_python=is_python)
     program = program_of(source, reader.pieces) if reader.read() else None
     if program is None or (source.prefix and program.free):
         return None
-    if reader.doubts:
-        raise reader.doubts[0]
-    return program
+    return reader.doubts[0] if reader.doubts else program
 
 
 class _Reader:
@@ -117,7 +135,7 @@ class _Reader:
         self.typed = [*_split(tokens(with_angles("".join(map(_plain, source.code)))), self.given)]
         self.pieces: list[Piece] = []
         self.pairs = dict(_bracket_pairs(self.typed))
-        self.doubts: list[SourceError] = []  # what has two readings
+        self.doubts: list[Doubt] = []  # what has two readings
         self.defined: dict[str, list[str]] = {}  # f(x) = ... -> what is in its brackets
         self.closing: dict[int, list[str]] = {}  # at a token: what is written behind it, a bracket first
         self.skipped: set[int] = set(self._quotes())
@@ -260,7 +278,8 @@ class _Reader:
         if (is_number and before.text not in CLOSING) or is_called or is_float or is_e or is_next or binds:
             return False
         words = [one.text for one in (before, token) if one.kind == "name" and before.kind == token.kind]
-        if any(len(word) > 2 and not (self._is_known(word) or SUBSCRIPT.search(word)) for word in words):
+        is_word = (len(word) > 2 or word in WORDS_OF_SIGNS for word in words if not self._is_known(word))
+        if any(is_word) and not any(SUBSCRIPT.search(word) for word in words):
             return False  # print x
         if before.text == "]" or before.kind == "string" or token.kind == "string":
             return False
@@ -287,10 +306,8 @@ class _Reader:
             end = self.pairs.get(at, at)
             other = "".join(part.text for part in self.typed[at : end + 1]) if end > at else "c"
         end = self._operand_end(at)  # with the power behind it, as in 1/2(y-t)^2
-        if self._next(end).text in ("^", "**") or self._next(end).kind == "power":
-            last = end + (2 if self._next(end).kind != "power" else 1)
-            raised = "".join(part.text for part in self.typed[end + 1 : last + 1]).replace("^", "**")
-            other += "".join(sign if sign.isascii() else replacement(sign) or "" for sign in raised)
+        if (power := self._exponent(end)) is not None:
+            other += f"**{power[1]}"
         base = self._next(at, -3).text if is_power or self._next(at, -2).text == operator else "a"
         base, sign = base if base.isalnum() else "a", "**" if is_power else operator
         self._doubt(
@@ -301,7 +318,6 @@ class _Reader:
 
     def _power(self, at: int, token: Token, exponent: str) -> bool:
         """Write a superscript."""
-        written = (replacement(exponent[0]) or "")[2:] + "".join((replacement(c) or "")[2:] for c in exponent[1:])
         before = self._next(at, -1)
         if exponent in TRANSPOSES:
             return self._transposed(at, token, before)
@@ -310,7 +326,7 @@ class _Reader:
         if not self._ends(at - 1) or before.kind == "power" or is_inverse or self._next(at).text in (".", "["):
             return False
         self._write("**", token, mark="^")
-        return self._write(written.lstrip("+"), token)
+        return self._write(exponent_text(exponent), token)
 
     def _transposed(self, at: int, token: Token, before: Token) -> bool:
         """Write a transposed name, and the sign behind it; return False for what has no value to tell how."""
@@ -368,7 +384,8 @@ class _Reader:
             return False
         if is_new and is_sum:
             return self._glued(text, [], token) and self._write(text, token)
-        letters = LETTER.findall(text) if is_new and text.lower() not in USUAL and not is_function(text) else []
+        is_name = not (is_new and has_case(text)) or text.lower() in USUAL or is_function(text)
+        letters = [] if is_name else LETTER.findall(text)
         if before.text == "√" and len(letters) > 1 and "".join(letters) == text:
             one, other = letters[0], "*".join(letters[1:])
             return self._root_of_product(token, one, other) and self._write(text, token)
@@ -410,7 +427,7 @@ class _Reader:
             return [name]
         if TRANSPOSED_NAME.fullmatch(name):
             self._glued(name, [], token)
-        letters = LETTER.findall(name) if LETTER.sub("", name) == "" else [name]
+        letters = LETTER.findall(name) if LETTER.sub("", name) == "" and has_case(name) else [name]
         known = [letter for letter in letters if self._is_known(letter) or letter == "π"]
         plain = re.sub(r"[_\d]", "", name)
         is_indexed = all(len(letter) > 1 for letter in letters) and SUBSCRIPT.search(token.text) is not None
@@ -425,8 +442,12 @@ class _Reader:
             return product.split("*")
         used = [letter for letter in letters if letter in known or letter in self.used]
         is_needed = any(letter in self.given and letter not in self.used for letter in known) or "π" in known
-        variable = {name[-1]} if OF_VARIABLE.fullmatch(name) else set()
+        of_variable = OF_VARIABLE.fullmatch(name)
+        variable = {name[-1]} if of_variable else set()
         calls = as_calls(name, (values.keys() | self.used | variable) - {name})
+        if of_variable and not calls:  # xlnx
+            parts = (as_calls(part, part[-1])[0] for part in re.findall(CALL_OF_VARIABLE, of_variable[2]))
+            calls = ["*".join(filter(None, (of_variable[1], *parts)))]
         is_one = not calls and len(letters) > 1
         if is_one and (len(used) == len(letters) or (len(letters) == 2 and (is_needed or FORMULA.fullmatch(plain)))):
             return letters
@@ -438,17 +459,12 @@ class _Reader:
     def _glued(self, name: str, ways: Sequence[Sequence[str]], token: Token) -> bool:
         """Note that a name without a value may be a product, a sum, or a function with its argument."""
         written = f"write {' or '.join('*'.join(parts) for parts in ways)}" if ways else SUM
-        last = [other[-1] for other in self.used if as_calls(other, other[-1])]
-        return self._doubt(
-            token,
-            f"{name} is one name, and it has no value",
-            f"{suggestion(self.source, names=last) or written}; or give it a value, if it is a name: {name}=1",
-        )
+        last = tuple(other[-1] for other in self.used if as_calls(other, other[-1]))
+        return self._doubt(token, f"{name} is one name, and it has no value", written, name=name, letters=last)
 
-    def _doubt(self, token: Token, what: str, hint: str) -> bool:
+    def _doubt(self, token: Token, what: str, ways: str, **more: Any) -> bool:
         """Note that something has two readings; what cannot be read at all gets the answer to that."""
-        place = self.source.place_at(token.line, token.column, len(token.text))
-        self.doubts.append(SourceError(what, place=place, hint=hint))
+        self.doubts.append(Doubt(token, what, ways, **more))
         return True
 
     # -------------------------------------------------------------- functions
@@ -517,11 +533,9 @@ class _Reader:
 
     def _logarithm(self, at: int, token: Token) -> bool:
         """Note that lg is a logarithm to one of two bases."""
-        plain = (re.sub(r"(?<![^\W\d])lg(?!\w)", name, self.source.code) for name in LOGARITHMS)
-        ways = [rewrite(text, given=self.given) for text in plain]
-        are_right = all(is_right(way, ExpressionText(way)) for way in ways)
-        hint = f"write {' or '.join(ways if are_right else [f'{name}(x)' for name in LOGARITHMS])}"
-        return self._doubt(token, "lg has two readings", hint) and self._function(at, token, LOGARITHMS[0])
+        texts = tuple(re.sub(r"(?<![^\W\d])lg(?!\w)", name, self.source.code) for name in LOGARITHMS)
+        ways = f"write {' or '.join(f'{name}(x)' for name in LOGARITHMS)}"
+        return self._doubt(token, "lg has two readings", ways, texts=texts) and self._function(at, token, LOGARITHMS[0])
 
     def _sum(self, at: int, token: Token) -> bool:
         """Write a sum, or a product, of all elements of one name or bracket; False if it may go on, or has an index."""
@@ -532,27 +546,39 @@ class _Reader:
             return False
         return self._function(at, token, "sum" if token.text == "∑" else "prod")
 
+    def _exponent(self, at: int) -> tuple[int, str] | None:
+        """Return where the power behind a token ends, and its exponent, a number or a name; None for no such power."""
+        after, end = self._next(at), at + 1
+        if after.kind == "power":
+            return end, exponent_text(after.text)
+        sign = "-" * (self._next(at, 2).text in ("-", "−"))
+        end += 1 + len(sign)
+        exponent = self._next(end, 0)
+        is_power = after.text in ("^", "**") and (exponent.kind == "number" or exponent.is_word)
+        return (end, sign + exponent.text) if is_power else None
+
     def _raised(self, at: int) -> tuple[int, str] | None:
         """Return where the power between a function and its argument ends, and its exponent; None for no such power."""
-        after, name = self._next(at), self.typed[at].text
-        end = at + 1 if after.kind == "power" else at + 2
-        digits = (
-            "".join((replacement(sign) or "")[2:] for sign in after.text) if end == at + 1 else self._next(at, 2).text
-        )
-        is_power = after.text in ("^", "**") or end == at + 1
-        if not (is_power and digits.isdecimal() and self._is_function_name(name) and self._next(at, -1).text != "."):
+        power, name = self._exponent(at), self.typed[at].text
+        if power is None or not self._is_function_name(name) or self._next(at, -1).text == ".":
             return None
-        return (end, digits) if self._starts(end + 1) and self._next(end).kind != "number" else None
+        end, exponent = power
+        is_inverse = exponent == "-1" and is_function(f"a{function_name(name)}")
+        is_before = self._starts(end + 1) and self._next(end).kind != "number"
+        return power if is_before and (exponent.isdecimal() or is_inverse) else None
 
     def _power_of_function(self, at: int, token: Token, last: int, exponent: str) -> bool:
-        """Write ``sin²(x)`` as the power of what the function gives."""
+        """Write ``sin²(x)`` as the power of what the function gives, and ``sin⁻¹(x)`` as the inverse function."""
         end = self.pairs.get(last + 1) if self._next(last).text == "(" else self._atom(last + 1)
         if end is None or self._next(end).kind == "power" or self._next(end).text in ("^", "**", ".", "["):
             return False
         self.skipped.update(range(at + 1, last + 1))
         self.arguments.add(last + 1)
+        name = function_name(token.text)
+        if exponent == "-1":
+            return self._function(last, token, f"a{name}")
         self._behind(end, "**", exponent)
-        return self._function(last, token, function_name(token.text))
+        return self._function(last, token, name)
 
     def _atom(self, at: int) -> int | None:
         """Return where the operand that starts at a token ends; None for none, or for one that goes on."""
@@ -570,10 +596,9 @@ class _Reader:
         """Write a power of e as the exponential function."""
         self._write("exp", token)
         if after.kind == "power":
-            written = "".join((replacement(c) or "")[2:] for c in after.text)
             self.skipped.add(at + 1)
             self._write("(", after)
-            self._write(written, after)
+            self._write(exponent_text(after.text), after)
             return self._write(")", after)
         is_signed = self._next(at, 2).text in ("-", "+")
         first = at + 2 + is_signed
@@ -662,6 +687,15 @@ class _Reader:
             yield from ((bars.first, bars.name), (bars.last, ")"), (end, ")"))
 
 
+def has_case(name: str) -> bool:
+    """Return whether the letters of a name are small and capital ones, as those of formulas are; 输入 is a word.
+
+    >>> has_case("wx"), has_case("αx"), has_case("输入")
+    (True, True, False)
+    """
+    return all(letter.lower() != letter.upper() for letter in name if letter.isalpha() and letter != "π")
+
+
 def _is_callable(name: str) -> bool:
     """Return whether people may mean a function by a name."""
     return name == "lg" or (name not in UNCERTAIN and is_function(function_name(name).removeprefix("1/")))
@@ -676,7 +710,7 @@ def _split(typed: Sequence[Token], given: Mapping[str, object]) -> Iterator[Toke
     raised = {
         at
         for at, (sign, name) in enumerate(pairwise(typed))
-        if sign.text == "^" and re.fullmatch(r"T[^\W\d]?", name.text) and names.isdisjoint(("T", name.text))
+        if sign.text == "^" and re.fullmatch(r"T[^\W\d_]{0,2}", name.text) and names.isdisjoint(("T", name.text))
     }
     for at, token in enumerate(typed):
         letters = {*token.text} - {"T"}

@@ -122,6 +122,7 @@ class Names:
                 hint = "write round brackets: (x > 0)*x has x where it is greater, and 0 elsewhere"
             if isinstance(statement.value, ast.Tuple):
                 hint = f"a comma makes a tuple: write a decimal point as . (1.5); else {hint}"
+                hint = "leave out the comma at the end" if self.program.source.code.rstrip(" ;\n")[-1:] == "," else hint
         elif isinstance(value, list):
             hint = "a list of numbers is the value of a name: y=W*2 W=[1,2]"
         return SourceError(what, place=self.program.source.place(statement), hint=hint)

@@ -68,12 +68,17 @@ def _parsed(source: ExpressionText, given: Mapping[str, object]) -> Program:
 
 
 def _mathematics(source: ExpressionText, *, is_python: bool = False) -> Program | None:
-    """Return a source as the mathematics that it may be; None if it is none that has one reading."""
+    """Return a source as the mathematics that it may be; None if it is none. SourceError: it has two readings."""
     from gviz.sources.expression.advice import refuse_other
-    from gviz.sources.expression.mathematics import read_mathematics
+    from gviz.sources.expression.mathematics import Doubt, read_mathematics
 
     refuse_other(source)
-    return read_mathematics(source, is_python=is_python)
+    read = read_mathematics(source, is_python=is_python)
+    if isinstance(read, Doubt):
+        from gviz.sources.expression.suggestion import doubt_error
+
+        raise doubt_error(read, source)
+    return read
 
 
 def _check_characters(source: ExpressionText, limit: int) -> None:

@@ -21,7 +21,10 @@ from gviz.sources.expression.tokens import CLOSING, Token, bar_readings, tokens
 GROUP = r"\((?:[^()]|\([^()]*\))*\)"
 """What is in brackets, with brackets inside it."""
 
-TRANSPOSED = re.compile(rf"((?!{NO_LETTER})[^\W\d]\w*?)? *(?:ᵀ|⊤|\^ *T(?:\b|(?=[a-zA-Z]\b)))( *(?=[\w(]))?")
+TRANSPOSED = re.compile(rf"((?!{NO_LETTER})[^\W\d]\w*?)? *(?:(?:\^ *)?[ᵀ⊤]|\^ *T(?:\b|(?=[a-zA-Z]\b)))( *(?=[\w(]))?")
+GLUED = re.compile(r"(ᵀ|⊤|\^ *T) *([^\W\d_])([^\W\d_])\b(?! *\()")
+"""Two letters behind a transposed factor: ``xᵀAx``."""
+
 TRANSPOSED_NAME = re.compile(r"\b([^\W\d])T([^\W\d])(\1?)\b")
 """A product with a transposed factor, its T not raised: ``xTw``, ``xTAx``."""
 
@@ -30,12 +33,15 @@ SUM = re.compile(r"([Σ∑∏]) *(?:_([a-z])\b(?: *(?:\^|\*\*) *\(?[a-zA-Z]\b\)?
 PIECE = re.compile(r"(?P<space>\s+)|[\d.]+(?:[eE][-+]?\d+)?|\w+|\*\*|[=!<>]=|.", re.DOTALL)
 ENDS_TERM = (",", ";", "\n", "=", "==", "!=", "<", ">", "<=", ">=", "|", "&")
 
-_WORDS_OF_SIGNS = {"dot": "@", "minus": "-", "mod": "%", "over": "/", "plus": "+", "times": "*"}
+WORDS_OF_SIGNS = {
+    "dot": "@", "minus": "-", "mod": "%", "over": "/", "plus": "+", "times": "*", "div": "/", "divided by": "/",
+    "to the power of": "**", "to the power": "**", "乘": "*", "乘以": "*", "加": "+", "减": "-", "除以": "/",
+}  # fmt: skip
 """Words between two operands -> their signs."""
 
 _BRACKETS = {"(": ")", "[": "]"}
 _BINDING = ("^", "**", ".", "[")
-_OPERATORS = {"^": "**", "=>": ">=", "<>": "!=", ":=": "="}
+_OPERATORS = {"^": "**", "=>": ">=", "=<": "<=", "<>": "!=", ":=": "="}
 
 
 def rewrite(
@@ -126,8 +132,10 @@ def _plain(code: str) -> str:
     )
     code = re.sub(r"[^\x00-\x7f]+", lambda match: _exponents(match.group()), code)
     code = re.sub(
-        rf"(?<=[\w)\]]) +({'|'.join(_WORDS_OF_SIGNS)}) +(?=[\w(])", lambda m: f" {_WORDS_OF_SIGNS[m[1]]} ", code
+        rf"(?<=[\w)\]]) +({'|'.join(WORDS_OF_SIGNS)}) +(?=[\w(])", lambda m: f" {WORDS_OF_SIGNS[m[1]]} ", code
     )
+    code = re.sub(r"(?<=[\w)\]])[.。,]\s*$", "", code)  # the end of a sentence
+    code = re.sub(r"\b([a-z]+) of (?=[\w(])", lambda m: f"{m[1]} " if m[1] in functions() else m[0], code)
     code = re.sub(r"(?<=[\w)\]]) +(squared|cubed)\b", lambda m: "**2" if m[1] == "squared" else "**3", code)
     code = re.sub(r"(?<![\w.])([01]?\d)!(?![=!])", lambda m: str(factorial(int(m[1]))), code)
     code = re.sub(rf"([^\W\d]\w*|(?<!\w){GROUP})!(?!=)", lambda m: f"exp(lgamma({m[1]} + 1))", code)
@@ -194,7 +202,7 @@ def _bars(code: str, way: int) -> str:
             apart = " " * (token.kind != ")" and code[start - 1 : start].isalnum())
             code = f"{code[:start]}{apart}{token.kind}{code[start + len(token.text) :]}"
     return re.sub(
-        rf"\bnorm({GROUP}) *_ *\(?([F\d])\b\)?",
+        rf"\bnorm({GROUP}) *_ *\(?([F\d]|inf)\b\)?",
         lambda m: f"norm({m[1][1:-1]}{'' if m[2] in '2F' else f', {m[2]}'})",
         code,
     )
@@ -218,6 +226,7 @@ def matrices(code: str, given: Mapping[str, object]) -> str:
             else match[0]
         )
 
+    code = GLUED.sub(lambda m: m[0] if m[2] + m[3] in given else f"{m[1]} {m[2]} {m[3]}", code)
     if "T" not in given:
         code = TRANSPOSED_NAME.sub(lambda m: m[0] if m[0] in given else f"{m[1]}ᵀ{m[2]} {m[3]}", code)
     return INVERSE.sub(inverse, TRANSPOSED.sub(transposed, code))

@@ -96,6 +96,11 @@ HINTS: list[tuple[type[Exception], str, str]] = [
     (RuntimeError, "Long|int64|index tensor", "the numbers of classes and places are integers: write t.long() for t"),
     (RuntimeError, "^both arguments to matmul", "@ is for vectors and matrices: w=[1,2] x=[3,4]; write * for numbers"),
     (TypeError, "^iteration over a 0-d", "write ; between two statements: y=x; z=w"),
+    (TypeError, 'missing .*"(input|self)"', "write in the brackets what it is computed of, as in relu(x)"),
+    (RuntimeError, "floor_divide", "write / to divide; what is said beside a formula begins with #"),
+    (RuntimeError, "^.bitwise_and_cpu", "& is for true and false: (x > 0) & (w > 0)"),
+    (RuntimeError, "^.bitwise_not_cpu", "~ is for true and false: write -x for the negative"),
+    (RuntimeError, "^.[lr]shift_cpu", "<< and >> are for whole numbers: write x*2 or x/2 or x**2"),
     (TypeError, 'missing .*"dim"', "name the dimension, as in softmax(x, dim=-1)"),
     (
         IndexError,
@@ -127,8 +132,8 @@ def run_program(program: Program, values: Iterable[object], budget: Budget, hook
 
 
 def _with_values(error: SourceError, program: Program) -> SourceError:
-    """Return an error of ``@`` on numbers with the values that the names in it want, if they have none."""
-    if error.what.startswith("both arguments to matmul") and error.place is not None:
+    """Return an error of what wants vectors or matrices with values for the names in it, if they have none."""
+    if re.search("^both arguments to matmul|expected a matrix|least 2 dim|1D or 2D", error.what) and error.place:
         start = error.place.column or 0
         used = re.findall(r"\w+", error.place.text[start : start + error.place.length])
         missing = [name for name in program.free if name in used and name not in program.given]

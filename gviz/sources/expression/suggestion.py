@@ -9,8 +9,10 @@ from collections.abc import Iterable
 from itertools import count
 from unicodedata import normalize
 
-from gviz.sources.expression.allowed import OTHER_NAMES, functions
+from gviz.errors import SourceError
+from gviz.sources.expression.allowed import OTHER_NAMES, functions, word_set
 from gviz.sources.expression.characters import replacement
+from gviz.sources.expression.mathematics import Doubt, read_mathematics
 from gviz.sources.expression.products import as_calls, as_product
 from gviz.sources.expression.program import ExpressionText, Program, RefusedError
 from gviz.sources.expression.rewriting import rewrite
@@ -19,9 +21,14 @@ MAX_SUGGESTED = 200
 """Characters of an expression that a hint repeats."""
 
 _APART = re.compile(
-    r"[;\n]|,(?=\s*[^\W\d]\w*\s*=(?!=))|\b(?:and|at|for|given|let|where|with)\b(?=\s*[^\W\d]\w*\s*=(?!=))"
+    r"[;\n]|,(?=\s*[^\W\d]\w*\s*=(?!=))|:(?=\s)|\b(?:and|at|for|given|let|where|with)\b(?=\s*[^\W\d]\w*\s*=(?!=))"
+    r"|(?<=\d)\s+in\b"
 )
 _VALUE = re.compile(r"([^\W\d]\w*) *= *([-−+]?[\d.]+(?:[eE][-+]?\d+)?|\[[\[\]\d.,eE+\-\s]+\])")
+
+
+NO_NAMES = word_set("by divided of print than the to")
+"""Words that stand for nothing in a formula."""
 
 
 def suggestion(source: ExpressionText, but: str = "", names: Iterable[str] = ()) -> str | None:
@@ -54,7 +61,7 @@ def _computes(piece: ast.AST) -> bool:
     match piece:
         case ast.Tuple(elts=[]) | ast.Call(func=ast.Name(), args=[], keywords=[]):
             return False
-        case ast.Assign(value=ast.List()) | ast.Expr(value=ast.List()):
+        case ast.Assign(value=ast.List() | ast.Tuple()) | ast.Expr(value=ast.List() | ast.Tuple()):
             return False
         case ast.BinOp(left=ast.List() | ast.Tuple()) | ast.BinOp(right=ast.List() | ast.Tuple()):
             return False
@@ -84,6 +91,19 @@ def values_apart(source: ExpressionText) -> tuple[str, int] | None:
     return f'write it behind: gviz render "{text}" {" ".join(behind)}', start
 
 
+def doubt_error(doubt: Doubt, source: ExpressionText) -> SourceError:
+    """Return the error for what has two readings: with the whole text written out where that can be read, else both."""
+    hint = doubt.ways
+    if doubt.name:
+        written = suggestion(source, names=doubt.letters) or hint
+        hint = f"{written}; or give it a value, if it is a name: {doubt.name}=1"
+    texts = [rewrite(text, given=source.given) for text in doubt.texts]
+    if texts and all(is_right(text, ExpressionText(text)) for text in texts):
+        hint = f"write {' or '.join(texts)}"
+    token = doubt.token
+    return SourceError(doubt.what, place=source.place_at(token.line, token.column, len(token.text)), hint=hint)
+
+
 def example_values(names: Iterable[str]) -> str:
     """Return values for operands of ``@``: a capital letter is a matrix, another one a vector.
 
@@ -95,7 +115,7 @@ def example_values(names: Iterable[str]) -> str:
 
 
 def is_right(text: str, source: ExpressionText) -> bool:
-    """Return whether an expression can be read, and each name in it is in its source, and no function's.
+    """Return whether an expression can be read in one way, and each name in it is in its source, and no function's.
 
     A letter alone, as t, is a name here: the functions that are called so are not meant. A sign of a sum, an index
     alone, and names that are glued together are no names.
@@ -107,6 +127,10 @@ def is_right(text: str, source: ExpressionText) -> bool:
             program = Program(source, ast.parse(text).body, source.given)
     except (RefusedError, SyntaxError, ValueError, RecursionError, MemoryError):
         return False
+    written = ExpressionText(text)
+    written.given = source.given
+    if isinstance(read_mathematics(written, is_python=True), Doubt):
+        return False
     pieces = [piece for statement in program.statements for piece in ast.walk(statement)]
     return (
         bool(program.statements)
@@ -116,6 +140,7 @@ def is_right(text: str, source: ExpressionText) -> bool:
             and not (name[-1] == "_" and name + "{" in source.code)
             and (len(name) == 1 or name not in functions())
             and not OTHER_NAMES.get(name, "").startswith("1/")
+            and name not in NO_NAMES
             and not (f"{name}**" in text and len(name) > len("sin") and name[1:] in functions())
             and not (re.search(r"[Σ∑∏]|^_", name) or as_product(name, source.given) or as_calls(name, source.given))
             for name in program.free.keys() - source.given.keys()

@@ -42,7 +42,7 @@ def refusal(text: str) -> SourceError:
         ("y=[i for i in x]", ["a loop is not possible"]),
         ("y=sum(i for i in x)", ["a loop is not possible"]),
         ("y={i: i for i in x}", ["a loop is not possible"]),
-        ("y={x}", ["round ones"]),
+        ("y={x}", ["write y=(x)"]),
         ("y={'a': x}", ["round ones"]),
         ("y=f'{x}'", ["a text is not possible"]),
         ("'text'", ["a text is not possible"]),
