@@ -187,6 +187,11 @@ class Circuit:
         self.items = list(shifted(drawn, 2 - left, 2 - top))
         self.size = right - left + 4, bottom - top + 4
 
+    @property
+    def least_type(self) -> float:
+        """The size of the smallest type."""
+        return NOTE if any(note.width for note in self.notes) else NUMBER
+
     # ------------------------------------------------------------ places
     def _in_rows(self) -> Placed:
         """Return the columns and heights, with room for what stands above and below each card."""

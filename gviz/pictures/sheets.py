@@ -2,23 +2,21 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
+from collections.abc import Collection, Iterable, Iterator, Sequence
 from dataclasses import dataclass
-from itertools import pairwise, product
-from typing import NamedTuple
+from typing import NamedTuple, Protocol
 
 from gviz.errors import warn_user
-from gviz.formulas.formula import UNKNOWN, UNNAMED
 from gviz.graphs import Graph
 from gviz.layout import RenderWarning
 from gviz.layout.fonts.faces import type_width
-from gviz.layout.ink import Inked, Item, Outline, Pen, Point, Stretch, TextLine, extent_of_ink, shifted
-from gviz.pictures.circuits import AGAIN, HEAD, NOTE, NUMBER, Attempt, Circuit, Component, Wire, arrow, strands
+from gviz.layout.ink import Item, Pen, Point, shifted
+from gviz.pictures.circuits import arrow, strands
 from gviz.pictures.look import docstring_of
 from gviz.pictures.options import RenderOptions
 from gviz.pictures.slide import MARGIN, PAGES
 from gviz.pictures.theme import THEMES, Theme
-from gviz.pictures.typesetting import TypeBox, name_box, row, text_box, typeset
+from gviz.pictures.typesetting import TypeBox, row, text_box, typeset
 from gviz.text import excerpt
 
 TITLE, CAPTION, LEGEND = 20.0, 14.0, 11.5
@@ -58,9 +56,6 @@ MOST_LINES = 4
 SHORT = 60
 """Characters of the statements that stand beside the name of a script."""
 
-COMES_IN = "z"
-"""The name of what comes into an operation."""
-
 
 class Remark(NamedTuple):
     """A line below a circuit.
@@ -78,26 +73,6 @@ class Remark(NamedTuple):
     path: int = -1
     is_backward: bool = False
     depth: float = 0.0
-
-
-class Drawn(NamedTuple):
-    """What a page shows.
-
-    Args:
-        circuit: returns cards and wires, of leaves that stand again beyond so many columns.
-        titles: the statements.
-        gradient: returns what the numbers below the lines are, in a size.
-        remarks: returns the lines below, in a size.
-        has_z: whether what comes in has its name in a circle, or below one.
-        arrays: the names of tensors with several elements.
-    """
-
-    circuit: Callable[[int], tuple[list[Component], list[Wire]]]
-    titles: Sequence[str]
-    gradient: Callable[[float], TypeBox]
-    remarks: Callable[[float], list[Remark]]
-    has_z: bool = True
-    arrays: Collection[str] = ()
 
 
 @dataclass
@@ -122,135 +97,105 @@ class Block(NamedTuple):
     size: Point
 
 
-def circuit_page(drawn: Drawn, graph: Graph, options: RenderOptions) -> InkedPage:
-    """Return the page of a circuit, as large as it is, or a slide or a sheet of A4."""
-    theme = THEMES["light" if options.theme == "torchviz" else options.theme]  # TorchViz's colours are for its boxes
-    return Sheets(drawn, graph, options, theme).page()
+class Entry(NamedTuple):
+    """A part of a legend: what it says, in which ink, behind a sample that takes so much room."""
+
+    box: TypeBox
+    ink: str
+    sample: Sequence[Item] = ()
+    wide: float = 0.0
 
 
-class Sheets:
-    """The parts of a page.
+class Content(Protocol):
+    """What a page shows."""
+
+    @property
+    def titles(self) -> Sequence[str]:
+        """The statements."""
+        ...
+
+    @property
+    def arrays(self) -> Collection[str]:
+        """The names of tensors with several elements."""
+        ...
+
+    @property
+    def description(self) -> str:
+        """The picture in a sentence, for those who cannot see it."""
+        ...
+
+    def as_large_as_it_is(self) -> Block:
+        """Return the drawing where there is no page."""
+        ...
+
+    def in_room(self, room: Point) -> tuple[Block, float, float]:
+        """Return the drawing whose type is the largest in a room, its scale, and the points of its smallest type."""
+        ...
+
+    def remarks(self, size: float) -> list[Remark]:
+        """Return the lines below, in a size."""
+        ...
+
+    def entries(self, size: float) -> Iterable[Entry]:
+        """Return the parts of the legend, in a size: what occurs in the last drawing that was returned."""
+        ...
+
+
+def theme_of(options: RenderOptions) -> Theme:
+    """Return the colours of a page: TorchViz's are for its boxes."""
+    return THEMES["light" if options.theme == "torchviz" else options.theme]
+
+
+class SheetWriter:
+    """Writes pages: the title above, the drawing as large as it can be read, below it what its numbers are.
 
     Args:
-        drawn: what is shown.
+        content: what is shown.
         graph: whose it is.
         options: ``fit``, ``title``, ``caption``, ``legend`` and ``transparent`` are read.
-        theme: the colours.
     """
 
-    def __init__(self, drawn: Drawn, graph: Graph, options: RenderOptions, theme: Theme) -> None:
-        self.drawn, self.graph, self.options, self.theme = drawn, graph, options, theme
+    def __init__(self, content: Content, graph: Graph, options: RenderOptions) -> None:
+        self.shown, self.graph, self.options, self.theme = content, graph, options, theme_of(options)
         page = PAGES.get(options.fit)
         self.sizes = (page.title, page.caption, page.legend) if page is not None else (TITLE, CAPTION, LEGEND)
         self.room = (page.width, page.height) if page is not None else None
         self.most = page.width - 2 * MARGIN if page is not None else MOST_WIDE
-        self.has_both = options.arrows == "both"
 
     def page(self) -> InkedPage:
         """Return the page."""
-        title, cards = self.title(), self.drawn.circuit(0)[0]
-        foot = self.foot(cards)  # as many kinds of boxes as there may be
+        title = self.title()
+        above = title.size[1] + GAP * bool(title.items)
         if self.room is None:
-            (best, cards), scale = self._readable(), 1.0
-            foot = self.foot(cards)
-            wide = max(best.size[0], title.size[0], foot.size[0]) + 2 * EDGE
-            size = wide, title.size[1] + best.size[1] + foot.size[1] + 2 * EDGE + GAP * bool(title.items) + GAP
-            top, edge = EDGE, EDGE
+            drawing, scale, top, edge = self.shown.as_large_as_it_is(), 1.0, EDGE, EDGE
+            foot = self.foot()
+            wide = max(drawing.size[0], title.size[0], foot.size[0]) + 2 * EDGE
+            size = wide, above + drawing.size[1] + foot.size[1] + 2 * EDGE + GAP
         else:
             size, top, edge = self.room, 28.0, MARGIN
-            high = 0.0
-            while foot.size[1] > high:  # a line more, for what is said of that circuit alone, leaves less room
+            high, foot = -1.0, self.foot()
+            while foot.size[1] > high:  # a line more, for what is said of that drawing alone, leaves less room
                 high = foot.size[1]
                 room = size[0] - 48, size[1] - title.size[1] - high - 2 * top - 2 * GAP
-                best, cards, scale, points = self._largest(room)
-                foot = self.foot(cards)
+                drawing, scale, points = self.shown.in_room(room)
+                foot = self.foot()
             if points < (least := LEAST[self.options.fit]):
                 warn_user(
                     f"the smallest type on the page has {points:.1f} points, below {least:g}: "
                     "--root NAME draws a part of the graph",
                     RenderWarning,
                 )
-        start = top + title.size[1] + GAP * bool(title.items)
-        free = size[1] - start - foot.size[1] - top - GAP - best.size[1] * scale
-        place = (size[0] - best.size[0] * scale) / 2, start + max(free, 0) / 2
+        start = top + above
+        free = size[1] - start - foot.size[1] - top - GAP - drawing.size[1] * scale
+        place = (size[0] - drawing.size[0] * scale) / 2, start + max(free, 0) / 2
         content = [
             *shifted(title.items, edge, top),
-            *shifted(best.items, *place, scale),
+            *shifted(drawing.items, *place, scale),
             *shifted(foot.items, edge, size[1] - top - foot.size[1]),
         ]
         page = "" if self.options.transparent else self.theme.page
-        return InkedPage(self.graph.title, self.description(), size, page, content)
+        return InkedPage(self.graph.title, self.shown.description, size, page, content)
 
-    # ------------------------------------------------------------ the circuit
-    def _tries(self, attempts: Iterable[Attempt]) -> Iterator[tuple[Circuit, int]]:
-        """Yield circuits, first with few leaves that stand again, then with a leaf beside each use."""
-        listed = list(attempts)
-        for far in (3, 0):
-            cards, wires = self.drawn.circuit(far)
-            for attempt in listed:
-                yield Circuit(cards, wires, self.theme, attempt), far
-
-    def _readable(self) -> tuple[Block, list[Component]]:
-        """Return the first circuit in which every text has its place; the one that lacks fewest, if there is none."""
-        best: Circuit | None = None
-        attempts = [Attempt(stretch, apart, both=self.has_both) for stretch, apart in product(*ROOMY)]
-        for circuit, _ in self._tries(attempts):
-            if best is None or circuit.bad < best.bad:
-                best = circuit
-            if not best.bad:
-                break
-        if best is None:
-            return Block([], (0.0, 0.0)), []
-        whole = Block(best.items, best.size)
-        rows = [*self._cut(whole)] if whole.size[0] > WIDE else []
-        fitting = next((one for one in rows if one.size[0] <= WIDE), None)
-        return fitting or min([whole, *rows], key=lambda one: one.size[0]), list(best.cards)
-
-    def _cut(self, whole: Block) -> Iterator[Block]:
-        """Yield a circuit in two rows, and in three, as far as there are places for it."""
-        for count in (2, 3):
-            rows = in_parts(whole, count, self.theme)
-            if rows is not None:
-                yield rows
-
-    def _largest(self, room: Point) -> tuple[Block, list[Component], float, float]:
-        """Return the circuit that has the largest type on a page, its cards, its scale, and its smallest type.
-
-        It stands in one row, if that can be read.
-        """
-        least = LEAST[self.options.fit]
-        best: tuple[float, Block, float, Circuit] | None = None
-        for is_tight, is_bare in ((False, False), (True, False), (True, True)):
-            if best is not None and best[0] > 0 and self._type_of(best[3]) * best[2] >= least:
-                break
-            stretches = (1.0, 1.6) if is_tight else (1.0, 1.5)
-            attempts = [
-                Attempt(one, apart, is_tight, self.has_both, is_bare)
-                for one in stretches
-                for apart in ((8.0, 14.0, 20.0, 28.0) if is_bare else (8.0, 20.0, 36.0))
-            ]
-            for circuit, far in self._tries(attempts):
-                if not far and best is not None and best[0] > 0:
-                    break
-                whole = Block(circuit.items, circuit.size)
-                scale = scale_in(room, whole)
-                for rows in self._cut(whole) if scale * self._type_of(circuit) < least else ():
-                    if scale_in(room, rows) > 1.15 * scale:
-                        whole, scale = rows, scale_in(room, rows)
-                score = scale * (1 - 0.05 * circuit.crossings) - 3 * circuit.bad - 0.1 * (not far)
-                if best is None or score > best[0]:
-                    best = score, whole, scale, circuit
-        if best is None:
-            return Block([], (0.0, 0.0)), [], 1.0, NUMBER
-        _, block, scale, circuit = best
-        cards = [card._replace(note=card.bare) if circuit.attempt.is_bare else card for card in circuit.cards]
-        return block, cards, scale, self._type_of(circuit) * scale
-
-    def _type_of(self, circuit: Circuit) -> float:
-        """Return the size of the smallest type of a circuit."""
-        return NOTE if any(note.width for note in circuit.notes) else NUMBER
-
-    # ------------------------------------------------------------ texts
     def title(self) -> Block:
         """Return the title: what was asked for, else what a script says of itself, else the statements.
 
@@ -270,7 +215,7 @@ class Sheets:
         if is_derivative and not options.title:
             boxes.append(text_box(f"{order_in_words(self.graph.title)}:", size))
         titles = (
-            [] if text and not is_derivative else [one for one in self.drawn.titles if "∂" in one or not is_derivative]
+            [] if text and not is_derivative else [one for one in self.shown.titles if "∂" in one or not is_derivative]
         )
         if not options.of or is_expression or sum(map(len, titles)) <= SHORT:
             boxes += [self.formula(each, size) for each in titles]
@@ -281,7 +226,7 @@ class Sheets:
         if " = " not in text:
             text = text.replace("=", " = ", 1)
         return (
-            typeset(text, size, self.drawn.arrays) if self.options.math == "on" else text_box(text, 0.9 * size, "mono")
+            typeset(text, size, self.shown.arrays) if self.options.math == "on" else text_box(text, 0.9 * size, "mono")
         )
 
     def _flow(self, boxes: Sequence[TypeBox], size: float, ink: str) -> Block:
@@ -316,23 +261,31 @@ class Sheets:
         blocks = [self._flow([text_box(line, size)], size, ink) for line in lines]
         return one_below_another(blocks, 6.0)
 
-    def foot(self, cards: Sequence[Component]) -> Block:
-        """Return what stands below: what backward does, captions, remarks, and what there is in the circuit.
-
-        Args:
-            cards: the boxes that are drawn.
-        """
+    def foot(self) -> Block:
+        """Return what stands below: what backward does, captions, remarks, and what there is in the drawing."""
         _, caption, size = self.sizes
         stop = self.graph.stop
-        blocks = [self._remark(one, caption) for one in self.drawn.remarks(caption)]
+        blocks = [self._remark(one, caption) for one in self.shown.remarks(caption)]
         blocks += [self._paragraph(line, caption, self.theme.ink) for line in self.options.caption.splitlines()]
         blocks += [self._paragraph(remark, size, self.theme.muted) for remark in self.graph.remarks]
         if self.options.legend:
-            blocks.append(self._legend(cards, size))
+            blocks.append(self._legend(size))
         if stop is not None:
             ink = self.theme.boxes["error"].pen
             blocks += [self._paragraph(text, size, ink) for text in (stop.where, stop.message)]
         return one_below_another(blocks, 8.0)
+
+    def _legend(self, size: float) -> Block:
+        """Return the parts of the legend in as many lines as they need."""
+        items: list[Item] = []
+        x, y, wide = 0.0, size, 0.0
+        for box, ink, sample, own in self.shown.entries(size):
+            width = own + box.width
+            if x and x + width > self.most:
+                x, y = 0.0, y + 1.5 * size
+            items += [*shifted(sample, x, y), *box.ink(x + own, y, ink)]
+            wide, x = max(wide, x + width), x + width + 24
+        return Block(items, (wide, y + 0.3 * size))
 
     def _remark(self, one: Remark, size: float) -> Block:
         """Return a line below, with the line of its path, or an arrow, before it."""
@@ -349,60 +302,6 @@ class Sheets:
         scale = min(1.0, most / max(start + one.box.width, 1.0))
         items += one.box.ink(start, y, ink, scale)
         return Block(items, (start + one.box.width * scale, y + one.box.below))
-
-    def _legend(self, cards: Sequence[Component], size: float) -> Block:
-        """Return what the numbers of each colour, and the kinds of boxes that occur, are."""
-        theme, show = self.theme, self.options.show
-        entries: list[tuple[list[Item], float]] = []
-
-        def tell(sample: list[Item], wide: float, box: TypeBox, ink: str = theme.ink) -> None:
-            entries.append(([*sample, *box.ink(wide, 0, ink)], wide + box.width))
-
-        wires = self.drawn.circuit(0)[1]
-        ends = [card.end for card in cards if card.end is not None]
-        number = [
-            ("value", "0.37", theme.value, "bold", text_box("value, above the line", size)),
-            ("grad", "−0.53", theme.gradient, theme.gradient_face, self.drawn.gradient(size)),
-        ]
-        for key, text, ink, face, box in number:
-            if key in show and any(getattr(one, key) for one in (*wires, *ends)):
-                digits = TextLine((0.0, 0.0), size, ink, (Inked(text, face=face),), is_centred=False)
-                tell([digits], type_width(text, size, face) + 6, box)
-        if self.has_both and any(wire.grad for wire in wires):
-            line = [(26.0, -0.3 * size), (0.0, -0.3 * size)]
-            tell([arrow(line, Pen(theme.gradient, 1.5))], 32, text_box("gradient, on its way back", size))
-        if any(
-            one.note.width and not card.note.width for one, card in zip(self.drawn.circuit(0)[0], cards, strict=False)
-        ):
-            tell([], 0, text_box("local derivatives are left out: there is no room for them", size), theme.muted)
-        z = [name_box(COMES_IN, size), text_box(" is what comes in", size)] if self.drawn.has_z else []
-        if any(card.note.width and card.is_round for card in cards):
-            head = f"below a circle: local derivative{'; ' * bool(z)}"
-            tell([], 0, row(text_box(head, size), *z), theme.muted)
-        elif z:
-            tell([], 0, row(*z), theme.muted)
-        kinds = {
-            "leaf": (any(card.is_again for card in cards), AGAIN, 1.1, "the same leaf again"),
-            "frozen": (any(card.kind == "frozen" for card in cards), (4.0, 3.0), 1.3, "needs no gradient"),
-            "error": (
-                any(card.is_wrong for card in cards),
-                (),
-                3.0,
-                "backward stops here" if self.graph.stop else "nan or inf begins here",
-            ),
-        }
-        if any(UNKNOWN in text for text in self.drawn.titles):
-            tell([], 0, text_box(f"{UNKNOWN} {UNNAMED}", size), theme.muted)
-        for kind, (is_drawn, dash, width, text) in kinds.items():
-            if is_drawn:
-                fill, pen = theme.boxes[kind]
-                sample = Outline((11.0, -0.32 * size), (20.0, 0.9 * size), 3.0, fill, Pen(pen, width, dash))
-                tell([sample], 27, text_box(text, size), theme.muted)
-        return entries_in_lines(entries, self.most, size)
-
-    def description(self) -> str:
-        """Return what the picture shows, for those who cannot see it."""
-        return f"The circuit of {'; '.join(self.drawn.titles)}, with values and gradients on its lines"
 
 
 def one_below_another(blocks: Iterable[Block], gap: float) -> Block:
@@ -423,18 +322,6 @@ def text_pieces(texts: Iterable[str], size: float, most: float) -> Iterator[str]
         yield from (text[start : start + count] for start in range(0, len(text), count))
 
 
-def entries_in_lines(entries: Sequence[tuple[list[Item], float]], most: float, size: float) -> Block:
-    """Return entries of a legend, each with its width, in as many lines as they need."""
-    items: list[Item] = []
-    x, y, wide = 0.0, size, 0.0
-    for sample, width in entries:
-        if x and x + width > most:
-            x, y = 0.0, y + 1.5 * size
-        items += shifted(sample, x, y)
-        wide, x = max(wide, x + width), x + width + 24
-    return Block(items, (wide, y + 0.3 * size))
-
-
 def order_in_words(name: str) -> str:
     """Return which derivative a name is of.
 
@@ -449,102 +336,3 @@ def order_in_words(name: str) -> str:
 def scale_in(room: Point, block: Block) -> float:
     """Return how large a block is drawn in a room."""
     return min(room[0] / block.size[0], room[1] / block.size[1], MOST_SCALE)
-
-
-def in_parts(block: Block, count: int, theme: Theme) -> Block | None:
-    """Return a long circuit in so many rows; None where it cannot be cut."""
-    rows, rest, taken = list[Block](), block, 0
-    for left in range(count, 1, -1):
-        found = cut_in_two(rest, 1 / left, taken, theme)
-        if found is None:
-            return None
-        first, rest, more = found
-        rows.append(first)
-        taken += more
-    return one_below_another((*rows, rest), WRAPPED_GAP)
-
-
-def cut_in_two(block: Block, share: float, taken: int, theme: Theme) -> tuple[Block, Block, int] | None:
-    """Return a circuit cut where level lines alone go through, with numbers on the ends of several; None for nowhere.
-
-    Args:
-        block: the circuit.
-        share: where it is to be cut, by its width.
-        taken: how many numbers stand on the ends of lines already.
-        theme: the colours.
-    """
-    wide, _ = block.size
-    extents = [(item, extent_of_ink([item])[::2]) for item in block.items]
-    lines = [(item, span) for item, span in extents if isinstance(item, Stretch) and span[1] - span[0] > 2 * JOINT]
-    long = {id(item) for item, _ in lines}
-    spans = [span for item, span in extents if id(item) not in long]
-    best: tuple[float, int, list[tuple[Stretch, float]]] | None = None
-    for at in range(int(wide * share * 0.76), int(wide * min(share * 1.24, 0.9))):
-        is_taken = any(left - HAIR < at < right + HAIR for left, right in spans)
-        if is_taken or any(min(abs(at - end) for end in span) < HEAD / 2 for _, span in lines):
-            continue
-        met = [(item, level_at(item, at)) for item, (left, right) in lines if left < at < right]
-        levels = [(item, y) for item, y in met if y is not None]
-        if not met or len(levels) < len(met):
-            continue
-        cost = abs(at - wide * share) + 0.12 * wide * (len(ends_of(levels)) - 1)
-        if best is None or cost < best[0]:
-            best = cost, at, levels
-    if best is None:
-        return None
-    _, at, levels = best
-    cut = {id(item): y for item, y in levels}
-    halves: tuple[list[Item], list[Item]] = [], []
-    ends = ends_of(levels)
-    more = STUB - JOINT * (len(ends) > 1)
-    for item, (left, _) in extents:
-        if id(item) in cut:
-            parts = halves_of(item, at, cut[id(item)], more)  # type: ignore[arg-type]
-            for half, part in zip(halves, parts, strict=True):
-                half.append(part)
-        else:
-            halves[left >= at].append(item)
-    for number, y in enumerate(ends if len(ends) > 1 else (), taken + 1):
-        for half, x in zip(halves, (at + STUB, at - STUB), strict=True):
-            half.extend(row_joint((x, y), str(number), theme))
-    first, second = (
-        Block(list(shifted(items, -box[0], -box[1])), (box[2] - box[0], box[3] - box[1]))
-        for items, box in ((half, extent_of_ink(half)) for half in halves)
-    )
-    return first, second, len(ends) if len(ends) > 1 else 0
-
-
-def level_at(line: Stretch, x: float) -> float | None:
-    """Return how high a line is at a place where it is level; None where it climbs, or passes twice."""
-    points = [(stroke[-2], stroke[-1]) for stroke in line.strokes]
-    met = [(one, other) for one, other in pairwise(points) if min(one[0], other[0]) < x < max(one[0], other[0])]
-    return met[0][0][1] if len(met) == 1 and abs(met[0][0][1] - met[0][1][1]) < 0.5 else None
-
-
-def ends_of(levels: Sequence[tuple[Stretch, float]]) -> list[float]:
-    """Return the heights of lines that are cut, those of one line with several strands once."""
-    heights: list[float] = []
-    for _, y in sorted(levels, key=lambda level: level[1]):
-        if not heights or y - heights[-1] > JOINT:
-            heights.append(y)
-    return heights
-
-
-def halves_of(line: Stretch, x: float, y: float, more: float) -> tuple[Stretch, Stretch]:
-    """Return a line in two, cut where it is level, each so much longer; the heads stay where they are."""
-    points = [(stroke[-2], stroke[-1]) for stroke in line.strokes]
-    is_back = points[0][0] > points[-1][0]
-    way = points[::-1] if is_back else points
-    left, right = ([point for point in way if (point[0] < x) == side] for side in (True, False))
-    pair = [*left, (x + more, y)], [(x - more, y), *right]
-    heads = tuple([head for head in line.heads if (head[0][0] < x) == side] for side in (True, False))
-    first, second = (
-        line._replace(strokes=half[::-1] if is_back else half, heads=own) for half, own in zip(pair, heads, strict=True)
-    )
-    return first, second
-
-
-def row_joint(middle: Point, text: str, theme: Theme) -> list[Item]:
-    """Return the number at the end of a line that goes on in another row."""
-    ring = Outline(middle, (2 * JOINT, 2 * JOINT), JOINT, theme.page, Pen(theme.muted, 0.8))
-    return [ring, TextLine((middle[0], middle[1] + 0.36 * 9), 9.0, theme.muted, (Inked(text, face="sans"),))]

@@ -21,10 +21,10 @@ from gviz.graphs import Edge, Graph, Node
 from gviz.graphs.numbers import Numbers, size_of
 from gviz.layout import RenderWarning
 from gviz.layout.ink import Item, Outline, Pen, Point, Sheet, Stretch
-from gviz.passes.dataflow import DETACHED, dataflow, outputs_of
+from gviz.passes.dataflow import DETACHED, dataflow
 from gviz.passes.elements import AXES, ONE, spread_dims, sum_of, sum_text
 from gviz.passes.quotients import with_quotients
-from gviz.pictures.circuits import LINE as THIN, Component, Wire
+from gviz.pictures.circuits import LINE as THIN
 from gviz.pictures.equations import (
     FORMULA,
     NAME,
@@ -40,15 +40,23 @@ from gviz.pictures.equations import (
     Sign,
     number_grid,
 )
-from gviz.pictures.labels import change_text, decimal, later_text, name_along, place_text
+from gviz.pictures.labels import decimal, name_along
 from gviz.pictures.options import RenderOptions
 from gviz.pictures.picture import Picture
-from gviz.pictures.sheets import COMES_IN, LEAST, WIDE, Block, Drawn, InkedPage, Sheets, entries_in_lines, scale_in
+from gviz.pictures.reader import Reader, as_formula
+from gviz.pictures.sheets import (
+    LEAST,
+    WIDE,
+    Block,
+    Entry,
+    Remark,
+    SheetWriter,
+    scale_in,
+    theme_of,
+)
 from gviz.pictures.sums import handed_on, sum_at
-from gviz.pictures.theme import THEMES
-from gviz.pictures.typesetting import Setter, TypeBox, circled_dot, name_box, row, text_box, typeset
+from gviz.pictures.typesetting import Setter, TypeBox, circled_dot, name_box, row, text_box
 from gviz.pictures.views import circuit
-from gviz.pictures.views.circuit import as_formula
 
 IGNORES = circuit.IGNORES
 
@@ -105,7 +113,7 @@ def sheet(graph: Graph, options: RenderOptions) -> Sheet | None:
         return None
     if not any(node.shape for node in shown.nodes):
         warn_user("all tensors of this graph are single numbers: --view circuit shows more of them", RenderWarning)
-    return Equations(shown, options).page()
+    return SheetWriter(EquationContent(shown, options), shown, options).page()
 
 
 def with_same_numbers(graph: Graph) -> Graph:
@@ -152,7 +160,7 @@ def as_standing(numbers: Numbers | None, node: Node, way: str) -> Numbers | None
     return own._replace(elements=elements)
 
 
-class EquationReader(circuit.CircuitReader):
+class EquationReader(Reader):
     """What the rows of a graph say.
 
     Args:
@@ -180,44 +188,6 @@ class EquationReader(circuit.CircuitReader):
         names = {node.name for node in self.graph.nodes} | {row.name for row in self.graph.tensors}
         return next((letter for letter in letters if letter not in names), usual)
 
-    @cached_property
-    def made(self) -> dict[str, dict[int, Node]]:
-        """The tensors that each node makes, by the number of the output."""
-        made = outputs_of(self.graph)
-        return {node.id: made[node.id] if node.recorded.outputs else {0: node} for node in self.graph.nodes}
-
-    @cached_property
-    def aliases(self) -> dict[str, str]:
-        """What stands in formulas for names that are none to Python."""
-        names = [node.name for made in self.made.values() for node in made.values() if node.kind != "constant"]
-        strange = dict.fromkeys(name for name in names if name and not name.isidentifier())
-        return {name: f"name_{number}" for number, name in enumerate(strange)}
-
-    @cached_property
-    def restored(self) -> dict[str, Formula]:
-        """The names that others stand for, as formulas."""
-        return {own: Formula.named(name) for name, own in self.aliases.items()}
-
-    @cached_property
-    def arrays(self) -> set[str]:
-        """The names of tensors with several elements."""
-        return {node.name for made in self.made.values() for node in made.values() if node.name and node.shape}
-
-    def source(self, edge: Edge) -> Node:
-        """Return the tensor that goes along an edge."""
-        made = self.made[edge.source]
-        return made.get(edge.output) or self.nodes[edge.source]
-
-    def _operand(self, node: Node) -> tuple[str, Formula | None]:
-        """Return the one operand that is no constant, and what is computed of it with z in its place."""
-        free = [edge for edge in self.inputs[node.id] if self.nodes[edge.source].kind != "constant"]
-        formula = as_formula(aliased(node.expression, self.aliases))
-        name = name_along(free[0], self.nodes[free[0].source]) if len(free) == 1 else ""
-        name = self.aliases.get(name, name)
-        if formula is None or name not in formula.names:
-            return name, None
-        return name, noted(formula).replaced({name: Formula.named(COMES_IN)})
-
     # ------------------------------------------------------------ columns and rows
     @cached_property
     def ways(self) -> dict[str, str]:
@@ -230,7 +200,7 @@ class EquationReader(circuit.CircuitReader):
                 one = leads[one]
             return one
 
-        for node in self._in_order():
+        for node in self.in_order():
             result = self.made[node.id].get(0, node)
             for edge in self.inputs[node.id]:
                 source = self.source(edge)
@@ -299,23 +269,9 @@ class EquationReader(circuit.CircuitReader):
         is_column = (way or self.ways.get(node.id, COLUMN)) == COLUMN
         return number_grid(numbers, self.options.precision, is_column=is_column, whole=self.whole)
 
-    @property
-    def names(self) -> list[str]:
-        """The names of the roots."""
-        return [self.nodes[root].name or "" for root in self.graph.roots]
-
-    def named(self, name: str, size: float) -> TypeBox:
-        """Return a name, or what stands in place of one, as mathematics sets it."""
-        return name_box(name, size) if name in self.aliases or name.isidentifier() else typeset(name, size)
-
-    def told_of(self, node: Node) -> list[str]:
-        """Return what is to be said of a tensor once: its state, hooks, and what the program has made of it since."""
-        shown, precision = self.options.show, self.options.precision
-        later = later_text(node.later, shown, precision)
-        hooks = [change_text(one, precision) for one in node.grad.hooks] if "grad" in shown else []
-        state = node.state if node.kind in ("leaf", "frozen") else ""
-        place = place_text(node) if "line" in shown and node.place is not None else ""
-        return [text for text in (place, state, *hooks, *later.split("; ")) if text]
+    def fact_lines(self, node: Node) -> list[str]:
+        """Return what is to be said of a tensor, each thing in a line of its own."""
+        return [part for text in self.facts(node) for part in text.split("; ")]
 
     # ------------------------------------------------------------ gradients
     def uses(self, node: Node) -> list[Edge]:
@@ -378,7 +334,7 @@ class EquationReader(circuit.CircuitReader):
         rows: list[list[Part]] = []
         seen: set[str] = set()
         last = ""  # the tensor that the last row ends with
-        for node in self._in_order():
+        for node in self.in_order():
             operands = [edge for edge in self.inputs[node.id] if self.nodes[edge.source].kind != "constant"]
             results = list(self.made[node.id].values()) or [node]
             if not operands:
@@ -394,7 +350,7 @@ class EquationReader(circuit.CircuitReader):
                 comma = [Phrase(text_box(",", SIGN))] if result is not results[0] else []
                 grad = result.grad.arrived or (result.grad.value if result.id in self.graph.roots else None)
                 way = next((own for edge in operands for _, own in [self.way(node, edge)] if own), "")
-                rows[-1] += [*comma, self.bracket(result, grad, BracketNote(remarks=tuple(self.told_of(result))), way)]
+                rows[-1] += [*comma, self.bracket(result, grad, BracketNote(remarks=tuple(self.fact_lines(result))), way)]
                 seen.add(result.id)
             last = results[0].id if len(results) == 1 else ""
         return rows + [sum_row for node in self.tensors() for sum_row in self.sums(node)]
@@ -408,7 +364,7 @@ class EquationReader(circuit.CircuitReader):
     def tensors(self) -> Iterator[Node]:
         """Yield what operations make and are made from, each once."""
         seen: set[str] = set()
-        for node in self._in_order():
+        for node in self.in_order():
             for one in (*(self.source(edge) for edge in self.inputs[node.id]), *self.made[node.id].values()):
                 if one.id not in seen:
                     seen.add(one.id)
@@ -420,7 +376,7 @@ class EquationReader(circuit.CircuitReader):
         for edge in operands:
             source = self.source(edge)
             is_again = source.id in seen
-            note = self.below(edge, node).with_remarks([] if is_again else self.told_of(source))
+            note = self.below(edge, node).with_remarks([] if is_again else self.fact_lines(source))
             way, _ = self.way(node, edge)
             cards.append(self.bracket(source, edge.flow.handed, note, way, is_again=is_again))
             seen.add(source.id)
@@ -430,7 +386,7 @@ class EquationReader(circuit.CircuitReader):
         parts: list[Part] = []
         for card in cards:
             parts += [Phrase(text_box(",", SIGN)), card]
-        return [*parts[1:], Sign(self._sign(node), is_arrow=True)]
+        return [*parts[1:], Sign(self.sign(node), is_arrow=True)]
 
     def infix(self, node: Node, operands: Sequence[Edge], cards: Sequence[Bracket]) -> list[Part] | None:
         """Return operands with signs between, in the order of the formula; None if it is no formula of signs alone."""
@@ -543,55 +499,49 @@ def copied_text(edge: Edge, node: Node, found: Handed) -> str:
     return f"copied to {places(spread_dims(whole, part), len(whole))}" if is_alone else ""
 
 
-class Equations(Sheets):
-    """The page of the equations of a graph.
+class EquationContent:
+    """The equations of a graph as a page shows them: see :class:`gviz.pictures.sheets.Content`.
 
     Args:
-        graph: as :func:`dataflow` returns it.
+        graph: the graph.
         options: those of a page, and ``precision`` and ``show``.
     """
 
     def __init__(self, graph: Graph, options: RenderOptions) -> None:
+        self.graph, self.options, self.theme = graph, options, theme_of(options)
         self.reader = EquationReader(graph, options)
-        theme = THEMES["light" if options.theme == "torchviz" else options.theme]
-        nothing: tuple[list[Component], list[Wire]] = [], []
-        titles = self.reader.titles()
-        drawn = Drawn(lambda _: nothing, titles, self._gradient_of, lambda _: [], False, self.reader.arrays)
-        super().__init__(drawn, graph, options, theme)
+        self.titles, self.arrays = self.reader.titles(), self.reader.arrays
+        self.description = (
+            f"The equations of {'; '.join(self.titles)}, each tensor in brackets, its gradient below its value"
+        )
         self.shown = self.reader.rows()
         self.is_cut = False
 
-    def page(self) -> InkedPage:
-        """Return the page, with what its legend has to say of rows that are cut."""
-        page = super().page()
-        return super().page() if self.is_cut else page
-
-    def _readable(self) -> tuple[Block, list[Component]]:
+    def as_large_as_it_is(self) -> Block:
         """Return the equations, in rows no wider than a page of text."""
         writer = EquationWriter(self.theme)
         lines, size = writer.lines(self.shown, WIDE)
         self.is_cut = sum(map(len, lines)) > len(self.shown)
-        return Block(list(writer.ink(lines)), size), []
+        return Block(list(writer.ink(lines)), size)
 
-    def _largest(self, room: Point) -> tuple[Block, list[Component], float, float]:
-        """Return the equations in the rows that have the largest type on a page, their scale, and the smallest type.
+    def in_room(self, room: Point) -> tuple[Block, float, float]:
+        """Return the equations in the rows that have the largest type in a room, their scale, and the smallest type.
 
         Where that cannot be read, numbers have few decimals, and then large tensors are cut, which the page says.
         """
-        least = LEAST[self.options.fit]
-        block, scale = self._in_room(self.shown, room)
+        block, scale = self._rows_in(self.shown, room)
         few = min(self.options.precision, FEW_DECIMALS)
         for whole in (WHOLE, FEW) if not self.options.differs("precision") else ():
-            if scale * REMARK >= least:
+            if scale * REMARK >= LEAST[self.options.fit]:
                 break
             less = EquationReader(self.graph, replace(self.options, precision=few), whole)
             told = text_box(f"Numbers are rounded to {few} decimals: --precision 4 shows more.", REMARK)
-            shorter, larger = self._in_room([*less.rows(), [Phrase(told)]], room)
+            shorter, larger = self._rows_in([*less.rows(), [Phrase(told)]], room)
             if larger > 1.04 * scale:
                 block, scale = shorter, larger
-        return block, [], scale, scale * REMARK
+        return block, scale, scale * REMARK
 
-    def _in_room(self, rows: Sequence[Sequence[Part]], room: Point) -> tuple[Block, float]:
+    def _rows_in(self, rows: Sequence[Sequence[Part]], room: Point) -> tuple[Block, float]:
         """Return rows as they have the largest type in a room, and their scale."""
         found = []
         writers = EquationWriter(self.theme), EquationWriter(self.theme, is_brief=True)
@@ -603,44 +553,30 @@ class Equations(Sheets):
         self.is_cut = sum(map(len, lines)) > len(rows)
         return Block(list(writer.ink(lines)), size), scale
 
-    def _legend(self, _: Sequence[Component], size: float) -> Block:
-        """Return what brackets of each colour are, of those that occur."""
-        brackets = [part for equation in self.shown for part in equation if isinstance(part, Bracket)]
-        entries: list[tuple[list[Item], float]] = []
-        for fill, pen, ink, box in self._entries(brackets, size):
-            mark = 1.9 * size * (pen is not None)
-            sample = small_bracket(size, fill, pen) if pen is not None else ()
-            entries.append(([*sample, *box.ink(mark, 0, ink)], mark + box.width))
-        return entries_in_lines(entries, self.most, size)
+    def remarks(self, _: float) -> list[Remark]:
+        """Return no lines: all is said below the tensors."""
+        return []
 
-    def _entries(self, brackets: Sequence[Bracket], size: float) -> Iterator[tuple[str, Pen | None, str, TypeBox]]:
-        """Yield the brackets of the legend, each with its ink and what it is."""
+    def entries(self, size: float) -> Iterator[Entry]:
+        """Yield what brackets of each colour are, of those that occur."""
         ink, red = self.theme.ink, self.theme.gradient
+        brackets = [part for equation in self.shown for part in equation if isinstance(part, Bracket)]
         kinds = {part.kind for part in brackets}
+
+        def entry(fill: str, pen: Pen, box: TypeBox) -> Entry:
+            return Entry(box, ink, list(small_bracket(size, fill, pen)), 1.9 * size)
+
         for word, own in WORDS.items():
             if kinds & {*own}:
                 fill, pen = self.theme.boxes[own[0]]
-                yield fill, Pen(pen, THIN, (3.0, 2.0) if own[0] == "frozen" else ()), ink, text_box(word, size)
+                yield entry(fill, Pen(pen, THIN, (3.0, 2.0) if own[0] == "frozen" else ()), text_box(word, size))
         if self.is_cut or any(part.is_again for part in brackets):
-            yield "", Pen(self.theme.boxes["operation"].pen, THIN), ink, text_box("stands above, too", size)
+            yield entry("", Pen(self.theme.boxes["operation"].pen, THIN), text_box("stands above, too", size))
         if any(part.grad is not None for part in brackets):
-            yield EquationWriter(self.theme).pale, Pen(red, THIN), ink, self._gradient_of(size)
+            yield entry(EquationWriter(self.theme).pale, Pen(red, THIN), self.reader.gradient(size, "tensor", "value"))
         if any(part.note.formula.parts for part in brackets):
             letter = name_box(self.reader.letter, size)
-            yield "", None, red, row(letter, text_box(": the gradient of the result, to the right", size))
-
-    def _gradient_of(self, size: float) -> TypeBox:
-        """Return what a gradient is of."""
-        names = self.reader.names
-        if len(names) != 1:
-            return text_box("gradient of the sum of the roots, below the value", size)
-        (name,) = names
-        top = name_box(name, size) if name.isidentifier() else text_box(f"({name})", size)
-        return row(text_box("∂", size), top, text_box("/∂(this tensor), below the value", size))
-
-    def description(self) -> str:
-        """Return what the picture shows, for those who cannot see it."""
-        return f"The equations of {'; '.join(self.drawn.titles)}, each tensor in brackets, its gradient below its value"
+            yield Entry(row(letter, text_box(": the gradient of the result, to the right", size)), red)
 
 
 def small_bracket(size: float, fill: str, pen: Pen) -> Iterator[Item]:

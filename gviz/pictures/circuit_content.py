@@ -1,0 +1,153 @@
+"""A circuit as a page shows it: as dense as it can be read, in one row or in several, with its legend."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Iterable, Iterator, Sequence
+from itertools import product
+
+from gviz.formulas.formula import UNKNOWN, UNNAMED
+from gviz.layout.fonts.faces import type_width
+from gviz.layout.ink import Inked, Outline, Pen, Point, TextLine
+from gviz.pictures.circuit_reader import CircuitReader
+from gviz.pictures.circuits import AGAIN, NUMBER, Attempt, Circuit, Component, arrow
+from gviz.pictures.cuts import in_parts
+from gviz.pictures.reader import COMES_IN
+from gviz.pictures.sheets import LEAST, WIDE, Block, Entry, scale_in, theme_of
+from gviz.pictures.typesetting import TypeBox, name_box, row, text_box
+
+ROOMY = ((1.0, 1.5), (8.0, 14.0, 22.0, 32.0, 44.0))
+"""What is tried, in turn, until all texts have their places: room beside numbers, and points between cards."""
+
+KINDS = {
+    "leaf": ((), 1.9, "leaf"),
+    "again": (AGAIN, 1.1, "the same leaf again"),
+    "frozen": ((4.0, 3.0), 1.3, "needs no gradient"),
+    "output": ((), 2.2, "root"),
+    "error": ((), 3.0, "nan or inf begins here"),
+}
+"""Boxes of the legend: the dashes and the breadth of their pens, and what they are."""
+
+
+STOPPED = "backward stops here"
+"""What the legend says of a box that is marked where the program has stopped."""
+
+
+class CircuitContent:
+    """A circuit as a page shows it: see :class:`gviz.pictures.sheets.Content`.
+
+    Args:
+        reader: what its cards and wires say.
+    """
+
+    def __init__(self, reader: CircuitReader) -> None:
+        self.reader, self.options, self.theme = reader, reader.options, theme_of(reader.options)
+        self.titles, self.remarks = reader.titles(), reader.remarks
+        self.arrays: Collection[str] = ()
+        self.description = f"The circuit of {'; '.join(self.titles)}, with values and gradients on its lines"
+        self.all_cards, self.wires = reader.circuit(0)
+        self.cards: Sequence[Component] = self.all_cards
+        self.has_both = self.options.arrows == "both"
+
+    def _tries(self, attempts: Iterable[Attempt]) -> Iterator[tuple[Circuit, int]]:
+        """Yield circuits, first with few leaves that stand again, then with a leaf beside each use."""
+        listed = list(attempts)
+        for far in (3, 0):
+            cards, wires = self.reader.circuit(far)
+            for attempt in listed:
+                yield Circuit(cards, wires, self.theme, attempt), far
+
+    def as_large_as_it_is(self) -> Block:
+        """Return the first circuit in which every text has its place; the one that lacks fewest, if there is none."""
+        best: Circuit | None = None
+        attempts = [Attempt(stretch, apart, both=self.has_both) for stretch, apart in product(*ROOMY)]
+        for circuit, _ in self._tries(attempts):
+            if best is None or circuit.bad < best.bad:
+                best = circuit
+            if not best.bad:
+                break
+        if best is None:
+            return Block([], (0.0, 0.0))
+        self.cards = best.cards
+        whole = Block(best.items, best.size)
+        rows = [*self._cut(whole)] if whole.size[0] > WIDE else []
+        fitting = next((one for one in rows if one.size[0] <= WIDE), None)
+        return fitting or min([whole, *rows], key=lambda one: one.size[0])
+
+    def _cut(self, whole: Block) -> Iterator[Block]:
+        """Yield a circuit in two rows, and in three, as far as there are places for it."""
+        rows = (in_parts(whole, count, self.theme) for count in (2, 3))
+        return (one for one in rows if one is not None)
+
+    def in_room(self, room: Point) -> tuple[Block, float, float]:
+        """Return the circuit that has the largest type in a room, its scale, and its smallest type.
+
+        It stands in one row, if that can be read.
+        """
+        least = LEAST[self.options.fit]
+        best: tuple[float, Block, float, Circuit] | None = None
+        for is_tight, is_bare in ((False, False), (True, False), (True, True)):
+            if best is not None and best[0] > 0 and best[3].least_type * best[2] >= least:
+                break
+            stretches = (1.0, 1.6) if is_tight else (1.0, 1.5)
+            attempts = [
+                Attempt(one, apart, is_tight, self.has_both, is_bare)
+                for one in stretches
+                for apart in ((8.0, 14.0, 20.0, 28.0) if is_bare else (8.0, 20.0, 36.0))
+            ]
+            for circuit, far in self._tries(attempts):
+                if not far and best is not None and best[0] > 0:
+                    break
+                whole = Block(circuit.items, circuit.size)
+                scale = scale_in(room, whole)
+                for rows in self._cut(whole) if scale * circuit.least_type < least else ():
+                    if scale_in(room, rows) > 1.15 * scale:
+                        whole, scale = rows, scale_in(room, rows)
+                score = scale * (1 - 0.05 * circuit.crossings) - 3 * circuit.bad - 0.1 * (not far)
+                if best is None or score > best[0]:
+                    best = score, whole, scale, circuit
+        if best is None:
+            return Block([], (0.0, 0.0)), 1.0, NUMBER
+        _, block, scale, circuit = best
+        is_bare = circuit.attempt.is_bare
+        self.cards = [card._replace(note=card.bare) for card in circuit.cards] if is_bare else circuit.cards
+        return block, scale, circuit.least_type * scale
+
+    # ------------------------------------------------------------ the legend
+    def entries(self, size: float) -> Iterator[Entry]:
+        """Yield what the numbers of each colour, and the kinds of boxes that occur, are."""
+        theme = self.theme
+        yield from self._numbers(size)
+        if self.has_both and any(wire.grad for wire in self.wires):
+            line = arrow([(26.0, -0.3 * size), (0.0, -0.3 * size)], Pen(theme.gradient, 1.5))
+            yield Entry(text_box("gradient, on its way back", size), theme.ink, [line], 32)
+        z = [name_box(COMES_IN, size), text_box(" is what comes in", size)] if self.reader.has_z() else []
+        notes: list[TypeBox] = []
+        if any(one.note.width and not card.note.width for one, card in zip(self.all_cards, self.cards, strict=False)):
+            notes.append(text_box("local derivatives are left out: there is no room for them", size))
+        if any(card.note.width and card.is_round for card in self.cards):
+            notes.append(row(text_box(f"below a circle: local derivative{'; ' * bool(z)}", size), *z))
+        elif z:
+            notes.append(row(*z))
+        if any(UNKNOWN in text for text in self.titles):
+            notes.append(text_box(f"{UNKNOWN} {UNNAMED}", size))
+        yield from (Entry(note, theme.muted) for note in notes)
+        drawn = {"error" if card.is_wrong else "again" if card.is_again else card.kind for card in self.cards}
+        for kind, (dash, width, text) in KINDS.items():
+            if kind in drawn:
+                fill, pen = theme.boxes["repeat" if kind == "again" else kind]
+                sample = Outline((11.0, -0.32 * size), (20.0, 0.9 * size), 3.0, fill, Pen(pen, width, dash))
+                has_stopped = kind == "error" and self.reader.graph.stop is not None
+                yield Entry(text_box(STOPPED if has_stopped else text, size), theme.muted, [sample], 27)
+
+    def _numbers(self, size: float) -> Iterator[Entry]:
+        """Yield what the numbers on the lines are, each in its colour."""
+        theme = self.theme
+        ends = [card.end for card in self.cards if card.end is not None]
+        numbers = [
+            ("value", "0.37", theme.value, "bold", text_box("value, above the line", size)),
+            ("grad", "−0.53", theme.gradient, theme.gradient_face, self.reader.gradient(size)),
+        ]
+        for key, text, ink, face, box in numbers:
+            if key in self.options.show and any(getattr(one, key) for one in (*self.wires, *ends)):
+                sample = TextLine((0.0, 0.0), size, ink, (Inked(text, face=face),), is_centred=False)
+                yield Entry(box, theme.ink, [sample], type_width(text, size, face) + 6)

@@ -1,0 +1,319 @@
+"""What the cards and wires of a circuit say: values, gradients, local derivatives, sums; and what stands below it."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+
+from gviz.formulas.expressions import operator_of
+from gviz.formulas.formula import GRAD, UNKNOWN, Formula
+from gviz.formulas.lectures import BY_ROWS, is_by_rows
+from gviz.graphs import Edge, Graph, Node
+from gviz.graphs.numbers import Numbers, size_of
+from gviz.layout.layered.ranks import ranks_of
+from gviz.passes.elements import has_only, is_finite, scalar_of
+from gviz.pictures.circuits import NOTE, NUMBER, Component, End, Wire
+from gviz.pictures.labels import (
+    SPACE_KEPT,
+    decimal,
+    in_brackets,
+    not_finite_first,
+    size_text,
+    small_text,
+    value_text,
+    why_without_numbers,
+)
+from gviz.pictures.options import RenderOptions
+from gviz.pictures.reader import COMES_IN, LONGEST_TEXT, SIGN, Reader
+from gviz.pictures.sheets import LEAD, Remark
+from gviz.pictures.sums import handed_on, sum_at
+from gviz.pictures.theme import THEMES
+from gviz.pictures.trails import SAMPLES, heading, trails_of, words
+from gviz.pictures.typesetting import (
+    TypeBox,
+    TypeRun,
+    in_stack,
+    number_box,
+    row,
+    text_box,
+)
+
+LEAF = 18.0
+"""Points: of the name of a leaf."""
+
+LONGEST = 24
+"""Characters of a local derivative as a symbol, or a sum at its leaf."""
+
+SMALLER = 0.8
+"""The size of a long sum below the circuit beside that of other lines."""
+
+FAR = 3
+"""Columns from the first use of a leaf from which on it stands again beside a further one, if it has more than two."""
+
+BETWEEN_TWO = ("−", "÷", "^")
+"""Signs whose two local derivatives stand below their circle; those of + and × can be read off."""
+
+
+class CircuitReader(Reader):
+    """What the cards and wires of a graph say.
+
+    Args:
+        graph: as :func:`dataflow` returns it.
+        options: ``precision``, ``show``, ``path``, ``math`` and ``theme`` are read.
+    """
+
+    def __init__(self, graph: Graph, options: RenderOptions) -> None:
+        super().__init__(graph, options)
+        self.trails = trails_of(graph, options.path)
+        self.first_wrong = not_finite_first(graph)
+        face = THEMES[options.theme].gradient_face
+        self.slanted = face if face != "bold" else "sans"
+
+    # ------------------------------------------------------------ type
+    def number(self, value: Numbers | None) -> str:
+        """Return a tensor as a text on a line: its numbers, if they are few; else its norm, or its size alone."""
+        if value is None:
+            return ""
+        text = small_text(value, self.options.precision)
+        if not text and value.is_known:
+            return f"norm {decimal(value.norm, self.options.precision)}"
+        if len(text) > LONGEST_TEXT:
+            return f"norm {decimal(value.norm, self.options.precision)}"
+        return (text or size_text(size_of(value))).replace("-", "−")
+
+    def size(self, node: Node) -> str:
+        """Return the size of a tensor whose line has its norm alone; "" of any other."""
+        return size_text(size_of(node.numbers)) if self.number(node.numbers).startswith("norm ") else ""
+
+    # ------------------------------------------------------------ cards and wires
+    def circuit(self, far: int = FAR) -> tuple[list[Component], list[Wire]]:
+        """Return the cards and wires.
+
+        Args:
+            far: columns after which a leaf stands again; 0 for beside each use.
+        """
+        inside = self._constants_inside()
+        shown = [node for node in self.graph.nodes if node.id not in inside]
+        number = {node.id: at for at, node in enumerate(shown)}
+        wires = [
+            self._wire(edge, number) for node in shown for edge in self.inputs[node.id] if edge.source not in inside
+        ]
+        cards, wires = with_copies([self._card(node) for node in shown], wires, far)
+        if self.trails is None:
+            return cards, wires
+        lit = {end for wire in wires if not wire.is_faint for end in wire[:2]}
+        return [card._replace(is_faint=at not in lit) for at, card in enumerate(cards)], wires
+
+    def _constants_inside(self) -> set[str]:
+        """Return the constants that stand in the circle of the one operation that has them."""
+        found = set()
+        for node in self.graph.nodes:
+            constants = [edge.source for edge in self.inputs[node.id] if self.nodes[edge.source].kind == "constant"]
+            if len(constants) < len(self.inputs[node.id]) < 3:
+                found |= {*constants}
+        return found
+
+    def _wire(self, edge: Edge, number: Mapping[str, int]) -> Wire:
+        """Return an edge as a wire; one of several outputs has its name with its value."""
+        source, trails = self.nodes[edge.source], self.trails
+        has_value, has_grad = "value" in self.options.show, "grad" in self.options.show
+        made = self.source(edge)
+        value = self.number(made.numbers) if has_value and source.kind != "constant" else ""
+        if source.recorded.outputs:
+            value = " = ".join(filter(None, [made.name or "", value]))
+        grad = self.number(edge.flow.handed) if has_grad else ""
+        is_cut = source.kind in ("constant", "frozen")
+        paths = trails.through.get((edge.target, edge.slot), ()) if trails is not None else ()
+        is_faint = trails is not None and not trails.has(edge)
+        return Wire(number[edge.source], number[edge.target], edge.slot, value, grad, is_cut, paths, is_faint)
+
+    def _card(self, node: Node) -> Component:
+        """Return a node as a card."""
+        is_root, name = node.id in self.graph.roots, node.name or ""
+        tip = " = ".join(filter(None, [name, node.expression, self.number(node.numbers)]))
+        end = self._end(node) if is_root else None
+        is_wrong = node.id in self.first_wrong or self._has_stopped(node)
+        if node.kind == "operation":
+            is_named = name and not (node.is_letter or node.recorded.outputs)
+            size = "" if is_root else self.size(node)
+            shown = row(
+                *([self.name(name, NUMBER)] if is_named else []),
+                text_box(f"{'  ' * bool(is_named)}{size}", NOTE) if size else TypeBox(),
+            )
+            notes = (*self._notes(node), TypeBox())
+            note, brief, bare = (in_stack([box, *self._states(node)], 4.0) for box in notes)
+            kind = "output" if is_root else "operation"
+            total, is_long = self._total(node)
+            total = row(text_box("… ", NOTE), self._sum_text(self.number(node.grad.arrived))) if is_long else total
+            return Component(self.sign(node), kind, shown, note, brief, bare, total, end, tip, is_wrong=is_wrong)
+        kind = node.kind if node.kind in ("leaf", "frozen", "constant") else "leaf"
+        is_wrong = node.value is not None and not is_finite(node.value)
+        note = in_stack(self._states(node), 4.0)
+        box = self.phrase(name, NUMBER) if kind == "constant" else self.name(name, LEAF)
+        total, is_long = self._total(node) if kind == "leaf" else (TypeBox(), False)
+        if is_long:
+            total = self._sum_text(f"… = {self.number(node.grad.value)}")
+        return Component(box, kind, TypeBox(), note, note, note, total, end, tip, is_wrong=is_wrong)
+
+    def _states(self, node: Node) -> list[TypeBox]:
+        """Return what a card says besides: its size, and what is to be said of its tensor."""
+        texts = [self.size(node)] if node.kind != "operation" else []
+        texts += self.facts(node)
+        return [text_box(text.replace("-", "−") if "→" in text else text, NOTE) for text in texts if text]
+
+    def _has_stopped(self, node: Node) -> bool:
+        """Return whether backward has come to an operation, and not through it, since the program stopped there."""
+        uses = self.graph.uses.get(node.id, [])
+        has_come = any(edge.flow.handed is not None for edge in uses) or node.id in self.graph.roots
+        is_through = any(edge.flow.handed is not None for edge in self.inputs[node.id])
+        return self.graph.stop is not None and node.kind == "operation" and has_come and not is_through
+
+    def _end(self, node: Node) -> End:
+        """Return what stands at the end of the line out of a root."""
+        grad = node.grad.arrived if node.kind == "operation" else node.grad.value
+        shown = self.options.show
+        value = self.number(node.numbers) if "value" in shown else ""
+        return End(self.name(node.name or "", LEAF), value, self.number(grad) if "grad" in shown else "")
+
+    def _sum_text(self, text: str) -> TypeBox:
+        """Return a sum of gradients."""
+        return text_box(text.replace("-", "−"), NOTE, self.slanted)
+
+    def _total(self, node: Node) -> tuple[TypeBox, bool]:
+        """Return the gradient of what arrives in several ways, or besides what was there before, as a sum.
+
+        The second is whether it is too long to stand beside its card.
+        """
+        uses = self.graph.uses.get(node.id, [])
+        if "grad" not in self.options.show or node.recorded.outputs:
+            return TypeBox(), False
+        total = sum_at(node, handed_on(uses))
+        texts = total.texts(self.options.precision) if total.is_whole else []
+        if len(texts) < 2:
+            return TypeBox(), False
+        first = texts[0][1:-1] if texts[0].startswith("(-") else texts[0]
+        text = f"{' + '.join([first, *texts[1:]])} = {value_text(total.total, self.options.precision)}"
+        return self._sum_text(text), len(text) > LONGEST
+
+    # ------------------------------------------------------------ circles
+    def _notes(self, node: Node) -> tuple[TypeBox, TypeBox]:
+        """Return the local derivative below a circle, and the same in numbers alone."""
+        flows = [edge for edge in self.inputs[node.id] if edge.flow.local is not None or edge.flow.symbol]
+        numbers = [small_text(edge.flow.local, self.options.precision) for edge in flows]
+        if len(flows) == 2 and operator_of(node.label) in BETWEEN_TWO and all(numbers):
+            both = number_box(", ".join(numbers), NOTE)
+            return both, both
+        if len(flows) != 1:
+            return TypeBox(), TypeBox()
+        text = numbers[0] if len(numbers[0]) <= LONGEST_TEXT else ""
+        brief = number_box(text, NOTE) if text else TypeBox()
+        symbol = self._symbol(node, flows[0])
+        if symbol is None or symbol.is_number:
+            return brief, brief
+        formula = self.typeset(symbol, NOTE, 2)
+        return (row(formula, text_box(" = ", NOTE), number_box(text, NOTE)) if text else formula), brief
+
+    def _symbol(self, node: Node, edge: Edge) -> Formula | None:
+        """Return a local derivative in terms of z; None if it is long, or no factor."""
+        text = edge.flow.symbol
+        found = Formula.read(text) if text and UNKNOWN not in text else None
+        name, formula = self.operand(node)
+        if found is None or formula is None or GRAD in found.names:
+            return None
+        z = Formula.named(COMES_IN)
+        is_step = operator_of(node.label) == "relu"  # whose result is above 0 where what comes in is
+        found = found.replaced({node.name or "": z if is_step else formula, name: z})
+        is_known = found.variables <= {COMES_IN} and len(found.python) <= LONGEST
+        return found if is_known else None
+
+    # ------------------------------------------------------------ words
+    def has_z(self) -> bool:
+        """Return whether what comes in has its name in a circle, or below one."""
+        return any(
+            COMES_IN in part.text
+            for node in self.graph.nodes
+            if node.kind == "operation"
+            for box in (self.sign(node), self._notes(node)[0])
+            for part in box.parts
+            if isinstance(part, TypeRun) and (part.face == "math" or self.options.math == "off")
+        )
+
+    def remarks(self, size: float) -> list[Remark]:
+        """Return what stands below: paths with their products, or an example of a step; long sums; why numbers lack."""
+        found = list(self._trails(size)) if self.trails is not None else list(self._example(size))
+        if not self.options.legend and self.trails is None:
+            found = []
+        for node in self.graph.nodes:
+            box, is_long = self._total(node) if self.trails is None else (TypeBox(), False)
+            if is_long:
+                head = row(text_box("gradient of ", size), self.name(node.name or "", size), text_box(": ", size))
+                found.append(Remark(row(head, box.scaled(size / NOTE)).scaled(SMALLER), "gradient"))
+        if self.options.legend and "grad" in self.options.show and self.graph.edges and not self._has_gradients():
+            found.append(Remark(text_box(f"no gradients: {why_without_numbers(self.graph)}", size), "muted"))
+        return found
+
+    def _has_gradients(self) -> bool:
+        """Return whether gradients are known."""
+        return any(edge.flow.handed is not None for edge in self.graph.edges)
+
+    def _trails(self, size: float) -> Iterator[Remark]:
+        """Yield what is said of paths: how they are read, each with its product, and their sum."""
+        assert self.trails is not None  # noqa: S101 - who calls has looked
+        yield Remark(self.phrase(heading(self.trails), size))
+        last = -1
+        for line in words(self.trails, self.options):
+            number = int(line[0].ink.removeprefix("path ")) if line[0].ink.startswith("path ") else -1
+            text = "".join(span.text for span in line)
+            for sample in SAMPLES:
+                text = text.removeprefix(sample)
+            depth = LEAD * 0.25 if number >= 0 and number == last else 0.0
+            yield Remark(self.phrase(text.replace(SPACE_KEPT, " ").strip(), size), path=number, depth=depth)
+            last = number
+        if any(is_by_rows(edge.flow.symbol) for edge in self.graph.edges):
+            yield Remark(text_box(BY_ROWS, SMALLER * size), "muted")
+
+    def _example(self, size: float) -> Iterator[Remark]:
+        """Yield what backward does at one operation of the circuit: its sign, and the product of numbers."""
+        found: list[tuple[int, TypeBox, str]] = []
+        for node in self.graph.nodes:
+            flows = [edge for edge in self.inputs[node.id] if edge.flow.local is not None]
+            if node.kind != "operation" or len(flows) != 1:
+                continue
+            numbers = [node.grad.arrived, flows[0].flow.local, flows[0].flow.handed]
+            texts = [small_text(value, self.options.precision) for value in numbers]
+            if not all(texts) or any(scalar_of(value) is None for value in numbers):
+                continue
+            plain = has_only(numbers[1], 1.0) + has_only(numbers[1], -1.0) + has_only(numbers[0], 1.0)
+            text = f"{texts[0]} · {in_brackets(texts[1])} = {texts[2]}"
+            found.append((plain, self.sign(node), text.replace("-", "−")))
+        for _, sign, text in sorted(found, key=lambda one: one[0])[:1]:
+            small = sign.scaled(size * 1.1 / (SIGN if len(sign.text) == 1 and not sign.text.isalnum() else NUMBER))
+            head = text_box("backward: what arrives × local derivative, through ", size)
+            yield Remark(row(head, small, text_box(f":  {text}", size)), "gradient", is_backward=True)
+
+
+def with_copies(cards: list[Component], wires: list[Wire], far: int) -> tuple[list[Component], list[Wire]]:
+    """Return cards and wires with a leaf standing again beside uses that are far from its first.
+
+    No line then leads across half of the picture.
+    """
+    rank = ranks_of([1.0] * len(cards), [wire[:2] for wire in wires])
+    cards, wires = list(cards), list(wires)
+    for number, card in enumerate(list(cards)):
+        own = sorted(
+            (at for at, wire in enumerate(wires) if wire.source == number), key=lambda at: rank[wires[at].target]
+        )
+        if card.is_round or not own or (far and len(own) < 3):
+            continue
+        copy, user = number, wires[own[0]].target
+        where = rank[user]
+        for at in own[1:]:
+            target = wires[at].target
+            if target != user and rank[target] - where >= far:
+                copy, user, where = len(cards), target, rank[target]
+                cards.append(
+                    card._replace(
+                        total=TypeBox(), note=TypeBox(), brief=TypeBox(), bare=TypeBox(), is_again=True, end=None
+                    )
+                )
+            wires[at] = wires[at]._replace(source=copy)
+    return cards, wires

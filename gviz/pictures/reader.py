@@ -1,0 +1,223 @@
+"""The operations of a graph as formulas in type, for the views that gviz lays out by itself."""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Iterator
+from functools import cached_property
+
+from gviz.formulas.backward import aliased, noted
+from gviz.formulas.expressions import operator_of
+from gviz.formulas.formula import Formula
+from gviz.graphs import GRAD_OF, NOW, Edge, Graph, Node
+from gviz.graphs.numbers import size_of
+from gviz.passes.dataflow import outputs_of
+from gviz.passes.elements import has_only
+from gviz.pictures.labels import TOLD, change_text, later_text, name_along, place_text
+from gviz.pictures.options import RenderOptions
+from gviz.pictures.typesetting import SIGNS as SET, Setter, TypeBox, fenced, name_box, phrase, row, text_box, typeset
+
+NUMBER, SIGN = 15.0, 22.0
+"""Points: of what stands in a circle, and of a sign alone."""
+
+CODE = 0.85
+"""The size of code beside that of mathematics."""
+
+LONGEST_TEXT = 18
+"""Characters of what stands in a circle, and of a tensor's numbers on a line."""
+
+COMES_IN = "z"
+"""The name of what comes into an operation."""
+
+MODULES = ("torch", "F", "nn", "math", "np")
+"""Names that stand before functions."""
+
+
+class Reader:
+    """Reads the operations of a graph.
+
+    Args:
+        graph: as :func:`gviz.passes.dataflow.dataflow` returns it.
+        options: ``show``, ``precision`` and ``math`` are read.
+    """
+
+    def __init__(self, graph: Graph, options: RenderOptions) -> None:
+        self.graph, self.options, self.nodes = graph, options, graph.by_id
+        self.inputs: dict[str, list[Edge]] = {node.id: [] for node in graph.nodes}
+        for edge in sorted(graph.edges, key=lambda edge: edge.slot):
+            if edge.kind == "data":
+                self.inputs[edge.target].append(edge)
+
+    def typeset(self, formula: Formula, size: float, depth: int = 0) -> TypeBox:
+        """Return a formula as mathematics sets it, or as code."""
+        if self.options.math == "off":
+            return text_box(formula.python, CODE * size, "mono")
+        return Setter(arrays=()).set(formula.node, size, depth)
+
+    def name(self, name: str, size: float) -> TypeBox:
+        """Return a name as mathematics sets it, or as code."""
+        return name_box(name, size) if self.options.math == "on" else text_box(name, CODE * size, "mono")
+
+    def phrase(self, text: str, size: float) -> TypeBox:
+        """Return a text with names in it."""
+        return phrase(text, size) if self.options.math == "on" else text_box(text, CODE * size, "mono")
+
+    @cached_property
+    def aliases(self) -> dict[str, str]:
+        """What stands in formulas for names that are none to Python."""
+        names = [node.name for made in self.made.values() for node in made.values() if node.kind != "constant"]
+        strange = dict.fromkeys(name for name in names if name and not name.isidentifier())
+        return {name: f"name_{number}" for number, name in enumerate(strange)}
+
+    @cached_property
+    def made(self) -> dict[str, dict[int, Node]]:
+        """The tensors that each node makes, by the number of the output."""
+        made = outputs_of(self.graph)
+        return {node.id: made[node.id] if node.recorded.outputs else {0: node} for node in self.graph.nodes}
+
+    def source(self, edge: Edge) -> Node:
+        """Return the tensor that goes along an edge."""
+        made = self.made[edge.source]
+        return made.get(edge.output) or self.nodes[edge.source]
+
+    @cached_property
+    def arrays(self) -> set[str]:
+        """The names of tensors with several elements."""
+        return {node.name for made in self.made.values() for node in made.values() if node.name and node.shape}
+
+    def named(self, name: str, size: float) -> TypeBox:
+        """Return a name, or what stands in place of one, as mathematics sets it."""
+        return name_box(name, size) if name in self.aliases or name.isidentifier() else typeset(name, size)
+
+    @property
+    def names(self) -> list[str]:
+        """The names of the roots."""
+        return [self.nodes[root].name or "" for root in self.graph.roots]
+
+    @cached_property
+    def restored(self) -> dict[str, Formula]:
+        """The names that others stand for, as formulas."""
+        return {own: Formula.named(name) for name, own in self.aliases.items()}
+
+    def operand(self, node: Node) -> tuple[str, Formula | None]:
+        """Return the one operand that is no constant, and what is computed of it with z in its place."""
+        free = [edge for edge in self.inputs[node.id] if self.nodes[edge.source].kind != "constant"]
+        formula = as_formula(aliased(node.expression, self.aliases))
+        name = name_along(free[0], self.nodes[free[0].source]) if len(free) == 1 else ""
+        name = self.aliases.get(name, name)
+        if formula is None or name not in formula.names:
+            return name, None
+        return name, noted(formula).replaced({name: Formula.named(COMES_IN)})
+
+    def sign(self, node: Node) -> TypeBox:
+        """Return what stands in a circle: a sign, the name of a function, or what is done with z."""
+        _, formula = self.operand(node)
+        sign = operator_of(node.label)
+        if self.options.math == "off":
+            has_operand = formula is not None and COMES_IN in formula.names and len(formula.python) <= LONGEST_TEXT
+            return (
+                self.typeset(formula, NUMBER) if formula is not None and has_operand else text_box(sign, NUMBER, "mono")
+            )
+        own = with_z(formula.node, sign) if formula is not None else None
+        return own if own is not None else text_box(sign, SIGN if len(sign) == 1 else NUMBER)
+
+    def titles(self) -> list[str]:
+        """Return the statements that the circuit computes: one for each named result, with the others in them."""
+        formulas: dict[str, Formula] = {}
+        named: list[str] = []
+        for node in self.in_order():
+            formula, name = as_formula(node.expression), node.name or ""
+            if formula is None:
+                continue
+            whole = formula.replaced(formulas)
+            if node.is_letter and node.id not in self.graph.roots:
+                formulas[name] = whole
+            else:
+                named.append(f"{', '.join(one or '_' for one in node.recorded.outputs) or name} = {whole.python}")
+        return named
+
+    def facts(self, node: Node) -> list[str]:
+        """Return what is to be said of a tensor: why it gets no gradient, hooks, what it is now, where it was made."""
+        shown, precision = self.options.show, self.options.precision
+        is_told = node.state.startswith(TOLD) and not node.state.startswith(GRAD_OF)
+        state = node.state if node.kind == "frozen" or is_told else ""
+        hooks = [change_text(one, precision) for one in node.grad.hooks] if "grad" in shown else []
+        later = "" if node.state.startswith(NOW) else later_text(node.later, shown, precision)
+        place = place_text(node) if "line" in shown and node.place is not None else ""
+        return [text for text in (state, *hooks, later, place) if text]
+
+    def gradient(self, size: float, what: str = "value", where: str = "line") -> TypeBox:
+        """Return what the numbers below the lines are: a quotient where backward has started from 1, and no hook is."""
+        roots = [self.nodes[root] for root in self.graph.roots]
+        starts = [root.grad.arrived if root.kind == "operation" else root.grad.value for root in roots]
+        if self.graph.has_hooks or not all(start is None or has_only(start, 1.0) for start in starts):
+            return text_box(f"gradient, below the {where}", size)
+        total = row(*[part for root in roots for part in (text_box(" + ", size), self.name(root.name or "", size))][1:])
+        if any(size_of(root.numbers) for root in roots):
+            total = row(text_box("Σ ", size), total)
+        if len(roots) > 1 or not (roots and (roots[0].name or "").isidentifier()):
+            total = fenced(total, size)
+        quotient = row(text_box("∂", size), total, text_box("/∂", size))
+        return row(quotient, text_box(f"(this {what}), below the {where}", size))
+
+    def in_order(self) -> Iterator[Node]:
+        """Yield the operations, each after what it is made from, operands from left to right."""
+        todo, done = [self.nodes[root] for root in reversed(self.graph.roots)], set[str]()
+        while todo:
+            node = todo[-1]
+            waiting = [edge.source for edge in self.inputs[node.id] if edge.source not in done]
+            if waiting:
+                todo.append(self.nodes[waiting[0]])
+                continue
+            todo.pop()
+            if node.id not in done and node.kind == "operation":
+                yield node
+            done.add(node.id)
+
+
+def as_formula(text: str) -> Formula | None:
+    """Return what an operation computes, ``relu(x)`` for ``x.relu()``; None if that is not known."""
+    formula = Formula.read(text) if text else None
+    return Formula(Functions().visit(formula.node)) if formula is not None else None
+
+
+class Functions(ast.NodeTransformer):
+    """Writes calls of methods, and those with a module's name, as calls of functions."""
+
+    def visit_Call(self, node: ast.Call) -> ast.Call:
+        """Return a call as that of a function."""
+        self.generic_visit(node)
+        if not isinstance(node.func, ast.Attribute):
+            return node
+        owner, name = node.func.value, ast.Name(node.func.attr, ast.Load())
+        own = [] if isinstance(owner, ast.Name) and owner.id in MODULES else [owner]
+        return ast.Call(name, [*own, *node.args], node.keywords)
+
+
+def with_z(node: ast.expr, sign: str) -> TypeBox | None:
+    """Return what is done with z as it stands in a circle; None for a sign, or a function's name, alone.
+
+    Args:
+        node: the formula.
+        sign: of the operation.
+    """
+    found = None
+    match node:
+        case ast.BinOp(left=ast.Name(id="z"), right=other, op=ast.Add() | ast.Sub() | ast.Mult() | ast.Div()):
+            box = Setter().set(other, NUMBER, 1)
+            found = row(text_box(f"{sign} ", NUMBER), fenced(box, NUMBER) if isinstance(other, ast.UnaryOp) else box)
+        case ast.BinOp(left=other, right=ast.Name(id="z"), op=ast.Add() | ast.Mult()):
+            found = row(text_box(f"{sign} ", NUMBER), Setter().set(other, NUMBER, 1))
+        case ast.UnaryOp(op=ast.USub()):
+            found = text_box("×(−1)", NUMBER)
+        case ast.BinOp(op=ast.Div()):
+            found = Setter().set(node, 11.5, 0)
+        case ast.Call(func=ast.Name(id=name), args=[_], keywords=[]) if name not in SET or name == "sum":
+            found = text_box("Σ", SIGN) if name == "sum" else None
+        case ast.Call(args=[_], keywords=[_, *_] as options) | ast.Call(args=[_, *options], keywords=[]) if options:
+            text = ", ".join(map(ast.unparse, options))
+            head = text_box(f"{'Σ' if sign == 'sum' else sign} ", NUMBER)
+            found = row(head, text_box(text, 11)) if len(text) <= LONGEST_TEXT else None
+        case ast.BinOp() | ast.Call() | ast.Subscript() | ast.Attribute():
+            found = Setter().set(node, 17 if isinstance(node, ast.Call) else NUMBER, 0)
+    return found
