@@ -18,7 +18,16 @@ from typing import Any
 
 from gviz.graphs import NO_FLOW, Flow, Hooked
 from gviz.graphs.numbers import ALL_ELEMENTS, Numbers
-from gviz.walk import MOST_FLOWING, NodeFlow, NodeLike, TensorLike, may_be_rounding, numbers, saved_constants
+from gviz.walk import (
+    MOST_FLOWING,
+    NodeFlow,
+    NodeLike,
+    TensorLike,
+    may_be_rounding,
+    numbers,
+    saved_constants,
+    saved_result,
+)
 
 MOST_TO_DIAGNOSE = 10_000
 """Operations that are followed where a program is searched for nan."""
@@ -130,6 +139,8 @@ class Follower:
         count = len(getattr(node, "_input_metadata", ())) or 1
         grads: list[Any] = [arrived.get(number) for number in range(count)]
         try:
+            made = saved_result(node)
+            result = None if made is None else numbers(made, self.elements)
             handed = self.wanted(node, summed(node, _as_tuple(node(*grads))))  # type: ignore[operator]
             passed = [None if grad is None else numbers(grad, elements) for grad in handed]
             is_finite = all(one is None or one.is_finite for one in passed)
@@ -146,7 +157,7 @@ class Follower:
             for factor, one, matrix in zip_longest(factors, passed, matrices)
         ]
         arrives = numbers(grads[0], elements) if count == 1 and self.has_gradient else None
-        self.result[node] = NodeFlow(arrives, inputs, self.held[node], hooks)
+        self.result[node] = NodeFlow(arrives, inputs, self.held[node], hooks, result)
         return handed
 
     def wanted(self, node: NodeLike, handed: Sequence[Any]) -> tuple[Any, ...]:

@@ -137,12 +137,14 @@ class NodeFlow(NamedTuple):
         inputs: for each input what goes along its edge.
         held: the tensors without gradient that it has saved, which backward frees, each with its attribute.
         hooks: what hooks have made of what came to it, or of what it handed on.
+        result: what it has made, where it has saved that.
     """
 
     arrived: Numbers | None
     inputs: Sequence[Flow]
     held: Sequence[tuple[str, TensorLike]] = ()
     hooks: tuple[Hooked, ...] = ()
+    result: Numbers | None = None
 
 
 class Origin(NamedTuple):
@@ -557,6 +559,8 @@ class Walker:
                 grad = node.grad._replace(arrived=flows[node.id].arrived, hooks=flows[node.id].hooks)
                 result = self.results.get(node.id)
                 own = node.numbers if result is None else numbers(result, self.most)
+                if (own is None or not own.is_known) and node.name is None:
+                    own = flows[node.id].result or own
                 recorded = node.recorded._replace(held=self.held(flows[node.id].held) or node.recorded.held)
                 self.nodes[position] = node._replace(numbers=own, grad=grad, recorded=recorded)
         for position, edge in enumerate(self.edges):
@@ -628,6 +632,13 @@ def saved_constants(node: NodeLike) -> tuple[tuple[str, TensorLike], ...]:
     """Return the tensors without gradient that a node saves, each with its attribute."""
     saved = [(key, saved_value(node, attribute)) for key, attribute in saved_names(type(node))]
     return tuple([(key, one) for key, one in saved if is_tensor(one) and not one.requires_grad])
+
+
+def saved_result(node: NodeLike) -> TensorLike | None:
+    """Return what a node has made, if it has saved that and it is not freed."""
+    keys = dict(saved_names(type(node)))
+    result = saved_value(node, keys["result"]) if "result" in keys else None
+    return result if is_tensor(result) else None
 
 
 def grad_fn(tensor: Any) -> Any:

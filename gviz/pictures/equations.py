@@ -178,7 +178,7 @@ def number_grid(
     """Return how a tensor's numbers are written; None for one of which nothing is known.
 
     >>> number_grid(Numbers.of([[1.0, 2.5], [-3.0, 10.0]]), 4).rows
-    (('1', '2.5'), ('-3', '10.0'))
+    (('1.0', '2.5'), ('-3.0', '10.0'))
     >>> number_grid(Numbers.of([float(n) for n in range(20)]), 4, is_column=False).rows
     (('0', '1', '…', '19'),)
 
@@ -204,12 +204,9 @@ def number_grid(
         return NumberGrid(((MORE if rows else "",),), is_cut=bool(rows))
     is_whole = is_whole and len(rows) <= TALLEST
     down, across = (picked(count, is_whole) for count in (len(rows), wide))
-    columns = [MORE if at is None else [rows[row][at] for row in down if row is not None] for at in across]
-    texts = [column if column == MORE else aligned_texts(column, precision) for column in columns]
-    table, place = [], 0
-    for row in down:
-        table.append(tuple(MORE if row is None or column == MORE else column[place] for column in texts))
-        place += row is not None
+    shown = [(row, at) for row in down for at in across if row is not None and at is not None]
+    texts = dict(zip(shown, aligned_texts([rows[row][at] for row, at in shown], precision), strict=True))
+    table = [tuple(texts.get((row, at), MORE) for at in across) for row in down]  # type: ignore[arg-type]
     return NumberGrid(tuple(table), sizes[-2] if len(sizes) > MATRIX else 0, is_cut=not is_whole)
 
 
@@ -219,21 +216,23 @@ def picked(count: int, is_whole: bool) -> list[int | None]:
 
 
 def aligned_texts(items: Sequence[Element], precision: int) -> tuple[str, ...]:
-    """Return the numbers of a column: units below units, as far as there are no exponents.
+    """Return the numbers of a tensor with as many decimals each, as far as there are no exponents.
 
     >>> aligned_texts([1.0, -0.25, math.nan], 4), aligned_texts([2.0, 1e-6], 4)
     (('1.00', '-0.25', 'nan'), ('2', '1e-06'))
     """
-    texts = [decimal(item, precision) for item in items]
-    is_plain = not any("e" in text or "(" in text for text in texts)
-    is_long = [len(text.partition(".")[2]) > precision for text in texts]  # a small number has all its digits
-    lengths = [len(text.partition(".")[2]) for text, is_own in zip(texts, is_long, strict=True) if not is_own]
-    places = max(lengths, default=0) if is_plain else 0
+    least = 10.0**-precision / 2  # what is smaller has all its digits, and is not written as 0
+    sizes = [abs(item) if isinstance(item, float) and math.isfinite(item) else None for item in items]
+    texts = [
+        f"{item:.{precision}f}" if size is not None and least <= size < 2 * least else decimal(item, precision)
+        for item, size in zip(items, sizes, strict=True)
+    ]
+    are_fixed = [size is not None and (not size or size >= least) for size in sizes]
+    lengths = [len(text.partition(".")[2]) for text, is_fixed in zip(texts, are_fixed, strict=True) if is_fixed]
+    places = 0 if any("e" in text or "(" in text for text in texts) else max(lengths, default=0)
     return tuple(
-        f"{item or 0.0:.{places}f}"
-        if places and not is_own and isinstance(item, float) and math.isfinite(item)
-        else text
-        for item, text, is_own in zip(items, texts, is_long, strict=True)
+        f"{item or 0.0:.{places}f}" if places and is_fixed else text
+        for item, text, is_fixed in zip(items, texts, are_fixed, strict=True)
     )
 
 

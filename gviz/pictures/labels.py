@@ -481,7 +481,7 @@ def later_text(later: Later | None, show: Container[str], precision: int = 4) ->
     """Return what the program has made of a tensor, its value or its gradient, in the words of all views."""
     parts = []
     if later is not None and later.numbers is not None and "value" in show:
-        parts.append(f"now {short_value(later.numbers, precision)}")
+        parts.append(f"now {small_text(later.numbers, precision) or value_norm(later.numbers, precision)}")
     if later is not None and "grad" in show and (later.is_cleared or later.cleared_at is not None):
         parts.append("grad cleared" + (f", {later.cleared_at}" if later.cleared_at is not None else ""))
     elif later is not None and "grad" in show and later.grad is not None:
@@ -567,7 +567,19 @@ def value_lines(node: Node, options: RenderOptions) -> list[Line]:
             rows = [(*head, Span(f" = {text}" if head else text, ink), *dtype)]
         else:
             rows = [tuple(head), (Span(f"= {text}", ink), *dtype)]
+    is_changed = node.later is not None and node.later.numbers is not None
+    if is_changed and "value" in show and not has_value and node.value is not None and is_finite(node.value):
+        rows.append((Span(value_norm(node.value, options.precision)),))  # what it is now stands below
     return rows
+
+
+def value_norm(value: Numbers, precision: int = 4) -> str:
+    """Return the norm of a tensor's value, as an equation.
+
+    >>> value_norm(Numbers.of([3.0, 4.0]))
+    '‖value‖ = 5'
+    """
+    return f"‖value‖ = {decimal(value.norm, precision)}"
 
 
 def gradient_line(node: Node, options: RenderOptions) -> list[Line]:

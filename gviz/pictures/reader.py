@@ -122,15 +122,20 @@ class Reader:
         return own if own is not None else text_box(sign, SIGN if len(sign) == 1 else NUMBER)
 
     def titles(self) -> list[str]:
-        """Return the statements that the circuit computes: one for each named result, with the others in them."""
+        """Return the statements that are computed: one for each named result, with the others in them.
+
+        One with a letter in it that nothing is known of is left out: the letter says nothing.
+        """
         formulas: dict[str, Formula] = {}
         named: list[str] = []
+        unknown: set[str] = set()
         for node in self.in_order():
             formula, name = as_formula(node.expression), node.name or ""
-            if formula is None:
-                continue
-            whole = formula.replaced(formulas)
-            if node.is_letter and node.id not in self.graph.roots:
+            is_inner = node.is_letter and node.id not in self.graph.roots
+            whole = formula.replaced(formulas) if formula is not None else None
+            if whole is None or whole.names & unknown:
+                unknown |= {name} if is_inner else set()
+            elif is_inner:
                 formulas[name] = whole
             else:
                 named.append(f"{', '.join(one or '_' for one in node.recorded.outputs) or name} = {whole.python}")

@@ -65,8 +65,11 @@ def read(
                 f'{name}=..., or values={{"{name}": ...}}',
             )
     options = options or SourceOptions()
-    if values:
-        options = replace(options, values={**options.values, **values})
+    options = replace(
+        options,
+        values={**options.values, **values},
+        flow=options.flow or bool(options.order and not options.diagnose),  # which names the results of a derivative
+    )
     origin = source if isinstance(source, Source) else Source.of(text_or_path(source), stdin, options.values)
     talk = Talk(say)
     talk.say(*origin.notes)

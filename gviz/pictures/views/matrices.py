@@ -350,7 +350,10 @@ class EquationReader(Reader):
                 comma = [Phrase(text_box(",", SIGN))] if result is not results[0] else []
                 grad = result.grad.arrived or (result.grad.value if result.id in self.graph.roots else None)
                 way = next((own for edge in operands for _, own in [self.way(node, edge)] if own), "")
-                rows[-1] += [*comma, self.bracket(result, grad, BracketNote(remarks=tuple(self.fact_lines(result))), way)]
+                rows[-1] += [
+                    *comma,
+                    self.bracket(result, grad, BracketNote(remarks=tuple(self.fact_lines(result))), way),
+                ]
                 seen.add(result.id)
             last = results[0].id if len(results) == 1 else ""
         return rows + [sum_row for node in self.tensors() for sum_row in self.sums(node)]
