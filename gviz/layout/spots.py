@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
-from itertools import pairwise
+from itertools import combinations, pairwise
 from math import hypot
 from typing import NamedTuple
 
@@ -12,8 +12,9 @@ from gviz.layout.ink import Point
 ON_BOX, ON_LINE, NEAR_LINE, ASTRAY = 60.0, 40.0, 14.0, 30.0
 """What a place costs: on a box or a text, on a line, close to one; and nearer to another line than to its own."""
 
-NEAR_TEXT = 3.0
-"""And close to a box or to a text of another line, which might be read as one with it."""
+NEAR_TEXT, CROWDED = 3.0, (4.0, 3.0)
+"""And close to a box or to a text of another line, which might be read as one with it; the points, beside and above,
+from which on two texts of different lines are told apart at a glance."""
 
 SHARED, APART, UNEVEN = 30.0, 12.0, 14.0
 """What a stretch costs that lines share; that the two texts of a line stand beside different ones; or not opposite."""
@@ -112,6 +113,9 @@ class TextPlaces:
         boxes: what no text may stand on; texts are added as they are placed.
         twins: by line, those that join the same two boxes, itself among them: to be near to one is to be near to all.
         aside: points that texts keep from their lines besides.
+
+    Attributes:
+        crowded: how many pairs of texts of different lines are close to each other.
     """
 
     def __init__(
@@ -123,7 +127,7 @@ class TextPlaces:
         aside: float = 0.0,
     ) -> None:
         self.lines, self.twins, self.aside = lines, twins, aside
-        self.taken = list(boxes)
+        self.taken, self.crowded = list(boxes), 0
         self.pieces = [Leg(*pair, number) for number, line in enumerate(lines) for pair in pairwise(line)]
         self.pieces += [Leg(*pair, -1) for line in others for pair in pairwise(line)]
 
@@ -149,6 +153,10 @@ class TextPlaces:
                 found[number] = self._pair(number, texts[number], sources, [*self.taken, *around])
         self.taken += [spot.rect for spots in found.values() for spot in spots if spot is not None]
         bad = sum(worst(spots) >= BAD for spots in found.values())
+        wide = [[spot.rect.grown(*CROWDED) for spot in spots if spot is not None] for spots in found.values()]
+        self.crowded = sum(
+            one.meets(other) for first, second in combinations(wide, 2) for one in first for other in second
+        )
         return [found.get(number, [None, None]) for number in range(len(texts))], bad
 
     def _pair(self, number: int, sides: Sides, sources: Sequence[int], taken: Sequence[Rect]) -> list[Spot | None]:
@@ -222,7 +230,9 @@ class TextPlaces:
         spots = []
         for turn, middle in enumerate(middles):
             rect = Rect.around(middle, wide + 2, high + 2)
+            around = rect.grown(*CROWDED)
             cost = turn + ON_BOX * sum(rect.meets(other) for other in self.taken)
+            cost += NEAR_TEXT * sum(around.meets(other) for other in self.taken)
             cost += ON_LINE * sum(rect.is_hit(one.start, one.end) for one in self.pieces)
             spots.append(Spot(middle, rect, cost))
         best = min(spots, key=lambda spot: spot.cost)

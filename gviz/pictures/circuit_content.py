@@ -8,14 +8,14 @@ from itertools import product
 from gviz.formulas.formula import UNKNOWN, UNNAMED
 from gviz.layout.fonts.faces import type_width
 from gviz.layout.ink import Inked, Outline, Pen, Point, TextLine
-from gviz.pictures.circuit_reader import CircuitReader
+from gviz.pictures.circuit_reader import FAR, CircuitReader
 from gviz.pictures.circuits import AGAIN, NUMBER, Attempt, Circuit, Component, arrow
 from gviz.pictures.cuts import in_parts
 from gviz.pictures.reader import COMES_IN
 from gviz.pictures.sheets import LEAST, WIDE, Block, Entry, scale_in, theme_of
 from gviz.pictures.typesetting import TypeBox, name_box, row, text_box
 
-ROOMY = ((1.0, 1.5), (8.0, 14.0, 22.0, 32.0, 44.0))
+ROOMY = ((1.0, 1.5), (8.0, 16.0, 28.0, 44.0, 64.0))
 """What is tried, in turn, until all texts have their places: room beside numbers, and points between cards."""
 
 KINDS = {
@@ -50,10 +50,9 @@ class CircuitContent:
 
     def _tries(self, attempts: Iterable[Attempt]) -> Iterator[tuple[Circuit, int]]:
         """Yield circuits, first with few leaves that stand again, then with a leaf beside each use."""
-        listed = list(attempts)
-        for far in (3, 0):
-            cards, wires = self.reader.circuit(far)
-            for attempt in listed:
+        listed, few = list(attempts), self.reader.circuit(FAR)
+        for far, (cards, wires) in ((FAR, few), (0, (self.all_cards, self.wires))):
+            for attempt in listed if far or len(cards) > len(few[0]) else ():
                 yield Circuit(cards, wires, self.theme, attempt), far
 
     def as_large_as_it_is(self) -> Block:
@@ -61,9 +60,9 @@ class CircuitContent:
         best: Circuit | None = None
         attempts = [Attempt(stretch, apart, both=self.has_both) for stretch, apart in product(*ROOMY)]
         for circuit, _ in self._tries(attempts):
-            if best is None or circuit.bad < best.bad:
+            if best is None or (circuit.bad, circuit.crowded) < (best.bad, best.crowded):
                 best = circuit
-            if not best.bad:
+            if not best.bad and not best.crowded:
                 break
         if best is None:
             return Block([], (0.0, 0.0))
@@ -102,7 +101,9 @@ class CircuitContent:
                 for rows in self._cut(whole) if scale * circuit.least_type < least else ():
                     if scale_in(room, rows) > 1.15 * scale:
                         whole, scale = rows, scale_in(room, rows)
-                score = scale * (1 - 0.05 * circuit.crossings) - 3 * circuit.bad - 0.1 * (not far)
+                score = (
+                    scale * (1 - 0.05 * circuit.crossings) - 3 * circuit.bad - 0.1 * circuit.crowded - 0.1 * (not far)
+                )
                 if best is None or score > best[0]:
                     best = score, whole, scale, circuit
         if best is None:

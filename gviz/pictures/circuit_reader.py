@@ -40,8 +40,8 @@ from gviz.pictures.typesetting import (
 LEAF = 18.0
 """Points: of the name of a leaf."""
 
-LONGEST = 24
-"""Characters of a local derivative as a symbol, or a sum at its leaf."""
+LONGEST, LONGEST_SUM = 24, 30
+"""Characters of a local derivative as a symbol, and of a sum at its leaf."""
 
 SMALLER = 0.8
 """The size of a long sum below the circuit beside that of other lines."""
@@ -101,7 +101,8 @@ class CircuitReader(Reader):
         if self.trails is None:
             return cards, wires
         lit = {end for wire in wires if not wire.is_faint for end in wire[:2]}
-        return [card._replace(is_faint=at not in lit) for at, card in enumerate(cards)], wires
+        faint = [card if at in lit else card._replace(is_faint=True, total=TypeBox()) for at, card in enumerate(cards)]
+        return faint, wires
 
     def _constants_inside(self) -> set[str]:
         """Return the constants that stand in the circle of the one operation that has them."""
@@ -133,7 +134,8 @@ class CircuitReader(Reader):
         end = self._end(node) if is_root else None
         is_wrong = node.id in self.first_wrong or self._has_stopped(node)
         if node.kind == "operation":
-            is_named = name and not (node.is_letter or node.recorded.outputs)
+            is_told = self.trails is not None and node.id in self.trails.nodes  # by its letter, in the words of a path
+            is_named = name and not node.recorded.outputs and (is_told or not node.is_letter)
             size = "" if is_root else self.size(node)
             shown = row(
                 *([self.name(name, NUMBER)] if is_named else []),
@@ -192,7 +194,7 @@ class CircuitReader(Reader):
             return TypeBox(), False
         first = texts[0][1:-1] if texts[0].startswith("(-") else texts[0]
         text = f"{' + '.join([first, *texts[1:]])} = {value_text(total.total, self.options.precision)}"
-        return self._sum_text(text), len(text) > LONGEST
+        return self._sum_text(text), len(text) > LONGEST_SUM
 
     # ------------------------------------------------------------ circles
     def _notes(self, node: Node) -> tuple[TypeBox, TypeBox]:

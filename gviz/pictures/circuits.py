@@ -41,7 +41,10 @@ LEAST_ROOM, STEEP, MOST_ROOM = 24.0, 0.62, 150.0
 STEEP_TWINS = 30.0
 """Points of height between two cards from which on one of several lines between them is straight."""
 
-MEETING = 4.2
+TWINS_APART = 74.0
+"""Points between lines that join the same two cards: the four numbers of two have their places there."""
+
+MEETING = 4.8
 """Points between boxes whose lines meet, by the size of the numbers: the four of two lines have their places there."""
 
 STRANDS: tuple[tuple[float, ...], ...] = ((), (7.0, 4.0), (1.6, 3.0), ())
@@ -163,6 +166,7 @@ class Circuit:
         size: width and height.
         crossings: how many lines cross.
         bad: texts that found no good place.
+        crowded: how many pairs of numbers of different lines are close to each other.
     """
 
     def __init__(self, cards: Sequence[Component], wires: Sequence[Wire], theme: Theme, attempt: Attempt) -> None:
@@ -182,6 +186,7 @@ class Circuit:
         self.places = TextPlaces(self.lines, self.ends, boxes, twins, aside)
         self.bad = 0
         texts = [*self._root_texts(), *self._numbers(), *self._words()]
+        self.crowded = self.places.crowded
         drawn = [*self._drawn_lines(), *self._drawn_cards(), *texts]
         left, top, right, bottom = extent_of_ink(drawn)
         self.items = list(shifted(drawn, 2 - left, 2 - top))
@@ -247,23 +252,23 @@ class Circuit:
         points = without_bends([start, *lanes, end])
         same = [n for n, one in enumerate(self.wires) if one[:2] == wire[:2]]
         if len(same) > 1 and len(points) == 2:
-            points = self._bowed(points, wire, same.index(number) - (len(same) - 1) / 2, same)
+            points = self._bowed(points, wire, same.index(number) - (len(same) - 1) / 2, len(same))
         points[0], points[-1] = self._touch(wire.source, points[1]), self._touch(wire.target, points[-2])
         return points
 
-    def _bowed(self, points: list[Point], wire: Wire, place: float, same: Sequence[int]) -> list[Point]:
-        """Return a line beside others that join the same two cards."""
-        are_alike = len(same) == 2 and len({self.wires[n].grad for n in same}) == 1
+    def _bowed(self, points: list[Point], wire: Wire, place: float, count: int) -> list[Point]:
+        """Return a line beside others that join the same two cards, so many."""
         (x, y), (to_x, to_y) = points
         if abs(to_y - y) > STEEP_TWINS:  # one is straight, the others bow to where the line comes from no card
-            place = place + (len(same) - 1) / 2 if to_y > y else place - (len(same) - 1) / 2
-        off = place * (30 if are_alike else 74)
+            place = place + (count - 1) / 2 if to_y > y else place - (count - 1) / 2
+        off = place * TWINS_APART
         if abs(off) <= 1:
             return points
         length = hypot(to_x - x, to_y - y) or 1
         along, down = (to_x - x) / length, (to_y - y) / length
-        near, far = self.sizes[wire.source][0] / 2 + 7, length - self.sizes[wire.target][0] / 2 - 7
-        bends = [(x + along * at - down * off, y + down * at + along * off) for at in (near, far)]
+        lead = 7 + abs(off * down)  # so that a steep one does not begin behind its card
+        near, far = self.sizes[wire.source][0] / 2 + lead, length - self.sizes[wire.target][0] / 2 - 7
+        bends = [(x + along * at - down * off, y + down * at + along * off) for at in (near, max(near, far))]
         return [points[0], *bends, points[-1]]
 
     def _end(self, number: int) -> list[Point]:
@@ -304,12 +309,8 @@ class Circuit:
             self.places.taken.append(Rect(x - wide / 2, y - high, x + wide / 2, y + NUMBER))
 
     def _numbers(self) -> Iterator[Item]:
-        """Yield the texts on the lines; two lines between the same cards have what is alike once."""
+        """Yield the texts on the lines."""
         shown = [(wire.value, wire.grad) for wire in self.wires]
-        for number, wire in enumerate(self.wires):
-            same = [n for n, one in enumerate(self.wires) if one[:2] == wire[:2]]
-            if len(same) == 2 and shown[same[0]][1] == shown[same[1]][1] and len(self.placed.chains[number]) == 2:
-                shown[number] = (wire.value, "") if number == same[0] else ("", wire.grad)
         high = NUMBER * TALL
         sides = [
             Sides(

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from itertools import pairwise
+from math import inf
 
 from gviz.layout.ink import Inked, Item, Outline, Pen, Point, Stretch, TextLine, extent_of_ink, shifted
 from gviz.pictures.circuits import HEAD
@@ -88,9 +89,10 @@ def level_at(line: Stretch, x: float) -> float | None:
 def ends_of(levels: Sequence[tuple[Stretch, float]]) -> list[float]:
     """Return the heights of lines that are cut, those of one line with several strands once."""
     heights: list[float] = []
+    last = -inf
     for _, y in sorted(levels, key=lambda level: level[1]):
-        if not heights or y - heights[-1] > JOINT:
-            heights.append(y)
+        heights += [y] if y - last > JOINT else []
+        last = y
     return heights
 
 
