@@ -102,7 +102,7 @@ class CircuitContent:
                     if scale_in(room, rows) > 1.15 * scale:
                         whole, scale = rows, scale_in(room, rows)
                 score = (
-                    scale * (1 - 0.05 * circuit.crossings) - 3 * circuit.bad - 0.1 * circuit.crowded - 0.1 * (not far)
+                    scale * (1 - 0.05 * circuit.crossings) - 3 * circuit.bad - 0.03 * circuit.crowded - 0.1 * (not far)
                 )
                 if best is None or score > best[0]:
                     best = score, whole, scale, circuit

@@ -44,7 +44,7 @@ STEEP_TWINS = 30.0
 TWINS_APART = 74.0
 """Points between lines that join the same two cards: the four numbers of two have their places there."""
 
-MEETING = 4.8
+MEETING, MEETING_TIGHT = 4.8, 4.2
 """Points between boxes whose lines meet, by the size of the numbers: the four of two lines have their places there."""
 
 STRANDS: tuple[tuple[float, ...], ...] = ((), (7.0, 4.0), (1.6, 3.0), ())
@@ -208,7 +208,8 @@ class Circuit:
             for card, note, (_, high) in zip(self.cards, self.notes, self.sizes, strict=True)
         ]
         apart = self.attempt.apart
-        room = Room(apart + 8, 2 * NUMBER + 12, MEETING * NUMBER + apart / 2)
+        meeting = MEETING_TIGHT if self.attempt.is_tight else MEETING
+        room = Room(apart + 8, 2 * NUMBER + 12, meeting * NUMBER + apart / 2)
         return in_rows(above, below, [wire[:2] for wire in self.wires], room)
 
     def _across(self) -> list[float]:

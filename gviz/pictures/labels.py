@@ -629,7 +629,7 @@ def _name(node: Node) -> str:
     """Return what a tensor is called: its name below its scope, for a saved one also what it is kept as."""
     if node.kind == "saved" and node.label and node.name and node.name != node.label:
         return f"{node.label}: {node.name}"
-    if node.scope and node.name:
+    if node.scope and node.name and node.kind != "constant":  # a root may be called y, as the y of add_1/y
         return node.name.removeprefix(f"{node.scope}/")  # its cluster has the rest
     return node.name or (node.label if node.kind == "saved" else "")
 

@@ -284,7 +284,7 @@ class SheetWriter:
             if x and x + width > self.most:
                 x, y = 0.0, y + 1.5 * size
             items += [*shifted(sample, x, y), *box.ink(x + own, y, ink)]
-            wide, x = max(wide, x + width), x + width + 24
+            wide, x = max(wide, x + width), x + width + 18
         return Block(items, (wide, y + 0.3 * size))
 
     def _remark(self, one: Remark, size: float) -> Block:
