@@ -229,6 +229,7 @@ def boxes(graph: Graph, options: RenderOptions, *, table: bool = True) -> list[B
     outputs = {node.id for node in graph.nodes if node.kind == "output"}
     with_boxes = {edge.source for edge in graph.edges if edge.kind == "data" and edge.target in outputs}
     roots, results = set(graph.roots), {edge.target for edge in graph.edges}
+    names = {node.name for node in graph.nodes if node.id in roots}
     born = not_finite_first(graph) if "value" in options.show else set()
     known: dict[tuple[object, ...], Box] = {}
     result, has_attrs = [], "attrs" in options.show
@@ -252,6 +253,8 @@ def boxes(graph: Graph, options: RenderOptions, *, table: bool = True) -> list[B
             if box is None:
                 box = known[key] = _box_of(node, options, has_box=own in with_boxes, table=table)
         else:
+            if node.scope and (node.name or "").removeprefix(f"{node.scope}/") in names - {node.name}:
+                node = node._replace(module=None)  # the y of add_1/y is not the root y
             is_leaf = (
                 kind == "output" and own not in results and bool(options.show)
             )  # TorchViz's own root is one all the same
@@ -629,7 +632,7 @@ def _name(node: Node) -> str:
     """Return what a tensor is called: its name below its scope, for a saved one also what it is kept as."""
     if node.kind == "saved" and node.label and node.name and node.name != node.label:
         return f"{node.label}: {node.name}"
-    if node.scope and node.name and node.kind != "constant":  # a root may be called y, as the y of add_1/y
+    if node.scope and node.name:
         return node.name.removeprefix(f"{node.scope}/")  # its cluster has the rest
     return node.name or (node.label if node.kind == "saved" else "")
 
