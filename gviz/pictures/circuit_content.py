@@ -12,7 +12,7 @@ from gviz.pictures.circuit_reader import FAR, CircuitReader
 from gviz.pictures.circuits import AGAIN, NUMBER, Attempt, Circuit, Component, arrow
 from gviz.pictures.cuts import in_parts
 from gviz.pictures.reader import COMES_IN
-from gviz.pictures.sheets import LEAST, WIDE, Block, Entry, scale_in, theme_of
+from gviz.pictures.sheets import LEAST, WIDE, Block, LegendEntry, scale_in, theme_of
 from gviz.pictures.typesetting import TypeBox, name_box, row, text_box
 
 ROOMY = ((1.0, 1.5), (8.0, 16.0, 28.0, 44.0, 64.0))
@@ -114,13 +114,13 @@ class CircuitContent:
         return block, scale, circuit.least_type * scale
 
     # ------------------------------------------------------------ the legend
-    def entries(self, size: float) -> Iterator[Entry]:
+    def entries(self, size: float) -> Iterator[LegendEntry]:
         """Yield what the numbers of each colour, and the kinds of boxes that occur, are."""
         theme = self.theme
         yield from self._numbers(size)
         if self.has_both and any(wire.grad for wire in self.wires):
             line = arrow([(26.0, -0.3 * size), (0.0, -0.3 * size)], Pen(theme.gradient, 1.5))
-            yield Entry(text_box("gradient, on its way back", size), theme.ink, [line], 32)
+            yield LegendEntry(text_box("gradient, on its way back", size), theme.ink, [line], 32)
         z = [name_box(COMES_IN, size), text_box(" is what comes in", size)] if self.reader.has_z() else []
         notes: list[TypeBox] = []
         if any(one.note.width and not card.note.width for one, card in zip(self.all_cards, self.cards, strict=False)):
@@ -131,16 +131,16 @@ class CircuitContent:
             notes.append(row(*z))
         if any(UNKNOWN in text for text in self.titles):
             notes.append(text_box(f"{UNKNOWN} {UNNAMED}", size))
-        yield from (Entry(note, theme.muted) for note in notes)
+        yield from (LegendEntry(note, theme.muted) for note in notes)
         drawn = {"error" if card.is_wrong else "again" if card.is_again else card.kind for card in self.cards}
         for kind, (dash, width, text) in KINDS.items():
             if kind in drawn:
                 fill, pen = theme.boxes["repeat" if kind == "again" else kind]
                 sample = Outline((11.0, -0.32 * size), (20.0, 0.9 * size), 3.0, fill, Pen(pen, width, dash))
                 has_stopped = kind == "error" and self.reader.graph.stop is not None
-                yield Entry(text_box(STOPPED if has_stopped else text, size), theme.muted, [sample], 27)
+                yield LegendEntry(text_box(STOPPED if has_stopped else text, size), theme.muted, [sample], 27)
 
-    def _numbers(self, size: float) -> Iterator[Entry]:
+    def _numbers(self, size: float) -> Iterator[LegendEntry]:
         """Yield what the numbers on the lines are, each in its colour."""
         theme = self.theme
         ends = [card.end for card in self.cards if card.end is not None]
@@ -151,4 +151,4 @@ class CircuitContent:
         for key, text, ink, face, box in numbers:
             if key in self.options.show and any(getattr(one, key) for one in (*self.wires, *ends)):
                 sample = TextLine((0.0, 0.0), size, ink, (Inked(text, face=face),), is_centred=False)
-                yield Entry(box, theme.ink, [sample], type_width(text, size, face) + 6)
+                yield LegendEntry(box, theme.ink, [sample], type_width(text, size, face) + 6)

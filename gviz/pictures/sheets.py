@@ -97,7 +97,7 @@ class Block(NamedTuple):
     size: Point
 
 
-class Entry(NamedTuple):
+class LegendEntry(NamedTuple):
     """A part of a legend: what it says, in which ink, behind a sample that takes so much room."""
 
     box: TypeBox
@@ -136,7 +136,7 @@ class Content(Protocol):
         """Return the lines below, in a size."""
         ...
 
-    def entries(self, size: float) -> Iterable[Entry]:
+    def entries(self, size: float) -> Iterable[LegendEntry]:
         """Return the parts of the legend, in a size: what occurs in the last drawing that was returned."""
         ...
 

@@ -48,7 +48,7 @@ from gviz.pictures.sheets import (
     LEAST,
     WIDE,
     Block,
-    Entry,
+    LegendEntry,
     Remark,
     SheetWriter,
     scale_in,
@@ -560,14 +560,14 @@ class EquationContent:
         """Return no lines: all is said below the tensors."""
         return []
 
-    def entries(self, size: float) -> Iterator[Entry]:
+    def entries(self, size: float) -> Iterator[LegendEntry]:
         """Yield what brackets of each colour are, of those that occur."""
         ink, red = self.theme.ink, self.theme.gradient
         brackets = [part for equation in self.shown for part in equation if isinstance(part, Bracket)]
         kinds = {part.kind for part in brackets}
 
-        def entry(fill: str, pen: Pen, box: TypeBox) -> Entry:
-            return Entry(box, ink, list(small_bracket(size, fill, pen)), 1.9 * size)
+        def entry(fill: str, pen: Pen, box: TypeBox) -> LegendEntry:
+            return LegendEntry(box, ink, list(small_bracket(size, fill, pen)), 1.9 * size)
 
         for word, own in WORDS.items():
             if kinds & {*own}:
@@ -579,7 +579,7 @@ class EquationContent:
             yield entry(EquationWriter(self.theme).pale, Pen(red, THIN), self.reader.gradient(size, "tensor", "value"))
         if any(part.note.formula.parts for part in brackets):
             letter = name_box(self.reader.letter, size)
-            yield Entry(row(letter, text_box(": the gradient of the result, to the right", size)), red)
+            yield LegendEntry(row(letter, text_box(": the gradient of the result, to the right", size)), red)
 
 
 def small_bracket(size: float, fill: str, pen: Pen) -> Iterator[Item]:
