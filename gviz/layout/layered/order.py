@@ -15,11 +15,8 @@ Rows = list[list[int]]
 STARTS = ((False, False), (False, True), (True, False), (True, True))
 """Orders to begin with, (from the inputs, mirrored); the best end counts. A tangled LSTM needs the third."""
 
-ROUNDS = ((20_000, 24, 4), (60_000, 8, 4), (100_000, 8, 1), (1 << 60, 4, 1))
-"""By the number of boxes and place holders: how many sweeps, and from how many starts."""
-
-PATIENCE = 4
-"""Sweeps that may bring nothing before the next start."""
+ROUNDS = ((20_000, 24, 4, 4), (60_000, 8, 4, 1), (100_000, 8, 1, 4), (1 << 60, 4, 1, 4))
+"""By the number of boxes and place holders: how many sweeps, from how many starts, and how many may bring nothing."""
 
 TANGLED = 2
 """Crossings for each box and place holder from which on another start brings nothing."""
@@ -34,21 +31,23 @@ FEW, COSTLY = 12, 2_000
 def ordered(net: Net) -> tuple[Rows, list[int], list[int]]:
     """Return the rows from left to right, the place of each box in its row, and how many lines cross below each row."""
     total, place = len(net.rank), [0] * len(net.rank)
-    rounds, starts = next((rounds, starts) for size, rounds, starts in ROUNDS if total < size)
+    rounds, starts, patience = next(others for size, *others in ROUNDS if total < size)
     best: list[int] = []
     best_rows: Rows = []
     for is_from_inputs, is_mirrored in STARTS[:starts]:
         rows = depth_first(net, is_from_inputs=is_from_inputs, is_mirrored=is_mirrored)
         note_places(rows, place)
-        least, stale = -1, 0
+        crossed = [crossings_of(row, place, net.down) for row in rows]
+        least, stale = sum(crossed), 0
         for turn in range(rounds + 1):
-            crossed = improved(net, rows, place, turn)
+            if turn:
+                improve(net, rows, place, crossed, turn)
             crossings = sum(crossed)
             if not best or crossings < sum(best):
-                best, best_rows = crossed, [list(row) for row in rows]
-            stale = 0 if least < 0 or crossings < least else stale + 1
-            least = crossings if least < 0 else min(least, crossings)
-            if not least or stale > PATIENCE:
+                best, best_rows = [*crossed], [list(row) for row in rows]
+            stale = 0 if crossings < least else stale + (turn > 0)
+            least = min(least, crossings)
+            if not least or stale > patience:
                 break
         if not any(best) or sum(best) > TANGLED * len(place):
             break
@@ -56,16 +55,18 @@ def ordered(net: Net) -> tuple[Rows, list[int], list[int]]:
     return best_rows, place, best
 
 
-def improved(net: Net, rows: Rows, place: list[int], turn: int) -> list[int]:
-    """Sweep, downwards and upwards in turns, exchange neighbours, and return how many lines cross below each row."""
-    if turn:
-        sweep(rows, place, net.up if turn % 2 else net.down, is_downward=bool(turn % 2))
-    crossed = [crossings_of(row, place, net.down) for row in rows]
+def improve(net: Net, rows: Rows, place: list[int], crossed: list[int], turn: int) -> None:
+    """Sweep, downwards and upwards in turns, and exchange neighbours; note how many lines cross below each row."""
+    recount(net, rows, place, crossed, sweep(rows, place, net.up if turn % 2 else net.down, is_downward=bool(turn % 2)))
     is_small = len(place) < ROUNDS[0][0]
-    if turn and sum(crossed) > 0 and (is_small or sum(crossed) < TANGLED * len(place)):  # a large tangle stays one
-        exchange(net, rows, place, crossed, is_even=turn % 4 > 1)
-        crossed = [crossings_of(row, place, net.down) for row in rows]
-    return crossed
+    if sum(crossed) > 0 and (is_small or sum(crossed) < TANGLED * len(place)):  # a large tangle stays one
+        recount(net, rows, place, crossed, exchange(net, rows, place, crossed, is_even=turn % 4 > 1))
+
+
+def recount(net: Net, rows: Rows, place: list[int], crossed: list[int], changed: set[int]) -> None:
+    """Note how many lines cross beside the rows that have changed."""
+    for at in {*changed, *(at - 1 for at in changed if at)}:
+        crossed[at] = crossings_of(rows[at], place, net.down)
 
 
 def note_places(rows: Rows, place: list[int]) -> None:
@@ -91,16 +92,26 @@ def depth_first(net: Net, *, is_from_inputs: bool, is_mirrored: bool) -> Rows:
     return rows
 
 
-def sweep(rows: Rows, place: list[int], beside: list[list[int]], *, is_downward: bool) -> None:
-    """Sort each row by the medians of places in the row before it; what has no neighbour there stays where it is."""
-    for row in rows if is_downward else reversed(rows):
+def sweep(rows: Rows, place: list[int], beside: list[list[int]], *, is_downward: bool) -> set[int]:
+    """Sort each row by the medians of places in the row before it; what has no neighbour there stays where it is.
+
+    Returns:
+        The rows that have another order than before.
+    """
+    changed: set[int] = set()
+    for at_row in range(len(rows)) if is_downward else reversed(range(len(rows))):
+        row = rows[at_row]
         if len(row) < 2:
             continue
         keys = [median([place[u] for u in beside[v]]) if beside[v] else -1.0 for v in row]
         moving = iter(sorted([at for at, key in enumerate(keys) if key >= 0], key=keys.__getitem__))
-        row[:] = [v if key < 0 else row[next(moving)] for v, key in zip(row[:], keys, strict=True)]
-        for at, v in enumerate(row):
-            place[v] = at
+        moved = [v if key < 0 else row[next(moving)] for v, key in zip(row, keys, strict=True)]
+        if moved != row:
+            rows[at_row] = moved
+            changed.add(at_row)
+            for at, v in enumerate(moved):
+                place[v] = at
+    return changed
 
 
 def median(values: list[int] | list[float]) -> float:
@@ -130,8 +141,11 @@ def crossings_of(row: Sequence[int], place: list[int], down: list[list[int]]) ->
     return crossings
 
 
-def exchange(net: Net, rows: Rows, place: list[int], crossed: Sequence[int], *, is_even: bool) -> None:
+def exchange(net: Net, rows: Rows, place: list[int], crossed: Sequence[int], *, is_even: bool) -> set[int]:
     """Exchange neighbours wherever fewer lines cross then, in rows beside which lines do cross.
+
+    Returns:
+        The rows that have another order than before.
 
     Args:
         net: the boxes.
@@ -141,9 +155,10 @@ def exchange(net: Net, rows: Rows, place: list[int], crossed: Sequence[int], *, 
         is_even: whether every other pair is exchanged that brings nothing, too: it may open a way.
     """
     tries, has_changed, up, down = 0, True, net.up, net.down
+    changed: set[int] = set()
     for _ in range(4):
         if not has_changed or tries > TRIES:
-            return
+            break
         has_changed = False
         for at_row, row in enumerate(rows):
             if not crossed[at_row] and not (at_row and crossed[at_row - 1]):
@@ -159,6 +174,8 @@ def exchange(net: Net, rows: Rows, place: list[int], crossed: Sequence[int], *, 
                     row[at], row[at + 1] = w, v
                     place[v], place[w] = at + 1, at
                     has_changed = has_changed or gain > 0
+                    changed.add(at_row)
+    return changed
 
 
 def gain_of(ends: list[int], others: list[int], place: list[int]) -> int:
