@@ -87,7 +87,7 @@ def run(_torch: str, runs: int = 1) -> None:
 
 
 def saved(lines: Iterable[Ends]) -> str:
-    """Return a saved graph of operations with these lines between them."""
+    """Return a graph of operations with these lines between them, as gviz saves it."""
     ends = list(lines)
     inputs: dict[int, int] = {}
     edges = []
@@ -97,12 +97,12 @@ def saved(lines: Iterable[Ends]) -> str:
     used = {source for source, _ in ends}
     count = 1 + max(max(pair) for pair in ends)
     nodes = [
-        {"id": f"n{number}", "kind": "operation", "label": f"Op{number % 7}Backward0", "slots": inputs[number]}
+        {"id": f"n{number}", "kind": "operation", "label": f"Op{number % 7}Backward0", "recorded": {"slots": inputs[number]}}
         if number in inputs
-        else {"id": f"n{number}", "kind": "leaf", "label": "", "name": f"v{number}", "slots": 0}
+        else {"id": f"n{number}", "kind": "leaf", "name": f"v{number}"}
         for number in range(count)
     ]
     roots = [f"n{number}" for number in range(count) if number not in used]
     return json.dumps(
-        {"format": "gviz-graph", "version": 1, "roots": roots, "nodes": nodes, "edges": edges, "tensors": []}
+        {"format": "gviz-graph", "version": 2, "roots": roots, "nodes": nodes, "edges": edges, "tensors": []}
     )

@@ -194,8 +194,9 @@ class Folding:
         return parents if len({*parents}) == 1 or (around[0] and all(one == around[0] for one in around)) else None
 
     # ---------------------------------------------------------------- where a node is drawn
+    @cached_property
     def coordinates(self) -> list[Coordinates]:
-        """Return for each node of the graph where it is drawn."""
+        """For each node of the graph where it is drawn."""
         nodes = range(len(self.graph.nodes))
         places: dict[int, tuple[Fold, int, int]] = {}  # of each level: an operation is once in it
         drawn, blocks = [*nodes], [dict[Fold | Variant, int]() for _ in nodes]
@@ -232,6 +233,11 @@ class Folding:
             found += fold.inside
         return found
 
+    @property
+    def least_boxes(self) -> int:
+        """How many boxes are drawn, signs for what is carried not counted."""
+        return len({place.drawn for place in self.coordinates})
+
     # ---------------------------------------------------------------- the folded graph
     @cached_property
     @without_collecting()
@@ -239,7 +245,7 @@ class Folding:
         """The folded graph; the graph itself if nothing repeats."""
         if not self.folds:
             return self.whole
-        places = self.coordinates()
+        places = self.coordinates
         names: dict[int, list[str]] = {}
         for number in sorted(range(len(places)), key=lambda one: (*places[one].blocks.values(),)):
             drawn, blocks = places[number]

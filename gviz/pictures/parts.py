@@ -60,7 +60,8 @@ def with_folds(graph: Graph, options: RenderOptions) -> tuple[Graph, Sequence[st
     if key not in graph.memo:
         graph.memo[key] = Folding(graph, options.fold_min, options.unfold, has_ranges=options.fold == "range")
     folding: Folding = graph.memo[key]
-    if not is_asked and len(folding.folded.nodes) > min(LARGE, len(graph.nodes) / 2):
+    most = min(LARGE, len(graph.nodes) / 2)
+    if not is_asked and (folding.least_boxes > most or len(folding.folded.nodes) > most):
         return graph, None
     return folding.folded, [*dict.fromkeys(f"{title} × {fold.count}" for fold, title in folding.titles.items())]
 

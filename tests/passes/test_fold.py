@@ -200,7 +200,7 @@ def unfolded(folding: Folding) -> Counter[tuple[Any, ...]]:
     folded = folding.folded if folding.folds else whole
     name: dict[Instance, str] = {}
     dims: dict[str, dict[int, int]] = {}
-    for node, (drawn, blocks) in zip(whole.nodes, folding.coordinates(), strict=True):
+    for node, (drawn, blocks) in zip(whole.nodes, folding.coordinates, strict=True):
         of = whole.nodes[drawn].id
         key = of, tuple(sorted((id(one), block) for one, block in blocks.items()))
         assert key not in name, "two nodes are the same block's"
@@ -303,7 +303,7 @@ def test_a_folded_graph_unfolds_to_the_whole_one(family: int, monkeypatch: pytes
         folding = Folding(graph)
         whole = without_accumulate(graph)
         assert unfolded(folding) == plain_wires(whole), seed
-        for node, (drawn, _) in zip(whole.nodes, folding.coordinates(), strict=True):
+        for node, (drawn, _) in zip(whole.nodes, folding.coordinates, strict=True):
             other = whole.nodes[drawn]
             same = ("kind", "label", "numbers")
             assert [getattr(node, name) for name in same] == [getattr(other, name) for name in same], seed
@@ -319,7 +319,7 @@ def assert_what_varies_is_said(folding: Folding) -> None:
     """Compare the numbers of each block with those that the drawn one says."""
     whole, known = folding.graph, folding.folded.by_id
     found: dict[str, list[Any]] = {}
-    for node, (drawn, blocks) in zip(whole.nodes, folding.coordinates(), strict=True):
+    for node, (drawn, blocks) in zip(whole.nodes, folding.coordinates, strict=True):
         if blocks:
             found.setdefault(whole.nodes[drawn].id, []).append(((*blocks.values(),), varying_numbers(node)))
     for name, several in found.items():
@@ -338,7 +338,7 @@ def assert_what_lacks_is_said(folding: Folding) -> None:
         if edge.source in signs:
             lacking = [
                 blocks
-                for node, (drawn, blocks) in zip(whole.nodes, folding.coordinates(), strict=True)
+                for node, (drawn, blocks) in zip(whole.nodes, folding.coordinates, strict=True)
                 if whole.nodes[drawn].id == edge.target and (node.id, edge.slot) not in has
             ]
             text = signs[edge.source].expression
