@@ -97,7 +97,12 @@ def saved(lines: Iterable[Ends]) -> str:
     used = {source for source, _ in ends}
     count = 1 + max(max(pair) for pair in ends)
     nodes = [
-        {"id": f"n{number}", "kind": "operation", "label": f"Op{number % 7}Backward0", "recorded": {"slots": inputs[number]}}
+        {
+            "id": f"n{number}",
+            "kind": "operation",
+            "label": f"Op{number % 7}Backward0",
+            "recorded": {"slots": inputs[number]},
+        }
         if number in inputs
         else {"id": f"n{number}", "kind": "leaf", "name": f"v{number}"}
         for number in range(count)

@@ -434,26 +434,28 @@ def relation(pairs: Sequence[tuple[Blocks, Blocks]]) -> tuple[str, bool]:
     texts: list[str] = []
     sizes: list[int] = []
     joint, several = _in_step(pairs, both), len({*start, *end}) > 1
-    for one in start:
-        if one not in both:
-            blocks = {blocks[one] for blocks, _ in pairs}
-            sizes.append(len(blocks))
-            partner = joint.get(one)
-            is_each = partner is not None and len(blocks) == count_of(one)
-            own = "each" + _of_which(partner, [*end], says_one=False) if partner and is_each else ""
-            text = _of_blocks(blocks, count_of(one))
-            texts.append(own or text + _of_which(one, [*start]) * (several and bool(text)))
+    own = [one for one in start if one not in both]
+    for one in own:
+        blocks = {blocks[one] for blocks, _ in pairs}
+        sizes.append(len(blocks))
+        if one in joint:
+            with_which = _of_which(joint[one], [*end], says_one=False)
+            texts.append(
+                "each" + _of_which(one, [*start]) * (len(own) > 1) + f" with each{with_which}" * bool(with_which)
+            )
+        else:
+            text = _of_blocks(blocks, count_of(one), "all" if len(end) > len(both) else "each")
+            texts.append(text + _of_which(one, [*start]) * (several and bool(text)))
     for one, block in end.items():
         blocks = {blocks[one] for _, blocks in pairs}
         step = steps.get(one, 0)
         whole = {*range(max(step, 0), count_of(one) + min(step, 0))}
-        if one in both:
-            which = _of_which(one, [*end]) * several
-            back = f"of {step} blocks before" if step > 1 else BEFORE * several * (step == 1)
-            texts.append(f"of block {block - step + 1}" if step < 0 else back + which * bool(back))
+        which = _of_which(one, [*end]) * several
+        if one in both and (text := _of_step(step, block, len(blocks)) if several or step != 1 else ""):
+            texts.append(text + which)
         if one not in joint.values():
             sizes.append(len(blocks))
-            texts.append("" if blocks == whole else _for_blocks(blocks) + _of_which(one, [*end]) * several)
+            texts.append("" if blocks == whole else _for_blocks(blocks) + which)
     if prod(sizes) == len(pairs):
         return ", ".join(dict.fromkeys(filter(None, texts))), is_carried
     listed = [f"{_numbers(blocks)} → {_numbers(others)}" for blocks, others in pairs[:MOST_PAIRS]]
@@ -463,21 +465,37 @@ def relation(pairs: Sequence[tuple[Blocks, Blocks]]) -> tuple[str, bool]:
 def _in_step(
     pairs: Sequence[tuple[Blocks, Blocks]], both: Sequence[Fold | Variant]
 ) -> dict[Fold | Variant, Fold | Variant]:
-    """Return the folds at the start of a wire that go in step with one at its end: the first block with the first."""
+    """Return the folds at the start of a wire that go in step with one at its end: every block with that of its number."""
     start, end = pairs[0]
     found: dict[Fold | Variant, Fold | Variant] = {}
     for one in start:
-        for other in end:
-            is_free = one not in both and other not in both and other not in found.values()
-            if (
-                is_free
-                and len(pairs) > 1
-                and count_of(one) == count_of(other)
-                and all(a[one] == b[other] for a, b in pairs)
-            ):
-                found[one] = other
-                break
+        blocks = [blocks[one] for blocks, _ in pairs]
+        is_free = one not in both and len(pairs) > 1 and len({*blocks}) == count_of(one)
+        partners = [
+            other
+            for other in end
+            if count_of(other) == count_of(one)
+            and other not in (*both, *found.values())
+            and blocks == [others[other] for _, others in pairs]
+        ]
+        if is_free and partners:
+            found[one] = partners[0]
     return found
+
+
+def _of_step(step: int, block: int, count: int) -> str:
+    """Return of which block is what a block takes, if it is of another one.
+
+    Args:
+        step: by how much the number of the block is larger than that of the one that it takes from.
+        block: the number of one that takes something, counted from 0.
+        count: how many do.
+    """
+    if step > 0:
+        return BEFORE if step == 1 else f"of {step} blocks before"
+    if not step:
+        return ""
+    return f"of block {block - step + 1}" if count == 1 else f"of {-step} block{'s' * (step < -1)} later"
 
 
 def count_of(one: Fold | Variant) -> int:
@@ -493,14 +511,15 @@ def _numbers(blocks: Blocks) -> str:
 def _of_which(one: Fold | Variant, around: Sequence[Fold | Variant], *, says_one: bool = True) -> str:
     """Return which fold a number of a block is of: by how many it has, unless another one around has as many."""
     count = count_of(one)
-    if sum(count_of(other) == count for other in around) == 1:
+    alike = [other for other in around if count_of(other) == count]
+    if len(alike) == 1:
         return f" of × {count}" * says_one
-    return f" of the {'inner' if around[-1] is one else 'outer'} × {count}"
+    return f" of the {'inner' if alike[-1] is one else 'outer' if alike[0] is one else 'middle'} × {count}"
 
 
-def _of_blocks(blocks: set[int], count: int) -> str:
-    """Return whose result goes out: nothing for that of the last block, which is drawn."""
-    return "" if blocks == {count - 1} else "each" if len(blocks) == count else f"of {block_text(blocks)}"
+def _of_blocks(blocks: set[int], count: int, word: str) -> str:
+    """Return whose result goes out: nothing for that of the last block, which is drawn, and a word for those of all."""
+    return "" if blocks == {count - 1} else word if len(blocks) == count else f"of {block_text(blocks)}"
 
 
 def _for_blocks(blocks: set[int]) -> str:

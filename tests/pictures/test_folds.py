@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 import re
-import sys
 import warnings
 from pathlib import Path
 
 import pytest
+from repeating import Builder, layers, rnn
 
 import gviz
 from gviz.errors import RenderError
@@ -17,9 +17,6 @@ from gviz.pictures.options import RenderOptions
 from gviz.pictures.parts import drawn_parts
 from gviz.render import render
 from gviz.render._scene import Scene, placed_looks, placed_notes
-
-sys.path.append(str(Path(__file__).parent.parent / "passes"))
-from test_fold import Builder, layers, rnn
 
 
 def boxes(steps: int, **look: object) -> int:
