@@ -377,6 +377,8 @@ def change_edge(nodes: list[Node], edges: list[Edge], change: str, random: Rando
     """Change an edge to an operation; none goes back, so that no circle comes of it."""
     place = {node.id: number for number, node in enumerate(nodes)}
     fitting = [number for number, edge in enumerate(edges) if nodes[place[edge.target]].kind == "operation"]
+    if not fitting:
+        return
     number, other = random.choice(fitting), random.choice(fitting)
     edge = edges[number]
     match change:

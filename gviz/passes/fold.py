@@ -465,7 +465,7 @@ def relation(pairs: Sequence[tuple[Blocks, Blocks]]) -> tuple[str, bool]:
 def _in_step(
     pairs: Sequence[tuple[Blocks, Blocks]], both: Sequence[Fold | Variant]
 ) -> dict[Fold | Variant, Fold | Variant]:
-    """Return the folds at the start of a wire that go in step with one at its end: every block with that of its number."""
+    """Return the folds at the start of a wire of which each block goes with that of the same number at its end."""
     start, end = pairs[0]
     found: dict[Fold | Variant, Fold | Variant] = {}
     for one in start:
