@@ -98,6 +98,11 @@ def test_a_terminal_gets_lines_that_fit(gviz: Program, columns: int, words: tupl
     assert max(map(len, plain.splitlines())) <= columns
 
 
+def test_a_table_on_a_terminal_ends_with_how_many_there_are_and_what_shows_one(gviz: Program) -> None:
+    done = gviz.on_terminal("ops", "so*", columns=100, env={"NO_COLOR": "1"})
+    assert f"{len(matching('so*'))} operations; gviz ops NAME shows all about one" in done.out.splitlines()[-1]
+
+
 @pytest.mark.parametrize(
     ("words", "phrases"),
     [

@@ -461,6 +461,14 @@ def test_a_large_graph_has_the_symbols_of_a_small_one(monkeypatch: pytest.Monkey
     assert Explanation("source", part).text() == Explanation("source", whole).text()
 
 
+def test_the_steps_of_a_large_graph_have_the_numbers_of_a_small_one(monkeypatch: pytest.MonkeyPatch) -> None:
+    values = {"x": 2, "w": 0.5}
+    graph = gviz.read("y=tanh(x*w)*exp(w)", SourceOptions(values=values, flow=True), say=lambda _: None).graph
+    whole = derive(graph)
+    monkeypatch.setattr("gviz.derivations.derivation.MOST_DERIVED", 1)
+    assert derive(graph).chains == whole.chains
+
+
 @pytest.mark.parametrize(
     ("source", "wrt", "values", "sums"),
     [
@@ -558,6 +566,11 @@ def test_each_name_that_is_used_is_listed_with_its_numbers(text: str, values: di
     ]
     for line in lines:
         assert line in [each.replace(" " * 4, " ").replace("  ", " ") for each in shown], (line, shown)
+
+
+def test_an_operation_beside_a_path_is_listed_in_the_order_of_computing() -> None:
+    found = explain("y=sin(x)*exp(w)", ["x"], options=SourceOptions(values={"x": 2, "w": 1}), say=lambda _: None)
+    assert "\n  a = sin(x) = 0.9093\n  b = exp(w) = 2.7183\n  y = a·b = 2.4717\n" in str(found)
 
 
 def test_what_rounding_leaves_of_a_sum_is_nothing() -> None:

@@ -116,6 +116,10 @@ def test_what_is_read_off_the_graph_means_what_the_program_says() -> None:
         ("A[:,torch.tensor([0])]", "index(A, …)"),
         ("A.topk(1).values", "topk(A, …)"),
         ("A.clamp(max=1)", "clamp(A, max=1)"),
+        (
+            "torch.nn.functional.avg_pool2d(A[None],2,1,1,True)",
+            "avg_pool2d(unsqueeze(A, 0), (2, 2), (1, 1), padding=(1, 1), ceil_mode=True)",
+        ),
         # nothing rather than half of it
         ("(x+w+c)*(x-w-c)*(x+w)", ""),
     ],
@@ -140,6 +144,7 @@ def test_a_statement_of_the_program_stands_for_what_it_computes() -> None:
         ("(w - k) ** 2", [("w", "k"), ("w - k",)]),
         ("torch.exp(w / k).sum()", [("w", "k"), ("w / k",), ("torch.exp(w / k)",)]),
         ("-(w @ fake.detach())", [("w", "fake.detach()"), ("□",)]),
+        ("exp(w / k)", [("w", "k"), ("w / k",)]),
     ],
 )
 def test_an_operand_that_the_graph_lacks_is_read_off_the_statement_around_it(
@@ -147,7 +152,7 @@ def test_an_operand_that_the_graph_lacks_is_read_off_the_statement_around_it(
 ) -> None:
     names = {"w": torch.tensor([1.0, 2.0], requires_grad=True), "b": torch.tensor(2.0, requires_grad=True)}
     k = torch.tensor([3.0, 4.0])
-    made = eval(statement, {"torch": torch, "k": k, "fake": k, **names})  # noqa: S307 its texts are above
+    made = eval(statement, {"torch": torch, "exp": torch.exp, "k": k, "fake": k, **names})  # noqa: S307 its texts are above
     graph = walk({"y": made}, {**names, "y": made}, statements={"y": statement})
     assert sorted(words.operands for words in words_of(graph).values()) == sorted(operands)
 

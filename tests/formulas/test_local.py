@@ -18,9 +18,11 @@ from gviz import engine as torch
 from gviz.autograd.row import ROWS
 from gviz.flow import flow_of
 from gviz.formulas.formula import UNKNOWN, Formula
-from gviz.formulas.local import Local, local_derivative, with_formula, with_symbols
+from gviz.formulas.lectures import Facts
+from gviz.formulas.local import Local, Symbol, applied, facts_about, local_derivative, with_formula, with_symbols
 from gviz.formulas.operands import rows_by_label
 from gviz.graphs import Edge, Flow, Graph
+from gviz.graphs.numbers import Numbers
 from gviz.sources import SourceOptions
 from gviz.walk import walk
 
@@ -150,6 +152,20 @@ def test_an_operation_that_the_table_lacks_has_no_symbol() -> None:
     nodes = (node("n0", "operation", "CubeBackward", name="y", slots=1), node("n1", "leaf", name="x"))
     (edge,) = with_symbols(Graph(nodes, (Edge("n1", "n0", flow=Flow(local=numbers(3.0))),), ("n0",))).edges
     assert (edge.flow.symbol, edge.flow.local) == ("", None)
+
+
+def test_a_running_sum_of_a_vector_has_the_jacobian_of_ones_below_the_diagonal() -> None:
+    facts = (facts_about(numbers([1.0, 2.0, 3.0])), facts_about(numbers([1.0, 3.0, 6.0])))
+    found = local_derivative("CumsumBackward0", 0, ["x"], "y", {"dim": "0"}, facts=facts)
+    assert found == Local("tril(ones(3, 3))", is_factor=False)
+
+
+def test_of_a_tensor_without_numbers_the_sizes_are_known() -> None:
+    assert facts_about(Numbers((2,), "float32")) == Facts((2,))
+
+
+def test_the_product_of_two_that_are_not_known_is_no_square() -> None:
+    assert [str(applied("mul", Symbol.named(text), Symbol.named(text))) for text in ("x", UNKNOWN)] == ["x²", "□·□"]
 
 
 def test_powers_and_products_are_written_as_mathematics_does() -> None:

@@ -35,6 +35,21 @@ def test_an_activation_of_one_number(name: str, value: float, result: float, slo
         assert math.isnan(wanted) or math.copysign(1, found) == math.copysign(1, wanted)
 
 
+@pytest.mark.parametrize(
+    ("first", "second"), [((30, 3), (2, 3)), ((4, 1, 30, 3), (5, 2, 3)), ((30, 3), (0, 3)), ((0, 3), (30, 3))]
+)
+@pytest.mark.parametrize("p", [1.0, 2.0, 3.0])
+def test_the_distances_of_many_rows_are_those_of_each_pair(
+    first: tuple[int, ...], second: tuple[int, ...], p: float
+) -> None:
+    torch.manual_seed(0)
+    x, other = torch.randn(first), torch.randn(second)
+    pairs = (x.unsqueeze(-2) - other.unsqueeze(-3)).abs().pow(p).sum(-1).pow(1 / p)
+    found = torch.cdist(x, other, p)
+    assert found.shape == pairs.shape
+    assert torch.allclose(found, pairs, atol=1e-4)
+
+
 @pytest.mark.parametrize("again", [False, True], ids=["numbers", "create_graph"])
 @pytest.mark.parametrize(
     "of",

@@ -65,6 +65,19 @@ def test_a_constant_is_a_node_at_its_place(source: str, constant: str, slot: int
     assert len({(edge.target, edge.slot) for edge in shown.edges}) == len(shown.edges)
 
 
+def test_what_an_operation_holds_besides_its_operands_is_behind_them() -> None:
+    shown = formula("y=nll_loss(log_softmax(W,1),k,v.detach())", W=[[1, 2], [3, 4]], k=[1, 0], v=[2, 3])
+    names = {node.id: node.name for node in shown.nodes}
+    (last,) = (node.id for node in shown.nodes if node.name == "y")
+    slots = sorted((edge.slot, names[edge.source]) for edge in shown.edges if edge.target == last)
+    assert slots == [(0, "a"), (1, "k"), (2, "b")]
+
+
+def test_a_condition_of_one_operation_is_a_node_once() -> None:
+    shown = formula("m=x>0; y=where(m,x,0)", x=[1, -2])
+    assert [(node.name, node.state) for node in shown.nodes if node.kind == "frozen"] == [("m", "")]
+
+
 def test_the_symbol_of_two_over_x_is_that_of_the_operations_pytorch_records() -> None:
     assert edges(formula("y=2/x", x=4)) == {"2->y": ("", None), "a->y": ("2", 2.0), "x->a": ("-a²", -0.0625)}
 

@@ -12,6 +12,7 @@ import gviz
 from gviz import engine as torch
 from gviz.graphs import Graph
 from gviz.pictures import LARGE, Arrow, RenderOptions, Shape, picture_of
+from gviz.pictures.repeat import with_repeats
 from gviz.render import render
 from gviz.sources import SourceOptions
 from gviz.walk import walk
@@ -115,6 +116,18 @@ def test_a_weight_of_every_step_is_drawn_beside_its_later_uses_and_says_how_ofte
     assert counts(graph, RenderOptions(show=())) == (len(graph.nodes), len(graph.edges))
     always, _ = counts(graph, RenderOptions(repeat_leaves="always"))
     assert always >= shapes
+
+
+@pytest.mark.parametrize("how", ["auto", "always"])
+def test_a_weight_of_two_uses_is_drawn_once_beside_one_of_many(how: str) -> None:
+    b = torch.tensor(2.0, requires_grad=True)
+    w, h = torch.tensor(0.5, requires_grad=True), torch.tensor(1.0, requires_grad=True)
+    names, h = {"w": w, "b": b, "h": h}, h * b
+    for _ in range(6):
+        h = torch.tanh(h * w)
+    graph = walk({"y": h * b}, names)
+    repeated = with_repeats(graph, RenderOptions(repeat_leaves=how))
+    assert {node.name for node in repeated.nodes[len(graph.nodes) :]} == {"w"}
 
 
 def test_no_root_says_that_it_keeps_no_gradient() -> None:

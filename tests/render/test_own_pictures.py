@@ -19,6 +19,7 @@ from gviz.graphs import Graph
 from gviz.layout import NoEngineError, RenderWarning
 from gviz.pictures.options import SHEETS, VIEWS
 from gviz.render import RenderOptions, render
+from gviz.render._xdot import dashes
 from gviz.render.marks import has_mark
 
 LAYERED = RenderOptions(layout="layered")
@@ -90,6 +91,22 @@ def test_the_root_is_where_the_direction_leads(rankdir: str) -> None:
     rows = {text: one for one, text in zip(root.iter("{http://www.w3.org/2000/svg}text"), texts_of(root), strict=True)}
     axis, sign = {"TB": ("y", 1), "BT": ("y", -1), "LR": ("x", 1), "RL": ("x", -1)}[rankdir]
     assert sign * (float(rows["y = 6"].get(axis, "0")) - float(rows["x = 2"].get(axis, "0"))) > 50
+
+
+@pytest.mark.parametrize("rankdir", ["TB", "LR"])
+def test_a_title_stands_above_all_boxes_on_the_page(rankdir: str) -> None:
+    root = svg_of(article(), title="deep", rankdir=rankdir, legend=False)
+    texts = zip(texts_of(root), root.iter("{http://www.w3.org/2000/svg}text"), strict=True)
+    (title,) = (float(one.get("y", "0")) for text, one in texts if text == "deep")
+    tops = [
+        float(one.get("y", "0")) for one in list(root.iter("{http://www.w3.org/2000/svg}rect"))[1:]
+    ]  # the first is the page
+    assert 0 < title < min(tops)
+
+
+def test_the_dashes_of_a_line_are_as_long_as_the_pen_says_wherever_it_begins() -> None:
+    pieces = dashes([(10.0, 20.0), (10.0, 29.0)], (4.0, 2.0))
+    assert list(pieces) == [[(10.0, 20.0), (10.0, 24.0)], [(10.0, 26.0), (10.0, 29.0)]]
 
 
 @pytest.mark.filterwarnings("ignore:there are symbols")

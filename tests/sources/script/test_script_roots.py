@@ -136,6 +136,22 @@ def test_parameters_of_a_module_have_their_paths_as_names(folder: Folder) -> Non
     assert list(rows(reading)) == ["net.fc.weight", "net.fc.bias", "y"]
 
 
+def test_what_a_module_keeps_of_its_call_has_a_name_unless_it_is_private(folder: Folder) -> None:
+    text = """
+        import torch
+        class Net(torch.nn.Module):
+            def forward(self, x):
+                self._hidden = x * 2
+                self.h_out = self._hidden + 1
+                return self.h_out * 3
+        net, x = Net(), torch.tensor(1.0, requires_grad=True)
+        y = net(x)
+        y.backward()
+    """
+    reading = folder.run(text)
+    assert {node.name for node in reading.graph.nodes if node.kind == "operation"} == {None, "net.h_out", "y"}
+
+
 def test_what_objects_of_the_script_hold_has_their_names(folder: Folder) -> None:
     text = """
         import torch
