@@ -25,6 +25,7 @@ FLOORS = {
     "errors": 1,
     "graphs": 1,
     "files": 2,
+    "options": 2,
     "events": 3,
     "numbers": 0,
     "autograd": 1,
@@ -94,7 +95,7 @@ WALKING_RENDERER = "gviz.render.torchviz"
 """make_dot takes tensors, as TorchViz's does, so it walks."""
 
 BUDGETS = {
-    "files below gviz/": 1360,
+    "files below gviz/": 1460,
     "answers": 880,
     "autograd": 1460,
     "causes": 840,
@@ -112,7 +113,7 @@ BUDGETS = {
     "reference": 370,
     "render": 1370,
     "signatures": 360,
-    "sources": 5050,
+    "sources": 4990,
     "static": 1890,
     "trace": 880,
 }

@@ -16,7 +16,6 @@ from program import ROOT, Program, clean_environment
 from test_house import FLOORS
 
 from gviz.cli import COMMANDS
-from gviz.cli.pages import PAGES as PAGES_OF_HELP
 
 README = ROOT / "README.md"
 REFERENCE = ROOT / "docs" / "reference.md"
@@ -189,12 +188,13 @@ def test_the_demo_ends_with_the_paths_of_its_pictures() -> None:
 def test_every_command_has_help_with_an_example_and_is_in_the_readme_and_the_reference(
     gviz: Program, command: str
 ) -> None:
-    assert re.search(r"Examples?:\n +gviz " + command, gviz(command, "--help").out)
+    page = gviz(command, "--help").out
+    assert re.search(r"Examples?:\n +gviz " + command, page)
     row = f"| `gviz {command}"
     assert row in README.read_text(encoding="utf-8"), (
         f"add a row to the commands in README.md: {row} SOURCE` | what it does |"
     )
-    block = f"## gviz {command}\n\n```console\n$ gviz {command} --help{'-all' * (command in PAGES_OF_HELP)}\n"
+    block = f"## gviz {command}\n\n```console\n$ gviz {command} --help{'-all' * ('--help-all' in page)}\n"
     assert block in REFERENCE.read_text(encoding="utf-8"), (
         f"add this to docs/reference.md, then run `make docs`:\n{block}```"
     )

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 import click
 
 from gviz.cli import streams
-from gviz.cli.options import SourceCommand, takes_source
+from gviz.cli.options import SourceCommand, listed_option, takes_source
 from gviz.cli.output import Output, makes_picture
 
 if TYPE_CHECKING:
@@ -22,14 +22,31 @@ WIDEST = 80
 """Columns of the bars, however wide the terminal is."""
 
 
-@click.command(cls=SourceCommand)
-@click.option(
-    "--runs", type=click.IntRange(1, MOST_RUNS), help=f"Number of runs, with values near the given. [default: {RUNS}]"
+@click.command(
+    cls=SourceCommand,
+    page={
+        "The runs": "runs feeds json",
+        "The source": "root frozen values",
+        "The picture": "output theme rankdir fit",
+    },
 )
-@click.option("--feeds", metavar="FILE.json", help='The values of each run: [{"a": 1, "b": 2}, {"a": 3, "b": 4}].')
-@click.option("--json", "as_json", is_flag=True, help="Print the result as JSON.")
-@click.option("--root", metavar="NAME", help="The root.")
-@takes_source("values", "frozen", "dtype", "no_backward", required=False)
+@listed_option(
+    "--runs",
+    type=click.IntRange(1, MOST_RUNS),
+    help=f"Number of runs, with values near the given. [default: {RUNS}]",
+    example="N",
+    short="how many runs are timed",
+)
+@listed_option(
+    "--feeds",
+    metavar="FILE.json",
+    help='The values of each run: [{"a": 1, "b": 2}, {"a": 3, "b": 4}].',
+    example="FILE.json",
+    short="the values of each run",
+)
+@listed_option("--json", "as_json", is_flag=True, help="Print the result as JSON.", short="print JSON")
+@listed_option("--root", metavar="NAME", help="The root.", example="NAME", short="the tensor whose graph it is")
+@takes_source("values", "frozen", "dtype", "backward", required=False)
 @makes_picture(by_name="")
 def compare(
     *,

@@ -8,7 +8,17 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import click
 
 from gviz.cli import streams
-from gviz.cli.options import NAMES, READING, Command, OneOf, SourceCommand, refuse_source, takes_source, typed_options
+from gviz.cli.options import (
+    NAMES,
+    READING,
+    Command,
+    OneOf,
+    SourceCommand,
+    listed_option,
+    refuse_source,
+    takes_source,
+    typed_options,
+)
 
 if TYPE_CHECKING:
     from gviz.answers import Explanation
@@ -81,22 +91,56 @@ class _Output(NamedTuple):
         streams.write_product(explanation.text(self.form, page))
 
 
-@click.command(cls=SourceCommand)
+@click.command(
+    cls=SourceCommand,
+    page={
+        "The explanation": "wrt max-paths format fragment output",
+        "The source": "root frozen retain values until engine",
+    },
+)
 @takes_words
 @takes_source(*READING)
-@click.option("--wrt", **NAMES, help="The tensor whose gradient is derived; repeatable. [default: each leaf]")
-@click.option(
+@listed_option(
+    "--wrt",
+    **NAMES,
+    help="The tensor whose gradient is derived; repeatable. [default: each leaf]",
+    example="NAME",
+    short="the tensor whose gradient is derived",
+)
+@listed_option(
     "--max-paths",
     type=click.IntRange(1, 10_000),
     default=8,
     show_default=True,
     metavar="N",
     help="The paths to each tensor that are listed; all are counted and added.",
+    example="N",
+    short="how many paths to each tensor are listed",
 )
-@click.option("--format", "form", type=OneOf(FORMS), help="The format. [default: the file's suffix, or text]")
-@click.option("--fragment", is_flag=True, help="Leave out the preamble of LaTeX, for a document or slides of your own.")
+@listed_option(
+    "--format",
+    "form",
+    type=OneOf(FORMS),
+    help="The format. [default: the file's suffix, or text]",
+    example="FORMAT",
+    short="text, latex, markdown or json",
+)
+@listed_option(
+    "--fragment",
+    is_flag=True,
+    help="Leave out the preamble of LaTeX, for a document or slides of your own.",
+    short="LaTeX without its preamble, to be pasted",
+)
 @click.option("--json", "as_json", is_flag=True, help="Print JSON, as --format json.")
-@click.option("-o", "--output", "file", metavar="FILE", help="The file to write: .txt, .tex, .md or .json.")
+@listed_option(
+    "-o",
+    "--output",
+    "file",
+    metavar="FILE",
+    help="The file to write: .txt, .tex, .md or .json.",
+    example="FILE",
+    short="the file; its suffix is the format",
+)
 def explain(
     *,
     source: Source,

@@ -9,30 +9,37 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from gviz.cli import streams
-from gviz.cli.options import OneOf, SourceCommand, not_blank, takes_source
+from gviz.cli.options import OneOf, SourceCommand, field_option, listed_option, not_blank, takes_source
 from gviz.graphs import Place, TensorRow
 from gviz.graphs.numbers import Numbers
+from gviz.options import SourceOptions
 
 if TYPE_CHECKING:
-    from gviz.sources import Reading, Source, SourceOptions
+    from gviz.sources import Reading, Source
 
 
-@click.command(cls=SourceCommand)
+@click.command(
+    cls=SourceCommand,
+    page={
+        "The table": "only sort watch json",
+        "The source": "root frozen retain values grad-output until engine",
+    },
+)
 @takes_source()
-@click.option(
+@listed_option(
     "--only",
+    example="WORD",
     type=OneOf(("leaf", "nonleaf", "frozen", "none")),
     help="List leaves, non-leaves, what requires no gradient, or what has no gradient (None).",
 )
-@click.option(
+@listed_option(
     "--sort",
+    example="WORD",
     type=OneOf(("name", "line", "grad", "size")),
     help="List by name, by line, or the largest gradient or tensor first. [default: as assigned]",
 )
-@click.option(
-    "--watch", callback=not_blank, metavar="NAME", help="List each line of a script that changed NAME, or its gradient."
-)
-@click.option("--json", "as_json", is_flag=True, help="Print the same rows and the graph as JSON.")
+@field_option(SourceOptions, "watch", callback=not_blank)
+@listed_option("--json", "as_json", is_flag=True, help="Print the same rows and the graph as JSON.", short="print JSON")
 def inspect(
     *, source: Source, options: SourceOptions, only: str | None, sort: str | None, watch: str, as_json: bool
 ) -> int:

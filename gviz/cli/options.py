@@ -4,14 +4,15 @@ from __future__ import annotations
 
 import os
 import re
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from contextlib import suppress
-from functools import reduce, wraps
+from functools import partial, reduce, wraps
 from typing import TYPE_CHECKING, Any, TypeAlias
 
 import click
 
 from gviz.errors import FileError, GvizError, SourceError
+from gviz.options import SourceOptions, declared, stop_text
 from gviz.text import did_you_mean
 
 if TYPE_CHECKING:
@@ -64,6 +65,24 @@ HELP_ALL = click.Option(
 )
 
 
+class ListedOption(click.Option):
+    """An option with a line in the short help.
+
+    Args:
+        example: a value, as the line begins.
+        short: what it does; "" for the words that it takes.
+    """
+
+    def __init__(self, flags: Sequence[str], *, example: str = "", short: str = "", **more: Any) -> None:
+        super().__init__(flags, **more)
+        self.example, self.short = example, short
+
+    def line(self) -> tuple[str, str]:
+        """Return the option as its line begins, and what it does."""
+        head = f"{', '.join(sorted(self.opts, key=len))} {self.example}".rstrip()
+        return head, self.short or ", ".join(getattr(self.type, "choices", ()))
+
+
 class FileName(click.ParamType):  # type: ignore[type-arg]  # has parameters since click 8.5
     """A text for which Tab offers the names of files."""
 
@@ -80,11 +99,15 @@ class SourceCommand(click.Command):
     """A command whose words are SOURCE, then NAME=VALUE; the words after ``--`` are kept apart from them.
 
     ``--`` is the place for an expression that begins with a minus sign, and for a script's own arguments. ``--help``
-    shows the options that :mod:`gviz.cli.pages` has for the command.
+    shows the options that people need, by groups.
+
+    Args:
+        page: the groups: a title -> the options, by their long names; None to show all options.
     """
 
-    def __init__(self, *args: Any, **given: Any) -> None:
-        super().__init__(*args, **given)
+    def __init__(self, *, page: Mapping[str, str] | None = None, **given: Any) -> None:
+        super().__init__(**given)
+        self.page = page or {}
         for one in self.params:
             if (one.metavar or "").lstrip("[").startswith(("FILE", "SOURCE")):
                 one.type = FileName()
@@ -95,14 +118,20 @@ class SourceCommand(click.Command):
 
     def format_options(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
         """Write the options that people need, by groups, or all of them."""
-        if ctx.meta.get(EVERY_OPTION):
+        if ctx.meta.get(EVERY_OPTION) or not self.page:
             super().format_options(ctx, formatter)
             return
-        from gviz.cli.pages import sections
+        groups = {title: [option.line() for option in self.listed(names)] for title, names in self.page.items()}
+        groups["More"] = [("--help-all", "all options")]
+        width = max(len(head) for rows in groups.values() for head, _ in rows)
+        for title, rows in groups.items():
+            with formatter.section(title):
+                formatter.write_dl([(f"{head:<{width}}", text) for head, text in rows])
 
-        for group, rows in sections(self):
-            with formatter.section(group):
-                formatter.write_dl(rows)
+    def listed(self, names: str) -> list[ListedOption]:
+        """Return the options of these long names."""
+        options = {flag: one for one in self.params if isinstance(one, ListedOption) for flag in one.opts}
+        return [options[f"--{name}"] for name in names.split()]
 
     def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
         """Split at the first ``--`` before click drops it."""
@@ -160,13 +189,10 @@ class SourceCommand(click.Command):
 def _commands_with(context: click.Context, option: str) -> list[str]:
     """Return the commands that have an option."""
     group = context.find_root().command
-    names = group.list_commands(context) if isinstance(group, click.Group) else []
-    return [name for name in names if option in _options_of(group, context, name)]
-
-
-def _options_of(group: Any, context: click.Context, name: str) -> list[str]:
-    command = group.get_command(context, name)
-    return [word for one in command.params for word in one.opts if isinstance(one, click.Option)]
+    if not isinstance(group, click.Group):
+        return []
+    commands = {name: group.get_command(context, name) for name in group.list_commands(context)}
+    return [name for name, command in commands.items() if command and any(option in one.opts for one in command.params)]
 
 
 def typed_options(context: click.Context, *effective: str) -> list[str]:
@@ -263,12 +289,46 @@ def not_one_of(word: str, words: Iterable[str]) -> str:
     return "; ".join(filter(None, [f"{word!r} is not one of {', '.join(listed)}", did_you_mean(word, listed)]))
 
 
+def field_option(options: type[Any], name: str, *, dest: str = "", **more: Any) -> Callable[[Command], Command]:
+    """Return the option for a field of a class of options, as the field declares it.
+
+    Args:
+        options: :class:`gviz.SourceOptions` or :class:`gviz.RenderOptions`.
+        name: the field.
+        dest: the parameter of the command that gets the value; "" for the name of the field.
+        more: what :func:`click.option` is to take in place of what the field says.
+    """
+    one, usual = declared(options)[name], getattr(options, name)
+    flags = (one.flags or f"--{name.replace('_', '-')}").split()
+    words: dict[str, Any] = {
+        "help": one.text,
+        "example": one.example,
+        "short": one.short,
+        "metavar": one.metavar or None,
+    }
+    if isinstance(usual, bool):
+        words |= {"is_flag": True, "default": usual}
+        words |= {} if "/" in flags[0] else {"flag_value": not usual}
+    elif isinstance(usual, tuple):
+        words |= {"multiple": True, "callback": _names, "metavar": one.metavar or "NAME"}
+    else:
+        words |= {"default": usual, "show_default": True} if usual else {}
+        if one.words:
+            words["type"] = OneOf(one.words)
+        elif one.bounds != (None, None):
+            kind: Any = click.FloatRange if isinstance(usual, float) else click.IntRange
+            words["type"] = kind(*one.bounds)
+    return click.option(*flags, dest or name, **{**words, **more}, cls=ListedOption)
+
+
+listed_option = partial(click.option, cls=ListedOption)
+"""An option that is no field, with its line in the short help."""
+
+
 def _stop(context: click.Context, option: click.Parameter, text: str | None) -> str:
     """Return a place for a run to end at."""
     if not not_blank(context, option, text):
         return ""
-    from gviz.sources.options import stop_text
-
     try:
         return stop_text(str(option.name), str(text), typed_name(context, option))
     except SourceError as error:
@@ -277,58 +337,21 @@ def _stop(context: click.Context, option: click.Parameter, text: str | None) -> 
 
 NAMES: dict[str, Any] = {"multiple": True, "callback": _names, "metavar": "NAME"}
 
-OPTIONS = {
-    "values": click.option(
-        "--values", metavar="FILE.json", help='Read values from a file: {"x": 2, "W": [[1, 2], [3, 4]]}.'
-    ),
-    "root": click.option("--root", **NAMES, help="The root. Repeat the option, or use commas, for several."),
-    "frozen": click.option("--frozen", **NAMES, help="Treat NAME as a constant (requires_grad=False)."),
-    "retain": click.option("--retain", **NAMES, help="Keep the gradient of an intermediate (retain_grad)."),
-    "dtype": click.option(
-        "--dtype", metavar="DTYPE", help="The dtype of the values: float32 (the default), float64 ..."
-    ),
-    "no_backward": click.option("--no-backward", is_flag=True, help="Compute the values only; do not run backward."),
-    "grad_output": click.option(
-        "--grad-output", metavar="VALUE", help="The gradient of the root, such as ones, if it is not a scalar."
-    ),
-    "order": click.option(
-        "--order",
-        type=click.IntRange(1, 9),
-        metavar="N",
-        callback=lambda *given: given[-1] or 0,
-        help="The graph of the N-th derivative by each leaf, as create_graph=True records it.",
-    ),
-    "wrt": click.option("--wrt", **NAMES, help="Differentiate by NAME only; repeatable. It goes with --order."),
-    "engine": click.option(
-        "--engine",
-        type=OneOf(["gviz", "torch", "auto"]),
-        default="auto",
-        show_default=True,
-        help="The engine for a script: gviz's, the real PyTorch, or auto (PyTorch if gviz's lacks a name).",
-    ),
-    "stop_at": click.option(
-        "--stop-at", metavar="backward[:N]", callback=_stop, help="End a script after its first (Nth) backward."
-    ),
-    "until": click.option(
-        "--until",
-        "--at",
-        "until",
-        metavar="LINE[:N]",
-        callback=_stop,
-        help="End a script when it comes to that line for the first (Nth) time, before the line runs; "
-        "in a notebook, LINE is 'cell 2:1'.",
-    ),
-    "on_error": click.option(
-        "--on-error",
-        type=OneOf(["draw", "stop"]),
-        default="draw",
-        show_default=True,
-        help="If a script raises an error: draw the graph up to there, or stop.",
-    ),
-}
-"""The options of reading a source."""
+VALUES = listed_option(
+    "--values",
+    metavar="FILE.json",
+    help='Read values from a file: {"x": 2, "W": [[1, 2], [3, 4]]}.',
+    example="FILE.json",
+    short='read values: {"x": 2, "W": [[1, 2], [3, 4]]}',
+)
 
-READING = tuple(name for name in OPTIONS if name not in ("order", "wrt"))
+SOURCE = (
+    *("values", "roots", "frozen", "retain", "dtype", "backward", "grad_output", "order", "wrt", "engine"),
+    *("stop_at", "until", "on_error"),
+)
+"""The fields of :class:`gviz.SourceOptions` that are options of a command, in the order of its help."""
+
+READING = tuple(name for name in SOURCE if name not in ("order", "wrt"))
 """Those for a command that is about the graph itself, not that of a derivative."""
 
 
@@ -353,7 +376,7 @@ def takes_source(*names: str, required: bool = True, has_name: bool = False) -> 
     :class:`gviz.sources.SourceOptions`).
 
     Args:
-        names: the options, by their names in :data:`OPTIONS`; all of them if none is named.
+        names: the options, by their fields; all of :data:`SOURCE` if none is named.
         required: whether there has to be a source; without one ``source`` is None.
         has_name: whether the name of a tensor may follow SOURCE: the command is called with ``name`` then, None for
             none.
@@ -363,27 +386,23 @@ def takes_source(*names: str, required: bool = True, has_name: bool = False) -> 
         @wraps(command)
         def with_source(**params: Any) -> int:
             from gviz.cli.values import read_words
-            from gviz.sources import SourceOptions
 
             words, after = params.pop("words"), params.pop("after")
             if has_name:
                 params["name"] = next((word for word in words[1:] if "=" not in word), None)
                 words = tuple(word for word in words if word != params["name"] or word == words[0])
-            own = {name: params.pop(name) for name in names or OPTIONS}
+            own = {name: value for name in names or SOURCE if (value := params.pop(name)) is not None}
             if not words and not after and not required:
-                unused = next((name for name, value in own.items() if value), None)
-                if unused is not None:
-                    raise click.UsageError(f"--{unused.replace('_', '-')} needs a SOURCE.")
+                unused = next((name for name, value in own.items() if value != getattr(SourceOptions, name, None)), "")
+                if unused:
+                    raise click.UsageError(f"{declared(SourceOptions)[unused].flag(unused)} needs a SOURCE.")
                 return command(source=None, options=SourceOptions(), **params)
-            if own.get("wrt") and not own["order"]:
+            if own.get("wrt") and not own.get("order"):
                 raise click.UsageError(
                     "--wrt names what --order N differentiates by: --order 1 draws the first derivative."
                 )
             source, values, argv = read_words(words, after, own.pop("values", None))
-            roots, backward = own.pop("root", ()), not own.pop("no_backward", False)
-            options = SourceOptions(
-                values=values, argv=argv, roots=roots, backward=backward, on_interrupt="draw", **own
-            )
+            options = SourceOptions(**own, values=values, argv=argv, on_interrupt="draw")
             try:
                 return command(source=source, options=options, **params)
             except Exception as error:
@@ -393,7 +412,12 @@ def takes_source(*names: str, required: bool = True, has_name: bool = False) -> 
 
                 raise raised_late(error, source) from None
 
-        decorated = with_options(with_source, [OPTIONS[name] for name in names or OPTIONS])
+        stops: dict[str, Any] = {"stop_at": {"callback": _stop}, "until": {"callback": _stop}}
+        fields = [
+            VALUES if name == "values" else field_option(SourceOptions, name, **stops.get(name, {}))
+            for name in names or SOURCE
+        ]
+        decorated = with_options(with_source, fields)
         words = "SOURCE [NAME] [NAME=VALUE]..." if has_name else "SOURCE [NAME=VALUE]..."
         return click.argument("words", nargs=-1, metavar=words if required else f"[{words}]")(decorated)
 

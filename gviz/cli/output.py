@@ -6,7 +6,7 @@ import ast
 import os
 import re
 import sys
-from collections.abc import Callable, Iterable
+from collections.abc import Callable
 from contextlib import suppress
 from dataclasses import replace
 from functools import wraps
@@ -15,30 +15,25 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from gviz.cli import streams
-from gviz.cli.options import NAMES, Command, OneOf, not_blank, not_one_of, pairs, refuse_source, with_options
+from gviz.cli.options import (
+    Command,
+    field_option,
+    listed_option,
+    not_blank,
+    not_one_of,
+    pairs,
+    refuse_source,
+    with_options,
+)
 from gviz.cli.values import is_format
 from gviz.errors import FileError, RenderError, warn_user
 from gviz.files import STDIN
 from gviz.graphs import Graph
-from gviz.layout import ENGINES, RenderWarning
-from gviz.passes.part import HIDABLE
+from gviz.layout import RenderWarning
+from gviz.options import declared
 from gviz.pictures.look import docstring_of
-from gviz.pictures.options import (
-    ARROWS,
-    FITS,
-    FOLDS,
-    LAYOUTS,
-    MATH,
-    MEASURES,
-    RANKDIRS,
-    REPEATS,
-    SHOWABLE,
-    STEPS,
-    SYMBOLS,
-    VIEWS,
-)
+from gviz.pictures.options import SHOWABLE
 from gviz.pictures.parts import may_fold
-from gviz.pictures.theme import THEMES
 from gviz.records import record
 from gviz.render import RenderOptions, find, render, save, suffix_of
 from gviz.text import shorten
@@ -52,39 +47,23 @@ TREE_LINES = 20
 LONGEST_STEM = 100
 """Characters of a file name that is made from a root's name."""
 
-PARTS = (("G", "graph", "the whole picture"), ("N", "node", "all boxes"), ("E", "edge", "all arrows"))
-
 LONGEST_TITLE = 60
 """Characters of a formula as a title."""
 
 
-def look(name: str, text: str, words: Iterable[str] = (), **more: Any) -> Callable[[Command], Command]:
-    """Return the option for a field of :class:`gviz.RenderOptions`, whose default it has.
-
-    Args:
-        name: the field.
-        text: the help.
-        words: what it may be; nothing for a number or any text.
-        more: what :func:`click.option` takes besides, another default among it.
-    """
-    usual = more.pop("default", getattr(RenderOptions, name))
-    if words:
-        more["type"] = OneOf(words)
-    if usual not in ("", False, None, ()):
-        more.update(default=usual, show_default=True)
-    return click.option(f"--{name.replace('_', '-')}", help=text, **more)
-
-
-PATTERNS: dict[str, Any] = {"multiple": True, "metavar": "PATTERN"}
-
-THEME = "The colours: TorchViz's, pale ones, light on dark, or shades of grey for a printer."
-PRECISION = look("precision", "The decimals of a number.", type=click.IntRange(0, 9), metavar="N")
-COLLAPSE = look(
-    "collapse", "Draw a module, as net.head or blocks.*, or a name scope as one box; repeatable.", **PATTERNS
+VIEWED = (
+    *("view", "path", "by", "depth", "collapse", "expand", "symbols", "arrows", "math", "ghosts"),
+    *("around", "hops", "between", "hide", "max_nodes", "fold", "unfold", "fold_min"),
 )
-GRAPHVIZ = look(
-    "graphviz", "The program that makes images: the Graphviz that came with gviz, or the system's dot.", ENGINES
+"""Options of a graph that backward goes through, which has more than one view."""
+
+LOOKED = (
+    *("theme", "fit", "title", "caption", "color_by", "repeat_leaves", "font_size", "scale", "transparent"),
+    *("graph", "node", "edge"),
 )
+"""Options of every picture, in the order of the help; and those that fewer people need."""
+
+LAID_OUT = ("precision", "legend", "rankdir", "layout", "pages", "timeout", "graphviz")
 
 
 @record
@@ -121,7 +100,7 @@ class Output:
         if file is not None and file.endswith("/") and self.options.format not in ("", "tensorboard"):
             raise FileError(f"{file} is a folder", hint=f"name a file in it: {file}graph.{self.options.format}")
         if self.options.format or file is None:
-            return (self.options.format or "pdf").lower()
+            return self.options.format or "pdf"
         if file == "-":
             return "txt" if streams.is_terminal(sys.stdout) else "dot"
         suffix = suffix_of(file)
@@ -199,55 +178,22 @@ def makes_picture(by_name: str = "ROOT.pdf", *, has_views: bool = False) -> Call
         by_name: the file without ``--output``; "" if there is no picture then, and ``picture`` is None.
     """
     default = f" [default: {by_name}]" if by_name else ""
-    views = (
-        look(
-            "view", "What is drawn. [default: torchviz; circuit for --path and --arrows; dataflow for --symbols]", VIEWS
+    rankdir = declared(RenderOptions)["rankdir"].text
+    special: dict[str, dict[str, Any]] = {
+        "between": {"nargs": 2, "multiple": False, "callback": None},
+        **{name: {"callback": pairs} for name in ("graph", "node", "edge")},
+        "rankdir": {"help": rankdir if has_views else rankdir.replace("that of the view", "TB")},
+    }
+
+    def fields(*names: str) -> list[Callable[[Command], Command]]:
+        return [field_option(RenderOptions, name, **special.get(name, {})) for name in names]
+
+    options: tuple[Callable[[Command], Command], ...] = (
+        *fields(*(VIEWED if has_views else ())),
+        field_option(
+            RenderOptions, "show", multiple=False, default="value,grad", show_default=True, callback=_lines_of
         ),
-        click.option(
-            "--path", **NAMES, help="Draw each path of the chain rule to NAME, and what they come to; repeatable."
-        ),
-        look("by", "What has a node of its own. [default: operation, or module where that makes it readable]", STEPS),
-        look("depth", "How many levels of groups are opened.", type=click.IntRange(1), metavar="N"),
-        COLLAPSE,
-        look("expand", "Draw a module as a frame with what is inside; repeatable.", **PATTERNS),
-        look("symbols", "What stands on its lines.", SYMBOLS),
-        look("arrows", "For each line of the circuit one arrow, or a second one back, for the gradient.", ARROWS),
-        look("math", "Set formulas as mathematics does, or write code.", MATH),
-        look("ghosts", "Draw constants, and inputs without gradients, in torchviz's view too.", is_flag=True),
-    )
-    parts = (
-        click.option("--around", **NAMES, help="Draw only what is near NAME; repeatable."),
-        look("hops", "How many lines away that may be.", type=click.IntRange(0), metavar="N"),
-        click.option("--between", nargs=2, metavar="A B", help="Draw only what lies on ways from A to B."),
-        click.option("--hide", **{**NAMES, "metavar": "WORD"}, help=f"Leave boxes out: {', '.join(HIDABLE)}."),
-        look(
-            "max_nodes",
-            "Draw at most N boxes, those nearest to the root.",
-            type=click.IntRange(1),
-            metavar="N",
-            default="",
-        ),
-    )
-    folds = (
-        look(
-            "fold",
-            "Draw blocks that repeat once: where that makes a large picture readable, always, always with the range of "
-            "all blocks' values and gradients, or never.",
-            FOLDS,
-        ),
-        click.option("--unfold", **NAMES, help="Draw all blocks of the fold of that title; repeatable."),
-        look("fold_min", "How many blocks a fold has at least.", type=click.IntRange(2), metavar="N"),
-    )
-    options = (
-        *((*views, *parts, *folds) if has_views else ()),
-        click.option(
-            "--show",
-            default="value,grad",
-            show_default=True,
-            metavar="WORD,...",
-            help=f"The lines in the boxes: {', '.join(SHOWABLE)}, or none (TorchViz's own picture), or all.",
-        ),
-        click.option(
+        listed_option(
             "-o",
             "--output",
             "files",
@@ -255,68 +201,19 @@ def makes_picture(by_name: str = "ROOT.pdf", *, has_views: bool = False) -> Call
             multiple=True,
             callback=_files,
             help=f"The file to write; repeatable. Its suffix is the format; - is standard output.{default}",
+            example="FILE",
+            short="the file; its suffix is the format",
         ),
-        click.option("--format", "suffix", metavar="SUFFIX", help="The format, if it is not the suffix of the file."),
-        look("theme", THEME, THEMES),
-        look("fit", "The page: as large as the picture is, a 16:9 slide, or A4 across.", FITS),
-        look("title", "The text above the picture.", metavar="TEXT"),
-        look("caption", "The text below the picture.", metavar="TEXT"),
-        look("color_by", "Shade the boxes by the norm of their gradient or value.", MEASURES),
-        look(
-            "repeat_leaves",
-            "Draw a leaf that is used often again beside its later uses: far ones, none, or all.",
-            REPEATS,
-        ),
-        look("font_size", "The size of the text in the boxes.", type=click.IntRange(4, 72), metavar="POINTS"),
-        look(
-            "scale",
-            "How many times as large an image (png, jpg, gif ...) is in pixels.",
-            type=click.FloatRange(0.1, 10),
-            metavar="X",
-        ),
-        look("transparent", "Leave the page behind the picture empty.", is_flag=True),
-        *(
-            click.option(
-                f"-{letter}",
-                part,
-                multiple=True,
-                metavar="NAME=VALUE",
-                callback=pairs,
-                help=f"An attribute for Graphviz: of {what}.",
-            )
-            for letter, part, what in PARTS
-        ),
+        *fields("format", *LOOKED),
         click.option("--open", "opens", is_flag=True, help="Show the picture when it is written."),
-        PRECISION,
-        click.option("--legend/--no-legend", default=True, help="Say below the picture what its boxes are, or not."),
-        look(
-            "rankdir",
-            "The direction of the arrows: top to bottom (TB), left to right (LR) ... "
-            f"[default: {'that of the view' if has_views else 'TB'}]",
-            RANKDIRS,
-            metavar="TB|BT|LR|RL",
-        ),
-        look(
-            "layout",
-            "What places the boxes: Graphviz's dot, or gviz's own for large graphs, which never waits.",
-            LAYOUTS,
-        ),
-        look("pages", "Cut a PDF that is larger than a page can be into pages; else it is made smaller.", is_flag=True),
-        look(
-            "timeout",
-            "Stop drawing after so many seconds. [default: no limit]",
-            type=click.FloatRange(0.0, min_open=True),
-            metavar="SECONDS",
-            default=None,
-        ),
-        GRAPHVIZ,
+        *fields(*LAID_OUT),
     )
 
     def decorate(command: Command) -> Command:
         @wraps(command)
-        def with_picture(*, show: str, files: tuple[str, ...], suffix: str | None, opens: bool, **given: Any) -> int:
-            options = RenderOptions(_lines_of(show), format=suffix or "", **look_of(given))
-            if suffix is not None and (len(files) > 1 or not (files or by_name)):
+        def with_picture(*, files: tuple[str, ...], opens: bool, **given: Any) -> int:
+            options = RenderOptions(**look_of(given))
+            if options.format and (len(files) > 1 or not (files or by_name)):
                 raise click.UsageError(
                     "--format is for one picture: name its file, -o FILE; of several the suffixes tell."
                 )
@@ -346,7 +243,7 @@ def look_of(given: dict[str, Any]) -> dict[str, Any]:
     return {name: value for name, value in look.items() if value is not None}
 
 
-def _lines_of(show: str) -> tuple[str, ...]:
+def _lines_of(_context: click.Context, _option: click.Parameter, show: str) -> tuple[str, ...]:
     """Return the words of ``--show`` in the order of the lines in a box; ``none`` is empty, ``all`` is everything."""
     words = {word.strip().lower() for word in show.split(",") if word.strip()}
     for word in sorted(words - {*SHOWABLE, "none", "all"}):

@@ -32,7 +32,14 @@ PARTS = ("around", "between", "hide", "max_nodes", "color_by", "ghosts")
 """Options of what a picture shows, which say that its operations are wanted."""
 
 
-@click.command(cls=SourceCommand)
+@click.command(
+    cls=SourceCommand,
+    page={
+        "What is drawn": "view path order show by around",
+        "The picture": "output theme rankdir fit",
+        "The source": "root values until engine",
+    },
+)
 @takes_source()
 @makes_picture(has_views=True)
 def render(*, source: Source, options: SourceOptions, picture: Output) -> int:

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 import click
 
 from gviz.cli import streams
-from gviz.cli.options import SourceCommand, takes_source
+from gviz.cli.options import SourceCommand, listed_option, takes_source
 from gviz.graphs import TensorRow
 
 if TYPE_CHECKING:
@@ -22,10 +22,19 @@ LONGEST = 48
 """Characters of a value."""
 
 
-@click.command(cls=SourceCommand)
+@click.command(
+    cls=SourceCommand,
+    page={
+        "The run": "trace until stop-at engine",
+    },
+)
 @takes_source("engine", "stop_at", "until")
-@click.option(
-    "--trace", "traces", is_flag=True, help="Print on standard error what each line gives a value or a gradient to."
+@listed_option(
+    "--trace",
+    "traces",
+    is_flag=True,
+    help="Print on standard error what each line gives a value or a gradient to.",
+    short="print what each line computes",
 )
 def run(*, source: Source, options: SourceOptions, traces: bool) -> int:
     """Run a script and draw nothing.

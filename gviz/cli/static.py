@@ -8,30 +8,44 @@ from typing import TYPE_CHECKING
 import click
 
 from gviz.cli import streams
-from gviz.cli.options import SourceCommand, takes_source
-from gviz.cli.output import COLLAPSE, Output, makes_picture
+from gviz.cli.options import SourceCommand, field_option, listed_option, takes_source
+from gviz.cli.output import Output, makes_picture
 from gviz.cli.reading import read_source
+from gviz.options import SourceOptions
+from gviz.pictures.options import RenderOptions
 
 if TYPE_CHECKING:
-    from gviz.sources import Source, SourceOptions
+    from gviz.sources import Source
 
 
-@click.command(cls=SourceCommand)
-@takes_source("values", "root", "dtype", "engine", "on_error")
+@click.command(
+    cls=SourceCommand,
+    page={
+        "What is drawn": "root gradients collapse graph show",
+        "The picture": "output theme rankdir fit",
+        "What is printed": "plan table",
+    },
+)
+@takes_source("values", "roots", "dtype", "engine", "on_error")
 @makes_picture()
-@COLLAPSE
-@click.option(
-    "--gradients", is_flag=True, help="Add the operations of the root's derivatives, in a scope of their own."
+@field_option(RenderOptions, "collapse")
+@listed_option(
+    "--gradients",
+    is_flag=True,
+    help="Add the operations of the root's derivatives, in a scope of their own.",
+    short="add the operations of the derivatives",
 )
-@click.option(
-    "--graph",
-    "graph_name",
-    metavar="NAME",
-    default="",
-    help="Draw the script's graph of that name, not the default graph.",
+@field_option(SourceOptions, "graph", dest="graph_name", default="")
+@listed_option(
+    "--plan",
+    "as_plan",
+    is_flag=True,
+    help="Print the numpy function that a run of the root becomes.",
+    short="print the numpy function that a run becomes",
 )
-@click.option("--plan", "as_plan", is_flag=True, help="Print the numpy function that a run of the root becomes.")
-@click.option("--table", "as_table", is_flag=True, help="Print the table of operations.")
+@listed_option(
+    "--table", "as_table", is_flag=True, help="Print the table of operations.", short="print the table of operations"
+)
 def static(
     *,
     source: Source,

@@ -13,15 +13,23 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import click
 
 from gviz.cli import streams
-from gviz.cli.options import Command, OneOf, SourceCommand, refuse_source, takes_source, with_options
-from gviz.cli.output import GRAPHVIZ, PRECISION, THEME, default_stem, look, look_of, title_of, unnamed_file
+from gviz.cli.options import (
+    Command,
+    OneOf,
+    SourceCommand,
+    field_option,
+    listed_option,
+    refuse_source,
+    takes_source,
+    with_options,
+)
+from gviz.cli.output import default_stem, look_of, title_of, unnamed_file
 from gviz.cli.reading import read_source
 from gviz.errors import SourceError
 from gviz.files import for_file
 from gviz.graphs import Graph
 from gviz.layout import RenderWarning
-from gviz.pictures.options import EVERY, RenderOptions
-from gviz.pictures.theme import THEMES
+from gviz.pictures.options import RenderOptions
 
 if TYPE_CHECKING:
     from gviz.pictures.series import Slide
@@ -172,8 +180,10 @@ def watched(slides: Sequence[Slide]) -> Iterator[Slide]:
 
 def makes_series(command: Command) -> Command:
     """Give a command the options of a series: it is called with ``series``."""
+    title = "The text above. [default: the formula, or the root's name]"
+    scale = "How many times as large an image is in pixels: 1 is 1920 by 1080."
     options: Sequence[Callable[[Command], Command]] = (
-        click.option(
+        listed_option(
             "-o",
             "--output",
             "files",
@@ -181,16 +191,31 @@ def makes_series(command: Command) -> Command:
             multiple=True,
             help="The file to write; repeatable. pdf, html, gif and webp hold all steps; png, svg ... are y-01.png, "
             "y-02.png ...; a folder, frames/, gets 01.png ...  [default: ROOT-steps.pdf]",
+            example="FILE",
+            short="the file; its suffix is the format",
         ),
-        click.option(
-            "--format", "suffix", default="", metavar="SUFFIX", help="The format, if it is not the suffix of the file."
+        field_option(RenderOptions, "format"),
+        field_option(RenderOptions, "every"),
+        listed_option("--only", type=OneOf(("forward", "backward")), help="Leave out the other half.", example="WORD"),
+        listed_option(
+            "--from",
+            "first",
+            type=click.IntRange(1),
+            default=1,
+            metavar="N",
+            help="The first step, by its number.",
+            example="N",
+            short="the first step, by its number",
         ),
-        look("every", "What a step is: module is its call; with line the code stands beside the graph.", EVERY),
-        click.option("--only", type=OneOf(("forward", "backward")), help="Leave out the other half."),
-        click.option(
-            "--from", "first", type=click.IntRange(1), default=1, metavar="N", help="The first step, by its number."
+        listed_option(
+            "--to",
+            "last",
+            type=click.IntRange(1),
+            metavar="N",
+            help="The last step, by its number.",
+            example="N",
+            short="the last step, by its number",
         ),
-        click.option("--to", "last", type=click.IntRange(1), metavar="N", help="The last step, by its number."),
         click.option(
             "--seconds",
             type=click.FloatRange(0.1, 60),
@@ -199,26 +224,24 @@ def makes_series(command: Command) -> Command:
             metavar="S",
             help="How long each step is shown, where it plays (html, gif, webp).",
         ),
-        click.option("--yes", "is_sure", is_flag=True, help=f"Draw more than {MOST_PAGES} pages."),
-        look("theme", THEME, THEMES, default="light"),
-        click.option(
-            "--title", default="", metavar="TEXT", help="The text above. [default: the formula, or the root's name]"
+        listed_option(
+            "--yes",
+            "is_sure",
+            is_flag=True,
+            help=f"Draw more than {MOST_PAGES} pages.",
+            short="draw more than 100 pages",
         ),
-        PRECISION,
-        look(
-            "scale",
-            "How many times as large an image is in pixels: 1 is 1920 by 1080.",
-            type=click.FloatRange(0.1, 10),
-            metavar="X",
-        ),
-        GRAPHVIZ,
+        field_option(RenderOptions, "theme", default="light"),
+        field_option(RenderOptions, "title", help=title),
+        field_option(RenderOptions, "precision"),
+        field_option(RenderOptions, "scale", help=scale),
+        field_option(RenderOptions, "graphviz"),
     )
 
     @wraps(command)
     def with_series(
         *,
         files: tuple[str, ...],
-        suffix: str,
         only: str | None,
         first: int,
         last: int | None,
@@ -230,13 +253,20 @@ def makes_series(command: Command) -> Command:
             raise click.UsageError(f"--from {first} --to {last}: the last step comes before the first.")
         if files.count("-") > 1:
             raise click.UsageError("-o - is given twice.")
-        options = RenderOptions(view="dataflow", format=suffix.lower(), **look_of(given))
+        options = RenderOptions(view="dataflow", **look_of(given))
         return command(series=Series(files or ("",), options, only or "", first, last, seconds, is_sure), **given)
 
     return with_options(with_series, options)
 
 
-@click.command(cls=SourceCommand)
+@click.command(
+    cls=SourceCommand,
+    page={
+        "The steps": "every only from to yes",
+        "The file": "output theme title",
+        "The source": "root frozen retain values until engine",
+    },
+)
 @takes_source()
 @makes_series
 def steps(*, source: Source, options: SourceOptions, series: Series) -> int:

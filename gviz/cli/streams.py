@@ -16,7 +16,7 @@ from gviz.text import legible
 from gviz.wiring import Wires
 
 if TYPE_CHECKING:  # help loads nothing of a source
-    from gviz.sources.options import Level, Note
+    from gviz.sources.notes import Level, Note
 
 _STYLES = {"error": "31;1", "warning": "33", "dim": "2"}
 

@@ -9,15 +9,21 @@ from typing import TYPE_CHECKING
 import click
 
 from gviz.cli import streams
-from gviz.cli.options import SourceCommand, takes_source
+from gviz.cli.options import SourceCommand, listed_option, takes_source
 
 if TYPE_CHECKING:
     from gviz.sources import Source, SourceOptions
 
 
-@click.command(cls=SourceCommand)
+@click.command(
+    cls=SourceCommand,
+    page={
+        "The answer": "json",
+        "The source": "root frozen retain values until engine",
+    },
+)
 @takes_source()
-@click.option("--json", "as_json", is_flag=True, help="Print the summary as JSON.")
+@listed_option("--json", "as_json", is_flag=True, help="Print the summary as JSON.", short="print JSON")
 def summary(*, source: Source, options: SourceOptions, as_json: bool) -> int:
     """Say how large the graph of SOURCE is, and what it is made of.
 

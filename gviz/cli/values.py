@@ -196,7 +196,7 @@ def read_feeds(file: str, most: int) -> list[dict[str, str]]:
 
 def _texts(file: str, values: dict[str, Any], example: str) -> dict[str, str]:
     """Return values as people type them; FileError if one is neither a number, a list nor a text."""
-    from gviz.sources.options import typed_value
+    from gviz.options import typed_value
 
     try:
         return {name: typed_value(name, value) for name, value in values.items()}

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from gviz.cli import streams
-from gviz.cli.options import READING, SourceCommand, takes_source
+from gviz.cli.options import READING, SourceCommand, listed_option, takes_source
 
 if TYPE_CHECKING:
     from gviz.causes.diagnosis import Cause
@@ -23,9 +23,15 @@ WIDTH = 78
 """Columns of an answer on a terminal that is wider, and in a pipe."""
 
 
-@click.command(cls=SourceCommand)
+@click.command(
+    cls=SourceCommand,
+    page={
+        "The answer": "json",
+        "The source": "root frozen retain values grad-output until engine",
+    },
+)
 @takes_source(*READING, has_name=True)
-@click.option("--json", "as_json", is_flag=True, help="Print the causes as JSON.")
+@listed_option("--json", "as_json", is_flag=True, help="Print the causes as JSON.", short="print JSON")
 def why(*, source: Source, options: SourceOptions, name: str | None, as_json: bool) -> int:
     """Say why a gradient is None, zero or NaN.
 

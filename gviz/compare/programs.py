@@ -9,13 +9,14 @@ from typing import Any
 from gviz import engine, static as tf
 from gviz.compare import ProgramPair, Static
 from gviz.errors import SourceError
+from gviz.options import SourceOptions
 from gviz.sources.expression import evaluate
 from gviz.sources.expression.limits import Budget
 from gviz.sources.expression.program import Program
 from gviz.sources.expression.run import compile_program, find_callee
 from gviz.sources.expression.static import StaticForm, look_through
 from gviz.sources.expression.values import find_dtype, make_value
-from gviz.sources.options import Note, SourceOptions
+from gviz.sources.notes import Note
 from gviz.static.gradients import gradients
 from gviz.static.graph import Graph, Tensor
 from gviz.static.session import Session

@@ -8,6 +8,7 @@ from dataclasses import field
 from gviz.errors import RenderError
 from gviz.graphs import Stop
 from gviz.layout import ENGINES
+from gviz.options import declared, documented, option
 from gviz.passes.part import HIDABLE
 from gviz.pictures.theme import THEMES
 from gviz.records import record
@@ -68,133 +69,180 @@ FITS = ("none", "slide", "a4")
 FOLDING = ("fold", "unfold", "fold_min")
 """Options that TorchViz's boxes alone have a use for."""
 
-LOOKS = (
-    "theme",
-    "fit",
-    "title",
-    "caption",
-    "legend",
-    "font_size",
-    "transparent",
-    "scale",
-    "rankdir",
-    "layout",
-    "pages",
-    "timeout",
-    "repeat_leaves",
-    "ghosts",
-    "color_by",
-    "graph",
-    "node",
-    "edge",
-)
-"""Options that pictures alone have a use for."""
 
-
+@documented
 @record
 class RenderOptions:
     """How to draw a graph.
 
-    Args:
-        show: lines of the boxes, of :data:`SHOWABLE`; ``()`` is plain TorchViz.
-        rankdir: one of :data:`RANKDIRS`; "" takes that of the view, on a page the one that gives the larger type.
-        layout: one of :data:`LAYOUTS`.
-        pages: whether a PDF that is larger than a page can be is cut into pages, not made smaller.
-        timeout: seconds that a picture may take; 0 is no limit.
-        graphviz: one of :data:`gviz.layout.ENGINES`.
-        format: the suffix that was asked for; a format module may serve many. "" takes it from the file's name.
-        width: columns of the terminal.
-        ascii: draw the tree with ASCII alone.
-        color: colour the tree with ANSI escapes.
-        max_chars: longest line in a box; what is longer is cut, or goes onto a line of its own.
-        max_lines: longest tree; 0 is no limit.
-        theme: one of :data:`THEMES`.
-        legend: whether a line below the picture says what its boxes are.
-        precision: decimals of a number in a box.
-        view: one of :data:`VIEWS`; "" is circuit if there is a path, or a second arrow, dataflow if there are symbols
-            or statements, else torchviz.
-        path: names of tensors: the paths to them are drawn, each in a colour and a dash of its own.
-        by: one of :data:`STEPS`; "" is operation, or module if there is a depth, or groups to collapse or to expand.
-        depth: how many levels of groups are opened, from 1 for the outermost as boxes; None is as many as a screen has
-            room for.
-        collapse: groups that are boxes besides: ``net.head``, ``blocks.*``.
-        expand: groups that are opened besides.
-        symbols: one of :data:`SYMBOLS`.
-        arrows: one of :data:`ARROWS`.
-        math: one of :data:`MATH`.
-        every: one of :data:`EVERY`, for steps.
-        fit: the page that the picture is put on, one of :data:`FITS`.
-        title: what stands above the picture; "" on a page is the formula, or the name of the root.
-        of: what a title of gviz's own begins with: the file of a script, the formula that a derivative is of.
-        caption: what stands below it.
-        color_by: "" for colours by kind, or one of :data:`MEASURES`: shades by the norm of the gradient or of the
-            value, by the bytes that an operation saves for backward, or by the time that its call took.
-        repeat_leaves: whether a leaf that is used often is drawn again beside its later uses, one of :data:`REPEATS`.
-        ghosts: whether the view torchviz has boxes for constants and inputs that need no gradient, too.
-        around: names of tensors: what is at most ``hops`` lines from them is drawn.
-        hops: see ``around``.
-        between: two names of tensors: what lies on ways from one to the other is drawn; ``()`` for all.
-        hide: what is left out, of :data:`HIDABLE`.
-        max_nodes: boxes that are drawn, those nearest to the root; 0 is no limit.
-        fold: whether blocks that repeat are drawn once, one of :data:`FOLDS`.
-        unfold: titles of folds, as on their frames (``net.blocks`` for ``net.blocks.{0…11}``), whose blocks are
-            all drawn.
-        fold_min: how many blocks there are at least in a fold.
-        font_size: points of the text in a box.
-        transparent: whether the page lets what is behind it through.
-        scale: how many times as large an image is in pixels.
-        graph, node, edge: further attributes for Graphviz, (name, value), as of its options -G, -N and -E.
-
     Raises:
-        RenderError: a word that is none of the above.
+        RenderError: a word that is none of those that an option may be.
     """
 
-    show: tuple[str, ...] = ("value", "grad")
-    rankdir: str = ""
-    layout: str = "auto"
-    pages: bool = False
-    timeout: float = 0.0
-    graphviz: str = "auto"
-    format: str = ""
-    width: int = 80
-    ascii: bool = False
-    color: bool = False
-    max_chars: int = 50
-    max_lines: int = 0
-    theme: str = "torchviz"
-    legend: bool = True
-    precision: int = 4
-    view: str = ""
-    path: tuple[str, ...] = ()
-    by: str = ""
-    depth: int | None = None
-    collapse: tuple[str, ...] = ()
-    expand: tuple[str, ...] = ()
-    symbols: str = "both"
-    arrows: str = "one"
-    math: str = "on"
-    every: str = "operation"
-    fit: str = "none"
-    title: str = ""
-    of: str = ""
-    caption: str = ""
-    color_by: str = ""
-    repeat_leaves: str = "auto"
-    ghosts: bool = False
-    around: tuple[str, ...] = ()
-    hops: int = 2
-    between: tuple[str, ...] = ()
-    hide: tuple[str, ...] = ()
-    max_nodes: int = 0
-    fold: str = "auto"
-    unfold: tuple[str, ...] = ()
-    fold_min: int = 2
-    font_size: int = 12
-    transparent: bool = False
-    scale: float = 1.0
-    graph: tuple[tuple[str, str], ...] = ()
-    node: tuple[tuple[str, str], ...] = ()
-    edge: tuple[tuple[str, str], ...] = ()
+    show: tuple[str, ...] = option(
+        ("value", "grad"),
+        f"The lines in the boxes: {', '.join(SHOWABLE)}, or none (TorchViz's own picture), or all.",
+        SHOWABLE,
+        metavar="WORD,...",
+        example="WORD,...",
+        short="lines in the boxes: value, grad, shape ... or none",
+    )
+    rankdir: str = option(
+        "",
+        "The direction of the arrows: top to bottom (TB), left to right (LR) ... [default: that of the view]",
+        RANKDIRS,
+        metavar="TB|BT|LR|RL",
+        example="LR",
+        short="left to right; or TB, BT, RL",
+        is_look=True,
+    )
+    layout: str = option(
+        "auto",
+        "What places the boxes: Graphviz's dot, or gviz's own for large graphs, which never waits.",
+        LAYOUTS,
+        is_look=True,
+    )
+    pages: bool = option(
+        False, "Cut a PDF that is larger than a page can be into pages; else it is made smaller.", is_look=True
+    )
+    timeout: float = option(
+        0.0,
+        "Stop drawing after so many seconds. [default: no limit]",
+        metavar="SECONDS",
+        bounds=(0, None),
+        is_look=True,
+    )
+    graphviz: str = option(
+        "auto", "The program that makes images: the Graphviz that came with gviz, or the system's dot.", ENGINES
+    )
+    format: str = option("", "The format, if it is not the suffix of the file.", metavar="SUFFIX")
+    width: int = option(80, "Columns of the terminal.")
+    ascii: bool = option(False, "Draw the tree with ASCII alone.")
+    color: bool = option(False, "Colour the tree with ANSI escapes.")
+    max_chars: int = option(50, "Longest line in a box; what is longer is cut, or goes onto a line of its own.")
+    max_lines: int = option(0, "Longest tree; 0 is no limit.")
+    theme: str = option(
+        "torchviz",
+        "The colours: TorchViz's, pale ones, light on dark, or shades of grey for a printer.",
+        THEMES,
+        example="NAME",
+        is_look=True,
+    )
+    legend: bool = option(
+        True, "Say below the picture what its boxes are, or not.", flags="--legend/--no-legend", is_look=True
+    )
+    precision: int = option(4, "The decimals of a number.", metavar="N", bounds=(0, 9))
+    view: str = option(
+        "",
+        "What is drawn. [default: torchviz; circuit for --path and --arrows; dataflow for --symbols]",
+        VIEWS,
+        example="NAME",
+    )
+    path: tuple[str, ...] = option(
+        (),
+        "Draw each path of the chain rule to NAME, and what they come to; repeatable.",
+        example="NAME",
+        short="each path of the chain rule to NAME",
+    )
+    by: str = option(
+        "",
+        "What has a node of its own. [default: operation, or module where that makes it readable]",
+        STEPS,
+        example="module",
+        short="a box for each module, line or statement",
+    )
+    depth: int | None = option(
+        None,
+        "How many levels of groups are opened. [default: as many as a screen has room for]",
+        metavar="N",
+        bounds=(1, None),
+    )
+    collapse: tuple[str, ...] = option(
+        (),
+        "Draw a module, as net.head or blocks.*, or a name scope as one box; repeatable.",
+        metavar="PATTERN",
+        example="SCOPE",
+        short="draw a scope, such as gradients, as one box",
+    )
+    expand: tuple[str, ...] = option((), "Draw a module as a frame with what is inside; repeatable.", metavar="PATTERN")
+    symbols: str = option("both", "What stands on its lines.", SYMBOLS)
+    arrows: str = option(
+        "one", "For each line of the circuit one arrow, or a second one back, for the gradient.", ARROWS
+    )
+    math: str = option("on", "Set formulas as mathematics does, or write code.", MATH)
+    every: str = option(
+        "operation",
+        "What a step is: module is its call; with line the code stands beside the graph.",
+        EVERY,
+        example="line",
+        short="a step for each line, beside the code",
+    )
+    fit: str = option(
+        "none", "The page: as large as the picture is, a 16:9 slide, or A4 across.", FITS, example="PAGE", is_look=True
+    )
+    title: str = option(
+        "",
+        "The text above the picture. [default: none; on a page the formula, or the root's name]",
+        metavar="TEXT",
+        example="TEXT",
+        short="the text above the picture",
+        is_look=True,
+    )
+    of: str = option(
+        "", "What a title of gviz's own begins with: a script's file, the formula that a derivative is of."
+    )
+    caption: str = option("", "The text below the picture.", metavar="TEXT", is_look=True)
+    color_by: str = option(
+        "",
+        "Shade the boxes by the norm of their gradient, or of their value, by the bytes saved for backward, or by the time.",
+        MEASURES,
+        is_look=True,
+    )
+    repeat_leaves: str = option(
+        "auto",
+        "Draw a leaf that is used often again beside its later uses: far ones, none, or all.",
+        REPEATS,
+        is_look=True,
+    )
+    ghosts: bool = option(False, "Draw constants, and inputs without gradients, in torchviz's view too.", is_look=True)
+    around: tuple[str, ...] = option(
+        (),
+        "Draw only what is near NAME; repeatable.",
+        example="NAME",
+        short="what is near NAME; --hops N says how near",
+    )
+    hops: int = option(2, "How many lines away that may be.", metavar="N", bounds=(0, None))
+    between: tuple[str, ...] = option((), "Draw only what lies on ways from A to B.", metavar="A B")
+    hide: tuple[str, ...] = option((), f"Leave boxes out: {', '.join(HIDABLE)}.", HIDABLE, metavar="WORD")
+    max_nodes: int = option(
+        0, "Draw at most N boxes, those nearest to the root. [default: all]", metavar="N", bounds=(1, None)
+    )
+    fold: str = option(
+        "auto",
+        "Draw blocks that repeat once: where that makes a large picture readable, always, always with the range of "
+        "all blocks' values and gradients, or never.",
+        FOLDS,
+    )
+    unfold: tuple[str, ...] = option((), "Draw all blocks of the fold of that title, as net.blocks; repeatable.")
+    fold_min: int = option(2, "How many blocks a fold has at least.", metavar="N", bounds=(2, None))
+    font_size: int = option(12, "The size of the text in the boxes.", metavar="POINTS", bounds=(4, 72), is_look=True)
+    scale: float = option(
+        1.0,
+        "How many times as large an image (png, jpg, gif ...) is in pixels.",
+        metavar="X",
+        bounds=(0.1, 10),
+        is_look=True,
+    )
+    transparent: bool = option(False, "Leave the page behind the picture empty.", is_look=True)
+    graph: tuple[tuple[str, str], ...] = option(
+        (), "An attribute for Graphviz: of the whole picture.", flags="-G", metavar="NAME=VALUE", is_look=True
+    )
+    node: tuple[tuple[str, str], ...] = option(
+        (), "An attribute for Graphviz: of all boxes.", flags="-N", metavar="NAME=VALUE", is_look=True
+    )
+    edge: tuple[tuple[str, str], ...] = option(
+        (), "An attribute for Graphviz: of all arrows.", flags="-E", metavar="NAME=VALUE", is_look=True
+    )
     direction: str = field(init=False, repr=False, default="")
     """From where to where the data flows: ``rankdir``, or the view's own."""
     groups: str = field(init=False, repr=False, default="")
@@ -231,33 +279,19 @@ class RenderOptions:
             or self.fold_min != RenderOptions.fold_min,
             view=view,
             rankdir=rankdir,
+            format=self.format.lower(),
             direction=rankdir or VIEWS.get(view, "TB"),
             needs_lines="line" in show or self.ghosts or groups in ("line", "function"),
             needs_costs=self.color_by in ("memory", "time"),
             needs_flow=view != "torchviz" or "local" in show or self.color_by == "grad-norm",
         )
-        for option, words, known in (
-            ("show", self.show, SHOWABLE),
-            ("rankdir", (self.direction,), RANKDIRS),
-            ("layout", (self.layout,), LAYOUTS),
-            ("graphviz", (self.graphviz,), ENGINES),
-            ("theme", (self.theme,), THEMES),
-            ("view", (self.view,), VIEWS),
-            ("by", (self.by,) if self.by else (), STEPS),
-            ("symbols", (self.symbols,), SYMBOLS),
-            ("arrows", (self.arrows,), ARROWS),
-            ("math", (self.math,), MATH),
-            ("every", (self.every,), EVERY),
-            ("hide", self.hide, HIDABLE),
-            ("fold", (self.fold,), FOLDS),
-            ("fit", (self.fit,), FITS),
-            ("repeat_leaves", (self.repeat_leaves,), REPEATS),
-            ("color_by", (self.color_by,) if self.color_by else (), MEASURES),
-        ):
+        for name, one in DECLARED.items():
+            value = getattr(self, name)
+            words = value if isinstance(value, tuple) else [value] if value != getattr(RenderOptions, name) else []
             for word in words:
-                if word not in known:
-                    hint = did_you_mean(word, known) or None
-                    raise RenderError(f"{option} is one of {', '.join(known)}, not {word!r}", hint=hint)
+                if one.words and word not in one.words:
+                    hint = did_you_mean(word, one.words) or None
+                    raise RenderError(f"{name} is one of {', '.join(one.words)}, not {word!r}", hint=hint)
         if len(self.between) not in (0, 2):
             raise RenderError(f"between takes two names, not {len(self.between)}", hint='as in between=("x", "y")')
         if self.depth is not None and self.depth < 1:
@@ -287,6 +321,11 @@ class RenderOptions:
     def has_foot(self, stop: Stop | None) -> bool:
         """Return whether there is text below the picture: the legend, a caption, or why the program stopped."""
         return self.legend or stop is not None or (bool(self.caption) and self.fit == "none")
+
+
+DECLARED = declared(RenderOptions)
+LOOKS = tuple(name for name, one in DECLARED.items() if one.is_look)
+"""Options that pictures alone have a use for."""
 
 
 def _names(names: str | Iterable[str]) -> tuple[str, ...]:

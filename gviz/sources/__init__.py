@@ -16,7 +16,8 @@ from typing import Any, TextIO
 
 from gviz.errors import GvizWarning, SourceError, warn_user
 from gviz.graphs import Stop
-from gviz.sources.options import Note, SourceOptions, unused
+from gviz.options import SourceOptions
+from gviz.sources.notes import Note, unused
 from gviz.sources.reading import Reading, Talk, find_aliases, not_finite_notes
 from gviz.sources.source import Source, text_or_path
 
@@ -108,8 +109,8 @@ def _is_value(thing: object) -> bool:
 def _expression(text: str, options: SourceOptions, talk: Talk) -> Reading:
     """Return the graph that an expression recorded."""
     if options.engine == "torch":
-        talk.say(*unused(options, {"engine": "gviz's engine computes expressions; PyTorch runs scripts"}))
-    talk.say(*unused(options, {"stop_at until watch": "an expression is computed as a whole; these are for scripts"}))
+        talk.say(Note("--engine torch not used: gviz's engine computes expressions; PyTorch runs scripts", "warning"))
+    talk.say(*unused(options, "expression"))
     if options.static:
         from gviz.sources.expression.static import build
         from gviz.sources.static import reading
@@ -141,6 +142,5 @@ def _saved(text: str, file: str, options: SourceOptions, talk: Talk, *, rootless
     graph = saved.load_graph(text, file)
     if not graph.nodes and not rootless:
         raise SourceError(f"{file} has no nodes: there is nothing to draw", hint="gviz inspect lists the tensors in it")
-    fields = "values roots frozen retain dtype grad_output backward engine on_error stop_at until watch"
-    talk.say(*unused(options, {fields: "a saved graph is shown as it was saved; give them to its expression"}))
+    talk.say(*unused(options, "graph"))
     return Reading(graph, tuple(talk.notes))

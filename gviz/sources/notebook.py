@@ -12,7 +12,7 @@ from gviz.errors import SourceError
 from gviz.files import parse_json
 from gviz.graphs import Place
 from gviz.records import record
-from gviz.sources.options import Note
+from gviz.sources.notes import Note
 from gviz.text import joined
 
 TIMED = ("time", "timeit", "capture", "prun")

@@ -7,7 +7,8 @@ from typing import Any
 
 from gviz.errors import SourceError
 from gviz.flow import engine_of, flow
-from gviz.sources.options import Note, SourceOptions
+from gviz.options import SourceOptions
+from gviz.sources.notes import Note
 from gviz.sources.reading import find_aliases
 from gviz.text import did_you_mean, joined, quotient_of
 

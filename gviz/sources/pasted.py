@@ -16,7 +16,7 @@ from types import CodeType
 
 from gviz.errors import Excerpt, SourceError
 from gviz.sources.notebook import Cells
-from gviz.sources.options import Note
+from gviz.sources.notes import Note
 from gviz.text import joined
 
 FENCE = re.compile(r"^[ \t]*(?:`{3,}|~{3,})[ \t]*[\w+{}. -]*$", re.MULTILINE)

@@ -10,10 +10,10 @@ from typing import TYPE_CHECKING, Any
 
 from gviz.graphs import Graph, Place
 from gviz.records import record
-from gviz.sources.options import Note
+from gviz.sources.notes import Note
 
 if TYPE_CHECKING:
-    from gviz.sources.options import SourceOptions
+    from gviz.options import SourceOptions
     from gviz.sources.script.changes import Change
     from gviz.sources.source import Source
 

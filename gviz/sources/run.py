@@ -10,8 +10,9 @@ from typing import TYPE_CHECKING, Any
 
 from gviz.errors import SourceError
 from gviz.graphs import GRAD_OF, Graph, Module, Moment, Node, Place, TensorRow
+from gviz.options import SourceOptions
 from gviz.records import record, without_collecting
-from gviz.sources.options import Note, SourceOptions
+from gviz.sources.notes import Note
 from gviz.walk import (
     DETAILED,
     FEW,

@@ -10,8 +10,9 @@ from typing import TYPE_CHECKING, Any, Literal, TextIO
 
 from gviz import files
 from gviz.errors import ArgumentError, SourceError
+from gviz.options import SourceOptions
 from gviz.records import record
-from gviz.sources.options import Note, SourceOptions
+from gviz.sources.notes import Note
 
 if TYPE_CHECKING:
     from gviz.sources.notebook import Cells

@@ -9,7 +9,7 @@ from typing import Any
 
 from gviz.errors import SourceError
 from gviz.graphs import Graph as Picture
-from gviz.sources.options import Note
+from gviz.sources.notes import Note
 from gviz.sources.reading import Reading, Talk
 from gviz.static.errors import OpError
 from gviz.static.gradients import gradients

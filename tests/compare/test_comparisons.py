@@ -10,7 +10,7 @@ from gviz import engine
 from gviz.compare import Comparison, ProgramPair, Static, difference_of, distance, measure
 from gviz.compare.picture import bars, seconds
 from gviz.compare.programs import of_expression
-from gviz.sources.options import SourceOptions
+from gviz.options import SourceOptions
 
 
 def test_a_feeds_values_are_those_that_are_fed() -> None:

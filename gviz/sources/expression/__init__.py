@@ -20,6 +20,7 @@ from gviz import engine
 from gviz.engine import Tensor
 from gviz.errors import SourceError
 from gviz.graphs import Place
+from gviz.options import SourceOptions
 from gviz.sources.expression.allowed import RANDOM, is_function
 from gviz.sources.expression.limits import Budget
 from gviz.sources.expression.naming import Names
@@ -27,7 +28,7 @@ from gviz.sources.expression.parse import read_program
 from gviz.sources.expression.program import ExpressionText, Program
 from gviz.sources.expression.run import ENGINE_ERRORS, FILE, engine_error, run_program
 from gviz.sources.expression.values import make_leaves, make_value, normalize_name
-from gviz.sources.options import Note, SourceOptions, short_text
+from gviz.sources.notes import Note, short_text
 from gviz.sources.order import derivatives
 from gviz.sources.run import Pass, Run
 from gviz.text import did_you_mean, excerpt, joined, shorten

@@ -6,9 +6,9 @@ from gviz.errors import SourceError
 from gviz.formulas.formula import Formula
 from gviz.graphs import Graph, Node
 from gviz.graphs.numbers import Numbers
+from gviz.options import SourceOptions
 from gviz.passes.dataflow import dataflow
 from gviz.sources.expression import evaluate
-from gviz.sources.options import SourceOptions
 from gviz.walk import numbers
 
 RESULT = "result_"

@@ -11,7 +11,7 @@ from gviz.sources.expression.allowed import OTHER_NAMES, functions, word_set
 from gviz.sources.expression.program import ExpressionText
 from gviz.sources.expression.rewriting import rewrite
 from gviz.sources.expression.suggestion import is_right
-from gviz.sources.options import Note
+from gviz.sources.notes import Note
 
 SIGNS = {
     "times": "*", "cdot": "*", "ast": "*", "odot": "*", "div": "/", "le": "<=", "leq": "<=", "ge": ">=", "geq": ">=",

@@ -19,6 +19,7 @@ from gviz import engine, static as tf
 from gviz.engine import Tensor as Value
 from gviz.errors import SourceError
 from gviz.numbers.shapes import wrap_dim
+from gviz.options import SourceOptions
 from gviz.signatures.names import NAMES
 from gviz.sources.expression import notes_on_names, notes_on_reading
 from gviz.sources.expression.allowed import CONSTANTS, DTYPES
@@ -38,7 +39,7 @@ from gviz.sources.expression.run import (
     with_dim,
 )
 from gviz.sources.expression.values import make_leaves
-from gviz.sources.options import Note, SourceOptions, unused
+from gviz.sources.notes import Note, unused
 from gviz.sources.static import StaticSource, named_root
 from gviz.static.build import constant
 from gviz.static.graph import Graph, Tensor
@@ -77,8 +78,7 @@ def build(text: str, options: SourceOptions) -> StaticSource:
     """
     program, values = look_through(text, options)
     notes = [
-        *unused(options, {"frozen retain grad_output backward": "--gradients adds derivatives to a static graph"}),
-        *unused(options, {"graph": "an expression has one graph"}),
+        *unused(options, "static"),
         *notes_on_names(program, options),
     ]
     if len(options.roots) > 1:

@@ -15,12 +15,13 @@ from typing import Any
 from gviz import engine
 from gviz.engine import Tensor
 from gviz.errors import SourceError
+from gviz.options import SourceOptions
 from gviz.sources.expression.limits import Budget, flat_values
 from gviz.sources.expression.naming import tensors_of
 from gviz.sources.expression.parse import MAX_VALUE_CHARACTERS, read_program
 from gviz.sources.expression.program import ExpressionText, Program
 from gviz.sources.expression.run import ENGINE_ERRORS, engine_error, run_program
-from gviz.sources.options import SourceOptions, short_text
+from gviz.sources.notes import short_text
 from gviz.text import did_you_mean, excerpt
 
 NUMBER = re.compile(r"[-+]?(0|[1-9][0-9]{0,14})(\.[0-9]{0,15})?")

@@ -17,10 +17,11 @@ from weakref import ref
 from gviz.errors import SourceError
 from gviz.files import STDIN
 from gviz.graphs import Place, Stop
+from gviz.options import SourceOptions
 from gviz.sources import static as static_source
 from gviz.sources.lines import Lines
 from gviz.sources.notebook import display
-from gviz.sources.options import Note, SourceOptions, unused
+from gviz.sources.notes import Note, unused
 from gviz.sources.pasted import Parsed, parse
 from gviz.sources.reading import Reading, Talk, find_aliases, not_finite_notes
 from gviz.sources.run import Pass, graph_of_run
@@ -41,15 +42,6 @@ from gviz.text import did_you_mean, joined
 from gviz.trace import Trace
 from gviz.trace.modules import ModuleCalls, module_names
 from gviz.walk import graph_nodes, saved_constants
-
-INSTEAD = {
-    "values": "a script makes its own tensors; what follows -- is in its sys.argv",
-    "frozen": "write requires_grad=False where the script makes the tensor",
-    "dtype": "write dtype=torch.float64 or the like where the script makes its tensors",
-    "grad_output": "write it in the brackets of the script's own backward(...)",
-    "backward": "gviz runs no backward in a script; the script calls it, or does not",
-}
-"""What to do in a script in place of the options that are for expressions."""
 
 STATIC_HINT = "build one with import tensorflow.compat.v1 as tf; gviz render draws what autograd recorded"
 
@@ -101,9 +93,7 @@ def _run(source: Source, options: SourceOptions, talk: Talk, tell: Callable[[Cha
     options, script = source.placed(options), Script.of(source)
     if not source.text.strip():
         raise SourceError(f"{script.file} is empty: there is nothing to run")
-    talk.say(
-        *unused(options, {name: hint for name, hint in INSTEAD.items() if name != "grad_output" or not options.order})
-    )
+    talk.say(*unused(replace(options, grad_output=None) if options.order else options, "script"))
     parsed = parse(source.text, script.file, script.code_file, source.cells)
     talk.say(*parsed.notes)
     name, note = torch_names.choose(parsed.tree, script.folder, options.engine)

@@ -10,7 +10,7 @@ import sys
 from types import ModuleType
 from typing import Any
 
-from gviz.sources.options import Note
+from gviz.sources.notes import Note
 from gviz.text import joined
 
 SYS = frozenset({"argv", "path", "meta_path", "stdin", "stdout", "stderr"})

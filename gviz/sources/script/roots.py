@@ -11,7 +11,7 @@ from typing import Any
 from gviz.errors import SourceError
 from gviz.formulas.expressions import root_names
 from gviz.records import record
-from gviz.sources.options import Note
+from gviz.sources.notes import Note
 from gviz.sources.run import Run
 from gviz.sources.script.changes import Changes
 from gviz.sources.script.names import Names, Unnamed

@@ -17,7 +17,8 @@ from typing import Any
 
 from gviz.errors import SourceError
 from gviz.graphs import Place
-from gviz.sources.options import Note, SourceOptions, split_stop
+from gviz.options import SourceOptions, split_stop
+from gviz.sources.notes import Note
 from gviz.sources.pasted import Parsed
 from gviz.sources.script.program import Script
 

@@ -16,7 +16,7 @@ from types import ModuleType
 from typing import Any
 
 from gviz.errors import MissingError, SourceError
-from gviz.sources.options import Note
+from gviz.sources.notes import Note
 from gviz.sources.script.process import engine_module
 from gviz.sources.script.syntax import pieces
 from gviz.text import joined

@@ -15,8 +15,9 @@ from typing import Any
 
 from gviz.graphs import LEFT_OUT, RETURNED, Gradient, Moment, Place
 from gviz.graphs.numbers import Numbers
+from gviz.options import SourceOptions
 from gviz.records import record
-from gviz.sources.options import Note, SourceOptions
+from gviz.sources.notes import Note
 from gviz.sources.run import FEW_NODES, SPARE, Pass
 from gviz.sources.script.hooks import WatchedHooks
 from gviz.sources.script.names import named_tensors, shallow

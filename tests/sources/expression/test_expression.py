@@ -11,8 +11,8 @@ import pytest
 from program import ROOT
 
 from gviz.errors import SourceError
+from gviz.options import SourceOptions
 from gviz.sources.expression import evaluate
-from gviz.sources.options import SourceOptions
 from gviz.sources.reading import not_finite_notes
 from gviz.sources.run import Run
 

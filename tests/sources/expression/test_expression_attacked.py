@@ -11,8 +11,8 @@ import pytest
 from hypothesis import given, strategies as st
 
 from gviz.errors import GvizError
+from gviz.options import SourceOptions
 from gviz.sources.expression import allowed as names, evaluate
-from gviz.sources.options import SourceOptions
 from gviz.sources.run import Run
 
 pytestmark = pytest.mark.fuzz

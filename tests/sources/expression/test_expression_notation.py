@@ -7,12 +7,12 @@ from typing import Any
 import pytest
 
 from gviz.errors import SourceError
+from gviz.options import SourceOptions
 from gviz.sources import read
 from gviz.sources.expression import evaluate
 from gviz.sources.expression.program import ExpressionText
 from gviz.sources.expression.rewriting import rewrite
 from gviz.sources.expression.suggestion import is_right
-from gviz.sources.options import SourceOptions
 from gviz.sources.source import Source
 
 

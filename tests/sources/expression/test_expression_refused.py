@@ -10,9 +10,9 @@ import pytest
 
 from gviz import engine
 from gviz.errors import GvizError, SourceError
+from gviz.options import SourceOptions
 from gviz.sources.expression import allowed as names, evaluate
 from gviz.sources.expression.limits import most_elements
-from gviz.sources.options import SourceOptions
 
 
 def refusal(text: str) -> SourceError:

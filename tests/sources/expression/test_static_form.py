@@ -5,8 +5,8 @@ from __future__ import annotations
 import pytest
 
 from gviz.errors import SourceError
+from gviz.options import SourceOptions
 from gviz.sources.expression.static import build
-from gviz.sources.options import SourceOptions
 from gviz.sources.static import StaticSource
 
 VALUES = {"x": "[[1, 2, 3], [4, 5, 6]]", "w": "2", "W": "[[1, 2], [3, 4], [5, 6]]", "v": "[1, 2, 3]"}

@@ -9,9 +9,9 @@ import pytest
 
 from gviz import engine
 from gviz.errors import SourceError
+from gviz.options import SourceOptions
 from gviz.sources.expression import evaluate
 from gviz.sources.expression.values import make_value, normalize_name
-from gviz.sources.options import SourceOptions
 
 
 def value(text: str, **options: Any) -> Any:

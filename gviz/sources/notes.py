@@ -1,0 +1,62 @@
+"""Notes: lines for standard error on what was read, and on options that a source has no use for."""
+
+from __future__ import annotations
+
+from typing import Any, Literal, TypeAlias
+
+from gviz.options import SourceOptions, declared
+from gviz.records import record
+from gviz.text import excerpt, joined
+
+DECLARED = declared(SourceOptions)
+
+Level: TypeAlias = Literal["note", "warning", "error", "dim"]
+"""How loud a note is: ``dim`` is for a terminal only, ``error`` goes with exit status 1."""
+
+
+def short_text(value: object) -> str:
+    """Return a value as a message repeats it, in one line."""
+    return excerpt(" ".join(str(value).split()))
+
+
+def unused(options: SourceOptions, kind: str) -> list[Note]:
+    """Return a warning for the options that were set though a source has no use for them: as they are typed, and what to do.
+
+    >>> [note.text for note in unused(SourceOptions(stop_at="backward", watch="y"), "expression")]
+    ['--stop-at backward, --watch y not used: an expression is computed as a whole; these are for scripts']
+
+    Args:
+        options: as they were given.
+        kind: of the source: script, expression, graph, or static for the static graph of an expression.
+    """
+    typed: dict[str, list[str]] = {}
+    for name, one in DECLARED.items():
+        if kind in one.instead and getattr(options, name) != getattr(SourceOptions(), name):
+            typed.setdefault(one.instead[kind], []).append(_typed(name, one.flag(name), getattr(options, name)))
+    return [Note(f"{', '.join(words)} not used: {instead}", "warning") for instead, words in typed.items()]
+
+
+def _typed(name: str, flag: str, value: Any) -> str:
+    """Return an option as the command line has it."""
+    if name == "values":
+        return joined([f"{each}={short_text(given)}" for each, given in value.items()], 3)
+    return (
+        flag if isinstance(value, bool) else f"{flag} {excerpt(value if isinstance(value, str) else ','.join(value))}"
+    )
+
+
+@record
+class Note:
+    """One line for standard error.
+
+    Args:
+        text: the line.
+        level: how loud it is.
+    """
+
+    text: str
+    level: Level = "note"
+
+    def __str__(self) -> str:
+        """Return the line."""
+        return self.text
