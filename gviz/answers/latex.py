@@ -29,6 +29,9 @@ HEAD = r"""\documentclass{article}
 \begin{document}
 """
 FOOT = "\\end{document}\n"
+ON_ONE_LINE = 2
+"""Edges of a path whose products stand on one line; those of a longer one stand below each other, as a slide is narrow."""
+
 NEEDS = r"% \usepackage{amsmath,amssymb}"
 """What the document loads that a part of one is pasted into."""
 
@@ -273,8 +276,12 @@ class LatexWriter(Writer):
         yield self.head("subsection*", f"${name}$: {prose(text)}")
 
     def products(self, chain: Chain) -> Iterator[str]:
-        sides = (" = ".join(dict.fromkeys(filter(None, self.sides(chain, path)))) for path in chain.paths)
-        yield _aligned([f"{way(path)}:\\quad & {text}" for path, text in zip(chain.paths, sides, strict=True)])
+        lines = []
+        for path in chain.paths:
+            first, *others = dict.fromkeys(filter(None, self.sides(chain, path)))
+            equals = " = " if len(path.edges) <= ON_ONE_LINE else " \\\\\n  & = "
+            lines.append(equals.join([f"{way(path)}:\\quad & {first}", *others]))
+        yield _aligned(lines)
 
     def steps(self, chain: Chain, path: Path) -> Iterator[str]:
         yield f"\\noindent ${way(path)}$:"

@@ -226,6 +226,15 @@ def test_an_equation_has_a_line_or_a_line_for_each_side_none_of_them_longer_than
     assert "…" in lines[2]
 
 
+def test_the_products_of_a_long_path_stand_below_each_other_as_a_slide_is_narrow() -> None:
+    text = explain("y=sigmoid(w*x+b)", "w", w=2, x=3, b=1).text("latex")
+    path = text[text.index(r"\to a \to w") :].split(r"\end{align*}")[0]
+
+    assert path.count("\\\\\n  & = ") == 3
+    short = explain("y=(x+w)*(w+1)", "x", w=2, x=3).text("latex")
+    assert "\\\\\n  & = " not in short
+
+
 def test_a_fragment_of_latex_has_no_preamble_and_nothing_that_a_slide_refuses() -> None:
     for word in (
         "y=(x+w)*(w+1)",
