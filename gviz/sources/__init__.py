@@ -12,6 +12,7 @@ import os
 import warnings
 from collections.abc import Callable
 from dataclasses import replace
+from importlib import import_module
 from typing import Any, TextIO
 
 from gviz.errors import GvizWarning, SourceError, warn_user
@@ -76,6 +77,7 @@ def read(
     talk.say(*origin.notes)
     heard: list[warnings.WarningMessage] | None = None
     if origin.kind == "expression" or origin.file is None:
+        import_module("gviz.engine")  # whose filter for numpy's warnings the block would take back
         try:
             with warnings.catch_warnings(record=say is None) as heard:
                 reading = _expression(origin.text, options, talk)

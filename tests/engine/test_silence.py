@@ -67,3 +67,13 @@ def test_numpys_remarks_are_no_errors_where_a_program_makes_warnings_errors(
         warnings.simplefilter("error")
 
         assert str(program(x)) == printed
+
+
+def test_numpy_s_warnings_do_not_reach_whoever_reads_an_expression_first() -> None:
+    done = python(
+        'import gviz\nreading = gviz.read("y=log(x)+1/x", x=0)\nreading.why("x")\ngviz.inspect("y=sqrt(x)", x=-1)\n'
+    )
+
+    assert done.returncode == 0
+    assert done.stderr.count("GvizWarning") >= 2
+    assert "RuntimeWarning" not in done.stderr
