@@ -30,6 +30,7 @@ HINTS = {
     **dict.fromkeys((errno.ENOSPC, errno.EDQUOT), "make room, or write somewhere else"),
     **dict.fromkeys((errno.EACCES, errno.EPERM, errno.EROFS), "choose a folder that you may write to"),
     errno.ENAMETOOLONG: "give the file a shorter name",
+    errno.EMFILE: "close those that a script has left open, or raise the limit (ulimit -n)",
     errno.ELOOP: "it is a link that leads back to itself: remove it, or give another name",
 }
 """Hints for a file that cannot be written, by the system's error."""

@@ -18,6 +18,7 @@ import click
 from gviz import __version__
 from gviz.cli import streams
 from gviz.errors import GvizError
+from gviz.files import HINTS
 
 COMMANDS = (
     *("render", "steps", "inspect", "summary", "why", "explain", "run", "static", "compare", "ops", "formats"),
@@ -31,7 +32,7 @@ MODULES = {"run": "running"}
 MEANT = {"render": "draw graph make_dot plot show view", "steps": "animate play", "inspect": "list print table"}
 """Words for the commands that people try."""
 
-MANY_FILES = "gviz can open no more files: close those that a script has left open, or raise the limit (ulimit -n)"
+MANY_FILES = f"gviz can open no more files: {HINTS[errno.EMFILE]}"
 
 EXIT_ERROR = 1
 EXIT_USAGE = 2

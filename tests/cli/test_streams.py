@@ -200,7 +200,9 @@ def test_too_many_open_files_are_said_in_a_sentence(gviz: Program) -> None:
 def test_a_picture_that_may_open_few_files_is_refused_in_a_sentence(gviz: Program, files: int) -> None:
     done = shell(gviz, f'ulimit -n {files}; exec "$PYTHON" -m gviz render y=x*2 x=1 -o y.svg')
     assert (done.status, done.files()) == (1, [])
-    assert done.err.endswith("Too many open files\n")
+    assert done.err.endswith(
+        "Too many open files\nclose those that a script has left open, or raise the limit (ulimit -n)\n"
+    )
 
 
 @pytest.mark.skipif(os.name == "nt", reason="there are no pseudo-terminals")
