@@ -217,8 +217,8 @@ class SourceOptions:
     folds: bool = option(False, "Whether every operation lists it: blocks that repeat are known by it.")
     shares: bool = option(
         False,
-        "Whether the graph has the gradients that operations hand on: what each block of a fold hands to a leaf that all "
-        "use. Not in a script that calls backward more than 100 times.",
+        "Whether the graph has the gradients that operations hand on: what each block of a fold hands to a leaf that "
+        "all use. Not in a script that calls backward more than 100 times.",
     )
     flow: bool = option(False, "Whether the graph has local derivatives, and the gradients on their way.")
     lines: bool = option(
@@ -238,8 +238,8 @@ class SourceOptions:
     diagnose: bool = option(
         False,
         "Whether what is read is to answer why a gradient is what it is: the gradients on their way through graphs of "
-        "thousands of operations, too, and of a script the graph of the first backward that brought nan or inf to stay. "
-        "It sets lines and flow.",
+        "thousands of operations, too, and of a script the graph of the first backward that brought nan or inf to "
+        "stay. It sets lines and flow.",
     )
     argv: tuple[str, ...] = option((), "A script's own arguments.")
     static: bool = option(False, "Whether a static graph is wanted, of an expression too.")

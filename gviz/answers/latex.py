@@ -30,7 +30,7 @@ HEAD = r"""\documentclass{article}
 """
 FOOT = "\\end{document}\n"
 ON_ONE_LINE = 2
-"""Edges of a path whose products stand on one line; those of a longer one stand below each other, as a slide is narrow."""
+"""Edges of a path whose products stand on one line; a longer one has a line for each, as a slide is narrow."""
 
 NEEDS = r"% \usepackage{amsmath,amssymb}"
 """What the document loads that a part of one is pasted into."""

@@ -194,7 +194,7 @@ class RenderOptions:
     caption: str = option("", "The text below the picture.", metavar="TEXT", is_look=True)
     color_by: str = option(
         "",
-        "Shade the boxes by the norm of their gradient, or of their value, by the bytes saved for backward, or by the time.",
+        "Shade the boxes by the norm of their gradient or value, by the bytes saved for backward, or by the time.",
         MEASURES,
         is_look=True,
     )
