@@ -167,6 +167,8 @@ def part(node: ast.expr) -> tuple[str, int]:
             text, level = part(inner)
         case ast.Call(func=ast.Name(id=name), keywords=[]):
             text, level = _call(name, [part(one)[0] for one in node.args])
+        case ast.Call(func=ast.Attribute(value=value, attr=name), keywords=[]):
+            text, level = _call(name, [part(one)[0] for one in (value, *node.args)])
     return text, level
 
 
@@ -199,7 +201,10 @@ def _number(value: Element | None) -> str:
 
 
 def tensor(value: Numbers | None) -> str:
-    """Return the numbers of a small tensor as a number, a row or a matrix; of a larger one its size and norm."""
+    """Return the numbers of a small tensor as a number, a column or a matrix; of a larger one its size and norm.
+
+    A column is written as a row with the sign of what is transposed, which takes less room.
+    """
     sizes = size_of(value)
     if not sizes:
         return _number(scalar_of(value))
@@ -207,7 +212,7 @@ def tensor(value: Numbers | None) -> str:
         return f"\\text{{{prose(numbers(value))}}}"
     rows = value.nested() if len(sizes) == 2 else (value.nested(),)
     lines = " \\\\ ".join(" & ".join(map(_number, row)) for row in rows)
-    return f"\\begin{{bmatrix}} {lines} \\end{{bmatrix}}"
+    return f"\\begin{{bmatrix}} {lines} \\end{{bmatrix}}" + "^{\\top}" * (len(sizes) == 1)
 
 
 # ------------------------------------------------------------------ blocks

@@ -27,6 +27,9 @@ GRAD = "grad"
 """In the derivative of a step that is no factor, the gradient that arrives: ``grad @ x.T``."""
 
 RAISED = (" ** 2", " ** 3")
+_UNUSUAL = re.compile(r" (?:%|//|@) .* [*/] | \*\* .* \*\* ")
+"""What may be read in another order than Python's."""
+
 _RAISED = re.compile(r" \*\* [23](?![\w.])")  # not the beginning of 25 or of 2.5
 
 
@@ -73,8 +76,17 @@ class Formula:
             return cls(ast.Name(text, ast.Load()))
 
     def __str__(self) -> str:
-        """Return it as it is written in mathematics."""
-        text = _RAISED.sub(lambda power: SIGNS[power[0]], self.python)
+        """Return it as it is written in mathematics.
+
+        A sign that Python reads in another order than people do has brackets around its operands.
+
+        >>> str(Formula.named("x ** 2 ** 3")), str(Formula.named("5 % 3 * x")), str(Formula.named("W @ x * w"))
+        ('x^(2³)', '(5 % 3)·x', '(W @ x)·w')
+        """
+        text = self.python
+        if _UNUSUAL.search(text):
+            text = ast.unparse(_Bracketer().visit(deepcopy(self.node)))
+        text = _RAISED.sub(lambda power: SIGNS[power[0]], text)
         for python, sign in SIGNS.items():
             text = text if python in RAISED else text.replace(python, sign)
         return text
@@ -134,6 +146,20 @@ class Formula:
         if isinstance(other.node, ast.UnaryOp) and isinstance(other.node.op, ast.USub):
             return Formula(ast.BinOp(self.node, ast.Sub(), other.node.operand))
         return Formula(ast.BinOp(self.node, ast.Add(), other.node))
+
+
+class _Bracketer(ast.NodeTransformer):
+    """Puts brackets around powers in an exponent, and around products of matrices and remainders beside a product."""
+
+    def visit_BinOp(self, node: ast.BinOp) -> ast.BinOp:
+        """Return an operation, with brackets around the operand that people would not read as one."""
+        self.generic_visit(node)
+        match node:
+            case ast.BinOp(op=ast.Pow(), right=ast.BinOp(op=ast.Pow()) | ast.UnaryOp(operand=ast.BinOp(op=ast.Pow()))):
+                return ast.BinOp(node.left, node.op, ast.Name(f"({ast.unparse(node.right)})", ast.Load()))
+            case ast.BinOp(left=ast.BinOp(op=ast.Mod() | ast.FloorDiv() | ast.MatMult()), op=ast.Mult() | ast.Div()):
+                return ast.BinOp(ast.Name(f"({ast.unparse(node.left)})", ast.Load()), node.op, node.right)
+        return node
 
 
 class _Replacer(ast.NodeTransformer):

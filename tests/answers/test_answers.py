@@ -290,3 +290,18 @@ def test_a_small_jacobian_stands_whole_that_of_softmax_as_lectures_write_it() ->
 )
 def test_a_symbol_reads_as_mathematics_and_is_not_cut(source: str, told: str) -> None:
     assert told in explain(source, x=0.5).text("text", Page(width=100))
+
+
+def test_a_vector_in_latex_is_a_column_so_that_its_product_with_a_matrix_is_one() -> None:
+    values = {"W": [[1, 2], [3, 4]], "x": [1, 2]}
+    text = explain("y=(W@x).sum()", "W", options=SourceOptions(values=values, frozen=("x",)), say=print).text("latex")
+    assert r"a &= W\, x = \begin{bmatrix} 5 & 11 \end{bmatrix}^{\top}" in text
+    assert r"y &= \operatorname{sum}\left(a\right) = 16" in text
+
+
+@pytest.mark.parametrize(
+    ("typed", "shown"),
+    [("y=x^2^3", "y = x^(2³)"), ("y=5%3*x", "y = (5 % 3)·x"), ("y=x**(2**3)", "y = x^(2³)"), ("y=2^x^2", "y = 2^a")],
+)
+def test_a_formula_is_read_in_the_order_in_which_it_is_computed(typed: str, shown: str) -> None:
+    assert shown in str(explain(typed, options=SourceOptions(values={"x": 1.5}), say=lambda _: None))
