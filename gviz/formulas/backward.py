@@ -12,7 +12,7 @@ from gviz.formulas.formula import GRAD, UNKNOWN, Formula
 TRANSPOSING = {"permute": "(1, 0)", "transpose": "", "t": ""}
 """Functions that are ``.T``, each with the only option that it is that for; "" for any."""
 
-RESHAPING = ("unsqueeze", "squeeze", "squeeze_dim", "reshape", "view", "expand", "unsafe_view")
+RESHAPING = ("unsqueeze", "squeeze", "reshape", "view", "expand", "unsafe_view")
 """Functions that leave each number as it is."""
 
 SUMS = dict.fromkeys(("addmm", "addmv", "baddbmm"), "{1} @ {2} + {0}")

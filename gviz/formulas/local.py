@@ -31,7 +31,7 @@ from gviz.numbers.shapes import broadcast_shape
 SHORT = {
     "multiply": "mul", "subtract": "sub", "divide": "div", "true_divide": "div", "negative": "neg", "pow_tensor": "power",
     "mv": "mm", "bmm": "mm", "matmul": "mm", "dot": "mm", "mean_all": "mean", "mean_dim": "mean", "sum_all": "sum",
-    "sum_dim": "sum", "masked_fill_tensor": "masked_fill", "view": "reshape",
+    "sum_dim": "sum", "masked_fill_tensor": "masked_fill", "view": "reshape", "squeeze_dim": "squeeze",
 }  # fmt: skip
 """Other names of rows, and numpy's."""
 
@@ -72,7 +72,7 @@ MOST_PARTS = 100
 DIGITS = 6
 """Digits of a number without a name."""
 
-SHAPED = {"unsqueeze", "squeeze_dim", "reshape", "expand", "permute", "transpose", "t"}
+SHAPED = {"unsqueeze", "squeeze", "reshape", "expand", "permute", "transpose", "t"}
 """Functions that leave a gradient of one element as it is, where it is multiplied with each element."""
 
 SPREAD = ("expand", "sum_to", "cast_like", "to_dtype", "expand_as")

@@ -224,7 +224,7 @@ class EquationReader(Reader):
         match formula.node if formula is not None else None:
             case ast.Call(func=ast.Name(id="unsqueeze"), args=[_, ast.Constant(value=int(place))]):
                 return ("", COLUMN if place else ROW)
-            case ast.Call(func=ast.Name(id="squeeze_dim"), args=[_, ast.Constant(value=int(place))]):
+            case ast.Call(func=ast.Name(id="squeeze"), args=[_, ast.Constant(value=int(place))]):
                 return (COLUMN if place else ROW, "")
             case ast.Call(func=ast.Name(id=name)) if name in RESHAPING:
                 one, other = (COLUMN if len(sizes) == 2 and sizes[1] == 1 else ROW for sizes in (result, source))
