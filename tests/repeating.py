@@ -373,7 +373,7 @@ def change_node(nodes: list[Node], change: str, random: Random) -> None:  # noqa
     nodes[number] = node
 
 
-def change_edge(nodes: list[Node], edges: list[Edge], change: str, random: Random) -> None:
+def change_edge(nodes: list[Node], edges: list[Edge], change: str, random: Random) -> None:  # noqa: C901 - likewise
     """Change an edge to an operation; none goes back, so that no circle comes of it."""
     place = {node.id: number for number, node in enumerate(nodes)}
     fitting = [number for number, edge in enumerate(edges) if nodes[place[edge.target]].kind == "operation"]

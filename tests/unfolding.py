@@ -9,8 +9,8 @@ from itertools import product
 from typing import Any
 
 from gviz.graphs import Blocks, Edge, Graph
-from gviz.passes.fold import Folding, count_of
-from gviz.passes.repeats import varying_numbers, without_numbers
+from gviz.passes.fold import Folding
+from gviz.passes.forms import varying_numbers, without_numbers
 
 
 def assert_unfolds(folding: Folding) -> None:
@@ -56,7 +56,7 @@ def unfolded_wires(folding: Folding) -> Counter[tuple[Any, ...]]:
         assert key not in name, "two nodes are the same block's"
         name[key] = whole.nodes[number].id
         if number == drawn:
-            sizes[of] = {id(one): count_of(one) for one in blocks}
+            sizes[of] = {id(one): one.count for one in blocks}
     counts = Counter(of for of, _ in name)
     for of, dims in sizes.items():
         assert counts[of] == len(list(product(*map(range, dims.values())))), of

@@ -776,6 +776,14 @@ class Graph:
             module = self.modules[module.within] if module.within >= 0 else None
         return around[::-1]
 
+    def frames_around(self, region: int) -> list[int]:
+        """Return the number of a frame and of those around it, the innermost first; nothing for -1."""
+        around = []
+        while region >= 0:
+            around.append(region)
+            region = self.regions[region].within
+        return around
+
     def code_at(self, place: Place) -> str:
         """Return the code at a place that something in the graph names, without its indent; "" if it is not known."""
         if place.file or place.cell:

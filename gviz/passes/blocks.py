@@ -3,16 +3,13 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable, Mapping, Sequence
-from typing import Any, TypeAlias
+from collections.abc import Iterable, Sequence
 
 from gviz.graphs import Blocks, Graph, Node, Share, Varying
 from gviz.graphs.numbers import Numbers
 from gviz.passes.elements import ONE, agree, plus, sum_of, times
-from gviz.passes.repeats import varying_numbers
-
-Places: TypeAlias = "Sequence[tuple[int, Mapping[Any, int]]]"
-"""For each node the one that is drawn for it, and the block of each fold that it is in, outer ones first."""
+from gviz.passes.forms import varying_numbers
+from gviz.passes.wires import Coordinates
 
 MINUS_ONE = ONE._replace(elements=(-1.0,))
 
@@ -20,7 +17,7 @@ ROUNDING = 0.01
 """Of the sizes of what is added up, how much counts where a sum is compared."""
 
 
-def known_of_blocks(graph: Graph, places: Places, *, has_ranges: bool) -> dict[int, Blocks]:
+def known_of_blocks(graph: Graph, places: Sequence[Coordinates], *, has_ranges: bool) -> dict[int, Blocks]:
     """Return what is said beside the drawn nodes, by their places in the graph.
 
     Args:
@@ -74,7 +71,7 @@ def span(values: Iterable[float | None]) -> tuple[float, ...]:
     return (math.nan, math.nan) if any(map(math.isnan, known)) else (min(known), max(known))
 
 
-def shares_of(graph: Graph, places: Places) -> dict[int, tuple[Share, ...]]:
+def shares_of(graph: Graph, places: Sequence[Coordinates]) -> dict[int, tuple[Share, ...]]:
     """Return what each block hands to the leaves that blocks share, where that comes to their gradient.
 
     The last blocks are first; what does not come from a block is behind them, without a number.

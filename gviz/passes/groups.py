@@ -17,10 +17,9 @@ from gviz.graphs import NO_FLOW, Card, Edge, Graph, Module, Node, Recorded, Regi
 from gviz.graphs.numbers import Sizes
 from gviz.layout import RenderWarning
 from gviz.passes.acyclic import without_cycles
+from gviz.passes.forms import DIGITS, form_of, unknown_operations, varying_numbers
 from gviz.passes.modules import parts_of, with_modules
 from gviz.text import did_you_mean, joined
-
-NUMBER = re.compile(r"\d+")
 
 ENOUGH = 40
 """Boxes that people read at a glance: as many levels are opened as give no more."""
@@ -272,7 +271,7 @@ class Groups:
         paths = list(dict.fromkeys(group.path for group in self.tree))
         ends = {path[at:] for path in paths for at in (0, *(dot.end() for dot in re.finditer(r"[./]", path)))}
         if "*" in pattern:
-            ends = {NUMBER.sub("*", end) for end in ends}
+            ends = {DIGITS.sub("*", end) for end in ends}
         else:  # a list of modules is one, too
             ends |= {end.rpartition(".")[0] for end in ends if end.rpartition(".")[2].isdigit()} - {""}
         return did_you_mean(pattern, sorted(ends)) or f"there are {joined(paths, 12) or 'none'}"
@@ -335,7 +334,7 @@ class Groups:
                 group = self.tree[shut[node.id]]
                 title = titles[shut[node.id]] + f", part {part + 1} of {parts[box]}" * (parts[box] > 1)
                 card = card_of(inside, group.kind, *sizes[node.id])
-                card = card._replace(numbers=tuple(pair for one in inside for pair in self.numbers_of(one)))
+                card = card._replace(numbers=tuple(pair for one in inside for pair in varying_numbers(one)))
                 card = card._replace(
                     content=self.content(inside, title, box_of, wires, number_of, outputs=outputs[node.id])
                 )
@@ -347,17 +346,9 @@ class Groups:
         roots = tuple(dict.fromkeys(box_of[root] for root in graph.roots))
         return graph.changed(nodes=tuple(nodes), edges=edges, roots=roots, regions=regions)
 
-    def numbers_of(self, node: Node) -> tuple[tuple[str, str], ...]:
-        """Return the numbers of a node that may vary where groups repeat."""
-        from gviz.passes.repeats import varying_numbers  # it loads numpy
-
-        return varying_numbers(node)
-
     @cached_property
     def unknown(self) -> set[str]:
         """The operations of which nobody knows what they saved."""
-        from gviz.passes.repeats import unknown_operations  # it loads numpy
-
         return {self.graph.nodes[number].id for number in unknown_operations(self.graph)}
 
     def content(
@@ -380,8 +371,6 @@ class Groups:
             number_of: the place of each node in its box.
             outputs: what is used outside, each together with what else is used in the same place.
         """
-        from gviz.passes.repeats import without_numbers  # it loads numpy
-
         path, box = title.partition(",")[0], box_of[inside[0].id]
         digest = blake2b(repr(outputs).encode(), digest_size=8)
         used: dict[str, set[int]] = defaultdict(set)
@@ -390,12 +379,9 @@ class Groups:
                 used[box_of[edge.source]].add(number_of[edge.source])
         ranks = {other: sorted(numbers) for other, numbers in used.items() if other != box}
         for node in inside:
-            recorded = without_numbers(node.recorded)
-            plain = [pair for pair in recorded.attrs if pair[0] not in recorded.tensors and pair[1] != "freed"]
-            if node.id in self.unknown:
-                plain = [("", node.id)]  # nobody knows what it saved
+            form = (node.id,) if node.id in self.unknown else form_of(node, is_exact=False)
             names = [
-                text[len(path) :] if text.startswith(path) else NUMBER.sub("#", text)
+                text[len(path) :] if text.startswith(path) else DIGITS.sub("#", text)
                 for text in (node.scope, (node.name or "") * (node.kind == "leaf"))
             ]
             ends = []
@@ -406,20 +392,7 @@ class Groups:
                 number = number_of[edge.source]  # of another box the arrow tells which: the first block has another one
                 rank = ranks[other].index(number) if other in ranks else number
                 ends.append((edge.kind, edge.slot, edge.output, edge.label, end, rank))
-            card = node.card and node.card._replace(grad=None, numbers=())
-            numbers = [text for text in recorded.given if re.fullmatch(r"[-+\d.e]+|True|False|None|#", text)]
-            about = (
-                node.kind,
-                node.label,
-                node.shape,
-                recorded.slots,
-                plain,
-                numbers,
-                card,
-                names,
-                ends,
-            )
-            digest.update(repr(about).encode())
+            digest.update(repr((form, node.shape, names, ends)).encode())
         return digest.hexdigest()
 
     def framed(self, around: Iterable[int], titles: Sequence[str]) -> tuple[dict[int, int], tuple[Region, ...]]:

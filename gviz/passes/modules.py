@@ -10,10 +10,11 @@ import re
 from collections import defaultdict
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
-from itertools import product, takewhile
+from itertools import product
 from typing import TypeAlias
 
 from gviz.graphs import Graph, Module, Node
+from gviz.passes.names import common_path
 
 Path: TypeAlias = tuple[str, ...]
 """The names that lead to a module."""
@@ -116,4 +117,4 @@ def common(paths: Sequence[Path]) -> Path:
     >>> common([("net", "fc1"), ("net", "fc2")])
     ('net',)
     """
-    return tuple(parts[0] for parts in takewhile(lambda parts: len(set(parts)) == 1, zip(*paths, strict=False)))
+    return tuple(common_path(paths))

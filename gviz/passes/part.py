@@ -98,12 +98,7 @@ def only(graph: Graph, ids: Collection[str], why: str) -> Graph:
 
 def fold_remarks(graph: Graph) -> list[str]:
     """Return what is said of each frame around blocks that repeat, outer ones first, if something in it is drawn."""
-    drawn = {-1}
-    for node in graph.nodes if graph.regions else ():
-        region = node.region
-        while region not in drawn:
-            drawn.add(region)
-            region = graph.regions[region].within
+    drawn = {around for region in {node.region for node in graph.nodes} for around in graph.frames_around(region)}
     return [
         f"{one.title} × {one.times}: {one.times} blocks of the same, with the numbers of the last"
         for number, one in enumerate(graph.regions)

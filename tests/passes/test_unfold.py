@@ -11,7 +11,7 @@ from repeating import FAMILIES, mutated, program
 from unfolding import assert_unfolds
 
 from gviz.graphs import Graph
-from gviz.passes import fold
+from gviz.passes import wires
 from gviz.passes.fold import Folding
 
 
@@ -33,13 +33,13 @@ def boxes_saved(make: Callable[[Random], Graph], numbers: list[int]) -> int:
 @pytest.mark.fuzz
 @pytest.mark.parametrize("family", range(len(FAMILIES)))
 def test_a_folded_graph_unfolds_to_the_whole_one(family: int, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(fold, "MOST_PAIRS", 1000)
+    monkeypatch.setattr(wires, "MOST_PAIRS", 1000)
     numbers = seeds(80)
     assert boxes_saved(FAMILIES[family], [1000 * family + seed for seed in numbers]) > 3 * len(numbers)
 
 
 @pytest.mark.fuzz
 def test_a_program_of_loops_inside_loops_unfolds_to_the_whole_one(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(fold, "MOST_PAIRS", 100_000)
+    monkeypatch.setattr(wires, "MOST_PAIRS", 100_000)
     numbers = seeds(250)
     assert boxes_saved(program, numbers) > 3 * len(numbers)
