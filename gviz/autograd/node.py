@@ -24,10 +24,30 @@ Array: TypeAlias = "np.ndarray[Any, Any]"
 Output: TypeAlias = "tuple[Node, int]"
 """One output of a node, as ``next_functions`` tells it: the node and the output's number."""
 
-next_seq = count(1).__next__
+creation_numbers = count(1)
+next_seq = creation_numbers.__next__
 """Return the next creation number: a node is always younger than its inputs."""
 
 YOUNGEST = 2**64 - 1
+SHAPES = 2048
+"""So many shapes of outputs are remembered at once."""
+
+
+class SharedOutputs(dict[tuple[int, ...], Any]):
+    """By shape: the ``_outputs`` of nodes of one output of a dtype. They share it, so that one that is the same object fits."""
+
+    def __init__(self, dtype: Any) -> None:
+        super().__init__()
+        self.dtype = dtype
+
+    def __missing__(self, shape: tuple[int, ...]) -> Any:
+        if len(self) > SHAPES:
+            self.clear()
+        return self.setdefault(shape, ((shape, self.dtype),))
+
+
+SINGLE, DOUBLE = np.dtype(np.float32), np.dtype(np.float64)
+OUTPUTS = {dtype: SharedOutputs(dtype) for dtype in (SINGLE, DOUBLE)}
 HAND_WRITTEN = ("AccumulateGrad", "CopyBackwards", "CopySlices", "Error", "NotImplemented")
 SHOWN = (
     "__call__", "_input_metadata", "_sequence_nr", "metadata", "name", "next_functions", "register_hook", "register_prehook",
@@ -137,7 +157,8 @@ class AccumulateGrad(Node):
     __slots__ = ("__weakref__", "variable")
 
     def __init__(self, variable: Any) -> None:
-        super().__init__((), ((variable._array.shape, variable._array.dtype),))
+        shape, dtype = variable._array.shape, variable._array.dtype
+        super().__init__((), OUTPUTS[dtype][shape] if dtype in OUTPUTS else ((shape, dtype),))
         self.variable = variable
         self._seq = YOUNGEST
         for note in mode.node_callbacks:

@@ -104,7 +104,7 @@ class Row:
     extras: tuple[
         str, ...
     ] = ()  # names of arrays (or functions that make them, to be looked at) that a forward gives besides
-    plain: str = ""  # what it computes without options, where that is a sign between operands: in new memory
+    ufunc: Any = None  # numpy's function that computes the same when all options are at their defaults
     flows: str = "fc"  # the kinds of numbers that carry a gradient; others are refused one, or with "?" go without
     check: Any = None  # a function of the operands that refuses some, in PyTorch's words
     __call__: Any  # call.py

@@ -24,7 +24,7 @@ from gviz.autograd.backward import Pass
 from gviz.autograd.call import fact_of, mark_view, results
 from gviz.autograd.formulas import bind
 from gviz.autograd.modes import mode, no_grad
-from gviz.autograd.node import AccumulateGrad, Edge, Node, next_seq, target_of
+from gviz.autograd.node import OUTPUTS, SINGLE, AccumulateGrad, Edge, Node, creation_numbers, target_of
 from gviz.autograd.row import ARRAYS, TENSORS, Row, Save
 from gviz.autograd.saved import GONE, Saved, save as form_of, unpack
 from gviz.autograd.tensor import Tensor, edge_of, from_array
@@ -34,7 +34,6 @@ AFTER = 50
 """The calls of a row in the usual way before its code is written: that takes as long as some hundreds of them."""
 LARGE = 2048
 """Elements from which a sum in place is quicker than one in new memory."""
-SINGLE, DOUBLE = np.dtype(np.float32), np.dtype(np.float64)
 UNUSUAL = (
     ArithmeticError, AttributeError, LookupError, MemoryError, RuntimeWarning, TypeError, ValueError,
 )  # fmt: skip
@@ -50,27 +49,25 @@ def call({parameters}):
         return usual({given})
     try:
         {operands}
-        metadata = singles if dtype is SINGLE else METADATA.get(dtype)
-        if metadata is None:
+        shared = singles if dtype is SINGLE else OUTPUTS.get(dtype)
+        if shared is None:
             return usual({given})
         {check}
-        data = {data}
+        data = {forward}({arguments})
     except UNUSUAL:
         return usual({given})
     if data.__class__ is not ndarray:
         data = asarray(data)
-    if {unlike}:
-        return results(row, ({every},), data)
-    if not mode.recording:
+    {unlike}if not mode.recording:
         return {unrecorded}
     {edges}
     if {edgeless}:
         return results(row, ({every},), data)
     node = cls()
     node._next = {next},
-    node._outputs = metadata[data.shape]
+    node._outputs = shared[data.shape]
     node._hooks = None
-    node._seq = next_seq()
+    node._seq = next(creation_numbers)
     node._saved = ({kept})
     result = new(Tensor)
     result._array = data
@@ -101,25 +98,20 @@ SAVED = {
 """By what a saved input may be, or where another saved thing comes from: how it is had."""
 
 
-class Metadata(dict[tuple[int, ...], Any]):
-    """By shape: the ``_outputs`` of nodes of one output of a dtype, which share it."""
-
-    def __init__(self, dtype: Any) -> None:
-        super().__init__()
-        self.dtype = dtype
-
-    def __missing__(self, shape: tuple[int, ...]) -> Any:
-        if len(self) > LARGE:
-            self.clear()
-        return self.setdefault(shape, ((shape, self.dtype),))
+MISSING: Any = object()
+"""Stands for an operand that a call of a public name leaves out."""
 
 
-METADATA = {dtype: Metadata(dtype) for dtype in (SINGLE, DOUBLE)}
+def passed(*operands: Any) -> list[Any]:
+    """Return the operands that a call of a public name has."""
+    return [operand for operand in operands if operand is not MISSING]
+
+
 SPACE: dict[str, Any] = {
-    "METADATA": METADATA, "NUMBERS": (int, float), "SINGLE": SINGLE, "Tensor": Tensor, "UNUSUAL": UNUSUAL,
-    "asarray": asarray, "edge_of": edge_of, "fact_of": fact_of, "form_of": form_of, "from_array": from_array, "mark_view": mark_view,
-    "mode": mode, "ndarray": ndarray, "new": object.__new__, "next_seq": next_seq, "ref": ref, "results": results,
-    "singles": METADATA[SINGLE],
+    "MISSING": MISSING, "NUMBERS": (int, float), "OUTPUTS": OUTPUTS, "SINGLE": SINGLE, "Tensor": Tensor, "UNUSUAL": UNUSUAL,
+    "asarray": asarray, "creation_numbers": creation_numbers, "edge_of": edge_of, "fact_of": fact_of, "form_of": form_of,
+    "from_array": from_array, "mark_view": mark_view, "mode": mode, "ndarray": ndarray, "new": object.__new__,
+    "passed": passed, "ref": ref, "results": results, "singles": OUTPUTS[SINGLE],
 }  # fmt: skip
 """What the code of calls names."""
 
@@ -137,9 +129,9 @@ def kinds_of(row: Row) -> dict[int, str]:
     return kinds | {i: "number" for i in row.inputs[1:] if row.numbers in (True, row.parameters[i])}
 
 
-def array_function(row: Row) -> Any:
-    """Return what computes a row on arrays: numpy's own function, where that is all."""
-    return getattr(row.forward, "ufunc", row.forward)
+def keeps_dtype(row: Row, ufunc: np.ufunc) -> bool:
+    """Return whether numpy's function of a row gives floats of the one dtype that all its operands have."""
+    return "f" * ufunc.nin + "->f" in ufunc.types and row.inputs == row.together
 
 
 def call_text(row: Row, head: str) -> str:
@@ -154,30 +146,34 @@ def call_text(row: Row, head: str) -> str:
     first = count - len(row.defaults)
     every, needed = (", ".join(f"p{i}" for i in range(end)) for end in (count, first))
     given = every if head == "row" else needed
-    begin = f"if words or len(args) != {first}: return usual(*args, **words)\n    {needed}, = args"
-    options = [f"p{i}=d{i}" for i in range(first, count) if head == "row"]
+    parameters = {
+        "row": [f"p{i}" if i < first else f"p{i}=d{i}" for i in range(count)],
+        "public": [*(f"p{i}=MISSING" for i in range(first)), "/", "*args", "**words"],
+        "operator": [needed],
+    }
+    unusual = f"if args or words or p{first - 1} is MISSING: return usual(*passed({needed}), *args, **words)"
     arrays = {i: f"a{i} = {INPUTS[kind][0].format(i)}" for i, kind in kinds.items()}
     operands = [arrays.pop(lead), f"dtype = a{lead}.dtype"]
     for i, text in arrays.items():
         own = f"a{i} is not p{i} and " if kinds[i] != "tensor" else ""
         operands += [text, *([f"if {own}a{i}.dtype is not dtype: return usual({given})"] * (i in row.together))]
     checked = row.check is not None and "f" in getattr(row.check, "refused", "f")
-    unlike = ["data.dtype is not dtype"]
-    if not row.view and not row.plain and not isinstance(array_function(row), np.ufunc):  # these give new memory
+    ufunc = None if head == "row" and row.defaults else row.ufunc
+    unlike = [] if ufunc and keeps_dtype(row, ufunc) else ["data.dtype is not dtype"]
+    if not row.view and not ufunc:  # numpy's functions give new memory
         unlike += ["data.base is not None", *(f"data is a{i}" for i in kinds)]
-    arguments = [f"a{i}" if i in kinds else f"p{i}" for i in range(count)]
-    argument_of = dict(zip(row.parameters, arguments, strict=True))
-    plain = re.sub(r"\w+", lambda match: argument_of[match[0]], row.plain)
+    arguments = [f"a{i}" if i in kinds else f"p{i}" for i in range(first if ufunc else count)]
     edges = [f"e{i} = {INPUTS[kinds[i]][1].format(i)}" for i in row.edges]
     leaves = [f"if e{i}.__class__ is ref: e{i} = e{i}() or edge_of(p{i})" for i in row.edges]
     text = CALL.format(
-        parameters="*args, **words" if head == "public" else ", ".join([f"p{i}" for i in range(first)] + options),
-        begin=begin if head == "public" else "",
+        parameters=", ".join(parameters[head]),
+        begin=unusual if head == "public" else "",
         given=given,
         operands="\n        ".join(operands),
         check=f"check({', '.join(f'a{i}' for i in row.inputs)})" if checked else "",
-        data=plain if plain and (head != "row" or not row.defaults) else f"forward({', '.join(arguments)})",
-        unlike=" or ".join(unlike),
+        forward="ufunc" if ufunc else "forward",
+        arguments=", ".join(arguments),
+        unlike=f"if {' or '.join(unlike)}: return results(row, ({every},), data)\n    " if unlike else "",
         every=every,
         unrecorded=f"results(row, ({every},), data)" if row.view else "from_array(data, None)",
         edges="\n    ".join(edges + leaves),
@@ -207,8 +203,8 @@ def defined(name: str, text: str, row: Row, space: dict[str, Any]) -> Any:
 def written(row: Row, head: str, usual: Any) -> Any:
     """Return the function of a row's call."""
     first = len(row.parameters) - len(row.defaults)
-    space = {**SPACE, "__name__": __name__, "row": row, "usual": usual, "cls": row.cls, "check": row.check}
-    space["forward"] = array_function(row)
+    space = {**SPACE, "__name__": __name__, "row": row, "usual": usual, "cls": row.cls}
+    space.update(check=row.check, forward=row.forward, ufunc=row.ufunc)
     row.cls.__init__ = object.__init__  # so that a call of the class is the quickest way to an empty node
     space.update({f"d{i}": value for i, value in enumerate(row.defaults, first)})
     return defined("call", call_text(row, head), row, space)
@@ -242,7 +238,7 @@ def write(row: Row) -> None:
         for head, function in STUBS.pop(row.key, ()):
             quick = written(row, head, function.__globals__["usual"])
             function.__globals__.update(quick.__globals__)
-            function.__code__ = quick.__code__
+            function.__code__, function.__defaults__ = quick.__code__, quick.__defaults__
 
 
 # ------------------------------------------------------------------ derivatives on arrays
@@ -251,27 +247,33 @@ STEP = """
     if _target is not None:{reads}
         _gradient = {formula}
         if _target.__class__ is tuple or {unlike}:
-            accumulate(_target, _gradient, buffers, sums)
-        elif _target in buffers:
-            add(_target, _gradient, buffers, sums)
-        else:
+            _accumulate(_target, _gradient, buffers, sums)
+        elif _target not in buffers:
             buffers[_target] = _gradient
+        elif _gradient.size < _LARGE:
+            buffers[_target] = buffers[_target] + _gradient
+        else:
+            _add(_target, _gradient, buffers, sums)
 """
 """The part of a derivative that is for one input."""
 
+OTHER_OUTPUT = "_target._outputs is not node._outputs"
+"""Whether an input's gradient may differ from that of the result in shape and dtype."""
+OTHER_ELEMENTS = f"_gradient.__class__ is not _ndarray or {OTHER_OUTPUT}"
+"""The same for a function that is applied to each element: its derivative has the shape and dtype of the result."""
 UNLIKE = (
-    "_gradient.__class__ is not ndarray or _gradient.shape != _target._outputs[0][0]"
+    "_gradient.__class__ is not _ndarray or _gradient.shape != _target._outputs[0][0]"
     " or _gradient.dtype is not _target._outputs[0][1]"
 )
-"""Whether a gradient has not the shape and dtype of what it is for; what came in has those of the node's output."""
+"""Whether a gradient has not the shape and dtype of what it is for."""
 
 READ = """
         {0} = node._saved[{1}]
-        {0} = {2} else array_of(node, {0}, {3})"""
+        {0} = {2} else _array_of(node, {0}, {3})"""
 USUAL = {
-    "input": "{0}._array if {0}.__class__ is Tensor and {0}._version_cell is {0}._meta is None",
+    "input": "{0}._array if {0}.__class__ is _Tensor and {0}._version_cell is {0}._meta is None",
     "option": "{0} if {0}.__class__ is int",
-    "result": "{0} if {0}.__class__ is ndarray",
+    "result": "{0} if {0}.__class__ is _ndarray",
 }
 """By where a saved thing comes from: how it is read in the usual case."""
 
@@ -323,15 +325,8 @@ def add(node: Node, gradient: Any, buffers: dict[Node, Any], sums: set[Node]) ->
 def step_of(row: Row) -> Any:
     """Return ``step(node, grad, buffers, sums)``: gives each input that wants it its gradient, computed on arrays."""
     if row.key in WRITTEN and not row.listed and len(row.texts) == len(row.edges):
-        space = {
-            **ARRAYS,
-            "array_of": array_of,
-            "accumulate": accumulate,
-            "add": add,
-            "ndarray": ndarray,
-            "Tensor": Tensor,
-        }
-        return defined("step", step_text(row), row, space)
+        space = {"_array_of": array_of, "_accumulate": accumulate, "_add": add, "_LARGE": LARGE, "_ndarray": ndarray}
+        return defined("step", step_text(row), row, {**ARRAYS, **space, "_Tensor": Tensor})
     steps = [(bind(function, ARRAYS), *rest) for function, *rest in row.steps]
     numbers, count = row.numbered, len(row.edges)
 
@@ -360,9 +355,10 @@ def step_text(row: Row) -> str:
         for place, (save, number) in enumerate(zip(row.plan, row.numbered, strict=True))
     }
     text = "def step(node, grad, buffers, sums):"
+    by_element = row.ufunc is not None and keeps_dtype(row, row.ufunc)
     for (name, formula), needed in zip(row.texts.items(), row.needs, strict=True):
         at, own = row.edges.index(row.parameters.index(name)), "".join(reads[one] for one in needed)
-        unlike = "_target._outputs is not node._outputs" if formula == "grad" else UNLIKE
+        unlike = OTHER_OUTPUT if formula == "grad" else OTHER_ELEMENTS if by_element else UNLIKE
         text += STEP.format(at=at, reads=own, formula=formula, unlike=unlike)
     return text
 

@@ -48,9 +48,11 @@ def array_of(value):
 
 def row(key, node, forward, names="", **declared: object):
     """Store a row whose forward is an expression, a shared function, or one of numpy's, of ``self`` (and ``other``)."""
-    numpys = isinstance(forward, np.ufunc)
-    function = called(key, CALLS[forward.nin], ("np", forward.__name__)) if numpys else called(key, forward)
-    function.ufunc = forward if numpys else function
+    if isinstance(forward, np.ufunc):
+        declared["ufunc"] = forward
+        function = called(key, CALLS[forward.nin], ("np", forward.__name__))
+    else:
+        function = called(key, forward)
     op(node, names, **declared)(function)
 
 def function(key, node, forward, names=None, **declared: object):

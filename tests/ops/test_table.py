@@ -148,7 +148,11 @@ def facts_of(result: Any) -> list[str]:
 def test_a_call_of_its_own_gives_what_the_usual_way_gives(key: str, number: int) -> None:
     case, row = Case(key, number, seed=0), ROWS[key]
     results = []
-    quick = fast.written(row, "operator", row) if row.plain and len(case.args) == 2 else fast.written(row, "row", row)
+    quick = (
+        fast.written(row, "operator", row)
+        if row.defaults and row.ufunc and len(case.args) == 2
+        else fast.written(row, "row", row)
+    )
     for call in (functools.partial(fast.usual_call, row), quick):
         args = moved(row, case.args, case.directions, 0.0)
         engine.manual_seed(0)
@@ -172,14 +176,30 @@ def test_parameters_and_numbers_take_the_quick_way_too(key: str) -> None:
     assert key != "mul" or fast.written(row, "operator", usual)(leaves[0], 2.5).grad_fn._saved_other == 2.5
 
 
-def test_a_sign_between_operands_is_what_the_forward_computes() -> None:
-    plain = {key: row for key, row in ROWS.items() if row.plain}
-    assert {"add", "sub", "mul", "div"} <= plain.keys()
-    for key, row in plain.items():
-        operands = [np.array([3.0, -0.5], np.float32), np.array([[7.0], [0.0]], np.float32)]
+BY_ELEMENT = [
+    key
+    for key, row in ROWS.items()
+    if row.ufunc and "not_implemented" not in str(row.texts) and fast.keeps_dtype(row, row.ufunc)
+]
+
+
+@pytest.mark.parametrize("key", BY_ELEMENT)
+def test_the_derivative_of_a_function_of_each_element_has_the_dtype_of_the_result(key: str) -> None:
+    row = ROWS[key]
+    fast.write(row)
+    result = fast.WRITTEN[key](*[engine.tensor([0.5, 0.25], requires_grad=True) for _ in row.inputs])
+    gradients: dict[Any, Any] = {}
+    fast.step_of(row)(result.grad_fn, np.ones(2, np.float32), gradients, set())
+    assert {(gradient.shape, str(gradient.dtype)) for gradient in gradients.values()} == {((2,), "float32")}
+
+
+def test_numpys_function_of_a_row_computes_what_the_forward_computes() -> None:
+    rows = {key: row for key, row in ROWS.items() if row.ufunc and f"{'f' * row.ufunc.nin}->" in str(row.ufunc.types)}
+    assert {"add", "sub", "mul", "div", "tanh"} <= rows.keys()
+    for key, row in rows.items():
+        operands = [np.array([3.0, -0.5], np.float32), np.array([[7.0], [0.0]], np.float32)][: row.ufunc.nin]
         with np.errstate(all="ignore"):
-            forward = row.forward(*operands)
-            computed = eval(row.plain, dict(zip(row.parameters, operands, strict=False)))  # noqa: S307 - the table's own text
+            forward, computed = row.forward(*operands), row.ufunc(*operands)
         assert forward.tobytes() == computed.tobytes(), key
 
 
