@@ -43,7 +43,10 @@ def refuse_nan(node: Node, outs: tuple[Any, ...]) -> None:
 def warn_of(node: Node) -> None:
     """The warning of an error in a node, with the lines of its forward call; so for the node whose backward made it."""
     told = "Error detected in {}. Traceback of forward call that caused the error:\n{}"
-    again = "\n\nPrevious calculation was induced by {}. Traceback of forward call that induced the previous calculation:\n{}"
+    again = (
+        "\n\nPrevious calculation was induced by {}. Traceback of forward call that induced the previous calculation:\n"
+        "{}"
+    )
     nothing = "No forward pass information available. Enable detect anomaly during forward pass for more information."
     maker: Any = node
     while maker is not None:
@@ -77,7 +80,8 @@ class detect_anomaly(set_detect_anomaly):
 
     def __init__(self, check_nan: bool = True) -> None:
         warnings.warn(
-            "Anomaly Detection has been enabled. This mode will increase the runtime and should only be enabled for debugging.",
+            "Anomaly Detection has been enabled. This mode will increase the runtime and should only be enabled for "
+            "debugging.",
             stacklevel=2,
         )
         self.check_nan = check_nan

@@ -180,8 +180,8 @@ def unbroadcast(grad: Tensor, edge: Edge, node: Node) -> Tensor:
         got, extra = array.shape, array.ndim - len(shape)
         if extra < 0 or any(size not in (1, got[i + extra]) for i, size in enumerate(shape)):
             raise RuntimeError(
-                f"Function {type(node).name(node)} returned an invalid gradient at index {node._next.index(edge)} - got "
-                f"{list(got)} but expected shape compatible with {list(shape)}"
+                f"Function {type(node).name(node)} returned an invalid gradient at index {node._next.index(edge)} - "
+                f"got {list(got)} but expected shape compatible with {list(shape)}"
             )
         grad = TENSORS["sum_to"](grad, shape)
     return grad if array.dtype == kind or kind is None or kind.kind not in "fc" else TENSORS["to_dtype"](grad, kind)

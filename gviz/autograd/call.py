@@ -193,7 +193,7 @@ def saved(row: Row, args: tuple[Any, ...], edges: tuple[Edge | None, ...], array
 
 
 def fact_of(name: str, value: Any) -> Any:
-    """Return the fact that is saved in place of an input: sizes, number of elements, strides in elements, or one size."""
+    """Return the fact that is saved in place of an input: a key of :data:`FACTS`, or one size (``size_1``)."""
     if value.__class__ in (list, tuple):
         return tuple(fact_of(name, one) for one in value)
     if value is None:

@@ -34,7 +34,7 @@ SHAPES = 2048
 
 
 class SharedOutputs(dict[tuple[int, ...], Any]):
-    """By shape: the ``_outputs`` of nodes of one output of a dtype. They share it, so that one that is the same object fits."""
+    """By shape: ``_outputs`` of nodes with one output of a dtype, which share it: the same object is the same shape."""
 
     def __init__(self, dtype: Any) -> None:
         super().__init__()
@@ -50,8 +50,8 @@ SINGLE, DOUBLE = np.dtype(np.float32), np.dtype(np.float64)
 OUTPUTS = {dtype: SharedOutputs(dtype) for dtype in (SINGLE, DOUBLE)}
 HAND_WRITTEN = ("AccumulateGrad", "CopyBackwards", "CopySlices", "Error", "NotImplemented")
 SHOWN = (
-    "__call__", "_input_metadata", "_sequence_nr", "metadata", "name", "next_functions", "register_hook", "register_prehook",
-    "requires_grad",
+    "__call__", "_input_metadata", "_sequence_nr", "metadata", "name", "next_functions", "register_hook",
+    "register_prehook", "requires_grad",
 )  # fmt: skip
 
 

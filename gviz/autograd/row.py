@@ -301,8 +301,8 @@ class RowNode(Node):
 
 
 UNSIGNED = frozenset({
-    "dim", "dims", "dim0", "dim1", "dim2", "dimension", "diagonal", "offset", "shifts", "index", "ignore_index", "padding_idx",
-    "pad", "padding", "divisor_override", "start", "end", "k",
+    "dim", "dims", "dim0", "dim1", "dim2", "dimension", "diagonal", "offset", "shifts", "index", "ignore_index",
+    "padding_idx", "pad", "padding", "divisor_override", "start", "end", "k",
 })  # fmt: skip
 """Saved numbers that PyTorch shows as unsigned."""
 
