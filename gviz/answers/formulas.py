@@ -9,9 +9,9 @@ from typing import Any, NamedTuple
 
 from gviz.derivations.derivation import Derivation, begins_with_one, is_retained, step_kind
 from gviz.derivations.paths import ENDS, GAP, BackwardStep, Chain, Path
-from gviz.formulas.expressions import operator_of
 from gviz.formulas.formula import GRAD, UNKNOWN, UNNAMED, Formula
 from gviz.formulas.lectures import BY_ROWS
+from gviz.formulas.operations import operator_of
 from gviz.graphs import RETURNED, Edge, Node
 from gviz.graphs.numbers import Numbers, size_of
 from gviz.passes.elements import agree, is_finite, plus, scalar_of, times

@@ -8,7 +8,7 @@ from functools import cached_property
 from typing import Any, NamedTuple, TypeAlias
 
 from gviz.causes import fixes
-from gviz.formulas.expressions import operator_of
+from gviz.formulas.operations import operator_of
 from gviz.graphs import NO_GRADIENT, NO_HISTORY, Graph, Node, Place, TensorRow
 from gviz.graphs.numbers import Numbers
 from gviz.passes.dataflow import dataflow

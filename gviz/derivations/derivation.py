@@ -9,11 +9,12 @@ from typing import Any
 
 from gviz.derivations.paths import GAP, Chain, Path, above, find_chains
 from gviz.errors import SourceError
-from gviz.formulas.expressions import jacobian_symbol, with_letters, words_of
+from gviz.formulas.expressions import with_letters, words_of
 from gviz.formulas.formula import UNKNOWN
 from gviz.formulas.lectures import is_by_rows, jacobian_notes
 from gviz.formulas.local import MOST_DERIVED, with_formula, with_symbols
 from gviz.formulas.operands import rows_by_label
+from gviz.formulas.operations import jacobian_symbol
 from gviz.graphs import FREED, LEFT_OUT, RETURNED, Edge, Flow, Graph, Node
 from gviz.graphs.numbers import Numbers, size_of
 from gviz.passes.dataflow import dataflow

@@ -14,7 +14,7 @@ from operator import itemgetter
 from typing import NamedTuple
 
 from gviz.errors import SourceError
-from gviz.formulas.expressions import operator_of
+from gviz.formulas.operations import operator_of
 from gviz.graphs import NO_FLOW, Edge, Flow, Graph, Hooked, Node, TensorRow
 from gviz.graphs.numbers import Numbers
 from gviz.passes.elements import ONE, agree, magnitude, plus, sum_of, sum_text, sum_to, through, times

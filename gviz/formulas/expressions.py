@@ -14,21 +14,15 @@ from keyword import iskeyword
 from typing import NamedTuple, Self
 
 from gviz.formulas.formula import GRAD, UNKNOWN, Formula
-from gviz.formulas.lectures import jacobian_name
 from gviz.formulas.operands import held_operands, options_of, typed
+from gviz.formulas.operations import GRAD_FN, OPERATORS, SIGNS, operator_of, recorded_function
 from gviz.graphs import Edge, Graph, Node
-
-SIGNS = {
-    "Add": ("+", 1), "Sub": ("-", 1), "Rsub": ("-", 1), "Mul": ("*", 2), "Div": ("/", 2), "Mm": ("@", 2), "Mv": ("@", 2),
-    "Dot": ("@", 2), "Bmm": ("@", 2), "Pow": ("**", 4),
-}  # fmt: skip
-"""The sign of an operation, and how strongly it binds."""
 
 MINUS, WHOLE = 3, 5
 """How strongly a sign before one operand binds, and what needs no brackets anywhere."""
 
-LETTERS = "abcdefghijklmnopqrstuvwxyz"
 MOST_OPERANDS = 3
+
 LONGEST_PART = 16
 """Characters of an operation without a name, when it stands inside the expression of another one."""
 
@@ -37,16 +31,6 @@ STAND_IN = "operand_"
 
 LONGEST_STATEMENT = 300
 """Characters of a statement that is taken apart."""
-
-OPERATORS: dict[type[ast.operator], str] = {
-    ast.Add: "+", ast.Sub: "−", ast.Mult: "×", ast.Div: "÷", ast.MatMult: "@", ast.Pow: "^",
-}  # fmt: skip
-"""Python's operators, each with the sign that :func:`operator_of` has for it."""
-
-_GRAD_FN = re.compile(r"(\w+?)Backward(\d*)")
-_WORDS = re.compile(r"(?<=[a-z])(?=[A-Z])|(?<=[A-Z])(?=[A-Z][a-z])|(?<=\d)(?=[A-Z][a-z]{3})")
-"""Where a word begins in the name of a class. Any letter behind a digit is large there: only a longer word, as in
-``SmoothL1Loss``, is one of its own, others belong to what is before them, as in ``Log1P`` and ``Deg2Rad``."""
 
 
 class Text(NamedTuple):
@@ -338,43 +322,10 @@ def other_operand(expression: str, operand: str) -> Beside | None:
 
 def constant_of(label: str, words: Words) -> Beside | None:
     """Return the number of an operation between two that the graph has as an operation of one, such as 10 - d and x ** 2."""
-    named = _GRAD_FN.fullmatch(label)
+    named = GRAD_FN.fullmatch(label)
     if named is None or named[1] not in SIGNS or len(words.operands) != 1:
         return None
     return other_operand(words.expression, words.operands[0])
-
-
-def letters() -> Iterator[str]:
-    """Return a, b, ... z, aa, ab, ... without end.
-
-    >>> from itertools import islice
-    >>> list(islice(letters(), 25, 29))
-    ['z', 'aa', 'ab', 'ac']
-    """
-    return map("".join, chain.from_iterable(product(LETTERS, repeat=length) for length in count(1)))
-
-
-def root_names(taken: Container[str]) -> Iterator[str]:
-    """Return the names for roots that the program has given none: y, z, u, v, y2, y3 ... that are not taken.
-
-    >>> from itertools import islice
-    >>> list(islice(root_names(["y", "u"]), 3))
-    ['z', 'v', 'y2']
-    """
-    return (name for name in chain("yzuv", (f"y{number}" for number in count(2))) if name not in taken)
-
-
-def with_letters(graph: Graph) -> Graph:
-    """Return the graph with a letter for each operation whose result has no name, as formulas need one."""
-    nodes = dict(graph.by_id)
-    taken = {node.name for node in graph.nodes} | {row.name for row in graph.tensors}
-    named = {edge.source for edge in graph.edges if edge.kind == "data" and nodes[edge.target].kind == "output"}
-    free = (letter for letter in letters() if letter not in taken)
-    for node in graph.inputs_first():
-        if node.kind == "operation" and node.name is None and node.id not in named:
-            # all fields at once: a third of the time of _replace, and nearly all nodes come here
-            nodes[node.id] = tuple.__new__(Node, (*node[:3], next(free), *node[4:8], True, *node[9:]))
-    return graph.changed(nodes=tuple(nodes.values()))
 
 
 def expression_of(node: Node, operands: dict[int, Text], held: Mapping[int, str]) -> Text:
@@ -386,7 +337,7 @@ def expression_of(node: Node, operands: dict[int, Text], held: Mapping[int, str]
     """
     own = {slot: as_typed(text) for slot, text in held.items()}
     parts = [(own | operands).get(slot, Text(UNKNOWN)) for slot in range(node.recorded.slots)]
-    named, options = _GRAD_FN.fullmatch(node.label), dict(node.recorded.attrs)
+    named, options = GRAD_FN.fullmatch(node.label), dict(node.recorded.attrs)
     number = other_operand(node.expression, next(iter(operands.values())).text) if len(operands) == 1 else None
     is_known = all(part.text for part in parts) and any(part.text != UNKNOWN for part in parts)
     if named is None or not is_known or len(parts) > MOST_OPERANDS:
@@ -448,56 +399,37 @@ def in_brackets_below(part: Text, level: int) -> str:
     return part.text if part.level >= level else f"({part.text})"
 
 
-def operator_of(label: str) -> str:
-    """Return the sign, or the function, of an operation: as it is read in a formula.
+LETTERS = "abcdefghijklmnopqrstuvwxyz"
 
-    >>> operator_of("MulBackward0"), operator_of("RsubBackward1"), operator_of("LogBackward0"), operator_of("Cube")
-    ('×', '−', 'log', 'Cube')
+
+def letters() -> Iterator[str]:
+    """Return a, b, ... z, aa, ab, ... without end.
+
+    >>> from itertools import islice
+    >>> list(islice(letters(), 25, 29))
+    ['z', 'aa', 'ab', 'ac']
     """
-    named = _GRAD_FN.fullmatch(label)
-    if named is None:
-        return label
-    name = named[1]
-    if name in SIGNS:
-        return {"*": "×", "/": "÷", "**": "^", "-": "−"}.get(SIGNS[name][0], SIGNS[name][0])
-    return "−" if name == "Neg" else recorded_function(label)
+    return map("".join, chain.from_iterable(product(LETTERS, repeat=length) for length in count(1)))
 
 
-def kind_of(label: str) -> str:
-    """Return an operation's class without ``Backward`` and its number; "" for a user's own.
+def root_names(taken: Container[str]) -> Iterator[str]:
+    """Return the names for roots that the program has given none: y, z, u, v, y2, y3 ... that are not taken.
 
-    >>> kind_of("MulBackward0"), kind_of("Cube")
-    ('Mul', '')
+    >>> from itertools import islice
+    >>> list(islice(root_names(["y", "u"]), 3))
+    ['z', 'v', 'y2']
     """
-    named = _GRAD_FN.fullmatch(label)
-    return "" if named is None else named[1]
+    return (name for name in chain("yzuv", (f"y{number}" for number in count(2))) if name not in taken)
 
 
-def recorded_function(label: str) -> str:
-    """Return the function whose call an operation records: of a class of the user's own its name.
-
-    >>> recorded_function("LogSoftmaxBackward0"), recorded_function("CubeBackward"), recorded_function("Cube")
-    ('log_softmax', 'Cube', 'Cube')
-    """
-    named = _GRAD_FN.fullmatch(label)
-    if named is None:
-        return label
-    return function_of(named[1]) if named[2] else named[1]
-
-
-def jacobian_symbol(label: str) -> str:
-    """Return what an operation makes of the gradient, if no formula says it: its product with a Jacobian that has a name.
-
-    >>> jacobian_symbol("LinalgSvdBackward0"), jacobian_symbol("CubeBackward")
-    ('grad @ J(svd)', 'grad @ J(Cube)')
-    """
-    return f"{GRAD} @ {jacobian_name(recorded_function(label))}"
-
-
-def function_of(name: str) -> str:
-    """Return the function that a class of PyTorch is named after.
-
-    >>> function_of("LogSoftmax"), function_of("MaxPool2DWithIndices"), function_of("Log1P"), function_of("SmoothL1Loss")
-    ('log_softmax', 'max_pool2d_with_indices', 'log1p', 'smooth_l1_loss')
-    """
-    return _WORDS.sub("_", name).lower()
+def with_letters(graph: Graph) -> Graph:
+    """Return the graph with a letter for each operation whose result has no name, as formulas need one."""
+    nodes = dict(graph.by_id)
+    taken = {node.name for node in graph.nodes} | {row.name for row in graph.tensors}
+    named = {edge.source for edge in graph.edges if edge.kind == "data" and nodes[edge.target].kind == "output"}
+    free = (letter for letter in letters() if letter not in taken)
+    for node in graph.inputs_first():
+        if node.kind == "operation" and node.name is None and node.id not in named:
+            # all fields at once: a third of the time of _replace, and nearly all nodes come here
+            nodes[node.id] = tuple.__new__(Node, (*node[:3], next(free), *node[4:8], True, *node[9:]))
+    return graph.changed(nodes=tuple(nodes.values()))

@@ -1,7 +1,6 @@
 """Derivatives as lectures write them, where the table's own formula is a program: Jacobians, extremes, determinants.
 
-Each is a text in the names that the table has for the operation's inputs and options, and ``result``. It is looked up
-by the class of the node, and by the input that it is the derivative for.
+Each is a text in the names that the table has for the operation's inputs and options, and ``result``.
 """
 
 from __future__ import annotations
@@ -13,52 +12,39 @@ from typing import Any, NamedTuple
 
 from gviz.formulas.formula import GRAD, UNKNOWN, Formula
 
-EACH: dict[str, dict[str, str]] = {
-    "LogSigmoidBackward0": {"self": "sigmoid(-self)"},
-}
-"""Factors of what works element by element, for tensors of any sizes."""
+EACH, SINGLE, EVERY, MATRIX, ALONG = "each", "single", "every", "matrix", "along"
+"""What a derivative holds for: factors of what works element by element, and of what makes one number; what operations
+make of the gradient, of any sizes, or of matrices; Jacobians of what works along one dimension, of a vector or of each
+row by itself, which is ``result[i]``."""
 
 SOFT = "diag(result) - result·resultᵀ"
 LARGEST = "scatter(zeros(sizes), dim, arg{}(self, dim, True), grad)"
+NORMALIZED = "(I - ones(count, count)/count - result·resultᵀ/count)·norm(result)/norm(input - mean(input))"
 
-ALONG: dict[str, dict[str, str]] = {
-    "SoftmaxBackward0": {"self": SOFT},
-    "SafeSoftmaxBackward0": {"self": SOFT},
-    "LogSoftmaxBackward0": {"self": "I - 1·exp(result)ᵀ"},
-    "CumsumBackward0": {"self": "tril(ones(count, count))"},
-    "NativeLayerNormBackward0": {
-        "input": "(I - ones(count, count)/count - result·resultᵀ/count)·norm(result)/norm(input - mean(input))"
-    },
+LECTURES: dict[tuple[str, str], tuple[str, str]] = {
+    ("LogSigmoidBackward0", "self"): (EACH, "sigmoid(-self)"),
+    ("SoftmaxBackward0", "self"): (ALONG, SOFT),
+    ("SafeSoftmaxBackward0", "self"): (ALONG, SOFT),
+    ("LogSoftmaxBackward0", "self"): (ALONG, "I - 1·exp(result)ᵀ"),
+    ("CumsumBackward0", "self"): (ALONG, "tril(ones(count, count))"),
+    ("NativeLayerNormBackward0", "input"): (ALONG, NORMALIZED),
+    ("SelectBackward0", "self"): (SINGLE, "one_hot(place, count)"),
+    ("TraceBackward0", "self"): (SINGLE, "eye(rows, columns)"),
+    ("NllLossBackward0", "self"): (SINGLE, "-one_hot(target, classes)/share"),
+    ("LinalgDetBackward0", "A"): (SINGLE, "result·inverse(A).T"),
+    ("MaxBackward1", "self"): (SINGLE, "[self == result]/ties"),
+    ("MinBackward1", "self"): (SINGLE, "[self == result]/ties"),
+    ("MedianBackward0", "self"): (SINGLE, "[self == result]/ties"),
+    ("AmaxBackward0", "self"): (SINGLE, "[self == result]/ties"),
+    ("AminBackward0", "self"): (SINGLE, "[self == result]/ties"),
+    ("MaxBackward0", "self"): (EVERY, LARGEST.format("max")),
+    ("MinBackward0", "self"): (EVERY, LARGEST.format("min")),
+    ("LinalgInvExBackward0", "A"): (MATRIX, "-result.T @ grad @ result.T"),
+    ("LinalgSlogdetBackward0", "A"): (MATRIX, "grad·inverse(A).T"),
+    ("CdistBackward0", "x1"): (MATRIX, "sum(grad/result, 1, True)·x1 - grad/result @ x2"),
+    ("CdistBackward0", "x2"): (MATRIX, "sum((grad/result).T, 1, True)·x2 - (grad/result).T @ x1"),
 }
-"""Jacobians of what works along one dimension: of a vector, or of each row by itself, which is ``result[i]``."""
-
-SINGLE: dict[str, dict[str, str]] = {
-    "SelectBackward0": {"self": "one_hot(place, count)"},
-    "TraceBackward0": {"self": "eye(rows, columns)"},
-    "NllLossBackward0": {"self": "-one_hot(target, classes)/share"},
-    "LinalgDetBackward0": {"A": "result·inverse(A).T"},
-    **{
-        label: {"self": "[self == result]/ties"}
-        for label in ("MaxBackward1", "MinBackward1", "MedianBackward0", "AmaxBackward0", "AminBackward0")
-    },
-}
-"""Factors of what makes one number."""
-
-EVERY: dict[str, dict[str, str]] = {
-    "MaxBackward0": {"self": LARGEST.format("max")},
-    "MinBackward0": {"self": LARGEST.format("min")},
-}
-"""What other operations make of the gradient."""
-
-MATRIX: dict[str, dict[str, str]] = {
-    "LinalgInvExBackward0": {"A": "-result.T @ grad @ result.T"},
-    "LinalgSlogdetBackward0": {"A": "grad·inverse(A).T"},
-    "CdistBackward0": {
-        "x1": "sum(grad/result, 1, True)·x1 - grad/result @ x2",
-        "x2": "sum((grad/result).T, 1, True)·x2 - (grad/result).T @ x1",
-    },
-}
-"""What operations on one matrix make of the gradient, which has the sizes of the matrix."""
+"""Derivatives by the class of the node and the input: what each holds for, and its text."""
 
 REGULAR = {"LinalgDetBackward0", "CdistBackward0", "LinalgVectorNormBackward0"}
 """Operations whose formula holds where no element of what they make is 0; of distances, the usual ones."""
@@ -82,7 +68,7 @@ JACOBIANS = {
 
 LONG = "its formula is longer than a line"
 
-EXTREMES = {label for label, texts in SINGLE.items() if "ties" in texts.get("self", "")}
+EXTREMES = {label for (label, _), (_, text) in LECTURES.items() if text.endswith("/ties")}
 """Operations of which it matters how many elements are the result."""
 
 MATRICES = 2
@@ -139,46 +125,44 @@ def lecture(
         input: what is known of the elements of the input.
         result: what is known of those of the result.
     """
-    if (text := EACH.get(label, {}).get(name)) is not None:
+    kind, text = LECTURES.get((label, name), ("", ""))
+    if kind == EACH:
         return filled_in(text, known, is_factor=True)
     if input is None or not input.shape or input.has_nan or (result is not None and result.has_nan):
         return None
     values = {**known, **derived(known, input, result)}
-    plain = {**values, GRAD: Formula.named(GRAD)}
-    is_matrix, is_number = len(input.shape) == MATRICES, result is not None and not result.shape
-    ways = (
-        (EVERY.get(label, {}).get(name), values, False),
-        (MATRIX.get(label, {}).get(name) if is_matrix else None, plain, False),
-        (SINGLE.get(label, {}).get(name) if is_number else None, values, True),
-        (norm_text(label, known) if is_number else None, values, True),
-        (picked_text(label, values, input.shape) if not is_number else None, plain, False),
-    )
-    for text, names, is_factor in ways:
-        if text is not None:
-            has_none = result is not None and result.has_zeros is False and known.get("p", 2) == 2
-            return filled_in(text, names, is_factor=is_factor) if has_none or label not in REGULAR else None
-    text = ALONG.get(label, {}).get(name)
-    is_known = values["along"] is not None and result is not None and not result.is_zero
-    return along(text, values, name, len(input.shape)) if text is not None and is_known else None
+    is_number = result is not None and not result.shape
+    is_shown = result is not None and not result.is_zero and values["along"] is not None
+    fits = {EVERY: True, SINGLE: is_number, MATRIX: len(input.shape) == MATRICES, ALONG: is_shown}
+    if not fits.get(kind):
+        kind = SINGLE if is_number else MATRIX
+        text = norm_text(label, known) if is_number else picked_text(label, values, input.shape)
+    has_no_zeros = result is not None and result.has_zeros is False and known.get("p", 2) == 2
+    if not text or (label in REGULAR and not has_no_zeros):
+        return None
+    if kind == ALONG:
+        return along(text, values, name, len(input.shape))
+    values |= {GRAD: Formula.named(GRAD)} if kind == MATRIX else {}
+    return filled_in(text, values, is_factor=kind == SINGLE)
 
 
-def norm_text(label: str, known: Mapping[str, Any]) -> str | None:
-    """Return the factor of a norm to a power above 2; None for another, whose formula the table has.
+def norm_text(label: str, known: Mapping[str, Any]) -> str:
+    """Return the factor of a norm to a power above 2; "" for another, whose formula the table has.
 
     >>> norm_text("LinalgVectorNormBackward0", {"ord": 3}), norm_text("LinalgVectorNormBackward0", {"ord": 2})
-    ('self·absolute(self)^1/result^2', None)
+    ('self·absolute(self)^1/result^2', '')
     """
     power = known.get("ord")
     if label != "LinalgVectorNormBackward0" or not isinstance(power, int) or power <= 2:
-        return None
+        return ""
     return f"self·absolute(self)^{power - 2}/result^{power - 1}"
 
 
-def picked_text(label: str, values: Mapping[str, Any], sizes: tuple[int, ...]) -> str | None:
-    """Return what an operation that picks elements of a tensor makes of the gradient; None for any other operation.
+def picked_text(label: str, values: Mapping[str, Any], sizes: tuple[int, ...]) -> str:
+    """Return what an operation that picks elements of a tensor makes of the gradient; "" for any other operation.
 
     >>> picked_text("SelectBackward0", {"dim": 1}, (2, 3)), picked_text("DiagonalBackward0", {"offset": 1}, (2, 2))
-    ('outer(grad, one_hot(place, count))', None)
+    ('outer(grad, one_hot(place, count))', '')
     >>> picked_text("SliceBackward0", {"dim": 0, "start": 1, "end": 9, "step": 2}, (3,))
     'eye(3)[1:3:2]'
     >>> picked_text("SliceBackward0", {"dim": 1, "start": 1, "end": 2, "step": 1}, (2, 3))
@@ -200,8 +184,8 @@ def picked_text(label: str, values: Mapping[str, Any], sizes: tuple[int, ...]) -
         if len(sizes) == 1:
             return f"eye({sizes[0]})[{start}:{end}{f':{step}' if step != 1 else ''}]"
         widths = (*(0, 0) * (len(sizes) - 1 - at), start, sizes[at] - max(start, end))
-        return f"pad(grad, {widths})" if step == 1 else None
-    return None
+        return f"pad(grad, {widths})" if step == 1 else ""
+    return ""
 
 
 def part_of_list(label: str, slot: int, dim: Any, facts: Sequence[Facts | None]) -> Lecture | None:

@@ -10,7 +10,7 @@ from pathlib import Path
 from gviz import ops
 from gviz.autograd.formulas import parameters
 from gviz.autograd.row import COMPOSITES
-from gviz.formulas.local import BINARY, COMPARED, written_as
+from gviz.formulas.symbolic import BINARY, COMPARED, written_as
 
 SIGNED = {"neg", *BINARY, *COMPARED} - {"mm", "not_equal"}
 """Rows that are written with a sign."""

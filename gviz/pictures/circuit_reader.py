@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 
-from gviz.formulas.expressions import operator_of
 from gviz.formulas.formula import GRAD, UNKNOWN, Formula
 from gviz.formulas.lectures import BY_ROWS, is_by_rows
+from gviz.formulas.operations import operator_of
 from gviz.graphs import Edge, Graph, Node
 from gviz.graphs.numbers import Numbers, size_of
 from gviz.layout.layered.ranks import ranks_of

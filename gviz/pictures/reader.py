@@ -7,8 +7,8 @@ from collections.abc import Iterator
 from functools import cached_property
 
 from gviz.formulas.backward import aliased, noted
-from gviz.formulas.expressions import operator_of
 from gviz.formulas.formula import Formula
+from gviz.formulas.operations import operator_of
 from gviz.graphs import GRAD_OF, NOW, Edge, Graph, Node
 from gviz.graphs.numbers import size_of
 from gviz.passes.dataflow import outputs_of

@@ -16,7 +16,8 @@ from math import isclose
 from textwrap import wrap
 from typing import NamedTuple, TypeAlias
 
-from gviz.formulas.expressions import call_text, operator_of
+from gviz.formulas.expressions import call_text
+from gviz.formulas.operations import operator_of
 from gviz.graphs import Edge, Gradient, Graph, Module, Node, Place as SourcePlace
 from gviz.graphs.numbers import Numbers, size_of
 from gviz.passes.elements import is_finite, plus, scalar_of, sum_of, times

@@ -9,7 +9,7 @@ from types import CodeType, NoneType
 from typing import Any
 from weakref import ref
 
-from gviz.formulas.expressions import SIGNS, function_of, kind_of
+from gviz.formulas.operations import SIGNS, function_of, kind_of
 from gviz.trace import NodeRecord
 
 LONGEST = 24

@@ -9,8 +9,9 @@ import pytest
 
 import gviz
 from gviz import engine as torch
-from gviz.formulas.expressions import letters, operator_of, with_letters, words_of
+from gviz.formulas.expressions import letters, with_letters, words_of
 from gviz.formulas.formula import UNKNOWN
+from gviz.formulas.operations import operator_of
 from gviz.graphs import Edge, Graph, Node, Recorded
 from gviz.walk import walk
 

@@ -17,10 +17,12 @@ import gviz
 from gviz import engine as torch
 from gviz.autograd.row import ROWS
 from gviz.flow import flow_of
+from gviz.formulas.facts import facts_about
 from gviz.formulas.formula import UNKNOWN, Formula
 from gviz.formulas.lectures import Facts
-from gviz.formulas.local import Local, Symbol, applied, facts_about, local_derivative, with_formula, with_symbols
+from gviz.formulas.local import Local, local_derivative, with_formula, with_symbols
 from gviz.formulas.operands import rows_by_label
+from gviz.formulas.symbolic import Symbol, applied
 from gviz.graphs import Edge, Flow, Graph
 from gviz.graphs.numbers import Numbers
 from gviz.sources import SourceOptions

@@ -6,9 +6,9 @@ import re
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import replace
 
-from gviz.formulas.expressions import jacobian_symbol, operator_of
 from gviz.formulas.formula import UNKNOWN
 from gviz.formulas.lectures import BY_ROWS, is_by_rows
+from gviz.formulas.operations import jacobian_symbol, operator_of
 from gviz.graphs import Edge, Graph, Node
 from gviz.passes.dataflow import dataflow
 from gviz.passes.elements import scalar_of, sum_text

@@ -14,9 +14,9 @@ from itertools import product
 
 from gviz.errors import warn_user
 from gviz.formulas.backward import RESHAPING, Handed, aliased, backward_formula as formula_of, noted
-from gviz.formulas.expressions import operator_of
 from gviz.formulas.formula import GRAD, Formula
 from gviz.formulas.lectures import PLACES
+from gviz.formulas.operations import operator_of
 from gviz.graphs import Edge, Graph, Node
 from gviz.graphs.numbers import Numbers, size_of
 from gviz.layout import RenderWarning

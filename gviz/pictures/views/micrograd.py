@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from gviz.formulas.expressions import operator_of
+from gviz.formulas.operations import operator_of
 from gviz.graphs import Graph, Node
 from gviz.passes.dataflow import dataflow, outputs_of
 from gviz.passes.elements import is_finite

@@ -343,7 +343,7 @@ class _Reader:
     def _bar(self, at: int, token: Token) -> bool:
         """Write a bar, or two, as a function with its bracket."""
         name = self.bars[at]
-        self.operators[:] = self.operators[:-1] if name == ")" else [*self.operators, ""]
+        self.operators = (self.operators[:-1] or [""]) if name == ")" else [*self.operators, ""]
         if name != ")":
             self._write(name, token)
         last = self.typed[at + 1] if at + 1 in self.skipped else token

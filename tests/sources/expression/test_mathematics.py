@@ -364,6 +364,11 @@ def test_places_point_into_what_was_typed() -> None:
     assert refusal("α = 2x; y = |α[5]|").splitlines()[1:3] == ["  α = 2x; y = |α[5]|", "               ^^^^"]
 
 
+@pytest.mark.parametrize("text", ["|x)|)", "|2)|x%2", "|x]|(2", "|[])|]"])
+def test_bars_across_brackets_are_refused(text: str) -> None:
+    assert refusal(text)
+
+
 def test_labels_are_code() -> None:
     run = evaluate("y = 2x² + |w|")
     assert run.expressions == {"a": "x ** 2", "b": "2 * a", "c": "abs(w)"}

@@ -1,0 +1,81 @@
+"""Names of operations: the sign or the function that a class of PyTorch's graph nodes is named after."""
+
+from __future__ import annotations
+
+import ast
+import re
+
+from gviz.formulas.formula import GRAD
+from gviz.formulas.lectures import jacobian_name
+
+SIGNS = {
+    "Add": ("+", 1), "Sub": ("-", 1), "Rsub": ("-", 1), "Mul": ("*", 2), "Div": ("/", 2), "Mm": ("@", 2), "Mv": ("@", 2),
+    "Dot": ("@", 2), "Bmm": ("@", 2), "Pow": ("**", 4),
+}  # fmt: skip
+"""The sign of an operation, and how strongly it binds."""
+
+OPERATORS: dict[type[ast.operator], str] = {
+    ast.Add: "+", ast.Sub: "−", ast.Mult: "×", ast.Div: "÷", ast.MatMult: "@", ast.Pow: "^",
+}  # fmt: skip
+"""Python's operators, each with the sign that :func:`operator_of` has for it."""
+
+GRAD_FN = re.compile(r"(\w+?)Backward(\d*)")
+
+_WORDS = re.compile(r"(?<=[a-z])(?=[A-Z])|(?<=[A-Z])(?=[A-Z][a-z])|(?<=\d)(?=[A-Z][a-z]{3})")
+"""Where a word begins in the name of a class. Any letter behind a digit is large there: only a longer word, as in
+``SmoothL1Loss``, is one of its own, others belong to what is before them, as in ``Log1P`` and ``Deg2Rad``."""
+
+
+def operator_of(label: str) -> str:
+    """Return the sign, or the function, of an operation: as it is read in a formula.
+
+    >>> operator_of("MulBackward0"), operator_of("RsubBackward1"), operator_of("LogBackward0"), operator_of("Cube")
+    ('×', '−', 'log', 'Cube')
+    """
+    named = GRAD_FN.fullmatch(label)
+    if named is None:
+        return label
+    name = named[1]
+    if name in SIGNS:
+        return {"*": "×", "/": "÷", "**": "^", "-": "−"}.get(SIGNS[name][0], SIGNS[name][0])
+    return "−" if name == "Neg" else recorded_function(label)
+
+
+def kind_of(label: str) -> str:
+    """Return an operation's class without ``Backward`` and its number; "" for a user's own.
+
+    >>> kind_of("MulBackward0"), kind_of("Cube")
+    ('Mul', '')
+    """
+    named = GRAD_FN.fullmatch(label)
+    return "" if named is None else named[1]
+
+
+def recorded_function(label: str) -> str:
+    """Return the function whose call an operation records: of a class of the user's own its name.
+
+    >>> recorded_function("LogSoftmaxBackward0"), recorded_function("CubeBackward"), recorded_function("Cube")
+    ('log_softmax', 'Cube', 'Cube')
+    """
+    named = GRAD_FN.fullmatch(label)
+    if named is None:
+        return label
+    return function_of(named[1]) if named[2] else named[1]
+
+
+def jacobian_symbol(label: str) -> str:
+    """Return what an operation makes of the gradient, if no formula says it: its product with a Jacobian that has a name.
+
+    >>> jacobian_symbol("LinalgSvdBackward0"), jacobian_symbol("CubeBackward")
+    ('grad @ J(svd)', 'grad @ J(Cube)')
+    """
+    return f"{GRAD} @ {jacobian_name(recorded_function(label))}"
+
+
+def function_of(name: str) -> str:
+    """Return the function that a class of PyTorch is named after.
+
+    >>> function_of("LogSoftmax"), function_of("MaxPool2DWithIndices"), function_of("Log1P"), function_of("SmoothL1Loss")
+    ('log_softmax', 'max_pool2d_with_indices', 'log1p', 'smooth_l1_loss')
+    """
+    return _WORDS.sub("_", name).lower()
