@@ -54,3 +54,4 @@ def test_a_tensor_like_another_lies_in_memory_as_that_does_and_is_drawn_in_that_
     assert engine.rand_like(turned).tolist() == in_order.t().tolist()
     assert engine.zeros_like(turned).stride() == (1, 6)
     assert engine.zeros_like(engine.ones(3, 1).expand(3, 4)).stride() == (4, 1)
+    assert engine.zeros_like(engine.ones(3).expand(2, 3)).stride() == (3, 1)

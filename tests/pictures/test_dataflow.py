@@ -73,6 +73,14 @@ def test_what_an_operation_holds_besides_its_operands_is_behind_them() -> None:
     assert slots == [(0, "a"), (1, "k"), (2, "b")]
 
 
+def test_an_operand_that_is_detached_where_it_is_used_says_so_with_its_line(tmp_path: Path) -> None:
+    script = "import torch\nx = torch.tensor(2.0, requires_grad=True)\nh = x * 3\ny = h.detach() * x\ny.backward()\n"
+    (tmp_path / "net.py").write_text(script)
+    shown = dataflow(read(tmp_path / "net.py", SourceOptions(lines=True), say=lambda _: None).graph)
+    states = [(node.name, node.state) for node in shown.nodes if node.kind == "frozen"]
+    assert states == [("h.detach()", "detached from h, line 4")]
+
+
 def test_a_condition_of_one_operation_is_a_node_once() -> None:
     shown = formula("m=x>0; y=where(m,x,0)", x=[1, -2])
     assert [(node.name, node.state) for node in shown.nodes if node.kind == "frozen"] == [("m", "")]

@@ -313,6 +313,20 @@ def test_an_optimizer_takes_a_rate_that_is_fed_and_counts_steps(graph: Any) -> N
         tf.train.GradientDescentOptimizer(0.1).minimize(tf.constant(1.0))
 
 
+@pytest.mark.parametrize(("function", "names"), [("argmax", ("axis", "dimension")), ("expand_dims", ("axis", "dim"))])
+def test_an_argument_goes_by_both_names_that_tensorflow_has_for_it(graph: Any, function: str, names: tuple[str, str]) -> None:
+    values = [[1.0, 2.0], [4.0, 3.0]]
+    one, other = (tf.Session().run(getattr(tf, function)(values, **{name: 0})) for name in names)
+    np.testing.assert_array_equal(one, other)
+    assert one.shape == ((2,) if function == "argmax" else (1, 2, 2))
+
+
+def test_numbers_beside_a_tensor_are_packed_in_its_dtype(graph: Any) -> None:
+    packed = tf.convert_to_tensor([0.1, tf.constant(2.0, tf.float64)])
+    assert packed.dtype == tf.float64
+    assert tf.Session().run(packed).tolist() == [0.1, 2.0]
+
+
 def test_what_a_run_gives_is_the_user_s_to_change(graph: Any) -> None:
     v, x, k = tf.Variable([1.0, 2.0]), tf.placeholder(tf.float32, [2]), tf.constant([1.0, 2.0])
     session, fed = tf.Session(), np.array([1, 2], np.float32)
