@@ -53,6 +53,15 @@ def test_no_line_is_wider_than_the_page(name: str, width: int) -> None:
     assert max(display_width(line) for line in lines if not line.startswith(code)) <= width
 
 
+@pytest.mark.parametrize(
+    ("count", "end"), [(24, "w23 = 1"), (25, "w23 = 1, … and 1 more"), (26, "w23 = 1, … and 2 more")]
+)
+def test_of_many_leaves_the_first_are_listed_and_the_others_counted(count: int, end: str) -> None:
+    text = "y=" + "+".join(f"w{number}" for number in range(count))
+    lines = explain(text, ["w0"], say=lambda _: None).text("text", Page(400)).splitlines()
+    assert next(line for line in lines if line.startswith("  w0 = 1, ")).endswith(f", {end}")
+
+
 @pytest.mark.parametrize("name", [*SOURCES, *WORDS])
 def test_ascii_and_colours_are_as_the_terminal_wants_them(name: str) -> None:
     found = explanation(name)

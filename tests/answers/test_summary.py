@@ -51,6 +51,13 @@ def test_the_numbers_of_a_network_are_those_of_its_graph(tmp_path: Path) -> None
     assert sum(inner) == rows["net"].operations
 
 
+@pytest.mark.parametrize(("blocks", "left"), [(5, 0), (6, 3), (7, 6)])
+def test_modules_behind_the_first_sixteen_are_counted(tmp_path: Path, blocks: int, left: int) -> None:
+    (tmp_path / "net.py").write_text(NET.replace("range(5)", f"range({blocks})"))
+    said = [line for line in summary_lines(gviz.summary(gviz.read(tmp_path / "net.py"))) if "more modules" in line]
+    assert said == [f"… {left} more modules (--json lists all)"] * (left > 0)
+
+
 def test_the_longest_path_is_one_of_the_graph() -> None:
     short = gviz.summary(gviz.read("y=(x+w)*(w+1)", x=2, w=1))
     assert (short.depth, short.width, short.path) == (2, 2, ("x", "a = AddBackward0", "y = MulBackward0"))

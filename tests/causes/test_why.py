@@ -1426,6 +1426,16 @@ def test_expressions_are_answered_too(source: str, name: str, verdict: str, phra
     assert phrase in cause.what
 
 
+@pytest.mark.parametrize(
+    ("count", "end"),
+    [(3, "(its input = -3)"), (4, "(its input = -3), and 1 more"), (5, "(its input = -3), and 2 more")],
+)
+def test_of_many_operations_that_give_0_three_are_named_and_the_others_counted(count: int, end: str) -> None:
+    text = "y=relu(x)" + "".join(f"+relu(x*{factor})" for factor in range(2, count + 1))
+    graph = package.read(text, SourceOptions(values={"x": -1}, diagnose=True)).graph
+    assert why(graph, "x").what.endswith(end)
+
+
 PAIR = {"w": [1, 2], "x": [1, 2], "v": [1, 3]}
 
 EXPRESSIONS: dict[str, tuple[str, str, dict[str, Any], str, str, str]] = {

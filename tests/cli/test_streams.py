@@ -225,6 +225,15 @@ def test_a_bar_says_what_takes_longer_than_a_second_and_is_gone_at_the_end(monke
     assert shown.bar is None
 
 
+def test_the_wait_for_the_bar_begins_once_however_many_stages_there_are() -> None:
+    shown = streams.Stages()
+    shown.tell("reading")
+    timer = shown.timer
+    shown.tell("layout")
+    shown.tell("")
+    assert shown.timer is timer
+
+
 def test_there_is_no_bar_where_standard_error_is_no_terminal(capfd: pytest.CaptureFixture[str]) -> None:
     before = Wires.stage
     with streams.stages():

@@ -568,6 +568,13 @@ def test_each_name_that_is_used_is_listed_with_its_numbers(text: str, values: di
         assert line in [each.replace(" " * 4, " ").replace("  ", " ") for each in shown], (line, shown)
 
 
+def test_a_leaf_of_another_graph_is_no_part_of_the_root_though_it_has_a_gradient(tmp_path: Any) -> None:
+    head = "import torch\nx = torch.tensor(2.0, requires_grad=True)\nw = torch.tensor(3.0, requires_grad=True)\n"
+    (tmp_path / "p.py").write_text(head + "(w * 2).backward()\ny = x * 3\ny.backward()\n")
+    with pytest.raises(SourceError, match="y is not made from it, or the way is cut off"):
+        explain(str(tmp_path / "p.py"), ["w"], say=lambda _: None)
+
+
 def test_an_operation_beside_a_path_is_listed_in_the_order_of_computing() -> None:
     found = explain("y=sin(x)*exp(w)", ["x"], options=SourceOptions(values={"x": 2, "w": 1}), say=lambda _: None)
     assert "\n  a = sin(x) = 0.9093\n  b = exp(w) = 2.7183\n  y = a·b = 2.4717\n" in str(found)

@@ -100,6 +100,20 @@ def reader_of(graph: Graph) -> EquationReader:
     )
 
 
+@pytest.mark.parametrize(
+    ("b", "remark"),
+    [
+        ([1.0, 2.0], "to each row"),
+        ([[1.0], [2.0], [3.0]], "to each column"),
+        (2.0, "to every element"),
+        ([[1.0, 2.0]] * 3, None),
+    ],
+)
+def test_a_sign_says_where_the_smaller_operand_is_spread_to(b: object, remark: str | None) -> None:
+    svg = svg_of(graph_of("Z=X+b; y=sum(Z)", {"X": X, "b": b}))
+    assert re.findall(">(to each row|to each column|to every element)<", svg) == [remark] * (remark is not None)
+
+
 # ---------------------------------------------------------------- what is shown holds
 class Shown(np.ndarray):
     """A matrix, of which a row, or a column, is a column."""

@@ -314,7 +314,9 @@ def test_an_optimizer_takes_a_rate_that_is_fed_and_counts_steps(graph: Any) -> N
 
 
 @pytest.mark.parametrize(("function", "names"), [("argmax", ("axis", "dimension")), ("expand_dims", ("axis", "dim"))])
-def test_an_argument_goes_by_both_names_that_tensorflow_has_for_it(graph: Any, function: str, names: tuple[str, str]) -> None:
+def test_an_argument_goes_by_both_names_that_tensorflow_has_for_it(
+    graph: Any, function: str, names: tuple[str, str]
+) -> None:
     values = [[1.0, 2.0], [4.0, 3.0]]
     one, other = (tf.Session().run(getattr(tf, function)(values, **{name: 0})) for name in names)
     np.testing.assert_array_equal(one, other)

@@ -49,6 +49,8 @@ def refusal(text: str, **values: object) -> str:
         ("y = 3*sin x + 1", {}, "y = 3*sin(x) + 1"),
         ("2sin x", {}, "2*sin(x)"),
         ("sin 2x", {}, "sin(2*x)"),
+        ("sin 2 + x", {}, "sin(2) + x"),
+        ("y=(1/x)c + 1/((x+1))", {}, "y=(1/x)*c + 1/((x+1))"),
         ("ln(x)", {}, "log(x)"),
         ("ln x", {}, "log(x)"),
         ("σ(x)", {}, "sigmoid(x)"),
@@ -172,6 +174,7 @@ def test_what_has_one_reading_is_read_and_a_note_says_how(text: str, values: dic
     [
         ("y=1/2x", {}, ["y=1/2x\n       ^\n", "write 1/(2*x) or (1/2)*x"]),
         ("y=1/2(x+1)", {}, ["write 1/(2*(x+1)) or (1/2)*(x+1)"]),
+        ("y=1/(x+(w))c", {}, ["/ before a product without a sign has two readings"]),
         ("y=x^2y", {}, ["write x**(2*y) or (x**2)*y"]),
         ("y=e^2x", {}, ["write exp(2*x) or exp(2)*x"]),
         ("y=wx", {"w": [1, 2], "x": [3, 4]}, ["y=wx\n    ^^\n", "write x*w for each element or x @ w"]),
