@@ -3,7 +3,10 @@
 from __future__ import annotations
 
 import gc
+import os
+import shutil
 import sys
+import tempfile
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -44,3 +47,18 @@ def gviz(tmp_path: Path, forks: Forks | None) -> Program:
     folder.mkdir()
     home.mkdir()
     return Program(folder, home, forks)
+
+
+@pytest.fixture
+def own_folder() -> Iterator[Path]:
+    """A folder in which a user works who is not root: root may write anywhere."""
+    folder, is_root, nobody = Path(tempfile.mkdtemp()), os.geteuid() == 0, 65_534
+    if is_root:
+        os.chown(folder, nobody, -1)
+        os.setresuid(nobody, nobody, 0)  # os.access asks for the first one
+    try:
+        yield folder
+    finally:
+        if is_root:
+            os.setresuid(0, 0, 0)
+        shutil.rmtree(folder)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 import io
 import os
 import signal
@@ -16,13 +17,11 @@ from program import ROOT, python
 
 from gviz import files
 from gviz.errors import FileError
-from gviz.files import write
+from gviz.files import write, writing_error
 from gviz.render import RenderOptions, save
 from gviz.render.marks import is_by_gviz
 
 needs_posix = pytest.mark.skipif(os.name == "nt", reason="permissions, links and signals as POSIX has them")
-not_as_root = pytest.mark.skipif(hasattr(os, "geteuid") and os.geteuid() == 0, reason="root may write anywhere")
-
 
 @pytest.fixture
 def folder(tmp_path: Path) -> Path:
@@ -145,21 +144,32 @@ def test_the_longest_name_that_a_file_may_have_is_fine(folder: Path) -> None:
 
 
 @needs_posix
-@not_as_root
-def test_a_folder_that_may_not_be_written_to_is_refused(folder: Path) -> None:
-    (folder / "locked").mkdir(mode=0o500)
-    error = refused(folder / "locked" / "a.pdf")
+def test_a_folder_that_may_not_be_written_to_is_refused(own_folder: Path) -> None:
+    (own_folder / "locked").mkdir(mode=0o500)
+    error = refused(own_folder / "locked" / "a.pdf")
     assert "Permission denied" in error.what
     assert error.hint == "choose a folder that you may write to"
 
 
 @needs_posix
-@not_as_root
-def test_a_read_only_file_is_not_replaced(folder: Path) -> None:
-    (folder / "a").write_bytes(b"old")
-    (folder / "a").chmod(0o400)
-    assert "it is read-only" in refused(folder / "a").what
-    assert (folder / "a").read_bytes() == b"old"
+def test_a_read_only_file_is_not_replaced(own_folder: Path) -> None:
+    (own_folder / "a").write_bytes(b"old")
+    (own_folder / "a").chmod(0o400)
+    assert "it is read-only" in refused(own_folder / "a").what
+    assert (own_folder / "a").read_bytes() == b"old"
+
+
+@pytest.mark.parametrize(
+    ("system", "hint"), [("posix", "choose a folder that you may write to"), ("nt", "close the program that shows it")]
+)
+def test_the_hint_for_a_file_that_may_not_be_written_is_the_system_s(
+    system: str, hint: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    denied = PermissionError(errno.EACCES, "Permission denied")
+    with monkeypatch.context() as patch:
+        patch.setattr(os, "name", system)
+        error = writing_error("y.pdf", denied)
+    assert (error.what, error.hint) == ("cannot write y.pdf: Permission denied", hint)
 
 
 @needs_posix
@@ -184,7 +194,7 @@ def test_a_disk_that_fills_up_while_writing_leaves_nothing(folder: Path) -> None
     code = """
         import resource, signal, sys
         from gviz.errors import FileError
-        from gviz.files import write
+        from gviz.files import write, writing_error
         signal.signal(signal.SIGXFSZ, signal.SIG_IGN)
         resource.setrlimit(resource.RLIMIT_FSIZE, (1000, 1000))
         try:

@@ -186,3 +186,11 @@ def test_one_box_with_very_many_inputs_and_very_many_roots_take_seconds() -> Non
 def test_equal_graphs_get_equal_places() -> None:
     lines = GRAPHS["chance"]
     assert layered(sizes_of(lines), lines) == layered(sizes_of(lines), lines)
+
+
+@pytest.mark.parametrize("count", [1, 2, 3])
+def test_lines_between_the_same_boxes_lie_side_by_side_around_the_middle(count: int) -> None:
+    places = layered([(40, 20)] * 2, [(0, 1)] * count)
+    begins = [strokes[0][0] for strokes in places.lines if strokes]
+    assert len({*begins}) == count
+    assert sum(begins) / count == pytest.approx(places.middles[0][0])

@@ -174,6 +174,7 @@ def test_what_has_one_reading_is_read_and_a_note_says_how(text: str, values: dic
     [
         ("y=1/2x", {}, ["y=1/2x\n       ^\n", "write 1/(2*x) or (1/2)*x"]),
         ("y=1/2(x+1)", {}, ["write 1/(2*(x+1)) or (1/2)*(x+1)"]),
+        ("1/2(y-t)²+1", {}, ["write 1/(2*(y-t)**2) or (1/2)*(y-t)**2"]),
         ("y=1/(x+(w))c", {}, ["/ before a product without a sign has two readings"]),
         ("y=x^2y", {}, ["write x**(2*y) or (x**2)*y"]),
         ("y=e^2x", {}, ["write exp(2*x) or exp(2)*x"]),
