@@ -23,6 +23,7 @@ from gviz.render.marks import is_by_gviz
 
 needs_posix = pytest.mark.skipif(os.name == "nt", reason="permissions, links and signals as POSIX has them")
 
+
 @pytest.fixture
 def folder(tmp_path: Path) -> Path:
     return tmp_path

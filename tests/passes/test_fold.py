@@ -9,7 +9,7 @@ import pytest
 from repeating import Builder, layers, nested, parallel, rnn
 
 from gviz.graphs import Card, Graph, Node, Recorded, Region
-from gviz.passes.fold import Folding
+from gviz.passes.fold import Folding, blocks_text
 
 
 def recurrent(first: str, attrs: tuple[tuple[str, str], ...] = (), steps: int = 6) -> Graph:
@@ -202,3 +202,10 @@ def test_each_sign_says_of_which_loop_the_block_before_is() -> None:
         "Relu: of the block before of × 4, first of × 5",
         "first of × 4, first of × 5: a constant",
     ]
+
+
+def test_blocks_of_two_folds_that_are_no_rectangle_are_listed_by_both_numbers() -> None:
+    pairs = [(0, 1), (1, 0), *((number, number) for number in range(2, 20))]
+    assert blocks_text(pairs[:2], ()) == "blocks 1.2, 2.1"
+    assert blocks_text(pairs, ()).startswith("blocks 1.2, 2.1, 3.3, ")
+    assert blocks_text(pairs, ()).endswith(", …")

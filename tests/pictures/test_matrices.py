@@ -14,10 +14,11 @@ from hypothesis import given, strategies as st
 
 import gviz
 from gviz.graphs import Graph
+from gviz.graphs.numbers import Numbers
 from gviz.passes.dataflow import dataflow
 from gviz.passes.quotients import with_quotients
 from gviz.pictures import with_derivatives
-from gviz.pictures.equations import Bracket, NumberGrid, Part, Sign
+from gviz.pictures.equations import Bracket, NumberGrid, Part, Sign, number_grid
 from gviz.pictures.views.matrices import EquationReader, with_same_numbers
 from gviz.render import RenderOptions, render
 
@@ -98,6 +99,11 @@ def reader_of(graph: Graph) -> EquationReader:
     return EquationReader(
         with_same_numbers(with_quotients(dataflow(with_derivatives(graph)))), RenderOptions(view="matrices")
     )
+
+
+def test_the_rows_of_several_matrices_are_set_apart_and_those_of_one_are_not() -> None:
+    found = [number_grid(Numbers.of(value), 4) for value in (W, [W, W, W])]
+    assert [grid and (len(grid.rows), grid.every) for grid in found] == [(2, 0), (6, 2)]
 
 
 @pytest.mark.parametrize(

@@ -390,7 +390,7 @@ def test_a_folder_that_cannot_be_is_refused(gviz: Program) -> None:
 @pytest.mark.skipif(os.name == "nt", reason="permissions as POSIX has them")
 def test_a_folder_that_may_not_be_written_is_refused(own_folder: Path) -> None:
     (own_folder / "logs").mkdir(mode=0o500)
-    with pytest.raises(FileError, match="cannot write .*logs.events.*: Permission denied"):
+    with pytest.raises(FileError, match=r"cannot write .*logs.events.*: Permission denied"):
         write_events(own_folder / "logs", event_file(b""))
     assert not list((own_folder / "logs").iterdir())
 
