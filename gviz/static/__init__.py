@@ -36,10 +36,10 @@ from gviz.static import errors, functions, types as dtypes, variables
 from gviz.static.build import constant, convert
 from gviz.static.control import cond, while_loop
 from gviz.static.gradients import gradients
-from gviz.static.graph import Graph, Operation, Tensor, get_default_graph, reset_default_graph
+from gviz.static.graph import Graph, Operation, Tensor, TensorLike, get_default_graph, reset_default_graph
 from gviz.static.out import FileWriter
 from gviz.static.session import InteractiveSession, Session, function, get_default_session
-from gviz.static.types import DType, TensorShape, as_dtype
+from gviz.static.types import Dimension, DType, DTypeLike, TensorShape, as_dtype
 from gviz.static.variables import Variable
 
 ACCEPTED = ("eager_execution", "resource_variables", "control_flow_v2", "v2_behavior", "v2_tensorshape")
@@ -48,7 +48,18 @@ ACCEPTED = ("eager_execution", "resource_variables", "control_flow_v2", "v2_beha
 globals().update(dtypes.DTYPES | functions.FUNCTIONS | variables.FUNCTIONS)
 globals().update({f"disable_{name}": lambda: None for name in ACCEPTED}, executing_eagerly=lambda: False)
 double, half = dtypes.DTYPES["float64"], dtypes.DTYPES["float16"]
-convert_to_tensor = convert
+
+
+def convert_to_tensor(
+    value: TensorLike,
+    dtype: DTypeLike | None = None,
+    name: str | None = None,
+    preferred_dtype: DTypeLike | None = None,
+    dtype_hint: DTypeLike | None = None,
+) -> Tensor:
+    """Return a tensor as it is, a variable's value, anything else as a constant; it has the hint's dtype if it can."""
+    hint = preferred_dtype if dtype_hint is None else dtype_hint
+    return convert(value, dtype, name, None if hint is None else as_dtype(hint))
 
 
 def _part(name: str, **members: object) -> Any:

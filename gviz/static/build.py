@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
 from typing import Any
 
@@ -12,6 +12,24 @@ from gviz.numbers.words import refuse
 from gviz.static.graph import Graph, Operation, Tensor, TensorLike, get_default_graph
 from gviz.static.table import infer_outputs
 from gviz.static.types import ArrayLike, DType, DTypeLike, as_dtype, as_value, bool_, int32, leaves
+
+
+def check_others(function: str, given: Mapping[str, object], **usual: object) -> None:
+    """Refuse arguments that a function lacks.
+
+    Args:
+        function: its name.
+        given: arguments by name that it does not read.
+        usual: those among TensorFlow's that gviz has no use for, with their defaults.
+
+    Raises:
+        TypeError: TensorFlow has none of that name.
+        ValueError: it asks for something that gviz does not do.
+    """
+    for name, value in given.items():
+        if name not in usual:
+            raise TypeError(f"{function}() got an unexpected keyword argument '{name}'")
+        refuse(value is not None and value != usual[name], f"gviz has no {name} for {function}()", ValueError)
 
 
 def is_symbolic(value: object) -> bool:
@@ -76,17 +94,22 @@ def make(type: str, inputs: Sequence[Tensor], name: str | None = None, **attrs: 
 
 
 def constant(
-    value: ArrayLike, dtype: DTypeLike | None = None, shape: Iterable[int] | None = None, name: str = "Const"
+    value: ArrayLike,
+    dtype: DTypeLike | None = None,
+    shape: Iterable[int] | None = None,
+    name: str = "Const",
+    verify_shape: bool = False,
 ) -> Tensor:
     """Return a tensor with a value that is known now; ValueError for more elements than the shape has.
 
     Python's floats are float32 and its integers int32 if no dtype is asked for. The last element fills what a shape has
-    left.
+    left; with ``verify_shape`` that is a TypeError.
     """
     array = as_value(value, None if dtype is None else as_dtype(dtype))
     if shape is not None:
         size = tuple(shape)
         most = int(np.prod(size))
+        refuse(verify_shape and size != array.shape, f"Expected Tensor's shape: {size}, got {array.shape}.", TypeError)
         refuse(
             most < array.size or (most and not array.size),
             f"Too many elements provided. Takes at most {most}, but got {array.size}.",

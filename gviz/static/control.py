@@ -180,7 +180,7 @@ def while_loop(
     else:
         with get_default_graph().name_scope(name or "while") as scope:
             shapes = None if shape_invariants is None else [as_shape(s) for s in leaves(shape_invariants)]
-            packed = fill_structure(loop_vars, iter(build_loop(scope, cond, body, loop_vars, shapes)))
+            packed = build_loop(scope, cond, body, loop_vars, shapes)
     return packed[0] if len(loop_vars) == 1 and not return_same_structure else packed
 
 
@@ -190,8 +190,11 @@ def build_loop(
     body: Callable[..., object],
     form: Sequence[object],
     shapes: Sequence[Dims] | None,
-) -> list[Tensor]:
-    """Build the operations of a loop in TensorFlow's order, for variables in some form; return its results."""
+) -> Any:
+    """Build the operations of a loop in TensorFlow's order, for variables in some form.
+
+    Return its results in the form in which the body returns them.
+    """
     graph = get_default_graph()
     starts = [convert(v) for v in leaves(form)]
     shapes = [t._dims for t in starts] if shapes is None else shapes
@@ -221,7 +224,7 @@ def build_loop(
         check_variable(start, result, dims)
     exits = [inside.add("Exit", [s.outputs[0]]) for s in loop.switches]
     loop.close(exits, [*starts, *inside.captures])
-    return loop.outputs
+    return fill_structure(given, iter(loop.outputs))
 
 
 def in_form(form: Sequence[object], given: object) -> object:
@@ -270,12 +273,21 @@ class Branches(Unit):
         return cond(new.get(self.predicate, self.predicate), true, false, strict=True, name=name)
 
 
-def cond(pred: TensorLike, true_fn: object, false_fn: object, strict: bool = False, name: str | None = None) -> Any:
+def cond(
+    pred: TensorLike,
+    true_fn: object = None,
+    false_fn: object = None,
+    strict: bool = False,
+    name: str | None = None,
+    fn1: object = None,
+    fn2: object = None,
+) -> Any:
     """Return one of two functions' tensors, chosen by a boolean scalar tensor when the graph runs.
 
-    With ``strict`` one tensor in a list stays in it. TypeError for what is not a function and for a Python bool;
-    ValueError if the two return different things.
+    ``fn1`` and ``fn2`` are older names of the two functions. With ``strict`` one tensor in a list stays in it.
+    TypeError for what is not a function and for a Python bool; ValueError if the two return different things.
     """
+    true_fn, false_fn = fn1 if true_fn is None else true_fn, fn2 if false_fn is None else false_fn
     if not callable(true_fn) or not callable(false_fn):
         raise TypeError(f"'{'false_fn' if callable(true_fn) else 'true_fn'}' must be callable.")
     refuse(isinstance(pred, bool), "'pred' must not be a Python bool.", TypeError)

@@ -14,7 +14,8 @@ class OpError(Exception):
     """
 
     def __init__(self, message: str, op: Any = None) -> None:
-        super().__init__(message if op is None else f"{message}\n\t [[node {op.name} ({op.type})]]")
+        where = f", made at {op.place}" if op is not None and op.place else ""
+        super().__init__(message if op is None else f"{message}\n\t [[node {op.name} ({op.type}){where}]]")
         self.message, self.op = message, op
 
 

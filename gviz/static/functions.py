@@ -18,6 +18,7 @@ from gviz.static.build import (
     alike,
     apply,
     cast,
+    check_others,
     common_graph,
     constant,
     convert,
@@ -38,12 +39,10 @@ DECLARED = {
     "x y": "subtract:Sub multiply:Mul maximum minimum pow realdiv:RealDiv floordiv:FloorDiv:floordiv floor_div "
     "floormod:FloorMod mod:FloorMod squared_difference equal not_equal less less_equal greater greater_equal",
     "x:bool y:bool": "logical_and logical_or logical_xor",
-    "input dimension/axis:int=0": "argmax:ArgMax",
     "params indices:int axis:int=0": "gather:GatherV2",
     "input dim/axis:int": "expand_dims",
     "tensor shape:int": "reshape",
     "dims:int value": "fill",
-    "condition:bool t/x e/y": "where:Select",
 }
 """Parameters: functions, as ``name``, ``name:Type`` or ``name:Type:default name``; what is not said follows from the
 name.
@@ -51,6 +50,14 @@ name.
 A parameter is ``label`` as :func:`gviz.static.build.apply` has it, ``label/name`` if TensorFlow has two names for it,
 and ``label=number`` if it may be left out.
 """
+
+
+UNUSED: dict[str, dict[str, object]] = {
+    "fill": {"layout": None},
+    "gather": {"validate_indices": None, "batch_dims": 0},
+    "bias_add": {"data_format": "NHWC"},
+}
+"""Arguments of TensorFlow's functions that gviz has no use for, with their defaults."""
 
 
 def declare_functions(table: dict[str, str]) -> dict[str, Callable[..., Tensor]]:
@@ -71,7 +78,9 @@ def generate_function(names: str, spec: str) -> Callable[..., Tensor]:
     def build(*args: object, **kwargs: object) -> Tensor:
         placed = dict(zip([*defaults, "name"], args, strict=False))
         worded = {others.get(name, name): value for name, value in kwargs.items()}
+        unread = {name: worded.pop(name) for name in worded.keys() - {*defaults, "name"}}
         values: dict[str, Any] = {name: int(number) for name, number in defaults.items() if number} | placed | worded
+        check_others(f"tf.{function}", unread, **UNUSED.get(function, {}))
         if values.keys() - {"name"} != defaults.keys() or placed.keys() & worded or len(args) > len(defaults) + 1:
             raise TypeError(
                 f"tf.{function}() takes {', '.join(defaults)} and name, "
@@ -99,15 +108,21 @@ def placeholder(dtype: DTypeLike, shape: ShapeLike = None, name: str | None = No
 
 
 def _filled(
-    default: str, number: int, shape: TensorLike, dtype: DTypeLike = float32, name: str | None = None
+    default: str,
+    number: int,
+    shape: TensorLike | TensorShape,
+    dtype: DTypeLike = float32,
+    name: str | None = None,
+    **others: object,
 ) -> Tensor:
     """Return ``zeros`` or ``ones``: a constant if the shape is known and small."""
-    dims: Any = getattr(shape, "dims", shape)
+    check_others(f"tf.{default}", others, layout=None)
+    dims: Any = shape.as_list() if isinstance(shape, TensorShape) else shape
     with operation_scope(common_graph(shape), name, default) as scope:
         if any(map(is_symbolic, leaves(dims))):
-            size = convert(shape, int32)
+            size = convert(dims, int32)
         elif np.prod(dims) < LARGE:
-            return constant(number, dtype, np.ravel(dims), scope)
+            return constant(np.full([int(n) for n in np.ravel(dims)], number), dtype, name=scope)
         else:
             size = constant(np.ravel(dims), int32, name="shape_as_tensor")
         return make("Fill", [size, constant(number, dtype)], scope)
@@ -239,7 +254,7 @@ def unstack(value: TensorLike, num: int | None = None, axis: int = 0, name: str 
     """Return a tensor's parts along an axis; ValueError if there is no such axis, or its length is unknown."""
     x = convert(value)
     check_axis(axis, x.shape.rank)
-    count = num if num is not None or x.shape.rank is None else x.shape[axis]
+    count = num if num is not None or x._dims is None else x._dims[axis]
     refuse(count is None, f"Cannot infer argument `num` from shape {x.shape}", ValueError)
     return list(add_operation(x.graph, "Unpack", [x], {"axis": axis, "num": count}, name).outputs)
 
@@ -289,6 +304,41 @@ def index_entry(entry: Any) -> tuple[Any, Sequence[Any]]:
     )
 
 
+def where(
+    condition: TensorLike, x: TensorLike | None = None, y: TensorLike | None = None, name: str | None = None
+) -> Tensor:
+    """Return the elements of x where the condition holds, else those of y; without both the indices where it holds."""
+    refuse((x is None) != (y is None), "x and y must both be non-None or both be None.", ValueError)
+    if x is None:
+        return apply("Where", "condition", [condition], name)
+    return apply("Select", "condition:bool t e", [condition, x, y], name)
+
+
+def argmax(
+    input: TensorLike,
+    axis: int | None = None,
+    name: str | None = None,
+    dimension: int | None = None,
+    output_type: DTypeLike = "int64",
+) -> Tensor:
+    """Return the places of the largest elements along an axis."""
+    along = (0 if dimension is None else dimension) if axis is None else axis
+    places = apply("ArgMax", "input dimension:int", [input, along], name)
+    return cast(places, output_type)
+
+
+def eye(
+    num_rows: int,
+    num_columns: int | None = None,
+    batch_shape: Sequence[int] | None = None,
+    dtype: DTypeLike = float32,
+    name: str = "eye",
+) -> Tensor:
+    """Return the identity matrix, or one for each place of a batch."""
+    matrix = np.eye(num_rows, num_columns)
+    return constant(np.broadcast_to(matrix, (*(batch_shape or ()), *matrix.shape)), as_dtype(dtype), name=name)
+
+
 # ------------------------------------------------------------------ numbers
 def _reduction(
     type: str,
@@ -314,10 +364,18 @@ def matmul(
     b: TensorLike,
     transpose_a: bool = False,
     transpose_b: bool = False,
+    adjoint_a: bool = False,
+    adjoint_b: bool = False,
     name: str | None = None,
-    **_: object,
+    **others: object,
 ) -> Tensor:
-    """Return the product of matrices, or of stacks of them."""
+    """Return the product of matrices, or of stacks of them; the adjoint of a real matrix is its transpose."""
+    check_others(
+        "tf.matmul", others, a_is_sparse=False, b_is_sparse=False, output_type=None, grad_a=False, grad_b=False
+    )
+    for side, both in (("a", transpose_a and adjoint_a), ("b", transpose_b and adjoint_b)):
+        refuse(both, f"Only one of `transpose_{side}` and `adjoint_{side}` can be True.", ValueError)
+    transpose_a, transpose_b = transpose_a or adjoint_a, transpose_b or adjoint_b
     with operation_scope(common_graph(a, b), name, "MatMul") as scope:
         left = convert(a, name="a")
         right = convert(b, None, "b", left.dtype.base_dtype)
@@ -338,6 +396,51 @@ def truediv(x: TensorLike, y: TensorLike, name: str | None = None) -> Tensor:
         refuse(own != other, f"`x` and `y` must have the same dtype, got {own!r} != {other!r}.", TypeError)
         dtype = QUOTIENTS.get(own.name, own)
         return apply("RealDiv", "x y", [cast(one, dtype), cast(two, dtype)], scope)
+
+
+def numerator(x: TensorLike, y: TensorLike) -> Tensor:
+    """Return what is divided as a tensor: a number takes the dtype of the tensor that divides it."""
+    return convert(x) if is_symbolic(x) else convert(x, getattr(getattr(y, "_read", y), "dtype", None), "x")
+
+
+def div(x: TensorLike, y: TensorLike, name: str | None = None) -> Tensor:
+    """Return ``x / y`` as Python 2 has it: of integers, the floor."""
+    with operation_scope(common_graph(x, y), name, "div") as scope:
+        one = numerator(x, y)
+        return apply("FloorDiv" if one.dtype.is_integer else "RealDiv", "x y", [one, y], scope)
+
+
+def cross_entropy(
+    labels: TensorLike | None = None,
+    logits: TensorLike | None = None,
+    axis: int | None = None,
+    name: str | None = None,
+    dim: int | None = None,
+) -> Tensor:
+    """Return the cross entropy of a softmax along an axis; the gradient goes to the labels, too."""
+    refuse(axis is not None and dim is not None, "Cannot specify both 'dim' and 'axis'.", ValueError)
+    refuse(labels is None or logits is None, "Both `labels` and `logits` must be provided.", ValueError)
+    along, inputs = dim if axis is None else axis, [logits, labels]
+    rank = convert(logits).shape.rank
+    if rank is not None and along not in (None, -1, rank - 1):
+        order = [place for place in range(rank) if place != along % rank] + [along % rank]
+        inputs = [transpose(tensor, order) for tensor in inputs]
+    return apply("SoftmaxCrossEntropyWithLogits", "features labels", inputs, name, CROSS_ENTROPY)
+
+
+def cross_entropy_of_constants(
+    labels: TensorLike | None = None,
+    logits: TensorLike | None = None,
+    dim: int | None = None,
+    name: str | None = None,
+    axis: int | None = None,
+) -> Tensor:
+    """Return the same for labels that count as constants, as in the first version of the function."""
+    refuse(labels is None or logits is None, "Both `labels` and `logits` must be provided.", ValueError)
+    with operation_scope(common_graph(labels, logits), name, f"{CROSS_ENTROPY}_sg") as scope:
+        own = convert(logits).dtype.base_dtype if is_symbolic(logits) else None
+        fixed = make("StopGradient", [convert(labels, None, "labels", own)], "labels_stop_gradient")
+        return cross_entropy(fixed, logits, axis, scope, dim)
 
 
 def along_the_last(
@@ -392,23 +495,20 @@ FUNCTIONS: dict[str, Callable[..., Any]] = {
     **{f"reduce_{type.lower()}": partial(_reduction, type) for type in REDUCTIONS},
     **{function.__name__: function for function in (
         placeholder, random_normal, random_uniform, transpose, concat, stack, unstack, matmul, truediv,
-        clip_by_value, add_n, cast, group,
+        clip_by_value, add_n, cast, group, where, argmax, eye, div,
     )},
     "zeros": zeros, "ones": ones, "zeros_like": zeros_like, "ones_like": partial(like, "ones_like", ones),
     "shape": shape, "rank": rank, "size": size, "range": range_,
     "placeholder_with_default": lambda input, shape, name=None: (
         apply("PlaceholderWithDefault", "input", [input], name, shape=as_shape(shape))
     ),
-    "eye": lambda num_rows, num_columns=None, dtype=float32, name="eye": (
-        constant(np.eye(num_rows, num_columns), as_dtype(dtype), name=name)
-    ),
     "squeeze": lambda input, axis=None, name=None, squeeze_dims=(): (
         apply("Squeeze", "input", [input], name, axis=tuple(np.ravel(squeeze_dims if axis is None else axis).tolist()))
     ),
     "round": lambda x, name=None: x if convert(x).dtype.is_integer else make("Round", [convert(x, name="x")], name),
-    **dict.fromkeys(("divide", "div"), lambda x, y, name=None: (
-        truediv(x if is_symbolic(x) else convert(x, getattr(getattr(y, "_read", y), "dtype", None)), y, name)
-    )),
+    "divide": lambda x, y, name=None: truediv(numerator(x, y), y, name),
+    "get_collection": lambda key, scope=None: get_default_graph().get_collection(key, scope),
+    "add_to_collection": lambda name, value: get_default_graph().add_to_collection(name, value),
     "no_op": lambda name=None: add_operation(get_default_graph(), "NoOp", name=name),
     "control_dependencies": lambda control_inputs: get_default_graph().control_dependencies(control_inputs),
     "name_scope": lambda name, default_name=None, values=None: get_default_graph().name_scope(name or default_name),
@@ -419,9 +519,7 @@ NN: dict[str, Callable[..., Tensor]] = {
     "softmax": partial(along_the_last, "Softmax"), "log_softmax": partial(along_the_last, "LogSoftmax"),
     "sigmoid": FUNCTIONS["sigmoid"], "tanh": FUNCTIONS["tanh"],
     "leaky_relu": lambda features, alpha=0.2, name=None: apply("LeakyRelu", "features", [features], name, alpha=alpha),
-    **dict.fromkeys((CROSS_ENTROPY, f"{CROSS_ENTROPY}_v2"), lambda labels=None, logits=None, axis=-1, name=None, dim=-1: (
-        apply("SoftmaxCrossEntropyWithLogits", "features labels", [logits, labels], name, CROSS_ENTROPY)
-    )),
+    CROSS_ENTROPY: cross_entropy_of_constants, f"{CROSS_ENTROPY}_v2": cross_entropy,
 }  # fmt: skip
 """The functions of ``tf.`` and of ``tf.nn``."""
 

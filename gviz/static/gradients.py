@@ -302,7 +302,7 @@ def of_loop(loop: Loop, grads: Sequence[Tensor | None]) -> Iterator[tuple[Tensor
     back.merges = inside.begin(back.starts, [t._dims for t in back.starts])
     running = [merge.outputs[0] for merge in back.merges]
     back.variables = [
-        inside.add("StackPopV2", [], dtype=t.dtype.base_dtype, shape=t.shape.dims).outputs[0] for t in loop.bodies
+        inside.add("StackPopV2", [], dtype=t.dtype.base_dtype, shape=t._dims).outputs[0] for t in loop.bodies
     ]
     given = dict(zip(loop.bodies, back.variables, strict=True)) | {
         inner: t for t, inner in loop.context.captures.items()

@@ -8,6 +8,7 @@ the graph gives.
 from __future__ import annotations
 
 import re
+import sys
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from itertools import count
@@ -121,10 +122,24 @@ class Operation:
         self.inputs: tuple[Tensor, ...] = ()
         self.outputs: list[Tensor] = []
         self.number = 0  # in the order of making
+        self.place = place_of_program()
         self.context = graph.context  # the loop or branch that it is in
 
     def __repr__(self) -> str:
         return f"<tf.Operation '{self.name}' type={self.type}>"
+
+
+OWN = ("gviz.static", "contextlib", "functools")
+"""Modules that are on the way from a line of a program to the operation that it makes."""
+
+
+def place_of_program() -> str:
+    """Return the file and the line of the program that is building, "" if that is gviz itself."""
+    frame = sys._getframe(1)  # a traceback is ten times as slow
+    while frame.f_back is not None and str(frame.f_globals.get("__name__")).startswith(OWN):
+        frame = frame.f_back
+    is_program = not str(frame.f_globals.get("__name__")).startswith("gviz.")
+    return f"{frame.f_code.co_filename}:{frame.f_lineno}" if is_program else ""
 
 
 def symbolic_tensors(args: object) -> Iterator[Tensor]:
@@ -279,9 +294,10 @@ class Graph:
         """Keep something under a name."""
         self.collections.setdefault(name, []).append(value)
 
-    def get_collection(self, name: str) -> list[Any]:
-        """Return what is kept under a name."""
-        return list(self.collections.get(name, ()))
+    def get_collection(self, name: str, scope: str | None = None) -> list[Any]:
+        """Return what is kept under a name, of a scope what has a name that begins so."""
+        kept = self.collections.get(name, ())
+        return [one for one in kept if scope is None or re.match(scope, getattr(one, "name", ""))]
 
 
 _stack = [Graph()]

@@ -29,6 +29,18 @@ def add_up(parts: Sequence[Array]) -> Array:
     return reduce(operator.add, parts)
 
 
+def no_part_of_infinity(part: Array, result: Array) -> Array:
+    """Return a product, with 0 where its first factor is 0, whatever the other one is."""
+    return np.where(part == 0, np.zeros_like(result), result)[()]
+
+
+def mean_of_integers(x: Array, axes: tuple[int, ...] | None, keep: bool) -> Array:
+    """Return means of integers as an integer, rounded towards 0; 0 for the mean of nothing."""
+    total = np.sum(x, axis=axes, dtype=x.dtype, keepdims=keep)
+    count = max(x.size // max(total.size, 1), 1)
+    return (np.sign(total) * (np.abs(total) // count)).astype(x.dtype)[()]
+
+
 def put_back(part: Array, x: Array, index: Index) -> Array:
     """Return zeros, with numbers where an index took them from."""
     out = np.zeros_like(x)
@@ -128,6 +140,33 @@ KERNELS: dict[str, Row] = {
             x="mm(y, grad, right, True) if left else mm(grad, y, False, not right)",
             y="mm(grad, x, True, left) if right else mm(x, grad, not left, False)",
         ),
+        # no gradient is none behind them, too, where their slope is infinite
+        kernel("sqrt", "Sqrt", self="sqrt_backward(result, grad)"),
+        kernel("rsqrt", "Rsqrt", self="rsqrt_backward(result, grad)"),
+        kernel("reciprocal", "Reciprocal", self="reciprocal_backward(result, grad)"),
+        kernel(
+            "sqrt_backward",
+            "SqrtGrad",
+            lambda y, part: no_part_of_infinity(part, part * 0.5 / y),
+            y="neg(grad / y * result)",
+            part="grad / y * 0.5",
+        ),
+        kernel(
+            "rsqrt_backward",
+            "RsqrtGrad",
+            lambda y, part: no_part_of_infinity(part, part * -0.5 * (y * y * y)),
+            y="grad * part * -1.5 * square(y)",
+            part="grad * -0.5 * (y * square(y))",
+        ),
+        kernel(
+            "reciprocal_backward",
+            "ReciprocalGrad",
+            lambda y, part: no_part_of_infinity(part, part * -(y * y)),
+            y="grad * -2.0 * part * y",
+            part="neg(grad * square(y))",
+        ),
+        kernel("places", "Where", lambda condition: np.argwhere(condition)),
+        kernel("whole_mean", "Mean", mean_of_integers),
         # of two that are equal, the first
         kernel("maximum", "Maximum", self__other=CHOICE.format("greater_equal(self, other)")),
         kernel("minimum", "Minimum", self__other=CHOICE.format("less_equal(self, other)")),

@@ -37,7 +37,7 @@ def static_picture(graph: Graph, *, values: Mapping[Tensor, Value] | None = None
     edges = []
     for op in operations:
         for slot, tensor in enumerate(op.inputs):
-            dims = tensor.shape.dims  # as TensorBoard writes them: ?×3, nothing for a scalar, or if they are unknown
+            dims = tensor._dims  # as TensorBoard writes them: ?×3, nothing for a scalar, or if they are unknown
             size = "" if dims is None else "×".join("?" if n is None else str(n) for n in dims)
             edges.append(Edge(ids[tensor.op], ids[op], slot, size, output=tensor.value_index))
         edges += [Edge(ids[before], ids[op], slot, kind="control") for slot, before in enumerate(op.control_inputs)]
@@ -58,7 +58,7 @@ def static_node(op: Operation, name: str, values: Mapping[Tensor, Value]) -> Nod
         first = op.outputs[0]
         value = op.attrs["value"] if op.type == "Const" else values.get(first)
         array = None if value is None or np.size(value) > MOST_VALUES else np.asarray(value)
-        shape = first.shape.dims if array is None else array.shape
+        shape = first._dims if array is None else array.shape
         elements = None if array is None else elements_of(array.ravel().tolist())
         numbers = Numbers(None if shape is None else tuple(shape), first.dtype.base_dtype.name, elements)
     module = Module(scope) if scope else None
@@ -78,7 +78,7 @@ def as_graph_def(graph: Graph) -> bytes:
             op.type,
             (*(t.name.removesuffix(":0") for t in op.inputs), *(f"^{c.name}" for c in op.control_inputs)),
             attrs(op),
-            tuple(t.shape.dims for t in op.outputs),
+            tuple(t._dims for t in op.outputs),
         )
         for op in graph.get_operations()
     )

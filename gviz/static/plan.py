@@ -99,6 +99,10 @@ class Plan:
         self._traces: dict[Loop, str] = {}  # lists of what a loop's variables were
         self._wanted: dict[Loop, set[int]] = {}  # which results of a loop are needed
         self._done: set[Operation | Unit] = set()
+        self._writes: list[Operation] = []  # what gives variables new values, in order
+        self._before = frozenset[Operation]()  # the writes that what is being written down comes after
+        self._after: dict[Operation | Unit, frozenset[Operation]] = {}  # the same of whatever follows an operation
+        self._seen: dict[Tensor, frozenset[Operation]] = {}  # the writes before a variable was last read
         self._depth, self._count, self._fed = 1, 0, set(feeds)
         params = [self._new() for _ in feeds]
         self._names.update(zip(feeds, params, strict=True))
@@ -137,9 +141,16 @@ class Plan:
                 inputs = inputs[1:]
             waiting.extend(t.op for t in inputs if t not in self._names)
             waiting.extend(unit.control_inputs)
+        around = self._before
         for unit in sorted(needed, key=lambda u: u.number):
+            sources = map(unit_of, [*(t.op for t in unit.inputs), *unit.control_inputs])
+            self._before = around.union(*(self._after.get(source, ()) for source in sources))
+            before, count = self._before, len(self._writes)
             self._done.add(unit)
+            self._read_again(unit.inputs)
             WRITERS.get(unit.type if isinstance(unit, Operation) else type(unit), Plan._called)(self, unit)
+            self._after[unit] = before.union(self._writes[count:])
+        self._before = around
 
     def _part(self, loop: Loop, result: Operation) -> list[Tensor]:
         """Note that a loop's result is needed; return what comes in for it. An inner loop is computed whole."""
@@ -247,7 +258,7 @@ class Plan:
         twice = name in results
         results.add(name)
         if step is None or name in self._outside or twice:
-            return f"np.array({name})[()]"
+            return f"np.array({name}, object)[()]" if tensor.dtype.base_dtype == "string" else f"np.array({name})[()]"
         return name if step.is_elementwise else f"({name} if {name}.base is None else {name}.copy())"
 
     # -------------------------------------------------------------- operations that are no calls
@@ -265,6 +276,19 @@ class Plan:
                 self._line(f"state[{self._bind(tensor.op)}]", tensor.op, name)
                 self._outside.add(name)
 
+    def _read_again(self, tensors: Iterable[Tensor]) -> None:
+        """Read variables once more that have been written since, if what is being written down comes after that."""
+        for tensor in tensors:
+            variable = tensor.op.inputs[0] if tensor.op.type == "Identity" else tensor
+            if not variable.dtype.is_ref or tensor not in self._names or self._fed & {tensor, variable}:
+                continue
+            writes = frozenset(write for write in self._before if write.inputs[0] is variable)
+            if writes - self._seen.get(tensor, frozenset()):
+                self._seen[tensor] = writes
+                name = self._names[tensor] = self._new()
+                self._line(f"state[{self._bind(variable.op)}]", variable.op, name)
+                self._outside.add(name)
+
     def _by_text(self, op: Operation) -> None:
         """Write an operation that has to do with the state or with random numbers; keep a variable's new value."""
         args = [self._text(t) for t in op.inputs if not t.dtype.is_ref]
@@ -273,6 +297,7 @@ class Plan:
         name = self._write(op, TEXTS[op.type].format(*args, **names), args=args)
         if op.type in STORED:
             self._outside.add(name)
+            self._writes.append(op)
             self._line(f"state[{names['variable']}] = {name}", op, args=[name])
 
     # -------------------------------------------------------------- loops and branches
@@ -327,13 +352,13 @@ class Plan:
         self, unit: Unit, outputs: Sequence[Tensor], names: Sequence[str], results: Sequence[Tensor]
     ) -> Iterator[None]:
         """Indent lines, the last of which computes results; only the outputs, by name, are there outside."""
-        kept = dict(self._names), dict(self._calls), set(self._done)
+        kept = dict(self._names), dict(self._calls), set(self._done), dict(self._seen)
         self._depth += 1
         yield
         self._emit(results)
         self._line(", ".join(self._text(t) for t in results), unit, ", ".join(names))
         self._depth -= 1
-        self._names, self._calls, self._done = kept
+        self._names, self._calls, self._done, self._seen = kept
         self._names.update(zip(outputs, names, strict=True))
         self._outside.update(names)
 

@@ -18,7 +18,7 @@ from gviz.static.functions import placeholder
 from gviz.static.graph import Graph, GraphElement, Operation, Tensor, get_default_graph
 from gviz.static.plan import Plan
 from gviz.static.rules import constant_value
-from gviz.static.types import TensorShape, Value, as_dtype, dims_text, fill_structure, fits, is_array, leaves
+from gviz.static.types import TensorShape, Value, as_bytes, as_dtype, dims_text, fill_structure, fits, is_array, leaves
 
 Fetches: TypeAlias = "GraphElement | str | Sequence[Fetches] | Mapping[str, Fetches]"
 Feeds: TypeAlias = "Mapping[Any, object]"
@@ -199,7 +199,7 @@ def computed(graph: Graph, feeds: Feeds) -> dict[Tensor, Value]:
 def reader(tensor: Tensor) -> Reader:
     """Return what turns a fed value into the tensor's dtype; ValueError for another shape, TypeError for a tensor."""
     dtype: Any = tensor.dtype.base_dtype.as_numpy_dtype
-    dims = tensor.shape.dims
+    dims = tensor._dims
     numbers: tuple[Any, ...] = ()
     if not dims:
         numbers = (float, int) if tensor.dtype.is_floating else (int,) if tensor.dtype.is_integer else ()
@@ -214,7 +214,7 @@ def reader(tensor: Tensor) -> Reader:
                 f"{value} which was passed to the argument `feed_dict` with key {tensor}."
             )
         try:
-            array = np.asarray(value, dtype)
+            array = as_bytes(np.asarray(value, dtype)) if dtype is np.object_ else np.asarray(value, dtype)
         except OverflowError:
             raise TypeError(
                 f"Type of feed value {value} with type {type(value)} is not compatible with Tensor type {dtype}. "

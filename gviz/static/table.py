@@ -45,6 +45,7 @@ def _reduction(key: str, op: Operation) -> Call:
     """Return the call of a reduction; sums of integers are integers of the same dtype."""
     axes, dtype = axes_of(op), op.inputs[0].dtype
     into = [dtype.as_numpy_dtype] if key == "sum_dim" and dtype.is_integer else []
+    key = "whole_mean" if key == "mean_dim" and dtype.is_integer else key
     return ("pass", op.inputs[:1]) if axes == () else (key, (op.inputs[0], axes, op.attrs["keep_dims"], *into))
 
 
@@ -109,6 +110,7 @@ TYPES: dict[str, OpType] = {
     "AddN": OpType(lambda op: ("add_n", (op.inputs,)), NUMBERS),
     **dict.fromkeys(("MatMul", "BatchMatMulV2"), OpType(_matrix_product, NUMBERS)),
     "Select": OpType("choose"),
+    "Where": OpType("places", infer=lambda op: [(DTYPES["int64"], (None, op.inputs[0].shape.rank))]),
     "Cast": OpType(lambda op: ("to_dtype", (op.inputs[0], np.dtype(op.attrs["DstT"].as_numpy_dtype))),
                    infer=lambda op: [(op.attrs["DstT"], op.inputs[0]._dims)]),
     # shapes and picking

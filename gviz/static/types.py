@@ -84,6 +84,7 @@ def as_dtype(value: DTypeLike) -> DType:
         name = np.dtype(value).name
     except (TypeError, ValueError):
         name = str(value)
+    name = "string" if name == "object" else name
     if name not in DTYPES:
         raise TypeError(f"Cannot convert the argument `type_value`: {value!r} to a TensorFlow DType.")
     return DTYPES[name]
@@ -101,7 +102,8 @@ def as_value(value: object, dtype: DType | None) -> Array:
     """
     refuse(value is None, "None values not supported.", ValueError)
     array = np.asarray(value)
-    array = array.astype(object) if array.dtype.kind in "US" else array
+    if array.dtype.kind in "USO":
+        array = as_bytes(array)
     letter = array.dtype.kind
     if is_array(value):
         return array if dtype is None else array.astype(dtype.as_numpy_dtype)
@@ -129,7 +131,45 @@ def as_value(value: object, dtype: DType | None) -> Array:
     return array.astype(dtype.as_numpy_dtype)
 
 
+def as_bytes(array: Array) -> Array:
+    """Return an array of texts, or of other objects, with bytes for each text, as TensorFlow keeps strings."""
+    items = [item.encode() if isinstance(item, str) else item for item in array.ravel().tolist()]
+    out = np.empty(len(items), object)
+    out[:] = items
+    return out.reshape(array.shape)
+
+
 # ------------------------------------------------------------------ shapes
+class Dimension(int):
+    """A known length of a shape: the number, which TensorFlow 1's programs read as ``value``."""
+
+    value = property(int)
+    __str__ = int.__repr__
+
+    def __repr__(self) -> str:
+        return f"Dimension({int(self)})"
+
+
+class UnknownDimension:
+    """An unknown length of a shape, whose ``value`` is None."""
+
+    value = None
+
+    def __repr__(self) -> str:
+        return "Dimension(None)"
+
+    def __str__(self) -> str:
+        return "?"
+
+    def __eq__(self, other: object) -> bool:
+        return getattr(other, "value", other) is None
+
+    def __hash__(self) -> int:
+        return hash(None)
+
+
+UNKNOWN = UnknownDimension()
+
 Dims: TypeAlias = "tuple[int | None, ...] | None"
 ShapeLike: TypeAlias = "TensorShape | Sequence[int | None] | int | None"
 
@@ -142,60 +182,67 @@ class TensorShape:
     """The shape of a tensor as far as it is known: None for an unknown length, or for an unknown rank."""
 
     def __init__(self, dims: ShapeLike) -> None:
-        self.dims: Dims = as_shape(dims)
+        self._dims: Dims = as_shape(dims)
+
+    @property
+    def dims(self) -> list[Dimension | UnknownDimension] | None:
+        """Return the lengths, None for an unknown rank."""
+        return None if self._dims is None else [UNKNOWN if n is None else Dimension(n) for n in self._dims]
 
     @property
     def rank(self) -> int | None:
         """Return the number of dimensions, None if it is unknown."""
-        return None if self.dims is None else len(self.dims)
+        return None if self._dims is None else len(self._dims)
 
     ndims = rank
 
     def as_list(self) -> list[int | None]:
         """Return the lengths; ValueError if the rank is unknown."""
-        if self.dims is None:
+        if self._dims is None:
             raise ValueError("as_list() is not defined on an unknown TensorShape.")
-        return list(self.dims)
+        return list(self._dims)
 
     def is_fully_defined(self) -> bool:
         """Return whether all lengths are known."""
-        return self.dims is not None and None not in self.dims
+        return self._dims is not None and None not in self._dims
 
     def num_elements(self) -> int | None:
         """How many elements there are, None where that is unknown."""
-        return None if self.dims is None or None in self.dims else math.prod(n or 0 for n in self.dims)
+        return None if self._dims is None or None in self._dims else math.prod(n or 0 for n in self._dims)
 
     def is_compatible_with(self, other: ShapeLike) -> bool:
         """Return whether a tensor could have both shapes."""
-        return fits(self.dims, as_shape(other))
+        return fits(self._dims, as_shape(other))
 
-    def __iter__(self) -> Iterator[int | None]:
-        return iter(self.as_list())
+    def __iter__(self) -> Iterator[Dimension | UnknownDimension]:
+        self.as_list()
+        return iter(self.dims or ())
 
     def __len__(self) -> int:
         return len(self.as_list())
 
     def __getitem__(self, place: int | slice) -> Any:
-        part: Any = None if self.dims is None else self.dims[place]
-        return TensorShape(part) if isinstance(place, slice) else part
+        if isinstance(place, slice):
+            return TensorShape(None if self._dims is None else self._dims[place])
+        return UNKNOWN if self.dims is None else self.dims[place]
 
     def __eq__(self, other: object) -> bool:
         try:
-            return self.dims == as_shape(other)  # type: ignore[arg-type]
+            return self._dims == as_shape(other)  # type: ignore[arg-type]
         except TypeError:
             return False
 
     def __hash__(self) -> int:
-        return hash(self.dims)
+        return hash(self._dims)
 
     def __str__(self) -> str:
-        if self.dims is None:
+        if self._dims is None:
             return "<unknown>"
-        parts = ["?" if n is None else str(n) for n in self.dims]
+        parts = ["?" if n is None else str(n) for n in self._dims]
         return f"({', '.join(parts)}{',' if len(parts) == 1 else ''})"
 
     def __repr__(self) -> str:
-        return f"TensorShape({None if self.dims is None else list(self.dims)})"
+        return f"TensorShape({self.dims})"
 
 
 def as_shape(value: ShapeLike) -> Dims:
@@ -203,9 +250,9 @@ def as_shape(value: ShapeLike) -> Dims:
     if value is None:
         return None
     if isinstance(value, TensorShape):
-        return value.dims
+        return value._dims
     if isinstance(value, (list, tuple)):
-        return tuple(None if n is None or n == -1 else int(n) for n in value)
+        return tuple(None if n is None or n in (-1, UNKNOWN) else int(n) for n in value)
     try:
         return (int(value),)  # type: ignore[arg-type]
     except (TypeError, ValueError):

@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Sequence
+from functools import partial
 from operator import attrgetter
 from typing import Any
 
 from gviz.numbers.words import refuse
-from gviz.static.build import apply, convert, make
+from gviz.static.build import apply, check_others, convert, make
 from gviz.static.control import cond
 from gviz.static.functions import group, install_operators
 from gviz.static.gradients import gradients
@@ -16,6 +17,11 @@ from gviz.static.session import Session
 from gviz.static.types import ArrayLike, DTypeLike
 
 GLOBAL, TRAINABLE = "variables", "trainable_variables"
+UNUSED = {
+    **dict.fromkeys(("caching_device", "variable_def", "expected_shape", "import_scope", "constraint", "shape")),
+    **dict.fromkeys(("use_resource", "synchronization", "aggregation")), "validate_shape": True,
+}  # fmt: skip
+"""Arguments of TensorFlow's variables that gviz has no use for, with their defaults."""
 
 
 class Variable:
@@ -23,7 +29,8 @@ class Variable:
 
     Args:
         initial_value: its first value, which ``global_variables_initializer`` gives it, or a function that returns it.
-        trainable: whether optimisers change it.
+        trainable: whether optimisers change it; None is True.
+        collections: the graph's collections that have it besides the trainable ones; None for that of all variables.
         name: of the operation.
         dtype: of its elements.
     """
@@ -33,23 +40,26 @@ class Variable:
     def __init__(
         self,
         initial_value: TensorLike | Callable[[], TensorLike],
-        trainable: bool = True,
+        trainable: bool | None = True,
+        collections: Iterable[str] | None = None,
         *,
         name: str | None = None,
         dtype: DTypeLike | None = None,
-        **ignored: object,
+        **others: object,
     ) -> None:
+        check_others("tf.Variable", others, **UNUSED)
         graph = get_default_graph()
         with graph.name_scope(name or "Variable") as scope:
             self._initial = convert(
                 initial_value() if callable(initial_value) else initial_value, dtype, "initial_value"
             )
             first = self._initial
-            self._ref = make("VariableV2", (), scope, dtype=first.dtype.base_dtype, shape=first.shape.dims)
+            self._ref = make("VariableV2", (), scope, dtype=first.dtype.base_dtype, shape=first._dims)
             self.initializer = make("Assign", [self._ref, self._initial], "Assign").op
             self._read = make("Identity", [self._ref], "read")
-        for collection in (GLOBAL, TRAINABLE) if trainable else (GLOBAL,):
-            graph.add_to_collection(collection, self)
+        for collection in ([GLOBAL] if collections is None else collections, [TRAINABLE] * (trainable is not False)):
+            for key in collection:
+                graph.add_to_collection(key, self)
 
     name, op, graph, dtype, shape, get_shape = (  # its own tensor's
         property(attrgetter(f"_ref.{name}")) for name in ("name", "op", "graph", "dtype", "shape", "get_shape")
@@ -86,9 +96,7 @@ class Variable:
 def changing(type: str) -> Callable[..., Tensor]:
     """Return ``assign``, ``assign_add`` or ``assign_sub``: tensors that change a variable when they are run."""
 
-    def build(
-        ref: Any, value: TensorLike, use_locking: bool = False, name: str | None = None, **ignored: object
-    ) -> Tensor:
+    def build(ref: Any, value: TensorLike, use_locking: bool | None = False, name: str | None = None) -> Tensor:
         target: Tensor = getattr(ref, "_ref", ref)
         refuse(not target.dtype.is_ref, f"{type} changes a variable; {target} is not one", AttributeError)
         return apply(type, "ref value", [target, value], name)
@@ -98,8 +106,40 @@ def changing(type: str) -> Callable[..., Tensor]:
 
 install_operators(Variable)
 ASSIGNING = {"assign": changing("Assign"), "assign_add": changing("AssignAdd"), "assign_sub": changing("AssignSub")}
+
+
+def assign(
+    ref: Variable,
+    value: TensorLike,
+    validate_shape: bool | None = None,
+    use_locking: bool | None = None,
+    name: str | None = None,
+) -> Tensor:
+    """Return a tensor that gives a variable a value when it is run."""
+    refuse(validate_shape is False, "gviz has no validate_shape for tf.assign()", ValueError)
+    return ASSIGNING["assign"](ref, value, use_locking, name)
+
+
+def method(build: Callable[..., Tensor]) -> Callable[..., Tensor | Operation]:
+    """Return a function that changes a variable as a method of it."""
+
+    def change(
+        self: Variable,
+        value: TensorLike = None,
+        use_locking: bool = False,
+        name: str | None = None,
+        read_value: bool = True,
+        **delta: TensorLike,
+    ) -> Tensor | Operation:
+        check_others("tf.Variable.assign_add", {key: 0 for key in delta if key != "delta"})
+        changed = build(self, delta.get("delta", value), use_locking, name)
+        return changed if read_value else changed.op
+
+    return change
+
+
 for name, build in ASSIGNING.items():
-    setattr(Variable, name, build)
+    setattr(Variable, name, method(build))
 
 
 def get_variable(
@@ -107,10 +147,12 @@ def get_variable(
     shape: Sequence[int] | None = None,
     dtype: DTypeLike | None = None,
     initializer: Callable[..., TensorLike] | TensorLike = None,
-    trainable: bool = True,
-    **ignored: object,
+    trainable: bool | None = True,
+    **others: object,
 ) -> Variable:
     """Return a new variable of that name; ValueError if there is one, or no first value."""
+    collections: Any = others.pop("collections", None)
+    check_others("tf.get_variable", others, regularizer=None, partitioner=None, custom_getter=None, **UNUSED)
     whole = get_default_graph().scope + name
     refuse(
         any(v.op.name == whole for v in variables_of(GLOBAL)),
@@ -122,12 +164,13 @@ def get_variable(
         f"Variable {whole} has no first value: give initializer=, a value or a function of a shape",
         ValueError,
     )
-    return Variable(initializer(shape) if callable(initializer) else initializer, trainable, name=name, dtype=dtype)
+    first = initializer(shape) if callable(initializer) else initializer
+    return Variable(first, trainable, collections, name=name, dtype=dtype)
 
 
-def variables_of(collection: str) -> list[Variable]:
-    """Return the variables of the default graph that are in a collection."""
-    return get_default_graph().get_collection(collection)
+def variables_of(collection: str, scope: str | None = None) -> list[Variable]:
+    """Return the variables of the default graph that are in a collection, and in a scope."""
+    return get_default_graph().get_collection(collection, scope)
 
 
 def variables_initializer(var_list: Iterable[Variable], name: str = "init") -> Operation:
@@ -136,8 +179,8 @@ def variables_initializer(var_list: Iterable[Variable], name: str = "init") -> O
 
 
 FUNCTIONS: dict[str, Any] = {
-    **ASSIGNING, "get_variable": get_variable, "variables_initializer": variables_initializer,
-    "global_variables": lambda: variables_of(GLOBAL), "trainable_variables": lambda: variables_of(TRAINABLE),
+    **ASSIGNING, "assign": assign, "get_variable": get_variable, "variables_initializer": variables_initializer,
+    "global_variables": partial(variables_of, GLOBAL), "trainable_variables": partial(variables_of, TRAINABLE),
     **dict.fromkeys(
         ("global_variables_initializer", "initialize_all_variables"), lambda: variables_initializer(variables_of(GLOBAL))
     ),
@@ -155,10 +198,11 @@ class GradientDescentOptimizer:
         loss: Tensor,
         global_step: Variable | None = None,
         var_list: Iterable[Variable] | None = None,
-        *,
+        gate_gradients: int = 1,
+        aggregation_method: object = None,
+        colocate_gradients_with_ops: bool = False,
         name: str | None = None,
         grad_loss: TensorLike = None,
-        **ignored: object,
     ) -> Operation:
         """Return an operation that takes one step down; ValueError if no variable has a gradient."""
         return self.apply_gradients(self.compute_gradients(loss, var_list, grad_loss=grad_loss), global_step, name)
@@ -167,9 +211,10 @@ class GradientDescentOptimizer:
         self,
         loss: Tensor,
         var_list: Iterable[Variable] | None = None,
-        *,
+        gate_gradients: int = 1,
+        aggregation_method: object = None,
+        colocate_gradients_with_ops: bool = False,
         grad_loss: TensorLike = None,
-        **ignored: object,
     ) -> list[tuple[Tensor | None, Variable]]:
         """Return (gradient, variable) for each variable."""
         with loss.graph.as_default():
@@ -181,8 +226,10 @@ class GradientDescentOptimizer:
         grads_and_vars: Iterable[tuple[Tensor | None, Variable]],
         global_step: Variable | None = None,
         name: str | None = None,
+        **others: object,
     ) -> Operation:
         """Return an operation that changes each variable by its gradient; ValueError if none has one."""
+        check_others("tf.train.Optimizer.apply_gradients", others, skip_gradients_aggregation=True)
         pairs = list(grads_and_vars)
         changes = [(grad, variable) for grad, variable in pairs if grad is not None]
         if not changes:

@@ -188,7 +188,7 @@ def test_types_in_gradients_are_tensorflow_s(graph: Any) -> None:
     types = {op.type for op in graph.get_operations() if op.name.startswith("gradients")}
     assert types == {
         "AddN", "Cast", "Const", "Equal", "MatMul", "Mul", "Neg", "Pack", "RealDiv", "ReluGrad", "Reshape",
-        "Slice", "StridedSliceGrad", "Sub", "Sum", "Tile", "Transpose", "Unpack",
+        "Slice", "SqrtGrad", "StridedSliceGrad", "Sub", "Sum", "Tile", "Transpose", "Unpack",
     }  # fmt: skip
 
 

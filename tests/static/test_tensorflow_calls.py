@@ -1,0 +1,312 @@
+"""Every function takes the arguments that TensorFlow documents, refuses a misspelt one, and gives TensorFlow's numbers.
+
+``tests/recorded/tensorflow_arguments.json`` has the arguments of TensorFlow 2.21's ``tensorflow.compat.v1``, with their
+defaults; the numbers here are what it prints after ``disable_v2_behavior()``.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable, Iterator
+from operator import attrgetter
+from typing import Any
+
+import numpy as np
+import pytest
+from program import ROOT
+
+from gviz import static
+
+tf: Any = static
+ARGUMENTS: dict[str, dict[str, Any]] = json.loads(
+    (ROOT / "tests" / "recorded" / "tensorflow_arguments.json").read_text(encoding="utf-8")
+)
+REQUIRED = "required"
+
+
+@pytest.fixture(autouse=True)
+def graph() -> Iterator[Any]:
+    with tf.Graph().as_default() as opened:
+        yield opened
+
+
+def run(fetches: Any, feeds: Any = None) -> Any:
+    """Run fetches in a session of their own, with all variables initialised."""
+    with tf.Session() as session:
+        session.run(tf.global_variables_initializer())
+        return session.run(fetches, feeds)
+
+
+# ------------------------------------------------------------------ arguments
+def samples() -> dict[str, Any]:
+    """Something that each required argument may be, by its name."""
+    variable = tf.Variable(2.0)
+    matrix = [[1.0, 2.0], [3.0, 4.0]]
+    return {
+        **dict.fromkeys(("x", "y", "input", "tensor", "input_tensor", "params", "features", "logits", "t", "value"), matrix),
+        **dict.fromkeys(("labels", "a", "b", "condition", "values", "inputs", "initial_value"), matrix),
+        "bias": [1.0, 2.0], "ref": variable, "indices": [0], "shape": [4], "dims": [2], "dtype": tf.float32, "axis": 0,
+        "num_rows": 2, "start": 3, "clip_value_min": 0.0, "clip_value_max": 1.0, "name": "named", "pred": tf.constant(True),
+        "var_list": [variable], "cond": lambda i: i < 3, "body": lambda i: i + 1, "loop_vars": [0], "ys": variable * 2.0,
+        "xs": variable, "fetches": variable, "loss": variable * variable, "learning_rate": 0.1, "delta": 1.0,
+        "grads_and_vars": [(tf.constant(1.0), variable)], "logdir": "", "control_inputs": [variable],
+        "true_fn": lambda: 1.0, "false_fn": lambda: 2.0, "initializer": 1.0, "key": "variables", "self": variable,
+    }  # fmt: skip
+
+
+def called(name: str, given: dict[str, Any]) -> Any:
+    """Call a function, or a method of an object made for it, by keywords."""
+    owner, _, method = name.rpartition(".")
+    makers: dict[str, Callable[[], Any]] = {
+        "Session": tf.Session,
+        "Variable": lambda: tf.Variable(2.0),
+        "train.GradientDescentOptimizer": lambda: tf.train.GradientDescentOptimizer(0.1),
+    }
+    function = getattr(makers[owner](), method) if owner in makers else attrgetter(name)(tf)
+    return function(**given)
+
+
+def refusal(name: str, given: dict[str, Any]) -> str:
+    """What a call raises, "" for nothing."""
+    try:
+        called(name, given)
+    except Exception as error:  # noqa: BLE001 - whatever it is, the words tell whether the argument is known
+        return str(error)
+    return ""
+
+
+PARTS = ["summary.FileWriter", "cond"]
+"""What is called otherwise below: it writes a file; it has two names for each function."""
+
+
+@pytest.mark.parametrize("name", sorted(ARGUMENTS.keys() - {*PARTS}))
+def test_a_function_takes_each_documented_argument_and_no_other(name: str) -> None:
+    known = samples()
+    needed = {one: known[one] for one, default in ARGUMENTS[name].items() if default == REQUIRED}
+    if name == "get_variable":
+        needed["initializer"] = 1.0
+    if "logits" in ARGUMENTS[name] and "labels" in ARGUMENTS[name]:
+        needed = {"labels": known["labels"], "logits": known["logits"]}
+    if name in ("cast", "logical_and", "logical_or", "logical_xor", "logical_not", "reduce_all", "reduce_any"):
+        needed |= {one: [True, False] for one in ("x", "y", "input_tensor") if one in needed}
+    for one, default in ARGUMENTS[name].items():
+        value = known[one] if default == REQUIRED else default
+        assert "unexpected keyword" not in refusal(name, {**needed, one: value}), one
+    if not (name == "group" or name.endswith(("variables", "variables_initializer", "initialize_all_variables"))):
+        assert "unexpected keyword argument 'misspelt'" in refusal(name, {**needed, "misspelt": 1})
+
+
+def test_what_tensorflow_has_and_gviz_does_not_is_refused_by_its_name() -> None:
+    with pytest.raises(ValueError, match=r"gviz has no output_type for tf.matmul\(\)"):
+        tf.matmul([[1]], [[1]], output_type=tf.int32)
+    with pytest.raises(ValueError, match=r"gviz has no use_resource for tf.Variable\(\)"):
+        tf.Variable(1.0, use_resource=True)
+    with pytest.raises(TypeError, match="unexpected keyword argument 'trainible'"):
+        tf.Variable(1.0, trainible=False)
+
+
+def test_older_names_of_the_two_functions_are_taken() -> None:
+    assert run(tf.cond(tf.constant(True), fn1=lambda: 1.0, fn2=lambda: 2.0)) == 1.0
+
+
+# ------------------------------------------------------------------ variables that are read after they are written
+def after_assign() -> Any:
+    v = tf.Variable(1.0)
+    with tf.control_dependencies([tf.assign(v, 5.0)]):
+        return [tf.identity(v), v * 2.0, tf.add(v, 1.0), tf.stack([v, v]), v.read_value()]
+
+
+def after_a_group() -> Any:
+    v, w = tf.Variable(1.0), tf.Variable(2.0)
+    with tf.control_dependencies([tf.group(tf.assign(v, 5.0), tf.assign(w, 6.0))]):
+        return [v + w]
+
+
+def after_a_step() -> Any:
+    v = tf.Variable(1.0)
+    step = tf.train.GradientDescentOptimizer(0.1).minimize(v * v)
+    with tf.control_dependencies([step]):
+        return [tf.identity(v)]
+
+
+def after_two_writes() -> Any:
+    v = tf.Variable(1.0)
+    with tf.control_dependencies([tf.assign(v, 5.0)]):
+        second = tf.assign_add(v, 1.0)
+    with tf.control_dependencies([second]):
+        return [tf.identity(v)]
+
+
+def before_and_after() -> Any:
+    v = tf.Variable(1.0)
+    before = v * 3.0
+    with tf.control_dependencies([before]):
+        written = tf.assign(v, 5.0)
+    with tf.control_dependencies([written]):
+        return [before, v * 3.0]
+
+
+def in_a_branch() -> Any:
+    v = tf.Variable(1.0)
+    with tf.control_dependencies([tf.assign(v, 5.0)]):
+        return [tf.cond(tf.constant(True), lambda: v + 1.0, lambda: v - 1.0)]
+
+
+def after_a_loop() -> Any:
+    v = tf.Variable(0.0)
+
+    def body(i: Any) -> Any:
+        with tf.control_dependencies([tf.assign_add(v, 1.0)]):
+            return i + 1
+
+    with tf.control_dependencies([tf.while_loop(lambda i: i < 3, body, [0])]):
+        return [tf.identity(v)]
+
+
+@pytest.mark.parametrize(
+    ("build", "values"),
+    [
+        (after_assign, [5.0, 10.0, 6.0, [5.0, 5.0], 5.0]),
+        (after_a_group, [11.0]),
+        (after_a_step, [0.8]),
+        (after_two_writes, [6.0]),
+        (before_and_after, [3.0, 15.0]),
+        (in_a_branch, [6.0]),
+        (after_a_loop, [3.0]),
+    ],
+)
+def test_a_variable_is_read_again_after_what_has_written_it(build: Callable[[], Any], values: list[Any]) -> None:
+    for value, expected in zip(run(build()), values, strict=True):
+        np.testing.assert_allclose(value, expected, rtol=1e-6)
+
+
+def test_a_moving_average_is_that_of_now() -> None:
+    mean, x = tf.Variable(0.0), tf.placeholder(tf.float32)
+    with tf.control_dependencies([tf.assign(mean, 0.9 * mean + 0.1 * x)]):
+        out = tf.identity(mean)
+    with tf.Session() as session:
+        session.run(tf.global_variables_initializer())
+        assert [round(float(session.run(out, {x: 10.0})), 3) for _ in range(4)] == [1.0, 1.9, 2.71, 3.439]
+
+
+# ------------------------------------------------------------------ numbers
+A, B = np.arange(6.0, dtype=np.float32).reshape(2, 3), np.arange(6.0, dtype=np.float32).reshape(2, 3) + 1
+SHARES = np.array([[0.2, 0.3, 0.5], [0.1, 0.1, 0.8]], np.float32)
+
+
+def test_the_adjoint_of_a_real_matrix_is_its_transpose() -> None:
+    assert run(tf.matmul(A, B, adjoint_a=True)).tolist() == (A.T @ B).tolist()
+    assert run(tf.matmul(A, B, adjoint_b=True)).tolist() == (A @ B.T).tolist()
+    with pytest.raises(ValueError, match="Only one of `transpose_b` and `adjoint_b` can be True"):
+        tf.matmul(A, B, transpose_b=True, adjoint_b=True)
+
+
+def test_the_cross_entropy_goes_along_an_axis() -> None:
+    along_first = [0.61457622, 0.91943496, 1.56316352]
+    for function in (tf.nn.softmax_cross_entropy_with_logits, tf.nn.softmax_cross_entropy_with_logits_v2):
+        for word in ("dim", "axis"):
+            np.testing.assert_allclose(run(function(labels=SHARES, logits=A, **{word: 0})), along_first, rtol=1e-5)
+    cube = np.arange(24, dtype=np.float32).reshape(2, 3, 4) ** 0.5
+    found = run(
+        tf.nn.softmax_cross_entropy_with_logits_v2(labels=np.ones((2, 3, 4), np.float32) / 3, logits=cube, axis=1)
+    )
+    np.testing.assert_allclose(found, [[1.6216, 1.392, 1.3297, 1.292], [1.1808, 1.176, 1.1717, 1.1679]], atol=1e-4)
+
+
+def test_labels_are_constants_in_the_first_version_of_the_cross_entropy() -> None:
+    labels, logits = tf.constant(SHARES), tf.constant(A)
+    first, second = (
+        tf.gradients(function(labels=labels, logits=logits), [labels, logits])
+        for function in (tf.nn.softmax_cross_entropy_with_logits, tf.nn.softmax_cross_entropy_with_logits_v2)
+    )
+    assert first[0] is None
+    assert second[0] is not None
+    np.testing.assert_allclose(*run([first[1], second[1]]))
+
+
+def test_integers_are_divided_as_python_2_did_and_their_mean_is_an_integer() -> None:
+    assert run(tf.div(tf.constant([7, -7]), 2)).tolist() == [3, -4]
+    assert run(tf.div(7.0, 2.0)) == 3.5
+    means = [tf.reduce_mean([1, 2]), tf.reduce_mean([-1, -2]), tf.reduce_mean([[1, 2], [4, 5]], axis=0)]
+    assert [mean.dtype for mean in means] == [tf.int32] * 3
+    assert [np.array(mean).tolist() for mean in run(means)] == [1, -1, [2, 3]]
+
+
+@pytest.mark.parametrize(
+    ("function", "slope"),
+    [("sqrt", 0.25), ("rsqrt", -0.0625), ("reciprocal", -0.0625)],
+)
+def test_a_branch_that_is_not_taken_hands_on_no_gradient_of_infinity(function: str, slope: float) -> None:
+    x = tf.constant([0.0, 4.0])
+    (grad,) = tf.gradients(tf.where(x > 0, getattr(tf, function)(x), x), x)
+    (second,) = tf.gradients(grad, x)
+    assert run(grad).tolist() == [1.0, slope]
+    assert np.isfinite(run(second)[1])
+
+
+@pytest.mark.parametrize(("function", "second"), [("sqrt", -0.03125), ("rsqrt", 0.0234375), ("reciprocal", 0.03125)])
+def test_second_derivatives_of_these_are_tensorflow_s(function: str, second: float) -> None:
+    x = tf.constant(4.0)
+    (grad,) = tf.gradients(getattr(tf, function)(x), x)
+    assert run(tf.gradients(grad, x)[0]) == pytest.approx(second)
+
+
+def test_there_are_tensors_without_elements_and_places_where_a_condition_holds() -> None:
+    assert [run(made).shape for made in (tf.zeros([0]), tf.ones([0, 3]), tf.zeros([2, 0]), tf.zeros([]))] == [
+        (0,), (0, 3), (2, 0), (),
+    ]  # fmt: skip
+    places = tf.where([[True, False], [True, True]])
+    assert (places.dtype, run(places).tolist()) == (tf.int64, [[0, 0], [1, 0], [1, 1]])
+    with pytest.raises(ValueError, match="x and y must both be non-None or both be None"):
+        tf.where([True], [1.0])
+
+
+# ------------------------------------------------------------------ forms
+def test_strings_are_bytes_in_results() -> None:
+    text = tf.placeholder(tf.string, [2])
+    assert run(tf.constant("a")) == b"a"
+    assert run(tf.constant(["a", "é"])).tolist() == [b"a", "é".encode()]
+    assert run(tf.Variable("a")) == b"a"
+    assert type(run(tf.Variable("a"))) is bytes
+    assert run(tf.identity(text), {text: ["x", "y"]}).tolist() == [b"x", b"y"]
+
+
+def test_the_length_of_a_dimension_is_its_value() -> None:
+    shape = tf.placeholder(tf.float32, [None, 3]).get_shape()
+    assert (shape[0].value, shape[1].value, shape[1] == 3, int(shape[1]), repr(shape[0])) == (
+        None,
+        3,
+        True,
+        3,
+        "Dimension(None)",
+    )
+    assert repr(tf.constant(A).shape.dims) == "[Dimension(2), Dimension(3)]"
+    assert tf.placeholder(tf.float32).shape.dims is None
+    assert [length.value for length in shape] == [None, 3]
+    assert tf.zeros([shape[1], 2]).shape == [3, 2]
+    assert tf.placeholder(tf.float32, [shape[0], shape[1]]).shape.as_list() == [None, 3]
+
+
+def test_a_loop_returns_the_form_of_its_body() -> None:
+    forms = [
+        tf.while_loop(lambda i, j: i < 3, body, start)
+        for body, start in (
+            (lambda i, j: (i + 1, j), [0, 1]),
+            (lambda i, j: [i + 1, j], (0, 1)),
+            (lambda i, j: (i + 1, j), (0, 1)),
+        )
+    ]
+    assert [type(form) for form in forms] == [tuple, list, tuple]
+
+
+def test_the_error_of_a_run_names_the_line_that_made_the_node() -> None:
+    x = tf.placeholder(tf.float32)
+    y = tf.reshape(x, [2, 2], name="squared")
+    with pytest.raises(Exception, match=rf"\[\[node squared \(Reshape\), made at {__file__}:\d+\]\]"):
+        run(y, {x: [1.0, 2.0, 3.0]})
+
+
+def test_variables_belong_to_the_collections_that_are_asked_for() -> None:
+    other = tf.Variable(1.0, collections=["mine"])
+    assert (tf.global_variables(), tf.get_collection("mine"), tf.trainable_variables()) == ([], [other], [other])
+    assert tf.Variable(1.0).assign_add(delta=3.0, read_value=False) is not None
