@@ -227,6 +227,7 @@ def walk(
         roots=root_ids,
         tensors=tuple(rows.values()),
         modules=around,
+        is_detailed=FEW < len(walker.nodes) <= detailed,
     )
 
 

@@ -162,6 +162,7 @@ FULL = Graph(
     functions=(Module("Net.forward", "", 2),),
     earlier=6,
     is_followed=True,
+    is_detailed=True,
     modules=(Module("net", "Net", 1),),
     regions=(Region("net", "Net"), Region("net.fc", "Linear", 0, 12)),
     remarks=("3 of 9 boxes: up to 1 line from w",),

@@ -401,3 +401,11 @@ def test_nested_and_jagged_tensors_have_the_shape_that_torch_tells() -> None:
     graph = walk({"y": jagged * 2, "z": strided * 2}, {"jagged": jagged, "strided": strided})
     assert [row.value for row in graph.tensors] == [None] * 4
     assert Graph.from_json(graph.to_json()) == graph
+
+
+def test_a_large_graph_says_whether_all_of_its_operations_list_what_they_saved() -> None:
+    x = torch.ones(2, requires_grad=True)
+    y = x
+    for _ in range(400):
+        y = y / 2
+    assert [walk({"y": y.sum()}, {}, detailed=count).is_detailed for count in (300, 5000)] == [False, True]

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any, TypeAlias
 
 import click
 
+from gviz.cli import streams
 from gviz.errors import FileError, GvizError, SourceError
 from gviz.options import SourceOptions, declared, stop_text
 from gviz.text import did_you_mean
@@ -404,7 +405,8 @@ def takes_source(*names: str, required: bool = True, has_name: bool = False) -> 
             source, values, argv = read_words(words, after, own.pop("values", None))
             options = SourceOptions(**own, values=values, argv=argv, on_interrupt="draw")
             try:
-                return command(source=source, options=options, **params)
+                with streams.stages():
+                    return command(source=source, options=options, **params)
             except Exception as error:
                 if source.kind != "script" or source.file is None or isinstance(error, GvizError):
                     raise

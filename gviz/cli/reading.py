@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING
 
 from gviz.cli import streams
 from gviz.standins import stand_ins
+from gviz.wiring import Wires
 
 if TYPE_CHECKING:
     from gviz.sources import Reading, Source, SourceOptions
@@ -43,7 +44,9 @@ def read_source(source: Source, options: SourceOptions, *, product_on_stdout: bo
     from gviz.sources import read
 
     with ready(source, product_on_stdout=product_on_stdout):
-        return read(source, options, say=streams.say, rootless=rootless)
+        reading = read(source, options, say=streams.say, rootless=rootless)
+    Wires.stage("computing")
+    return reading
 
 
 @contextmanager
@@ -51,6 +54,7 @@ def ready(source: Source, *, product_on_stdout: bool) -> Iterator[None]:
     """Make ready for a source to be read; arguments as for :func:`read_source`."""
     with ExitStack() as stack:
         if source.kind != "script":
+            Wires.stage("reading")  # a script prints what it likes meanwhile
             stack.enter_context(lean_numpy())
         else:
             stack.enter_context(as_a_script())

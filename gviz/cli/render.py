@@ -15,7 +15,6 @@ from gviz.cli.reading import read_source
 from gviz.pictures.options import FOLDING, SHEETS
 from gviz.pictures.parts import drawn_parts
 from gviz.records import without_collecting
-from gviz.wiring import Wires
 
 if TYPE_CHECKING:
     from gviz.graphs import Graph
@@ -76,11 +75,8 @@ def render(*, source: Source, options: SourceOptions, picture: Output) -> int:
         folds=picture.may_fold,
         shares=picture.may_fold and look.asks_folds,
     )
-    with streams.stages():
-        if source.kind != "script":  # which prints what it likes
-            Wires.stage("reading")
-        with nullcontext() if source.kind == "script" else without_collecting():
-            reading = read_source(source, options, product_on_stdout=picture.is_stdout)
+    with nullcontext() if source.kind == "script" else without_collecting():
+        reading = read_source(source, options, product_on_stdout=picture.is_stdout)
     if look.fit != "none" and not (look.title or look.path or look.view in SHEETS):
         picture = picture.drawn_with(title=title_of(source, reading.graph))
     if look.view in SHEETS:
@@ -91,7 +87,7 @@ def render(*, source: Source, options: SourceOptions, picture: Output) -> int:
     is_by_itself = is_picture and boxes > UNREADABLE and has_modules(reading.graph) and said_nothing(look)
     if is_by_itself:
         picture = picture.drawn_with(by="module")
-    with streams.stages(), without_collecting():
+    with without_collecting():
         picture.write(reading.graph)
     if is_by_itself:
         streams.complain(f"the graph has {boxes} boxes: drawn by module; --by operation draws all", "note")

@@ -30,6 +30,7 @@ from gviz.files import for_file
 from gviz.graphs import Graph
 from gviz.layout import RenderWarning
 from gviz.pictures.options import RenderOptions
+from gviz.wiring import Wires
 
 if TYPE_CHECKING:
     from gviz.pictures.series import Slide
@@ -174,6 +175,7 @@ def watched(slides: Sequence[Slide]) -> Iterator[Slide]:
     if not streams.is_terminal(sys.stderr):
         yield from slides
         return
+    Wires.stage("")  # this bar takes its place
     with click.progressbar(slides, label="drawing", file=sys.stderr, show_pos=True) as bar:
         yield from bar
 

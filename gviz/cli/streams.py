@@ -83,6 +83,7 @@ def complain(text: str, level: Level = "error") -> None:
 
 def talk(text: str) -> None:
     """Write a text to standard error, if that is open; a full disk, or a reader who left, must not cost the picture."""
+    Wires.stage("")
     try:
         if is_open(sys.stderr):
             sys.stderr.write(text)
@@ -100,6 +101,7 @@ def write_product(data: str | bytes) -> None:
     """
     if not is_open(sys.stdout):
         raise FileError("standard output is closed", hint=_way_out())
+    Wires.stage("")
     raw = data if isinstance(data, bytes) else _encoded(data)
     sys.stdout.flush()
     write_all(sys.stdout.buffer, raw)
@@ -177,10 +179,12 @@ def interruptible() -> Iterator[None]:
 class Stages:
     """A bar on standard error that says what a command is at, if that is a terminal and a second has passed.
 
+    Whatever a command prints ends it.
+
     It has a descriptor of its own, since what Graphviz writes to standard error is caught meanwhile.
     """
 
-    NAMES = ("reading", "layout", "drawing")
+    NAMES = ("reading", "computing", "layout", "drawing")
     PATIENCE = 1.0
 
     def __init__(self) -> None:
@@ -232,7 +236,8 @@ class Stages:
 @contextmanager
 def stages() -> Iterator[None]:
     """Show the stages that are told of in the block, where they take longer than a second, on a terminal."""
-    if not is_terminal(sys.stderr) or os.environ.get("TERM") == "dumb":
+    is_shown = isinstance(getattr(Wires.stage, "__self__", None), Stages)  # by a block around this one
+    if is_shown or not is_terminal(sys.stderr) or os.environ.get("TERM") == "dumb":
         yield
         return
     shown, before = Stages(), Wires.stage

@@ -641,6 +641,7 @@ class Graph:
         functions: likewise the calls of functions of the program, where that was asked for.
         regions: frames around nodes, each after the one that it is in.
         remarks: what a picture says of what was left out or put together.
+        is_detailed: whether every operation of a large graph lists what it saved; each of a small one does.
 
     Raises:
         ValueError: an id twice, an edge or root without its node.
@@ -664,6 +665,7 @@ class Graph:
     functions: tuple[Module, ...] = ()
     regions: tuple[Region, ...] = ()
     remarks: tuple[str, ...] = ()
+    is_detailed: bool = False
 
     def __post_init__(self) -> None:
         """Refuse what no renderer could draw.

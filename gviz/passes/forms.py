@@ -114,7 +114,7 @@ def _is_number(text: str) -> bool:
 
 def unknown_operations(graph: Graph) -> Iterator[int]:
     """Yield the places of operations of which nobody knows what they saved: of a large graph the first are asked."""
-    if len(graph.nodes) <= FEW:
+    if graph.is_detailed or len(graph.nodes) <= FEW:
         return
     operations = [(number, node) for number, node in enumerate(graph.nodes) if node.kind == "operation"]
     last = max((number for number, node in operations if node.recorded.attrs), default=-1)

@@ -23,6 +23,7 @@ from gviz.walk import (
     tensor_row,
     walk,
 )
+from gviz.wiring import Wires
 
 if TYPE_CHECKING:
     from gviz.sources.lines import Lines  # an expression's picture tells no lines, and comes without loading the trace
@@ -103,6 +104,7 @@ class Run:
 
 def graph_of_run(run: Run, options: SourceOptions) -> Graph:
     """Return the graph below the roots of a run, as options want it."""
+    Wires.stage("reading")  # a script that prints has ended
     most = options.most
     with without_collecting():
         about, moments = run.about, run.about.moments

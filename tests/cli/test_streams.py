@@ -239,3 +239,19 @@ def test_there_is_no_bar_where_standard_error_is_no_terminal(capfd: pytest.Captu
     with streams.stages():
         assert Wires.stage is before
     assert not capfd.readouterr().err
+
+
+def test_what_is_printed_ends_the_bar_and_a_block_inside_a_block_has_none_of_its_own(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr(streams, "is_terminal", lambda stream: stream is sys.stderr)
+    with streams.stages():
+        shown = Wires.stage.__self__  # type: ignore[attr-defined]
+        with streams.stages():
+            Wires.stage("reading")
+        assert shown.name == "reading"
+        streams.talk("a note\n")
+        assert not shown.name
+        Wires.stage("computing")
+        streams.write_product("")
+        assert not shown.name

@@ -209,3 +209,15 @@ def test_blocks_of_two_folds_that_are_no_rectangle_are_listed_by_both_numbers() 
     assert blocks_text(pairs[:2], ()) == "blocks 1.2, 2.1"
     assert blocks_text(pairs, ()).startswith("blocks 1.2, 2.1, 3.3, ")
     assert blocks_text(pairs, ()).endswith(", …")
+
+
+def test_where_all_is_known_an_operation_that_saves_nothing_folds_wherever_it_stands() -> None:
+    one = Builder()
+    w, h = one.leaf("w"), one.leaf("h")
+    for _ in range(200):
+        h = one.op("Mm", h, one.op("T", w), recorded=Recorded(2, (("mat2", "freed"),)))
+    graph = one.graph(h)
+    nodes = sorted(graph.nodes, key=lambda node: node.label == "TBackward0")  # as a walk from the root meets them
+    half, whole = (Graph(tuple(nodes), graph.edges, graph.roots, is_detailed=known) for known in (False, True))
+    assert folds_of(half) == []
+    assert folds_of(whole) == [("repeats", 200, 2, [])]
