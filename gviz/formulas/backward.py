@@ -109,6 +109,8 @@ def backward_formula(
     g / n
     >>> backward_formula("diag(p[i]) - p[i]·p[i]ᵀ", "g", {}, is_factor=False, is_summed=False).formula.python
     'g[i].T @ (diag(p[i]) - p[i] @ p[i].T)'
+    >>> backward_formula("eye(3)[1:3]", "g", {}, is_factor=False, is_summed=False).formula.python
+    'g.T @ eye(3)[1:3]'
 
     Args:
         symbol: the local derivative, of :class:`gviz.graphs.Flow`.
@@ -135,7 +137,8 @@ def backward_formula(
             product = Formula(ast.Call(ast.Name("sum", ast.Load()), [product.node], []))
         return Handed(product)
     matrix = Outer(place).visit(deepcopy(found.node))
-    rows = [node for node in ast.walk(matrix) if isinstance(node, ast.Subscript)]
+    parts = (node for node in ast.walk(matrix) if isinstance(node, ast.Subscript))
+    rows = [node for node in parts if place in Formula(node.slice).names]
     own = ast.Subscript(gradient.node, rows[0].slice, ast.Load()) if rows else gradient.node
     return Handed(Formula(ast.BinOp(transposed(own), ast.MatMult(), matrix)), is_by_rows=bool(rows))
 
