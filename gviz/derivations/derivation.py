@@ -147,12 +147,24 @@ def derive(graph: Graph, wrt: Sequence[str] = (), most: int = MOST_PATHS) -> Der
         nodes = nodes | small.by_id
         used |= {edge.source for edge in small.edges if edge.target in stated}
     used = made_from(used - listed, listed, inputs)
-    given = [node for node in nodes.values() if node.id in used and node.name and node.kind != "constant"]
+    given = [node for node in nodes.values() if node.id in used and is_given(node)]
     rows = {row.name: position for position, row in enumerate(shown.tensors)}
     given.sort(key=lambda node: rows.get(node.name or "", len(rows)))
     outside = sorted((node for node in given if node.expression), key=lambda node: rows.get(node.name or "", len(rows)))
     given, computed = [node for node in given if not node.expression], (*outside, *computed)
     return Derivation(chains[0].of, tuple(given), computed, chains, any(chain.grad is not None for chain in chains))
+
+
+def is_given(node: Node) -> bool:
+    """Return whether a tensor is worth a place among those that a computation begins with.
+
+    An expression without a gradient, as ``sqrt(2 * π)``, stands where it is used; of its numbers nothing is known.
+
+    >>> [is_given(Node("n0", "frozen", name=name)) for name in ("t", "t + 1")]
+    [True, False]
+    """
+    is_known = node.value is not None or node.shape is not None or (node.name or "").isidentifier()
+    return bool(node.name) and node.kind != "constant" and (is_known or node.kind != "frozen")
 
 
 def made_from(used: set[str], listed: set[str], inputs: Mapping[str, Sequence[Edge]]) -> set[str]:
