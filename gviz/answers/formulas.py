@@ -10,7 +10,7 @@ from typing import Any, NamedTuple
 from gviz.derivations.derivation import Derivation, begins_with_one, is_retained, step_kind
 from gviz.derivations.paths import ENDS, GAP, BackwardStep, Chain, Path
 from gviz.formulas.formula import GRAD, UNKNOWN, UNNAMED, Formula
-from gviz.formulas.lectures import BY_ROWS
+from gviz.formulas.lectures import BY_ROWS, jacobian_notes
 from gviz.formulas.operations import operator_of
 from gviz.graphs import RETURNED, Edge, Node
 from gviz.graphs.numbers import Numbers, size_of
@@ -131,7 +131,7 @@ def footnotes(derivation: Derivation) -> list[str]:
         *([SKIPPED] if has_gaps else ()),
         *([NO_NAME] if derivation.has_unknown else ()),
         *([BY_ROWS] if derivation.is_by_rows else ()),
-        *derivation.jacobian_notes,
+        *jacobian_notes(derivation.symbols),
     ]
 
 

@@ -11,7 +11,7 @@ from gviz.derivations.paths import GAP, Chain, Path, above, find_chains
 from gviz.errors import SourceError
 from gviz.formulas.expressions import with_letters, words_of
 from gviz.formulas.formula import UNKNOWN
-from gviz.formulas.lectures import is_by_rows, jacobian_notes
+from gviz.formulas.lectures import is_by_rows
 from gviz.formulas.local import MOST_DERIVED, with_formula, with_symbols
 from gviz.formulas.operands import rows_by_label
 from gviz.formulas.operations import jacobian_symbol
@@ -61,11 +61,6 @@ class Derivation:
     def is_by_rows(self) -> bool:
         """Whether one of its symbols is that of each row by itself."""
         return any(map(is_by_rows, self.symbols))
-
-    @property
-    def jacobian_notes(self) -> list[str]:
-        """A sentence on each Jacobian that has a name in place of a formula."""
-        return jacobian_notes(self.symbols)
 
     @property
     def symbols(self) -> set[str]:
@@ -150,7 +145,7 @@ def derive(graph: Graph, wrt: Sequence[str] = (), most: int = MOST_PATHS) -> Der
     given = [node for node in nodes.values() if node.id in used and is_given(node)]
     rows = {row.name: position for position, row in enumerate(shown.tensors)}
     given.sort(key=lambda node: rows.get(node.name or "", len(rows)))
-    outside = sorted((node for node in given if node.expression), key=lambda node: rows.get(node.name or "", len(rows)))
+    outside = [node for node in given if node.expression]
     given, computed = [node for node in given if not node.expression], (*outside, *computed)
     return Derivation(chains[0].of, tuple(given), computed, chains, any(chain.grad is not None for chain in chains))
 

@@ -10,53 +10,35 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
-from itertools import chain, pairwise
+from itertools import pairwise
 from keyword import iskeyword
 from math import factorial
 from typing import Any
 
 from gviz.sources.expression.allowed import (
-    CONSTANTS,
-    DTYPES,
     MODULES,
-    OTHER_NAMES,
     function_name,
     is_function,
-    word_set,
 )
 from gviz.sources.expression.characters import FRACTIONS, exponent_text, replacement
 from gviz.sources.expression.pieces import Piece, program_of
-from gviz.sources.expression.products import as_calls, as_product, dimensions
+from gviz.sources.expression.products import (
+    LETTER,
+    MANY,
+    SUBSCRIPT,
+    TRANSPOSED_NAME,
+    USUAL,
+    KnownNames,
+    as_calls,
+    dimensions,
+    has_case,
+    is_callable,
+)
 from gviz.sources.expression.program import ExpressionText, Program
-from gviz.sources.expression.rewriting import TRANSPOSED_NAME, WORDS_OF_SIGNS, with_angles
+from gviz.sources.expression.rewriting import WORDS_OF_SIGNS, with_angles
 from gviz.sources.expression.tokens import CLOSING, Token, bar_readings, tokens
 
-USUAL = word_set(
-    """
-    bn bs ce db df dh dl dt dw dx dy dz eq fc fn fp gt id id1 id2 kl lm lr mu nn nu ok pi tn tp ts us vs xi xs ys ws zs hs ps
-    cfg ckp css dst fwd grd ips lhs nll num ptr rhs rms rnn src std tmp wgt xyz
-    """
-)
-"""Short words that are names, in small or in capital letters, although they may be cut into letters."""
-
-FORMULA = re.compile(r"[abckmnuvwABCKMQUVWαβγθκλω][xhXH]|[xhXH][wWUV]|m[acgv]")
-"""Two letters that formulas have side by side, a coefficient and a variable: ``wx``, ``xW``, ``Wh``, ``mc²``."""
-
-CALL_OF_VARIABLE = r"(?:sin|cos|tan|tanh|exp|log|ln|sqrt|relu)\d*[uvwxyz]"
-OF_VARIABLE = re.compile(rf"([uvwxyz]?)((?:{CALL_OF_VARIABLE})+)")
-"""Functions, each with a variable, without brackets, perhaps behind another variable: no usual names."""
-
-LETTER = re.compile(r"[^\W\d_](?:_?\d+)?")
-"""A name of one letter, with the number of it."""
-
-SUBSCRIPT = re.compile("[₀-₉]+")
 SUM = "sum(...) adds all elements, as in sum(w*x) with w=[1,2] x=[3,4]"
-MANY = 3
-"""More letters are a word, unless each of them is known."""
-
-UNCERTAIN = {"sqr"}
-"""Names in OTHER_NAMES whose other name is one of two."""
-
 LOGARITHMS = ("log10", "log2")
 """What ``lg`` may be."""
 
@@ -142,8 +124,8 @@ class _Reader:
         self.arguments: set[int] = set()  # where the argument of a function begins, behind a power
         self.bars = {} if is_python else dict(self._bars())
         self.operators = [""]  # for each open bracket, the sign before the factors that are read
-        self.assigned = set(self._assigned())
-        self.used = self._used()
+        self.names = KnownNames(self.given, set(self._assigned()))
+        self.names.used = self._used()
 
     def read(self) -> bool:
         """Write all pieces; return whether that came out, and is another thing than what was typed."""
@@ -228,7 +210,7 @@ class _Reader:
         ends = [self._next(at).text for at, one in enumerate(self.typed) if one.kind == "number" and "." in one.text]
         used = [one for one in self.typed if one.text == "f"]
         is_behind = self._next(at).text == "f" and not self._next(at).is_apart and "." in self.typed[at].text
-        return is_behind and not self._is_known("f") and len(used) == ends.count("f")
+        return is_behind and "f" not in self.names and len(used) == ends.count("f")
 
     def _inner_product(self, at: int, token: Token) -> bool:
         """Write ``⟨x,w⟩`` of two vectors as ``(x @ w)``; return False if it is not certain that they are vectors."""
@@ -266,19 +248,19 @@ class _Reader:
     def _multiply(self, at: int, before: Token, token: Token) -> bool:
         """Write the sign of a product that has none; return False if it is not certain what its factors are."""
         is_number = token.kind == "number" or token.text in FRACTIONS
-        is_called = token.text == "(" and before.kind == "name" and not self._is_value(before.text)
+        is_called = token.text == "(" and before.kind == "name" and not self.names.is_value(before.text)
         is_float = before.kind == "number" and "." in before.text and token.text == "f"
         is_e = token.text == "e" and not (
-            self._is_known("e") or self._next(at).text == "^" or self._next(at).kind == "power"
+            "e" in self.names or self._next(at).text == "^" or self._next(at).kind == "power"
         )
         is_next = self._next(at).text in ("=", "==") and len(self.operators) == 1
         binds = self._next(self._operand_end(at)).text in (".", "[")
-        if token.text[0] == "_" or (at in self.bars and before.kind == "name" and self._is_function_name(before.text)):
+        if token.text[0] == "_" or (at in self.bars and before.kind == "name" and self.names.is_function(before.text)):
             return False  # softmax(x)_i, ||x||_1, sin|x|
         if (is_number and before.text not in CLOSING) or is_called or is_float or is_e or is_next or binds:
             return False
         words = [one.text for one in (before, token) if one.kind == "name" and before.kind == token.kind]
-        is_word = (len(word) > 2 or word in WORDS_OF_SIGNS for word in words if not self._is_known(word))
+        is_word = (len(word) > 2 or word in WORDS_OF_SIGNS for word in words if word not in self.names)
         if any(is_word) and not any(SUBSCRIPT.search(word) for word in words):
             return False  # print x
         if before.text == "]" or before.kind == "string" or token.kind == "string":
@@ -358,13 +340,13 @@ class _Reader:
             return self._write(text, token)
         if after.text == "(" and (text in self.defined or self._defines(at)):
             return self._defined(at, token)
-        if text == "e" and not self._is_known(text) and (after.text == "^" or after.kind == "power"):
+        if text == "e" and text not in self.names and (after.text == "^" or after.kind == "power"):
             return self._exponential(at, token, after)
-        if after.text == "(" and self._is_multiple(text):
+        if after.text == "(" and self.names.is_multiple(text):
             function = replace(token, text=text[1:], column=token.column + 1, is_apart=False)
             self._write(text[0], replace(token, text=text[0]))
             return self._write("*", function, mark="·") and self._function(at, function, function_name(text[1:]))
-        if text == "lg" and not self._is_known(text):
+        if text == "lg" and text not in self.names:
             return self._logarithm(at, token)
         if (raised := self._raised(at)) is not None:
             return self._power_of_function(at, token, *raised)
@@ -375,7 +357,7 @@ class _Reader:
     def _factors(self, at: int, token: Token) -> bool:
         """Write a name that is no function: one, or the factors of a product."""
         text, before, after = token.text, self._next(at, -1), self._next(at)
-        is_new, is_sum = not self._is_known(text), "Σ" in text and not self._is_known("Σ")
+        is_new, is_sum = text not in self.names, "Σ" in text and "Σ" not in self.names
         is_transposed = any(replacement(c) is not None for c in SUBSCRIPT.sub("", text) if not c.isascii())
         is_root = after.kind == "power" or after.text == "^"  # sin²(x), xsin²(x)
         is_root = is_root and len(text) > 1 and (is_function(text) or (len(text) > MANY and is_function(text[1:])))
@@ -391,17 +373,19 @@ class _Reader:
             return self._root_of_product(token, one, other) and self._write(text, token)
         if is_new and after.text in ("-", "+") and after.is_apart and is_function(text) and len(text) > 1:
             end = self._atom(at + 2)
-            if end == at + 2 and not self._next(at, 2).is_apart and text not in self.used - {text}:
+            if end == at + 2 and not self._next(at, 2).is_apart and text not in self.names.used - {text}:
                 sign, other = after.text, self._next(at, 2).text
                 ways = f"write {text}({sign}{other}), or {text} {sign} {other} if {text} is a name of yours"
                 self._doubt(token, f"{text} {sign}{other} has two readings", ways)
-        plain = self._subscripted(text)
-        parts = self._parts(plain, token)
+        plain = self.names.numbered_name(text)
+        has_subscript, column = SUBSCRIPT.search(text) is not None, token.column
+        parts, readings = self.names.factors(plain, has_subscript=has_subscript)
+        if readings is not None:
+            self._glued(plain, readings, token)
         is_bound = before.text in ("^", "**", "√") or self.operators[-1] in ("/", "//", "%", "@", "÷", "∕")
         if len(parts) > 1 and (is_bound or after.text in (".", "[", "(")):
             factors = [f"({'*'.join(parts)})"] if is_bound else parts
             return self._glued(plain, [factors], token) and self._write(text, token)
-        has_subscript, column = SUBSCRIPT.search(text) is not None, token.column
         for number, part in enumerate(parts):
             as_typed = part.replace("_", "") if has_subscript else part  # without the line of a subscript
             here = replace(token, text=as_typed, column=column, is_apart=token.is_apart and not number)
@@ -411,55 +395,10 @@ class _Reader:
             self._write(part, typed)
         return True
 
-    def _subscripted(self, text: str) -> str:
-        """Return a name with its subscripts as numbers: x_1, or x1 if that has a value."""
-
-        def numbered(match: re.Match[str]) -> str:
-            number = _digits(match[2])
-            is_short = self._is_known(match[1] + number) and not self._is_known(f"{match[1]}_{number}")
-            return match[1] + ("" if is_short else "_") + number
-
-        return re.sub(r"([^\W\d₀-₉])([₀-₉]+)", numbered, text)
-
-    def _parts(self, name: str, token: Token) -> list[str]:
-        """Return the factors that a name is, itself if it is a name, or may be one."""
-        if len(name) == 1 or self._is_known(name) or name in CONSTANTS or name in DTYPES:
-            return [name]
-        if TRANSPOSED_NAME.fullmatch(name):
-            self._glued(name, [], token)
-        letters = LETTER.findall(name) if LETTER.sub("", name) == "" and has_case(name) else [name]
-        known = [letter for letter in letters if self._is_known(letter) or letter == "π"]
-        plain = re.sub(r"[_\d]", "", name)
-        is_indexed = all(len(letter) > 1 for letter in letters) and SUBSCRIPT.search(token.text) is not None
-        is_usual = plain.lower() in USUAL or name in OTHER_NAMES or (is_function(name) and not FORMULA.fullmatch(plain))
-        if len(letters) > 1 and (all(letter in self.given for letter in letters) or is_indexed):
-            return letters
-        if is_usual:
-            return [name]
-        values = dict.fromkeys(chain(self.given, self.assigned))
-        product = as_product(name, values)
-        if product is not None and "π" not in name:
-            return product.split("*")
-        used = [letter for letter in letters if letter in known or letter in self.used]
-        is_needed = any(letter in self.given and letter not in self.used for letter in known) or "π" in known
-        of_variable = OF_VARIABLE.fullmatch(name)
-        variable = {name[-1]} if of_variable else set()
-        calls = as_calls(name, (values.keys() | self.used | variable) - {name})
-        if of_variable and not calls:  # xlnx
-            parts = (as_calls(part, part[-1])[0] for part in re.findall(CALL_OF_VARIABLE, of_variable[2]))
-            calls = ["*".join(filter(None, (of_variable[1], *parts)))]
-        is_one = not calls and len(letters) > 1
-        if is_one and (len(used) == len(letters) or (len(letters) == 2 and (is_needed or FORMULA.fullmatch(plain)))):
-            return letters
-        is_word = len(letters) > MANY or (len(letters) == MANY and re.search("[aeiouy]", plain.lower()) is not None)
-        if calls or (len(letters) > 1 and not is_word):
-            self._glued(name, [[call] for call in calls] or [letters], token)
-        return [name]
-
     def _glued(self, name: str, ways: Sequence[Sequence[str]], token: Token) -> bool:
         """Note that a name without a value may be a product, a sum, or a function with its argument."""
         written = f"write {' or '.join('*'.join(parts) for parts in ways)}" if ways else SUM
-        last = tuple(other[-1] for other in self.used if as_calls(other, other[-1]))
+        last = tuple(other[-1] for other in self.names.used if as_calls(other, other[-1]))
         return self._doubt(token, f"{name} is one name, and it has no value", written, name=name, letters=last)
 
     def _doubt(self, token: Token, what: str, ways: str, **more: Any) -> bool:
@@ -468,29 +407,21 @@ class _Reader:
         return True
 
     # -------------------------------------------------------------- functions
-    def _is_function_name(self, name: str) -> bool:
-        return not self._is_known(name) and len(name) > 1 and _is_callable(name)
-
-    def _is_multiple(self, name: str) -> bool:
-        """Return whether a name before a bracket is a factor and a function, as in ``xsin(x)``."""
-        is_factor = name[0] in self.used or self._is_known(name[0])
-        return is_factor and not self._is_known(name) and not is_function(name) and self._is_function_name(name[1:])
-
     def _is_function(self, at: int, *, bare: bool = False) -> bool:
         """Return whether a token is a function before its argument: in brackets, or without them."""
         token, after = self.typed[at], self._next(at)
         name, is_member = token.text, self._next(at, -1).text == "."
-        if token.kind != "name" or (self._is_known(name) and not is_member):
+        if token.kind != "name" or (name in self.names and not is_member):
             return False
         if bare:
             takes = after.kind in ("name", "number") and not iskeyword(after.text) and not is_member and len(name) > 1
-            return takes and _is_callable(name)
+            return takes and is_callable(name)
         inside = self._next(at, 2)  # Linear(2, 3) and Softmax(dim=0) make a module, ReLU(x) calls a function
         is_module = not name.islower() and (
             inside.kind == "number" or self._next(at, 3).text == "=" or inside.text == ")"
         )
-        is_there = is_member or (_is_callable(name) and not (is_module and not is_function(name)))
-        is_there = is_there or self._is_multiple(name) or name in self.defined
+        is_there = is_member or (is_callable(name) and not (is_module and not is_function(name)))
+        is_there = is_there or self.names.is_multiple(name) or name in self.defined
         return after.text == "(" and (is_there or self._defines(at))
 
     def _function(self, at: int, token: Token, name: str) -> bool:
@@ -541,7 +472,7 @@ class _Reader:
         """Write a sum, or a product, of all elements of one name or bracket; False if it may go on, or has an index."""
         end = self._atom(at + 1)
         inside = [] if end is None else self.typed[at + 1 : end + 1]
-        is_indexed = any(re.search("[_ₐ-ₜᵢ-ᵪⱼ]", one.text) and not self._is_known(one.text) for one in inside)
+        is_indexed = any(re.search("[_ₐ-ₜᵢ-ᵪⱼ]", one.text) and one.text not in self.names for one in inside)
         if end is None or is_indexed or self._next(at).kind == "number" or self._next(end).text not in BEFORE_TERM:
             return False
         return self._function(at, token, "sum" if token.text == "∑" else "prod")
@@ -560,7 +491,7 @@ class _Reader:
     def _raised(self, at: int) -> tuple[int, str] | None:
         """Return where the power between a function and its argument ends, and its exponent; None for no such power."""
         power, name = self._exponent(at), self.typed[at].text
-        if power is None or not self._is_function_name(name) or self._next(at, -1).text == ".":
+        if power is None or not self.names.is_function(name) or self._next(at, -1).text == ".":
             return None
         end, exponent = power
         is_inverse = exponent == "-1" and is_function(f"a{function_name(name)}")
@@ -645,14 +576,6 @@ class _Reader:
         return self._write(token.text, token, self.typed[end])
 
     # -------------------------------------------------------------- what is known
-    def _is_known(self, name: str) -> bool:
-        return name in self.given or name in self.assigned
-
-    def _is_value(self, name: str) -> bool:
-        """Return whether a name before a bracket is a factor: it has a value, or stands elsewhere without a bracket."""
-        is_given = name in self.given and (len(name) == 1 or not is_function(name))
-        return is_given or name in ("π", "pi") or (name in self.used and not self._is_known(name) and len(name) == 1)
-
     def _assigned(self) -> Iterator[str]:
         """Yield the names before a ``=`` outside brackets."""
         depth, names = 0, list[str]()
@@ -672,12 +595,12 @@ class _Reader:
             for before, token, after in zip([_END, *self.typed], self.typed, [*self.typed[1:], _END], strict=False)
             if token.is_word and before.text != "." and after.text not in ("(", "=")
         )
-        return {*map(self._subscripted, names)}
+        return {*map(self.names.numbered_name, names)}
 
     def _bars(self) -> Iterator[tuple[int, str]]:
         """Yield the tokens that are bars around a value, each with the function that it opens, or ``)``.
 
-        None if it is not certain which of them belong together.
+        There are none if it is not certain which of them belong together.
         """
         readings = bar_readings(self.typed)
         for bars in readings[0] if len(readings) == 1 else []:
@@ -685,20 +608,6 @@ class _Reader:
             self.pairs[bars.first] = end
             self.skipped.update([*range(bars.first + 1, bars.first + bars.width), *range(bars.last + 1, end + 1)])
             yield from ((bars.first, bars.name), (bars.last, ")"), (end, ")"))
-
-
-def has_case(name: str) -> bool:
-    """Return whether the letters of a name are small and capital ones, as those of formulas are; 输入 is a word.
-
-    >>> has_case("wx"), has_case("αx"), has_case("输入")
-    (True, True, False)
-    """
-    return all(letter.lower() != letter.upper() for letter in name if letter.isalpha() and letter != "π")
-
-
-def _is_callable(name: str) -> bool:
-    """Return whether people may mean a function by a name."""
-    return name == "lg" or (name not in UNCERTAIN and is_function(function_name(name).removeprefix("1/")))
 
 
 def _split(typed: Sequence[Token], given: Mapping[str, object]) -> Iterator[Token]:
@@ -737,10 +646,6 @@ def _split(typed: Sequence[Token], given: Mapping[str, object]) -> Iterator[Toke
             yield token
         elif token.text[1:]:
             yield replace(token, text=token.text[1:], column=token.column + 1)
-
-
-def _digits(subscript: str) -> str:
-    return "".join(str(ord(digit) - ord("₀")) for digit in subscript)
 
 
 def _bracket_pairs(typed: Sequence[Token]) -> Iterator[tuple[int, int]]:

@@ -18,8 +18,6 @@ from gviz.sources.expression.allowed import FIELDS
 from gviz.sources.expression.program import Program
 from gviz.text import shorten
 
-"""The name of a root that has none."""
-
 MAX_TEXT = 119
 """Characters of a text; of a longer one, a list of many names for instance, the middle is left out."""
 

@@ -4,12 +4,138 @@ from __future__ import annotations
 
 import re
 from collections.abc import Collection, Mapping
-from itertools import pairwise
+from itertools import chain, pairwise
 
-from gviz.sources.expression.allowed import OTHER_NAMES, functions
+from gviz.sources.expression.allowed import (
+    CONSTANTS,
+    DTYPES,
+    OTHER_NAMES,
+    function_name,
+    functions,
+    is_function,
+    word_set,
+)
+
+USUAL = word_set(
+    """
+    bn bs ce db df dh dl dt dw dx dy dz eq fc fn fp gt id id1 id2 kl lm lr mu nn nu ok pi tn tp ts us vs xi xs ys ws zs hs ps
+    cfg ckp css dst fwd grd ips lhs nll num ptr rhs rms rnn src std tmp wgt xyz
+    """
+)
+"""Short words that are names, in small or in capital letters, although they may be cut into letters."""
+
+FORMULA = re.compile(r"[abckmnuvwABCKMQUVWαβγθκλω][xhXH]|[xhXH][wWUV]|m[acgv]")
+"""Two letters that formulas have side by side, a coefficient and a variable: ``wx``, ``xW``, ``Wh``, ``mc²``."""
+
+CALL_OF_VARIABLE = r"(?:sin|cos|tan|tanh|exp|log|ln|sqrt|relu)\d*[uvwxyz]"
+OF_VARIABLE = re.compile(rf"([uvwxyz]?)((?:{CALL_OF_VARIABLE})+)")
+"""Functions, each with a variable, without brackets, perhaps behind another variable: no usual names."""
+
+LETTER = re.compile(r"[^\W\d_](?:_?\d+)?")
+"""A name of one letter, with the number of it."""
+
+SUBSCRIPT = re.compile("[₀-₉]+")
+
+MANY = 3
+"""More letters are a word, unless each of them is known."""
+
+UNCERTAIN = {"sqr"}
+"""Names in OTHER_NAMES whose other name is one of two."""
+
+TRANSPOSED_NAME = re.compile(r"\b([^\W\d])T([^\W\d])(\1?)\b")
+"""A product with a transposed factor, its T not raised: ``xTw``, ``xTAx``."""
 
 MAX_GLUED = 40
 """Characters of a name that may be several."""
+
+
+class KnownNames:
+    """The names of an expression, and what others may stand for.
+
+    Args:
+        given: those that have a value -> the value.
+        assigned: those that it assigns.
+
+    Attributes:
+        used: those that stand for values in it.
+    """
+
+    def __init__(self, given: Mapping[str, object], assigned: Collection[str]) -> None:
+        self.given, self.assigned = given, assigned
+        self.used: set[str] = set()
+
+    def __contains__(self, name: str) -> bool:
+        return name in self.given or name in self.assigned
+
+    def is_value(self, name: str) -> bool:
+        """Return whether a name before a bracket is a factor: it has a value, or stands elsewhere without a bracket."""
+        is_given = name in self.given and (len(name) == 1 or not is_function(name))
+        return is_given or name in ("π", "pi") or (name in self.used and name not in self and len(name) == 1)
+
+    def numbered_name(self, text: str) -> str:
+        """Return a name with its subscripts as numbers: x_1, or x1 if that has a value."""
+
+        def numbered(match: re.Match[str]) -> str:
+            number = "".join(str(ord(digit) - ord("₀")) for digit in match[2])
+            is_short = match[1] + number in self and f"{match[1]}_{number}" not in self
+            return match[1] + ("" if is_short else "_") + number
+
+        return re.sub(r"([^\W\d₀-₉])([₀-₉]+)", numbered, text)
+
+    def is_function(self, name: str) -> bool:
+        """Return whether a name is that of a function, and not known as another thing."""
+        return name not in self and len(name) > 1 and is_callable(name)
+
+    def is_multiple(self, name: str) -> bool:
+        """Return whether a name before a bracket is a factor and a function, as in ``xsin(x)``."""
+        is_factor = name[0] in self.used or name[0] in self
+        return is_factor and name not in self and not is_function(name) and self.is_function(name[1:])
+
+    def factors(self, name: str, *, has_subscript: bool) -> tuple[list[str], list[list[str]] | None]:
+        """Return the factors that a name is, itself if it is one name, and the ways to read it if that is not certain.
+
+        Args:
+            name: with its subscripts as numbers.
+            has_subscript: whether it was typed with one.
+
+        >>> names = KnownNames({"w": 2, "x": 3}, [])
+        >>> names.factors("wx", has_subscript=False), names.factors("ab", has_subscript=False)
+        ((['w', 'x'], None), (['ab'], [['a', 'b']]))
+        """
+        if len(name) == 1 or name in self or name in CONSTANTS or name in DTYPES:
+            return [name], None
+        if TRANSPOSED_NAME.fullmatch(name):
+            return [name], []
+        letters = LETTER.findall(name) if LETTER.sub("", name) == "" and has_case(name) else [name]
+        plain = re.sub(r"[_\d]", "", name)
+        is_indexed = all(len(letter) > 1 for letter in letters) and has_subscript
+        is_usual = plain.lower() in USUAL or name in OTHER_NAMES or (is_function(name) and not FORMULA.fullmatch(plain))
+        if len(letters) > 1 and (all(letter in self.given for letter in letters) or is_indexed):
+            return letters, None
+        values = dict.fromkeys(chain(self.given, self.assigned))
+        product = as_product(name, values)
+        if is_usual or (product is not None and "π" not in name):
+            return [name] if is_usual or product is None else product.split("*"), None
+        known = [letter for letter in letters if letter in self or letter == "π"]
+        used = [letter for letter in letters if letter in known or letter in self.used]
+        is_needed = any(letter in self.given and letter not in self.used for letter in known) or "π" in known
+        calls = self._calls(name, values)
+        is_one = not calls and len(letters) > 1
+        if is_one and (len(used) == len(letters) or (len(letters) == 2 and (is_needed or FORMULA.fullmatch(plain)))):
+            return letters, None
+        is_word = len(letters) > MANY or (len(letters) == MANY and re.search("[aeiouy]", plain.lower()) is not None)
+        ways = [[call] for call in calls] or ([letters] if len(letters) > 1 and not is_word else None)
+        return [name], ways
+
+    def _calls(self, name: str, values: Mapping[str, object]) -> list[str]:
+        """Return the ways to read a name as functions of variables: ``sinx``, ``xlnx``."""
+        of_variable = OF_VARIABLE.fullmatch(name)
+        variable = {name[-1]} if of_variable else set()
+        calls = as_calls(name, (values.keys() | self.used | variable) - {name})
+        if of_variable and not calls:
+            parts = (as_calls(part, part[-1])[0] for part in re.findall(CALL_OF_VARIABLE, of_variable[2]))
+            calls = ["*".join(filter(None, (of_variable[1], *parts)))]
+        return calls
 
 
 def as_product(name: str, given: Mapping[str, object]) -> str | None:
@@ -60,3 +186,17 @@ def dimensions(value: object) -> int | None:
     if sizes or text[:1] == "[":
         return sizes[1].count(",") + 1 if sizes else len(text) - len(text.lstrip("["))
     return 0 if re.fullmatch(r"[-+]?[\d.]+", text) else None
+
+
+def has_case(name: str) -> bool:
+    """Return whether the letters of a name are small and capital ones, as those of formulas are; 输入 is a word.
+
+    >>> has_case("wx"), has_case("αx"), has_case("输入")
+    (True, True, False)
+    """
+    return all(letter.lower() != letter.upper() for letter in name if letter.isalpha() and letter != "π")
+
+
+def is_callable(name: str) -> bool:
+    """Return whether people may mean a function by a name."""
+    return name == "lg" or (name not in UNCERTAIN and is_function(function_name(name).removeprefix("1/")))

@@ -15,7 +15,7 @@ from unicodedata import normalize
 
 from gviz.sources.expression.allowed import CONSTANTS, OTHER_NAMES, function_name, functions
 from gviz.sources.expression.characters import NO_LETTER, replacement
-from gviz.sources.expression.products import as_calls, as_product, dimensions, product_sign
+from gviz.sources.expression.products import TRANSPOSED_NAME, as_calls, as_product, dimensions, product_sign
 from gviz.sources.expression.tokens import CLOSING, Token, bar_readings, tokens
 
 GROUP = r"\((?:[^()]|\([^()]*\))*\)"
@@ -25,8 +25,6 @@ TRANSPOSED = re.compile(rf"((?!{NO_LETTER})[^\W\d]\w*?)? *(?:(?:\^ *)?[ᵀ⊤]|\
 GLUED = re.compile(r"(ᵀ|⊤|\^ *T) *([^\W\d_])([^\W\d_])\b(?! *\()")
 """Two letters behind a transposed factor: ``xᵀAx``."""
 
-TRANSPOSED_NAME = re.compile(r"\b([^\W\d])T([^\W\d])(\1?)\b")
-"""A product with a transposed factor, its T not raised: ``xTw``, ``xTAx``."""
 
 INVERSE = re.compile(rf"([^\W\d]\w*?|(?<!\w){GROUP}) *(?:⁻¹|\^ *\(? *[-−]1\b *\)?)( *[*·⋅]? *(?=[\w(]))?")
 SUM = re.compile(r"([Σ∑∏]) *(?:_([a-z])\b(?: *(?:\^|\*\*) *\(?[a-zA-Z]\b\)?)?)? *")
