@@ -12,7 +12,8 @@ from gviz.pictures.circuit_reader import FAR, CircuitReader
 from gviz.pictures.circuits import AGAIN, NUMBER, Attempt, Circuit, Component, arrow
 from gviz.pictures.cuts import in_parts
 from gviz.pictures.reader import COMES_IN
-from gviz.pictures.sheets import LEAST, WIDE, Block, LegendEntry, scale_in, theme_of
+from gviz.pictures.sheets import WIDE, Block, LegendEntry, scale_in, theme_of
+from gviz.pictures.slide import PAGES
 from gviz.pictures.typesetting import TypeBox, name_box, row, text_box
 
 ROOMY = ((1.0, 1.5), (8.0, 16.0, 28.0, 44.0, 64.0))
@@ -82,7 +83,7 @@ class CircuitContent:
 
         It stands in one row, if that can be read.
         """
-        least = LEAST[self.options.fit]
+        least = PAGES[self.options.fit].least
         best: tuple[float, Block, float, Circuit] | None = None
         for is_tight, is_bare in ((False, False), (True, False), (True, True)):
             if best is not None and best[0] > 0 and best[3].least_type * best[2] >= least:

@@ -231,6 +231,8 @@ def boxes(graph: Graph, options: RenderOptions, *, table: bool = True) -> list[B
     roots, results = set(graph.roots), {edge.target for edge in graph.edges}
     names = {node.name for node in graph.nodes if node.id in roots}
     born = not_finite_first(graph) if "value" in options.show else set()
+    norms = [node.card.grad for node in graph.nodes if node.card is not None and node.card.grad is not None]
+    most = max(norms) if len(norms) > 1 else 0.0
     known: dict[tuple[object, ...], Box] = {}
     result, has_attrs = [], "attrs" in options.show
     for each in graph.nodes:
@@ -260,18 +262,25 @@ def boxes(graph: Graph, options: RenderOptions, *, table: bool = True) -> list[B
             )  # TorchViz's own root is one all the same
             shown = node._replace(kind="leaf") if is_leaf else node
             facts = {"has_box": own in with_boxes, "is_root": own in roots, "is_born": own in born}
-            box = _box_of(shown, options, table=table, **facts)
+            box = _box_of(shown, options, table=table, most=most, **facts)
         result.append(box)
     return result
 
 
 def _box_of(
-    node: Node, options: RenderOptions, *, has_box: bool, table: bool, is_root: bool = False, is_born: bool = False
+    node: Node,
+    options: RenderOptions,
+    *,
+    has_box: bool,
+    table: bool,
+    is_root: bool = False,
+    is_born: bool = False,
+    most: float = 0.0,
 ) -> Box:
-    """Return what one box says; ``is_born`` if nan or inf begin there."""
+    """Return what one box says; ``is_born`` if nan or inf begin there, ``most`` as for :func:`card_lines`."""
     if node.state == REPEATED:
         return Box("repeat", (name_line(node),))
-    rows = [*lines(node, options, has_box=has_box, table=table), *uses_line(node)]
+    rows = [*lines(node, options, has_box=has_box, table=table, most=most), *uses_line(node)]
     if is_born:
         text = node.value.not_finite if node.value is not None else ""
         rows.append((Span(f"{text} begins here", "error", is_bold=True),))
@@ -315,7 +324,9 @@ def not_finite_first(graph: Graph) -> set[str]:
     return born
 
 
-def lines(node: Node, options: RenderOptions, *, has_box: bool = False, table: bool = True) -> list[Line]:
+def lines(
+    node: Node, options: RenderOptions, *, has_box: bool = False, table: bool = True, most: float = 0.0
+) -> list[Line]:
     """Return what the box of a node says, top line first.
 
     Args:
@@ -323,6 +334,7 @@ def lines(node: Node, options: RenderOptions, *, has_box: bool = False, table: b
         options: ``show``, ``precision`` and ``max_chars`` are read.
         has_box: whether what the operation makes has a box of its own, which then tells its name and value.
         table: whether what the operation saved stands in columns.
+        most: see :func:`card_lines`.
 
     >>> from gviz.graphs import Node
     >>> from gviz.pictures.options import RenderOptions
@@ -335,7 +347,7 @@ def lines(node: Node, options: RenderOptions, *, has_box: bool = False, table: b
     """
     show = options.show
     if node.card is not None:
-        return card_lines(node, node.card, options)
+        return card_lines(node, node.card, options, most)
     if not show:
         return [(Span(text),) for text in _torchviz(node)]
     is_operation = node.kind in OPERATIONS
@@ -365,13 +377,19 @@ MOST_SIZES = 4
 """Sizes that a group's box tells of what goes in, and of what goes out."""
 
 
-def card_lines(node: Node, card: Card, options: RenderOptions) -> list[Line]:
+def card_lines(node: Node, card: Card, options: RenderOptions, most: float = 0.0) -> list[Line]:
     """Return what the box of a group says: its name and class, what is in it, what goes through it.
 
     >>> from gviz.graphs import Node
     >>> card = Card("Linear", 2, 2, 20, ((3, 4),), ((3, 4),), 2048, 0.5)
-    >>> [text_of(line) for line in card_lines(Node("n0", "group", name="net.fc", card=card), card, RenderOptions())]
-    ['net.fc  Linear', '2 operations', '20 numbers in 2 parameters', '3×4 → 3×4', '2 KiB saved', '‖grad‖ = 0.5']
+    >>> [text_of(line) for line in card_lines(Node("n0", "group", name="net.fc", card=card), card, RenderOptions(), 1.0)]
+    ['net.fc  Linear', '2 operations', '20 numbers in 2 parameters', '3×4 → 3×4', '2 KiB saved', '‖grad‖ = 0.5 ████']
+
+    Args:
+        node: the group.
+        card: what is known of it.
+        options: ``show`` and ``precision`` are read.
+        most: the largest norm of a gradient of all groups, to which a bar is drawn; 0 for no bar.
     """
     kind = (Span(f"  {card.kind}", "muted"),) if card.kind else ()
     rows: list[Line] = [(Span(short(node.name or node.label, LONGEST_NAME), is_bold=True), *kind)]
@@ -386,8 +404,25 @@ def card_lines(node: Node, card: Card, options: RenderOptions) -> list[Line]:
     if card.kept is not None:
         rows.append((Span(f"{bytes_text(card.kept)} saved", "muted"),))
     if card.grad is not None and "grad" in options.show:
-        rows.append((Span(f"‖grad‖ = {decimal(card.grad, options.precision)}", "gradient"),))
+        text = f"‖grad‖ = {decimal(card.grad, options.precision)} {bar(card.grad, most)}"
+        rows.append((Span(text.rstrip(), "gradient"),))
     return [*rows, *block_lines(node, options)]
+
+
+BAR, EIGHTHS = 8, " ▏▎▍▌▋▊▉"
+"""Characters of the longest bar, and what it ends with."""
+
+
+def bar(part: float, whole: float) -> str:
+    """Return a bar as long as a number is of the largest one; the least that can be seen for what is not 0.
+
+    >>> bar(1.0, 1.0), bar(0.3, 1.0), bar(1e-9, 1.0), bar(0.0, 1.0), bar(1.0, 0.0)
+    ('████████', '██▍', '▏', '', '')
+    """
+    if not 0 < part <= whole or not math.isfinite(whole):
+        return ""
+    full, rest = divmod(max(round(BAR * len(EIGHTHS) * part / whole), 1), len(EIGHTHS))
+    return f"{'█' * full}{EIGHTHS[rest]}".rstrip()
 
 
 MOST_VARYING, MOST_SHARES = 3, 6
@@ -401,7 +436,7 @@ def block_lines(node: Node, options: RenderOptions) -> list[Line]:
     >>> shares = Share("3", Numbers.of(0.5)), Share("2", Numbers.of(0.25)), Share("", Numbers.of(0.1))
     >>> blocks = Blocks((Varying("alpha", ("0.1", "0.2", "0.4", "0.8")),), (1.0, 2.5), shares=shares)
     >>> [text_of(line) for line in block_lines(Node("n0", "leaf", blocks=blocks), RenderOptions())]
-    ['alpha varies: 0.1, 0.2, … 0.8', 'all blocks: 1 … 2.5', 'block 3: 0.5, 2: 0.25, elsewhere: 0.1']
+    ['alpha varies: 0.1, 0.2, … 0.8', 'all blocks: 1 … 2.5', 'block 3: 0.5 ████████', '2: 0.25 ████', 'elsewhere: 0.1 █▋']
     """
     blocks = node.blocks or Blocks()
     rows: list[Line] = []
@@ -429,18 +464,15 @@ def share_lines(shares: Sequence[Share], options: RenderOptions) -> list[Line]:
     named: list[tuple[str, Numbers]] = [(share.block, share.grad) for share in few]
     named += [(f"{len(own) - len(few)} others", rest)] if rest is not None else []
     named += [("elsewhere", share.grad) for share in shares if not share.block]
+    numbers = [(name, one.elements[0] if is_number and one.elements else one.norm) for name, one in named]
+    sizes = [abs(number) if isinstance(number, float) else 0.0 for _, number in numbers]
     texts = [
-        f"{name}: {decimal(one.elements[0] if is_number and one.elements else one.norm, options.precision)}"
-        for name, one in named
+        f"{name}: {decimal(number, options.precision)} {bar(size, max(sizes))}".rstrip()
+        for (name, number), size in zip(numbers, sizes, strict=True)
     ]
     texts[len(few) : len(few)] = ["…"] * (len(few) < len(own) and rest is None)
-    rows = [("block " if is_number else "norms: block ") + texts[0]]
-    for text in texts[1:]:
-        if len(rows[-1]) + len(text) > LONGEST_STATEMENT:
-            rows.append(text)
-        else:
-            rows[-1] += f", {text}"
-    return [(Span(row + "," * (number < len(rows) - 1), "gradient"),) for number, row in enumerate(rows)]
+    head = "block " if is_number else "norms: block "
+    return [(Span(f"{'' if number else head}{text}", "gradient"),) for number, text in enumerate(texts)]
 
 
 def later_lines(node: Node, options: RenderOptions) -> list[Line]:

@@ -7,7 +7,8 @@ sees what the one before has made of the graph.
 from __future__ import annotations
 
 import warnings
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import replace
 
 from gviz.graphs import Graph
 from gviz.layout import RenderWarning
@@ -79,6 +80,32 @@ def without_repeats(graph: Graph, options: RenderOptions) -> Graph:
         warnings.warn(f"{what}; {less}; --fold off draws all", RenderWarning, stacklevel=2)
     return shown
 
+
+def ways_to_fit(graph: Graph, options: RenderOptions) -> Iterator[tuple[RenderOptions, str]]:
+    """Yield options with which a picture has fewer and fewer boxes, those asked for first, each with what is drawn.
+
+    What somebody has chosen stays: ``--fold off`` folds nothing, ``--by operation`` groups nothing.
+    """
+    yield options, ""
+    is_boxes = options.view == "torchviz" and bool(options.show)
+    folded = replace(options, fold="on") if is_boxes and options.fold == "auto" else options
+    if folded is not options:
+        yield folded, "blocks that repeat are drawn once"
+    has_modules = any(node.module is not None for node in graph.nodes if node.kind == "operation")
+    if is_boxes and has_modules and options.by in ("", "module") and options.depth is None:
+        if not options.groups:
+            yield replace(folded, by="module"), "modules are boxes, and what repeats is drawn once"
+        for depth in DEPTHS:
+            for way in dict.fromkeys((options, folded)):
+                what = "" if way is options else ", what repeats is drawn once"
+                own = replace(way, by="module", depth=depth, layout="layered")  # without frames, so in several rows
+                yield own, f"modules are boxes (--depth {depth}){what}"
+    if options.view == "dataflow" and not options.by and any(node.place is not None for node in graph.nodes):
+        yield replace(options, by="statement"), "each statement is a box"
+
+
+DEPTHS = (3, 2, 1)
+"""Levels of modules that are opened on a page, until its type can be read."""
 
 PASSES: dict[str, Callable[[Graph, RenderOptions], Graph]] = {
     "show": settled,

@@ -22,9 +22,6 @@ from gviz.text import excerpt
 TITLE, CAPTION, LEGEND = 20.0, 14.0, 11.5
 """Points of the type of a picture that stands on no page; a page has sizes of its own."""
 
-LEAST = {"slide": 12.0, "a4": 8.0}
-"""Points of the smallest type on a page that can be read from the last row, or on paper."""
-
 EDGE, GAP = 12.0, 14.0
 """Points around a picture, and between title, circuit and legend."""
 
@@ -179,7 +176,7 @@ class SheetWriter:
                 room = size[0] - 48, size[1] - title.size[1] - high - 2 * top - 2 * GAP
                 drawing, scale, points = self.shown.in_room(room)
                 foot = self.foot()
-            if points < (least := LEAST[self.options.fit]):
+            if points < (least := PAGES[self.options.fit].least):
                 warn_user(
                     f"the smallest type on the page has {points:.1f} points, below {least:g}: "
                     "--root NAME draws a part of the graph",

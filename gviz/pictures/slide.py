@@ -23,7 +23,10 @@ from gviz.pictures.places import Layout, placed
 
 
 class Page(NamedTuple):
-    """A page: its width and height in points, and the type sizes of title, caption, legend and program."""
+    """A page: its width and height in points, and the type sizes of title, caption, legend and program.
+
+    ``least`` is that of the smallest type that can be read, from the last row or on paper.
+    """
 
     width: float
     height: float
@@ -31,9 +34,10 @@ class Page(NamedTuple):
     caption: float = 17
     legend: float = 13
     code: float = 11
+    least: float = 12
 
 
-PAGES = {"slide": Page(960, 540), "a4": Page(842, 595, 22, 14, 11, 10)}
+PAGES = {"slide": Page(960, 540), "a4": Page(842, 595, 22, 14, 11, 10, 8)}
 """16:9 as PowerPoint has it, 13.33 inches wide; A4 across."""
 
 MARGIN, LINE, MOST_SCALE = 40.0, 1.45, 1.9

@@ -8,6 +8,7 @@ A format is a module with
 - ``TEXTS``: those of its suffixes for which it makes text; for all others it makes bytes
 - ``IGNORES``, if there are options that it does not read: their names
 - ``render(graph, options)``: the text or the bytes; ``options.format`` is the suffix that was asked for
+- ``fitted(graph, options)``, if it has pages: the options with which the graph can be read on one
 - ``save(path, data)``, if its data goes elsewhere than into the file of that name; returns the path as text
 - ``rows()``, if the program behind a suffix depends on the machine: the lines of ``gviz formats``; else it is gviz
   itself
@@ -141,8 +142,10 @@ def render(graph: Graph, suffix: str, options: RenderOptions | None = None) -> s
     Raises:
         RenderError: an unknown format, or a picture that cannot be made.
     """
-    wanted = replace(options or RenderOptions(), format=suffix.lower())
-    return find(suffix, any_word=True).render(drawn_parts(graph, wanted), wanted)
+    wanted, module = replace(options or RenderOptions(), format=suffix.lower()), find(suffix, any_word=True)
+    if wanted.fit != "none" and hasattr(module, "fitted"):
+        wanted = module.fitted(graph, wanted)
+    return module.render(drawn_parts(graph, wanted), wanted)
 
 
 def save(graph: Graph | HasGraph, path: str | os.PathLike[str], options: RenderOptions | None = None) -> str:

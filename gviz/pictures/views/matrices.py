@@ -45,7 +45,6 @@ from gviz.pictures.options import RenderOptions
 from gviz.pictures.picture import Picture
 from gviz.pictures.reader import Reader, as_formula
 from gviz.pictures.sheets import (
-    LEAST,
     WIDE,
     Block,
     LegendEntry,
@@ -54,6 +53,7 @@ from gviz.pictures.sheets import (
     scale_in,
     theme_of,
 )
+from gviz.pictures.slide import PAGES
 from gviz.pictures.sums import handed_on, sum_at
 from gviz.pictures.typesetting import Setter, TypeBox, circled_dot, name_box, row, text_box
 from gviz.pictures.views import circuit
@@ -535,7 +535,7 @@ class EquationContent:
         block, scale = self._rows_in(self.shown, room)
         few = min(self.options.precision, FEW_DECIMALS)
         for whole in (WHOLE, FEW) if not self.options.differs("precision") else ():
-            if scale * REMARK >= LEAST[self.options.fit]:
+            if scale * REMARK >= PAGES[self.options.fit].least:
                 break
             less = EquationReader(self.graph, replace(self.options, precision=few), whole)
             told = text_box(f"Numbers are rounded to {few} decimals: --precision 4 shows more.", REMARK)

@@ -171,7 +171,8 @@ def _with_titles(drawn: Iterable[Box], graph: Graph) -> list[Box]:
     known: dict[tuple[int, int], Box] = {}
     found = []
     for box, node in zip(drawn, graph.nodes, strict=True):
-        if node.region >= 0:
+        is_inside = node.region >= 0 and not (node.name or "").startswith(f"{graph.regions[node.region].title}.")
+        if is_inside:  # a name may say it itself
             if (key := (id(box), node.region)) not in known:
                 title = (Span(f"▢ {titles_around(graph.regions, node.region)}", "muted"),)
                 known[key] = box._replace(lines=(*box.lines, title))
