@@ -183,6 +183,7 @@ def watched(slides: Sequence[Slide]) -> Iterator[Slide]:
 def makes_series(command: Command) -> Command:
     """Give a command the options of a series: it is called with ``series``."""
     title = "The text above. [default: the formula, or the root's name]"
+    theme = "The colours: TorchViz's, pale ones, light on dark, or shades of grey for a printer."
     scale = "How many times as large an image is in pixels: 1 is 1920 by 1080."
     options: Sequence[Callable[[Command], Command]] = (
         listed_option(
@@ -233,7 +234,7 @@ def makes_series(command: Command) -> Command:
             help=f"Draw more than {MOST_PAGES} pages.",
             short="draw more than 100 pages",
         ),
-        field_option(RenderOptions, "theme", default="light"),
+        field_option(RenderOptions, "theme", default="light", help=theme),
         field_option(RenderOptions, "title", help=title),
         field_option(RenderOptions, "precision"),
         field_option(RenderOptions, "scale", help=scale),

@@ -31,6 +31,8 @@ _SWATCHES = {
     "variable": 'BORDER="2"',
     "constant": 'BORDER="1" STYLE="DASHED"',
     "carried": 'BORDER="1" STYLE="ROUNDED,DOTTED"',
+    "circle": 'BORDER="1" STYLE="ROUNDED"',
+    "root circle": 'BORDER="2" STYLE="ROUNDED"',
 }
 BANNER, MOST_LINES = 60, 3
 """Characters of a line, and lines, that are told of an error's message."""

@@ -122,8 +122,9 @@ class RenderOptions:
     max_chars: int = option(50, "Longest line in a box; what is longer is cut, or goes onto a line of its own.")
     max_lines: int = option(0, "Longest tree; 0 is no limit.")
     theme: str = option(
-        "torchviz",
-        "The colours: TorchViz's, pale ones, light on dark, or shades of grey for a printer.",
+        "",
+        "The colours: TorchViz's, pale ones, light on dark, or shades of grey for a printer. [default: torchviz; light "
+        "on a page]",
         THEMES,
         example="NAME",
         is_look=True,
@@ -278,6 +279,7 @@ class RenderOptions:
             or bool(listed["unfold"])
             or self.fold_min != RenderOptions.fold_min,
             view=view,
+            theme=self.theme or self.usual_theme,
             rankdir=rankdir,
             format=self.format.lower(),
             direction=rankdir or VIEWS.get(view, "TB"),
@@ -297,6 +299,11 @@ class RenderOptions:
         if self.depth is not None and self.depth < 1:
             raise RenderError(f"depth is 1, which draws the outermost groups as boxes, or more, not {self.depth}")
 
+    @property
+    def usual_theme(self) -> str:
+        """The theme that nobody has to ask for."""
+        return "torchviz" if self.fit == "none" else "light"
+
     def unused(self, ignored: Sequence[str]) -> tuple[str, ...]:
         """Return the options that were given and have no effect; ``ignored`` is what the view declares."""
         is_bare = self.view == "torchviz" and not self.show
@@ -313,7 +320,10 @@ class RenderOptions:
         >>> RenderOptions(theme="dark", fit="slide").differs("theme", "title")
         ('theme',)
         """
-        usual = {"view": next(iter(VIEWS))}  # of the other fields the class has what they are without a word
+        usual = {
+            "view": next(iter(VIEWS)),
+            "theme": self.usual_theme,
+        }  # of the other fields the class has what they are without a word
         if self.groups or self.by == "operation":  # groups are there before a view, or a format, sees the graph
             usual["by"] = self.by
         return tuple(name for name in names if getattr(self, name) != usual.get(name, getattr(type(self), name)))

@@ -57,6 +57,24 @@ class Legend(NamedTuple):
     drawn: Container[str] = ()
 
 
+KINDS = {
+    "leaf": "leaf",
+    "circle": "operation",
+    "root circle": "root",
+    "output": "root",
+    "constant": "constant",
+    "frozen": "needs no gradient",
+}
+"""What the legend says of the boxes of the formula."""
+
+
+def kinds_in(graph: Graph, operation: str = "circle", root: str = "root circle") -> set[str]:
+    """Return the kinds of boxes that the formula of a graph has, operations and roots as a view draws them."""
+    roots = {node.id for node in graph.nodes if node.id in graph.roots and node.kind == "operation"}
+    others = {node.kind for node in graph.nodes if node.id not in roots}
+    return {operation if kind == "operation" else kind for kind in others} | ({root} if roots else set())
+
+
 def themed(
     graph: Graph,
     options: RenderOptions,

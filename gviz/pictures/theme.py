@@ -30,6 +30,8 @@ _ALIKE = {
     "repeat": "leaf",
     "group": "operation",
     "carried": "dashed",
+    "circle": "operation",
+    "root circle": "output",
 }
 """Kinds that have the colours of another one."""
 

@@ -135,7 +135,8 @@ def _draw(graph: Graph, options: RenderOptions, output: str) -> bytes:
         )
         options = replace(options, fit="none")
     if options.fit != "none":
-        return draw(dot.dot_text(_on_page(graph, options)), output, using=options.graphviz, program="nop2")
+        page = _on_page(graph, options)
+        return _by_graphviz(page, dot.dot_text(page), output, options, program="nop2")
     picture = picture_of(graph, options)
     if options.format in RASTER and options.scale != 1:
         picture = replace(picture, graph={**picture.graph, "dpi": f"{96 * options.scale:g}"})
@@ -165,12 +166,22 @@ def _draw(graph: Graph, options: RenderOptions, output: str) -> bytes:
             from gviz.pictures.places import with_free_titles  # few pictures have frames
 
             picture = with_free_titles(picture, lambda bare: dot.dot_text(bare, plan.attributes), options.graphviz)
-        return draw(dot.dot_text(picture, plan.attributes), output, using=options.graphviz)
+        return _by_graphviz(picture, dot.dot_text(picture, plan.attributes), output, options)
     long = {id(arrows[number]) for number in plan.long}
     kept = replace(picture, statements=[one for one in listed if id(one) not in long])
     placed = draw(dot.dot_text(kept, plan.attributes), "dot", using=options.graphviz)
     straight = dot.dot_lines(one for one in listed if id(one) in long)
-    return draw(with_straight(placed, straight), output, using=options.graphviz, program="nop2")
+    return _by_graphviz(picture, with_straight(placed, straight), output, options, program="nop2")
+
+
+def _by_graphviz(picture: Picture, text: str, output: str, options: RenderOptions, program: str = "dot") -> bytes:
+    """Return a picture as Graphviz draws it, given as DOT, too; the boxes of an SVG have tooltips."""
+    drawn = draw(text, output, using=options.graphviz, program=program)
+    if output != "svg" or not options.show:
+        return drawn
+    from gviz.render._tips import with_tips
+
+    return with_tips(drawn.decode(), picture).encode()
 
 
 def _written(sheet: Sheet, options: RenderOptions, output: str) -> bytes:

@@ -111,7 +111,8 @@ def test_what_each_step_hands_to_a_shared_weight_adds_up_to_its_gradient(tmp_pat
     total = sum(float((share.grad.elements or (0.0,))[0]) for share in leaf.blocks.shares)
     assert leaf.grad.value is not None
     assert total == pytest.approx(float((leaf.grad.value.elements or (0.0,))[0]), rel=1e-5)
-    assert said(leaf)[-3].startswith("block 16: 0.0329, 15: 0.0012, ")
+    first = said(leaf).index("block 16: 0.0329 ████████")
+    assert said(leaf)[first + 1] == "15: 0.0012 ▎", "a bar for each, by its size"
     assert said(leaf)[-1].startswith("10 others: ")
     assert not any(node.is_letter for node in folded(tmp_path, LOOP, shares=True).nodes)
 

@@ -130,7 +130,22 @@ def test_small_type_is_said_in_tenths_of_a_point_with_what_makes_it_larger() -> 
     assert found is not None
     assert float(found[1]) < slide.LEAST_TYPE
     assert "--by statement" in found[2]
-    assert "--by" not in said_of(long)[0]
+    assert "--by statement" not in said_of(long)[0]
+
+
+def test_a_page_that_cannot_be_read_draws_what_repeats_once_and_says_so() -> None:
+    long = "; ".join(["a0=x*w", *(f"a{number}=sin(a{number - 1})*w" for number in range(1, 40))])
+    (said, *_) = said_of(long)
+    found = re.fullmatch(
+        r"all 84 boxes would have type of ([\d.]+) points on this page: (.*), (\d+) boxes; (.*) draws all", said
+    )
+    assert found is not None, said
+    assert found[2] == "blocks that repeat are drawn once"
+    assert int(found[3]) < 20
+    assert found[4] == "--fold off --by operation"
+    (whole,) = said_of(long, fold="off", by="operation")
+    assert whole.startswith("the smallest type on this page has")
+    assert said_of("y=(x+w)*(w+1)") == []
 
 
 # ------------------------------------------------------------------ weights of every step

@@ -35,7 +35,7 @@ from gviz.pictures.labels import (
     value_text,
 )
 from gviz.pictures.options import FOLDING, RenderOptions
-from gviz.pictures.page import WAYS, Legend, themed
+from gviz.pictures.page import KINDS, WAYS, Legend, kinds_in, themed
 from gviz.pictures.picture import Arrow, Picture, Shape, Statement
 from gviz.pictures.repeat import with_repeats
 from gviz.pictures.spans import Line, Span
@@ -53,8 +53,6 @@ CIRCLE, LONGEST_SIGN = "0.5", 3
 
 SIGN, WORD = 22, 13
 """Points: of a sign in a circle, and of a function's name."""
-
-KINDS = {"leaf": "leaf", "constant": "constant", "frozen": "needs no gradient"}
 
 MOST_EDGES = 6
 """Lines from which on a local derivative stands on two lines."""
@@ -302,4 +300,4 @@ def _legend(graph: Graph, drawn: Sequence[Statement], options: RenderOptions) ->
     notes: list[Line] = [(Span(f"on a line: {about}"),)] if about else []
     if "grad" in options.show and any(node.grad.arrived is not None for node in graph.nodes):
         notes.append((Span(f"∂…/∂…, grad: gradient, flows {WAYS[options.direction].flows}", "gradient"),))
-    return Legend(KINDS, [*notes, *notes_on(graph, drawn)], {node.kind for node in graph.nodes})
+    return Legend(KINDS, [*notes, *notes_on(graph, drawn)], kinds_in(graph))

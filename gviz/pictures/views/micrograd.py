@@ -20,7 +20,7 @@ from gviz.pictures.labels import (
     uses_line,
 )
 from gviz.pictures.options import FOLDING, RenderOptions
-from gviz.pictures.page import Legend, themed
+from gviz.pictures.page import KINDS, Legend, kinds_in, themed
 from gviz.pictures.picture import Arrow, Picture, Shape, Statement
 from gviz.pictures.repeat import with_repeats
 from gviz.pictures.spans import Line, Span, text_of
@@ -33,6 +33,9 @@ SPACE = {"nodesep": "0.22", "ranksep": "0.28"}
 SIGN = "{}_sign"
 """The name of the circle of an operation, whose record has the operation's own."""
 
+RECORDS = {**KINDS, "operation": "result of an operation"}
+"""What the legend says of the records."""
+
 WIDEST = 40
 """Characters of a record, from which on all have their cells below each other: else the picture would be a strip."""
 
@@ -40,7 +43,8 @@ WIDEST = 40
 def picture(graph: Graph, options: RenderOptions) -> Picture:
     """Return the picture of a graph."""
     shown, theme = dataflow(graph), THEMES[options.theme]
-    return themed(shown, options, SPACE, list(_statements(shown, options, theme)), Legend())
+    drawn = list(_statements(shown, options, theme))
+    return themed(shown, options, SPACE, drawn, Legend(RECORDS, [], kinds_in(shown, "operation", "output")))
 
 
 def _statements(graph: Graph, options: RenderOptions, theme: Theme) -> Iterator[Statement]:

@@ -171,8 +171,10 @@ def _with_titles(drawn: Iterable[Box], graph: Graph) -> list[Box]:
     known: dict[tuple[int, int], Box] = {}
     found = []
     for box, node in zip(drawn, graph.nodes, strict=True):
-        is_inside = node.region >= 0 and not (node.name or "").startswith(f"{graph.regions[node.region].title}.")
-        if is_inside:  # a name may say it itself
+        region = graph.regions[node.region] if node.region >= 0 else Region("")
+        is_said = region.times == 1 and (node.name or "").startswith(f"{region.title}.")  # by its own name
+        is_inside = node.region >= 0 and not is_said
+        if is_inside:
             if (key := (id(box), node.region)) not in known:
                 title = (Span(f"▢ {titles_around(graph.regions, node.region)}", "muted"),)
                 known[key] = box._replace(lines=(*box.lines, title))
