@@ -298,6 +298,8 @@ def steps(*, source: Source, options: SourceOptions, series: Series) -> int:
         product_on_stdout="-" in series.files,
     )
     if not series.options.title:
-        series = series._replace(options=replace(series.options, title=title_of(source, reading.graph)))
+        typed = source.text if source.kind == "expression" and "∂" not in reading.graph.title else ""
+        title = title_of(source, reading.graph)
+        series = series._replace(options=replace(series.options, title=title, of=typed))
     series.write(reading.graph)
     return reading.status

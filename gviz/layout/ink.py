@@ -40,7 +40,10 @@ class Pen(NamedTuple):
 
 
 class Outline(NamedTuple):
-    """A rectangle by its middle, with round corners of that radius; "" fills it with nothing. ``tip`` is read on it."""
+    """A rectangle by its middle, with round corners of that radius; "" fills it with nothing. ``tip`` is read on it.
+
+    ``part`` is what it is a part of, as of all ink: whoever draws only some of it finds it by that.
+    """
 
     middle: Point
     size: Point
@@ -48,6 +51,7 @@ class Outline(NamedTuple):
     fill: str
     pen: Pen
     tip: str = ""
+    part: str = ""
 
 
 class TextLine(NamedTuple):
@@ -58,6 +62,7 @@ class TextLine(NamedTuple):
     colour: str
     words: Sequence[Inked]
     is_centred: bool = True
+    part: str = ""
 
 
 class Stretch(NamedTuple):
@@ -67,6 +72,7 @@ class Stretch(NamedTuple):
     pen: Pen
     heads: Sequence[tuple[Point, Point]] = ()
     size: float = 0.0
+    part: str = ""
 
 
 Item = Outline | TextLine | Stretch
@@ -130,7 +136,7 @@ def shifted(items: Iterable[Item], x: float, y: float, scale: float = 1.0) -> It
                 tuple((x, y)[place % 2] + part * scale for place, part in enumerate(one)) for one in item.strokes
             ]
             heads = [(at(tip), at(base)) for tip, base in item.heads]
-            yield Stretch(strokes, pen, heads, item.size * scale)
+            yield Stretch(strokes, pen, heads, item.size * scale, item.part)
 
 
 def extent_of_ink(items: Iterable[Item]) -> tuple[float, float, float, float]:

@@ -9,7 +9,7 @@ from gviz.formulas.formula import UNKNOWN, UNNAMED
 from gviz.layout.fonts.faces import type_width
 from gviz.layout.ink import Inked, Outline, Pen, Point, TextLine
 from gviz.pictures.circuit_reader import FAR, CircuitReader
-from gviz.pictures.circuits import AGAIN, NUMBER, Attempt, Circuit, Component, arrow
+from gviz.pictures.circuits import AGAIN, NUMBER, Attempt, Circuit, Component, Wire, arrow
 from gviz.pictures.cuts import in_parts
 from gviz.pictures.reader import COMES_IN
 from gviz.pictures.sheets import WIDE, Block, LegendEntry, scale_in, theme_of
@@ -47,6 +47,7 @@ class CircuitContent:
         self.description = f"The circuit of {'; '.join(self.titles)}, with values and gradients on its lines"
         self.all_cards, self.wires = reader.circuit(0)
         self.cards: Sequence[Component] = self.all_cards
+        self.drawn_wires: Sequence[Wire] = self.wires
         self.has_both = self.options.arrows == "both"
 
     def _tries(self, attempts: Iterable[Attempt]) -> Iterator[tuple[Circuit, int]]:
@@ -67,7 +68,7 @@ class CircuitContent:
                 break
         if best is None:
             return Block([], (0.0, 0.0))
-        self.cards = best.cards
+        self.cards, self.drawn_wires = best.cards, best.wires
         whole = Block(best.items, best.size)
         rows = [*self._cut(whole)] if whole.size[0] > WIDE else []
         fitting = next((one for one in rows if one.size[0] <= WIDE), None)
@@ -110,7 +111,7 @@ class CircuitContent:
         if best is None:
             return Block([], (0.0, 0.0)), 1.0, NUMBER
         _, block, scale, circuit = best
-        is_bare = circuit.attempt.is_bare
+        is_bare, self.drawn_wires = circuit.attempt.is_bare, circuit.wires
         self.cards = [card._replace(note=card.bare) for card in circuit.cards] if is_bare else circuit.cards
         return block, scale, circuit.least_type * scale
 

@@ -59,10 +59,12 @@ class CircuitReader(Reader):
     Args:
         graph: as :func:`dataflow` returns it.
         options: ``precision``, ``show``, ``path``, ``math`` and ``theme`` are read.
+        has_letters: whether results without a name of their own have the letters that words call them by.
     """
 
-    def __init__(self, graph: Graph, options: RenderOptions) -> None:
+    def __init__(self, graph: Graph, options: RenderOptions, *, has_letters: bool = False) -> None:
         super().__init__(graph, options)
+        self.has_letters = has_letters
         self.trails = trails_of(graph, options.path)
         self.first_wrong = not_finite_first(graph)
         face = THEMES[options.theme].gradient_face
@@ -134,7 +136,8 @@ class CircuitReader(Reader):
         end = self._end(node) if is_root else None
         is_wrong = node.id in self.first_wrong or self._has_stopped(node)
         if node.kind == "operation":
-            is_told = self.trails is not None and node.id in self.trails.nodes  # by its letter, in the words of a path
+            is_on_path = self.trails is not None and node.id in self.trails.nodes
+            is_told = self.has_letters or is_on_path  # by its letter
             is_named = name and not node.recorded.outputs and (is_told or not node.is_letter)
             size = "" if is_root else self.size(node)
             shown = row(
@@ -146,7 +149,9 @@ class CircuitReader(Reader):
             kind = "output" if is_root else "operation"
             total, is_long = self._total(node)
             total = row(text_box("… ", NOTE), self._sum_text(self.number(node.grad.arrived))) if is_long else total
-            return Component(self.sign(node), kind, shown, note, brief, bare, total, end, tip, is_wrong=is_wrong)
+            return Component(
+                self.sign(node), kind, shown, note, brief, bare, total, end, tip, is_wrong=is_wrong, node=node.id
+            )
         kind = node.kind if node.kind in ("leaf", "frozen", "constant") else "leaf"
         is_wrong = node.value is not None and not is_finite(node.value)
         note = in_stack(self._states(node), 4.0)
@@ -154,7 +159,7 @@ class CircuitReader(Reader):
         total, is_long = self._total(node) if kind == "leaf" else (TypeBox(), False)
         if is_long:
             total = self._sum_text(f"… = {self.number(node.grad.value)}")
-        return Component(box, kind, TypeBox(), note, note, note, total, end, tip, is_wrong=is_wrong)
+        return Component(box, kind, TypeBox(), note, note, note, total, end, tip, is_wrong=is_wrong, node=node.id)
 
     def _states(self, node: Node) -> list[TypeBox]:
         """Return what a card says besides: its size, and what is to be said of its tensor."""

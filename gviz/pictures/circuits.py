@@ -5,7 +5,7 @@ What they say comes from a view; here they get their places, and become ink.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from itertools import pairwise
 from math import copysign, hypot
 from typing import NamedTuple
@@ -81,6 +81,7 @@ class Component(NamedTuple):
         is_again: whether it is a leaf that stands elsewhere, too.
         is_wrong: whether nan or inf begins here, or backward has stopped here.
         is_faint: whether it does not belong to what is shown.
+        node: the id of the node that it is of.
     """
 
     box: TypeBox
@@ -95,6 +96,7 @@ class Component(NamedTuple):
     is_again: bool = False
     is_wrong: bool = False
     is_faint: bool = False
+    node: str = ""
 
     @property
     def is_round(self) -> bool:
@@ -301,11 +303,13 @@ class Circuit:
             name, value, grad = self.cards[number].end or End(TypeBox())
             wide = max(name.width, self._wide(value), self._wide(grad, is_gradient=True))
             x, y = line[-1][0] + 6 + wide / 2, line[-1][1]
-            yield from name.centred(x, y - NUMBER * 1.28 - name.below, self.theme.ink)
+            top, face = y - NUMBER * 1.28 - name.below, self.theme.gradient_face
+            yield from parts_of(name.centred(x, top, self.theme.ink), "end name", number)
             if value:
-                yield number_at((x, y - 3), value, self.theme.value)
+                yield number_at((x, y - 3), value, self.theme.value)._replace(part=f"end value {number}")
             if grad:
-                yield number_at((x, y + NUMBER * 0.92), grad, self.theme.gradient, self.theme.gradient_face)
+                low = x, y + NUMBER * 0.92
+                yield number_at(low, grad, self.theme.gradient, face)._replace(part=f"end grad {number}")
             high = NUMBER * 1.28 + name.height
             self.places.taken.append(Rect(x - wide / 2, y - high, x + wide / 2, y + NUMBER))
 
@@ -322,11 +326,12 @@ class Circuit:
         spots, self.bad = self.places.beside(sides, [wire.source for wire in self.wires])
         theme = self.theme
         looks = (theme.value, "bold"), (theme.gradient, theme.gradient_face)
-        for wire, texts, pair in zip(self.wires, shown, spots, strict=True):
-            for text, spot, (ink, face) in zip(texts, pair, looks, strict=True):
+        for number, (wire, texts, pair) in enumerate(zip(self.wires, shown, spots, strict=True)):
+            for word, text, spot, (ink, face) in zip(("value", "grad"), texts, pair, looks, strict=True):
                 if spot is not None:
                     place = spot.middle[0], spot.middle[1] + high / 2 - 0.2
-                    yield number_at(place, text, theme.muted if wire.is_faint else ink, face)
+                    item = number_at(place, text, theme.muted if wire.is_faint else ink, face)
+                    yield item._replace(part=f"{word} {number}")
 
     def _wide(self, text: str, *, is_gradient: bool = False) -> float:
         """Return the width of a number on a line."""
@@ -345,7 +350,7 @@ class Circuit:
                 x, y = spot.middle
                 inks = {"name": self.theme.ink, "note": self.theme.muted, "total": self.theme.gradient}
                 ink = self.theme.muted if card.is_faint else inks[turn]
-                yield from box.centred(x, y + (box.above - box.below) / 2, ink)
+                yield from parts_of(box.centred(x, y + (box.above - box.below) / 2, ink), turn, number)
 
     def _places_of(self, kind: str, number: int, box: TypeBox) -> list[Point]:
         """Return where the base line of a text may have its middle, the best place first."""
@@ -364,23 +369,27 @@ class Circuit:
     # ------------------------------------------------------------ ink
     def _drawn_lines(self) -> Iterator[Item]:
         """Yield the lines, with their heads."""
-        theme, both = self.theme, self.attempt.both
-        for wire, line in zip(self.wires, self.lines, strict=True):
-            ink = theme.faint if wire.is_faint else theme.boxes["dashed"].pen if wire.is_dashed else theme.line
-            pen = Pen(ink, LINE, (5.0, 2.0) if wire.is_dashed else ())
-            if both and wire.grad:
-                yield arrow(line_beside(line, -2.6), pen)
-            elif wire.is_dashed:
-                yield Stretch(line, pen)
-            elif not wire.paths:
-                yield arrow(line, pen)
-            back = line_beside(line, 2.6)[::-1]
-            if wire.paths:
-                yield from strands(back if both else line, wire.paths, theme, is_beside=both)
-            elif both and wire.grad:
-                yield arrow(back, Pen(theme.faint if wire.is_faint else theme.gradient, 1.5))
-        for line in self.ends:
-            yield arrow(line, Pen(theme.line, LINE))
+        for number in range(len(self.wires)):
+            yield from parts_of(self._drawn_line(number), "wire", number)
+        for number, line in zip(self.roots, self.ends, strict=True):
+            yield arrow(line, Pen(self.theme.line, LINE))._replace(part=f"end {number}")
+
+    def _drawn_line(self, number: int) -> Iterator[Item]:
+        """Yield a line, with that of its gradient or with the paths along it."""
+        theme, both, wire, line = self.theme, self.attempt.both, self.wires[number], self.lines[number]
+        ink = theme.faint if wire.is_faint else theme.boxes["dashed"].pen if wire.is_dashed else theme.line
+        pen = Pen(ink, LINE, (5.0, 2.0) if wire.is_dashed else ())
+        if both and wire.grad:
+            yield arrow(line_beside(line, -2.6), pen)
+        elif wire.is_dashed:
+            yield Stretch(line, pen)
+        elif not wire.paths:
+            yield arrow(line, pen)
+        back = line_beside(line, 2.6)[::-1]
+        if wire.paths:
+            yield from strands(back if both else line, wire.paths, theme, is_beside=both)
+        elif both and wire.grad:
+            yield arrow(back, Pen(theme.faint if wire.is_faint else theme.gradient, 1.5))
 
     def _drawn_cards(self) -> Iterator[Item]:
         """Yield the boxes, with what stands in them."""
@@ -392,9 +401,16 @@ class Circuit:
             breadth = {"output": 2.2, "leaf": 1.9}.get(card.kind, 1.3)
             dash = AGAIN if card.is_again else (4.0, 3.0) if card.kind in ("frozen", "constant") else ()
             pen = Pen(colour, 1.1 if card.is_again else 3.0 if card.is_wrong else breadth, dash)
-            yield Outline((x, y), size, size[1] / 2 if card.is_round else 8.0, fill, pen, card.tip)
+            part, radius = f"card {number}", size[1] / 2 if card.is_round else 8.0
+            yield Outline((x, y), size, radius, fill, pen, card.tip, part)
             low = (card.box.above - card.box.below) / 2 if card.is_round or card.box.height > NUMBER * 1.3 else LOW
-            yield from card.box.centred(x, y + low, self.theme.muted if card.is_faint else self.theme.ink)
+            ink = self.theme.muted if card.is_faint else self.theme.ink
+            yield from parts_of(card.box.centred(x, y + low, ink), "card", number)
+
+
+def parts_of(items: Iterable[Item], word: str, number: int) -> Iterator[Item]:
+    """Yield ink with what it is a part of: ``card 3``, ``grad 0``."""
+    return (item._replace(part=f"{word} {number}") for item in items)
 
 
 def number_at(place: Point, text: str, colour: str, face: str = "bold") -> TextLine:

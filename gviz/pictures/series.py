@@ -96,10 +96,11 @@ def series(
     for number in wanted or range(1, len(steps) + 1):
         step = steps[number - 1]
         caption = [html.line_text(line, theme) or " " for line in step.caption]
+        foot = html.line_text(progress(steps, number, scene.note), theme)
         texts: dict[str, Any] = {
             "title": title,
             "caption": [*caption, *[" "] * (deepest - len(caption))],
-            "legend": progress(steps, number, theme, scene.note),
+            "legend": f'<TABLE BORDER="0" CELLSPACING="0"><TR><TD>{foot}</TD></TR></TABLE>',
         }
         side = _beside(graph.code, step.line, rows, theme) if options.every == "line" else ""
         placed = slide.on_page(
@@ -137,9 +138,9 @@ def _set(
     return scene, layout
 
 
-def progress(steps: Sequence[Step], number: int, theme: Theme, note: str = "") -> str:
+def progress(steps: Sequence[Step], number: int, note: str = "") -> Line:
     """Return the line at the foot: how far it is, forward and backward, and a note."""
-    cells = []
+    cells: list[Span] = []
     for half, ink in (("forward", "value"), ("backward", "gradient")):
         numbers = [
             count
@@ -152,8 +153,7 @@ def progress(steps: Sequence[Step], number: int, theme: Theme, note: str = "") -
                 "●" * done + "○" * (len(numbers) - done) if len(numbers) <= MOST_DOTS else f"{done} of {len(numbers)}"
             )
             cells += [Span(f"{half} ", "muted"), Span(dots, ink), Span("   ")]
-    cells.append(Span("   ".join(filter(None, [f"{number}/{len(steps)}", note])), "muted"))
-    return f'<TABLE BORDER="0" CELLSPACING="0"><TR><TD>{html.line_text(cells, theme)}</TD></TR></TABLE>'
+    return (*cells, Span("   ".join(filter(None, [f"{number}/{len(steps)}", note])), "muted"))
 
 
 def width_beside(graph: Graph, options: RenderOptions, page: Page) -> float:
@@ -162,20 +162,27 @@ def width_beside(graph: Graph, options: RenderOptions, page: Page) -> float:
     return (min(longest, LONGEST_CODE) + MARGIN_OF_CODE) * page.code * LETTER if options.every == "line" else 0.0
 
 
-def _beside(code: str, line: int, rows: int, theme: Theme) -> str:
-    """Return the program as a table with the line that runs lit; of a long one the part around it."""
+def code_beside(code: str, line: int, most: int) -> list[tuple[bool, Line]]:
+    """Return the lines of a program with their numbers, each with whether it runs; of a long one those around that."""
     texts = code.rstrip().split("\n")
-    most = max(rows, 1)
-    first = (
-        0 if len(texts) <= most else min((max(line, 1) - 1) // (most // 2 or 1) * (most // 2 or 1), len(texts) - most)
-    )
-    cells = []
+    half = most // 2 or 1
+    first = 0 if len(texts) <= most else min((max(line, 1) - 1) // half * half, len(texts) - most)
+    rows: list[tuple[bool, Line]] = []
     for number, text in enumerate(texts[first : first + most], first + 1):
-        fill, ink = (f' BGCOLOR="{theme.boxes["lit"].fill}"', "") if number == line else ("", "muted")
-        shown = Span(shorten(text.expandtabs(4), LONGEST_CODE, mark="…").replace(" ", NO_BREAK) or NO_BREAK, ink)
+        shown = shorten(text.expandtabs(4), LONGEST_CODE, mark="…").replace(" ", NO_BREAK) or NO_BREAK
+        head = Span(f"{number:>3}{NO_BREAK}".replace(" ", NO_BREAK), "muted")
+        rows.append((number == line, (head, Span(shown, "" if number == line else "muted"))))
+    return rows
+
+
+def _beside(code: str, line: int, rows: int, theme: Theme) -> str:
+    """Return the program as a table with the line that runs lit."""
+    cells = []
+    for is_lit, (number, text) in code_beside(code, line, max(rows, 1)):
+        fill = f' BGCOLOR="{theme.boxes["lit"].fill}"' if is_lit else ""
         cells.append(
-            f'<TR><TD ALIGN="RIGHT">{html.span_text(Span(f"{number}{NO_BREAK}", "muted"), theme)}</TD>'
-            f'<TD ALIGN="LEFT"{fill}>{html.span_text(shown, theme)}</TD></TR>'
+            f'<TR><TD ALIGN="RIGHT">{html.span_text(number, theme)}</TD>'
+            f'<TD ALIGN="LEFT"{fill}>{html.span_text(text, theme)}</TD></TR>'
         )
     return f'<TABLE BORDER="0" CELLBORDER="0" CELLSPACING="0" CELLPADDING="1">{"".join(cells)}</TABLE>'
 

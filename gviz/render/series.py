@@ -22,14 +22,17 @@ from gviz.files import write
 from gviz.graphs import Graph
 from gviz.layout import RenderWarning
 from gviz.layout.graphviz import draw
+from gviz.pictures.circuit_steps import CircuitSlide, circuit_slides, suits
 from gviz.pictures.html import inks, unknown
 from gviz.pictures.options import RenderOptions
 from gviz.pictures.series import Slide, series
+from gviz.pictures.sheets import InkedPage
 from gviz.pictures.slide import PAGES
 from gviz.pictures.spans import Span, text_of
 from gviz.pictures.steps import PHASES
 from gviz.pictures.theme import THEMES
 from gviz.render import ELSEWHERE, dot, image
+from gviz.render._svg import svg_text
 from gviz.text import closest, shorten
 
 WHOLE = {
@@ -46,7 +49,7 @@ EACH = tuple(suffix for suffix in image.FORMATS if suffix not in WHOLE)
 MOVING = ("gif", "webp")
 """Animations, which are made of images."""
 
-Watch: TypeAlias = Callable[[Sequence[Slide]], Iterable[Slide]]
+Watch: TypeAlias = Callable[[Sequence[Any]], Iterable[Any]]
 """Yields the slides as they are drawn."""
 
 DESCRIPTIONS = {**WHOLE, **dict.fromkeys(EACH, "an image for each step")}
@@ -65,6 +68,7 @@ CUT = 52.0
 
 _PLAYER = os.path.join(os.path.dirname(__file__), "player.html")
 _PARTS = re.compile(r"<!-- [^\n]* -->\n")
+_STYLE = re.compile(r"<style>.*</style>")
 _TITLES = re.compile(r"<title>.*?</title>\n?", re.DOTALL)
 _VIEW_BOX = re.compile(r'viewBox="([\d.]+) ([\d.]+) ([\d.]+) ([\d.]+)"')
 
@@ -184,30 +188,42 @@ def _said_once() -> Iterator[None]:
         yield
 
 
-def _slides(graph: Graph, suffix: str, options: RenderOptions, wanted: Sequence[int]) -> list[Slide]:
+def _slides(graph: Graph, suffix: str, options: RenderOptions, wanted: Sequence[int]) -> Sequence[Slide | CircuitSlide]:
     """Return the slides, in the size that a format needs."""
     scale = POINTS if suffix in DRAWN else options.scale * (ANIMATED if suffix in WHOLE else 1)
+    if suits(graph):
+        return circuit_slides(graph, options, PAGES["slide"], wanted, bare=suffix == "html")
     return series(graph, replace(options, scale=scale), PAGES["slide"], dot.dot_text, wanted, bare=suffix == "html")
 
 
 def _drawn(
     graph: Graph, suffix: str, options: RenderOptions, wanted: Sequence[int], watch: Watch
-) -> list[tuple[Slide, bytes]]:
+) -> list[tuple[Slide | CircuitSlide, bytes]]:
     """Return the slides, each with its drawing."""
     output = {"html": "svg", **dict.fromkeys(MOVING, "png")}.get(suffix, suffix) if suffix in WHOLE else suffix
+    looks: dict[str, str] | None = {} if suffix == "html" else None
+    own = replace(options, scale=options.scale * ANIMATED) if suffix in MOVING else options
     with _said_once():
-        return [(slide, drawing(slide, output, options)) for slide in watch(_slides(graph, suffix, options, wanted))]
+        slides = watch(_slides(graph, suffix, options, wanted))
+        return [(slide, drawing(slide, output, own, looks)) for slide in slides]
 
 
-def drawing(slide: Slide, suffix: str, options: RenderOptions) -> bytes:
-    """Return a slide in one of Graphviz's formats."""
+def drawing(
+    slide: Slide | CircuitSlide, suffix: str, options: RenderOptions, looks: dict[str, str] | None = None
+) -> bytes:
+    """Return a slide in a format; ``looks`` are the classes that pictures of one page share."""
+    if isinstance(slide.picture, InkedPage) and looks is not None:
+        return svg_text(slide.picture, looks).encode()
+    if isinstance(slide.picture, InkedPage):
+        own = replace(options, format=suffix, fit="slide")
+        return image.finish(image.written(slide.picture, own, image.output_of(suffix)))
     return image.finish(
         draw(dot.dot_text(slide.picture), image.output_of(suffix), using=options.graphviz, program="nop2")
     )
 
 
 # ------------------------------------------------------------------ PDF
-def pdf(slides: Sequence[tuple[Slide, bytes]], options: RenderOptions, title: str) -> bytes:
+def pdf(slides: Sequence[tuple[Slide | CircuitSlide, bytes]], options: RenderOptions, title: str) -> bytes:
     """Return a PDF file with a page for each slide; its outline names them."""
     from pypdf import PdfReader, PdfWriter
 
@@ -224,7 +240,7 @@ def pdf(slides: Sequence[tuple[Slide, bytes]], options: RenderOptions, title: st
 
 
 # ------------------------------------------------------------------ animations
-def animation(slides: Sequence[tuple[Slide, bytes]], suffix: str, seconds: float) -> bytes:
+def animation(slides: Sequence[tuple[Slide | CircuitSlide, bytes]], suffix: str, seconds: float) -> bytes:
     """Return an animated image, repeated for ever."""
     from PIL import Image
 
@@ -242,18 +258,21 @@ def animation(slides: Sequence[tuple[Slide, bytes]], suffix: str, seconds: float
 
 
 # ------------------------------------------------------------------ HTML
-def html(slides: Sequence[tuple[Slide, bytes]], options: RenderOptions, title: str, seconds: float) -> bytes:
+def html(
+    slides: Sequence[tuple[Slide | CircuitSlide, bytes]], options: RenderOptions, title: str, seconds: float
+) -> bytes:
     """Return a page that plays the steps, all in one file.
 
     What is the same in several drawings is written once: a drawing is a list of numbers of its parts.
     """
     parts: dict[str, int] = {}
+    styles = _STYLE.findall(slides[-1][1].decode())  # the last picture has the looks of all
     frames: list[dict[str, Any]] = []
     box = "0 0 960 540"
     for slide, data_of_it in slides:
         drawn = data_of_it.decode()
         box = cropped(drawn) or box
-        numbers = [parts.setdefault(part, len(parts)) for part in _parts_of(drawn)]
+        numbers = [parts.setdefault(part, len(parts)) for part in [*styles, *_parts_of(drawn)]]
         caption = [spans(line) for line in (*slide.step.caption, *unknown((), slide.step.caption))]
         frames.append({"half": PHASES[slide.step.phase], "number": slide.number, "caption": caption, "parts": numbers})
     theme = THEMES[options.theme]
@@ -282,6 +301,9 @@ def html(slides: Sequence[tuple[Slide, bytes]], options: RenderOptions, title: s
 
 def _parts_of(drawn: str) -> Iterator[str]:
     """Yield the parts of a drawing, boxes and lines, each a piece of SVG on its own where it is seen."""
+    if '<g id="graph0"' not in drawn:  # gviz's own: an element for each line
+        yield from (line for line in drawn[drawn.index("</style>") :].split("\n")[1:-2] if line)
+        return
     start, end = drawn.index('<g id="graph0"'), drawn.rindex("</g>")
     head, *rest = _PARTS.split(drawn[start:end])
     transform = re.search(r'transform="([^"]*)"', head)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import io
+import json
 import re
 from typing import Any
 
@@ -23,11 +24,11 @@ def test_a_pdf_has_a_page_for_each_step_with_its_arithmetic_as_text(gviz: Progra
     assert (done.status, done.raw, done.err) == (0, b"", "")
     texts = pages(gviz, "y.pdf")
     assert len(texts) == 9
-    assert all("y = (x + w) × (w + 1)" in text for text in texts)
+    assert all("(w + 1)" in text.replace("\xa0", " ") for text in texts)
     assert [re.findall(r"(\d)/9", text) for text in texts] == [[str(number)] for number in range(1, 10)]
     assert "a = x + w = 2 + 1 = 3" in texts[1]
     assert "w.grad += 3 + 2 = 5" in texts[7]
-    assert "grad = 5" in texts[7]
+    assert "2 + 3 = 5" in texts[7]
     assert "∂y/∂a" not in texts[4]
 
 
@@ -96,8 +97,10 @@ def test_the_player_holds_everything_and_each_part_once(gviz: Program) -> None:
     gviz("steps", *Y, "-o", "y.html")
     page = (gviz.folder / "y.html").read_text(encoding="utf-8")
     assert not re.findall(r"""(?:src|href)=|https?://(?!www\.w3\.org)|@import|url\(""", page)
-    assert page.count("∂y/∂a = b = 2") == 2  # in black as the gradient passes, in grey afterwards
-    assert page.count("<title>") == 1
+    data = json.loads(re.findall(r'<script type="application/json" id="data">(.*?)</script>', page, re.DOTALL)[0])
+    assert len(data["parts"]) == len({*data["parts"]})
+    assert all(0 <= part < len(data["parts"]) for frame in data["frames"] for part in frame["parts"])
+    assert "<title>n" not in page, "no ids of a layout are read on boxes"
 
 
 def test_a_name_that_looks_like_html_stays_a_name(gviz: Program) -> None:
