@@ -80,7 +80,7 @@ SIZES = {
 def lines_of(svg: Path) -> list[str]:
     """Return the lines of a picture: texts at one height of a box are one."""
     found = []
-    for group in svg.read_text(encoding="utf-8").split("<g id="):
+    for group in re.split("<g (?:id|class)=", svg.read_text(encoding="utf-8")):
         rows: dict[str, str] = {}
         for height, text in re.findall(r'<text[^>]* y="([^"]*)"[^>]*>([^<]*)</text>', group):
             rows[height] = rows.get(height, "") + text
