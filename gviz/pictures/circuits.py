@@ -304,7 +304,7 @@ class Circuit:
             wide = max(name.width, self._wide(value), self._wide(grad, is_gradient=True))
             x, y = line[-1][0] + 6 + wide / 2, line[-1][1]
             top, face = y - NUMBER * 1.28 - name.below, self.theme.gradient_face
-            yield from parts_of(name.centred(x, top, self.theme.ink), "end name", number)
+            yield from with_part(name.centred(x, top, self.theme.ink), "end name", number)
             if value:
                 yield number_at((x, y - 3), value, self.theme.value)._replace(part=f"end value {number}")
             if grad:
@@ -350,7 +350,7 @@ class Circuit:
                 x, y = spot.middle
                 inks = {"name": self.theme.ink, "note": self.theme.muted, "total": self.theme.gradient}
                 ink = self.theme.muted if card.is_faint else inks[turn]
-                yield from parts_of(box.centred(x, y + (box.above - box.below) / 2, ink), turn, number)
+                yield from with_part(box.centred(x, y + (box.above - box.below) / 2, ink), turn, number)
 
     def _places_of(self, kind: str, number: int, box: TypeBox) -> list[Point]:
         """Return where the base line of a text may have its middle, the best place first."""
@@ -370,7 +370,7 @@ class Circuit:
     def _drawn_lines(self) -> Iterator[Item]:
         """Yield the lines, with their heads."""
         for number in range(len(self.wires)):
-            yield from parts_of(self._drawn_line(number), "wire", number)
+            yield from with_part(self._drawn_line(number), "wire", number)
         for number, line in zip(self.roots, self.ends, strict=True):
             yield arrow(line, Pen(self.theme.line, LINE))._replace(part=f"end {number}")
 
@@ -405,10 +405,10 @@ class Circuit:
             yield Outline((x, y), size, radius, fill, pen, card.tip, part)
             low = (card.box.above - card.box.below) / 2 if card.is_round or card.box.height > NUMBER * 1.3 else LOW
             ink = self.theme.muted if card.is_faint else self.theme.ink
-            yield from parts_of(card.box.centred(x, y + low, ink), "card", number)
+            yield from with_part(card.box.centred(x, y + low, ink), "card", number)
 
 
-def parts_of(items: Iterable[Item], word: str, number: int) -> Iterator[Item]:
+def with_part(items: Iterable[Item], word: str, number: int) -> Iterator[Item]:
     """Yield ink with what it is a part of: ``card 3``, ``grad 0``."""
     return (item._replace(part=f"{word} {number}") for item in items)
 

@@ -127,7 +127,7 @@ def _draw(graph: Graph, options: RenderOptions, output: str) -> bytes:
     """Lay the graph out and draw it, in two steps where some of its arrows are too long to be routed."""
     sheet = sheet_of(graph, options)
     if sheet is not None:
-        return written(sheet, options, output)
+        return sheet_file(sheet, options, output)
     if options.fit != "none" and len(graph.nodes) > LARGE:
         _warn(
             f"a page does not hold {len(graph.nodes)} boxes: the picture is as large as it is; "
@@ -184,7 +184,7 @@ def _by_graphviz(picture: Picture, text: str, output: str, options: RenderOption
     return with_tips(drawn.decode(), picture).encode()
 
 
-def written(sheet: Sheet, options: RenderOptions, output: str) -> bytes:
+def sheet_file(sheet: Sheet, options: RenderOptions, output: str) -> bytes:
     """Return a page of gviz's own; what gviz does not write itself is drawn by Graphviz, item by item."""
     from gviz.render import _pdf, _svg, _xdot  # few pictures need them
 

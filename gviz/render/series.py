@@ -216,7 +216,7 @@ def drawing(
         return svg_text(slide.picture, looks).encode()
     if isinstance(slide.picture, InkedPage):
         own = replace(options, format=suffix, fit="slide")
-        return image.finish(image.written(slide.picture, own, image.output_of(suffix)))
+        return image.finish(image.sheet_file(slide.picture, own, image.output_of(suffix)))
     return image.finish(
         draw(dot.dot_text(slide.picture), image.output_of(suffix), using=options.graphviz, program="nop2")
     )
