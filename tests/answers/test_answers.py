@@ -13,9 +13,10 @@ import pytest
 
 from gviz import engine
 from gviz.answers import FORMATS, Explanation, Page, explain, subject_of
-from gviz.answers.latex import math, name_of, prose
+from gviz.answers.latex import math, name_of, prose, tensor
 from gviz.answers.terminal import TerminalWriter
 from gviz.errors import RenderError
+from gviz.graphs.numbers import Numbers
 from gviz.sources import SourceOptions
 from gviz.text import display_width
 
@@ -299,6 +300,15 @@ def test_a_small_jacobian_stands_whole_that_of_softmax_as_lectures_write_it() ->
 )
 def test_a_symbol_reads_as_mathematics_and_is_not_cut(source: str, told: str) -> None:
     assert told in explain(source, x=0.5).text("text", Page(width=100))
+
+
+def test_a_matrix_of_six_columns_is_set_as_one_and_a_wider_one_as_text() -> None:
+    texts = [tensor(Numbers.of([[float(number) for number in range(count)]] * 2)) for count in (6, 7)]
+    row = " & ".join(map(str, range(6)))
+    assert texts == [
+        f"\\begin{{bmatrix}} {row} \\\\ {row} \\end{{bmatrix}}",
+        "\\text{[[0, 1, 2, 3, 4, 5, 6], [0, 1, 2, 3, 4, 5, 6]]}",
+    ]
 
 
 def test_a_vector_in_latex_is_a_column_so_that_its_product_with_a_matrix_is_one() -> None:

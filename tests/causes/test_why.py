@@ -1436,6 +1436,15 @@ def test_of_many_operations_that_give_0_three_are_named_and_the_others_counted(c
     assert why(graph, "x").what.endswith(end)
 
 
+def test_a_program_that_stops_before_backward_has_that_as_the_cause(tmp_path: Path) -> None:
+    head = "import torch\nw = torch.tensor([1.0, 2.0], requires_grad=True)\ny = w * 2\n"
+    cause = why(graph_of(tmp_path, head + "z = y.reshape(3)\n"), "w")
+    assert (cause.verdict, [str(place) for place, _ in cause.lines]) == ("failed", ["line 4"])
+    assert "shape '[3]' is invalid for input of size 2" in cause.what
+    later = why(graph_of(tmp_path, head + "y.sum().backward()\nz = y.reshape(3)\n"), "w")
+    assert later.verdict == "ok"
+
+
 PAIR = {"w": [1, 2], "x": [1, 2], "v": [1, 3]}
 
 EXPRESSIONS: dict[str, tuple[str, str, dict[str, Any], str, str, str]] = {

@@ -230,3 +230,10 @@ def test_a_terminal_has_a_bar_that_tells_how_far_it_is(gviz: Program) -> None:
     assert "drawing" in shown
     assert "5/5" in shown
     assert "drawing" not in gviz("steps", "y=x*w", "x=2", "w=3", "-o", "y.html").err
+
+
+@pytest.mark.parametrize("seconds", ["0.05", "61"])
+def test_a_step_is_shown_for_a_tenth_of_a_second_to_a_minute(gviz: Program, seconds: str) -> None:
+    done = gviz("steps", *Y, "-o", "y.html", "--seconds", seconds)
+    done.assert_refused("--seconds", "0.1", "60", status=2)
+    assert gviz("steps", *Y, "-o", "y.html", "--seconds", "0.1").status == 0

@@ -181,3 +181,10 @@ def test_a_wrong_call_is_refused_by_its_type_and_names_what_is_wrong(
         eval(call, operands())  # noqa: S307 - the table's own
     assert caught.type is error
     assert word in str(caught.value) or not IS_GVIZ
+
+
+@pytest.mark.skipif(not IS_GVIZ, reason="PyTorch has it")
+def test_attention_of_grouped_queries_is_refused_with_the_way_to_the_real_pytorch() -> None:
+    q = torch.ones(1, 2, 3, 4)
+    with pytest.raises(NotImplementedError, match="enable_gqa is not in gviz's engine; run with --engine torch"):
+        torch.nn.functional.scaled_dot_product_attention(q, q, q, enable_gqa=True)

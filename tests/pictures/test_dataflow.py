@@ -81,6 +81,14 @@ def test_an_operand_that_is_detached_where_it_is_used_says_so_with_its_line(tmp_
     assert states == [("h.detach()", "detached from h, line 4")]
 
 
+@pytest.mark.parametrize("call", ["x.mul(h.detach())", "torch.mul(x, h.detach())", "torch.matmul(x, h.detach())"])
+def test_an_argument_of_a_call_is_told_by_what_is_written_there(call: str, tmp_path: Path) -> None:
+    head = "import torch\nx = torch.ones(2, 2, requires_grad=True)\nh = x * 3\n"
+    (tmp_path / "net.py").write_text(f"{head}y = {call}\ny.sum().backward()\n")
+    shown = dataflow(read(tmp_path / "net.py", SourceOptions(lines=True), say=lambda _: None).graph)
+    assert [node.name for node in shown.nodes if node.kind == "frozen"] == ["h.detach()"]
+
+
 def test_a_condition_of_one_operation_is_a_node_once() -> None:
     shown = formula("m=x>0; y=where(m,x,0)", x=[1, -2])
     assert [(node.name, node.state) for node in shown.nodes if node.kind == "frozen"] == [("m", "")]

@@ -329,6 +329,12 @@ def test_numbers_beside_a_tensor_are_packed_in_its_dtype(graph: Any) -> None:
     assert tf.Session().run(packed).tolist() == [0.1, 2.0]
 
 
+def test_an_elementwise_function_writes_its_result_over_an_operand_that_nobody_needs_any_more(graph: Any) -> None:
+    for size, count in ((3, 2), (None, 0)):  # where the shapes are not known, no memory is known to fit
+        x, w = tf.placeholder(tf.float32, [size]), tf.placeholder(tf.float32, [size])
+        assert tf.Session().plan((x * w) * (x + w) + w, [x, w]).source.count("out=v") == count
+
+
 def test_what_a_run_gives_is_the_user_s_to_change(graph: Any) -> None:
     v, x, k = tf.Variable([1.0, 2.0]), tf.placeholder(tf.float32, [2]), tf.constant([1.0, 2.0])
     session, fed = tf.Session(), np.array([1, 2], np.float32)

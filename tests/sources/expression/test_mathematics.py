@@ -526,3 +526,11 @@ def test_a_very_long_name_takes_no_longer_than_its_letters() -> None:
     with suppress(SourceError):
         read(f"y={'x' * 3000}", x=2)
     assert time.process_time() - start < 5
+
+
+@pytest.mark.parametrize(("text", "letter"), [("y=3+4i", "i"), ("y=2j*x", "j"), ("y=3*i", ""), ("y=exp(j*x)", "")])
+def test_a_letter_behind_a_number_that_may_be_the_imaginary_unit_is_said_to_be_a_name(text: str, letter: str) -> None:
+    said = " ".join(note.text for note in evaluate(text, SourceOptions()).notes)
+    assert "not given: 1.0 used" in said
+    assert ("are no complex numbers" in said) == bool(letter)
+    assert f"; {letter} is a name here" in said or not letter

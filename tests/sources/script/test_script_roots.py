@@ -117,6 +117,12 @@ def test_for_a_root_made_after_backward_the_names_are_those_of_the_end(folder: F
     assert {node.name: nested(node.value) for node in reading.graph.nodes if node.kind == "leaf"} == {"x": 5}
 
 
+def test_a_leaf_of_a_root_made_after_backward_keeps_its_name_if_another_tensor_takes_it(folder: Folder) -> None:
+    later = "z = x * 3\nx = torch.tensor(5.0, requires_grad=True)\n"
+    reading = folder.run(HEAD + "y = x * 2\ny.backward()\n" + later, roots=("z",))
+    assert {node.name: nested(node.value) for node in reading.graph.nodes if node.kind == "leaf"} == {"x": 2}
+
+
 def test_parameters_of_a_module_have_their_paths_as_names(folder: Folder) -> None:
     text = """
         import torch
