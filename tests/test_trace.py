@@ -14,6 +14,7 @@ from gviz.pictures.options import VIEWS
 from gviz.pictures.table import note_of
 from gviz.render import render
 from gviz.trace import Trace
+from gviz.trace.records import record_of
 
 ENGINES = ["gviz", pytest.param("torch", marks=pytest.mark.torch)]
 
@@ -157,19 +158,19 @@ def test_the_engine_is_as_before_when_a_trace_is_left() -> None:
     before = [
         (owner, dict(vars(owner))) for owner in (torch.Tensor, torch, torch.nn.functional, torch.autograd.Function)
     ]
-    trace = Trace(torch, lambda _: False)
-    with trace:
+    with Trace(torch, lambda _: False).listening():
         assert vars(torch.Tensor)["__mul__"] is not before[0][1]["__mul__"]
     for owner, names in before:
         assert {name: value for name, value in vars(owner).items() if name in names} == names
 
 
 def test_a_trace_keeps_no_tensor_alive() -> None:
-    with Trace(torch, lambda file: file == __file__) as trace:
+    trace = Trace(torch, lambda file: file == __file__)
+    with trace.listening():
         for _ in range(100):
             w = torch.ones(2, requires_grad=True)
             _ = (w.detach() + 1, w * 2)
-    assert len(trace.records) <= 4
+    assert len(trace.outside.records) <= 4
 
 
 TAKEN = """\
@@ -232,7 +233,7 @@ def test_a_leaf_knows_where_its_gradient_was_taken_away_and_whether_it_was_used_
 def test_a_warning_of_the_engine_names_the_line_of_the_program_under_a_trace() -> None:
     h = torch.ones(2, requires_grad=True) * 2
     with (
-        Trace(torch, lambda file: file == __file__, valued=True),
+        Trace(torch, lambda file: file == __file__, valued=True).listening(),
         pytest.warns(UserWarning, match="not a leaf") as told,
     ):
         assert h.grad is None
@@ -291,21 +292,23 @@ def test_a_cut_in_a_long_loop_is_looked_at_for_a_while_only() -> None:
     long = w
     for _ in range(1000):
         long = long * 1.0
-    with Trace(torch, lambda file: file == __file__) as trace:
+    trace = Trace(torch, lambda file: file == __file__)
+    with trace.listening():
         for _ in range(10_000):
             long.detach()
-    (cut,) = trace.cuts.values()
+    (cut,) = trace.outside.cuts.values()
     assert -2000 < cut.effort <= 0
 
 
 def test_the_lines_of_a_long_program_are_looked_for_once() -> None:
     space = {"x": torch.ones(2, requires_grad=True)}
     program = "\n".join(f"v{line} = x * {line}" for line in range(1, 2001))
-    with Trace(torch, lambda file: file == "long.py") as trace:
+    trace = Trace(torch, lambda file: file == "long.py")
+    with trace.listening():
         exec(compile(program, "long.py", "exec"), space)  # noqa: S102 - the program is this test's
-    made = [trace.record_of(space[f"v{line}"].grad_fn) for line in range(1, 2001)]
+    made = [record_of(space[f"v{line}"].grad_fn) for line in range(1, 2001)]
     assert [one.call.place.line for one in made if one] == list(range(1, 2001))
-    assert len(trace.lines) == 1
+    assert len(trace.frames.lines) == 1
 
 
 WRITES = """\

@@ -10,7 +10,7 @@ from typing import Any
 from weakref import ref
 
 from gviz.formulas.operations import SIGNS, function_of, kind_of
-from gviz.trace import NodeRecord
+from gviz.trace.records import NodeRecord
 
 LONGEST = 24
 """Characters of an argument as it is written: a longer one is told by nothing."""

@@ -11,8 +11,9 @@ from typing import Any
 
 from gviz.graphs import GraphBreak, History, Module, Place, TensorRow
 from gviz.sources.arguments import CallSites
-from gviz.trace import FunctionCall, Trace, Write
-from gviz.trace.gradients import recall
+from gviz.trace import Trace
+from gviz.trace.known import recall
+from gviz.trace.records import FunctionCall, Write, record_of
 from gviz.walk import Origin, bytes_kept, grad_fn, graph_nodes
 
 CHANGED = re.compile(
@@ -63,7 +64,7 @@ class Lines:
 
     def of(self, node: Any) -> Origin | None:
         """Return where an operation was recorded; what it costs, if that was measured."""
-        noted, costs = self.trace.record_of(node), self.trace.timed
+        noted, costs = record_of(node), self.trace.timed
         kept = (self.kept[node] if node in self.kept else bytes_kept(node)) if self.keeps else None
         if noted is None:
             return Origin(None, kept=kept) if self.keeps else None
@@ -115,8 +116,8 @@ class Lines:
     def row(self, row: TensorRow, tensor: Any, names: Mapping[int, str], assigned: Mapping[str, Place]) -> TensorRow:
         """Return the row of one tensor with its line, and what has cut it off, if it is outside the graph."""
         node = tensor.grad_fn if row.grad_fn else None
-        noted = self.trace.record_of(node) if node is not None else None
-        call = noted.call if noted else recall(self.trace.records, tensor)
+        noted = record_of(node) if node is not None else None
+        call = noted.call if noted else recall(self.trace.outside.records, tensor)
         is_of_a_layer = row.is_leaf and row.requires_grad and "." in row.name and type(tensor).__name__ == "Parameter"
         made_at = self.named(assigned.get(row.name.partition("[")[0].partition(".")[0]))
         if call is None or is_of_a_layer:  # a layer makes its parameters itself
@@ -143,7 +144,7 @@ class Lines:
         at, was_used, was_early = trace.gradients.of(tensor) or (None, False, False)
         cured, by_hand = recall(trace.requires_grad_set, tensor), recall(trace.autograd_grad, tensor)
         if row.broken is not None and row.is_leaf and row.requires_grad:
-            call = recall(trace.records, tensor)  # as by torch.tensor(loss.item(), requires_grad=True)
+            call = recall(trace.outside.records, tensor)  # as by torch.tensor(loss.item(), requires_grad=True)
             cured = cured or (call.place if call is not None else None)
         cleared, set_at, asked_at = (self.place(one) if one is not None else None for one in (at, cured, by_hand))
         return row._replace(history=History(cleared, was_used, was_early, set_at, asked_at))
@@ -171,13 +172,13 @@ class Lines:
             named: the tensors that have a name.
         """
         trace = self.trace
-        nodes = graph_nodes(named.values()) if trace.cuts else ()
-        outside = [call for node in nodes if (known := trace.record_of(node)) is not None for call in known.outside]
-        of_roots = filter(None, (recall(trace.records, root) for root in roots))
+        nodes = graph_nodes(named.values()) if trace.outside.cuts else ()
+        outside = [call for node in nodes if (known := record_of(node)) is not None for call in known.outside]
+        of_roots = filter(None, (recall(trace.outside.records, root) for root in roots))
         used = list({cut for call in [*outside, *of_roots] for cut in call.cuts})
         for cut in used:  # grows while it is read
             used += [one for one in cut.behind if one not in used]
-        for cut in self.trace.cuts.values():
+        for cut in self.trace.outside.cuts.values():
             behind = tuple(name for name, tensor in named.items() if recall(cut.leaves, tensor))
             place = self.place(cut.call.broken_at) if cut.call.broken_at is not None else None
             facts = cut.call.broken_by, cut.call.reason, "", behind, cut in used, cut.is_number

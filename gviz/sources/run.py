@@ -155,9 +155,9 @@ def graph_of_run(run: Run, options: SourceOptions) -> Graph:
 
         placed = tuple(lines.rows(rows, listed, leaves_below(listed, leaves_of_nodes), run.assigned, row_of))
         if run.modules:
-            from gviz.trace.modules import unlisted
+            from gviz.sources.layers import unlisted
 
-            held = unlisted(run.modules, listed, lines.trace.is_ours)
+            held = unlisted(run.modules, listed, lines.trace.frames.is_ours)
             known_place = {name: one._replace(place=one.place and lines.place(one.place)) for name, one in held.items()}
             placed = tuple(row._replace(unlisted=known_place.get(row.name)) for row in placed)
         later = {row.name: row.at_backward()[2] for row in placed}
@@ -191,7 +191,8 @@ def _has_gradient(node: Node) -> bool:
 
 def _modules_of_run(run: Run, named: Mapping[str, Any]) -> tuple[dict[object, Module], tuple[Module, ...]]:
     """Return the modules of operations, and those that hold leaves, by the leaves' names; and the calls around them."""
-    from gviz.trace.modules import holders_of, modules_of
+    from gviz.sources.layers import holders_of
+    from gviz.trace.modules import modules_of
 
     paths = {key: path for key, (path, _) in run.modules.items()}
     found, around = modules_of(graph_nodes(run.roots.values()), paths)

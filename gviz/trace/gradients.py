@@ -4,32 +4,22 @@ from __future__ import annotations
 
 import dis
 import sys
-from collections.abc import Callable, Iterable
+from collections.abc import Iterable
 from itertools import dropwhile, takewhile
 from types import CodeType
-from typing import Any, Protocol, TypeAlias, TypeVar
+from typing import Any
 from weakref import ref
 
 from gviz.graphs import Place
-
-T = TypeVar("T")
-
-Known: TypeAlias = "dict[int, tuple[Any, T]]"
-"""What is known of tensors as long as they live: by their identity, with a weak reference."""
+from gviz.trace.frames import RunningProgram
+from gviz.trace.known import Known, recall, remember
+from gviz.trace.listening import Observer
 
 EMPTIES = {"zero_", "fill_", "detach_", "requires_grad_"}
 """Methods by which a program empties a gradient that it has read, or prepares that."""
 
 CONSTANTS = ("LOAD_CONST", "LOAD_SMALL_INT", "BUILD_SLICE")
 """How Python, 3.11 to 3.14, comes to a constant index."""
-
-
-class PlacedCall(Protocol):
-    """A call of the program."""
-
-    @property
-    def place(self) -> Place:
-        """Its line."""
 
 
 class GradUse:
@@ -48,16 +38,15 @@ class GradUse:
         self.at: Place | None = None  # where it was set to None, or to zeros
 
 
-class Gradients:
-    """The gradients of leaves, told of by a trace; without a backward that is told of, nothing is looked at.
+class Gradients(Observer):
+    """The gradients of leaves; without a backward that is told of, nothing is looked at.
 
     Args:
-        is_ours: whether code of a file is the program's.
-        current_call: gives the call of a name at the line of the program that is running.
+        frames: what is running of the program.
     """
 
-    def __init__(self, is_ours: Callable[[str], bool], current_call: Callable[[str], PlacedCall | None]) -> None:
-        self.is_ours, self.current_call, self.backwards = is_ours, current_call, 0
+    def __init__(self, frames: RunningProgram) -> None:
+        self.frames, self.backwards = frames, 0
         self.grad_uses: Known[GradUse] = {}  # of leaves
         self.held: Known[GradUse] = {}  # of gradients, and of tensors on their memory
         self.uses: dict[tuple[int, int], tuple[bool, CodeType]] = {}
@@ -72,7 +61,7 @@ class Gradients:
                 remember(self.grad_uses, leaf, use)
                 remember(self.held, leaf.grad, use)
 
-    def got(self, leaf: Any) -> None:
+    def got_gradient(self, leaf: Any) -> None:
         """Note that somebody reads the gradient of a leaf: the caller's caller.
 
         It counts if the program does, to use it.
@@ -80,9 +69,9 @@ class Gradients:
         use = recall(self.grad_uses, leaf)
         if use is not None and not use.was_read and use.at is None:
             frame = sys._getframe(2)  # noqa: SLF001 - inspect.currentframe costs a large import and does just this
-            use.was_read = self.is_ours(frame.f_code.co_filename) and self.is_use(frame.f_code, frame.f_lasti)
+            use.was_read = self.frames.is_ours(frame.f_code.co_filename) and self.is_use(frame.f_code, frame.f_lasti)
 
-    def given(self, leaf: Any, value: Any) -> None:
+    def gave_gradient(self, leaf: Any, value: Any) -> None:
         """Note that a leaf has been given a gradient: None, or a tensor."""
         use = recall(self.grad_uses, leaf)
         if use is not None and value is not None:
@@ -106,7 +95,7 @@ class Gradients:
         """Note whether a gradient is gone now: None, or nothing but zeros."""
         if value is not None and (getattr(value, "is_sparse", False) or bool(value.any())):
             use.at = None
-        elif use.at is None and (call := self.current_call("grad")) is not None:
+        elif use.at is None and (call := self.frames.call("grad")) is not None:
             leaf = use.leaf()
             use.at, use.number = call.place, self.backwards
             use.was_used = use.was_read or leaf is None or leaf._version != use.version  # noqa: SLF001 - as above
@@ -139,29 +128,3 @@ class Gradients:
         if use is None or use.at is None:
             return None
         return use.at, use.was_used, use.number < self.backwards
-
-
-class Remembered(ref):  # type: ignore[type-arg]
-    """A weak reference to a tensor that something is known of: a loop may make very many, and this is one object each."""
-
-    __slots__ = ("key", "known")
-    known: dict[int, Any]
-    key: int
-
-
-def forget(one: Remembered) -> None:
-    """Know nothing more of a tensor that is gone."""
-    one.known.pop(one.key, None)
-
-
-def remember(known: Known[T], tensor: Any, what: T) -> None:
-    """Know something of a tensor, as long as it lives."""
-    one = Remembered(tensor, forget)
-    one.known, one.key = known, id(tensor)
-    known[one.key] = one, what
-
-
-def recall(known: Known[T], tensor: Any) -> T | None:
-    """Return what is known of a tensor."""
-    one = known.get(id(tensor))
-    return one[1] if one is not None and one[0]() is tensor else None

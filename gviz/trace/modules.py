@@ -6,25 +6,18 @@ result down, was recorded in it; of calls within calls the innermost one counts.
 
 from __future__ import annotations
 
-import dis
-import re
 from collections.abc import Callable, Iterator, Mapping
-from contextlib import contextmanager
-from importlib import import_module
-from types import FunctionType
 from typing import Any, NamedTuple
 from weakref import ReferenceType, ref
 
-from gviz.graphs import Module, Place, Unlisted
-from gviz.trace.gradients import Known, recall, remember
+from gviz.graphs import Module
+from gviz.trace.known import Known, recall, remember
+from gviz.trace.listening import Listener, Observer, class_of_calls
 from gviz.trace.versions import next_number
 from gviz.walk import NodeLike
 
 KEY = "gviz.modules"
 """Under which a node's ``metadata`` has the calls whose result it made."""
-
-DEEPEST = 3
-"""How far inside of lists, dictionaries and objects modules are looked for."""
 
 
 class ModuleCall(NamedTuple):
@@ -60,29 +53,18 @@ class ModuleCall(NamedTuple):
         return f"{self.above.path(names)}.{self.own or self.kind}"
 
 
-class ModuleCalls:
-    """Notes the calls of modules.
+class ModuleCalls(Observer):
+    """Notes the calls of modules."""
 
-    Args:
-        engine: the module that the program knows as torch: gviz's engine, or PyTorch.
-    """
-
-    def __init__(self, engine: Any) -> None:
-        self.engine = engine
+    def __init__(self) -> None:
         self.stack: list[ModuleCall] = []
         self.counts: Known[int] = {}
 
-    @contextmanager
-    def noted(self) -> Iterator[None]:
-        """Let the calls in the block be noted."""
-        kinds = import_module(f"{self.engine.__name__}.nn").Module.__mro__
-        layer = next(kind for kind in kinds if "__call__" in vars(kind))
-        original = layer.__call__
-        layer.__call__ = self.around(original)
-        try:
-            yield
-        finally:
-            layer.__call__ = original
+    def attach(self, listener: Listener) -> None:
+        """Begin to be told of the calls of modules."""
+        super().attach(listener)
+        layer = class_of_calls(listener.engine)
+        listener.replace(layer, "__call__", self.around(layer.__call__))
 
     def around(self, original: Callable[..., Any]) -> Callable[..., Any]:
         """Return the method that calls a module, noted."""
@@ -105,14 +87,14 @@ class ModuleCalls:
         above = self.stack[-1] if self.stack else None
         children = getattr(above.module() if above is not None else None, "_modules", {})
         own = next((name for name, child in children.items() if child is module), "")
-        start = next_number(self.engine)
+        start = next_number(self.listener.engine)
         call = ModuleCall(ref(module), type(module).__name__, number, start, len(self.stack), above, own)
         self.stack.append(call)
 
     def end(self, result: Any) -> None:
         """Note on what a call has made which call it was."""
         call = self.stack.pop()
-        for tensor in tensors_in(result, self.engine.Tensor):
+        for tensor in tensors_in(result, self.listener.engine.Tensor):
             node = tensor.grad_fn
             if node is not None and node._sequence_nr() >= call.start:  # noqa: SLF001 - PyTorch's own name
                 node.metadata.setdefault(KEY, []).append(call)
@@ -171,91 +153,6 @@ def modules_of(
     return found, tuple(around)
 
 
-def holders_of(modules: Mapping[int, tuple[str, Any]], named: Mapping[str, Any]) -> dict[object, Module]:
-    """Return the module that holds each parameter, by the parameter's name in the program.
-
-    Args:
-        modules: from :func:`module_names`.
-        named: the tensors that have a name; it may lead past the module: ``weight``, ``fc.weight``.
-    """
-    holder: dict[int, Module] = {}
-    for path, module in modules.values():
-        for parameter in vars(module).get("_parameters", {}).values():
-            holder.setdefault(id(parameter), Module(path, type(module).__name__))
-    return {name: holder[id(tensor)] for name, tensor in named.items() if id(tensor) in holder}
-
-
-def unlisted(
-    modules: Mapping[int, tuple[str, Any]], named: Mapping[str, Any], is_ours: Callable[[str], bool]
-) -> dict[str, Unlisted]:
-    """Return the tensors that modules hold, by their names in the program, and that are no parameters: what keeps each out.
-
-    Args:
-        modules: from :func:`module_names`.
-        named: the tensors that have a name.
-        is_ours: whether code of a file is the program's.
-    """
-    paths, found = dict(modules.values()), dict[str, Unlisted]()
-    listed = {id(one) for module in paths.values() for one in vars(module).get("_parameters", {}).values()}
-    for name, tensor in named.items():
-        ends = [at for at, letter in enumerate(name) if letter == "." and name[:at] in paths]
-        if not ends or id(tensor) in listed:
-            continue
-        path, attribute = name[: ends[-1]], re.split(r"[.\[]", name[ends[-1] + 1 :], maxsplit=1)[0]
-        wrapper = wrapper_of(vars(paths[path]).get(attribute), tensor)
-        if wrapper:
-            place = assigned_at(type(paths[path]), attribute, is_ours)
-            found[name] = Unlisted(path, attribute, wrapper, place)
-    return found
-
-
-def wrapper_of(held: Any, tensor: Any) -> str:
-    """Return the class of ``torch.nn`` in which a module lists what it holds: ``ModuleList`` for a list of layers.
-
-    "" for what none of them takes.
-    """
-    if held is tensor:
-        return "Parameter"
-    is_dict = type(held) is dict and all(type(key) is str for key in held)
-    items = [*held.values()] if is_dict else held if type(held) in (list, tuple) else []
-    of = "Parameter" if any(one is tensor for one in items) else "Module"
-    is_whole = all(type(one) is type(tensor) if of == "Parameter" else "_modules" in dir(one) for one in items)
-    return f"{of}{'Dict' if is_dict else 'List'}" if items and is_whole else ""
-
-
-def assigned_at(kind: type, attribute: str, is_ours: Callable[[str], bool]) -> Place | None:
-    """Return the line of a class that gives an attribute its value, in the file of its code; None if none does."""
-    members = (one for base in kind.__mro__ for one in vars(base).values())
-    codes = [one.__code__ for one in members if type(one) is FunctionType and is_ours(one.__code__.co_filename)]
-    for code in codes:
-        for one in dis.get_instructions(code):
-            if one.opname == "STORE_ATTR" and one.argval == attribute and one.positions and one.positions.lineno:
-                return Place(one.positions.lineno, code.co_filename)
-    return None
-
-
 def order_of(node: Any) -> int:
     """Return the number of an operation in the order of recording; -1 for an AccumulateGrad, which no call records."""
     return -1 if type(node).__name__ == "AccumulateGrad" else int(node._sequence_nr())  # noqa: SLF001 - as above
-
-
-def module_names(namespace: Mapping[Any, Any], engine: Any) -> dict[int, tuple[str, Any]]:
-    """Return the modules that names of a program reach, by their identity: each with its first name, and itself.
-
-    All that a variable holds comes before the next variable, and before lists: a module is called as its parameters are.
-    """
-    nn = import_module(f"{engine.__name__}.nn")
-    todo = [(name, value, 0) for name, value in namespace.items() if str(name)[:2] != "__"]
-    names: dict[int, tuple[str, Any]] = {}
-    for name, value, depth in todo:  # grows while it is read
-        if issubclass(type(value), nn.Module) and "_modules" in vars(value):
-            inside = [(name, value)]
-            for path, module in inside:  # grows, too
-                if module is not None and id(module) not in names:
-                    names[id(module)] = path, module
-                    inside += [(f"{path}.{child}", one) for child, one in vars(module)["_modules"].items()]
-        elif depth < DEEPEST and type(value) in (list, tuple):
-            todo += [(f"{name}[{at}]", item, depth + 1) for at, item in enumerate(value)]
-        elif depth < DEEPEST and type(value) is dict:
-            todo += [(f"{name}[{key!r}]", item, depth + 1) for key, item in value.items() if type(key) in (str, int)]
-    return names

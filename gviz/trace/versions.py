@@ -7,28 +7,19 @@ write, the numbers that it overwrites and which operation is the next one: witho
 from __future__ import annotations
 
 from bisect import bisect_left, bisect_right
-from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
-from contextlib import ExitStack, contextmanager
-from functools import cache, wraps
+from collections.abc import Callable, Collection, Iterable, Mapping
+from functools import cache
 from importlib import import_module
+from types import ModuleType
 from typing import Any, NamedTuple
 from weakref import ref
 
 from gviz.graphs import MIXED, NOW, Moment
 from gviz.graphs.numbers import FEW_ELEMENTS, Numbers
-from gviz.trace.gradients import Known, recall, remember
+from gviz.trace.known import Known, recall, remember
+from gviz.trace.listening import ENGINE, Observer
+from gviz.trace.records import KEY
 from gviz.walk import NodeLike, grad_fn, graph_nodes, numbers, saved_value
-
-ENGINE = "gviz.engine"
-
-KEY = "gviz"
-"""Under which a node's ``metadata`` has what a trace tells of it."""
-
-NO_WRITES = {"requires_grad_", "detach_", "share_memory_", "rename_", "retain_grad_"}
-"""Names with an underscore at their end that write no memory."""
-
-NO_UPDATES = {"__init__", "__init_subclass__", "__int__", "__invert__", "__index__", "__iter__"}
-"""Methods whose names begin as those of ``+=`` and its kin do."""
 
 ROOM = 100_000
 """Numbers that are kept before it is looked which of them a graph that lives may still need."""
@@ -49,13 +40,7 @@ class Overwritten(NamedTuple):
     is_counted: bool = True
 
 
-class NamedProperty(property):
-    """A property with a name, by which PyTorch's way to be told of calls knows it; from Python 3.13 on each has it."""
-
-    __name__ = "data"
-
-
-class Versions:
+class Versions(Observer):
     """The numbers that a program's writes have overwritten.
 
     Args:
@@ -63,7 +48,7 @@ class Versions:
         living: gives the tensors that a picture may still be of; it is asked when much is kept.
     """
 
-    def __init__(self, engine: Any, living: Callable[[], Iterable[Any]]) -> None:
+    def __init__(self, engine: ModuleType, living: Callable[[], Iterable[Any]]) -> None:
         self.engine, self.living = engine, living
         self.is_own = engine.__name__ == ENGINE
         self.before: Known[list[Overwritten]] = {}
@@ -71,66 +56,15 @@ class Versions:
             tuple[Any, bool]
         ] = {}  # of one that tells of no base: weakly what it shares, and whether writes count
         self.large: Known[tuple[int, Numbers]] = {}  # the numbers of large tensors that nobody has written since
-        self.kept, self.room, self.is_busy = 0, ROOM, False
+        self.kept, self.room = 0, ROOM
         self.start = self.last = self.current = next_number(engine)
         self.passed = 0  # the number of the next operation when a pass was called last
 
     # ---------------------------------------------------------------- being told
-    @contextmanager
-    def noted(self, quiet: Callable[[], Any]) -> Iterator[None]:
-        """Let writes in the block be noted.
-
-        Args:
-            quiet: a context manager in which nobody is told of what is read.
-        """
-        self.quiet = quiet
-        with ExitStack() as stack:
-            kind = self.engine.Tensor
-            data = kind.data
-            own = NamedProperty(self.sharing(data.__get__, is_counted=False), self.setting(data))
-            stack.enter_context(replaced(kind, "data", own))
-            stack.enter_context(replaced(kind, "detach", self.sharing(kind.detach)))
-            stack.enter_context(replaced(kind, "numpy", self.telling(kind.numpy)))  # who has the array may write it
-            if self.is_own:
-                mode = import_module("gviz.autograd.modes").mode
-                stack.enter_context(replaced(mode, "writing", self.will_write))
-            for home, name in () if self.is_own else names_of_writes(self.engine):
-                stack.enter_context(replaced(home, name, self.telling(getattr(home, name))))
-            yield
-
-    def telling(self, function: Any) -> Any:
-        """Return a function that tells of what it is going to write: its first argument, or a list of tensors."""
-
-        @wraps(function)
-        def call(*args: Any, **kwargs: Any) -> Any:
-            for one in (args[0] if isinstance(args[0], list | tuple) else args[:1]) if args else ():
-                if isinstance(one, self.engine.Tensor):
-                    self.will_write(one)
-            return function(*args, **kwargs)
-
-        return call
-
-    def setting(self, data: Any) -> Callable[[Any, Any], None]:
-        """Return what gives a tensor other memory, and tells of it."""
-
-        def set_data(tensor: Any, value: Any) -> None:
-            self.will_write(tensor, is_counted=False)
-            data.__set__(tensor, value)
-
-        return set_data
-
-    def sharing(self, function: Any, *, is_counted: bool = True) -> Callable[[Any], Any]:
-        """Return a function whose result is on the memory of its argument, and counts its writes, too, or does not."""
-
-        @wraps(function)
-        def call(tensor: Any) -> Any:
-            result = function(tensor)
-            if not self.is_busy:
-                owner, counts = self.owner(tensor)
-                remember(self.shared, result, (ref(owner), is_counted and counts))
-            return result
-
-        return call
+    def has_shared(self, tensor: Any, result: Any, *, is_counted: bool) -> None:
+        """Note a tensor that does not tell on whose memory it is."""
+        owner, counts = self.owner(tensor)
+        remember(self.shared, result, (ref(owner), is_counted and counts))
 
     def owner(self, tensor: Any) -> tuple[Any, bool]:
         """Return the tensor that the memory of another is known by, and whether writes count there, too."""
@@ -158,8 +92,6 @@ class Versions:
 
     def will_write(self, tensor: Any, *, is_counted: bool = True) -> None:
         """Note what a tensor is before it is written, if something was recorded since it was written last."""
-        if self.is_busy:
-            return
         owner, counts = self.owner(tensor)
         now, is_counted = self.now(), is_counted and counts
         until = now if self.passed == now else now - 0.5
@@ -178,14 +110,11 @@ class Versions:
 
     def overwritten(self, tensor: Any) -> Numbers | None:
         """Return the numbers of a tensor; None for a large one that takes no gradient, which may be written often."""
-        self.is_busy = True
         try:
-            with self.quiet():
+            with self.listener.quiet():
                 return self.numbers_of(tensor) if tensor.requires_grad or tensor.numel() <= FEW_ELEMENTS else None
         except (RuntimeError, ValueError):  # PyTorch's for a parameter that has no size yet
             return None
-        finally:
-            self.is_busy = False
 
     def numbers_of(self, tensor: Any, most: int = FEW_ELEMENTS) -> Numbers:
         """Return the numbers of a tensor; those of a large one are computed when it was written, and not each time."""
@@ -199,7 +128,7 @@ class Versions:
 
     def forget(self) -> None:
         """Keep those numbers only that a graph has seen which lives: a loop may make very many."""
-        with self.quiet():
+        with self.listener.quiet():
             nodes = [one for one, leaf in graph_nodes(self.living()).items() if leaf is None]
             alive = sorted({one._sequence_nr() for one in nodes})  # noqa: SLF001 - PyTorch's own name
         for _, known in [*self.before.values()]:
@@ -350,33 +279,8 @@ def room_taken(version: Overwritten) -> int:
     return 8 + len((version.numbers and version.numbers.elements) or ())
 
 
-def next_number(engine: Any) -> int:
+def next_number(engine: ModuleType) -> int:
     """Return the number that the next operation has, or, since gviz's engine counts the question, a smaller one."""
     if engine.__name__ == ENGINE:
         return int(import_module("gviz.autograd.node").next_seq())
     return int(engine.autograd._get_sequence_nr())  # noqa: SLF001 - PyTorch's own name
-
-
-def names_of_writes(engine: Any) -> Iterator[tuple[Any, str]]:
-    """Yield where PyTorch's functions are that write in place, each with its name."""
-    for home in (engine.Tensor, engine):
-        for name in dir(home):
-            is_update = home is engine.Tensor and name[:3] == "__i" and name not in NO_UPDATES
-            is_written = name[-1] == "_" and name[-2:] != "__" and name not in NO_WRITES
-            if (is_update or is_written or name == "__setitem__") and callable(getattr(home, name)):
-                yield home, name
-
-
-@contextmanager
-def replaced(home: Any, name: str, value: Any) -> Iterator[None]:
-    """Give a home another value by a name in the block; what it had only by inheritance it has so again afterwards."""
-    is_own = not isinstance(home, type) or name in vars(home)
-    before = getattr(home, name) if not isinstance(home, type) else vars(home).get(name)
-    setattr(home, name, value)
-    try:
-        yield
-    finally:
-        if is_own:
-            setattr(home, name, before)
-        else:
-            delattr(home, name)

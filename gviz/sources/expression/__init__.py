@@ -122,7 +122,7 @@ def _run(program: Program, options: SourceOptions, classes: Collection[str] = ()
         engine.manual_seed(0)
     leaves = make_leaves(program, options, budget, classes)
     names = Names(program, leaves, options.values)
-    with lines.trace if lines else nullcontext():
+    with lines.trace.listening() if lines else nullcontext():
         return names, names.root(run_program(program, leaves.values(), budget, names)), lines
 
 

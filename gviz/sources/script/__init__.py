@@ -19,6 +19,7 @@ from gviz.files import STDIN
 from gviz.graphs import Place, Stop
 from gviz.options import SourceOptions
 from gviz.sources import static as static_source
+from gviz.sources.layers import module_names
 from gviz.sources.lines import Lines
 from gviz.sources.notebook import display
 from gviz.sources.notes import Note, unused
@@ -40,7 +41,9 @@ from gviz.sources.source import Source
 from gviz.static.graph import reset_default_graph
 from gviz.text import did_you_mean, joined
 from gviz.trace import Trace
-from gviz.trace.modules import ModuleCalls, module_names
+from gviz.trace.listening import Listener, Observer
+from gviz.trace.modules import ModuleCalls
+from gviz.trace.records import record_of
 from gviz.walk import graph_nodes, saved_constants
 
 STATIC_HINT = "build one with import tensorflow.compat.v1 as tf; gviz render draws what autograd recorded"
@@ -115,14 +118,16 @@ def _run(source: Source, options: SourceOptions, talk: Talk, tell: Callable[[Cha
     is_traced = options.lines or options.kept or options.costs or options.functions
     facts = {"timed": options.costs, "valued": options.flow, "nested": options.functions}
     trace = Trace(engine, script.is_ours, **facts) if is_traced else None
-    calls = Calls(script, engine, space, options, after=stop.after_backward, trace=trace)
     code, has_layers = stop.compiled(parsed.code), torch_names.uses_layers(parsed.tree, script.folder)
+    calls = Calls(script, engine, space, options, after=stop.after_backward, has_layers=has_layers, trace=trace)
+    finder.watch = calls.watched
+    observers: list[Observer] = [calls, calls.versions, calls.hooks]
+    observers += [ModuleCalls()] if has_layers else []
+    observers += [trace, trace.gradients] if trace is not None else []
     with (
         _kept(engine, script.code_file, parsed.text),
-        calls.noted(finder, has_layers=has_layers),
         process as threads,
-        ModuleCalls(engine).noted() if has_layers else nullcontext(),
-        trace or nullcontext(),
+        Listener(engine, *observers, timed=options.costs),
         stop.hooked(),
     ):
         unharmed = Unharmed(engine)
@@ -190,7 +195,7 @@ def _lines(trace: Trace, script: Script, options: SourceOptions, call: Call | No
 
 def _with_used(left: ScriptRun, roots: Mapping[str, Any]) -> tuple[ScriptRun, list[Note]]:
     """Return the script with names for the tensors that operations use, among very many; and how many have none."""
-    about, record_of = left.calls.of([*roots.values()]), Trace.record_of
+    about = left.calls.of([*roots.values()])
     held: list[Any] = [one for flow in (about.flow.values() if about is not None else ()) for _, one in flow.held]
     for node in graph_nodes(roots.values()) if left.unnamed else ():
         held += [one for _, one in saved_constants(node)]

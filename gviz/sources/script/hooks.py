@@ -5,7 +5,7 @@ from __future__ import annotations
 import functools
 import sys
 from collections.abc import Callable, Iterator
-from contextlib import AbstractContextManager, contextmanager
+from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any
 from weakref import ref
 
@@ -13,7 +13,7 @@ from gviz.autograd.node import Node
 from gviz.graphs import Hooked, Place
 from gviz.graphs.numbers import Numbers
 from gviz.sources.script.program import Script
-from gviz.trace import ENGINE
+from gviz.trace.listening import Listener, Observer
 
 if TYPE_CHECKING:
     from gviz.flow import Follower
@@ -30,54 +30,38 @@ REGISTERED = (
 """The methods that register hooks of backward, and what such a hook changes."""
 
 
-class WatchedHooks:
+class ScriptHooks(Observer):
     """The hooks of a script on its gradients: each is called as ever, and what it changes while backward runs is noted.
 
     Args:
         script: whose lines register them.
         numbers_of: gives the numbers of a tensor.
-        quiet: gives a block in which nobody hears of calls.
+        has_layers: whether it may have modules.
     """
 
-    def __init__(
-        self,
-        script: Script,
-        numbers_of: Callable[[Any], Numbers],
-        quiet: Callable[[], AbstractContextManager[None]],
-    ) -> None:
-        self.script, self.numbers_of, self.quiet = script, numbers_of, quiet
+    def __init__(self, script: Script, numbers_of: Callable[[Any], Numbers], *, has_layers: bool) -> None:
+        self.script, self.numbers_of, self.has_layers = script, numbers_of, has_layers
         self.are_there = False
         self.has_packed = False  # whether what backward needs comes from functions of the script, as of a checkpoint
         self.follower: Follower | None = None  # of the pass that runs
         self.of_leaves: dict[int, list[Hooked]] = {}  # by the identity of the leaf, in this pass
 
-    @contextmanager
-    def noted(self, engine: Any, *, has_layers: bool) -> Iterator[None]:
-        """Note the hooks that are registered in the block."""
-        homes = {"Tensor": engine.Tensor, **({"Module": engine.nn.Module} if has_layers else {})}
-        if engine.__name__ == ENGINE:  # PyTorch's own nodes are no classes of Python
+    def attach(self, listener: Listener) -> None:
+        """Begin to be told of hooks that are registered, and of functions that pack what operations save."""
+        super().attach(listener)
+        engine = listener.engine
+        homes = {"Tensor": engine.Tensor, **({"Module": engine.nn.Module} if self.has_layers else {})}
+        if listener.is_own:
             homes["Node"] = Node
-        before = []
-        for home, name, kind in REGISTERED:
-            owner: Any = (
-                next((one for one in homes[home].__mro__ if name in vars(one)), None) if home in homes else None
-            )
-            if owner is not None:
-                before.append((owner, name, vars(owner)[name]))
-                setattr(owner, name, self.registering(vars(owner)[name], kind))
-        packing = engine.autograd.graph.saved_tensors_hooks
-        before.append((packing, "__enter__", packing.__enter__))
-        packing.__enter__ = self.entering(packing.__enter__)
-        if "Node" not in homes:
+        else:  # PyTorch's own nodes are no classes of Python
             asked = engine.Tensor.grad_fn
-            engine.Tensor.grad_fn = property(lambda own: self.node_of(asked, own))
-        try:
-            yield
-        finally:
-            for owner, name, original in before:
-                setattr(owner, name, original)
-            if "Node" not in homes:
-                del engine.Tensor.grad_fn
+            listener.replace(engine.Tensor, "grad_fn", property(lambda own: self.node_of(asked, own)))
+        for home, name, kind in REGISTERED:
+            owner = next((one for one in getattr(homes.get(home), "__mro__", ()) if name in vars(one)), None)
+            if owner is not None:
+                listener.replace(owner, name, self.registering(vars(owner)[name], kind))
+        packing = engine.autograd.graph.saved_tensors_hooks
+        listener.replace(packing, "__enter__", self.entering(packing.__enter__))
 
     def node_of(self, attribute: Any, tensor: Any) -> Any:
         """Return a tensor's node, to which the program may give a hook if it asks for the node itself."""
@@ -114,7 +98,7 @@ class WatchedHooks:
         """Note what hooks change in the block, in which a pass runs."""
         self.follower = follower
         try:
-            with follower.heard(self.quiet):
+            with follower.heard(self.listener.quiet):
                 yield
         finally:
             self.follower = None
@@ -137,7 +121,7 @@ class Heard:
     def __init__(
         self,
         hook: Callable[..., Any],
-        hooks: WatchedHooks,
+        hooks: ScriptHooks,
         place: Place | None,
         kind: str,
         leaf: Callable[[], object] | None,
@@ -169,7 +153,7 @@ class Heard:
 
     def numbers(self, given: Any) -> list[Numbers | None]:
         """Return the numbers of gradients: of the tensors given, or of what the leaf has."""
-        with self.hooks.quiet():
+        with self.hooks.listener.quiet():
             grads = [given.grad] if self.kind == "grad" else given if isinstance(given, tuple | list) else [given]
             return [None if one is None else self.hooks.numbers_of(one) for one in grads]
 

@@ -6,7 +6,7 @@ import functools
 import math
 import sys
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
-from contextlib import AbstractContextManager, contextmanager, nullcontext
+from contextlib import AbstractContextManager, nullcontext
 from dataclasses import replace
 from itertools import zip_longest
 from traceback import walk_stack
@@ -19,12 +19,12 @@ from gviz.options import SourceOptions
 from gviz.records import record
 from gviz.sources.notes import Note
 from gviz.sources.run import FEW_NODES, SPARE, Pass
-from gviz.sources.script.hooks import WatchedHooks
+from gviz.sources.script.hooks import ScriptHooks
 from gviz.sources.script.names import named_tensors, shallow
-from gviz.sources.script.process import EngineFinder
 from gviz.sources.script.program import GVIZ, Script
-from gviz.trace import ENGINE, Trace
-from gviz.trace.gradients import Known, recall, remember
+from gviz.trace import Trace
+from gviz.trace.known import Known, recall, remember
+from gviz.trace.listening import Listener, Observer
 from gviz.trace.versions import Versions
 from gviz.walk import MOST_FLOWING, NodeFlow, NodeLike, bytes_kept, gradient, graph_nodes, numbers
 
@@ -72,7 +72,7 @@ class Call:
     about: Pass
 
 
-class Calls:
+class Calls(Observer):
     """The calls of a script that a picture may be of: each is noted before it is made, since it may raise, and what it has left.
 
     Args:
@@ -81,6 +81,7 @@ class Calls:
         namespace: the script's globals.
         options: what is asked for of the gradients on their way, and of what the operations cost.
         after: called after each backward; it may end the run.
+        has_layers: whether the script may have modules.
         trace: what counts the runs of lines, if they are asked for.
     """
 
@@ -92,6 +93,7 @@ class Calls:
         options: SourceOptions,
         *,
         after: Callable[[], None],
+        has_layers: bool,
         trace: Trace | None = None,
     ) -> None:
         self.script, self.engine, self.namespace, self.options = script, engine, namespace, options
@@ -107,7 +109,7 @@ class Calls:
         self.moments: dict[int, Moment] = {}  # of the last call
         self.retained: set[str] = set()  # names of tensors that were told to keep their gradient
         self.versions = Versions(engine, self.living)
-        self.hooks = WatchedHooks(script, self.numbers_of, self.quiet)
+        self.hooks = ScriptHooks(script, self.numbers_of, has_layers=has_layers)
 
     @property
     def chosen(self) -> Call | None:
@@ -144,22 +146,12 @@ class Calls:
                     )
         return moments | self.versions.moments(roots, names.values(), about.at, moments)
 
-    @contextmanager
-    def noted(self, finder: EngineFinder, *, has_layers: bool) -> Iterator[None]:
-        """Note the calls of the engine's ``backward`` and ``grad``, and the finder's ``make_dot``, in the block.
-
-        They need to know nothing of it.
-        """
-        tensor, module = self.engine.Tensor, self.engine.autograd
-        method, of_several, asked = tensor.backward, module.backward, module.grad
-        tensor.backward, module.backward = self.watched(method), self.watched(of_several)
-        module.grad = self.watched(asked)
-        finder.watch = self.watched
-        try:
-            with self.versions.noted(self.quiet), self.hooks.noted(self.engine, has_layers=has_layers):
-                yield
-        finally:
-            tensor.backward, module.backward, module.grad = method, of_several, asked
+    def attach(self, listener: Listener) -> None:
+        """Begin to be told of the calls of the engine's ``backward`` and ``grad``."""
+        super().attach(listener)
+        module = self.engine.autograd
+        for owner, name in ((self.engine.Tensor, "backward"), (module, "backward"), (module, "grad")):
+            listener.replace(owner, name, self.watched(getattr(owner, name)))
 
     def note_leaves(self) -> None:
         """Remember what the caller of ``autograd.grad`` calls the leaves that it has."""
@@ -184,29 +176,25 @@ class Calls:
             hearing: AbstractContextManager[None] = nullcontext()
             if tensors and is_right:  # else the engine says what is wrong
                 self.count += name != "grad"
-                with self.quiet():
+                with self.listener.quiet():
                     watched, leaves, hearing = self.note(name, tensors, given)
-            run = self.trace.run if self.trace is not None else 0
+            run = self.trace.frames.run if self.trace is not None else 0
             self.is_running = True
             try:
                 with hearing:
                     result = original(*args, **kwargs)
             finally:
                 self.is_running = False
-                with self.quiet():
+                with self.listener.quiet():
                     self.left(watched)
             if name == "backward":
                 self.earlier = run
-                with self.quiet():
+                with self.listener.quiet():
                     self.passed(leaves)
                 self.after()
             return result
 
         return function
-
-    def quiet(self) -> AbstractContextManager[None]:
-        """Let the trace hear nothing of what gviz does itself."""
-        return self.trace.quiet() if self.trace is not None else nullcontext()
 
     def note(
         self, function: str, tensors: tuple[Any, ...], given: Mapping[str, Any]
@@ -320,7 +308,7 @@ class Calls:
         runs = function != "make_dot" and all(tensor.numel() == 1 or grad is not None for tensor, grad in pairs)
         most = MOST_TO_DIAGNOSE if options.diagnose or self.has_shares else MOST_FLOWING
         inputs = _nodes_of(self.engine, as_several(given.get("inputs"))) if given.get("inputs") is not None else None
-        is_unheard = options.flow and inputs is None and self.engine.__name__ != ENGINE  # a library's hook, say
+        is_unheard = options.flow and inputs is None and not self.listener.is_own  # a library's hook, say
         if runs and (self.hooks.are_there or is_unheard):
             order = users_first([root.grad_fn for root in tensors if root.grad_fn is not None], most)
             facts = {"jacobians": options.jacobians, "all_factors": not options.diagnose}

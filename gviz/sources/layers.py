@@ -1,0 +1,100 @@
+"""The ``nn.Module`` objects of a program: their names, the parameters that they hold, and the tensors that they miss."""
+
+from __future__ import annotations
+
+import dis
+import re
+from collections.abc import Callable, Mapping
+from importlib import import_module
+from types import FunctionType
+from typing import Any
+
+from gviz.graphs import Module, Place, Unlisted
+
+DEEPEST = 3
+"""How far inside of lists, dictionaries and objects modules are looked for."""
+
+
+def module_names(namespace: Mapping[Any, Any], engine: Any) -> dict[int, tuple[str, Any]]:
+    """Return the modules that names of a program reach, by their identity: each with its first name, and itself.
+
+    All that a variable holds comes before the next variable, and before lists: a module is called as its parameters are.
+    """
+    nn = import_module(f"{engine.__name__}.nn")
+    todo = [(name, value, 0) for name, value in namespace.items() if str(name)[:2] != "__"]
+    names: dict[int, tuple[str, Any]] = {}
+    for name, value, depth in todo:  # grows while it is read
+        if issubclass(type(value), nn.Module) and "_modules" in vars(value):
+            inside = [(name, value)]
+            for path, module in inside:  # grows, too
+                if module is not None and id(module) not in names:
+                    names[id(module)] = path, module
+                    inside += [(f"{path}.{child}", one) for child, one in vars(module)["_modules"].items()]
+        elif depth < DEEPEST and type(value) in (list, tuple):
+            todo += [(f"{name}[{at}]", item, depth + 1) for at, item in enumerate(value)]
+        elif depth < DEEPEST and type(value) is dict:
+            todo += [(f"{name}[{key!r}]", item, depth + 1) for key, item in value.items() if type(key) in (str, int)]
+    return names
+
+
+def holders_of(modules: Mapping[int, tuple[str, Any]], named: Mapping[str, Any]) -> dict[object, Module]:
+    """Return the module that holds each parameter, by the parameter's name in the program.
+
+    Args:
+        modules: from :func:`module_names`.
+        named: the tensors that have a name; it may lead past the module: ``weight``, ``fc.weight``.
+    """
+    holder: dict[int, Module] = {}
+    for path, module in modules.values():
+        for parameter in vars(module).get("_parameters", {}).values():
+            holder.setdefault(id(parameter), Module(path, type(module).__name__))
+    return {name: holder[id(tensor)] for name, tensor in named.items() if id(tensor) in holder}
+
+
+def unlisted(
+    modules: Mapping[int, tuple[str, Any]], named: Mapping[str, Any], is_ours: Callable[[str], bool]
+) -> dict[str, Unlisted]:
+    """Return the tensors that modules hold, by their names in the program, and that are no parameters: what keeps each out.
+
+    Args:
+        modules: from :func:`module_names`.
+        named: the tensors that have a name.
+        is_ours: whether code of a file is the program's.
+    """
+    paths, found = dict(modules.values()), dict[str, Unlisted]()
+    listed = {id(one) for module in paths.values() for one in vars(module).get("_parameters", {}).values()}
+    for name, tensor in named.items():
+        ends = [at for at, letter in enumerate(name) if letter == "." and name[:at] in paths]
+        if not ends or id(tensor) in listed:
+            continue
+        path, attribute = name[: ends[-1]], re.split(r"[.\[]", name[ends[-1] + 1 :], maxsplit=1)[0]
+        wrapper = wrapper_of(vars(paths[path]).get(attribute), tensor)
+        if wrapper:
+            place = assigned_at(type(paths[path]), attribute, is_ours)
+            found[name] = Unlisted(path, attribute, wrapper, place)
+    return found
+
+
+def wrapper_of(held: Any, tensor: Any) -> str:
+    """Return the class of ``torch.nn`` in which a module lists what it holds: ``ModuleList`` for a list of layers.
+
+    "" for what none of them takes.
+    """
+    if held is tensor:
+        return "Parameter"
+    is_dict = type(held) is dict and all(type(key) is str for key in held)
+    items = [*held.values()] if is_dict else held if type(held) in (list, tuple) else []
+    of = "Parameter" if any(one is tensor for one in items) else "Module"
+    is_whole = all(type(one) is type(tensor) if of == "Parameter" else "_modules" in dir(one) for one in items)
+    return f"{of}{'Dict' if is_dict else 'List'}" if items and is_whole else ""
+
+
+def assigned_at(kind: type, attribute: str, is_ours: Callable[[str], bool]) -> Place | None:
+    """Return the line of a class that gives an attribute its value, in the file of its code; None if none does."""
+    members = (one for base in kind.__mro__ for one in vars(base).values())
+    codes = [one.__code__ for one in members if type(one) is FunctionType and is_ours(one.__code__.co_filename)]
+    for code in codes:
+        for one in dis.get_instructions(code):
+            if one.opname == "STORE_ATTR" and one.argval == attribute and one.positions and one.positions.lineno:
+                return Place(one.positions.lineno, code.co_filename)
+    return None

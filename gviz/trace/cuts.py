@@ -1,0 +1,119 @@
+"""Tensors outside the graph: how each was made, and which calls have cut off what it was made from."""
+
+from __future__ import annotations
+
+from collections import deque
+from collections.abc import Iterator
+from types import ModuleType
+from typing import Any
+
+from gviz.graphs import Place
+from gviz.trace.known import Known, recall, remember
+from gviz.trace.records import Break, CallRecord
+
+COPIES = {"tensor", "as_tensor", "new_tensor", "from_numpy"}
+"""Calls that make a tensor of numbers."""
+
+DETACHES = {"detach", "detach_", "data", *COPIES}
+"""Calls whose result is out of the graph by intention."""
+
+LATEST = 100
+"""The last numbers made of tensors, which are remembered, and the first items of a list, which are looked at."""
+
+
+class OutsideGraph:
+    """What is known of tensors outside the graph.
+
+    Args:
+        engine: the module that the program knows as torch.
+    """
+
+    def __init__(self, engine: ModuleType) -> None:
+        self.engine, self.tensor = engine, engine.Tensor
+        self.records: Known[CallRecord] = {}
+        self.numbers: deque[tuple[Any, CallRecord]] = deque(maxlen=LATEST)
+        self.cuts: dict[tuple[Place, str, str], Break] = {}
+        self.leaving: CallRecord | None = None  # how the tensor that detach_ is called on is cut off
+
+    def keep(self, tensor: Any, call: CallRecord) -> None:
+        """Keep what is known of a tensor outside the graph, as long as it lives."""
+        is_made_here = call.reason or not call.writes  # what was written first was made elsewhere
+        if id(tensor) not in self.records and is_made_here:
+            remember(self.records, tensor, call)
+
+    def will_detach(self, tensor: Any, call: CallRecord | None) -> None:
+        """Note what detach_ is going to take out of its graph, which is gone afterwards."""
+        self.leaving = None
+        if call is not None and tensor.grad_fn is not None:
+            self.leaving = self.cut(call._replace(name="detach_"), tensor, is_number=False)
+
+    def put_outside(self, tensor: Any, call: CallRecord, name: str) -> None:
+        """Note a tensor that a call has taken out of its graph: ``detach_``, or ``requires_grad_`` with False."""
+        reason, cuts = "frozen", frozenset[Break]()
+        if name == "detach_":
+            reason, cuts = "detached", self.leaving.cuts if self.leaving is not None else cuts
+        self.records.pop(id(tensor), None)
+        self.keep(tensor, call._replace(reason=reason, broken_at=call.place, broken_by=name, writes=False, cuts=cuts))
+
+    def made(self, tensor: Any, call: CallRecord, args: tuple[Any, ...]) -> None:
+        """Note a tensor outside the graph that a call has made, or has written."""
+        before = recall(self.records, tensor)
+        if before is None:
+            self.keep(tensor, self.story(call, args))
+        elif call.writes and not before.reason and (story := self.story(call, args)).reason:
+            remember(self.records, tensor, story._replace(place=before.place, name=before.name, writes=False))
+
+    def number(self, number: Any, call: CallRecord, args: tuple[Any, ...]) -> None:
+        """Note a number, or an array, that a call has made of a tensor."""
+        story = self.story(call, args, is_number=True)
+        self.numbers.append((number, story))
+        for cut in story.cuts:
+            cut.is_number = True
+
+    def of(self, args: tuple[Any, ...]) -> tuple[CallRecord, ...]:
+        """Return what is known of the arguments that were cut off from a graph."""
+        known = (recall(self.records, one) for value in args for one in flat(value))
+        return tuple(each for each in known if each is not None and each.reason)
+
+    def story(self, call: CallRecord, args: tuple[Any, ...], *, is_number: bool = False) -> CallRecord:
+        """Return how a tensor outside the graph was made, and what cut it off, if anything did."""
+        lost: list[CallRecord] = []
+        for value in args:
+            for one in flat(value) if value.__class__ in (list, tuple) else (value,):
+                if not isinstance(one, self.tensor):
+                    continue
+                if one.requires_grad:
+                    lost.append(self.cut(call, one, is_number=is_number, is_list=one is not value))
+                elif (before := recall(self.records, one)) is not None and before.reason not in ("", "frozen"):
+                    lost.append(before)
+        if call.name in COPIES and not lost and self.numbers:
+            given = {id(one) for value in args[:1] for one in flat(value) if not isinstance(one, int)}
+            lost = [known for number, known in self.numbers if id(number) in given and known.reason]
+        if not lost:
+            return call
+        first = next((one for one in lost if one.cuts), lost[0])
+        cuts = first.cuts if len(lost) == 1 else first.cuts.union(*(one.cuts for one in lost))
+        return first._replace(place=call.place, name=call.name, writes=call.writes, cuts=cuts)
+
+    def cut(self, call: CallRecord, tensor: Any, *, is_number: bool, is_list: bool = False) -> CallRecord:
+        """Return how a call makes something outside the graph of a tensor inside; note the leaves behind it."""
+        reason = "detached" if is_number or call.name in DETACHES else "no derivative"
+        reason = reason if self.engine.is_grad_enabled() or reason == "detached" else "no_grad"
+        key = call.place, call.name, reason
+        cut = self.cuts.get(key)
+        if cut is None:
+            cut = self.cuts[key] = Break(call._replace(reason=reason, broken_at=call.place, broken_by=call.name))
+        cut.is_list = cut.is_list or is_list
+        return cut.takes(tensor)
+
+
+def flat(value: Any) -> Iterator[Any]:
+    """Yield what is in nested lists, the first of it; what is no list as it is."""
+    todo, count = [value], 0
+    while todo and count < LATEST:
+        item = todo.pop()
+        if item.__class__ in (list, tuple):
+            todo.extend(reversed(item[:LATEST]))
+        else:
+            count += 1
+            yield item

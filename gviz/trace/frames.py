@@ -1,0 +1,98 @@
+"""The frames of a program that are running: the line that makes a call, and the call of a function that it is in."""
+
+from __future__ import annotations
+
+import sys
+from bisect import bisect_right
+from collections import Counter
+from collections.abc import Callable
+from functools import cache
+from types import CodeType
+from typing import Any
+
+from gviz.graphs import Place
+from gviz.trace.listening import NO_WRITES
+from gviz.trace.records import CallRecord, FunctionCall
+
+
+class RunningProgram:
+    """What is running of a program.
+
+    Args:
+        is_ours: whether code of a file is the program's, as opposed to a library's.
+        columns: whether a place has its column, too.
+    """
+
+    def __init__(self, is_ours: Callable[[str], bool], *, columns: bool = False) -> None:
+        self.is_ours, self.columns = cache(is_ours), columns
+        self.calls: dict[tuple[int, int, str], tuple[CallRecord, CodeType]] = {}  # by code and instruction, and name
+        self.lines: dict[int, tuple[list[int], list[int], CodeType]] = {}
+        self.run, self.last = 0, (0, 0, 0)  # runs of lines so far; frame, line and place in the code of the last call
+        self.stack: list[tuple[Any, FunctionCall]] = []  # frames of functions that ran last, outermost first
+        self.counts: Counter[CodeType] = Counter()
+
+    def call(self, name: str) -> CallRecord | None:
+        """Return the call of that name at the innermost line of the program that is running; None outside of it."""
+        frame: Any = sys._getframe(2)  # noqa: SLF001 - inspect.currentframe costs a large import and does just this
+        calls = self.calls
+        while frame is not None:
+            code = frame.f_code
+            known = calls.get((id(code), frame.f_lasti, name))
+            if known is None and self.is_ours(code.co_filename):
+                known = self.find(code, frame.f_lasti, name)
+            if known is not None:
+                break
+            frame = frame.f_back
+        else:
+            return None
+        call, last = known[0], self.last
+        now = id(frame), call.place.line, frame.f_lasti
+        if now[0] != last[0] or now[1] != last[1] or now[2] <= last[2]:  # another line, or the same one once more
+            self.run += 1
+        self.last = now
+        return call
+
+    def find(self, code: CodeType, instruction: int, name: str) -> tuple[CallRecord, CodeType]:
+        """Return the call of that name at an instruction, and remember it: to find the line takes long in long code."""
+        column = (list(code.co_positions())[instruction // 2][2] or 0) + 1 if self.columns else 0
+        place = Place(self.line_of(code, instruction), code.co_filename, column)
+        is_write = name == "__setitem__" or (name[-1] == "_" and (name[:3] == "__i" or name[-2] != "_"))
+        writes, own = is_write and name not in NO_WRITES, name.strip("_")
+        known = self.calls[id(code), instruction, name] = (
+            CallRecord(place, own, writes=writes, at=(code, instruction)),
+            code,
+        )
+        return known
+
+    def function(self) -> FunctionCall | None:
+        """Return the innermost call of a function of the program that is running; None outside of any.
+
+        The frames of the last one are kept until then: so a frame that is another is another call.
+        """
+        frames: list[Any] = []
+        frame: Any = sys._getframe(2)  # noqa: SLF001 - as above
+        while frame is not None:
+            code = frame.f_code  # what a comprehension does is done by the function that it is in
+            if (code.co_name[0] != "<" or code.co_name == "<lambda>") and self.is_ours(code.co_filename):
+                frames.append(frame)
+            frame = frame.f_back
+        same, stack = 0, self.stack
+        for one, (other, _) in zip(reversed(frames), stack, strict=False):
+            if one is not other:
+                break
+            same += 1
+        del stack[same:]
+        for one in frames[len(frames) - same - 1 :: -1] if same < len(frames) else ():
+            self.counts[one.f_code] += 1
+            name = one.f_code.co_qualname.rpartition("<locals>.")[2]
+            stack.append((one, FunctionCall(name, self.counts[one.f_code], stack[-1][1] if stack else None)))
+        return stack[-1][1] if stack else None
+
+    def line_of(self, code: CodeType, instruction: int) -> int:
+        """Return the line of an instruction, as ``frame.f_lineno`` does, which takes longer, the longer the code is."""
+        known = self.lines.get(id(code))
+        if known is None:
+            parts = [(start, line) for start, _, line in code.co_lines() if line is not None]
+            known = self.lines[id(code)] = [start for start, _ in parts], [line for _, line in parts], code
+        starts, lines, _ = known
+        return lines[bisect_right(starts, instruction) - 1]

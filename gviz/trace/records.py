@@ -1,0 +1,144 @@
+"""What is known of the calls of a program: which line made a tensor or an operation, and what cut a tensor off."""
+
+from __future__ import annotations
+
+from types import CodeType
+from typing import Any, NamedTuple
+from weakref import ref
+
+from gviz.graphs import Place
+from gviz.graphs.numbers import Numbers
+from gviz.trace.known import Known, remember
+from gviz.walk import graph_nodes
+
+KEY = "gviz"
+"""Under which a node's ``metadata`` has what is known of it."""
+
+EFFORT = 100_000
+"""Operations that are looked at, in all, for the leaves behind what a call cuts off: a call in a loop does so very
+often."""
+
+
+class CallRecord(NamedTuple):
+    """The call that made a tensor.
+
+    Args:
+        place: the innermost line of the program.
+        name: the function's name.
+        reason: why the result is outside the graph though an input was inside: ``detached``, ``no_grad`` or
+            ``no derivative``; or ``frozen`` if ``requires_grad = False`` took it out; "" otherwise.
+        broken_at: where that happened: here, or where the tensor was made that this one was made from.
+        broken_by: the name of the call that it happened in.
+        source: the tensor inside, weakly.
+        writes: whether it wrote its result into the memory of its first argument.
+        cuts: the calls that cut it off from the graph: several, if it was made from several such tensors.
+        is_view: whether it wrote into a view: its operation makes the view anew, and another one has written.
+        at: the code that made it, and the instruction there; None where that is not known.
+    """
+
+    place: Place
+    name: str
+    reason: str = ""
+    broken_at: Place | None = None
+    broken_by: str = ""
+    source: Any = None
+    writes: bool = False
+    cuts: frozenset[Break] = frozenset()
+    is_view: bool = False
+    at: tuple[CodeType, int] | None = None
+
+
+class FunctionCall(NamedTuple):
+    """A call of a function of the program.
+
+    Args:
+        name: with the class that it is in: ``Net.forward``.
+        number: which call of this function it is, of those that recorded something, counted from 1.
+        within: the call that it was made in.
+    """
+
+    name: str
+    number: int
+    within: FunctionCall | None
+
+
+class NodeRecord(NamedTuple):
+    """What is kept with an operation.
+
+    Args:
+        call: the call that it was recorded in.
+        run: which run of a line that was, counted from 1 over the whole program.
+        seconds: how long the call took; 0 if that was not measured.
+        numbers: of its result, where they are kept: of a small one, and of one that has nan or inf.
+        outside: what is known of inputs that were cut off from a graph.
+        given: the arguments without a gradient, each with its place: tensors weakly, numbers, kinds of others.
+        arguments: how many all are.
+        function: the call of a function that it was in, where that was asked for.
+    """
+
+    call: CallRecord
+    run: int
+    seconds: float
+    numbers: Numbers | None
+    outside: tuple[CallRecord, ...] = ()
+    given: tuple[tuple[int, Any], ...] = ()
+    arguments: int = 0
+    function: FunctionCall | None = None
+
+
+class Break:
+    """A call in a line that cuts tensors off.
+
+    Args:
+        call: what it did the first time.
+    """
+
+    __slots__ = ("alone", "behind", "call", "effort", "is_deep", "is_list", "is_number", "leaves")
+
+    def __init__(self, call: CallRecord) -> None:
+        self.alone = frozenset([self])
+        self.call = call._replace(cuts=self.alone)
+        self.leaves: Known[bool] = {}  # behind what it took, in all of its runs
+        self.behind: set[Break] = set()  # earlier ones, of which something came into what it took
+        self.effort, self.is_number = EFFORT, False  # whether numbers came of it, which nobody can follow
+        self.is_list, self.is_deep = False, False  # whether it took a list of tensors, and one that is no leaf
+
+    def takes(self, tensor: Any) -> CallRecord:
+        """Note one more tensor that is cut off; return what is known of the result."""
+        self.is_deep = self.is_deep or tensor.grad_fn is not None
+        if self.effort > 0:  # each run of a loop has a graph of its own, and mostly the same leaves
+            nodes = graph_nodes([tensor])
+            for node, leaf in nodes.items():
+                if leaf is not None:
+                    remember(self.leaves, leaf, True)
+                elif (node_record := record_of(node)) is not None:
+                    self.behind.update(*(call.cuts for call in node_record.outside))
+            if not nodes:
+                remember(self.leaves, tensor, True)
+            self.effort -= len(nodes) + 10
+        return self.call._replace(source=ref(tensor))
+
+
+class Write(NamedTuple):
+    """A write in place.
+
+    Args:
+        place: its line.
+        name: the function's name.
+        owner: the tensor that has the memory, weakly: what was written, or what that is a view of.
+        shapes: of what was written, and of the owner.
+        version: of the memory afterwards.
+        makers: the operations that had made the owner before, and now, by their classes; "" for none.
+    """
+
+    place: Place
+    name: str
+    owner: Any
+    shapes: tuple[tuple[int, ...], ...]
+    version: int
+    makers: tuple[str, str] = ("", "")
+
+
+def record_of(node: Any) -> NodeRecord | None:
+    """Return what is known of an operation."""
+    return node.metadata.get(KEY)  # type: ignore[no-any-return]
