@@ -11,7 +11,7 @@ from types import CodeType
 from typing import Any
 
 from gviz.graphs import Place
-from gviz.trace.listening import NO_WRITES
+from gviz.trace.listening import is_write
 from gviz.trace.records import CallRecord, FunctionCall
 
 
@@ -56,8 +56,7 @@ class RunningProgram:
         """Return the call of that name at an instruction, and remember it: to find the line takes long in long code."""
         column = (list(code.co_positions())[instruction // 2][2] or 0) + 1 if self.columns else 0
         place = Place(self.line_of(code, instruction), code.co_filename, column)
-        is_write = name == "__setitem__" or (name[-1] == "_" and (name[:3] == "__i" or name[-2] != "_"))
-        writes, own = is_write and name not in NO_WRITES, name.strip("_")
+        writes, own = is_write(name), name.strip("_")
         known = self.calls[id(code), instruction, name] = (
             CallRecord(place, own, writes=writes, at=(code, instruction)),
             code,

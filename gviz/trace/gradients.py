@@ -68,7 +68,8 @@ class Gradients(Observer):
         """
         use = recall(self.grad_uses, leaf)
         if use is not None and not use.was_read and use.at is None:
-            frame = sys._getframe(2)  # noqa: SLF001 - inspect.currentframe costs a large import and does just this
+            frame: Any = sys._getframe(2)  # noqa: SLF001 - inspect.currentframe costs a large import and does just this
+            frame = frame.f_back if frame.f_globals.get("__name__") == Observer.__module__ else frame  # PyTorch's mode
             use.was_read = self.frames.is_ours(frame.f_code.co_filename) and self.is_use(frame.f_code, frame.f_lasti)
 
     def gave_gradient(self, leaf: Any, value: Any) -> None:

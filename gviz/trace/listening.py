@@ -1,31 +1,23 @@
 """The one place that listens to a running program: wrappers round the functions of its engine, which tell observers.
 
-gviz's engine and PyTorch are listened to in the same way. Whatever is replaced is put back when the listener is left.
+On gviz's engine the wrappers stand in the place of the functions. PyTorch has a mode that is asked for each function;
+there they stand in a table of the mode's. Whatever is replaced is put back when the listener is left.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from functools import update_wrapper, wraps
+from functools import wraps
 from importlib import import_module
 from time import perf_counter
-from types import BuiltinFunctionType, FunctionType, MethodDescriptorType, ModuleType, WrapperDescriptorType
+from types import FunctionType, ModuleType
 from typing import Any, Self
 
 ENGINE = "gviz.engine"
 
 SPACES = ("", ".linalg", ".special", ".nn.functional")
 """The modules of functions that a program calls."""
-
-SEQUENCES = ("lstm", "gru", "rnn_tanh", "rnn_relu", "lstm_cell", "gru_cell", "rnn_tanh_cell", "rnn_relu_cell")
-"""Functions that PyTorch's layers call by a module of their own, ``torch._VF``."""
-
-HELD = {("torch.nn.functional", "relu")}
-"""Functions that PyTorch's layers hold already, and save by their names; each calls one that is listened to."""
-
-KINDS = (BuiltinFunctionType, FunctionType, MethodDescriptorType, WrapperDescriptorType)
-"""What PyTorch's functions are."""
 
 BINARY = "add sub mul truediv floordiv mod pow matmul and or xor lshift rshift"
 OTHERS = "neg pos invert abs lt le gt ge eq ne getitem setitem"
@@ -46,6 +38,9 @@ MAKE_NONE = {
 
 SHARES = ("detach", "data")
 """Calls whose result has the memory of what it was made from."""
+
+MEMORY = ("detach", "numpy")
+"""Methods whose result has the memory of the tensor, which somebody may write."""
 
 NO_WRITES = {"requires_grad_", "detach_", "share_memory_", "rename_", "retain_grad_"}
 """Names with an underscore at their end that write no memory."""
@@ -94,24 +89,27 @@ class Listener:
         self.replaced: list[tuple[Any, str, bool, Any]] = []
         self.is_inside = False  # whether a call that is told of runs: what is called within it is not
         self.is_quiet = False  # whether gviz itself computes, for the program's sake
+        self.mode: Any = None  # PyTorch's
+        self.on_call, self.on_write = self.wanting("called"), self.wanting("will_write")
+        self.on_share, self.on_detach = self.wanting("has_shared"), self.wanting("will_detach")
 
     def __enter__(self) -> Self:
         """Put the wrappers in place."""
-        functions = [*self.functions()]  # before observers put theirs in
-        self.on_write, self.on_share = self.wanting("will_write"), self.wanting("has_shared")
         for one in self.observers:
             one.attach(self)
-        for home, name in functions:
-            self.replace(home, name, self.telling(getattr(home, name), name))
-        if self.is_own:  # gviz's engine tells of writes by itself
-            self.replace(import_module("gviz.autograd.modes").mode, "writing", self.will_write)
-        self.listen_to_attributes()
         if self.wanting("called"):
             self.listen_to_classes()
+        if self.is_own:
+            self.listen_to_gviz()
+        else:
+            self.mode = mode_of_torch(WrappersOfTorch(self))
+            self.mode.__enter__()
         return self
 
     def __exit__(self, *_: object) -> None:
         """Put back what was there before."""
+        if self.mode is not None:
+            self.mode.__exit__(None, None, None)
         self.is_inside = self.is_quiet = True  # a library that was loaded meanwhile may go on to hold a wrapper
         for owner, name, is_own, before in reversed(self.replaced):
             if is_own:
@@ -142,36 +140,7 @@ class Listener:
         wanted = (one for one in self.observers if getattr(type(one), event) is not getattr(Observer, event))
         return tuple(getattr(one, event) for one in wanted)
 
-    # ---------------------------------------------------------------- functions
-    def functions(self) -> Iterator[tuple[Any, str]]:
-        """Yield the functions of the engine that are listened to: where each is, and its name."""
-        is_all, engine = bool(self.wanting("called")), self.engine.__name__
-        for home in (self.engine.Tensor, *(import_module(f"{engine}{space}") for space in SPACES)):
-            for name in dir(home):
-                is_public = name[0] != "_" and name not in MAKE_NONE
-                is_wanted = (is_public and is_all) or name in SHARES or name == "numpy"
-                is_operator = (name in OPERATORS or name in NUMBERS) and is_all
-                if (is_wanted or is_operator or self.writes(name)) and self.is_function(home, name):
-                    yield home, name
-        for name in () if self.is_own else SEQUENCES:
-            yield import_module("torch._VF"), name
-
-    def is_function(self, home: ModuleType | type, name: str) -> bool:
-        """Return whether a home has a function by a name that computes with tensors."""
-        if self.is_own:
-            return isinstance(vars(home).get(name), FunctionType)
-        if (home.__name__, name) in HELD:
-            return False
-        function = getattr(home, name)
-        names = function.__code__.co_names if isinstance(function, FunctionType) else ("has_torch_function",)
-        return isinstance(function, KINDS) and any(one.startswith("has_torch_function") for one in names)
-
-    def writes(self, name: str) -> bool:
-        """Return whether a function of PyTorch writes its first argument; gviz's engine tells of writes by itself."""
-        is_update = name in OPERATORS and name[:3] == "__i"
-        is_named_so = name[-1] == "_" and name[-2:] != "__" and name not in NO_WRITES
-        return not self.is_own and (is_update or is_named_so or name == "__setitem__")
-
+    # ---------------------------------------------------------------- wrappers
     def telling(self, function: Any, name: str, *, takes: Callable[[Any], tuple[Any, ...]] | None = None) -> Any:
         """Return a function that tells of its calls.
 
@@ -181,9 +150,9 @@ class Listener:
             takes: gives what a call computes with; calls within it are told of first then. None for a call that is
                 told of alone.
         """
-        is_alone, timed, writes = takes is None, self.timed, self.writes(name) or name == "numpy"
-        has_out, is_shared, is_detaching = not self.is_own, name == "detach", name == "detach_"
-        called, will_detach = self.wanting("called"), self.wanting("will_detach")
+        is_alone, timed, has_out = takes is None, self.timed, not self.is_own
+        writes = name == "numpy" or (has_out and is_write(name))  # who has the array may write it
+        called, is_shared, is_detaching = self.on_call, name == "detach", name == "detach_"
 
         @wraps(function)
         def call(*args: Any, **kwargs: Any) -> Any:
@@ -193,9 +162,8 @@ class Listener:
                 return function(*args, **kwargs)
             if kwargs and has_out and kwargs.get("out") is not None:
                 self.will_write(kwargs["out"])
-            if is_detaching:
-                for tell in will_detach:
-                    tell(args[0])
+            for tell in self.on_detach if is_detaching else ():
+                tell(args[0])
             self.is_inside, start = is_alone, perf_counter() if timed else 0.0
             try:
                 result = function(*args, **kwargs)
@@ -210,7 +178,7 @@ class Listener:
                 self.is_inside = False
             return result
 
-        return Twin(call, function) if isinstance(function, BuiltinFunctionType) else call
+        return call
 
     def will_write(self, written: object, *, is_counted: bool = True) -> None:
         """Tell that tensors are going to be written: one, or those of a list."""
@@ -224,11 +192,10 @@ class Listener:
         for tell in () if self.is_quiet else self.on_share:
             tell(tensor, result, is_counted=is_counted)
 
-    # ---------------------------------------------------------------- attributes and classes
-    def listen_to_attributes(self) -> None:
-        """Tell of what a program reads and sets of a tensor: ``data``, ``requires_grad`` and ``grad``."""
-        kind, called = self.engine.Tensor, self.wanting("called")
-        data, flag = kind.data, kind.requires_grad
+    def attributes(self) -> Iterator[tuple[str, Any, Any]]:
+        """Yield what is told of attributes of tensors: the name of each, what reads it, and what sets it."""
+        data, flag, grad = (getattr(self.engine.Tensor, name) for name in ("data", "requires_grad", "grad"))
+        got, gave = self.wanting("got_gradient"), self.wanting("gave_gradient")
 
         def share(tensor: Any) -> Any:
             result = data.__get__(tensor)
@@ -239,21 +206,9 @@ class Listener:
             self.will_write(tensor, is_counted=False)
             data.__set__(tensor, value)
 
-        self.replace(kind, "data", property(self.telling(share, "data") if called else share, set_data))
-        if called:
-            setting = self.telling(flag.__set__, "requires_grad_")
-            self.replace(kind, "requires_grad", property(flag.__get__, setting))
-        if self.wanting("got_gradient"):
-            self.replace(kind, "grad", self.telling_gradients(kind.grad))
-
-    def telling_gradients(self, grad: Any) -> property:
-        """Return the property of a tensor's gradient that tells who reads it, and who sets it."""
-        got, gave = self.wanting("got_gradient"), self.wanting("gave_gradient")
-
         def read(leaf: Any) -> Any:
-            if not self.is_inside:
-                for tell in got:
-                    tell(leaf)
+            for tell in () if self.is_inside else got:
+                tell(leaf)
             return grad.__get__(leaf)
 
         def write(leaf: Any, value: Any = None) -> None:
@@ -263,8 +218,13 @@ class Listener:
                     for tell in gave:
                         tell(leaf, value)
 
-        return property(read, write, write, grad.__doc__)
+        yield "data", self.telling(share, "data"), set_data
+        if self.on_call:
+            yield "requires_grad", flag.__get__, self.telling(flag.__set__, "requires_grad_")
+        if got:
+            yield "grad", read, write
 
+    # ---------------------------------------------------------------- the engines
     def listen_to_classes(self) -> None:
         """Tell of calls of Functions and of ``autograd.grad``; and of gviz's own layers and optimizers."""
         module, function = self.engine.autograd, self.engine.autograd.Function
@@ -277,40 +237,64 @@ class Listener:
             optimizer = import_module(f"{ENGINE}.optim").Optimizer
             self.replace(optimizer, "step", self.telling(optimizer.step, "step", takes=lambda args: args))
 
+    def listen_to_gviz(self) -> None:
+        """Put wrappers in the place of functions and attributes of gviz's engine, which tells of writes by itself."""
+        tensor, spaces = self.engine.Tensor, SPACES if self.on_call else ()
+        self.replace(import_module("gviz.autograd.modes").mode, "writing", self.will_write)
+        for home in (tensor, *(import_module(f"{ENGINE}{space}") for space in spaces)):
+            for name, function in [*vars(home).items()]:
+                is_public = name[0] != "_" and name not in MAKE_NONE
+                is_wanted = is_public or name in OPERATORS or name in NUMBERS if self.on_call else name in MEMORY
+                if is_wanted and isinstance(function, FunctionType):
+                    self.replace(home, name, self.telling(function, name))
+        for name, read, write in self.attributes():
+            remove = write if name == "grad" else None
+            self.replace(tensor, name, property(read, write, remove, getattr(tensor, name).__doc__))
+
+
+class WrappersOfTorch(dict[Any, Any]):
+    """PyTorch's functions, each with what is called in its place; a wrapper is made when its function is called first.
+
+    Args:
+        listener: what makes the wrappers.
+    """
+
+    def __init__(self, listener: Listener) -> None:
+        super().__init__()
+        self.listener = listener
+        for name, read, write in listener.attributes():
+            attribute = getattr(listener.engine.Tensor, name)
+            self.update({attribute.__get__: read, attribute.__set__: write, attribute.__delete__: write})
+
+    def __missing__(self, function: Any) -> Any:
+        name = getattr(function, "__name__", "")
+        is_told = name not in MAKE_NONE and name not in ("__get__", "__set__", "__delete__")
+        self[function] = wrapper = self.listener.telling(function, name) if is_told else function
+        return wrapper
+
+
+def mode_of_torch(wrappers: WrappersOfTorch) -> Any:
+    """Return PyTorch's mode in which wrappers are called in the place of its functions, but where it compiles them."""
+    is_compiling = wrappers.listener.engine.compiler.is_compiling
+
+    class Mode(import_module("torch.overrides").TorchFunctionMode):  # type: ignore[misc]
+        def __torch_function__(self, function: Any, types: Any, args: Any = (), kwargs: Any = None) -> Any:
+            call = function if is_compiling() else wrappers[function]
+            return call(*args, **kwargs) if kwargs else call(*args)
+
+    return Mode()
+
+
+def is_write(name: str) -> bool:
+    """Return whether a function of PyTorch writes its first argument, by its name.
+
+    >>> [name for name in ("add_", "__iadd__", "__setitem__", "add", "__add__", "detach_") if is_write(name)]
+    ['add_', '__iadd__', '__setitem__']
+    """
+    is_update = name in OPERATORS and name[:3] == "__i"
+    return is_update or name == "__setitem__" or (name[-1:] == "_" and name[-2:] != "__" and name not in NO_WRITES)
+
 
 def class_of_calls(engine: ModuleType) -> Any:
     """Return the class whose ``__call__`` runs when a program calls a layer of an engine."""
     return next(kind for kind in import_module(f"{engine.__name__}.nn").Module.__mro__ if "__call__" in vars(kind))
-
-
-class Twin:
-    """A wrapper of one of PyTorch's built-in functions: equal to it, since classes of a program look them up by it.
-
-    Args:
-        call: what is called in its place.
-        function: the function.
-    """
-
-    def __init__(self, call: Callable[..., Any], function: BuiltinFunctionType) -> None:
-        update_wrapper(self, function, updated=())
-        self.call, self.function = call, function
-
-    def __call__(self, *args: Any, **kwargs: Any) -> Any:
-        """Call the function, and tell of it."""
-        return self.call(*args, **kwargs)
-
-    def __eq__(self, other: object) -> bool:
-        """Return whether another is the function, or a wrapper of it."""
-        return bool(self.function == (other.function if isinstance(other, Twin) else other))
-
-    def __hash__(self) -> int:
-        """Return what the function has."""
-        return hash(self.function)
-
-    def __repr__(self) -> str:
-        """Return what stands for the function."""
-        return repr(self.function)
-
-    def __reduce__(self) -> str:
-        """Be saved by its name, as functions are."""
-        return str(self.function.__name__)
