@@ -113,7 +113,7 @@ BUDGETS = {
     "reference": 370,
     "render": 1460,
     "signatures": 360,
-    "sources": 4990,
+    "sources": 5045,
     "static": 2030,
     "trace": 880,
 }

@@ -70,7 +70,7 @@ class Observer:
     def got_gradient(self, leaf: Any) -> None:
         """Take note that the ``.grad`` of a leaf is read, by the caller's caller."""
 
-    def gave_gradient(self, leaf: Any, value: Any) -> None:
+    def gave_gradient(self, leaf: Any, value: Any | None) -> None:
         """Take note that the ``.grad`` of a leaf was set."""
 
 
@@ -187,7 +187,7 @@ class Listener:
                 if isinstance(one, self.engine.Tensor):
                     tell(one, is_counted=is_counted)
 
-    def has_shared(self, tensor: Any, result: Any, *, is_counted: bool = True) -> None:
+    def has_shared(self, tensor: object, result: object, *, is_counted: bool = True) -> None:
         """Tell of a tensor on the memory of another."""
         for tell in () if self.is_quiet else self.on_share:
             tell(tensor, result, is_counted=is_counted)
@@ -278,7 +278,9 @@ def mode_of_torch(wrappers: WrappersOfTorch) -> Any:
     is_compiling = wrappers.listener.engine.compiler.is_compiling
 
     class Mode(import_module("torch.overrides").TorchFunctionMode):  # type: ignore[misc]
-        def __torch_function__(self, function: Any, types: Any, args: Any = (), kwargs: Any = None) -> Any:
+        def __torch_function__(
+            self, function: Any, types: object, args: tuple[Any, ...] = (), kwargs: Any = None
+        ) -> Any:
             call = function if is_compiling() else wrappers[function]
             return call(*args, **kwargs) if kwargs else call(*args)
 
