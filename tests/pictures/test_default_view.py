@@ -163,3 +163,7 @@ def test_the_legend_says_which_way_data_and_gradients_go(direction: str) -> None
     assert "leaf: made by you, keeps its grad" in text
     assert "saved for backward" not in text
     assert "data;" not in str(render(read("y=x*x"), "dot", RenderOptions(legend=False)))
+
+
+def test_the_legend_of_a_root_that_nothing_has_made_explains_leaves() -> None:
+    assert "leaf: made by you" in str(render(gviz.read("y=x", SourceOptions(values={"x": 2})).graph, "dot"))
