@@ -9,7 +9,8 @@ import pytest
 from repeating import Builder, layers, nested, parallel, rnn
 
 from gviz.graphs import Card, Graph, Node, Recorded, Region
-from gviz.passes.fold import Folding, blocks_text
+from gviz.passes.fold import Folding
+from gviz.passes.wires import blocks_text
 
 
 def recurrent(first: str, attrs: tuple[tuple[str, str], ...] = (), steps: int = 6) -> Graph:
