@@ -92,6 +92,8 @@ class Outside:
 
     def __init__(self, rows: Mapping[str, TensorRow], listed: set[str | None]) -> None:
         self.rows, self.listed = rows, listed
+        self.made: dict[str, str] = {}
+        """The first node of each, by its text."""
         self.nodes: list[Node] = []
         self.edges: list[Edge] = []
 
@@ -102,8 +104,15 @@ class Outside:
                 self.add(operand, node.id, slot, "" if operand in self.rows else why_cut(operand, node))
         inputs = {*input_names(node.label), "result"} if node.recorded.held else set[str]()
         others = (text for key, text in node.recorded.held if key not in inputs)
-        for number, text in enumerate(text for text in others if text in self.rows and text not in self.listed):
-            self.add(text, node.id, len(told.operands) + number)
+        slot = len(told.operands)
+        for text in others:
+            if text in self.made:  # what another operation holds, too
+                self.edges.append(Edge(self.made[text], node.id, slot))
+            elif text in self.rows and text not in self.listed:
+                self.add(text, node.id, slot)
+            else:
+                continue
+            slot += 1
 
     def add(self, text: str, user: str, slot: int, state: str = "") -> None:
         """Add an operand, and what this one is made from in turn, as far as gviz has named its steps."""
@@ -121,6 +130,7 @@ class Outside:
             self.nodes.append(node._replace(state=outside, expression=expression, later=later))
             self.edges.append(Edge(own, target, place))
             self.listed.add(name)
+            self.made.setdefault(name, own)
             found = sorted(formula.names & self.rows.keys() - self.listed) if formula is not None else []
             todo += [(one, own, at, "cut off" * self.rows[one].requires_grad) for at, one in enumerate(found)]
 
