@@ -105,11 +105,18 @@ class Diagnosis:
 
     def code_of(self, lines: Lines) -> str:
         """Return the code of the first of these lines, for a mend: the whole of a statement of several lines."""
-        if not lines:
-            return ""
-        place, code = lines[0]
-        is_in_text = not (place.file or place.cell or self.is_expression)
-        return (fixes.whole_statement(self.graph.code, place.line) if is_in_text else "") or code
+        number = self.line_in_text(lines)
+        return (fixes.whole_statement(self.graph.code, number) if number else "") or (lines[0][1] if lines else "")
+
+    def line_in_text(self, lines: Lines) -> int:
+        """Return the number of the first of these lines in the program's own text; 0 if it is in another file, or a cell."""
+        place = lines[0][0] if lines else None
+        return place.line if place is not None and not (place.file or place.cell or self.is_expression) else 0
+
+    def without(self, lines: Lines) -> str:
+        """Return what to leave out, so that the first of these lines is not run."""
+        number = self.line_in_text(lines)
+        return fixes.without_line(self.graph.code, number) if number else fixes.WITHOUT
 
     def line_of_node(self, node: Node | None) -> Lines:
         """Return the line that recorded an operation."""

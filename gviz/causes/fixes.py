@@ -9,6 +9,18 @@ from functools import lru_cache
 LONGEST = 20
 """Lines of a statement that is shown as a mend: a longer one is data."""
 
+DERIVATIVES = {"grad", "jacobian", "hessian", "vjp", "hvp", "vhp", "jvp"}
+"""Functions of torch.autograd whose results have no graph without ``create_graph=True``."""
+
+SWITCHES = ("no_grad", "inference_mode", "set_grad_enabled")
+"""What switches gradients off, around a block, a function, or from a line on."""
+
+WITHOUT = "leave the line out"
+"""What to do about a line that should not be."""
+
+ANY_SWITCH = "torch.no_grad() or set_grad_enabled(False)"
+"""What is said of a switch that is not found."""
+
 CUTS = {"detach", "item", "tolist", "numpy", "data"}
 """What leaves the graph, as a call or as an attribute."""
 
@@ -69,6 +81,76 @@ def long_statements(program: str) -> tuple[tuple[int, int, str], ...]:
         return tuple((first, last, ast.unparse(one)) for first, last, one in ends if first < last <= first + LONGEST)
     except (SyntaxError, ValueError, RecursionError):
         return ()
+
+
+def around(program: str, number: int) -> list[ast.stmt]:
+    """Return the statements of a program that a line is in, the outermost first."""
+    try:
+        read = [one for one in ast.walk(ast.parse(program)) if isinstance(one, ast.stmt)]
+    except (SyntaxError, ValueError, RecursionError):
+        return []
+    spans = [(head_of(one), one.end_lineno or one.lineno, one) for one in read]
+    within = [span for span in spans if span[0] <= number <= span[1]]
+    return [one for _, _, one in sorted(within, key=lambda span: (span[0], -span[1]))]
+
+
+def head_of(read: ast.stmt) -> int:
+    """Return the first line of a statement, with its decorators."""
+    decorators: list[ast.expr] = getattr(read, "decorator_list", [])
+    return min([read.lineno, *(one.lineno for one in decorators)])
+
+
+def switch_around(program: str, number: int) -> str:
+    r"""Return what switches gradients off at a line of a program.
+
+    >>> switch_around("with torch.inference_mode():\n    h = net(x)", 2)
+    'torch.inference_mode()'
+    >>> switch_around("torch.set_grad_enabled(False)\nh = net(x)", 2), switch_around("h = net(x)", 1)
+    ('torch.set_grad_enabled(False)', 'torch.no_grad() or set_grad_enabled(False)')
+    """
+    inside = around(program, number)
+    heads = [item.context_expr for one in inside for item in getattr(one, "items", ())]
+    heads += [item for one in inside for item in getattr(one, "decorator_list", ())]
+    before = [text.strip() for text in program.splitlines()[: number - 1] if ".set_grad_enabled(" in text]
+    texts = [*before[-1:], *map(ast.unparse, heads)]
+    return next((text for text in reversed(texts) if any(one in text for one in SWITCHES)), ANY_SWITCH)
+
+
+def without_line(program: str, number: int) -> str:
+    r"""Return what to leave out where a line should not be: with the head of the block, if nothing else is in it.
+
+    >>> without_line("for p in net.parameters():\n    p.requires_grad = False", 2)
+    'leave the lines 1 and 2 out'
+    >>> without_line("w.requires_grad = False", 1)
+    'leave the line out'
+    """
+    first = number
+    for one in reversed(around(program, number)[:-1]):
+        bodies = [getattr(one, "body", ()), getattr(one, "orelse", ()), getattr(one, "finalbody", ())]
+        is_whole = isinstance(one, ast.For | ast.While | ast.With | ast.If) and sum(map(len, bodies)) == 1
+        if not is_whole:
+            break
+        first = one.lineno
+    lines = f"lines {first} and {number}" if number == first + 1 else f"lines {first} to {number}"
+    return f"leave the {lines} out" if first < number else WITHOUT
+
+
+def keeping_graph(line: str) -> str:
+    """Return a line whose derivatives have a graph of their own.
+
+    >>> keeping_graph("g = torch.autograd.grad(out.sum(), x)[0]")
+    'g = torch.autograd.grad(out.sum(), x, create_graph=True)[0]'
+    """
+
+    def change(read: ast.stmt) -> ast.stmt | None:
+        calls = [one for one in ast.walk(read) if isinstance(one, ast.Call)]
+        for call in calls:
+            if getattr(call.func, "attr", getattr(call.func, "id", "")) in DERIVATIVES:
+                call.keywords = [one for one in call.keywords if one.arg != "create_graph"]
+                call.keywords.append(ast.keyword("create_graph", ast.Constant(True)))
+        return read
+
+    return rewritten(line, change)
 
 
 def changes(line: str, change: Callable[[ast.stmt], ast.stmt | None], name: str = "") -> list[tuple[str, str]]:
@@ -260,7 +342,7 @@ def within_graph(line: str, *, is_list: bool = False) -> str:
     for before, text in found:
         left, _, right = text.partition(" = ")
         is_idle = left == right
-        texts.append(("leave the line out" if is_alone else f"leave out {before}") if is_idle else text)
+        texts.append((WITHOUT if is_alone else f"leave out {before}") if is_idle else text)
     return "; ".join(texts)
 
 

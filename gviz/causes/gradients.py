@@ -42,6 +42,7 @@ MENDS_OF_ZERO = {
     "*": "the other factor is 0: give it another value",
     "@": "the other factor is 0: see what makes it so, such as a relu that lets nothing through",
     "addmm": "the other factor is 0: see what makes it so, such as a relu that lets nothing through",
+    "embedding": "look up tokens that are no padding",
     "linalg_vector_norm": "the norm has no slope at 0: begin elsewhere",
     "softmax": "softmax sums to 1 whatever its input is: use log_softmax, or only the elements of the right classes",
     "normal": "random numbers have no slope: mean + std * torch.randn_like(std) lets the gradient through",
@@ -182,6 +183,9 @@ def cut_text(case: Diagnosis, edge: Edge) -> str:
         return f"{sign}{place} has the derivative 0 at negative inputs ({listed})"
     if found:
         return f"{sign}{place} has the derivative 0 at a negative input ({name} = {found[0][1]:.4g})"
+    padding = target.recorded.options.get("padding_idx", "-1")
+    if sign == "embedding" and padding != "-1":
+        return f"{sign}{place} was asked for nothing but padding (padding_idx={padding}), which gets no gradient"
     return f"the derivative of {sign}{place} for {name} is 0 here"
 
 

@@ -11,18 +11,20 @@ from gviz.graphs import GraphBreak, TensorRow, Unlisted
 CUTS = {
     "frozen": "{it} does not require a gradient any more",
     "detached": "{it} was cut off{source} by {by}",
-    "no_grad": "{it} was made where gradients are switched off, by torch.no_grad() or set_grad_enabled(False)",
+    "no_grad": "{it} was made where gradients are switched off, by {switch}",
     "no derivative": "{by} has no derivative",
 }
 """How a tensor left the graph."""
 
 MENDS = {
-    "frozen": "leave the line out",
     "detached": "leave out {by}()",
-    "no_grad": "take the line out of torch.no_grad(); or, if it is not to be trained, call {leaf}.requires_grad_(False)",
+    "no_grad": "take the line out of {switch}; or, if it is not to be trained, call {leaf}.requires_grad_(False)",
     "no derivative": "compute the loss from something that changes smoothly",
 }
 """What to do about it."""
+
+GRADIENTS = "the gradients that autograd returns have no graph of their own without create_graph=True"
+"""What is said of a call of ``torch.autograd.grad``, and of functions that call it."""
 
 NUMBERS = "compute it with torch: Python's own numbers keep no graph"
 """What to do about a function that makes a number of a tensor by itself."""
@@ -45,28 +47,39 @@ def cut_off(case: Diagnosis, row: TensorRow) -> Cause | None:
     broken = row.broken
     if broken is None:
         return None
-    lines = case.line_of(broken.place)
     source = f" from {broken.source}" if broken.source else ""
+    what, mend = cut_clause(case, broken, "it", source), mend_of_cut(case, broken, row.name)
+    return Cause(row.name, broken.reason, what, case.line_of(broken.place), mend)
+
+
+def mend_of_cut(case: Diagnosis, broken: GraphBreak, name: str) -> str:
+    """Return what to write in place of a line that cuts off what is made from a tensor."""
+    lines = case.line_of(broken.place)
     code = case.code_of(lines)
-    better = fixes.within_graph(code, is_list=broken.is_list) if broken.reason == "detached" else ""
-    is_hidden = broken.reason == "detached" and code != "" and broken.call not in code  # as float() in math.erfc(w)
-    mend = better or (
-        NUMBERS if is_hidden else MENDS[broken.reason].format(by=broken.call, leaf=broken.source or row.name)
-    )
-    mend = "compute it with torch: numpy keeps no graph" if ".numpy(" in code else mend
-    return Cause(row.name, broken.reason, cut_clause(broken, "it", source), lines, mend)
+    if broken.call == "grad":
+        return fixes.keeping_graph(code) or "create_graph=True"
+    if broken.reason == "frozen":
+        return case.without(lines)
+    if broken.reason != "detached":
+        switch = fixes.switch_around(case.graph.code, case.line_in_text(lines))
+        return MENDS[broken.reason].format(by=broken.call, leaf=broken.source or name, switch=switch)
+    if ".numpy(" in code:
+        return "compute it with torch: numpy keeps no graph"
+    is_hidden = code != "" and broken.call not in code  # as float() in math.erfc(w)
+    better = fixes.within_graph(code, is_list=broken.is_list)
+    better = case.without(lines) if better == fixes.WITHOUT else better
+    return better or (NUMBERS if is_hidden else MENDS["detached"].format(by=broken.call))
 
 
-def cut_clause(broken: GraphBreak, it: str, source: str = "") -> str:
-    """Return what a call has cut off, as a clause.
-
-    >>> cut_clause(GraphBreak(None, "data", "detached"), "it", " from h")
-    'it was cut off from h by .data'
-    """
+def cut_clause(case: Diagnosis, broken: GraphBreak, it: str, source: str = "") -> str:
+    """Return what a call has cut off, as a clause: ``it was cut off from h by .data``."""
+    if broken.call == "grad":
+        return GRADIENTS
     by = f".{broken.call}" if broken.call == "data" else COMPARISONS.get(broken.call) or f"{broken.call}()"
     if broken.reason == "no derivative" and broken.call in INDICES:
         return f"the indices of {by} have no derivative"
-    return CUTS[broken.reason].format(it=it, by=by, source=source)
+    switch = fixes.switch_around(case.graph.code, case.line_in_text(case.line_of(broken.place)))
+    return CUTS[broken.reason].format(it=it, by=by, source=source, switch=switch)
 
 
 def with_root(case: Diagnosis, told: Cause, root: TensorRow | None) -> Cause:

@@ -9,6 +9,7 @@ from gviz.causes.diagnosis import Cause, Diagnosis, Lines, sign_in_program
 from gviz.causes.outside import cut_off, never_required, with_root
 from gviz.graphs import Edge, Node, Place, Stop, TensorRow
 from gviz.reference.error_help import help_in
+from gviz.text import joined
 
 NO_GRAPH = "does not require grad and does not have a grad_fn"
 SECOND = "Trying to backward through the graph a second time"
@@ -118,29 +119,25 @@ def second(case: Diagnosis, row: TensorRow, _: Stop) -> Cause:
     made, user = case.nodes[link.source], case.nodes[link.target]
     lines, used = case.line_of_node(made), case.line_of_node(user)
     code = used[0][1] if used else ""
-    carried = (
+    makes = fixes.assigned_in(lines[0][1]) if lines else []
+    carried = [
         one for one in fixes.assigned_in(code) if re.search(rf"=.*\b{re.escape(one)}\b", code)
-    )  # from run to run
-    name = next(iter((*carried, *fixes.assigned_in(lines[0][1]))), "") if lines else ""
-    is_named = name.isidentifier() and re.search(rf"\b{name}\b", code) is not None
-    name = name or (made.name if made.name and not made.is_letter else "") or "a tensor"
-    what = (
-        f"backward went on into a graph that an earlier one had freed: {name}, made in the second line, links the two"
-    )
+    ]  # from run to run
+    names = carried or makes[:1] or [made.name if made.name and not made.is_letter else "a tensor"]
+    is_named = all(one.isidentifier() and re.search(rf"\b{one}\b", code) for one in names)
     is_again = any(at_line(node) == at_line(made) and node.run > made.run for node in case.shown.nodes)
+    where = f", made in {lines[0][0]}," if lines else ""
+    links = f"{joined(names)}{where} {'links' if len(names) == 1 else 'link'} the two"
+    what = f"backward went on into a graph that an earlier one had freed: {links}"
     if is_again and is_named:
-        mend = f"{name} = {name}.detach() before it is used again"
+        values = ", ".join(f"{one}.detach()" for one in names)
+        mend = f"{', '.join(names)} = {values} before {'it is' if len(names) == 1 else 'they are'} used again"
     elif is_again:
         mend = f"detach in {used[0][0] if used else 'the next run'} what is left of the run before"
     else:
-        mend = f"compute {name} anew before each backward(), detach() what it takes from before, or backward(retain_graph=True)"
-    return Cause(
-        row.name,
-        "second backward",
-        what,
-        tuple(dict.fromkeys((*case.line_of_stop, *lines, *(used if is_again else ())))),
-        mend,
-    )
+        mend = f"compute {names[0]} anew before each backward(), detach() what it takes from before, or backward(retain_graph=True)"
+    places = dict.fromkeys((*case.line_of_stop, *lines, *(used if is_again else ())))
+    return Cause(row.name, "second backward", what, tuple(places), mend)
 
 
 def at_line(node: Node) -> Place | None:

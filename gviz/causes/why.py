@@ -15,7 +15,7 @@ from gviz.causes import fixes
 from gviz.causes.diagnosis import CLASS, Cause, Diagnosis, Lines
 from gviz.causes.gradients import not_finite, of_gradient
 from gviz.causes.hooks import made_text
-from gviz.causes.outside import cut_clause, false_cure, never_required, outside, with_root
+from gviz.causes.outside import cut_clause, false_cure, mend_of_cut, never_required, outside, with_root
 from gviz.causes.stopped import is_about, is_without_graph, stopped
 from gviz.errors import SourceError
 from gviz.graphs import LEFT_OUT, RETURNED, Graph, GraphBreak, Node, TensorRow
@@ -27,6 +27,9 @@ GRADIENT = re.compile(r"\.grad\b(?!\s*\()")
 
 ONLY_SHOWN = re.compile(r"print\(|assert\b|(if|elif|while)\b|(log\w*|writer|wandb)\.")
 """A line whose numbers go nowhere else."""
+
+MOST_CUTS = 3
+"""Lines of an answer that cut off one leaf."""
 
 
 def why(graph: Graph, name: str) -> Cause:
@@ -155,35 +158,38 @@ def below(case: Diagnosis, row: TensorRow) -> Cause:
     passed = [cut for cut in cuts if not ONLY_SHOWN.match(case.code_of(case.line_of(cut.place)))]
     likely = [cut for cut in passed if cut.is_number or not case.nodes]  # nobody knows where a number goes
     used = [cut for cut in cuts if cut.is_used]
-    used.sort(key=lambda cut: cut.reason == "no derivative")  # such as an argmax beside the way
-    cut = next(iter(used), likely[-1] if likely else None)
-    if cut is not None and (case.has_run or not case.nodes):
-        what = f"no gradient comes from {case.root_name} to {row.name}: {cut_clause(cut, 'what is made from it')}"
-        if (module := module_beside(case, row, cut)) and case.has_run:
+    used = [cut for cut in used if cut.reason != "no derivative"] or used  # such as an argmax beside the way
+    ways = used or likely[-1:]
+    if ways and (case.has_run or not case.nodes):
+        clause = cut_clause(case, ways[0], "what is made from it") + f", in {len(ways)} lines" * (len(ways) > 1)
+        what = f"no gradient comes from {case.root_name} to {row.name}: {clause}"
+        lines, mend = at_cuts(case, row, ways)
+        if (module := module_beside(case, row, ways)) and case.has_run:
             what = f"{what}, and so is all of {module}, as of a teacher or a target: {case.root_name} trains others"
-            lines, mend = at_cut(case, row, cut)
             return Cause(row.name, "not trained", what, lines, f"none, unless {module} is to be trained: {mend}")
-        return with_root(case, Cause(row.name, cut.reason, what, *at_cut(case, row, cut)), case.root_row)
+        return with_root(case, Cause(row.name, ways[0].reason, what, lines, mend), case.root_row)
     return no_path(case, row, cuts) if case.has_run else not_run(case, row)
 
 
-def module_beside(case: Diagnosis, row: TensorRow, cut: GraphBreak) -> str:
-    """Return the module of a leaf if all of it stands beside the graph, and nothing of the graph is behind the cut.
+def module_beside(case: Diagnosis, row: TensorRow, cuts: Sequence[GraphBreak]) -> str:
+    """Return the module of a leaf if all of it stands beside the graph, and nothing of the graph is behind the cuts.
 
     "" for a leaf that is in no module, for one of a module that the root trains a part of, and where what was cut off
     is made from a leaf of the graph as well: such a cut is hardly meant.
     """
     module, dot, _ = row.name.partition(".")
     leaves = [node.name or "" for node in case.shown.nodes if node.kind == "leaf"]
-    is_beside = not any(name in cut.leaves or name.partition(".")[0] == module for name in leaves)
-    is_meant = cut.reason in ("detached", "no_grad") and not cut.is_number
+    behind = {name for cut in cuts for name in cut.leaves}
+    is_beside = not any(name in behind or name.partition(".")[0] == module for name in leaves)
+    is_meant = all(cut.reason in ("detached", "no_grad") and not cut.is_number for cut in cuts)
     return module if dot and leaves and is_meant and is_beside else ""
 
 
-def at_cut(case: Diagnosis, row: TensorRow, cut: GraphBreak) -> tuple[Lines, str]:
-    """Return the line that cuts off what is made from a leaf, and the mend."""
-    told = outside(case, row._replace(broken=cut._replace(source=row.name)))
-    return case.line_of(cut.place), told.mend if told is not None else ""
+def at_cuts(case: Diagnosis, row: TensorRow, cuts: Sequence[GraphBreak]) -> tuple[Lines, str]:
+    """Return the lines that cut off what is made from a leaf, and the mend: of several, that of one line or another."""
+    lines = tuple(line for cut in cuts[:MOST_CUTS] for line in case.line_of(cut.place))
+    mends = [mend_of_cut(case, cut._replace(source=row.name), row.name) for cut in cuts[:MOST_CUTS]]
+    return lines, "; or ".join(dict.fromkeys(mends))
 
 
 def no_path(case: Diagnosis, row: TensorRow, cuts: Sequence[GraphBreak]) -> Cause:
@@ -202,8 +208,8 @@ def no_path(case: Diagnosis, row: TensorRow, cuts: Sequence[GraphBreak]) -> Caus
         return Cause(row.name, "no path", what, lines, f"use {made[-1].name} where {case.root_name} is computed")
     deep = [cut for cut in cuts if not cut.is_of_leaves]
     if deep:
-        lines, mend = at_cut(case, row, deep[-1])
-        what = f"{what}: {cut_clause(deep[-1], 'what comes of it')}, and {case.root_name} does not use it"
+        lines, mend = at_cuts(case, row, deep[-1:])
+        what = f"{what}: {cut_clause(case, deep[-1], 'what comes of it')}, and {case.root_name} does not use it"
         return Cause(row.name, "no path", what, lines, f"{mend}; and use it where {case.root_name} is computed")
     since, mend = row.history.requires_grad_set, f"use {row.name} where {case.root_name} is computed"
     if since is not None:

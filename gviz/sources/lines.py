@@ -172,7 +172,7 @@ class Lines:
             named: the tensors that have a name.
         """
         trace = self.trace
-        nodes = graph_nodes(named.values()) if trace.outside.cuts else ()
+        nodes = graph_nodes(roots) if trace.outside.cuts else ()
         outside = [call for node in nodes if (known := record_of(node)) is not None for call in known.outside]
         of_roots = filter(None, (recall(trace.outside.records, root) for root in roots))
         used = list({cut for call in [*outside, *of_roots] for cut in call.cuts})

@@ -173,7 +173,7 @@ def graph_of_run(run: Run, options: SourceOptions) -> Graph:
             earlier=about.earlier,
             is_followed=about.is_followed,
             writes=lines.writes_in(run.error.what, run.called) if run.error is not None else (),
-            breaks=tuple(lines.breaks([*run.roots.values(), *run.called], every)),
+            breaks=tuple(lines.breaks([*(run.roots.values() or run.called)], every)),
             codes=tuple(lines.codes.items()),
             functions=tuple(lines.functions),
         )

@@ -14,7 +14,7 @@ from gviz.trace.records import Break, CallRecord
 COPIES = {"tensor", "as_tensor", "new_tensor", "from_numpy"}
 """Calls that make a tensor of numbers."""
 
-DETACHES = {"detach", "detach_", "data", *COPIES}
+DETACHES = {"detach", "detach_", "data", "grad", *COPIES}
 """Calls whose result is out of the graph by intention."""
 
 LATEST = 100

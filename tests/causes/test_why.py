@@ -230,7 +230,118 @@ torch.set_grad_enabled(True)
 """,
         "no_grad",
         [4],
-        "take the line out of torch.no_grad(); or, if it is not to be trained, call w.requires_grad_(False)",
+        "take the line out of torch.set_grad_enabled(False); or, if it is not to be trained, call w.requires_grad_(False)",
+    ),
+    "inference_mode": (
+        "w",
+        """\
+import torch
+w = torch.ones(3, requires_grad=True)
+v = torch.ones(3, requires_grad=True)
+with torch.inference_mode():
+    h = (w * 2).sum().item()
+with torch.no_grad():
+    pass
+with torch.inference_mode():
+    k = w * 2
+loss = (v * k.clone()).sum()
+loss.backward()
+""",
+        "no_grad",
+        [9],
+        "take the line out of torch.inference_mode(); or, if it is not to be trained, call w.requires_grad_(False)",
+    ),
+    "generator_behind_the_wrong_detach": (
+        "w",
+        """\
+import torch
+w = torch.ones(2, requires_grad=True)
+d = torch.ones(2, requires_grad=True)
+for step in range(2):
+    fake = w * 2
+    judged = -(d * fake.detach()).sum()
+    judged.backward()
+    loss = (d * fake.detach()).sum()
+    loss.backward()
+""",
+        "detached",
+        [8],
+        "loss = (d * fake).sum()",
+    ),
+    "two_detaches": (
+        "w",
+        """\
+import torch
+w = torch.ones(2, requires_grad=True)
+p = torch.ones(2, requires_grad=True)
+value = w * 2
+advantage = (3 - value).detach()
+loss = (p * advantage).sum() + (3 - value.detach()).pow(2).sum()
+loss.backward()
+""",
+        "detached",
+        [5, 6],
+        "advantage = 3 - value; or loss = (p * advantage).sum() + (3 - value).pow(2).sum()",
+    ),
+    "gradient_penalty_without_graph": (
+        "w",
+        """\
+import torch
+w = torch.ones(2, requires_grad=True)
+x = torch.ones(2, requires_grad=True)
+y = (x * w).tanh().sum()
+g = torch.autograd.grad(y, x)[0]
+loss = ((g.norm() - 1) ** 2).requires_grad_()
+loss.backward()
+""",
+        "false cure",
+        [5, 6],
+        "g = torch.autograd.grad(y, x, create_graph=True)[0]",
+    ),
+    "two_states_carried_over": (
+        "cell.weight_ih",
+        """\
+import torch
+from torch import nn
+torch.manual_seed(0)
+cell = nn.LSTMCell(2, 3)
+h = c = torch.zeros(1, 3)
+for step in range(2):
+    h, c = cell(torch.ones(1, 2), (h, c))
+    loss = h.pow(2).sum()
+    loss.backward()
+""",
+        "second backward",
+        [9, 7],
+        "h, c = h.detach(), c.detach() before they are used again",
+    ),
+    "frozen_in_a_loop_of_its_own": (
+        "w",
+        """\
+import torch
+w = torch.ones(2, requires_grad=True)
+v = torch.ones(2, requires_grad=True)
+for one in [w]:
+    one.requires_grad = False
+loss = (v * w).sum()
+loss.backward()
+""",
+        "frozen",
+        [5],
+        "leave the lines 4 and 5 out",
+    ),
+    "padding_alone": (
+        "w",
+        """\
+import torch
+w = torch.ones(3, 2, requires_grad=True)
+found = torch.nn.functional.embedding(torch.tensor([0, 0]), w, padding_idx=0)
+loss = found.sum()
+loss.backward()
+""",
+        "zero",
+        [3],
+        "look up tokens that are no padding",
     ),
     "shared_features": (
         "w",
