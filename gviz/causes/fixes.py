@@ -83,7 +83,7 @@ def long_statements(program: str) -> tuple[tuple[int, int, str], ...]:
         return ()
 
 
-def around(program: str, number: int) -> list[ast.stmt]:
+def statements_at(program: str, number: int) -> list[ast.stmt]:
     """Return the statements of a program that a line is in, the outermost first."""
     try:
         read = [one for one in ast.walk(ast.parse(program)) if isinstance(one, ast.stmt)]
@@ -108,7 +108,7 @@ def switch_around(program: str, number: int) -> str:
     >>> switch_around("torch.set_grad_enabled(False)\nh = net(x)", 2), switch_around("h = net(x)", 1)
     ('torch.set_grad_enabled(False)', 'torch.no_grad() or set_grad_enabled(False)')
     """
-    inside = around(program, number)
+    inside = statements_at(program, number)
     heads = [item.context_expr for one in inside for item in getattr(one, "items", ())]
     heads += [item for one in inside for item in getattr(one, "decorator_list", ())]
     before = [text.strip() for text in program.splitlines()[: number - 1] if ".set_grad_enabled(" in text]
@@ -125,7 +125,7 @@ def without_line(program: str, number: int) -> str:
     'leave the line out'
     """
     first = number
-    for one in reversed(around(program, number)[:-1]):
+    for one in reversed(statements_at(program, number)[:-1]):
         bodies = [getattr(one, "body", ()), getattr(one, "orelse", ()), getattr(one, "finalbody", ())]
         is_whole = isinstance(one, ast.For | ast.While | ast.With | ast.If) and sum(map(len, bodies)) == 1
         if not is_whole:
