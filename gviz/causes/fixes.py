@@ -89,12 +89,12 @@ def statements_at(program: str, number: int) -> list[ast.stmt]:
         read = [one for one in ast.walk(ast.parse(program)) if isinstance(one, ast.stmt)]
     except (SyntaxError, ValueError, RecursionError):
         return []
-    spans = [(head_of(one), one.end_lineno or one.lineno, one) for one in read]
+    spans = [(first_line(one), one.end_lineno or one.lineno, one) for one in read]
     within = [span for span in spans if span[0] <= number <= span[1]]
     return [one for _, _, one in sorted(within, key=lambda span: (span[0], -span[1]))]
 
 
-def head_of(read: ast.stmt) -> int:
+def first_line(read: ast.stmt) -> int:
     """Return the first line of a statement, with its decorators."""
     decorators: list[ast.expr] = getattr(read, "decorator_list", [])
     return min([read.lineno, *(one.lineno for one in decorators)])
