@@ -71,11 +71,12 @@ def test_the_tests_of_a_part_pass_with_the_examples_in_it(copy: Path, words: lis
     ("words", "line"),
     [
         ("count y=x*w x=2 w=1", "6 boxes, 5 arrows"),
+        ("count --help", "Count the boxes and arrows of SOURCE."),
         ("render y=x*w x=2 w=1 -o - --format csv", "n1,n0"),
         ("render y=x*w x=2 w=1 -o - --view values", "<B>w</B> = 1"),
         ("ops entr", "SpecialEntrBackward0"),
     ],
-    ids=["command", "format", "view", "operation"],
+    ids=["command", "help", "format", "view", "operation"],
 )
 def test_an_example_works_from_the_command_line(copy: Path, words: str, line: str) -> None:
     environment = clean_environment(copy, PYTHONPATH=str(copy))
