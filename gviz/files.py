@@ -81,8 +81,9 @@ def missing(path: str) -> FileError:
         hint = f"{folder} is a file, not a folder" if os.path.isfile(folder) else f"there is no folder {folder}"
     else:
         with suppress(OSError):
-            others = (other for other in os.listdir(folder or os.curdir) if other.endswith(os.path.splitext(name)[1]))
-            meant = closest(name, others)
+            others = [other for other in os.listdir(folder or os.curdir) if other.endswith(os.path.splitext(name)[1])]
+            whole = (other for other in sorted(others) if os.path.splitext(other)[0] == name and other != name)
+            meant = next(whole, None) or closest(name, others)
             hint = f"did you mean {os.path.join(folder, meant)}?" if meant else None
     return FileError(f"there is no file {path}", hint=hint)
 

@@ -17,6 +17,9 @@ from gviz.sources.notes import Note
 if TYPE_CHECKING:
     from gviz.sources.notebook import Cells
 
+FOLDERS = ("./", "../", "/", "~/")
+"""What no expression begins with, and the way to a file does."""
+
 LOOKS_LIKE = (".py", ".pyw", ".json", ".ipynb", ".txt", ".pt", ".pth", ".onnx", ".dot", ".gv", ".pdf", ".svg", ".png")
 """Suffixes that make a source a file name, even if there is no such file."""
 
@@ -136,12 +139,12 @@ class Source:
 def looks_like_a_file(word: str) -> bool:
     """Return whether the word names a file: it exists, or ends as file names do and holds nothing that formulas do.
 
-    >>> looks_like_a_file("nett.py"), looks_like_a_file("y=(x+w)*(w+1)"), looks_like_a_file("a/b")
-    (True, False, False)
+    >>> [looks_like_a_file(word) for word in ("nett.py", "../nett", "y=(x+w)*(w+1)", "a/b")]
+    [True, True, False, False]
     """
     if not word or "\n" in word or "\0" in word or len(word) > 4096:  # no system has longer paths
         return False
-    if word.lower().endswith(LOOKS_LIKE) and not set("=;(*+,") & set(word):
+    if (word.lower().endswith(LOOKS_LIKE) or word.startswith(FOLDERS)) and not set("=;(*+,") & set(word):
         return True
     return os.path.lexists(word)
 

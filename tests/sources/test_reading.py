@@ -180,6 +180,8 @@ def test_a_missing_file_is_named_with_what_was_meant(folder: Folder) -> None:
     assert report("sub/othr.py") == "there is no file sub/othr.py\ndid you mean sub/other.py?"
     assert report("sbu/other.py") == "there is no file sbu/other.py\nthere is no folder sbu"
     assert report("zzz.json") == "there is no file zzz.json"
+    assert report("./net") == "there is no file ./net\ndid you mean ./net.py?"
+    assert report("../nowhere/net") == "there is no file ../nowhere/net\nthere is no folder ../nowhere"
     assert report("net.py/x.py") == "there is no file net.py/x.py\nnet.py is a file, not a folder"
 
 
