@@ -46,7 +46,7 @@ class Option(NamedTuple):
 
     def flag(self, name: str) -> str:
         """Return the field of that name as it is typed."""
-        return (self.flags or f"--{name.replace('_', '-')}").split()[0]
+        return (self.flags or f"--{name.replace('_', '-')}").split()[0].partition("/")[0]
 
 
 def option(

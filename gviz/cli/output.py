@@ -32,7 +32,7 @@ from gviz.graphs import Graph
 from gviz.layout import RenderWarning
 from gviz.options import declared
 from gviz.pictures.look import docstring_of
-from gviz.pictures.options import SHOWABLE
+from gviz.pictures.options import SHOWABLE, flags_of
 from gviz.pictures.parts import may_fold
 from gviz.records import record
 from gviz.render import RenderOptions, find, render, save, suffix_of
@@ -136,7 +136,7 @@ class Output:
             is_sharp = suffix not in getattr(module, "RASTER", (suffix,))  # at any size
             names = (*getattr(module, "IGNORES", ()), *(["scale"] if is_sharp else []))
             if len(self.files) == 1 and names and (ignored := self.options.differs(*names)):
-                warn_user(f"the format {suffix} has no use for {' and '.join(ignored)}", RenderWarning)
+                warn_user(f"the format {suffix} has no use for {flags_of(ignored)}", RenderWarning)
 
     def write(self, graph: Graph) -> None:
         """Draw a graph, and write the picture; FileError if ROOT.pdf would replace a file that gviz did not make."""

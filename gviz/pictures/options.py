@@ -338,6 +338,15 @@ LOOKS = tuple(name for name, one in DECLARED.items() if one.is_look)
 """Options that pictures alone have a use for."""
 
 
+def flags_of(names: Iterable[str]) -> str:
+    """Return options as the command line has them.
+
+    >>> flags_of(["color_by", "node"])
+    '--color-by and -N'
+    """
+    return " and ".join(DECLARED[name].flag(name) for name in names)
+
+
 def _names(names: str | Iterable[str]) -> tuple[str, ...]:
     """Return names of which there may be only one."""
     return (names,) if isinstance(names, str) else tuple(names)

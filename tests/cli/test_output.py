@@ -376,7 +376,7 @@ def test_numpy_s_warnings_reach_nobody(gviz: Program) -> None:
 def test_a_warning_is_said_once_for_several_files_of_one_picture(gviz: Program) -> None:
     done = gviz("render", *Y, "--theme", "dark", "--show", "none", "-o", "a.svg", "-o", "b.dot")
     assert done.files() == ["a.svg", "b.dot"]
-    assert done.err.count("TorchViz's own picture has no use for theme") == 1
+    assert done.err.count("TorchViz's own picture has no use for --theme") == 1
 
 
 def test_a_page_of_a_derivative_says_in_its_title_which(gviz: Program) -> None:

@@ -40,12 +40,12 @@ def test_what_a_script_s_own_pictures_warn_of_is_one_line_each(gviz: Program) ->
 @pytest.mark.parametrize(
     ("words", "remark"),
     [
-        (("-o", "y.txt", "--theme", "dark", "--view", "dataflow"), "the format txt has no use for theme and view"),
-        (("-o", "y.txt", "--by", "statement"), "the format txt has no use for view and by"),
-        (("-o", "y.json", "--view", "dataflow", "--fit", "slide"), "the format json has no use for fit"),
-        (("-o", "y.dot", "--fit", "a4"), "the format dot has no use for fit"),
+        (("-o", "y.txt", "--theme", "dark", "--view", "dataflow"), "the format txt has no use for --theme and --view"),
+        (("-o", "y.txt", "--by", "statement"), "the format txt has no use for --view and --by"),
+        (("-o", "y.json", "--view", "dataflow", "--fit", "slide"), "the format json has no use for --fit"),
+        (("-o", "y.dot", "--fit", "a4"), "the format dot has no use for --fit"),
         (("-o", "y.jpg", "--transparent"), "a jpg is never transparent: its page has the colour of the theme"),
-        (("-o", "y.svg", "--view", "teaching", "--ghosts"), "the view teaching has no use for ghosts"),
+        (("-o", "y.svg", "--view", "teaching", "--ghosts"), "the view teaching has no use for --ghosts"),
     ],
 )
 def test_what_a_format_does_not_use_is_named(gviz: Program, words: tuple[str, ...], remark: str) -> None:

@@ -200,7 +200,7 @@ def test_a_folder_is_refused_with_a_file_of_the_format_that_was_asked_for(gviz: 
     [
         (["explain", "leaf", "--max-paths", "3"], "--max-paths 3 not used: no expression or script is explained here"),
         (["explain", "MulBackward0", "--root", "x", "--wrt", "y"], "--root x, --wrt y not used: no expression"),
-        (["render", "y=x*w", "--scale", "2", "-o", "y.pdf"], "the format pdf has no use for scale"),
+        (["render", "y=x*w", "--scale", "2", "-o", "y.pdf"], "the format pdf has no use for --scale"),
     ],
 )
 def test_an_option_without_an_effect_is_named(gviz: Program, words: list[str], warning: str) -> None:

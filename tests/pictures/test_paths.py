@@ -169,7 +169,7 @@ def test_a_wrong_path_is_refused(gviz: Program, words: list[str], told: tuple[st
 def test_another_view_says_that_it_draws_no_paths(gviz: Program) -> None:
     done = gviz("render", "h=w*x+b", "--path", "w", "--view", "micrograd", "-o", "h.svg")
     assert done.status == 0
-    assert "the view micrograd has no use for path" in done.err
+    assert "the view micrograd has no use for --path" in done.err
 
 
 def test_a_second_name_of_a_tensor_leads_to_it(gviz: Program) -> None:

@@ -288,11 +288,14 @@ def test_every_text_of_a_slide_is_on_it() -> None:
 @pytest.mark.parametrize(
     ("options", "text"),
     [
-        (RenderOptions(show=(), theme="dark", title="y"), "TorchViz's own picture has no use for theme and title"),
-        (RenderOptions(view="micrograd", show=("shape",)), "the view micrograd has no use for show"),
-        (RenderOptions(view="autograd", show=("value",)), "the view autograd has no use for show"),
-        (RenderOptions(view="autograd", repeat_leaves="always"), "the view autograd has no use for repeat_leaves"),
-        (RenderOptions(view="teaching", ghosts=True, path=("w",)), "the view teaching has no use for ghosts and path"),
+        (RenderOptions(show=(), theme="dark", title="y"), "TorchViz's own picture has no use for --theme and --title"),
+        (RenderOptions(view="micrograd", show=("shape",)), "the view micrograd has no use for --show"),
+        (RenderOptions(view="autograd", show=("value",)), "the view autograd has no use for --show"),
+        (RenderOptions(view="autograd", repeat_leaves="always"), "the view autograd has no use for --repeat-leaves"),
+        (
+            RenderOptions(view="teaching", ghosts=True, path=("w",)),
+            "the view teaching has no use for --ghosts and --path",
+        ),
     ],
 )
 def test_what_a_view_does_not_use_is_named(options: RenderOptions, text: str) -> None:
