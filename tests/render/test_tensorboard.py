@@ -214,7 +214,10 @@ def test_every_operation_of_a_static_graph_tells_its_shapes_and_inputs() -> None
         one = nodes[op.name]
         assert one.type == op.type
         assert one.inputs == [t.name.removesuffix(":0") for t in op.inputs] + [f"^{c.name}" for c in op.control_inputs]
-        sizes = [None if t.shape.rank is None else tuple(-1 if n is None else n for n in t.shape.as_list()) for t in op.outputs]
+        sizes = [
+            None if t.shape.rank is None else tuple(-1 if n is None else n for n in t.shape.as_list())
+            for t in op.outputs
+        ]
         assert one.shapes == sizes
     assert nodes["x"].shapes == [(-1, 3)]
     assert nodes["late"].inputs == ["unstack", "^before"]
