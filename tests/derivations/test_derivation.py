@@ -575,6 +575,15 @@ def test_a_leaf_of_another_graph_is_no_part_of_the_root_though_it_has_a_gradient
         explain(str(tmp_path / "p.py"), ["w"], say=lambda _: None)
 
 
+def test_paths_that_share_a_matrix_at_their_end_have_each_their_own_gradient_behind_it() -> None:
+    (found,) = record("h=softmax(x,0); y=(h*h.cumsum(0)).sum()", "x", x=[1, 2])["wrt"]
+    products = [path["product"] for path in found["paths"]]
+    assert [path["gradients"][-1] for path in found["paths"]] == products
+    assert products[0] == pytest.approx([-0.143735, 0.143735], rel=1e-4)
+    assert products[1] == pytest.approx([0.052877, -0.052877], rel=1e-4)
+    assert [sum(pair) for pair in zip(*products, strict=True)] == pytest.approx(found["grad"], rel=1e-4)
+
+
 def test_an_operation_beside_a_path_is_listed_in_the_order_of_computing() -> None:
     found = explain("y=sin(x)*exp(w)", ["x"], options=SourceOptions(values={"x": 2, "w": 1}), say=lambda _: None)
     assert "\n  a = sin(x) = 0.9093\n  b = exp(w) = 2.7183\n  y = a·b = 2.4717\n" in str(found)
