@@ -5,12 +5,13 @@ from __future__ import annotations
 import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
+from itertools import count
 from typing import Any
 
 from gviz.derivations.paths import GAP, Chain, Path, above, find_chains
 from gviz.errors import SourceError
 from gviz.formulas.expressions import with_letters, words_of
-from gviz.formulas.formula import UNKNOWN
+from gviz.formulas.formula import GRAD, UNKNOWN, Formula
 from gviz.formulas.lectures import is_by_rows
 from gviz.formulas.local import MOST_DERIVED, with_formula, with_symbols
 from gviz.formulas.operands import rows_by_label
@@ -112,14 +113,13 @@ def derive(graph: Graph, wrt: Sequence[str] = (), most: int = MOST_PATHS) -> Der
         raise SourceError(f"{root} is a leaf: no operation has made it, so that there is no path to explain", hint=hint)
     has_tensors = any(node.shape for node in shown.nodes if node.id in roots)
     before = {row.name: row.grad.before for row in graph.tensors}
-    has_gradient = any(node.grad.value is not None for node in shown.nodes)
-    has_run = any(node.grad.arrived is not None for node in shown.nodes)
+    has_run = any(node.grad.value is not None or node.grad.arrived is not None for node in shown.nodes)
     too_large = absence_in_large(shown)
     chains = tuple(
         replace(
             completed(chain, has_tensors=has_tensors),
             before=before.get(chain.wrt),
-            absent=too_large or absence(chain, shown) if chain.grad is None and (has_gradient or has_run) else "",
+            absent=too_large or absence(chain, shown) if chain.grad is None and has_run else "",
         )
         for chain in find_chains(shown, names, most)
     )
@@ -142,9 +142,11 @@ def derive(graph: Graph, wrt: Sequence[str] = (), most: int = MOST_PATHS) -> Der
         nodes = nodes | small.by_id
         used |= {edge.source for edge in small.edges if edge.target in stated}
     used = made_from(used - listed, listed, inputs)
-    given = [node for node in nodes.values() if node.id in used and is_given(node)]
     rows = {row.name: position for position, row in enumerate(shown.tensors)}
-    given.sort(key=lambda node: rows.get(node.name or "", len(rows)))
+    given = sorted(
+        (node for node in nodes.values() if node.id in used and is_given(node)),
+        key=lambda node: rows.get(node.name or "", len(rows)),
+    )
     outside = [node for node in given if node.expression]
     given, computed = [node for node in given if not node.expression], (*outside, *computed)
     return Derivation(chains[0].of, tuple(given), computed, chains, any(chain.grad is not None for chain in chains))
@@ -158,8 +160,8 @@ def is_given(node: Node) -> bool:
     >>> [is_given(Node("n0", "frozen", name=name)) for name in ("t", "t + 1")]
     [True, False]
     """
-    is_known = node.value is not None or node.shape is not None or (node.name or "").isidentifier()
-    return bool(node.name) and node.kind != "constant" and (is_known or node.kind != "frozen")
+    is_known = node.kind != "frozen" or node.value is not None or node.shape is not None
+    return bool(node.name) and node.kind != "constant" and (is_known or str(node.name).isidentifier())
 
 
 def made_from(used: set[str], listed: set[str], inputs: Mapping[str, Sequence[Edge]]) -> set[str]:
@@ -237,15 +239,14 @@ def absence(chain: Chain, shown: Graph) -> str:
     ]
     if shown.backward is None and written:
         return f"backward did not run before {joined(written)} {'was' if len(written) == 1 else 'were'} written"
-    refused = [node for node in operations if node.grad.arrived is not None and not hands_on(shown, node)]
+    refused = [
+        node
+        for node in operations
+        if node.grad.arrived is not None and all(edge.flow.handed is None for edge in shown.inputs[node.id])
+    ]
     if refused:
         return f"the backward of {refused[-1].label} cannot be run a second time"
     return "backward had freed it" if any(node.state == FREED for node in operations) else "it was saved without them"
-
-
-def hands_on(shown: Graph, node: Node) -> bool:
-    """Return whether it is known what an operation hands on."""
-    return any(edge.flow.handed is not None for edge in shown.inputs[node.id])
 
 
 def leaves_of(shown: Graph, roots: set[str]) -> tuple[str, ...]:
@@ -257,12 +258,15 @@ def leaves_of(shown: Graph, roots: set[str]) -> tuple[str, ...]:
 
 def with_leaf_names(graph: Graph) -> Graph:
     """Return the graph with a name for each leaf that the program has given none: ``leaf 1``."""
-    number, nodes = 0, list(graph.nodes)
-    for place, node in enumerate(nodes):
-        if node.kind == "leaf" and not node.name:
-            number += 1
-            nodes[place] = node._replace(name=f"leaf {number}")
-    return graph.changed(nodes=tuple(nodes)) if number else graph
+    if all(node.name for node in graph.nodes if node.kind == "leaf"):
+        return graph
+    numbers = count(1)
+    return graph.changed(
+        nodes=tuple(
+            node._replace(name=f"leaf {next(numbers)}") if node.kind == "leaf" and not node.name else node
+            for node in graph.nodes
+        )
+    )
 
 
 def with_names_of_maps(shown: Graph) -> Graph:
@@ -279,11 +283,20 @@ def with_names_of_maps(shown: Graph) -> Graph:
 
 
 def without_large(graph: Graph) -> Graph:
-    """Return the graph without the numbers on the edges of large tensors."""
+    """Return the graph without the numbers on the edges of large tensors.
+
+    The sum over what an input was spread over is told by sizes, and so is a part of the symbol there.
+    """
 
     def small(edge: Edge) -> Edge:
         sizes = [math.prod(size_of(value)) for value in (edge.flow.local, edge.flow.handed)]
-        return edge._replace(flow=Flow(edge.flow.symbol)) if max(sizes) > LARGE else edge
+        if max(sizes) <= LARGE:
+            return edge
+        dims, factor = summed_dims(edge), Formula.read(edge.flow.symbol)
+        if not dims or factor is None:
+            return edge._replace(flow=Flow(edge.flow.symbol))
+        over = "" if len(dims) == len(size_of(edge.flow.local)) else f", {dims}"
+        return edge._replace(flow=Flow(f"sum({Formula.named(GRAD).times(factor)}{over})"))
 
     return graph.changed(edges=tuple(map(small, graph.edges)))
 

@@ -595,3 +595,18 @@ def test_what_rounding_leaves_of_a_sum_is_nothing() -> None:
     assert "∂y/∂x = [0, 0, 0] = x.grad" in str(found)
     small = explain("y=(x+1e-7)-x", options=SourceOptions(values={"x": 1}), say=lambda _: None)
     assert "1.19e-07" in str(small)  # which is what such a program is about
+
+
+def test_a_sum_over_a_large_tensor_is_a_part_of_the_symbol() -> None:
+    values = {"x": "ones(600,500)", "w": "2"}
+    found = explain("y=(x*w).sum()", "w", options=SourceOptions(values=values), say=lambda _: None)
+    assert "sum(grad·x)" in str(found)
+    found = explain(
+        "y=(x+w).sum()", "w", options=SourceOptions(values={**values, "w": "ones(500)"}), say=lambda _: None
+    )
+    assert "sum(grad, (0,))" in str(found)
+
+
+def test_an_expression_without_a_gradient_is_no_value() -> None:
+    found = explain("y=x/sqrt(2*π)", options=SourceOptions(values={"x": "1"}), say=lambda _: None)
+    assert "  x = 1\n" in str(found)

@@ -178,7 +178,9 @@ def test_where_there_is_no_formula_the_function_is_named_with_the_norm_that_it_h
     told = plates("y=x.pinverse().sum()", RenderOptions(view="dataflow"), x=[[2, 0], [0, 1]])
     assert any(line.startswith("grad @ J(pinv) | norm ") for line in told)
     whole = plates(f"{source}.sum()", RenderOptions(by="statement"), **values)
-    assert "vjp of y | norm 1.4142" in whole
+    assert "grad[2:4] | norm 1.4142" in whole
+    whole = plates("y=x.pinverse(); z=(y*y).sum()", RenderOptions(by="statement"), x=[[2, 0], [0, 1]])
+    assert any(line.startswith("vjp of y | norm ") for line in whole)
 
 
 def test_without_grad_no_norm_of_a_gradient_stands_on_a_line() -> None:

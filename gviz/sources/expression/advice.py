@@ -291,6 +291,8 @@ def _wrong_sign(
         return ("these bars have two readings", f"write {' or '.join(ways)}") if are_right else None
     if text == "{" and ends_before and before.text[-1] == "_":
         return "an index is a number or a name", "write x_1; for a part of a tensor, x[1]"
+    if text in BARS and not readings and sum(one.text == text for one in typed) % 2:
+        return "this bar has no partner", "write bars on both sides of a value, |x|, or abs(x)"
     is_twice = text in ("&", "|") and [one.text for one in typed[at + 1 : at + 2]] == [text] and not readings
     return (SYNTAX["BoolOp"][0], f"write (x > 0) {text} (w > 0)") if is_twice else None
 

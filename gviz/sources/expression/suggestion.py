@@ -132,6 +132,8 @@ def is_right(text: str, source: ExpressionText) -> bool:
     if isinstance(read_mathematics(written, is_python=True), Doubt):
         return False
     pieces = [piece for statement in program.statements for piece in ast.walk(statement)]
+    if source.prefix:  # a value may be a list
+        pieces = [piece for piece in pieces if not isinstance(piece, ast.stmt)]
     return (
         bool(program.statements)
         and all(map(_computes, pieces))

@@ -392,3 +392,20 @@ def test_the_work_of_all_calls_is_counted_together() -> None:
     assert refusal("A=ones(900,900); y=svd(A)[1].sum()+svd(A*2)[1].sum()+svd(A*3)[1].sum()").what.startswith(
         "too much work"
     )
+
+
+@pytest.mark.parametrize(
+    ("text", "values", "hint"),
+    [
+        ("y=x*w", {"x": "[1,2"}, "write x=[1,2]"),
+        ("y=|x|w|", {}, "bars on both sides"),
+        ("y=sum(x,w)", {}, "write x + w to add tensors"),
+        ("y=W@x", {"W": "[[1,2],[3,4]]", "x": "[1,2,3]"}, "as many columns"),
+        ("y=x+w", {"x": "[1,2]", "w": "[1,2,3]"}, "as many numbers"),
+        ("y=cat([x,w])", {}, "write stack([x, w])"),
+    ],
+)
+def test_pytorch_s_error_gets_advice(text: str, values: dict[str, str], hint: str) -> None:
+    with pytest.raises(SourceError) as error:
+        evaluate(text, SourceOptions(values=values))
+    assert hint in (error.value.hint or "")
