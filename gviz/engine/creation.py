@@ -35,16 +35,20 @@ def finish(array: Array, device: object = None, requires_grad: bool = False) -> 
     return tensor
 
 
-def checked(size: Sequence[int], dtype: DType | None = None) -> tuple[int, ...]:
+NEGATIVE = "Trying to create tensor with negative dimension {}: {}"
+
+
+def checked(size: Sequence[int], dtype: DType | None = None, negative: str = NEGATIVE) -> tuple[int, ...]:
     """Return a shape.
 
-    Refuse what is not a whole number, a negative dimension, and what has no room in memory in that dtype.
+    Refuse what is not a whole number, a negative dimension (in those words), and what has no room in memory in that
+    dtype.
     """
     for n in size:
         if not hasattr(n, "__index__"):
             raise TypeError(f"empty(): argument 'size' must be tuple of ints, not {type_text(n)}")
     if any(n < 0 for n in size):
-        raise RuntimeError(f"Trying to create tensor with negative dimension {min(size)}: {list(size)}")
+        raise RuntimeError(negative.format(min(size), list(size)))
     kind = np.dtype(dtype or dtypes.get_default_dtype().np)
     if kind.itemsize * prod(size) > MAX_BYTES:
         raise no_memory(SimpleNamespace(shape=size, dtype=kind))
@@ -163,10 +167,18 @@ def from_numpy(array: object) -> Tensor:
 
 
 # ------------------------------------------------------------------ filled
-@creates("torch.zeros torch.zeros_like .new_zeros torch.empty torch.empty_like .new_empty")
+@creates("torch.empty torch.empty_like torch.zeros_like .new_empty .new_zeros")
+def unwritten(size: Size, *, dtype: Dtype = None) -> Any:
+    """Return zeros: memory that nobody has written holds anything."""
+    return np.zeros(checked(size, dtype), dtype or dtypes.get_default_dtype().np)
+
+
+@creates("torch.zeros")
 def zeros(size: Size, *, dtype: Dtype = None) -> Any:
     """Return zeros."""
-    return np.zeros(checked(size, dtype), dtype or dtypes.get_default_dtype().np)
+    return np.zeros(
+        checked(size, dtype, "zeros: Dimension size must be non-negative."), dtype or dtypes.get_default_dtype().np
+    )
 
 
 @creates("torch.ones torch.ones_like .new_ones")
@@ -188,12 +200,14 @@ def empty(shape: int | Sequence[int], dtype: object = None, device: object = Non
     Of an element type, or the default one.
     """
     wanted = None if dtype is None else dtypes.as_dtype(dtype).np
-    return finish(zeros(shape if isinstance(shape, list | tuple) else (shape,), dtype=wanted), device)
+    return finish(unwritten(shape if isinstance(shape, list | tuple) else (shape,), dtype=wanted), device)
 
 
 @creates("torch.eye")
 def eye(n: int, m: int | None = None, *, dtype: Dtype = None) -> Any:
     """Return the identity matrix."""
+    for name, count in (("n", n), ("m", m)):
+        refuse(count is not None and count < 0, f"{name} must be greater or equal to 0, got {count}")
     return np.eye(*checked((n, n if m is None else m), dtype), dtype=dtype or dtypes.get_default_dtype().np)
 
 

@@ -110,8 +110,8 @@ def passed(*operands: Any) -> list[Any]:
 SPACE: dict[str, Any] = {
     "MISSING": MISSING, "NUMBERS": (int, float), "OUTPUTS": OUTPUTS, "SINGLE": SINGLE, "Tensor": Tensor,
     "UNUSUAL": UNUSUAL, "asarray": asarray, "creation_numbers": creation_numbers, "edge_of": edge_of,
-    "fact_of": fact_of, "form_of": form_of, "from_array": from_array, "mark_view": mark_view, "mode": mode, "ndarray": ndarray, "new": object.__new__,
-    "passed": passed, "ref": ref, "results": results, "singles": OUTPUTS[SINGLE],
+    "fact_of": fact_of, "form_of": form_of, "from_array": from_array, "mark_view": mark_view, "mode": mode,
+    "ndarray": ndarray, "new": object.__new__, "passed": passed, "ref": ref, "results": results, "singles": OUTPUTS[SINGLE],
 }  # fmt: skip
 """What the code of calls names."""
 

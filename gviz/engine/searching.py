@@ -137,6 +137,12 @@ def broadcast_shapes(*shapes: int | Sequence[int]) -> Any:
     return printing.Size(broadcast_shape(*((shape,) if isinstance(shape, int) else shape for shape in shapes)))
 
 
+@named("torch.can_cast")
+def can_cast(from_: Dtype, to: Dtype) -> bool:
+    """Return whether a tensor of one dtype may be written into one of the other."""
+    return dtypes.can_cast(from_, to)
+
+
 @named("torch.result_type")
 def result_type(tensor1: Operand, tensor2: Operand) -> Any:
     """Return the dtype that two operands have together."""

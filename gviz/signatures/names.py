@@ -36,6 +36,8 @@ NATIVE_FUNCTIONS = frozenset({
     "scaled_dot_product_attention", "softplus", "softshrink",
 })  # fmt: skip
 """The functions of nn.functional that are C++ in PyTorch: its parser refuses a wrong call of theirs, not Python."""
+KERNELS = {"F.cross_entropy": "cross_entropy_loss", "F.nll_loss": "nll_loss_nd"}
+"""The C++ functions of another name that functions of nn.functional call: they refuse a wrong argument."""
 
 
 def sentence(name: str, function: Callable[..., Any], call: Any) -> str:
@@ -55,7 +57,7 @@ class Name:
         space, _, last = spec.rpartition(".")
         self.spec, self.operator = spec, operator(spec)
         self.base = self.operator.strip("_") or last
-        self.qualified = f"{space}_{last}" if space in ("linalg", "special") else self.base
+        self.qualified = f"{space}_{last}" if space in ("linalg", "special") else KERNELS.get(spec, self.base)
         self.method = self.operator or ("" if space else last)
         self.space = "" if self.operator or spec.startswith(".") else space or "torch"
         self.declared: list[tuple[Any, Any]] = []

@@ -97,7 +97,7 @@ def refuse_gradient(function: str, **tensors: Tensor | None) -> None:
 # ------------------------------------------------------------------ differences
 def alike(input, target):
     """Return input and target broadcast to one shape, with PyTorch's warning where they differ."""
-    if target.shape == input.shape:
+    if target.size() == input.size():
         return input, target
     warn(
         f"Using a target size ({target.shape}) that is different to the input size ({input.shape}). This will likely "
@@ -112,7 +112,7 @@ difference = partial(loss, broadcast=True)
 
 @difference
 def mse_loss(
-    input, target, size_average: object = None, reduce: object = None, reduction: object = "mean", weight=None
+    input: Any, target: Any, size_average: object = None, reduce: object = None, reduction: object = "mean", weight=None
 ):
     """Return the squared differences."""
     plain = weight is None
@@ -120,14 +120,21 @@ def mse_loss(
 
 
 @difference
-def l1_loss(input, target, size_average: object = None, reduce: object = None, reduction: object = "mean", weight=None):
+def l1_loss(
+    input: Any, target: Any, size_average: object = None, reduce: object = None, reduction: object = "mean", weight=None
+):
     """Return the absolute differences."""
     return reduced((input - target).abs(), reduction, weight)
 
 
 @difference
 def smooth_l1_loss(
-    input, target, size_average: object = None, reduce: object = None, reduction: object = "mean", beta: float = 1.0
+    input: Any,
+    target: Any,
+    size_average: object = None,
+    reduce: object = None,
+    reduction: object = "mean",
+    beta: float = 1.0,
 ):
     """Return squared differences below ``beta``, absolute ones above."""
     smooth = call["smooth_l1_loss"]
@@ -135,7 +142,7 @@ def smooth_l1_loss(
 
 
 @difference
-def huber_loss(input, target, reduction: object = "mean", delta: float = 1.0, weight=None):
+def huber_loss(input: Any, target: Any, reduction: object = "mean", delta: float = 1.0, weight=None):
     """Return half the square of differences below ``delta``, linear above."""
     losses = call["huber_loss"](input, target, reduction if weight is None else 0, float(delta))
     return losses if weight is None else reduced(losses, reduction, weight, share=False)
@@ -168,10 +175,10 @@ def kl_div(
 
 @loss
 def binary_cross_entropy(
-    input, target, weight=None, size_average: object = None, reduce: object = None, reduction: object = "mean"
+    input: Any, target: Any, weight=None, size_average: object = None, reduce: object = None, reduction: object = "mean"
 ):
     """Return the cross entropy of probabilities and targets in [0, 1]."""
-    if target.shape != input.shape:
+    if target.size() != input.size():
         raise ValueError(
             f"Using a target size ({target.shape}) that is different to the input size ({input.shape}) is "
             "deprecated. Please ensure they have the same size."
@@ -186,8 +193,8 @@ def binary_cross_entropy(
 
 @loss
 def binary_cross_entropy_with_logits(
-    input,
-    target,
+    input: Any,
+    target: Any,
     weight=None,
     size_average: object = None,
     reduce: object = None,
@@ -196,7 +203,7 @@ def binary_cross_entropy_with_logits(
 ):
     """Return the :func:`binary_cross_entropy` of the sigmoid, computed stably."""
     refuse_gradient("binary_cross_entropy_with_logits", weight=weight, pos_weight=pos_weight)
-    if target.shape != input.shape:
+    if target.size() != input.size():
         raise ValueError(f"Target size ({target.shape}) must be the same as input size ({input.shape})")
     refuse(
         not target.is_floating_point(),

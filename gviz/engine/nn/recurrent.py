@@ -80,12 +80,16 @@ class Cell(Remembering):
         states = hx if several or hx is None else (hx,)
         if alone:
             input, states = input.unsqueeze(0), None if states is None else [state.unsqueeze(0) for state in states]
-        wanted = len(input), self.hidden_size
-        states = [empty(wanted, input.dtype)] * self.states if states is None else states  # empty() gives zeros here
-        refuse(
-            any(state.shape != wanted for state in states),
-            f"Expected hidden size {wanted}, got {[list(state.shape) for state in states]}",
-        )
+        count, size = input.shape
+        refuse(size != self.input_size, f"input has inconsistent input_size: got {size} expected {self.input_size}")
+        if states is None:
+            states = [empty((count, self.hidden_size), input.dtype)] * self.states  # empty() gives zeros here
+        for i, (batch, hidden) in enumerate(state.shape for state in states):
+            refuse(batch != count, f"Input batch size {count} doesn't match hidden{i} batch size {batch}")
+            refuse(
+                hidden != self.hidden_size,
+                f"hidden{i} has inconsistent hidden_size: got {hidden}, expected {self.hidden_size}",
+            )
         found = self.step(self.mapped(input, "ih"), self.mapped(states[0], "hh"), *states)
         if alone:
             return tuple(state.squeeze(0) for state in found) if several else found.squeeze(0)

@@ -24,7 +24,9 @@ from gviz.engine.nn.parameter import typename
 from gviz.numbers.types import Array
 from gviz.numbers.words import absent, refuse, warn
 
-__all__ = ["LBFGS", "SGD", "Adadelta", "Adagrad", "Adam", "AdamW", "Optimizer", "RMSprop", "lr_scheduler"]
+__all__ = [
+    "LBFGS", "SGD", "Adadelta", "Adagrad", "Adam", "AdamW", "Adamax", "NAdam", "Optimizer", "RAdam", "RMSprop", "lr_scheduler",
+]  # fmt: skip
 
 CALLED = {"lr": "learning rate", "eps": "epsilon value"}
 
@@ -39,6 +41,7 @@ class Optimizer(Portable):
 
     __module__, _importable = "torch.optim.optimizer", "gviz.engine.optim"
     _first: ClassVar[str]
+    writes: ClassVar[int] = 1  # how often PyTorch writes a parameter in one step
 
     def __init_subclass__(cls, takes: str = "", first: str = "") -> None:
         """Declare an optimizer: the options that it ``takes``, and those that stand ``first`` in its groups."""
@@ -64,7 +67,16 @@ class Optimizer(Portable):
         """Begin with these options. ValueError: one is not what it can be."""
         for i, beta in enumerate(given.get("betas", ())):
             refuse(not 0 <= beta < 1, f"Invalid beta parameter at index {i}: {beta}", ValueError)
-        for name in ("lr", "eps", "momentum", "alpha", "lr_decay", "weight_decay", "initial_accumulator_value"):
+        for name in (
+            "lr",
+            "eps",
+            "momentum",
+            "alpha",
+            "lr_decay",
+            "weight_decay",
+            "momentum_decay",
+            "initial_accumulator_value",
+        ):
             refuse(
                 not given.get(name, 0) >= 0,
                 f"Invalid {CALLED.get(name, f'{name} value')}: {given.get(name)}",
@@ -143,7 +155,7 @@ class Optimizer(Portable):
         elif decay != 0:
             grad = grad + value * decay
         self.update(value, grad, lr, state, group)
-        tensor.version_cell().count += 1 + apart
+        tensor.version_cell().count += self.writes + apart
         if state:
             self.state[tensor] = state
 
@@ -245,6 +257,73 @@ class AdamW(Adam, takes=f"{MOMENTS.format(1e-2)}, *, {LAST}"):
 
     def _begin(self, given: dict[str, Any]) -> None:
         super()._begin({**given, "decoupled_weight_decay": True})
+
+
+class Adamax(
+    Optimizer,
+    first="lr betas eps weight_decay foreach maximize differentiable",
+    takes="lr=2e-3, betas=(0.9, 0.999), eps=1e-8, weight_decay=0, foreach=None, *, maximize=False, "
+    "differentiable=False, capturable=False",
+):
+    """Adam with the largest gradient so far, which fades, in place of the mean of its square."""
+
+    def update(self, value: Array, grad: Array, lr: float, state: dict[str, Any], group: dict[str, Any]) -> None:
+        """``u = max(b u, |g| + eps)``; ``p -= lr m / u``, the mean corrected for its beginning at zero."""
+        first, second = group["betas"]
+        step, mean, largest = running(state, value, "exp_avg", "exp_inf")
+        mean += (grad - mean) * (1 - first)
+        np.maximum(largest * second, np.abs(grad) + group["eps"], out=largest)
+        value -= mean / largest * (lr / (1 - first**step))
+
+
+class NAdam(
+    Optimizer,
+    first="lr betas eps weight_decay momentum_decay decoupled_weight_decay maximize",
+    takes="lr=2e-3, betas=(0.9, 0.999), eps=1e-8, weight_decay=0, momentum_decay=4e-3, decoupled_weight_decay=False, "
+    "*, foreach=None, maximize=False, capturable=False, differentiable=False",
+):
+    """Adam with Nesterov's momentum."""
+
+    writes = 2
+
+    def update(self, value: Array, grad: Array, lr: float, state: dict[str, Any], group: dict[str, Any]) -> None:
+        """``p -= lr ((1 - c) g + c' m) / (sqrt(v) + eps)``, with a momentum c that grows to b."""
+        first, second = group["betas"]
+        if not state:
+            step, product = (from_array(np.full((), number, np.float32), None) for number in (0, 1))
+            means = {name: from_array(np.zeros_like(value), None) for name in ("exp_avg", "exp_avg_sq")}
+            state.update(step=step, mu_product=product, **means)
+        step, mean, square = running(state, value, "exp_avg", "exp_avg_sq")
+        now, next_one = (first * (1 - 0.5 * 0.96 ** (at * group["momentum_decay"])) for at in (step, step + 1))
+        product = state["mu_product"]._array
+        product *= now
+        mean += (grad - mean) * (1 - first)
+        square[...] = square * second + grad * grad * (1 - second)
+        root = np.sqrt(square / (1 - second**step)) + group["eps"]
+        value -= grad / root * (lr * (1 - now) / (1 - float(product)))
+        value -= mean / root * (lr * next_one / (1 - float(product) * next_one))
+
+
+class RAdam(
+    Optimizer,
+    first="lr betas eps weight_decay maximize foreach capturable",
+    takes="lr=1e-3, betas=(0.9, 0.999), eps=1e-8, weight_decay=0, decoupled_weight_decay=False, *, foreach=None, "
+    "maximize=False, capturable=False, differentiable=False",
+):
+    """Adam that takes the running mean of squares into account only when that is known well."""
+
+    def update(self, value: Array, grad: Array, lr: float, state: dict[str, Any], group: dict[str, Any]) -> None:
+        """``p -= lr m`` in the first steps, then ``p -= lr r m / (sqrt(v) + eps)`` with the rectification r."""
+        first, second = group["betas"]
+        step, mean, square = running(state, value, "exp_avg", "exp_avg_sq")
+        mean += (grad - mean) * (1 - first)
+        square[...] = square * second + grad * grad * (1 - second)
+        change, most = mean / (1 - first**step) * lr, 2 / (1 - second) - 1
+        length = most - 2 * step * second**step / (1 - second**step)
+        if length > 5:
+            share = (length - 4) * (length - 2) * most / ((most - 4) * (most - 2) * length)
+            change = change * (math.sqrt(1 - second**step) / (np.sqrt(square) + group["eps"])) * math.sqrt(share)
+        value -= change
 
 
 class RMSprop(
