@@ -88,7 +88,7 @@ def operands(row: Row, args: tuple[Any, ...]) -> list[Any]:
     return promoted(row, arrays)
 
 
-def plain_number(value: Any) -> Any:
+def plain_number(value: object) -> Any:
     """Return a numpy number as Python's own; a truth value of numpy's is a float, as PyTorch takes it."""
     return float(value) if isinstance(value, np.bool_) else value.item() if isinstance(value, np.generic) else value
 

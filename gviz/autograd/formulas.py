@@ -28,7 +28,7 @@ def parameters(function: Any) -> tuple[str, ...]:
     return tuple(code.co_varnames[: code.co_argcount])
 
 
-def bind(function: Any, namespace: dict[str, Any]) -> Any:
+def bind(function: FunctionType, namespace: dict[str, Any]) -> FunctionType:
     """Return the same code, with global names looked up in that namespace."""
     return FunctionType(function.__code__, namespace, function.__name__, function.__defaults__, function.__closure__)
 
@@ -41,7 +41,7 @@ def place_of_declaration() -> tuple[str, int]:
     return frame.f_code.co_filename, frame.f_lineno
 
 
-def positional(function: Any) -> Any:
+def positional(function: FunctionType) -> FunctionType:
     """Return the same function with all parameters by position: a star in it is for those who call a public name."""
     code = function.__code__
     if not code.co_kwonlyargcount or code.co_flags & CO_VARARGS:

@@ -56,7 +56,7 @@ class RemovableHandle:
 def append(hooks: list[Any], hook: Callable[..., Any], *, prepend: bool = False) -> RemovableHandle:
     """Add a hook behind the others, or before them; the entry is unique: the same function can be registered twice."""
 
-    def entry(*args: Any) -> Any:
+    def entry(*args: object) -> Any:
         return hook(*args)
 
     entry.__name__ = getattr(hook, "__name__", "<unknown>")
@@ -156,7 +156,7 @@ def after_node(node: Node, outs: tuple[Any, ...], grads: list[Any]) -> tuple[Any
     return outs
 
 
-def hooked(hook: Callable[..., Any], given: Any, *more: Any) -> Any:
+def hooked(hook: Callable[..., Any], given: Any, *more: object) -> Any:
     """Return a gradient, or a tuple of them, after a hook; refuse results of another number, dtype or shape."""
     new = hook(given, *more)
     if new is None:

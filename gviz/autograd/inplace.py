@@ -23,7 +23,7 @@ from gviz.numbers import dtypes
 from gviz.numbers.words import refuse
 
 
-def in_place(operation: Callable[..., Any], tensor: Tensor, *args: Any) -> Tensor:
+def in_place(operation: Callable[..., Any], tensor: Tensor, *args: object) -> Tensor:
     """Run an operation on a tensor and leave the result in its memory.
 
     Raises:
@@ -67,7 +67,7 @@ def refuse_cast(have: np.dtype[Any], want: np.dtype[Any]) -> None:
         raise RuntimeError(f"result type {names[0]} can't be cast to the desired output type {names[1]}")
 
 
-def reshape_in_place(operation: Callable[..., Any], tensor: Tensor, *args: Any) -> Tensor:
+def reshape_in_place(operation: Callable[..., Any], tensor: Tensor, *args: object) -> Tensor:
     """Change a tensor's own shape: it keeps its memory and its base, and takes the operation's place in the graph."""
     refuse_write(tensor)
     result = operation(from_array(tensor._array, edge_of(tensor)), *args)

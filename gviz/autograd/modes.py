@@ -73,12 +73,12 @@ class GradMode:
             )
 
         @functools.wraps(function)
-        def run(*args: Any, **kwargs: Any) -> Any:
+        def run(*args: object, **kwargs: object) -> Any:
             with copy(self):
                 return function(*args, **kwargs)
 
         @functools.wraps(function)
-        def generate(*args: Any, **kwargs: Any) -> Any:
+        def generate(*args: object, **kwargs: object) -> Any:
             inner = function(*args, **kwargs)
             step: Any = inner.send
             values: tuple[Any, ...] = (None,)
@@ -127,7 +127,7 @@ class inference_mode(GradMode):
 class set_grad_enabled(GradMode):
     """Set the grad mode at once; as a context manager, put it back at the end of the block."""
 
-    def __init__(self, mode: Any) -> None:
+    def __init__(self, mode: object) -> None:
         self.on = bool(mode)
         super().__enter__()
 

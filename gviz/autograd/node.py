@@ -36,7 +36,7 @@ SHAPES = 2048
 class SharedOutputs(dict[tuple[int, ...], Any]):
     """By shape: ``_outputs`` of nodes with one output of a dtype, which share it: the same object is the same shape."""
 
-    def __init__(self, dtype: Any) -> None:
+    def __init__(self, dtype: np.dtype[Any]) -> None:
         super().__init__()
         self.dtype = dtype
 
@@ -88,7 +88,7 @@ class Node:
         """Note that the memory of that output, now that of ``array``, may be written; return its version."""
         return version
 
-    def __call__(self, *grads: Any) -> Any:
+    def __call__(self, *grads: object) -> Any:
         """Return the gradients of the inputs for those of the outputs, as backward would compute them."""
         refuse(
             len(grads) != len(self._outputs),

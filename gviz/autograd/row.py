@@ -28,6 +28,7 @@ import inspect
 import operator
 from collections.abc import Callable
 from functools import cached_property
+from types import FunctionType
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -326,7 +327,7 @@ def op(node: str | None, names: str = "", /, *, key: str | None = None, **declar
             properties: the attributes of :class:`Row`.
     """
 
-    def store(forward: Any) -> Any:
+    def store(forward: FunctionType) -> Any:
         row = Row(key or forward.__name__, node, positional(forward), declared)
         if row.key in ROWS:
             raise TypeError(f"{row.told()} is there already: {ROWS[row.key].told()}")
@@ -344,7 +345,7 @@ def op(node: str | None, names: str = "", /, *, key: str | None = None, **declar
     return store
 
 
-def composite(function: Any, names: str = "") -> Any:
+def composite(function: FunctionType | str, names: str = "") -> Any:
     """Register a plain function over rows in every namespace; it may branch, makes no node. A text gives it names."""
     if isinstance(function, str):
         return functools.partial(composite, names=function)
@@ -359,14 +360,14 @@ def composite(function: Any, names: str = "") -> Any:
 def named(names: str) -> Callable[[Any], Any]:
     """Give a plain function its public names; its signature is the form of the call. No formula can use it."""
 
-    def store(function: Any) -> Any:
+    def store(function: FunctionType) -> Any:
         NAMED.append((names, inspect.unwrap(function), positional(function)))
         return function
 
     return store
 
 
-def everywhere(function: Any) -> Any:
+def everywhere(function: FunctionType) -> Any:
     """Register a function of plain numbers under its own name in every namespace."""
     ARRAYS[function.__name__] = TENSORS[function.__name__] = function
     return function

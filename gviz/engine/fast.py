@@ -14,6 +14,7 @@ import gc
 import operator
 import re
 from collections import Counter
+from collections.abc import Callable
 from types import FunctionType
 from typing import Any
 from weakref import ref
@@ -24,7 +25,7 @@ from gviz.autograd.backward import Pass
 from gviz.autograd.call import fact_of, mark_view, results
 from gviz.autograd.formulas import bind
 from gviz.autograd.modes import mode, no_grad
-from gviz.autograd.node import OUTPUTS, SINGLE, AccumulateGrad, Edge, Node, creation_numbers, target_of
+from gviz.autograd.node import OUTPUTS, SINGLE, AccumulateGrad, Array, Edge, Node, Output, creation_numbers, target_of
 from gviz.autograd.row import ARRAYS, TENSORS, Row, Save
 from gviz.autograd.saved import GONE, Saved, save as form_of, unpack
 from gviz.autograd.tensor import Tensor, edge_of, from_array
@@ -102,7 +103,7 @@ MISSING: Any = object()
 """Stands for an operand that a call of a public name leaves out."""
 
 
-def passed(*operands: Any) -> list[Any]:
+def passed(*operands: object) -> list[object]:
     """Return the operands that a call of a public name has."""
     return [operand for operand in operands if operand is not MISSING]
 
@@ -200,7 +201,7 @@ def defined(name: str, text: str, row: Row, space: dict[str, Any]) -> Any:
     return space[name]
 
 
-def written(row: Row, head: str, usual: Any) -> Any:
+def written(row: Row, head: str, usual: Callable[..., Any]) -> Any:
     """Return the function of a row's call."""
     first = len(row.parameters) - len(row.defaults)
     space = {**SPACE, "__name__": __name__, "row": row, "usual": usual, "cls": row.cls}
@@ -311,7 +312,7 @@ def accumulate(edge: Edge, gradient: Any, buffers: dict[Node, Any], sums: set[No
         buffers[node] = gradient
 
 
-def add(node: Node, gradient: Any, buffers: dict[Node, Any], sums: set[Node]) -> None:
+def add(node: Node, gradient: Array, buffers: dict[Node, Any], sums: set[Node]) -> None:
     """Add a gradient to that which has arrived at a node already: in place if that is a large sum made here."""
     old = buffers[node]
     if node in sums:
@@ -330,7 +331,7 @@ def step_of(row: Row) -> Any:
     steps = [(bind(function, ARRAYS), *rest) for function, *rest in row.steps]
     numbers, count = row.numbered, len(row.edges)
 
-    def step(node: Node, grad: Any, buffers: dict[Any, Any], sums: set[Any]) -> None:
+    def step(node: Node, grad: Array, buffers: dict[Any, Any], sums: set[Any]) -> None:
         values = [array_of(node, value, number) for value, number in zip(node._saved, numbers, strict=True)]
         values.append(tuple([edge is not None for edge in node._next]))  # the mask, at place -1
         gradients: Any = [None] * count
@@ -382,7 +383,7 @@ YOUTH = operator.attrgetter("_seq")
 usual_run = Pass.run
 
 
-def order_of(roots: Any) -> list[Any] | None:
+def order_of(roots: list[tuple[Output, Tensor]]) -> list[Any] | None:
     """Return the nodes below the roots, the youngest first, without leaves; None if one needs the usual way."""
     seen = {node for (node, _), _ in roots}
     nodes, leaves = list(seen), 0
@@ -399,7 +400,7 @@ def order_of(roots: Any) -> list[Any] | None:
                 return None
         for edge in node._next:
             if edge is not None:
-                target = edge[0] if edge.__class__ is tuple else edge
+                target: Any = edge[0] if edge.__class__ is tuple else edge
                 if target not in seen:
                     seen.add(target)
                     nodes.append(target)
@@ -480,12 +481,12 @@ def needed_of(row: Row) -> tuple[str, ...]:
     return row.parameters[: len(row.parameters) - len(row.defaults)]
 
 
-def stub(*args: Any, **words: Any) -> Any:
+def stub(*args: object, **words: object) -> Any:
     """Call the usual function, which is among the globals of each copy."""
     return usual(*args, **words)
 
 
-def stub_of(row: Row, head: str, usual: Any) -> FunctionType:
+def stub_of(row: Row, head: str, usual: Callable[..., Any]) -> FunctionType:
     """Return a function that calls another one, until the code of the row's call is written."""
     function = FunctionType(stub.__code__, {"usual": usual})
     functools.update_wrapper(function, usual)

@@ -28,7 +28,7 @@ def mapped(function: Callable[..., Any], tree: Any) -> Any:
     return type(tree)(mapped(function, one) for one in tree) if type(tree) in (list, tuple) else function(tree)
 
 
-def begun(tensor: Any, found: list[Any]) -> Any:
+def begun(tensor: Tensor, found: list[Any]) -> Any:
     """Return a tensor to differentiate by: a new leaf, or what stands for a tensor that has a graph behind it."""
     refuse(
         not isinstance(tensor, Tensor), f"Thing passed to transform API must be Tensor, got {type(tensor)}", ValueError

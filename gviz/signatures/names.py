@@ -94,12 +94,12 @@ class Name:
             function.__doc__ = function.__doc__ or self.help
             return function
 
-        def call(*args: Any, **kwargs: Any) -> Any:
+        def call(*args: object, **kwargs: object) -> Any:
             out = kwargs.pop("out", None) if kwargs and not own else None
             operation, values = self.chosen(args, kwargs, own)
             return operation(*values) if out is None else write_out(self.qualified, out, operation, values)
 
-        def writing(*args: Any, **kwargs: Any) -> Any:
+        def writing(*args: object, **kwargs: object) -> Any:
             # Before anything is said about the tensor that is written.
             operation, values = self.chosen(args, kwargs, own)
             return (reshape_in_place if getattr(operation, "reshapes", False) else in_place)(operation, *values)

@@ -152,7 +152,7 @@ class Function:
             stacklevel=2,
         )
 
-    def __call__(self, *args: object, **kwargs: object) -> Any:
+    def __call__(self, *args: Any, **kwargs: object) -> Any:
         """Refuse what PyTorch 0.3 did: it is ``apply`` that is called."""
         raise RuntimeError(
             "Legacy autograd function with non-static forward method is deprecated. Please use new-style autograd "

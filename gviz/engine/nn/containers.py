@@ -133,7 +133,7 @@ class DataParallel(Module):
         self.module = module
         self.device_ids: list[int] = []
 
-    def forward(self, *inputs: Any, **kwargs: Any) -> Any:
+    def forward(self, *inputs: object, **kwargs: object) -> Any:
         """Call the module."""
         return self.module(*inputs, **kwargs)
 

@@ -23,11 +23,11 @@ from gviz.ops.losses import REDUCTIONS
 from gviz.ops.rows import check_one_dtype
 
 
-def native(function: Any) -> Any:
+def native(function: Callable[..., Any]) -> Any:
     """Mark a function that is C++ in PyTorch: a number beside a tensor in it is the scalar overload."""
 
     @wraps(function)
-    def run(*args: Any, **kwargs: Any) -> Any:
+    def run(*args: object, **kwargs: object) -> Any:
         before, mode.formula = mode.formula, True
         try:
             return function(*args, **kwargs)

@@ -69,7 +69,7 @@ class Cell(Remembering):
 
     states = 1
 
-    def forward(self, input: Any, hx: Any = None) -> Any:
+    def forward(self, input: Tensor, hx: Any = None) -> Any:
         """Return the next state, for a batch or for one example."""
         several, alone = self.states > 1, input.dim() == 1
         refuse(
