@@ -50,23 +50,25 @@ REGULAR = {"LinalgDetBackward0", "CdistBackward0", "LinalgVectorNormBackward0"}
 """Operations whose formula holds where no element of what they make is 0; of distances, the usual ones."""
 
 JACOBIANS = {
-    "layer_norm": "of each row diag(w)·(I - 1/n - z·zᵀ/n)/s, with n elements in a row, z = (x - mean(x))/s and "
+    "layer_norm": "for each row diag(w)·(I - 1/n - z·zᵀ/n)/s, with n elements in a row, z = (x - mean(x))/s and "
     "s = sqrt(var(x, correction=0) + eps)",
-    "batch_norm": "of each channel w·(I - 1/n - z·zᵀ/n)/s, with the n elements of a channel in one vector x, "
+    "batch_norm": "for each channel w·(I - 1/n - z·zᵀ/n)/s, with the n elements of a channel in one vector x, "
     "z = (x - mean(x))/s and s = sqrt(var(x, correction=0) + eps)",
-    "group_norm": "of each group diag(w)·(I - 1/n - z·zᵀ/n)/s, with the n elements of a group in one vector x, "
+    "group_norm": "for each group diag(w)·(I - 1/n - z·zᵀ/n)/s, with the n elements of a group in one vector x, "
     "z = (x - mean(x))/s and s = sqrt(var(x, correction=0) + eps)",
     "cholesky": "what it makes of the gradient g is (S + Sᵀ)/2 with S = L⁻ᵀ·Φ(Lᵀ·g)·L⁻¹, where Φ takes the lower "
     "triangle, and half of the diagonal",
     "convolution": "what it makes of the gradient is a convolution, too: for the input the transposed one with the same "
     "weight",
     "embedding": "each row of the gradient is added to the row that was looked up",
+    "max_pool2d": "each gradient goes to the largest element of its window, and 0 to the others",
+    "avg_pool2d": "each gradient is spread evenly over its window",
     "split": "each gradient stands where its part was, and 0 elsewhere",
     "unbind": "each gradient stands where its part was, and 0 elsewhere",
 }
 """Jacobians whose formula is longer than a line, by the function: what is to say of each."""
 
-LONG = "its formula is longer than a line"
+LONG = "a formula of it would be longer than a line"
 
 EXTREMES = {label for (label, _), (_, text) in LECTURES.items() if text.endswith("/ties")}
 """Operations of which it matters how many elements are the result."""
@@ -78,6 +80,9 @@ PLACES = "ijklmn"
 """Which of the rows, by the dimension."""
 
 BY_ROWS = "a letter in square brackets, as in a[i], stands for each row, or column, by itself"
+
+_INTERNAL = re.compile("^(native|linalg)_|_(ex|with_indices)$")
+"""What PyTorch's own names of operations have beside those that people call."""
 
 _NAMED = re.compile(r"\bJ\(([^\W\d]\w*)\)")
 _BY_ROWS = re.compile(r"\[(?:[:j-n], )*i[], ]")
@@ -217,17 +222,17 @@ def jacobian_name(function: str) -> str:
     >>> jacobian_name("linalg_svd"), jacobian_name("native_layer_norm")
     ('J(svd)', 'J(layer_norm)')
     """
-    return f"J({function.removeprefix('native_').removeprefix('linalg_').removesuffix('_ex')})"
+    return f"J({_INTERNAL.sub('', function)})"
 
 
 def jacobian_notes(symbols: Iterable[str]) -> list[str]:
     """Return a sentence on each Jacobian that has a name in some symbols.
 
     >>> jacobian_notes(["grad @ J(svd)", "x"])
-    ['J(svd) is the Jacobian of svd; its formula is longer than a line']
+    ['J(svd) is the Jacobian of svd: a formula of it would be longer than a line']
     """
     functions = sorted({name for symbol in symbols for name in _NAMED.findall(symbol)})
-    return [f"J({name}) is the Jacobian of {name}; {JACOBIANS.get(name, LONG)}" for name in functions]
+    return [f"J({name}) is the Jacobian of {name}: {JACOBIANS.get(name, LONG)}" for name in functions]
 
 
 def along(text: str, values: dict[str, Any], name: str, count: int) -> Lecture | None:

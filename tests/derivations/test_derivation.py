@@ -295,7 +295,7 @@ def test_an_embedding_is_explained_by_its_jacobian(tmp_path: Any) -> None:
     assert chain["sum"] == chain["grad"] == [[0, 0], [1, 1], [1, 1]]
     assert chain["paths"][0]["symbols"][1] == "grad @ J(embedding)"
     assert "\\mathrm{grad}" in found.text("latex")
-    assert "J(embedding) is the Jacobian of embedding; each row of the gradient is added" in flat(str(found))
+    assert "J(embedding) is the Jacobian of embedding: each row of the gradient is added" in flat(str(found))
 
 
 def test_a_leaf_without_a_name_is_called_as_in_the_table(tmp_path: Any) -> None:

@@ -165,4 +165,4 @@ def test_a_formula_longer_than_a_line_is_a_jacobian_with_a_name_and_a_sentence(t
     function = symbol.removeprefix("grad @ J(").removesuffix(")")
     for form in ("text", "latex", "markdown"):
         assert "Backward" not in found.text(form)
-    assert f"J({function}) is the Jacobian of {function}; " in " ".join(str(found).split())
+    assert f"J({function}) is the Jacobian of {function}: " in " ".join(str(found).split())
