@@ -140,7 +140,7 @@ class Plan:
             elif op.type == "Assign":  # what a variable gets does not depend on what it holds
                 inputs = inputs[1:]
             waiting.extend(t.op for t in inputs if t not in self._names)
-            waiting.extend(unit.control_inputs)
+            waiting.extend(op for op in unit.control_inputs if not op.outputs or not self._fed.issuperset(op.outputs))
         around = self._before
         for unit in sorted(needed, key=lambda u: u.number):
             sources = map(unit_of, [*(t.op for t in unit.inputs), *unit.control_inputs])
@@ -150,6 +150,7 @@ class Plan:
             self._read_again(unit.inputs)
             WRITERS.get(unit.type if isinstance(unit, Operation) else type(unit), Plan._called)(self, unit)
             self._after[unit] = before.union(self._writes[count:])
+            self._seen.update(dict.fromkeys(unit.outputs, before))
         self._before = around
 
     def _part(self, loop: Loop, result: Operation) -> list[Tensor]:
@@ -280,7 +281,8 @@ class Plan:
         """Read variables once more that have been written since, if what is being written down comes after that."""
         for tensor in tensors:
             variable = tensor.op.inputs[0] if tensor.op.type == "Identity" else tensor
-            if not variable.dtype.is_ref or tensor not in self._names or self._fed & {tensor, variable}:
+            is_read = variable is not tensor and variable.dtype.is_ref and tensor in self._names
+            if not is_read or self._fed & {tensor, variable}:
                 continue
             writes = frozenset(write for write in self._before if write.inputs[0] is variable)
             if writes - self._seen.get(tensor, frozenset()):
@@ -306,7 +308,7 @@ class Plan:
         kept, outside = loop.needs(self._wanted[loop])
         merges, switches = ([group[i] for i in kept] for group in (loop.merges, loop.switches))
         names = [self._new("loop") for _ in kept]
-        used = [self._text(t) for t in outside]
+        used = [self._text(t) for t in outside if not t.dtype.is_ref]  # a variable is read where it is used
         self._line(", ".join(self._text(loop.starts[i]) for i in kept), loop, ", ".join(names), used)
         steps = self._new("steps")
         self._line(f"{steps} = 0", loop)

@@ -180,6 +180,24 @@ def test_a_variable_is_read_again_after_what_has_written_it(build: Callable[[], 
         np.testing.assert_allclose(value, expected, rtol=1e-6)
 
 
+def test_operations_may_wait_for_a_placeholder_that_is_fed() -> None:
+    v, x = tf.Variable(1.0), tf.placeholder(tf.float32)
+    with tf.control_dependencies([x]):
+        written = tf.assign(v, 3.0)
+    assert run(written, {x: 1.0}) == 3.0
+
+
+def test_a_variable_is_read_in_each_step_of_a_loop() -> None:
+    v = tf.Variable(1.0)
+
+    def body(i: Any, total: Any) -> Any:
+        with tf.control_dependencies([tf.assign_add(v, 1.0)]):
+            return i + 1, total + v.read_value()
+
+    total = tf.while_loop(lambda i, _: i < 2, body, [0, 0.0])[1]
+    assert run(total) == 5.0
+
+
 def test_a_moving_average_is_that_of_now() -> None:
     mean, x = tf.Variable(0.0), tf.placeholder(tf.float32)
     with tf.control_dependencies([tf.assign(mean, 0.9 * mean + 0.1 * x)]):
