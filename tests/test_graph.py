@@ -137,7 +137,12 @@ FULL = Graph(
             ),
             leaves=("w", "x"),
             history=History(
-                Place(4), was_used=True, was_early=True, requires_grad_set=Place(5), autograd_grad=Place(6)
+                Place(4),
+                was_used=True,
+                was_early=True,
+                requires_grad_set=Place(5),
+                autograd_grad=Place(6),
+                is_optimized=True,
             ),
             moment=Moment(
                 Numbers.of(1.0),
@@ -365,7 +370,7 @@ def test_a_graph_of_version_1_is_read_with_all_its_fields() -> None:
             is_written=True,
             broken=GraphBreak(Place(1, cell=3), "detach", "detached", "h"),
             leaves=("w", "x"),
-            history=History(Place(4), True, True, Place(5, "model.py"), Place(6)),
+            history=History(Place(4), True, True, Place(5, "model.py"), Place(6), is_optimized=True),
         ),
         TensorRow(
             "w",

@@ -86,6 +86,12 @@ def of_number(case: Diagnosis, row: TensorRow) -> Iterator[Cause | None]:
         mend = (
             f"optimizer.zero_grad(), or {row.name}.grad = None, before each backward(); unless the sum is what you want"
         )
+        if row.history.is_optimized is False:
+            what = f"{what}; no optimizer that steps has {row.name}, so that no zero_grad() of one clears it"
+            mend = (
+                f"{row.name}.requires_grad_(False), if it is not to be trained; else give it to the optimizer,"
+                f" or {row.name}.grad = None before each backward()"
+            )
         yield Cause(row.name, "accumulated", what, case.line_of_backward, mend)
 
 

@@ -175,8 +175,11 @@ def module_beside(case: Diagnosis, row: TensorRow, cuts: Sequence[GraphBreak]) -
     """Return the module of a leaf if all of it stands beside the graph, and nothing of the graph is behind the cuts.
 
     "" for a leaf that is in no module, for one of a module that the root trains a part of, and where what was cut off
-    is made from a leaf of the graph as well: such a cut is hardly meant.
+    is made from a leaf of the graph as well: such a cut is hardly meant. "" too for a leaf that an optimizer has, which
+    never got a gradient.
     """
+    if row.history.is_optimized:
+        return ""
     module, dot, _ = row.name.partition(".")
     leaves = [node.name or "" for node in case.shown.nodes if node.kind == "leaf"]
     behind = {name for cut in cuts for name in cut.leaves}

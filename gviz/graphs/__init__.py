@@ -328,6 +328,7 @@ class History(NamedTuple):
         requires_grad_set: where the tensor was made to require a gradient, after it was made without: be it that it had been
             cut off, which brings no graph back.
         autograd_grad: where ``torch.autograd.grad`` was asked for its gradient last, which leaves ``.grad`` as it is.
+        is_optimized: whether an optimizer that has stepped has the tensor; None where none has stepped.
     """
 
     grad_cleared: Place | None = None
@@ -335,6 +336,7 @@ class History(NamedTuple):
     was_early: bool = False
     requires_grad_set: Place | None = None
     autograd_grad: Place | None = None
+    is_optimized: bool | None = None
 
 
 class GraphBreak(NamedTuple):

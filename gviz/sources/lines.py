@@ -147,7 +147,8 @@ class Lines:
             call = recall(trace.outside.records, tensor)  # as by torch.tensor(loss.item(), requires_grad=True)
             cured = cured or (call.place if call is not None else None)
         cleared, set_at, asked_at = (self.place(one) if one is not None else None for one in (at, cured, by_hand))
-        return row._replace(history=History(cleared, was_used, was_early, set_at, asked_at))
+        is_optimized = recall(trace.optimized, tensor) is True if trace.stepped else None
+        return row._replace(history=History(cleared, was_used, was_early, set_at, asked_at, is_optimized))
 
     def place(self, where: Place) -> Place:
         """Return a place in code as people see it; of one in another file, or a cell, the line of code is kept."""

@@ -66,6 +66,8 @@ class Trace(Observer):
         self.writes: deque[Write] = deque(maxlen=MOST)
         self.requires_grad_set: Known[Place] = {}  # of tensors that were made without: where they came to require it
         self.autograd_grad: Known[Place] = {}  # of tensors: where autograd.grad was asked for their gradients
+        self.optimized: Known[bool] = {}  # the tensors of optimizers that have stepped
+        self.stepped: dict[int, int] = {}  # optimizers that have, by their identity: of how many groups
 
     def listening(self) -> Listener:
         """Return the listener that tells this trace alone: of a program that is no script."""
@@ -128,8 +130,17 @@ class Trace(Observer):
             self.record_node(base, call, args)
         return call if base is None else call._replace(is_view=True)
 
+    def will_step(self, optimizer: Any) -> None:
+        """Note which tensors an optimizer has: the first time that it steps, and when it has got another group."""
+        groups = optimizer.param_groups
+        if self.stepped.get(id(optimizer)) != len(groups):
+            self.stepped[id(optimizer)] = len(groups)
+            for one in (one for group in groups for one in group["params"]):
+                remember(self.optimized, one, True)
+
     def record_step(self, optimizer: Any) -> None:
         """Note that an optimizer of gviz's engine has written its parameters."""
+        self.will_step(optimizer)
         call = self.frames.call("step")
         if call is None:
             return

@@ -64,6 +64,9 @@ class Observer:
     def has_shared(self, tensor: Any, result: Any, *, is_counted: bool) -> None:
         """Take note of a tensor on the memory of another; writes to one count for the other, too, or do not."""
 
+    def will_step(self, optimizer: Any) -> None:
+        """Take note that an optimizer is going to write its parameters."""
+
     def will_detach(self, tensor: Any) -> None:
         """Take note that a tensor is going to be taken out of its graph."""
 
@@ -90,6 +93,7 @@ class Listener:
         self.is_inside = False  # whether a call that is told of runs: what is called within it is not
         self.is_quiet = False  # whether gviz itself computes, for the program's sake
         self.mode: Any = None  # PyTorch's
+        self.hook: Any = None  # on all of PyTorch's optimizers
         self.on_call, self.on_write = self.wanting("called"), self.wanting("will_write")
         self.on_share, self.on_detach = self.wanting("has_shared"), self.wanting("will_detach")
 
@@ -102,6 +106,10 @@ class Listener:
         if self.is_own:
             self.listen_to_gviz()
         else:
+            optimizers = import_module(f"{self.engine.__name__}.optim.optimizer")
+            self.hook = (
+                optimizers.register_optimizer_step_pre_hook(self.will_step) if self.wanting("will_step") else None
+            )
             self.mode = mode_of_torch(WrappersOfTorch(self))
             self.mode.__enter__()
         return self
@@ -110,6 +118,8 @@ class Listener:
         """Put back what was there before."""
         if self.mode is not None:
             self.mode.__exit__(None, None, None)
+        if self.hook is not None:
+            self.hook.remove()
         self.is_inside = self.is_quiet = True  # a library that was loaded meanwhile may go on to hold a wrapper
         for owner, name, is_own, before in reversed(self.replaced):
             if is_own:
@@ -186,6 +196,11 @@ class Listener:
             for one in written if isinstance(written, list | tuple) else (written,):
                 if isinstance(one, self.engine.Tensor):
                     tell(one, is_counted=is_counted)
+
+    def will_step(self, optimizer: object, *_: object) -> None:
+        """Tell that an optimizer of PyTorch is going to write."""
+        for tell in self.wanting("will_step"):
+            tell(optimizer)
 
     def has_shared(self, tensor: object, result: object, *, is_counted: bool = True) -> None:
         """Tell of a tensor on the memory of another."""

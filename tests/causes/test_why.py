@@ -1908,6 +1908,50 @@ def test_a_teacher_that_is_detached_as_a_whole_is_no_fault(
     assert [place.line for place, _ in cause.lines] == [5]
 
 
+OPTIMIZERS = """import torch
+from torch import nn
+
+torch.manual_seed(0)
+maker, judge = nn.Linear(2, 2), nn.Linear(2, 1)
+judge.bias.requires_grad_(False)
+optimizers = {}
+for step in range(2):
+    made = maker(torch.ones(3, 2))
+    loss = judge({}).mean()
+    for one in optimizers:
+        one.zero_grad()
+    loss.backward()
+    for one in optimizers:
+        one.step()
+"""
+BOTH = "[torch.optim.SGD(maker.parameters(), 0.1), torch.optim.Adam([judge.weight])]"
+
+
+@pytest.mark.parametrize("engine", ENGINES)
+@pytest.mark.parametrize(
+    ("program", "name", "answer"),
+    [
+        ((BOTH, "made.detach()"), "maker.weight", ("detached", "loss = judge(made).mean()")),
+        (("[torch.optim.Adam([judge.weight])]", "made.detach()"), "maker.weight", ("not trained", "none, unless")),
+        (
+            ("[torch.optim.Adam([judge.weight])]", "made"),
+            "maker.bias",
+            "accumulated",
+            "maker.bias.requires_grad_(False)",
+        ),
+        (("[]", "made"), "maker.bias", ("accumulated", "optimizer.zero_grad()")),
+        ((BOTH, "made"), "maker.bias", ("ok", "")),
+    ],
+)
+@pytest.mark.filterwarnings("ignore::gviz.GvizWarning")
+def test_what_optimizers_have_is_to_be_trained(
+    tmp_path: Path, engine: str, program: tuple[str, str], name: str, answer: tuple[str, str]
+) -> None:
+    cause = why(graph_of(tmp_path, OPTIMIZERS.format(*program), engine), name)
+    assert cause.verdict == answer[0]
+    assert cause.mend.startswith(answer[1]), cause
+
+
 # ---------------------------------------------------------------- hooks, and passes that are asked for less
 HOOKED = """\
 import torch
