@@ -1936,8 +1936,7 @@ BOTH = "[torch.optim.SGD(maker.parameters(), 0.1), torch.optim.Adam([judge.weigh
         (
             ("[torch.optim.Adam([judge.weight])]", "made"),
             "maker.bias",
-            "accumulated",
-            "maker.bias.requires_grad_(False)",
+            ("accumulated", "maker.bias.requires_grad_(False)"),
         ),
         (("[]", "made"), "maker.bias", ("accumulated", "optimizer.zero_grad()")),
         ((BOTH, "made"), "maker.bias", ("ok", "")),
