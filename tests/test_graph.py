@@ -370,7 +370,7 @@ def test_a_graph_of_version_1_is_read_with_all_its_fields() -> None:
             is_written=True,
             broken=GraphBreak(Place(1, cell=3), "detach", "detached", "h"),
             leaves=("w", "x"),
-            history=History(Place(4), True, True, Place(5, "model.py"), Place(6), is_optimized=True),
+            history=History(Place(4), True, True, Place(5, "model.py"), Place(6)),
         ),
         TensorRow(
             "w",
