@@ -15,8 +15,13 @@ Rows = list[list[int]]
 STARTS = ((False, False), (False, True), (True, False), (True, True))
 """Orders to begin with, (from the inputs, mirrored); the best end counts. A tangled LSTM needs the third."""
 
-ROUNDS = ((20_000, 24, 4, 4), (60_000, 8, 4, 1), (100_000, 8, 1, 4), (1 << 60, 4, 1, 4))
-"""By the number of boxes and place holders: how many sweeps, from how many starts, and how many may bring nothing."""
+ROUNDS: tuple[tuple[int, int, Sequence[tuple[bool, bool]], int], ...] = (
+    (20_000, 24, STARTS, 4),
+    (60_000, 8, STARTS[::2], 1),
+    (100_000, 8, STARTS[:1], 4),
+    (1 << 60, 4, STARTS[:1], 4),
+)
+"""By the number of boxes and place holders: how many sweeps, from which starts, and how many may bring nothing."""
 
 TANGLED = 2
 """Crossings for each box and place holder from which on another start brings nothing."""
@@ -31,10 +36,10 @@ FEW, COSTLY = 12, 2_000
 def ordered(net: Net) -> tuple[Rows, list[int], list[int]]:
     """Return the rows from left to right, the place of each box in its row, and how many lines cross below each row."""
     total, place = len(net.rank), [0] * len(net.rank)
-    rounds, starts, patience = next(others for size, *others in ROUNDS if total < size)
+    _, rounds, starts, patience = next(row for row in ROUNDS if total < row[0])
     best: list[int] = []
     best_rows: Rows = []
-    for is_from_inputs, is_mirrored in STARTS[:starts]:
+    for is_from_inputs, is_mirrored in starts:
         rows = depth_first(net, is_from_inputs=is_from_inputs, is_mirrored=is_mirrored)
         note_places(rows, place)
         crossed = [crossings_of(row, place, net.down) for row in rows]
