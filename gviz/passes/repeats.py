@@ -490,7 +490,9 @@ class Check:
             return False
         number, step = places[first] or (0, 0)
         back = first - number
-        if back != first:  # what is carried over two blocks comes to the first two from outside
+        kinds = self.sequence.wire_kinds
+        is_data = self.sequence.kind_of_wire[kinds[wires[first]]][0] == "data"
+        if number or (back and not is_data):  # what is carried over two blocks comes to the first two from outside
             self._end(first)
             return False
         for number in range(first, len(members)):
@@ -498,7 +500,6 @@ class Check:
                 self._end(number)
                 break
         self._end(first + _first_other(wires[first:]))
-        kinds = self.sequence.wire_kinds
         for number, (source, wire) in enumerate(zip(sources[:first], wires[:first], strict=True)):
             if source != -1 and kinds[wire] != kinds[wires[first]]:
                 self._end(number)
