@@ -25,8 +25,8 @@ Command: TypeAlias = Callable[..., int]
 TYPED = "gviz.typed"
 """The key of the words of a command line, by which an option knows the name that it was given by."""
 
-PIECE = re.compile(r"'[^']*'?|\"[^\"]*\"?|.", re.DOTALL)
-"""A quoted text, or a character, of a list of names."""
+PIECE = re.compile(r"'[^']*'?|\"[^\"]*\"?|, (?:call|run|part) \d+(?: of \d+)?(?=\s*(?:,|$))|.", re.DOTALL)
+"""A quoted text, which call of a module it is, or a character, of a list of names."""
 
 WORD = re.compile(r"--[a-zA-Z][\w-]{2,}")
 """What looks like a long option, and not like an expression behind a minus sign."""
@@ -258,8 +258,8 @@ def pairs(_context: click.Context, _parameter: click.Parameter, given: Sequence[
 def split_names(text: str) -> tuple[str, ...]:
     """Return the names in a comma-separated text.
 
-    >>> split_names("x, w,parts[0,1],d['a,b']")
-    ('x', 'w', 'parts[0,1]', "d['a,b']")
+    >>> split_names("x, w,parts[0,1],d['a,b']"), split_names("net.fc, call 2")
+    (('x', 'w', 'parts[0,1]', "d['a,b']"), ('net.fc, call 2',))
     """
     names, depth = [""], 0
     for piece in PIECE.findall(text):
