@@ -1,7 +1,7 @@
 # gviz: `make` alone lists the targets.
 
 .DEFAULT_GOAL := help
-.PHONY: help demo test test-plain test-torch test-tensorboard fuzz lint gold docs bench clean
+.PHONY: help demo test test-plain test-torch test-tensorboard fuzz lint gold docs sheet bench clean
 
 PYTHON ?= python3
 TORCH_INDEX ?=
@@ -86,6 +86,11 @@ docs: ## write what the commands in README.md and docs/ print, and the pictures,
 	$(call environment,.venv,-e .[test])
 	@GVIZ_GOLD=write .venv/bin/python -m pytest -q tests/test_readme.py tests/test_gallery.py
 	@git status --short "*.md" docs samples
+
+sheet: ## draw the contact sheet in docs/ anew, to be looked at and committed
+	$(call environment,.venv,-e .[test])
+	@GVIZ_GOLD=write .venv/bin/python -m pytest -q tests/test_contact_sheet.py
+	@git status --short docs
 
 bench: ## measure gviz against torch + torchviz, in .venv and .venv-torch
 	$(call environment,.venv,-e .)

@@ -51,8 +51,8 @@ LEAST_TYPE, GOOD_TYPE = 10, 13
 """Points below which a reader in the last row is lost, and a graph is cut; and those with which it is not cut any
 further."""
 
-WORTH = 1.1
-"""How many times larger the type has to get for another row or column, once it can be read."""
+WORTH = 1.25
+"""How many times larger the type has to get for another row or column."""
 
 _SIZES = re.compile(r'(WIDTH|HEIGHT|BORDER|CELLSPACING|CELLPADDING|POINT-SIZE)="([\d.]+)"')
 
@@ -91,7 +91,7 @@ def on_page(
     top, bottom = _space(page, len(caption), foot_height)
     room = page.height - top - bottom
     zoom, scale = scale, scale_of(layout, page, len(caption), foot_height, beside=beside if side else 0.0)
-    warn_of_small_type(least_type(picture) * scale, larger)
+    warn_of_small_type(least_type(picture) * scale, larger, min(page.least, LEAST_TYPE))
     middle = (page.width + (beside if side else 0)) / 2
     left, low = (x0 + x1) / 2 * scale - middle, (y0 + y1) / 2 * scale - (bottom + room / 2)
 
@@ -184,7 +184,7 @@ def folded(layout: Layout, page: Page, captions: int, foot: float, picture: Pict
     for parts in range(2, wrap.MOST_PARTS + 1) if size * most < LEAST_TYPE else ():
         other = wrap.wrapped(layout, parts, direction) if size * most < GOOD_TYPE else None
         scale = 0.0 if other is None else scale_of(other, page, captions, foot, beside=beside)
-        if other is not None and scale > most * (WORTH if size * most >= LEAST_TYPE else 1):
+        if other is not None and scale > most * WORTH:
             best, most = other, scale
     return best
 
@@ -224,10 +224,11 @@ def least_type(picture: Picture) -> float:
     return min([usual, *sizes, *labels])
 
 
-def warn_of_small_type(points: float, larger: str) -> None:
+def warn_of_small_type(points: float, larger: str, least: float = LEAST_TYPE) -> None:
     """Say that a page will be hard to read, and what helps."""
-    if points < LEAST_TYPE:
+    if round(points, 1) < least:
+        reader = "a room" if least == LEAST_TYPE else "paper"
         remark = (
-            f"the smallest type on this page has {points:.1f} points, and a room needs {LEAST_TYPE}; larger: {larger}"
+            f"the smallest type on this page has {points:.1f} points, and {reader} needs {least:g}; larger: {larger}"
         )
         warn_user(remark, RenderWarning)

@@ -170,7 +170,14 @@ def path_lines(number: int, path: Path, chain: Chain, options: RenderOptions) ->
     if len(lines[0]) + len(product) > LONGEST:
         indent = SPACE_KEPT * 4
         folded = [wrap(f"= {side}" if at else side, LONGEST, break_on_hyphens=False) for at, side in enumerate(sides)]
-        lines = [head, *(indent + row for rows in folded for row in rows), *([f"{indent}= "] if product else [])]
+        rows = [row for one in folded for row in one]
+        lines = [f"{head}{rows[0]}", *(indent + row for row in rows[1:])]  # as much on a line as it holds
+        if len(lines[0]) > LONGEST:
+            lines[:1] = [head, indent + rows[0]]
+        if product and len(lines[-1]) + len(product) <= LONGEST:
+            lines[-1] += " = "
+        elif product:
+            lines.append(f"{indent}= ")
     yield from ((Span(line, ink),) for line in lines[:-1])
     yield (Span(lines[-1], ink), *([Span(product, ink, is_bold=True)] if product else []))
 

@@ -230,7 +230,8 @@ def fitted(graph: Graph, options: RenderOptions) -> RenderOptions:
     from gviz.pictures.parts import drawn_parts, ways_to_fit
     from gviz.pictures.slide import PAGES
 
-    if options.view in SHEETS or graph.kind == "static":
+    operations = sum(node.kind == "operation" for node in graph.nodes)
+    if options.view in SHEETS or graph.kind == "static" or operations < FEW:
         return options
     sizes: list[tuple[float, int, RenderOptions, int, str]] = []
     for number, (way, what) in enumerate(ways_to_fit(graph, options)):
@@ -251,6 +252,9 @@ def fitted(graph: Graph, options: RenderOptions) -> RenderOptions:
         _warn(f"all {first[3]} boxes would have {small} on this page: {what}, {boxes} boxes; {ALL} draws all")
     return way
 
+
+FEW = 10
+"""Operations that a page draws all of, however small."""
 
 ALL = "--fold off --by operation"
 """The options with which a page has all boxes, however small."""

@@ -294,11 +294,8 @@ def captions(source: str, *names: str, **given: object) -> list[str]:
 def test_a_product_for_a_broadcast_input_is_added_up_in_words() -> None:
     lines = captions("y=(X+b).sum()", "b", X=[[1, 2], [3, 4]], b=[1, 2])
     at = next(number for number, line in enumerate(lines) if "y → a → b" in line)
-    assert [line.strip() for line in lines[at + 1 : at + 4]] == [
-        "Σ over rows (1 · 1)",
-        "= Σ over rows ([[1, 1], [1, 1]] · [[1, 1], [1, 1]])",
-        "= [2, 2]",
-    ]
+    assert lines[at].endswith("Σ over rows (1 · 1)")
+    assert lines[at + 1].strip() == "= Σ over rows ([[1, 1], [1, 1]] · [[1, 1], [1, 1]]) = [2, 2]"
 
 
 def test_a_long_product_stands_in_full_on_several_lines() -> None:

@@ -40,7 +40,7 @@ from gviz.pictures.equations import (
     Sign,
     number_grid,
 )
-from gviz.pictures.labels import decimal, name_along
+from gviz.pictures.labels import decimal, name_along, size_text
 from gviz.pictures.options import RenderOptions
 from gviz.pictures.picture import Picture
 from gviz.pictures.reader import Reader, as_formula
@@ -252,7 +252,7 @@ class EquationReader(Reader):
         value = self.grid(node, node.value, way) if "value" in shown else None
         below = self.grid(node, grad, way) if "grad" in shown else None
         kind = "output" if node.id in self.graph.roots else node.kind
-        size = "×".join("?" if one is None else str(one) for one in node.shape or ())
+        size = size_text(node.shape or ())
         if value is not None and value.is_cut and node.value is not None:
             size += f", ‖·‖ = {decimal(node.value.norm, precision)}"
         if below is not None and below.is_cut and grad is not None:
