@@ -116,6 +116,9 @@ def run(arguments: Sequence[str]) -> int:
 def _invoke(arguments: list[str]) -> int:
     """Run the command; return its status."""
     if "_GVIZ_COMPLETE" in os.environ:  # the shell asks for the words that Tab offers
+        from gviz.cli.completion import answer_shells
+
+        answer_shells()
         try:
             main.main(arguments, prog_name="gviz")
         except KeyError as error:

@@ -92,6 +92,7 @@ def test_a_shell_without_completion_is_refused(gviz: Program) -> None:
         ("gviz com", ["compare", "completion"]),
         ("gviz render --rank", ["--rankdir"]),
         ("gviz render y=x --theme d", ["dark"]),
+        ("gviz render y=x --theme = d", ["dark"]),  # as bash takes --theme=d apart
         ("gviz help ins", ["inspect"]),
         ("gviz completion f", ["fish"]),
     ],
@@ -125,6 +126,20 @@ def completed(folder: Path, line: str) -> list[str]:
     )
     assert not done.stderr
     return done.stdout.splitlines()
+
+
+@pytest.mark.parametrize("shell", ["zsh", "fish"])
+def test_tab_offers_the_values_of_an_option_with_an_equals_sign_as_whole_words(tmp_path: Path, shell: str) -> None:
+    asked = {"_GVIZ_COMPLETE": f"{shell}_complete", "COMP_WORDS": "gviz render y=x --theme=d", "COMP_CWORD": "3"}
+    asked |= {"COMP_CWORD": "--theme=d"} if shell == "fish" else {}
+    done = subprocess.run(
+        [sys.executable, "-m", "gviz"],
+        env=clean_environment(tmp_path) | asked,
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    assert "--theme=dark" in re.split(r"[\n,]", done.stdout)
 
 
 @pytest.mark.skipif(shutil.which("zsh") is None, reason="there is no zsh here")
