@@ -68,6 +68,8 @@ def why_all(graph: Graph) -> list[Cause]:
 
 def cause_of(case: Diagnosis, row: TensorRow) -> Cause:
     """Return the cause for a tensor."""
+    if row.moment is not None and row.moment.is_of_other and case.graph.backward is None and row.is_leaf:
+        return of_other(case, row)
     causes = (
         of_none(case, row) if row.grad.value is None else iter((stopped(case, row) if is_about(case, row) else None,))
     )
@@ -237,6 +239,17 @@ def not_run(case: Diagnosis, row: TensorRow) -> Cause:
     elif case.is_expression:
         mend = "leave out --no-backward"
     return Cause(row.name, "backward not run", what, lines, mend)
+
+
+def of_other(case: Diagnosis, row: TensorRow) -> Cause:
+    """Return the cause for a leaf whose gradient is of another root: backward has not run on the one that is asked for."""
+    moment, root = row.moment, case.root_name
+    whose = moment.grad_of if moment is not None and moment.grad_of else "another backward"
+    what = f"backward has not run on {root}: the gradient that {row.name} has had is of {whose}"
+    lines = case.line_of(moment.grad_at) if moment is not None else ()
+    return Cause(
+        row.name, "backward not run", what, lines or case.line_of(row.place), f"{case.root or 'loss'}.backward()"
+    )
 
 
 def taken(case: Diagnosis, row: TensorRow) -> Cause:

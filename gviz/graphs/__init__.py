@@ -594,15 +594,16 @@ class TensorRow(NamedTuple):
             return self.numbers, self.grad, None
         then, grad, now = self.moment.numbers or self.numbers, self.moment.grad, self.grad.value
         is_cleared = grad.value is not None and (now is None or (now.has_only(0) and not grad.value.has_only(0)))
-        is_set = self.required_grad != self.requires_grad
+        is_set, is_of_other = self.required_grad != self.requires_grad, self.moment.is_of_other
+        cleared_at = self.history.grad_cleared
         later = Later(
             None if then == self.numbers else self.numbers,
-            None if grad.value == now else now,
+            None if grad.value == now or (is_of_other and cleared_at) else now,
             is_cleared,
-            self.history.grad_cleared,
+            None if is_of_other else cleared_at,
             self.requires_grad if is_set else None,
             self.set_at if is_set else None,
-            self.moment.is_of_other,
+            is_of_other,
             self.moment.grad_of,
             self.moment.grad_at,
         )

@@ -14,6 +14,8 @@ from gviz import SourceOptions
 from gviz.causes.diagnosis import Cause
 from gviz.causes.why import why, why_all
 from gviz.errors import SourceError
+from gviz.graphs import Place
+from gviz.render import render
 
 ENGINES = ["gviz", pytest.param("torch", marks=pytest.mark.torch)]
 
@@ -1799,6 +1801,28 @@ def test_each_root_has_its_own_backward(
     graph = graph_of(tmp_path, TWO, engine, roots)
     assert {cause.name: cause.verdict for cause in why_all(graph)} == verdicts
     assert {name: why(graph, name).verdict for name in verdicts} == verdicts
+
+
+@pytest.mark.filterwarnings("ignore::gviz.GvizWarning")
+@pytest.mark.parametrize("engine", ENGINES)
+@pytest.mark.parametrize("after", ["", "w.grad.zero_()\n"])
+def test_a_gradient_of_another_root_is_no_answer_for_the_one_that_is_asked_for(
+    tmp_path: Path, after: str, engine: str
+) -> None:
+    program = f"""\
+import torch
+w = torch.tensor(3.0, requires_grad=True)
+loss = (w * 2 - 1) ** 2
+loss.backward()
+{after}val = (w * 2 + 1) ** 2
+"""
+    drawn = graph_of(tmp_path, program, engine, roots=("val",))
+    cause = why(drawn, "w")
+    assert (cause.verdict, cause.lines, cause.mend) == (
+        "backward not run", ((Place(4), "loss.backward()"),), "val.backward()",
+    )  # fmt: skip
+    assert cause.what == "backward has not run on val: the gradient that w has had is of loss"
+    assert "cleared" not in str(render(drawn, "txt"))
 
 
 @pytest.mark.filterwarnings("ignore::gviz.GvizWarning")

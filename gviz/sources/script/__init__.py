@@ -340,7 +340,8 @@ def _roots(left: ScriptRun, options: SourceOptions, *, rootless: bool) -> tuple[
     roots, why = choose_roots(left, options.roots)
     if roots:
         return roots, why
-    missing = why_no_root(left.names)
+    has_cuts = left.lines is not None and bool(left.lines.trace.outside.cuts)
+    missing = why_no_root(left.names, has_cuts=has_cuts)
     if not rootless or (left.error is not None and not left.names):
         raise missing
     return {}, Note(missing.what, "warning")

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import functools
+import linecache
 import sys
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
@@ -44,6 +45,7 @@ class ScriptHooks(Observer):
         self.are_there = False
         self.has_packed = False  # whether what backward needs comes from functions of the script, as of a checkpoint
         self.follower: Follower | None = None  # of the pass that runs
+        self.places: dict[tuple[str, int], list[Place]] = {}  # where nodes of PyTorch were given hooks
         self.of_leaves: dict[int, list[Hooked]] = {}  # by the identity of the leaf, in this pass
 
     def attach(self, listener: Listener) -> None:
@@ -65,9 +67,18 @@ class ScriptHooks(Observer):
 
     def node_of(self, attribute: Any, tensor: Any) -> Any:
         """Return a tensor's node, to which the program may give a hook if it asks for the node itself."""
-        caller = sys._getframe(2).f_code.co_filename  # noqa: SLF001 - inspect.currentframe costs a large import
-        self.are_there = self.are_there or self.script.is_ours(caller)
-        return attribute.__get__(tensor)
+        node, caller = attribute.__get__(tensor), sys._getframe(2)  # noqa: SLF001 - inspect.currentframe costs a large import
+        if node is not None and not self.listener.is_quiet and self.script.is_ours(caller.f_code.co_filename):
+            self.are_there = True
+            if "register_" in linecache.getline(caller.f_code.co_filename, caller.f_lineno):
+                place = self.script.place(caller.f_lineno, caller.f_code.co_filename)
+                self.places.setdefault(number_of(node), []).append(place)
+        return node
+
+    def place_of(self, node: Any) -> Place | None:
+        """Return the line that has registered a hook on one of PyTorch's nodes; None where that is not known."""
+        places = self.places.get(number_of(node)) or [place for known in self.places.values() for place in known]
+        return places[0] if len({*places}) == 1 else None
 
     def entering(self, original: Callable[..., Any]) -> Callable[..., Any]:
         """Return what begins a block in which tensors are packed, for one that is noted."""
@@ -102,6 +113,10 @@ class ScriptHooks(Observer):
                 yield
         finally:
             self.follower = None
+            for node, flow in follower.result.items():
+                if any(one.place is None for one in flow.hooks):
+                    hooks = tuple(one if one.place else one._replace(place=self.place_of(node)) for one in flow.hooks)
+                    follower.result[node] = flow._replace(hooks=hooks)
             for node, change in follower.of_leaves.items():
                 known = self.of_leaves.setdefault(id(getattr(node, "variable", None)), [])
                 known += [] if any(one.kind == change.kind for one in known) else [change]
@@ -164,6 +179,11 @@ class Heard:
             self.hooks.of_leaves.setdefault(id(leaf), []).append(change)
         elif follower is not None:
             follower.changes.append(change)
+
+
+def number_of(node: Any) -> tuple[str, int]:
+    """Return what tells a node of PyTorch from others, whose object lives no longer than somebody has it."""
+    return type(node).__name__, node._sequence_nr()  # noqa: SLF001 - PyTorch's own name
 
 
 def _itself(hook: object) -> object:

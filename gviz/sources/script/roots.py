@@ -151,8 +151,13 @@ def _wanted(name: str, left: ScriptRun) -> Any:
     return tensor
 
 
-def why_no_root(names: Mapping[str, Any]) -> SourceError:
-    """Return what to say, and what to do, if none of these tensors of a script has a graph."""
+def why_no_root(names: Mapping[str, Any], *, has_cuts: bool = False) -> SourceError:
+    """Return what to say, and what to do, if none of these tensors of a script has a graph.
+
+    Args:
+        names: the tensors.
+        has_cuts: whether a call of the script has cut something off from a graph.
+    """
     flowing = [name for name, tensor in names.items() if tensor.requires_grad]
     if not names:
         what = "the script leaves no tensor among its global names"
@@ -160,6 +165,7 @@ def why_no_root(names: Mapping[str, Any]) -> SourceError:
     elif flowing:
         verb, them = ("requires a gradient", "it") if len(flowing) == 1 else ("require gradients", "them")
         what = f"{joined(flowing)} {verb}, but nothing was computed from {them}"
+        what = f"{joined(flowing)} {verb}, but what was computed from {them} is outside of it" if has_cuts else what
         hint = "a leaf alone has no graph yet; compute something, as in y = x * 2 (not under torch.no_grad())"
     else:
         what = f"nothing requires a gradient (requires_grad is False for {joined(names)})"

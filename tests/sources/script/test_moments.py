@@ -167,6 +167,29 @@ def test_a_sparse_gradient_has_its_numbers(tmp_path: Path) -> None:
     assert values(weight.grad.value) == [[0.0, 0.0], [2.0, 2.0], [0.0, 0.0], [1.0, 1.0], [0.0, 0.0]]
 
 
+@pytest.mark.parametrize("engine", ENGINES)
+@pytest.mark.parametrize("write", ["w.mul_(10)", "torch.mul(w, 10, out=w)", "torch.add(w, 1, out=w.detach())"])
+def test_a_write_after_the_operations_is_not_in_their_numbers(tmp_path: Path, write: str, engine: str) -> None:
+    code = (
+        "import torch\nw = torch.tensor(3.0, requires_grad=True)\nx = torch.tensor(2.0)\nloss = w * x\n"
+        f"with torch.no_grad():\n    {write}\nloss.backward()\n"
+    )
+    w = leaf(graph(tmp_path, code, engine=engine), "w")
+    assert (values(w.numbers), values(w.grad.value)) == (3.0, 2.0)
+
+
+@pytest.mark.parametrize("engine", ENGINES)
+def test_a_hook_on_a_node_is_told_by_its_line(tmp_path: Path, engine: str) -> None:
+    code = (
+        "import torch\nw = torch.tensor(3.0, requires_grad=True)\nx = torch.tensor(3.0, requires_grad=True)\n"
+        "h = w * x\nh.grad_fn.register_hook(lambda given, _: tuple(one * 10 for one in given))\nk = h * 2\n"
+        "k.grad_fn.register_prehook(lambda given: tuple(one * 10 for one in given))\ny = k * 3\ny.backward()\n"
+    )
+    drawn = graph(tmp_path, code, engine=engine, flow=True, lines=True)
+    hooks = {node.name: [one.place for one in node.grad.hooks] for node in drawn.nodes if node.grad.hooks}
+    assert hooks == {"h": [Place(5)], "k": [Place(7)]}
+
+
 def test_a_reading_lets_go_of_the_tensors(tmp_path: Path) -> None:
     reading = gviz.read("y=x*w", x=2, w=3)
     kept = weakref.ref(reading)
