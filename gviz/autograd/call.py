@@ -36,8 +36,8 @@ def call(row: Row, *args: Any) -> Any:
     """
     if (missing := len(row.parameters) - len(args)) > 0:
         args += row.defaults[-missing:]
-    if row.scalar and mode.formula and any(isinstance(args[i], NUMBERS) for i in row.inputs):
-        return TENSORS[row.scalar](*args[:2])
+    if row.scalar_overload and mode.formula and any(isinstance(args[i], NUMBERS) for i in row.inputs):
+        return TENSORS[row.scalar_overload](*args[:2])
     arrays = operands(row, args)
     try:
         data = row.forward(*arrays)
@@ -83,7 +83,7 @@ def operands(row: Row, args: tuple[Any, ...]) -> list[Any]:
             raise TypeError(f"{row.key}(): argument '{name}' (position {i + 1}) must be Tensor, not {type_text(value)}")
     if row.check is not None:
         row.check(*(arrays[i] for i in row.inputs))
-    if not row.together or (same and (row.promote != "float" or (dtype is not None and dtype.kind in "fc"))):
+    if not row.promoted_inputs or (same and (row.promote != "float" or (dtype is not None and dtype.kind in "fc"))):
         return arrays
     return promoted(row, arrays)
 
@@ -95,7 +95,7 @@ def plain_number(value: object) -> Any:
 
 def promoted(row: Row, arrays: list[Any]) -> list[Any]:
     """Return the operands in their common dtype; integers in the default float dtype if the row is about floats."""
-    lists = [arrays[i] if isinstance(arrays[i], list) else [arrays[i]] for i in row.together]
+    lists = [arrays[i] if isinstance(arrays[i], list) else [arrays[i]] for i in row.promoted_inputs]
     flat = [value for values in lists for value in values if value is not None]
     target = dtypes.result_type(*flat) if len(flat) > 1 else getattr(flat[0], "dtype", None) if flat else None
     if target is not None and row.promote == "float" and target.kind in "iub":
@@ -106,7 +106,7 @@ def promoted(row: Row, arrays: list[Any]) -> list[Any]:
     def cast(value: Any) -> Any:
         return value if value is None else np.asarray(value).astype(target, copy=False)
 
-    for i in row.together:
+    for i in row.promoted_inputs:
         arrays[i] = [cast(one) for one in arrays[i]] if isinstance(arrays[i], list) else cast(arrays[i])
     return arrays
 
@@ -119,20 +119,24 @@ def results(row: Row, args: tuple[Any, ...], data: Any) -> Any:
     flows = (
         len(shown)
         if row.outputs == ("...",)
-        else sum(array is None or array.dtype.kind in row.flows for array in shown)
+        else sum(array is None or array.dtype.kind in row.grad_kinds for array in shown)
     )
-    node = record(row, args, arrays, flows) if mode.recording and (flows or (shown and "?" not in row.flows)) else None
+    node = (
+        record(row, args, arrays, flows)
+        if mode.recording and (flows or (shown and "?" not in row.grad_kinds))
+        else None
+    )
     tensors: list[Any] = []
     for i, array in enumerate(shown):
         if array is None:  # a derivative that nobody wants
             tensors.append(None)
             continue
         tensors.append(
-            from_array(array, None if node is None or array.dtype.kind not in row.flows else edge_to(node, i))
+            from_array(array, None if node is None or array.dtype.kind not in row.grad_kinds else edge_to(node, i))
         )
         if row.view:
             mark_view(tensors[-1], args[row.inputs[0]], "multi" if row.outputs else "")
-    return row.several(tensors) if row.outputs else tensors[0]
+    return row.result_class(tensors) if row.outputs else tensors[0]
 
 
 def own_memory(row: Row, args: tuple[Any, ...], data: Any) -> Any:
@@ -186,7 +190,9 @@ def saved(row: Row, args: tuple[Any, ...], edges: tuple[Edge | None, ...], array
             kept.append(arrays[index])
         else:
             kept.append(fact_of(source, args[index] if index >= 0 else arrays[-1 - index]) if wanted else ())
-    if row.sparing and sum(edge is not None for edge in edges) == 1:  # the input whose gradient alone is wanted
+    if (
+        row.skips_sole_input and sum(edge is not None for edge in edges) == 1
+    ):  # the input whose gradient alone is wanted
         name = row.parameters[row.edges[next(i for i, edge in enumerate(edges) if edge is not None)]]
         kept[next(i for i, save in enumerate(row.plan) if save.name == name)] = None
     return kept

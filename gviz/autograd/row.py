@@ -79,35 +79,44 @@ class Save(NamedTuple):
 class Row:
     """One operation: what :func:`op` was told, and what follows from that, computed when it is first used.
 
-    The annotated attributes are the properties that may be declared beside the derivatives, each with its default.
+    The annotated attributes are the properties that may be declared beside the derivatives, each with its default:
+        nondiff: inputs that are tensors but get no gradient.
+        lists: inputs that are lists of tensors.
+        outputs: several outputs, those with gradients first (``result0``, ... if unnamed); ``("...",)``: a list.
+        view: whether the result shares the input's memory.
+        reshapes: whether its in-place names give the tensor another shape, and write nothing.
+        inplace: whether its name in nn.functional takes ``inplace``.
+        takes_number: whether a public name takes a number for a tensor; the parameter, if for one alone.
+        scalar_overload: the row that a number means in a derivative that is recorded (``MulBackward1``).
+        promote: the operands that are brought to one dtype. "": those that get a gradient; "pointwise": all tensors;
+            "float": those that get a gradient, and integers to the default float dtype; "none": no operands.
+        saves: what is saved besides that which the derivatives name.
+        hidden: saved things that PyTorch does not show as ``_saved_*``.
+        internal: the last options, if no call of a public name can give them: they stay at their defaults.
+        skips_sole_input: whether an input whose gradient alone is wanted is not saved.
+        extras: names of arrays (or functions that make them, to be looked at) that a forward gives besides.
+        ufunc: numpy's function that computes the same when all options are at their defaults.
+        grad_kinds: the kinds of numbers that carry a gradient; others are refused one, or with "?" go without.
+        check: a function of the operands that refuses some, in PyTorch's words.
     """
 
-    nondiff: tuple[str, ...] = ()  # inputs that are tensors but get no gradient
-    lists: tuple[str, ...] = ()  # inputs that are lists of tensors
-    outputs: tuple[
-        str, ...
-    ] = ()  # several outputs, those with gradients first (result0, ... if unnamed); ("...",): a list
-    view: bool = False  # whether the result shares the input's memory
-    reshapes: bool = False  # whether its in-place names give the tensor another shape, and write nothing
-    inplace: bool = False  # whether its name in nn.functional takes inplace
-    numbers: bool | str = False  # whether a public name takes a number for a tensor; the parameter, if for one alone
-    scalar: str = ""  # the row that a number means in a derivative that is recorded (MulBackward1)
-    promote: str = (
-        ""  # the operands that are brought to one dtype: those that get a gradient (the default); "pointwise": all
-    )
-    # tensors; "float": those that get a gradient, and integers to the default float dtype; "none": no operands
-    saves: tuple[str, ...] = ()  # what is saved besides that which the derivatives name
-    hidden: tuple[str, ...] = ()  # saved things that PyTorch does not show as _saved_*
-    own: tuple[
-        str, ...
-    ] = ()  # the last options, if no call of a public name can give them: they stay at their defaults
-    sparing: bool = False  # whether an input whose gradient alone is wanted is not saved
-    extras: tuple[
-        str, ...
-    ] = ()  # names of arrays (or functions that make them, to be looked at) that a forward gives besides
-    ufunc: Any = None  # numpy's function that computes the same when all options are at their defaults
-    flows: str = "fc"  # the kinds of numbers that carry a gradient; others are refused one, or with "?" go without
-    check: Any = None  # a function of the operands that refuses some, in PyTorch's words
+    nondiff: tuple[str, ...] = ()
+    lists: tuple[str, ...] = ()
+    outputs: tuple[str, ...] = ()
+    view: bool = False
+    reshapes: bool = False
+    inplace: bool = False
+    takes_number: bool | str = False
+    scalar_overload: str = ""
+    promote: str = ""
+    saves: tuple[str, ...] = ()
+    hidden: tuple[str, ...] = ()
+    internal: tuple[str, ...] = ()
+    skips_sole_input: bool = False
+    extras: tuple[str, ...] = ()
+    ufunc: Any = None
+    grad_kinds: str = "fc"
+    check: Any = None
     __call__: Any  # call.py
     names = ""
 
@@ -119,10 +128,10 @@ class Row:
         self.defaults = forward.__defaults__ or ()
         if wrong := [name for name in self.texts if not {*inputs_of(name)} <= {*self.parameters}]:
             raise TypeError(
-                f"{self.told()}: {', '.join(wrong)} is neither a parameter of the forward nor a property of a row"
+                f"{self.place_text()}: {', '.join(wrong)} is neither a parameter of the forward nor a property of a row"
             )
 
-    def told(self) -> str:
+    def place_text(self) -> str:
         """Return the row's key and the place where it stands, for errors about the row itself."""
         return f"row {self.key!r} at {self.place[0]}:{self.place[1]}"
 
@@ -135,7 +144,7 @@ class Row:
         try:
             return {name: formula(text, known, self.saves) for name, text in self.texts.items()}
         except SyntaxError as error:
-            raise TypeError(f"{self.told()}: {error.text!r} is not a formula") from None
+            raise TypeError(f"{self.place_text()}: {error.text!r} is not a formula") from None
 
     @cached_property
     def groups(self) -> list[tuple[str, ...]]:
@@ -153,17 +162,17 @@ class Row:
         return [i for i, name in enumerate(self.parameters) if i in self.edges or name in self.nondiff]
 
     @cached_property
-    def together(self) -> list[int]:
+    def promoted_inputs(self) -> list[int]:
         """The parameters whose operands a call brings to one dtype."""
         return {"none": [], "pointwise": self.inputs}.get(self.promote, self.edges)
 
     @cached_property
-    def listed(self) -> bool:
+    def takes_list(self) -> bool:
         """Whether an input is a list, for which one formula gives all gradients."""
         return any(self.parameters[i] in self.lists for i in self.edges)
 
     @cached_property
-    def several(self) -> Any:
+    def result_class(self) -> Any:
         """The class of several results: a tuple, whose items have names if the outputs have."""
         if self.outputs[0] in ("...", "result0"):
             return tuple
@@ -171,14 +180,14 @@ class Row:
         return result_class(name.replace(".", "_"), self.outputs)
 
     @cached_property
-    def needs(self) -> list[tuple[str, ...]]:
+    def formula_args(self) -> list[tuple[str, ...]]:
         """What each formula uses of what is saved."""
         return [parameters(function)[1:] for function in self.formulas.values()]
 
     @cached_property
     def plan(self) -> list[Save]:
         """What a call saves."""
-        names = dict.fromkeys(name for need in self.needs for name in need if name != MASK)
+        names = dict.fromkeys(name for need in self.formula_args for name in need if name != MASK)
         return [self.planned(name) for name in names]
 
     @cached_property
@@ -187,13 +196,13 @@ class Row:
         return [save.is_tensor for save in self.plan]
 
     @cached_property
-    def numbered(self) -> list[int | None]:
+    def output_numbers(self) -> list[int | None]:
         """For each saved thing the number of the output that it is, None if it is no output."""
         return [save.place if save.source == "result" else None for save in self.plan]
 
     def planned(self, name: str) -> Save:
         """Return where the saved thing of that name comes from, and PyTorch's guard on it."""
-        users = [self.groups[i] for i, need in enumerate(self.needs) if name in need]
+        users = [self.groups[i] for i, need in enumerate(self.formula_args) if name in need]
         only = self.edges.index(self.parameters.index(users[0][0])) if len(users) == 1 == len(users[0]) else None
         if name in self.parameters:
             index = self.parameters.index(name)
@@ -230,13 +239,15 @@ class Row:
         return type(str(self.node), (RowNode,), body)
 
     @cached_property
-    def steps(self) -> list[Any]:
+    def grad_steps(self) -> list[Any]:
         """(formula, places of what it needs among what is saved, its inputs' edges), in the order of input names."""
         places = {save.name: i for i, save in enumerate(self.plan)}
         edges = {self.parameters[i]: at for at, i in enumerate(self.edges)}
         return [
             (bind(function, TENSORS), [places.get(name, -1) for name in need], [edges[name] for name in group])
-            for group, function, need in sorted(zip(self.groups, self.formulas.values(), self.needs, strict=True))
+            for group, function, need in sorted(
+                zip(self.groups, self.formulas.values(), self.formula_args, strict=True)
+            )
         ]
 
 
@@ -256,8 +267,8 @@ class RowNode(Node):
         results: list[Any] = [None] * len(mask)
         before, mode.formula = mode.formula, mode.recording
         try:
-            for function, places, edges in row.steps:
-                if row.listed:
+            for function, places, edges in row.grad_steps:
+                if row.takes_list:
                     return function(grad, *[values[at] for at in places])
                 if any(mask[at] for at in edges):
                     made = function(grad, *[values[at] for at in places])
@@ -270,7 +281,7 @@ class RowNode(Node):
     def _value(self, place: int) -> Any:
         """Return a saved thing as a formula takes it; a number for a tensor has no say in a recorded dtype."""
         row, value = self._row, self._saved[place]
-        value = unpack(self, value, row.numbered[place])
+        value = unpack(self, value, row.output_numbers[place])
         if mode.recording and row.plan[place].source == "input" and isinstance(value, NUMBERS):
             value = from_array(np.asarray(value), None)
             value._array = value._array.view(WrappedNumber)
@@ -292,7 +303,7 @@ class RowNode(Node):
     def watch(self, number: int, version: Version, array: Array | None = None) -> Version:
         """Keep a saved result with its version, unless a hook of the user has packed it; return that version."""
         kept = list(self._saved)
-        for place, (own, value) in enumerate(zip(self._row.numbered, kept, strict=True)):
+        for place, (own, value) in enumerate(zip(self._row.output_numbers, kept, strict=True)):
             if own == number and (value.__class__ is np.ndarray if array is None else value.__class__ is not Packed):
                 kept[place] = Saved(value if array is None else array, version, number)
             elif own == number and value.__class__ is Saved:
@@ -330,7 +341,7 @@ def op(node: str | None, names: str = "", /, *, key: str | None = None, **declar
     def store(forward: FunctionType) -> Any:
         row = Row(key or forward.__name__, node, positional(forward), declared)
         if row.key in ROWS:
-            raise TypeError(f"{row.told()} is there already: {ROWS[row.key].told()}")
+            raise TypeError(f"{row.place_text()} is there already: {ROWS[row.key].place_text()}")
         row.names = names
         NAMED.append((names, forward, row))
         count = len(row.outputs)

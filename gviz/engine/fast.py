@@ -119,20 +119,20 @@ SPACE: dict[str, Any] = {
 
 def is_plain(row: Row) -> bool:
     """Return whether a row's calls can be written out: it records one tensor, of operands that are no lists."""
-    unlike = row.node is None or row.outputs or row.extras or row.reshapes or row.lists or row.sparing
-    return not unlike and "f" in row.flows and kinds_of(row)[row.edges[0]] == "tensor"
+    unlike = row.node is None or row.outputs or row.extras or row.reshapes or row.lists or row.skips_sole_input
+    return not unlike and "f" in row.grad_kinds and kinds_of(row)[row.edges[0]] == "tensor"
 
 
 def kinds_of(row: Row) -> dict[int, str]:
     """Return what each input may be: a key of :data:`INPUTS`."""
     first = len(row.parameters) - len(row.defaults)
     kinds = {i: "optional" if i >= first and row.defaults[i - first] is None else "tensor" for i in row.inputs}
-    return kinds | {i: "number" for i in row.inputs[1:] if row.numbers in (True, row.parameters[i])}
+    return kinds | {i: "number" for i in row.inputs[1:] if row.takes_number in (True, row.parameters[i])}
 
 
 def keeps_dtype(row: Row, ufunc: np.ufunc) -> bool:
     """Return whether numpy's function of a row gives floats of the one dtype that all its operands have."""
-    return "f" * ufunc.nin + "->f" in ufunc.types and row.inputs == row.together
+    return "f" * ufunc.nin + "->f" in ufunc.types and row.inputs == row.promoted_inputs
 
 
 def call_text(row: Row, head: str) -> str:
@@ -157,7 +157,7 @@ def call_text(row: Row, head: str) -> str:
     operands = [arrays.pop(lead), f"dtype = a{lead}.dtype"]
     for i, text in arrays.items():
         own = f"a{i} is not p{i} and " if kinds[i] != "tensor" else ""
-        operands += [text, *([f"if {own}a{i}.dtype is not dtype: return usual({given})"] * (i in row.together))]
+        operands += [text, *([f"if {own}a{i}.dtype is not dtype: return usual({given})"] * (i in row.promoted_inputs))]
     checked = row.check is not None and "f" in getattr(row.check, "refused", "f")
     ufunc = None if head == "row" and row.defaults else row.ufunc
     unlike = [] if ufunc and keeps_dtype(row, ufunc) else ["data.dtype is not dtype"]
@@ -325,18 +325,18 @@ def add(node: Node, gradient: Array, buffers: dict[Node, Any], sums: set[Node]) 
 
 def step_of(row: Row) -> Any:
     """Return ``step(node, grad, buffers, sums)``: gives each input that wants it its gradient, computed on arrays."""
-    if row.key in WRITTEN and not row.listed and len(row.texts) == len(row.edges):
+    if row.key in WRITTEN and not row.takes_list and len(row.texts) == len(row.edges):
         space = {"_array_of": array_of, "_accumulate": accumulate, "_add": add, "_LARGE": LARGE, "_ndarray": ndarray}
         return defined("step", step_text(row), row, {**ARRAYS, **space, "_Tensor": Tensor})
-    steps = [(bind(function, ARRAYS), *rest) for function, *rest in row.steps]
-    numbers, count = row.numbered, len(row.edges)
+    steps = [(bind(function, ARRAYS), *rest) for function, *rest in row.grad_steps]
+    numbers, count = row.output_numbers, len(row.edges)
 
     def step(node: Node, grad: Array, buffers: dict[Any, Any], sums: set[Any]) -> None:
         values = [array_of(node, value, number) for value, number in zip(node._saved, numbers, strict=True)]
         values.append(tuple([edge is not None for edge in node._next]))  # the mask, at place -1
         gradients: Any = [None] * count
         for function, places, targets in steps:
-            if row.listed:
+            if row.takes_list:
                 gradients = function(grad, *[values[at] for at in places])
             elif any(values[-1][at] for at in targets):
                 out = function(grad, *[values[at] for at in places])
@@ -353,11 +353,11 @@ def step_text(row: Row) -> str:
     """Return the Python source of the step of a row with one formula for each input, with the formulas in it."""
     reads = {
         save.name: READ.format(save.name, place, USUAL.get(save.source, USUAL["result"]).format(save.name), number)
-        for place, (save, number) in enumerate(zip(row.plan, row.numbered, strict=True))
+        for place, (save, number) in enumerate(zip(row.plan, row.output_numbers, strict=True))
     }
     text = "def step(node, grad, buffers, sums):"
     by_element = row.ufunc is not None and keeps_dtype(row, row.ufunc)
-    for (name, formula), needed in zip(row.texts.items(), row.needs, strict=True):
+    for (name, formula), needed in zip(row.texts.items(), row.formula_args, strict=True):
         at, own = row.edges.index(row.parameters.index(name)), "".join(reads[one] for one in needed)
         unlike = OTHER_OUTPUT if formula == "grad" else OTHER_ELEMENTS if by_element else UNLIKE
         text += STEP.format(at=at, reads=own, formula=formula, unlike=unlike)

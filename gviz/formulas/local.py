@@ -125,7 +125,7 @@ def local_derivative(
     """
     row = rows_by_label().get(label)
     facts = facts or (None,) * (len(operands) + 1)
-    if row is not None and row.listed:
+    if row is not None and row.takes_list:
         part = part_of_list(label, slot, _option(attributes.get("dim", "")), facts)
         return part and Local(str(part.formula), is_factor=False)
     if row is None or slot >= len(row.edges) or len(operands) != len(row.edges):

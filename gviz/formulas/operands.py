@@ -56,7 +56,7 @@ def input_names(label: str) -> tuple[str, ...]:
     (('self', 'mat1', 'mat2'), ())
     """
     row = rows_by_label().get(label)
-    return () if row is None or row.listed else tuple(row.parameters[place] for place in row.edges)
+    return () if row is None or row.takes_list else tuple(row.parameters[place] for place in row.edges)
 
 
 def held_operands(node: Node, known: Collection[int] = ()) -> dict[int, str]:
@@ -99,8 +99,8 @@ def options_of(node: Node) -> list[str]:
     if node.shape is not None:
         known.setdefault("size", typed(str(node.shape)))  # a view, or what is expanded, has the size that was asked for
     defaults = dict(zip(row.parameters[::-1], map(str, row.defaults[::-1]), strict=False))
-    told, is_untold, is_next = list[str](), False, not row.listed and len(row.edges) == 1
-    for name in (name for place, name in enumerate(row.parameters) if place not in row.edges and name not in row.own):
+    told, is_untold, is_next = list[str](), False, not row.takes_list and len(row.edges) == 1
+    for name in (name for place, name in enumerate(row.parameters) if place not in row.edges and name not in row.internal):
         default, usual = typed(defaults.get(name, "False")), USUAL.get(name) or USUAL.get(f"{row.key}.{name}")
         text = known.get(name, "None")
         is_untold |= name not in known and not (name in UNSAID and name in defaults)

@@ -22,10 +22,10 @@ ROOT = math.sqrt(2 / math.pi)
 FLAT = "zeros_like(grad)"
 
 
-def activation(key, forward, formula, names=None, node="", own=(), check=None):
+def activation(key, forward, formula, names=None, node="", internal=(), check=None):
     """The row of an activation, in ``nn.functional`` with ``inplace``; of floats alone if nothing else is said."""
     node, check, names = node or key.title().replace("_", ""), check or lacks(f"{node or key}_cpu".lower()), names or f"F.{key}"
-    row(key, f"{node}Backward0", forward, names, inplace=True, check=check, self=formula, own=own)
+    row(key, f"{node}Backward0", forward, names, inplace=True, check=check, self=formula, internal=internal)
 
 
 def slope(key, node, forward, formula, self=FLAT):
@@ -59,7 +59,7 @@ alike("leaky_relu_", "LeakyReluBackward1", "leaky_relu", "F.leaky_relu_",
 NO_BOOLS = lacks("hardtanh", "b", "Bool inputs not supported for hardtanh")
 activation("hardtanh", clipped, HARD, "F.hardtanh F.hardtanh_", check=NO_BOOLS)
 activation("relu6", lambda self, min_val=0, max_val=6: clipped(self, min_val, max_val), HARD, node="Hardtanh",
-           check=NO_BOOLS, own=("min_val", "max_val"))
+           check=NO_BOOLS, internal=("min_val", "max_val"))
 slope("hardtanh_backward", "Hardtanh", lambda grad_output, self, min_val, max_val:
       np.where((self <= min_val) | (self >= max_val), self.dtype.type(0), grad_output), HARD)
 activation("threshold", lambda self, threshold, value: np.where(self <= threshold, self.dtype.type(value), self),
@@ -147,7 +147,7 @@ def bent(self, alpha=1.0, scale=1, input_scale=1):
     """Return ``scale * x`` above zero, an exponential that falls to ``-alpha * scale`` below."""
     return np.where(self > 0, self * scale, np.expm1(np.minimum(0, self) * input_scale) * (alpha * scale))
 
-activation("elu", bent, ELU.format("False, self"), own=("scale", "input_scale"))
+activation("elu", bent, ELU.format("False, self"), internal=("scale", "input_scale"))
 activation("selu", lambda self, alpha=1.6732632423543772, scale=1.0507009873554805, input_scale=1:
            bent(self, alpha, scale), ELU.format("False, self"), "F.selu torch.selu", "Elu", ("alpha", "scale", "input_scale"))
 activation("celu", lambda self, alpha=1.0: bent(self, alpha, 1, 1 / alpha), CELU.format("False, self"), "F.celu torch.celu")

@@ -71,9 +71,10 @@ fact("in_formula", lambda value: mode.formula and isinstance(value, NUMBERS))
 
 # ------------------------------------------------------------------ sums and differences
 row("add", "AddBackward0", lambda self, other, *, alpha=1: self + scaled(other, alpha) if alpha != 1 else self + other,
-    "add .add_ + r+ +=", numbers=True, ufunc=np.add, scalar="add_scalar", self="grad", other="maybe_multiply(grad, alpha)")
+    "add .add_ + r+ +=", takes_number=True, ufunc=np.add, scalar_overload="add_scalar", self="grad",
+    other="maybe_multiply(grad, alpha)")
 row("sub", "SubBackward0", lambda self, other, *, alpha=1: self - scaled(other, alpha) if alpha != 1 else self - other,
-    "sub subtract .sub_ .subtract_ - -=", numbers=True, ufunc=np.subtract, scalar="sub_scalar", check=check_sub,
+    "sub subtract .sub_ .subtract_ - -=", takes_number=True, ufunc=np.subtract, scalar_overload="sub_scalar", check=check_sub,
     self="grad", other="maybe_multiply(neg(grad), alpha)")
 row("rsub", "RsubBackward0", lambda self, other, *, alpha=1: other - scaled(self, alpha), "torch.rsub", check=check_sub,
     self="maybe_multiply(neg(grad), alpha)", other="grad")
@@ -97,11 +98,12 @@ NO_PLUS = "The `+` operator, on a bool tensor is not supported."
 named("positive +x")(lambda self: refuse(self._array.dtype.kind == "b", NO_PLUS) or self)
 
 # ------------------------------------------------------------------ products and quotients
-row("mul", "MulBackward0", lambda self, other: self * other, "mul multiply .mul_ .multiply_ * r* *=", numbers=True,
-    ufunc=np.multiply, scalar="mul_scalar", self="grad * other", other="grad * self")
+row("mul", "MulBackward0", lambda self, other: self * other, "mul multiply .mul_ .multiply_ * r* *=", takes_number=True,
+    ufunc=np.multiply, scalar_overload="mul_scalar", self="grad * other", other="grad * self")
 row("mul_scalar", "MulBackward1", lambda self, other: common(self, other) * other, self="grad * other")
 function("div", "DivBackward0", lambda self, other: self / other, "div divide true_divide .div_ .divide_ .true_divide_ / /=",
-    numbers=True, ufunc=np.true_divide, scalar="div_scalar", self="grad / other", other="div_backward_other(grad, self, other)")
+    takes_number=True, ufunc=np.true_divide, scalar_overload="div_scalar", self="grad / other",
+    other="div_backward_other(grad, self, other)")
 row("div_scalar", "DivBackward1", lambda self, other: self / other, promote="float", self="grad / other")
 function("reciprocal", "ReciprocalBackward0", lambda self: 1 / self, self="neg(grad) * (result * result)")
 @composite

@@ -76,7 +76,7 @@ def check_condition(condition, self, other):
         name = dtypes.of(condition.dtype).scalar_name
         raise RuntimeError(f"where expected condition to be a boolean tensor, but got a tensor with dtype {name}")
 
-@op("WhereBackward0", "torch.where", numbers=True, check=check_condition, nondiff=("condition",),
+@op("WhereBackward0", "torch.where", takes_number=True, check=check_condition, nondiff=("condition",),
     self="where(condition, grad, 0.0)", other="where(condition, 0.0, grad)")
 def where(condition: Tensor, self, other):
     return np.where(condition, self, other)

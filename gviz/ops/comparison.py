@@ -28,9 +28,9 @@ for key, short, sign in (
 ):
     compare, long = getattr(np, key), "" if key == "equal" else key
     compare = compare if short in ("eq", "ne") else ordered(short, compare)
-    row(key, None, compare, f"{short} {long} {sign}", numbers="other", nondiff=BOTH, promote="pointwise")
+    row(key, None, compare, f"{short} {long} {sign}", takes_number="other", nondiff=BOTH, promote="pointwise")
     words, node = f".{short}_ {long and f'.{long}_'}", f"{short.title()}Backward"
-    flat = {"promote": "none", "flows": "biufc", "self": "zeros_like(grad)"}
+    flat = {"promote": "none", "grad_kinds": "biufc", "self": "zeros_like(grad)"}
     row(f"{short}_tensor_", f"{node}1", as_number(compare), words, **flat, other="zeros_like(grad)")
     row(f"{short}_", f"{node}0", as_number(compare), words, **flat)
 for name in ("logical_and", "logical_or", "logical_xor"):
@@ -56,7 +56,7 @@ for key, sign, forward in (
     ("lshift", "<< <<= bitwise_left_shift .bitwise_left_shift_", np.left_shift),
     ("rshift", ">> >>= bitwise_right_shift .bitwise_right_shift_", np.right_shift),
 ):
-    row(key, None, forward, sign.format(key), numbers=True, nondiff=BOTH, promote="pointwise")
+    row(key, None, forward, sign.format(key), takes_number=True, nondiff=BOTH, promote="pointwise")
 row("bitwise_not", None, np.invert, "bitwise_not .bitwise_not_ ~x", nondiff=("self",))
 brief("r<<", lambda self, other: lshift(other, self), other="Operand")
 brief("r>>", lambda self, other: rshift(other, self), other="Operand")

@@ -53,7 +53,7 @@ def matrix_power(self, n: int):
 row("eye_like", None, lambda self: np.zeros_like(self) + np.eye(self.shape[-1], dtype=self.dtype), nondiff=("self",))
 
 # ------------------------------------------------------------------ three factors
-@op("TrilinearBackward0", sparing=True,
+@op("TrilinearBackward0", skips_sole_input=True,
     i1__i2__i3="trilinear_backward(grad, i1, i2, i3, expand1, expand2, expand3, sumdim, grad_input_mask)")
 def trilinear(i1, i2, i3, expand1, expand2, expand3, sumdim):
     wide = (np.expand_dims(a, dims) for a, dims in ((i1, expand1), (i2, expand2), (i3, expand3)))

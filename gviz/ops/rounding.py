@@ -23,7 +23,7 @@ def round_decimals(self, *, decimals: int = 0):
     return np.round(self, decimals)
 
 # ------------------------------------------------------------------ quotients
-@op("DivBackward2", "div divide .div_ .divide_", numbers=True,
+@op("DivBackward2", "div divide .div_ .divide_", takes_number=True,
     self="grad / other if rounding_mode is None else zeros_like(grad)",
     other="div_backward_other(grad, self, other) if rounding_mode is None else zeros_like(grad)")
 def div_mode(self, other, *, rounding_mode: str | None):
@@ -34,7 +34,7 @@ def div_mode(self, other, *, rounding_mode: str | None):
     check_divisor(f"div_{rounding_mode}_cpu", self, other)
     return np.floor_divide(self, other) if rounding_mode == "floor" else np.trunc(self / other).astype(self.dtype, copy=False)
 
-@op("NotImplemented", "floor_divide .floor_divide_ // //=", numbers=True, self__other='refuse_derivative("floor_divide")')
+@op("NotImplemented", "floor_divide .floor_divide_ // //=", takes_number=True, self__other='refuse_derivative("floor_divide")')
 def floor_divide(self, other):
     check_divisor("div_floor_cpu", self, other)
     return np.floor_divide(self, other)

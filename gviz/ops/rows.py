@@ -62,7 +62,7 @@ def function(key, node, forward, names=None, **declared: object):
 def alike(key, node, other, names="", **derivatives: str):
     """Store a row that is another one but for its node, and derivatives told by the result: an in-place form, not a view."""
     same = ROWS[other]
-    copied = ("nondiff", "lists", "outputs", "extras", "promote", "hidden", "own", "check")
+    copied = ("nondiff", "lists", "outputs", "extras", "promote", "hidden", "internal", "check")
     declared = {name: getattr(same, name) for name in copied}
     row(key, node, same.forward, names, **{**declared, **same.texts, **derivatives})
 

@@ -70,7 +70,7 @@ def usual_type(call: Callable[..., Any], place: int, name: str, default: object)
         return "Tensors" if name == "tensors" else "Tensor" if default is None or default is NO_VALUE else "Number"
     if name in call.lists:
         return "Tensors"
-    return "Number" if place not in call.inputs else "Operand" if call.numbers in (True, name) else "Tensor"
+    return "Number" if place not in call.inputs else "Operand" if call.takes_number in (True, name) else "Tensor"
 
 
 class CallForm:
@@ -95,7 +95,7 @@ class CallForm:
     ) -> None:
         self.call, self.parameters = call, []
         for place, one in enumerate(inspect.signature(function, follow_wrapped=False).parameters.values()):
-            if one.name in getattr(call, "own", ()):
+            if one.name in getattr(call, "internal", ()):
                 continue
             name, _, none = ("" if one.annotation is one.empty else one.annotation).partition(" | ")
             if name and name not in ARG_TYPES:

@@ -203,7 +203,7 @@ def test_the_symbols_of_all_rows_are_those_in_the_file() -> None:
 
 
 @pytest.mark.parametrize(
-    "label", sorted(label for label, row in rows_by_label().items() if row.edges and not row.listed)
+    "label", sorted(label for label, row in rows_by_label().items() if row.edges and not row.takes_list)
 )
 def test_what_is_saved_without_a_name_or_freed_changes_no_symbol_into_another(label: str) -> None:
     names = rows_by_label()[label].parameters

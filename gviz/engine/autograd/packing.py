@@ -134,7 +134,7 @@ class SavedTensor:
     @property
     def number(self) -> int | None:
         """Which output of the node it is, None if it is an input."""
-        return None if self.node._row is None else self.node._row.numbered[self.position]
+        return None if self.node._row is None else self.node._row.output_numbers[self.position]
 
     @property
     def value(self) -> Any:
