@@ -64,24 +64,24 @@ UNITS: Mapping[str, tuple[Iterable[Ends], float]] = {
 
 
 def run(_torch: str, runs: int = 1) -> None:
-    """Print the seconds of each, and its peak memory."""
+    """Print the seconds of processor time of each, and its peak memory."""
     with tempfile.TemporaryDirectory() as name:
         folder = Path(name)
         (folder / "home").mkdir()
         environment = plain_environment(HOME=str(folder / "home"))
         program = gviz()[0]
         formula = [program, "render", "y=(x+w)*(w+1)", "x=2", "w=1", "-o", "y.svg"]
-        unit = in_turn(runs, formula, environment=environment, folder=folder)[0].wall / 1000
+        unit = in_turn(runs, formula, environment=environment, folder=folder)[0].cpu / 1000
         for what, (lines, limit) in UNITS.items():
             (folder / "graph.json").write_text(saved(lines))
             words = [program, "render", "graph.json", "-o", "graph.svg"]
             usage = in_turn(runs, words, environment=environment, folder=folder)[0]
-            report(what, usage.wall / 1000, unit, "s", limit)
+            report(what, usage.cpu / 1000, unit, "s", limit)
         for count, seconds in CURVE.items():
             (folder / "graph.json").write_text(saved(chance(count)))
             words = [program, "render", "graph.json", "-o", "graph.svg"]
             usage = measure(words, environment, folder)
-            report_limit(f"{count:,} operations to SVG", usage.wall / 1000, seconds, "s")
+            report_limit(f"{count:,} operations to SVG", usage.cpu / 1000, seconds, "s")
             if count == MEASURED:
                 report_limit(f"{count:,} operations, memory", usage.memory, MEMORY, "MB")
 

@@ -57,7 +57,7 @@ def test_a_picture_of_a_model_says_what_it_is_there_for(name: str) -> None:
         rows: dict[str, str] = {}
         for height, text in re.findall(r'<text[^>]* y="([^"]*)"[^>]*>([^<]*)</text>', group):
             rows[height] = rows.get(height, "") + text
-        lines |= {unescape(text).replace("\xa0", " ").strip() for text in rows.values()}
+        lines |= {unescape(text).replace("\xa0", " ").strip(" █▉▊▋▌▍▎▏") for text in rows.values()}
     assert [fact for fact in FACTS[name] if fact not in lines] == [], sorted(lines)
 
 
