@@ -8,6 +8,7 @@ from dataclasses import dataclass, replace
 from itertools import count
 from typing import Any
 
+from gviz.derivations.parts import with_parts_apart
 from gviz.derivations.paths import GAP, Chain, Path, above, find_chains
 from gviz.errors import SourceError
 from gviz.formulas.expressions import with_letters, words_of
@@ -104,7 +105,7 @@ def derive(graph: Graph, wrt: Sequence[str] = (), most: int = MOST_PATHS) -> Der
     graph = with_leaf_names(graph if is_large else without_rounding(graph))
     shown = dataflow(graph, has_constants=not is_large)
     if not is_large:
-        shown = without_large(with_names_of_maps(shown))
+        shown = without_large(with_names_of_maps(with_parts_apart(shown)))
     roots = {node.id for node in shown.nodes if node.id in graph.roots or node.id in shown.roots}
     names = tuple(wrt) or leaves_of(shown, roots)
     if not names:

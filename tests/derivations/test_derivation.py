@@ -610,3 +610,27 @@ def test_a_sum_over_a_large_tensor_is_a_part_of_the_symbol() -> None:
 def test_an_expression_without_a_gradient_is_no_value() -> None:
     found = explain("y=x/sqrt(2*π)", options=SourceOptions(values={"x": "1"}), say=lambda _: None)
     assert "  x = 1\n" in str(found)
+
+
+@pytest.mark.parametrize(
+    ("text", "symbols"),
+    [
+        ("a,b=split(x,2); y=sum(a*2)+sum(b)", ["eye(3)[0:2]", "eye(3)[2:3]"]),
+        ("p=chunk(x,2); y=sum(p[0])*sum(p[1])", ["eye(3)[0:2]", "eye(3)[2:3]"]),
+        ("a,b,c=unbind(x); y=a*b*c", ["one_hot(0, 3)", "one_hot(1, 3)", "one_hot(2, 3)"]),
+        ("a,b=unbind(X,dim=-1); y=a@b", ["outer(grad, one_hot(0, 2))", "outer(grad, one_hot(1, 2))"]),
+        ("a,b=split(X,[1,1],dim=1); y=sum(a*b*3)", ["pad(grad, (0, 1))", "pad(grad, (1, 0))"]),
+        ("y=split(x*2,1)[2].sum()", ["eye(3)[2:3]"]),
+    ],
+)
+def test_each_part_of_a_tensor_is_a_step_of_its_own(text: str, symbols: list[str]) -> None:
+    used = {"x": [1.0, 2.0, 3.0]} if "x" in text.partition(";")[0] else {"X": [[1.0, 2.0], [3.0, 4.0]]}
+    found = explain(
+        text, options=SourceOptions(values={k: v for k, v in used.items() if k in text}), say=lambda _: None
+    )
+    (chain,) = found.as_dict()["wrt"]
+    assert "checked" not in chain
+    assert chain["sum"] == chain["grad"]
+    assert isinstance(found.content, Derivation)
+    assert set(symbols) <= found.content.symbols
+    assert "J(" not in str(found)

@@ -430,7 +430,7 @@ def test_a_file_without_its_suffix_is_found(tmp_path: Path, monkeypatch: pytest.
     (tmp_path / "net.py").touch()
     (tmp_path / "sub").mkdir()
     monkeypatch.chdir(tmp_path / "sub")
-    with pytest.raises(SourceError) as error:
+    with pytest.raises(GvizError) as error:
         read("../net")
     assert error.value.hint == "did you mean ../net.py?"
     monkeypatch.chdir(tmp_path)
