@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any, TypeAlias
 import click
 
 from gviz.cli import streams
+from gviz.cli.values import given_options, read_words
 from gviz.errors import FileError, GvizError, SourceError
 from gviz.options import SourceOptions, declared, stop_text
 from gviz.text import did_you_mean
@@ -199,9 +200,8 @@ def _commands_with(context: click.Context, option: str) -> list[str]:
 def typed_options(context: click.Context, *effective: str) -> list[str]:
     """Return the options that were typed, with their values, without those that have an effect."""
     typed = []
-    for one in context.command.params:
-        is_typed = context.get_parameter_source(str(one.name)) is click.core.ParameterSource.COMMANDLINE
-        if isinstance(one, click.Option) and one.name not in effective and is_typed:
+    for one in given_options(context):
+        if one.name not in effective:
             value, name = context.params[str(one.name)], typed_name(context, one)
             typed += (
                 [f"{name} {part}" for part in value]
@@ -386,8 +386,6 @@ def takes_source(*names: str, required: bool = True, has_name: bool = False) -> 
     def decorate(command: Command) -> Command:
         @wraps(command)
         def with_source(**params: Any) -> int:
-            from gviz.cli.values import read_words
-
             words, after = params.pop("words"), params.pop("after")
             if has_name:
                 params["name"] = next((word for word in words[1:] if "=" not in word), None)

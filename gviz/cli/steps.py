@@ -5,23 +5,20 @@ from __future__ import annotations
 import os
 import sys
 import warnings
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import replace
-from functools import wraps
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import click
 
 from gviz.cli import streams
 from gviz.cli.options import (
-    Command,
     OneOf,
     SourceCommand,
     field_option,
     listed_option,
     refuse_source,
     takes_source,
-    with_options,
 )
 from gviz.cli.output import default_stem, look_of, title_of, unnamed_file
 from gviz.cli.reading import read_source
@@ -180,88 +177,6 @@ def watched(slides: Sequence[Slide]) -> Iterator[Slide]:
         yield from bar
 
 
-def makes_series(command: Command) -> Command:
-    """Give a command the options of a series: it is called with ``series``."""
-    title = "The text above. [default: the formula, or the root's name]"
-    theme = "The colours: TorchViz's, pale ones, light on dark, or shades of grey for a printer."
-    scale = "How many times as large an image is in pixels: 1 is 1920 by 1080."
-    options: Sequence[Callable[[Command], Command]] = (
-        listed_option(
-            "-o",
-            "--output",
-            "files",
-            metavar="FILE",
-            multiple=True,
-            help="The file to write; repeatable. pdf, html, gif and webp hold all steps; png, svg ... are y-01.png, "
-            "y-02.png ...; a folder, frames/, gets 01.png ...  [default: ROOT-steps.pdf]",
-            example="FILE",
-            short="the file; its suffix is the format",
-        ),
-        field_option(RenderOptions, "format"),
-        field_option(RenderOptions, "every"),
-        listed_option("--only", type=OneOf(("forward", "backward")), help="Leave out the other half.", example="WORD"),
-        listed_option(
-            "--from",
-            "first",
-            type=click.IntRange(1),
-            default=1,
-            metavar="N",
-            help="The first step, by its number.",
-            example="N",
-            short="the first step, by its number",
-        ),
-        listed_option(
-            "--to",
-            "last",
-            type=click.IntRange(1),
-            metavar="N",
-            help="The last step, by its number.",
-            example="N",
-            short="the last step, by its number",
-        ),
-        click.option(
-            "--seconds",
-            type=click.FloatRange(0.1, 60),
-            default=2.0,
-            show_default=True,
-            metavar="S",
-            help="How long each step is shown, where it plays (html, gif, webp).",
-        ),
-        listed_option(
-            "--yes",
-            "is_sure",
-            is_flag=True,
-            help=f"Draw more than {MOST_PAGES} pages.",
-            short="draw more than 100 pages",
-        ),
-        field_option(RenderOptions, "theme", default="light", help=theme),
-        field_option(RenderOptions, "title", help=title),
-        field_option(RenderOptions, "precision"),
-        field_option(RenderOptions, "scale", help=scale),
-        field_option(RenderOptions, "graphviz"),
-    )
-
-    @wraps(command)
-    def with_series(
-        *,
-        files: tuple[str, ...],
-        only: str | None,
-        first: int,
-        last: int | None,
-        seconds: float,
-        is_sure: bool,
-        **given: Any,
-    ) -> int:
-        if last is not None and last < first:
-            raise click.UsageError(f"--from {first} --to {last}: the last step comes before the first.")
-        if files.count("-") > 1:
-            raise click.UsageError("-o - is given twice.")
-        options = RenderOptions(view="dataflow", **look_of(given))
-        return command(series=Series(files or ("",), options, only or "", first, last, seconds, is_sure), **given)
-
-    return with_options(with_series, options)
-
-
 @click.command(
     cls=SourceCommand,
     page={
@@ -271,8 +186,77 @@ def makes_series(command: Command) -> Command:
     },
 )
 @takes_source()
-@makes_series
-def steps(*, source: Source, options: SourceOptions, series: Series) -> int:
+@listed_option(
+    "-o",
+    "--output",
+    "files",
+    metavar="FILE",
+    multiple=True,
+    help="The file to write; repeatable. pdf, html, gif and webp hold all steps; png, svg ... are y-01.png, "
+    "y-02.png ...; a folder, frames/, gets 01.png ...  [default: ROOT-steps.pdf]",
+    example="FILE",
+    short="the file; its suffix is the format",
+)
+@field_option(RenderOptions, "format")
+@field_option(RenderOptions, "every")
+@listed_option("--only", type=OneOf(("forward", "backward")), help="Leave out the other half.", example="WORD")
+@listed_option(
+    "--from",
+    "first",
+    type=click.IntRange(1),
+    default=1,
+    metavar="N",
+    help="The first step, by its number.",
+    example="N",
+    short="the first step, by its number",
+)
+@listed_option(
+    "--to",
+    "last",
+    type=click.IntRange(1),
+    metavar="N",
+    help="The last step, by its number.",
+    example="N",
+    short="the last step, by its number",
+)
+@click.option(
+    "--seconds",
+    type=click.FloatRange(0.1, 60),
+    default=2.0,
+    show_default=True,
+    metavar="S",
+    help="How long each step is shown, where it plays (html, gif, webp).",
+)
+@listed_option(
+    "--yes",
+    "is_sure",
+    is_flag=True,
+    help=f"Draw more than {MOST_PAGES} pages.",
+    short="draw more than 100 pages",
+)
+@field_option(
+    RenderOptions,
+    "theme",
+    default="light",
+    show_default=True,
+    help="The colours: TorchViz's, pale ones, light on dark, or shades of grey for a printer.",
+)
+@field_option(RenderOptions, "title", help="The text above. [default: the formula, or the root's name]")
+@field_option(RenderOptions, "precision")
+@field_option(RenderOptions, "scale", help="How many times as large an image is in pixels: 1 is 1920 by 1080.")
+@field_option(RenderOptions, "graphviz")
+def steps(
+    *,
+    source: Source,
+    options: SourceOptions,
+    files: tuple[str, ...],
+    only: str | None,
+    first: int,
+    last: int | None,
+    seconds: float,
+    is_sure: bool,
+    **look: Any,
+) -> int:
     """Draw SOURCE step by step, forward and backward.
 
     SOURCE is an expression, a .py script or .ipynb notebook (it is executed), a saved graph .json, or - for
@@ -287,6 +271,12 @@ def steps(*, source: Source, options: SourceOptions, series: Series) -> int:
 
     Missing values default to 1.0. A step has the same number, and each box the same place, whatever is left out.
     """
+    if last is not None and last < first:
+        raise click.UsageError(f"--from {first} --to {last}: the last step comes before the first.")
+    if files.count("-") > 1:
+        raise click.UsageError("-o - is given twice.")
+    drawn_as = RenderOptions(view="dataflow", **look_of(look))
+    series = Series(files or ("",), drawn_as, only or "", first, last, seconds, is_sure)
     series.check(source)
     is_by_line = series.options.every == "line"
     lined = source

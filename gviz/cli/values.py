@@ -117,8 +117,9 @@ def _advice(word: str, pair: str, kind: str) -> str:  # noqa: PLR0911 - one answ
         return f' {quote} is no quote of a shell. Write straight ones: "y = x + w" x=2'
     if pair[:1] in DASHES and pair[1:].replace("-", "_").isidentifier():
         return f" An option begins with two hyphens, and no dash: --{pair[1:]}" if pair[2:] else f" Write -{pair[1:]}"
-    if pair.isdigit() and (flag := _flag_given()):
-        return f" {flag} takes no value"
+    flags = [one.opts[-1] for one in given_options(click.get_current_context(silent=True)) if one.is_flag]
+    if pair.isdigit() and flags:
+        return f" {flags[0]} takes no value"
     if kind == "script":
         return f" A script's own arguments come after --: gviz ... {word} -- {pair}"
     if is_format(pair):
@@ -136,18 +137,12 @@ def _advice(word: str, pair: str, kind: str) -> str:  # noqa: PLR0911 - one answ
     return f" Write a value as in {pair if pair.isidentifier() else 'x'}=2"
 
 
-def _flag_given() -> str:
-    """Return an option without a value that was given; "" for none."""
-    context = click.get_current_context(silent=True)
-    for one in context.command.params if context is not None else ():
-        is_flag = isinstance(one, click.Option) and one.is_flag
-        if (
-            is_flag
-            and context is not None
-            and context.get_parameter_source(one.name or "") is ParameterSource.COMMANDLINE
-        ):
-            return one.opts[-1]
-    return ""
+def given_options(context: click.Context | None) -> list[click.Option]:
+    """Return the options that stand on the command line; None is no command line."""
+    options = [one for one in context.command.params if isinstance(one, click.Option)] if context is not None else []
+    return [
+        one for one in options if context and context.get_parameter_source(str(one.name)) is ParameterSource.COMMANDLINE
+    ]
 
 
 def is_format(word: str) -> bool:

@@ -100,7 +100,9 @@ def options_of(node: Node) -> list[str]:
         known.setdefault("size", typed(str(node.shape)))  # a view, or what is expanded, has the size that was asked for
     defaults = dict(zip(row.parameters[::-1], map(str, row.defaults[::-1]), strict=False))
     told, is_untold, is_next = list[str](), False, not row.takes_list and len(row.edges) == 1
-    for name in (name for place, name in enumerate(row.parameters) if place not in row.edges and name not in row.internal):
+    for name in (
+        name for place, name in enumerate(row.parameters) if place not in row.edges and name not in row.internal
+    ):
         default, usual = typed(defaults.get(name, "False")), USUAL.get(name) or USUAL.get(f"{row.key}.{name}")
         text = known.get(name, "None")
         is_untold |= name not in known and not (name in UNSAID and name in defaults)

@@ -148,7 +148,8 @@ def test_a_full_disk_leaves_no_folder(gviz: Program, command: str) -> None:
 @pytest.mark.parametrize("seconds", [0.01, 0.03, 0.06, 0.1, 0.2, 0.4])
 def test_an_interrupt_leaves_neither_a_traceback_nor_half_a_file(gviz: Program, seconds: float) -> None:
     chain = "y=x" + "*x" * 2_000
-    start = "import sys; from gviz.__main__ import main; print('started', flush=True); main()"
+    begun = "import signal; signal.signal(signal.SIGINT, signal.SIG_DFL)"  # as importing gviz does for the command
+    start = f"{begun}; from gviz.__main__ import main; print('started', flush=True); main()"
     process = subprocess.Popen(
         [sys.executable, "-c", start, "render", chain, "x=1", "-o", "y.pdf"],
         cwd=gviz.folder,
