@@ -101,7 +101,7 @@ BUDGETS = {
     "causes": 910,
     "cli": 1630,
     "compare": 300,
-    "derivations": 540,
+    "derivations": 550,
     "engine": 5050,
     "formulas": 970,
     "graphs": 660,

@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-import ast
 import math
+from collections.abc import Sequence
 from itertools import accumulate
 
 from gviz.formulas.lectures import Facts, lecture
-from gviz.formulas.local import lecture_text
-from gviz.formulas.operands import signed
+from gviz.formulas.local import lecture_text, option_value
 from gviz.graphs import Edge, Flow, Gradient, Graph, Node, Recorded
 from gviz.graphs.numbers import Element, Numbers, size_of
 from gviz.passes.elements import sum_of
@@ -26,18 +25,16 @@ def with_parts_apart(shown: Graph) -> Graph:
     for node in shown.nodes:
         inputs, uses = shown.inputs.get(node.id, []), shown.uses.get(node.id, [])
         whole = inputs[0].flow.handed if len(inputs) == 1 else None
-        is_cut = (
-            node.label in CUTTING
-            and node.id not in shown.roots
-            and is_whole_number(node.recorded.options.get("dim", ""))
-        )
-        if not is_cut or whole is None or not 0 < whole.numel <= MOST:
+        outputs = sorted({use.output for use in uses})
+        ranges = ranges_of(node, size_of(whole), outputs) if whole is not None and 0 < whole.numel <= MOST else {}
+        if not ranges or node.id in shown.roots:
             edges += inputs
             continue
         nodes[node.id] = []
-        for number in sorted({use.output for use in uses}):
+        for number, part_range in ranges.items():
             arrived = sum_of([use.flow.handed for use in uses if use.output == number])
-            part, edge = step_of_part(node, number, inputs[0], shown.by_id[inputs[0].source].numbers, arrived)
+            values = shown.by_id[inputs[0].source].numbers
+            part, edge = step_of_part(node, number, part_range, inputs[0], values=values, arrived=arrived)
             nodes[node.id].append(part)
             edges.append(edge)
     cut = {node for node, parts in nodes.items() if not parts}
@@ -51,33 +48,33 @@ def with_parts_apart(shown: Graph) -> Graph:
     return shown.changed(nodes=tuple(part for parts in nodes.values() for part in parts), edges=tuple(edges))
 
 
-def is_whole_number(text: str) -> bool:
-    """Return whether an option is a whole number: that of a saved graph is any text."""
-    return signed(text).removeprefix("-").isdecimal()
-
-
 def part_id(node: str, number: int) -> str:
     """Return the id of a part of what a node makes."""
     return f"{node}.{number}"
 
 
 def step_of_part(
-    node: Node, number: int, edge: Edge, values: Numbers | None, arrived: Numbers | None
+    node: Node,
+    number: int,
+    part_range: tuple[int, int, int],
+    edge: Edge,
+    *,
+    values: Numbers | None,
+    arrived: Numbers | None,
 ) -> tuple[Node, Edge]:
     """Return the node of a part, and the edge from the tensor that it is a part of.
 
     Args:
         node: what takes the tensor apart.
         number: which of the parts.
+        part_range: the dimension along which it is cut, where the part begins and where it ends.
         edge: the one into that node.
         values: of the tensor.
         arrived: the gradient that came to the part; None where that is not known.
     """
     sizes = size_of(edge.flow.handed)
-    options = {name: ast.literal_eval(signed(text)) for name, text in node.recorded.options.items()}
-    dim = options["dim"] % len(sizes)
     is_one = node.label == "UnbindBackward0"
-    start, end = part_range(options, number, sizes[dim])
+    dim, start, end = part_range
     stride = math.prod(sizes[dim + 1 :])
     places = [at for at in range(math.prod(sizes)) if start <= at // stride % sizes[dim] < end]
     own = (*sizes[:dim], *(() if is_one else (end - start,)), *sizes[dim + 1 :])
@@ -110,16 +107,28 @@ def step_of_part(
     return part, edge._replace(target=part.id, flow=flow)
 
 
-def part_range(options: dict[str, object], number: int, size: int) -> tuple[int, int]:
-    """Return where a part begins and ends along its dimension.
+def ranges_of(node: Node, sizes: tuple[int, ...], outputs: Sequence[int]) -> dict[int, tuple[int, int, int]]:
+    """Return the dimension along which a tensor is cut, and where each part begins and ends there, by its output.
 
-    >>> part_range({"split_size": 2}, 1, 3), part_range({"split_sizes": (1, 2)}, 1, 3), part_range({}, 1, 3)
-    ((2, 3), (1, 3), (1, 2))
+    There is none of an operation that does anything else, or of a saved graph whose options do not fit.
+
+    >>> options = ("dim", "0"), ("split_size", "2")
+    >>> ranges_of(Node("n0", "operation", "SplitBackward0", recorded=Recorded(attrs=options)), (3,), [0, 1])
+    {0: (0, 0, 2), 1: (0, 2, 3)}
     """
+    options = {name: option_value(text) for name, text in node.recorded.options.items()}
+    dim = options.get("dim")
+    if node.label not in CUTTING or not isinstance(dim, int) or not -len(sizes) <= dim < len(sizes):
+        return {}
+    size = sizes[dim]
     match options:
         case {"split_size": int(each)}:
-            return number * each, min((number + 1) * each, size)
-        case {"split_sizes": tuple(lengths)}:
-            ends = [0, *accumulate(lengths)]
-            return ends[number], ends[number + 1]
-    return number, number + 1
+            ends = [min((number + 1) * each, size) for number in range(size)]
+        case {"split_sizes": tuple(lengths)} if all(isinstance(length, int) for length in lengths):
+            ends = [*accumulate(lengths)]
+        case _:
+            ends = [*range(1, size + 1)] if node.label == "UnbindBackward0" else []
+    starts = [0, *ends]
+    ranges = {number: (dim % len(sizes), starts[number], ends[number]) for number in outputs if number < len(ends)}
+    fit = all(0 <= start < end <= size for _, start, end in ranges.values())
+    return ranges if fit and len(ranges) == len(outputs) else {}

@@ -126,7 +126,7 @@ def local_derivative(
     row = rows_by_label().get(label)
     facts = facts or (None,) * (len(operands) + 1)
     if row is not None and row.takes_list:
-        part = part_of_list(label, slot, _option(attributes.get("dim", "")), facts)
+        part = part_of_list(label, slot, option_value(attributes.get("dim", "")), facts)
         return part and Local(str(part.formula), is_factor=False)
     if row is None or slot >= len(row.edges) or len(operands) != len(row.edges):
         return None
@@ -145,7 +145,7 @@ def _known(
     """Return what a formula of the row may use besides the gradient, as symbols and options, by its name there."""
     known: dict[str, Any] = dict.fromkeys(row.hidden)
     known |= dict(zip(row.parameters[-len(row.defaults) :], row.defaults, strict=False))
-    known |= {name: _option(text) for name, text in attributes.items() if text != "freed"}
+    known |= {name: option_value(text) for name, text in attributes.items() if text != "freed"}
     known |= {name: Symbol.named(text) for name, text in held.items()} | {"result": Symbol.of(texts[-1], facts[-1])}
     known |= {MASK: (True,) * len(row.edges), **(dict.fromkeys(row.hidden) if row.key in SPREAD else {})}
     inputs = zip((row.parameters[at] for at in row.edges), texts, facts, strict=False)
@@ -255,7 +255,7 @@ def with_symbols(graph: Graph, words: Mapping[str, Words] | None = None) -> Grap
     return graph.changed(edges=tuple(named(edge) for edge in graph.edges))
 
 
-def _option(text: str) -> Any:
+def option_value(text: str) -> Any:
     """Return an option from its text; PyTorch's getters tell -1 as 2**64 - 1."""
     try:
         value = ast.literal_eval(text)

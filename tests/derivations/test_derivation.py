@@ -634,3 +634,21 @@ def test_each_part_of_a_tensor_is_a_step_of_its_own(text: str, symbols: list[str
     assert isinstance(found.content, Derivation)
     assert set(symbols) <= found.content.symbols
     assert "J(" not in str(found)
+
+
+@pytest.mark.parametrize(
+    "attrs",
+    [(("dim", "x"),), (("dim", "7"), ("split_size", "2")), (("dim", "0"), ("split_size", "0")), (("dim", "0"),), ()],
+)
+def test_options_of_a_saved_graph_that_do_not_fit_leave_the_parts_as_they_are(
+    attrs: tuple[tuple[str, str], ...],
+) -> None:
+    settings = SourceOptions(values={"x": [1.0, 2.0, 3.0]}, flow=True, jacobians=True)
+    graph = gviz.read("a,b=split(x,2); y=sum(a*2)+sum(b)", settings).graph
+    nodes = (
+        node._replace(recorded=node.recorded._replace(attrs=attrs)) if node.label == "SplitBackward0" else node
+        for node in graph.nodes
+    )
+    found = derive(graph.changed(nodes=tuple(nodes)))
+    assert "grad @ J(split)" in found.symbols
+    assert found.chains[0].sum is None
