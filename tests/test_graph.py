@@ -143,6 +143,7 @@ FULL = Graph(
                 requires_grad_set=Place(5),
                 autograd_grad=Place(6),
                 is_optimized=True,
+                written=Place(7),
             ),
             moment=Moment(
                 Numbers.of(1.0),

@@ -319,7 +319,7 @@ class Later(NamedTuple):
 
 
 class History(NamedTuple):
-    """What the program did with the gradient of a tensor.
+    """What the program did with a tensor, and with its gradient.
 
     Args:
         grad_cleared: where it has set ``.grad`` to None or to zeros, after the last backward that brought one.
@@ -329,6 +329,7 @@ class History(NamedTuple):
             cut off, which brings no graph back.
         autograd_grad: where ``torch.autograd.grad`` was asked for its gradient last, which leaves ``.grad`` as it is.
         is_optimized: whether an optimizer that has stepped has the tensor; None where none has stepped.
+        written: where its memory was written last before the graph used it; None where it was as it was made.
     """
 
     grad_cleared: Place | None = None
@@ -337,6 +338,7 @@ class History(NamedTuple):
     requires_grad_set: Place | None = None
     autograd_grad: Place | None = None
     is_optimized: bool | None = None
+    written: Place | None = None
 
 
 class GraphBreak(NamedTuple):

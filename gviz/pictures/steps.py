@@ -191,7 +191,7 @@ class StepBuilder:
         runs: dict[int, list[str]] = {}
         for node in sorted(order, key=lambda node: self.nodes[node].run):
             runs.setdefault(self.nodes[node].run, []).append(node)
-        lines = {name: line_number(row.place) for name, row in self.rows.items()}
+        lines = {name: line_number(row.history.written or row.place) for name, row in self.rows.items()}
         leaves = {node.id: lines.get(node.name or "", 0) for node in self.graph.nodes if node.kind != "operation"}
         step = Step("leaves", computed=frozenset(leaf for leaf, line in leaves.items() if not line))
         for turn, run in [*runs.items(), (0, [])]:
@@ -451,7 +451,9 @@ class StepBuilder:
         options, count, total = self.options, self.counts[place], self.sums[place]
         arrived = self.arrived(place, step.handed) if step.has_started else []
         if not arrived:
-            yield from gradient_line(before(node), self.options) if node.id in step.computed else []
+            # a line that runs before backward is called does not know when an earlier backward has brought a gradient
+            is_then = step.has_started or self.options.every != "line" or node.grad.before is None
+            yield from gradient_line(before(node), self.options) if node.id in step.computed and is_then else []
             return
         is_short = self.options.max_chars == SHORT
         name = name_along(self.graph.edges[self.uses[place][0]], node)

@@ -60,6 +60,7 @@ class Lines:
         self.places: dict[Place, Place] = {}  # those of code, as people see them
         self.functions: list[Module] = []  # the calls that operations were recorded in, each after the one around it
         self.calls: dict[int, tuple[int, FunctionCall]] = {}  # their places there
+        self.writes: dict[int, list[Write]] | None = None  # in place, by the identity of what was written
         self.codes: dict[Place, str] = {}  # of the lines of other files, and of cells, that were named
 
     def of(self, node: Any) -> Origin | None:
@@ -95,6 +96,8 @@ class Lines:
         below: Mapping[str, list[Any]],
         assigned: Mapping[str, Place],
         row_of: Callable[[str, Any], TensorRow],
+        *,
+        uses: Mapping[str, int],
     ) -> Iterator[TensorRow]:
         """Yield the rows of tensors with what is known of their lines; then a row for each leaf without a name.
 
@@ -104,14 +107,17 @@ class Lines:
             below: the leaves that these are made from, of :func:`leaves_below`.
             assigned: name -> the line that gives it its value.
             row_of: gives the row of a leaf without a name.
+            uses: name of a leaf -> the first run of a line in which the graph uses it.
         """
         unnamed = unnamed_leaves(named, below)
         tensors = {**unnamed, **named}
         names = {id(tensor): name for name, tensor in reversed(tensors.items())}  # the first one wins
         for row in [*rows, *(row_of(name, leaf) for name, leaf in unnamed.items())]:
             tensor = tensors[row.name]
-            placed = self.with_history(self.row(row, tensor, names, assigned), tensor)
-            yield placed._replace(leaves=tuple(dict.fromkeys(names[id(leaf)] for leaf in below.get(row.name, ()))))
+            leaves = tuple(dict.fromkeys(names[id(leaf)] for leaf in below.get(row.name, ())))
+            placed = self.row(row, tensor, names, assigned)
+            history = self.history(placed, tensor)._replace(written=self.written(tensor, uses.get(row.name, 0)))
+            yield placed._replace(leaves=leaves, history=history)
 
     def row(self, row: TensorRow, tensor: Any, names: Mapping[int, str], assigned: Mapping[str, Place]) -> TensorRow:
         """Return the row of one tensor with its line, and what has cut it off, if it is outside the graph."""
@@ -138,8 +144,17 @@ class Lines:
         place = made_at if row.required_grad and not row.requires_grad else None
         return row._replace(place=place or self.place(call.place), is_written=is_written, broken=broken)
 
-    def with_history(self, row: TensorRow, tensor: Any) -> TensorRow:
-        """Return the row with what has become of the tensor's gradient, and where the program asked for one."""
+    def written(self, tensor: Any, use: int) -> Place | None:
+        """Return where the memory of a tensor was written last before a run of a line; None where it was not."""
+        if self.writes is None:
+            self.writes = {}
+            for write in self.trace.writes:
+                self.writes.setdefault(id(write.owner()), []).append(write)
+        own = [one for one in self.writes.get(id(tensor), ()) if one.run < use]
+        return self.place(own[-1].place) if own else None
+
+    def history(self, row: TensorRow, tensor: Any) -> History:
+        """Return what has become of a tensor's gradient, and where the program asked for one."""
         trace = self.trace
         at, was_used, was_early = trace.gradients.of(tensor) or (None, False, False)
         cured, by_hand = recall(trace.requires_grad_set, tensor), recall(trace.autograd_grad, tensor)
@@ -148,7 +163,7 @@ class Lines:
             cured = cured or (call.place if call is not None else None)
         cleared, set_at, asked_at = (self.place(one) if one is not None else None for one in (at, cured, by_hand))
         is_optimized = recall(trace.optimized, tensor) is True if trace.stepped else None
-        return row._replace(history=History(cleared, was_used, was_early, set_at, asked_at, is_optimized))
+        return History(cleared, was_used, was_early, set_at, asked_at, is_optimized)
 
     def place(self, where: Place) -> Place:
         """Return a place in code as people see it; of one in another file, or a cell, the line of code is kept."""

@@ -105,78 +105,106 @@ class Run:
 def graph_of_run(run: Run, options: SourceOptions) -> Graph:
     """Return the graph below the roots of a run, as options want it."""
     Wires.stage("reading")  # a script that prints has ended
-    most = options.most
     with without_collecting():
-        about, moments = run.about, run.about.moments
-        names, leaves_of_nodes = {**run.names}, dict[Any, tuple[int, list[Any]]]()
+        names, leaves = {**run.names}, dict[Any, tuple[int, list[Any]]]()
         if options.flow and run.listed is not None:
             from gviz.sources.lines import leaves_below, unnamed_leaves
 
-            names |= unnamed_leaves(names, leaves_below(names, leaves_of_nodes))
-        walked = partial(
-            walk,
-            run.roots,
-            names,
-            saved=options.saved,
-            expressions=run.expressions,
-            most=most,
-            detailed=math.inf if options.folds else DETAILED if options.details else FEW,
-            statements=run.statements,
-            origin_of=run.lines.of if run.lines is not None else None,
-            moments=moments,
-            modules=_modules_of_run(run, names) if run.has_layers else None,
-        )
-        graph, flow = walked(flow=about.flow), about.flow
-        if about.spare is not None and has_tiny(graph):
-            flow = about.spare()
-            graph = walked(flow=flow)
-        if options.order:  # of a script it is that of its own backward
-            of, leaves = about.of or " + ".join(run.roots), {node.id for node in graph.nodes if _has_gradient(node)}
-            nodes = (node._replace(state=f"{GRAD_OF}{of}") if node.id in leaves else node for node in graph.nodes)
-            graph = graph.changed(nodes=tuple(nodes))
-        is_for_shares = options.shares and flow is about.flow  # which need no names of results
-        if (options.flow or (flow and not is_for_shares)) and not options.diagnose:
-            from gviz.formulas.local import MOST_DERIVED, with_formula
-
-            graph = graph if len(graph.nodes) > MOST_DERIVED else with_formula(graph)
+            names |= unnamed_leaves(names, leaves_below(names, leaves))
+        graph = _walked(run, names, options)
         listed = names if run.listed is None else run.listed
         known = {row.name: row for row in graph.tensors if names.get(row.name) is listed.get(row.name)}
 
         def row_of(name: str, tensor: Any) -> TensorRow:
-            expression, moment = run.expressions.get(name), moments.get(id(tensor))
-            return known.get(name) or tensor_row(name, tensor, expression, most=most, moment=moment)
+            expression, moment = run.expressions.get(name), run.about.moments.get(id(tensor))
+            return known.get(name) or tensor_row(name, tensor, expression, most=options.most, moment=moment)
 
-        rows = [row_of(name, tensor) for name, tensor in listed.items()]
+        rows = tuple(row_of(name, tensor) for name, tensor in listed.items())
         if run.lines is None:
-            return graph.changed(tensors=tuple(rows), code=run.code if options.watch else "")
-        lines, every = run.lines, {**names, **listed}
-        backward = lines.named(about.place) if about.function in ("backward", "grad") else None
+            return graph.changed(tensors=rows, code=run.code if options.watch else "")
         from gviz.sources.lines import leaves_below
 
-        placed = tuple(lines.rows(rows, listed, leaves_below(listed, leaves_of_nodes), run.assigned, row_of))
-        if run.modules:
-            from gviz.sources.layers import unlisted
+        below, uses = leaves_below(listed, leaves), first_uses(graph)
+        rows = tuple(run.lines.rows(rows, listed, below, run.assigned, row_of, uses=uses))
+        return _with_lines(graph, run, run.lines, _with_modules(rows, run, run.lines, listed), {**names, **listed})
 
-            held = unlisted(run.modules, listed, lines.trace.frames.is_ours)
-            known_place = {name: one._replace(place=one.place and lines.place(one.place)) for name, one in held.items()}
-            placed = tuple(row._replace(unlisted=known_place.get(row.name)) for row in placed)
-        later = {row.name: row.at_backward()[2] for row in placed}
-        nodes = (
-            node._replace(later=later.get(node.name or "") or node.later) if node.later else node
-            for node in graph.nodes
+
+def _walked(run: Run, names: Mapping[str, Any], options: SourceOptions) -> Graph:
+    """Return the graph that a walk finds, with the flow of its gradients, and the formulas that are asked for."""
+    walked = partial(
+        walk,
+        run.roots,
+        names,
+        saved=options.saved,
+        expressions=run.expressions,
+        most=options.most,
+        detailed=math.inf if options.folds else DETAILED if options.details else FEW,
+        statements=run.statements,
+        origin_of=run.lines.of if run.lines is not None else None,
+        moments=run.about.moments,
+        modules=_modules_of_run(run, names) if run.has_layers else None,
+    )
+    graph, flow = walked(flow=run.about.flow), run.about.flow
+    is_spare = run.about.spare is not None and has_tiny(graph)
+    if run.about.spare is not None and is_spare:
+        flow = run.about.spare()
+        graph = walked(flow=flow)
+    if options.order:  # of a script it is that of its own backward
+        state = f"{GRAD_OF}{run.about.of or ' + '.join(run.roots)}"
+        graph = graph.changed(
+            nodes=tuple(node._replace(state=state) if _has_gradient(node) else node for node in graph.nodes)
         )
-        return graph.changed(
-            nodes=tuple(nodes),
-            tensors=placed,
-            code=run.code,
-            backward=backward,
-            earlier=about.earlier,
-            is_followed=about.is_followed,
-            writes=lines.writes_in(run.error.what, run.called) if run.error is not None else (),
-            breaks=tuple(lines.breaks([*(run.roots.values() or run.called)], every)),
-            codes=tuple(lines.codes.items()),
-            functions=tuple(lines.functions),
-        )
+    is_for_shares = options.shares and not is_spare  # which need no names of results
+    if (options.flow or (flow and not is_for_shares)) and not options.diagnose:
+        from gviz.formulas.local import MOST_DERIVED, with_formula
+
+        graph = graph if len(graph.nodes) > MOST_DERIVED else with_formula(graph)
+    return graph
+
+
+def _with_modules(
+    rows: tuple[TensorRow, ...], run: Run, lines: Lines, listed: Mapping[str, Any]
+) -> tuple[TensorRow, ...]:
+    """Return rows that know what keeps them out of a module's parameters."""
+    if not run.modules:
+        return rows
+    from gviz.sources.layers import unlisted
+
+    held = unlisted(run.modules, listed, lines.trace.frames.is_ours)
+    placed = {name: one._replace(place=one.place and lines.place(one.place)) for name, one in held.items()}
+    return tuple(row._replace(unlisted=placed.get(row.name)) for row in rows)
+
+
+def _with_lines(graph: Graph, run: Run, lines: Lines, rows: tuple[TensorRow, ...], named: Mapping[str, Any]) -> Graph:
+    """Return a graph with the rows of its table, and with what is known of the program's lines."""
+    later = {row.name: row.at_backward()[2] for row in rows}
+    nodes = (
+        node._replace(later=later.get(node.name or "") or node.later) if node.later else node for node in graph.nodes
+    )
+    return graph.changed(
+        nodes=tuple(nodes),
+        tensors=rows,
+        code=run.code,
+        backward=lines.named(run.about.place) if run.about.function in ("backward", "grad") else None,
+        earlier=run.about.earlier,
+        is_followed=run.about.is_followed,
+        writes=lines.writes_in(run.error.what, run.called) if run.error is not None else (),
+        breaks=tuple(lines.breaks([*(run.roots.values() or run.called)], named)),
+        codes=tuple(lines.codes.items()),
+        functions=tuple(lines.functions),
+    )
+
+
+def first_uses(graph: Graph) -> dict[str, int]:
+    """Return by the names of leaves the first run of a line in which a graph uses each."""
+    first: dict[str, int] = {}
+    for node in graph.nodes:
+        if node.kind in ("leaf", "frozen", "constant") and node.name:
+            users = [edge.target for edge in graph.uses[node.id]]
+            ends = [one for use in users for one in (graph.uses[use] if graph.by_id[use].kind == "accumulate" else ())]
+            runs = [graph.by_id[one].run for one in (*users, *(edge.target for edge in ends))]
+            first[node.name] = min(filter(None, runs), default=0)
+    return first
 
 
 def has_tiny(graph: Graph) -> bool:

@@ -125,7 +125,7 @@ class Trace(Observer):
             before = node.next_functions[0][0] if node.next_functions else None
             makers = "" if before is None else type(before).__name__, type(node).__name__
         shapes = tuple(result.shape), tuple(owner.shape)
-        self.writes.append(Write(call.place, name, ref(owner), shapes, version, makers))
+        self.writes.append(Write(call.place, name, ref(owner), shapes, version, makers, self.frames.run))
         if node is not None and base is not None:
             self.record_node(base, call, args)
         return call if base is None else call._replace(is_view=True)
@@ -145,7 +145,8 @@ class Trace(Observer):
         if call is None:
             return
         for one in (one for group in optimizer.param_groups for one in group["params"] if one.grad is not None):
-            self.writes.append(Write(call.place, "step", ref(one), (tuple(one.shape),), one._version))  # noqa: SLF001
+            shapes, version = (tuple(one.shape),), one._version  # noqa: SLF001 - PyTorch's own name
+            self.writes.append(Write(call.place, "step", ref(one), shapes, version, run=self.frames.run))
 
     def record_outside(self, name: str, args: tuple[Any, ...], result: Any, call: CallRecord) -> None:
         """Note a tensor outside the graph that a call has made, or has put there."""

@@ -129,6 +129,7 @@ class Write(NamedTuple):
         shapes: of what was written, and of the owner.
         version: of the memory afterwards.
         makers: the operations that had made the owner before, and now, by their classes; "" for none.
+        run: which run of a line that was, counted over the whole program.
     """
 
     place: Place
@@ -137,6 +138,7 @@ class Write(NamedTuple):
     shapes: tuple[tuple[int, ...], ...]
     version: int
     makers: tuple[str, str] = ("", "")
+    run: int = 0
 
 
 def record_of(node: Any) -> NodeRecord | None:

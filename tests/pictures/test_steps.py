@@ -495,3 +495,26 @@ def test_a_step_may_be_the_call_of_a_module(tmp_path: Path) -> None:
     assert len(by_module) < len(by_operation)
     assert sorted(by_module[-1].handed) == sorted(by_operation[-1].handed)
     assert by_module[-1].computed == by_operation[-1].computed
+
+
+UPDATED = """\
+import torch
+w = torch.tensor(3.0, requires_grad=True)
+for i in range(2):
+    L = w * w
+    L.backward()
+    {}
+"""
+
+
+@pytest.mark.parametrize("update", ["with torch.no_grad(): w -= 0.25 * w.grad", "torch.optim.SGD([w], 0.25).step()"])
+def test_a_leaf_that_was_updated_is_told_at_the_line_that_did(tmp_path: Path, update: str) -> None:
+    (tmp_path / "net.py").write_text(UPDATED.format(update))
+    graph = dataflow(read(tmp_path / "net.py", SourceOptions(flow=True, lines=True)).graph)
+    steps, options = steps_of(graph, RenderOptions(every="line")), RenderOptions(every="line")
+    assert [(step.phase, step.line) for step in steps[:3]] == [("leaves", 6), ("forward", 4), ("start", 5)]
+    assert text_of(steps[0].caption[1]) == "w = 1.5"
+    leaf = next(node.id for node in graph.nodes if node.kind == "leaf")
+    said = [[text_of(row) for row in rows] for rows in lines_at(graph, options, steps)[leaf]]
+    assert not any("grad" in row for row in said[0]), "at that line it has the gradient of an earlier backward"
+    assert any("grad = 6" in row for row in said[2]), "which is still there when this backward starts"
