@@ -14,7 +14,7 @@ from contextlib import contextmanager, suppress
 from typing import Any, BinaryIO, TextIO
 
 from gviz.errors import Excerpt, FileError
-from gviz.text import closest
+from gviz.text import closest, printable
 
 STDIN = "<stdin>"
 """The name of standard input in messages, as Python has it."""
@@ -85,7 +85,7 @@ def missing(path: str) -> FileError:
             whole = (other for other in sorted(others) if os.path.splitext(other)[0] == name and other != name)
             meant = next(whole, None) or closest(name, others)
             hint = f"did you mean {os.path.join(folder, meant)}?" if meant else None
-    return FileError(f"there is no file {path}", hint=hint)
+    return FileError(f"there is no file {printable(path)}", hint=hint and printable(hint))
 
 
 def decode(data: bytes, file: str) -> str:

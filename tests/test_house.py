@@ -113,7 +113,7 @@ BUDGETS = {
     "reference": 370,
     "render": 1460,
     "signatures": 360,
-    "sources": 5045,
+    "sources": 5140,
     "static": 2030,
     "trace": 910,
 }
