@@ -219,6 +219,7 @@ def test_a_record_cannot_be_changed(record: Any) -> None:
         ({"nodes": (LEAF,), "edges": (Edge("n1", "n9"),)}, "there is no node 'n9'"),
         ({"nodes": (LEAF,), "edges": (Edge("n8", "n1"),)}, "there is no node 'n8'"),
         ({"nodes": (LEAF,), "roots": ("n7",)}, "there is no node 'n7' to be a root"),
+        ({"regions": (Region("a", times=-3),)}, r"regions\[0\].times is -3"),
         ({"regions": (Region("a", within=1), Region("b"))}, r"regions\[0\].within is 1"),
         ({"modules": (Module("a", within=0),)}, r"modules\[0\].within is 0"),
         ({"nodes": (LEAF._replace(region=0),)}, "there is no region 0"),

@@ -852,6 +852,9 @@ def _nesting_fault(graph: Graph) -> str:
         for number, within in enumerate(around):
             if not -1 <= within < number:
                 return f"{word}[{number}].within is {within}: neither -1 nor the number of one before it"
+    for number, one in enumerate(regions):
+        if one.times < 1:
+            return f"regions[{number}].times is {one.times}: a frame stands for one block at least"
     for node in graph.nodes:
         if not -1 <= node.region < len(regions):
             return f"node {excerpt(repr(node.id))}: there is no region {node.region}"
