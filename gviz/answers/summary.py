@@ -8,7 +8,7 @@ from textwrap import wrap
 from typing import NamedTuple, Protocol
 
 from gviz.graphs import Graph, Module, Node
-from gviz.passes.groups import HOOK, card_of
+from gviz.passes.boxes import HOOK, card_of
 from gviz.text import aligned_text, amount, bytes_text, cut
 
 MOST_KINDS, MOST_MODULES, LONGEST_PATH = 8, 16, 4

@@ -4,20 +4,17 @@ from __future__ import annotations
 
 import math
 import re
-from bisect import bisect_right, insort
+from bisect import bisect_right
 from collections import Counter, defaultdict
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
-from functools import cached_property
-from hashlib import blake2b
 from heapq import heapify, heappop, heappush
 from typing import TypeAlias
 
 from gviz.errors import RenderError, warn_user
-from gviz.graphs import NO_FLOW, Card, Edge, Graph, Module, Node, Recorded, Region
-from gviz.graphs.numbers import Sizes
+from gviz.graphs import Graph, Module, Node, Recorded, Region
 from gviz.layout import RenderWarning
-from gviz.passes.acyclic import without_cycles
-from gviz.passes.forms import DIGITS, form_of, unknown_operations, varying_numbers
+from gviz.passes.boxes import COUNTED, Boxes
+from gviz.passes.forms import DIGITS
 from gviz.passes.modules import parts_of, with_modules
 from gviz.text import did_you_mean, joined
 
@@ -27,26 +24,11 @@ ENOUGH = 40
 MOST_TRIED = 3_000
 """Boxes up to which it is tried whether they become few where what repeats is drawn once."""
 
-COUNTED = ("operation", "group")
-"""The kinds of nodes that are in the group that recorded them; all others are in that of what uses them."""
-
-HOOK = "BackwardHookFunctionBackward"
-"""What calls the backward hooks of a module: no operation of the network."""
-
-STATIC = ("placeholder", "variable", "constant")
-"""The kinds of operations of static graphs besides."""
-
 Weight: TypeAlias = tuple[float, int]
 """How much a pattern says: of two that match a group, the one with fewer stars counts, then the longer one."""
 
 Chain: TypeAlias = tuple[int, Sequence[Module]]
 """Where the graph lists a group, -1 for none, and the groups from there to that of an operation."""
-
-Wire: TypeAlias = tuple[str, str, str, int]
-"""An arrow between boxes: from, to, its kind, and its slot in an operation."""
-
-Ends: TypeAlias = tuple[tuple[int, int], ...]
-"""Nodes of a group, by their places in it, each with the number of an output."""
 
 NEVER, ALWAYS = (-math.inf, 0), (-math.inf, 1)
 
@@ -78,6 +60,7 @@ def grouped(
 
     Where a closed group would make arrows go round in a circle, it is several boxes.
 
+    >>> from gviz.graphs import Edge
     >>> inside = Node("n1", "operation", "AddmmBackward0", module=Module("net.fc", "Linear", 1))
     >>> one = grouped(Graph((Node("n0", "operation", "SumBackward0"), inside), (Edge("n1", "n0"),)))
     >>> [(node.kind, node.label, node.name) for node in one.nodes]
@@ -299,101 +282,25 @@ class Groups:
 
     def drawn(self, closed: Sequence[int]) -> Graph:
         """Return the graph with these groups as boxes, and the others as frames."""
-        graph, shut = self.graph, {node: closed[place] if place >= 0 else -1 for node, place in self.own.items()}
-        first: dict[int, str] = {}
-        for name, place in shut.items():
-            first.setdefault(place, name)
-        part_of = without_cycles(graph, {name: first[place] if place >= 0 else name for name, place in shut.items()})
-        members: dict[tuple[str, int], list[Node]] = defaultdict(list)
-        for node in graph.nodes:
-            members[part_of[node.id]].append(node)
-        box_of = {node.id: inside[0].id for inside in members.values() for node in inside}
-        cards = {box_of[name] for name, place in shut.items() if place >= 0}
-        edges, sizes = merged(graph.edges, box_of, cards), sizes_through(graph, box_of)
-        slots = Counter(edge.target for edge in edges if edge.kind == "data")
-        wires = {(edge.source, edge.target, edge.kind, edge.output): edge.slot for edge in edges}
-        number_of = {node.id: number for inside in members.values() for number, node in enumerate(inside)}
-        taken = taken_from(graph.edges, box_of, cards, number_of)
-        outputs: dict[str, list[Ends]] = defaultdict(list)
-        for (start, *_), ends in taken.items():
-            if ends not in outputs[start]:
-                insort(outputs[start], ends)
-        edges = tuple(
-            edge._replace(output=outputs[edge.source].index(taken[wire_of(edge, cards)]))
-            if edge.source in cards
-            else edge
-            for edge in edges
-        )
-        titles, parts = self.titles(), Counter(box for box, _ in members)
-        around = {box: self.tree[shut[box]].within if box in cards else self.own[box] for box in box_of.values()}
+        boxes = Boxes(self.graph, {node: closed[place] if place >= 0 else -1 for node, place in self.own.items()})
+        titles, parts = self.titles(), Counter(box for box, _ in boxes.members)
+        group_of = {box: boxes.groups.get(box, self.own[box]) for box in boxes.box_of.values()}
+        around = {box: self.tree[place].within if box in boxes.groups else place for box, place in group_of.items()}
         frames, regions = self.framed(around.values(), titles)
         nodes: list[Node] = []
-        for (box, part), inside in members.items():
+        for (box, part), inside in boxes.members.items():
             node = inside[0]
-            if node.id in cards:
-                group = self.tree[shut[node.id]]
-                title = titles[shut[node.id]] + f", part {part + 1} of {parts[box]}" * (parts[box] > 1)
-                card = card_of(inside, group.kind, *sizes[node.id])
-                card = card._replace(numbers=tuple(pair for one in inside for pair in varying_numbers(one)))
-                card = card._replace(
-                    content=self.content(inside, title, box_of, wires, number_of, outputs=outputs[node.id])
-                )
-                recorded = Recorded(slots=slots[node.id], kept=card.kept)
-                module = self.module_of(shut[node.id])
-                label = group.kind or self.word
-                node = Node(node.id, "group", label, title, module=module, recorded=recorded, card=card)
+            if node.id in boxes.groups:
+                place = group_of[node.id]
+                kind = self.tree[place].kind
+                title = titles[place] + f", part {part + 1} of {parts[box]}" * (parts[box] > 1)
+                card = boxes.card(inside, kind, title)
+                recorded = Recorded(slots=boxes.slots[node.id], kept=card.kept)
+                module = self.module_of(place)
+                node = Node(node.id, "group", kind or self.word, title, module=module, recorded=recorded, card=card)
             nodes.append(node._replace(region=frames[around[node.id]]))
-        roots = tuple(dict.fromkeys(box_of[root] for root in graph.roots))
-        return graph.changed(nodes=tuple(nodes), edges=edges, roots=roots, regions=regions)
-
-    @cached_property
-    def unknown(self) -> set[str]:
-        """The operations of which nobody knows what they saved."""
-        return {self.graph.nodes[number].id for number in unknown_operations(self.graph)}
-
-    def content(
-        self,
-        inside: Sequence[Node],
-        title: str,
-        box_of: Mapping[str, str],
-        wires: Mapping[tuple[str, str, str, int], int],
-        number_of: Mapping[str, int],
-        *,
-        outputs: Sequence[Ends],
-    ) -> str:
-        """Return a digest of a group: every node with what is known of it but its numbers, and every wire with its end.
-
-        Args:
-            inside: the nodes, in the order of the walk.
-            title: of the group; what its parts are called is told from there on.
-            box_of: the box of each node.
-            wires: the slots of what comes from other boxes, by the two boxes, the kind and the output.
-            number_of: the place of each node in its box.
-            outputs: what is used outside, each together with what else is used in the same place.
-        """
-        path, box = title.partition(",")[0], box_of[inside[0].id]
-        digest = blake2b(repr(outputs).encode(), digest_size=8)
-        used: dict[str, set[int]] = defaultdict(set)
-        for node in inside:
-            for edge in self.graph.inputs[node.id]:
-                used[box_of[edge.source]].add(number_of[edge.source])
-        ranks = {other: sorted(numbers) for other, numbers in used.items() if other != box}
-        for node in inside:
-            form = (node.id,) if node.id in self.unknown else form_of(node, is_exact=False)
-            names = [
-                text[len(path) :] if text.startswith(path) else DIGITS.sub("#", text)
-                for text in (node.scope, (node.name or "") * (node.kind == "leaf"))
-            ]
-            ends = []
-            for edge in sorted(self.graph.inputs[node.id], key=lambda edge: (edge.kind, edge.slot)):
-                other = box_of[edge.source]
-                slots = [wires.get((other, box, edge.kind, output)) for output in (edge.output, 0)]
-                end = None if other == box else slots
-                number = number_of[edge.source]  # of another box the arrow tells which: the first block has another one
-                rank = ranks[other].index(number) if other in ranks else number
-                ends.append((edge.kind, edge.slot, edge.output, edge.label, end, rank))
-            digest.update(repr((form, node.shape, names, ends)).encode())
-        return digest.hexdigest()
+        roots = tuple(dict.fromkeys(boxes.box_of[root] for root in self.graph.roots))
+        return self.graph.changed(nodes=tuple(nodes), edges=boxes.edges, roots=roots, regions=regions)
 
     def framed(self, around: Iterable[int], titles: Sequence[str]) -> tuple[dict[int, int], tuple[Region, ...]]:
         """Return the frame of each open group with something in it, by its place among the frames, and these."""
@@ -415,105 +322,3 @@ class Groups:
             outer = self.tree[place].path.rpartition("/")[0] if self.is_static else ""
             return Module(outer) if outer else None
         return self.given[place]
-
-
-def wire_of(edge: Edge, cards: Collection[str]) -> Wire:
-    """Return which arrow between boxes it is: of those to a group there is one of each kind."""
-    return edge.source, edge.target, edge.kind, -1 if edge.target in cards else edge.slot
-
-
-def taken_from(
-    edges: Iterable[Edge], box_of: Mapping[str, str], cards: Collection[str], number_of: Mapping[str, int]
-) -> dict[Wire, Ends]:
-    """Return for each arrow from a group which of its nodes, and which of their outputs, it is of.
-
-    Args:
-        edges: between nodes.
-        box_of: the box of each node.
-        cards: the boxes that are groups.
-        number_of: the place of each node in its box.
-    """
-    taken: dict[Wire, set[tuple[int, int]]] = defaultdict(set)
-    for edge in edges:
-        start, end = box_of[edge.source], box_of[edge.target]
-        if start != end and start in cards:
-            taken[wire_of(edge._replace(source=start, target=end), cards)].add((number_of[edge.source], edge.output))
-    return {wire: tuple(sorted(ends)) for wire, ends in taken.items()}
-
-
-def merged(edges: Iterable[Edge], box_of: Mapping[str, str], cards: Collection[str]) -> tuple[Edge, ...]:
-    """Return the edges between boxes: those of a group each once, unless they are other inputs of an operation.
-
-    Args:
-        edges: between nodes.
-        box_of: the box of each node.
-        cards: the boxes that are groups.
-    """
-    found: dict[object, Edge] = {}
-    slots: Counter[str] = Counter()
-    for number, edge in enumerate(edges):
-        start, end = box_of[edge.source], box_of[edge.target]
-        if start not in cards and end not in cards:
-            found[number] = edge
-        elif start != end:
-            slot = -1 if end in cards else edge.slot
-            output = 0 if start in cards else edge.output
-            key = start, end, edge.kind, edge.label, slot, output
-            if key not in found:
-                is_numbered = end in cards and edge.kind == "data"
-                slot = slots[end] if is_numbered else edge.slot * (end not in cards)
-                slots[end] += is_numbered
-                found[key] = edge._replace(source=start, target=end, slot=slot, output=output, flow=NO_FLOW)
-    return tuple(found.values())
-
-
-def sizes_through(graph: Graph, box_of: Mapping[str, str]) -> dict[str, tuple[tuple[Sizes, ...], tuple[Sizes, ...]]]:
-    """Return the sizes of what goes into each box and out of it, nothing for a side of which one is not known.
-
-    Parameters of modules are not counted as inputs.
-    """
-    nodes, shapes = graph.by_id, {node.id: node.shape for node in graph.nodes}
-    for edge in graph.edges:
-        if nodes[edge.target].kind == "accumulate":
-            shapes[edge.target] = shapes[edge.source]
-        if edge.output or nodes[edge.source].recorded.outputs:
-            shapes[edge.source] = None  # the node's shape is that of one of several outputs
-    sides: dict[str, tuple[dict[object, Sizes | None], ...]] = {box: ({}, {}) for box in box_of.values()}
-    for edge in graph.edges:
-        start, end, node = box_of[edge.source], box_of[edge.target], nodes[edge.source]
-        is_parameter = node.kind in ("leaf", "accumulate") and node.module is not None
-        if start != end and edge.kind == "data" and not is_parameter:
-            for side in (sides[end][0], sides[start][1]):
-                side[edge.source, edge.output] = shapes[edge.source]
-    return {box: (all_of(ins.values()), all_of(outs.values())) for box, (ins, outs) in sides.items()}
-
-
-def all_of(sizes: Iterable[Sizes | None]) -> tuple[Sizes, ...]:
-    """Return sizes of which all are known, else none."""
-    listed = [*sizes]
-    return tuple(one for one in listed if one is not None) * (None not in listed)
-
-
-def card_of(nodes: Sequence[Node], kind: str, inputs: tuple[Sizes, ...], outputs: tuple[Sizes, ...]) -> Card:
-    """Return what nodes come to together; what is a group already counts as all that is in it."""
-    cards = [node.card or card_of_one(node) for node in nodes]
-    kept = [card.kept for card in cards if card.operations]
-    grads = [card.grad for card in cards if card.parameters]
-    return Card(
-        kind,
-        sum(card.operations for card in cards),
-        sum(card.parameters for card in cards),
-        sum(card.elements for card in cards),
-        inputs,
-        outputs,
-        None if None in kept or not kept else sum(one or 0 for one in kept),
-        None if None in grads or not grads else math.hypot(*(one or 0.0 for one in grads)),
-    )
-
-
-def card_of_one(node: Node) -> Card:
-    """Return what one node comes to."""
-    if node.kind == "leaf":
-        grad = node.grad.value.norm if node.grad.value is not None and node.grad.value.is_known else None
-        return Card("", 0, 1, node.numbers.numel if node.numbers is not None else 0, grad=grad)
-    return Card("", int(node.kind in COUNTED + STATIC and node.label != HOOK), kept=node.recorded.kept)

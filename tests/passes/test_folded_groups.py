@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from random import Random
-from typing import Any
 
 import pytest
 from fuzzing import seeds
@@ -13,6 +12,7 @@ from unfolding import assert_unfolds
 
 from gviz.graphs import Graph, Module, Node
 from gviz.passes import groups, wires
+from gviz.passes.boxes import Boxes
 from gviz.passes.fold import Folding
 from gviz.passes.forms import without_numbers
 from gviz.passes.groups import Groups
@@ -46,13 +46,13 @@ def described(inside: Sequence[Node], graph: Graph) -> tuple[object, object]:
 def test_groups_that_are_drawn_once_hold_the_same(depth: int, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(wires, "MOST_PAIRS", 100_000)
     members: dict[str, Sequence[Node]] = {}
-    content = Groups.content
+    content = Boxes.content
 
-    def noted(self: Groups, inside: Sequence[Node], *rest: Any, **words: Any) -> str:
+    def noted(self: Boxes, inside: Sequence[Node], title: str) -> str:
         members[inside[0].id] = inside
-        return content(self, inside, *rest, **words)
+        return content(self, inside, title)
 
-    monkeypatch.setattr(Groups, "content", noted)
+    monkeypatch.setattr(Boxes, "content", noted)
     saved = 0
     for seed in seeds(80):
         random = Random(seed)  # noqa: S311 - a test's
