@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from collections import OrderedDict
 from collections.abc import Callable, Iterator, Mapping
-from functools import partialmethod, reduce
+from functools import partialmethod
 from typing import Any, NamedTuple, Self
 
 from gviz.autograd.modes import no_grad
@@ -45,6 +45,12 @@ def unnamed(method: str, *options: str) -> Any:
     return lambda self, *given, **more: (
         v for _, v in getattr(self, method)(**dict(zip(options, given, strict=False)), **more)
     )
+
+
+def attribute(module: Module, name: str) -> Any:
+    """Return what a module has under a part of a dotted name. AttributeError: nothing."""
+    refuse(not hasattr(module, name), f"{module._get_name()} has no attribute `{name}`", AttributeError)
+    return getattr(module, name)
 
 
 class Module(Portable, Hooks):
@@ -162,10 +168,27 @@ class Module(Portable, Hooks):
     parameters, buffers = unnamed("named_parameters", "recurse"), unnamed("named_buffers", "recurse")
 
     def get_submodule(self, target: str) -> Any:
-        """Return the module, or the parameter, of that dotted name."""
-        return reduce(getattr, target.split(".") if target else (), self)
+        """Return the module of that dotted name. AttributeError: there is none."""
+        module = self
+        for name in target.split(".") if target else ():
+            module = attribute(module, name)
+            refuse(not isinstance(module, Module), f"`{name}` is not an nn.Module", AttributeError)
+        return module
 
-    get_parameter = get_buffer = get_submodule
+    def get_parameter(self, target: str) -> Any:
+        """Return the parameter of that dotted name. AttributeError: there is none."""
+        path, _, name = target.rpartition(".")
+        parameter = attribute(self.get_submodule(path), name)
+        refuse(not isinstance(parameter, Parameter), f"`{name}` is not an nn.Parameter", AttributeError)
+        return parameter
+
+    def get_buffer(self, target: str) -> Any:
+        """Return the buffer of that dotted name. AttributeError: there is none."""
+        path, _, name = target.rpartition(".")
+        module = self.get_submodule(path)
+        buffer = attribute(module, name)
+        refuse(name not in module._buffers, f"`{name}` is not a buffer", AttributeError)
+        return buffer
 
     # ---------------------------------------------------------------- state
     def state_dict(self, *, prefix: str = "", keep_vars: bool = False) -> OrderedDict[str, Tensor]:
