@@ -40,8 +40,8 @@ from gviz.pictures.typesetting import (
 LEAF = 18.0
 """Points: of the name of a leaf."""
 
-LONGEST, LONGEST_SUM = 24, 30
-"""Characters of a local derivative as a symbol, and of a sum at its leaf."""
+LONGEST, LONGEST_SUM, LONGEST_NUMBERS = 24, 30, 24
+"""Characters of a local derivative as a symbol, of a sum at its leaf, and of a tensor's numbers on a line."""
 
 SMALLER = 0.8
 """The size of a long sum below the circuit beside that of other lines."""
@@ -78,7 +78,7 @@ class CircuitReader(Reader):
         text = small_text(value, self.options.precision)
         if not text and value.is_known:
             return f"norm {decimal(value.norm, self.options.precision)}"
-        if len(text) > LONGEST_TEXT:
+        if len(text) > LONGEST_NUMBERS:
             return f"norm {decimal(value.norm, self.options.precision)}"
         return (text or size_text(size_of(value))).replace("-", "−")
 

@@ -14,12 +14,12 @@ from gviz.passes.rounding import without_rounding
 from gviz.pictures.circuit_content import CircuitContent
 from gviz.pictures.circuit_reader import CircuitReader
 from gviz.pictures.circuits import Component
-from gviz.pictures.html import inks
+from gviz.pictures.html import inks, unknown
 from gviz.pictures.options import RenderOptions
 from gviz.pictures.series import LIT_LINE, LIT_PEN, code_beside, progress, width_beside
 from gviz.pictures.sheets import InkedPage, SheetWriter
 from gviz.pictures.slide import LINE, MARGIN, Page
-from gviz.pictures.spans import Line
+from gviz.pictures.spans import Line, Span, text_of
 from gviz.pictures.steps import Step, steps_of
 from gviz.pictures.theme import Theme
 
@@ -104,6 +104,8 @@ class CircuitScene:
                 self.local[edge.target].add(number)
         titled = replace(options, title="" if options.of else options.title)
         self.title = [] if is_bare else list(SheetWriter(self.content, graph, titled).title().items)
+        said = [*(line for step in steps for line in step.caption), *((Span(title),) for title in self.content.titles)]
+        self.note = "".join(map(text_of, unknown((), said)))
         self.lines = 0 if is_bare else max(len(step.caption) for step in steps)
         self.side = width_beside(graph, options, page)
         top = SPENT if is_bare else TOP + page.title * 1.4
@@ -140,7 +142,7 @@ class CircuitScene:
         for line in step.caption:
             yield text_line(line, (MARGIN, y), page.caption, theme)
             y += page.caption * LINE
-        yield text_line(progress(self.steps, number), (MARGIN, low), page.legend, theme)
+        yield text_line(progress(self.steps, number, self.note), (MARGIN, low), page.legend, theme)
 
     def _code(self, step: Step) -> Iterator[Item]:
         """Yield the program beside the circuit, with the line that runs lit."""

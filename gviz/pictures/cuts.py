@@ -44,7 +44,7 @@ def cut_in_two(block: Block, share: float, taken: int, theme: Theme) -> tuple[Bl
     long = {id(item) for item, _ in lines}
     spans = [span for item, span in extents if id(item) not in long]
     best: tuple[float, int, list[tuple[Stretch, float]]] | None = None
-    for at in range(int(wide * share * 0.76), int(wide * min(share * 1.24, 0.9))):
+    for at in range(int(wide * share * 0.66), int(wide * min(share * 1.34, 0.9))):
         is_taken = any(left - HAIR < at < right + HAIR for left, right in spans)
         if is_taken or any(min(abs(at - end) for end in span) < HEAD / 2 for _, span in lines):
             continue

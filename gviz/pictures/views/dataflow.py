@@ -263,6 +263,7 @@ def gradient_lines(node: Node, uses: list[Edge], root: str, options: RenderOptio
         yield from gradient_line(node, options)
     elif node.kind == "operation" and node.grad.arrived is not None:
         quotient = quotient_of(root, node.name or "·") if root else "grad"
+        quotient = quotient if len(quotient) <= LONGEST else "grad"
         yield (Span(equation(quotient, node.grad.arrived, options.precision, options.max_chars), "gradient"),)
     total = sum_at(node, [] if node.recorded.outputs else handed_on(uses))
     is_equation = total.is_whole and is_brief(total.total, options.precision, options.max_chars)  # norms do not add up
