@@ -27,11 +27,11 @@ def svg_text(sheet: Sheet, looks: dict[str, str] | None = None) -> str:
     style = "".join(f".{name}{{{rules}}}" for rules, name in looks.items())
     page = [f'<rect width="{wide:.1f}" height="{high:.1f}" fill="{escape(sheet.page)}"/>'] if sheet.page else []
     head = f'width="{wide:.0f}pt" height="{high:.0f}pt" viewBox="0 0 {wide:.1f} {high:.1f}" role="img"'
-    about = [f"<desc>{_shown(sheet.description)}</desc>"] if sheet.description else []
+    about = [f"<desc>{shown(sheet.description)}</desc>"] if sheet.description else []
     return "\n".join([
         '<?xml version="1.0" encoding="UTF-8"?>',
         f'<svg xmlns="http://www.w3.org/2000/svg" {head}>',
-        f"<title>{_shown(sheet.title)}</title>",
+        f"<title>{shown(sheet.title)}</title>",
         *about,
         f"<style>path{{fill:none}}{CODE}.b{{font-weight:bold}}{style}</style>",
         *page,
@@ -58,7 +58,7 @@ def _lines(sheet: Sheet, looks: dict[str, str]) -> Iterator[str]:
             rules = f"fill:{item.fill or 'none'};{_pen(item.pen)}"
             corner = f' rx="{item.radius:.1f}"' if item.radius else ""
             place = f'x="{x - wide / 2:.1f}" y="{y - high / 2:.1f}" width="{wide:.1f}" height="{high:.1f}"'
-            end = f"><title>{_shown(item.tip)}</title></rect>" if item.tip else "/>"
+            end = f"><title>{shown(item.tip)}</title></rect>" if item.tip else "/>"
             yield f'<rect class="{look(rules)}" {place}{corner}{end}'
         elif item.is_centred and all(word.face == "mono" for word in item.words):
             yield _text(item, look(f"font-size:{item.size:g}px;fill:{item.colour}"))
@@ -75,10 +75,10 @@ def _run(word: Inked, place: tuple[float, float], size: float, look: str) -> str
     x, y = place
     wide = f' textLength="{word_width(word, size):.2f}" lengthAdjust="spacingAndGlyphs"' if len(word.text) > 1 else ""
     start = f'<text class="{look}" x="{x:.2f}" y="{y:.2f}" font-size="{size:.4g}"{wide} xml:space="preserve">'
-    return f"{start}{_shown(word.text)}</text>"
+    return f"{start}{shown(word.text)}</text>"
 
 
-def _shown(text: str) -> str:
+def shown(text: str) -> str:
     """Return a text as XML has it; what no picture can hold is written as Python would escape it."""
     return escape(text if text.isprintable() else visible(text), quote=False)
 

@@ -3,10 +3,13 @@
 from __future__ import annotations
 
 import re
-from html import escape, unescape
+from html import unescape
 
 from gviz.pictures import Arrow, Picture, Shape
+from gviz.pictures.look import LONGEST_LINE
 from gviz.render._scene import label_rows
+from gviz.render._svg import shown
+from gviz.text import shorten
 
 _GROUP = re.compile(r'<g id="(?:node|edge|clust)\d+" class="(\w+)">\n<title>([^<]*)</title>\n')
 _HEAD = re.compile(r'(<svg [^>]*?)>\n(<g id="graph0" class="graph"[^>]*>)\n(?:<title>[^<]*</title>\n)?')
@@ -20,11 +23,12 @@ def with_tips(svg: str, picture: Picture) -> str:
 
     def group(match: re.Match[str]) -> str:
         tip = tips.get(unescape(match[2]), "") if match[1] == "node" else ""
-        return f'<g class="{match[1]}">\n' + (f"<title>{escape(tip, quote=False)}</title>\n" if tip else "")
+        return f'<g class="{match[1]}">\n' + (f"<title>{shown(tip)}</title>\n" if tip else "")
 
     def head(match: re.Match[str]) -> str:
-        about = f"{len(shapes)} boxes and {lines} lines of the graph of {picture.title or 'a tensor'}"
-        names = f"<title>{escape(picture.title, quote=False)}</title>\n<desc>{escape(about, quote=False)}</desc>"
+        title = shorten(picture.title, LONGEST_LINE, middle=True)
+        about = f"{len(shapes)} boxes and {lines} lines of the graph of {title or 'a tensor'}"
+        names = f"<title>{shown(title)}</title>\n<desc>{shown(about)}</desc>"
         return f'{match[1]} role="img">\n{names}\n{match[2]}\n'
 
     return _GROUP.sub(group, _HEAD.sub(head, svg, count=1))
@@ -38,4 +42,4 @@ def tip_of(label: str, name: str) -> str:
     """
     rows = ["".join(word.text for word in row).replace("\xa0", " ").strip() for row in label_rows(label, name)]
     first, *others = [row for row in rows if row] or [""]
-    return f"{first}: {', '.join(others)}" if others else first
+    return shorten(f"{first}: {', '.join(others)}" if others else first, LONGEST_LINE, middle=True)
