@@ -25,6 +25,8 @@ def assert_unfolds(folding: Folding) -> None:
         lacks = {edge.slot for edge in whole.inputs[node.id]} < {edge.slot for edge in whole.inputs[other.id]}
         one, same = (without_numbers(each.recorded)._replace(outputs=()) for each in (node, other))  # these are names
         assert one == same or lacks, node
+    frames = [region.times for region in folding.folded.regions if region.times > 1]
+    assert sorted(frames) == sorted(one.count for one in folding.all_folds()), "each fold has one frame"
     assert_what_varies_is_said(folding)
     assert_what_lacks_is_said(folding)
 
