@@ -103,7 +103,7 @@ MISSING: Any = object()
 """Stands for an operand that a call of a public name leaves out."""
 
 
-def passed(*operands: object) -> list[object]:
+def present(*operands: object) -> list[object]:
     """Return the operands that a call of a public name has."""
     return [operand for operand in operands if operand is not MISSING]
 
@@ -112,7 +112,7 @@ SPACE: dict[str, Any] = {
     "MISSING": MISSING, "NUMBERS": (int, float), "OUTPUTS": OUTPUTS, "SINGLE": SINGLE, "Tensor": Tensor,
     "UNUSUAL": UNUSUAL, "asarray": asarray, "creation_numbers": creation_numbers, "edge_of": edge_of,
     "fact_of": fact_of, "form_of": form_of, "from_array": from_array, "mark_view": mark_view, "mode": mode,
-    "ndarray": ndarray, "new": object.__new__, "passed": passed, "ref": ref, "results": results, "singles": OUTPUTS[SINGLE],
+    "ndarray": ndarray, "new": object.__new__, "present": present, "ref": ref, "results": results, "singles": OUTPUTS[SINGLE],
 }  # fmt: skip
 """What the code of calls names."""
 
@@ -152,7 +152,7 @@ def call_text(row: Row, head: str) -> str:
         "public": [*(f"p{i}=MISSING" for i in range(first)), "/", "*args", "**words"],
         "operator": [needed],
     }
-    unusual = f"if args or words or p{first - 1} is MISSING: return usual(*passed({needed}), *args, **words)"
+    unusual = f"if args or words or p{first - 1} is MISSING: return usual(*present({needed}), *args, **words)"
     arrays = {i: f"a{i} = {INPUTS[kind][0].format(i)}" for i, kind in kinds.items()}
     operands = [arrays.pop(lead), f"dtype = a{lead}.dtype"]
     for i, text in arrays.items():
@@ -195,25 +195,25 @@ def saved_text(row: Row, save: Save, kinds: dict[int, str]) -> str:
     return text if save.guard is None else unsaved + text
 
 
-def defined(name: str, text: str, row: Row, space: dict[str, Any]) -> Any:
+def compile_function(name: str, text: str, row: Row, space: dict[str, Any]) -> Any:
     """Return the function of that name in a text about a row; its lines count as gviz's own where places are told."""
     exec(compile(text, f"{__file__}:{row.key}", "exec"), space)  # noqa: S102 - made here, of the table's own
     return space[name]
 
 
-def written(row: Row, head: str, usual: Callable[..., Any]) -> Any:
+def compile_call(row: Row, head: str, usual: Callable[..., Any]) -> Any:
     """Return the function of a row's call."""
     first = len(row.parameters) - len(row.defaults)
     space = {**SPACE, "__name__": __name__, "row": row, "usual": usual, "cls": row.cls}
     space.update(check=row.check, forward=row.forward, ufunc=row.ufunc)
     row.cls.__init__ = object.__init__  # so that a call of the class is the quickest way to an empty node
     space.update({f"d{i}": value for i, value in enumerate(row.defaults, first)})
-    return defined("call", call_text(row, head), row, space)
+    return compile_function("call", call_text(row, head), row, space)
 
 
 CALLS: Counter[str] = Counter()
 """By the keys of rows: how often they were called in the usual way."""
-WRITTEN: dict[str, Any] = {}
+COMPILED: dict[str, Any] = {}
 """By the keys of rows whose code is written: what is called."""
 STUBS: dict[str, list[tuple[str, FunctionType]]] = {}
 """By the keys of rows: public functions that get the code of the call when it is written, each with its head."""
@@ -222,22 +222,22 @@ usual_call = Row.__call__
 
 def call(row: Row, *args: Any) -> Any:
     """Call a row: by its own code, if that is written."""
-    if row.key in WRITTEN:
-        return WRITTEN[row.key](*args)
+    if row.key in COMPILED:
+        return COMPILED[row.key](*args)
     CALLS[row.key] += 1
     if CALLS[row.key] > AFTER:
-        write(row)
+        compile_row(row)
     return usual_call(row, *args)
 
 
-def write(row: Row) -> None:
+def compile_row(row: Row) -> None:
     """Write the code of a row: for formulas, for its names that take operands alone, and for the backward pass."""
-    WRITTEN[row.key] = functools.partial(usual_call, row)
+    COMPILED[row.key] = functools.partial(usual_call, row)
     DERIVATIVES.pop(row.cls, None)
     if is_plain(row):
-        WRITTEN[row.key] = TENSORS[row.key] = written(row, "row", WRITTEN[row.key])
+        COMPILED[row.key] = TENSORS[row.key] = compile_call(row, "row", COMPILED[row.key])
         for head, function in STUBS.pop(row.key, ()):
-            quick = written(row, head, function.__globals__["usual"])
+            quick = compile_call(row, head, function.__globals__["usual"])
             function.__globals__.update(quick.__globals__)
             function.__code__, function.__defaults__ = quick.__code__, quick.__defaults__
 
@@ -325,9 +325,9 @@ def add(node: Node, gradient: Array, buffers: dict[Node, Any], sums: set[Node]) 
 
 def step_of(row: Row) -> Any:
     """Return ``step(node, grad, buffers, sums)``: gives each input that wants it its gradient, computed on arrays."""
-    if row.key in WRITTEN and not row.takes_list and len(row.texts) == len(row.edges):
+    if row.key in COMPILED and not row.takes_list and len(row.texts) == len(row.edges):
         space = {"_array_of": array_of, "_accumulate": accumulate, "_add": add, "_LARGE": LARGE, "_ndarray": ndarray}
-        return defined("step", step_text(row), row, {**ARRAYS, **space, "_Tensor": Tensor})
+        return compile_function("step", step_text(row), row, {**ARRAYS, **space, "_Tensor": Tensor})
     steps = [(bind(function, ARRAYS), *rest) for function, *rest in row.grad_steps]
     numbers, count = row.output_numbers, len(row.edges)
 

@@ -149,9 +149,9 @@ def test_a_call_of_its_own_gives_what_the_usual_way_gives(key: str, number: int)
     case, row = Case(key, number, seed=0), ROWS[key]
     results = []
     quick = (
-        fast.written(row, "operator", row)
+        fast.compile_call(row, "operator", row)
         if row.defaults and row.ufunc and len(case.args) == 2
-        else fast.written(row, "row", row)
+        else fast.compile_call(row, "row", row)
     )
     for call in (functools.partial(fast.usual_call, row), quick):
         args = moved(row, case.args, case.directions, 0.0)
@@ -172,8 +172,8 @@ def test_parameters_and_numbers_take_the_quick_way_too(key: str) -> None:
 
     row = ROWS[key]
     leaves = [engine.nn.Parameter(engine.rand(2, 2)) for i in row.inputs]
-    assert fast.written(row, "row", usual)(*leaves).grad_fn.name() == row.node
-    assert key != "mul" or fast.written(row, "operator", usual)(leaves[0], 2.5).grad_fn._saved_other == 2.5
+    assert fast.compile_call(row, "row", usual)(*leaves).grad_fn.name() == row.node
+    assert key != "mul" or fast.compile_call(row, "operator", usual)(leaves[0], 2.5).grad_fn._saved_other == 2.5
 
 
 BY_ELEMENT = [
@@ -186,8 +186,8 @@ BY_ELEMENT = [
 @pytest.mark.parametrize("key", BY_ELEMENT)
 def test_the_derivative_of_a_function_of_each_element_has_the_dtype_of_the_result(key: str) -> None:
     row = ROWS[key]
-    fast.write(row)
-    result = fast.WRITTEN[key](*[engine.tensor([0.5, 0.25], requires_grad=True) for _ in row.inputs])
+    fast.compile_row(row)
+    result = fast.COMPILED[key](*[engine.tensor([0.5, 0.25], requires_grad=True) for _ in row.inputs])
     gradients: dict[Any, Any] = {}
     fast.step_of(row)(result.grad_fn, np.ones(2, np.float32), gradients, set())
     assert {(gradient.shape, str(gradient.dtype)) for gradient in gradients.values()} == {((2,), "float32")}
