@@ -25,7 +25,6 @@ from gviz.formulas.operands import rows_by_label
 from gviz.formulas.operations import recorded_function
 from gviz.formulas.symbolic import (
     REFUSALS,
-    SPREAD,
     TENSOR,
     Symbol,
     applied,
@@ -147,7 +146,7 @@ def _known(
     known |= dict(zip(row.parameters[-len(row.defaults) :], row.defaults, strict=False))
     known |= {name: option_value(text) for name, text in attributes.items() if text != "freed"}
     known |= {name: Symbol.named(text) for name, text in held.items()} | {"result": Symbol.of(texts[-1], facts[-1])}
-    known |= {MASK: (True,) * len(row.edges), **(dict.fromkeys(row.hidden) if row.key in SPREAD else {})}
+    known |= {MASK: (True,) * len(row.edges)}
     inputs = zip((row.parameters[at] for at in row.edges), texts, facts, strict=False)
     missing = {name for name, text in attributes.items() if text == "None"}  # an input that may be left out
     return known | {name: None if name in missing else Symbol.of(text, about) for name, text, about in inputs}
