@@ -283,7 +283,8 @@ class RowNode(Node):
         row, value = self._row, self._saved[place]
         value = unpack(self, value, row.output_numbers[place])
         if mode.recording and row.plan[place].source == "input" and isinstance(value, NUMBERS):
-            value = from_array(np.asarray(value), None)
+            fits = not isinstance(value, int) or -(2**63) <= value < 2**63
+            value = from_array(np.asarray(value if fits else float(value)), None)  # there is no uint64 here
             value._array = value._array.view(WrappedNumber)
         return value
 

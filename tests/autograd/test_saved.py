@@ -35,3 +35,8 @@ def test_saved_tensors_are_gone_after_backward_and_numbers_stay() -> None:
     with pytest.raises(RuntimeError, match=r"directly access saved tensors after they have already been freed"):
         _ = power._saved_self
     assert power._saved_exponent == 2
+
+
+def test_a_whole_number_above_those_of_int64_is_saved_as_a_float() -> None:
+    x = torch.tensor(1.5, requires_grad=True)
+    assert (x * 2**63).grad_fn._saved_other.item() == 2.0**63
