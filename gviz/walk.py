@@ -190,7 +190,7 @@ def walk(
         saved: draw the tensors that operations keep for backward, as nodes of their own.
         expressions: the expression of an intermediate that gviz named, by its name.
         most: elements of a tensor that are listed; None to read no numbers at all.
-        detailed: how many of the first nodes list what they saved.
+        detailed: how many of the first nodes list what they saved; -1 for none, where it would be computed again.
         statements: the right side of the statement that made a tensor, by its name.
         flow: how the gradient flows through the operations, from :func:`gviz.flow.flow`.
         origin_of: gives the place of the program that an operation was recorded at, where that is known.
@@ -486,7 +486,8 @@ class Walker:
                 plain = self.plain[label, len(slots)] = Node("", "operation", label, recorded=recorded)[1:]
             self.nodes.append(tuple.__new__(Node, (node_id, *plain)))
             return node_id, slots
-        kept = [(key, saved_value(node, attribute)) for key, attribute in saved_names(type(node))]
+        wanted = saved_names(type(node)) if self.detailed >= 0 else ()
+        kept = [(key, saved_value(node, attribute)) for key, attribute in wanted]
         attrs = tuple([(key, brief(value)) for key, value in kept])
         tensors = tuple([key for key, value in kept if has_tensors(value)])
         recorded = self.recorded.setdefault((len(slots), attrs), Recorded(len(slots), attrs, tensors=tensors))
@@ -506,7 +507,7 @@ class Walker:
             self.results.update((node_id, one) for key, one in kept if key == "result" and is_tensor(one))
         if self.saved:
             self.add_saved(node_id, kept)
-        if is_custom:
+        if is_custom and self.detailed >= 0:
             self.add_saved(node_id, [("saved", saved_value(node, "saved_tensors"))])
         return node_id, slots
 

@@ -82,6 +82,7 @@ class Run:
         assigned: name -> the line that gives it its value, in the order of the text.
         modules: its ``nn.Module`` objects by their identity, each with its name.
         has_layers: whether the calls of such objects were noted.
+        has_checkpoint: whether to read what operations saved runs functions of the program once more.
         called: the tensors that backward was called on.
         error: what it stopped with; None if it came to its end.
     """
@@ -98,6 +99,7 @@ class Run:
     assigned: Mapping[str, Place] = field(default_factory=dict)
     modules: Mapping[int, tuple[str, Any]] = field(default_factory=dict)
     has_layers: bool = False
+    has_checkpoint: bool = False
     called: tuple[Any, ...] = ()
     error: SourceError | None = None
 
@@ -138,7 +140,7 @@ def _walked(run: Run, names: Mapping[str, Any], options: SourceOptions) -> Graph
         saved=options.saved,
         expressions=run.expressions,
         most=options.most,
-        detailed=math.inf if options.folds else DETAILED if options.details else FEW,
+        detailed=-1 if run.has_checkpoint else math.inf if options.folds else DETAILED if options.details else FEW,
         statements=run.statements,
         origin_of=run.lines.of if run.lines is not None else None,
         moments=run.about.moments,

@@ -36,7 +36,7 @@ from gviz.sources.script.program import Script
 from gviz.sources.script.roots import ScriptRun, assigned, choose_roots, why_no_root
 from gviz.sources.script.statements import assigned_texts
 from gviz.sources.script.stops import RunEnd, Stopped
-from gviz.sources.script.watch import MEASURED, Call, Calls
+from gviz.sources.script.watch import MEASURED, Calls
 from gviz.sources.source import Source
 from gviz.static.graph import reset_default_graph
 from gviz.text import did_you_mean, joined
@@ -161,11 +161,12 @@ def _run(source: Source, options: SourceOptions, talk: Talk, tell: Callable[[Cha
     return ScriptRun(
         names=named_tensors(space, libraries, unnamed, loops),
         unnamed={} if unnamed is None else unnamed,
-        lines=_lines(trace, script, options, call, parsed) if trace is not None else None,
+        lines=_lines(trace, script, options, calls, parsed) if trace is not None else None,
         code=parsed.text,
         assigned={name: script.place(at) for name, at in assigned(parsed.tree, line).items()},
         modules=module_names({**space, **then}, engine) if has_layers else {},
         has_layers=has_layers,
+        has_checkpoint=calls.hooks.has_checkpoint,
         called=call.tensors if call is not None else (),
         error=None if isinstance(raised, KeyboardInterrupt | Stopped) else error,
         script=script,
@@ -179,9 +180,11 @@ def _run(source: Source, options: SourceOptions, talk: Talk, tell: Callable[[Cha
     )
 
 
-def _lines(trace: Trace, script: Script, options: SourceOptions, call: Call | None, parsed: Parsed) -> Lines:
+def _lines(trace: Trace, script: Script, options: SourceOptions, calls: Calls, parsed: Parsed) -> Lines:
     """Return the lines of what was told, and what the operations keep, if that was measured."""
-    keeps = bool(options.kept or options.costs) and not (call and call.about.kept is None)
+    call = calls.chosen
+    is_measured = not calls.hooks.has_checkpoint and not (call and call.about.kept is None)
+    keeps = bool(options.kept or options.costs) and is_measured
     return Lines(
         trace,
         lambda place: script.place(place.line, place.file),
@@ -366,7 +369,12 @@ def _drawn(left: ScriptRun, roots: Mapping[str, Any], options: SourceOptions, ta
         is_followed=about.function == "backward" and about.number not in known,
         moments=left.calls.moments_of(roots.values(), names, about),
     )
-    if options.jacobians and not about.flow and not any(tensor.numel() != 1 for tensor in roots.values()):
+    if (
+        options.jacobians
+        and not about.flow
+        and not left.has_checkpoint
+        and not any(tensor.numel() != 1 for tensor in roots.values())
+    ):
         from gviz.flow import flow_of
 
         outdated = left.calls.versions.outdated(roots.values())

@@ -43,7 +43,8 @@ class ScriptHooks(Observer):
     def __init__(self, script: Script, numbers_of: Callable[[Any], Numbers], *, has_layers: bool) -> None:
         self.script, self.numbers_of, self.has_layers = script, numbers_of, has_layers
         self.are_there = False
-        self.has_packed = False  # whether what backward needs comes from functions of the script, as of a checkpoint
+        self.has_packed = False  # whether what backward needs comes from functions of the script
+        self.has_checkpoint = False  # whether these compute again what a checkpoint has left out
         self.follower: Follower | None = None  # of the pass that runs
         self.places: dict[tuple[str, int], list[Place]] = {}  # where nodes of PyTorch were given hooks
         self.of_leaves: dict[int, list[Hooked]] = {}  # by the identity of the leaf, in this pass
@@ -86,6 +87,8 @@ class ScriptHooks(Observer):
         @functools.wraps(original)
         def enter(own: object) -> object:
             self.has_packed = True
+            caller = str(sys._getframe(1).f_globals.get("__name__"))  # noqa: SLF001 - as above
+            self.has_checkpoint = self.has_checkpoint or caller.endswith("utils.checkpoint")
             return original(own)
 
         return enter

@@ -213,7 +213,8 @@ class Calls(Observer):
         for leaf, remark in self.remarks(function, place, names, inputs, leaves) if inputs else ():
             moments[leaf] = moments[leaf]._replace(remark=remark)
         flow, hearing = self.flowing(function, tensors, given, nodes)
-        kept = {node: bytes_kept(node) for node in nodes} if self.count <= self.measured else None
+        is_measured = self.count <= self.measured and not self.hooks.has_checkpoint
+        kept = {node: bytes_kept(node) for node in nodes} if is_measured else None
         is_asked = self.options.flow or self.hooks.are_there
         own = flow if is_asked or self.has_shares else {}
         spare = (lambda: flow) if flow and not is_asked and self.is_small(nodes) else None
@@ -309,6 +310,8 @@ class Calls(Observer):
         most = MOST_TO_DIAGNOSE if options.diagnose or self.has_shares else MOST_FLOWING
         inputs = _nodes_of(self.engine, as_several(given.get("inputs"))) if given.get("inputs") is not None else None
         is_unheard = options.flow and inputs is None and not self.listener.is_own  # a library's hook, say
+        if self.hooks.has_checkpoint:  # to ask for what operations saved computes it again
+            return {}, nullcontext()
         if runs and (self.hooks.are_there or is_unheard):
             order = users_first([root.grad_fn for root in tensors if root.grad_fn is not None], most)
             facts = {"jacobians": options.jacobians, "all_factors": not options.diagnose}

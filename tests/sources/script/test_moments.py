@@ -196,3 +196,17 @@ def test_a_reading_lets_go_of_the_tensors(tmp_path: Path) -> None:
     del reading
     gc.collect()
     assert kept() is None
+
+
+@pytest.mark.parametrize("engine", ENGINES)
+@pytest.mark.parametrize(("end", "runs"), [("loss.backward()\n", 2), ("", 1)])
+def test_what_a_script_computes_again_for_backward_is_not_run_for_gvizs_sake(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str], end: str, runs: int, engine: str
+) -> None:
+    code = (
+        "import torch\nfrom torch.utils.checkpoint import checkpoint\nlayer = torch.nn.Linear(2, 2)\n"
+        "def f(x):\n    print('f runs')\n    return torch.tanh(layer(x))\n"
+        f"loss = checkpoint(f, torch.ones(1, 2), use_reentrant=False).sum()\n{end}"
+    )
+    graph(tmp_path, code, engine=engine, flow=True, jacobians=True, lines=True, kept=True)
+    assert capsys.readouterr().out.count("f runs") == runs
