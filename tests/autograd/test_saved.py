@@ -39,4 +39,4 @@ def test_saved_tensors_are_gone_after_backward_and_numbers_stay() -> None:
 
 def test_a_whole_number_above_those_of_int64_is_saved_as_a_float() -> None:
     x = torch.tensor(1.5, requires_grad=True)
-    assert str((x * 2**63).grad_fn._saved_other) == "tensor(9.2234e+18)"
+    assert str((x * 2**63).grad_fn._saved_other) == "tensor(9.2234e+18, dtype=torch.float64)"
