@@ -411,3 +411,18 @@ def test_a_graph_has_the_code_of_the_lines_of_other_files_that_it_names(tmp_path
     assert graph.code_at(Place(2, helper)) == graph.code_at(Place(2, helper, column=5, run=7)) == "return x + x"
     assert graph.code_at(Place(3, helper)) == ""
     assert [graph.code_at(Place(line)) for line in (46, 47, 0)] == ["loss.backward()", "", ""]
+
+
+@pytest.mark.parametrize("engine", ENGINES)
+def test_a_line_that_runs_once_is_one_run_whatever_it_calls(tmp_path: Path, engine: str) -> None:
+    (tmp_path / "train.py").write_text(
+        "import torch\n"
+        "x = torch.ones(2, requires_grad=True)\n"
+        "a, b = torch.meshgrid(x, x * 2, indexing='ij')\n"
+        "y = ((x * 3).exp() * (x * 2).detach_() * a * b).sum()\n"
+    )
+    if engine == "torch":
+        pytest.importorskip("torch")
+    graph = gviz.read(tmp_path / "train.py", SourceOptions(lines=True, engine=engine)).graph
+    runs = {(node.place.line, node.run) for node in graph.nodes if node.place is not None}
+    assert sorted(line for line, _ in runs) == [3, 4]

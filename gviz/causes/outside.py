@@ -18,7 +18,7 @@ CUTS = {
 
 MENDS = {
     "detached": "leave out {by}()",
-    "no_grad": "take the line out of {switch}; or, if it is not to be trained, call {leaf}.requires_grad_(False)",
+    "no_grad": "take the line out of {switch}",
     "no derivative": "compute the loss from something that changes smoothly",
 }
 """What to do about it."""
@@ -62,7 +62,12 @@ def mend_of_cut(case: Diagnosis, broken: GraphBreak, name: str) -> str:
         return case.without(lines)
     if broken.reason != "detached":
         switch = fixes.switch_around(case.graph.code, case.line_in_text(lines))
-        return MENDS[broken.reason].format(by=broken.call, leaf=broken.source or name, switch=switch)
+        mend = MENDS[broken.reason].format(by=broken.call, switch=switch)
+        is_to_be_trained = broken.reason != "no_grad" or (name in case.rows and case.rows[name].history.is_optimized)
+        leaf = broken.source or name
+        return (
+            mend if is_to_be_trained else f"{mend}; or, if it is not to be trained, call {leaf}.requires_grad_(False)"
+        )
     if ".numpy(" in code:
         return "compute it with torch: numpy keeps no graph"
     is_hidden = code != "" and broken.call not in code  # as float() in math.erfc(w)

@@ -278,17 +278,23 @@ def left_out(case: Diagnosis, row: TensorRow, node: Node) -> Cause | None:
     return Cause(row.name, "no gradient", what, lines, mend)
 
 
+def is_handed(case: Diagnosis, node: Node) -> bool:
+    """Return whether a gradient has come to what uses an operation, and so to the operation."""
+    return any(case.nodes[edge.target].grad.arrived is not None for edge in case.uses[node.id])
+
+
 def without_trace(case: Diagnosis, row: TensorRow, node: Node) -> Cause:
     """Return the cause for a leaf in the graph that has no gradient after backward: it was taken away, or never came."""
-    users = (case.nodes[edge.target] for edge in case.uses[node.id])
-    own = next((user for user in users if not CLASS.fullmatch(user.label)), None)
     if row.history.grad_cleared:
         return taken(case, row)
+    users = [case.nodes[edge.target] for edge in case.uses[node.id]]
+    functions = (one for one in (*users, *case.above(node)) if not CLASS.fullmatch(one.label))
+    own = next((one for one in functions if one in users or is_handed(case, one)), None)
     if own is not None:
-        what = f"the backward of {own.label.removesuffix('Backward')} gives no gradient for {row.name}"
-        return Cause(
-            row.name, "no gradient", what, case.line_of_node(own), "return a gradient for each input in its backward"
-        )
+        of = row.name if own in users else f"its input, which {row.name} is behind"
+        what = f"the backward of {own.label.removesuffix('Backward')} gives no gradient for {of}"
+        mend = "return a gradient for each input in its backward"
+        return Cause(row.name, "no gradient", what, case.line_of_node(own), mend)
     lines = case.line_of_backward
     if node.grad.hooks:
         change = node.grad.hooks[-1]

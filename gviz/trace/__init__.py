@@ -76,7 +76,7 @@ class Trace(Observer):
     # ---------------------------------------------------------------- being told
     def will_detach(self, tensor: Any) -> None:
         """Note what detach_ is going to take out of its graph."""
-        self.outside.will_detach(tensor, self.frames.call("detach_"))
+        self.outside.will_detach(tensor, self.frames.call("detach_", is_new=False))
 
     def called(self, name: str, args: tuple[Any, ...], result: Any, seconds: float) -> None:
         """Note what a call has made."""
@@ -89,8 +89,12 @@ class Trace(Observer):
         if not isinstance(result, self.tensor):
             return self.record_others(name, args, result, seconds)
         call = self.frames.call(name)
-        if call is None:
-            return None
+        return None if call is None else self.record_tensor(name, args, result, call, seconds)
+
+    def record_tensor(
+        self, name: str, args: tuple[Any, ...], result: Any, call: CallRecord, seconds: float = 0.0
+    ) -> None:
+        """Note a tensor that a call has made."""
         if call.writes:
             call = self.record_write(name, result, call, args)
         if not result.requires_grad:
@@ -99,7 +103,6 @@ class Trace(Observer):
             self.record_node(result, call, args, seconds)
         elif not call.writes:
             self.record_leaf(name, args, result, call)
-        return None
 
     def record_node(self, result: Any, call: CallRecord, args: tuple[Any, ...], seconds: float = 0.0) -> None:
         """Note the call that an operation was recorded in, once."""
@@ -166,16 +169,19 @@ class Trace(Observer):
 
     def record_others(self, name: str, args: tuple[Any, ...], result: Any, seconds: float) -> None:
         """Note the tensors in a list that a call has made, or a number made of a tensor."""
-        call = self.frames.call(name) if name in NUMBERS or name == "grad" else None
-        if name in NUMBERS and call is not None:
+        is_list = isinstance(result, list | tuple)
+        call = self.frames.call(name) if name in NUMBERS or is_list else None
+        if call is None:
+            return
+        if name in NUMBERS:
             self.outside.number(result, call, args)
-        elif isinstance(result, list | tuple):
-            for asked in flat(args[1]) if name == "grad" else ():
-                if call is not None and isinstance(asked, self.tensor):
-                    remember(self.autograd_grad, asked, call.place)
-            for one in flat(list(result)):
-                if isinstance(one, self.tensor):
-                    self.called(name, args, one, seconds)
+            return
+        for asked in flat(args[1]) if name == "grad" else ():
+            if isinstance(asked, self.tensor):
+                remember(self.autograd_grad, asked, call.place)
+        for one in flat(list(result)):
+            if isinstance(one, self.tensor):
+                self.record_tensor(name, args, one, call, seconds)
 
     # ---------------------------------------------------------------- what is kept
     def value_of(self, result: Any) -> Numbers | None:

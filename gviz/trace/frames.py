@@ -31,8 +31,11 @@ class RunningProgram:
         self.stack: list[tuple[Any, FunctionCall]] = []  # frames of functions that ran last, outermost first
         self.counts: Counter[CodeType] = Counter()
 
-    def call(self, name: str) -> CallRecord | None:
-        """Return the call of that name at the innermost line of the program that is running; None outside of it."""
+    def call(self, name: str, *, is_new: bool = True) -> CallRecord | None:
+        """Return the call of that name at the innermost line of the program that is running; None outside of it.
+
+        A call that is new counts one run more, if its line has begun again: each is asked for as a new one once.
+        """
         frame: Any = sys._getframe(2)  # noqa: SLF001 - inspect.currentframe costs a large import and does just this
         calls = self.calls
         while frame is not None:
@@ -46,6 +49,8 @@ class RunningProgram:
         else:
             return None
         call, last = known[0], self.last
+        if not is_new:
+            return call
         now = id(frame), call.place.line, frame.f_lasti
         if now[0] != last[0] or now[1] != last[1] or now[2] <= last[2]:  # another line, or the same one once more
             self.run += 1

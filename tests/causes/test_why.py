@@ -332,6 +332,27 @@ loss.backward()
         [5],
         "leave the lines 4 and 5 out",
     ),
+    "a_function_that_gives_none": (
+        "w",
+        """\
+import torch
+class Cut(torch.autograd.Function):
+    @staticmethod
+    def forward(ctx, x):
+        return x * 1
+    @staticmethod
+    def backward(ctx, grad):
+        return None
+w = torch.ones(2, requires_grad=True)
+v = torch.ones(2, requires_grad=True)
+h = Cut.apply(w * 2)
+loss = (h * v).sum()
+loss.backward()
+""",
+        "no gradient",
+        [11],
+        "return a gradient for each input in its backward",
+    ),
     "padding_alone": (
         "w",
         """\
