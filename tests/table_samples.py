@@ -280,6 +280,8 @@ SAMPLES.update({  # nn.functional's
     "normal": [("A", "P")], "normal_std": [(0.5, "P")], "delayed_error": [("pair", "later")], "unique_dim": [("A", 0)],
     "linalg_cholesky_ex": [("definite",)], "cholesky": [("definite",)], "linalg_eigh": [("definite",)],
     "cdist_backward": [("G", "A", "S", 2.0, "P")],
+    "native_layer_norm_backward": [("A", "A", (3,), "A1", "A1", "V", "V", (True, True, True))],
+    "native_batch_norm_backward": [("A", "A", "V", None, None, "V", "V", True, 1e-5, (True, True, True))],
 })  # fmt: skip
 NO_SLOPE = frozenset({
     "asinh_", "acosh_", "atanh_", "log_sigmoid_backward", "native_batch_norm_backward",

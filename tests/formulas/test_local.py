@@ -183,10 +183,7 @@ def test_powers_and_products_are_written_as_mathematics_does() -> None:
     }
 
 
-UNSAMPLED = {"native_layer_norm_backward", "native_batch_norm_backward"}
-"""Operations of second derivatives whose inputs (a mean, a deviation) are made from one another."""
-
-SAMPLED = [key for key, row in ROWS.items() if row.node not in (None, "NotImplemented") and key not in UNSAMPLED]
+SAMPLED = [key for key, row in ROWS.items() if row.node not in (None, "NotImplemented")]
 
 
 def locals_of(label: str, attributes: dict[str, str], held: dict[str, str] | None = None) -> list[Local | None]:
