@@ -9,6 +9,7 @@ from typing import NamedTuple, Protocol
 
 from gviz.graphs import Graph, Module, Node
 from gviz.passes.boxes import HOOK, card_of
+from gviz.pictures.options import READABLE
 from gviz.text import aligned_text, amount, bytes_text, cut
 
 MOST_KINDS, MOST_MODULES, LONGEST_PATH = 8, 16, 4
@@ -16,9 +17,6 @@ MOST_KINDS, MOST_MODULES, LONGEST_PATH = 8, 16, 4
 
 LONGEST_STEP, WIDTH = 40, 80
 """Characters of a step of the longest path, and of a line."""
-
-READABLE = 150
-"""Boxes that a picture may have and still be read."""
 
 DIGITS = 4
 

@@ -12,7 +12,7 @@ from gviz.cli import streams
 from gviz.cli.options import SourceCommand, takes_source
 from gviz.cli.output import Output, makes_picture, script_name, title_of
 from gviz.cli.reading import read_source
-from gviz.pictures.options import FOLDING, SHEETS
+from gviz.pictures.options import FOLDING, READABLE, SHEETS
 from gviz.pictures.parts import drawn_parts
 from gviz.records import without_collecting
 
@@ -23,9 +23,6 @@ if TYPE_CHECKING:
 
 MANY = 100
 """Boxes above which a picture is larger than a screen, and people look for a smaller one."""
-
-UNREADABLE = 150
-"""Boxes above which nobody reads a picture: it is of modules, if there are any and nobody has said what to draw."""
 
 PARTS = ("around", "between", "hide", "max_nodes", "color_by", "ghosts")
 """Options of what a picture shows, which say that its operations are wanted."""
@@ -84,7 +81,7 @@ def render(*, source: Source, options: SourceOptions, picture: Output) -> int:
     if look.path:
         picture = picture.drawn_with(path=tuple(reading.aliases.get(name, name) for name in look.path))
     boxes = len(reading.graph.nodes)
-    is_by_itself = is_picture and boxes > UNREADABLE and has_modules(reading.graph) and said_nothing(look)
+    is_by_itself = is_picture and boxes > READABLE and has_modules(reading.graph) and said_nothing(look)
     if is_by_itself:
         picture = picture.drawn_with(by="module")
     with without_collecting():
@@ -110,7 +107,7 @@ def is_drawn(suffix: str) -> bool:
 
 def has_modules(graph: Graph) -> bool:
     """Return whether modules have recorded operations of a graph; not whether names of parameters tell so."""
-    return graph.kind != "static" and any(node.module is not None for node in graph.nodes if node.kind == "operation")
+    return graph.kind != "static" and graph.has_modules
 
 
 def said_nothing(look: RenderOptions) -> bool:

@@ -735,6 +735,11 @@ class Graph:
         return uses
 
     @cached_property
+    def has_modules(self) -> bool:
+        """Whether operations know the module, or the name scope, that they were recorded in."""
+        return any(node.module is not None for node in self.nodes if node.kind == "operation")
+
+    @cached_property
     def has_hooks(self) -> bool:
         """Whether a hook has changed a gradient on its way, so that what arrives below is no derivative of the root."""
         return any(node.grad.hooks and node.kind == "operation" for node in self.nodes)

@@ -35,7 +35,7 @@ def with_modules(graph: Graph, kinds: Mapping[str, str] | None = None) -> Graph:
         graph: a recorded one.
         kinds: the classes of modules, by their paths.
     """
-    if graph.kind == "static" or any(node.module is not None for node in graph.nodes if node.kind == "operation"):
+    if graph.kind == "static" or graph.has_modules:
         return graph
     paths = {**paths_of_operations(graph), **{node.id: path_of(node) for node in graph.nodes if node.kind == "leaf"}}
     for edge in graph.edges:

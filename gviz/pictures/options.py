@@ -24,6 +24,9 @@ VIEWS = {"torchviz": "TB", "dataflow": "LR", "circuit": "LR", "matrices": "LR", 
          "micrograd": "LR"}  # fmt: skip
 """Names of views, TorchViz's boxes first, each with the direction in which its data flows."""
 
+READABLE = 150
+"""Boxes that a picture may have and still be read; above it, what repeats is folded and modules are boxes."""
+
 SHEETS = ("circuit", "matrices")
 """Views that gviz lays out by itself, with a formula above."""
 

@@ -14,7 +14,7 @@ from gviz.graphs import Graph
 from gviz.layout import RenderWarning
 from gviz.passes import part
 from gviz.passes.rounding import without_rounding
-from gviz.pictures.options import RenderOptions
+from gviz.pictures.options import READABLE, RenderOptions
 from gviz.pictures.picture import LARGE
 from gviz.text import joined
 
@@ -34,11 +34,8 @@ def by_groups(graph: Graph, options: RenderOptions) -> Graph:
     return groups.grouped(graph, options.groups, options.depth, options.collapse, options.expand, boxes_of=boxes_of)
 
 
-MANY = 150
-"""Boxes above which blocks that repeat are folded without being asked for, if that leaves few of them."""
-
-MANY_GROUPS = 40
-"""The same of a picture of groups, whose boxes are larger."""
+READABLE_GROUPS = 40
+"""The same as ``READABLE`` for a picture of groups, whose boxes are larger."""
 
 DATA = ("json", "dot", "gv", "txt", "tensorboard")
 """Formats that have all of a graph unless folds are asked for."""
@@ -52,7 +49,7 @@ def may_fold(options: RenderOptions, suffix: str) -> bool:
 
 def with_folds(graph: Graph, options: RenderOptions) -> tuple[Graph, Sequence[str] | None]:
     """Return the graph with blocks that repeat drawn once, if that is wanted, and what these are; None if it is not."""
-    is_asked, few = options.asks_folds, MANY_GROUPS if options.groups else MANY
+    is_asked, few = options.asks_folds, READABLE_GROUPS if options.groups else READABLE
     if not may_fold(options, options.format) or (not is_asked and len(graph.nodes) <= few):
         return graph, None
     from gviz.passes.fold import Folding  # few pictures need it
@@ -91,8 +88,7 @@ def ways_to_fit(graph: Graph, options: RenderOptions) -> Iterator[tuple[RenderOp
     folded = replace(options, fold="on") if is_boxes and options.fold == "auto" else options
     if folded is not options:
         yield folded, "blocks that repeat are drawn once"
-    has_modules = any(node.module is not None for node in graph.nodes if node.kind == "operation")
-    if is_boxes and has_modules and options.by in ("", "module") and options.depth is None:
+    if is_boxes and graph.has_modules and options.by in ("", "module") and options.depth is None:
         if not options.groups:
             yield replace(folded, by="module"), "modules are boxes, and what repeats is drawn once"
         for depth in DEPTHS:
