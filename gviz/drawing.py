@@ -342,8 +342,8 @@ def notebook_names(tensors: Any) -> dict[str, Any]:
     libraries = [sys.modules[name] for name in ("torch", "gviz.engine") if hasattr(sys.modules.get(name), "Tensor")]
     nodes = graph_nodes(filter(is_tensor, roots))
     inside = {id(one) for one in (*roots, *nodes.values())}
-    found = named_tensors(own, libraries).items()
-    return {name: one for name, one in found if id(one) in inside or one.grad_fn in nodes}
+    names = named_tensors(own, libraries).items()
+    return {name: one for name, one in names if id(one) in inside or one.grad_fn in nodes}
 
 
 def as_it_is_now(graph: Graph, tensors: Mapping[str, TensorLike]) -> Graph:

@@ -139,8 +139,8 @@ class Follower:
         count = len(getattr(node, "_input_metadata", ())) or 1
         grads: list[Any] = [arrived.get(number) for number in range(count)]
         try:
-            made = saved_result(node)
-            result = None if made is None else numbers(made, self.elements)
+            tensor = saved_result(node)
+            result = None if tensor is None else numbers(tensor, self.elements)
             handed = self.wanted(node, summed(node, _as_tuple(node(*grads))))  # type: ignore[operator]
             passed = [None if grad is None else numbers(grad, elements) for grad in handed]
             is_finite = all(one is None or one.is_finite for one in passed)
@@ -221,10 +221,10 @@ class Follower:
             for handle in handles:
                 handle.remove()
 
-    def changed(self, given: Mapping[int, Any], made: Mapping[int, Any], kind: str) -> tuple[Hooked, ...]:
+    def changed(self, given: Mapping[int, Any], after: Mapping[int, Any], kind: str) -> tuple[Hooked, ...]:
         """Return the first of the gradients that is another one now; none where all are as they were."""
         for at, grad in given.items():
-            now = made.get(at)
+            now = after.get(at)
             if now is None or _is_other(self.engine, grad, now):
                 old, new = (None if one is None else numbers(one, self.elements) for one in (grad, now))
                 return (Hooked(old, new, None, kind),)
@@ -263,8 +263,10 @@ def jacobians_of(engine: Any, node: NodeLike, arrived: Any, handed: Sequence[Any
         for at in places:
             entries = entries_of(rows, at)
             if nans and entries:
-                told = entries_of(nans[0], at)
-                entries = [0 if not one and through == 0 else one for one, through in zip(entries, told, strict=True)]
+                through_nans = entries_of(nans[0], at)
+                entries = [
+                    0 if not one and through == 0 else one for one, through in zip(entries, through_nans, strict=True)
+                ]
             if entries:
                 matrices[at] = Numbers((count, len(entries) // count), "", tuple(entries))
     return tuple(matrices)

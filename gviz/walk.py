@@ -487,11 +487,11 @@ class Walker:
             self.nodes.append(tuple.__new__(Node, (node_id, *plain)))
             return node_id, slots
         wanted = saved_names(type(node)) if self.detailed >= 0 else ()
-        kept = [(key, saved_value(node, attribute)) for key, attribute in wanted]
-        attrs = tuple([(key, brief(value)) for key, value in kept])
-        tensors = tuple([key for key, value in kept if has_tensors(value)])
+        values = [(key, saved_value(node, attribute)) for key, attribute in wanted]
+        attrs = tuple([(key, brief(value)) for key, value in values])
+        tensors = tuple([key for key, value in values if has_tensors(value)])
         recorded = self.recorded.setdefault((len(slots), attrs), Recorded(len(slots), attrs, tensors=tensors))
-        held = self.held([(key, one) for key, one in kept if is_tensor(one) and not one.requires_grad])
+        held = self.held([(key, one) for key, one in values if is_tensor(one) and not one.requires_grad])
         recorded = recorded._replace(held=held) if held else recorded
         state = FREED if FREED in dict(attrs).values() else "retained" if row is not None and row.retains_grad else ""
         state = row.moment.remark or state if row is not None and row.moment is not None else state
@@ -504,17 +504,17 @@ class Walker:
             Node(node_id, "operation", label, name, own, grad, state, "", is_letter, None, None, recorded, later)
         )
         if row is None:
-            self.results.update((node_id, one) for key, one in kept if key == "result" and is_tensor(one))
+            self.results.update((node_id, one) for key, one in values if key == "result" and is_tensor(one))
         if self.saved:
-            self.add_saved(node_id, kept)
+            self.add_saved(node_id, values)
         if is_custom and self.detailed >= 0:
             self.add_saved(node_id, [("saved", saved_value(node, "saved_tensors"))])
         return node_id, slots
 
     def held(self, saved: Sequence[tuple[str, TensorLike]]) -> tuple[tuple[str, str], ...]:
         """Return what can be told of saved tensors without gradient: the name, or the number that Python code had there."""
-        told = [(key, self.row_of[id(one)].name if id(one) in self.row_of else _number_of(one)) for key, one in saved]
-        return tuple([pair for pair in told if pair[1]])
+        texts = [(key, self.row_of[id(one)].name if id(one) in self.row_of else _number_of(one)) for key, one in saved]
+        return tuple([pair for pair in texts if pair[1]])
 
     def add_leaf(self, leaf: TensorLike) -> str:
         """Return the id of a leaf's box.
@@ -531,12 +531,12 @@ class Walker:
             self.nodes[position] = box._replace(kind="leaf", label="", state=state)
         return known
 
-    def add_saved(self, node_id: str, kept: list[tuple[str, object]]) -> None:
+    def add_saved(self, node_id: str, values: list[tuple[str, object]]) -> None:
         """Add boxes for the tensors that an operation keeps.
 
         A user's Function always has them, as TorchViz draws it.
         """
-        for key, value in kept:
+        for key, value in values:
             items = enumerate(value) if isinstance(value, tuple | list) else [(None, value)]
             for index, item in items:
                 if is_tensor(item):
@@ -699,9 +699,9 @@ def result_sizes(node: NodeLike) -> Numbers | None:
 
     None if it made several tensors.
     """
-    made: Sequence[TensorLike] = getattr(node, "_input_metadata", ())
+    facts: Sequence[TensorLike] = getattr(node, "_input_metadata", ())
     try:
-        return Numbers(plain_sizes(made[0].shape)) if len(made) == 1 else None
+        return Numbers(plain_sizes(facts[0].shape)) if len(facts) == 1 else None
     except RuntimeError:  # of a nested tensor PyTorch knows none
         return None
 

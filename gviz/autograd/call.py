@@ -179,23 +179,23 @@ def record(row: Row, args: tuple[Any, ...], arrays: list[Any], flows: int) -> No
 
 def saved(row: Row, args: tuple[Any, ...], edges: tuple[Edge | None, ...], arrays: list[Any]) -> list[SavedValue]:
     """Return what a call keeps, in the order of the row's plan."""
-    kept: list[SavedValue] = []
+    values: list[SavedValue] = []
     for _, source, index, guard in row.plan:
         wanted = guard is None or edges[guard] is not None
         if source == "input":
-            kept.append(save(args[index]) if wanted else None)
+            values.append(save(args[index]) if wanted else None)
         elif source == "option":
-            kept.append(args[index])
+            values.append(args[index])
         elif source in ("result", "extra"):
-            kept.append(arrays[index])
+            values.append(arrays[index])
         else:
-            kept.append(fact_of(source, args[index] if index >= 0 else arrays[-1 - index]) if wanted else ())
+            values.append(fact_of(source, args[index] if index >= 0 else arrays[-1 - index]) if wanted else ())
     if (
         row.skips_sole_input and sum(edge is not None for edge in edges) == 1
     ):  # the input whose gradient alone is wanted
         name = row.parameters[row.edges[next(i for i, edge in enumerate(edges) if edge is not None)]]
-        kept[next(i for i, save in enumerate(row.plan) if save.name == name)] = None
-    return kept
+        values[next(i for i, save in enumerate(row.plan) if save.name == name)] = None
+    return values
 
 
 def fact_of(name: str, value: Any) -> Any:

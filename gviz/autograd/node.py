@@ -70,10 +70,10 @@ class Node:
     _row: ClassVar[Any] = None
     raw_saved: ClassVar[Any]  # ``node._raw_saved_NAME``: the face of the engine gives it
 
-    def __init__(self, edges: tuple[Edge | None, ...], outputs: tuple[Any, ...], kept: Any = ()) -> None:
+    def __init__(self, edges: tuple[Edge | None, ...], outputs: tuple[Any, ...], saved: Any = ()) -> None:
         self._next = edges
         self._outputs = outputs
-        self._saved = kept
+        self._saved = saved
         self._hooks: Any = None
         self._seq = next_seq()
 

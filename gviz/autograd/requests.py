@@ -104,18 +104,18 @@ def grad(
         Pass(roots, keep=keep, create=bool(create_graph), catch=catch).start()
     results = []
     for i, (one, place) in enumerate(zip(wanted, places, strict=True)):
-        found = catch[place]
+        gradient = catch[place]
         refuse(
-            found is None and not unused,
+            gradient is None and not unused,
             f"The differentiated Tensor at index {i} appears to not have been used in the graph. "
             "Set allow_unused=True if this is the desired behavior.",
         )
-        if found is None and materialize_grads:
+        if gradient is None and materialize_grads:
             refuse(
                 isinstance(one, GradientEdge), "materialize_grads cannot be used when the given input is a GradientEdge"
             )
-            found = from_array(np.zeros_like(one._array), None).requires_grad_(bool(create_graph))
-        results.append(found)
+            gradient = from_array(np.zeros_like(one._array), None).requires_grad_(bool(create_graph))
+        results.append(gradient)
     return dict(zip(inputs, results, strict=True)) if type(inputs) is dict else tuple(results)
 
 
@@ -166,15 +166,15 @@ def roots_of(tensors: Places, given: Gradients) -> list[tuple[Output, Tensor]]:
     """
     roots = as_tuple(tensors)
     grads = (None,) * len(roots) if given is None else as_tuple(given)
-    made = [start(root, one, i) for i, (root, one) in enumerate(zip(roots, grads, strict=False))]
-    refuse(len(made) < len(roots), f"got {len(roots)} tensors and {len(made)} gradients")
+    starts = [start(root, one, i) for i, (root, one) in enumerate(zip(roots, grads, strict=False))]
+    refuse(len(starts) < len(roots), f"got {len(roots)} tensors and {len(starts)} gradients")
     outputs = []
     for i, root in enumerate(roots):
         edge = (root.node, root.output_nr) if isinstance(root, GradientEdge) else edge_of(root)
         if edge is None:
             raise RuntimeError(f"element {i} of tensors does not require grad and does not have a grad_fn")
         outputs.append(target_of(edge))
-    return list(zip(outputs, made, strict=True))
+    return list(zip(outputs, starts, strict=True))
 
 
 def start(root: object, gradient: object, position: int) -> Tensor:
@@ -194,8 +194,8 @@ def start(root: object, gradient: object, position: int) -> Tensor:
         raise TypeError(f"gradients can be either Tensors or None, but got {type(gradient).__name__}")
     have, want = Size(gradient._array.shape), Size(facts[0])
     if have != want:
-        told = f"grad_output[{position}] has a shape of {have} and output[{position}] has a shape of {want}."
-        raise RuntimeError(f"Mismatch in shape: {told}")
+        shapes = f"grad_output[{position}] has a shape of {have} and output[{position}] has a shape of {want}."
+        raise RuntimeError(f"Mismatch in shape: {shapes}")
     if "c" in {gradient._array.dtype.kind, facts[1].kind} and gradient._array.dtype != facts[1]:
         ours, theirs = (f"put[{position}] has a dtype of {of(dtype)}" for dtype in (gradient._array.dtype, facts[1]))
         raise RuntimeError(f"{ONE_DTYPE}grad_out{ours} and out{theirs}.")

@@ -271,8 +271,8 @@ class RowNode(Node):
                 if row.takes_list:
                     return function(grad, *[values[at] for at in places])
                 if any(mask[at] for at in edges):
-                    made = function(grad, *[values[at] for at in places])
-                    for at, one in zip(edges, made, strict=True) if len(edges) > 1 else ((edges[0], made),):
+                    slopes = function(grad, *[values[at] for at in places])
+                    for at, one in zip(edges, slopes, strict=True) if len(edges) > 1 else ((edges[0], slopes),):
                         results[at] = one
         finally:
             mode.formula = before
@@ -290,10 +290,12 @@ class RowNode(Node):
 
     def _shown(self, place: int) -> Any:
         """Return ``node._saved_NAME``: tensors with their place in the graph, numbers as PyTorch shows them."""
-        save, kept = self._row.plan[place], self._saved[place]
-        if kept.__class__ is np.ndarray and save.source == "result":  # the program has it from now on, and may write it
+        save, value = self._row.plan[place], self._saved[place]
+        if (
+            value.__class__ is np.ndarray and save.source == "result"
+        ):  # the program has it from now on, and may write it
             self.watch(save.place, Version())
-        shown = from_array(kept(), None) if callable(kept) else self._value(place)
+        shown = from_array(value(), None) if callable(value) else self._value(place)
         return shown if save.source == "input" else unsigned(save.name, shown)
 
     def release(self) -> None:
@@ -303,13 +305,13 @@ class RowNode(Node):
 
     def watch(self, number: int, version: Version, array: Array | None = None) -> Version:
         """Keep a saved result with its version, unless a hook of the user has packed it; return that version."""
-        kept = list(self._saved)
-        for place, (own, value) in enumerate(zip(self._row.output_numbers, kept, strict=True)):
+        saved = list(self._saved)
+        for place, (own, value) in enumerate(zip(self._row.output_numbers, saved, strict=True)):
             if own == number and (value.__class__ is np.ndarray if array is None else value.__class__ is not Packed):
-                kept[place] = Saved(value if array is None else array, version, number)
+                saved[place] = Saved(value if array is None else array, version, number)
             elif own == number and value.__class__ is Saved:
                 version = value.version
-        self._saved = kept
+        self._saved = saved
         return version
 
 

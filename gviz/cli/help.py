@@ -28,8 +28,8 @@ def help(context: click.Context, command: str) -> int:  # noqa: A001 - it is the
     """
     shown = main = context.find_root()
     if command and isinstance(main.command, click.Group):
-        name, found, _ = main.command.resolve_command(main, [command])
-        if found is not None:
-            shown = click.Context(found, parent=main, info_name=name)
+        name, command_found, _ = main.command.resolve_command(main, [command])
+        if command_found is not None:
+            shown = click.Context(command_found, parent=main, info_name=name)
     click.echo(shown.get_help())
     return 0

@@ -208,13 +208,13 @@ def on_paths_and_beside(on_paths: set[str], order: Sequence[Node], inputs: Mappi
     if len(todo) >= MOST_LISTED:
         return set(todo)
     operations = {node.id for node in order if node.kind == "operation"}
-    found = dict.fromkeys(todo)
+    ids = dict.fromkeys(todo)
     for here in todo:  # grows while it is read
         for edge in inputs[here]:
-            if edge.source in operations and edge.source not in found and len(found) < MOST_LISTED:
-                found[edge.source] = None
+            if edge.source in operations and edge.source not in ids and len(ids) < MOST_LISTED:
+                ids[edge.source] = None
                 todo.append(edge.source)
-    return set(found)
+    return set(ids)
 
 
 def absence_in_large(shown: Graph) -> str:

@@ -85,11 +85,11 @@ def step_of_part(
 
     known = {"dim": dim, "index": start, "start": start, "end": end, "step": 1}
     label = "SelectBackward0" if is_one else "SliceBackward0"
-    found = lecture(label, "self", known, Facts(sizes), Facts(own))
-    is_factor = found is not None and found.is_factor
+    local = lecture(label, "self", known, Facts(sizes), Facts(own))
+    is_factor = local is not None and local.is_factor
     rows = [[int(at == place) for at in range(math.prod(sizes))] for place in places]
     flow = Flow(
-        lecture_text(found) if found is not None else edge.flow.symbol,
+        lecture_text(local) if local is not None else edge.flow.symbol,
         spread((1,)) if is_factor else None,
         spread(arrived.elements if arrived is not None else None),
         None if is_factor else Numbers.of(rows),

@@ -217,14 +217,14 @@ def find_chains(graph: Graph, names: Iterable[str], most: int = MOST) -> tuple[C
 def above(graph: Graph, ids: Iterable[str]) -> set[str]:
     """Return some nodes, and all that are made from them."""
     todo, uses = list(ids), graph.uses
-    found = set(todo)
+    reached = set(todo)
     for here in todo:  # grows while it is read
         for edge in uses[here]:
             target = edge.target
-            if target not in found:
-                found.add(target)
+            if target not in reached:
+                reached.add(target)
                 todo.append(target)
-    return found
+    return reached
 
 
 def wanted_node(graph: Graph, name: str, named: Mapping[str | None, Node]) -> Node:
@@ -398,15 +398,15 @@ def first_odd_steps(order: Sequence[Node], inputs: Mapping[str, list[Edge]]) -> 
         order: the operations, roots first.
         inputs: the edges that lead to each.
     """
-    found: dict[str, tuple[tuple[int, int], Edge]] = {}
+    steps_of: dict[str, tuple[tuple[int, int], Edge]] = {}
     for position, node in enumerate(order):
         for number, edge in enumerate(inputs[node.id]):
-            steps = [found[key] for key in (node.id, edge.source) if key in found]
+            steps = [steps_of[key] for key in (node.id, edge.source) if key in steps_of]
             if is_odd(node, edge):
                 steps.append(((-position, number), edge))
             if steps:
-                found[edge.source] = min(steps, key=itemgetter(0))
-    return found
+                steps_of[edge.source] = min(steps, key=itemgetter(0))
+    return steps_of
 
 
 def is_odd(node: Node, edge: Edge) -> bool:

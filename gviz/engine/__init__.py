@@ -111,7 +111,7 @@ def __getattr__(name: str) -> Any:
 def __dir__() -> list[str]:
     """What PyTorch has too: without the modules that the engine is made of, and what they are called here."""
     importlib.import_module("gviz.engine.nn.functional")
-    here = [name for name, found in globals().items() if not isinstance(found, ModuleType) and name not in OWN]
+    here = [name for name, value in globals().items() if not isinstance(value, ModuleType) and name not in OWN]
     return sorted({*here, *SUBMODULES, *LATE, "random"})
 
 

@@ -149,8 +149,8 @@ def as_tensor(data: object, *, dtype: Dtype = None, device: object = None) -> Te
 @named("torch.asarray")
 def asarray(obj: object, *, dtype: Dtype = None, device: object = None, copy: bool | None = None) -> Tensor:
     """Return the same; a copy if one is wanted."""
-    made = as_tensor(obj, dtype=dtype, device=device)
-    return made.clone() if copy else made
+    tensor = as_tensor(obj, dtype=dtype, device=device)
+    return tensor.clone() if copy else tensor
 
 
 @named("torch.from_numpy")

@@ -98,9 +98,9 @@ def check_device(device: object) -> None:
 
 def module(name: str, **content: object) -> ModuleType:
     """Return a module that can be imported as a part of torch."""
-    made = sys.modules[f"gviz.engine.{name}"] = ModuleType(f"torch.{name}")
-    vars(made).update(content, __path__=[], __getattr__=absent(made.__name__))
-    return made
+    new = sys.modules[f"gviz.engine.{name}"] = ModuleType(f"torch.{name}")
+    vars(new).update(content, __path__=[], __getattr__=absent(new.__name__))
+    return new
 
 
 def unseeded(seed: SupportsInt) -> None:

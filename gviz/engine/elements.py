@@ -268,9 +268,9 @@ named(".cuda")(lambda self, *_, **__: to(self, "cuda"))
 
 def make_subclass(cls: type, data: Tensor, require_grad: bool = False) -> Tensor:
     """Return a leaf of another class on the same memory."""
-    made = data.detach().requires_grad_(require_grad)
-    made.__class__ = cls
-    return made
+    tensor = data.detach().requires_grad_(require_grad)
+    tensor.__class__ = cls
+    return tensor
 
 
 Tensor._make_subclass = staticmethod(make_subclass)  # type: ignore[attr-defined]

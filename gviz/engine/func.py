@@ -28,13 +28,13 @@ def mapped(function: Callable[..., Any], tree: Any) -> Any:
     return type(tree)(mapped(function, one) for one in tree) if type(tree) in (list, tuple) else function(tree)
 
 
-def begun(tensor: Tensor, found: list[Any]) -> Any:
+def begun(tensor: Tensor, leaves: list[Any]) -> Any:
     """Return a tensor to differentiate by: a new leaf, or what stands for a tensor that has a graph behind it."""
     refuse(
         not isinstance(tensor, Tensor), f"Thing passed to transform API must be Tensor, got {type(tensor)}", ValueError
     )
-    found.append(tensor.view_as(tensor) if tensor.requires_grad else tensor.detach().requires_grad_())
-    return found[-1]
+    leaves.append(tensor.view_as(tensor) if tensor.requires_grad else tensor.detach().requires_grad_())
+    return leaves[-1]
 
 
 def leads_on(tensor: Tensor, inputs: list[Any]) -> bool:
@@ -69,10 +69,10 @@ def grad_and_value(func: Callable[..., Any], argnums: int | tuple[int, ...] = 0,
             )
             several = gradients(value, inputs, create_graph=True, allow_unused=True) if value.requires_grad else ()
         left = iter(
-            [one.new_zeros(one.shape) if found is None else found for found, one in zip_longest(several, inputs)]
+            [one.new_zeros(one.shape) if slopes is None else slopes for slopes, one in zip_longest(several, inputs)]
         )
-        found = tuple(mapped(lambda _: next(left), given[place]) for place in places)
-        result = (found if isinstance(argnums, tuple) else found[0]), ((value, aux) if has_aux else value)
+        slopes = tuple(mapped(lambda _: next(left), given[place]) for place in places)
+        result = (slopes if isinstance(argnums, tuple) else slopes[0]), ((value, aux) if has_aux else value)
         return mapped(
             lambda one: one.detach() if isinstance(one, Tensor) and not leads_on(one, inputs) else one, result
         )
@@ -114,13 +114,13 @@ def functional_call(
         for name, value in given.items():
             owner, _, last = name.rpartition(".")
             home = module.get_submodule(owner)
-            kept = home._parameters if last in home._parameters else home._buffers
-            before.append((kept, last, kept[last]))
-            kept[last] = value
+            tensors = home._parameters if last in home._parameters else home._buffers
+            before.append((tensors, last, tensors[last]))
+            tensors[last] = value
         return module(*(args if isinstance(args, tuple) else (args,)), **(kwargs or {}))
     finally:
-        for kept, last, value in reversed(before):
-            kept[last] = value
+        for tensors, last, value in reversed(before):
+            tensors[last] = value
 
 
 __getattr__ = absent("torch.func")

@@ -104,10 +104,10 @@ def isin(elements: Operand, test_elements: Operand, *, assume_unique: bool = Fal
 @named("torch.trapezoid torch.trapz")
 def trapezoid(y: Tensor, x: Tensor | None = None, *, dx: Number = 1, dim: int = -1) -> Any:
     """Return the area under a line through points along a dim: all at one distance, or at places ``x``."""
-    dim, told = wrap_dim(dim, y.ndim), "`y`" if x is None else "`x` or `y`"
+    dim, operands = wrap_dim(dim, y.ndim), "`y`" if x is None else "`x` or `y`"
     refuse(
         any(one is not None and one._array.dtype.kind == "b" for one in (x, y)),
-        f"trapezoid: received a bool input for {told}, but bool is not supported",
+        f"trapezoid: received a bool input for {operands}, but bool is not supported",
     )
     if x is None:
         last = y.select(dim, -1)  # PyTorch's order of making them

@@ -120,23 +120,23 @@ def backward_formula(
         is_summed: whether the product is added up, since the input was spread.
         place: the letter for each row of a tensor.
     """
-    found = Formula.read(aliased(symbol, aliases)) if symbol and UNKNOWN not in symbol else None
-    if found is None:
+    local = Formula.read(aliased(symbol, aliases)) if symbol and UNKNOWN not in symbol else None
+    if local is None:
         return None
     gradient = Formula.named(letter)
-    if GRAD in found.names:
+    if GRAD in local.names:
         notation = Notation()
-        node = notation.visit(found.replaced({GRAD: gradient}).node)
+        node = notation.visit(local.replaced({GRAD: gradient}).node)
         return Handed(Formula(node), copied=notation.copied)
     if is_factor:
-        product = gradient.times(found)
-        match found.node:
+        product = gradient.times(local)
+        match local.node:
             case ast.BinOp(left=ast.Constant(value=1), op=ast.Div(), right=below):
                 product = Formula(ast.BinOp(gradient.node, ast.Div(), below))
         if is_summed:
             product = Formula(ast.Call(ast.Name("sum", ast.Load()), [product.node], []))
         return Handed(product)
-    matrix = Outer(place).visit(deepcopy(found.node))
+    matrix = Outer(place).visit(deepcopy(local.node))
     parts = (node for node in ast.walk(matrix) if isinstance(node, ast.Subscript))
     rows = [node for node in parts if place in Formula(node.slice).names]
     own = ast.Subscript(gradient.node, rows[0].slice, ast.Load()) if rows else gradient.node

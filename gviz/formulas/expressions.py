@@ -129,19 +129,22 @@ def words_of(graph: Graph) -> dict[str, Words]:
             pattern = Pattern.of([operand.text for operand in operands.values()]) if is_plain else None
             if pattern is None:
                 sources = [kinds[edge.source] for edge in inputs[node.id]]
-                found, parts = words_beside(node, operands, sources, 0 if node.id in pieces else WHOLE)
+                written_text, parts = words_beside(node, operands, sources, 0 if node.id in pieces else WHOLE)
             else:
                 # equal records are mostly one
                 key = node.label, id(node.recorded), node.shape, *operands, *pattern.texts
                 if key not in alike:
-                    found, parts = words_beside(node, dict(zip(operands, map(Text, pattern.texts), strict=True)))
-                    alike[key] = Text(pattern.form(found.text), found.level), tuple(map(pattern.form, parts))
+                    written_text, parts = words_beside(node, dict(zip(operands, map(Text, pattern.texts), strict=True)))
+                    alike[key] = (
+                        Text(pattern.form(written_text.text), written_text.level),
+                        tuple(map(pattern.form, parts)),
+                    )
                 (form, level), parts = alike[key]
-                found = Text(form.format(*pattern.names), level)
+                written_text = Text(form.format(*pattern.names), level)
                 parts = tuple([part.format(*pattern.names) for part in parts])
-            words[node.id] = Words(found.text, parts, node.name or outputs.get(node.id, ""))
-            if not text.text and len(found.text) <= LONGEST_PART:
-                text = found
+            words[node.id] = Words(written_text.text, parts, node.name or outputs.get(node.id, ""))
+            if not text.text and len(written_text.text) <= LONGEST_PART:
+                text = written_text
         texts[node.id] = text
     return words
 
@@ -159,12 +162,12 @@ def words_beside(
     """
     is_told = bool(node.expression) and all(mentions(node.expression, source) for source in sources)
     held = held_operands(node, operands) if node.recorded.held or node.recorded.given else {}
-    found = Text(node.expression, level) if is_told else expression_of(node, operands, held)
+    result = Text(node.expression, level) if is_told else expression_of(node, operands, held)
     parts = [
         (operands[slot].text or UNKNOWN) if slot in operands else held.get(slot, UNKNOWN)
         for slot in range(node.recorded.slots)
     ]
-    return found, with_constants(parts, operands, found.text)
+    return result, with_constants(parts, operands, result.text)
 
 
 def pieces_of(graph: Graph, inputs: Mapping[str, list[Edge]]) -> dict[str, str]:
@@ -179,24 +182,24 @@ def pieces_of(graph: Graph, inputs: Mapping[str, list[Edge]]) -> dict[str, str]:
     {'n1': 'w * x'}
     """
     nodes = graph.by_id
-    found: dict[str, str] = {}
+    text_of: dict[str, str] = {}
     operations = [node for node in graph.nodes if node.kind == "operation"]
     if not any(len(inputs[node.id]) < node.recorded.slots and not node.expression for node in operations):
-        return found  # all is known
+        return text_of  # all is known
     texts = (node for node in operations if 0 < len(node.expression) <= LONGEST_STATEMENT)
     todo = [(node, formula.node) for node in texts if (formula := Formula.read(node.expression))]
     while todo:
         node, tree = todo.pop()
         operands = operands_in(tree, node, inputs[node.id], nodes, inputs)
         if operands and not node.expression:
-            found[node.id] = ast.unparse(tree)
+            text_of[node.id] = ast.unparse(tree)
         for edge, part in operands:
             source = nodes[edge.source]
             if source.kind == "operation" and not (
-                source.expression or source.id in found or known_name(edge, nodes, inputs)
+                source.expression or source.id in text_of or known_name(edge, nodes, inputs)
             ):
                 todo.append((source, part))
-    return found
+    return text_of
 
 
 def operands_in(

@@ -43,12 +43,12 @@ def facts_of(graph: Graph) -> dict[str, tuple[Facts | None, ...]]:
         value = source.numbers if not source.recorded.outputs else None
         values.setdefault(edge.target, {})[edge.slot] = value
         inputs.setdefault(edge.target, {})[edge.slot] = facts_about(value, edge.flow.handed)
-    found = {}
+    facts = {}
     for node in graph.nodes:
         if node.kind == "operation":
             slots = inputs.get(node.id, {})
             value = None if node.recorded.outputs else results.get(node.id, node).numbers
             about = facts_about(value, node.grad.arrived)
             about = with_ties(about, value, values.get(node.id, {}).get(0)) if node.label in EXTREMES else about
-            found[node.id] = (*(slots.get(slot) for slot in range(node.recorded.slots)), about)
-    return found
+            facts[node.id] = (*(slots.get(slot) for slot in range(node.recorded.slots)), about)
+    return facts

@@ -174,7 +174,7 @@ def _from_formula(
         is_factor = isinstance(grad.node, ast.Constant)
         try:
             values = derivative(grad, *[known[need] for need in needs])
-            found = as_number(tree(values[group.index(name)] if len(group) > 1 else values))
+            slope = as_number(tree(values[group.index(name)] if len(group) > 1 else values))
         except REFUSALS:
             return (
                 Local(jacobian_name(recorded_function(label)), is_factor=True)
@@ -182,8 +182,8 @@ def _from_formula(
                 else None
             )
         given = [value.node for value in known.values() if isinstance(value, Symbol)]
-        if not is_factor or is_single or is_elementwise(found, given) or row_works_on_each(row, known):
-            return Local(str(Formula(found)), is_factor)
+        if not is_factor or is_single or is_elementwise(slope, given) or row_works_on_each(row, known):
+            return Local(str(Formula(slope)), is_factor)
     return None
 
 
@@ -244,12 +244,12 @@ def with_symbols(graph: Graph, words: Mapping[str, Words] | None = None) -> Grap
         node, said = nodes[edge.target], words.get(edge.target)
         if edge.kind != "data" or said is None:
             return edge
-        found = found_for(node, edge.slot, said)
-        if found is None:
+        local_of_edge = found_for(node, edge.slot, said)
+        if local_of_edge is None:
             return edge._replace(flow=edge.flow._replace(local=None))
-        local = edge.flow.local if found.is_factor else None
+        local = edge.flow.local if local_of_edge.is_factor else None
         jacobian = edge.flow.jacobian if local is None else None
-        return Edge(*edge[:6], Flow(found.symbol, local, edge.flow.handed, jacobian), *edge[7:])
+        return Edge(*edge[:6], Flow(local_of_edge.symbol, local, edge.flow.handed, jacobian), *edge[7:])
 
     return graph.changed(edges=tuple(named(edge) for edge in graph.edges))
 

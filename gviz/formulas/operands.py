@@ -132,4 +132,4 @@ def signed(text: str) -> str:
     >>> signed("18446744073709551615"), signed("18446744073709551516"), signed("2")
     ('-1', '-100', '2')
     """
-    return _WRAPPED.sub(lambda found: str(int(found[0]) - 2**64), text)
+    return _WRAPPED.sub(lambda match: str(int(match[0]) - 2**64), text)

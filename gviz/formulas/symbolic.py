@@ -215,46 +215,46 @@ def simplified(name: str, parts: list[ast.expr], *, has_nan: bool = False) -> Sy
         has_nan: whether one of them is known to have nan, of which neither a comparison holds nor its opposite.
     """
     first, texts = parts[0], [ast.unparse(part) for part in parts]
-    found: ast.expr | None = None
+    short: ast.expr | None = None
     match name, texts:
         case ("zeros_like", ["1" | "grad"]):
-            found = ast.Constant(0)
+            short = ast.Constant(0)
         case ("mul", ["1", _]) | ("add", ["0", _]):
-            found = parts[1]
+            short = parts[1]
         case ("mul" | "div" | "power", [_, "1"]) | ("add" | "sub", [_, "0"]):
-            found = first
+            short = first
         case ("mul", _):
-            found = shorter_product(first, parts[1])
+            short = shorter_product(first, parts[1])
         case ("neg", [_]) if isinstance(first, ast.UnaryOp):
-            found = first.operand
+            short = first.operand
         case ("logical_and", ["False", _] | [_, "False"]):
-            found = ast.Constant(False)
+            short = ast.Constant(False)
         case ("masked_fill", [_, _, _]):
-            found = tree(applied("where", Symbol(parts[1]), Symbol(parts[2]), Symbol(first)))
+            short = tree(applied("where", Symbol(parts[1]), Symbol(parts[2]), Symbol(first)))
         case ("where", [_, _, _]):
-            found = shorter_choice(texts, parts, has_nan=has_nan)
-    return None if found is None else Symbol(found)
+            short = shorter_choice(texts, parts, has_nan=has_nan)
+    return None if short is None else Symbol(short)
 
 
 def shorter_product(first: ast.expr, second: ast.expr) -> ast.expr | None:
     """Return a product in a shorter form; None if there is none."""
-    text, found = ast.unparse(first), None
+    text, short = ast.unparse(first), None
     match first, second:
         case _ if text == "-1":
-            found = tree(applied("neg", Symbol(second)))
+            short = tree(applied("neg", Symbol(second)))
         case _ if text == ast.unparse(second) and UNKNOWN not in text:  # two that are not known may be two
-            found = tree(applied("power", Symbol(first), 2))
+            short = tree(applied("power", Symbol(first), 2))
         case _ if is_constant(first):
             pass
         case ast.BinOp(ast.Constant(1), ast.Div(), below), _ if not is_constant(second):  # (x - w)/(2·y)
-            found = ast.BinOp(as_number(second), ast.Div(), below)
+            short = ast.BinOp(as_number(second), ast.Div(), below)
         case _, ast.BinOp(ast.Constant(1), ast.Div(), below) if is_constant(below):  # x/sqrt(2)
-            found = ast.BinOp(as_number(first), ast.Div(), below)
+            short = ast.BinOp(as_number(first), ast.Div(), below)
         case _, ast.BinOp() if is_constant(second):  # 2/3·x
-            found = written_as("mul", [second, first])
+            short = written_as("mul", [second, first])
         case _, ast.Constant() | ast.Name("π") | ast.UnaryOp(ast.USub(), ast.Constant()):  # 2·x
-            found = tree(applied("mul", Symbol(second), Symbol(first)))
-    return found
+            short = tree(applied("mul", Symbol(second), Symbol(first)))
+    return short
 
 
 def shorter_choice(texts: Sequence[str], parts: Sequence[ast.expr], *, has_nan: bool) -> ast.expr | None:

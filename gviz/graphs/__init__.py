@@ -751,9 +751,9 @@ class Graph:
 
     def changed(self, **fields: Any) -> Self:
         """Return the graph with other fields, which are not checked: what a pass of gviz makes is right."""
-        made = object.__new__(type(self))
-        vars(made).update({name: vars(self)[name] for name in self.__dataclass_fields__} | fields)
-        return made
+        graph = object.__new__(type(self))
+        vars(graph).update({name: vars(self)[name] for name in self.__dataclass_fields__} | fields)
+        return graph
 
     def node(self, node_id: str) -> Node:
         """Return the node of that id; KeyError if there is none."""

@@ -126,10 +126,10 @@ def _place(line: int, file: Any = "", column: int = 0, run: int = 0) -> dict[str
 
 def _place_of(words: Any) -> dict[str, Any]:
     """Return the place of words such as ``line 3``, ``model.py:3`` or ``cell 2, line 3``; nothing for any others."""
-    found = PLACE.match(words) if isinstance(words, str) else None
-    if found is None:
+    match = PLACE.match(words) if isinstance(words, str) else None
+    if match is None:
         return {}
-    return _filled(line=int(found["line"] or found["number"]), file=found["file"] or "", cell=int(found["cell"] or 0))
+    return _filled(line=int(match["line"] or match["number"]), file=match["file"] or "", cell=int(match["cell"] or 0))
 
 
 def _filled(**parts: Any) -> dict[str, Any]:

@@ -142,22 +142,26 @@ class TextPlaces:
             (number for number, sides in enumerate(texts) if any(sides)),
             key=lambda number: -abs(self.lines[number][0][1] - self.lines[number][-1][1]),
         )
-        found: dict[int, list[Spot | None]] = {}
+        spots_of: dict[int, list[Spot | None]] = {}
         for turn in range(ROUNDS):
             for number in order:
-                if turn and worst(found[number]) < BAD:
+                if turn and worst(spots_of[number]) < BAD:
                     continue
                 around = [
-                    spot.rect for other, spots in found.items() if other != number for spot in spots if spot is not None
+                    spot.rect
+                    for other, spots in spots_of.items()
+                    if other != number
+                    for spot in spots
+                    if spot is not None
                 ]
-                found[number] = self._pair(number, texts[number], sources, [*self.taken, *around])
-        self.taken += [spot.rect for spots in found.values() for spot in spots if spot is not None]
-        bad = sum(worst(spots) >= BAD for spots in found.values())
-        wide = [[spot.rect.grown(*CROWDED) for spot in spots if spot is not None] for spots in found.values()]
+                spots_of[number] = self._pair(number, texts[number], sources, [*self.taken, *around])
+        self.taken += [spot.rect for spots in spots_of.values() for spot in spots if spot is not None]
+        bad = sum(worst(spots) >= BAD for spots in spots_of.values())
+        wide = [[spot.rect.grown(*CROWDED) for spot in spots if spot is not None] for spots in spots_of.values()]
         self.crowded = sum(
             one.meets(other) for first, second in combinations(wide, 2) for one in first for other in second
         )
-        return [found.get(number, [None, None]) for number in range(len(texts))], bad
+        return [spots_of.get(number, [None, None]) for number in range(len(texts))], bad
 
     def _pair(self, number: int, sides: Sides, sources: Sequence[int], taken: Sequence[Rect]) -> list[Spot | None]:
         """Return the best places of the two texts of a line, opposite to each other if that is free."""

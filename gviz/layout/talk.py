@@ -26,24 +26,24 @@ def overheard() -> Iterator[list[str]]:
             sys.stderr.flush()
     file = scratch_file()
     try:
-        kept = os.dup(2)
+        stderr = os.dup(2)
     except OSError:  # standard error is closed
-        kept = -1
+        stderr = -1
     try:
         os.dup2(file, 2)
         try:
             yield lines
         finally:
-            if kept >= 0:
-                os.dup2(kept, 2)
+            if stderr >= 0:
+                os.dup2(stderr, 2)
             elif file != 2:
                 os.close(2)
         os.lseek(file, 0, os.SEEK_SET)
         with open(file, "rb", closefd=False) as text:
             lines.extend(text.read().decode("utf-8", "replace").splitlines())
     finally:
-        if kept >= 0:
-            os.close(kept)
+        if stderr >= 0:
+            os.close(stderr)
         os.close(file)
 
 

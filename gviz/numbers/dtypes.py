@@ -155,8 +155,8 @@ def of(array_dtype: np.dtype[Any]) -> dtype:
     >>> of(np.dtype("int64"))
     torch.int64
     """
-    if (found := _OF.get(array_dtype)) is not None:
-        return found
+    if (known_dtype := _OF.get(array_dtype)) is not None:
+        return known_dtype
     name = array_dtype.type.__name__
     if name in {"uint16", "uint32", "uint64"}:  # PyTorch has them, with hardly an operation
         raise TypeError(f"torch.{name} is not in gviz's engine; convert the array first, as with array.astype('int64')")
@@ -268,8 +268,8 @@ def result_type(*operands: Array | Number) -> np.dtype[Any]:
     dimensioned = scalar = number = None
     for operand in operands:
         if not isinstance(operand, np.ndarray) or isinstance(operand, WrappedNumber):
-            found = number_type(operand.item() if isinstance(operand, WrappedNumber) else operand)
-            number = found if number is None else promote(number, found)
+            kind = number_type(operand.item() if isinstance(operand, WrappedNumber) else operand)
+            number = kind if number is None else promote(number, kind)
         elif operand.ndim:
             dimensioned = operand.dtype if dimensioned is None else promote(dimensioned, operand.dtype)
         else:

@@ -54,10 +54,10 @@ def infer(data: object, wanted: np.dtype[Any] | None = None) -> Array:
         )
     values, sizes = unpacked(data)
     types = set(map(type, values))
-    found = [number_type(one()) for one in types] if types <= PLAIN else [element_type(value) for value in values]
+    kinds = [number_type(one()) for one in types] if types <= PLAIN else [element_type(value) for value in values]
     if not types <= PLAIN:
-        values = [OF_KIND[kind.kind](value) for kind, value in zip(found, values, strict=True)]
-    array_type = wanted if wanted is not None else reduce(promote, found) if found else get_default_dtype().np
+        values = [OF_KIND[kind.kind](value) for kind, value in zip(kinds, values, strict=True)]
+    array_type = wanted if wanted is not None else reduce(promote, kinds) if kinds else get_default_dtype().np
     return stored(values, array_type).reshape(sizes)
 
 

@@ -41,10 +41,10 @@ def padded(array, padding):
     """Return the array with zeros around its dimensions of space."""
     if not any(padding):
         return array
-    found = np.zeros((*array.shape[:2], *(n + 2 * p for n, p in zip(array.shape[2:], padding, strict=True))), array.dtype)
+    wide = np.zeros((*array.shape[:2], *(n + 2 * p for n, p in zip(array.shape[2:], padding, strict=True))), array.dtype)
     inside: Any = (..., *(slice(p, p + n) for n, p in zip(array.shape[2:], padding, strict=True)))
-    found[inside] = array
-    return found
+    wide[inside] = array
+    return wide
 
 @everywhere
 def each_way(value, count):
@@ -77,11 +77,11 @@ def correlate(x, weight, stride, padding, dilation, groups):
     """Return the convolution: the weight times each window of the input."""
     facts = zip(x.shape[2:], padding, weight.shape[2:], stride, dilation, strict=True)
     out = [(n + 2 * p - d * (k - 1) - 1) // s + 1 for n, p, k, s, d in facts]
-    found, rows = np.empty((len(x), len(weight), *out), weight.dtype), by_group(weight, 0, groups)
-    into = by_group(found, 1, groups)
+    result, rows = np.empty((len(x), len(weight), *out), weight.dtype), by_group(weight, 0, groups)
+    into = by_group(result, 1, groups)
     for some, seen in columns(x, weight.shape[2:], out, stride, padding, dilation, groups):
         np.matmul(rows, seen, out=into[some])
-    return found
+    return result
 
 def spread(grad, weight, size, stride, padding, dilation, groups):
     """Return its transpose: each element times the weight, added up where its window lies."""
@@ -94,18 +94,18 @@ def spread(grad, weight, size, stride, padding, dilation, groups):
         return correlate(grad, turned, stride, around, dilation, groups)
     rows, parts = by_group(weight, 0, groups).swapaxes(1, 2), by_group(grad, 1, groups)
     shape = ins, *kernel, *grad.shape[2:]
-    found = np.empty((len(grad), shape[0], *size), grad.dtype)
+    result = np.empty((len(grad), shape[0], *size), grad.dtype)
     for some in portions(grad, prod(shape)):
-        found[some] = folded((rows @ parts[some]).reshape(-1, *shape), size, stride, padding, dilation)
-    return found
+        result[some] = folded((rows @ parts[some]).reshape(-1, *shape), size, stride, padding, dilation)
+    return result
 
 def weight_gradient(grad, x, kernel, stride, padding, dilation, groups):
     """Return the gradient for the weight: that of the result times the windows of the input."""
-    found, parts = np.zeros((grad.shape[1], x.shape[1] // groups, *kernel), grad.dtype), by_group(grad, 1, groups)
-    total = by_group(found, 0, groups)
+    result, parts = np.zeros((grad.shape[1], x.shape[1] // groups, *kernel), grad.dtype), by_group(grad, 1, groups)
+    total = by_group(result, 0, groups)
     for some, seen in columns(x, kernel, grad.shape[2:], stride, padding, dilation, groups):
         total += (parts[some] @ seen.swapaxes(-2, -1)).sum(0)
-    return found
+    return result
 
 # ------------------------------------------------------------------ rows
 def check(x, weight, bias, padding, dilation, transposed, groups):
@@ -136,10 +136,10 @@ def convolution(input, weight, bias, stride, padding, dilation, transposed, outp
     if transposed:
         facts = zip(input.shape[2:], stride, padding, dilation, weight.shape[2:], output_padding, strict=True)
         size = [(n - 1) * s - 2 * p + d * (k - 1) + more + 1 for n, s, p, d, k, more in facts]
-        found = spread(input, weight, size, stride, padding, dilation, groups)
+        result = spread(input, weight, size, stride, padding, dilation, groups)
     else:
-        found = correlate(input, weight, stride, padding, dilation, groups)
-    return found if bias is None else found + bias.reshape(-1, *(1,) * (input.ndim - 2))
+        result = correlate(input, weight, stride, padding, dilation, groups)
+    return result if bias is None else result + bias.reshape(-1, *(1,) * (input.ndim - 2))
 
 @op("ConvolutionBackwardBackward0", promote="none", outputs=("grad_input", "grad_weight", "grad_bias"),
     grad_output__input__weight="convolution_double_backward(grads, grad_output, input, weight, stride, padding, dilation, "

@@ -31,13 +31,13 @@ def cdist(x1, x2, p: float = 2.0, compute_mode: str | None = None):
 @op("CdistBackward0", check=lambda x1, x2: check_one_dtype(x1, x2, "expected scalar type {} but found {}"),
     x1="cdist_backward(contiguous_of(grad), x1, x2, p, result)", x2="cdist_backward_other(grad, x1, x2, p, result)")
 def cdist_forward(x1, x2, p):
-    found = np.zeros((*broadcast_shape(x1.shape[:-2], x2.shape[:-2]), x1.shape[-2], x2.shape[-2]), x1.dtype)
+    result = np.zeros((*broadcast_shape(x1.shape[:-2], x2.shape[:-2]), x1.shape[-2], x2.shape[-2]), x1.dtype)
     for some, steps in apart(x1, x2):
         if p == 2:
-            np.sqrt(np.einsum("...knm,...knm->...nm", steps, steps), out=found[..., some, :])
+            np.sqrt(np.einsum("...knm,...knm->...nm", steps, steps), out=result[..., some, :])
         else:
-            found[..., some, :] = ARRAYS["vector_norm"](steps, p, (-3,))
-    return found
+            result[..., some, :] = ARRAYS["vector_norm"](steps, p, (-3,))
+    return result
 
 def apart(x1, x2):
     """Yield slices of the rows of the first, and their differences from all rows of the second as (..., columns, some, all).
@@ -55,11 +55,11 @@ NEVER = 'not_implemented("_cdist_backward")'
 @op("CdistBackwardBackward0", grad_output=NEVER, x1=NEVER, x2=NEVER, cdist=NEVER)
 def cdist_backward(grad_output, x1, x2, p, cdist):
     scale = np.where(cdist, grad_output / cdist ** (p - 1), 0) if 0 < p < np.inf and p != 1 else grad_output * bool(p)
-    found = np.zeros((*grad_output.shape[:-2], *x1.shape[:-3:-1]), x1.dtype)
+    result = np.zeros((*grad_output.shape[:-2], *x1.shape[:-3:-1]), x1.dtype)
     for some, steps in apart(x1, x2):
         slopes = slopes_of(steps, p, cdist[..., None, some, :])
-        np.einsum("...knm,...nm->...kn", slopes, scale[..., some, :], out=found[..., some])
-    return np.array(found.mT, order="C")
+        np.einsum("...knm,...nm->...kn", slopes, scale[..., some, :], out=result[..., some])
+    return np.array(result.mT, order="C")
 
 def slopes_of(steps, p, far):
     """Return how a sum of powers p, or the largest, changes with each difference, for a distance of 1."""

@@ -17,10 +17,10 @@ from gviz.ops.rows import ARRAYS, brief, composite, everywhere, formula, op, ref
     tensors="cat_backward(grad, dim, tensors_sym_sizes)")
 def cat(tensors: Tensors, dim: int = 0):
     refuse(not tensors, "torch.cat(): expected a non-empty list of Tensors", ValueError)
-    kept = [a for a in tensors if a.shape != (0,)]  # empty vectors are left out, whatever the dims of the others
-    if not kept:
+    parts = [a for a in tensors if a.shape != (0,)]  # empty vectors are left out, whatever the dims of the others
+    if not parts:
         return tensors[0].copy()
-    first, axis = kept[0], wrap_dim(dim, kept[0].ndim)
+    first, axis = parts[0], wrap_dim(dim, parts[0].ndim)
     for i, a in enumerate(tensors):
         refuse(not a.ndim, f"zero-dimensional tensor (at position {i}) cannot be concatenated")
         if a.shape == (0,):
@@ -31,7 +31,7 @@ def cat(tensors: Tensors, dim: int = 0):
             if d != axis and want != have:
                 raise RuntimeError(f"Sizes of tensors must match except in dimension {axis}. Expected size {want} but got size "
                                    f"{have} for tensor number {i} in the list.")
-    return np.ascontiguousarray(np.concatenate(kept, axis))
+    return np.ascontiguousarray(np.concatenate(parts, axis))
 @composite
 def cat_backward(grad, dim, sizes):
     dim, pieces, start = wrap_dim(dim, len(grad.shape)), [], 0

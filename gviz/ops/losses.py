@@ -123,20 +123,20 @@ def bce_with_logits(self, target, weight=None, pos_weight=None, reduction=1):
 def bce_logits_backward(grad, self, target, weight, pos_weight, reduction):
     """The sigmoid less the target, or its form with a weight for positive examples."""
     if pos_weight is None:
-        found = (sigmoid(self) - target) * grad
+        result = (sigmoid(self) - target) * grad
     else:
         positive = pos_weight * target
-        found = ((positive + 1 - target) * sigmoid(self) - positive) * grad
-    return shared_as(found if weight is None else found * weight, reduction)
+        result = ((positive + 1 - target) * sigmoid(self) - positive) * grad
+    return shared_as(result if weight is None else result * weight, reduction)
 
 @composite
 def bce_logits_target_backward(grad, self, target, weight, pos_weight, reduction):
     """The gradient for the target."""
     if pos_weight is None:
-        found = neg(self) * grad
+        result = neg(self) * grad
     else:
-        found = multiplied(log_sigmoid(neg(self)) - multiplied(log_sigmoid(self), pos_weight), grad)
-    return shared_as(multiplied(found, weight), reduction)
+        result = multiplied(log_sigmoid(neg(self)) - multiplied(log_sigmoid(self), pos_weight), grad)
+    return shared_as(multiplied(result, weight), reduction)
 
 # ------------------------------------------------------------------ negative log likelihood
 def picked(self, target, weight, ignore_index):

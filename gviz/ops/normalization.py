@@ -40,8 +40,8 @@ def moments(array, axes, eps):
 def scaled(array, weight, bias, shape=None):
     """Return the array times the weight plus the bias, where there are such, in that shape."""
     wide = [one if one is None or shape is None else one.reshape(shape) for one in (weight, bias)]
-    found = array if weight is None else array * wide[0]
-    return (found if bias is None else found + wide[1]).astype(array.dtype, copy=False)
+    result = array if weight is None else array * wide[0]
+    return (result if bias is None else result + wide[1]).astype(array.dtype, copy=False)
 
 def normal_back(grad, normal, rstd, axes):
     """Return the gradient of the normalization: less its mean and its part along the normalized input."""
@@ -228,8 +228,8 @@ def batch_norm_double_backward(grads, input, weight, grad_out, running_mean, run
 def native_group_norm(input, weight, bias, N, C, HxW, group, eps):
     split = input.reshape(N, group, C // group * HxW)
     mean, _, rstd = moments(split, (2,), eps)
-    found = scaled(((split - mean) * rstd).reshape(input.shape), weight, bias, by_channel(input)[0])
-    return found, mean.reshape(N, group), rstd.reshape(N, group)
+    result = scaled(((split - mean) * rstd).reshape(input.shape), weight, bias, by_channel(input)[0])
+    return result, mean.reshape(N, group), rstd.reshape(N, group)
 
 @composite
 def native_group_norm_backward(grads, input, mean, rstd, weight, sizes, eps, wanted):

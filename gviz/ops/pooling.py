@@ -68,14 +68,14 @@ def largest(self, kernel_size, stride, padding, dilation, ceil_mode):
         flat, places = (one.reshape(*one.shape[:-dims], prod(kernel_size)) for one in (seen, places))
         best = flat.argmax(-1)[..., None]
         return tuple(np.take_along_axis(one, best, -1).reshape(shape) for one in (flat, np.broadcast_to(places, flat.shape)))
-    found, at = seen[(..., *(0,) * dims)].copy(), np.empty(seen.shape[:-dims], np.int64)
+    most, at = seen[(..., *(0,) * dims)].copy(), np.empty(seen.shape[:-dims], np.int64)
     at[...] = places[(..., *(0,) * dims)]
     for inside in [*np.ndindex(*kernel_size)][1:]:
         here = seen[(..., *inside)]
-        more = (here > found) | (here != here)  # noqa: PLR0124 - nan is more than all, as in PyTorch
-        np.copyto(found, here, where=more)
+        more = (here > most) | (here != here)  # noqa: PLR0124 - nan is more than all, as in PyTorch
+        np.copyto(most, here, where=more)
         np.copyto(at, places[(..., *inside)], where=more)
-    return found.reshape(shape), at.reshape(shape)
+    return most.reshape(shape), at.reshape(shape)
 
 for dims in (2, 3):
     key = f"max_pool{dims}d_with_indices"
@@ -90,8 +90,8 @@ def max_pool_double_backward(grad, indices, dims):
     """What was at the indices, as the result of the pooling has it."""
     lead = tuple(indices.shape[: len(indices.shape) - dims])
     sizes = [numel_of(value) // max(count_of(lead), 1) for value in (grad, indices)]
-    found = gather(reshape(grad, (*lead, sizes[0])), -1, view(indices, (*lead, sizes[1])))
-    return reshape(found, tuple(indices.shape))
+    result = gather(reshape(grad, (*lead, sizes[0])), -1, view(indices, (*lead, sizes[1])))
+    return reshape(result, tuple(indices.shape))
 
 # ------------------------------------------------------------------ the mean of each window
 def divisors(self, kernel_size, step, padding, ceil_mode, count_include_pad, divisor_override):
@@ -136,10 +136,10 @@ def shares(size, count):
 def shared_out(self, output_size):
     """Return the means of adaptive windows, along one dimension after the other."""
     for axis, count in enumerate(output_size, self.ndim - len(output_size)):
-        found = np.empty((*self.shape[:axis], count, *self.shape[axis + 1 :]), self.dtype)
+        means = np.empty((*self.shape[:axis], count, *self.shape[axis + 1 :]), self.dtype)
         for i, span in enumerate(shares(self.shape[axis], count)):
-            self[at(axis, span)].mean(axis, out=found[at(axis, i)])
-        self = found
+            self[at(axis, span)].mean(axis, out=means[at(axis, i)])
+        self = means
     return self
 
 def shared_back(dims):
@@ -147,11 +147,11 @@ def shared_back(dims):
 
     def back(grad_output, self):
         for axis in reversed(range(self.ndim - dims, self.ndim)):
-            found = np.zeros((*grad_output.shape[:axis], *self.shape[axis:]), grad_output.dtype)
+            wide = np.zeros((*grad_output.shape[:axis], *self.shape[axis:]), grad_output.dtype)
             for i, span in enumerate(shares(self.shape[axis], grad_output.shape[axis])):
-                seen = found[at(axis, span)]
+                seen = wide[at(axis, span)]
                 seen += grad_output[at(axis, slice(i, i + 1))] / max(seen.shape[axis], 1)
-            grad_output = found
+            grad_output = wide
         return grad_output
 
     return back

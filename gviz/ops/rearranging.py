@@ -97,9 +97,9 @@ for name in ("tril", "triu"):
 def diagonal(self, offset: int = 0, dim1: int = 0, dim2: int = 1):
     dims = wrap_dim(dim1, self.ndim), wrap_dim(dim2, self.ndim)
     refuse(dims[0] == dims[1], f"diagonal dimensions cannot be identical {dim1}, {dim2}")
-    found = np.diagonal(self, offset, *dims)
-    found.flags.writeable = self.flags.writeable
-    return found
+    result = np.diagonal(self, offset, *dims)
+    result.flags.writeable = self.flags.writeable
+    return result
 alike("diagonal_copy", "DiagonalBackward0_copy", "diagonal")
 @op("DiagonalBackwardBackward0", grad_output="diagonal(grad, offset, dim1, dim2)")
 def diagonal_backward(grad_output, input_sizes, offset, dim1, dim2):

@@ -75,9 +75,9 @@ PLACES = ("values", "indices")
 
 def refuse_nothing(name, array, axes):
     if axes is None and not array.size:
-        told = f"{name}(): Expected reduction dim to be specified for input.numel() == 0."
-        refuse(name.startswith("arg"), told, IndexError)
-        raise RuntimeError(f"{told} Specify the reduction dim with the 'dim' argument.")
+        message = f"{name}(): Expected reduction dim to be specified for input.numel() == 0."
+        refuse(name.startswith("arg"), message, IndexError)
+        raise RuntimeError(f"{message} Specify the reduction dim with the 'dim' argument.")
     for axis in axes or ():
         refuse(not array.shape[axis], f"{name}(): Expected reduction dim {axis} to have non-zero size.", IndexError)
 
@@ -122,8 +122,8 @@ row("aminmax", "AminmaxBackward0", lambda self, *, dim=None, keepdim=False:
 
 def truth(find):
     def found(self, dim: Ints | None = None, keepdim: bool = False):
-        told = np.asarray(find(self, axis=() if dim == () else axes_of(self, dim), keepdims=keepdim))
-        return told.astype(np.uint8 if self.dtype == np.uint8 else bool)  # bytes give a byte
+        truths = np.asarray(find(self, axis=() if dim == () else axes_of(self, dim), keepdims=keepdim))
+        return truths.astype(np.uint8 if self.dtype == np.uint8 else bool)  # bytes give a byte
     return found
 
 row("any_of", None, truth(np.any), "any", nondiff=("self",))

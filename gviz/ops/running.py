@@ -33,7 +33,7 @@ def cumprod_backward(grad, self, dim, result):
 @composite
 def cumprod_past_zeros(grad, self, dim, result):
     """Return the same without a division: element by element along the dimension."""
-    count, found = self.shape[dim], zeros_like(grad)
+    count, slopes = self.shape[dim], zeros_like(grad)
     ones = ones_of(grad, (*self.shape[:dim], 1, *self.shape[dim + 1 :]))
     for k in range(count):
         first = prod_dim(narrow(self, dim, 0, k), dim, True) if k else ones
@@ -41,8 +41,8 @@ def cumprod_past_zeros(grad, self, dim, result):
         rest = expand(first, later.shape) * later if k and later is not None else later
         others = first if rest is None else cat([first, rest], dim)
         part = sum_dim(slice_row(grad, dim, k, None, 1) * others, (dim,))
-        found = overwritten(found, "copy_into", part, part=("select", dim, k))
-    return found
+        slopes = overwritten(slopes, "copy_into", part, part=("select", dim, k))
+    return slopes
 
 LARGEST = "scatter_add(zeros_like(self), dim, indices, grad)"
 

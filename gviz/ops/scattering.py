@@ -119,8 +119,8 @@ def reduced_backward(grad, self, dim, index, src, reduce, include_self, result):
 @composite
 def reduced_prod_backward(grad, self, dim, index, src, include_self, result):
     """Return the product of all others; the one zero that goes to a place has the product of the rest, computed without it."""
-    kept = masked_fill(self, equal(self, 0), 1)
-    own = grad * scatter_reduce(kept, dim, index, src, "prod", include_self) / kept
+    without_zeros = masked_fill(self, equal(self, 0), 1)
+    own = grad * scatter_reduce(without_zeros, dim, index, src, "prod", include_self) / without_zeros
     zero = equal(src, 0)
     zeros = gather(scatter_add(zeros_like(self), dim, index, counted(zero, self)), dim, index)
     single = logical_and(zero, equal(zeros, 1))
@@ -128,6 +128,6 @@ def reduced_prod_backward(grad, self, dim, index, src, include_self, result):
     others = gather(grad * result, dim, index) / masked_fill(src, zero, 1.0)
     others = where(single, gather(grad * rest, dim, index), others)
     if any_of(greater(zeros, 1)):
-        told = "when >1 zeros in src are scattered to the same position in self"
-        others = delayed_error([others], f"scatter_reduce(): Double backward is unsupported for src {told}")[0]
+        reason = "when >1 zeros in src are scattered to the same position in self"
+        others = delayed_error([others], f"scatter_reduce(): Double backward is unsupported for src {reason}")[0]
     return own, others

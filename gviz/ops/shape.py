@@ -60,11 +60,11 @@ def full_shape(size, numel):
 BACK = "reshape(grad, self_sym_sizes)"
 @op("ViewBackward0", ".view", view=True, self=BACK)
 def view(self, size: Size):
-    found = without_copy(self, full_shape(size, self.size))
-    if found is None:
+    result = without_copy(self, full_shape(size, self.size))
+    if result is None:
         raise RuntimeError("view size is not compatible with input tensor's size and stride (at least one dimension spans "
                            "across two contiguous subspaces). Use .reshape(...) instead.")
-    return found
+    return result
 row("unsafe_view", "UnsafeViewBackward0", lambda self, size: self.reshape(size), self=BACK)
 row("reshape_alias", "ReshapeAliasBackward0", lambda self, size: self.reshape(size), view=True, self=BACK)
 row("alias", "AliasBackward0", lambda self: self.view(), view=True, self="grad")
@@ -203,8 +203,8 @@ def sum_to_size(self, size: Size):
     return sum_to(self, size)
 @composite
 def added(parts):
-    found = [part for part in parts if part is not None]
-    return sum(found[1:], found[0]) if found else None
+    terms = [part for part in parts if part is not None]
+    return sum(terms[1:], terms[0]) if terms else None
 
 # ------------------------------------------------------------------ any view
 @op("AsStridedBackward0", view=True, hidden=("self_sym_sizes", "self_sym_strides", "start"),

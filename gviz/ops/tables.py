@@ -84,15 +84,15 @@ def embedding_bag(weight, indices, offsets, scale_grad_by_freq=False, mode=SUM, 
     count = len(offsets) - bool(include_last_offset)
     bags = bags_of(offsets[:count], len(indices))
     keep = (indices != padding_idx) & (bags >= 0)
-    kept, rows = bags[keep], weight[indices[keep]]
-    sizes, result = np.bincount(kept, minlength=count), np.zeros((count, weight.shape[1]), weight.dtype)
+    bag_of, rows = bags[keep], weight[indices[keep]]
+    sizes, result = np.bincount(bag_of, minlength=count), np.zeros((count, weight.shape[1]), weight.dtype)
     if mode == MAX:
-        result[kept] = -np.inf
-        np.maximum.at(result, kept, rows)
-        places, (at, column) = np.zeros(result.shape, np.int64), np.nonzero(rows == result[kept])
-        places[kept[at[::-1]], column[::-1]] = indices[keep][at[::-1]]  # of equal ones the first
+        result[bag_of] = -np.inf
+        np.maximum.at(result, bag_of, rows)
+        places, (at, column) = np.zeros(result.shape, np.int64), np.nonzero(rows == result[bag_of])
+        places[bag_of[at[::-1]], column[::-1]] = indices[keep][at[::-1]]  # of equal ones the first
         return result, bags, sizes, places
-    add_at(result, kept, rows if per_sample_weights is None else rows * per_sample_weights[keep][:, None])
+    add_at(result, bag_of, rows if per_sample_weights is None else rows * per_sample_weights[keep][:, None])
     if mode == MEAN:
         return result / np.maximum(sizes, 1)[:, None].astype(result.dtype), bags, sizes, sizes
     is_short = padding_idx < 0 and weight.dtype == np.float32  # PyTorch's short way for a sum, which needs no bags

@@ -25,7 +25,7 @@ def without_cycles(graph: Graph, box_of: Mapping[str, str]) -> dict[str, tuple[s
     """
     edges = [edge for edge in graph.edges if edge.kind not in BESIDE]
     knot = knotted({(box_of[edge.source], box_of[edge.target]) for edge in edges})
-    found = {node.id: (box_of[node.id], 0) for node in graph.nodes}
+    part_of = {node.id: (box_of[node.id], 0) for node in graph.nodes}
     inside = [edge for edge in edges if box_of[edge.source] in knot and box_of[edge.target] in knot] if knot else []
     waiting = Counter(edge.target for edge in inside)
     late = Counter(box_of[edge.target] for edge in inside if box_of[edge.source] != box_of[edge.target])
@@ -43,7 +43,7 @@ def without_cycles(graph: Graph, box_of: Mapping[str, str]) -> dict[str, tuple[s
         box = next(iter(ready))
         run = ready.pop(box)
         for one in run:  # grows while it is read
-            found[one] = box, parts[box]
+            part_of[one] = box, parts[box]
             for target in uses.get(one, ()):
                 waiting[target] -= 1
                 other = box_of[target]
@@ -54,7 +54,7 @@ def without_cycles(graph: Graph, box_of: Mapping[str, str]) -> dict[str, tuple[s
                     there = run if other == box else (partly if late[other] else whole).setdefault(other, [])
                     there.append(target)
         parts[box] += 1
-    return found
+    return part_of
 
 
 def knotted(edges: Iterable[tuple[str, str]]) -> set[str]:

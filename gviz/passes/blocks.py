@@ -29,17 +29,17 @@ def known_of_blocks(graph: Graph, places: Sequence[Coordinates], *, has_ranges: 
     for node, (drawn, blocks) in zip(graph.nodes, places, strict=True):
         if blocks:
             members.setdefault(drawn, []).append(((*blocks.values(),), node))
-    found = {drawn: Blocks(shares=shares) for drawn, shares in shares_of(graph, places).items()}
+    blocks_of = {drawn: Blocks(shares=shares) for drawn, shares in shares_of(graph, places).items()}
     for drawn, several in members.items():
         several.sort(key=lambda one: one[0])
         nodes = [node for _, node in several]
-        facts = Blocks(varies_in(nodes), shares=found.get(drawn, Blocks()).shares)
+        facts = Blocks(varies_in(nodes), shares=blocks_of.get(drawn, Blocks()).shares)
         if has_ranges:
             cards = [node.card.grad if node.card else norm_of(node.grad.value) for node in nodes]
             facts = facts._replace(values=span(norm_of(node.value) for node in nodes), grads=span(cards))
         if facts != Blocks():
-            found[drawn] = facts
-    return found
+            blocks_of[drawn] = facts
+    return blocks_of
 
 
 def varies_in(nodes: Sequence[Node]) -> tuple[Varying, ...]:
@@ -85,7 +85,7 @@ def shares_of(graph: Graph, places: Sequence[Coordinates]) -> dict[int, tuple[Sh
             blocks = places[place_of[edge.target]][1]
             key = tuple(block for one, block in blocks.items() if one not in own)
             handed.setdefault(source, {}).setdefault(key, []).append(edge.flow.handed)
-    found: dict[int, tuple[Share, ...]] = {}
+    shares: dict[int, tuple[Share, ...]] = {}
     for number, parts in handed.items():
         grad = graph.nodes[number].grad
         total = grad.value if not norm_of(grad.before) else plus(grad.value, times(grad.before, MINUS_ONE))
@@ -93,8 +93,8 @@ def shares_of(graph: Graph, places: Sequence[Coordinates]) -> dict[int, tuple[Sh
         known = [one for one in sums.values() if one is not None]
         if len({*sums} - {()}) > 1 and len(known) == len(sums) and not grad.hooks and come_to(known, total):
             texts = (".".join(str(block + 1) for block in key) for key in sums)
-            found[number] = tuple(map(Share, texts, known))
-    return found
+            shares[number] = tuple(map(Share, texts, known))
+    return shares
 
 
 def come_to(parts: Sequence[Numbers], total: Numbers | None) -> bool:

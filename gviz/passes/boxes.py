@@ -151,22 +151,22 @@ def merged(edges: Iterable[Edge], box_of: Mapping[str, str], cards: Collection[s
         box_of: the box of each node.
         cards: the boxes that are groups.
     """
-    found: dict[object, Edge] = {}
+    edge_of: dict[object, Edge] = {}
     slots: Counter[str] = Counter()
     for number, edge in enumerate(edges):
         start, end = box_of[edge.source], box_of[edge.target]
         if start not in cards and end not in cards:
-            found[number] = edge
+            edge_of[number] = edge
         elif start != end:
             slot = -1 if end in cards else edge.slot
             output = 0 if start in cards else edge.output
             key = start, end, edge.kind, edge.label, slot, output
-            if key not in found:
+            if key not in edge_of:
                 is_numbered = end in cards and edge.kind == "data"
                 slot = slots[end] if is_numbered else edge.slot * (end not in cards)
                 slots[end] += is_numbered
-                found[key] = edge._replace(source=start, target=end, slot=slot, output=output, flow=NO_FLOW)
-    return tuple(found.values())
+                edge_of[key] = edge._replace(source=start, target=end, slot=slot, output=output, flow=NO_FLOW)
+    return tuple(edge_of.values())
 
 
 def sizes_through(graph: Graph, box_of: Mapping[str, str]) -> dict[str, tuple[tuple[Sizes, ...], tuple[Sizes, ...]]]:
@@ -199,7 +199,7 @@ def all_of(sizes: Iterable[Sizes | None]) -> tuple[Sizes, ...]:
 def card_of(nodes: Sequence[Node], kind: str, inputs: tuple[Sizes, ...], outputs: tuple[Sizes, ...]) -> Card:
     """Return what nodes come to together; what is a group already counts as all that is in it."""
     cards = [node.card or card_of_one(node) for node in nodes]
-    kept = [card.kept for card in cards if card.operations]
+    saved_bytes = [card.kept for card in cards if card.operations]
     grads = [card.grad for card in cards if card.parameters]
     return Card(
         kind,
@@ -208,7 +208,7 @@ def card_of(nodes: Sequence[Node], kind: str, inputs: tuple[Sizes, ...], outputs
         sum(card.elements for card in cards),
         inputs,
         outputs,
-        None if None in kept or not kept else sum(one or 0 for one in kept),
+        None if None in saved_bytes or not saved_bytes else sum(one or 0 for one in saved_bytes),
         None if None in grads or not grads else math.hypot(*(one or 0.0 for one in grads)),
     )
 

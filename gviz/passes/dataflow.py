@@ -97,14 +97,14 @@ class Outside:
         self.nodes: list[Node] = []
         self.edges: list[Edge] = []
 
-    def add_operands(self, node: Node, told: Words, known: Container[tuple[str, int]]) -> None:
+    def add_operands(self, node: Node, words: Words, known: Container[tuple[str, int]]) -> None:
         """Add the operands that no edge leads to, and what else an operation holds: conditions, masks, classes."""
-        for slot, operand in enumerate(told.operands):
+        for slot, operand in enumerate(words.operands):
             if operand not in (UNKNOWN, "None") and (node.id, slot) not in known:
                 self.add(operand, node.id, slot, "" if operand in self.rows else why_cut(operand, node))
         inputs = {*input_names(node.label), "result"} if node.recorded.held else set[str]()
         others = (text for key, text in node.recorded.held if key not in inputs)
-        slot = len(told.operands)
+        slot = len(words.operands)
         for text in others:
             if text in self.made:  # what another operation holds, too
                 self.edges.append(Edge(self.made[text], node.id, slot))
@@ -131,8 +131,8 @@ class Outside:
             self.edges.append(Edge(own, target, place))
             self.listed.add(name)
             self.made.setdefault(name, own)
-            found = sorted(formula.names & self.rows.keys() - self.listed) if formula is not None else []
-            todo += [(one, own, at, "cut off" * self.rows[one].requires_grad) for at, one in enumerate(found)]
+            names = sorted(formula.names & self.rows.keys() - self.listed) if formula is not None else []
+            todo += [(one, own, at, "cut off" * self.rows[one].requires_grad) for at, one in enumerate(names)]
 
 
 def moved(edge: Edge, sources: Mapping[str, str], shifts: Mapping[str, int]) -> Edge:
@@ -163,27 +163,27 @@ def outputs_of(graph: Graph) -> dict[str, dict[int, Node]]:
     handed: dict[str, dict[int, list[Numbers | None]]] = {node.id: {} for node in graph.nodes}
     for edge in graph.edges:
         handed[edge.source].setdefault(edge.output, []).append(edge.flow.handed)
-    found: dict[str, dict[int, Node]] = {}
+    nodes: dict[str, dict[int, Node]] = {}
     for node in graph.nodes:
         if node.recorded.outputs and node.id in graph.roots and node.name in node.recorded.outputs:
             handed[node.id][node.recorded.outputs.index(node.name)] = [None]  # what it starts with is not known
         if not node.recorded.outputs and len(handed[node.id]) < 2:
-            found[node.id] = dict.fromkeys(handed[node.id] or [0], node)
+            nodes[node.id] = dict.fromkeys(handed[node.id] or [0], node)
             continue
-        made = found[node.id] = {}
+        of_node = nodes[node.id] = {}
         for number in sorted(handed[node.id]):
             name = output_name(node, number)
             row, arrives = rows.get(name) if node.recorded.outputs else None, reduce(plus, handed[node.id][number])
             numbers, grad, later = row.at_backward() if row is not None else (None, NO_GRADIENT, None)
-            made[number] = node._replace(
-                id=f"{node.id}_{number}" if made else node.id,
+            of_node[number] = node._replace(
+                id=f"{node.id}_{number}" if of_node else node.id,
                 name=name,
                 numbers=numbers,
                 grad=grad._replace(arrived=arrives),
                 later=later,
                 recorded=node.recorded._replace(outputs=()),
             )
-    return found
+    return nodes
 
 
 def why_outside(row: TensorRow) -> str:

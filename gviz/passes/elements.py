@@ -152,9 +152,9 @@ def amount_along(edge: Edge, amount: np.ndarray, handed: np.ndarray) -> np.ndarr
     local, jacobian = array_of(edge.flow.local), array_of(edge.flow.jacobian)
     with np.errstate(all="ignore"):
         if local is not None and are_aligned(amount.shape, local.shape):
-            found = array_of(sum_to(numbers_of(amount * abs(local)), edge.flow.handed))
-            if found is not None and found.shape == handed.shape:
-                return found
+            along = array_of(sum_to(numbers_of(amount * abs(local)), edge.flow.handed))
+            if along is not None and along.shape == handed.shape:
+                return along
         if jacobian is not None and jacobian.shape == (amount.size, handed.size):
             return np.asarray(amount.reshape(1, -1) @ abs(jacobian)).reshape(handed.shape)
         return np.asarray(np.abs(handed))

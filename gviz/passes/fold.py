@@ -97,7 +97,7 @@ class Candidate:
         if {title, stem_of(title)} & {*self.unfold}:
             self.unfolded.append(title)
             return None
-        parents = [found for row in fold.rows if (found := self._parents(row)) is not None]
+        parents = [around for row in fold.rows if (around := self._parents(row)) is not None]
         if len(parents) < len(fold.rows):
             return False
         for leaves, above in zip(fold.rows, parents, strict=True):
@@ -228,10 +228,10 @@ class Folding:
 
     def all_folds(self) -> list[Fold]:
         """Return all folds, outer ones first."""
-        found = [*self.folds]
-        for fold in found:  # grows while it is read
-            found += fold.inside
-        return found
+        folds = [*self.folds]
+        for fold in folds:  # grows while it is read
+            folds += fold.inside
+        return folds
 
     @property
     def least_boxes(self) -> int:
@@ -252,12 +252,12 @@ class Folding:
             if any(isinstance(one, Variant) for one in blocks) or self.graph.nodes[number].kind != "operation":
                 names.setdefault(drawn, []).append(self.graph.nodes[number].name or "")
         regions, region_of = self.frames.with_folds(self.titles, places)
-        told = known_of_blocks(self.graph, places, has_ranges=self.has_ranges)
+        blocks_of = known_of_blocks(self.graph, places, has_ranges=self.has_ranges)
         nodes = tuple(
             node._replace(
                 region=region_of[number],
                 name=pattern(names[number]) if len(names.get(number, ())) > 1 else node.name,
-                blocks=told.get(number),
+                blocks=blocks_of.get(number),
             )
             for number, node in enumerate(self.graph.nodes)
             if places[number].drawn == number
@@ -282,7 +282,7 @@ class Folding:
             slot = edge.slot if end.blocks else -1
             key = start.drawn, end.drawn, slot, edge.label, edge.kind, edge.output, steps, count
             wires.setdefault(key, []).append((edge, start, end))
-        return tuple(self._edge(found) for one in wires.values() for found in in_slots(one))
+        return tuple(self._edge(several) for one in wires.values() for several in in_slots(one))
 
     def _lacking(self, places: list[Coordinates]) -> dict[tuple[str, int], str]:
         """Return for each input of a drawn node, by its slot, the blocks that lack what others have, as a text."""
@@ -295,22 +295,22 @@ class Folding:
                 key = self.graph.nodes[drawn].id, edge.slot
                 folds[key] = [*blocks]
                 fed.setdefault(key, set()).add((*blocks.values(),))
-        found: dict[tuple[str, int], str] = {}
+        texts: dict[tuple[str, int], str] = {}
         for key, around in folds.items():
             sizes = [*(one.count for one in around)]
             if len(fed[key]) < prod(sizes):
-                found[key] = blocks_text({*product(*map(range, sizes))} - fed[key], around)
-        return found
+                texts[key] = blocks_text({*product(*map(range, sizes))} - fed[key], around)
+        return texts
 
-    def _edge(self, found: list[PlacedEdge]) -> Edge:
+    def _edge(self, placed: list[PlacedEdge]) -> Edge:
         """Return the edge that stands for others: with the slot and the flow of the last of them."""
         edge, start, end = (
-            found[-1]
-            if len(found) == 1
-            else max(found, key=lambda one: (*one[2].blocks.values(), *one[1].blocks.values()))
+            placed[-1]
+            if len(placed) == 1
+            else max(placed, key=lambda one: (*one[2].blocks.values(), *one[1].blocks.values()))
         )
-        text, is_carried = relation([(one.blocks, other.blocks) for _, one, other in found])
-        step = slot_step(found)
+        text, is_carried = relation([(one.blocks, other.blocks) for _, one, other in placed])
+        step = slot_step(placed)
         turned = "in reverse order" if step == -1 else f"to every {step}. input" if step not in (0, 1) else ""
         label = ", ".join(filter(None, [edge.label, text, turned]))
         return edge._replace(
@@ -318,13 +318,13 @@ class Folding:
             target=self.graph.nodes[end.drawn].id,
             label=label,
             kind="carried" if is_carried else edge.kind,
-            times=sum(one.source == self.graph.nodes[start.drawn].id for one, *_ in found),
-            called=tuple(self._called(found))[:MOST_PAIRS],
+            times=sum(one.source == self.graph.nodes[start.drawn].id for one, *_ in placed),
+            called=tuple(self._called(placed))[:MOST_PAIRS],
         )
 
-    def _called(self, found: list[PlacedEdge]) -> Iterator[tuple[int, str]]:
+    def _called(self, placed: list[PlacedEdge]) -> Iterator[tuple[int, str]]:
         """Yield for each slot of the drawn target what it gets, if the drawn source has another name."""
-        for edge, start, end in found:
+        for edge, start, end in placed:
             source = self.graph.by_id[edge.source]
             is_one_leaf = source.kind == "leaf" and not start.blocks.keys() <= end.blocks.keys()
             if is_last(end) and (is_one_leaf or not is_last(start)):
@@ -345,19 +345,19 @@ def with_signs(graph: Graph, lacking: Mapping[tuple[str, int], str]) -> Graph:
         if edge.kind in ("data", "carried"):
             wires.setdefault((edge.target, edge.slot), []).append(edge)
     targets: dict[tuple[str, tuple[Edge, ...]], list[Edge]] = {}
-    for key, found in wires.items():
-        carried = [edge for edge in found if edge.kind == "carried"]
+    for key, bundle_edges in wires.items():
+        carried = [edge for edge in bundle_edges if edge.kind == "carried"]
         if carried:
-            bundle = tuple(sorted(edge._replace(target="", slot=0, flow=NO_FLOW) for edge in found))
+            bundle = tuple(sorted(edge._replace(target="", slot=0, flow=NO_FLOW) for edge in bundle_edges))
             targets.setdefault((lacking.get(key, ""), bundle), []).append(carried[-1])
     nodes = [*graph.nodes]
-    taken = {(edge.target, edge.slot) for found in targets.values() for edge in found}
+    taken = {(edge.target, edge.slot) for bundle_edges in targets.values() for edge in bundle_edges}
     edges = [
         edge for edge in graph.edges if edge.kind not in ("data", "carried") or (edge.target, edge.slot) not in taken
     ]
-    for (blocks, bundle), found in targets.items():
+    for (blocks, bundle), bundle_edges in targets.items():
         carried = [edge for edge in bundle if edge.kind == "carried"]
-        inner = max(carried, key=lambda edge: _common(graph, [edge.source, found[0].target]))
+        inner = max(carried, key=lambda edge: _common(graph, [edge.source, bundle_edges[0].target]))
         maker, names = graph.by_id[inner.source], {edge: shown_name(graph.by_id[edge.source]) for edge in carried}
         others = [f"{names[edge]}: {edge.label or BLOCK_BEFORE}" for edge in carried if edge is not inner]
         sign = Node(
@@ -365,11 +365,11 @@ def with_signs(graph: Graph, lacking: Mapping[tuple[str, int], str]) -> Graph:
             "carried",
             f"↻ {names[inner]} {inner.label or BLOCK_BEFORE}",
             expression="\n".join([*others, *[f"{blocks}: a constant"] * bool(blocks)]),
-            region=_common(graph, [maker.id, *(edge.target for edge in found)]),
+            region=_common(graph, [maker.id, *(edge.target for edge in bundle_edges)]),
         )
         nodes.append(sign)
-        edges += [edge._replace(target=sign.id, times=edge.times * len(found)) for edge in bundle]
-        edges += [Edge(sign.id, edge.target, edge.slot, flow=edge.flow) for edge in found]
+        edges += [edge._replace(target=sign.id, times=edge.times * len(bundle_edges)) for edge in bundle]
+        edges += [Edge(sign.id, edge.target, edge.slot, flow=edge.flow) for edge in bundle_edges]
     return graph.changed(nodes=tuple(nodes), edges=tuple(edges))
 
 

@@ -39,8 +39,8 @@ def form_of(node: Node, *, is_exact: bool = True) -> tuple[Any, ...]:
     card = node.card._replace(grad=None) if node.card is not None else None
     card = card._replace(numbers=()) if card is not None and not is_exact else card
     name = DIGITS.sub("#", CALL.sub("", node.name or "")) if node.kind == "group" else ""
-    made = node.shape if not recorded.outputs else None  # of several outputs it is known only where they have names
-    shape = made, recorded.slots, recorded.is_written
+    size = node.shape if not recorded.outputs else None  # of several outputs it is known only where they have names
+    shape = size, recorded.slots, recorded.is_written
     return node.kind, node.label, name, card, shape, tuple(plain), tuple(sizes)
 
 

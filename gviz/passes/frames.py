@@ -94,13 +94,13 @@ class Frames:
 
     def _varying_titles(self, places: Sequence[Coordinates]) -> dict[Fold | int, str]:
         """Return what each frame inside a fold is called in all of its blocks."""
-        found: dict[Fold | int, dict[str, None]] = {}
+        titles_of: dict[Fold | int, dict[str, None]] = {}
         for number, (drawn, blocks) in enumerate(places) if self.sizes else ():
             if blocks and self.graph.nodes[number].kind in ("operation", "group"):
                 here = self.graph.frames_around(self.graph.nodes[drawn].region)
                 for region, other in zip(here, self.graph.frames_around(self.graph.nodes[number].region), strict=False):
-                    found.setdefault(region, {})[self.graph.regions[other].title] = None
-        return {region: pattern(sorted(titles, key=by_numbers)) for region, titles in found.items()}
+                    titles_of.setdefault(region, {})[self.graph.regions[other].title] = None
+        return {region: pattern(sorted(titles, key=by_numbers)) for region, titles in titles_of.items()}
 
     def _region(self, one: Fold | int, titles: dict[Fold, str]) -> Region:
         """Return a frame, but for the one that it is in."""

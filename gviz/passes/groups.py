@@ -191,16 +191,16 @@ class Groups:
 
     def common(self, places: Collection[int]) -> int:
         """Return the innermost group that all of these are in."""
-        found = {*places}
-        deepest = [(-self.levels[place], place) for place in found]
+        rest = {*places}
+        deepest = [(-self.levels[place], place) for place in rest]
         heapify(deepest)
-        while len(found) > 1:  # each group once: the deepest one is left for the one that it is in
+        while len(rest) > 1:  # each group once: the deepest one is left for the one that it is in
             place = heappop(deepest)[1]
-            found.remove(place)
-            if (within := self.tree[place].within) not in found:
-                found.add(within)
+            rest.remove(place)
+            if (within := self.tree[place].within) not in rest:
+                rest.add(within)
                 heappush(deepest, (-self.levels[within], within))
-        return found.pop()
+        return rest.pop()
 
     def titles(self) -> list[str]:
         """Return what each group is called: its path, with the number of the call if there are several."""
@@ -224,14 +224,14 @@ class Groups:
             RenderError: a pattern matches none.
         """
         titles = self.titles()
-        found: dict[int, Weight] = {}
+        weights: dict[int, Weight] = {}
         for pattern in patterns:
             words = "[^./]*".join(map(re.escape, pattern.split("*")))
             matches = re.compile(rf"(?:.*[./])?{words}", re.DOTALL).fullmatch
             fits = {title: matches(title) is not None for title in {*titles, *(group.path for group in self.tree)}}
             weight: Weight = (-pattern.count("*"), len(pattern))
             new = {
-                place: max(found.get(place, weight), weight)
+                place: max(weights.get(place, weight), weight)
                 for place, group in enumerate(self.tree)
                 if fits[group.path] or fits[titles[place]]
             }
@@ -239,8 +239,8 @@ class Groups:
                 new = dict.fromkeys(parts, weight)
             if not new:
                 raise RenderError(f"{option}: there is no {self.word} {pattern!r}", hint=self.hint(pattern))
-            found |= new
-        return found
+            weights |= new
+        return weights
 
     def parts_of_list(self, path: str) -> list[int]:
         """Return the groups of a list of modules, which is never called itself, by their numbers."""
@@ -266,14 +266,14 @@ class Groups:
         for place in reversed(range(len(self.tree))):  # what is around an open group is open
             if place in opened:
                 opened.add(self.tree[place].within)
-        found: list[int] = []
+        closed_group: list[int] = []
         for place, group in enumerate(self.tree):
             is_shut = self.levels[place] >= depth or (place not in has_parts and not opens_all)
             if place in opened or place in collapse:
                 is_shut = collapse.get(place, NEVER) > expand.get(place, ALWAYS if place in opened else NEVER)
-            around = found[group.within] if group.within >= 0 else -1
-            found.append(around if around >= 0 else place if is_shut else -1)
-        return found
+            around = closed_group[group.within] if group.within >= 0 else -1
+            closed_group.append(around if around >= 0 else place if is_shut else -1)
+        return closed_group
 
     def count(self, closed: Sequence[int]) -> int:
         """Return how many boxes there are."""

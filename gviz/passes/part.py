@@ -32,17 +32,17 @@ def around(graph: Graph, names: Collection[str], hops: int) -> Graph:
     Raises:
         SourceError: there is no tensor of that name.
     """
-    found = {one for name in names for one in ids_of(graph, name)}
-    front = set(found)
+    ids = {one for name in names for one in ids_of(graph, name)}
+    front = set(ids)
     for _ in range(hops):
         front = {edge.source for one in front for edge in graph.inputs[one]} | {
             edge.target for one in front for edge in graph.uses[one]
         }
-        front -= found
-        found |= front
+        front -= ids
+        ids |= front
         if not front:
             break
-    return only(graph, found, f"up to {hops} line{'s' * (hops != 1)} from {joined(names)}")
+    return only(graph, ids, f"up to {hops} line{'s' * (hops != 1)} from {joined(names)}")
 
 
 def between(graph: Graph, first: str, last: str) -> Graph:
@@ -67,16 +67,16 @@ def nearest_to_roots(graph: Graph, most: int) -> Graph:
     """Return so many nodes of a graph that has more: those that are the fewest lines away from its roots."""
     if len(graph.nodes) <= most:
         return graph
-    found = dict.fromkeys(graph.roots)
-    todo = [*found]
+    ids = dict.fromkeys(graph.roots)
+    todo = [*ids]
     for one in todo:  # grows while it is read
-        if len(found) >= most:
+        if len(ids) >= most:
             break
-        new = dict.fromkeys(edge.source for edge in graph.inputs[one] if edge.source not in found)
-        room = [*new][: most - len(found)]
-        found.update(dict.fromkeys(room))
+        new = dict.fromkeys(edge.source for edge in graph.inputs[one] if edge.source not in ids)
+        room = [*new][: most - len(ids)]
+        ids.update(dict.fromkeys(room))
         todo += room
-    return only(graph, found, "those nearest to the root")
+    return only(graph, ids, "those nearest to the root")
 
 
 def only(graph: Graph, ids: Collection[str], why: str) -> Graph:
@@ -112,9 +112,9 @@ def ids_of(graph: Graph, name: str) -> set[str]:
     Raises:
         SourceError: there is no tensor, and no module, of that name.
     """
-    found = {node.id for node in graph.nodes if node.name == name and node.kind != "saved"}
-    found = found or {node.id for node in graph.nodes if f"{node.scope}.".startswith(f"{name}.")}
-    if not found:
+    ids = {node.id for node in graph.nodes if node.name == name and node.kind != "saved"}
+    ids = ids or {node.id for node in graph.nodes if f"{node.scope}.".startswith(f"{name}.")}
+    if not ids:
         names = list(dict.fromkeys(node.name for node in graph.nodes if node.name))
         paths = dict.fromkeys(node.scope for node in graph.nodes if node.scope)
         around = {path[: dot.start()] for path in paths for dot in re.finditer(r"[.]|$", path)}
@@ -124,18 +124,18 @@ def ids_of(graph: Graph, name: str) -> set[str]:
             f"there is no {word} {excerpt(name)} in this graph",
             hint=did_you_mean(name, [*names, *sorted(around)], there),
         )
-    return found
+    return ids
 
 
 def reached(start: Iterable[str], ways: dict[str, list[str]]) -> set[str]:
     """Return what can be reached, with where it starts."""
-    found = set(start)
-    todo = [*found]
+    ids = set(start)
+    todo = [*ids]
     for one in todo:  # grows while it is read
-        new = {*ways[one]} - found
-        found |= new
+        new = {*ways[one]} - ids
+        ids |= new
         todo += new
-    return found
+    return ids
 
 
 def without(graph: Graph, ids: Collection[str]) -> Graph:
@@ -163,9 +163,9 @@ def without(graph: Graph, ids: Collection[str]) -> Graph:
             here = source[here.source]
         return edge if here is edge else edge._replace(source=here.source, output=here.output, label=calls)
 
-    kept = filter(None, (followed(edge) for edge in graph.edges if edge.target not in gone))
+    edges = filter(None, (followed(edge) for edge in graph.edges if edge.target not in gone))
     nodes = tuple(node for node in graph.nodes if node.id not in gone)
-    return graph.changed(nodes=nodes, edges=tuple(kept))
+    return graph.changed(nodes=nodes, edges=tuple(edges))
 
 
 def view_text(node: Node) -> str:

@@ -50,9 +50,9 @@ def with_quotients(graph: Graph) -> Graph:
         for inner, outer in outer_of.items()
         for edge in inputs[inner]
     }
-    made = tuple(
+    boxes = tuple(
         node._replace(label="ReciprocalBackward0", expression=formulas[node.id]) if node.id in formulas else node
         for node in graph.nodes
         if node.id not in gone
     )
-    return graph.changed(nodes=made, edges=tuple(edges))
+    return graph.changed(nodes=boxes, edges=tuple(edges))

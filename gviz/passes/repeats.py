@@ -124,7 +124,7 @@ class OperationSequence:
         depth = [0] * len(sources)
         for number in walked(roots, sources):
             depth[number] = 1 + max((depth[source] for source in sources[number]), default=0)
-        deepest = (sorted(found, key=lambda one: -depth[one]) if len(found) > 1 else found for found in sources)
+        deepest = (sorted(ends, key=lambda one: -depth[one]) if len(ends) > 1 else ends for ends in sources)
         order = walked(roots, [*deepest])
         soon = as_soon_as_possible(order, sources, [one <= SHALLOW for one in depth])
         runs = [0] * len(sources)
@@ -134,8 +134,8 @@ class OperationSequence:
         uses = Counter(chain.from_iterable(sources))
         made_of_leaf, hoisted = set[int](), set[int]()
         for number in order:
-            found = sources[number]
-            if not found or (len(found) == 1 and found[0] in made_of_leaf and self.nodes[number].recorded.slots <= 1):
+            ends = sources[number]
+            if not ends or (len(ends) == 1 and ends[0] in made_of_leaf and self.nodes[number].recorded.slots <= 1):
                 made_of_leaf.add(number)
         for number in reversed(order):
             if sources[number] and number in made_of_leaf and (uses[number] > 1 or number in hoisted):
@@ -173,19 +173,19 @@ class OperationSequence:
         forms: dict[Any, int] = {}
         wires: dict[Any, int] = {}
         cells: list[tuple[int, int, int, int]] = []  # place, column, input, wire
-        found: list[int] = []
+        numbers: list[int] = []
         for index, number in enumerate(self.order):
             node, columns, form = self.nodes[number], [*self._columns(number)], None
             is_fixed = any(column >= MOST_INPUTS for column, _ in columns) or number in self.fixed
             if not is_fixed and node.kind in ("operation", "group"):
                 form = form_of(node, is_exact=self.is_exact)
-            found.append(forms.setdefault(form or number, len(forms)))
+            numbers.append(forms.setdefault(form or number, len(forms)))
             self.loose.append(forms.setdefault(form[:-1] if form else number, len(forms)))
             for column, (edge, source) in () if is_fixed else columns:
                 wire = wires.setdefault((edge.kind, edge.label, edge.output), len(wires))
                 cells.append((index, column, self.at.get(source, -2 - source), wire))
         places, taken, sources, kinds_of = np.array(cells, np.int64).reshape(-1, 4).T
-        self.form = np.array(found, np.int64)
+        self.form = np.array(numbers, np.int64)
         self.width = 1 + int(taken.max(initial=0))
         self.input = np.full((len(self.order), self.width), -1, np.int64)
         self.wire = self.input.copy()
@@ -264,7 +264,7 @@ class OperationSequence:
                     )
         stretches.sort(key=lambda one: one[0])
         taken = np.zeros(high - low, bool)
-        found: list[tuple[int, int, Fold | int]] = []
+        folds: list[tuple[int, int, Fold | int]] = []
         for _, begin, end, period in stretches:
             if taken[begin - period - low : end - low].any():
                 continue
@@ -275,8 +275,8 @@ class OperationSequence:
             is_wanted = accepts(fold)
             if is_wanted is not False:
                 taken[first - low : last - low] = True
-                found.append((first, last, fold if is_wanted else period))
-        return sorted(found, key=lambda one: one[0])
+                folds.append((first, last, fold if is_wanted else period))
+        return sorted(folds, key=lambda one: one[0])
 
     def _periods(self, low: int, high: int) -> list[int]:
         """Return the distances between operations with the same neighbourhood, the most frequent first.
@@ -287,10 +287,10 @@ class OperationSequence:
         is_inner = (source >= low) & (source < high)
         back = np.where(is_inner, places[:, None] - source, 0)
         mark = self.form[low:high].astype(np.uint64) * np.uint64(0x9E3779B97F4A7C15) + np.uint64(1)
-        found: list[int] = []
+        periods: list[int] = []
         for turn in range(3):
             if turn and high - low <= OVERHEAD:
-                found = [*self._gaps(mark, places), *found]
+                periods = [*self._gaps(mark, places), *periods]
             mixed = mark.copy()
             for column in range(self.width):
                 inner = is_inner[:, column]
@@ -299,8 +299,8 @@ class OperationSequence:
                 mixed = (mixed ^ (seen + step * np.uint64(31))) * np.uint64(0xBF58476D1CE4E5B9) + np.uint64(column)
                 mixed ^= mixed >> np.uint64(29)
             mark = mixed
-        found = [*dict.fromkeys([*self._gaps(mark, places), *found])]
-        return [period for period in found if 2 * period <= high - low][:PERIODS]
+        periods = [*dict.fromkeys([*self._gaps(mark, places), *periods])]
+        return [period for period in periods if 2 * period <= high - low][:PERIODS]
 
     @staticmethod
     def _gaps(mark: np.ndarray, places: np.ndarray) -> list[int]:
@@ -582,7 +582,7 @@ def as_soon_as_possible(order: Sequence[int], sources: Sequence[Sequence[int]], 
     A loss for each step would else come after all steps. What ``stays``, as what is made of a leaf, is where it was:
     before what needs it.
     """
-    waiting = [len(found) for found in sources]
+    waiting = [len(inputs) for inputs in sources]
     users: list[list[int]] = [[] for _ in sources]
     for number in reversed(order):
         for source in sources[number]:

@@ -60,7 +60,7 @@ def settled_gradients(
     What comes to a tensor is compared with what it was added up from along all ways.
     """
     amounts: dict[str, Any] = {}
-    found: dict[tuple[str, int, str], Edge] = {}
+    settled: dict[tuple[str, int, str], Edge] = {}
     uses = {(edge.source, edge.target) for edge in graph.edges}
     for node in reversed(graph.order):
         arrived = array_of(node.grad.arrived)
@@ -77,7 +77,7 @@ def settled_gradients(
             if handed is None or (edge.source, edge.target) not in uses:
                 continue
             part = amount_along(edge, amount, handed)
-            found[edge.target, edge.slot, edge.source] = edge._replace(
+            settled[edge.target, edge.slot, edge.source] = edge._replace(
                 flow=edge.flow._replace(handed=settled_numbers(edge.flow.handed, handed, part))
             )
             before = amounts.get(edge.source)
@@ -89,4 +89,4 @@ def settled_gradients(
             settled_value = settled_numbers(node.grad.value, value, amounts[gate])
             if settled_value is not node.grad.value:
                 shown[leaf] = node._replace(grad=node.grad._replace(value=settled_value))
-    return tuple(found.get((edge.target, edge.slot, edge.source), edge) for edge in graph.edges)
+    return tuple(settled.get((edge.target, edge.slot, edge.source), edge) for edge in graph.edges)

@@ -57,7 +57,7 @@ def by_statement(graph: Graph) -> Graph:
     inner = {node.id for node in order if owner[node.id] != node.id}
     formulas = formulas_of(order, inner)
     parts = {node.id: Part(Formula.named("1"), True, ONE, node.grad.arrived) for node in order if node.id not in inner}
-    found: dict[tuple[str, int, str], Part] = {}
+    part_of: dict[tuple[str, int, str], Part] = {}
     position = {node.id: number for number, node in enumerate(graph.nodes)}
     places: dict[tuple[str, int, str], tuple[int, int]] = {}
     for node in reversed(order):
@@ -67,23 +67,23 @@ def by_statement(graph: Graph) -> Graph:
                 parts[edge.source] = part if edge.source not in parts else added(parts[edge.source], part)
             else:
                 key = (edge.source, edge.output, owner[node.id])
-                found[key] = part if key not in found else added(found[key], part)
+                part_of[key] = part if key not in part_of else added(part_of[key], part)
                 places[key] = min(places.get(key, (len(order), 0)), (position[node.id], edge.slot))
     nodes = graph.by_id
     slots: dict[str, int] = {}
     edges = []
-    for key in sorted(found, key=places.__getitem__):  # inputs in the order in which the statement names them
+    for key in sorted(part_of, key=places.__getitem__):  # inputs in the order in which the statement names them
         source, output, target = key
         slots[target] = slots.get(target, -1) + 1
         edges.append(
-            composed_edge(Edge(source, target, slots[target], output=output), nodes[target], found[key], formulas)
+            composed_edge(Edge(source, target, slots[target], output=output), nodes[target], part_of[key], formulas)
         )
     hooks: dict[str, list[Hooked]] = {}  # of what has no box of its own: the statement hands on what they made
     for one in order:
         if one.id in inner:
             hooks.setdefault(owner[one.id], []).extend(hook._replace(kind="handed") for hook in one.grad.hooks)
-    kept = tuple(with_hooks(whole(node, formulas), hooks) for node in graph.nodes if node.id not in inner)
-    return replace(graph, nodes=kept, edges=tuple(edges))
+    nodes_left = tuple(with_hooks(whole(node, formulas), hooks) for node in graph.nodes if node.id not in inner)
+    return replace(graph, nodes=nodes_left, edges=tuple(edges))
 
 
 def owners(order: list[Node], users: Mapping[str, list[Edge]], roots: tuple[str, ...]) -> dict[str, str]:

@@ -89,7 +89,7 @@ def relation(pairs: Sequence[tuple[BlockNumbers, BlockNumbers]]) -> tuple[str, b
 def _in_step(pairs: Sequence[tuple[BlockNumbers, BlockNumbers]], both: Sequence[Counted]) -> dict[Counted, Counted]:
     """Return the folds at the start of a wire of which each block goes with that of the same number at its end."""
     start, end = pairs[0]
-    found: dict[Counted, Counted] = {}
+    partner_of: dict[Counted, Counted] = {}
     for one in start:
         blocks = [blocks[one] for blocks, _ in pairs]
         is_free = one not in both and len(pairs) > 1 and len({*blocks}) == one.count
@@ -97,12 +97,12 @@ def _in_step(pairs: Sequence[tuple[BlockNumbers, BlockNumbers]], both: Sequence[
             other
             for other in end
             if other.count == one.count
-            and other not in (*both, *found.values())
+            and other not in (*both, *partner_of.values())
             and blocks == [others[other] for _, others in pairs]
         ]
         if is_free and partners:
-            found[one] = partners[0]
-    return found
+            partner_of[one] = partners[0]
+    return partner_of
 
 
 def _of_step(step: int, block: int, count: int) -> str:
@@ -160,17 +160,17 @@ def block_text(blocks: Iterable[int]) -> str:
     return f"block{'s' * (len(texts) > 1 or '…' in texts[0])} {shorten(', '.join(texts), 40)}"
 
 
-def blocks_text(found: Collection[tuple[int, ...]], around: Sequence[Counted]) -> str:
+def blocks_text(blocks: Collection[tuple[int, ...]], around: Sequence[Counted]) -> str:
     """Return which blocks these are, each told by its number in every fold around it.
 
     Args:
-        found: for each its numbers, outer ones first, counted from 0.
+        blocks: for each its numbers, outer ones first, counted from 0.
         around: the folds, outer ones first.
     """
-    dims = [{*dim} for dim in zip(*found, strict=True)]
-    if prod(map(len, dims)) > len(found):
-        listed = [".".join(str(number + 1) for number in one) for one in sorted(found)[:MOST_PAIRS]]
-        return f"blocks {', '.join([*listed, *['…'] * (len(found) > MOST_PAIRS)])}"
+    dims = [{*dim} for dim in zip(*blocks, strict=True)]
+    if prod(map(len, dims)) > len(blocks):
+        listed = [".".join(str(number + 1) for number in one) for one in sorted(blocks)[:MOST_PAIRS]]
+        return f"blocks {', '.join([*listed, *['…'] * (len(blocks) > MOST_PAIRS)])}"
     several = len(around) > 1
     texts = [
         _for_blocks(dim).removeprefix("for ") + _of_which(one, around) * several
@@ -180,19 +180,19 @@ def blocks_text(found: Collection[tuple[int, ...]], around: Sequence[Counted]) -
     return ", ".join(texts)
 
 
-def in_slots(found: list[PlacedEdge]) -> list[list[PlacedEdge]]:
+def in_slots(placed: list[PlacedEdge]) -> list[list[PlacedEdge]]:
     """Return wires to a node outside of all folds: together if slots are in the order of blocks, else by slots."""
-    if len({edge.slot for edge, *_ in found}) == 1 or (len(found[0][1].blocks) == 1 and slot_step(found)):
-        return [found]
+    if len({edge.slot for edge, *_ in placed}) == 1 or (len(placed[0][1].blocks) == 1 and slot_step(placed)):
+        return [placed]
     by_slot: dict[int, list[PlacedEdge]] = {}
-    for one in found:
+    for one in placed:
         by_slot.setdefault(one[0].slot, []).append(one)
     return [*by_slot.values()]
 
 
-def slot_step(found: list[PlacedEdge]) -> int:
+def slot_step(placed: list[PlacedEdge]) -> int:
     """Return by how much the slot grows from one block to the next; 0 if it does not, or irregularly."""
-    slots = sorted(((*start.blocks.values(),), edge.slot) for edge, start, _ in found)
+    slots = sorted(((*start.blocks.values(),), edge.slot) for edge, start, _ in placed)
     steps = {after[1] - before[1] for before, after in pairwise(slots)}
     is_each_once = len({blocks for blocks, _ in slots}) == len(slots)
     return steps.pop() if len(steps) == 1 and is_each_once else 0

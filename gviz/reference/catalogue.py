@@ -163,7 +163,9 @@ def public() -> Iterator[tuple[str, Any, Any]]:
             yield from ((text, form.call, form) for text in spelled(word))
     yield from ((f"nn.{name}", layer.forward, "") for name, layer in LAYERS.items())
     yield from (
-        (f"Tensor.{name}", made.fget, "") for name, made in space.items() if isinstance(made, property) and made.fget
+        (f"Tensor.{name}", member.fget, "")
+        for name, member in space.items()
+        if isinstance(member, property) and member.fget
     )
     yield from (
         (text, space[name], "") for name, text in {"__getitem__": "x[...]", "__setitem__": "x[...] = y"}.items()
@@ -245,11 +247,11 @@ def operations() -> tuple[TableOperation, ...]:
 @cache
 def users() -> dict[str, list[str]]:
     """Return the rows whose derivatives use a row."""
-    found: dict[str, list[str]] = {}
+    users_of: dict[str, list[str]] = {}
     for user in ROWS:
         for key in set[str]().union(*(rows_in(TENSORS.get(name)) for name in called_by(user))) - {user}:
-            found.setdefault(key, []).append(user)
-    return found
+            users_of.setdefault(key, []).append(user)
+    return users_of
 
 
 def called_by(key: str) -> dict[str, None]:

@@ -524,12 +524,12 @@ def letters_alone(text: str) -> str:
 @cache
 def patterns() -> tuple[tuple[int, re.Pattern[str], ErrorHelp], ...]:
     """Return the wordings as patterns of letters, the longest first."""
-    found = []
+    rows = []
     for trouble in ERRORS:
         for text in trouble.texts:
             parts = [letters_alone(part) for part in text.split("...")]
-            found.append((len("".join(parts)), re.compile(".{0,80}?".join(filter(None, parts))), trouble))
-    return tuple(sorted(found, key=lambda item: -item[0]))
+            rows.append((len("".join(parts)), re.compile(".{0,80}?".join(filter(None, parts))), trouble))
+    return tuple(sorted(rows, key=lambda item: -item[0]))
 
 
 def help_in(text: str) -> ErrorHelp | None:
@@ -538,8 +538,8 @@ def help_in(text: str) -> ErrorHelp | None:
     The last one of a traceback with several. None if gviz knows none in it.
     """
     plain = letters_alone(text)
-    found = [(match.end(), size, trouble) for size, pattern, trouble in patterns() for match in pattern.finditer(plain)]
-    return max(found, key=lambda item: item[:2])[2] if found else None
+    hits = [(match.end(), size, trouble) for size, pattern, trouble in patterns() for match in pattern.finditer(plain)]
+    return max(hits, key=lambda item: item[:2])[2] if hits else None
 
 
 def begins_as_an_error(text: str) -> bool:

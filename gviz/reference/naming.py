@@ -89,8 +89,8 @@ def looks_like_a_node(word: str) -> bool:
     >>> [looks_like_a_node(word) for word in ("<AddBackward0>", "torch.mul", "torch::autograd::CopySlices", "y=x", "x+w")]
     [True, True, True, False, False]
     """
-    found = WRAPPED.fullmatch(word)
-    return found is not None and ("=" not in word or NODE.fullmatch(found[2]) is not None)
+    match = WRAPPED.fullmatch(word)
+    return match is not None and ("=" not in word or NODE.fullmatch(match[2]) is not None)
 
 
 def named(word: str) -> tuple[Named, ...]:
@@ -99,9 +99,9 @@ def named(word: str) -> tuple[Named, ...]:
     Raises:
         SourceError: there is none of that name; with the one that was probably meant.
     """
-    found = WRAPPED.fullmatch(word)
-    name = found[2] if found else word.strip()
-    owner = found[1] if found else ""
+    match = WRAPPED.fullmatch(word)
+    name = match[2] if match else word.strip()
+    owner = match[1] if match else ""
     exact = next((one for one in table_rows() if (one.grad_fn or "").lower() == name.lower()), None)
     if exact is not None:
         return (explained_name(exact, (digit_of(exact),)),)
@@ -168,29 +168,29 @@ def table_rows() -> Iterator[TableOperation]:
 @cache
 def operations_by_label() -> dict[str, TableOperation]:
     """Return the operation of each node, by its label; of several that share one the one with the most names."""
-    found: dict[str, TableOperation] = {}
+    operations: dict[str, TableOperation] = {}
     for one in sorted(table_rows(), key=lambda one: -len(one.forms)):
-        found.setdefault(one.grad_fn or "", one)
-    return dict(sorted(found.items()))
+        operations.setdefault(one.grad_fn or "", one)
+    return dict(sorted(operations.items()))
 
 
 def family_of(label: str) -> str:
     """Return the name of a node without its digit: ``Sum`` for SumBackward1."""
-    found = NODE.fullmatch(label)
-    return found[1] if found else label
+    match = NODE.fullmatch(label)
+    return match[1] if match else label
 
 
 def digit_of(operation: TableOperation) -> str:
     """Return what the digit of a node means, with the other nodes of its family; "" if it has none."""
     label = operation.grad_fn or ""
-    found = NODE.fullmatch(label)
-    if found is None or not found[2]:
+    match = NODE.fullmatch(label)
+    if match is None or not match[2]:
         return ""
-    others = [one for other, one in operations_by_label().items() if family_of(other) == found[1] and other != label]
+    others = [one for other, one in operations_by_label().items() if family_of(other) == match[1] and other != label]
     if not others:
-        return ALONE.format(digit=found[2], label=label)
+        return ALONE.format(digit=match[2], label=label)
     calls = [f"{one.grad_fn} {one.takes[0] if one.takes else INNER}" for one in others]
-    text = DIGIT.format(digit=found[2], label=label, family=found[1].lower())
+    text = DIGIT.format(digit=match[2], label=label, family=match[1].lower())
     return f"{text} There {'are' if len(calls) > 1 else 'is'} also {', '.join(calls)}."
 
 
@@ -266,9 +266,9 @@ def made_by(call: str) -> str | None:
     try:
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")
-            made = eval(call, space)  # noqa: S307 - gviz's own text
+            result = eval(call, space)  # noqa: S307 - gviz's own text
     except REFUSALS:
         return None
-    first = made[0] if isinstance(made, tuple | list) and made else made
+    first = result[0] if isinstance(result, tuple | list) and result else result
     node = getattr(first, "grad_fn", None)
     return None if node is None else type(node).__name__

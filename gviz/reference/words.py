@@ -297,8 +297,8 @@ def word_for(text: str) -> Word | None:
     >>> [word_for(text) for text in ("y=leaf*2", "leaf*w", "relu")]
     [None, None, None]
     """
-    found = ASKED.fullmatch(text.strip())
-    return None if found is None else _by_name().get(_key(found["word"] or found["object"]))
+    match = ASKED.fullmatch(text.strip())
+    return None if match is None else _by_name().get(_key(match["word"] or match["object"]))
 
 
 @cache

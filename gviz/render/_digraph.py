@@ -146,12 +146,12 @@ def _draw_as_planned(lines: Sequence[str], output: str) -> bytes:
     limits = [
         f"\tgraph [{key}={value}]\n" for key, value in plan.attributes.items()
     ]  # first, so that the user's own win
-    kept, straight = list(lines), []
+    rest, straight = list(lines), []
     for index, place in enumerate(arrows):
         if index in plan.long:
             straight.append(lines[place])
-            kept[place] = "\t{}\n\t{}\n".format(*arrows[place])  # boxes that nothing else tells of
-    text = "".join([*kept[: head + 1], *limits, *kept[head + 1 :]])
+            rest[place] = "\t{}\n\t{}\n".format(*arrows[place])  # boxes that nothing else tells of
+    text = "".join([*rest[: head + 1], *limits, *rest[head + 1 :]])
     if not straight:
         return draw(text, output)
     return draw(with_straight(draw(text, "dot"), straight), output, program="nop2")

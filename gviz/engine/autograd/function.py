@@ -208,8 +208,8 @@ class Function:
             output = cls.forward(*args) if apart else cls.forward(node, *args)
             if apart:
                 cls.setup_context(node, args, output)
-        made = tuple(wrapped(node, args, output if isinstance(output, tuple) else (output,), wanted=wanted))
-        return made if isinstance(output, tuple) else made[0]
+        results = tuple(wrapped(node, args, output if isinstance(output, tuple) else (output,), wanted=wanted))
+        return results if isinstance(output, tuple) else results[0]
 
 
 Function.__init_subclass__.__func__(Function)  # type: ignore[attr-defined] # makes its nodes' class
@@ -230,7 +230,7 @@ def wrapped(node: BackwardCFunction, args: tuple[Any, ...], outputs: tuple[Any, 
             "Some elements marked as dirty during the forward method were not returned as output. The inputs that are "
             "modified inplace must all be outputs of the Function.",
         )
-    made: list[Any] = []
+    results: list[Any] = []
     for i, one in enumerate(outputs):
         flows = (
             wanted
@@ -251,24 +251,24 @@ def wrapped(node: BackwardCFunction, args: tuple[Any, ...], outputs: tuple[Any, 
                 refuse_written(one, outputs)
                 take_place(one, edge_to(node, i))
         elif isinstance(one, Tensor):
-            again = [result for result, output in zip(made, outputs, strict=False) if output is one and not given]
+            again = [result for result, output in zip(results, outputs, strict=False) if output is one and not given]
             one = again[0] if again else viewed(one, given=given, several=len(outputs) > 1)  # noqa: PLW2901
             one._edge = edge_to(node, i) if flows else one._edge
-        made.append(one)
+        results.append(one)
     if wanted:
-        node._saved = [kept(one, args, outputs, made, i) for i, one in enumerate(node.to_save)]
+        node._saved = [kept(one, args, outputs, results, i) for i, one in enumerate(node.to_save)]
         for note in mode.node_callbacks:
             note(node)
     for name in ("to_save", "non_differentiable", "dirty_tensors"):
         node.__dict__.pop(name, None)
-    return made
+    return results
 
 
-def kept(one: Tensor | None, args: tuple[Any, ...], outputs: tuple[Any, ...], made: list[Any], place: int) -> Any:
+def kept(one: Tensor | None, args: tuple[Any, ...], outputs: tuple[Any, ...], results: list[Any], place: int) -> Any:
     """Return an input as itself, an output as its array and number (a tensor would be a cycle), with their version."""
     if one is not None and not isinstance(one, Tensor):
         raise TypeError(f"save_for_backward can only save variables, but argument {place} is of type {type_text(one)}")
-    for i, (output, result) in enumerate(zip(outputs, made, strict=True)):
+    for i, (output, result) in enumerate(zip(outputs, results, strict=True)):
         own = one is result or all(one is not a for a in args)
         if one is output and one is not None and result._edge is not None and own:
             return Saved(one._array, result.version_cell(), i)
@@ -314,15 +314,15 @@ def once_differentiable(backward: Callable[..., Any]) -> Any:
     @functools.wraps(backward)
     def run(ctx: FunctionCtx, *grads: Tensor | None) -> Any:
         with no_grad():
-            found = backward(ctx, *grads)
+            grads_in = backward(ctx, *grads)
         if not mode.recording or not any(isinstance(g, Tensor) and g.requires_grad for g in grads):
-            return found
-        several = found if isinstance(found, tuple) else (found,)
+            return grads_in
+        several = grads_in if isinstance(grads_in, tuple) else (grads_in,)
         again = TENSORS["delayed_error"](
             [None if one is None else one.detach().requires_grad_() for one in several],
             "trying to differentiate twice a function that was marked with @once_differentiable",
         )
-        return again if isinstance(found, tuple) else again[0]
+        return again if isinstance(grads_in, tuple) else again[0]
 
     return run
 

@@ -106,25 +106,25 @@ def refuse_independent(values: tuple[Any, ...], step: str, *, strict: bool) -> N
 
 
 def filled(
-    found: Sequence[Any], like: Sequence[Any], step: str, *, strict: bool, create: bool, output: str = "The output"
+    grads: Sequence[Any], like: Sequence[Any], step: str, *, strict: bool, create: bool, output: str = "The output"
 ) -> tuple[Any, ...]:
     """Return zeros for what has no gradient.
 
     In strict mode such are refused, and with ``create`` those without a graph too.
     """
-    for i, one in enumerate(found if strict else ()):
+    for i, one in enumerate(grads if strict else ()):
         refuse(one is None, WORDS[step].format(i, output=output))
         refuse(
             create and not one.requires_grad,
             WORDS["fixed"].format("hessian" if step in ("vhp", "hvp") else "jacobian", i),
         )
-    return tuple(call["zeros_like"](ref) if one is None else one for one, ref in zip(found, like, strict=True))
+    return tuple(call["zeros_like"](ref) if one is None else one for one, ref in zip(grads, like, strict=True))
 
 
 def finish(values: tuple[Any, ...], *, several: bool, create: bool) -> Any:
     """Return the results in the shape the arguments had, out of the graph unless it was asked for."""
-    kept = tuple(v if create else v.detach() for v in values)
-    return kept if several else kept[0]
+    results = tuple(v if create else v.detach() for v in values)
+    return results if several else results[0]
 
 
 def directions(v: object, like: tuple[Any, ...], name: str, *, several: bool, create: bool) -> Any:
@@ -181,12 +181,13 @@ def jacobian(
         )
         for i, out in enumerate(outputs):
             elements = [out.reshape(-1)[j] for j in range(out._array.size)]
-            found = [gradients([one], leaves, create=create_graph, keep=True) for one in elements]
-            found = [
-                filled(one, leaves, "vjp", strict=strict, create=create_graph, output=f"Output {i}") for one in found
+            by_element = [gradients([one], leaves, create=create_graph, keep=True) for one in elements]
+            by_element = [
+                filled(one, leaves, "vjp", strict=strict, create=create_graph, output=f"Output {i}")
+                for one in by_element
             ]
             shapes = [(*out._array.shape, *leaf._array.shape) for leaf in leaves]
-            columns = [[one[k] for one in found] for k in range(len(leaves))]
+            columns = [[one[k] for one in by_element] for k in range(len(leaves))]
             parts = tuple(call["stack"](column, 0).view(shape) for column, shape in zip(columns, shapes, strict=True))
             rows.append(finish(parts, several=several_in, create=create_graph))
     return tuple(rows) if several_out else rows[0]
@@ -207,11 +208,11 @@ def hessian(
     several, given = as_tuple(inputs, "inputs", "hessian")
 
     def slope(*leaves: object) -> Any:
-        found = jacobian(
+        second = jacobian(
             lambda *leaves: run(func, leaves, "hessian", strict=strict)[1][0].squeeze(), leaves, create_graph=True
         )
-        refuse_independent(found, "slope", strict=strict)
-        return found
+        refuse_independent(second, "slope", strict=strict)
+        return second
 
     rows = jacobian(slope, given, create_graph, strict, vectorize, outer_jacobian_strategy)
     return rows if several else rows[0][0]
@@ -239,15 +240,15 @@ def product(name: str, meaning: str) -> Callable[..., Any]:
             values = gradients(outputs, leaves, create=True) if of_hessian else outputs
             refuse_independent(values, "slope", strict=strict and of_hessian)
             if on_the_left:
-                found = gradients(values, leaves, ones, create=create_graph)
+                products = gradients(values, leaves, ones, create=create_graph)
             else:
                 through = tuple(call["zeros_like"](one).requires_grad_() for one in (leaves if of_hessian else outputs))
                 back = gradients(values, leaves, through, create=True)
                 refuse_independent(back, "grad_inputs", strict=strict and not of_hessian)
-                found = gradients(back, through, ones, create=create_graph)
+                products = gradients(back, through, ones, create=create_graph)
         several, like = (several_out, outputs) if name == "jvp" else (several_in, leaves)
-        found = filled(found, like, name, strict=strict, create=create_graph)
-        result = finish(found, several=several, create=create_graph)
+        products = filled(products, like, name, strict=strict, create=create_graph)
+        result = finish(products, several=several, create=create_graph)
         return finish(outputs, several=several_out, create=create_graph), result
 
     run_product.__name__ = run_product.__qualname__ = name

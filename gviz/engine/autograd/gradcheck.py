@@ -128,15 +128,15 @@ def compare(
         GradcheckError,
     )
     for number, (place, out) in enumerate(flowing):
-        found, again = (derivatives(out, wanted) for _ in range(2))
+        analytical, again = (derivatives(out, wanted) for _ in range(2))
         refuse(
-            any(np.abs(one - other).max(initial=0.0) > twice for one, other in zip(found, again, strict=True)),
+            any(np.abs(one - other).max(initial=0.0) > twice for one, other in zip(analytical, again, strict=True)),
             "Backward is not reentrant, i.e., running backward with same input and grad_output multiple times gives "
             "different values, although analytical gradient matches numerical gradient.The tolerance for "
             f"nondeterminism was {twice}.",
             GradcheckError,
         )
-        for position, (rows, by_backward) in enumerate(zip(slopes, found, strict=True)):
+        for position, (rows, by_backward) in enumerate(zip(slopes, analytical, strict=True)):
             if not np.allclose(by_backward, rows[place], *close):
                 raise GradcheckError(
                     f"Jacobian mismatch for output {number} with respect to input {position},\n"
@@ -156,11 +156,11 @@ def differences(
     array = which._array
     slopes = [np.zeros((array.size, o._array.size), o._array.dtype) for o in given]
     for row, place in enumerate(np.ndindex(array.shape)):
-        kept, sides = array[place], []
+        before, sides = array[place], []
         for step in (-eps, eps):
-            array[place] = kept + step
+            array[place] = before + step
             sides.append([from_array(o._array.copy(), None) for o in as_tuple(func(*inputs))])
-        array[place] = kept
+        array[place] = before
         for slope, low, high in zip(slopes, *sides, strict=False):
             for fact in ("shape", "dtype"):
                 a, b = getattr(low, fact), getattr(high, fact)
@@ -176,12 +176,12 @@ def differences(
 
 def derivatives(out: Tensor, wanted: list[Tensor]) -> list[Any]:
     """Return the same by backward, for one output and each input."""
-    found = [np.zeros((tensor._array.size, out._array.size), tensor._array.dtype) for tensor in wanted]
+    jacobians = [np.zeros((tensor._array.size, out._array.size), tensor._array.dtype) for tensor in wanted]
     for j, one in enumerate(np.eye(out._array.size, dtype=out._array.dtype)):
         grads = grad(out, wanted, from_array(one.reshape(out._array.shape), None), retain_graph=True, allow_unused=True)
-        for column, part in zip(found, grads, strict=True):
+        for column, part in zip(jacobians, grads, strict=True):
             column[:, j] = 0 if part is None else part._array.reshape(-1)
-    return found
+    return jacobians
 
 
 def check_zero(outputs: list[Any], wanted: list[Tensor], *, masked: bool) -> None:
@@ -207,11 +207,11 @@ def check_undefined(func: Callable[..., Any], inputs: tuple[Any, ...], wanted: l
         ]
         zeros = [from_array(np.zeros_like(o._array), None) for o in outputs]
         try:
-            found = grad(outputs, wanted, zeros, allow_unused=True) if outputs else ()
+            slopes = grad(outputs, wanted, zeros, allow_unused=True) if outputs else ()
         except RuntimeError as error:
             raise GradcheckError(f"Expected backward function to handle undefined output grads. {notes}") from error
         refuse(
-            any(one is not None and one._array.any() for one in found),
+            any(one is not None and one._array.any() for one in slopes),
             "Expected all input grads to be undefined or zero when all output grads are undefined or zero. " + notes,
             GradcheckError,
         )

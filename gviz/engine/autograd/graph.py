@@ -96,8 +96,8 @@ def register_multi_grad_hook(
             task = id(STATE.running)
             arrived.setdefault(task, {})[number] = grad
             if len(arrived[task]) == sum(will_run(node) for node in nodes):
-                found = arrived.pop(task)
-                fn([found.get(i) for i in range(len(nodes))])
+                gradients = arrived.pop(task)
+                fn([gradients.get(i) for i in range(len(nodes))])
 
         return inner
 

@@ -139,17 +139,17 @@ class SavedTensor:
     @property
     def value(self) -> Any:
         """What the node keeps there."""
-        kept = kept() if callable(kept := self.node._saved[self.position]) else kept
-        return kept if self.part is None or kept is GONE else kept[self.part]
+        entry = entry() if callable(entry := self.node._saved[self.position]) else entry
+        return entry if self.part is None or entry is GONE else entry[self.part]
 
     @value.setter
     def value(self, value: object) -> None:
-        kept = list(self.node._saved)
+        entry = list(self.node._saved)
         whole = self.part is None
-        kept[self.position] = (
-            value if whole else [value if i == self.part else one for i, one in enumerate(kept[self.position])]
+        entry[self.position] = (
+            value if whole else [value if i == self.part else one for i, one in enumerate(entry[self.position])]
         )
-        self.node._saved = kept
+        self.node._saved = entry
 
     @property
     def data(self) -> Any:

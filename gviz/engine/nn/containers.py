@@ -50,9 +50,9 @@ class Holder(Module):
 
     def pop(self, key: str) -> Any:
         """Take something out."""
-        found = self[key]
+        module = self[key]
         del self[key]
-        return found
+        return module
 
 
 def through_list(change: Any) -> Any:

@@ -217,9 +217,9 @@ def instance_norm(
     flat = input.contiguous().view(1, count * channels, *space)
     result = call["native_batch_norm"](flat, *wide, mean, var, use_input_stats, momentum, eps)
     with no_grad():
-        for kept, seen in ((running_mean, mean), (running_var, var)):
-            if kept is not None and seen is not None and use_input_stats:
-                kept.copy_(seen.view(count, channels).mean(0))
+        for running, seen in ((running_mean, mean), (running_var, var)):
+            if running is not None and seen is not None and use_input_stats:
+                running.copy_(seen.view(count, channels).mean(0))
     return result.view(input.shape)
 
 
@@ -473,20 +473,20 @@ def interpolate(
     )
     what = "either size or scale_factor" if size is None else "only one of size or scale_factor"
     refuse((size is None) is (scale_factor is None), f"{what} should be defined", ValueError)
-    told = size if scale_factor is None else scale_factor
-    told = tuple(told) if isinstance(told, tuple | list) else (told,) * dims
+    sizing = size if scale_factor is None else scale_factor
+    sizing = tuple(sizing) if isinstance(sizing, tuple | list) else (sizing,) * dims
     refuse(
-        len(told) != dims,
+        len(sizing) != dims,
         "Input and output must have the same number of spatial dimensions, but got input with spatial "
-        f"dimensions of {list(sizes)} and {told}",
+        f"dimensions of {list(sizes)} and {sizing}",
         ValueError,
     )
     scales: Any = (None,) * dims
     if scale_factor is not None:
-        scales = scales if recompute_scale_factor else tuple(map(float, told))
-        told = tuple(int(n * factor) for n, factor in zip(sizes, told, strict=True))
+        scales = scales if recompute_scale_factor else tuple(map(float, sizing))
+        sizing = tuple(int(n * factor) for n, factor in zip(sizes, sizing, strict=True))
     if mode == "area":
-        return adaptive_means(dims, input, told)
+        return adaptive_means(dims, input, sizing)
     need = {"linear": 1, "bilinear": 2, "trilinear": 3}.get(mode, dims)
     refuse(dims != need, f"Got {dims + 2}D input, but {mode} mode needs {need + 2}D input", NotImplementedError)
     row = f"upsample_{mode}{dims}d"
@@ -495,7 +495,7 @@ def interpolate(
         f"interpolate() of {dims + 2}D inputs with {mode=}, {antialias=} is not in gviz's engine",
         NotImplementedError,
     )
-    return call[row](input, told, *([bool(align_corners)] if smooth else []), *scales)
+    return call[row](input, sizing, *([bool(align_corners)] if smooth else []), *scales)
 
 
 install({"F": globals(), "torch": vars(_engine)})

@@ -174,8 +174,8 @@ def marked(values: tuple[Any, ...], hooked: Callable[..., Any]) -> Any:
 
     def of_tensors(grads: tuple[Tensor | None, ...]) -> Any:
         several = dict(zip(places, grads, strict=True))
-        found = hooked(tuple(several.get(i) for i in range(len(values))))
-        return [found[i] for i in places]
+        results = hooked(tuple(several.get(i) for i in range(len(values))))
+        return [results[i] for i in places]
 
     zeros = hooked.__name__ == "after"  # hooks are given zeros for inputs, None for outputs
     tensors = dict(

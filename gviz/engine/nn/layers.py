@@ -136,9 +136,9 @@ class Embedding(
     def from_pretrained(cls: Any, embeddings: Tensor, freeze: bool = True, *args: object, **options: object) -> Any:
         """Make a table of given vectors."""
         refuse(embeddings.dim() != 2, "Embeddings parameter is expected to be 2-dimensional", AssertionError)
-        made = cls(*embeddings.shape, *args, _weight=embeddings, **options)
-        made.weight.requires_grad_(not freeze)
-        return made
+        layer = cls(*embeddings.shape, *args, _weight=embeddings, **options)
+        layer.weight.requires_grad_(not freeze)
+        return layer
 
 
 class EmbeddingBag(
@@ -333,8 +333,8 @@ class Tracking(
 
     def _take(self, values: dict[str, Any]) -> None:
         super()._take(values)
-        kept: dict[str, Any] = dict.fromkeys(("running_mean", "running_var"), (self.num_features, values["dtype"]))
-        for name, (shape, dtype) in {**kept, "num_batches_tracked": ((), dtypes.int64)}.items():
+        running: dict[str, Any] = dict.fromkeys(("running_mean", "running_var"), (self.num_features, values["dtype"]))
+        for name, (shape, dtype) in {**running, "num_batches_tracked": ((), dtypes.int64)}.items():
             self.register_buffer(name, empty(shape, dtype=dtype) if self.track_running_stats else None)
         self.reset_running_stats()
 
@@ -371,8 +371,8 @@ class Alone(Tracking):
         """Normalize by its own statistics, or by those that were kept."""
         if input.dim() == self.ranks[0]:
             return self.normalized(input.unsqueeze(0)).squeeze(0)
-        own, kept = self.training or not self.track_running_stats, (self.running_mean, self.running_var)
-        return F.instance_norm(input, *kept, self.weight, self.bias, own, self.momentum or 0.0, self.eps)
+        own, running = self.training or not self.track_running_stats, (self.running_mean, self.running_var)
+        return F.instance_norm(input, *running, self.weight, self.bias, own, self.momentum or 0.0, self.eps)
 
 
 def declare_norms(kind: str, base: type[Norm], ranks: tuple[tuple[int, ...], ...], usual: bool) -> None:

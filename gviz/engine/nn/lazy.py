@@ -25,9 +25,9 @@ class UninitializedParameter(Parameter):
 
     def __new__(cls, requires_grad: bool = True, device: object = None, dtype: object = None) -> Any:
         """Make one that wants a gradient, or not."""
-        made = Parameter(empty(0, dtype, device), requires_grad)
-        made.__class__ = cls
-        return made
+        parameter = Parameter(empty(0, dtype, device), requires_grad)
+        parameter.__class__ = cls
+        return parameter
 
     def materialize(self, shape: Iterable[int], device: object = None, dtype: object = None) -> None:
         """Give it a shape, which makes it a plain one; its numbers are still to be written."""
@@ -110,10 +110,10 @@ class LazyModuleMixin(Portable):
         if self.has_uninitialized_params() or self._parameters["weight"] is None:
             given = {**self._given, "dtype": next((one.dtype for one in self.parameters()), self._given["dtype"])}
             plain = kind(count, **given)
-            for name, made in plain._parameters.items():
-                if made is not None:
-                    self._parameters[name].materialize(made.shape)
-                    self._parameters[name].data = made.data
+            for name, parameter in plain._parameters.items():
+                if parameter is not None:
+                    self._parameters[name].materialize(parameter.shape)
+                    self._parameters[name].data = parameter.data
             self._buffers.update(plain._buffers)
         del self._given
         setattr(self, self._counted, count)

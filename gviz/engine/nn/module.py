@@ -70,12 +70,12 @@ class Module(Portable, Hooks):
     def __setattr__(self, name: str, value: object) -> None:
         own = self.__dict__
         for home, (kind, _) in HOMES.items():
-            made = isinstance(value, kind) and home != "_buffers"
-            if made and home in own:
+            is_kind = isinstance(value, kind) and home != "_buffers"
+            if is_kind and home in own:
                 for other in (own, *(own[one] for one in HOMES if one != home)):
                     other.pop(name, None)
                 own["_non_persistent_buffers_set"].discard(name)
-            if made or name in own.get(home, ()):
+            if is_kind or name in own.get(home, ()):
                 self.admit(home, name, value)
                 return
         super().__setattr__(name, value)

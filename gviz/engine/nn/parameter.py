@@ -22,13 +22,13 @@ class Parameter(Tensor):
 
     def __new__(cls, data: Tensor | None = None, requires_grad: bool = True) -> Any:
         """Make a leaf on the same memory."""
-        made: Any = from_array(np.empty(0, np.float32), None) if data is None else data.detach()
+        parameter: Any = from_array(np.empty(0, np.float32), None) if data is None else data.detach()
         refuse(
-            requires_grad and made._array.dtype.kind not in "fc",
+            requires_grad and parameter._array.dtype.kind not in "fc",
             "Only Tensors of floating point and complex dtype can require gradients",
         )
-        made.__class__ = cls
-        return made.requires_grad_(requires_grad)
+        parameter.__class__ = cls
+        return parameter.requires_grad_(requires_grad)
 
     def __repr__(self) -> str:
         return f"Parameter containing:\n{super().__repr__()}"

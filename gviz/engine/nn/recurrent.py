@@ -90,10 +90,10 @@ class Cell(Remembering):
                 hidden != self.hidden_size,
                 f"hidden{i} has inconsistent hidden_size: got {hidden}, expected {self.hidden_size}",
             )
-        found = self.step(self.mapped(input, "ih"), self.mapped(states[0], "hh"), *states)
+        state_now = self.step(self.mapped(input, "ih"), self.mapped(states[0], "hh"), *states)
         if alone:
-            return tuple(state.squeeze(0) for state in found) if several else found.squeeze(0)
-        return found
+            return tuple(state.squeeze(0) for state in state_now) if several else state_now.squeeze(0)
+        return state_now
 
 
 class RNNCell(Cell, home="rnn", takes=f"input_size, hidden_size, bias=True, nonlinearity='tanh', {MADE}"):
@@ -270,8 +270,8 @@ class Recurrent(Remembering, refused=UNKNOWN | IN_VAIN):
             elif now != count:
                 done.append(among(states, now, count))
                 states = among(states, 0, now)
-            count, found = now, self.step(parts[place], self.mapped(states[0], f"hh{suffix}"), *states)
-            states = list(found) if self.states > 1 else [found]
+            count, new = now, self.step(parts[place], self.mapped(states[0], f"hh{suffix}"), *states)
+            states = list(new) if self.states > 1 else [new]
             steps.append(states[0])
         if sizes and not back:
             states = [call["cat"](parts, 0) for parts in zip(states, *done[::-1], strict=True)]

@@ -140,19 +140,25 @@ class MultiheadAttention(
 
     def projected(self, query: Tensor, key: Tensor, value: Tensor) -> Any:
         """Return query, key and value after their linear maps, which are one where they are the same tensor."""
-        size, linear, found, weight, bias = self.embed_dim, call["linear"], [], self.in_proj_weight, self.in_proj_bias
+        size, linear, projections, weight, bias = (
+            self.embed_dim,
+            call["linear"],
+            [],
+            self.in_proj_weight,
+            self.in_proj_bias,
+        )
         if weight is not None and key is value:
             count = 3 if query is key else 2  # how many of them one map gives
             if count == 2:
                 weights, biases = weight.split([size, size * 2]), bias if bias is None else bias.split([size, size * 2])
-                found, weight, bias = (
+                projections, weight, bias = (
                     [linear(query, weights[0], biases and biases[0])],
                     weights[1],
                     biases and biases[1],
                 )
             both = linear(key, weight, bias).unflatten(-1, (count, size))
             both = both.unsqueeze(0).transpose(0, -2).squeeze(-2).contiguous()
-            return *found, *(both[i] for i in range(count))
+            return *projections, *(both[i] for i in range(count))
         apart = self.q_proj_weight, self.k_proj_weight, self.v_proj_weight
         weights, biases = apart if weight is None else weight.chunk(3), (None,) * 3 if bias is None else bias.chunk(3)
         return [linear(*three) for three in zip((query, key, value), weights, biases, strict=True)]
@@ -293,10 +299,10 @@ def square_mask(sz: int, device: object = None, dtype: object = None) -> Any:
     return empty((sz, sz), dtype, device).fill_(-np.inf).triu(1)
 
 
-def is_square(mask: Tensor | None, told: bool | None, x: Tensor, layer: Any) -> bool:
+def is_square(mask: Tensor | None, answer: bool | None, x: Tensor, layer: Any) -> bool:
     """Return whether a mask is such a one for a sequence, if it was not told."""
-    if told is not None or mask is None:
-        return told is True
+    if answer is not None or mask is None:
+        return answer is True
     size = int(x.shape[1 if x.dim() == 3 and layer.self_attn.batch_first else 0])
     return bool(mask.size() == (size, size) and (mask == square_mask(size, dtype=mask.dtype)).all())
 

@@ -193,7 +193,7 @@ class Optimizer(Portable):
             for own, given in zip(self.param_groups, groups, strict=True)
         ]
         tensors = self._tensors()
-        self.state = defaultdict(dict, {tensors[i]: deepcopy(kept) for i, kept in state_dict["state"].items()})
+        self.state = defaultdict(dict, {tensors[i]: deepcopy(entry) for i, entry in state_dict["state"].items()})
 
     def __repr__(self) -> str:
         text = f"{type(self).__name__} ("
@@ -227,12 +227,12 @@ class SGD(
         """``b = m b + (1 - d) g``; ``p -= lr b``."""
         if momentum := group["momentum"]:
             if "momentum_buffer" in state:
-                kept = state["momentum_buffer"]._array
-                kept[...] = kept * momentum + grad * (1 - group["dampening"])
+                buffer = state["momentum_buffer"]._array
+                buffer[...] = buffer * momentum + grad * (1 - group["dampening"])
             else:
-                kept = np.array(grad)
-                state["momentum_buffer"] = from_array(kept, None)
-            grad = grad + kept * momentum if group["nesterov"] else kept
+                buffer = np.array(grad)
+                state["momentum_buffer"] = from_array(buffer, None)
+            grad = grad + buffer * momentum if group["nesterov"] else buffer
         value -= grad * lr
 
 
@@ -470,18 +470,18 @@ class LBFGS(
 
     def step(self, closure: Any = None) -> Any:
         """Do up to ``max_iter`` steps of ``lr``; return what the closure returned first."""
-        group, kept = self.param_groups[0], self.state[self._tensors()[0]]
-        if not kept:
-            kept.update(func_evals=0, n_iter=0, pairs=[])
+        group, memory = self.param_groups[0], self.state[self._tensors()[0]]
+        if not memory:
+            memory.update(func_evals=0, n_iter=0, pairs=[])
         begun, loss, grad = self._evaluated(closure)
         calls = 1
         for turn in range(1, group["max_iter"] + 1):
             if np.abs(grad).max() <= group["tolerance_grad"]:
                 break
-            kept["n_iter"] += 1
-            way = self._direction(grad, kept, group["history_size"])
-            size = group["lr"] * (min(1.0, 1.0 / float(np.abs(grad).sum())) if kept["n_iter"] == 1 else 1)
-            kept.update(way=way, size=size, grad=grad)
+            memory["n_iter"] += 1
+            way = self._direction(grad, memory, group["history_size"])
+            size = group["lr"] * (min(1.0, 1.0 / float(np.abs(grad).sum())) if memory["n_iter"] == 1 else 1)
+            memory.update(way=way, size=size, grad=grad)
             before, change = loss, group["tolerance_change"]
             if float(grad @ way) > -change:
                 break
@@ -491,7 +491,7 @@ class LBFGS(
                 (size, loss, grad, _), used = strong_wolfe(
                     partial(self._try, closure, way), start, size, np.abs(way).max(), change, group["max_eval"] - calls
                 )
-                kept["size"], calls = size, calls + used
+                memory["size"], calls = size, calls + used
             self._move(way * size)
             if turn == group["max_iter"]:
                 break
@@ -500,32 +500,32 @@ class LBFGS(
                 calls += 1
             if calls >= group["max_eval"] or np.abs(way * size).max() <= change or abs(loss - before) < change:
                 break
-        kept["func_evals"] += calls
+        memory["func_evals"] += calls
         return begun
 
-    def _direction(self, grad: Array, kept: dict[str, Any], most: int) -> Any:
+    def _direction(self, grad: Array, memory: dict[str, Any], most: int) -> Any:
         """Return the way down: the gradient times what is known of the inverse of the second derivative."""
-        if kept["n_iter"] == 1:
+        if memory["n_iter"] == 1:
             return -grad
-        change, moved = grad - kept["grad"], kept["way"] * kept["size"]
+        change, moved = grad - memory["grad"], memory["way"] * memory["size"]
         if (product := change @ moved) > 1e-10:
-            kept["pairs"] = [*kept["pairs"], (change, moved, 1.0 / product)][-most:]
-            kept["scale"] = product / (change @ change)
+            memory["pairs"] = [*memory["pairs"], (change, moved, 1.0 / product)][-most:]
+            memory["scale"] = product / (change @ change)
         way, shares = -grad, []
-        for change, moved, inverse in reversed(kept["pairs"]):
+        for change, moved, inverse in reversed(memory["pairs"]):
             shares.append(moved @ way * inverse)
             way = way - change * shares[-1]
-        way = way * kept.get("scale", 1)
-        for (change, moved, inverse), share in zip(kept["pairs"], reversed(shares), strict=True):
+        way = way * memory.get("scale", 1)
+        for (change, moved, inverse), share in zip(memory["pairs"], reversed(shares), strict=True):
             way = way + moved * (share - change @ way * inverse)
         return way
 
     def _evaluated(self, closure: Callable[..., Any]) -> tuple[Any, float, Any]:
         """Return what the closure returns, the same as a number, and all gradients one after the other."""
         with enable_grad():
-            found = closure()
+            loss = closure()
         grads = [np.zeros_like(p._array) if p.grad is None else p.grad._array for p in self._tensors()]
-        return found, float(getattr(found, "_array", found)), np.concatenate([grad.reshape(-1) for grad in grads])
+        return loss, float(getattr(loss, "_array", loss)), np.concatenate([grad.reshape(-1) for grad in grads])
 
     def _try(self, closure: Callable[..., Any], way: Array, size: float) -> Point:
         """Return what is found after a step of that size, and go back."""

@@ -140,8 +140,8 @@ class LRScheduler(Portable):
     def load_state_dict(self, state_dict: dict[str, Any]) -> None:
         """Take over what ``state_dict`` returned; the parts stay the same objects and take over theirs."""
         vars(self).update({name: value for name, value in state_dict.items() if name != self._parts})
-        for own, kept in zip(getattr(self, self._parts, ()), state_dict.get(self._parts, ()), strict=False):
-            (own.load_state_dict if isinstance(own, LRScheduler) else vars(own).update)(kept or {})
+        for own, entry in zip(getattr(self, self._parts, ()), state_dict.get(self._parts, ()), strict=False):
+            (own.load_state_dict if isinstance(own, LRScheduler) else vars(own).update)(entry or {})
 
 
 _LRScheduler = LRScheduler  # its old name, from which many programs derive their own

@@ -89,11 +89,11 @@ class Frame:
 
     def recompute(self) -> None:
         """Run the function until all is there again. CheckpointError: it did something else."""
-        found = list[Any]()
+        tensors = list[Any]()
 
         def take(tensor: Tensor) -> Any:
-            found.append(tensor.detach())
-            if len(found) == len(self.facts):
+            tensors.append(tensor.detach())
+            if len(tensors) == len(self.facts):
                 raise Enough
             return tensor
 
@@ -101,16 +101,16 @@ class Frame:
         with saved_tensors_hooks(take, lambda tensor: tensor), suppress(Enough):
             again(self.function, self.state, *args, **self.kwargs)
         refuse(
-            len(found) != len(self.facts),
+            len(tensors) != len(self.facts),
             "torch.utils.checkpoint: A different number of tensors was saved during the original "
             f"forward and recomputation.\nNumber of tensors saved during forward: {len(self.facts)}\n"
-            f"Number of tensors saved during recomputation: {len(found)}.\n",
+            f"Number of tensors saved during recomputation: {len(tensors)}.\n",
             CheckpointError,
         )
-        pairs = enumerate(zip(self.facts, map(facts, found), strict=True))
+        pairs = enumerate(zip(self.facts, map(facts, tensors), strict=True))
         others = "".join(OTHER.format(i, was, now) for i, (was, now) in pairs if now != was)
         refuse(others, f"{OTHERS}{others}.\n", CheckpointError)
-        self.found = dict(enumerate(found))
+        self.found = dict(enumerate(tensors))
 
 
 def facts(tensor: Tensor) -> dict[str, Any]:

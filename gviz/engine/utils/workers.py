@@ -50,13 +50,13 @@ class Worker:
     def call(self, function: Callable[..., Any], *args: object) -> Any:
         """Call a function as this worker."""
         before = states()
-        Worker.now, told = self.info, Worker.now
+        Worker.now, info = self.info, Worker.now
         take(self.states)
         try:
             return function(*args)
         finally:
             self.states = states()
-            Worker.now = told
+            Worker.now = info
             take(before)
 
 
@@ -65,9 +65,9 @@ def states() -> Any:
     return vars(default_generator), random.getstate(), np.random.get_state()  # noqa: NPY002 - what scripts draw from
 
 
-def take(kept: tuple[Any, ...]) -> None:
+def take(states: tuple[Any, ...]) -> None:
     """Go on with these random numbers."""
-    default_generator.__dict__, state, words = kept
+    default_generator.__dict__, state, words = states
     random.setstate(state)
     np.random.set_state(words)  # noqa: NPY002 - as above
 

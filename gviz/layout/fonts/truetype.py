@@ -42,11 +42,11 @@ class Font:
         places = [struct.unpack_from(">HHL", table, 4 + 8 * row)[2] for row in range(count)]
         start = next(place for place in places if struct.unpack_from(">H", table, place)[0] == 12)
         ranges = struct.unpack_from(">L", table, start + 12)[0]
-        found: dict[int, int] = {}
+        glyph_of: dict[int, int] = {}
         for row in range(ranges):
             first, last, glyph = struct.unpack_from(">LLL", table, start + 16 + 12 * row)
-            found.update(zip(range(first, last + 1), range(glyph, glyph + last - first + 1), strict=True))
-        return found
+            glyph_of.update(zip(range(first, last + 1), range(glyph, glyph + last - first + 1), strict=True))
+        return glyph_of
 
     @cached_property
     def em(self) -> int:
@@ -99,16 +99,16 @@ class Font:
 
     def subset(self, glyphs: Collection[int]) -> bytes:
         """Return the font with the outlines of these glyphs alone; they keep their numbers."""
-        waiting, kept = [0, *sorted(glyphs)], set()
+        waiting, used_glyphs = [0, *sorted(glyphs)], set()
         while waiting:
             glyph = waiting.pop()
-            if glyph not in kept:
-                kept.add(glyph)
+            if glyph not in used_glyphs:
+                used_glyphs.add(glyph)
                 waiting += self._parts(glyph)
         outlines, places = bytearray(), []
         for glyph in range(len(self._places) - 1):
             places.append(len(outlines))
-            outlines += self.outline(glyph) if glyph in kept else b""
+            outlines += self.outline(glyph) if glyph in used_glyphs else b""
         places.append(len(outlines))
         head = bytearray(self.tables["head"])
         head[50:52] = struct.pack(">h", 1)

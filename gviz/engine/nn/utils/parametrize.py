@@ -78,26 +78,28 @@ class ParametrizationList(ModuleList):
 
     def forward(self) -> Any:
         """Return the tensor."""
-        made = self.original
+        tensor = self.original
         for module in self:
-            made = module(made)
-        return made
+            tensor = module(tensor)
+        return tensor
 
 
-def compare(made: Tensor, shape: tuple[int, ...], dtype: dtype) -> None:
+def compare(tensor: Tensor, shape: tuple[int, ...], dtype: dtype) -> None:
     """Refuse a parametrization that changes the shape or the type."""
     for what, before in (("dtype", dtype), ("shape", shape)):
-        refuse(getattr(made, what) != before, CHANGED.format(what, what, before, what, getattr(made, what)), ValueError)
+        refuse(
+            getattr(tensor, what) != before, CHANGED.format(what, what, before, what, getattr(tensor, what)), ValueError
+        )
 
 
 def inject(module: Module, name: str) -> None:
     """Let the module's own class compute the tensor."""
 
     def found(self: Any) -> Any:
-        key, kept = (id(self), name), {} if Cache.kept is None else Cache.kept
-        if key not in kept:
-            kept[key] = self.parametrizations[name]()
-        return kept[key]
+        key, cache = (id(self), name), {} if Cache.kept is None else Cache.kept
+        if key not in cache:
+            cache[key] = self.parametrizations[name]()
+        return cache[key]
 
     setattr(type(module), name, property(found, lambda self, value: self.parametrizations[name].right_inverse(value)))
 
@@ -119,13 +121,13 @@ def register_parametrization(module: Module, tensor_name: str, parametrization: 
         f"Module '{module}' does not have a parameter, a buffer, or a parametrized element with name '{tensor_name}'",
         ValueError,
     )
-    made = ParametrizationList([parametrization], getattr(module, tensor_name), unsafe)
+    parts = ParametrizationList([parametrization], getattr(module, tensor_name), unsafe)
     delattr(module, tensor_name)
     if not is_parametrized(module):
         module.__class__ = type(f"Parametrized{type(module).__name__}", (type(module),), {})
         module.parametrizations = ModuleDict()
     inject(module, tensor_name)
-    module.parametrizations[tensor_name] = made
+    module.parametrizations[tensor_name] = parts
     return module
 
 
