@@ -222,9 +222,10 @@ def operator(spec: str) -> str:
 def as_operator(name: Name) -> Any:
     """Return an operation as Python's operator, which leaves operands it does not know to Python."""
     method = name.as_method
+    operands = Tensor if name.operator in ("__matmul__", "__rmatmul__") else OPERANDS  # a number has no product of matrices
 
     def operate(self: Tensor, other: object) -> Any:
-        if not isinstance(other, OPERANDS):
+        if not isinstance(other, operands):
             refuse(is_pytorchs(type(other)), MIXED, TypeError)
             if name.operator != "__eq__" or not isinstance(other, np.ndarray) or other.dtype.kind not in "biufc":
                 return NotImplemented

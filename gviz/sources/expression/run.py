@@ -80,7 +80,7 @@ HINTS: list[tuple[type[Exception], str, str]] = [
     (TypeError, r"^log\(\) takes 1", "for another base, write log(x)/log(2)"),
     (
         TypeError,
-        r"matmul\(\).*Tensor, not (int|float)",
+        r"for @: .*'(int|float)'",
         "@ is for vectors and matrices: write * to multiply by a number",
     ),
     (TypeError, r"Tensor, not (max|min|sort|topk|median|mode|kthvalue|cummax|cummin)\b", SEVERAL),

@@ -71,6 +71,8 @@ def refusal(text: str) -> SourceError:
         ("a, b, c = x", ["not enough values to unpack (expected 3, got 2)"]),
         ("y=x + None", ["unsupported operand type(s) for +: 'Tensor' and 'NoneType'"]),
         ("y=x*float64", ["unsupported operand type(s) for *: 'Tensor' and 'dtype'"]),
+        ("y=x @ 2", ["unsupported operand type(s) for @: 'Tensor' and 'int'", "write * to multiply by a number"]),
+        ("y=2 @ x", ["unsupported operand type(s) for @: 'int' and 'Tensor'", "write * to multiply by a number"]),
         ("y=-[x]", ["a list takes no part in arithmetic"]),
         ("y=2 .sum()", ["'int' object has no attribute 'sum'"]),
         ("y=(x, x).sum()", ["'tuple' object has no attribute 'sum'"]),
