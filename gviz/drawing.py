@@ -176,23 +176,24 @@ class Table:
     """The tensors of a program: ``print()`` shows them as ``gviz inspect`` does, and a notebook as a table.
 
     Args:
-        reading: the program.
+        graph: what they are of.
+        ran_backward: whether backward ran while gviz watched: then there is a gradient before it.
     """
 
-    def __init__(self, reading: sources.Reading) -> None:
-        self.reading = reading
+    def __init__(self, graph: Graph, *, ran_backward: bool) -> None:
+        self.graph = graph
+        self.ran_backward = ran_backward
 
     @property
     def rows(self) -> tuple[TensorRow, ...]:
         """The tensors, in the order of the program."""
-        return self.reading.graph.tensors
+        return self.graph.tensors
 
     def columns(self) -> dict[str, list[str]]:
         """Return the texts of each column, by its heading."""
         from gviz.pictures.table import columns_of, settled_rows
 
-        graph = self.reading.graph
-        return columns_of(settled_rows(graph, graph.tensors), graph.columns(), before=self.reading.ran_backward)
+        return columns_of(settled_rows(self.graph, self.rows), self.graph.columns(), before=self.ran_backward)
 
     def __str__(self) -> str:
         """Return the table as text."""
@@ -205,7 +206,7 @@ class Table:
         """Return the table, and what there is to say of all tensors, as a notebook shows it."""
         from gviz.pictures.table import html_table, totals
 
-        return html_table(self.columns()) + "".join(f"<p>{escape(line)}</p>" for line in totals(self.reading.graph))
+        return html_table(self.columns()) + "".join(f"<p>{escape(line)}</p>" for line in totals(self.graph))
 
 
 def look_with(options: RenderOptions | None, look: Mapping[str, Any]) -> RenderOptions:
@@ -238,7 +239,7 @@ def read(source: Any, options: sources.SourceOptions | None = None, **words: Any
 
 
 def list_tensors(source: Any, options: sources.SourceOptions | None = None, **words: Any) -> Table:
-    """Return the tensors of a source as a table: leaf or not, grad_fn, value, gradient before and after.
+    """Return the tensors of a source, or of a graph, as a table: leaf or not, grad_fn, value, gradient before and after.
 
     >>> print(list_tensors("y=x*w", x=2, w=3))
     name  is_leaf  requires_grad  grad_fn       retains_grad  shape  dtype    value  grad_before  grad_after  column
@@ -247,13 +248,17 @@ def list_tensors(source: Any, options: sources.SourceOptions | None = None, **wo
     y     False    True           MulBackward0  False         ()     float32  6      None         None        3
 
     Args:
-        source: what :func:`gviz.read` takes, or what it returned.
+        source: what :func:`gviz.read` or :func:`gviz.graph` takes, or what it returned.
         options: how to read it.
-        words: as for :func:`gviz.read`.
+        words: as for :func:`gviz.read`, or :func:`gviz.graph`.
     """
-    if isinstance(source, sources.Reading):
-        return Table(source)
-    return Table(sources.read(source, replace(options or sources.SourceOptions(), lines=True), rootless=True, **words))
+    if is_tensor(source) or isinstance(source, list | tuple | dict):
+        source = graph(source, **words)
+    if isinstance(source, Graph):
+        return Table(source, ran_backward=False)
+    if not isinstance(source, sources.Reading):
+        source = sources.read(source, replace(options or sources.SourceOptions(), lines=True), rootless=True, **words)
+    return Table(source.graph, ran_backward=source.ran_backward)
 
 
 def graph(

@@ -143,7 +143,17 @@ def test_the_path_of_a_picture_is_an_option_as_any_other(tmp_path: Path) -> None
     assert "∂y/∂x" in (tmp_path / "p.dot").read_text(encoding="utf-8")
 
 
-@pytest.mark.parametrize("face", [gviz.read, gviz.explain, gviz.inspect])
+def test_inspect_lists_the_tensors_of_a_graph_and_of_a_tensor() -> None:
+    w = leaf(3.0)
+    y = w * w
+    y.backward()
+    table = gviz.inspect(y, params={"w": w})
+    assert [row.name for row in table.rows] == ["w", "output"]
+    assert table.columns()["grad"] == ["6", "None"]
+    assert str(table) == str(gviz.inspect(gviz.graph(y, {"w": w}))) == str(gviz.inspect({"output": y}, params={"w": w}))
+
+
+@pytest.mark.parametrize("face", [gviz.read, gviz.explain])
 def test_a_tensor_is_no_source_and_what_draws_it_is_named(face: Any) -> None:
     with pytest.raises(TypeError, match=r"of type Tensor: gviz.graph\(tensor\)"):
         face(engine.ones(2))
