@@ -222,7 +222,9 @@ def operator(spec: str) -> str:
 def as_operator(name: Name) -> Any:
     """Return an operation as Python's operator, which leaves operands it does not know to Python."""
     method = name.as_method
-    operands = Tensor if name.operator in ("__matmul__", "__rmatmul__") else OPERANDS  # a number has no product of matrices
+    operands = (
+        Tensor if name.operator in ("__matmul__", "__rmatmul__") else OPERANDS
+    )  # a number has no product of matrices
 
     def operate(self: Tensor, other: object) -> Any:
         if not isinstance(other, operands):
