@@ -105,7 +105,7 @@ def test_nan_and_infinity_are_nothing_to_warn_of_whatever_filters_a_script_sets(
         0,
         [
             "root: y (backward called at line 6)",
-            "warning: y is NaN: the first tensor that is not finite (line 5)",
+            "warning: y is NaN: the first named tensor that is not finite (line 5)",
             "warning: the gradient of x is NaN; gviz why tells where it began",
         ],
     ), "numpy has nothing to say, and gviz a line for each"

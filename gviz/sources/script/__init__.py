@@ -297,7 +297,7 @@ def _read(left: ScriptRun, options: SourceOptions, talk: Talk, *, rootless: bool
     talk.say(note, *notes)
     graph = graph_of_run(_drawn(left, roots, options, talk), options)
     with suppress(RuntimeError):  # a tensor that PyTorch refuses to look at, such as one without memory
-        what = "listed tensor" if left.unnamed else "tensor"
+        what = "listed tensor" if left.unnamed else "named tensor"  # results without a name are not searched
         talk.say(*not_finite_notes(left.names, {}, "gviz why tells where it began", left.assigned, what))
     call = left.calls.chosen
     if options.kept and call is not None and call.about.number > MEASURED and call.about.kept is None:
