@@ -67,6 +67,8 @@ class Diagnosis:
         self.graph, self.shown = graph, dataflow(graph, has_constants=False) if graph.nodes else graph
         self.nodes, self.uses = self.shown.by_id, self.shown.uses
         self.named = {node.name: node for node in reversed(self.shown.nodes) if node.name}
+        named = [(node, graph.names_of(name)) for name, node in self.named.items()] if graph.aliases else []
+        self.named |= {name: node for node, names in named for name in names if name not in self.named}
         self.rows = {row.name: self.at_its_backward(row) if graph.is_followed else row for row in graph.tensors}
         self.root = next((self.nodes[root].name or "" for root in self.shown.roots), "")
         self.is_expression = any(row.place is not None and row.place.column for row in graph.tensors)
@@ -81,10 +83,7 @@ class Diagnosis:
     def is_reached(self, row: TensorRow) -> bool:
         """Return whether a tensor is in the graph, be it by another name."""
         node = self.named.get(row.name)
-        if node is not None:
-            return node.kind == "leaf" or not row.is_leaf
-        names = (one for one in self.graph.tensors if one.name in self.named)
-        return any((one.numbers, one.grad) == (row.numbers, row.grad) for one in names)
+        return node is not None and (node.kind == "leaf" or not row.is_leaf)
 
     @property
     def has_run(self) -> bool:

@@ -47,12 +47,19 @@ def why(graph: Graph, name: str) -> Cause:
     if row is None:
         there = f"the tensors are {joined(case.rows, 12)}" if case.rows else "it leaves no tensors"
         raise SourceError(f"there is no tensor {excerpt(name)}", hint=did_you_mean(name, case.rows, there))
-    return cause_of(case, row)
+    if not row.same_as:
+        return cause_of(case, row)
+    cause = cause_of(case, case.rows[row.same_as])
+    whose = f"{name} and {row.same_as} are one tensor, whose gradient is the sum over all its uses"
+    return cause._replace(name=name, what=f"{whose}. {cause.what}")
 
 
 @without_collecting()
 def why_all(graph: Graph) -> list[Cause]:
-    """Return the causes for all leaves, and for what has the name that a leaf should have, in the order of the program."""
+    """Return the causes for all leaves, and for what has the name that a leaf should have, in the order of the program.
+
+    A leaf of several names has the first of them.
+    """
     case = Diagnosis(graph)
     rows = case.rows.values()
     taken = {row.name for row in rows if took_name(case, row) or (not row.is_leaf and leaf_within(case, row))}
@@ -61,7 +68,7 @@ def why_all(graph: Graph) -> list[Cause]:
         for row in rows
         if row.is_leaf and (row.requires_grad or (row.broken is None or row.broken.reason == "frozen"))
     }
-    wanted = [row for row in rows if row.name in names]
+    wanted = [row for row in rows if row.name in names and not row.same_as]
     behind = {leaf for row in wanted if not row.is_leaf for leaf in row.leaves}
     return [cause_of(case, row) for row in wanted if row.name not in behind]
 

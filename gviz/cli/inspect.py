@@ -158,6 +158,7 @@ def _record(row: TensorRow) -> dict[str, Any]:
     }
     more: dict[str, Any] = {
         "expression": row.expression,
+        "same_as": row.same_as,
         "line": row.place.line if row.place is not None else None,
         "file": where_of(row.place),
         **({} if broken is None else {"cut": broken.reason, "cut_by": broken.call, "cut_from": broken.source}),

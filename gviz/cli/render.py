@@ -79,7 +79,7 @@ def render(*, source: Source, options: SourceOptions, picture: Output) -> int:
     if look.view in SHEETS:
         picture = picture.drawn_with(of=source.text if source.kind == "expression" else script_name(source))
     if look.path:
-        picture = picture.drawn_with(path=tuple(reading.aliases.get(name, name) for name in look.path))
+        picture = picture.drawn_with(path=tuple(reading.graph.aliases.get(name, name) for name in look.path))
     boxes = len(reading.graph.nodes)
     is_by_itself = is_picture and boxes > READABLE and has_modules(reading.graph) and said_nothing(look)
     if is_by_itself:

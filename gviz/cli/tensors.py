@@ -30,7 +30,7 @@ def print_tensors(reading: Reading, listed: Sequence[TensorRow]) -> None:
     from rich.text import Text
 
     terminal, roots = console(), {node.name for node in graph.nodes if node.id in graph.roots}
-    second = {name: first for name, first in reading.aliases.items() if name not in roots}
+    second = {name: first for name, first in graph.aliases.items() if name not in roots}
     rows = [row for row in listed if row.name not in second] or listed
     columns, remarks = fit(columns_of(rows, graph.columns(), before=reading.ran_backward), terminal.width)
     table = ruled(padding=0)

@@ -49,10 +49,7 @@ def why(*, source: Source, options: SourceOptions, name: str | None, as_json: bo
     from gviz.cli.reading import read_source
 
     reading = read_source(source, replace(options, diagnose=True), product_on_stdout=True, rootless=True)
-    if name is not None:
-        causes = [cause_of(reading.graph, name)]
-    else:  # a loop's variable, as p of parameters(), is no further tensor
-        causes = [cause for cause in why_all(reading.graph) if cause.name not in reading.aliases]
+    causes = [cause_of(reading.graph, name)] if name is not None else why_all(reading.graph)
     if as_json:
         streams.write_json([_record(cause) for cause in causes])
     elif name is not None:

@@ -107,7 +107,7 @@ def derive(graph: Graph, wrt: Sequence[str] = (), most: int = MOST_PATHS) -> Der
     if not is_large:
         shown = without_large(with_names_of_maps(with_parts_apart(shown)))
     roots = {node.id for node in shown.nodes if node.id in graph.roots or node.id in shown.roots}
-    names = tuple(wrt) or leaves_of(shown, roots)
+    names = tuple(graph.aliases.get(name, name) for name in wrt) or leaves_of(shown, roots)
     if not names:
         root = " and ".join(node.name or "it" for node in shown.nodes if node.id in roots)
         hint = f"write what it is computed by, as in {root}=x*w"

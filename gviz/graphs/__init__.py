@@ -557,6 +557,7 @@ class TensorRow(NamedTuple):
         history: what the program did with its gradient, likewise.
         moment: what it was when backward ran, if the program has changed it since.
         unlisted: why no parameters() list it, if a module holds it.
+        same_as: the first name of the tensor, if this is another one, as of a weight that two layers share; "" else.
     """
 
     name: str
@@ -574,6 +575,7 @@ class TensorRow(NamedTuple):
     history: History = NO_HISTORY
     moment: Moment | None = None
     unlisted: Unlisted | None = None
+    same_as: str = ""
 
     @property
     def shape(self) -> Sizes:
@@ -717,6 +719,16 @@ class Graph:
     def by_id(self) -> dict[str, Node]:
         """The nodes by their ids, in their order."""
         return {node.id: node for node in self.nodes}
+
+    @cached_property
+    def aliases(self) -> dict[str, str]:
+        """Further names of tensors, each with the first name of its tensor."""
+        return {row.name: row.same_as for row in self.tensors if row.same_as}
+
+    def names_of(self, name: str) -> set[str]:
+        """Return all names of the tensor of a name; a node has the first one, a root the one that it was asked for by."""
+        first = self.aliases.get(name, name)
+        return {name, first, *(other for other, known in self.aliases.items() if known == first)}
 
     @cached_property
     def inputs(self) -> dict[str, list[Edge]]:

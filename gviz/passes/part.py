@@ -112,17 +112,18 @@ def ids_of(graph: Graph, name: str) -> set[str]:
     Raises:
         SourceError: there is no tensor, and no module, of that name.
     """
-    ids = {node.id for node in graph.nodes if node.name == name and node.kind != "saved"}
+    names = graph.names_of(name)
+    ids = {node.id for node in graph.nodes if node.name in names and node.kind != "saved"}
     ids = ids or {node.id for node in graph.nodes if f"{node.scope}.".startswith(f"{name}.")}
     if not ids:
-        names = list(dict.fromkeys(node.name for node in graph.nodes if node.name))
+        drawn = list(dict.fromkeys(node.name for node in graph.nodes if node.name))
         paths = dict.fromkeys(node.scope for node in graph.nodes if node.scope)
         around = {path[: dot.start()] for path in paths for dot in re.finditer(r"[.]|$", path)}
-        there = f"there are {joined(names, 12)}" if names else "its tensors have no names"
+        there = f"there are {joined(drawn, 12)}" if drawn else "its tensors have no names"
         word = "tensor or module" if around else "tensor"
         raise SourceError(
             f"there is no {word} {excerpt(name)} in this graph",
-            hint=did_you_mean(name, [*names, *sorted(around)], there),
+            hint=did_you_mean(name, [*drawn, *sorted(around)], there),
         )
     return ids
 

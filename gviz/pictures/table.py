@@ -87,7 +87,9 @@ def cell_text(value: Numbers | None) -> str:
 
 
 def note_of(row: TensorRow) -> str:
-    """Return why a tensor is outside the graph; "" for one that is inside, unless it was written in place."""
+    """Return why a tensor is outside the graph; "" for one that is inside, unless it was written in place, or has more names."""
+    if row.same_as:
+        return f"is {row.same_as}"
     if row.moment is not None and row.moment.remark:
         return row.moment.remark
     if row.required_grad and not row.requires_grad:  # which is so since later

@@ -19,7 +19,7 @@ from gviz.errors import GvizWarning, SourceError, warn_user
 from gviz.graphs import Stop
 from gviz.options import SourceOptions
 from gviz.sources.notes import Note, unused
-from gviz.sources.reading import Reading, Talk, find_aliases, not_finite_notes
+from gviz.sources.reading import Reading, Talk, not_finite_notes
 from gviz.sources.source import Source, text_or_path
 
 __all__ = ["Note", "Reading", "Source", "SourceOptions", "read"]
@@ -127,7 +127,7 @@ def _expression(text: str, options: SourceOptions, talk: Talk) -> Reading:
     if run.error:  # it has no root, and is read to be explained
         wanted = options.roots or tuple(run.names)[-1:]
         graph = replace(graph, stop=Stop(run.error.what, code=f"{wanted[0]}.backward()"))
-    return Reading(graph, tuple(talk.notes), ran_backward=options.backward, aliases=find_aliases(run.names))
+    return Reading(graph, tuple(talk.notes), ran_backward=options.backward)
 
 
 def _saved(text: str, file: str, options: SourceOptions, talk: Talk, *, rootless: bool) -> Reading:

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Iterable, Iterator, Mapping
-from dataclasses import field
 from itertools import islice
 from typing import TYPE_CHECKING, Any
 
@@ -29,8 +28,6 @@ class Reading:
         status: what a command that shows it exits with: 1 if a script raised, 130 if Ctrl-C ended it, else 0.
         ran_backward: whether backward ran, so that there was a time before it: gviz's in an expression, the script's
             own in a script whose lines were asked for.
-        aliases: name of a tensor that another name stands for already -> that name; the graph has a row for each of
-            them.
         changes: how the tensor that was to be watched changed in a script, in order.
         unlisted: how many changes are left out in their middle.
         source: what was read.
@@ -43,7 +40,6 @@ class Reading:
     failed: bool = False
     status: int = 0
     ran_backward: bool = False
-    aliases: Mapping[str, str] = field(default_factory=dict)
     changes: tuple[Change, ...] = ()
     unlisted: int = 0
     source: Source | None = None

@@ -13,6 +13,7 @@ from gviz.graphs import GRAD_OF, Graph, Module, Moment, Node, Place, TensorRow
 from gviz.options import SourceOptions
 from gviz.records import record, without_collecting
 from gviz.sources.notes import Note
+from gviz.sources.reading import find_aliases
 from gviz.walk import (
     DETAILED,
     FEW,
@@ -116,10 +117,12 @@ def graph_of_run(run: Run, options: SourceOptions) -> Graph:
         graph = _walked(run, names, options)
         listed = names if run.listed is None else run.listed
         known = {row.name: row for row in graph.tensors if names.get(row.name) is listed.get(row.name)}
+        aliases = find_aliases(listed)
 
         def row_of(name: str, tensor: Any) -> TensorRow:
             expression, moment = run.expressions.get(name), run.about.moments.get(id(tensor))
-            return known.get(name) or tensor_row(name, tensor, expression, most=options.most, moment=moment)
+            row = known.get(name) or tensor_row(name, tensor, expression, most=options.most, moment=moment)
+            return row._replace(same_as=aliases[name]) if name in aliases else row
 
         rows = tuple(row_of(name, tensor) for name, tensor in listed.items())
         if run.lines is None:

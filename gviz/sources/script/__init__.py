@@ -24,7 +24,7 @@ from gviz.sources.lines import Lines
 from gviz.sources.notebook import display
 from gviz.sources.notes import Note, unused
 from gviz.sources.pasted import Parsed, parse
-from gviz.sources.reading import Reading, Talk, find_aliases, not_finite_notes
+from gviz.sources.reading import Reading, Talk, not_finite_notes
 from gviz.sources.run import Pass, graph_of_run
 from gviz.sources.script import torch_names
 from gviz.sources.script.changes import Change, Changes
@@ -318,7 +318,6 @@ def _read(left: ScriptRun, options: SourceOptions, talk: Talk, *, rootless: bool
         left.error is not None,
         status,
         ran_backward,
-        find_aliases(left.names),
         changes=changes,
         unlisted=unlisted,
     )

@@ -10,6 +10,7 @@ import ast
 import re
 import sys
 from collections.abc import Collection, Iterable, Mapping
+from contextlib import suppress
 from itertools import accumulate, compress
 from operator import not_
 from typing import Any, TypeAlias
@@ -170,11 +171,11 @@ def _written(key: object) -> str:
 
 
 def _parameters(module: Any) -> list[tuple[str, Any]]:
-    """Return a module's parameters by their paths; nothing if the program's class gives none."""
-    try:
-        return list(module.named_parameters())
-    except Exception:  # noqa: BLE001 - overridden, or a module whose __init__ did not get that far
-        return []
+    """Return a module's parameters by all their paths; by the first ones, or none, as far as the program's class gives them."""
+    for words in ({"remove_duplicate": False}, {}):
+        with suppress(Exception):  # overridden, or a module whose __init__ did not get that far
+            return list(module.named_parameters(**words))
+    return []
 
 
 def _modules(module: Any) -> list[tuple[str, Any]]:

@@ -286,6 +286,6 @@ for only in (torch.ones(2, requires_grad=True),):
 def test_the_name_of_a_loop_is_used_only_for_what_has_no_better_one(folder: Folder) -> None:
     reading = folder.run(LOOPS)
     assert [row.name for row in reading.graph.tensors] == ["net.weight", "net.bias", "w", "y", "only", "z", "p", "q"]
-    assert reading.aliases == {"p": "net.bias", "q": "w"}
+    assert reading.graph.aliases == {"p": "net.bias", "q": "w"}
     assert {node.name for node in reading.graph.nodes if node.kind == "leaf"} == {"net.weight", "net.bias", "w"}
     assert "p" in {row.name for row in folder.run(LOOPS, roots=("p",)).graph.tensors}

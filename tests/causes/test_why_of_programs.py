@@ -1,0 +1,79 @@
+"""``gviz why`` of programs that train: what people ask about, and a mend that is one."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+from program import Program
+
+import gviz as package
+from gviz import SourceOptions
+from gviz.causes.diagnosis import Cause
+from gviz.causes.why import why, why_all
+from gviz.graphs import Graph
+from gviz.passes.part import around
+
+ENGINES = ["gviz", pytest.param("torch", marks=pytest.mark.torch)]
+
+
+def graph_of(folder: Path, program: str, engine: str) -> Graph:
+    if engine == "torch":
+        pytest.importorskip("torch")
+    (folder / "program.py").write_text(program)
+    options = SourceOptions(diagnose=True, engine=engine)
+    graph: Graph = package.read(folder / "program.py", options, rootless=True).graph
+    return graph
+
+
+def lines_of(cause: Cause) -> list[int]:
+    return [place.line for place, _ in cause.lines]
+
+
+TIED = """\
+import torch
+from torch import nn
+torch.manual_seed(0)
+class LM(nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.emb = nn.Embedding(5, 3)
+        self.out = nn.Linear(3, 5, bias=False)
+        self.out.weight = self.emb.weight
+        self.unused = nn.Linear(3, 3)
+    def forward(self, i):
+        return self.out(self.emb(i))
+lm = LM()
+i = torch.tensor([0, 1, 2]); t = torch.tensor([1, 2, 3])
+loss = nn.functional.cross_entropy(lm(i), t)
+loss.backward()
+"""
+
+
+@pytest.mark.parametrize("engine", ENGINES)
+def test_a_weight_that_two_layers_share_is_known_by_both_names(tmp_path: Path, engine: str) -> None:
+    graph = graph_of(tmp_path, TIED, engine)
+    first, second = (why(graph, f"lm.{name}.weight") for name in ("emb", "out"))
+    assert (first.verdict, second.verdict, second.name) == ("ok", "ok", "lm.out.weight")
+    assert "lm.out.weight and lm.emb.weight are one tensor, whose gradient is the sum over all its uses" in second.what
+    assert graph.aliases == {"lm.out.weight": "lm.emb.weight"} == Graph.from_json(graph.to_json()).aliases
+    assert "lm.out.weight" not in [cause.name for cause in why_all(graph)]
+    near = [[node.id for node in around(graph, [f"lm.{name}.weight"], 1).nodes] for name in ("emb", "out")]
+    assert near[0] == near[1] != []
+
+
+def test_commands_know_both_names_of_a_weight_that_two_layers_share(gviz: Program) -> None:
+    (gviz.folder / "tie.py").write_text(TIED)
+    table = gviz("inspect", "tie.py").out.splitlines()
+    assert [line.endswith("is lm.emb.weight") for line in table if "lm.out.weight" in line] == [True]
+    rows = gviz("inspect", "tie.py", "--json").json()["tensors"]
+    assert [row["same_as"] for row in rows if "same_as" in row] == ["lm.emb.weight"]
+    drawn, same = (gviz("explain", "tie.py", "--wrt", f"lm.{name}.weight").out for name in ("emb", "out"))
+    assert "∂loss/∂lm.emb.weight: two paths" in drawn
+    assert same == drawn
+
+
+def test_a_class_that_lists_its_parameters_itself_is_asked_as_it_answers(tmp_path: Path) -> None:
+    own = "    def named_parameters(self):\n        yield 'emb.weight', self.emb.weight\nlm = LM()\n"
+    graph = graph_of(tmp_path, TIED.replace("lm = LM()\n", own), "gviz")
+    assert [row.name for row in graph.tensors if row.requires_grad and row.is_leaf] == ["lm.emb.weight"]
