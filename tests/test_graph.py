@@ -155,6 +155,7 @@ FULL = Graph(
                 grad_at=Place(7),
             ),
             unlisted=Unlisted("net", "w", "Parameter", Place(6)),
+            same_as="head.w",
         ),
     ),
     title="y",
