@@ -367,11 +367,17 @@ def as_write_in_place(line: str, name: str = "") -> str:
 
 
 def out_of_place(line: str) -> str:
-    """Return a write in place as the assignment of a new tensor.
+    """Return a write in place as the assignment of a new tensor; a part of a tensor is written in a copy of it.
 
     >>> out_of_place("y += 1"), out_of_place("y.add_(1)"), out_of_place("torch.relu_(h)"), out_of_place("y[0] = 1")
-    ('y = y + 1', 'y = y.add(1)', 'h = torch.relu(h)', '')
+    ('y = y + 1', 'y = y.add(1)', 'h = torch.relu(h)', 'y = y.clone(); y[0] = 1')
     """
+    for one in statements(line):
+        target = (
+            one.targets[0] if isinstance(one, ast.Assign) else one.target if isinstance(one, ast.AugAssign) else None
+        )
+        if isinstance(target, ast.Subscript) and isinstance(target.value, ast.Name):
+            return f"{target.value.id} = {target.value.id}.clone(); {ast.unparse(one)}"
 
     def change(read: ast.stmt) -> ast.stmt | None:
         if isinstance(read, ast.AugAssign) and isinstance(read.target, ast.Name):

@@ -90,7 +90,8 @@ def cut_clause(case: Diagnosis, broken: GraphBreak, it: str, source: str = "") -
 def with_root(case: Diagnosis, told: Cause, root: TensorRow | None) -> Cause:
     """Return a cause with the line of a root that was made from numbers: that cuts, too, what comes as a tensor."""
     lines = case.line_of(root.place) if root is not None and root.is_leaf else ()
-    better = fixes.within_graph(case.code_of(lines))
+    is_list = any(".append(" in code for _, code in told.lines)
+    better = fixes.within_graph(case.code_of(lines), is_list=is_list)
     if not better or set(lines) & set(told.lines):
         return told
     return told._replace(lines=(*told.lines, *lines), mend=f"{told.mend}; and then {better}")

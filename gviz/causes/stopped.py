@@ -18,6 +18,8 @@ LEAF_WRITTEN = "a leaf Variable that requires grad"
 NOT_SCALAR = "grad can be implicitly created only for scalar outputs"
 """PyTorch's words."""
 
+_MAKER = re.compile(r"which is output \d+ of (\w+)")
+_DIGIT = re.compile(r"Backward\d*$")
 _BACKWARD = re.compile(r"\b([A-Za-z_]\w*)(?:\.\w+\(\))*\.backward\s*\((?:\s*\[?\s*([A-Za-z_]\w*))?")
 
 
@@ -160,19 +162,36 @@ def link_of(case: Diagnosis) -> Edge | None:
     return max(older or reached, key=lambda edge: nodes[edge.source].run, default=None)
 
 
-def written_after_saving(case: Diagnosis, row: TensorRow, _: Stop) -> Cause:
+def written_after_saving(case: Diagnosis, row: TensorRow, stop: Stop) -> Cause:
     """Return the cause for a tensor that was written after an operation had saved it."""
     writes: Lines = tuple(line for place, _ in case.graph.writes[:1] for line in case.line_of(place))
-    freed = [node for node in case.shown.nodes if node.state == "freed" and node.kind == "operation"]
-    saver = min(
-        freed, key=lambda node: node.run, default=None
-    )  # backward frees one after the other, and failed at the last
+    saver = saver_of_written(case, stop)
     by = f" by {sign_in_program(saver)}" if saver is not None else ""
     what = f"backward did not run: a tensor that was saved{by} for backward was written in place afterwards"
     code = case.code_of(writes)
     general = "write the result into a new tensor; of a layer, leave out inplace=True"
     mend = "call each backward() before step()" if ".step(" in code else fixes.out_of_place(code) or general
     return Cause(row.name, "written in place", what, (*case.line_of_stop, *case.line_of_node(saver), *writes), mend)
+
+
+def saver_of_written(case: Diagnosis, stop: Stop) -> Node | None:
+    """Return the operation whose backward missed a tensor as it was; None where there is no such one.
+
+    It has made the tensor, or used it. What made it is what the writing operation took; where the write was not
+    recorded, PyTorch's message names its class.
+    """
+    nodes, edges, match = case.shown.nodes, case.shown.edges, _MAKER.search(stop.message)
+    freed = [node for node in nodes if node.state == "freed" and node.kind == "operation"]
+    places = {place.without_run for place, _ in case.graph.writes[:1]}
+    writers = {node.id for node in nodes if node.kind == "operation" and at_line(node) in places}
+    makers = {edge.source for edge in edges if edge.target in writers} or {
+        node.id for node in nodes if match is not None and match[1] in (node.label, _DIGIT.sub("", node.label))
+    }
+    users = {edge.target for edge in edges if edge.source in makers}
+    freed = next(filter(None, ([node for node in freed if node.id in ids] for ids in (makers, users))), freed)
+    return min(
+        freed, key=lambda node: node.run, default=None
+    )  # backward frees one after the other, and failed at the last
 
 
 def named_in(code: str) -> str:

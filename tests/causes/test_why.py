@@ -413,6 +413,70 @@ loss.backward()
         [6, 7],
         "loss = torch.stack(losses).mean()",
     ),
+    "list_of_numbers": (
+        "w",
+        """\
+import torch
+w = torch.ones(3, requires_grad=True)
+losses = []
+for i in range(2):
+    losses.append((w * i).sum().item())
+total = torch.tensor(losses).mean()
+total.backward()
+""",
+        "detached",
+        [7, 5, 6],
+        "losses.append((w * i).sum()); and then total = torch.stack(losses).mean()",
+    ),
+    "two_writes": (
+        "x",
+        """\
+import torch
+x = torch.tensor([0.5, -1.0, 2.0], requires_grad=True)
+a = torch.sigmoid(x)
+a[0] = 0.0
+c = torch.exp(x)
+c += 1
+loss = a.sum() + c.sum()
+loss.backward()
+""",
+        "written in place",
+        [8, 5, 6],
+        "c = c + 1",
+    ),
+    "written_element": (
+        "x",
+        """\
+import torch
+x = torch.tensor([0.5, -1.0, 2.0], requires_grad=True)
+y = x * 2
+z = y ** 2
+w = torch.tanh(x)
+w[0] = 3
+loss = z.sum() + y.sum() + w.sum()
+loss.backward()
+""",
+        "written in place",
+        [8, 5, 6],
+        "w = w.clone(); w[0] = 3",
+    ),
+    "written_operand": (
+        "x",
+        """\
+import torch
+x = torch.tensor([0.5, -1.0, 2.0], requires_grad=True)
+w = torch.tanh(x)
+y = x * 2
+z = y ** 2
+y += 1
+w[0] = 3
+loss = w.sum() + z.sum() + y.sum()
+loss.backward()
+""",
+        "written in place",
+        [9, 5, 6],
+        "y = y + 1",
+    ),
     "where_of_a_log": (
         "x",
         """\
