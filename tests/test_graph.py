@@ -133,7 +133,16 @@ FULL = Graph(
             place=Place(2, cell=3),
             is_written=True,
             broken=GraphBreak(
-                None, "detach", "detached", "h", ("w",), is_used=True, is_number=True, is_list=True, is_of_leaves=True
+                None,
+                "detach",
+                "detached",
+                "h",
+                ("w",),
+                is_used=True,
+                is_number=True,
+                is_list=True,
+                is_of_leaves=True,
+                switch="torch.no_grad()",
             ),
             leaves=("w", "x"),
             history=History(
@@ -165,7 +174,7 @@ FULL = Graph(
     backward=Place(8),
     codes=((Place(3, "model.py"), "y = x + w"),),
     writes=((Place(7), "add_"),),
-    breaks=(GraphBreak(Place(5), "item", "no_grad", is_number=True),),
+    breaks=(GraphBreak(Place(5), "item", "no_grad", is_number=True, switch="torch.no_grad()"),),
     functions=(Module("Net.forward", "", 2),),
     earlier=6,
     is_followed=True,

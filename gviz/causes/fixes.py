@@ -12,14 +12,8 @@ LONGEST = 20
 DERIVATIVES = {"grad", "jacobian", "hessian", "vjp", "hvp", "vhp", "jvp"}
 """Functions of torch.autograd whose results have no graph without ``create_graph=True``."""
 
-SWITCHES = ("no_grad", "inference_mode", "set_grad_enabled")
-"""What switches gradients off, around a block, a function, or from a line on."""
-
 WITHOUT = "leave the line out"
 """What to do about a line that should not be."""
-
-ANY_SWITCH = "torch.no_grad() or set_grad_enabled(False)"
-"""What is said of a switch that is not found."""
 
 CUTS = {"detach", "item", "tolist", "numpy", "data"}
 """What leaves the graph, as a call or as an attribute."""
@@ -100,22 +94,6 @@ def first_line(read: ast.stmt) -> int:
     return min([read.lineno, *(one.lineno for one in decorators)])
 
 
-def switch_around(program: str, number: int) -> str:
-    r"""Return what switches gradients off at a line of a program.
-
-    >>> switch_around("with torch.inference_mode():\n    h = net(x)", 2)
-    'torch.inference_mode()'
-    >>> switch_around("torch.set_grad_enabled(False)\nh = net(x)", 2), switch_around("h = net(x)", 1)
-    ('torch.set_grad_enabled(False)', 'torch.no_grad() or set_grad_enabled(False)')
-    """
-    inside = statements_at(program, number)
-    heads = [item.context_expr for one in inside for item in getattr(one, "items", ())]
-    heads += [item for one in inside for item in getattr(one, "decorator_list", ())]
-    before = [text.strip() for text in program.splitlines()[: number - 1] if ".set_grad_enabled(" in text]
-    texts = [*before[-1:], *map(ast.unparse, heads)]
-    return next((text for text in reversed(texts) if any(one in text for one in SWITCHES)), ANY_SWITCH)
-
-
 def without_line(program: str, number: int) -> str:
     r"""Return what to leave out where a line should not be: with the head of the block, if nothing else is in it.
 
@@ -133,6 +111,24 @@ def without_line(program: str, number: int) -> str:
         first = one.lineno
     lines = f"lines {first} and {number}" if number == first + 1 else f"lines {first} to {number}"
     return f"leave the {lines} out" if first < number else WITHOUT
+
+
+def through_library(line: str) -> str:
+    """Return a line that calls what gradients flow through, in place of what a library has switched gradients off for.
+
+    >>> through_library("z = d.sample((4,))"), through_library("h = checkpoint(body, x, use_reentrant=True)")
+    ('z = d.rsample((4,))', 'h = checkpoint(body, x, use_reentrant=False)')
+    """
+
+    def change(read: ast.stmt) -> ast.stmt | None:
+        for call in [one for one in ast.walk(read) if isinstance(one, ast.Call)]:
+            if isinstance(call.func, ast.Attribute) and call.func.attr == "sample":
+                call.func.attr = "rsample"
+            for word in (one for one in call.keywords if one.arg == "use_reentrant"):
+                word.value = ast.Constant(False)
+        return read
+
+    return rewritten(line, change)
 
 
 def keeping_graph(line: str) -> str:

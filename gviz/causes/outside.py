@@ -7,6 +7,7 @@ import re
 from gviz.causes import fixes
 from gviz.causes.diagnosis import Cause, Diagnosis, Lines
 from gviz.graphs import GraphBreak, TensorRow, Unlisted
+from gviz.trace.switches import LIBRARY
 
 CUTS = {
     "frozen": "{it} does not require a gradient any more",
@@ -22,6 +23,15 @@ MENDS = {
     "no derivative": "compute the loss from something that changes smoothly",
 }
 """What to do about it."""
+
+ANY_SWITCH = "torch.no_grad() or set_grad_enabled(False)"
+"""What is said of a switch that is not known."""
+
+SWITCHED = {
+    "": f"do it outside of {ANY_SWITCH}",
+    LIBRARY: "call something that gradients flow through, or that is not under torch.no_grad() itself",
+}
+"""What to do where the program has no block to take a line out of: nobody knows what has switched gradients off, or a library has."""
 
 GRADIENTS = "the gradients that autograd returns have no graph of their own without create_graph=True"
 """What is said of a call of ``torch.autograd.grad``, and of functions that call it."""
@@ -48,11 +58,11 @@ def cut_off(case: Diagnosis, row: TensorRow) -> Cause | None:
     if broken is None:
         return None
     source = f" from {broken.source}" if broken.source else ""
-    what, mend = cut_clause(case, broken, "it", source), mend_of_cut(case, broken, row.name)
+    what, mend = cut_clause(broken, "it", source), mend_of_cut(case, broken)
     return Cause(row.name, broken.reason, what, case.line_of(broken.place), mend)
 
 
-def mend_of_cut(case: Diagnosis, broken: GraphBreak, name: str) -> str:
+def mend_of_cut(case: Diagnosis, broken: GraphBreak) -> str:
     """Return what to write in place of a line that cuts off what is made from a tensor."""
     lines = case.line_of(broken.place)
     code = case.code_of(lines)
@@ -61,13 +71,10 @@ def mend_of_cut(case: Diagnosis, broken: GraphBreak, name: str) -> str:
     if broken.reason == "frozen":
         return case.without(lines)
     if broken.reason != "detached":
-        switch = fixes.switch_around(case.graph.code, case.line_in_text(lines))
-        mend = MENDS[broken.reason].format(by=broken.call, switch=switch)
-        is_to_be_trained = broken.reason != "no_grad" or (name in case.rows and case.rows[name].history.is_optimized)
-        leaf = broken.source or name
-        return (
-            mend if is_to_be_trained else f"{mend}; or, if it is not to be trained, call {leaf}.requires_grad_(False)"
-        )
+        mend = MENDS[broken.reason].format(by=broken.call, switch=broken.switch)
+        if broken.reason == "no_grad" and broken.switch in ("", LIBRARY):
+            mend = fixes.through_library(code) or SWITCHED[broken.switch]
+        return mend
     if ".numpy(" in code:
         return "compute it with torch: numpy keeps no graph"
     is_hidden = code != "" and broken.call not in code  # as float() in math.erfc(w)
@@ -76,15 +83,14 @@ def mend_of_cut(case: Diagnosis, broken: GraphBreak, name: str) -> str:
     return better or (NUMBERS if is_hidden else MENDS["detached"].format(by=broken.call))
 
 
-def cut_clause(case: Diagnosis, broken: GraphBreak, it: str, source: str = "") -> str:
+def cut_clause(broken: GraphBreak, it: str, source: str = "") -> str:
     """Return what a call has cut off, as a clause: ``it was cut off from h by .data``."""
     if broken.call == "grad":
         return GRADIENTS
     by = f".{broken.call}" if broken.call == "data" else COMPARISONS.get(broken.call) or f"{broken.call}()"
     if broken.reason == "no derivative" and broken.call in INDICES:
         return f"the indices of {by} have no derivative"
-    switch = fixes.switch_around(case.graph.code, case.line_in_text(case.line_of(broken.place)))
-    return CUTS[broken.reason].format(it=it, by=by, source=source, switch=switch)
+    return CUTS[broken.reason].format(it=it, by=by, source=source, switch=broken.switch or ANY_SWITCH)
 
 
 def with_root(case: Diagnosis, told: Cause, root: TensorRow | None) -> Cause:

@@ -93,8 +93,7 @@ def without_graph(case: Diagnosis, row: TensorRow, stop: Stop) -> Cause:
     told = cut_off(case, root) if root is not None and (root.broken is None or root.broken.reason != "frozen") else None
     if root is not None and told is not None:
         what = f"backward did not run: {root.name} has no graph; {told.what}"
-        mend = told.mend.partition("; or, if")[0]  # there is no graph at all: freezing a leaf mends nothing
-        told = told._replace(name=row.name, what=what, lines=(*case.line_of_stop, *told.lines), mend=mend)
+        told = told._replace(name=row.name, what=what, lines=(*case.line_of_stop, *told.lines))
         return with_root(case, told, root)
     what = f"backward did not run: nothing that {root.name if root else 'the root'} is made from requires a gradient"
     floats = (one for one in case.graph.tensors if one.is_leaf and "float" in one.dtype and not one.requires_grad)

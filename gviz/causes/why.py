@@ -21,6 +21,7 @@ from gviz.errors import SourceError
 from gviz.graphs import LEFT_OUT, RETURNED, Graph, GraphBreak, Node, TensorRow
 from gviz.records import without_collecting
 from gviz.text import did_you_mean, excerpt, joined
+from gviz.trace.switches import LIBRARY
 
 GRADIENT = re.compile(r"\.grad\b(?!\s*\()")
 """A use of ``.grad``, and not of ``torch.autograd.grad``."""
@@ -170,12 +171,14 @@ def below(case: Diagnosis, row: TensorRow) -> Cause:
     used = [cut for cut in used if cut.reason != "no derivative"] or used  # such as an argmax beside the way
     ways = used or likely[-1:]
     if ways and (case.has_run or not case.nodes):
-        clause = cut_clause(case, ways[0], "what is made from it") + f", in {len(ways)} lines" * (len(ways) > 1)
+        clause = cut_clause(ways[0], "what is made from it") + f", in {len(ways)} lines" * (len(ways) > 1)
         what = f"no gradient comes from {case.root_name} to {row.name}: {clause}"
-        lines, mend = at_cuts(case, row, ways)
+        lines, mend = at_cuts(case, ways)
         if (module := module_beside(case, row, ways)) and case.has_run:
             what = f"{what}, and so is all of {module}, as of a teacher or a target: {case.root_name} trains others"
             return Cause(row.name, "not trained", what, lines, f"none, unless {module} is to be trained: {mend}")
+        if ways[0].reason == "no_grad" and not row.history.is_optimized:
+            mend = f"{mend}; or, if it is not to be trained, call {row.name}.requires_grad_(False)"
         return with_root(case, Cause(row.name, ways[0].reason, what, lines, mend), case.root_row)
     return no_path(case, row, cuts) if case.has_run else not_run(case, row)
 
@@ -184,8 +187,8 @@ def module_beside(case: Diagnosis, row: TensorRow, cuts: Sequence[GraphBreak]) -
     """Return the module of a leaf if all of it stands beside the graph, and nothing of the graph is behind the cuts.
 
     "" for a leaf that is in no module, for one of a module that the root trains a part of, and where what was cut off
-    is made from a leaf of the graph as well: such a cut is hardly meant. "" too for a leaf that an optimizer has, which
-    never got a gradient.
+    is made from a leaf of the graph as well: such a cut is hardly meant, nor one by a library, as in ``Normal.sample()``.
+    "" too for a leaf that an optimizer has, which never got a gradient.
     """
     if row.history.is_optimized:
         return ""
@@ -194,13 +197,14 @@ def module_beside(case: Diagnosis, row: TensorRow, cuts: Sequence[GraphBreak]) -
     behind = {name for cut in cuts for name in cut.leaves}
     is_beside = not any(name in behind or name.partition(".")[0] == module for name in leaves)
     is_meant = all(cut.reason in ("detached", "no_grad") and not cut.is_number for cut in cuts)
+    is_meant = is_meant and (row.history.is_optimized is False or all(cut.switch != LIBRARY for cut in cuts))
     return module if dot and leaves and is_meant and is_beside else ""
 
 
-def at_cuts(case: Diagnosis, row: TensorRow, cuts: Sequence[GraphBreak]) -> tuple[Lines, str]:
+def at_cuts(case: Diagnosis, cuts: Sequence[GraphBreak]) -> tuple[Lines, str]:
     """Return the lines that cut off what is made from a leaf, and the mend: of several, that of one line or another."""
     lines = tuple(line for cut in cuts[:MOST_CUTS] for line in case.line_of(cut.place))
-    mends = [mend_of_cut(case, cut._replace(source=row.name), row.name) for cut in cuts[:MOST_CUTS]]
+    mends = [mend_of_cut(case, cut) for cut in cuts[:MOST_CUTS]]
     return lines, "; or ".join(dict.fromkeys(mends))
 
 
@@ -220,8 +224,8 @@ def no_path(case: Diagnosis, row: TensorRow, cuts: Sequence[GraphBreak]) -> Caus
         return Cause(row.name, "no path", what, lines, f"use {made[-1].name} where {case.root_name} is computed")
     deep = [cut for cut in cuts if not cut.is_of_leaves]
     if deep:
-        lines, mend = at_cuts(case, row, deep[-1:])
-        what = f"{what}: {cut_clause(case, deep[-1], 'what comes of it')}, and {case.root_name} does not use it"
+        lines, mend = at_cuts(case, deep[-1:])
+        what = f"{what}: {cut_clause(deep[-1], 'what comes of it')}, and {case.root_name} does not use it"
         return Cause(row.name, "no path", what, lines, f"{mend}; and use it where {case.root_name} is computed")
     since, mend = row.history.requires_grad_set, f"use {row.name} where {case.root_name} is computed"
     if since is not None:

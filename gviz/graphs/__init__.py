@@ -354,6 +354,7 @@ class GraphBreak(NamedTuple):
         is_number: whether numbers came of it, as by ``item()`` or ``numpy()``: what becomes of these cannot be followed.
         is_list: whether it took a list of tensors, as ``torch.tensor(losses)`` does.
         is_of_leaves: whether it took leaves themselves, and nothing that was made from them.
+        switch: what had switched gradients off there, as it is written; "" for another reason, or if nobody knows.
     """
 
     place: Place | None
@@ -365,6 +366,7 @@ class GraphBreak(NamedTuple):
     is_number: bool = False
     is_list: bool = False
     is_of_leaves: bool = False
+    switch: str = ""
 
 
 class Unlisted(NamedTuple):

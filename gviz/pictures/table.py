@@ -88,8 +88,6 @@ def cell_text(value: Numbers | None) -> str:
 
 def note_of(row: TensorRow) -> str:
     """Return why a tensor is outside the graph; "" for one that is inside, unless it was written in place, or has more names."""
-    if row.same_as:
-        return f"is {row.same_as}"
     if row.moment is not None and row.moment.remark:
         return row.moment.remark
     if row.required_grad and not row.requires_grad:  # which is so since later
@@ -98,7 +96,8 @@ def note_of(row: TensorRow) -> str:
         is_here = row.broken.place is None or row.broken.place == row.place
         return row.broken.reason if is_here else f"{row.broken.reason}, {row.broken.place}"
     if row.requires_grad:
-        return f"written in place at {row.place}" if row.is_written and row.place is not None else ""
+        same = f"is {row.same_as}" if row.same_as else ""
+        return f"written in place at {row.place}" if row.is_written and row.place is not None else same
     return "booleans" if row.dtype == "bool" else "integers" if "int" in row.dtype else "frozen"
 
 

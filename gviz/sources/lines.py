@@ -136,6 +136,7 @@ class Lines:
                 call.reason,
                 source,
                 is_list=any(cut.is_list for cut in call.cuts),
+                switch=call.switch,
             )
             if call.reason and call.broken_at is not None
             else None
@@ -198,7 +199,7 @@ class Lines:
             behind = tuple(name for name, tensor in named.items() if recall(cut.leaves, tensor))
             place = self.place(cut.call.broken_at) if cut.call.broken_at is not None else None
             facts = cut.call.broken_by, cut.call.reason, "", behind, cut in used, cut.is_number
-            yield GraphBreak(place, *facts, cut.is_list, not cut.is_deep)
+            yield GraphBreak(place, *facts, cut.is_list, not cut.is_deep, cut.call.switch)
 
     def writes_in(self, message: str, roots: Iterable[Any]) -> tuple[tuple[Place, str], ...]:
         """Return the writes that PyTorch's message about a changed variable is about, the first one after it was saved first.

@@ -62,7 +62,7 @@ class Trace(Observer):
         self.engine, self.tensor = engine, engine.Tensor
         self.timed, self.valued, self.nested = timed, valued, nested
         self.frames = RunningProgram(is_ours, columns=columns)
-        self.outside, self.gradients = OutsideGraph(engine), Gradients(self.frames)
+        self.outside, self.gradients = OutsideGraph(engine, self.frames), Gradients(self.frames)
         self.writes: deque[Write] = deque(maxlen=MOST)
         self.requires_grad_set: Known[Place] = {}  # of tensors that were made without: where they came to require it
         self.autograd_grad: Known[Place] = {}  # of tensors: where autograd.grad was asked for their gradients

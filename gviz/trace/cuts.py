@@ -8,6 +8,7 @@ from types import ModuleType
 from typing import Any
 
 from gviz.graphs import Place
+from gviz.trace.frames import RunningProgram
 from gviz.trace.known import Known, recall, remember
 from gviz.trace.records import Break, CallRecord
 
@@ -26,10 +27,11 @@ class OutsideGraph:
 
     Args:
         engine: the module that the program knows as torch.
+        frames: what is running of the program.
     """
 
-    def __init__(self, engine: ModuleType) -> None:
-        self.engine, self.tensor = engine, engine.Tensor
+    def __init__(self, engine: ModuleType, frames: RunningProgram) -> None:
+        self.engine, self.tensor, self.frames = engine, engine.Tensor, frames
         self.records: Known[CallRecord] = {}
         self.numbers: deque[tuple[Any, CallRecord]] = deque(maxlen=LATEST)
         self.cuts: dict[tuple[Place, str, str], Break] = {}
@@ -99,10 +101,12 @@ class OutsideGraph:
         """Return how a call makes something outside the graph of a tensor inside; note the leaves behind it."""
         reason = "detached" if is_number or call.name in DETACHES else "no derivative"
         reason = reason if self.engine.is_grad_enabled() or reason == "detached" else "no_grad"
-        key = call.place, call.name, reason
+        place, switch = self.frames.switch() if reason == "no_grad" else (None, "")
+        key = place or call.place, call.name, reason
         cut = self.cuts.get(key)
         if cut is None:
-            cut = self.cuts[key] = Break(call._replace(reason=reason, broken_at=call.place, broken_by=call.name))
+            record = call._replace(reason=reason, broken_at=key[0], broken_by=call.name, switch=switch)
+            cut = self.cuts[key] = Break(record)
         cut.is_list = cut.is_list or is_list
         return cut.takes(tensor)
 

@@ -13,6 +13,7 @@ from typing import Any
 from gviz.graphs import Place
 from gviz.trace.listening import is_write
 from gviz.trace.records import CallRecord, FunctionCall
+from gviz.trace.switches import LIBRARY, Switches, is_of_library
 
 
 class RunningProgram:
@@ -30,6 +31,7 @@ class RunningProgram:
         self.run, self.last = 0, (0, 0, 0)  # runs of lines so far; frame, line and place in the code of the last call
         self.stack: list[tuple[Any, FunctionCall]] = []  # frames of functions that ran last, outermost first
         self.counts: Counter[CodeType] = Counter()
+        self.switches = Switches()
 
     def call(self, name: str, *, is_new: bool = True) -> CallRecord | None:
         """Return the call of that name at the innermost line of the program that is running; None outside of it.
@@ -91,6 +93,22 @@ class RunningProgram:
             name = one.f_code.co_qualname.rpartition("<locals>.")[2]
             stack.append((one, FunctionCall(name, self.counts[one.f_code], stack[-1][1] if stack else None)))
         return stack[-1][1] if stack else None
+
+    def switch(self) -> tuple[Place | None, str]:
+        """Return the line of the program on which gradients are switched off, and what does that; None where nothing tells."""
+        frame: Any = sys._getframe(1)  # noqa: SLF001 - as above
+        is_of_library_now = False
+        while frame is not None:
+            code = frame.f_code
+            if self.is_ours(code.co_filename):
+                line = self.line_of(code, frame.f_lasti)
+                switch = LIBRARY if is_of_library_now else self.switches.at(code.co_filename, line)
+                if switch:
+                    return Place(line, code.co_filename), switch
+            else:
+                is_of_library_now = is_of_library_now or is_of_library(code)
+            frame = frame.f_back
+        return None, ""
 
     def line_of(self, code: CodeType, instruction: int) -> int:
         """Return the line of an instruction, as ``frame.f_lineno`` does, which takes longer, the longer the code is."""

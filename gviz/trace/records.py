@@ -29,6 +29,7 @@ class CallRecord(NamedTuple):
             ``no derivative``; or ``frozen`` if ``requires_grad = False`` took it out; "" otherwise.
         broken_at: where that happened: here, or where the tensor was made that this one was made from.
         broken_by: the name of the call that it happened in.
+        switch: what had switched gradients off there, as the program has it; "" for another reason.
         source: the tensor inside, weakly.
         writes: whether it wrote its result into the memory of its first argument.
         cuts: the calls that cut it off from the graph: several, if it was made from several such tensors.
@@ -41,6 +42,7 @@ class CallRecord(NamedTuple):
     reason: str = ""
     broken_at: Place | None = None
     broken_by: str = ""
+    switch: str = ""
     source: Any = None
     writes: bool = False
     cuts: frozenset[Break] = frozenset()
@@ -105,6 +107,8 @@ class Break:
 
     def takes(self, tensor: Any) -> CallRecord:
         """Note one more tensor that is cut off; return what is known of the result."""
+        if tensor.grad_fn is None and tensor._base is not None:  # noqa: SLF001 - PyTorch's own name, of a view made under no_grad
+            tensor = tensor._base  # noqa: SLF001 - as above
         self.is_deep = self.is_deep or tensor.grad_fn is not None
         if self.effort > 0:  # each run of a loop has a graph of its own, and mostly the same leaves
             nodes = graph_nodes([tensor])

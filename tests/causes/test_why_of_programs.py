@@ -77,3 +77,100 @@ def test_a_class_that_lists_its_parameters_itself_is_asked_as_it_answers(tmp_pat
     own = "    def named_parameters(self):\n        yield 'emb.weight', self.emb.weight\nlm = LM()\n"
     graph = graph_of(tmp_path, TIED.replace("lm = LM()\n", own), "gviz")
     assert [row.name for row in graph.tensors if row.requires_grad and row.is_leaf] == ["lm.emb.weight"]
+
+
+DQN = """\
+import torch
+from torch import nn
+torch.manual_seed(0)
+class Q(nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.f = nn.Linear(4, 8)
+        self.o = nn.Linear(8, 2)
+    def forward(self, s):
+        return self.o(torch.relu(self.f(s)))
+q, target = Q(), Q()
+opt = torch.optim.SGD(q.parameters(), lr=0.1)
+s, s2, r = torch.randn(6, 4), torch.randn(6, 4), torch.randn(6)
+{}
+loss = ((pred - y) ** 2).mean()
+opt.zero_grad()
+loss.backward()
+opt.step()
+"""
+
+RIGHT = """\
+with torch.no_grad():
+    y = r + 0.9 * target(s2).max(1)[0]
+pred = q(s).max(1)[0]
+"""
+
+BLOCKS = {
+    "with torch.no_grad():\n    pred = q(s).max(1)[0]\ny = r + target(s2).max(1)[0]": (15, "torch.no_grad()"),
+    "def predict(s):\n    with torch.inference_mode():\n        return q(s)\npred = predict(s).max(1)[0].clone()\ny = r": (
+        16,
+        "torch.inference_mode()",
+    ),
+    "@torch.no_grad()\ndef predict(s):\n    return q(s)\npred = predict(s).max(1)[0]\ny = r + target(s2).max(1)[0]": (
+        16,
+        "torch.no_grad()",
+    ),
+    "torch.set_grad_enabled(False)\npred = q(s).max(1)[0]\ntorch.set_grad_enabled(True)\ny = r + target(s2).max(1)[0]": (
+        15,
+        "torch.set_grad_enabled(False)",
+    ),
+    "with torch.no_grad():\n    y = r + 0.9 * q(s2).max(1)[0]\nwith torch.no_grad():\n    pred = q(s).max(1)[0]": (
+        15,
+        "torch.no_grad()",
+    ),
+}
+
+
+@pytest.mark.parametrize("engine", ENGINES)
+@pytest.mark.parametrize("block", BLOCKS)
+def test_the_call_of_a_network_in_a_block_without_gradients_is_the_line_to_blame(
+    tmp_path: Path, block: str, engine: str
+) -> None:
+    program = DQN.format(block).replace("loss =", "w = torch.ones(1, requires_grad=True)\nloss = w.sum() +")
+    line, switch = BLOCKS[block]
+    cause = why(graph_of(tmp_path, program, engine), "q.f.weight")
+    assert (cause.verdict, lines_of(cause)[0]) == ("no_grad", line)
+    assert f"switched off, by {switch}" in cause.what
+    assert cause.mend.startswith(f"take the line out of {switch}")
+
+
+@pytest.mark.parametrize("engine", ENGINES)
+def test_a_target_network_that_is_called_without_gradients_is_no_fault(tmp_path: Path, engine: str) -> None:
+    graph = graph_of(tmp_path, DQN.format(RIGHT), engine)
+    causes = {cause.name: cause for cause in why_all(graph)}
+    assert (causes["q.f.weight"].verdict, causes["target.f.weight"].verdict) == ("ok", "not trained")
+    assert lines_of(causes["target.f.weight"]) == [15]
+    assert (
+        causes["target.f.weight"].mend == "none, unless target is to be trained: take the line out of torch.no_grad()"
+    )
+
+
+SAMPLED = """\
+import torch
+from torch import nn
+torch.manual_seed(0)
+enc = nn.Linear(3, 4)
+dec = nn.Linear(2, 3)
+x = torch.rand(5, 3)
+mu, lv = enc(x).chunk(2, 1)
+d = torch.distributions.Normal(mu, torch.exp(0.5 * lv))
+z = d.sample()
+loss = nn.functional.mse_loss(dec(z), x)
+loss.backward()
+"""
+
+
+@pytest.mark.parametrize("engine", ENGINES)
+def test_a_sample_of_a_distribution_is_the_cause_and_rsample_the_mend(tmp_path: Path, engine: str) -> None:
+    cause = why(graph_of(tmp_path, SAMPLED, engine), "enc.weight")
+    assert (cause.verdict, lines_of(cause)) == ("no_grad", [9])
+    assert "by what the line calls" in cause.what
+    mend = cause.mend.partition("; or")[0]
+    assert mend == "z = d.rsample()"
+    assert why(graph_of(tmp_path, SAMPLED.replace("z = d.sample()", mend), engine), "enc.weight").verdict == "ok"

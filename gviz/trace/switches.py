@@ -1,0 +1,75 @@
+"""Where a program switches gradients off: the lines of blocks and of functions that do, and what is written there."""
+
+from __future__ import annotations
+
+import ast
+import linecache
+from typing import Any, TypeAlias
+
+SWITCHES = ("no_grad", "inference_mode", "set_grad_enabled")
+"""What switches gradients off, around a block, a function, or from a line on."""
+
+DECORATED = ("GradMode.__call__.<locals>.run", "context_decorator.<locals>.decorate_context")
+"""The functions of gviz's engine and of PyTorch that run a function which ``@no_grad()`` stands above."""
+
+LIBRARY = "what the line calls"
+"""What is said to switch gradients off where a library does, as ``Normal.sample()``."""
+
+Spans: TypeAlias = "list[tuple[int, int, str]]"
+"""First line, last line, and what switches gradients off from the one to the other."""
+
+
+def spans_of(program: str) -> Spans:
+    r"""Return the lines of a program on which gradients are switched off, as far as its text tells.
+
+    >>> spans_of("with torch.inference_mode():\n    h = net(x)\ny = h")
+    [(2, 2, 'torch.inference_mode()')]
+    >>> spans_of("torch.set_grad_enabled(False)\nh = net(x)\ntorch.set_grad_enabled(True)\ny = h")
+    [(2, 3, 'torch.set_grad_enabled(False)')]
+    >>> spans_of("@torch.no_grad()\ndef f(x):\n    return net(x)")
+    [(3, 3, 'torch.no_grad()')]
+    """
+    try:
+        nodes = [*ast.walk(ast.parse(program))]
+    except (SyntaxError, ValueError, RecursionError):
+        return []
+    spans: Spans = []
+    for node in nodes:
+        body: Any = getattr(node, "body", None)
+        if not isinstance(body, list) or not body:
+            continue
+        last = body[-1].end_lineno or 0
+        heads = [item.context_expr for item in getattr(node, "items", ())] + getattr(node, "decorator_list", [])
+        spans += [(body[0].lineno, last, text) for text in map(ast.unparse, heads) if is_switch(text)]
+        calls = [one for one in body if isinstance(one, ast.Expr) and "set_grad_enabled(" in ast.unparse(one)]
+        ends = [*(one.lineno for one in calls[1:]), last]
+        spans += [
+            (one.lineno + 1, end, text)
+            for one, end in zip(calls, ends, strict=False)
+            if not (text := ast.unparse(one)).endswith("(True)")
+        ]
+    return spans
+
+
+def is_switch(text: str) -> bool:
+    """Return whether what stands at the head of a block, or above a function, may switch gradients off."""
+    return any(one in text for one in SWITCHES)
+
+
+class Switches:
+    """The lines of a program's files on which gradients are switched off; each file is read once."""
+
+    def __init__(self) -> None:
+        self.spans: dict[str, Spans] = {}
+
+    def at(self, file: str, line: int) -> str:
+        """Return what switches gradients off on a line, the innermost of several; "" for nothing."""
+        if file not in self.spans:
+            self.spans[file] = spans_of("".join(linecache.getlines(file)))
+        around = [(first, text) for first, last, text in self.spans[file] if first <= line <= last]
+        return max(around, default=(0, ""))[1]
+
+
+def is_of_library(code: Any) -> bool:
+    """Return whether a library's function, by its code, switches gradients off for what it calls."""
+    return code.co_qualname in DECORATED or any(one in code.co_names for one in SWITCHES)
