@@ -31,7 +31,7 @@ SWITCHED = {
     "": f"do it outside of {ANY_SWITCH}",
     LIBRARY: "call something that gradients flow through, or that is not under torch.no_grad() itself",
 }
-"""What to do where the program has no block to take a line out of: nobody knows what has switched gradients off, or a library has."""
+"""What to do where the program has no block to take a line out of, by what has switched gradients off."""
 
 GRADIENTS = "the gradients that autograd returns have no graph of their own without create_graph=True"
 """What is said of a call of ``torch.autograd.grad``, and of functions that call it."""

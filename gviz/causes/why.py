@@ -187,8 +187,8 @@ def module_beside(case: Diagnosis, row: TensorRow, cuts: Sequence[GraphBreak]) -
     """Return the module of a leaf if all of it stands beside the graph, and nothing of the graph is behind the cuts.
 
     "" for a leaf that is in no module, for one of a module that the root trains a part of, and where what was cut off
-    is made from a leaf of the graph as well: such a cut is hardly meant, nor one by a library, as in ``Normal.sample()``.
-    "" too for a leaf that an optimizer has, which never got a gradient.
+    is made from a leaf of the graph as well: such a cut is hardly meant, nor one by a library, as in
+    ``Normal.sample()``. "" too for a leaf that an optimizer has, which never got a gradient.
     """
     if row.history.is_optimized:
         return ""
@@ -253,7 +253,7 @@ def not_run(case: Diagnosis, row: TensorRow) -> Cause:
 
 
 def of_other(case: Diagnosis, row: TensorRow) -> Cause:
-    """Return the cause for a leaf whose gradient is of another root: backward has not run on the one that is asked for."""
+    """Return the cause for a leaf whose gradient is of another root, since backward has not run on this one."""
     moment, root = row.moment, case.root_name
     whose = moment.grad_of if moment is not None and moment.grad_of else "another backward"
     what = f"backward has not run on {root}: the gradient that {row.name} has had is of {whose}"
@@ -295,7 +295,7 @@ def is_handed(case: Diagnosis, node: Node) -> bool:
 
 
 def without_trace(case: Diagnosis, row: TensorRow, node: Node) -> Cause:
-    """Return the cause for a leaf in the graph that has no gradient after backward: it was taken away, or never came."""
+    """Return the cause for a leaf in the graph without a gradient after backward: it was taken away, or never came."""
     if row.history.grad_cleared:
         return taken(case, row)
     users = [case.nodes[edge.target] for edge in case.uses[node.id]]

@@ -728,7 +728,7 @@ class Graph:
         return {row.name: row.same_as for row in self.tensors if row.same_as}
 
     def names_of(self, name: str) -> set[str]:
-        """Return all names of the tensor of a name; a node has the first one, a root the one that it was asked for by."""
+        """Return all names of the tensor of a name; a node has the first one, a root that by which it was asked for."""
         first = self.aliases.get(name, name)
         return {name, first, *(other for other, known in self.aliases.items() if known == first)}
 

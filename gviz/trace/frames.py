@@ -95,7 +95,7 @@ class RunningProgram:
         return stack[-1][1] if stack else None
 
     def switch(self) -> tuple[Place | None, str]:
-        """Return the line of the program on which gradients are switched off, and what does that; None where nothing tells."""
+        """Return the line on which gradients are switched off, and what does that; None where nothing tells."""
         frame: Any = sys._getframe(1)  # noqa: SLF001 - as above
         is_of_library_now = False
         while frame is not None:

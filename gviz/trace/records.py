@@ -107,8 +107,8 @@ class Break:
 
     def takes(self, tensor: Any) -> CallRecord:
         """Note one more tensor that is cut off; return what is known of the result."""
-        if tensor.grad_fn is None and tensor._base is not None:  # noqa: SLF001 - PyTorch's own name, of a view made under no_grad
-            tensor = tensor._base  # noqa: SLF001 - as above
+        if tensor.grad_fn is None and tensor._base is not None:  # noqa: SLF001 - a view, under no_grad
+            tensor = tensor._base  # noqa: SLF001 - PyTorch's own name
         self.is_deep = self.is_deep or tensor.grad_fn is not None
         if self.effort > 0:  # each run of a loop has a graph of its own, and mostly the same leaves
             nodes = graph_nodes([tensor])

@@ -171,7 +171,7 @@ def _written(key: object) -> str:
 
 
 def _parameters(module: Any) -> list[tuple[str, Any]]:
-    """Return a module's parameters by all their paths; by the first ones, or none, as far as the program's class gives them."""
+    """Return a module's parameters by all their paths; by the first ones, or none, if its class gives no more."""
     for words in ({"remove_duplicate": False}, {}):
         with suppress(Exception):  # overridden, or a module whose __init__ did not get that far
             return list(module.named_parameters(**words))
