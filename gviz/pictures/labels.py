@@ -633,7 +633,7 @@ def gradient_line(node: Node, options: RenderOptions) -> list[Line]:
 
 
 def before_line(node: Node, options: RenderOptions) -> list[Line]:
-    """Return the line that tells a leaf's gradient before backward from what was added, if neither is 0.
+    """Return the line that tells a leaf's gradient before backward, if it was not 0, from what was added.
 
     >>> from gviz.graphs import Gradient
     >>> leaf = Node("n0", "leaf", grad=Gradient(Numbers.of(111.0), before=Numbers.of(108.0)))
@@ -643,7 +643,7 @@ def before_line(node: Node, options: RenderOptions) -> list[Line]:
     before, value = node.grad.before, node.grad.value
     is_known = node.kind == "leaf" and norm(before) > 0 and is_brief(value, options.precision, options.max_chars)
     added = of_one_pass(node.grad) if is_known and not node.grad.hooks else None
-    if added is None or not is_small(size_of(added)) or not is_finite(added) or added.has_only(0):
+    if added is None or not is_small(size_of(added)) or not is_finite(added):
         return []
     first, second = (value_text(part, options.precision) for part in (before, added))
     text = f"= {first}{BEFORE} + {in_brackets(second)}"

@@ -293,6 +293,12 @@ def test_a_gradient_of_two_passes_is_before_and_what_arrived(tmp_path: Path, vie
     assert "111" in text
 
 
+@pytest.mark.parametrize("view", ["torchviz", "dataflow", "teaching"])
+def test_a_pass_that_brought_0_says_what_was_there_before(tmp_path: Path, view: str) -> None:
+    text = drawn(graph_of(tmp_path, TWICE.replace("w * 3", "torch.round(w) * 4")), view)
+    assert "108 (before) + 0" in text
+
+
 @pytest.mark.parametrize("view", ["torchviz", "dataflow", "teaching", "autograd", "micrograd"])
 def test_each_view_says_what_the_program_did_later(tmp_path: Path, view: str) -> None:
     assert "now 2.9; grad cleared" in drawn(graph_of(tmp_path, TWICE), view)
