@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from functools import cache
+from functools import cache, partial
 from itertools import pairwise
 from typing import Any, NamedTuple
 
@@ -15,6 +15,7 @@ from gviz.formulas.operations import operator_of
 from gviz.graphs import RETURNED, Edge, Node
 from gviz.graphs.numbers import Numbers, size_of
 from gviz.passes.elements import agree, is_finite, plus, scalar_of, times
+from gviz.pictures.digits import decimals_at, level_that_holds, printed_product, printed_total
 from gviz.pictures.labels import change_text, decimal, shape_text, value_text
 from gviz.pictures.trails import NUMBERS
 from gviz.text import quotient_of
@@ -35,7 +36,7 @@ PRECISION = 4
 """Decimals of a number."""
 
 
-def numbers(value: Numbers | None, most: int = 1000) -> str:
+def numbers(value: Numbers | None, most: int = 1000, precision: int = PRECISION) -> str:
     """Return the numbers of a small tensor; the size and the norm of another; "" for none.
 
     >>> numbers(Numbers.of([[1.0, 2.5]])), numbers(Numbers.of([2.0])), numbers(Numbers.of([1.0] * 100))
@@ -44,14 +45,15 @@ def numbers(value: Numbers | None, most: int = 1000) -> str:
     Args:
         value: any numbers.
         most: characters.
+        precision: decimals.
     """
     if value is None:
         return ""
     if 0 in size_of(value):  # which says nothing of the sizes inside
         return "no elements"
     if isinstance(number := scalar_of(value), float):
-        return one_number(number)
-    text = value_text(value, PRECISION) if is_short(value) else ""
+        return one_number(number, precision)
+    text = value_text(value, precision) if is_short(value) else ""
     if 0 < len(text) <= most:
         return text
     about = value.summary
@@ -61,9 +63,9 @@ def numbers(value: Numbers | None, most: int = 1000) -> str:
 
 
 @cache  # many paths have the same factors
-def one_number(value: float) -> str:
+def one_number(value: float, precision: int) -> str:
     """Return a number."""
-    return decimal(value, PRECISION)
+    return decimal(value, precision)
 
 
 def is_short(value: Numbers | None) -> bool:
@@ -86,13 +88,34 @@ def steps(chain: Chain, path: Path) -> list[tuple[str, str, str, str]]:
     A sum over what the input was spread over is a step of its own.
     """
     rows = []
-    for pair, symbol, edge, text, gradients in zip(
-        pairwise(path.names), path.symbols, path.edges, path.sums, gradients_of(chain, path), strict=True
+    told = zip(gradients_of(chain, path), decimals_of(chain, path), strict=True)
+    for pair, symbol, edge, text, ((product, total), (of_factor, *decimals)) in zip(
+        pairwise(path.names), path.symbols, path.edges, path.sums, told, strict=True
     ):
-        told = [numbers(gradient) for gradient in gradients]
-        rows.append((quotient(*pair), symbol if edge.flow.symbol else "", local_text(edge), told[0]))
-        rows += [("", text, "", told[1])] if text else []
+        factor, gradient = local_text(edge, of_factor), numbers(product, precision=decimals[0])
+        rows.append((quotient(*pair), symbol if edge.flow.symbol else "", factor, gradient))
+        rows += [("", text, "", numbers(total, precision=decimals[1]))] if text else []
     return rows
+
+
+def decimals_of(chain: Chain, path: Path) -> list[tuple[int, int, int]]:
+    """Return the decimals of each step: of its local derivative, of the product, of what that is added up to.
+
+    Each gradient has as many as what follows from it needs.
+    """
+    found = []
+    before, least = (chain.start, *path.passed, *[None] * len(path.edges)), PRECISION
+    for at, (product, after) in reversed([*enumerate(gradients_of(chain, path))]):
+        edge, total = path.edges[at], least
+        if path.sums[at]:
+            level = level_that_holds(after, total, partial(printed_total, product, after, PRECISION))
+            least, edge = decimals_at(product, PRECISION, level), edge._replace(flow=edge.flow._replace(handed=None))
+        start, factor, level = before[at], edge.flow.local or edge.flow.jacobian, 0
+        if all(value is None or is_short(value) for value in (start, factor)):
+            level = level_that_holds(product, least, partial(printed_product, start, [edge], PRECISION))
+        found.append((decimals_at(factor, PRECISION, level), least, total))
+        least = decimals_at(start, PRECISION, level)
+    return found[::-1]
 
 
 def gradients_of(chain: Chain, path: Path) -> list[tuple[Numbers | None, Numbers | None]]:
@@ -109,15 +132,15 @@ def quotient(of: str, wrt: str) -> str:
     return "/".join(f"∂({name})" if " " in name else f"∂{name}" for name in (of, wrt))
 
 
-def local_text(edge: Edge) -> str:
+def local_text(edge: Edge, precision: int = PRECISION) -> str:
     """Return the numbers of a step: of each element, or its Jacobian; only the size of a large Jacobian."""
     kind = step_kind(edge)
     if kind == "factor":
-        return numbers(edge.flow.local)
+        return numbers(edge.flow.local, precision=precision)
     if kind == "matrix":
         rows, columns = size_of(edge.flow.jacobian)
         return (
-            f"J = {value_text(edge.flow.jacobian, PRECISION)}"
+            f"J = {value_text(edge.flow.jacobian, precision)}"
             if is_short(edge.flow.jacobian)
             else f"J is {rows} × {columns}"
         )

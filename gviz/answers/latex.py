@@ -10,7 +10,7 @@ from math import isfinite
 from unicodedata import normalize
 
 from gviz.answers import Explanation, Page
-from gviz.answers.formulas import grad_name, gradients_of, is_short, numbers, remark
+from gviz.answers.formulas import PRECISION, decimals_of, grad_name, gradients_of, is_short, numbers, remark
 from gviz.answers.writer import Writer
 from gviz.derivations.derivation import Derivation, step_kind
 from gviz.derivations.paths import Chain, Path
@@ -18,6 +18,7 @@ from gviz.formulas.formula import UNKNOWN, Formula
 from gviz.graphs import Edge, Node
 from gviz.graphs.numbers import Element, Numbers, size_of
 from gviz.passes.elements import scalar_of
+from gviz.pictures.digits import decimals_at
 from gviz.pictures.labels import decimal, shape_text
 from gviz.text import visible
 
@@ -186,7 +187,7 @@ def _within(node: ast.expr, level: int) -> str:
     return text if own >= level else f"\\left({text}\\right)"
 
 
-def _number(value: Element | None) -> str:
+def _number(value: Element | None, precision: int = PRECISION) -> str:
     r"""Return a number.
 
     >>> _number(2.0), _number(float("nan")), _number(float("-inf")), _number(1.5e-7)
@@ -196,22 +197,22 @@ def _number(value: Element | None) -> str:
         return {"nan": "\\mathrm{nan}", "inf": "\\infty", "-inf": "-\\infty"}[str(value)]
     if isinstance(value, bool | str) or value is None:
         return code(str(value))
-    digits, exponent, power = decimal(value).partition("e")
+    digits, exponent, power = decimal(value, precision).partition("e")
     return f"{digits} \\cdot 10^{{{int(power)}}}" if exponent else digits
 
 
-def tensor(value: Numbers | None) -> str:
+def tensor(value: Numbers | None, precision: int = PRECISION) -> str:
     """Return the numbers of a small tensor as a number, a column or a matrix; of a larger one its size and norm.
 
     A column is written as a row with the sign of what is transposed, which takes less room.
     """
     sizes = size_of(value)
     if not sizes:
-        return _number(scalar_of(value))
+        return _number(scalar_of(value), precision)
     if value is None or not is_short(value) or len(sizes) > 2 or sizes[-1] > MOST_COLUMNS:
         return f"\\text{{{prose(numbers(value))}}}"
     rows = value.nested() if len(sizes) == 2 else (value.nested(),)
-    lines = " \\\\ ".join(" & ".join(map(_number, row)) for row in rows)
+    lines = " \\\\ ".join(" & ".join(_number(item, precision) for item in row) for row in rows)
     return f"\\begin{{bmatrix}} {lines} \\end{{bmatrix}}" + "^{\\top}" * (len(sizes) == 1)
 
 
@@ -233,11 +234,11 @@ class LatexWriter(Writer):
     def words(self, text: str) -> str:
         return f"\\text{{{prose(text)}}}"
 
-    def number(self, value: Numbers | None) -> str:
-        return "" if value is None else tensor(value)
+    def number(self, value: Numbers | None, level: int = 0) -> str:
+        return "" if value is None else tensor(value, decimals_at(value, PRECISION, level))
 
-    def factor(self, edge: Edge) -> str:
-        return "\\dots" if edge.flow.local is None else tensor(edge.flow.local)
+    def factor(self, edge: Edge, level: int) -> str:
+        return "\\dots" if edge.flow.local is None else self.number(edge.flow.local, level)
 
     def quotient(self, of: str, wrt: str) -> str:
         top, below = (
@@ -291,16 +292,20 @@ class LatexWriter(Writer):
     def steps(self, chain: Chain, path: Path) -> Iterator[str]:
         yield f"\\noindent ${way(path)}$:"
         lines = []
-        for pair, edge, text, total, gradients in zip(
-            pairwise(path.names), path.edges, path.symbols, path.sums, gradients_of(chain, path), strict=True
+        told = zip(gradients_of(chain, path), decimals_of(chain, path), strict=True)
+        for pair, edge, text, total, (gradients, (of_factor, *decimals)) in zip(
+            pairwise(path.names), path.edges, path.symbols, path.sums, told, strict=True
         ):
             is_map = step_kind(edge) != "factor" and "grad" in edge.flow.symbol
             sign = ":\\ \\mathrm{grad} \\mapsto" if is_map else "="
             is_plain = edge.flow.local is None or is_map or edge.flow.symbol.lstrip("-").isdigit()
-            local = "" if is_plain else f" = {tensor(edge.flow.local)}"
+            local = "" if is_plain else f" = {tensor(edge.flow.local, of_factor)}"
             if step_kind(edge) == "matrix" and is_short(edge.flow.jacobian):
-                local = f",\\ J = {tensor(edge.flow.jacobian)}"
-            behind = ["" if one is None else f",{self.gap}\\text{{gradient }} {tensor(one)}" for one in gradients]
+                local = f",\\ J = {tensor(edge.flow.jacobian, of_factor)}"
+            behind = [
+                "" if one is None else f",{self.gap}\\text{{gradient }} {tensor(one, places)}"
+                for one, places in zip(gradients, decimals, strict=True)
+            ]
             lines.append(f"{self.quotient(*pair)} &{sign} {self.symbol(edge, text)}{local}{behind[0]}")
             lines += [f"&{self.words(total)}{behind[1]}"] if total else []
         yield _aligned(lines)

@@ -4,10 +4,12 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from collections.abc import Iterable, Iterator, Sequence
+from functools import partial
 from itertools import pairwise
 from typing import TypeVar
 
 from gviz.answers.formulas import (
+    PRECISION,
     Section,
     counted,
     footnotes,
@@ -23,6 +25,7 @@ from gviz.derivations.derivation import Derivation, begins_with_one
 from gviz.derivations.paths import GAP, Chain, Path
 from gviz.graphs import Edge
 from gviz.graphs.numbers import Numbers
+from gviz.pictures.digits import decimals_at, level_that_holds, printed_product, printed_sum
 from gviz.pictures.labels import in_brackets
 
 Part = TypeVar("Part")
@@ -61,10 +64,12 @@ class Writer(ABC):
 
     def sides(self, chain: Chain, path: Path) -> list[str]:
         """Return the sides of a path's equation: derivatives, symbols, numbers, the product; "" for none."""
-        start = [] if begins_with_one(chain) else [self.number(chain.start)]
-        quotients = [self.quotient(*pair) for pair in self.ends(list(pairwise(path.names)))]
         symbols = list(map(self.symbol, self.ends(path.edges), self.ends(path.symbols)))
-        factors = list(map(self.factor, self.ends(path.edges))) if path.is_known else []
+        along = partial(printed_product, chain.start, path.edges, PRECISION)
+        has_all = path.is_known and self.ends(path.edges) is path.edges
+        level = level_that_holds(path.product, PRECISION, along) if has_all else 0
+        start = [] if begins_with_one(chain) else [self.number(chain.start, level)]
+        factors = [self.factor(edge, level) for edge in self.ends(path.edges)] if path.is_known else []
 
         def product(parts: list[str], *, is_bracketed: bool = True) -> str:
             middle = len(parts) // 2 if len(parts) < len(path.edges) else len(parts)
@@ -72,7 +77,7 @@ class Writer(ABC):
             return self.dot.join(map(self.bracketed, parts) if is_bracketed and len(parts) > 1 else parts)
 
         return [
-            product(quotients, is_bracketed=False),
+            product([self.quotient(*pair) for pair in self.ends(list(pairwise(path.names)))], is_bracketed=False),
             product(symbols),
             product(factors) if factors else "",
             self.number(path.product),
@@ -80,7 +85,9 @@ class Writer(ABC):
 
     def sum_of(self, chain: Chain) -> str:
         """Return the products of all paths with a plus between them; "" where that is not all there is to say."""
-        products = [self.number(path.product) for path in chain.paths]
+        total, parts = chain.found if chain.sum is None else chain.sum, [path.product for path in chain.paths]
+        level = level_that_holds(total, PRECISION, partial(printed_sum, parts, PRECISION))
+        products = [self.number(part, level) for part in parts]
         has_all = chain.is_complete and len(products) > 1 and all(products)
         return " + ".join(map(self.bracketed, products)) if has_all else ""
 
@@ -93,13 +100,13 @@ class Writer(ABC):
         """Return words in an equation."""
         return text
 
-    def number(self, value: Numbers | None) -> str:
-        """Return the numbers of a tensor; "" for none."""
-        return numbers(value)
+    def number(self, value: Numbers | None, level: int = 0) -> str:
+        """Return the numbers of a tensor, as exact as :mod:`gviz.pictures.digits` says; "" for none."""
+        return numbers(value, precision=decimals_at(value, PRECISION, level))
 
-    def factor(self, edge: Edge) -> str:
+    def factor(self, edge: Edge, level: int) -> str:
         """Return the numbers of a step; a sign where steps are left out."""
-        return local_text(edge)
+        return local_text(edge, decimals_at(edge.flow.local, PRECISION, level))
 
     def quotient(self, of: str, wrt: str) -> str:
         """Return a derivative: ``∂y/∂w``; that of a sum, or by a name with spaces, in brackets."""

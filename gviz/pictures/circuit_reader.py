@@ -25,7 +25,7 @@ from gviz.pictures.labels import (
 from gviz.pictures.options import RenderOptions
 from gviz.pictures.reader import COMES_IN, LONGEST_TEXT, SIGN, Reader
 from gviz.pictures.sheets import LEAD, Remark
-from gviz.pictures.sums import handed_on, sum_at
+from gviz.pictures.sums import Decimals, handed_on, sum_at
 from gviz.pictures.theme import THEMES
 from gviz.pictures.trails import SAMPLES, heading, trails_of, words
 from gviz.pictures.typesetting import (
@@ -66,21 +66,42 @@ class CircuitReader(Reader):
         super().__init__(graph, options)
         self.has_letters = has_letters
         self.trails = trails_of(graph, options.path)
+        self.decimals = Decimals(graph, options.precision)
+        self.value_decimals = self._value_decimals()
         self.first_wrong = not_finite_first(graph)
         face = THEMES[options.theme].gradient_face
         self.slanted = face if face != "bold" else "sans"
 
     # ------------------------------------------------------------ type
-    def number(self, value: Numbers | None) -> str:
-        """Return a tensor as a text on a line: its numbers, if they are few; else its norm, or its size alone."""
+    def number(self, value: Numbers | None, decimals: int = 0) -> str:
+        """Return a tensor as a text on a line: its numbers, if they are few; else its norm, or its size alone.
+
+        They have as many decimals as that, where there is room, and no fewer than all numbers have.
+        """
         if value is None:
             return ""
-        text = small_text(value, self.options.precision)
+        text = self.numbers(value, decimals, LONGEST_NUMBERS)
         if not text and value.is_known:
             return f"norm {decimal(value.norm, self.options.precision)}"
         if len(text) > LONGEST_NUMBERS:
             return f"norm {decimal(value.norm, self.options.precision)}"
         return (text or size_text(size_of(value))).replace("-", "−")
+
+    def numbers(self, value: Numbers | None, decimals: int, most: int) -> str:
+        """Return a small tensor's numbers with so many decimals; with the usual ones where there is no room for more."""
+        text = small_text(value, max(decimals, self.options.precision))
+        return text if len(text) <= most else small_text(value, self.options.precision)
+
+    def _value_decimals(self) -> dict[tuple[str, int], int]:
+        """Return the decimals of values that are the local derivative of another factor."""
+        found: dict[tuple[str, int], int] = {}
+        for node in self.graph.nodes:
+            edges = self.inputs[node.id]
+            if operator_of(node.label) == "×" and len(edges) == 2:
+                for edge, other in zip(edges, reversed(edges), strict=True):
+                    place = other.source, other.output
+                    found[place] = max(found.get(place, 0), self.decimals.local(edge))
+        return found
 
     def size(self, node: Node) -> str:
         """Return the size of a tensor whose line has its norm alone; "" of any other."""
@@ -120,10 +141,11 @@ class CircuitReader(Reader):
         source, trails = self.nodes[edge.source], self.trails
         has_value, has_grad = "value" in self.options.show, "grad" in self.options.show
         made = self.source(edge)
-        value = self.number(made.numbers) if has_value and source.kind != "constant" else ""
+        decimals = self.value_decimals.get((edge.source, edge.output), 0)
+        value = self.number(made.numbers, decimals) if has_value and source.kind != "constant" else ""
         if source.recorded.outputs:
             value = " = ".join(filter(None, [made.name or "", value]))
-        grad = self.number(edge.flow.handed) if has_grad else ""
+        grad = self.number(edge.flow.handed, self.decimals.handed(edge)) if has_grad else ""
         is_cut = source.kind in ("constant", "frozen")
         paths = trails.through.get((edge.target, edge.slot), ()) if trails is not None else ()
         is_faint = trails is not None and not trails.has(edge)
@@ -148,7 +170,9 @@ class CircuitReader(Reader):
             note, brief, bare = (in_stack([box, *self._states(node)], 4.0) for box in notes)
             kind = "output" if is_root else "operation"
             total, is_long = self._total(node)
-            total = row(text_box("… ", NOTE), self._sum_text(self.number(node.grad.arrived))) if is_long else total
+            if is_long:
+                arrived = self.number(node.grad.arrived, self.decimals.arrived(node.id))
+                total = row(text_box("… ", NOTE), self._sum_text(arrived))
             return Component(
                 self.sign(node), kind, shown, note, brief, bare, total, end, tip, is_wrong=is_wrong, node=node.id
             )
@@ -179,7 +203,8 @@ class CircuitReader(Reader):
         grad = node.grad.arrived if node.kind == "operation" else node.grad.value
         shown = self.options.show
         value = self.number(node.numbers) if "value" in shown else ""
-        return End(self.name(node.name or "", LEAF), value, self.number(grad) if "grad" in shown else "")
+        number = self.number(grad, self.decimals.arrived(node.id)) if "grad" in shown else ""
+        return End(self.name(node.name or "", LEAF), value, number)
 
     def _sum_text(self, text: str) -> TypeBox:
         """Return a sum of gradients."""
@@ -194,18 +219,19 @@ class CircuitReader(Reader):
         if "grad" not in self.options.show or node.recorded.outputs:
             return TypeBox(), False
         total = sum_at(node, handed_on(uses))
-        texts = total.texts(self.options.precision) if total.is_whole else []
+        decimals = self.decimals.arrived(node.id)
+        texts = total.texts(self.options.precision, decimals) if total.is_whole else []
         if len(texts) < 2:
             return TypeBox(), False
         first = texts[0][1:-1] if texts[0].startswith("(-") else texts[0]
-        text = f"{' + '.join([first, *texts[1:]])} = {value_text(total.total, self.options.precision)}"
+        text = f"{' + '.join([first, *texts[1:]])} = {value_text(total.total, decimals)}"
         return self._sum_text(text), len(text) > LONGEST_SUM
 
     # ------------------------------------------------------------ circles
     def _notes(self, node: Node) -> tuple[TypeBox, TypeBox]:
         """Return the local derivative below a circle, and the same in numbers alone."""
         flows = [edge for edge in self.inputs[node.id] if edge.flow.local is not None or edge.flow.symbol]
-        numbers = [small_text(edge.flow.local, self.options.precision) for edge in flows]
+        numbers = [self.numbers(edge.flow.local, self.decimals.local(edge), LONGEST_TEXT) for edge in flows]
         if len(flows) == 2 and operator_of(node.label) in BETWEEN_TWO and all(numbers):
             both = number_box(", ".join(numbers), NOTE)
             return both, both
@@ -286,7 +312,8 @@ class CircuitReader(Reader):
             if node.kind != "operation" or len(flows) != 1:
                 continue
             numbers = [node.grad.arrived, flows[0].flow.local, flows[0].flow.handed]
-            texts = [small_text(value, self.options.precision) for value in numbers]
+            places = self.decimals.arrived(node.id), self.decimals.local(flows[0]), self.decimals.handed(flows[0])
+            texts = [small_text(value, decimals) for value, decimals in zip(numbers, places, strict=True)]
             if not all(texts) or any(scalar_of(value) is None for value in numbers):
                 continue
             plain = has_only(numbers[1], 1.0) + has_only(numbers[1], -1.0) + has_only(numbers[0], 1.0)

@@ -348,7 +348,8 @@ class StepBuilder:
         if flow.local is not None and is_small(size_of(flow.local)):
             if not product.is_equation:
                 return words, []
-            one, factor = (in_brackets(self.text(value)) for value in (product.arrived, flow.local))
+            decimals = product.decimals(self.options.precision)
+            one, factor = map(in_brackets, map(value_text, product[:2], decimals))
             return words, [Span(one, "gradient"), Span(f" · {factor}{', summed' * product.is_summed} = ")]
         if flow.symbol and flow.local is not None:
             return [*words, incoming, Span(f" · {in_brackets(flow.symbol)} = ")], []

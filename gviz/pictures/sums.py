@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
+from functools import partial
 from typing import NamedTuple
 
-from gviz.graphs import Edge, Node
+from gviz.graphs import Edge, Graph, Node
 from gviz.graphs.numbers import Numbers, size_of
 from gviz.passes.elements import agree, magnitude, plus, sum_of, sum_to, times
+from gviz.pictures.digits import decimals_at, level_that_holds, printed, printed_sum
 from gviz.pictures.labels import BEFORE, in_brackets, is_small, norm, value_text
 
 ROUNDED = 1e-3
@@ -38,6 +40,21 @@ class Product(NamedTuple):
         """Whether the input was broadcast."""
         return size_of(self.handed) not in (size_of(self.arrived), size_of(self.local))
 
+    def decimals(self, precision: int, of_product: int = 0) -> tuple[int, int]:
+        """Return the decimals of the two factors.
+
+        Args:
+            precision: the decimals that each number has at least.
+            of_product: those of what is handed on, if they are more.
+        """
+
+        def compute(level: int) -> Numbers | None:
+            arrived, local = (printed(value, precision, level) for value in self[:2])
+            return sum_to(times(arrived, local), self.handed)
+
+        level = level_that_holds(self.handed, max(precision, of_product), compute)
+        return decimals_at(self.arrived, precision, level), decimals_at(self.local, precision, level)
+
 
 class Sum(NamedTuple):
     """A gradient that arrives in parts.
@@ -56,13 +73,22 @@ class Sum(NamedTuple):
     before: Numbers | None = None
     is_whole: bool = False
 
-    def texts(self, precision: int) -> list[str]:
-        """Return the summands as they stand between signs; none if one is large: norms do not add up."""
+    def texts(self, precision: int, of_total: int = 0) -> list[str]:
+        """Return the summands as they stand between signs; none if one is large: norms do not add up.
+
+        They have as many decimals as their total needs.
+
+        Args:
+            precision: the decimals that each number has at least.
+            of_total: those of the total, if they are more.
+        """
         values = self.parts if self.before is None else (self.before, *self.parts)
         if not all(is_small(size_of(value)) for value in values):
             return []
-        texts = [in_brackets(value_text(part, precision)) for part in self.parts]
-        return texts if self.before is None else [f"{value_text(self.before, precision)}{BEFORE}", *texts]
+        level = level_that_holds(self.total, max(precision, of_total), partial(printed_sum, values, precision))
+        texts = [value_text(value, decimals_at(value, precision, level)) for value in values]
+        head = [] if self.before is None else [f"{texts.pop(0)}{BEFORE}"]
+        return [*head, *map(in_brackets, texts)]
 
 
 def product_of(edge: Edge, user: Node) -> Product:
@@ -96,3 +122,53 @@ def handed_on(uses: Iterable[Edge]) -> list[Numbers]:
 def is_close(one: Numbers | None, other: Numbers | None) -> bool:
     """Return whether two tensors are the same but for rounding."""
     return agree(one, other, scale=ROUNDED)
+
+
+class Decimals:
+    """The decimals of the numbers on the lines of a graph, where a number stands in more than one equation.
+
+    From the leaves to the roots, what arrives at an operation and its local derivative have as many as what it hands on
+    needs.
+
+    Args:
+        graph: as :func:`gviz.passes.dataflow.dataflow` returns it.
+        precision: the decimals that numbers have at least.
+    """
+
+    def __init__(self, graph: Graph, precision: int) -> None:
+        self.precision = precision
+        self._arrived: dict[str, int] = {}
+        self._handed: dict[tuple[str, int], int] = {}
+        self._local: dict[tuple[str, int], int] = {}
+        for node in graph.inputs_first():
+            least = precision
+            for edge in graph.inputs[node.id]:
+                product = product_of(edge, node)
+                if product.handed is None or not all(is_small(size_of(value)) for value in product):
+                    continue
+                of_arrived, of_local = product.decimals(precision, self.handed(edge))
+                self._local[edge_key(edge)], least = of_local, max(least, of_arrived)
+            self._arrived[node.id] = least
+            uses = [edge for edge in graph.uses[node.id] if edge.flow.handed is not None]
+            parts = handed_on(uses)
+            level = level_that_holds(sum_of(parts), least, partial(printed_sum, parts, precision)) if parts[1:] else 0
+            for edge in uses:
+                needed = decimals_at(edge.flow.handed, precision, level)
+                self._handed[edge_key(edge)] = needed if parts[1:] else least
+
+    def arrived(self, node: str) -> int:
+        """Return the decimals of the gradient that arrives at a node."""
+        return self._arrived.get(node, self.precision)
+
+    def handed(self, edge: Edge) -> int:
+        """Return the decimals of the gradient that goes back along an edge."""
+        return self._handed.get(edge_key(edge), self.precision)
+
+    def local(self, edge: Edge) -> int:
+        """Return the decimals of the local derivative of an edge."""
+        return self._local.get(edge_key(edge), self.precision)
+
+
+def edge_key(edge: Edge) -> tuple[str, int]:
+    """Return what tells an edge from all others: its operation, and which of its inputs it is."""
+    return edge.target, edge.slot

@@ -5,13 +5,15 @@ from __future__ import annotations
 import math
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
+from functools import partial
 from textwrap import wrap
 
 from gviz.derivations.derivation import step_kind, without_large
 from gviz.derivations.paths import GAP, MOST, Chain, Path, above, find_chains
 from gviz.graphs import Edge, Graph
 from gviz.graphs.numbers import size_of
-from gviz.passes.elements import ONE, agree
+from gviz.passes.elements import ONE, agree, sum_of
+from gviz.pictures.digits import decimals_at, level_that_holds, printed_product, printed_sum
 from gviz.pictures.labels import (
     MOST_VALUES,
     SPACE_KEPT,
@@ -153,17 +155,20 @@ def path_lines(number: int, path: Path, chain: Chain, options: RenderOptions) ->
     """Yield a path in words: names, symbols, numbers, product; in more than one line if they are long."""
     ink = f"path {number}"
     head = f"{SAMPLES[number]}  {short(' → '.join(path.names), LONGEST_PART)}:   "
+    compute = partial(printed_product, chain.start, path.edges, options.precision)
+    is_whole = len(path.edges) <= MOST_PARTS
+    level = level_that_holds(path.product, options.precision, compute) if is_whole else 0
     start = (
         []
         if agree(chain.start, ONE) or not is_small(size_of(chain.start))
-        else [value_text(chain.start, options.precision)]
+        else [value_text(chain.start, decimals_at(chain.start, options.precision, level))]
     )
     sums = ["", *path.sums] if start else path.sums
     sides = [product_text([*start, *path.symbols], sums)]
     product = ""
     if path.product is not None and is_small(size_of(path.product)):
         product = value_text(path.product, options.precision)
-        if (numbers := factors_in_numbers(path, options.precision)) is not None:
+        if (numbers := factors_in_numbers(path, options.precision, level)) is not None:
             sides.append(product_text([*start, *numbers], sums))
     sides = [side for side in dict.fromkeys(sides) if side != product]
     lines = [f"{head}{' = '.join([*sides, ''] if product else sides)}"]
@@ -182,7 +187,7 @@ def path_lines(number: int, path: Path, chain: Chain, options: RenderOptions) ->
     yield (Span(lines[-1], ink), *([Span(product, ink, is_bold=True)] if product else []))
 
 
-def factors_in_numbers(path: Path, precision: int) -> list[str] | None:
+def factors_in_numbers(path: Path, precision: int, level: int) -> list[str] | None:
     """Return the numbers of each step of a path; None where one is not known, large, or no product of what is shown.
 
     A Jacobian, which stands behind @, is a product with what is before it where that is a number or a vector.
@@ -194,7 +199,7 @@ def factors_in_numbers(path: Path, precision: int) -> list[str] | None:
         most = MOST_ENTRIES if is_matrix else MOST_VALUES
         if value is None or not 0 < math.prod(size_of(value)) <= most or (is_matrix and len(size_of(gradient)) != 1):
             return None
-        texts.append(f"{AT if is_matrix else ''}{value_text(value, precision)}")
+        texts.append(f"{AT if is_matrix else ''}{value_text(value, decimals_at(value, precision, level))}")
     return texts if len(texts) == len(path.factors) else None
 
 
@@ -266,9 +271,12 @@ def _sum_line(chain: Chain, own: Sequence[tuple[int, Path]], options: RenderOpti
 def summands(own: Sequence[tuple[int, Path]], precision: int) -> Line:
     """Return the products of paths with a + between them."""
     spans: list[Span] = []
+    parts = [path.product for _, path in own]
+    level = level_that_holds(sum_of(parts), precision, partial(printed_sum, parts, precision))
     for number, path in own:
         spans += [Span(" + ")] if spans else []
-        spans.append(Span(in_brackets(value_text(path.product, precision)), f"path {number}", is_bold=True))
+        text = value_text(path.product, decimals_at(path.product, precision, level))
+        spans.append(Span(in_brackets(text), f"path {number}", is_bold=True))
     return tuple(spans)
 
 

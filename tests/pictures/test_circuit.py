@@ -75,9 +75,7 @@ def unheld(svg: str) -> list[str]:
             local = {"+": 1.0, "×": others[0]}.get(card.inside.strip()) if len(others) == 1 else None
             if local is None or math.isnan(arrived * local) or math.isnan(wire.grad):
                 continue  # of two lines between the same cards, what is alike stands once
-            if not math.isclose(
-                arrived * local, wire.grad, rel_tol=2e-3, abs_tol=2e-4 * (1 + abs(local) + abs(arrived))
-            ):
+            if abs(arrived * local - wire.grad) > max(0.5001e-4, 5e-4 * abs(wire.grad) * (abs(wire.grad) < 1e-4)):
                 found.append(f"{card.tip}: {arrived} · {local} is not {wire.grad}")
     return found
 

@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import math
+import re
+
 import pytest
 from program import Program
 
@@ -310,3 +313,25 @@ def test_the_title_of_a_path_has_the_symbol_of_its_line() -> None:
     text = str(render(graph, "dot", RenderOptions(view="dataflow", path=("x",)))).replace("\xa0", " ")
     assert "softmax_backward" not in text
     assert text.count("diag(s) - s·sᵀ") == 2
+
+
+def rounds_to(product: float, told: str) -> bool:
+    """Return whether a product is the number that is told, rounded to four decimals."""
+    return f"{product:.4f}".rstrip("0").rstrip(".") == told
+
+
+@pytest.mark.parametrize("x", [0.7, 1.1, 1.5, 1.9, 2.3, 2.7])
+def test_who_multiplies_the_printed_numbers_gets_the_printed_product(x: float) -> None:
+    lines = captions("y=0.5*sigmoid(w*x+1.5)*2/3", "w", x=x, w=1.3)
+    product = re.search(r"= ([\d.]+(?: · [\d.]+)+) = ([\d.]+)", "".join(lines))
+    assert product is not None
+    assert rounds_to(math.prod(map(float, product[1].split(" · "))), product[2])
+    graph = read("y=0.5*sigmoid(w*x+1.5)*2/3", SourceOptions(flow=True, values={"x": x, "w": 1.3})).graph
+    text = str(render(graph, "dot", RenderOptions(view="teaching")))
+    for one, other, told in re.findall(r"↑ ([\d.]+) · ([\d.]+) = ([\d.]+)", text):
+        assert rounds_to(float(one) * float(other), told)
+
+
+def test_a_sum_of_rounded_parts_is_the_printed_total() -> None:
+    lines = "".join(captions("y=x/3+2*x/3*w", "x", x=1, w=0.5))
+    assert "0.33333 + 0.33333 = 0.6667" in lines

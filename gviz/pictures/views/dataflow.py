@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import replace
 
 from gviz.formulas.formula import UNKNOWN
@@ -39,7 +39,7 @@ from gviz.pictures.page import KINDS, WAYS, Legend, kinds_in, themed
 from gviz.pictures.picture import Arrow, Picture, Shape, Statement
 from gviz.pictures.repeat import with_repeats
 from gviz.pictures.spans import Line, Span
-from gviz.pictures.sums import handed_on, sum_at
+from gviz.pictures.sums import Decimals, handed_on, sum_at
 from gviz.pictures.theme import THEMES, Theme, box_attributes, faded, with_alarm
 from gviz.pictures.trails import Trails, heading, trails_of, words
 from gviz.text import quotient_of
@@ -107,11 +107,12 @@ def _statements(
     start = roots[0].grad.arrived if len(roots) == 1 else None
     is_derivative = len(roots) == 1 and not shown.has_hooks and (start is None or scalar_of(start) == 1)
     root = (roots[0].name or "") if is_derivative else ""
-    room = replace(options, max_chars=min(options.max_chars, LONGEST + DIGITS * max(options.precision - 4, 0)))
+    decimals, room = Decimals(graph, options.precision), room_of(options, options.precision)
     for node in shown.nodes:
+        own_room = room_of(options, decimals.arrived(node.id))
         lines = [
             *value_lines(node._replace(expression=node.expression if node.kind == "frozen" else ""), room),
-            *gradient_lines(node, graph.uses.get(node.id, []), root, room),
+            *gradient_lines(node, graph.uses.get(node.id, []), root, own_room, options.precision),
             *hook_lines(node, room),
             *([(Span(node.state, "muted"),)] if node.kind == "frozen" and node.state else []),
             *later_lines(node, room),
@@ -124,7 +125,14 @@ def _statements(
             lines = with_parts(lines, parts, node, options.precision)
         look = _box(node, lines, own, is_root=node.id in graph.roots, is_upright=options.direction in ("TB", "BT"))
         yield Shape(node.id, with_alarm({**look, **ink_of(own, theme)}, lines, own))
-    yield from _lines_of(shown.edges, nodes, options, theme, trails)
+    texts = [(edge, derivative(edge, nodes, replace(options, precision=decimals.local(edge)))) for edge in shown.edges]
+    yield from _lines_of(texts, nodes, options, theme, trails)
+
+
+def room_of(options: RenderOptions, precision: int) -> RenderOptions:
+    """Return the options for numbers with so many decimals: what the lines of a circle may take grows with them."""
+    most = min(options.max_chars, LONGEST + DIGITS * max(precision - 4, 0))
+    return replace(options, precision=precision, max_chars=most)
 
 
 def ink_of(own: Theme, theme: Theme) -> dict[str, str]:
@@ -168,13 +176,16 @@ def _box(node: Node, lines: list[Line], theme: Theme, *, is_root: bool, is_uprig
 
 
 def _lines_of(
-    edges: Iterable[Edge], nodes: dict[str, Node], options: RenderOptions, theme: Theme, trails: Trails | None
+    texts: Sequence[tuple[Edge, tuple[str, ...]]],
+    nodes: dict[str, Node],
+    options: RenderOptions,
+    theme: Theme,
+    trails: Trails | None,
 ) -> Iterator[Statement]:
     """Yield the lines, each with its local derivative on a plate in the middle."""
     out, into = WAYS[options.direction][:2]
-    texts = [derivative(edge, nodes, options) for edge in edges]
-    is_two = on_two_lines(texts)
-    for number, (edge, text) in enumerate(zip(edges, texts, strict=True)):
+    is_two = on_two_lines([text for _, text in texts])
+    for number, (edge, text) in enumerate(texts):
         is_off = trails is not None and not trails.has(edge)
         look = trails.look(edge, theme) if trails is not None else {}
         if nodes[edge.source].kind in ("constant", "frozen"):
@@ -255,8 +266,11 @@ def is_number(symbol: str) -> bool:
     return True
 
 
-def gradient_lines(node: Node, uses: list[Edge], root: str, options: RenderOptions) -> Iterator[Line]:
-    """Yield the gradient of a node; and the sum, where it arrives in several ways, or to what was there before."""
+def gradient_lines(node: Node, uses: list[Edge], root: str, options: RenderOptions, precision: int) -> Iterator[Line]:
+    """Yield the gradient of a node; and the sum, where it arrives in several ways, or to what was there before.
+
+    The parts of the sum have at least ``precision`` decimals.
+    """
     if "grad" not in options.show:
         return
     if node.kind == "leaf":
@@ -267,7 +281,7 @@ def gradient_lines(node: Node, uses: list[Edge], root: str, options: RenderOptio
         yield (Span(equation(quotient, node.grad.arrived, options.precision, options.max_chars), "gradient"),)
     total = sum_at(node, [] if node.recorded.outputs else handed_on(uses))
     is_equation = total.is_whole and is_brief(total.total, options.precision, options.max_chars)  # norms do not add up
-    texts = total.texts(options.precision) if is_equation else []
+    texts = total.texts(precision, options.precision) if is_equation else []
     text = f"= {' + '.join(texts)}"
     if len(texts) > 1 and len(text) <= 2 * options.max_chars:
         yield (Span(text, "gradient"),)

@@ -143,7 +143,7 @@ def _product(edge: Edge, user: Node, options: RenderOptions) -> str:
     handed, rule = short_value(edge.flow.handed, options.precision), product_of(edge, user)
     arrow = WAYS[options.direction].back
     if rule.is_equation:
-        arrives, local = (short_value(value, options.precision) for value in rule[:2])
+        arrives, local = map(short_value, rule[:2], rule.decimals(options.precision))
         product = f"{arrives} · {in_brackets(local)}"
         text = f"{arrow} {f'{sum_text(edge)} ({product})' if rule.is_summed else product} = {handed}"
         if len(text) <= LONGEST:
