@@ -188,14 +188,45 @@ def _masked(data: bytes) -> bytes:
     return struct.pack("<I", ((crc >> 15 | crc << 17) + 0xA282EAD8) & 0xFFFFFFFF)
 
 
-def event_file(graph: bytes, wall_time: float = 0.0) -> bytes:
+def event_file(graph: bytes | None, wall_time: float = 0.0) -> bytes:
     """Return a whole event file.
 
     Args:
-        graph: a GraphDef, from :func:`graph_def`.
+        graph: a GraphDef, from :func:`graph_def`; None for a file that begins without one.
         wall_time: seconds since 1970 that both events tell; nothing shows them.
     """
-    return _event(wall_time, _FIRST) + _event(wall_time, _field(4, graph))
+    return _event(wall_time, _FIRST) + (b"" if graph is None else graph_event(graph, wall_time))
+
+
+def graph_event(graph: bytes, wall_time: float = 0.0) -> bytes:
+    """Return the record of a graph."""
+    return _event(wall_time, _field(4, graph))
+
+
+def summary_event(summary: bytes, step: int, wall_time: float = 0.0) -> bytes:
+    """Return the record of a Summary (one of those below, or several one after the other) at a step of a training."""
+    return _event(wall_time, (_field(2, step) if step else b"") + _field(5, summary))
+
+
+def scalar_summary(tag: str | bytes, number: float) -> bytes:
+    """Return a Summary of one number: a point of the curve that TensorBoard draws for the tag."""
+    return _field(1, _field(1, tag) + _varint(2 << 3 | 5) + struct.pack("<f", number))
+
+
+def histogram_summary(
+    tag: str | bytes, facts: Sequence[float], limits: Sequence[float], counts: Sequence[float]
+) -> bytes:
+    """Return a Summary of many numbers.
+
+    Args:
+        tag: the name of the histogram.
+        facts: the least number, the largest, how many there are, their sum and that of their squares.
+        limits: the upper limit of each bucket.
+        counts: how many numbers are in each.
+    """
+    told = b"".join(_varint(i << 3 | 1) + struct.pack("<d", fact) for i, fact in enumerate(facts, 1) if fact)
+    buckets = (_field(i, struct.pack(f"<{len(row)}d", *row)) for i, row in ((6, limits), (7, counts)))
+    return _field(1, _field(1, tag) + _field(5, told + b"".join(buckets)))
 
 
 def _event(wall_time: float, what: bytes) -> bytes:
@@ -241,6 +272,17 @@ def write_events(folder: str | os.PathLike[str], data: bytes) -> str:
     except OSError as error:
         raise writing_error(name, error) from None
     return name
+
+
+def append_events(folder: str | os.PathLike[str], data: bytes) -> None:
+    """Write more records into the event file that gviz has begun in a folder; FileError if that cannot be done."""
+    name = os.fspath(folder)
+    try:
+        last = max(entry for entry in os.listdir(name) if _is_own(name, entry))
+        with open(os.path.join(name, last), "ab") as file:
+            file.write(data)
+    except (OSError, ValueError) as error:
+        raise writing_error(name, error if isinstance(error, OSError) else FileNotFoundError(name)) from None
 
 
 def _is_own(folder: str, entry: str) -> bool:

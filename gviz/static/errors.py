@@ -33,3 +33,7 @@ class DeadlineExceededError(OpError):
 
 class OperatorNotAllowedInGraphError(TypeError):
     """Python wants a value of a tensor that has none yet."""
+
+
+class NotFoundError(OpError):
+    """A file, or a value in it, that is not there."""

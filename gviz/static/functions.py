@@ -26,6 +26,7 @@ from gviz.static.build import (
     make,
     operation_scope,
 )
+from gviz.static.chance import seeds_of
 from gviz.static.graph import Operation, Tensor, TensorLike, get_default_graph
 from gviz.static.table import REDUCTIONS
 from gviz.static.types import ArrayLike, DTypeLike, ShapeLike, TensorShape, as_dtype, as_shape, float32, int32, leaves
@@ -43,6 +44,8 @@ DECLARED = {
     "input dim/axis:int": "expand_dims",
     "tensor shape:int": "reshape",
     "dims:int value": "fill",
+    "input multiples:int": "tile",
+    "tensor axis:int": "reverse:ReverseV2",
 }
 """Parameters: functions, as ``name``, ``name:Type`` or ``name:Type:default name``; what is not said follows from the
 name.
@@ -174,13 +177,26 @@ def random_normal(
     dtype: DTypeLike = float32,
     seed: int | None = None,
     name: str | None = None,
+    type: str = "RandomStandardNormal",
 ) -> Tensor:
-    """Return normally distributed numbers, drawn anew each run (numpy's: TensorFlow's seed gives others)."""
+    """Return normally distributed numbers, drawn anew each run."""
     with operation_scope(common_graph(shape), name, "random_normal") as scope:
         size = convert(shape, None, "shape", int32)
         centre, width = convert(mean, dtype, "mean"), convert(stddev, dtype, "stddev")
-        numbers = make("RandomStandardNormal", [size], dtype=as_dtype(dtype), seed=seed)
+        numbers = make(type, [size], dtype=as_dtype(dtype), seeds=seeds_of(size.graph, seed))
         return make("AddV2", [make("Mul", [numbers, width], "mul"), centre], scope)
+
+
+def truncated_normal(
+    shape: TensorLike,
+    mean: TensorLike = 0.0,
+    stddev: TensorLike = 1.0,
+    dtype: DTypeLike = float32,
+    seed: int | None = None,
+    name: str | None = None,
+) -> Tensor:
+    """Return normally distributed numbers, none of them further from the mean than two standard deviations."""
+    return random_normal(shape, mean, stddev, dtype, seed, name or "truncated_normal", "TruncatedNormal")
 
 
 def random_uniform(
@@ -194,13 +210,19 @@ def random_uniform(
     """Return uniformly distributed numbers, drawn anew each run; ValueError for integers without an upper bound."""
     dtype = as_dtype(dtype)
     refuse(maxval is None and dtype.is_integer, f"Must specify maxval for integer dtype {dtype!r}", ValueError)
+    high = 1 if maxval is None else maxval
+    is_plain = not dtype.is_integer and not is_symbolic(minval) and not is_symbolic(high) and (minval, high) == (0, 1)
     with operation_scope(common_graph(shape), name, "random_uniform") as scope:
         size = convert(shape, None, "shape", int32)
-        low, high = convert(minval, dtype, "min"), convert(1 if maxval is None else maxval, dtype, "max")
+        ends = [] if is_plain else [convert(minval, dtype, "min"), convert(high, dtype, "max")]
+        seeds = seeds_of(size.graph, seed)
         if dtype.is_integer:
-            return make("RandomUniformInt", [size, low, high], scope, dtype=dtype, seed=seed)
-        numbers = make("RandomUniform", [size], dtype=dtype, seed=seed)
-        return make("AddV2", [make("Mul", [numbers, make("Sub", [high, low], "sub")], "mul"), low], scope)
+            return make("RandomUniformInt", [size, *ends], scope, dtype=dtype, seeds=seeds)
+        numbers = make("RandomUniform", [size], dtype=dtype, seeds=seeds)
+        if is_plain:
+            return numbers
+        low, span = ends[0], make("Sub", ends[::-1], "sub")
+        return make("AddV2", [make("Mul", [numbers, span], "mul"), low], scope)
 
 
 # ------------------------------------------------------------------ shapes
@@ -257,6 +279,14 @@ def unstack(value: TensorLike, num: int | None = None, axis: int = 0, name: str 
     count = num if num is not None or x._dims is None else x._dims[axis]
     refuse(count is None, f"Cannot infer argument `num` from shape {x.shape}", ValueError)
     return list(add_operation(x.graph, "Unpack", [x], {"axis": axis, "num": count}, name).outputs)
+
+
+CASTS = {"float": "float32", "double": "float64", "int32": "int32", "int64": "int64"}
+
+
+def to_dtype(kind: str, dtype: str, x: TensorLike, name: str | None = None) -> Tensor:
+    """Return ``to_float`` and the like: a tensor in another dtype."""
+    return cast(x, dtype, name or f"To{kind.capitalize()}")
 
 
 def fact(
@@ -337,6 +367,71 @@ def eye(
     """Return the identity matrix, or one for each place of a batch."""
     matrix = np.eye(num_rows, num_columns)
     return constant(np.broadcast_to(matrix, (*(batch_shape or ()), *matrix.shape)), as_dtype(dtype), name=name)
+
+
+def argmin(
+    input: TensorLike,
+    axis: int | None = None,
+    name: str | None = None,
+    dimension: int | None = None,
+    output_type: DTypeLike = "int64",
+) -> Tensor:
+    """Return the places of the smallest elements along an axis."""
+    along = (0 if dimension is None else dimension) if axis is None else axis
+    return cast(apply("ArgMin", "input dimension:int", [input, along], name), output_type)
+
+
+def one_hot(
+    indices: TensorLike,
+    depth: TensorLike,
+    on_value: TensorLike | None = None,
+    off_value: TensorLike | None = None,
+    axis: int | None = None,
+    dtype: DTypeLike | None = None,
+    name: str | None = None,
+) -> Tensor:
+    """Return 1 at each of some places of a new axis and 0 elsewhere, or two other values."""
+    given = next((convert(value).dtype for value in (on_value, off_value) if is_symbolic(value)), dtype or float32)
+    with operation_scope(common_graph(indices), name, "one_hot") as scope:
+        places = convert(indices, None, "indices")
+        on = convert(1 if on_value is None else on_value, given, "on_value")
+        off = convert(0 if off_value is None else off_value, given, "off_value")
+        many = convert(depth, int32, "depth")
+        return make("OneHot", [places, many, on, off], scope, axis=-1 if axis is None else axis)
+
+
+def split_along(
+    value: TensorLike,
+    num_or_size_splits: int | Sequence[int],
+    axis: int = 0,
+    num: int | None = None,
+    name: str = "split",
+) -> list[Tensor]:
+    """Return several parts of a tensor along an axis: so many equal ones, or parts of some lengths."""
+    x = convert(value)
+    check_axis(axis, x.shape.rank)
+    along = axis if x.shape.rank is None else axis % x.shape.rank
+    whole = None if x._dims is None else x._dims[along]
+    if isinstance(num_or_size_splits, int):
+        refuse(whole is None, f"gviz splits an axis whose length is known, not that of {x}", ValueError)
+        count = num_or_size_splits
+        refuse(
+            (whole or 0) % count,
+            f"Dimension size, {whole}, must be evenly divisible by the number of splits, {count}",
+            ValueError,
+        )
+        sizes = [(whole or 0) // count] * count
+        with operation_scope(x.graph, name, "split") as scope:
+            inputs = [convert(axis, int32, "split_dim"), x]
+        return list(add_operation(x.graph, "Split", inputs, {"axis": along, "sizes": sizes}, scope).outputs)
+    sizes = [int(n) for n in num_or_size_splits]
+    lengths = constant(sizes, int32)
+    if -1 in sizes:
+        refuse(whole is None, f"gviz splits an axis whose length is known, not that of {x}", ValueError)
+        sizes[sizes.index(-1)] = (whole or 0) - sum(sizes) - 1
+    with operation_scope(x.graph, name, "split") as scope:
+        inputs = [x, lengths, convert(axis, int32, "split_dim")]
+    return list(add_operation(x.graph, "SplitV", inputs, {"axis": along, "sizes": sizes}, scope).outputs)
 
 
 # ------------------------------------------------------------------ numbers
@@ -490,13 +585,79 @@ def group(*inputs: object, name: str | None = None) -> Operation:
     return add_operation(common_graph(*before), "NoOp", name=name or "group_deps", control=list(before))
 
 
+# ------------------------------------------------------------------ what is done besides
+def print_(
+    input_: TensorLike,
+    data: Sequence[TensorLike],
+    message: str | None = None,
+    first_n: int | None = None,
+    summarize: int | None = None,
+    name: str | None = None,
+) -> Tensor:
+    """Return a tensor that prints others, their first elements (3 if nothing else is said), when it is computed."""
+    refuse(first_n not in (None, -1), "gviz has no first_n for tf.Print()", ValueError)
+    tensors = [convert(part) for part in (input_, *data)]
+    return make("Print", tensors, name, message=message or "", summarize=3 if summarize is None else summarize)
+
+
+def assert_(
+    condition: TensorLike, data: Sequence[TensorLike], summarize: int | None = None, name: str | None = None
+) -> Operation:
+    """Return an operation that fails if a condition does not hold, and tells some tensors."""
+    tensors = [convert(part) for part in (condition, *data)]
+    attrs = {"summarize": 3 if summarize is None else summarize}
+    return add_operation(common_graph(*tensors), "Assert", tensors, attrs, name)
+
+
+def py_func(
+    func: Callable[..., Any],
+    inp: Sequence[TensorLike],
+    Tout: DTypeLike | Sequence[DTypeLike],  # noqa: N803 - TensorFlow's name
+    stateful: bool = True,
+    name: str | None = None,
+) -> Any:
+    """Return what a Python function makes of arrays when the graph runs; no gradient goes through it."""
+    several = isinstance(Tout, (list, tuple))
+    dtypes = [as_dtype(dtype) for dtype in leaves(Tout)]
+    tensors = [convert(part) for part in inp]
+    attrs = {"function": func, "Tout": dtypes}
+    outputs = list(add_operation(common_graph(*tensors), "PyFunc", tensors, attrs, name).outputs)
+    return outputs if several or not outputs else outputs[0]
+
+
+def string_join(inputs: Sequence[TensorLike], separator: str = "", name: str | None = None) -> Tensor:
+    """Return texts one after the other, element by element."""
+    labels = " ".join(f"inputs_{i}" for i in range(len(inputs)))
+    return apply("StringJoin", labels, inputs, name, separator=separator)
+
+
 FUNCTIONS: dict[str, Callable[..., Any]] = {
     **declare_functions(DECLARED),
     **{f"reduce_{type.lower()}": partial(_reduction, type) for type in REDUCTIONS},
     **{function.__name__: function for function in (
-        placeholder, random_normal, random_uniform, transpose, concat, stack, unstack, matmul, truediv,
-        clip_by_value, add_n, cast, group, where, argmax, eye, div,
+        placeholder, random_normal, random_uniform, truncated_normal, transpose, concat, stack, unstack, matmul,
+        truediv, clip_by_value, add_n, cast, group, where, argmax, argmin, eye, div, one_hot, py_func, string_join,
     )},
+    "Print": print_, "split": split_along, "Assert": assert_,
+    **{f"to_{kind}": partial(to_dtype, kind, dtype) for kind, dtype in CASTS.items()},
+    "arg_max": lambda input, dimension, output_type="int64", name=None: (
+        argmax(input, dimension, name, None, output_type)
+    ),
+    "arg_min": lambda input, dimension, output_type="int64", name=None: (
+        argmin(input, dimension, name, None, output_type)
+    ),
+    "pad": lambda tensor, paddings, mode="CONSTANT", name=None, constant_values=0: (
+        refuse(mode != "CONSTANT" or constant_values != 0, "gviz pads with zeros only", ValueError)
+        or apply("Pad", "tensor paddings:int", [tensor, paddings], name)
+    ),
+    "slice": lambda input_, begin, size, name=None: (
+        apply("Slice", "input_ begin:int size:int", [input_, begin, size], name)
+    ),
+    "cumsum": lambda x, axis=0, exclusive=False, reverse=False, name=None: (
+        apply("Cumsum", "x axis:int", [x, axis], name, exclusive=exclusive, reverse=reverse)
+    ),
+    "set_random_seed": lambda seed: get_default_graph().kept.update(seed=seed),
+    "device": lambda device_name_or_function: get_default_graph().device(device_name_or_function),
     "zeros": zeros, "ones": ones, "zeros_like": zeros_like, "ones_like": partial(like, "ones_like", ones),
     "shape": shape, "rank": rank, "size": size, "range": range_,
     "placeholder_with_default": lambda input, shape, name=None: (

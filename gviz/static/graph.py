@@ -55,12 +55,13 @@ class Tensor:
     """An output of an operation: a name, a dtype, a shape as far as it is known, and no value."""
 
     __array_priority__ = 100  # numpy's operators leave it to ours
-    device = ""  # there is one only
     eval: Callable[..., Any]  # session.py has it, as functions.py has the operators
 
     def __init__(self, op: Operation, index: int, dtype: DType, dims: Dims) -> None:
         self.op, self.graph, self.value_index = op, op.graph, index
         self.dtype, self._dims = dtype, dims
+
+    device = property(lambda self: self.op.device)
 
     @property
     def name(self) -> str:
@@ -124,6 +125,7 @@ class Operation:
         self.number = 0  # in the order of making
         self.place = place_of_program()
         self.context = graph.context  # the loop or branch that it is in
+        self.device: str = graph.open_device  # as a program has asked; all is computed in one place
 
     def __repr__(self) -> str:
         return f"<tf.Operation '{self.name}' type={self.type}>"
@@ -154,6 +156,7 @@ def replace_tensors(args: object, tensors: Iterator[Any]) -> Any:
 
 # ------------------------------------------------------------------ the graph
 ROOT = re.compile(r"^[A-Za-z0-9.][A-Za-z0-9_.\\/>-]*$")
+DEVICE = re.compile(r"/?(?:device:)?(cpu|gpu)(?::(\d+))?$", re.IGNORECASE)
 SCOPED = re.compile(r"^[A-Za-z0-9_.\\/>-]*$")
 
 
@@ -164,11 +167,13 @@ class Graph:
         self.operations: dict[str, Operation] = {}
         self.finalized = False
         self.scope = ""  # in front of new names, with its slash
+        self.open_device = ""  # of new operations
         self.context: ControlFlowContext | None = None  # the loop or branch that is being built
         self.control: list[
             tuple[list[Operation], set[Operation]]
         ] = []  # what was asked for, and what was made under it
         self.collections: dict[str, list[Any]] = {}
+        self.kept: dict[object, Any] = {}  # what others keep of it, by their own keys
         self.unfeedable: set[Tensor] = set()
         self._numbers: dict[
             str, int
@@ -219,6 +224,13 @@ class Graph:
             yield self.scope
         finally:
             self.scope = before
+
+    @contextmanager
+    def device(self, name: object) -> Iterator[None]:
+        """Write a device, as ``"/gpu:0"``, on the operations made inside; none for what is no text."""
+        words = name if isinstance(name, str) else ""
+        with self.with_open(open_device=DEVICE.sub(lambda part: f"/device:{part[1].upper()}:{part[2] or '*'}", words)):
+            yield
 
     @contextmanager
     def control_dependencies(self, control_inputs: Iterable[GraphElement] | None) -> Iterator[None]:

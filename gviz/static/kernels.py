@@ -3,15 +3,19 @@
 from __future__ import annotations
 
 import operator
+import sys
 from collections.abc import Callable, Sequence
 from functools import reduce
+from itertools import accumulate, repeat
 from typing import Any, TypeAlias
 
 import numpy as np
 from numpy.lib.array_utils import normalize_axis_index
 
+from gviz import events
 from gviz.autograd.row import Row
 from gviz.ops import ARRAYS, ROWS
+from gviz.static import windows
 from gviz.static.types import Array, dims_text
 
 Index: TypeAlias = "tuple[Any, ...]"
@@ -72,7 +76,7 @@ def select(condition: Array, one: Array, other: Array) -> Array:
     if np.shape(one) != np.shape(other):
         raise ValueError("'then' and 'else' must have the same size")
     by_row = condition.ndim == 1 < one.ndim
-    return np.where(condition.reshape((-1, *(1,) * (one.ndim - 1))) if by_row else condition, one, other)
+    return np.where(condition.reshape((-1, *(1,) * (one.ndim - 1))) if by_row else condition, one, other)[()]
 
 
 def give_back(part: Array, x: Array, places: Array, axis: int) -> Array:
@@ -102,6 +106,130 @@ def index_of(kinds: Sequence[object], *ends: Array) -> Index:
         else:
             index.append(int(ends[0][i]) if kind == 0 else kind)
     return tuple(index)
+
+
+def sparse_softmax_loss(logits: Array, labels: Array) -> Array:
+    """Return the cross entropy of a softmax with one right class each; ValueError for a label that is no class."""
+    count = logits.shape[-1]
+    wrong = labels[(labels < 0) | (labels >= count)]
+    if wrong.size:
+        raise ValueError(
+            f"Received a label value of {wrong.flat[0]} which is outside the valid range of [0, {count}).  "
+            f"Label values: {' '.join(map(str, labels.ravel().tolist()))}"
+        )
+    logs = ARRAYS["log_softmax_row"](logits, -1)
+    return -np.take_along_axis(logs, labels[..., None].astype(np.int64), -1)[..., 0]
+
+
+def mark_places(places: Array, depth: Array, on: Array, off: Array, axis: int) -> Array:
+    """Return one value at each place of a new axis, another one elsewhere."""
+    places = np.expand_dims(places, axis)
+    line = np.arange(int(depth)).reshape([-1 if i == axis % places.ndim else 1 for i in range(places.ndim)])
+    return np.where(places == line, on, off)
+
+
+def in_top(scores: Array, targets: Array, most: Array) -> Array:
+    """Return whether fewer than so many classes have a higher score than the target."""
+    own = np.take_along_axis(scores, targets[:, None].astype(np.int64), 1)
+    return ((scores > own).sum(1) < most) & np.isfinite(own[:, 0])
+
+
+def joined_texts(parts: Sequence[Array], separator: str) -> Any:
+    """Return texts one after the other, element by element."""
+    return np.frompyfunc(lambda *texts: separator.encode().join(texts), len(parts), 1)(*parts)
+
+
+def mirrored(part: Array, x: Array, multiples: Array) -> Array:
+    """Return the sum of the copies that ``tile`` has made."""
+    pairs = [n for pair in zip(multiples.tolist(), np.shape(x), strict=True) for n in pair]
+    return part.reshape(pairs).sum(tuple(range(0, len(pairs), 2)))
+
+
+def put_between(x: Array, around: Array) -> Array:
+    """Return a tensor with zeros around it."""
+    return np.pad(x, around)
+
+
+def taken_out(part: Array, around: Array) -> Array:
+    """Return a tensor without what ``pad`` has put around it."""
+    return part[tuple(slice(before, n - after) for n, (before, after) in zip(part.shape, around, strict=True))]
+
+
+def spans_of(begin: Array, size: Array) -> Index:
+    """Return the index of what begins at some places and has some lengths; -1 is all that is left."""
+    return tuple(slice(int(b), None if n == -1 else int(b + n)) for b, n in zip(begin, size, strict=True))
+
+
+def sums_so_far(x: Array, axis: int, exclusive: bool, reverse: bool) -> Array:
+    """Return sums of the elements before each one, it among them unless ``exclusive``, along an axis."""
+    x = np.flip(x, axis) if reverse else x
+    total = np.cumsum(x, axis, dtype=x.dtype)
+    total = total - x if exclusive else total
+    return np.flip(total, axis) if reverse else total
+
+
+def show(x: Array, parts: Sequence[Array], message: str, most: int) -> Array:
+    """Print some tensors to standard error, each with its first elements; return x."""
+    texts = [f"[{element_text(part, most)}]" for part in parts]
+    sys.stderr.write(f"{message}{''.join(texts)}\n")
+    return x
+
+
+def element_text(part: Array, most: int) -> str:
+    """Return the first elements of a tensor as text."""
+    items = [item.decode() if isinstance(item, bytes) else f"{item:g}" for item in np.ravel(part)[:most].tolist()]
+    return " ".join(items) + "..." * (np.size(part) > most)
+
+
+def check_condition(condition: Array, parts: Sequence[Array], most: int) -> None:
+    """Raise ValueError, with some tensors, if a condition does not hold."""
+    if not np.all(condition):
+        raise ValueError("assertion failed: " + " ".join(f"[{element_text(part, most)}]" for part in parts))
+
+
+def call_python(parts: Sequence[Array], function: Callable[..., Any], dtypes: Sequence[Any]) -> list[Array]:
+    """Return what a Python function makes of arrays, with the dtypes that were promised; ValueError for others."""
+    given = function(*(np.asarray(part) for part in parts))
+    results = list(given) if isinstance(given, (list, tuple)) else [given] * (given is not None)
+    arrays = [np.asarray(result) for result in results]
+    for array, dtype in zip(arrays, dtypes, strict=False):
+        if array.dtype != dtype:
+            raise ValueError(f"py_func returns {array.dtype.name}, but was declared to return {np.dtype(dtype).name}")
+    if len(arrays) != len(dtypes):
+        raise ValueError(f"py_func returned {len(arrays)} values, expected {len(dtypes)}")
+    return arrays
+
+
+def summarize_scalar(tag: bytes, value: Array) -> bytes:
+    """Return a number in wire form; ValueError for more than one."""
+    if np.ndim(value):
+        raise ValueError(
+            f"tags and values not the same shape: [] != {dims_text(np.shape(value))} (tag '{tag.decode()}')"
+        )
+    return events.scalar_summary(tag, float(value))
+
+
+def summarize_histogram(tag: bytes, values: Array) -> bytes:
+    """Return how many numbers are how large, in wire form; ValueError if one is not finite.
+
+    The buckets grow by a tenth each, from 1e-12 to 1e20; those that are empty are written as one.
+    """
+    numbers = np.ravel(values).astype(float)
+    if not np.isfinite(numbers).all():
+        raise ValueError(f"Nan in summary histogram for: {tag.decode()}")
+    largest = sys.float_info.max
+    grown = list(accumulate(repeat(1.1, 773), operator.mul, initial=1e-12))
+    limits = [-largest, *(-n for n in reversed(grown)), 0.0, *grown, largest]
+    counts = np.bincount(np.searchsorted(limits, numbers, "right"), minlength=len(limits)).tolist()
+    kept = [i for i, n in enumerate(counts) if n or i + 1 == len(counts) or counts[i + 1]]
+    facts = [
+        numbers.min(initial=largest),
+        numbers.max(initial=-largest),
+        numbers.size,
+        numbers.sum(),
+        np.square(numbers).sum(),
+    ]
+    return events.histogram_summary(tag, facts, [limits[i] for i in kept], [counts[i] for i in kept])
 
 
 def kernel(key: str, type: str, forward: Callable[..., Any] | None = None, **declared: object) -> Row:
@@ -257,6 +385,70 @@ KERNELS: dict[str, Row] = {
             lambda part, x, parts, place, axis: put_back(part, x, part_of(parts, place, axis)),
             part="piece(grad, parts, place, axis)",
         ),
+        # images
+        kernel(
+            "conv2d",
+            "Conv2D",
+            windows.convolution,
+            x="conv2d_to_input(grad, x, filter, strides, padding, dilations)",
+            filter="conv2d_to_filter(grad, x, filter, strides, padding, dilations)",
+        ),
+        kernel("conv2d_to_input", "Conv2DBackpropInput", windows.convolution_to_input),
+        kernel("conv2d_to_filter", "Conv2DBackpropFilter", windows.convolution_to_filter),
+        kernel("max_pool", "MaxPool", windows.max_pool, x="max_pool_back(grad, x, size, strides, padding)"),
+        kernel("max_pool_back", "MaxPoolGrad", windows.max_pool_back),
+        kernel("avg_pool", "AvgPool", windows.avg_pool, x="avg_pool_back(grad, x, size, strides, padding)"),
+        kernel("avg_pool_back", "AvgPoolGrad", windows.avg_pool_back),
+        # classes
+        kernel(
+            "sparse_cross_entropy",
+            "SparseSoftmaxCrossEntropyWithLogits",
+            sparse_softmax_loss,
+            logits="unsqueeze(grad, -1) * (softmax_row(logits, -1) - one_hot_like(logits, labels))",
+        ),
+        kernel(
+            "one_hot_like",
+            "OneHot",
+            lambda x, places: mark_places(places, x.shape[-1], x.dtype.type(1), x.dtype.type(0), -1),
+        ),
+        kernel("one_hot", "OneHot", mark_places),
+        kernel("in_top", "InTopKV2", in_top),
+        kernel("l2_loss", "L2Loss", lambda x: np.sum(x * x) * x.dtype.type(0.5), x="grad * x"),
+        # in other places
+        kernel("tile", "Tile", lambda x, multiples: np.tile(x, multiples), x="mirrored(grad, x, multiples)"),
+        kernel("mirrored", "Sum", mirrored, part="tile(grad, multiples)"),
+        kernel("pad", "Pad", put_between, x="taken_out(grad, around)"),
+        kernel("taken_out", "Slice", taken_out, part="pad(grad, around)"),
+        kernel("sums_so_far", "Cumsum", sums_so_far, x="sums_so_far(grad, axis, exclusive, not reverse)"),
+        kernel("reversed_along", "ReverseV2", lambda x, axes: np.flip(x, axes), x="reversed_along(grad, axes)"),
+        kernel(
+            "slice_sized",
+            "Slice",
+            lambda x, begin, size: x[spans_of(begin, size)],
+            x="put_back_sized(grad, x, begin, size)",
+        ),
+        kernel(
+            "put_back_sized",
+            "Pad",
+            lambda part, x, begin, size: put_back(part, x, spans_of(begin, size)),
+            part="slice_sized(grad, begin, size)",
+        ),
+        kernel(
+            "split_at",
+            "Split",
+            lambda x, sizes, axis: np.split(x, np.cumsum(sizes)[:-1], axis),
+            outputs=("...",),
+            x="cat(grads, axis)",
+        ),
+        kernel("join_texts", "StringJoin", joined_texts, lists=("parts",)),
+        # what TensorBoard shows
+        kernel("scalar_summary", "ScalarSummary", summarize_scalar),
+        kernel("histogram_summary", "HistogramSummary", summarize_histogram),
+        kernel("merge_summaries", "MergeSummary", lambda parts: b"".join(parts), lists=("parts",)),
+        # what is done besides
+        kernel("show", "Print", show, lists=("parts",), x="grad"),
+        kernel("check", "Assert", check_condition, lists=("parts",)),
+        kernel("call", "PyFunc", call_python, lists=("parts",)),
         # from shapes and numbers
         kernel("ones_like", "OnesLike", lambda x: np.ones_like(x)),
         kernel("shape_of", "Shape", lambda x, dtype: np.array(np.shape(x), dtype)),

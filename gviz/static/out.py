@@ -3,17 +3,20 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Mapping
+import re
+from collections.abc import Mapping, Sequence
 from contextlib import AbstractContextManager
-from typing import Any
+from functools import partial
+from typing import Any, SupportsInt
 
 import numpy as np
 
 from gviz import events
-from gviz.events import write_events
 from gviz.graphs import Edge, Graph as Picture, Module, Node, Recorded
 from gviz.graphs.numbers import Numbers, elements_of
-from gviz.static.graph import Graph, Operation, Tensor
+from gviz.numbers.words import refuse
+from gviz.static.build import common_graph, constant, convert, make, operation_scope
+from gviz.static.graph import Graph, Operation, Tensor, TensorLike, get_default_graph
 from gviz.static.types import DType, Value
 
 MOST_VALUES = 1_000
@@ -79,6 +82,7 @@ def as_graph_def(graph: Graph) -> bytes:
             (*(t.name.removesuffix(":0") for t in op.inputs), *(f"^{c.name}" for c in op.control_inputs)),
             attrs(op),
             tuple(t._dims for t in op.outputs),
+            op.device,
         )
         for op in graph.get_operations()
     )
@@ -106,20 +110,37 @@ def attr(name: str, value: Any) -> bytes | None:
 
 
 class FileWriter(AbstractContextManager["FileWriter"]):
-    """Writes a graph where TensorBoard finds it: ``tensorboard --logdir LOGDIR`` shows it.
+    """Writes what TensorBoard shows: ``tensorboard --logdir LOGDIR``.
 
-    The graph is written as it is when it is given; the file that gviz wrote there before is replaced. The folder is
-    made.
+    A graph is written as it is when it is given. The file that gviz wrote there before is replaced; the folder is made.
+    FileError if that cannot be done.
     """
 
-    def __init__(self, logdir: str | os.PathLike[str], graph: Graph | None = None, **_ignored: object) -> None:
+    def __init__(
+        self,
+        logdir: str | os.PathLike[str],
+        graph: Graph | None = None,
+        max_queue: int = 10,
+        flush_secs: int = 120,
+        graph_def: None = None,
+        filename_suffix: str | None = None,
+        session: object = None,
+    ) -> None:
         self._folder = logdir
-        if graph is not None:
-            self.add_graph(graph)
+        shown = graph if graph is not None else getattr(session, "graph", None)
+        events.write_events(logdir, events.event_file(None if shown is None else as_graph_def(shown)))
 
-    def add_graph(self, graph: Graph, _global_step: object = None) -> None:
-        """Write a graph; FileError if that cannot be done."""
-        write_events(self._folder, events.event_file(as_graph_def(graph)))
+    def add_graph(self, graph: Graph, global_step: object = None, graph_def: None = None) -> None:
+        """Write a graph."""
+        events.append_events(self._folder, events.graph_event(as_graph_def(graph)))
+
+    def add_summary(self, summary: bytes, global_step: SupportsInt | None = None) -> None:
+        """Write what a summary has come to, at a step."""
+        events.append_events(self._folder, events.summary_event(summary, int(global_step or 0)))
+
+    def get_logdir(self) -> str:
+        """Return the folder."""
+        return os.fspath(self._folder)
 
     def flush(self) -> None:
         """Nothing is left to be written."""
@@ -128,3 +149,44 @@ class FileWriter(AbstractContextManager["FileWriter"]):
 
     def __exit__(self, *raised: object) -> None:
         self.close()
+
+
+# ------------------------------------------------------------------ summaries
+SUMMARIES = "summaries"
+
+
+def summary_tensor(
+    type: str, label: str, name: str, tensor: TensorLike, collections: Sequence[str] | None = None, family: None = None
+) -> Tensor:
+    """Return ``tf.summary.scalar`` or ``histogram``: a tensor that holds a curve's point in wire form."""
+    refuse(family is not None, "gviz has no family for tf.summary", ValueError)
+    with operation_scope(common_graph(tensor), re.sub(r"[^-/\w.]", "_", name).lstrip("/"), type) as scope:
+        tag = constant(scope[:-1], name=label)
+        made = make(type, [tag, convert(tensor, name="values")], scope)
+    for key in [SUMMARIES] if collections is None else collections:
+        made.graph.add_to_collection(key, made)
+    return made
+
+
+def merge(inputs: Sequence[Tensor], collections: Sequence[str] | None = None, name: str | None = None) -> Tensor:
+    """Return several summaries as one."""
+    with operation_scope(common_graph(*inputs), name, "Merge"):
+        made = make("MergeSummary", [convert(one) for one in inputs])
+    for key in collections or ():
+        made.graph.add_to_collection(key, made)
+    return made
+
+
+def merge_all(key: str = SUMMARIES, scope: str | None = None, name: str | None = None) -> Tensor | None:
+    """Return all summaries of the graph as one, None if there are none."""
+    found = get_default_graph().get_collection(key, scope)
+    return merge(found, name=name) if found else None
+
+
+SUMMARY: dict[str, Any] = {
+    "FileWriter": FileWriter, "merge": merge, "merge_all": merge_all,
+    "scalar": partial(summary_tensor, "ScalarSummary", "tags"),
+    "histogram": lambda name, values, collections=None, family=None: (
+        summary_tensor("HistogramSummary", "tag", name, values, collections, family)
+    ),
+}  # fmt: skip

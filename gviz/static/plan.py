@@ -20,7 +20,8 @@ from gviz.static.errors import InvalidArgumentError
 from gviz.static.gradients import BackLoop
 from gviz.static.graph import Operation, Tensor, replace_tensors, symbolic_tensors
 from gviz.static.kernels import array_function
-from gviz.static.table import call_of
+from gviz.static.steps import UPDATES
+from gviz.static.table import EFFECTS, call_of, type_of
 from gviz.static.types import Value, dims_text
 
 INFIX = {np.add: "+", np.subtract: "-", np.multiply: "*", np.divide: "/"}  # three times as fast on numbers
@@ -173,7 +174,8 @@ class Plan:
             known |= dict.fromkeys(op.outputs, known[source])
             return
         function, tensors = array_function(key), list(symbolic_tensors(args))
-        if all(t in self._constants for t in tensors) and self._fold(op, function, args, tensors):
+        is_pure = op.type not in EFFECTS
+        if is_pure and all(t in self._constants for t in tensors) and self._fold(op, function, args, tensors):
             return
         names = [self._text(a) for a in args]
         if function in INFIX:
@@ -182,7 +184,7 @@ class Plan:
             text = "{0} if {0}.shape == {1}.shape else {2}({0}, {1})".format(*names, self._bind(function, key))
         else:
             text = f"{self._bind(function, key)}({', '.join(names)})"
-        name = self._write(op, text, function, [self._text(t) for t in tensors], shared=True)
+        name = self._write(op, text, function, [self._text(t) for t in tensors], shared=is_pure)
         if key == "spread_sum" and names[0] in self._outside:
             self._outside.add(name)
 
@@ -194,7 +196,7 @@ class Plan:
             value = function(*replace_tensors(args, (self._constants[t] for t in tensors)))
         except (ValueError, RuntimeError, TypeError, IndexError, ArithmeticError):
             return False
-        for tensor, part in zip(op.outputs, value if op.type == "Unpack" else [value], strict=True):
+        for tensor, part in zip(op.outputs, value if type_of(op).several else [value], strict=True):
             self._constants[tensor] = np.asarray(part, tensor.dtype.base_dtype.as_numpy_dtype)[()]
         self.folded.append(op)
         return True
@@ -244,7 +246,7 @@ class Plan:
             if shared:
                 self._calls[text] = name
         for i, tensor in enumerate(op.outputs):
-            self._names[tensor] = f"{name}[{i}]" if op.type == "Unpack" else name
+            self._names[tensor] = f"{name}[{i}]" if type_of(op).several else name
         return name
 
     def _line(
@@ -258,8 +260,10 @@ class Plan:
         step = makers.get(name)
         twice = name in results
         results.add(name)
+        if tensor.dtype.base_dtype == "string":
+            return f"np.array({name}, object)[()]"
         if step is None or name in self._outside or twice:
-            return f"np.array({name}, object)[()]" if tensor.dtype.base_dtype == "string" else f"np.array({name})[()]"
+            return f"np.array({name})[()]"
         return name if step.is_elementwise else f"({name} if {name}.base is None else {name}.copy())"
 
     # -------------------------------------------------------------- operations that are no calls
@@ -284,7 +288,7 @@ class Plan:
             is_read = variable is not tensor and variable.dtype.is_ref and tensor in self._names
             if not is_read or self._fed & {tensor, variable}:
                 continue
-            writes = frozenset(write for write in self._before if write.inputs[0] is variable)
+            writes = frozenset(write for write in self._before if variable in write.inputs)
             if writes - self._seen.get(tensor, frozenset()):
                 self._seen[tensor] = writes
                 name = self._names[tensor] = self._new()
@@ -298,9 +302,24 @@ class Plan:
         names = {"op": self._bind(op), "variable": self._bind(op.inputs[0].op), "dtype": self._bind(dtype)}
         name = self._write(op, TEXTS[op.type].format(*args, **names), args=args)
         if op.type in STORED:
-            self._outside.add(name)
-            self._writes.append(op)
-            self._line(f"state[{names['variable']}] = {name}", op, args=[name])
+            self._store(op, name, [f"state[{names['variable']}]"])
+
+    def _update(self, op: Operation) -> None:
+        """Write a step of an optimiser: the new values of a variable and of what is kept beside it."""
+        args = [self._text(t) for t in op.inputs if not t.dtype.is_ref]
+        kept = [f"state[{self._bind(t.op)}]" for t in op.inputs if t.dtype.is_ref]
+        options = [f"{key}={value!r}" for key, value in op.attrs.items()]
+        name = self._write(
+            op, f"{self._bind(UPDATES[op.type], op.type)}({', '.join([*kept, *args, *options])})", args=args
+        )
+        self._store(op, name, kept)
+        self._names[op.outputs[0]] = f"{name}[0]"
+
+    def _store(self, op: Operation, name: str, kept: Sequence[str]) -> None:
+        """Write that variables have new values."""
+        self._outside.add(name)
+        self._writes.append(op)
+        self._line(f"{', '.join(kept)}{',' * (op.type in UPDATES)} = {name}", op, args=[name])
 
     # -------------------------------------------------------------- loops and branches
     def _loop(self, loop: Loop) -> None:
@@ -367,18 +386,19 @@ class Plan:
 
 STORED = {
     "Assign": "np.array({0}, {dtype})[()]", "AssignAdd": "state[{variable}] + {0}", "AssignSub": "state[{variable}] - {0}",
-    "ApplyGradientDescent": "state[{variable}] - {0} * {1}",
 }  # fmt: skip
 """A variable's new value, as Python."""
 TEXTS = STORED | {
     "IsVariableInitialized": "np.bool_({variable} in state)",
-    "RandomStandardNormal": "random({op}).standard_normal(tuple({0})).astype({dtype})",
-    "RandomUniform": "random({op}).random(tuple({0})).astype({dtype})",
-    "RandomUniformInt": "random({op}).integers({1}, {2}, tuple({0}), {dtype})",
+    "RandomStandardNormal": "random({op}).normal({0}, {dtype})",
+    "RandomUniform": "random({op}).uniform({0}, {dtype})",
+    "TruncatedNormal": "random({op}).truncated_normal({0}, {dtype})",
+    "RandomUniformInt": "random({op}).integers({0}, {1}, {2}, {dtype})",
 }
 """Operations that are not calls, as Python."""
 WRITERS: dict[str | type, Callable[[Plan, Any], None]] = {
-    **dict.fromkeys(TEXTS, Plan._by_text), **dict.fromkeys(("NoOp", "VariableV2"), lambda plan, op: plan.operations.append(op)),
+    **dict.fromkeys(TEXTS, Plan._by_text), **dict.fromkeys(UPDATES, Plan._update),
+    **dict.fromkeys(("NoOp", "VariableV2"), lambda plan, op: plan.operations.append(op)),
     "Const": lambda plan, op: plan._constants.update({op.outputs[0]: op.attrs["value"][()]}), "Placeholder": Plan._unfed,
     Loop: Plan._loop, BackLoop: Plan._back_loop, Branches: Plan._branches,
 }  # fmt: skip

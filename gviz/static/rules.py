@@ -17,6 +17,7 @@ from typing import Any, TypeAlias
 import numpy as np
 
 from gviz.numbers.words import refuse
+from gviz.static import windows
 from gviz.static.graph import Operation, Tensor, replace_tensors, symbolic_tensors
 from gviz.static.kernels import array_function
 from gviz.static.types import ClashError, Dims, DType, as_dtype, common_dims, dims_text
@@ -230,6 +231,52 @@ def ranged(op: Operation) -> Outputs:
     return (None,) if any(e is None for e in ends) else np.arange(*ends).shape
 
 
+def repeated(op: Operation) -> Outputs:
+    """Return the shape of a tensor that is there several times along each axis."""
+    dims, times = op.inputs[0]._dims, integers_in(op.inputs[1])
+    if dims is None or times is None:
+        return dims and (None,) * len(dims)
+    refuse(len(dims) != len(times), f"Shape must be rank {len(dims)} but is rank {len(times)}", ClashError)
+    return tuple(None if n is None or many is None else n * many for n, many in zip(dims, times, strict=True))
+
+
+def padded(op: Operation) -> Outputs:
+    """Return the shape of a tensor with something around it."""
+    dims, around = op.inputs[0]._dims, constant_value(op.inputs[1])
+    if dims is None or around is None:
+        return dims and (None,) * len(dims)
+    return tuple(None if n is None else n + int(pair.sum()) for n, pair in zip(dims, around, strict=True))
+
+
+def cut_out(op: Operation) -> Outputs:
+    """Return the shape of a part that begins at some places and has some lengths."""
+    dims, (begin, size) = op.inputs[0]._dims, (integers_in(t) for t in op.inputs[1:])
+    if size is None:
+        return dims and (None,) * len(dims)
+    unknown = (None,) * len(size)
+    facts = zip(dims or unknown, begin or unknown, size, strict=True)
+    return tuple(n if n != -1 else whole and whole - start if start is not None else None for whole, start, n in facts)
+
+
+def split_dims(op: Operation) -> Outputs:
+    """Return the shapes of parts of some lengths along an axis; ClashError if they are not the whole."""
+    x, axis, sizes = op.inputs[op.type == "Split"], op.attrs["axis"], op.attrs["sizes"]
+    dims = x._dims
+    whole = None if dims is None else dims[axis]
+    if whole is not None and sum(sizes) != whole:
+        raise ClashError(f"Determined shape must either match input shape along split_dim exactly: {whole}, {sizes}")
+    parts = [None if dims is None else (*dims[:axis], n, *dims[axis:][1:]) for n in sizes]
+    return [(x.dtype.base_dtype, part) for part in parts]
+
+
+def one_hot_dims(op: Operation) -> Outputs:
+    """Return the shape of the places with one more axis, as long as there are classes."""
+    dims, depth, axis = op.inputs[0]._dims, constant_value(op.inputs[1]), op.attrs["axis"]
+    place = axis if axis >= 0 or dims is None else axis + len(dims) + 1
+    new = None if depth is None else int(depth)
+    return [(op.inputs[2].dtype.base_dtype, None if dims is None else (*dims[:place], new, *dims[place:]))]
+
+
 # ------------------------------------------------------------------ by the arguments of a function
 OF_ARGUMENTS: dict[str, Callable[..., Dims]] = {
     "pass": lambda x: x._dims,
@@ -237,9 +284,28 @@ OF_ARGUMENTS: dict[str, Callable[..., Dims]] = {
     "transpose": lambda x, order: (None,) * x.shape.rank if x.shape.rank is not None else None,
     "piece": lambda part, parts, place, axis: parts[place]._dims,
     **dict.fromkeys(
-        ("put_back", "put_back_by", "put_piece", "shape_like", "spread_like", "spread_sum"),
+        (
+            "put_back",
+            "put_back_by",
+            "put_back_sized",
+            "put_piece",
+            "shape_like",
+            "spread_like",
+            "spread_sum",
+            "mirrored",
+            "conv2d_to_input",
+            "max_pool_back",
+            "avg_pool_back",
+        ),
         lambda part, x, *rest: x._dims,
     ),
-    **dict.fromkeys(("reshape_to", "getitem", "slice_by"), lambda *args: None),
+    **dict.fromkeys(("reversed_along", "sums_so_far", "show"), lambda x, *rest: x._dims),
+    **dict.fromkeys(
+        ("reshape_to", "getitem", "slice_by", "slice_sized", "taken_out", "tile", "pad"), lambda *args: None
+    ),
+    "conv2d": lambda x, filter, *rest: windows.convolved_dims(x._dims, filter._dims, *rest),
+    "conv2d_to_filter": lambda part, x, filter, *rest: filter._dims,
+    **dict.fromkeys(("max_pool", "avg_pool"), lambda x, *rest: windows.pooled_dims(x._dims, *rest)),
+    "one_hot_like": lambda x, places: x._dims,
 }
 """Functions whose result's shape is another tensor's, or is in numbers."""

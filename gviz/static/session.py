@@ -13,6 +13,7 @@ import numpy as np
 
 from gviz.numbers.words import refuse
 from gviz.static.build import convert
+from gviz.static.chance import generator_of
 from gviz.static.errors import FailedPreconditionError, InvalidArgumentError
 from gviz.static.functions import placeholder
 from gviz.static.graph import Graph, GraphElement, Operation, Tensor, get_default_graph
@@ -55,7 +56,7 @@ class Session:
         self.loop_limit = loop_limit
         self._values = State()
         self._plans: dict[Hashable, tuple[Plan, list[Reader]]] = {}
-        self._random = functools.cache(lambda op: np.random.default_rng(op.attrs["seed"]))  # of each operation
+        self._random = functools.cache(lambda op: generator_of(op.attrs["seeds"]))  # of each operation
         self._closed = False
         self._entered = ExitStack()
 

@@ -10,7 +10,7 @@ from __future__ import annotations
 import re
 from collections.abc import Callable
 from dataclasses import dataclass
-from functools import partial
+from functools import partial, reduce
 from typing import Any, TypeAlias
 
 import numpy as np
@@ -19,6 +19,7 @@ from gviz.static import rules as rule
 from gviz.static.graph import Operation
 from gviz.static.kernels import index_of
 from gviz.static.rules import axes_of, constant_value
+from gviz.static.steps import UPDATES
 from gviz.static.types import DTYPES, ClashError, Dims, DType, bool_, int32, merge_dims
 
 Call: TypeAlias = "tuple[str, tuple[Any, ...]]"
@@ -34,11 +35,13 @@ class OpType:
         only: the dtypes that its inputs may have, all if it is empty.
         infer: dtypes and shapes of its outputs, if the function does not show them; raises ValueError or TypeError for
             inputs that it cannot take.
+        several: whether its function returns a list, one for each output.
     """
 
     call: str | Callable[[Operation], Call] | None
     only: str = ""
     infer: rule.Rule | None = None
+    several: bool = False
 
 
 def _reduction(key: str, op: Operation) -> Call:
@@ -68,6 +71,11 @@ def _slice(op: Operation) -> Call:
     return ("getitem", (op.inputs[0], index_of(kinds, *ends))) if is_known else ("slice_by", (*op.inputs, kinds))
 
 
+def with_attrs(key: str, *names: str) -> Callable[[Operation], Call]:
+    """Return the call of a function of an operation's inputs and some of its fixed parameters."""
+    return lambda op: (key, (*op.inputs, *(op.attrs[name] for name in names)))
+
+
 def axis_of(op: Operation) -> int:
     """Return the axis that the last input gives; ValueError if it is not known while building."""
     value = constant_value(op.inputs[-1])
@@ -93,20 +101,38 @@ FAMILY = {
     for names, only in FAMILIES.items()
     for name, _, key in (word.partition(":") for word in names.split())
 }
-FLAT = ("Floor", "Ceil", "Rint", "Round", "FloorDiv", "ZerosLike", "OnesLike", "StopGradient", "Fill", "Range")
+FLAT = (
+    "Floor", "Ceil", "Rint", "Round", "FloorDiv", "ZerosLike", "OnesLike", "StopGradient", "Fill", "Range",
+    "OneHot", "PyFunc",
+)  # fmt: skip
 """Types through which no gradient goes."""
+EFFECTS = ("Print", "Assert", "PyFunc")
+"""Types that do something besides, in each run."""
 REDUCTIONS = {
     "Sum": "sum_dim", "Mean": "mean_dim", "Prod": "prod_axes", "Max": "amax", "Min": "amin", "All": "all_of", "Any": "any_of",
 }  # fmt: skip
+
+POOLS = {"MaxPool": "max_pool", "AvgPool": "avg_pool"}
+
+SUMMARIES = {"ScalarSummary": "scalar_summary", "HistogramSummary": "histogram_summary"}
 
 TYPES: dict[str, OpType] = {
     **FAMILY,
     **{name: OpType(partial(_reduction, key), "bool" if key.endswith("_of") else NUMBERS) for name, key in REDUCTIONS.items()},
     "ArgMax": OpType(lambda op: ("argmax", (op.inputs[0], axis_of(op))), NUMBERS),
-    "LeakyRelu": OpType(lambda op: ("leaky_relu", (op.inputs[0], op.attrs["alpha"])), REALS),
+    "ArgMin": OpType(lambda op: ("argmin", (op.inputs[0], axis_of(op))), NUMBERS),
+    "LeakyRelu": OpType(with_attrs("leaky_relu", "alpha"), REALS),
+    "L2Loss": OpType("l2_loss", REALS),
+    "Cumsum": OpType(
+        lambda op: ("sums_so_far", (op.inputs[0], axis_of(op), op.attrs["exclusive"], op.attrs["reverse"]))),
     "Softmax": OpType(lambda op: ("softmax_row", (op.inputs[0], -1)), REALS),
     "LogSoftmax": OpType(lambda op: ("log_softmax_row", (op.inputs[0], -1)), REALS),
     "SoftmaxCrossEntropyWithLogits": OpType("cross_entropy", REALS),
+    "SparseSoftmaxCrossEntropyWithLogits": OpType("sparse_cross_entropy", REALS, lambda op: (
+        op.inputs[0]._dims and op.inputs[0]._dims[:-1])),
+    "InTopKV2": OpType("in_top", REALS, lambda op: [(bool_, op.inputs[1]._dims)]),
+    "Conv2D": OpType(with_attrs("conv2d", "strides", "padding", "dilations"), REALS),
+    **{name: OpType(with_attrs(key, "ksize", "strides", "padding"), REALS) for name, key in POOLS.items()},
     "AddN": OpType(lambda op: ("add_n", (op.inputs,)), NUMBERS),
     **dict.fromkeys(("MatMul", "BatchMatMulV2"), OpType(_matrix_product, NUMBERS)),
     "Select": OpType("choose"),
@@ -118,7 +144,27 @@ TYPES: dict[str, OpType] = {
     "Transpose": OpType(partial(_by_shape, "permute", "transpose")),
     "ConcatV2": OpType(lambda op: ("cat", (op.inputs[:-1], axis_of(op)))),
     "Pack": OpType(lambda op: ("stack", (op.inputs, op.attrs["axis"]))),
-    "Unpack": OpType(lambda op: ("unbind", (op.inputs[0], op.attrs["axis"])), infer=rule.unstacked),
+    "Unpack": OpType(with_attrs("unbind", "axis"), infer=rule.unstacked, several=True),
+    **dict.fromkeys(("Split", "SplitV"), OpType(
+        lambda op: ("split_at", (op.inputs[op.type == "Split"], op.attrs["sizes"], op.attrs["axis"])),
+        infer=rule.split_dims, several=True)),
+    "Slice": OpType("slice_sized", infer=rule.cut_out),
+    "Tile": OpType("tile", infer=rule.repeated),
+    "Pad": OpType("pad", infer=rule.padded),
+    "ReverseV2": OpType(
+        lambda op: ("reversed_along", (op.inputs[0], tuple(np.ravel(constant_value(op.inputs[1])).tolist())))),
+    "OneHot": OpType(with_attrs("one_hot", "axis"), infer=rule.one_hot_dims),
+    "StringJoin": OpType(lambda op: ("join_texts", (op.inputs, op.attrs["separator"])), infer=lambda op: reduce(
+        lambda one, other: one or other, [t._dims for t in op.inputs])),
+    **{name: OpType(key, infer=lambda op: [(DTYPES["string"], ())]) for name, key in SUMMARIES.items()},
+    "MergeSummary": OpType(lambda op: ("merge_summaries", (op.inputs,)), infer=lambda op: [(DTYPES["string"], ())]),
+    "SelectV2": OpType("where"),
+    "Print": OpType(lambda op: ("show", (op.inputs[0], op.inputs[1:], op.attrs["message"], op.attrs["summarize"])),
+        infer=lambda op: op.inputs[0]._dims),
+    "Assert": OpType(lambda op: ("check", (op.inputs[0], op.inputs[1:], op.attrs["summarize"])), infer=lambda op: []),
+    "PyFunc": OpType(
+        lambda op: ("call", (op.inputs, op.attrs["function"], [dtype.as_numpy_dtype for dtype in op.attrs["Tout"]])),
+        infer=lambda op: [(dtype, None) for dtype in op.attrs["Tout"]], several=True),
     "StridedSlice": OpType(_slice, infer=rule.sliced),
     "GatherV2": OpType(lambda op: ("take", (*op.inputs[:2], axis_of(op)))),
     "ExpandDims": OpType(lambda op: ("unsqueeze", (op.inputs[0], axis_of(op)))),
@@ -140,8 +186,9 @@ TYPES: dict[str, OpType] = {
     **dict.fromkeys(("Assign", "AssignAdd", "AssignSub"), OpType(
         None, infer=lambda op: [(op.inputs[0].dtype, merge_dims(op.inputs[0]._dims, op.inputs[1]._dims))])),
     "IsVariableInitialized": OpType(None, infer=lambda op: [(bool_, ())]),
-    "ApplyGradientDescent": OpType(None, infer=lambda op: op.inputs[0]._dims),
+    **dict.fromkeys(UPDATES, OpType(None, infer=lambda op: op.inputs[0]._dims)),
     **{f"Random{name}": OpType(None, infer=rule.sized) for name in ("StandardNormal", "Uniform", "UniformInt")},
+    "TruncatedNormal": OpType(None, infer=rule.sized),
     # loops and branches (gviz.static.control)
     **dict.fromkeys(("Enter", "Exit", "NextIteration", "LoopCond"), OpType("pass")),
     "Switch": OpType("pass", infer=lambda op: [(op.inputs[0].dtype.base_dtype, op.inputs[0]._dims)] * 2),

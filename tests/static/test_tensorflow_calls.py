@@ -50,6 +50,14 @@ def samples() -> dict[str, Any]:
         "var_list": [variable], "cond": lambda i: i < 3, "body": lambda i: i + 1, "loop_vars": [0], "ys": variable * 2.0,
         "xs": variable, "fetches": variable, "loss": variable * variable, "learning_rate": 0.1, "delta": 1.0,
         "grads_and_vars": [(tf.constant(1.0), variable)], "logdir": "", "control_inputs": [variable],
+        **dict.fromkeys(("input_", "onehot_labels", "multi_class_labels", "predictions", "weights", "losses"), matrix),
+        **dict.fromkeys(("units", "filters", "kernel_size", "pool_size", "strides", "ksize", "depth", "decay_steps"), 2),
+        **dict.fromkeys(("clip_norm", "momentum", "decay", "decay_rate", "mean", "variance", "variance_epsilon"), 0.5),
+        "data": [1.0], "func": abs, "inp": [1.0], "Tout": tf.float32, "multiples": [1, 2], "paddings": [[1, 1], [0, 0]],
+        "begin": [0, 0], "size": [1, 1], "seed": 1, "device_name_or_function": "/cpu:0", "name_or_scope": "scope", "k": 1,
+        "padding": "SAME", "ids": [0], "targets": [0, 1], "t_list": [matrix], "global_step": 0, "checkpoint_dir": "missing",
+        "checkpoint_prefix": "missing", "axes": [0], "biases": [1.0, 2.0], "offset": 1.0, "scale": 1.0, "loss_collection": "mine",
+        "num_or_size_splits": 2, "dimension": 0, "sess": tf.Session(), "global_step_tensor": variable,
         "true_fn": lambda: 1.0, "false_fn": lambda: 2.0, "initializer": 1.0, "key": "variables", "self": variable,
     }  # fmt: skip
 
@@ -63,7 +71,11 @@ def called(name: str, given: dict[str, Any]) -> Any:
         "train.GradientDescentOptimizer": lambda: tf.train.GradientDescentOptimizer(0.1),
     }
     function = getattr(makers[owner](), method) if owner in makers else attrgetter(name)(tf)
-    return function(**given)
+    made = function(**given)
+    if name == "variable_scope":  # whose arguments are looked at when it is opened
+        with made:
+            pass
+    return made
 
 
 def refusal(name: str, given: dict[str, Any]) -> str:
