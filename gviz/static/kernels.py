@@ -155,7 +155,7 @@ def taken_out(part: Array, around: Array) -> Array:
     return part[tuple(slice(before, n - after) for n, (before, after) in zip(part.shape, around, strict=True))]
 
 
-def spans_of(begin: Array, size: Array) -> Index:
+def index_between(begin: Array, size: Array) -> Index:
     """Return the index of what begins at some places and has some lengths; -1 is all that is left."""
     return tuple(slice(int(b), None if n == -1 else int(b + n)) for b, n in zip(begin, size, strict=True))
 
@@ -424,13 +424,13 @@ KERNELS: dict[str, Row] = {
         kernel(
             "slice_sized",
             "Slice",
-            lambda x, begin, size: x[spans_of(begin, size)],
+            lambda x, begin, size: x[index_between(begin, size)],
             x="put_back_sized(grad, x, begin, size)",
         ),
         kernel(
             "put_back_sized",
             "Pad",
-            lambda part, x, begin, size: put_back(part, x, spans_of(begin, size)),
+            lambda part, x, begin, size: put_back(part, x, index_between(begin, size)),
             part="slice_sized(grad, begin, size)",
         ),
         kernel(
