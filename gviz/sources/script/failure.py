@@ -5,6 +5,7 @@ from __future__ import annotations
 import linecache
 import os
 import re
+import sys
 from traceback import FrameSummary, extract_tb, walk_tb
 from types import ModuleType
 
@@ -14,7 +15,7 @@ from gviz.sources.script import torch_names
 from gviz.sources.script.process import PUBLIC, engine_module
 from gviz.sources.script.program import Script
 from gviz.sources.source import Source
-from gviz.text import did_you_mean, shorten
+from gviz.text import closest, did_you_mean, shorten
 
 MAX_TEXT = 2000
 """Characters of an error's own text that are shown: some programs put a whole file into their errors."""
@@ -59,7 +60,15 @@ name."""
 
 RUNS = "--engine torch runs it, with PyTorch beside gviz:"
 
-TENSORFLOW = "gviz has TensorFlow 1's graph mode only (placeholder, Session); write this in PyTorch"
+TENSORFLOW_2 = {
+    "GradientTape": "y.backward(), then x.grad", "keras": "torch.nn.Sequential(torch.nn.Linear(2, 3), torch.nn.ReLU())",
+    "Module": "class Net(torch.nn.Module)", "optimizers": "torch.optim.SGD(net.parameters(), lr=0.1)",
+    **dict.fromkeys(("enable_eager_execution", "enable_v2_behavior"), "import torch, which is eager from the start"),
+}  # fmt: skip
+"""Names of TensorFlow's eager mode, with what PyTorch has in their place."""
+
+CLOSE = 2
+"""By how many letters a name may be longer or shorter than that of TensorFlow which was probably meant."""
 
 
 def described_error(error: BaseException, script: Script) -> tuple[SourceError, int | None]:
@@ -195,6 +204,9 @@ def _not_of_torch(error: BaseException, message: str) -> str | None:
     keyword = UNEXPECTED.search(message) if isinstance(error, TypeError) else None
     if keyword:
         return did_you_mean(keyword["name"], KEYWORDS) or None
+    if isinstance(error, ImportError) and f"{error.name}.".startswith(("gviz.static.", "tensorflow.")):
+        named = NO_IMPORT.search(message)
+        return _not_of_tensorflow(error, named["name"] if named else str(error.name).rpartition(".")[2])
     if isinstance(error, ModuleNotFoundError) and error.name:
         package = error.name.partition(".")[0]
         if package in PACKAGES:
@@ -203,10 +215,28 @@ def _not_of_torch(error: BaseException, message: str) -> str | None:
             command = torch_names.install_command(PACKAGES[package])
             return f"{why}install it where gviz is, or take the import out:\n{command}"
         return did_you_mean(package, PACKAGES.keys() | {"torch", "numpy", "torchviz", "math", "random"}) or None
-    if not isinstance(error, AttributeError) or not error.name:
-        return None
-    is_tensorflow = isinstance(error.obj, ModuleType) and vars(error.obj).get("__name__") == "gviz.static"
-    return did_you_mean(error.name, _attributes(error), TENSORFLOW if is_tensorflow else "") or None
+    if isinstance(error, AttributeError) and error.name:
+        return _not_of_tensorflow(error, error.name) or did_you_mean(error.name, _attributes(error)) or None
+    return None
+
+
+def _not_of_tensorflow(error: AttributeError | ImportError, name: str) -> str:
+    """Return what to do about a name that ``gviz.static`` or a tensor of it lacks, "" if it is not about these."""
+    owner = error.obj if isinstance(error, AttributeError) else sys.modules["gviz.static"]
+    home = str(vars(owner).get("__name__")) if isinstance(owner, ModuleType) else type(owner).__module__
+    if not home.startswith(("gviz.static", "tensorflow")):
+        return ""
+    if name == "numpy":
+        return "a tensor of a graph has no value until a session runs it: sess.run(x); in PyTorch: x.detach().numpy()"
+    if name in TENSORFLOW_2:
+        mode = "gviz has TensorFlow 1's graph mode (placeholder, Session)"
+        return f"that is TensorFlow 2's eager mode; {mode}. In PyTorch: {TENSORFLOW_2[name]}"
+    meant = closest(name, dir(owner))
+    if meant and abs(len(meant) - len(name)) <= CLOSE:
+        return f"did you mean {meant}?"
+    part = re.sub("gviz.static|tensorflow", "tf", home)
+    lacks = f"gviz's part of TensorFlow 1 has no {part}.{name}: docs/static.md says what it has"
+    return lacks if isinstance(owner, ModuleType) else ""
 
 
 def _attributes(error: BaseException) -> list[str]:

@@ -323,6 +323,9 @@ def test_a_long_error_is_cut(folder: Folder) -> None:
     assert len(caught.value.what) < 2100
 
 
+EAGER = "that is TensorFlow 2's eager mode; gviz has TensorFlow 1's graph mode (placeholder, Session). In PyTorch: "
+
+
 @pytest.mark.parametrize(
     ("text", "hint"),
     [
@@ -334,8 +337,23 @@ def test_a_long_error_is_cut(folder: Folder) -> None:
         ("class Net(torch.nn.Module):\n    hidden = 1\nNet().hiden\n", "did you mean hidden?"),
         (
             "import tensorflow as tf\ntf.GradientTape()\n",
-            "gviz has TensorFlow 1's graph mode only (placeholder, Session)",
+            f"{EAGER}y.backward(), then x.grad",
         ),
+        ("from tensorflow import keras\n", "that is TensorFlow 2's eager mode"),
+        ("import tensorflow.keras\n", f"{EAGER}torch.nn.Sequential("),
+        (
+            "import tensorflow as tf\ntf.constant(1.0).numpy()\n",
+            "a tensor of a graph has no value until a session runs it: sess.run(x); in PyTorch: x.detach().numpy()",
+        ),
+        (
+            "import tensorflow as tf\ntf.enable_eager_execution()\n",
+            f"{EAGER}import torch, which is eager from the start",
+        ),
+        (
+            "import tensorflow as tf\ntf.train.FtrlOptimizer(0.1)\n",
+            "gviz's part of TensorFlow 1 has no tf.train.FtrlOptimizer: docs/static.md says what it has",
+        ),
+        ("import tensorflow as tf\ntf.contrib.rnn\n", "gviz's part of TensorFlow 1 has no tf.contrib.rnn"),
         ("import tensorflow as tf\ntf.placehoder()\n", "did you mean placeholder?"),
         ("import nunpy\n", "did you mean numpy?"),
         (
