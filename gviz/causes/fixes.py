@@ -113,6 +113,21 @@ def without_line(program: str, number: int) -> str:
     return f"leave the {lines} out" if first < number else WITHOUT
 
 
+def detaching(line: str, name: str) -> str:
+    """Return a line that takes a tensor out of its graph where it uses it; "" if it does not.
+
+    >>> detaching("d_loss = bce(D(fake), zeros)", "fake"), detaching("d_loss = f(x)", "fake")
+    ('d_loss = bce(D(fake.detach()), zeros)', '')
+    """
+
+    class Detaching(ast.NodeTransformer):
+        def visit_Name(self, node: ast.Name) -> ast.expr:
+            is_use = node.id == name and isinstance(node.ctx, ast.Load)
+            return ast.Call(ast.Attribute(node, "detach", ast.Load()), [], []) if is_use else node
+
+    return rewritten(line, Detaching().visit)
+
+
 def through_library(line: str) -> str:
     """Return a line that calls what gradients flow through, in place of what a library has switched gradients off for.
 
@@ -225,7 +240,7 @@ def requiring(line: str, name: str = "") -> str:
     return rewritten(line, change, name)
 
 
-class _Plain(ast.NodeTransformer):
+class _WithoutLeaf(ast.NodeTransformer):
     """Takes out of an expression what makes leaves: ``requires_grad=True``, ``.requires_grad_()`` and ``Parameter(...)``."""
 
     def __init__(self) -> None:
@@ -255,7 +270,7 @@ def as_parameter(line: str, attribute: str, wrapper: str) -> str:
     def change(read: ast.stmt) -> ast.stmt | None:
         if not isinstance(read, ast.Assign | ast.AnnAssign) or read.value is None:
             return None
-        value = _Plain().visit(read.value) if wrapper.endswith(".Parameter") else read.value
+        value = _WithoutLeaf().visit(read.value) if wrapper.endswith(".Parameter") else read.value
         given = [] if ast.unparse(value) in ("[]", "{}", "list()", "dict()") else [value]
         read.value = ast.Call(ast.parse(wrapper, mode="eval").body, given, [])
         return read
@@ -277,7 +292,7 @@ def retaining_leaf(line: str, name: str = "") -> str:
     def change(read: ast.stmt) -> ast.stmt | None:
         if not isinstance(read, ast.Assign | ast.Return) or read.value is None:
             return None
-        plain, before = _Plain(), ast.unparse(read.value)
+        plain, before = _WithoutLeaf(), ast.unparse(read.value)
         value = plain.visit(read.value)
         if ast.unparse(value) == before:
             return None
@@ -288,14 +303,20 @@ def retaining_leaf(line: str, name: str = "") -> str:
     return rewritten(line, change, name)
 
 
-class _Whole(ast.NodeTransformer):
+class _WithoutCuts(ast.NodeTransformer):
     """Takes ``.detach()``, ``.data`` and their kin out of an expression.
 
-    A list of tensors, not a tensor, is stacked.
+    A list of tensors, not a tensor, is stacked. Of ``a if c else b`` the side with the call is changed, if only one has it.
     """
 
-    def __init__(self, *, is_list: bool) -> None:
-        self.is_list = is_list
+    def __init__(self, call: str, *, is_list: bool) -> None:
+        self.call, self.is_list = call, is_list
+
+    def visit_IfExp(self, node: ast.IfExp) -> ast.expr:
+        both = ("body", "orelse")
+        for name in [one for one in both if self.call in ast.unparse(getattr(node, one))] or both:
+            setattr(node, name, self.visit(getattr(node, name)))
+        return node
 
     def visit_Call(self, node: ast.Call) -> ast.expr:
         function, first = node.func, node.args[0] if node.args else None
@@ -318,8 +339,13 @@ class _Whole(ast.NodeTransformer):
         return node.value if node.attr == "data" else node
 
 
-def within_graph(line: str, *, is_list: bool = False) -> str:
-    """Return a line that stays within the graph; ``is_list`` says whether it makes a tensor of a list of tensors.
+def within_graph(line: str, call: str = "", *, is_list: bool = False) -> str:
+    """Return a line that stays within the graph.
+
+    Args:
+        line: a line that leaves it.
+        call: the function that cut something off, if it is known which.
+        is_list: whether the line makes a tensor of a list of tensors.
 
     >>> within_graph("d = h.detach() * 2"), within_graph("loss = torch.tensor(y.item())"), within_graph("y = h * 2")
     ('d = h * 2', 'loss = y', '')
@@ -329,10 +355,10 @@ def within_graph(line: str, *, is_list: bool = False) -> str:
     ('y = torch.stack(parts)', 'y = h')
     >>> within_graph("def f(x): h = x * 2; h = h.detach(); return h")
     'leave out h = h.detach()'
-    >>> within_graph("h = math.exp(w) * 2")
-    'h = torch.exp(w) * 2'
+    >>> within_graph("h = math.exp(w) * 2"), within_graph("a = v.item() if n else v.detach()", "detach")
+    ('h = torch.exp(w) * 2', 'a = v.item() if n else v')
     """
-    found = changes(line, lambda read: _Whole(is_list=is_list).visit(read))
+    found = changes(line, lambda read: _WithoutCuts(call, is_list=is_list).visit(read))
     is_alone = len(statements(line)) == 1
     texts = []
     for before, text in found:

@@ -7,7 +7,7 @@ from functools import reduce
 
 from gviz.causes.diagnosis import CLASS, Cause, Diagnosis, sign_in_program
 from gviz.causes.hooks import as_it_came, of_hooks
-from gviz.causes.outside import false_cure, made_parameter, no_parameter
+from gviz.causes.outside import at_cuts, cut_clause, cuts_to_blame, false_cure, made_parameter, no_parameter
 from gviz.graphs import Edge, Node, TensorRow
 from gviz.graphs.numbers import Numbers, size_of
 from gviz.passes.elements import has_only, is_finite, plus, positions
@@ -79,8 +79,13 @@ def of_number(case: Diagnosis, row: TensorRow) -> Iterator[Cause | None]:
         what = f"{row.name} has a gradient, but {no_parameter(row.unlisted)}: an optimizer of these leaves it as it is"
         yield Cause(row.name, "no parameter", what, *made_parameter(case, row.unlisted, row))
     if case.has_run and case.nodes and not case.is_reached(row):
-        what = f"{row.name} has the gradient that another backward has left: {case.root_name} is not made from it"
-        yield Cause(row.name, "ok", what, case.line_of(row.place))
+        what = f"{row.name} has the gradient that another backward has left"
+        cuts = cuts_to_blame(case, row)
+        if cuts:
+            lines, mend = at_cuts(case, cuts)
+            what = f"{what}; from {case.root_name} comes none: {cut_clause(cuts[0], 'what is made from it')}"
+            yield Cause(row.name, "ok", what, lines, f"none, unless {case.root_name} is to train it: {mend}")
+        yield Cause(row.name, "ok", f"{what}: {case.root_name} is not made from it", case.line_of(row.place))
     if before is not None and not has_only(before, 0.0) and case.graph.backward:
         what = f"{row.name}.grad is the sum of more than one backward: it was not empty when the last one began"
         mend = (

@@ -13,7 +13,7 @@ from gviz.graphs import GraphBreak, History, Module, Place, TensorRow
 from gviz.sources.arguments import CallSites
 from gviz.trace import Trace
 from gviz.trace.known import recall
-from gviz.trace.records import FunctionCall, Write, record_of
+from gviz.trace.records import Break, FunctionCall, Write, record_of
 from gviz.walk import Origin, bytes_kept, grad_fn, graph_nodes
 
 CHANGED = re.compile(
@@ -25,6 +25,9 @@ CHANGED = re.compile(
 
 BACKWARD = re.compile(r"Backward\d*$")
 """What PyTorch leaves out of the class of an operation in messages."""
+
+SUMS = {"Add", "Sub", "Rsub", "Sum", "Mean", "Neg", "Stack", "Cat"}
+"""Operations that add what comes in."""
 
 MOST = 100_000
 """Operations that are looked at for the leaves below them."""
@@ -189,17 +192,30 @@ class Lines:
             named: the tensors that have a name.
         """
         trace = self.trace
-        nodes = graph_nodes(roots) if trace.outside.cuts else ()
-        outside = [call for node in nodes if (known := record_of(node)) is not None for call in known.outside]
-        of_roots = filter(None, (recall(trace.outside.records, root) for root in roots))
-        used = list({cut for call in [*outside, *of_roots] for cut in call.cuts})
+        if not trace.outside.cuts:
+            return
+        nodes, roots = graph_nodes(roots), [*roots]
+        of_roots = [call for root in roots if (call := recall(trace.outside.records, root)) is not None]
+        direct = cuts_in(nodes) | {cut for call in of_roots for cut in call.cuts}
+        sums = sums_of(roots)
+        summed = cuts_in(sums) - cuts_in(node for node in nodes if node not in sums)
+        used = [*direct]
         for cut in used:  # grows while it is read
             used += [one for one in cut.behind if one not in used]
-        for cut in self.trace.outside.cuts.values():
+        others = {
+            name: cuts_in(graph_nodes([one]))
+            for name, one in named.items()
+            if grad_fn(one) is not None and one.grad_fn not in nodes and one.numel() == 1 and not is_any_of(one, roots)
+        }
+        for cut in trace.outside.cuts.values():
             behind = tuple(name for name, tensor in named.items() if recall(cut.leaves, tensor))
             place = self.place(cut.call.broken_at) if cut.call.broken_at is not None else None
             facts = cut.call.broken_by, cut.call.reason, "", behind, cut in used, cut.is_number
-            yield GraphBreak(place, *facts, cut.is_list, not cut.is_deep, cut.call.switch)
+            yield GraphBreak(place, *facts, cut.is_list, not cut.is_deep, cut.call.switch)._replace(
+                is_behind=cut in used and cut not in direct,
+                is_summand=cut in summed,
+                others=tuple(name for name, cuts in others.items() if cut in cuts),
+            )
 
     def writes_in(self, message: str, roots: Iterable[Any]) -> tuple[tuple[Place, str], ...]:
         """Return the writes that PyTorch's message about a changed variable is about, the first one after it was saved first.
@@ -232,6 +248,31 @@ class Lines:
             return ()
         after = [one for one in self.trace.writes if one.owner is last.owner and saved < one.version <= version]
         return tuple(dict.fromkeys((self.place(one.place), one.name) for one in after))
+
+
+def is_any_of(tensor: Any, others: Iterable[Any]) -> bool:
+    """Return whether a tensor is one of others."""
+    return any(tensor is one for one in others)
+
+
+def cuts_in(nodes: Iterable[Any]) -> set[Break]:
+    """Return the calls that have cut off what these operations use."""
+    records = filter(None, map(record_of, nodes))
+    return {cut for record in records for call in record.outside for cut in call.cuts}
+
+
+def sums_of(roots: Iterable[Any]) -> set[Any]:
+    """Return the sums through which what comes in is only added to the roots, be it times a constant."""
+    todo, sums = [*filter(None, map(grad_fn, roots))], set[Any]()
+    for node in todo:  # grows while it is read
+        label, inputs = BACKWARD.sub("", type(node).__name__), [one for one, _ in node.next_functions]
+        inside = [one for one in inputs if one is not None]
+        if label in SUMS and node not in sums:
+            sums.add(node)
+            todo += inside
+        elif len(inside) == 1 and (label == "Mul" or (label == "Div" and inputs[0] is not None)):
+            todo += inside
+    return sums
 
 
 def leaves_below(named: Mapping[str, Any], known: dict[Any, tuple[int, list[Any]]]) -> dict[str, list[Any]]:

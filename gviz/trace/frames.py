@@ -102,9 +102,9 @@ class RunningProgram:
             code = frame.f_code
             if self.is_ours(code.co_filename):
                 line = self.line_of(code, frame.f_lasti)
-                switch = LIBRARY if is_of_library_now else self.switches.at(code.co_filename, line)
+                at, switch = (line, LIBRARY) if is_of_library_now else self.switches.at(code.co_filename, line)
                 if switch:
-                    return Place(line, code.co_filename), switch
+                    return Place(at, code.co_filename), switch
             else:
                 is_of_library_now = is_of_library_now or is_of_library(code)
             frame = frame.f_back

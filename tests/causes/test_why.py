@@ -282,8 +282,8 @@ loss = (p * advantage).sum() + (3 - value.detach()).pow(2).sum()
 loss.backward()
 """,
         "detached",
-        [5, 6],
-        "advantage = 3 - value; or loss = (p * advantage).sum() + (3 - value).pow(2).sum()",
+        [6],
+        "loss = (p * advantage).sum() + (3 - value).pow(2).sum()",
     ),
     "gradient_penalty_without_graph": (
         "w",
@@ -1492,8 +1492,8 @@ two = d(g(z).detach()).mean()
 two.backward()
 """,
         "ok",
-        [3],
-        "",
+        [7],
+        "none, unless two is to train it: two = d(g(z)).mean()",
     ),
     "cleared_before_another_backward": (
         "u",

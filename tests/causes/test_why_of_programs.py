@@ -174,3 +174,123 @@ def test_a_sample_of_a_distribution_is_the_cause_and_rsample_the_mend(tmp_path: 
     mend = cause.mend.partition("; or")[0]
     assert mend == "z = d.rsample()"
     assert why(graph_of(tmp_path, SAMPLED.replace("z = d.sample()", mend), engine), "enc.weight").verdict == "ok"
+
+
+@pytest.mark.parametrize("engine", ENGINES)
+def test_gradients_that_were_left_switched_off_are_blamed_on_that_line(tmp_path: Path, engine: str) -> None:
+    block = "torch.set_grad_enabled(False)\ny = q(s2).max(1)[0]\npred = q(s).max(1)[0]"
+    program = DQN.format(block).replace("loss.backward()", "")  # which would raise
+    cause = why(graph_of(tmp_path, program, engine), "q.f.weight")
+    assert (cause.verdict, lines_of(cause)) == ("no_grad", [14])
+    assert cause.mend.startswith("write torch.set_grad_enabled(True) where gradients are wanted again")
+
+
+GAN = """\
+import torch
+from torch import nn
+torch.manual_seed(0)
+G = nn.Sequential(nn.Linear(2, 8), nn.ReLU(), nn.Linear(8, 1))
+D = nn.Sequential(nn.Linear(1, 8), nn.LeakyReLU(0.2), nn.Linear(8, 1))
+opt_g = torch.optim.Adam(G.parameters(), lr=0.01)
+opt_d = torch.optim.Adam(D.parameters(), lr=0.01)
+bce = nn.BCEWithLogitsLoss()
+real = torch.randn(16, 1) + 3
+for step in range(3):
+    fake = G(torch.randn(16, 2)).detach()
+    d_loss = bce(D(real), torch.ones(16, 1)) + bce(D(fake), torch.zeros(16, 1))
+    opt_d.zero_grad()
+    d_loss.backward()
+    opt_d.step()
+    g_loss = bce(D(fake), torch.ones(16, 1))
+    opt_g.zero_grad()
+    g_loss.backward()
+    opt_g.step()
+"""
+
+
+@pytest.mark.parametrize("engine", ENGINES)
+def test_a_detach_that_another_loss_needs_is_moved_to_where_that_is_computed(tmp_path: Path, engine: str) -> None:
+    cause = why(graph_of(tmp_path, GAN, engine), "G.0.weight")
+    first, _, second = cause.mend.partition("; and ")
+    assert (cause.verdict, lines_of(cause), first) == ("detached", [11], "fake = G(torch.randn(16, 2))")
+    assert second == "d_loss = bce(D(real), torch.ones(16, 1)) + bce(D(fake.detach()), torch.zeros(16, 1))"
+    lines = GAN.split("\n")
+    lines[10:12] = [f"    {first}", f"    {second}"]
+    assert why(graph_of(tmp_path, "\n".join(lines), engine), "G.0.weight").verdict == "ok"
+
+
+ACTOR_CRITIC = """\
+import torch
+from torch import nn
+torch.manual_seed(0)
+class AC(nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.body = nn.Linear(4, 8)
+        self.heads = [nn.Linear(8, 2), nn.Linear(8, 1)]
+    def forward(self, s):
+        z = torch.tanh(self.body(s))
+        return self.heads[0](z), self.heads[1](z)
+net = AC()
+opt = torch.optim.Adam(net.parameters(), lr=1e-2)
+for _ in range(3):
+    s = torch.randn(5, 4)
+    logits, v = net(s)
+    logp = torch.log_softmax(logits, 1)
+    act = torch.multinomial(logp.exp(), 1)
+    ret = torch.randn(5, 1)
+    adv = ret - v.item() if v.numel() == 1 else ret - v.detach()
+    actor = -(logp.gather(1, act) * adv).mean()
+    critic = (ret - v.detach()).pow(2).mean()
+    loss = actor + 0.5 * critic
+    opt.zero_grad(); loss.backward(); opt.step()
+"""
+
+
+@pytest.mark.parametrize("engine", ENGINES)
+def test_a_loss_that_trains_nothing_is_blamed_and_not_the_constant_advantage(tmp_path: Path, engine: str) -> None:
+    cause = why(graph_of(tmp_path, ACTOR_CRITIC, engine), "net.heads[1].weight")
+    assert (cause.verdict, lines_of(cause)) == ("detached", [22, 8])
+    assert "besides, net.heads is a plain list" in cause.what
+    mends = cause.mend.split("; and ")
+    assert mends == [
+        "critic = (ret - v).pow(2).mean()",
+        "self.heads = nn.ModuleList([nn.Linear(8, 2), nn.Linear(8, 1)])",
+    ]
+    lines = ACTOR_CRITIC.split("\n")
+    lines[21], lines[7] = f"    {mends[0]}", f"        {mends[1]}"
+    assert why(graph_of(tmp_path, "\n".join(lines), engine), "net.heads.1.weight").verdict == "ok"
+
+
+@pytest.mark.parametrize("engine", ENGINES)
+def test_of_a_line_with_two_branches_the_one_that_has_run_is_mended(tmp_path: Path, engine: str) -> None:
+    program = ACTOR_CRITIC.replace("loss = actor + 0.5 * critic", "loss = actor")
+    cause = why(graph_of(tmp_path, program, engine), "net.heads[1].weight")
+    assert (cause.verdict, lines_of(cause)[0]) == ("detached", 20)
+    assert cause.mend.startswith("adv = ret - v.item() if v.numel() == 1 else ret - v; and")
+
+
+MAML = """\
+import torch
+import torch.nn.functional as F
+torch.manual_seed(0)
+theta = {"w": torch.randn(3, 1, requires_grad=True), "b": torch.zeros(1, requires_grad=True)}
+def f(p, x):
+    return x @ p["w"] + p["b"]
+meta_loss = 0.0
+xs, ys, xq, yq = torch.randn(4, 3), torch.randn(4, 1), torch.randn(4, 3), torch.randn(4, 1)
+inner = F.mse_loss(f(theta, xs), ys)
+g = torch.autograd.grad(inner, list(theta.values()))
+fast = {k: (v - 0.1 * gg).detach().requires_grad_() for (k, v), gg in zip(theta.items(), g)}
+meta_loss = meta_loss + F.mse_loss(f(fast, xq), yq)
+meta_loss.backward()
+"""
+
+
+@pytest.mark.parametrize("engine", ENGINES)
+def test_a_cut_behind_another_is_not_proposed_to_be_mended_alone(tmp_path: Path, engine: str) -> None:
+    cause = why(graph_of(tmp_path, MAML, engine), "theta['w']")
+    assert (cause.verdict, lines_of(cause)) == ("detached", [11])
+    lines = MAML.split("\n")
+    lines[10] = cause.mend
+    assert why(graph_of(tmp_path, "\n".join(lines), engine), "theta['w']").verdict == "ok"
