@@ -206,7 +206,7 @@ def assigned_in(line: str) -> list[str]:
 
 
 def may_be(written: str, name: str) -> bool:
-    """Return whether a name in a line of the program may be that of a tensor: the line may call its object, or its place, else.
+    """Return whether a name in a line of the program may be that of a tensor: it may call the object by another name.
 
     >>> may_be("w", "w"), may_be("self.w", "model.w"), may_be("ws[k]", "ws[0]"), may_be("w", "model.w")
     (True, True, True, False)
@@ -241,7 +241,7 @@ def requiring(line: str, name: str = "") -> str:
 
 
 class _WithoutLeaf(ast.NodeTransformer):
-    """Takes out of an expression what makes leaves: ``requires_grad=True``, ``.requires_grad_()`` and ``Parameter(...)``."""
+    """Takes what makes leaves out of an expression: ``requires_grad=True``, ``requires_grad_()``, ``Parameter()``."""
 
     def __init__(self) -> None:
         self.parameter: ast.expr | None = None
@@ -306,7 +306,7 @@ def retaining_leaf(line: str, name: str = "") -> str:
 class _WithoutCuts(ast.NodeTransformer):
     """Takes ``.detach()``, ``.data`` and their kin out of an expression.
 
-    A list of tensors, not a tensor, is stacked. Of ``a if c else b`` the side with the call is changed, if only one has it.
+    A list of tensors, not a tensor, is stacked. If one side of ``a if c else b`` alone has the call, that is changed.
     """
 
     def __init__(self, call: str, *, is_list: bool) -> None:
@@ -371,8 +371,8 @@ def within_graph(line: str, call: str = "", *, is_list: bool = False) -> str:
 def as_write_in_place(line: str, name: str = "") -> str:
     """Return the assignment of a new tensor as a write into the old one.
 
-    >>> as_write_in_place("w = w - lr * w.grad"), as_write_in_place("self.w = self.w - self.w.grad"), as_write_in_place("w = f(w)")
-    ('w -= lr * w.grad', 'self.w -= self.w.grad', '')
+    >>> as_write_in_place("w = w - lr * w.grad"), as_write_in_place("self.w = self.w - g"), as_write_in_place("w = f()")
+    ('w -= lr * w.grad', 'self.w -= g', '')
     """
 
     def change(read: ast.stmt) -> ast.stmt | None:

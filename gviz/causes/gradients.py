@@ -50,7 +50,7 @@ MENDS_OF_ZERO = {
 """What to do where an operation makes nan or inf, and where it makes a gradient 0."""
 
 MIXES = ("Softmax", "LogSoftmax", "NativeLayerNorm", "NativeBatchNorm", "NativeGroupNorm")
-"""Operations whose derivative is not 0, but which hand on 0 if all that they make counts alike: its sum never changes."""
+"""Operations whose derivative is not 0, but which hand on 0 if all that they make counts alike: its sum is constant."""
 
 PUT_IN = ("MaskedFill", "Where")
 """Operations that put inf into a tensor because the program says so."""
@@ -97,6 +97,15 @@ def of_number(case: Diagnosis, row: TensorRow) -> Iterator[Cause | None]:
                 f"{row.name}.requires_grad_(False), if it is not to be trained; else give it to the optimizer,"
                 f" or {row.name}.grad = None before each backward()"
             )
+        node = case.named.get(row.name)
+        parts = [edge.flow.handed for edge in case.uses[node.id]] if node is not None else []
+        if parts and all(part is not None and has_only(part, 0.0) for part in parts):
+            nothing = zero(case, row)
+            what, mend = (
+                f"{what}; and what this one brings is 0: {nothing.what.partition(': ')[2]}",
+                f"{nothing.mend}; {mend}",
+            )
+            yield Cause(row.name, "accumulated", what, (*case.line_of_backward, *nothing.lines), mend)
         yield Cause(row.name, "accumulated", what, case.line_of_backward, mend)
 
 
@@ -241,7 +250,7 @@ def is_own(node: Node) -> bool:
 
 
 def is_given_to_own(case: Diagnosis, edge: Edge) -> bool:
-    """Return whether a finite gradient comes to a Function of the program's own: nobody else knows what that hands on."""
+    """Return whether a finite gradient comes to a Function of the program's own, which alone knows what it hands on."""
     return is_own(case.nodes[edge.source]) and edge.flow.handed is not None and is_finite(edge.flow.handed)
 
 

@@ -136,7 +136,8 @@ def second(case: Diagnosis, row: TensorRow, _: Stop) -> Cause:
     elif is_again:
         mend = f"detach in {used[0][0] if used else 'the next run'} what is left of the run before"
     else:
-        mend = f"compute {names[0]} anew before each backward(), detach() what it takes from before, or backward(retain_graph=True)"
+        anew = f"compute {names[0]} anew before each backward()"
+        mend = f"{anew}, detach() what it takes from before, or backward(retain_graph=True)"
     places = dict.fromkeys((*case.line_of_stop, *lines, *(used if is_again else ())))
     return Cause(row.name, "second backward", what, tuple(places), mend)
 

@@ -199,7 +199,7 @@ def module_beside(case: Diagnosis, row: TensorRow, cuts: Sequence[GraphBreak]) -
 
 
 def no_path(case: Diagnosis, row: TensorRow) -> Cause:
-    """Return the cause for a leaf that the root is not made from: what becomes of it instead, as far as that is known."""
+    """Return the cause for a leaf that the root is not made from: what is made of it instead, if that is known."""
     own = set(case.root_row.leaves) if case.root_row is not None else set()
     made = [other for other in case.rows.values() if row.name in other.leaves and not own <= {*other.leaves}]
     what = f"{case.root_name} is not made from {row.name}"

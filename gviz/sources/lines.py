@@ -1,4 +1,4 @@
-"""What a trace has learnt of a program, in the words of a graph: a line for each operation, and for each tensor outside."""
+"""What a trace has learnt of a program, as a graph has it: a line for each operation, and for each tensor outside."""
 
 from __future__ import annotations
 
@@ -218,7 +218,7 @@ class Lines:
             )
 
     def writes_in(self, message: str, roots: Iterable[Any]) -> tuple[tuple[Place, str], ...]:
-        """Return the writes that PyTorch's message about a changed variable is about, the first one after it was saved first.
+        """Return the writes that PyTorch's message about a changed variable is about, in the order of the program.
 
         The message has a shape, a version, and often the class of the operation that made the variable; not which one
         it is.

@@ -102,7 +102,7 @@ class Gradients(Observer):
             use.was_used = use.was_read or leaf is None or leaf._version != use.version  # noqa: SLF001 - as above
 
     def is_use(self, code: CodeType, at: int) -> bool:
-        """Return whether code uses the gradient that it reads there: more than to see whether it is None, or to empty it."""
+        """Return whether code uses the gradient that it reads there: not if it asks for None, or empties it."""
         known = self.uses.get((id(code), at))
         if known is None:
             following = [one for one in dis.get_instructions(code) if one.offset > at and one.argval != "data"]
@@ -121,7 +121,7 @@ class Gradients(Observer):
         return known[0]
 
     def of(self, leaf: Any) -> tuple[Place, bool, bool] | None:
-        """Return where the gradient of a leaf was taken away, whether it was used by then, and whether a backward followed.
+        """Return where the gradient of a leaf was cleared, whether it was used by then, whether a backward followed.
 
         None if it was not taken away after the last backward that came to the leaf.
         """

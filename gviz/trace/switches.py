@@ -16,7 +16,7 @@ LIBRARY = "what the line calls"
 """What is said to switch gradients off where a library does, as ``Normal.sample()``."""
 
 Spans: TypeAlias = "list[tuple[int, int, int, str]]"
-"""First line, last line, and what switches gradients off from the one to the other: its line if nothing ends that, else 0."""
+"""First and last line on which gradients are off; the line that switches them off, 0 if that ends; its text."""
 
 
 def spans_of(program: str) -> Spans:
@@ -61,7 +61,7 @@ class Switches:
         self.spans: dict[str, Spans] = {}
 
     def at(self, file: str, line: int) -> tuple[int, str]:
-        """Return what switches gradients off on a line, the innermost of several, and the line to blame; "" for nothing."""
+        """Return the line to blame if gradients are off on a line, and what switches them off; "" for nothing."""
         if file not in self.spans:
             self.spans[file] = spans_of("".join(linecache.getlines(file)))
         around = [(first, at or line, text) for first, last, at, text in self.spans[file] if first <= line <= last]

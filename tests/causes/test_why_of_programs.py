@@ -294,3 +294,22 @@ def test_a_cut_behind_another_is_not_proposed_to_be_mended_alone(tmp_path: Path,
     lines = MAML.split("\n")
     lines[10] = cause.mend
     assert why(graph_of(tmp_path, "\n".join(lines), engine), "theta['w']").verdict == "ok"
+
+
+@pytest.mark.parametrize("engine", ENGINES)
+def test_an_operation_without_slope_is_told_though_an_earlier_gradient_is_there(tmp_path: Path, engine: str) -> None:
+    program = """\
+import torch
+w = torch.tensor(2.0, requires_grad=True)
+u = torch.tensor(3.0, requires_grad=True)
+h = w * u
+l1 = h ** 2
+l2 = torch.round(h) * w
+l1.backward(retain_graph=True)
+w.grad = None
+l2.backward()
+"""
+    cause = why(graph_of(tmp_path, program, engine), "u")
+    assert (cause.verdict, lines_of(cause)) == ("accumulated", [9, 6])
+    assert "what this one brings is 0: the derivative of round in line 6 for h is 0 here" in cause.what
+    assert cause.mend.startswith("rounding has no slope")
