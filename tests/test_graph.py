@@ -143,6 +143,9 @@ FULL = Graph(
                 is_list=True,
                 is_of_leaves=True,
                 switch="torch.no_grad()",
+                is_behind=True,
+                is_summand=True,
+                others=("d_loss",),
             ),
             leaves=("w", "x"),
             history=History(
