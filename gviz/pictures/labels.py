@@ -6,6 +6,7 @@ A line is a list of spans. How an ink looks, and how a text is quoted, is the bu
 from __future__ import annotations
 
 import math
+import re
 from collections.abc import Container, Iterator, Sequence
 from itertools import accumulate
 from typing import Any
@@ -219,10 +220,16 @@ def local_text(edge: Edge, precision: int = 4) -> str:
 
 
 # ------------------------------------------------------------------ boxes
-def boxes(graph: Graph, options: RenderOptions, *, table: bool = True) -> list[Box]:
-    """Return what each box says, in the order of the nodes; what operations saved in columns, if it is to be a table.
+def boxes(graph: Graph, options: RenderOptions, *, table: bool = True, has_frames: bool = False) -> list[Box]:
+    """Return what each box says, in the order of the nodes.
 
     Operations without a name of their own share their boxes: in a large graph most are alike.
+
+    Args:
+        graph: what is drawn.
+        options: how it is drawn.
+        table: whether what operations saved is written in columns.
+        has_frames: whether the boxes stand in frames with titles, which need not be repeated in the boxes.
     """
     words = words_of(graph) if options.show and len(graph.nodes) <= LARGE else {}
     has_lines = "line" in options.show
@@ -237,6 +244,8 @@ def boxes(graph: Graph, options: RenderOptions, *, table: bool = True) -> list[B
     result, has_attrs = [], "attrs" in options.show
     for each in graph.nodes:
         node = each._replace(expression=words[each.id].expression) if each.id in words else each
+        if has_frames and node.region >= 0:
+            node = with_short_names(node, graph.regions[node.region].title)
         own, kind = node.id, node.kind
         if node.name is None and kind in OPERATIONS and own not in roots and own not in born:
             place = has_lines and (node.place, node.recorded.is_written)
@@ -265,6 +274,18 @@ def boxes(graph: Graph, options: RenderOptions, *, table: bool = True) -> list[B
             box = _box_of(shown, options, table=table, most=most, **facts)
         result.append(box)
     return result
+
+
+def with_short_names(node: Node, frame: str) -> Node:
+    """Return a node in whose texts the names of what is in its frame do not begin with the frame's title.
+
+    >>> node = with_short_names(Node("n0", "group", "Linear", "net.b.fc", expression="net.b.ln + net.b.0"), "net.b")
+    >>> node.name, node.expression
+    ('fc', 'ln + net.b.0')
+    """
+    prefix = re.compile(rf"(?<![\w.]){re.escape(frame)}\.(?=[^\W\d])")  # a number alone would be no name
+    name = node.name and prefix.sub("", node.name)
+    return node._replace(label=prefix.sub("", node.label), name=name, expression=prefix.sub("", node.expression))
 
 
 def _box_of(
@@ -383,7 +404,7 @@ def card_lines(node: Node, card: Card, options: RenderOptions, most: float = 0.0
     >>> from gviz.graphs import Node
     >>> card = Card("Linear", 2, 2, 20, ((3, 4),), ((3, 4),), 2048, 0.5)
     >>> [text_of(line) for line in card_lines(Node("n0", "group", name="net.fc", card=card), card, RenderOptions(), 1.0)]
-    ['net.fc  Linear', '2 operations', '20 numbers in 2 parameters', '3×4 → 3×4', '2 KiB saved', '‖grad‖ = 0.5 ████']
+    ['net.fc  Linear', '2 operations, 2 KiB saved', '20 numbers in 2 parameters', '3×4 → 3×4', '‖grad‖ = 0.5 ████']
 
     Args:
         node: the group.
@@ -393,7 +414,8 @@ def card_lines(node: Node, card: Card, options: RenderOptions, most: float = 0.0
     """
     kind = (Span(f"  {card.kind}", "muted"),) if card.kind else ()
     rows: list[Line] = [(Span(short(node.name or node.label, LONGEST_NAME), is_bold=True), *kind)]
-    rows.append((Span(amount(card.operations, "operation"), "muted"),))
+    kept = f", {bytes_text(card.kept)} saved" if card.kept is not None else ""
+    rows.append((Span(f"{amount(card.operations, 'operation')}{kept}", "muted"),))
     if card.parameters:
         rows.append((Span(f"{card.elements:,} numbers in {amount(card.parameters, 'parameter')}", "muted"),))
     sides = [
@@ -401,8 +423,6 @@ def card_lines(node: Node, card: Card, options: RenderOptions, most: float = 0.0
     ]
     if any(sides):
         rows.append((Span(" → ".join(sides).strip(), "muted"),))
-    if card.kept is not None:
-        rows.append((Span(f"{bytes_text(card.kept)} saved", "muted"),))
     if card.grad is not None and "grad" in options.show:
         text = f"‖grad‖ = {decimal(card.grad, options.precision)} {bar(card.grad, most)}"
         rows.append((Span(text.rstrip(), "gradient"),))

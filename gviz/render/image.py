@@ -289,6 +289,8 @@ def page_layout(graph: Graph, options: RenderOptions) -> PageLayout:
     drawn: list[PageLayout] = []
     for rankdir in [options.rankdir] if options.rankdir else ["TB", "LR"]:
         picture = picture_of(graph, replace(options, rankdir=rankdir))
+        if graph.regions:
+            picture = places.with_free_titles(picture, dot.dot_text, options.graphviz)
         layout = places.laid_out(picture, dot.dot_text, options.graphviz)
         label = picture.graph.get("label", "")
         legend = label[1:-1] if isinstance(label, html.Html) else html.escaped(label)

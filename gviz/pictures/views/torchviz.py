@@ -48,10 +48,6 @@ GROUPS = {
 """What the legend says of each kind of box, and of groups."""
 
 
-ROOM = 3
-"""Spaces more than letters after the title of a frame that arrows enter: what is inside is in the middle, so they come
-in beside the title and do not strike it through."""
-
 REPEATED_FRAME = {"penwidth": "2", "fontsize": "13"}
 """The frame of a block that stands for several."""
 
@@ -68,7 +64,8 @@ def picture(graph: Graph, options: RenderOptions) -> Picture:
         shown = with_ghosts(shown)
     if options.show:
         shown = with_repeats(shown, options)
-    drawn, in_frames = boxes(shown, options), shown.regions and options.layout != "layered"
+    in_frames = bool(shown.regions) and options.layout != "layered"
+    drawn = boxes(shown, options, has_frames=in_frames)
     if shown.regions and not in_frames:
         drawn = _with_titles(drawn, shown)
     arrows = edge_attributes(THEMES[options.theme]) if options.show else ARROWS
@@ -157,10 +154,7 @@ def _frames(graph: Graph, looks: list[dict[str, str]], options: RenderOptions) -
             place = below if is_below else over  # where no arrow strikes the title through
             own = {**look, "penwidth": "1", "labelloc": place, **(REPEATED_FRAME if region.times > 1 else {})}
             outer = graph.regions[region.within].title if region.within >= 0 else ""
-            title = frame_title(region, outer)
-            needs_room = number in entered and not is_below and options.direction in ("TB", "BT")
-            room = " " * (len(title) + ROOM) * needs_room
-            yield Frame(paths[number], {"label": title + room, **own})
+            yield Frame(paths[number], {"label": frame_title(region, outer), **own})
             waiting.append((number, True))
         yield from inside[number]
         waiting.extend((inner, False) for inner in reversed(within[number]))
