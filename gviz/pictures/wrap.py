@@ -87,7 +87,7 @@ def wrapped(layout: Layout, count: int, direction: str) -> Layout | None:
         spans[part_of[name]] += [over - height / 2, over + height / 2]
     for part, points in chain.from_iterable(lines):
         spans[part] += [over for _, over in points]
-    parts = [Part(*one) for one in zip(begins, ends, heads, spans, strict=True)]
+    parts = [Strip(*one) for one in zip(begins, ends, heads, spans, strict=True)]
     pieces = [*frame_pieces(frames, parts, list(chain.from_iterable(lines)), turn)]
     for _, part, piece, _ in pieces:
         spans[part] += [piece.top, piece.bottom]
@@ -179,7 +179,7 @@ class Area(NamedTuple):
             yield ((low + high) / 2, self.top), (high - low + 1, 0.0)
 
 
-class Part(NamedTuple):
+class Strip(NamedTuple):
     """A row or column.
 
     Args:
@@ -196,7 +196,7 @@ class Part(NamedTuple):
 
 
 def frame_pieces(
-    frames: Mapping[str, Area], parts: Sequence[Part], lines: Pieces, turn: Turn
+    frames: Mapping[str, Area], parts: Sequence[Strip], lines: Pieces, turn: Turn
 ) -> Iterator[tuple[str, int, Area, str]]:
     """Yield the pieces of each frame: its path, the number of the part, where it is there, its title; outer ones first.
 
