@@ -34,7 +34,7 @@ _SWATCHES = {
     "circle": 'BORDER="1" STYLE="ROUNDED"',
     "root circle": 'BORDER="2" STYLE="ROUNDED"',
 }
-BANNER, MOST_LINES = 60, 3
+BANNER, MOST_LINES = 60, 8
 """Characters of a line, and lines, that are told of an error's message."""
 
 CAPTION, MOST_CAPTIONS = 84, 6

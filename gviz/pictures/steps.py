@@ -400,7 +400,7 @@ class StepBuilder:
     def done(self) -> tuple[Line, ...]:
         """Return what is said at the end."""
         if self.graph.stop:
-            lines = wrap(self.graph.stop.message, LONGEST_CAPTION, max_lines=MOST_LINES - 1, placeholder=" …")
+            lines = wrap(self.graph.stop.message, LONGEST_CAPTION, max_lines=MOST_LINES + 1, placeholder=" …")
             head = _cut([Span("✗ ", "error"), Span(self.graph.stop.where, is_bold=True)])
             return head, *((Span(line, "error"),) for line in lines)
         leaves = [node for node in self.graph.nodes if node.kind == "leaf"]

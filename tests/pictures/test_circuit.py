@@ -334,6 +334,17 @@ def test_an_error_in_backward_is_told_where_it_stops(gviz: Program) -> None:
     assert "is at version 1; expected version 0 instead" in text
 
 
+@pytest.mark.parametrize("command", ["render p.py", "steps p.py --only backward", "render p.py --fit slide"])
+def test_pytorchs_sentence_stands_whole_below_the_picture(gviz: Program, command: str) -> None:
+    body = f"import torch\n{LEAVES}a = torch.exp(x)\na += 1\ny = a * w\ny.backward()\n"
+    (gviz.folder / "p.py").write_text(body, encoding="utf-8")
+    gviz(*command.split(), "-o", "out/p.svg" if "render" in command else "out/", "--format", "svg")
+    last = sorted((gviz.folder / "out").glob("*.svg"))[-1].read_text(encoding="utf-8")
+    text = " ".join(re.findall(r">([^<>]+)</text>", last.replace("\u00a0", " ").replace("&#160;", " ")))
+    assert "is at version 1; expected version 0 instead. Hint: enable anomaly detection" in text
+    assert text.index("check_nan=False)") > 0
+
+
 def test_the_gradient_of_a_vector_root_is_no_quotient() -> None:
     source = gviz.SourceOptions(values={"x": [1.0, 2.0], "w": 3.0}, flow=True, grad_output="[1,10]")
     svg = str(render(gviz.read("y=x*w", source).graph, "svg", RenderOptions(view="circuit")))
