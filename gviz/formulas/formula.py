@@ -9,6 +9,7 @@ import ast
 import re
 from collections.abc import Mapping
 from copy import deepcopy
+from functools import reduce
 from typing import Self
 
 SIGNS = {" ** 2": "²", " ** 3": "³", " ** ": "^", " * ": "·", " / ": "/", "...": "…"}
@@ -130,6 +131,17 @@ class Formula:
             return self
         return Formula(_Replacer(formulas).visit(deepcopy(self.node)))
 
+    @property
+    def simplified(self) -> Formula:
+        """It as lecturers write it: numbers first, in one factor; no factor and no exponent of 1.
+
+        >>> str(Formula.named("1 * (1 * w) * (3 * (x ** 1 * 2))").simplified), str(Formula.named("-(x * 1)").simplified)
+        ('6·w·x', '-x')
+        >>> str(Formula.named("tanh_backward(1 * (y * -2 * 1), y)").simplified)
+        '-(2·y·(1 - y²))'
+        """
+        return Formula(_Simplifier().visit(deepcopy(self.node)))
+
     def times(self, other: Formula) -> Formula:
         """Return a product; a factor of 1 is left out, one of -1 is a sign."""
         for factor, rest in ((self, other), (other, self)):
@@ -171,3 +183,53 @@ class _Replacer(ast.NodeTransformer):
     def visit_Name(self, node: ast.Name) -> ast.expr:
         """Return what stands in place of a name."""
         return self.formulas[node.id].node if node.id in self.formulas else node
+
+
+SLOPES = {"tanh_backward": "_g * (1 - _y ** 2)", "sigmoid_backward": "_g * (1 - _y) * _y"}
+"""PyTorch's functions of a gradient and a result, as mathematics writes them."""
+
+
+class _Simplifier(ast.NodeTransformer):
+    """Writes products with their numbers first, and leaves out what changes nothing."""
+
+    def visit_Call(self, node: ast.Call) -> ast.expr:
+        """Return a call; for that of a function's backward the product that it computes."""
+        self.generic_visit(node)
+        match node:
+            case ast.Call(func=ast.Name(id=name), args=[gradient, result], keywords=[]) if name in SLOPES:
+                operands = {"_g": Formula(gradient), "_y": Formula(result)}
+                return self.product(Formula.named(SLOPES[name]).replaced(operands).node)
+        return node
+
+    def visit_BinOp(self, node: ast.BinOp) -> ast.expr:
+        """Return an operation with a sign."""
+        self.generic_visit(node)
+        match node:
+            case ast.BinOp(op=ast.Mult()):
+                return self.product(node)
+            case ast.BinOp(left=base, op=ast.Pow(), right=ast.Constant(value=0 | 1 as exponent)):
+                return base if exponent else ast.Constant(1)
+        return node
+
+    def visit_UnaryOp(self, node: ast.UnaryOp) -> ast.expr:
+        """Return an operand with its sign."""
+        self.generic_visit(node)
+        return self.product(node) if isinstance(node.op, ast.USub) else node
+
+    @staticmethod
+    def product(node: ast.expr) -> ast.expr:
+        """Return a product with one number, if it is not 1, before all other factors."""
+        number, factors, todo = 1.0, list[Formula](), [node]
+        while todo:
+            match todo.pop():
+                case ast.BinOp(left=left, op=ast.Mult(), right=right):
+                    todo += [right, left]
+                case ast.UnaryOp(op=ast.USub(), operand=operand):
+                    number, todo = -number, [*todo, operand]
+                case ast.Constant(value=int() | float() as value):
+                    number *= value
+                case factor:
+                    factors.append(Formula(factor))
+        size = Formula(ast.Constant(int(abs(number)) if number.is_integer() else abs(number)))
+        found = reduce(Formula.times, factors, size).node
+        return ast.UnaryOp(ast.USub(), found) if number < 0 else found
