@@ -27,6 +27,9 @@ UNNAMED = "an input that needs no grad"
 GRAD = "grad"
 """In the derivative of a step that is no factor, the gradient that arrives: ``grad @ x.T``."""
 
+EARLIER = re.compile(r"([^\W\d]\w*) \((\d+(?:st|nd|rd|th))\)")
+"""The name of a tensor whose name the program has given to another one later: ``h (1st)``."""
+
 RAISED = (" ** 2", " ** 3")
 _UNUSUAL = re.compile(r" (?:%|//|@) .* [*/] | \*\* .* \*\* ")
 """What may be read in another order than Python's."""
@@ -51,25 +54,28 @@ class Formula:
     def read(cls, text: str) -> Self | None:
         """Return the formula of a text, as :meth:`__str__` has written it or as Python does; None for one that is none.
 
-        >>> Formula.read("-2·x²/y").python, Formula.read("□·x").python, Formula.read("x (1st)")
-        ('-2 * x ** 2 / y', '□ * x', None)
+        >>> Formula.read("-2·x²/y").python, Formula.read("□·x").python, Formula.read("x (1st"), str(Formula.read("x * h (1st)"))
+        ('-2 * x ** 2 / y', '□ * x', None, 'x·h (1st)')
         """
         for python, sign in READ.items():
             text = text.replace(sign, python)
+        earlier = {f"{name}_{which}_": f"{name} ({which})" for name, which in EARLIER.findall(text)}
+        text = EARLIER.sub(r"\1_\2_", text) if earlier else text
         try:
             formula = cls(ast.parse(text.replace(UNKNOWN, NAME), mode="eval").body)
         except (SyntaxError, RecursionError, MemoryError):
             return None
-        for node in ast.walk(formula.node) if UNKNOWN in text else ():
-            if isinstance(node, ast.Name) and node.id == NAME:
-                node.id = UNKNOWN
+        names = {**earlier, NAME: UNKNOWN} if UNKNOWN in text or earlier else {}
+        for node in ast.walk(formula.node) if names else ():
+            if isinstance(node, ast.Name):
+                node.id = names.get(node.id, node.id)
         return formula
 
     @classmethod
     def named(cls, text: str) -> Self:
         """Return an expression of Python's.
 
-        Any other text, as ``x (1st)`` or an operand that is not known, is a name.
+        Any other text, as an operand that is not known, is a name.
         """
         try:
             return cls(ast.parse(text, mode="eval").body)

@@ -13,7 +13,7 @@ from itertools import pairwise
 from math import cos, pi, sin
 from typing import NamedTuple
 
-from gviz.formulas.formula import UNKNOWN, Formula
+from gviz.formulas.formula import EARLIER, UNKNOWN, Formula
 from gviz.layout.fonts.faces import bearings_of, extent_of, type_width
 from gviz.layout.ink import Inked, Item, Pen, Stretch, TextLine
 
@@ -312,7 +312,7 @@ def typeset(formula: str, size: float, arrays: Collection[str] = ()) -> TypeBox:
     'y  =  x2w1 + 1'
     """
     name, equals, right = formula.partition(" = ")
-    if equals and "(" not in name:
+    if equals and "(" not in EARLIER.sub("", name):
         return row(name_box(name, size), text_box("  =  ", size), typeset(right, size, arrays))
     found = Formula.read(formula) if len(formula) <= LONGEST else None
     if found is None:
