@@ -34,6 +34,9 @@ RAISED = (" ** 2", " ** 3")
 _UNUSUAL = re.compile(r" (?:%|//|@) .* [*/] | \*\* .* \*\* ")
 """What may be read in another order than Python's."""
 
+_WHOLE = re.compile(r"(?<=\d)\.0(?![\w.])")
+"""What stands behind the point of a whole number."""
+
 _RAISED = re.compile(r" \*\* [23](?![\w.])")  # not the beginning of 25 or of 2.5
 
 
@@ -87,13 +90,13 @@ class Formula:
 
         A sign that Python reads in another order than people do has brackets around its operands.
 
-        >>> str(Formula.named("x ** 2 ** 3")), str(Formula.named("5 % 3 * x")), str(Formula.named("W @ x * w"))
-        ('x^(2³)', '(5 % 3)·x', '(W @ x)·w')
+        >>> str(Formula.named("x ** 2 ** 3")), str(Formula.named("5 % 3 * x")), str(Formula.named("W @ x * w * 2.0"))
+        ('x^(2³)', '(5 % 3)·x', '(W @ x)·w·2')
         """
         text = self.python
         if _UNUSUAL.search(text):
             text = ast.unparse(_Bracketer().visit(deepcopy(self.node)))
-        text = _RAISED.sub(lambda power: SIGNS[power[0]], text)
+        text = _RAISED.sub(lambda power: SIGNS[power[0]], _WHOLE.sub("", text))
         for python, sign in SIGNS.items():
             text = text if python in RAISED else text.replace(python, sign)
         return text

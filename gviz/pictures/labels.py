@@ -54,6 +54,9 @@ used."""
 
 SPACE_KEPT = "\N{NO-BREAK SPACE}"
 
+ROUNDING = 3e-6
+"""How far from a whole number, for its size, a float32 may be that was to be that number."""
+
 BEFORE = " (before)"
 """What follows a gradient that was there when backward was called."""
 
@@ -79,15 +82,18 @@ def _number(value: Element) -> str:
 def decimal(value: Element, precision: int = 4) -> str:
     """Return a number with so many decimals, without zeros at its end; a tiny or huge one with an exponent.
 
-    >>> [decimal(value) for value in (6.0, 2.302585092994046, -0.50004, -1.5e-5, 1234567.0, math.nan, -0.0)]
-    ['6', '2.3026', '-0.5', '-1.5e-05', '1.23e+06', 'nan', '0']
+    What is nearly a whole number, as a saturated sigmoid is nearly 1, keeps its zeros, and does not read as that number.
+
+    >>> [decimal(value) for value in (6.0, 2.302585092994046, -0.50004, -1.5e-5, 1234567.0, math.nan, -0.0, 0.999994)]
+    ['6', '2.3026', '-0.5', '-1.5e-05', '1.23e+06', 'nan', '0', '1.0000']
     """
     if not isinstance(value, float) or not math.isfinite(value):
         return str(value)
     if value and not 10.0**-precision <= abs(value) < 1e5:
         return f"{value:.{max(precision - 1, 3)}g}"
     text = f"{value or 0.0:.{precision}f}"  # no minus before a 0
-    return text.rstrip("0").rstrip(".") if precision else text
+    is_nearly_whole = text.endswith("0" * precision) and abs(value - round(value)) > ROUNDING * abs(value)
+    return text.rstrip("0").rstrip(".") if precision and not is_nearly_whole else text
 
 
 def value_text(value: Numbers | None, precision: int | None = None) -> str:
