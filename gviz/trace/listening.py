@@ -42,6 +42,9 @@ SHARES = ("detach", "data")
 MEMORY = ("detach", "numpy")
 """Methods whose result has the memory of the tensor, which somebody may write."""
 
+OF_TENSORS = ("called", "will_write", "has_shared", "will_detach", "got_gradient", "gave_gradient")
+"""Events for which the functions and attributes of tensors are listened to."""
+
 NO_WRITES = {"requires_grad_", "detach_", "share_memory_", "rename_", "retain_grad_"}
 """Names with an underscore at their end that write no memory."""
 
@@ -103,13 +106,12 @@ class Listener:
             one.attach(self)
         if self.wanting("called"):
             self.listen_to_classes()
-        if self.is_own:
-            self.listen_to_gviz()
-        else:
+        if self.wanting("will_step") and not self.is_own:
             optimizers = import_module(f"{self.engine.__name__}.optim.optimizer")
-            self.hook = (
-                optimizers.register_optimizer_step_pre_hook(self.will_step) if self.wanting("will_step") else None
-            )
+            self.hook = optimizers.register_optimizer_step_pre_hook(self.will_step)
+        if any(map(self.wanting, OF_TENSORS)) and self.is_own:
+            self.listen_to_gviz()
+        elif any(map(self.wanting, OF_TENSORS)):
             self.mode = mode_of_torch(WrappersOfTorch(self))
             self.mode.__enter__()
         return self

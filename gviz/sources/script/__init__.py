@@ -85,14 +85,24 @@ def run_only(source: Source, options: SourceOptions, talk: Talk, tell: Callable[
         SourceError: not Python.
         MissingError: PyTorch is asked for and not installed.
     """
-    left = _run(source, options, talk, tell)
+    left = _run(source, options, talk, tell, is_read=False)
     if left.error is not None and not left.error.what.startswith("the script ended itself with exit status"):
         talk.say(Note(str(left.error), "error"))
     return left.status
 
 
-def _run(source: Source, options: SourceOptions, talk: Talk, tell: Callable[[Change], None] | None = None) -> ScriptRun:  # noqa: PLR0915
-    """Find the engine for a script, and run it there; return what it left behind, and what it raised."""
+def _run(  # noqa: PLR0915
+    source: Source,
+    options: SourceOptions,
+    talk: Talk,
+    tell: Callable[[Change], None] | None = None,
+    *,
+    is_read: bool = True,
+) -> ScriptRun:
+    """Find the engine for a script, and run it there; return what it left behind, and what it raised.
+
+    If nobody is going to read it, nothing is noted of what it does.
+    """
     options, script = source.placed(options), Script.of(source)
     if not source.text.strip():
         raise SourceError(f"{script.file} is empty: there is nothing to run")
@@ -119,10 +129,12 @@ def _run(source: Source, options: SourceOptions, talk: Talk, tell: Callable[[Cha
     facts = {"timed": options.costs, "valued": options.flow, "nested": options.functions}
     trace = Trace(engine, script.is_ours, **facts) if is_traced else None
     code, has_layers = stop.compiled(parsed.code), torch_names.uses_layers(parsed.tree, script.folder)
-    calls = Calls(script, engine, space, options, after=stop.after_backward, has_layers=has_layers, trace=trace)
+    calls = Calls(
+        script, engine, space, options, after=stop.after_backward, has_layers=has_layers, trace=trace, is_read=is_read
+    )
     finder.watch = calls.watched
-    observers: list[Observer] = [calls, calls.versions, calls.hooks]
-    observers += [ModuleCalls()] if has_layers else []
+    observers: list[Observer] = [calls, calls.versions, calls.hooks] if is_read else [calls]
+    observers += [ModuleCalls()] if has_layers and is_read else []
     observers += [trace, trace.gradients] if trace is not None else []
     with (
         _kept(engine, script.code_file, parsed.text),

@@ -83,6 +83,7 @@ class Calls(Observer):
         after: called after each backward; it may end the run.
         has_layers: whether the script may have modules.
         trace: what counts the runs of lines, if they are asked for.
+        is_read: whether somebody is going to read what is noted; it costs more than the script else.
     """
 
     def __init__(
@@ -95,6 +96,7 @@ class Calls(Observer):
         after: Callable[[], None],
         has_layers: bool,
         trace: Trace | None = None,
+        is_read: bool = True,
     ) -> None:
         self.script, self.engine, self.namespace, self.options = script, engine, namespace, options
         self.after, self.trace = after, trace
@@ -104,7 +106,7 @@ class Calls(Observer):
         self.gone: Mapping[str, Any] = {}
         """The leaves that the function had which called ``autograd.grad()`` last: their graph may outlive it."""
         self.passes: Known[Pass] = {}  # the last pass through the graph of each root, as long as that lives
-        self.is_running, self.count, self.earlier = False, 0, 0
+        self.is_read, self.is_running, self.count, self.earlier = is_read, False, 0, 0
         self.measured = math.inf if options.costs else MEASURED if options.kept else 0
         self.moments: dict[int, Moment] = {}  # of the last call
         self.retained: set[str] = set()  # names of tensors that were told to keep their gradient
@@ -174,7 +176,7 @@ class Calls(Observer):
             is_right = all(issubclass(type(tensor), self.engine.Tensor) for tensor in tensors)
             watched, leaves = list[Any](), list[Any]()
             hearing: AbstractContextManager[None] = nullcontext()
-            if tensors and is_right:  # else the engine says what is wrong
+            if tensors and is_right and self.is_read:  # if not right, the engine says what is wrong
                 self.count += name != "grad"
                 with self.listener.quiet():
                     watched, leaves, hearing = self.note(name, tensors, given)
