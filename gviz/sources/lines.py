@@ -127,10 +127,10 @@ class Lines:
         node = tensor.grad_fn if row.grad_fn else None
         noted = record_of(node) if node is not None else None
         call = noted.call if noted else recall(self.trace.outside.records, tensor)
-        is_of_a_layer = row.is_leaf and row.requires_grad and "." in row.name and type(tensor).__name__ == "Parameter"
-        made_at = self.named(assigned.get(row.name.partition("[")[0].partition(".")[0]))
-        if call is None or is_of_a_layer:  # a layer makes its parameters itself
-            return row._replace(place=made_at)
+        name, is_parameter = row.same_as or row.name, row.is_leaf and type(tensor).__name__ == "Parameter"
+        made_at = self.named(assigned.get(name.partition("[")[0].partition(".")[0]))
+        if call is None or (is_parameter and row.requires_grad and ("." in name or made_at is not None)):
+            return row._replace(place=made_at)  # a layer makes its parameters itself, and PyTorch tells of none
         source = names.get(id(call.source()), "") if call.source is not None else ""
         broken = (
             GraphBreak(

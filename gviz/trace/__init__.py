@@ -155,7 +155,8 @@ class Trace(Observer):
         """Note a tensor outside the graph that a call has made, or has put there."""
         if name in SHARES:
             self.gradients.shared(args[0], result)
-        if name == "detach_" or (name == "requires_grad_" and args[1:] == (False,)):
+        is_frozen = name == "requires_grad_" and args[1:] == (False,) and not self.outside.never_required(result)
+        if name == "detach_" or is_frozen:
             self.outside.put_outside(result, call, name)
         else:
             self.outside.made(result, call, args)
@@ -163,6 +164,7 @@ class Trace(Observer):
     def record_leaf(self, name: str, args: tuple[Any, ...], result: Any, call: CallRecord) -> None:
         """Note a leaf that a call has made, or has let require a gradient."""
         before = recall(self.outside.records, result) if name == "requires_grad_" else None
+        remember(self.outside.leaves, result, True)
         if before is not None and (before.reason or before.place != call.place):
             remember(self.requires_grad_set, result, call.place)
         self.outside.keep(result, self.outside.story(call, args) if call.name in COPIES else call)

@@ -33,6 +33,7 @@ class OutsideGraph:
     def __init__(self, engine: ModuleType, frames: RunningProgram) -> None:
         self.engine, self.tensor, self.frames = engine, engine.Tensor, frames
         self.records: Known[CallRecord] = {}
+        self.leaves: Known[bool] = {}  # the tensors that a call has made, or let require a gradient
         self.numbers: deque[tuple[Any, CallRecord]] = deque(maxlen=LATEST)
         self.cuts: dict[tuple[Place, str, str], Break] = {}
         self.leaving: CallRecord | None = None  # how the tensor that detach_ is called on is cut off
@@ -42,6 +43,11 @@ class OutsideGraph:
         is_made_here = call.reason or not call.writes  # what was written first was made elsewhere
         if id(tensor) not in self.records and is_made_here:
             remember(self.records, tensor, call)
+
+    def never_required(self, tensor: Any) -> bool:
+        """Return whether a call has made a tensor that has required no gradient at any time."""
+        record = recall(self.records, tensor)
+        return record is not None and not record.reason and not recall(self.leaves, tensor)
 
     def will_detach(self, tensor: Any, call: CallRecord | None) -> None:
         """Note what detach_ is going to take out of its graph, which is gone afterwards."""

@@ -313,3 +313,33 @@ l2.backward()
     assert (cause.verdict, lines_of(cause)) == ("accumulated", [9, 6])
     assert "what this one brings is 0: the derivative of round in line 6 for h is 0 here" in cause.what
     assert cause.mend.startswith("rounding has no slope")
+
+
+OF_LAYERS = """\
+import torch
+from torch import nn
+class Net(nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.fc = nn.Linear(2, 1)
+        self.temp = nn.Parameter(torch.tensor(1.0), requires_grad=False)
+    def forward(self, x):
+        return self.fc(x) * self.temp
+net = Net()
+mu = nn.Parameter(torch.zeros(1))
+d = torch.distributions.Normal(mu, 1.0)
+for p in net.parameters():
+    p.data -= 0.1
+loss = net(torch.ones(2)).sum() + d.mean.sum()
+loss.backward()
+"""
+
+
+@pytest.mark.parametrize("engine", ENGINES)
+def test_a_parameter_is_placed_where_it_or_its_module_is_made(tmp_path: Path, engine: str) -> None:
+    graph = graph_of(tmp_path, OF_LAYERS, engine)
+    places = {row.name: row.place.line for row in graph.tensors if row.place is not None}
+    assert (places["net.fc.weight"], places["mu"], places["p"]) == (10, 11, 10)
+    cause = why(graph, "net.temp")
+    assert (cause.verdict, cause.what) == ("frozen", "net.temp does not require a gradient")
+    assert cause.mend == "net.temp.requires_grad_()"
