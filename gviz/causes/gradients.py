@@ -116,7 +116,12 @@ def elsewhere(case: Diagnosis, row: TensorRow) -> Iterator[Cause]:
         what = f"{row.name}.grad was {first_not_finite_number(before)} before this backward: an earlier one has left it"
         mend = f"optimizer.zero_grad(), or {row.name}.grad = None, before each backward(); gviz why --root tells of it"
         yield Cause(row.name, "nan", what, case.line_of_backward, mend)
-    elif row.moment is not None and row.moment.grad.value is not None and is_finite(row.moment.grad.value):
+    elif (
+        not case.graph.is_first_bad
+        and row.moment is not None
+        and row.moment.grad.value is not None
+        and is_finite(row.moment.grad.value)
+    ):
         what = f"{row.name}.grad is {number}, though backward has left finite numbers: the program has changed it since"
         yield Cause(row.name, "nan", what, case.line_of_backward, "look at what changes .grad")
 

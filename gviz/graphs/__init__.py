@@ -652,6 +652,7 @@ class Graph:
         breaks: the lines that cut tensors off from it.
         earlier: the run of the last line that had run when the backward before this one was called; 0 if this was the first.
         is_followed: whether the program called another backward after the one that it is of.
+        is_first_bad: whether that one was the first that left what is not finite, as all after it did.
         modules: the calls of modules that others were made in, each after the one that it was made in.
         functions: likewise the calls of functions of the program, where that was asked for.
         regions: frames around nodes, each after the one that it is in.
@@ -676,6 +677,7 @@ class Graph:
     breaks: tuple[GraphBreak, ...] = ()
     earlier: int = 0
     is_followed: bool = False
+    is_first_bad: bool = False
     modules: tuple[Module, ...] = ()
     functions: tuple[Module, ...] = ()
     regions: tuple[Region, ...] = ()

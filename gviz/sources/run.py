@@ -193,6 +193,7 @@ def _with_lines(graph: Graph, run: Run, lines: Lines, rows: tuple[TensorRow, ...
         backward=lines.named(run.about.place) if run.about.function in ("backward", "grad") else None,
         earlier=run.about.earlier,
         is_followed=run.about.is_followed,
+        is_first_bad=run.about.is_first_bad,
         writes=lines.writes_in(run.error.what, run.called) if run.error is not None else (),
         breaks=tuple(lines.breaks([*(run.roots.values() or run.called)], named)),
         codes=tuple(lines.codes.items()),

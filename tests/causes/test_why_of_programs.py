@@ -343,3 +343,21 @@ def test_a_parameter_is_placed_where_it_or_its_module_is_made(tmp_path: Path, en
     cause = why(graph, "net.temp")
     assert (cause.verdict, cause.what) == ("frozen", "net.temp does not require a gradient")
     assert cause.mend == "net.temp.requires_grad_()"
+
+
+@pytest.mark.parametrize("engine", ENGINES)
+def test_a_training_that_diverges_has_changed_no_gradient_by_itself(tmp_path: Path, engine: str) -> None:
+    program = """\
+import torch
+from torch import nn
+torch.manual_seed(0)
+net = nn.Linear(3, 1)
+opt = torch.optim.SGD(net.parameters(), lr=1e6)
+x, y = torch.randn(8, 3) * 100, torch.randn(8, 1)
+for i in range(30):
+    loss = nn.functional.mse_loss(net(x), y)
+    opt.zero_grad(); loss.backward(); opt.step()
+"""
+    cause = why(graph_of(tmp_path, program, engine), "net.weight")
+    assert (cause.verdict, lines_of(cause)) == ("nan", [8])
+    assert cause.mend.startswith("the numbers grow from one backward to the next: take a smaller learning rate")
