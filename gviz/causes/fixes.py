@@ -205,6 +205,19 @@ def assigned_in(line: str) -> list[str]:
     return [name for read in statements(line) for name in targets_of(read)]
 
 
+def asked_in(line: str) -> list[str]:
+    """Return the tensors whose gradients a line asks ``torch.autograd.grad`` for, as it writes them.
+
+    >>> asked_in("g = torch.autograd.grad(out.sum(), [x, net.w], create_graph=True)[0]"), asked_in("g = grad(y, x)")
+    (['x', 'net.w'], ['x'])
+    """
+    calls = [one for read in statements(line) for one in ast.walk(read) if isinstance(one, ast.Call)]
+    grads = [call for call in calls if getattr(call.func, "attr", getattr(call.func, "id", "")) == "grad"]
+    words = [word.value for call in grads for word in call.keywords if word.arg == "inputs"]
+    places = [*words, *(call.args[1] for call in grads if len(call.args) > 1)]
+    return [ast.unparse(part) for place in places for part in getattr(place, "elts", [place])]
+
+
 def may_be(written: str, name: str) -> bool:
     """Return whether a name in a line of the program may be that of a tensor: it may call the object by another name.
 
