@@ -379,8 +379,10 @@ loss2.backward()
 """,
         "second backward",
         [7, 3],
-        "compute feat anew before each backward(); or give the one before retain_graph=True;"
-        " or call backward() once, on the sum of the losses",
+        (
+            "compute feat anew before each backward(); or give the one before retain_graph=True;"
+            " or call backward() once, on the sum of the losses"
+        ),
     ),
     "average_of_losses": (
         "w",
@@ -1011,8 +1013,10 @@ for i in range(2):
 """,
         "second backward",
         [6, 3],
-        "compute feats anew before each backward(); or give the one before retain_graph=True;"
-        " or call backward() once, on the sum of the losses",
+        (
+            "compute feats anew before each backward(); or give the one before retain_graph=True;"
+            " or call backward() once, on the sum of the losses"
+        ),
     ),
     "layer_no_grad": (
         "net.weight",
