@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+import ast
 import re
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
 
-from gviz.formulas.formula import UNKNOWN
+from gviz.formulas.formula import UNKNOWN, Formula
 from gviz.formulas.lectures import BY_ROWS, is_by_rows
 from gviz.formulas.operations import jacobian_symbol, operator_of
 from gviz.graphs import Edge, Graph, Node
@@ -109,6 +110,7 @@ def _statements(
     root = (roots[0].name or "") if is_derivative else ""
     decimals, room = Decimals(graph, options.precision), room_of(options, options.precision)
     for node in shown.nodes:
+        formula = formula_of(node, options)
         own_room = room_of(options, decimals.arrived(node.id))
         lines = [
             *value_lines(node._replace(expression=node.expression if node.kind == "frozen" else ""), room),
@@ -123,7 +125,10 @@ def _statements(
         if trails is not None and node.id in trails.nodes:
             parts = trails.parts(node.id, options.precision) if has_parts(node, room) else None
             lines = with_parts(lines, parts, node, options.precision)
-        look = _box(node, lines, own, is_root=node.id in graph.roots, is_upright=options.direction in ("TB", "BT"))
+        sign = formula or operator_of(node.label)
+        look = _box(
+            node, lines, own, sign, is_root=node.id in graph.roots, is_upright=options.direction in ("TB", "BT")
+        )
         yield Shape(node.id, with_alarm({**look, **ink_of(own, theme)}, lines, own))
     texts = [(edge, derivative(edge, nodes, replace(options, precision=decimals.local(edge)))) for edge in shown.edges]
     yield from _lines_of(texts, nodes, options, theme, trails)
@@ -162,12 +167,25 @@ def with_parts(lines: list[Line], parts: Line | None, node: Node, precision: int
     return [line for line in plain if not line[0].text.startswith("= ")] + [(head, *parts)]
 
 
-def _box(node: Node, lines: list[Line], theme: Theme, *, is_root: bool, is_upright: bool) -> dict[str, str]:
-    """Return the look of a node."""
+def formula_of(node: Node, options: RenderOptions) -> str:
+    """Return the formula of a statement of several operations, which stands in place of a sign; "" for any other node.
+
+    >>> texts = "x + w", "x*w + 1"
+    >>> nodes = [Node("n0", "operation", "AddBackward0", "a", expression=text) for text in texts]
+    >>> [formula_of(node, RenderOptions(by="statement")) for node in nodes]
+    ['', 'x·w + 1']
+    """
+    formula = Formula.read(node.expression) if options.by == "statement" and node.kind == "operation" else None
+    parts = ast.iter_child_nodes(formula.node) if formula is not None else ()
+    is_one = all(isinstance(part, ast.Name | ast.Constant | ast.operator) for part in parts)
+    return "" if formula is None or is_one else short(str(formula), LONGEST_NUMBER)
+
+
+def _box(node: Node, lines: list[Line], theme: Theme, sign: str, *, is_root: bool, is_upright: bool) -> dict[str, str]:
+    """Return the look of a node; of an operation with a sign."""
     if node.kind == "operation":
-        return circle(
-            node, [row for line in lines for row in matrix(line)], theme, is_root=is_root, is_upright=is_upright
-        )
+        rows = [row for line in lines for row in matrix(line)]
+        return circle(sign, rows, theme, is_root=is_root, is_upright=is_upright)
     is_repeated = node.state == REPEATED
     if node.kind == "constant" or is_repeated:
         lines = [name_line(node)]
@@ -183,11 +201,13 @@ def _lines_of(
     trails: Trails | None,
 ) -> Iterator[Statement]:
     """Yield the lines, each with its local derivative on a plate in the middle."""
-    out, into = WAYS[options.direction][:2]
+    out, side = WAYS[options.direction][:2]
+    boxes = {node for node in nodes if formula_of(nodes[node], options)}
     is_two = on_two_lines([text for _, text in texts])
     for number, (edge, text) in enumerate(texts):
         is_off = trails is not None and not trails.has(edge)
         look = trails.look(edge, theme) if trails is not None else {}
+        into = "" if edge.target in boxes else side  # lines that all end at one point of a box run along it
         if nodes[edge.source].kind in ("constant", "frozen"):
             pen = theme.faint if is_off else theme.boxes["dashed"].pen
             yield Arrow(edge.source, edge.target, {"style": "dashed", "color": pen, "arrowhead": "none"}, out, into)
@@ -288,10 +308,10 @@ def gradient_lines(node: Node, uses: list[Edge], root: str, options: RenderOptio
 
 
 def circle(
-    node: Node, lines: Sequence[Line], theme: Theme, *, is_root: bool, ink: str = "", is_upright: bool = False
+    text: str, lines: Sequence[Line], theme: Theme, *, is_root: bool, ink: str = "", is_upright: bool = False
 ) -> dict[str, str]:
-    """Return the look of an operation: a circle with its sign, lines where no arrow goes; or a box."""
-    sign = Span(operator_of(node.label), ink, is_bold=True)
+    """Return the look of an operation: a circle with its sign, lines where no arrow goes; or a box with its formula."""
+    sign = Span(text, ink, is_bold=True)
     fill, pen = theme.boxes["output" if is_root else "operation"]
     look = {"fillcolor": fill, "color": pen, "penwidth": "2.4" if is_root else "1.2"}
     if len(sign.text) > LONGEST_SIGN:  # only of circles does Graphviz find the edge below a text that is larger
