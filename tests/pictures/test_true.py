@@ -398,3 +398,19 @@ def test_the_title_of_a_circuit_has_each_statement_of_a_name() -> None:
     text = "".join(re.findall(r">([^<>]+)</t", svg))
     assert "h (2nd)  =  tanh(wx)" in text
     assert "h  =  tanh(w · h (2nd))" in text
+
+
+BESIDE = "L2=(w*x)**2; M=L2+w"
+
+
+def test_a_derivative_with_two_values_has_its_sign_for_the_sum_alone() -> None:
+    said = gviz.explain(BESIDE, "w", w=2.8, x=2, say=lambda _: None)
+    assert [line.strip() for line in said.text().splitlines() if "∂M/∂w =" in line] == [
+        "∂M/∂w = 22.4 + 1 = 23.4 = w.grad"
+    ]
+    graph = gviz.read(BESIDE, gviz.SourceOptions(flow=True, values={"w": 2.8, "x": 2}), say=lambda _: None).graph
+    assert "∂M/∂w" not in drawn(graph, "dataflow")
+    steps = steps_of(dataflow(graph), RenderOptions())
+    captions = [text_of(line) for step in steps for line in step.caption]
+    assert not any("∂M/∂w = 1" in text for text in captions)
+    assert any("to w:  ∂M/∂M · local derivative = 1 · 1 = 1" in text for text in captions)
