@@ -25,6 +25,7 @@ from gviz.trace.gradients import Gradients
 from gviz.trace.known import Known, recall, remember
 from gviz.trace.listening import NUMBERS, SHARES, Listener, Observer
 from gviz.trace.records import KEY, CallRecord, NodeRecord, Write
+from gviz.trace.versions import Versions
 from gviz.walk import dtype_name, grad_fn, numbers
 
 ON_ITSELF = {"__setitem__", "requires_grad_", "detach_"}
@@ -67,6 +68,7 @@ class Trace(Observer):
         self.requires_grad_set: Known[Place] = {}  # of tensors that were made without: where they came to require it
         self.autograd_grad: Known[Place] = {}  # of tensors: where autograd.grad was asked for their gradients
         self.optimized: Known[bool] = {}  # the tensors of optimizers that have stepped
+        self.versions: Versions | None = None  # of a script: what knows which tensors numpy may write
         self.stepped: dict[int, int] = {}  # optimizers that have, by their identity: of how many groups
 
     def listening(self) -> Listener:
@@ -116,6 +118,8 @@ class Trace(Observer):
             # all fields at once: half the time of NodeRecord(...), of which there is one for each operation
             fields = call, self.frames.run, seconds, self.value_of(result), outside, given, len(args), function
             notes[KEY] = tuple.__new__(NodeRecord, fields)
+            if self.versions is not None and self.versions.lent:
+                self.versions.was_used(args, result.grad_fn)
 
     def record_write(self, name: str, result: Any, call: CallRecord, args: tuple[Any, ...]) -> CallRecord:
         """Note a write in place, and of a view the operation of the tensor behind; return how the result was made."""

@@ -39,6 +39,9 @@ MAKE_NONE = {
 SHARES = ("detach", "data")
 """Calls whose result has the memory of what it was made from."""
 
+LENDS = ("numpy", "from_numpy", "as_tensor")
+"""Calls after which an array of numpy's may have the memory of a tensor."""
+
 MEMORY = ("detach", "numpy")
 """Methods whose result has the memory of the tensor, which somebody may write."""
 
@@ -66,6 +69,9 @@ class Observer:
 
     def has_shared(self, tensor: Any, result: Any, *, is_counted: bool) -> None:
         """Take note of a tensor on the memory of another; writes to one count for the other, too, or do not."""
+
+    def has_lent(self, tensor: Any) -> None:
+        """Take note of a tensor whose memory an array of numpy's has, too: who writes that is not told of."""
 
     def will_step(self, optimizer: Any) -> None:
         """Take note that an optimizer is going to write its parameters."""
@@ -99,6 +105,7 @@ class Listener:
         self.hook: Any = None  # on all of PyTorch's optimizers
         self.on_call, self.on_write = self.wanting("called"), self.wanting("will_write")
         self.on_share, self.on_detach = self.wanting("has_shared"), self.wanting("will_detach")
+        self.on_lend = self.wanting("has_lent")
 
     def __enter__(self) -> Self:
         """Put the wrappers in place."""
@@ -112,6 +119,9 @@ class Listener:
         if any(map(self.wanting, OF_TENSORS)) and self.is_own:
             self.listen_to_gviz()
         elif any(map(self.wanting, OF_TENSORS)):
+            self.replace(
+                self.engine, "from_numpy", self.telling(self.engine.from_numpy, "from_numpy")
+            )  # knows no modes
             self.mode = mode_of_torch(WrappersOfTorch(self))
             self.mode.__enter__()
         return self
@@ -166,6 +176,7 @@ class Listener:
         is_alone, timed, has_out = takes is None, self.timed, not self.is_own
         writes = name == "numpy" or (has_out and is_write(name))  # who has the array may write it
         called, is_shared, is_detaching = self.on_call, name == "detach", name == "detach_"
+        lending = self.on_lend if name in LENDS else ()
 
         @wraps(function)
         def call(*args: Any, **kwargs: Any) -> Any:
@@ -183,6 +194,8 @@ class Listener:
                 seconds, self.is_inside = perf_counter() - start if timed else 0.0, True
                 if is_shared:
                     self.has_shared(args[0], result)
+                for tell in lending:
+                    tell(args[0] if name == "numpy" else result)
                 given = args if takes is None else takes(args)
                 given = (*given, *kwargs.values()) if kwargs else given
                 for tell in called:

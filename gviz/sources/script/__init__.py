@@ -133,6 +133,8 @@ def _run(  # noqa: PLR0915
         script, engine, space, options, after=stop.after_backward, has_layers=has_layers, trace=trace, is_read=is_read
     )
     finder.watch = calls.watched
+    if trace is not None:
+        trace.versions = calls.versions
     observers: list[Observer] = [calls, calls.versions, calls.hooks] if is_read else [calls]
     observers += [ModuleCalls()] if has_layers and is_read else []
     observers += [trace, trace.gradients] if trace is not None else []
