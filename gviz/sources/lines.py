@@ -250,7 +250,7 @@ class Lines:
         return tuple(dict.fromkeys((self.place(one.place), one.name) for one in after))
 
 
-def is_any_of(tensor: Any, others: Iterable[Any]) -> bool:
+def is_any_of(tensor: object, others: Iterable[object]) -> bool:
     """Return whether a tensor is one of others."""
     return any(tensor is one for one in others)
 

@@ -70,7 +70,7 @@ class Observer:
     def has_shared(self, tensor: Any, result: Any, *, is_counted: bool) -> None:
         """Take note of a tensor on the memory of another; writes to one count for the other, too, or do not."""
 
-    def has_lent(self, tensor: Any) -> None:
+    def has_lent(self, tensor: object) -> None:
         """Take note of a tensor whose memory an array of numpy's has, too: who writes that is not told of."""
 
     def will_step(self, optimizer: Any) -> None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import ast
 import linecache
+from types import CodeType
 from typing import Any, TypeAlias
 
 SWITCHES = ("no_grad", "inference_mode", "set_grad_enabled")
@@ -68,6 +69,6 @@ class Switches:
         return max(around, default=(0, 0, ""))[1:]
 
 
-def is_of_library(code: Any) -> bool:
+def is_of_library(code: CodeType) -> bool:
     """Return whether a library's function, by its code, switches gradients off for what it calls."""
     return code.co_qualname in DECORATED or any(one in code.co_names for one in SWITCHES)
