@@ -83,8 +83,8 @@ def render(*, source: Source, options: SourceOptions, picture: Output) -> int:
     if boxes > MANY and is_whole and picture.format not in DATA:
         if picture.may_fold:
             boxes = len(drawn_parts(reading.graph, shown).nodes)
-        way = "module" if reading.graph.kind != "static" and reading.graph.has_modules else "statement"
-        less = f"--by {way}, or --root NAME, draws fewer; -o graph.txt is a tree of text"
+        ways = f"--by {'module' if reading.graph.has_modules else 'statement'}, or --root NAME, draws fewer; "
+        less = f"{ways * (reading.graph.kind != 'static')}-o graph.txt is a tree of text"
         if boxes > MANY:
             streams.complain(f"the graph has {boxes} boxes: {less}", "note")
     return reading.status

@@ -27,7 +27,7 @@ _SWATCHES = {
     "leaf": 'BORDER="2" STYLE="ROUNDED"',
     "intermediate": 'BORDER="1" STYLE="ROUNDED"',
     "frozen": 'BORDER="1" STYLE="ROUNDED,DASHED"',
-    "placeholder": 'BORDER="2" STYLE="ROUNDED"',
+    "placeholder": 'BORDER="3" STYLE="ROUNDED"',
     "variable": 'BORDER="2"',
     "constant": 'BORDER="1" STYLE="DASHED"',
     "carried": 'BORDER="1" STYLE="ROUNDED,DOTTED"',

@@ -12,7 +12,7 @@ from itertools import accumulate
 from typing import Any
 
 from gviz.formulas.expressions import output_name, words_of
-from gviz.formulas.formula import Formula
+from gviz.formulas.formula import UNKNOWN, Formula
 from gviz.formulas.operands import input_names, signed, typed
 from gviz.graphs import (
     FREED,
@@ -249,7 +249,10 @@ def boxes(graph: Graph, options: RenderOptions, *, table: bool = True, has_frame
     known: dict[tuple[object, ...], Box] = {}
     result, has_attrs = [], "attrs" in options.show
     for each in graph.nodes:
-        node = each._replace(expression=words[each.id].expression) if each.id in words else each
+        text = words[each.id].expression if each.id in words else each.expression
+        if graph.kind == "static" and (each.expression or UNKNOWN in text):
+            text = each.expression  # which derivative it is; of the dynamic half no formula with gaps
+        node = each._replace(expression=text)
         if has_frames and node.region >= 0:
             node = with_short_names(node, graph.regions[node.region].title)
         own, kind = node.id, node.kind

@@ -52,8 +52,11 @@ def may_group(options: RenderOptions, suffix: str) -> bool:
 
 
 def is_by_module(graph: Graph, options: RenderOptions) -> bool:
-    """Return whether modules are boxes though nobody asks for them, since the picture could not be read otherwise."""
-    is_large = len(graph.nodes) > READABLE and graph.kind != "static"
+    """Return whether modules, or the name scopes of a static graph, are boxes though nobody asks for them.
+
+    The picture could not be read otherwise.
+    """
+    is_large = len(graph.nodes) > (READABLE_GROUPS if graph.kind == "static" else READABLE)
     return is_large and may_group(options, options.format) and graph.has_modules
 
 

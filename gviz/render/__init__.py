@@ -145,7 +145,8 @@ def render(graph: Graph, suffix: str, options: RenderOptions | None = None) -> s
     wanted, module = replace(options or RenderOptions(), format=suffix.lower()), find(suffix, any_word=True)
     if is_by_module(graph, wanted):
         wanted = replace(wanted, by="module")
-        warn_user(f"the graph has {len(graph.nodes)} boxes: drawn by module; --by operation draws all", RenderWarning)
+        word = "name scope" if graph.kind == "static" else "module"
+        warn_user(f"the graph has {len(graph.nodes)} boxes: drawn by {word}; --by operation draws all", RenderWarning)
     if wanted.fit != "none" and hasattr(module, "fitted"):
         wanted = module.fitted(graph, wanted)
     return module.render(drawn_parts(graph, wanted), wanted)

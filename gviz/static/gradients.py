@@ -71,6 +71,9 @@ def gradients(
         grads = carry_back(
             graph, roots, wanted, list(first_gradients(roots, _as_list(grad_ys) or [None] * len(roots))), stopped
         )
+        for slope, x in zip(grads, wanted, strict=True):
+            if slope is not None and graph.context is None:  # those inside of a loop are nobody's
+                graph.derivatives.setdefault(slope, []).append((roots, x))
         return list(fill_with_zeros(grads, wanted)) if unconnected == "zero" else grads
 
 

@@ -99,7 +99,9 @@ def _legend(graph: Graph, drawn: Iterable[Statement], options: RenderOptions) ->
         texts = {**texts, "group": GROUPS["names" if is_told else options.groups]}
     way = WAYS[options.direction]
     about = f"{way.data} data" if is_static else f"{way.data} data; gradients flow back {way.back}"
-    return Legend(texts, [*html.unknown(drawn), (Span(about),)], kinds)
+    has_control = any(edge.kind == "control" for edge in graph.edges)
+    notes = [about, *(["dashed arrow: runs first, hands on no value"] * has_control)]
+    return Legend(texts, [*html.unknown(drawn), *((Span(note),) for note in notes)], kinds)
 
 
 def _looks(drawn: list[Box], options: RenderOptions, *, has_inks: bool) -> list[dict[str, str]]:
