@@ -91,6 +91,42 @@ def run_only(source: Source, options: SourceOptions, talk: Talk, tell: Callable[
     return left.status
 
 
+def run_observed(source: Source, argv: tuple[str, ...], observer: Observer) -> dict[str, Any]:
+    """Run a script on gviz's engine and return its global names.
+
+    Nothing but the observer is put into its way: what the observer measures is the script's own time.
+
+    Args:
+        source: the program, as for :func:`run_script`.
+        argv: its own arguments.
+        observer: is told of what it does.
+
+    Raises:
+        SourceError: not Python, or the script's own error.
+        KeyboardInterrupt: Ctrl-C ended it.
+    """
+    script = Script.of(source, "gviz")
+    parsed = parse(source.text, script.file, script.code_file, source.cells)
+    engine, main = torch_names.load_engine(script.engine), ModuleType("__main__")
+    space = vars(main)
+    space["__file__"] = script.code_file
+    if script.cells is not None:
+        space["display"] = display
+    reset_default_graph()
+    with (
+        _kept(engine, script.code_file, parsed.text),
+        as_main(main, script.folder, (script.file, *argv), EngineFinder(engine)),
+        Listener(engine, observer),
+    ):
+        raised = _executed(parsed.code, space)
+    sys.stdout.flush()
+    if isinstance(raised, KeyboardInterrupt):
+        raise raised
+    if raised is not None:
+        raise described_error(raised, script)[0] from None
+    return space
+
+
 def _run(  # noqa: PLR0915
     source: Source,
     options: SourceOptions,
