@@ -8,7 +8,7 @@ from functools import reduce
 from gviz.causes.diagnosis import CLASS, Cause, Diagnosis, sign_in_program
 from gviz.causes.hooks import as_it_came, of_hooks
 from gviz.causes.outside import at_cuts, cut_clause, cuts_to_blame, false_cure, made_parameter, no_parameter
-from gviz.graphs import Edge, Node, TensorRow
+from gviz.graphs import LEFT_OUT, RETURNED, Edge, Node, TensorRow
 from gviz.graphs.numbers import Numbers, size_of
 from gviz.passes.elements import has_only, is_finite, plus, positions
 from gviz.text import joined
@@ -73,6 +73,10 @@ def of_number(case: Diagnosis, row: TensorRow) -> Iterator[Cause | None]:
     if root is not None and root.is_leaf and (root is row or root.broken is not None):
         yield false_cure(case, root)._replace(name=row.name)
     yield from of_hooks(case, row)
+    if (cause := left_out(case, row)) is not None and not has_only(row.grad.value, 0.0):
+        what = f"{row.name} has the gradient that an earlier backward has left: {cause.what}"
+        cause = cause._replace(verdict="ok", what=what, mend=f"none, unless it is to have this one too: {cause.mend}")
+    yield cause
     if has_only(row.grad.value, 0.0):
         yield zero(case, row)
     if row.unlisted is not None and (row.moment is None or row.moment.numbers in (None, row.numbers)):
@@ -107,6 +111,21 @@ def of_number(case: Diagnosis, row: TensorRow) -> Iterator[Cause | None]:
             )
             yield Cause(row.name, "accumulated", what, (*case.line_of_backward, *nothing.lines), mend)
         yield Cause(row.name, "accumulated", what, case.line_of_backward, mend)
+
+
+def left_out(case: Diagnosis, row: TensorRow) -> Cause | None:
+    """Return the cause for a leaf that a pass could have come to and did not add to; None for any other."""
+    lines, root, node = case.line_of_backward, case.root or "loss", case.named.get(row.name)
+    if node is None or not node.state.startswith((LEFT_OUT, RETURNED)):
+        return None
+    if node.state.startswith(RETURNED):
+        what = "torch.autograd.grad returns the gradients, and leaves .grad as it is"
+        return Cause(row.name, "backward not run", what, lines, f"{root}.backward()")
+    call = node.state.removeprefix(LEFT_OUT).rpartition(", line")[0]
+    what = f"{call} was asked for the gradients of other tensors: {row.name} is not among its inputs"
+    is_grad = call.startswith("autograd.grad")
+    mend = f"add {row.name} to its inputs, or {root}.backward()" if is_grad else f"add {row.name} to inputs="
+    return Cause(row.name, "no gradient", what, lines, mend)
 
 
 def elsewhere(case: Diagnosis, row: TensorRow) -> Iterator[Cause]:

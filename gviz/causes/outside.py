@@ -53,7 +53,7 @@ HAS_NN = re.compile(r"^\s*(from torch import .*\bnn\b|import torch\.nn as nn\b)"
 """A program that knows torch.nn as nn."""
 
 
-ONLY_SHOWN = re.compile(r"print\(|assert\b|(if|elif|while)\b|(log\w*|writer|wandb)\.")
+ONLY_SHOWN = re.compile(r"print\(|assert\b|(if|elif|while)\b|(log|logs|logger|logging|writer|wandb)\.")
 """A line whose numbers go nowhere else."""
 
 MOST_CUTS = 3
@@ -136,7 +136,8 @@ def at_cuts(case: Diagnosis, cuts: Sequence[GraphBreak]) -> tuple[Lines, str]:
 
 def with_root(case: Diagnosis, told: Cause, root: TensorRow | None) -> Cause:
     """Return a cause with the line of a root that was made from numbers: that cuts, too, what comes as a tensor."""
-    lines = case.line_of(root.place) if root is not None and root.is_leaf else ()
+    lines = case.line_of(root.place) if root is not None else ()
+    lines = lines if root is not None and (root.is_leaf or "tensor(" in case.code_of(lines)) else ()
     is_list = any(".append(" in code for _, code in told.lines)
     better = fixes.within_graph(case.code_of(lines), is_list=is_list)
     if not better or set(lines) & set(told.lines):

@@ -13,7 +13,7 @@ from collections.abc import Iterator, Sequence
 
 from gviz.causes import fixes
 from gviz.causes.diagnosis import CLASS, Cause, Diagnosis
-from gviz.causes.gradients import not_finite, of_gradient
+from gviz.causes.gradients import left_out, not_finite, of_gradient
 from gviz.causes.hooks import made_text
 from gviz.causes.outside import (
     at_cuts,
@@ -27,7 +27,7 @@ from gviz.causes.outside import (
 )
 from gviz.causes.stopped import is_about, is_without_graph, stopped
 from gviz.errors import SourceError
-from gviz.graphs import LEFT_OUT, RETURNED, Graph, GraphBreak, Node, TensorRow
+from gviz.graphs import Graph, GraphBreak, Node, TensorRow
 from gviz.records import without_collecting
 from gviz.text import did_you_mean, excerpt, joined
 from gviz.trace.switches import LIBRARY
@@ -159,7 +159,7 @@ def not_reached(case: Diagnosis, row: TensorRow) -> Cause:
     """Return the cause for a leaf that no gradient has come to."""
     node = case.named.get(row.name)
     if case.has_run and node is not None and node.kind == "leaf":
-        return left_out(case, row, node) or without_trace(case, row, node)
+        return left_out(case, row) or without_trace(case, row, node)
     if case.has_run and row.history.grad_cleared:  # of another backward
         return taken(case, row)
     if node is not None and node.later is not None and node.later.is_cleared:  # a saved graph has no places
@@ -256,21 +256,6 @@ def taken(case: Diagnosis, row: TensorRow) -> Cause:
     what = f"{row.name} had a gradient after backward, and it was taken away before anything had used it"
     mend = "call zero_grad() before backward(), so that step() has a gradient to use; or read .grad before it"
     return Cause(row.name, "taken away", what, lines, mend)
-
-
-def left_out(case: Diagnosis, row: TensorRow, node: Node) -> Cause | None:
-    """Return the cause for a leaf that a pass could have come to and did not add to; None for any other."""
-    lines, root = case.line_of_backward, case.root or "loss"
-    if not node.state.startswith((LEFT_OUT, RETURNED)):
-        return None
-    if node.state.startswith(RETURNED):
-        what = "torch.autograd.grad returns the gradients, and leaves .grad as it is"
-        return Cause(row.name, "backward not run", what, lines, f"{root}.backward()")
-    call = node.state.removeprefix(LEFT_OUT).rpartition(", line")[0]
-    what = f"{call} was asked for the gradients of other tensors: {row.name} is not among its inputs"
-    is_grad = call.startswith("autograd.grad")
-    mend = f"add {row.name} to its inputs, or {root}.backward()" if is_grad else f"add {row.name} to inputs="
-    return Cause(row.name, "no gradient", what, lines, mend)
 
 
 def is_handed(case: Diagnosis, node: Node) -> bool:

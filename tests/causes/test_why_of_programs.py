@@ -361,3 +361,51 @@ for i in range(30):
     cause = why(graph_of(tmp_path, program, engine), "net.weight")
     assert (cause.verdict, lines_of(cause)) == ("nan", [8])
     assert cause.mend.startswith("the numbers grow from one backward to the next: take a smaller learning rate")
+
+
+REINFORCE = """\
+import torch
+from torch import nn
+torch.manual_seed(0)
+policy = nn.Linear(3, 2)
+opt = torch.optim.Adam(policy.parameters(), 1e-2)
+logps, rewards = [], []
+s = torch.randn(3)
+for t in range(3):
+    probs = torch.softmax(policy(s), -1)
+    a = torch.multinomial(probs, 1).item()
+    logps.append(torch.log(probs[a]).item())
+    rewards.append(float(a + 1))
+    s = torch.randn(3)
+R = sum(rewards)
+loss = torch.tensor([-lp * R for lp in logps], requires_grad=True).sum()
+opt.zero_grad(); loss.backward(); opt.step()
+"""
+
+
+@pytest.mark.parametrize("engine", ENGINES)
+def test_numbers_of_log_probabilities_are_blamed_and_not_the_sample(tmp_path: Path, engine: str) -> None:
+    cause = why(graph_of(tmp_path, REINFORCE, engine), "policy.weight")
+    assert (cause.verdict, lines_of(cause)) == ("detached", [11, 15])
+    first, second = cause.mend.split("; and then ")
+    lines = REINFORCE.split("\n")
+    lines[10], lines[14] = f"    {first}", second
+    assert why(graph_of(tmp_path, "\n".join(lines), engine), "policy.weight").verdict == "ok"
+
+
+@pytest.mark.parametrize("engine", ENGINES)
+@pytest.mark.parametrize(("start", "verdict"), [("zeros_like", "no gradient"), ("ones_like", "ok")])
+def test_a_leaf_that_backward_was_not_asked_for_is_told_so_though_it_has_a_gradient(
+    tmp_path: Path, start: str, verdict: str, engine: str
+) -> None:
+    program = f"""\
+import torch
+m = torch.nn.Linear(2, 2)
+for p in m.parameters():
+    p.grad = torch.{start}(p)
+loss = m(torch.randn(3, 2)).pow(2).sum()
+loss.backward(inputs=[m.weight])
+"""
+    cause = why(graph_of(tmp_path, program, engine), "m.bias")
+    assert (cause.verdict, lines_of(cause)) == (verdict, [6])
+    assert "was asked for the gradients of other tensors: m.bias is not among its inputs" in cause.what
