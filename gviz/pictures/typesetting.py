@@ -369,6 +369,9 @@ class Setter:
                 return self.quotient(node, size, depth)
             case ast.Pow():
                 return self.power(node, size, depth)
+            case ast.Mod():
+                left, right = (self.within(part, POWER, size, depth) for part in (node.left, node.right))
+                return row(left, text_box(" mod ", size), right)
         return None
 
     def _attribute(self, node: ast.Attribute, size: float, depth: int) -> TypeBox | None:
@@ -483,6 +486,10 @@ def level(node: ast.expr) -> int:
             return PRODUCT
         case ast.BinOp(op=ast.Pow()) | ast.Call(func=ast.Name(id="exp")):
             return POWER
+        case ast.BinOp(op=ast.Mod() | ast.FloorDiv()):
+            return SUM  # within a product it stands in brackets
+        case ast.BinOp() | ast.BoolOp() | ast.IfExp() | ast.Lambda():
+            return ALONE
     return ATOM
 
 
