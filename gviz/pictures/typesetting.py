@@ -478,7 +478,7 @@ SIGNS: dict[str, Callable[[Setter, ast.expr, float, int], TypeBox]] = {
 def level(node: ast.expr) -> int:
     """Return how strongly a part binds."""
     match node:
-        case ast.BinOp(op=ast.Add() | ast.Sub()):
+        case ast.BinOp(op=ast.Add() | ast.Sub() | ast.Mod() | ast.FloorDiv()):
             return SUM
         case ast.UnaryOp() | ast.Call(func=ast.Name(id="sum" | "prod"), args=[_], keywords=[]):
             return SIGN
@@ -486,8 +486,6 @@ def level(node: ast.expr) -> int:
             return PRODUCT
         case ast.BinOp(op=ast.Pow()) | ast.Call(func=ast.Name(id="exp")):
             return POWER
-        case ast.BinOp(op=ast.Mod() | ast.FloorDiv()):
-            return SUM  # within a product it stands in brackets
         case ast.BinOp() | ast.BoolOp() | ast.IfExp() | ast.Lambda():
             return ALONE
     return ATOM
