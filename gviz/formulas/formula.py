@@ -57,8 +57,8 @@ class Formula:
     def read(cls, text: str) -> Self | None:
         """Return the formula of a text, as :meth:`__str__` has written it or as Python does; None for one that is none.
 
-        >>> Formula.read("-2·x²/y").python, Formula.read("□·x").python, Formula.read("x (1st"), str(Formula.read("x * h (1st)"))
-        ('-2 * x ** 2 / y', '□ * x', None, 'x·h (1st)')
+        >>> Formula.read("-2·x²/y").python, Formula.read("□·x").python, str(Formula.read("x * h (1st)"))
+        ('-2 * x ** 2 / y', '□ * x', 'x·h (1st)')
         """
         for python, sign in READ.items():
             text = text.replace(sign, python)

@@ -88,7 +88,7 @@ class CircuitReader(Reader):
         return (text or size_text(size_of(value))).replace("-", "−")
 
     def numbers(self, value: Numbers | None, decimals: int, most: int) -> str:
-        """Return a small tensor's numbers with so many decimals; with the usual ones where there is no room for more."""
+        """Return a small tensor's numbers with so many decimals; with the usual ones where there is no room."""
         text = small_text(value, max(decimals, self.options.precision))
         return text if len(text) <= most else small_text(value, self.options.precision)
 

@@ -345,7 +345,7 @@ class StepBuilder:
         is_start = edge.target in self.starts and not any(place[0] == edge.target for place in self.sums)
         incoming = Span(self.gradient_name(target if is_start else self.root, target), "gradient")
         is_one_of_several = edge.target in self.starts and self.counts.get(_place_of(edge), 1) > 1
-        slope = "local derivative" if is_one_of_several else quotient_of(target, source)  # ∂y/∂x is the sum of several
+        slope = "local derivative" if is_one_of_several else quotient_of(target, source)
         words, product = [incoming, Span(f" · {slope} = ")], product_of(edge, user)
         if flow.local is not None and is_small(size_of(flow.local)):
             if not product.is_equation:

@@ -192,7 +192,7 @@ def path_lines(number: int, path: Path, chain: Chain, options: RenderOptions) ->
 
 
 def gradients_along(chain: Chain, path: Path, precision: int) -> str:
-    """Return what a gradient becomes step by step, of a path with more than factors; "" where it is long, or unknown."""
+    """Return what a gradient becomes along a path with more than factors; "" where it is long, or unknown."""
     values = [chain.start, *path.passed]
     if len(values) != len(path.names) or len(values) > MOST_PARTS or not all(values):
         return ""

@@ -75,7 +75,7 @@ def _statements(graph: Graph, options: RenderOptions, theme: Theme) -> Iterator[
 
 
 def beside_operands(graph: Graph) -> list[Node]:
-    """Return the boxes with each that gets no gradient before, or behind, the other operand: Graphviz begins with that order."""
+    """Return the boxes, in Graphviz's first order, with those that get no gradient beside the other operand."""
     order = [node for node in graph.nodes if node.kind not in OUTSIDE]
     for node in graph.nodes:
         if node.kind in OUTSIDE:
