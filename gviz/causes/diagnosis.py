@@ -171,6 +171,11 @@ class Diagnosis:
                     yield self.nodes[edge.target]
 
 
+def is_own(node: Node) -> bool:
+    """Return whether an operation is a Function of the program's own."""
+    return node.kind == "operation" and not CLASS.fullmatch(node.label)
+
+
 def sign_in_program(node: Node) -> str:
     """Return the sign, or the function, of an operation, as a program writes it.
 

@@ -139,8 +139,9 @@ def through_library(line: str) -> str:
         for call in [one for one in ast.walk(read) if isinstance(one, ast.Call)]:
             if isinstance(call.func, ast.Attribute) and call.func.attr == "sample":
                 call.func.attr = "rsample"
-            for word in (one for one in call.keywords if one.arg == "use_reentrant"):
-                word.value = ast.Constant(False)
+            if getattr(call.func, "attr", getattr(call.func, "id", "")) == "checkpoint":
+                call.keywords = [one for one in call.keywords if one.arg != "use_reentrant"]
+                call.keywords.append(ast.keyword("use_reentrant", ast.Constant(False)))
         return read
 
     return rewritten(line, change)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from functools import reduce
 
-from gviz.causes.diagnosis import CLASS, Cause, Diagnosis, sign_in_program
+from gviz.causes.diagnosis import Cause, Diagnosis, is_own, sign_in_program
 from gviz.causes.hooks import as_it_came, of_hooks
 from gviz.causes.outside import at_cuts, cut_clause, cuts_to_blame, false_cure, made_parameter, no_parameter
 from gviz.graphs import LEFT_OUT, RETURNED, Edge, Node, TensorRow
@@ -87,7 +87,7 @@ def of_number(case: Diagnosis, row: TensorRow) -> Iterator[Cause | None]:
         cuts = cuts_to_blame(case, row)
         if cuts:
             lines, mend = at_cuts(case, cuts)
-            what = f"{what}; from {case.root_name} comes none: {cut_clause(cuts[0], 'what is made from it')}"
+            what = f"{what}; from {case.root_name} comes none: {cut_clause(case, cuts[0], 'what is made from it')}"
             yield Cause(row.name, "ok", what, lines, f"none, unless {case.root_name} is to train it: {mend}")
         yield Cause(row.name, "ok", f"{what}: {case.root_name} is not made from it", case.line_of(row.place))
     if before is not None and not has_only(before, 0.0) and case.graph.backward:
@@ -266,11 +266,6 @@ def of_not_finite(case: Diagnosis, row: TensorRow) -> Cause:
     harmless = f"{sign}({inner})" if sign.isidentifier() else f"{inner} in place of {name}"
     mend = f"give {sign} a harmless input where it is not picked: {harmless}"
     return Cause(row.name, "nan", what, tuple(dict.fromkeys((*lines, *case.line_of_node(where)))), mend)
-
-
-def is_own(node: Node) -> bool:
-    """Return whether an operation is a Function of the program's own."""
-    return node.kind == "operation" and not CLASS.fullmatch(node.label)
 
 
 def is_given_to_own(case: Diagnosis, edge: Edge) -> bool:

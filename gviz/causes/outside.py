@@ -6,7 +6,7 @@ import re
 from collections.abc import Iterator, Sequence
 
 from gviz.causes import fixes
-from gviz.causes.diagnosis import Cause, Diagnosis, Lines
+from gviz.causes.diagnosis import Cause, Diagnosis, Lines, is_own
 from gviz.graphs import GraphBreak, TensorRow, Unlisted
 from gviz.trace.switches import LIBRARY
 
@@ -33,6 +33,12 @@ SWITCHED = {
     LIBRARY: "call something that gradients flow through, or that is not under torch.no_grad() itself",
 }
 """What to do where the program has no block to take a line out of, by what has switched gradients off."""
+
+WITHOUT_LEAVES = "the gradient that autograd returned has no graph: nothing that it is computed from requires one"
+"""What is said of a call that has asked for a graph."""
+
+LINEAR = "the derivative is a constant, through which no gradient flows: use another function"
+"""What to do about that, where no function of the program's own has cut anything off."""
 
 GRADIENTS = "the gradients that autograd returns have no graph of their own without create_graph=True"
 """What is said of a call of ``torch.autograd.grad``, and of functions that call it."""
@@ -66,7 +72,7 @@ def cut_off(case: Diagnosis, row: TensorRow) -> Cause | None:
     if broken is None:
         return None
     source = f" from {broken.source}" if broken.source else ""
-    what, mend = cut_clause(broken, "it", source), mend_of_cut(case, broken)
+    what, mend = cut_clause(case, broken, "it", source), mend_of_cut(case, broken)
     return Cause(row.name, broken.reason, what, case.line_of(broken.place), mend)
 
 
@@ -74,6 +80,9 @@ def mend_of_cut(case: Diagnosis, broken: GraphBreak) -> str:
     """Return what to write in place of a line that cuts off what is made from a tensor."""
     lines = case.line_of(broken.place)
     code = case.code_of(lines)
+    if keeps_graph(case, broken):
+        own = next((node.label.removesuffix("Backward") for node in case.shown.nodes if is_own(node)), "")
+        return f"let the backward of {own} compute with tensors of the graph: without detach()" if own else LINEAR
     if broken.call == "grad":
         return fixes.keeping_graph(code) or "create_graph=True"
     if broken.reason == "frozen":
@@ -101,10 +110,15 @@ def detached_elsewhere(case: Diagnosis, broken: GraphBreak, name: str) -> Iterat
         yield fixes.detaching(code, name) or f"{name}.detach() where {other} is computed from it"
 
 
-def cut_clause(broken: GraphBreak, it: str, source: str = "") -> str:
+def keeps_graph(case: Diagnosis, broken: GraphBreak) -> bool:
+    """Return whether a call of ``torch.autograd.grad`` has asked for a graph."""
+    return broken.call == "grad" and "create_graph=True" in case.code_of(case.line_of(broken.place))
+
+
+def cut_clause(case: Diagnosis, broken: GraphBreak, it: str, source: str = "") -> str:
     """Return what a call has cut off, as a clause: ``it was cut off from h by .data``."""
     if broken.call == "grad":
-        return GRADIENTS
+        return GRADIENTS if not keeps_graph(case, broken) else WITHOUT_LEAVES
     by = f".{broken.call}" if broken.call == "data" else COMPARISONS.get(broken.call) or f"{broken.call}()"
     if broken.reason == "no derivative" and broken.call in INDICES:
         return f"the indices of {by} have no derivative"

@@ -167,7 +167,7 @@ def not_reached(case: Diagnosis, row: TensorRow) -> Cause:
         return Cause(row.name, "cleared", what, case.line_of(node.later.cleared_at))
     cuts = cuts_to_blame(case, row)
     if cuts and (case.has_run or not case.nodes):
-        clause = cut_clause(cuts[0], "what is made from it") + f", in {len(cuts)} lines" * (len(cuts) > 1)
+        clause = cut_clause(case, cuts[0], "what is made from it") + f", in {len(cuts)} lines" * (len(cuts) > 1)
         what = f"no gradient comes from {case.root_name} to {row.name}: {clause}"
         lines, mend = at_cuts(case, cuts)
         if (module := module_beside(case, row, cuts)) and case.has_run:
@@ -209,7 +209,7 @@ def no_path(case: Diagnosis, row: TensorRow) -> Cause:
     deep = [cut for cut in case.graph.breaks if row.name in cut.leaves and not cut.is_of_leaves]
     if deep:
         lines, mend = at_cuts(case, deep[-1:])
-        what = f"{what}: {cut_clause(deep[-1], 'what comes of it')}, and {case.root_name} does not use it"
+        what = f"{what}: {cut_clause(case, deep[-1], 'what comes of it')}, and {case.root_name} does not use it"
         return Cause(row.name, "no path", what, lines, f"{mend}; and use it where {case.root_name} is computed")
     since, mend = row.history.requires_grad_set, f"use {row.name} where {case.root_name} is computed"
     if since is not None:

@@ -19,7 +19,7 @@ from weakref import ref
 
 from gviz.graphs import Place
 from gviz.graphs.numbers import Numbers, elements_of
-from gviz.trace.cuts import COPIES, OutsideGraph, flat
+from gviz.trace.cuts import CHECKPOINT, COPIES, OutsideGraph, flat
 from gviz.trace.frames import RunningProgram
 from gviz.trace.gradients import Gradients
 from gviz.trace.known import Known, recall, remember
@@ -159,6 +159,9 @@ class Trace(Observer):
         """Note a tensor outside the graph that a call has made, or has put there."""
         if name in SHARES:
             self.gradients.shared(args[0], result)
+        if name == "apply" and args[0].__name__ == CHECKPOINT:  # it runs a function where gradients are off
+            modules = [one for one in args if hasattr(one, "parameters")]
+            args, call = tuple(one for module in modules for one in module.parameters()), call._replace(name=CHECKPOINT)
         is_frozen = name == "requires_grad_" and args[1:] == (False,) and not self.outside.never_required(result)
         if name == "detach_" or is_frozen:
             self.outside.put_outside(result, call, name)

@@ -11,12 +11,16 @@ from gviz.graphs import Place
 from gviz.trace.frames import RunningProgram
 from gviz.trace.known import Known, recall, remember
 from gviz.trace.records import Break, CallRecord
+from gviz.trace.switches import LIBRARY
 
 COPIES = {"tensor", "as_tensor", "new_tensor", "from_numpy"}
 """Calls that make a tensor of numbers."""
 
 DETACHES = {"detach", "detach_", "data", "grad", *COPIES}
 """Calls whose result is out of the graph by intention."""
+
+CHECKPOINT = "CheckpointFunction"
+"""The Function of ``checkpoint(..., use_reentrant=True)``; of gviz's engine as of PyTorch."""
 
 LATEST = 100
 """The last numbers made of tensors, which are remembered, and the first items of a list, which are looked at."""
@@ -106,8 +110,10 @@ class OutsideGraph:
     def cut(self, call: CallRecord, tensor: Any, *, is_number: bool, is_list: bool = False) -> CallRecord:
         """Return how a call makes something outside the graph of a tensor inside; note the leaves behind it."""
         reason = "detached" if is_number or call.name in DETACHES else "no derivative"
-        reason = reason if self.engine.is_grad_enabled() or reason == "detached" else "no_grad"
+        is_on = self.engine.is_grad_enabled() and call.name != CHECKPOINT
+        reason = reason if is_on or reason == "detached" else "no_grad"
         place, switch = self.frames.switch() if reason == "no_grad" else (None, "")
+        switch = switch or (LIBRARY if call.name == CHECKPOINT else "")
         key = place or call.place, call.name, reason
         cut = self.cuts.get(key)
         if cut is None:

@@ -409,3 +409,57 @@ loss.backward(inputs=[m.weight])
     cause = why(graph_of(tmp_path, program, engine), "m.bias")
     assert (cause.verdict, lines_of(cause)) == (verdict, [6])
     assert "was asked for the gradients of other tensors: m.bias is not among its inputs" in cause.what
+
+
+@pytest.mark.parametrize("engine", ENGINES)
+@pytest.mark.parametrize("y", ["Exp.apply(x)", "3 * x"])
+def test_a_derivative_without_a_graph_that_was_asked_for_has_a_cause_of_its_own(
+    tmp_path: Path, y: str, engine: str
+) -> None:
+    program = f"""\
+import torch
+class Exp(torch.autograd.Function):
+    @staticmethod
+    def forward(ctx, x):
+        y = x.exp()
+        ctx.save_for_backward(y)
+        return y
+    @staticmethod
+    def backward(ctx, g):
+        y, = ctx.saved_tensors
+        return g * y.detach()
+x = torch.tensor([0.5, 1.0], requires_grad=True)
+y = {y}
+g, = torch.autograd.grad(y.sum(), x, create_graph=True)
+h = g.pow(2).sum()
+h.backward()
+"""
+    cause = why(graph_of(tmp_path, program, engine), "x")
+    assert lines_of(cause) == [16, 14]
+    assert "has no graph: nothing that it is computed from requires one" in cause.what
+    assert ("the backward of Exp" in cause.mend) == (y != "3 * x")
+
+
+@pytest.mark.parametrize("engine", ENGINES)
+@pytest.mark.filterwarnings("ignore::UserWarning")
+@pytest.mark.parametrize("words", [", use_reentrant=True", ""])
+def test_a_checkpoint_that_runs_without_gradients_is_the_cause(tmp_path: Path, words: str, engine: str) -> None:
+    if engine == "torch" and not words:
+        pytest.skip("PyTorch asks for the word")
+    program = f"""\
+import torch
+from torch import nn
+from torch.utils.checkpoint import checkpoint
+body = nn.Sequential(nn.Linear(4, 4), nn.ReLU(), nn.Linear(4, 4))
+head = nn.Linear(4, 2)
+x = torch.randn(3, 4)
+h = checkpoint(body, x{words})
+loss = head(h).logsumexp(1).mean()
+loss.backward()
+"""
+    cause = why(graph_of(tmp_path, program, engine), "body.0.weight")
+    assert (cause.verdict, lines_of(cause)) == ("no_grad", [7])
+    mend = cause.mend.partition("; or")[0]
+    assert mend == "h = checkpoint(body, x, use_reentrant=False)"
+    mended = program.replace(f"h = checkpoint(body, x{words})", mend)
+    assert why(graph_of(tmp_path, mended, engine), "body.0.weight").verdict == "ok"
