@@ -52,6 +52,10 @@ REPEATED_FRAME = {"penwidth": "2", "fontsize": "13"}
 """The frame of a block that stands for several."""
 
 
+GRADIENTS = "gradients"
+"""How the names of frames begin that hold a static graph's operations of gradients."""
+
+
 def picture(graph: Graph, options: RenderOptions) -> Picture:
     """Return the picture; ``options.show`` is empty for TorchViz's own."""
     shown, is_large = (
@@ -74,6 +78,7 @@ def picture(graph: Graph, options: RenderOptions) -> Picture:
     def statements() -> Iterator[Statement]:
         yield from _frames(shown, looks, options) if in_frames else _shapes(shown.nodes, looks)
         yield from _lines(shown.edges, shown, arrows, options)
+        yield from _below_roots(shown) if in_frames and graph.kind == "static" else ()
 
     listed = LazyStatements(statements) if is_large else list(statements())
     size = {"size": picture_size(len(graph.nodes) + len(graph.edges))} if is_large or not options.show else {}
@@ -160,6 +165,29 @@ def _frames(graph: Graph, looks: list[dict[str, str]], options: RenderOptions) -
             waiting.append((number, True))
         yield from inside[number]
         waiting.extend((inner, False) for inner in reversed(within[number]))
+
+
+def _below_roots(graph: Graph) -> Iterator[Arrow]:
+    """Yield lines that are not drawn, and keep the operations of gradients below the root that they are the gradients of.
+
+    Beside it, lines from the leaves would run on each other along the boxes of their rank.
+    """
+    around: list[set[int]] = []  # of each frame itself, and all that it is in
+    for number, region in enumerate(graph.regions):
+        around.append({number, -1, *(around[region.within] if region.within >= 0 else ())})
+    outer = [number for number, region in enumerate(graph.regions) if region.title.startswith(GRADIENTS)]
+    frames = {number for number, ways in enumerate(around) if ways & {*outer}}
+    inside = [node.id for node in graph.nodes if node.region in frames]
+    above = set(graph.roots) - {*inside}
+    for here in inside:  # grows while it is read
+        new = [edge.target for edge in graph.uses[here] if edge.target not in inside]
+        above -= {*new}
+        inside += new
+    first = [node for node in graph.nodes if node.region in outer and not graph.inputs[node.id]]
+    for root in (node for node in graph.nodes if node.id in above):
+        own = around[root.region] if root.region >= 0 else {-1}
+        ends = (node.id for node in first if graph.regions[node.region].within in own)
+        yield from (Arrow(root.id, end, {"style": "invis"}) for end in ends)
 
 
 def _with_titles(drawn: Iterable[Box], graph: Graph) -> list[Box]:
