@@ -10,6 +10,7 @@ from dataclasses import replace
 from io import BytesIO
 
 import pytest
+from program import Program
 from pypdf import PdfReader
 
 from gviz import GvizWarning, RenderOptions, SourceOptions, read
@@ -258,6 +259,20 @@ def test_a_frame_goes_on_in_the_next_row_or_column_around_what_is_in_it(nested: 
     assert labels == ["net  Net", "… net", "… net"] if direction != "RL" else "… net" in labels
     page = dot.dot_text(replace(picture, statements=places.placed(picture.statements, folded)))
     assert page.count("subgraph") == len(folded.pieces)
+
+
+def test_a_page_of_modules_that_can_be_read_stays_as_it_is_and_its_legend_fits(gviz: Program) -> None:
+    (gviz.folder / "net.py").write_text(
+        "import torch\nfrom torch import nn\n"
+        "net = nn.Sequential(nn.Linear(3, 3), nn.ReLU(), nn.Linear(3, 1))\n"
+        "net[0].register_forward_hook(lambda module, inputs, output: output * 2 + 1)\n"
+        "net[1].register_forward_pre_hook(lambda module, inputs: (inputs[0] + 1,))\n"
+        "net[2].register_forward_hook(lambda module, inputs, output: output * 2)\n"
+        "loss = net(torch.ones(1, 3)).sum()\nloss.backward()\n"
+    )
+    done = gviz("render", "net.py", "--by", "module", "--fit", "slide", "-o", "net.svg")
+    assert done.err == "root: loss (backward called at line 8)\n"
+    assert (gviz.folder / "net.svg").read_text().count('class="clust') == 1
 
 
 def test_a_box_says_names_as_they_are_within_its_frame(nested: Graph) -> None:
