@@ -13,7 +13,7 @@ from gviz.graphs import GraphBreak, History, Module, Place, TensorRow
 from gviz.sources.arguments import CallSites
 from gviz.trace import Trace
 from gviz.trace.known import recall
-from gviz.trace.records import Break, FunctionCall, Write, record_of
+from gviz.trace.records import Cut, FunctionCall, Write, record_of
 from gviz.walk import Origin, bytes_kept, grad_fn, graph_nodes
 
 CHANGED = re.compile(
@@ -160,7 +160,7 @@ class Lines:
     def history(self, row: TensorRow, tensor: Any) -> History:
         """Return what has become of a tensor's gradient, and where the program asked for one."""
         trace = self.trace
-        at, was_used, was_early = trace.gradients.of(tensor) or (None, False, False)
+        at, was_used, was_early = trace.gradients.cleared(tensor) or (None, False, False)
         cured, by_hand = recall(trace.requires_grad_set, tensor), recall(trace.autograd_grad, tensor)
         if row.broken is not None and row.is_leaf and row.requires_grad:
             call = recall(trace.outside.records, tensor)  # as by torch.tensor(loss.item(), requires_grad=True)
@@ -201,7 +201,7 @@ class Lines:
         summed = cuts_in(sums) - cuts_in(node for node in nodes if node not in sums)
         used = [*direct]
         for cut in used:  # grows while it is read
-            used += [one for one in cut.behind if one not in used]
+            used += [one for one in cut.earlier if one not in used]
         others = {
             name: cuts_in(graph_nodes([one]))
             for name, one in named.items()
@@ -255,7 +255,7 @@ def is_any_of(tensor: object, others: Iterable[object]) -> bool:
     return any(tensor is one for one in others)
 
 
-def cuts_in(nodes: Iterable[Any]) -> set[Break]:
+def cuts_in(nodes: Iterable[Any]) -> set[Cut]:
     """Return the calls that have cut off what these operations use."""
     records = filter(None, map(record_of, nodes))
     return {cut for record in records for call in record.outside for cut in call.cuts}

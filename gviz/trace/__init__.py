@@ -78,7 +78,7 @@ class Trace(Observer):
     # ---------------------------------------------------------------- being told
     def will_detach(self, tensor: Any) -> None:
         """Note what detach_ is going to take out of its graph."""
-        self.outside.will_detach(tensor, self.frames.call("detach_", is_new=False))
+        self.outside.will_detach(tensor, self.frames.note_call("detach_", is_new=False))
 
     def called(self, name: str, args: tuple[Any, ...], result: Any, seconds: float) -> None:
         """Note what a call has made."""
@@ -90,7 +90,7 @@ class Trace(Observer):
             result = args[0]
         if not isinstance(result, self.tensor):
             return self.record_others(name, args, result, seconds)
-        call = self.frames.call(name)
+        call = self.frames.note_call(name)
         return None if call is None else self.record_tensor(name, args, result, call, seconds)
 
     def record_tensor(
@@ -113,7 +113,7 @@ class Trace(Observer):
             given = tuple(
                 [(at, self.held(one)) for at, one in enumerate(args) if not getattr(one, "requires_grad", False)]
             )
-            outside = self.outside.of(args) if self.outside.cuts else ()
+            outside = self.outside.cut_off_among(args) if self.outside.cuts else ()
             function = self.frames.function() if self.nested else None
             # all fields at once: half the time of NodeRecord(...), of which there is one for each operation
             fields = call, self.frames.run, seconds, self.value_of(result), outside, given, len(args), function
@@ -148,7 +148,7 @@ class Trace(Observer):
     def record_step(self, optimizer: Any) -> None:
         """Note that an optimizer of gviz's engine has written its parameters."""
         self.will_step(optimizer)
-        call = self.frames.call("step")
+        call = self.frames.note_call("step")
         if call is None:
             return
         for one in (one for group in optimizer.param_groups for one in group["params"] if one.grad is not None):
@@ -166,7 +166,7 @@ class Trace(Observer):
         if name == "detach_" or is_frozen:
             self.outside.put_outside(result, call, name)
         else:
-            self.outside.made(result, call, args)
+            self.outside.note_made(result, call, args)
 
     def record_leaf(self, name: str, args: tuple[Any, ...], result: Any, call: CallRecord) -> None:
         """Note a leaf that a call has made, or has let require a gradient."""
@@ -174,12 +174,12 @@ class Trace(Observer):
         remember(self.outside.leaves, result, True)
         if before is not None and (before.reason or before.place != call.place):
             remember(self.requires_grad_set, result, call.place)
-        self.outside.keep(result, self.outside.story(call, args) if call.name in COPIES else call)
+        self.outside.keep(result, self.outside.record_of_result(call, args) if call.name in COPIES else call)
 
     def record_others(self, name: str, args: tuple[Any, ...], result: Any, seconds: float) -> None:
         """Note the tensors in a list that a call has made, or a number made of a tensor."""
         is_list = isinstance(result, list | tuple)
-        call = self.frames.call(name) if name in NUMBERS or is_list else None
+        call = self.frames.note_call(name) if name in NUMBERS or is_list else None
         if call is None:
             return
         if name in NUMBERS:

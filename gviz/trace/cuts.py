@@ -10,7 +10,7 @@ from typing import Any
 from gviz.graphs import Place
 from gviz.trace.frames import RunningProgram
 from gviz.trace.known import Known, recall, remember
-from gviz.trace.records import Break, CallRecord
+from gviz.trace.records import CallRecord, Cut
 from gviz.trace.switches import LIBRARY
 
 COPIES = {"tensor", "as_tensor", "new_tensor", "from_numpy"}
@@ -39,7 +39,7 @@ class OutsideGraph:
         self.records: Known[CallRecord] = {}
         self.leaves: Known[bool] = {}  # the tensors that a call has made, or let require a gradient
         self.numbers: deque[tuple[Any, CallRecord]] = deque(maxlen=LATEST)
-        self.cuts: dict[tuple[Place, str, str], Break] = {}
+        self.cuts: dict[tuple[Place, str, str], Cut] = {}
         self.leaving: CallRecord | None = None  # how the tensor that detach_ is called on is cut off
 
     def keep(self, tensor: Any, call: CallRecord) -> None:
@@ -61,33 +61,33 @@ class OutsideGraph:
 
     def put_outside(self, tensor: Any, call: CallRecord, name: str) -> None:
         """Note a tensor that a call has taken out of its graph: ``detach_``, or ``requires_grad_`` with False."""
-        reason, cuts = "frozen", frozenset[Break]()
+        reason, cuts = "frozen", frozenset[Cut]()
         if name == "detach_":
             reason, cuts = "detached", self.leaving.cuts if self.leaving is not None else cuts
         self.records.pop(id(tensor), None)
         self.keep(tensor, call._replace(reason=reason, broken_at=call.place, broken_by=name, writes=False, cuts=cuts))
 
-    def made(self, tensor: Any, call: CallRecord, args: tuple[Any, ...]) -> None:
+    def note_made(self, tensor: Any, call: CallRecord, args: tuple[Any, ...]) -> None:
         """Note a tensor outside the graph that a call has made, or has written."""
         before = recall(self.records, tensor)
         if before is None:
-            self.keep(tensor, self.story(call, args))
-        elif call.writes and not before.reason and (story := self.story(call, args)).reason:
+            self.keep(tensor, self.record_of_result(call, args))
+        elif call.writes and not before.reason and (story := self.record_of_result(call, args)).reason:
             remember(self.records, tensor, story._replace(place=before.place, name=before.name, writes=False))
 
     def number(self, number: Any, call: CallRecord, args: tuple[Any, ...]) -> None:
         """Note a number, or an array, that a call has made of a tensor."""
-        story = self.story(call, args, is_number=True)
+        story = self.record_of_result(call, args, is_number=True)
         self.numbers.append((number, story))
         for cut in story.cuts:
             cut.is_number = True
 
-    def of(self, args: tuple[Any, ...]) -> tuple[CallRecord, ...]:
+    def cut_off_among(self, args: tuple[Any, ...]) -> tuple[CallRecord, ...]:
         """Return what is known of the arguments that were cut off from a graph."""
         known = (recall(self.records, one) for value in args for one in flat(value))
         return tuple(each for each in known if each is not None and each.reason)
 
-    def story(self, call: CallRecord, args: tuple[Any, ...], *, is_number: bool = False) -> CallRecord:
+    def record_of_result(self, call: CallRecord, args: tuple[Any, ...], *, is_number: bool = False) -> CallRecord:
         """Return how a tensor outside the graph was made, and what cut it off, if anything did."""
         lost: list[CallRecord] = []
         for value in args:
@@ -118,9 +118,9 @@ class OutsideGraph:
         cut = self.cuts.get(key)
         if cut is None:
             record = call._replace(reason=reason, broken_at=key[0], broken_by=call.name, switch=switch)
-            cut = self.cuts[key] = Break(record)
+            cut = self.cuts[key] = Cut(record)
         cut.is_list = cut.is_list or is_list
-        return cut.takes(tensor)
+        return cut.add_tensor(tensor)
 
 
 def flat(value: Any) -> Iterator[Any]:

@@ -33,7 +33,7 @@ class RunningProgram:
         self.counts: Counter[CodeType] = Counter()
         self.switches = Switches()
 
-    def call(self, name: str, *, is_new: bool = True) -> CallRecord | None:
+    def note_call(self, name: str, *, is_new: bool = True) -> CallRecord | None:
         """Return the call of that name at the innermost line of the program that is running; None outside of it.
 
         A call that is new counts one run more, if its line has begun again: each is asked for as a new one once.

@@ -35,8 +35,9 @@ class Overwritten(NamedTuple):
     """What a tensor was until a write.
 
     Args:
-        until: when the write was: operations with smaller numbers have seen them. It lies below the number of the next
-            operation if no pass was called since the last one.
+        until: when the write was, as a number among those of operations: these have seen the numbers if theirs are
+            smaller. It lies :data:`WRITE` below the number of the next operation, so that a pass that is called before
+            that one, at :data:`PASS` below, comes after the write; if the pass came first, it is that number itself.
         numbers: None where they are not known any more.
         is_counted: whether the write counts as one, so that backward refuses a tensor that was saved; not by ``.data``.
     """

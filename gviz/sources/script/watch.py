@@ -275,7 +275,7 @@ class Calls(Observer):
     def passed(self, leaves: list[Any]) -> None:
         """Note that a backward has come to its end, and to these leaves."""
         if self.trace is not None:
-            self.trace.gradients.passed(leaves)
+            self.trace.gradients.note_backward(leaves)
         if self.options.diagnose:
             _keep_first_bad(self.engine, self.last, leaves)
 
