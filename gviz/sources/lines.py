@@ -6,7 +6,7 @@ import ast
 import linecache
 import math
 import re
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
 from typing import Any
 
 from gviz.graphs import GraphBreak, History, Module, Place, TensorRow
@@ -66,7 +66,7 @@ class Lines:
         self.writes: dict[int, list[Write]] | None = None  # in place, by the identity of what was written
         self.codes: dict[Place, str] = {}  # of the lines of other files, and of cells, that were named
 
-    def of(self, node: Any) -> Origin | None:
+    def origin_of(self, node: Any) -> Origin | None:
         """Return where an operation was recorded; what it costs, if that was measured."""
         noted, costs = record_of(node), self.trace.timed
         kept = (self.kept[node] if node in self.kept else bytes_kept(node)) if self.keeps else None
@@ -119,7 +119,9 @@ class Lines:
             tensor = tensors[row.name]
             leaves = tuple(dict.fromkeys(names[id(leaf)] for leaf in below.get(row.name, ())))
             placed = self.row(row, tensor, names, assigned)
-            history = self.history(placed, tensor)._replace(written=self.written(tensor, uses.get(row.name, 0)))
+            history = self.history(placed, tensor)._replace(
+                written=self.last_write_before(tensor, uses.get(row.name, 0))
+            )
             yield placed._replace(leaves=leaves, history=history)
 
     def row(self, row: TensorRow, tensor: Any, names: Mapping[int, str], assigned: Mapping[str, Place]) -> TensorRow:
@@ -128,7 +130,7 @@ class Lines:
         noted = record_of(node) if node is not None else None
         call = noted.call if noted else recall(self.trace.outside.records, tensor)
         name, is_parameter = row.same_as or row.name, row.is_leaf and type(tensor).__name__ == "Parameter"
-        made_at = self.named(assigned.get(name.partition("[")[0].partition(".")[0]))
+        made_at = self.with_code_kept(assigned.get(name.partition("[")[0].partition(".")[0]))
         if call is None or (is_parameter and row.requires_grad and ("." in name or made_at is not None)):
             return row._replace(place=made_at)  # a layer makes its parameters itself, and PyTorch tells of none
         source = names.get(id(call.source()), "") if call.source is not None else ""
@@ -148,7 +150,7 @@ class Lines:
         place = made_at if row.required_grad and not row.requires_grad else None
         return row._replace(place=place or self.place(call.place), is_written=is_written, broken=broken)
 
-    def written(self, tensor: Any, use: int) -> Place | None:
+    def last_write_before(self, tensor: Any, use: int) -> Place | None:
         """Return where the memory of a tensor was written last before a run of a line; None where it was not."""
         if self.writes is None:
             self.writes = {}
@@ -161,11 +163,13 @@ class Lines:
         """Return what has become of a tensor's gradient, and where the program asked for one."""
         trace = self.trace
         at, was_used, was_early = trace.gradients.cleared(tensor) or (None, False, False)
-        cured, by_hand = recall(trace.requires_grad_set, tensor), recall(trace.autograd_grad, tensor)
+        required_at, asked_at = recall(trace.requires_grad_set, tensor), recall(trace.autograd_grad, tensor)
         if row.broken is not None and row.is_leaf and row.requires_grad:
             call = recall(trace.outside.records, tensor)  # as by torch.tensor(loss.item(), requires_grad=True)
-            cured = cured or (call.place if call is not None else None)
-        cleared, set_at, asked_at = (self.place(one) if one is not None else None for one in (at, cured, by_hand))
+            required_at = required_at or (call.place if call is not None else None)
+        cleared, set_at, asked_at = (
+            self.place(one) if one is not None else None for one in (at, required_at, asked_at)
+        )
         is_optimized = recall(trace.optimized, tensor) is True if trace.stepped else None
         return History(cleared, was_used, was_early, set_at, asked_at, is_optimized)
 
@@ -175,10 +179,10 @@ class Lines:
             place = self.places[where] = self.seen_as(where)
             if place.file and place.without_run not in self.codes:
                 self.codes[place.without_run] = linecache.getline(where.file, where.line).strip()
-            self.named(place)
+            self.with_code_kept(place)
         return self.places[where]
 
-    def named(self, place: Place | None) -> Place | None:
+    def with_code_kept(self, place: Place | None) -> Place | None:
         """Return a place that the graph names; of one in a cell the line of code is kept."""
         if place is not None and place.cell and place.without_run not in self.codes:
             self.codes[place.without_run] = self.cell_code(place)
@@ -218,36 +222,43 @@ class Lines:
             )
 
     def writes_in(self, message: str, roots: Iterable[Any]) -> tuple[tuple[Place, str], ...]:
-        """Return the writes that PyTorch's message about a changed variable is about, in the order of the program.
-
-        The message has a shape, a version, and often the class of the operation that made the variable; not which one
-        it is.
-        """
+        """Return the writes that PyTorch's message about a changed variable is about, in the order of the program."""
         changed = CHANGED.search(message)
-        if changed is None:
+        last = last_write(changed, self.trace.writes, graph_nodes(roots)) if changed is not None else None
+        if changed is None or last is None:
             return ()
-        shape = tuple(int(size) for size in changed["shape"].split(",") if size.strip())
-        maker, version, saved = changed["maker"] or "", int(changed["version"]), int(changed["saved"] or 0)
-        graph = {id(thing) for pair in graph_nodes(list(roots)).items() for thing in pair}
-        makers: dict[int, set[str]] = {}
-        for write in self.trace.writes:
-            makers.setdefault(id(write.owner), set()).update(BACKWARD.sub("", one) for one in write.makers)
+        versions = range(int(changed["saved"] or 0) + 1, last.version + 1)
+        own = [one for one in self.trace.writes if one.owner is last.owner and one.version in versions]
+        return tuple(dict.fromkeys((self.place(one.place), one.name) for one in own))
 
-        def likeness(write: Write) -> tuple[bool, bool, bool, bool, bool]:
-            """Return in which ways a write fits, the strongest first."""
-            owner = write.owner()
-            is_there = owner is not None and (id(owner) in graph or id(owner.grad_fn) in graph)
-            is_known, is_sized = (
-                bool(maker) and maker in makers[id(write.owner)],
-                math.prod(shape) in map(math.prod, write.shapes),
-            )
-            return is_known, bool(maker) == any(write.makers), shape in write.shapes, is_sized, is_there
 
-        last = max((one for one in reversed(self.trace.writes) if one.version == version), key=likeness, default=None)
-        if last is None:
-            return ()
-        after = [one for one in self.trace.writes if one.owner is last.owner and saved < one.version <= version]
-        return tuple(dict.fromkeys((self.place(one.place), one.name) for one in after))
+def last_write(changed: re.Match[str], writes: Collection[Write], nodes: Mapping[Any, Any]) -> Write | None:
+    """Return the last write into the variable that a message is about; None if none fits.
+
+    The message has a shape, a version, and often the class of the operation that made the variable; not which one it
+    is. Of the writes that made such a version, the one that is most like it counts.
+
+    Args:
+        changed: the message.
+        writes: those of the program.
+        nodes: the operations of the graph, and its leaves.
+    """
+    shape = tuple(int(size) for size in changed["shape"].split(",") if size.strip())
+    maker, things = changed["maker"] or "", {id(thing) for pair in nodes.items() for thing in pair}
+    makers: dict[int, set[str]] = {}
+    for write in writes:
+        makers.setdefault(id(write.owner), set()).update(BACKWARD.sub("", one) for one in write.makers)
+
+    def likeness(write: Write) -> tuple[bool, bool, bool, bool, bool]:
+        """Return in which ways a write fits, the strongest first."""
+        owner = write.owner()
+        is_there = owner is not None and (id(owner) in things or id(owner.grad_fn) in things)
+        is_known = bool(maker) and maker in makers[id(write.owner)]
+        is_sized = math.prod(shape) in map(math.prod, write.shapes)
+        return is_known, bool(maker) == any(write.makers), shape in write.shapes, is_sized, is_there
+
+    of_version = [one for one in writes if one.version == int(changed["version"])]
+    return max(reversed(of_version), key=likeness, default=None)
 
 
 def is_any_of(tensor: object, others: Iterable[object]) -> bool:

@@ -99,7 +99,7 @@ class Gradients(Observer):
         elif fate.cleared_at is None and (call := self.frames.note_call("grad")) is not None:
             leaf = fate.leaf()
             fate.cleared_at, fate.cleared_in = call.place, self.backwards
-            fate.was_used = fate.was_read or leaf is None or leaf._version != fate.leaf_version  # noqa: SLF001 - as above
+            fate.was_used = fate.was_read or leaf is None or leaf._version != fate.leaf_version  # noqa: SLF001
 
     def is_use(self, code: CodeType, at: int) -> bool:
         """Return whether code uses the gradient that it reads there: not if it asks for None, or empties it."""

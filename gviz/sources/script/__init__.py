@@ -441,6 +441,6 @@ def _drawn(left: ScriptRun, roots: Mapping[str, Any], options: SourceOptions, ta
         names=names,
         roots=roots,
         statements={name: text for name, text in assigned_texts(left.tree).items() if name not in written_in_place},
-        about=about,
+        backward=about,
         listed={**(left.names or names), **gone},  # of a script that does all in functions, what these functions held
     )

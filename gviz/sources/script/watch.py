@@ -18,7 +18,7 @@ from gviz.graphs.numbers import Numbers
 from gviz.options import SourceOptions
 from gviz.records import record
 from gviz.sources.notes import Note
-from gviz.sources.run import FEW_NODES, SPARE, Pass
+from gviz.sources.run import FEW_NODES, FIRST_CALLS, Pass
 from gviz.sources.script.hooks import ScriptHooks
 from gviz.sources.script.names import named_tensors, shallow
 from gviz.sources.script.program import GVIZ, Script
@@ -219,8 +219,10 @@ class Calls(Observer):
         kept = {node: bytes_kept(node) for node in nodes} if is_measured else None
         is_asked = self.options.flow or self.hooks.are_there
         own = flow if is_asked or self.has_shares else {}
-        spare = (lambda: flow) if flow and not is_asked and self.is_small(nodes) else None
-        about = Pass(function, place, own, spare, kept, moments, self.earlier, self.count, at=self.versions.at_pass())
+        late_flow = (lambda: flow) if flow and not is_asked and self.is_small(nodes) else None
+        about = Pass(
+            function, place, own, late_flow, kept, moments, self.earlier, self.count, at=self.versions.at_pass()
+        )
         self.last[function] = Call(tensors, names, about)
         for tensor in tensors:
             known = recall(self.passes, tensor)
@@ -340,7 +342,7 @@ class Calls(Observer):
 
     def is_small(self, nodes: Collection[object]) -> bool:
         """Return whether the flow of a call is noted though nobody has asked for it."""
-        return self.count <= SPARE and len(nodes) <= FEW_NODES
+        return self.count <= FIRST_CALLS and len(nodes) <= FEW_NODES
 
     @property
     def has_shares(self) -> bool:
