@@ -114,8 +114,13 @@ def plain_attr(value: object) -> bytes | None:
             return _field(2, value)
         case list() | tuple():
             parts = [plain_attr(item) for item in value]
-            return None if None in parts else _field(1, b"".join(part for part in parts if part))
+            return None if None in parts else list_attr([part for part in parts if part])
     return None
+
+
+def list_attr(parts: Sequence[bytes]) -> bytes:
+    """Return an attribute that is a list of others."""
+    return _field(1, b"".join(parts))
 
 
 def dtype_attr(name: str) -> bytes:

@@ -30,6 +30,7 @@ class Context:
 
     def __init__(self, graph: Graph, gate: str, predicate: Tensor | None = None, side: int = 0) -> None:
         self.graph, self.gate, self.predicate, self.side = graph, gate, predicate, side
+        self.frame = f"{graph.scope}while_context"  # of a loop: the name that tells its steps from those of others
         self.outer = graph.context
         self.captures: dict[Tensor, Tensor] = {}  # from outside: what it is inside
         self.pivot: Operation | None = None  # runs whenever the inside runs
@@ -50,7 +51,8 @@ class Context:
         if tensor not in self.captures:
             at_door = tensor if self.outer is None else self.outer.bring_in(tensor, name)
             beside = [] if self.predicate is None else [self.predicate]
-            self.captures[tensor] = self.add(self.gate, [at_door, *beside], f"{name}/{self.gate}").outputs[self.side]
+            door = self.add(self.gate, [at_door, *beside], f"{name}/{self.gate}", frame=self.frame)
+            self.captures[tensor] = door.outputs[self.side]
         return self.captures[tensor]
 
     def add(self, type: str, inputs: Sequence[Tensor], name: str | None = None, **attrs: object) -> Operation:
@@ -63,7 +65,7 @@ class Context:
 
     def begin(self, starts: Sequence[Tensor], shapes: Iterable[Dims]) -> list[Operation]:
         """Bring the first values of a loop's variables in; return what gives the variables, which have these shapes."""
-        enters = [self.add("Enter", [t]).outputs[0] for t in starts]
+        enters = [self.add("Enter", [t], frame=self.frame).outputs[0] for t in starts]
         return [self.add("Merge", [t, t], shape=dims) for t, dims in zip(enters, shapes, strict=True)]
 
     def turn(self, merges: Iterable[Operation], results: Iterable[Tensor], name: str) -> list[Tensor]:

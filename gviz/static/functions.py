@@ -515,12 +515,30 @@ def cross_entropy(
     """Return the cross entropy of a softmax along an axis; the gradient goes to the labels, too."""
     refuse(axis is not None and dim is not None, "Cannot specify both 'dim' and 'axis'.", ValueError)
     refuse(labels is None or logits is None, "Both `labels` and `logits` must be provided.", ValueError)
-    along, inputs = dim if axis is None else axis, [logits, labels]
-    rank = convert(logits).shape.rank
-    if rank is not None and along not in (None, -1, rank - 1):
-        order = [place for place in range(rank) if place != along % rank] + [along % rank]
-        inputs = [transpose(tensor, order) for tensor in inputs]
-    return apply("SoftmaxCrossEntropyWithLogits", "features labels", inputs, name, CROSS_ENTROPY)
+    along = dim if axis is None else axis
+    with operation_scope(common_graph(labels, logits), name, CROSS_ENTROPY) as scope:
+        features = convert(logits, name="logits")
+        targets = convert(labels, features.dtype.base_dtype, "labels")
+        most, sizes = rank(features), shape(features)
+        count = features.shape.rank
+        if count is not None and along not in (None, -1, count - 1):
+            order = [place for place in range(count) if place != along % count] + [along % count]
+            features, targets = transpose(features, order), transpose(targets, order)
+            sizes = shape(features)
+        losses = make("SoftmaxCrossEntropyWithLogits", [matrix_of(features), matrix_of(targets)], scope)
+        outer = FUNCTIONS["slice"](sizes, [0], [apply("Sub", "x y", [most, 1])])
+        result = FUNCTIONS["reshape"](losses, outer)
+        result.set_shape(features.shape[:-1])
+        return result
+
+
+def matrix_of(x: Tensor) -> Tensor:
+    """Return a tensor as a matrix, whose rows go along the last axis."""
+    most, sizes = rank(x), shape(x)
+    last = FUNCTIONS["slice"](sizes, [apply("Sub", "x y", [most, 1])], [1])
+    result = FUNCTIONS["reshape"](x, concat([[-1], last], 0))
+    result.set_shape([None, x.shape[-1].value] if x.shape.rank else None)
+    return result
 
 
 def cross_entropy_of_constants(

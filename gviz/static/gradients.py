@@ -14,20 +14,18 @@ from __future__ import annotations
 import builtins
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from functools import cache, partial
-from typing import Any, NoReturn, TypeAlias
+from typing import Any, NoReturn
 
 from gviz.autograd.formulas import bind, inputs_of, parameters
 from gviz.numbers.words import refuse
 from gviz.ops import ARRAYS, ROWS
 from gviz.static import functions as tf
-from gviz.static.build import add_operation, cast, convert, make
+from gviz.static.build import add_operation, cast, constant, convert, make
 from gviz.static.control import Branches, Context, Loop, Unit, cond, unit_of
+from gviz.static.derivatives import DERIVATIVES
 from gviz.static.graph import Graph, Operation, Tensor, TensorLike, replace_tensors, symbolic_tensors
 from gviz.static.kernels import KERNELS, array_function
 from gviz.static.table import FAMILY, FLAT, call_of, type_of
-from gviz.static.types import TensorShape
-
-Axes: TypeAlias = "tuple[int, ...] | None"
 
 
 def gradients(
@@ -49,7 +47,7 @@ def gradients(
         grad_ys: a weight for each y, ones if it is None; ValueError if it does not fit.
         name: the scope of the operations that are added.
         colocate_gradients_with_ops: accepted; there is one device.
-        gate_gradients: accepted; the order of running is fixed.
+        gate_gradients: whether each operation's gradients wait for each other, as an optimiser asks for.
         aggregation_method: accepted; parts are added by AddN.
         stop_gradients: tensors that count as constants.
         unconnected_gradients: "none" gives None if no y depends on an x, "zero" gives zeros; ValueError for another
@@ -68,12 +66,8 @@ def gradients(
         ValueError,
     )
     with graph.as_default(), graph.name_scope(name):
-        grads = carry_back(
-            graph, roots, wanted, list(first_gradients(roots, _as_list(grad_ys) or [None] * len(roots))), stopped
-        )
-        for slope, x in zip(grads, wanted, strict=True):
-            if slope is not None and graph.context is None:  # those inside of a loop are nobody's
-                graph.derivatives.setdefault(slope, []).append((roots, x))
+        weights = list(first_gradients(roots, _as_list(grad_ys) or [None] * len(roots)))
+        grads = carry_back(graph, roots, wanted, weights, stopped, gated=gate_gradients)
         return list(fill_with_zeros(grads, wanted)) if unconnected == "zero" else grads
 
 
@@ -94,16 +88,23 @@ def first_gradients(ys: Sequence[Tensor], weights: Sequence[TensorLike | None]) 
         if weight is not None:
             yield convert(weight, dtype, label)
         else:
-            yield tf.ones(y.shape, dtype, label) if y.shape.is_fully_defined() else make("OnesLike", [y], label)
+            size = tf.shape(y)
+            yield make("Fill", [size, constant(1, dtype, name=f"{label}/Const")], label)
 
 
 def fill_with_zeros(grads: Sequence[Tensor | None], tensors: Sequence[Tensor]) -> Iterator[Tensor]:
     """Return gradients with zeros for those that are None."""
-    return (make("ZerosLike", [t]) if g is None else g for g, t in zip(grads, tensors, strict=True))
+    return (make("ZerosLike", [t], "zeros_like") if g is None else g for g, t in zip(grads, tensors, strict=True))
 
 
 def carry_back(
-    graph: Graph, ys: Sequence[Tensor], xs: Sequence[Tensor], weights: Sequence[Tensor], stopped: Sequence[Tensor]
+    graph: Graph,
+    ys: Sequence[Tensor],
+    xs: Sequence[Tensor],
+    weights: Sequence[Tensor],
+    stopped: Sequence[Tensor],
+    *,
+    gated: bool = False,
 ) -> list[Tensor | None]:
     """Carry gradients back from ys to xs, one operation after the other, the last first."""
     parts: dict[Tensor, list[Tensor]] = {}
@@ -119,12 +120,28 @@ def carry_back(
     for unit in reversed(operations_between(ys, xs, stopped)):
         if not any(out in parts for out in unit.outputs):
             continue
+        grads = [total(out) for out in unit.outputs]
+        if isinstance(unit, Operation) and type_of(unit).several:
+            grads = list(fill_with_zeros(grads, unit.outputs))
         with graph.name_scope(unit.name.split("/")[-1] + "_grad" if not graph.scope else f"{unit.name}_grad"):
-            carry = OF_UNITS.get(type(unit), of_operation)
-            for tensor, grad in carry(unit, [total(out) for out in unit.outputs]):
-                if grad is not None and tensor.dtype.is_floating:
-                    parts.setdefault(tensor, []).append(grad)
+            carried = [
+                (tensor, grad)
+                for tensor, grad in OF_UNITS.get(type(unit), of_operation)(unit, grads)
+                if grad is not None and tensor.dtype.is_floating
+            ]
+            for tensor, grad in with_gate(graph, carried) if gated and len(carried) > 1 else carried:
+                parts.setdefault(tensor, []).append(grad)
     return [total(x) for x in xs]
+
+
+def with_gate(graph: Graph, carried: Sequence[tuple[Tensor, Tensor]]) -> Iterator[tuple[Tensor, Tensor]]:
+    """Return gradients that wait for each other."""
+    with graph.name_scope("tuple"):
+        ready = list(dict.fromkeys(grad.op for _, grad in carried))
+        gate = add_operation(graph, "NoOp", attrs={"gate": True}, name="group_deps", control=ready)
+        for tensor, grad in carried:
+            with graph.control_dependencies([gate]):
+                yield tensor, make("Identity", [grad], "control_dependency")
 
 
 def operations_between(ys: Sequence[Tensor], xs: Sequence[Tensor], stopped: Sequence[Tensor]) -> list[Operation | Unit]:
@@ -154,6 +171,10 @@ def units_before(tensors: Iterable[Tensor], is_given: Callable[[Tensor], bool]) 
 def of_operation(op: Operation, grads: Sequence[Tensor | None]) -> Iterator[tuple[Tensor, Tensor | None]]:
     """Return the gradient of each input; LookupError if its function has no derivative."""
     own = type_of(op).call
+    derive = None if "call" in op.attrs else DERIVATIVES.get(op.type)
+    if derive is not None:
+        yield from zip(op.inputs, derive(op, grads if type_of(op).several else grads[0]), strict=False)
+        return
     if op.type in FLAT or (own is None and op.type != "Merge"):
         return
     if own in (None, "pass"):  # also one of a loop's or a branch's own, with several outputs
@@ -171,9 +192,7 @@ def of_operation(op: Operation, grads: Sequence[Tensor | None]) -> Iterator[tupl
             # what a formula asks of a tensor, its sizes or dtype, is there when the graph runs: the tensor stands for
             # it
             needs = [values[name.partition("_sym_")[0]] for name in parameters(formula)[1:]]
-            parts = bind(formula, symbols())(
-                list(fill_with_zeros(grads, op.outputs)) if row.outputs else grads[0], *needs
-            )
+            parts = bind(formula, symbols())(list(grads) if row.outputs else grads[0], *needs)
             parts = parts if isinstance(parts, (list, tuple)) else [parts]
             yield from (
                 (t, _unbroadcast(part, t)) for t, part in zip(into, parts, strict=True) if isinstance(t, Tensor)
@@ -218,30 +237,13 @@ def add_call(key: str, *args: object) -> Any:
 
 
 # ------------------------------------------------------------------ as TensorFlow writes them
-def reduced_count(x: Tensor, axes: Axes) -> TensorLike:
-    """Return how many elements a reduction makes one of."""
-    count = (x.shape if axes is None else TensorShape([x.shape[axis] for axis in axes])).num_elements()
-    if count is not None:
-        return float(count)
-    return cast(
-        tf.size(x) if axes is None else tf.FUNCTIONS["reduce_prod"](tf.FUNCTIONS["gather"](tf.shape(x), axes)), x.dtype
-    )
-
-
 IN_OPERATIONS: dict[str, Callable[..., Any]] = {
-    "cast_like": lambda x, other: cast(x, other.dtype),
-    "cat_backward": lambda grad, axis, parts: [add_call("piece", grad, parts, i, axis) for i in range(len(parts))],
     "expand": lambda part, x: add_call("spread_like", part, x),
     "mm": lambda x, y, left, right: make(
         "MatMul" if x.shape.rank == y.shape.rank == 2 else "BatchMatMulV2", [x, y], transpose_a=left, transpose_b=right
     ),
-    "reduced_count": reduced_count,
     "reshape": lambda part, x: add_call("shape_like", part, x),
-    "stack_backward": lambda grad, axis, count: (
-        add_operation(grad.graph, "Unpack", [grad], {"axis": axis, "num": count}).outputs
-    ),
     "to_dtype": lambda x, dtype: cast(x, dtype.dtype if isinstance(dtype, Tensor) else dtype),
-    "unbind_backward": lambda grads, axis, x: make("Pack", grads, axis=axis),
     "unsqueeze_reduced": lambda part, axes, x, keep: part if keep else add_call("unreduced", part, x, axes),
 }
 """What formulas call and TensorFlow writes in operations of its own. For sizes they take the tensor that has them."""

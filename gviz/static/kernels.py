@@ -52,6 +52,20 @@ def put_back(part: Array, x: Array, index: Index) -> Array:
     return out
 
 
+def put_at(part: Array, sizes: Sequence[int], index: Index) -> Array:
+    """Return zeros of some sizes, with numbers at an index."""
+    out = np.zeros(tuple(sizes), part.dtype)
+    out[index] = part
+    return out
+
+
+def offsets(axis: Array, sizes: Sequence[Array]) -> list[Array]:
+    """Return where each of some joined tensors begins."""
+    along = np.arange(len(sizes[0])) == axis
+    ends = accumulate((int(size[axis]) for size in sizes), initial=0)
+    return [(along * end).astype(np.int32) for end, _ in zip(ends, sizes, strict=False)]
+
+
 def products(x: Array, y: Array, left: bool = False, right: bool = False) -> Array:
     """Return a product of matrices, each transposed or not; ValueError for vectors."""
     if min(x.ndim, y.ndim) < 2:
@@ -86,15 +100,16 @@ def give_back(part: Array, x: Array, places: Array, axis: int) -> Array:
     return out
 
 
+def sum_of_places(values: Array, places: Array, count: Array) -> Array:
+    """Return so many rows, each the sum of the values for its place."""
+    out = np.zeros((int(count), *values.shape[1:]), values.dtype)
+    np.add.at(out, places, values)
+    return out
+
+
 def index_along(x: Array, axis: int, place: Array | slice) -> Index:
     """Return the index of some places along an axis; ValueError if x lacks it."""
     return (*(slice(None),) * normalize_axis_index(axis, np.ndim(x)), place)
-
-
-def part_of(parts: Sequence[Array], place: int, axis: int) -> Index:
-    """Return the index of one of several parts that were joined along an axis."""
-    start = sum(np.shape(p)[axis] for p in parts[:place])
-    return index_along(parts[place], axis, slice(start, start + np.shape(parts[place])[axis]))
 
 
 def index_of(kinds: Sequence[object], *ends: Array) -> Index:
@@ -108,8 +123,17 @@ def index_of(kinds: Sequence[object], *ends: Array) -> Index:
     return tuple(index)
 
 
-def sparse_softmax_loss(logits: Array, labels: Array) -> Array:
-    """Return the cross entropy of a softmax with one right class each; ValueError for a label that is no class."""
+def softmax_loss(logits: Array, labels: Array) -> tuple[Array, Array]:
+    """Return the cross entropy of a softmax, and its derivative for the logits."""
+    logs = ARRAYS["log_softmax_row"](logits, -1)
+    return -(labels * logs).sum(axis=-1), np.exp(logs) - labels
+
+
+def sparse_softmax_loss(logits: Array, labels: Array) -> tuple[Array, Array]:
+    """Return the cross entropy of a softmax with one right class each, and its derivative for the logits.
+
+    ValueError for a label that is no class.
+    """
     count = logits.shape[-1]
     wrong = labels[(labels < 0) | (labels >= count)]
     if wrong.size:
@@ -117,8 +141,10 @@ def sparse_softmax_loss(logits: Array, labels: Array) -> Array:
             f"Received a label value of {wrong.flat[0]} which is outside the valid range of [0, {count}).  "
             f"Label values: {' '.join(map(str, labels.ravel().tolist()))}"
         )
-    logs = ARRAYS["log_softmax_row"](logits, -1)
-    return -np.take_along_axis(logs, labels[..., None].astype(np.int64), -1)[..., 0]
+    logs, places = ARRAYS["log_softmax_row"](logits, -1), labels[..., None].astype(np.int64)
+    slopes = np.exp(logs)
+    np.put_along_axis(slopes, places, np.take_along_axis(slopes, places, -1) - 1, -1)
+    return -np.take_along_axis(logs, places, -1)[..., 0], slopes
 
 
 def mark_places(places: Array, depth: Array, on: Array, off: Array, axis: int) -> Array:
@@ -139,20 +165,33 @@ def joined_texts(parts: Sequence[Array], separator: str) -> Any:
     return np.frompyfunc(lambda *texts: separator.encode().join(texts), len(parts), 1)(*parts)
 
 
-def mirrored(part: Array, x: Array, multiples: Array) -> Array:
-    """Return the sum of the copies that ``tile`` has made."""
-    pairs = [n for pair in zip(multiples.tolist(), np.shape(x), strict=True) for n in pair]
-    return part.reshape(pairs).sum(tuple(range(0, len(pairs), 2)))
-
-
 def put_between(x: Array, around: Array) -> Array:
     """Return a tensor with zeros around it."""
     return np.pad(x, around)
 
 
-def taken_out(part: Array, around: Array) -> Array:
-    """Return a tensor without what ``pad`` has put around it."""
-    return part[tuple(slice(before, n - after) for n, (before, after) in zip(part.shape, around, strict=True))]
+def floor_mod(x: Array, y: Array) -> Array:
+    """Return the rest of a division, with the divisor's sign; ZeroDivisionError for an integer that is divided by 0."""
+    rest = np.mod(x, y)
+    if rest.dtype.kind in "iu" and rest.size and not np.all(y):
+        raise ZeroDivisionError
+    return rest
+
+
+def axes_of_operands(one: Array, other: Array) -> list[Array]:
+    """Return the axes along which operands of two shapes are broadcast."""
+    most = max(len(one), len(other))
+    whole = [np.concatenate([np.ones(most - len(dims), np.int32), dims]) for dims in (one, other)]
+    return [np.flatnonzero((a == 1) & ((b != 1) | (np.arange(most) < most - len(own)))).astype(np.int32)
+            for a, b, own in ((*whole, one), (*whole[::-1], other))]  # fmt: skip
+
+
+def stitched(places: Sequence[Array], values: Sequence[Array]) -> Array:
+    """Return values at their places, the later ones over the earlier."""
+    whole = np.zeros(1 + max(int(np.max(part, initial=-1)) for part in places), values[0].dtype)
+    for place, value in zip(places, values, strict=True):
+        whole[place] = value
+    return whole
 
 
 def index_between(begin: Array, size: Array) -> Index:
@@ -240,26 +279,17 @@ def kernel(key: str, type: str, forward: Callable[..., Any] | None = None, **dec
     return Row(key, type, forward or ROWS[key].forward, declared)
 
 
-CHOICE = "(choose(first := {}, grad, none := zeros_like(grad)), choose(first, none, grad))"
-EXTREME = (  # several that are the extreme one share the gradient
-    "(chosen := cast_like(equal(unsqueeze_reduced(result, dim, self, keepdim), self), self))"
-    " / sum_dim(chosen, dim, True) * unsqueeze_reduced(grad, dim, self, keepdim)"
-)
-ROW_SUM = "sum_dim(grad{}, -1, True)"
-SHAPED = "shape_like(grad, {})"
-
 KERNELS: dict[str, Row] = {
     row.key: row
     for row in (
         # numbers
         kernel("pass", "Identity", lambda x: x, x="grad"),
-        kernel("add_n", "AddN", add_up, lists=("parts",), parts="[grad] * len(parts)"),
-        kernel("square", "Square", lambda x: np.square(x), x="grad * (x * 2.0)"),
+        kernel("add_n", "AddN", add_up, lists=("parts",)),
+        kernel("square", "Square", lambda x: np.square(x)),
         kernel(
             "squared_difference",
             "SquaredDifference",
             lambda x, y: (x - y) * (x - y),
-            x__y="(part := grad * 2.0 * (x - y), neg(part))",
         ),
         kernel(
             "mm",
@@ -295,12 +325,7 @@ KERNELS: dict[str, Row] = {
         ),
         kernel("places", "Where", lambda condition: np.argwhere(condition)),
         kernel("whole_mean", "Mean", mean_of_integers),
-        # of two that are equal, the first
-        kernel("maximum", "Maximum", self__other=CHOICE.format("greater_equal(self, other)")),
-        kernel("minimum", "Minimum", self__other=CHOICE.format("less_equal(self, other)")),
-        kernel("choose", "Select", select, one__other=CHOICE.format("condition")),
-        kernel("amax", "Max", self=EXTREME),
-        kernel("amin", "Min", self=EXTREME),
+        kernel("choose", "Select", select),
         kernel(
             "prod_axes",
             "Prod",
@@ -308,14 +333,10 @@ KERNELS: dict[str, Row] = {
             x="sum_backward(grad, x_sym_sizes, axes, keep) * others(x, axes)",
         ),
         kernel("others", "Cumprod", product_of_others, x="(sum_dim(grad * result, axes, True) - grad * result) / x"),
-        kernel("softmax_row", "Softmax", self=f"(grad - {ROW_SUM.format(' * result')}) * result"),
-        kernel("log_softmax_row", "LogSoftmax", self=f"grad - {ROW_SUM.format('')} * exp(result)"),
         kernel(
             "cross_entropy",
             "SoftmaxCrossEntropyWithLogits",
-            lambda logits, labels: -(labels * ARRAYS["log_softmax_row"](logits, -1)).sum(axis=-1),
-            logits="unsqueeze(grad, -1) * (softmax_row(logits, -1) - labels)",
-            labels="unsqueeze(grad, -1) * neg(log_softmax_row(logits, -1))",
+            softmax_loss,
         ),
         kernel(
             "elu_backward",
@@ -330,20 +351,38 @@ KERNELS: dict[str, Row] = {
             exponent="grad * where(greater(self, 0.0), result * log(where(greater(self, 0.0), self, 1.0)), 0.0)",
         ),
         # shapes
-        kernel("reshape_to", "Reshape", lambda x, size: x.reshape(tuple(int(n) for n in size)), x=SHAPED.format("x")),
-        kernel("shape_like", "Reshape", lambda part, x: part.reshape(np.shape(x)), part=SHAPED.format("part")),
+        kernel("reshape_to", "Reshape", lambda x, size: x.reshape(tuple(int(n) for n in size))),
+        kernel("shape_like", "Reshape", lambda part, x: part.reshape(np.shape(x)), part="shape_like(grad, part)"),
         kernel(
             "unreduced",
             "Reshape",
             lambda part, x, axes: np.expand_dims(part, tuple(range(np.ndim(x))) if axes is None else axes),
-            part=SHAPED.format("part"),
+            part="shape_like(grad, part)",
         ),
-        kernel("squeeze", "Squeeze", lambda x, axes: np.squeeze(x, axes), x=SHAPED.format("x")),
-        kernel("squeeze_all", "Squeeze", lambda x: np.squeeze(x), x=SHAPED.format("x")),
-        kernel("unsqueeze", "ExpandDims", self=SHAPED.format("self")),
+        kernel("squeeze", "Squeeze", lambda x, axes: np.squeeze(x, axes)),
+        kernel("squeeze_all", "Squeeze", lambda x: np.squeeze(x)),
         kernel(
             "transpose", "Transpose", lambda x, order: np.transpose(x, order), x="transpose(grad, inverse_of(order))"
         ),
+        kernel("floor_mod", "FloorMod", floor_mod),
+        kernel("broadcast_to", "BroadcastTo", lambda x, size: np.broadcast_to(x, tuple(size))),
+        kernel("expand_to", "BroadcastTo", lambda x, size: np.broadcast_to(x, size)),
+        kernel("broadcast_axes", "BroadcastGradientArgs", axes_of_operands),
+        kernel("sum_over", "Sum", lambda x, axes, keep: np.sum(x, axis=tuple(axes), keepdims=keep)),
+        kernel(
+            "sum_of_rows",
+            "BiasAddGrad",
+            lambda part: np.sum(part, axis=tuple(range(np.ndim(part) - 1))),
+            part="spread_like(grad, part)",
+        ),
+        kernel("stitch", "DynamicStitch", stitched),
+        kernel(
+            "shapes_of",
+            "ShapeN",
+            lambda parts: [np.array(np.shape(part), np.int32) for part in parts],
+            lists=("parts",),
+        ),
+        kernel("fill_like", "Fill", lambda x, value: np.full(np.shape(x), value)[()]),
         kernel("inverse_of", "InvertPermutation", lambda order: np.argsort(order)),
         kernel(
             "spread_sum", "Sum", lambda part, x: ARRAYS["sum_to"](part, np.shape(x)), part="spread_like(grad, part)"
@@ -352,19 +391,19 @@ KERNELS: dict[str, Row] = {
             "spread_like", "Tile", lambda part, x: np.broadcast_to(part, np.shape(x)), part="spread_sum(grad, part)"
         ),
         # picking
-        kernel("getitem", "StridedSlice", lambda x, index: x[index], x="put_back(grad, x, index)"),
-        kernel("put_back", "StridedSliceGrad", put_back, part="getitem(grad, index)"),
+        kernel("getitem", "StridedSlice", lambda x, index: x[index]),
+        kernel("put_at", "StridedSliceGrad", put_at),
+        kernel(
+            "put_in",
+            "StridedSliceGrad",
+            lambda part, sizes, begin, end, step, kinds: put_at(part, sizes, index_of(kinds, begin, end, step)),
+        ),
+        kernel("offsets", "ConcatOffset", offsets),
+        kernel("put_back", "StridedSliceGrad", put_back),
         kernel(
             "slice_by",
             "StridedSlice",
             lambda x, begin, end, step, kinds: x[index_of(kinds, begin, end, step)],
-            x="put_back_by(grad, x, begin, end, step, kinds)",
-        ),
-        kernel(
-            "put_back_by",
-            "StridedSliceGrad",
-            lambda part, x, begin, end, step, kinds: put_back(part, x, index_of(kinds, begin, end, step)),
-            part="slice_by(grad, begin, end, step, kinds)",
         ),
         kernel(
             "take",
@@ -372,73 +411,44 @@ KERNELS: dict[str, Row] = {
             lambda x, places, axis: x[index_along(x, axis, places)],
             x="give_back(grad, x, places, axis)",
         ),
+        kernel("sum_of_places", "UnsortedSegmentSum", sum_of_places, values="take(grad, places, 0)"),
         kernel("give_back", "UnsortedSegmentSum", give_back, part="take(grad, places, axis)"),
-        kernel(
-            "piece",
-            "Slice",
-            lambda part, parts, place, axis: part[part_of(parts, place, axis)],
-            part="put_piece(grad, part, parts, place, axis)",
-        ),
-        kernel(
-            "put_piece",
-            "Pad",
-            lambda part, x, parts, place, axis: put_back(part, x, part_of(parts, place, axis)),
-            part="piece(grad, parts, place, axis)",
-        ),
         # images
         kernel(
             "conv2d",
             "Conv2D",
             windows.convolution,
-            x="conv2d_to_input(grad, x, filter, strides, padding, dilations)",
-            filter="conv2d_to_filter(grad, x, filter, strides, padding, dilations)",
         ),
         kernel("conv2d_to_input", "Conv2DBackpropInput", windows.convolution_to_input),
         kernel("conv2d_to_filter", "Conv2DBackpropFilter", windows.convolution_to_filter),
-        kernel("max_pool", "MaxPool", windows.max_pool, x="max_pool_back(grad, x, size, strides, padding)"),
+        kernel("max_pool", "MaxPool", windows.max_pool),
         kernel("max_pool_back", "MaxPoolGrad", windows.max_pool_back),
-        kernel("avg_pool", "AvgPool", windows.avg_pool, x="avg_pool_back(grad, x, size, strides, padding)"),
+        kernel("avg_pool", "AvgPool", windows.avg_pool),
         kernel("avg_pool_back", "AvgPoolGrad", windows.avg_pool_back),
         # classes
         kernel(
             "sparse_cross_entropy",
             "SparseSoftmaxCrossEntropyWithLogits",
             sparse_softmax_loss,
-            logits="unsqueeze(grad, -1) * (softmax_row(logits, -1) - one_hot_like(logits, labels))",
-        ),
-        kernel(
-            "one_hot_like",
-            "OneHot",
-            lambda x, places: mark_places(places, x.shape[-1], x.dtype.type(1), x.dtype.type(0), -1),
         ),
         kernel("one_hot", "OneHot", mark_places),
         kernel("in_top", "InTopKV2", in_top),
-        kernel("l2_loss", "L2Loss", lambda x: np.sum(x * x) * x.dtype.type(0.5), x="grad * x"),
+        kernel("l2_loss", "L2Loss", lambda x: np.sum(x * x) * x.dtype.type(0.5)),
         # in other places
-        kernel("tile", "Tile", lambda x, multiples: np.tile(x, multiples), x="mirrored(grad, x, multiples)"),
-        kernel("mirrored", "Sum", mirrored, part="tile(grad, multiples)"),
-        kernel("pad", "Pad", put_between, x="taken_out(grad, around)"),
-        kernel("taken_out", "Slice", taken_out, part="pad(grad, around)"),
-        kernel("sums_so_far", "Cumsum", sums_so_far, x="sums_so_far(grad, axis, exclusive, not reverse)"),
-        kernel("reversed_along", "ReverseV2", lambda x, axes: np.flip(x, axes), x="reversed_along(grad, axes)"),
+        kernel("tile", "Tile", lambda x, multiples: np.tile(x, multiples)),
+        kernel("pad", "Pad", put_between),
+        kernel("sums_so_far", "Cumsum", sums_so_far),
+        kernel("reversed_along", "ReverseV2", lambda x, axes: np.flip(x, axes)),
         kernel(
             "slice_sized",
             "Slice",
             lambda x, begin, size: x[index_between(begin, size)],
-            x="put_back_sized(grad, x, begin, size)",
-        ),
-        kernel(
-            "put_back_sized",
-            "Pad",
-            lambda part, x, begin, size: put_back(part, x, index_between(begin, size)),
-            part="slice_sized(grad, begin, size)",
         ),
         kernel(
             "split_at",
             "Split",
             lambda x, sizes, axis: np.split(x, np.cumsum(sizes)[:-1], axis),
             outputs=("...",),
-            x="cat(grads, axis)",
         ),
         kernel("join_texts", "StringJoin", joined_texts, lists=("parts",)),
         # what TensorBoard shows

@@ -56,7 +56,8 @@ class Optimizer:
         grad_loss: TensorLike = None,
     ) -> Operation:
         """Return an operation that takes one step down; ValueError if no variable has a gradient."""
-        return self.apply_gradients(self.compute_gradients(loss, var_list, grad_loss=grad_loss), global_step, name)
+        grads = self.compute_gradients(loss, var_list, gate_gradients, grad_loss=grad_loss)
+        return self.apply_gradients(grads, global_step, name)
 
     def compute_gradients(
         self,
@@ -71,7 +72,9 @@ class Optimizer:
         with loss.graph.as_default():
             variables = list(variables_of(TRAINABLE) if var_list is None else var_list)
         refuse(not variables, "No variables to optimize.", ValueError)
-        return list(zip(gradients(loss, variables, grad_loss), variables, strict=True))
+        return list(
+            zip(gradients(loss, variables, grad_loss, gate_gradients=gate_gradients == 1), variables, strict=True)
+        )
 
     def apply_gradients(
         self,

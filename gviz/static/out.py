@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from contextlib import AbstractContextManager
 from functools import partial
 from typing import Any, SupportsInt
@@ -17,7 +17,7 @@ from gviz.graphs.numbers import Numbers, elements_of
 from gviz.numbers.words import refuse
 from gviz.static.build import common_graph, constant, convert, make, operation_scope
 from gviz.static.graph import Graph, Operation, Tensor, TensorLike, get_default_graph
-from gviz.static.types import DType, Value
+from gviz.static.types import DType, Value, int32
 
 MOST_VALUES = 1_000
 KINDS = {
@@ -28,24 +28,12 @@ KINDS = {
 }
 
 
-def static_picture(
-    graph: Graph,
-    *,
-    values: Mapping[Tensor, Value] | None = None,
-    title: str = "",
-    names: Mapping[str, Any] | None = None,
-) -> Picture:
+def static_picture(graph: Graph, *, values: Mapping[Tensor, Value] | None = None, title: str = "") -> Picture:
     """Return the whole graph as data to draw, in the order of making.
 
     A node for each operation, with its scope and the value that a run gave it; an edge for each input, with the
-    tensor's shape; a control edge for each operation that has to run before. Roots are what was differentiated; in a
-    graph without derivatives the operations that nothing else uses.
-
-    Args:
-        graph: what is drawn.
-        values: what a run gave the tensors.
-        title: what the picture is called.
-        names: the program's names of tensors and variables, by which derivatives are called.
+    tensor's shape; a control edge for each operation that has to run before. Roots are the operations that nothing else
+    uses.
     """
     operations = graph.get_operations()
     ids = {op: f"n{i}" for i, op in enumerate(operations)}
@@ -57,48 +45,13 @@ def static_picture(
             edges.append(Edge(ids[tensor.op], ids[op], slot, size, output=tensor.value_index))
         edges += [Edge(ids[before], ids[op], slot, kind="control") for slot, before in enumerate(op.control_inputs)]
     used = {edge.source for edge in edges}
-    meanings = meanings_of(graph, names or {})
-    nodes = (static_node(op, ids[op], values or {}) for op in operations)
     return Picture(
-        tuple(node._replace(expression=meanings.get(node.name, "")) for node in nodes),
+        tuple(static_node(op, ids[op], values or {}) for op in operations),
         tuple(edges),
-        differentiated(graph, ids) or tuple(ids[op] for op in operations if ids[op] not in used),
+        tuple(ids[op] for op in operations if ids[op] not in used),
         title=title,
         kind="static",
     )
-
-
-def differentiated(graph: Graph, ids: Mapping[Operation, str]) -> tuple[str, ...]:
-    """Return what ``gradients`` was called on, by its ids, without what is a derivative itself."""
-    pairs = (pair for pairs in graph.derivatives.values() for pair in pairs)
-    return tuple(dict.fromkeys(ids[y.op] for ys, _ in pairs for y in ys if y not in graph.derivatives))
-
-
-def meanings_of(graph: Graph, names: Mapping[str, Any]) -> dict[str | None, str]:
-    """Return by the names of operations what the program calls their results, and which derivatives they are: ``∂y/∂w``.
-
-    Args:
-        graph: what the operations are in.
-        names: the program's names of tensors and variables.
-    """
-    called = {getattr(part, "_ref", part): name for name, part in reversed([*names.items()])}
-    tensors = {part: name for part, name in called.items() if isinstance(part, Tensor) and part.value_index == 0}
-    meanings: dict[str | None, list[str]] = {}
-
-    def last(tensor: Tensor) -> str:
-        return tensor.op.name.rpartition("/")[2]
-
-    def word(tensor: Tensor) -> str:
-        derivative = f"({meanings[tensor.op.name][0]})" if tensor in graph.derivatives else ""
-        return called.get(tensor) or derivative or last(tensor)
-
-    for slope, pairs in graph.derivatives.items():
-        of = [f"∂{' + '.join(map(word, ys))}/∂{word(x)}" for ys, x in pairs]
-        meanings.setdefault(slope.op.name, []).extend(of)
-    for tensor, name in tensors.items():
-        if name != last(tensor) and not name.startswith("_"):
-            meanings.setdefault(tensor.op.name, [name])
-    return {name: ", ".join(dict.fromkeys(of)) for name, of in meanings.items()}
 
 
 def static_node(op: Operation, name: str, values: Mapping[Tensor, Value]) -> Node:
@@ -135,13 +88,82 @@ def as_graph_def(graph: Graph) -> bytes:
     )
 
 
+DTYPES_OF = {
+    **dict.fromkeys(["LogicalAnd", "LogicalOr", "LogicalNot", "LoopCond", "MergeSummary", "StringJoin"], ""),
+    **dict.fromkeys(["ConcatOffset", "NoOp", "PyFunc", "Assert"], ""),
+    "GatherV2": "Tparams:0 Tindices:1 Taxis:2", "Cast": "SrcT:0", "InTopKV2": "T:1", "OneHot": "T:2 TI:0",
+    "Fill": "T:1",
+    "SparseSoftmaxCrossEntropyWithLogits": "T:0 Tlabels:1", "StridedSlice": "T:0 Index:1",
+    "StridedSliceGrad": "T:4 Index:0",
+    "Range": "Tidx:0", "Slice": "T:0 Index:1", "Split": "T:1", "SplitV": "T:0 Tlen:1", "ScalarSummary": "T:1",
+    "HistogramSummary": "T:1", "IsVariableInitialized": "dtype:0", "PlaceholderWithDefault": "dtype:0",
+    "DynamicStitch": "T:2",
+    "Conv2DBackpropInput": "T:1", "Conv2DBackpropFilter": "T:0", "AvgPoolGrad": "T:1", "ConcatV2": "T:0",
+    "UnsortedSegmentSum": "T:0 Tindices:1 Tnumsegments:2",
+}  # fmt: skip
+"""The dtypes of inputs that are written of an operation, each with the input's number, where that is not ``T``."""
+COUNTED = dict.fromkeys(["Pack", "AddN", "ShapeN", "Merge", "MergeSummary", "StringJoin"], 0) | {
+    "ConcatV2": 1,
+    "ConcatOffset": 1,
+}
+"""Types that take a list of inputs, whose length is written, and how many inputs come besides."""
+DROPPED = {
+    "Merge": "shape",
+    "Split": "axis",
+    "SplitV": "axis",
+    "NoOp": "gate",
+    "Switch": "frame",
+    "BatchMatMulV2": "transpose_a transpose_b",
+}
+"""Fixed parameters that TensorFlow has in another way."""
+
+
 def attrs(op: Operation) -> dict[str, bytes]:
-    """Return the fixed parameters that others can read, and ``T``, the dtype that the operation works on."""
-    known = {name: attr(name, value) for name, value in op.attrs.items()}
+    """Return the fixed parameters that TensorFlow's operation of that type has."""
+    known: dict[str, Any] = {name: op.attrs[name] for name in op.attrs.keys() - set(DROPPED.get(op.type, "").split())}
     taken = [t.dtype.base_dtype for t in op.inputs]
-    if taken:
-        known.setdefault("T", attr("T", next((t.dtype for t in op.outputs if t.dtype.base_dtype in taken), taken[0])))
-    return {name: value for name, value in known.items() if value is not None}
+    first = next((t.dtype for t in op.outputs if t.dtype.base_dtype in taken), taken[0] if taken else None)
+    words = DTYPES_OF.get(op.type, "T" if taken else "").split()
+    known |= {
+        name: taken[int(number)] if number else first for name, _, number in (word.partition(":") for word in words)
+    }
+    if op.type in COUNTED:
+        known["N"] = len(op.inputs) - COUNTED[op.type]
+    known |= OTHERS[op.type](op) if op.type in OTHERS else {}
+    written = {name: attr(name, value) for name, value in known.items()}
+    return {name: value for name, value in written.items() if value is not None}
+
+
+def masks(op: Operation) -> dict[str, Any]:
+    """Return what TensorFlow says of an index in bits, one for each entry."""
+    kinds = op.attrs["kinds"]
+    flags = {
+        "begin_mask": [isinstance(kind, tuple) and not kind[0] for kind in kinds],
+        "end_mask": [isinstance(kind, tuple) and not kind[1] for kind in kinds],
+        "ellipsis_mask": [kind is Ellipsis for kind in kinds],
+        "new_axis_mask": [kind is None for kind in kinds],
+        "shrink_axis_mask": [isinstance(kind, int) for kind in kinds],
+    }
+    return {name: sum(bit << i for i, bit in enumerate(bits)) for name, bits in flags.items()} | {"kinds": None}
+
+
+OTHERS: dict[str, Callable[[Operation], dict[str, Any]]] = {
+    **dict.fromkeys(("StridedSlice", "StridedSliceGrad"), masks),
+    **dict.fromkeys(
+        ("RandomUniform", "RandomStandardNormal", "TruncatedNormal", "RandomUniformInt"),
+        lambda op: dict(zip(("seed", "seed2"), op.attrs["seeds"] or (0, 0), strict=True)) | {"seeds": None, "T": int32}
+        | ({"dtype": None, "Tout": op.attrs["dtype"]} if op.type == "RandomUniformInt" else {}),
+    ),
+    **dict.fromkeys(("Split", "SplitV"), lambda op: {"num_split": len(op.outputs), "sizes": None}),
+    "Squeeze": lambda op: {"squeeze_dims": list(op.attrs["axis"]), "axis": None},
+    "DynamicStitch": lambda op: {"N": len(op.inputs) // 2},
+    "BatchMatMulV2": lambda op: {"adj_x": op.attrs["transpose_a"], "adj_y": op.attrs["transpose_b"]},
+    "Print": lambda op: {"U": [t.dtype for t in op.inputs[1:]]},
+    "Assert": lambda op: {"T": [t.dtype for t in op.inputs[1:]]},
+    "PyFunc": lambda op: {"Tin": [t.dtype for t in op.inputs], "token": op.name},
+    "Enter": lambda op: {"frame_name": op.attrs["frame"], "frame": None},
+}  # fmt: skip
+"""What is written of some types besides, by name; None for what is not."""
 
 
 def attr(name: str, value: Any) -> bytes | None:
@@ -153,6 +175,8 @@ def attr(name: str, value: Any) -> bytes | None:
     if isinstance(value, np.ndarray):
         dtype = "string" if value.dtype == object else value.dtype.name
         return None if value.nbytes > LARGEST else events.tensor_attr(dtype, value.shape, value.ravel().tolist())
+    if isinstance(value, (list, tuple)) and value and all(isinstance(item, DType) for item in value):
+        return events.list_attr([events.dtype_attr(item.base_dtype.name) for item in value])
     return events.plain_attr(value.item() if isinstance(value, np.generic) else value)
 
 

@@ -70,6 +70,13 @@ def lend_memory(steps: Sequence[PlanLine], results: set[str], bind: Callable[[ob
             step.text = f"{bind(step.function, step.function.__name__)}({', '.join(step.args)}, out={name})"
 
 
+def used_by(unit: Operation | Unit) -> Sequence[Tensor]:
+    """Return the tensors that are computed for an operation: what its function takes, not all inputs."""
+    if isinstance(unit, Operation) and type_of(unit).call is not None:
+        return list(symbolic_tensors(call_of(unit)[1]))
+    return unit.inputs
+
+
 # ------------------------------------------------------------------ the plan
 class Plan:
     """The function for some fetches and feeds.
@@ -133,7 +140,7 @@ class Plan:
             if unit in self._done or (unit in needed and not isinstance(unit, Loop)):
                 continue
             needed.add(unit)
-            inputs: Sequence[Tensor] = unit.inputs
+            inputs = used_by(unit)
             if isinstance(unit, Loop):
                 inputs = self._part(unit, op)
             elif isinstance(unit, BackLoop):
@@ -141,14 +148,15 @@ class Plan:
             elif op.type == "Assign":  # what a variable gets does not depend on what it holds
                 inputs = inputs[1:]
             waiting.extend(t.op for t in inputs if t not in self._names)
-            waiting.extend(op for op in unit.control_inputs if not op.outputs or not self._fed.issuperset(op.outputs))
+            earlier = (op for op in unit.control_inputs if "gate" not in op.attrs)  # a gate has nothing to do here
+            waiting.extend(op for op in earlier if not op.outputs or not self._fed.issuperset(op.outputs))
         around = self._before
         for unit in sorted(needed, key=lambda u: u.number):
-            sources = map(unit_of, [*(t.op for t in unit.inputs), *unit.control_inputs])
+            sources = map(unit_of, [*(t.op for t in used_by(unit)), *unit.control_inputs])
             self._before = around.union(*(self._after.get(source, ()) for source in sources))
             before, count = self._before, len(self._writes)
             self._done.add(unit)
-            self._read_again(unit.inputs)
+            self._read_again(used_by(unit))
             WRITERS.get(unit.type if isinstance(unit, Operation) else type(unit), Plan._called)(self, unit)
             self._after[unit] = before.union(self._writes[count:])
             self._seen.update(dict.fromkeys(unit.outputs, before))
@@ -167,7 +175,7 @@ class Plan:
     def _called(self, op: Operation) -> None:
         """Write an operation that is a call of a function."""
         key, args = call_of(op)
-        self._refresh(op.inputs)
+        self._refresh(symbolic_tensors(args))
         if key == "pass":
             source = op.inputs[0]
             known: dict[Tensor, Any] = self._names if source in self._names else self._constants
@@ -386,6 +394,7 @@ class Plan:
 
 STORED = {
     "Assign": "np.array({0}, {dtype})[()]", "AssignAdd": "state[{variable}] + {0}", "AssignSub": "state[{variable}] - {0}",
+    "ApplyGradientDescent": "state[{variable}] - {0} * {1}",
 }  # fmt: skip
 """A variable's new value, as Python."""
 TEXTS = STORED | {

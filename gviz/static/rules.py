@@ -32,24 +32,61 @@ def constant_value(tensor: Tensor) -> Any:
     return tensor.op.attrs["value"] if tensor.op.type == "Const" else None
 
 
+COMPUTED: dict[str, Callable[..., Any]] = {
+    "AddV2": np.add,
+    "Sub": np.subtract,
+    "FloorMod": np.mod,
+    "Range": np.arange,
+    "GatherV2": np.take,
+    "Pack": lambda *parts: np.stack(parts),
+    "Transpose": np.transpose,
+    "Reshape": np.reshape,
+}
+"""What integers are computed with while building, by the types of the operations."""
+FACTS: dict[str, Callable[[Any], Any]] = {"Shape": np.array, "Size": math.prod, "Rank": len}
+"""What is asked of a tensor's sizes."""
+
+
+def known_value(tensor: Tensor) -> Any:
+    """Return the value of a tensor of integers that is known while building, or follows from such; else None."""
+    op, value, dims = tensor.op, constant_value(tensor), tensor.op.inputs[0]._dims if tensor.op.inputs else None
+    if op.type in ("Shape", "Size", "Rank") and dims is not None and (op.type == "Rank" or None not in dims):
+        return FACTS[op.type](dims)
+    if value is None and op.type in COMPUTED and tensor.dtype.is_integer:
+        values = [known_value(t) for t in op.inputs]
+        return None if any(one is None for one in values) else COMPUTED[op.type](*values)
+    return value
+
+
 def integers_in(tensor: Tensor) -> list[int | None] | None:
     """Return the integers that a tensor holds, None for those that are not known while building, or for all of them."""
-    value = constant_value(tensor)
+    op, value = tensor.op, known_value(tensor)
     if value is not None:
         return [int(n) for n in np.ravel(value)]
-    if tensor.op.type == "Pack" and all(t.shape.rank == 0 for t in tensor.op.inputs):
-        return [None if (n := constant_value(t)) is None else int(n) for t in tensor.op.inputs]
-    dims = tensor.op.inputs[0]._dims if tensor.op.type == "Shape" else None
+    if op.type == "Pack" and all(t.shape.rank == 0 for t in op.inputs):
+        return [None if (n := known_value(t)) is None else int(n) for t in op.inputs]
+    dims = op.inputs[tensor.value_index]._dims if op.type in ("Shape", "ShapeN") else None
     if dims is not None:
         return list(dims)
+    if op.type in PARTLY:
+        parts = [integers_in(t) for t in op.inputs]
+        return None if any(part is None for part in parts) else PARTLY[op.type](*parts)
     return None if not tensor._dims or tensor._dims[0] is None else [None] * tensor._dims[0]
+
+
+PARTLY: dict[str, Callable[..., list[int | None]]] = {
+    "ConcatV2": lambda *parts: [n for part in parts[:-1] for n in part],
+    "Slice": lambda x, begin, count: x[begin[0] :] if count == [-1] else x[begin[0] : begin[0] + count[0]],
+    "DynamicStitch": lambda every, places, sizes, ones: [1 if i in places else n for i, n in enumerate(sizes)],
+}
+"""The integers that some operations give, of which not all have to be known."""
 
 
 def axes_of(op: Operation) -> tuple[int, ...] | None:
     """Return the axes of a reduction, None for all of them; ValueError if they are not known while building."""
-    value, dims = constant_value(op.inputs[1]), op.inputs[0]._dims
+    value, dims = known_value(op.inputs[1]), op.inputs[0]._dims
     if value is None:
-        if op.inputs[1].op.type == "Range":
+        if op.inputs[1].op.type == "Range" and constant_value(op.inputs[1].op.inputs[2]) == 1:
             return None
         raise ValueError(f"'{op.name}': gviz reduces over axes that are known while building, not over {op.inputs[1]}")
     axes = tuple(int(a) for a in np.ravel(value))
@@ -220,8 +257,11 @@ def sliced(op: Operation) -> Outputs:
 
 def sized(op: Operation) -> Outputs:
     """The shape is a value, the dtype an attribute or that of the value that fills it."""
-    wanted = integers_in(op.inputs[0])
-    dtype = op.attrs.get("dtype") or op.inputs[1].dtype.base_dtype
+    size, value = op.inputs[0], op.inputs[-1]
+    if op.type == "BroadcastTo":
+        size, value = value, size
+    wanted = integers_in(size)
+    dtype = op.attrs.get("dtype") or value.dtype.base_dtype
     return [(dtype, None if wanted is None else tuple(wanted))]
 
 
@@ -269,6 +309,18 @@ def split_dims(op: Operation) -> Outputs:
     return [(x.dtype.base_dtype, part) for part in parts]
 
 
+def put_back_dims(op: Operation) -> Outputs:
+    """Return the sizes that are asked for; the dtype is that of the part which is put back."""
+    sizes = integers_in(op.inputs[0])
+    return [(op.inputs[4].dtype.base_dtype, None if sizes is None else tuple(sizes))]
+
+
+def with_slopes(op: Operation) -> Outputs:
+    """Return the shapes of the losses of rows, and of the derivative for each element."""
+    x = op.inputs[0]
+    return [(x.dtype.base_dtype, x._dims and x._dims[:-1]), (x.dtype.base_dtype, x._dims)]
+
+
 def one_hot_dims(op: Operation) -> Outputs:
     """Return the shape of the places with one more axis, as long as there are classes."""
     dims, depth, axis = op.inputs[0]._dims, constant_value(op.inputs[1]), op.attrs["axis"]
@@ -282,17 +334,12 @@ OF_ARGUMENTS: dict[str, Callable[..., Dims]] = {
     "pass": lambda x: x._dims,
     "squeeze_all": lambda x: None if x._dims is None or None in x._dims else tuple(n for n in x._dims if n != 1),
     "transpose": lambda x, order: (None,) * x.shape.rank if x.shape.rank is not None else None,
-    "piece": lambda part, parts, place, axis: parts[place]._dims,
     **dict.fromkeys(
         (
             "put_back",
-            "put_back_by",
-            "put_back_sized",
-            "put_piece",
             "shape_like",
             "spread_like",
             "spread_sum",
-            "mirrored",
             "conv2d_to_input",
             "max_pool_back",
             "avg_pool_back",
@@ -300,12 +347,14 @@ OF_ARGUMENTS: dict[str, Callable[..., Dims]] = {
         lambda part, x, *rest: x._dims,
     ),
     **dict.fromkeys(("reversed_along", "sums_so_far", "show"), lambda x, *rest: x._dims),
-    **dict.fromkeys(
-        ("reshape_to", "getitem", "slice_by", "slice_sized", "taken_out", "tile", "pad"), lambda *args: None
-    ),
+    **dict.fromkeys(("reshape_to", "getitem", "slice_by", "slice_sized", "tile", "pad"), lambda *args: None),
     "conv2d": lambda x, filter, *rest: windows.convolved_dims(x._dims, filter._dims, *rest),
     "conv2d_to_filter": lambda part, x, filter, *rest: filter._dims,
     **dict.fromkeys(("max_pool", "avg_pool"), lambda x, *rest: windows.pooled_dims(x._dims, *rest)),
-    "one_hot_like": lambda x, places: x._dims,
+    "sum_over": lambda x, axes, keep: (None,) * x.shape.rank if keep and x.shape.rank is not None else None,
+    "sum_of_places": lambda values, places, count: (
+        values._dims and (None if (n := known_value(count)) is None else int(n), *values._dims[1:])
+    ),
+    "sum_of_rows": lambda part: part._dims and part._dims[-1:],
 }
 """Functions whose result's shape is another tensor's, or is in numbers."""

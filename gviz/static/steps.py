@@ -16,11 +16,6 @@ from gviz.static.types import Array
 Values: TypeAlias = "tuple[Array, ...]"
 
 
-def gradient_descent(old: Array, rate: Array, grad: Array) -> Values:
-    """``old - rate * grad``."""
-    return (old - rate * grad,)
-
-
 def momentum(old: Array, moved: Array, rate: Array, grad: Array, decay: Array, use_nesterov: bool = False) -> Values:
     """Go on in the direction of earlier steps; with ``use_nesterov`` with the gradient of now once more."""
     moved = moved * decay + grad
@@ -68,7 +63,7 @@ def adam(old: Array, mean: Array, squares: Array, *others: Array) -> Values:
 
 
 UPDATES: dict[str, Callable[..., Values]] = {
-    "ApplyGradientDescent": gradient_descent, "ApplyMomentum": momentum, "ApplyAdagrad": adagrad,
+    "ApplyMomentum": momentum, "ApplyAdagrad": adagrad,
     "ApplyAdadelta": adadelta,
     "ApplyRMSProp": rms_prop, "ApplyCenteredRMSProp": centered_rms_prop, "ApplyAdam": adam,
 }  # fmt: skip

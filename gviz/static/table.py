@@ -16,7 +16,7 @@ from typing import Any, TypeAlias
 import numpy as np
 
 from gviz.static import rules as rule
-from gviz.static.graph import Operation
+from gviz.static.graph import Operation, symbolic_tensors
 from gviz.static.kernels import index_of
 from gviz.static.rules import axes_of, constant_value
 from gviz.static.steps import UPDATES
@@ -46,10 +46,18 @@ class OpType:
 
 def _reduction(key: str, op: Operation) -> Call:
     """Return the call of a reduction; sums of integers are integers of the same dtype."""
+    if key == "sum_dim" and op.inputs[1].op.type == "BroadcastGradientArgs":
+        return "sum_over", (*op.inputs, op.attrs["keep_dims"])
     axes, dtype = axes_of(op), op.inputs[0].dtype
     into = [dtype.as_numpy_dtype] if key == "sum_dim" and dtype.is_integer else []
     key = "whole_mean" if key == "mean_dim" and dtype.is_integer else key
     return ("pass", op.inputs[:1]) if axes == () else (key, (op.inputs[0], axes, op.attrs["keep_dims"], *into))
+
+
+def _fill(op: Operation) -> Call:
+    """Return the call of what fills a shape, which may be another tensor's."""
+    size, value = op.inputs
+    return ("fill_like", (size.op.inputs[0], value)) if size.op.type == "Shape" else ("fill", op.inputs)
 
 
 def _matrix_product(op: Operation) -> Call:
@@ -58,10 +66,44 @@ def _matrix_product(op: Operation) -> Call:
     return "mm", (*op.inputs, *flags) if any(flags) else op.inputs
 
 
-def _by_shape(known: str, unknown: str, op: Operation) -> Call:
-    """Return the call of a function of a shape or an order, which may be known while building."""
-    wanted = constant_value(op.inputs[1])
-    return (unknown, op.inputs) if wanted is None else (known, (op.inputs[0], tuple(wanted.ravel().tolist())))
+def _transpose(op: Operation) -> Call:
+    """Return the call of a transposition, whose order may be known while building."""
+    order = constant_value(op.inputs[1])
+    return ("transpose", op.inputs) if order is None else ("permute", (op.inputs[0], tuple(order.ravel().tolist())))
+
+
+def _reshape(op: Operation) -> Call:
+    """Return the call of a function that gives another shape: a known one, another tensor's, or any.
+
+    What derivatives write in several operations is one call: a sum over the axes that were broadcast.
+    """
+    x, size = op.inputs
+    wanted, source = rule.integers_in(size), size.op
+    if x.op.type == "Sum" and x.op.inputs[1].op.type == "BroadcastGradientArgs":
+        if source.type == "Shape":
+            return "spread_sum", (x.op.inputs[0], source.inputs[0])
+        if wanted is not None and None not in wanted:
+            return "sum_to", (x.op.inputs[0], tuple(wanted))
+    if wanted is not None and None not in wanted:
+        return "unsafe_view", (x, tuple(wanted))
+    if source.type == "Shape":
+        return "shape_like", (x, source.inputs[0])
+    if source.type == "DynamicStitch" and source.inputs[2].op.type == "Shape":
+        axes = rule.known_value(source.inputs[1])
+        return "unreduced", (x, source.inputs[2].op.inputs[0], None if axes is None else tuple(np.ravel(axes).tolist()))
+    return "reshape_to", op.inputs
+
+
+def _spread(op: Operation) -> Call:
+    """Return the call of what repeats a tensor: to another one's shape, or a known one, if it has one element."""
+    x, size = op.inputs
+    if op.type == "BroadcastTo" or (x._dims is not None and set(x._dims) <= {1}):
+        wanted = rule.integers_in(size)
+        if wanted is not None and None not in wanted:
+            return "expand_to", (x, tuple(wanted))
+        if size.op.type == "Shape":
+            return "spread_like", (x, size.op.inputs[0])
+    return "tile" if op.type == "Tile" else "broadcast_to", op.inputs
 
 
 def _slice(op: Operation) -> Call:
@@ -74,6 +116,18 @@ def _slice(op: Operation) -> Call:
 def with_attrs(key: str, *names: str) -> Callable[[Operation], Call]:
     """Return the call of a function of an operation's inputs and some of its fixed parameters."""
     return lambda op: (key, (*op.inputs, *(op.attrs[name] for name in names)))
+
+
+def _put_back(op: Operation) -> Call:
+    """Return the call of what puts a part back among zeros; sizes and index may be known while building."""
+    sizes, part, kinds = op.inputs[0], op.inputs[4], op.attrs["kinds"]
+    ends, wanted = [constant_value(t) for t in op.inputs[1:4]], constant_value(sizes)
+    index = index_of(kinds, *ends) if all(e is not None for e in ends) else None
+    if index is None:
+        return "put_in", (part, *op.inputs[:4], kinds)
+    if sizes.op.type == "Shape":
+        return "put_back", (part, sizes.op.inputs[0], index)
+    return ("put_at", (part, sizes, index)) if wanted is None else ("put_at", (part, tuple(wanted.tolist()), index))
 
 
 def axis_of(op: Operation) -> int:
@@ -91,7 +145,7 @@ FAMILIES = {
     "Log Exp Sqrt Rsqrt Sin Cos Tanh Sigmoid Log1p Expm1 Asin Acos Atan Sinh Cosh Tan Reciprocal": REALS + COMPLEX,
     "Erf Softplus Elu Floor Ceil Rint:round_even": REALS,
     "Neg Abs:absolute Sign Relu Square BiasAdd:add AddV2:add Sub Mul RealDiv:div Pow:pow_tensor": NUMBERS,
-    "FloorMod:remainder FloorDiv:floor_divide SquaredDifference Maximum Minimum Round:round_even": NUMBERS,
+    "FloorMod FloorDiv:floor_divide SquaredDifference Maximum Minimum Round:round_even": NUMBERS,
     "Less LessEqual Greater GreaterEqual": NUMBERS,
     "ZerosLike OnesLike LogicalNot Equal NotEqual LogicalAnd LogicalOr LogicalXor IsNan:isnan": "",
 }
@@ -127,9 +181,8 @@ TYPES: dict[str, OpType] = {
         lambda op: ("sums_so_far", (op.inputs[0], axis_of(op), op.attrs["exclusive"], op.attrs["reverse"]))),
     "Softmax": OpType(lambda op: ("softmax_row", (op.inputs[0], -1)), REALS),
     "LogSoftmax": OpType(lambda op: ("log_softmax_row", (op.inputs[0], -1)), REALS),
-    "SoftmaxCrossEntropyWithLogits": OpType("cross_entropy", REALS),
-    "SparseSoftmaxCrossEntropyWithLogits": OpType("sparse_cross_entropy", REALS, lambda op: (
-        op.inputs[0]._dims and op.inputs[0]._dims[:-1])),
+    "SoftmaxCrossEntropyWithLogits": OpType("cross_entropy", REALS, several=True),
+    "SparseSoftmaxCrossEntropyWithLogits": OpType("sparse_cross_entropy", REALS, rule.with_slopes, several=True),
     "InTopKV2": OpType("in_top", REALS, lambda op: [(bool_, op.inputs[1]._dims)]),
     "Conv2D": OpType(with_attrs("conv2d", "strides", "padding", "dilations"), REALS),
     **{name: OpType(with_attrs(key, "ksize", "strides", "padding"), REALS) for name, key in POOLS.items()},
@@ -140,8 +193,16 @@ TYPES: dict[str, OpType] = {
     "Cast": OpType(lambda op: ("to_dtype", (op.inputs[0], np.dtype(op.attrs["DstT"].as_numpy_dtype))),
                    infer=lambda op: [(op.attrs["DstT"], op.inputs[0]._dims)]),
     # shapes and picking
-    "Reshape": OpType(partial(_by_shape, "unsafe_view", "reshape_to"), infer=rule.reshaped),
-    "Transpose": OpType(partial(_by_shape, "permute", "transpose")),
+    "Reshape": OpType(_reshape, infer=rule.reshaped),
+    "Transpose": OpType(_transpose),
+    "InvertPermutation": OpType("inverse_of"),
+    "BroadcastTo": OpType(_spread, infer=rule.sized),
+    "BroadcastGradientArgs": OpType("broadcast_axes", infer=lambda op: [(int32, (None,))] * 2, several=True),
+    "DynamicStitch": OpType(
+        lambda op: ("stitch", (op.inputs[:2], op.inputs[2:])), infer=lambda op: op.inputs[2]._dims),
+    "ShapeN": OpType(
+        lambda op: ("shapes_of", (op.inputs,)), several=True,
+        infer=lambda op: [(int32, (t.shape.rank,)) for t in op.inputs]),
     "ConcatV2": OpType(lambda op: ("cat", (op.inputs[:-1], axis_of(op)))),
     "Pack": OpType(lambda op: ("stack", (op.inputs, op.attrs["axis"]))),
     "Unpack": OpType(with_attrs("unbind", "axis"), infer=rule.unstacked, several=True),
@@ -149,7 +210,7 @@ TYPES: dict[str, OpType] = {
         lambda op: ("split_at", (op.inputs[op.type == "Split"], op.attrs["sizes"], op.attrs["axis"])),
         infer=rule.split_dims, several=True)),
     "Slice": OpType("slice_sized", infer=rule.cut_out),
-    "Tile": OpType("tile", infer=rule.repeated),
+    "Tile": OpType(_spread, infer=rule.repeated),
     "Pad": OpType("pad", infer=rule.padded),
     "ReverseV2": OpType(
         lambda op: ("reversed_along", (op.inputs[0], tuple(np.ravel(constant_value(op.inputs[1])).tolist())))),
@@ -166,11 +227,15 @@ TYPES: dict[str, OpType] = {
         lambda op: ("call", (op.inputs, op.attrs["function"], [dtype.as_numpy_dtype for dtype in op.attrs["Tout"]])),
         infer=lambda op: [(dtype, None) for dtype in op.attrs["Tout"]], several=True),
     "StridedSlice": OpType(_slice, infer=rule.sliced),
+    "StridedSliceGrad": OpType(_put_back, infer=rule.put_back_dims),
+    "ConcatOffset": OpType(
+        lambda op: ("offsets", (op.inputs[0], op.inputs[1:])), several=True,
+        infer=lambda op: [(int32, t._dims) for t in op.inputs[1:]]),
     "GatherV2": OpType(lambda op: ("take", (*op.inputs[:2], axis_of(op)))),
     "ExpandDims": OpType(lambda op: ("unsqueeze", (op.inputs[0], axis_of(op)))),
     "Squeeze": OpType(
         lambda op: ("squeeze", (*op.inputs, op.attrs["axis"])) if op.attrs["axis"] else ("squeeze_all", op.inputs)),
-    "Fill": OpType("fill", infer=rule.sized),
+    "Fill": OpType(_fill, infer=rule.sized),
     "Shape": OpType(lambda op: ("shape_of", (op.inputs[0], op.attrs["out_type"].as_numpy_dtype))),
     "Rank": OpType("rank_of"),
     "Size": OpType(lambda op: ("size_of", (op.inputs[0], op.attrs["out_type"].as_numpy_dtype))),
@@ -186,7 +251,7 @@ TYPES: dict[str, OpType] = {
     **dict.fromkeys(("Assign", "AssignAdd", "AssignSub"), OpType(
         None, infer=lambda op: [(op.inputs[0].dtype, merge_dims(op.inputs[0]._dims, op.inputs[1]._dims))])),
     "IsVariableInitialized": OpType(None, infer=lambda op: [(bool_, ())]),
-    **dict.fromkeys(UPDATES, OpType(None, infer=lambda op: op.inputs[0]._dims)),
+    **dict.fromkeys((*UPDATES, "ApplyGradientDescent"), OpType(None, infer=lambda op: op.inputs[0]._dims)),
     **{f"Random{name}": OpType(None, infer=rule.sized) for name in ("StandardNormal", "Uniform", "UniformInt")},
     "TruncatedNormal": OpType(None, infer=rule.sized),
     # loops and branches (gviz.static.control)
@@ -228,7 +293,8 @@ def infer_outputs(op: Operation) -> list[tuple[DType, Dims]]:
             return outputs if isinstance(outputs, list) else [(own, outputs)]
         key, args = call_of(op)
         if key in rule.OF_ARGUMENTS:
-            return [(own, rule.OF_ARGUMENTS[key](*args))]
+            first = next(symbolic_tensors(args))
+            return [(first.dtype.base_dtype, rule.OF_ARGUMENTS[key](*args))]
         return rule.by_example(op, key, args)
     except ClashError as problem:
         raise rule.clash(op, problem) from None

@@ -26,7 +26,7 @@ def test_an_expression_is_built_once_and_anew_and_gives_the_same_numbers(gviz: P
     row = compared(gviz, *E, "--runs", 7)
     assert (row["runs"], row["same"], row["compared"]) == (7, True, 7 * 5)
     static, dynamic = row["static"], row["dynamic"]
-    assert (static["graphs"], static["operations"], static["operations_in_all"]) == (1, 14, 14)
+    assert (static["graphs"], static["operations"], static["operations_in_all"]) == (1, 17, 17)
     assert (dynamic["graphs"], dynamic["operations"], dynamic["operations_in_all"]) == (7, 8, 56)
     assert dynamic["computed"] == 4 + 4 + 4  # forward, backward, and what is added to the leaves
     assert 0 < static["computed"] < static["operations"]
@@ -43,7 +43,7 @@ def test_the_table_says_what_is_built_and_that_times_are_of_this_machine(gviz: P
     assert done.status == 0, done.err
     lines = [line.split() for line in done.out.splitlines()]
     assert ["graphs", "built", "1", "3"] in lines
-    assert ["operations", "in", "all", "14", "24"] in lines
+    assert ["operations", "in", "all", "17", "24"] in lines
     for phrase in (
         "Both give the same numbers: 15 compared",
         "this machine",
@@ -90,7 +90,7 @@ def test_one_picture_has_both_graphs_side_by_side(gviz: Program) -> None:
     assert {"Placeholder", "AddV2", "AddBackward0", "AccumulateGrad"} <= labels
     assert all(edge.source[0] == edge.target[0] for edge in graph.edges)
     text = gviz("compare", *E, "--runs", 4, "-o", "-").out.replace("\xa0", " ")
-    assert text.count('subgraph "cluster_static: built once') == 5  # it, gradients, and three scopes therein
+    assert text.count('subgraph "cluster_static: built once') == 6  # it, gradients, and four scopes therein
     assert text.count('subgraph "cluster_dynamic: built 4 times') == 1
     assert "4 x 8 = 32 operations" in text
     assert text.count(">a run takes<") == 1
@@ -127,7 +127,7 @@ def test_feeds_that_are_not_right(gviz: Program, content: str, phrases: list[str
     ("words", "phrase"),
     [
         (["y=x", "--feeds", "none.json"], "there is no file none.json"),
-        (["train.py"], 'gviz compare takes an expression or two scripts, not a script\nas in gviz compare "e='),
+        (["train.py"], 'gviz compare takes an expression, not a script\nas in gviz compare "e='),
         (["graph.json"], "not a saved graph"),
         (["y=cumsum(a,0)"], "cumsum is not there in gviz's static graphs"),
         (["y=a*9**9**9"], "digits"),

@@ -3,12 +3,14 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pytest
+from program import ROOT
 
 from gviz import events, static
 
@@ -298,3 +300,21 @@ def test_devices_are_written_on_operations() -> None:
         with tf.device("/cpu:0"):
             b = tf.constant(1.0)
     assert [a.device, b.device, tf.constant(1.0).device] == ["/device:GPU:1", "/device:CPU:0", ""]
+
+
+# ------------------------------------------------------------------ the graph of gradients
+GRAPHS: dict[str, dict[str, Any]] = json.loads(
+    (ROOT / "tests" / "recorded" / "tensorflow_graphs.json").read_text(encoding="utf-8")
+)
+
+
+@pytest.mark.parametrize("name", GRAPHS)
+def test_the_graph_of_gradients_is_tensorflow_s(graph: Any, name: str) -> None:
+    exec(GRAPHS[name]["program"], {"tf": tf})  # noqa: S102 - the programs of the recording
+    ours = {op.name: [op.type, [t.name for t in op.inputs]] for op in graph.get_operations()}
+    theirs = {node: [kind, inputs] for node, kind, inputs in GRAPHS[name]["nodes"]}
+    assert ours.keys() == theirs.keys()
+    different = {node for node in theirs if ours[node] != theirs[node]}
+    assert all(theirs[node][0] == "AddN" for node in different), (
+        different
+    )  # whose numbers depend on the order of building
