@@ -11,7 +11,7 @@ from collections.abc import Callable, Sequence
 
 from gviz.derivations.paths import gradient_along
 from gviz.graphs import NO_FLOW, Edge
-from gviz.graphs.numbers import Numbers
+from gviz.graphs.numbers import Element, Numbers
 from gviz.passes.elements import sum_of, sum_to
 from gviz.pictures.labels import decimal
 
@@ -80,7 +80,7 @@ def level_that_holds(total: Numbers | None, decimals: int, compute: Callable[[in
         if found is None or total is None or total.elements is None or found.elements is None:
             break
         pairs = [*zip(found.elements, total.elements, strict=False)]
-        if all(decimal(one, decimals) == decimal(other, decimals) for one, other in pairs):
+        if all(significant(one, decimals) == significant(other, decimals) for one, other in pairs):
             return level
         if not nearest and all(
             isinstance(one, float) and isinstance(other, float) and math.isclose(one, other, rel_tol=FLOAT32)
@@ -88,6 +88,12 @@ def level_that_holds(total: Numbers | None, decimals: int, compute: Callable[[in
         ):
             nearest = level
     return nearest
+
+
+def significant(item: Element, decimals: int) -> str:
+    """Return a number as it is printed, without the zeros that only tell a nearly whole one from that number."""
+    text = decimal(item, decimals)
+    return text.rstrip("0").rstrip(".") if "." in text else text
 
 
 def printed_product(start: Numbers | None, edges: Sequence[Edge], precision: int, level: int) -> Numbers | None:
