@@ -143,6 +143,9 @@ FULL = Graph(
                 is_list=True,
                 is_of_leaves=True,
                 switch="torch.no_grad()",
+                is_behind=True,
+                is_summand=True,
+                others=("d_loss",),
             ),
             leaves=("w", "x"),
             history=History(
@@ -178,6 +181,7 @@ FULL = Graph(
     functions=(Module("Net.forward", "", 2),),
     earlier=6,
     is_followed=True,
+    is_first_bad=True,
     is_detailed=True,
     modules=(Module("net", "Net", 1),),
     regions=(Region("net", "Net"), Region("net.fc", "Linear", 0, 12)),

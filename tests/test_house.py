@@ -96,26 +96,26 @@ WALKING_RENDERER = "gviz.render.torchviz"
 
 BUDGETS = {
     "files below gviz/": 1460,
-    "answers": 880,
+    "answers": 910,
     "autograd": 1460,
-    "causes": 940,
+    "causes": 1040,  # 1007
     "cli": 1630,
-    "compare": 300,
+    "compare": 540,
     "derivations": 550,
     "engine": 5050,
-    "formulas": 970,
+    "formulas": 1010,
     "graphs": 680,
     "layout": 1540,
     "numbers": 650,
     "ops": 3140,
     "passes": 2090,
-    "pictures": 5140,
+    "pictures": 5370,
     "reference": 370,
     "render": 1460,
     "signatures": 360,
-    "sources": 5140,
+    "sources": 5160,
     "static": 3390,
-    "trace": 970,
+    "trace": 1030,
 }
 """The statements that a room, a folder or file below gviz/, may have at most: today's number and 3% for what somebody adds.
 

@@ -82,6 +82,14 @@ def is_scalar(chain: Chain, path: Path) -> bool:
     return not has_maps and not any(value is not None and value.shape for value in values)
 
 
+def is_one_of_several(chain: Chain, path: Path) -> bool:
+    """Return whether a path is one step of its own beside others.
+
+    Its derivative would be written as their sum is: ``∂y/∂x`` is x in one step of ``y = x * x``, and 2·x for all.
+    """
+    return len(path.edges) == 1 < chain.count
+
+
 def steps(chain: Chain, path: Path) -> list[tuple[str, str, str, str]]:
     """Return the steps of a path: the derivative, its symbol, its numbers, and the gradient behind it.
 
@@ -93,7 +101,8 @@ def steps(chain: Chain, path: Path) -> list[tuple[str, str, str, str]]:
         pairwise(path.names), path.symbols, path.edges, path.sums, told, strict=True
     ):
         factor, gradient = local_text(edge, of_factor), numbers(product, precision=decimals[0])
-        rows.append((quotient(*pair), symbol if edge.flow.symbol else "", factor, gradient))
+        step = " → ".join(pair) if is_one_of_several(chain, path) else quotient(*pair)
+        rows.append((step, symbol if edge.flow.symbol else "", factor, gradient))
         rows += [("", text, "", numbers(total, precision=decimals[1]))] if text else []
     return rows
 

@@ -10,7 +10,16 @@ from math import isfinite
 from unicodedata import normalize
 
 from gviz.answers import Explanation, Page
-from gviz.answers.formulas import PRECISION, decimals_of, grad_name, gradients_of, is_short, numbers, remark
+from gviz.answers.formulas import (
+    PRECISION,
+    decimals_of,
+    grad_name,
+    gradients_of,
+    is_one_of_several,
+    is_short,
+    numbers,
+    remark,
+)
 from gviz.answers.writer import Writer
 from gviz.derivations.derivation import Derivation, step_kind
 from gviz.derivations.paths import Chain, Path
@@ -306,7 +315,8 @@ class LatexWriter(Writer):
                 "" if one is None else f",{self.gap}\\text{{gradient }} {tensor(one, places)}"
                 for one, places in zip(gradients, decimals, strict=True)
             ]
-            lines.append(f"{self.quotient(*pair)} &{sign} {self.symbol(edge, text)}{local}{behind[0]}")
+            step = f"{way(path)}:\\quad" if is_one_of_several(chain, path) else f"{self.quotient(*pair)}"
+            lines.append(f"{step} &{sign} {self.symbol(edge, text)}{local}{behind[0]}")
             lines += [f"&{self.words(total)}{behind[1]}"] if total else []
         yield _aligned(lines)
 

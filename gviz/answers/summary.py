@@ -103,7 +103,8 @@ def summary(source: Graph | WithGraph) -> GraphSummary:
     """
     graph = source if isinstance(source, Graph) else source.graph
     operations = [node for node in graph.nodes if is_operation(node)]
-    leaves = [node for node in graph.nodes if node.kind == "leaf"]
+    alone = [node for node in graph.nodes if node.kind == "output" and not graph.inputs[node.id]]  # leaves as roots
+    leaves = [*(node for node in graph.nodes if node.kind == "leaf"), *(node._replace(kind="leaf") for node in alone)]
     card = card_of([*operations, *leaves], "", (), ())
     depths, path = longest_path(graph)
     widths = Counter(depths[node.id] for node in operations if node.id in depths)
@@ -203,12 +204,13 @@ def command(boxes: int, modules: tuple[ModuleRow, ...]) -> str:
     return "--by module" if modules else "--fold on"
 
 
-def summary_lines(short: GraphSummary, source: str = "SOURCE") -> list[str]:
+def summary_lines(short: GraphSummary, source: str = "SOURCE", arguments: str = "") -> list[str]:
     """Return a summary as text.
 
     Args:
         short: the graph in numbers.
         source: as the command line has it, with its values.
+        arguments: those of a script, likewise.
     """
     saved = f", {bytes_text(short.kept)} saved for backward" if short.kept is not None else ""
     kinds = [f"{count:,} {label}" for label, count in short.kinds[:MOST_KINDS]]
@@ -220,8 +222,8 @@ def summary_lines(short: GraphSummary, source: str = "SOURCE") -> list[str]:
     rows = [
         f"{short.title}: {amount(short.operations, 'operation')} in {amount(short.boxes, 'box', 'boxes')}{saved}",
         f"depth {short.depth:,}, width {short.width:,}; {size}",
-        f"operations: {', '.join(kinds)}{f', {more} further kinds' if more > 0 else ''}",
-        f"longest path: {' → '.join(cut(step, LONGEST_STEP) for step in steps)}",
+        *[f"operations: {', '.join(kinds)}{f', {more} further kinds' if more > 0 else ''}"] * bool(kinds),
+        *[f"longest path: {' → '.join(cut(step, LONGEST_STEP) for step in steps)}"] * bool(kinds),
         *(f"{title} × {times}: blocks of {amount(each, 'operation')} that repeat" for title, times, each in repeats),
     ]
     rows = [part for row in rows for part in wrap(row, WIDTH, subsequent_indent="  ", break_on_hyphens=False)]
@@ -242,4 +244,4 @@ def summary_lines(short: GraphSummary, source: str = "SOURCE") -> list[str]:
         rows += ["", *aligned_text([heads, *cells]).rstrip("\n").split("\n")]
         left = len(short.modules) - MOST_MODULES
         rows += [f"… {left:,} more modules (--json lists all)"] if left > 0 else []
-    return [*rows, "", f"draw it: gviz render {source} {short.command}".rstrip()]
+    return [*rows, "", " ".join(filter(None, ["draw it: gviz render", source, short.command, arguments]))]

@@ -18,8 +18,8 @@ from gviz.text import display_width, shorten, visible
 LEAST_WIDTH = 40
 """Columns that the text takes at the least; a narrower terminal breaks its lines itself."""
 
-LONGEST_NAMES, MOST_GIVEN = 60, 24
-"""Characters of a path's names; values that are listed before the paths."""
+LONGEST_NAMES, LONGEST_CUT, MOST_GIVEN = 60, 8, 24
+"""Characters of a path's names, and of one that is cut at least; values that are listed before the paths."""
 
 ASCII = str.maketrans({
     "∂": "d", "→": "->", "·": "*", "×": "x", "²": "^2", "³": "^3", "…": "...", "−": "-", "÷": "/", "□": "?",
@@ -118,10 +118,14 @@ class TerminalWriter(Writer):
         return parts if len(parts) <= 4 * most else (*parts[:most], *parts[-most:])
 
     def names(self, path: Path) -> str:
-        """Return the names along a path."""
+        """Return the names along a path; where they have no room, long names are cut before any is left out."""
         names = [*self.ends(path.names)]
         names[len(names) // 2 :] = [*([GAP] if len(names) < len(path.names) else ()), *names[len(names) // 2 :]]
-        return shorten(" → ".join(names), min(LONGEST_NAMES, self.width - 4), middle=True, mark="…")
+        room = min(LONGEST_NAMES, self.width - 4)
+        if len(" → ".join(names)) > room:
+            each = max(LONGEST_CUT, room // len(names) - len(" → "))
+            names = [shorten(name, each, middle=True, mark="…") for name in names]
+        return shorten(" → ".join(names), room, middle=True, mark="…")
 
     def products(self, chain: Chain) -> Iterator[str]:
         heads = [self.names(path) for path in chain.paths]

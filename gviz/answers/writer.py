@@ -14,6 +14,7 @@ from gviz.answers.formulas import (
     counted,
     footnotes,
     heading,
+    is_one_of_several,
     is_scalar,
     local_text,
     numbers,
@@ -64,6 +65,7 @@ class Writer(ABC):
 
     def sides(self, chain: Chain, path: Path) -> list[str]:
         """Return the sides of a path's equation: derivatives, symbols, numbers, the product; "" for none."""
+        quotients = [self.quotient(*pair) for pair in self.ends(list(pairwise(path.names)))]
         symbols = list(map(self.symbol, self.ends(path.edges), self.ends(path.symbols)))
         along = partial(printed_product, chain.start, path.edges, PRECISION)
         has_all = path.is_known and self.ends(path.edges) is path.edges
@@ -77,7 +79,7 @@ class Writer(ABC):
             return self.dot.join(map(self.bracketed, parts) if is_bracketed and len(parts) > 1 else parts)
 
         return [
-            product([self.quotient(*pair) for pair in self.ends(list(pairwise(path.names)))], is_bracketed=False),
+            "" if is_one_of_several(chain, path) else product(quotients, is_bracketed=False),
             product(symbols),
             product(factors) if factors else "",
             self.number(path.product),

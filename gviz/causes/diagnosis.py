@@ -108,7 +108,7 @@ class Diagnosis:
         return (fixes.whole_statement(self.graph.code, number) if number else "") or (lines[0][1] if lines else "")
 
     def line_in_text(self, lines: Lines) -> int:
-        """Return the number of the first of these lines in the program's text; 0 if it is in another file, or a cell."""
+        """Return the number of the first of these lines in the program's text; 0 for one of another file, or a cell."""
         place = lines[0][0] if lines else None
         return place.line if place is not None and not (place.file or place.cell or self.is_expression) else 0
 
@@ -169,6 +169,11 @@ class Diagnosis:
                     seen.add(edge.target)
                     todo.append(edge.target)
                     yield self.nodes[edge.target]
+
+
+def is_own(node: Node) -> bool:
+    """Return whether an operation is a Function of the program's own."""
+    return node.kind == "operation" and not CLASS.fullmatch(node.label)
 
 
 def sign_in_program(node: Node) -> str:

@@ -113,6 +113,21 @@ def without_line(program: str, number: int) -> str:
     return f"leave the {lines} out" if first < number else WITHOUT
 
 
+def detaching(line: str, name: str) -> str:
+    """Return a line that takes a tensor out of its graph where it uses it; "" if it does not.
+
+    >>> detaching("d_loss = bce(D(fake), zeros)", "fake"), detaching("d_loss = f(x)", "fake")
+    ('d_loss = bce(D(fake.detach()), zeros)', '')
+    """
+
+    class Detaching(ast.NodeTransformer):
+        def visit_Name(self, node: ast.Name) -> ast.expr:
+            is_use = node.id == name and isinstance(node.ctx, ast.Load)
+            return ast.Call(ast.Attribute(node, "detach", ast.Load()), [], []) if is_use else node
+
+    return rewritten(line, Detaching().visit)
+
+
 def through_library(line: str) -> str:
     """Return a line that calls what gradients flow through, in place of what a library has switched gradients off for.
 
@@ -124,8 +139,9 @@ def through_library(line: str) -> str:
         for call in [one for one in ast.walk(read) if isinstance(one, ast.Call)]:
             if isinstance(call.func, ast.Attribute) and call.func.attr == "sample":
                 call.func.attr = "rsample"
-            for word in (one for one in call.keywords if one.arg == "use_reentrant"):
-                word.value = ast.Constant(False)
+            if getattr(call.func, "attr", getattr(call.func, "id", "")) == "checkpoint":
+                call.keywords = [one for one in call.keywords if one.arg != "use_reentrant"]
+                call.keywords.append(ast.keyword("use_reentrant", ast.Constant(False)))
         return read
 
     return rewritten(line, change)
@@ -190,8 +206,21 @@ def assigned_in(line: str) -> list[str]:
     return [name for read in statements(line) for name in targets_of(read)]
 
 
+def asked_in(line: str) -> list[str]:
+    """Return the tensors whose gradients a line asks ``torch.autograd.grad`` for, as it writes them.
+
+    >>> asked_in("g = torch.autograd.grad(out.sum(), [x, net.w], create_graph=True)[0]"), asked_in("g = grad(y, x)")
+    (['x', 'net.w'], ['x'])
+    """
+    calls = [one for read in statements(line) for one in ast.walk(read) if isinstance(one, ast.Call)]
+    grads = [call for call in calls if getattr(call.func, "attr", getattr(call.func, "id", "")) == "grad"]
+    words = [word.value for call in grads for word in call.keywords if word.arg == "inputs"]
+    places = [*words, *(call.args[1] for call in grads if len(call.args) > 1)]
+    return [ast.unparse(part) for place in places for part in getattr(place, "elts", [place])]
+
+
 def may_be(written: str, name: str) -> bool:
-    """Return whether a name in a line of the program may be that of a tensor: the line may call its object, or its place, else.
+    """Return whether a name in a line of the program may be that of a tensor: it may call the object by another name.
 
     >>> may_be("w", "w"), may_be("self.w", "model.w"), may_be("ws[k]", "ws[0]"), may_be("w", "model.w")
     (True, True, True, False)
@@ -225,8 +254,8 @@ def requiring(line: str, name: str = "") -> str:
     return rewritten(line, change, name)
 
 
-class _Plain(ast.NodeTransformer):
-    """Takes out of an expression what makes leaves: ``requires_grad=True``, ``.requires_grad_()`` and ``Parameter(...)``."""
+class _WithoutLeaf(ast.NodeTransformer):
+    """Takes what makes leaves out of an expression: ``requires_grad=True``, ``requires_grad_()``, ``Parameter()``."""
 
     def __init__(self) -> None:
         self.parameter: ast.expr | None = None
@@ -255,7 +284,7 @@ def as_parameter(line: str, attribute: str, wrapper: str) -> str:
     def change(read: ast.stmt) -> ast.stmt | None:
         if not isinstance(read, ast.Assign | ast.AnnAssign) or read.value is None:
             return None
-        value = _Plain().visit(read.value) if wrapper.endswith(".Parameter") else read.value
+        value = _WithoutLeaf().visit(read.value) if wrapper.endswith(".Parameter") else read.value
         given = [] if ast.unparse(value) in ("[]", "{}", "list()", "dict()") else [value]
         read.value = ast.Call(ast.parse(wrapper, mode="eval").body, given, [])
         return read
@@ -277,7 +306,7 @@ def retaining_leaf(line: str, name: str = "") -> str:
     def change(read: ast.stmt) -> ast.stmt | None:
         if not isinstance(read, ast.Assign | ast.Return) or read.value is None:
             return None
-        plain, before = _Plain(), ast.unparse(read.value)
+        plain, before = _WithoutLeaf(), ast.unparse(read.value)
         value = plain.visit(read.value)
         if ast.unparse(value) == before:
             return None
@@ -288,14 +317,20 @@ def retaining_leaf(line: str, name: str = "") -> str:
     return rewritten(line, change, name)
 
 
-class _Whole(ast.NodeTransformer):
+class _WithoutCuts(ast.NodeTransformer):
     """Takes ``.detach()``, ``.data`` and their kin out of an expression.
 
-    A list of tensors, not a tensor, is stacked.
+    A list of tensors, not a tensor, is stacked. If one side of ``a if c else b`` alone has the call, that is changed.
     """
 
-    def __init__(self, *, is_list: bool) -> None:
-        self.is_list = is_list
+    def __init__(self, call: str, *, is_list: bool) -> None:
+        self.call, self.is_list = call, is_list
+
+    def visit_IfExp(self, node: ast.IfExp) -> ast.expr:
+        both = ("body", "orelse")
+        for name in [one for one in both if self.call in ast.unparse(getattr(node, one))] or both:
+            setattr(node, name, self.visit(getattr(node, name)))
+        return node
 
     def visit_Call(self, node: ast.Call) -> ast.expr:
         function, first = node.func, node.args[0] if node.args else None
@@ -318,8 +353,13 @@ class _Whole(ast.NodeTransformer):
         return node.value if node.attr == "data" else node
 
 
-def within_graph(line: str, *, is_list: bool = False) -> str:
-    """Return a line that stays within the graph; ``is_list`` says whether it makes a tensor of a list of tensors.
+def within_graph(line: str, call: str = "", *, is_list: bool = False) -> str:
+    """Return a line that stays within the graph.
+
+    Args:
+        line: a line that leaves it.
+        call: the function that cut something off, if it is known which.
+        is_list: whether the line makes a tensor of a list of tensors.
 
     >>> within_graph("d = h.detach() * 2"), within_graph("loss = torch.tensor(y.item())"), within_graph("y = h * 2")
     ('d = h * 2', 'loss = y', '')
@@ -329,10 +369,10 @@ def within_graph(line: str, *, is_list: bool = False) -> str:
     ('y = torch.stack(parts)', 'y = h')
     >>> within_graph("def f(x): h = x * 2; h = h.detach(); return h")
     'leave out h = h.detach()'
-    >>> within_graph("h = math.exp(w) * 2")
-    'h = torch.exp(w) * 2'
+    >>> within_graph("h = math.exp(w) * 2"), within_graph("a = v.item() if n else v.detach()", "detach")
+    ('h = torch.exp(w) * 2', 'a = v.item() if n else v')
     """
-    found = changes(line, lambda read: _Whole(is_list=is_list).visit(read))
+    found = changes(line, lambda read: _WithoutCuts(call, is_list=is_list).visit(read))
     is_alone = len(statements(line)) == 1
     texts = []
     for before, text in found:
@@ -345,8 +385,8 @@ def within_graph(line: str, *, is_list: bool = False) -> str:
 def as_write_in_place(line: str, name: str = "") -> str:
     """Return the assignment of a new tensor as a write into the old one.
 
-    >>> as_write_in_place("w = w - lr * w.grad"), as_write_in_place("self.w = self.w - self.w.grad"), as_write_in_place("w = f(w)")
-    ('w -= lr * w.grad', 'self.w -= self.w.grad', '')
+    >>> as_write_in_place("w = w - lr * w.grad"), as_write_in_place("self.w = self.w - g"), as_write_in_place("w = f()")
+    ('w -= lr * w.grad', 'self.w -= g', '')
     """
 
     def change(read: ast.stmt) -> ast.stmt | None:

@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections.abc import Iterator
 from functools import reduce
 
-from gviz.causes.diagnosis import CLASS, Cause, Diagnosis, sign_in_program
+from gviz.causes.diagnosis import Cause, Diagnosis, is_own, sign_in_program
 from gviz.causes.hooks import as_it_came, of_hooks
-from gviz.causes.outside import false_cure, made_parameter, no_parameter
-from gviz.graphs import Edge, Node, TensorRow
+from gviz.causes.outside import at_cuts, cut_clause, cuts_to_blame, false_cure, made_parameter, no_parameter
+from gviz.graphs import LEFT_OUT, RETURNED, Edge, Node, TensorRow
 from gviz.graphs.numbers import Numbers, size_of
 from gviz.passes.elements import has_only, is_finite, plus, positions
 from gviz.text import joined
@@ -50,7 +50,7 @@ MENDS_OF_ZERO = {
 """What to do where an operation makes nan or inf, and where it makes a gradient 0."""
 
 MIXES = ("Softmax", "LogSoftmax", "NativeLayerNorm", "NativeBatchNorm", "NativeGroupNorm")
-"""Operations whose derivative is not 0, but which hand on 0 if all that they make counts alike: its sum never changes."""
+"""Operations whose derivative is not 0, but which hand on 0 if all that they make counts alike: its sum is constant."""
 
 PUT_IN = ("MaskedFill", "Where")
 """Operations that put inf into a tensor because the program says so."""
@@ -73,14 +73,23 @@ def of_number(case: Diagnosis, row: TensorRow) -> Iterator[Cause | None]:
     if root is not None and root.is_leaf and (root is row or root.broken is not None):
         yield false_cure(case, root)._replace(name=row.name)
     yield from of_hooks(case, row)
+    if (cause := left_out(case, row)) is not None and not has_only(row.grad.value, 0.0):
+        what = f"{row.name} has the gradient that an earlier backward has left: {cause.what}"
+        cause = cause._replace(verdict="ok", what=what, mend=f"none, unless it is to have this one too: {cause.mend}")
+    yield cause
     if has_only(row.grad.value, 0.0):
         yield zero(case, row)
     if row.unlisted is not None and (row.moment is None or row.moment.numbers in (None, row.numbers)):
         what = f"{row.name} has a gradient, but {no_parameter(row.unlisted)}: an optimizer of these leaves it as it is"
         yield Cause(row.name, "no parameter", what, *made_parameter(case, row.unlisted, row))
     if case.has_run and case.nodes and not case.is_reached(row):
-        what = f"{row.name} has the gradient that another backward has left: {case.root_name} is not made from it"
-        yield Cause(row.name, "ok", what, case.line_of(row.place))
+        what = f"{row.name} has the gradient that another backward has left"
+        cuts = cuts_to_blame(case, row)
+        if cuts:
+            lines, mend = at_cuts(case, cuts)
+            what = f"{what}; from {case.root_name} comes none: {cut_clause(case, cuts[0], 'what is made from it')}"
+            yield Cause(row.name, "ok", what, lines, f"none, unless {case.root_name} is to train it: {mend}")
+        yield Cause(row.name, "ok", f"{what}: {case.root_name} is not made from it", case.line_of(row.place))
     if before is not None and not has_only(before, 0.0) and case.graph.backward:
         what = f"{row.name}.grad is the sum of more than one backward: it was not empty when the last one began"
         mend = (
@@ -92,7 +101,31 @@ def of_number(case: Diagnosis, row: TensorRow) -> Iterator[Cause | None]:
                 f"{row.name}.requires_grad_(False), if it is not to be trained; else give it to the optimizer,"
                 f" or {row.name}.grad = None before each backward()"
             )
+        node = case.named.get(row.name)
+        parts = [edge.flow.handed for edge in case.uses[node.id]] if node is not None else []
+        if parts and all(part is not None and has_only(part, 0.0) for part in parts):
+            nothing = zero(case, row)
+            what, mend = (
+                f"{what}; and what this one brings is 0: {nothing.what.partition(': ')[2]}",
+                f"{nothing.mend}; {mend}",
+            )
+            yield Cause(row.name, "accumulated", what, (*case.line_of_backward, *nothing.lines), mend)
         yield Cause(row.name, "accumulated", what, case.line_of_backward, mend)
+
+
+def left_out(case: Diagnosis, row: TensorRow) -> Cause | None:
+    """Return the cause for a leaf that a pass could have come to and did not add to; None for any other."""
+    lines, root, node = case.line_of_backward, case.root or "loss", case.named.get(row.name)
+    if node is None or not node.state.startswith((LEFT_OUT, RETURNED)):
+        return None
+    if node.state.startswith(RETURNED):
+        what = "torch.autograd.grad returns the gradients, and leaves .grad as it is"
+        return Cause(row.name, "backward not run", what, lines, f"{root}.backward()")
+    call = node.state.removeprefix(LEFT_OUT).rpartition(", line")[0]
+    what = f"{call} was asked for the gradients of other tensors: {row.name} is not among its inputs"
+    is_grad = call.startswith("autograd.grad")
+    mend = f"add {row.name} to its inputs, or {root}.backward()" if is_grad else f"add {row.name} to inputs="
+    return Cause(row.name, "no gradient", what, lines, mend)
 
 
 def elsewhere(case: Diagnosis, row: TensorRow) -> Iterator[Cause]:
@@ -102,7 +135,12 @@ def elsewhere(case: Diagnosis, row: TensorRow) -> Iterator[Cause]:
         what = f"{row.name}.grad was {first_not_finite_number(before)} before this backward: an earlier one has left it"
         mend = f"optimizer.zero_grad(), or {row.name}.grad = None, before each backward(); gviz why --root tells of it"
         yield Cause(row.name, "nan", what, case.line_of_backward, mend)
-    elif row.moment is not None and row.moment.grad.value is not None and is_finite(row.moment.grad.value):
+    elif (
+        not case.graph.is_first_bad
+        and row.moment is not None
+        and row.moment.grad.value is not None
+        and is_finite(row.moment.grad.value)
+    ):
         what = f"{row.name}.grad is {number}, though backward has left finite numbers: the program has changed it since"
         yield Cause(row.name, "nan", what, case.line_of_backward, "look at what changes .grad")
 
@@ -230,13 +268,8 @@ def of_not_finite(case: Diagnosis, row: TensorRow) -> Cause:
     return Cause(row.name, "nan", what, tuple(dict.fromkeys((*lines, *case.line_of_node(where)))), mend)
 
 
-def is_own(node: Node) -> bool:
-    """Return whether an operation is a Function of the program's own."""
-    return node.kind == "operation" and not CLASS.fullmatch(node.label)
-
-
 def is_given_to_own(case: Diagnosis, edge: Edge) -> bool:
-    """Return whether a finite gradient comes to a Function of the program's own: nobody else knows what that hands on."""
+    """Return whether a finite gradient comes to a Function of the program's own, which alone knows what it hands on."""
     return is_own(case.nodes[edge.source]) and edge.flow.handed is not None and is_finite(edge.flow.handed)
 
 

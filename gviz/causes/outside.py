@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Iterator, Sequence
 
 from gviz.causes import fixes
-from gviz.causes.diagnosis import Cause, Diagnosis, Lines
+from gviz.causes.diagnosis import Cause, Diagnosis, Lines, is_own
 from gviz.graphs import GraphBreak, TensorRow, Unlisted
 from gviz.trace.switches import LIBRARY
 
@@ -33,6 +34,12 @@ SWITCHED = {
 }
 """What to do where the program has no block to take a line out of, by what has switched gradients off."""
 
+WITHOUT_LEAVES = "the gradient that autograd returned has no graph: nothing that it is computed from requires one"
+"""What is said of a call that has asked for a graph."""
+
+LINEAR = "the derivative is a constant, through which no gradient flows: use another function"
+"""What to do about that, where no function of the program's own has cut anything off."""
+
 GRADIENTS = "the gradients that autograd returns have no graph of their own without create_graph=True"
 """What is said of a call of ``torch.autograd.grad``, and of functions that call it."""
 
@@ -52,13 +59,20 @@ HAS_NN = re.compile(r"^\s*(from torch import .*\bnn\b|import torch\.nn as nn\b)"
 """A program that knows torch.nn as nn."""
 
 
+ONLY_SHOWN = re.compile(r"print\(|assert\b|(if|elif|while)\b|(log|logs|logger|logging|writer|wandb)\.")
+"""A line whose numbers go nowhere else."""
+
+MOST_CUTS = 3
+"""Lines of an answer that cut off one leaf."""
+
+
 def cut_off(case: Diagnosis, row: TensorRow) -> Cause | None:
     """Return what has cut a tensor off from the graph, its ``what`` being a clause; None if nothing has."""
     broken = row.broken
     if broken is None:
         return None
     source = f" from {broken.source}" if broken.source else ""
-    what, mend = cut_clause(broken, "it", source), mend_of_cut(case, broken)
+    what, mend = cut_clause(case, broken, "it", source), mend_of_cut(case, broken)
     return Cause(row.name, broken.reason, what, case.line_of(broken.place), mend)
 
 
@@ -66,6 +80,9 @@ def mend_of_cut(case: Diagnosis, broken: GraphBreak) -> str:
     """Return what to write in place of a line that cuts off what is made from a tensor."""
     lines = case.line_of(broken.place)
     code = case.code_of(lines)
+    if keeps_graph(case, broken):
+        own = next((node.label.removesuffix("Backward") for node in case.shown.nodes if is_own(node)), "")
+        return f"let the backward of {own} compute with tensors of the graph: without detach()" if own else LINEAR
     if broken.call == "grad":
         return fixes.keeping_graph(code) or "create_graph=True"
     if broken.reason == "frozen":
@@ -74,28 +91,67 @@ def mend_of_cut(case: Diagnosis, broken: GraphBreak) -> str:
         mend = MENDS[broken.reason].format(by=broken.call, switch=broken.switch)
         if broken.reason == "no_grad" and broken.switch in ("", LIBRARY):
             mend = fixes.through_library(code) or SWITCHED[broken.switch]
+        elif broken.switch == code != "":
+            mend = "write torch.set_grad_enabled(True) where gradients are wanted again"
         return mend
     if ".numpy(" in code:
         return "compute it with torch: numpy keeps no graph"
     is_hidden = code != "" and broken.call not in code  # as float() in math.erfc(w)
-    better = fixes.within_graph(code, is_list=broken.is_list)
+    better = fixes.within_graph(code, broken.call, is_list=broken.is_list)
     better = case.without(lines) if better == fixes.WITHOUT else better
-    return better or (NUMBERS if is_hidden else MENDS["detached"].format(by=broken.call))
+    better = better or (NUMBERS if is_hidden else MENDS["detached"].format(by=broken.call))
+    return "; and ".join([better, *detached_elsewhere(case, broken, next(iter(fixes.assigned_in(code)), "it"))])
 
 
-def cut_clause(broken: GraphBreak, it: str, source: str = "") -> str:
+def detached_elsewhere(case: Diagnosis, broken: GraphBreak, name: str) -> Iterator[str]:
+    """Yield the lines of other roots that are to go on without the graph behind a tensor, each as it should be."""
+    for other in broken.others:
+        code = case.code_of(case.line_of(case.rows[other].place))
+        yield fixes.detaching(code, name) or f"{name}.detach() where {other} is computed from it"
+
+
+def keeps_graph(case: Diagnosis, broken: GraphBreak) -> bool:
+    """Return whether a call of ``torch.autograd.grad`` has asked for a graph."""
+    return broken.call == "grad" and "create_graph=True" in case.code_of(case.line_of(broken.place))
+
+
+def cut_clause(case: Diagnosis, broken: GraphBreak, it: str, source: str = "") -> str:
     """Return what a call has cut off, as a clause: ``it was cut off from h by .data``."""
     if broken.call == "grad":
-        return GRADIENTS
+        return GRADIENTS if not keeps_graph(case, broken) else WITHOUT_LEAVES
     by = f".{broken.call}" if broken.call == "data" else COMPARISONS.get(broken.call) or f"{broken.call}()"
     if broken.reason == "no derivative" and broken.call in INDICES:
         return f"the indices of {by} have no derivative"
     return CUTS[broken.reason].format(it=it, by=by, source=source, switch=broken.switch or ANY_SWITCH)
 
 
+def cuts_to_blame(case: Diagnosis, row: TensorRow) -> list[GraphBreak]:
+    """Return the cuts between a leaf and the root, one of which is to be mended; [] if none is known.
+
+    A cut behind another one is no such, since the other would still be there. If what some cuts left is only added to
+    the root, so that it trains nothing, it is these: a factor, such as an advantage, may be meant to be a constant.
+    """
+    cuts = [cut for cut in case.graph.breaks if row.name in cut.leaves]
+    used = [cut for cut in cuts if cut.is_used]
+    used = [cut for cut in used if cut.reason != "no derivative"] or used  # such as an argmax beside the way
+    used = [cut for cut in used if not cut.is_behind] or used
+    if used:
+        return [cut for cut in used if cut.is_summand] or used
+    passed = [cut for cut in cuts if not ONLY_SHOWN.match(case.code_of(case.line_of(cut.place)))]
+    return [cut for cut in passed if cut.is_number or not case.nodes][-1:]  # nobody knows where a number goes
+
+
+def at_cuts(case: Diagnosis, cuts: Sequence[GraphBreak]) -> tuple[Lines, str]:
+    """Return the lines that cut off what is made from a leaf, and the mend: of several, that of one line or another."""
+    lines = tuple(line for cut in cuts[:MOST_CUTS] for line in case.line_of(cut.place))
+    mends = [mend_of_cut(case, cut) for cut in cuts[:MOST_CUTS]]
+    return lines, "; or ".join(dict.fromkeys(mends))
+
+
 def with_root(case: Diagnosis, told: Cause, root: TensorRow | None) -> Cause:
     """Return a cause with the line of a root that was made from numbers: that cuts, too, what comes as a tensor."""
-    lines = case.line_of(root.place) if root is not None and root.is_leaf else ()
+    lines = case.line_of(root.place) if root is not None else ()
+    lines = lines if root is not None and (root.is_leaf or "tensor(" in case.code_of(lines)) else ()
     is_list = any(".append(" in code for _, code in told.lines)
     better = fixes.within_graph(case.code_of(lines), is_list=is_list)
     if not better or set(lines) & set(told.lines):
@@ -141,6 +197,15 @@ def made_parameter(case: Diagnosis, held: Unlisted, row: TensorRow) -> tuple[Lin
     wrapper = f"nn.{held.wrapper}" if HAS_NN.search(case.graph.code) else f"torch.nn.{held.wrapper}"
     better = fixes.as_parameter(case.code_of(lines), held.attribute, wrapper)
     return lines, better or f"put what {held.module}.{held.attribute} holds into {wrapper}"
+
+
+def with_parameter(case: Diagnosis, cause: Cause, row: TensorRow) -> Cause:
+    """Return a cause with what keeps its tensor out of a module's parameters besides, if anything does."""
+    if row.unlisted is None or not row.requires_grad:
+        return cause
+    lines, mend = made_parameter(case, row.unlisted, row)
+    what = f"{cause.what}; besides, {no_parameter(row.unlisted)}"
+    return cause._replace(what=what, lines=(*cause.lines, *lines), mend=f"{cause.mend}; and {mend}")
 
 
 def false_cure(case: Diagnosis, row: TensorRow) -> Cause:

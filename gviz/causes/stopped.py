@@ -16,9 +16,12 @@ SECOND = "Trying to backward through the graph a second time"
 CHANGED = "modified by an inplace operation"
 LEAF_WRITTEN = "a leaf Variable that requires grad"
 NOT_SCALAR = "grad can be implicitly created only for scalar outputs"
+ASKED_OF_NONE = "One of the differentiated Tensors does not require grad"
+NO_DERIVATIVE = "derivative for "
 """PyTorch's words."""
 
 _MAKER = re.compile(r"which is output \d+ of (\w+)")
+_SIZES = re.compile(r"\[torch\.\w+ \[([\d, ]*)\]\]")
 _DIGIT = re.compile(r"Backward\d*$")
 _BACKWARD = re.compile(r"\b([A-Za-z_]\w*)(?:\.\w+\(\))*\.backward\s*\((?:\s*\[?\s*([A-Za-z_]\w*))?")
 
@@ -49,15 +52,17 @@ def stopped(case: Diagnosis, row: TensorRow) -> Cause | None:
         CHANGED: written_after_saving,
         LEAF_WRITTEN: leaf_written,
         NOT_SCALAR: not_scalar,
+        ASKED_OF_NONE: asked_of_none,
+        NO_DERIVATIVE: without_derivative,
     }
     for words, answer in answers.items():
         if words in stop.message:
             return answer(case, row, stop)
-    if not (_BACKWARD.search(stop.code) or not case.graph.backward):
+    if ".backward(" not in stop.code and case.graph.backward is not None:
         return None
-    trouble = help_in(stop.message)
-    when, code = trouble.ways[0] if trouble is not None and trouble.ways else ("mend this line first", "")
-    mend = when if not code or "\n" in code else f"{when}: {code}"
+    is_known = help_in(stop.message) is not None
+    words = " ".join(stop.message.partition(": ")[2].split()[:8])
+    mend = f'gviz explain "{words}" says what helps' if is_known else "mend this line first"
     return Cause(row.name, "failed", f"the program stopped: {stop.message}", case.line_of_stop, mend)
 
 
@@ -66,7 +71,30 @@ def leaf_written(case: Diagnosis, row: TensorRow, stop: Stop) -> Cause:
     what = (
         "the program stopped: a leaf that requires a gradient cannot be written in place while operations are recorded"
     )
-    return Cause(row.name, "failed", what, case.line_of_stop, f"with torch.no_grad(): {stop.code}")
+    written = [node for name, node in case.named.items() if re.search(rf"\b{re.escape(name)}\b", stop.code)]
+    is_needed = case.graph.backward is None and any(case.uses[node.id] for node in written)  # as it was, by backward
+    mend = (is_needed and fixes.out_of_place(stop.code)) or f"with torch.no_grad(): {stop.code}"
+    return Cause(row.name, "failed", what, case.line_of_stop, mend)
+
+
+def asked_of_none(case: Diagnosis, row: TensorRow, stop: Stop) -> Cause:
+    """Return the cause for ``autograd.grad`` that is asked for the gradient of a tensor which requires none."""
+    asked = [name for name in fixes.asked_in(stop.code) if name in case.rows and not case.rows[name].requires_grad]
+    lines = tuple(line for name in asked for line in case.line_of(case.rows[name].place))
+    what = f"the program stopped: {joined(asked) or 'a tensor'} in this call of autograd.grad() requires no gradient"
+    calls = ", ".join(f"{name}.requires_grad_()" for name in asked) or "requires_grad_()"
+    mend = f"{calls} where {'it is' if len(asked) < 2 else 'they are'} made, before anything is computed of it"
+    return Cause(row.name, "failed", what, (*case.line_of_stop, *lines), mend)
+
+
+def without_derivative(case: Diagnosis, row: TensorRow, stop: Stop) -> Cause:
+    """Return the cause for an operation that PyTorch has no derivative of."""
+    match = re.search(r"derivative for (?:aten::)?(\w+)", stop.message)
+    name = match[1] if match is not None else "an operation"
+    node = next((node for node in case.shown.nodes if node.label == "NotImplemented"), None)
+    what = f"backward did not run: {name} has no derivative"
+    mend = f"compute the loss from something that changes smoothly; or give {name} x.detach(), for a number alone"
+    return Cause(row.name, "failed", what, (*case.line_of_stop, *case.line_of_node(node)), mend)
 
 
 def not_scalar(case: Diagnosis, row: TensorRow, stop: Stop) -> Cause:
@@ -136,7 +164,8 @@ def second(case: Diagnosis, row: TensorRow, _: Stop) -> Cause:
     elif is_again:
         mend = f"detach in {used[0][0] if used else 'the next run'} what is left of the run before"
     else:
-        mend = f"compute {names[0]} anew before each backward(), detach() what it takes from before, or backward(retain_graph=True)"
+        anew = f"compute {names[0]} anew before each backward()"
+        mend = f"{anew}; or give the one before retain_graph=True; or call backward() once, on the sum of the losses"
     places = dict.fromkeys((*case.line_of_stop, *lines, *(used if is_again else ())))
     return Cause(row.name, "second backward", what, tuple(places), mend)
 
@@ -174,23 +203,25 @@ def written_after_saving(case: Diagnosis, row: TensorRow, stop: Stop) -> Cause:
 
 
 def saver_of_written(case: Diagnosis, stop: Stop) -> Node | None:
-    """Return the operation whose backward missed a tensor as it was; None where there is no such one.
+    """Return the operation whose backward missed a tensor as it was; None where that is not known.
 
     It has made the tensor, or used it. What made it is what the writing operation took; where the write was not
-    recorded, PyTorch's message names its class.
+    recorded, PyTorch's message names its class; at the least it gives its sizes.
     """
-    nodes, edges, match = case.shown.nodes, case.shown.edges, _MAKER.search(stop.message)
-    freed = [node for node in nodes if node.state == "freed" and node.kind == "operation"]
+    nodes, edges = case.shown.nodes, case.shown.edges
+    freed = {node.id for node in nodes if node.state == "freed" and node.kind == "operation"}
     places = {place.without_run for place, _ in case.graph.writes[:1]}
     writers = {node.id for node in nodes if node.kind == "operation" and at_line(node) in places}
-    makers = {edge.source for edge in edges if edge.target in writers} or {
-        node.id for node in nodes if match is not None and match[1] in (node.label, _DIGIT.sub("", node.label))
-    }
-    users = {edge.target for edge in edges if edge.source in makers}
-    freed = next(filter(None, ([node for node in freed if node.id in ids] for ids in (makers, users))), freed)
-    return min(
-        freed, key=lambda node: node.run, default=None
-    )  # backward frees one after the other, and failed at the last
+    match, sizes = _MAKER.search(stop.message), _SIZES.search(stop.message)
+    shape = tuple(map(int, re.findall(r"\d+", sizes[1]))) if sizes is not None else None
+    known = {edge.source for edge in edges if edge.target in writers}
+    of_class = {node.id for node in nodes if match is not None and match[1] in (node.label, _DIGIT.sub("", node.label))}
+    of_size = {node.id for node in nodes if shape is not None and node.shape == shape}
+    for makers, is_certain in ((known, True), (of_class, True), (of_size, False)):
+        for ids in (makers, {edge.target for edge in edges if edge.source in makers}):
+            if len(ids & freed) == 1 or (is_certain and ids & freed):  # backward failed at the last of them
+                return min((case.nodes[one] for one in ids & freed), key=lambda node: node.run)
+    return None
 
 
 def named_in(code: str) -> str:

@@ -12,25 +12,28 @@ import re
 from collections.abc import Iterator, Sequence
 
 from gviz.causes import fixes
-from gviz.causes.diagnosis import CLASS, Cause, Diagnosis, Lines
-from gviz.causes.gradients import not_finite, of_gradient
+from gviz.causes.diagnosis import CLASS, Cause, Diagnosis
+from gviz.causes.gradients import left_out, not_finite, of_gradient
 from gviz.causes.hooks import made_text
-from gviz.causes.outside import cut_clause, false_cure, mend_of_cut, never_required, outside, with_root
+from gviz.causes.outside import (
+    at_cuts,
+    cut_clause,
+    cuts_to_blame,
+    false_cure,
+    never_required,
+    outside,
+    with_parameter,
+    with_root,
+)
 from gviz.causes.stopped import is_about, is_without_graph, stopped
 from gviz.errors import SourceError
-from gviz.graphs import LEFT_OUT, RETURNED, Graph, GraphBreak, Node, TensorRow
+from gviz.graphs import Graph, GraphBreak, Node, TensorRow
 from gviz.records import without_collecting
 from gviz.text import did_you_mean, excerpt, joined
 from gviz.trace.switches import LIBRARY
 
 GRADIENT = re.compile(r"\.grad\b(?!\s*\()")
 """A use of ``.grad``, and not of ``torch.autograd.grad``."""
-
-ONLY_SHOWN = re.compile(r"print\(|assert\b|(if|elif|while)\b|(log\w*|writer|wandb)\.")
-"""A line whose numbers go nowhere else."""
-
-MOST_CUTS = 3
-"""Lines of an answer that cut off one leaf."""
 
 
 def why(graph: Graph, name: str) -> Cause:
@@ -78,11 +81,9 @@ def cause_of(case: Diagnosis, row: TensorRow) -> Cause:
     """Return the cause for a tensor."""
     if row.moment is not None and row.moment.is_of_other and case.graph.backward is None and row.is_leaf:
         return of_other(case, row)
-    causes = (
-        of_none(case, row) if row.grad.value is None else iter((stopped(case, row) if is_about(case, row) else None,))
-    )
-    found = next(filter(None, causes), None)
-    return found or (of_gradient(case, row) if row.grad.value is not None else below(case, row))
+    if row.grad.value is None:
+        return next(filter(None, of_none(case, row)), None) or not_reached(case, row)
+    return (stopped(case, row) if is_about(case, row) else None) or of_gradient(case, row)
 
 
 # ---------------------------------------------------------------- the gradient is None
@@ -154,33 +155,29 @@ def not_retained(case: Diagnosis, row: TensorRow) -> Cause:
     return Cause(row.name, "not a leaf", what, lines, mend)
 
 
-def below(case: Diagnosis, row: TensorRow) -> Cause:
+def not_reached(case: Diagnosis, row: TensorRow) -> Cause:
     """Return the cause for a leaf that no gradient has come to."""
     node = case.named.get(row.name)
     if case.has_run and node is not None and node.kind == "leaf":
-        return left_out(case, row, node) or without_trace(case, row, node)
+        return left_out(case, row) or without_trace(case, row, node)
     if case.has_run and row.history.grad_cleared:  # of another backward
         return taken(case, row)
     if node is not None and node.later is not None and node.later.is_cleared:  # a saved graph has no places
         what = f"{row.name} had its gradient until it was taken away"
         return Cause(row.name, "cleared", what, case.line_of(node.later.cleared_at))
-    cuts = [cut for cut in case.graph.breaks if row.name in cut.leaves]
-    passed = [cut for cut in cuts if not ONLY_SHOWN.match(case.code_of(case.line_of(cut.place)))]
-    likely = [cut for cut in passed if cut.is_number or not case.nodes]  # nobody knows where a number goes
-    used = [cut for cut in cuts if cut.is_used]
-    used = [cut for cut in used if cut.reason != "no derivative"] or used  # such as an argmax beside the way
-    ways = used or likely[-1:]
-    if ways and (case.has_run or not case.nodes):
-        clause = cut_clause(ways[0], "what is made from it") + f", in {len(ways)} lines" * (len(ways) > 1)
+    cuts = cuts_to_blame(case, row)
+    if cuts and (case.has_run or not case.nodes):
+        clause = cut_clause(case, cuts[0], "what is made from it") + f", in {len(cuts)} lines" * (len(cuts) > 1)
         what = f"no gradient comes from {case.root_name} to {row.name}: {clause}"
-        lines, mend = at_cuts(case, ways)
-        if (module := module_beside(case, row, ways)) and case.has_run:
+        lines, mend = at_cuts(case, cuts)
+        if (module := module_beside(case, row, cuts)) and case.has_run:
             what = f"{what}, and so is all of {module}, as of a teacher or a target: {case.root_name} trains others"
             return Cause(row.name, "not trained", what, lines, f"none, unless {module} is to be trained: {mend}")
-        if ways[0].reason == "no_grad" and not row.history.is_optimized:
+        if cuts[0].reason == "no_grad" and not row.history.is_optimized:
             mend = f"{mend}; or, if it is not to be trained, call {row.name}.requires_grad_(False)"
-        return with_root(case, Cause(row.name, ways[0].reason, what, lines, mend), case.root_row)
-    return no_path(case, row, cuts) if case.has_run else not_run(case, row)
+        cause = with_root(case, Cause(row.name, cuts[0].reason, what, lines, mend), case.root_row)
+        return with_parameter(case, cause, row)
+    return no_path(case, row) if case.has_run else not_run(case, row)
 
 
 def module_beside(case: Diagnosis, row: TensorRow, cuts: Sequence[GraphBreak]) -> str:
@@ -201,31 +198,18 @@ def module_beside(case: Diagnosis, row: TensorRow, cuts: Sequence[GraphBreak]) -
     return module if dot and leaves and is_meant and is_beside else ""
 
 
-def at_cuts(case: Diagnosis, cuts: Sequence[GraphBreak]) -> tuple[Lines, str]:
-    """Return the lines that cut off what is made from a leaf, and the mend: of several, that of one line or another."""
-    lines = tuple(line for cut in cuts[:MOST_CUTS] for line in case.line_of(cut.place))
-    mends = [mend_of_cut(case, cut) for cut in cuts[:MOST_CUTS]]
-    return lines, "; or ".join(dict.fromkeys(mends))
-
-
-def no_path(case: Diagnosis, row: TensorRow, cuts: Sequence[GraphBreak]) -> Cause:
-    """Return the cause for a leaf that the root is not made from: what becomes of it instead, as far as that is known.
-
-    Args:
-        case: the graph.
-        row: the leaf.
-        cuts: the lines that have cut off what is made from it.
-    """
+def no_path(case: Diagnosis, row: TensorRow) -> Cause:
+    """Return the cause for a leaf that the root is not made from: what is made of it instead, if that is known."""
     own = set(case.root_row.leaves) if case.root_row is not None else set()
     made = [other for other in case.rows.values() if row.name in other.leaves and not own <= {*other.leaves}]
     what = f"{case.root_name} is not made from {row.name}"
     if made:
         what, lines = f"{what}: {made[-1].name} is, and {case.root_name} does not use it", case.line_of(made[-1].place)
         return Cause(row.name, "no path", what, lines, f"use {made[-1].name} where {case.root_name} is computed")
-    deep = [cut for cut in cuts if not cut.is_of_leaves]
+    deep = [cut for cut in case.graph.breaks if row.name in cut.leaves and not cut.is_of_leaves]
     if deep:
         lines, mend = at_cuts(case, deep[-1:])
-        what = f"{what}: {cut_clause(deep[-1], 'what comes of it')}, and {case.root_name} does not use it"
+        what = f"{what}: {cut_clause(case, deep[-1], 'what comes of it')}, and {case.root_name} does not use it"
         return Cause(row.name, "no path", what, lines, f"{mend}; and use it where {case.root_name} is computed")
     since, mend = row.history.requires_grad_set, f"use {row.name} where {case.root_name} is computed"
     if since is not None:
@@ -272,21 +256,6 @@ def taken(case: Diagnosis, row: TensorRow) -> Cause:
     what = f"{row.name} had a gradient after backward, and it was taken away before anything had used it"
     mend = "call zero_grad() before backward(), so that step() has a gradient to use; or read .grad before it"
     return Cause(row.name, "taken away", what, lines, mend)
-
-
-def left_out(case: Diagnosis, row: TensorRow, node: Node) -> Cause | None:
-    """Return the cause for a leaf that a pass could have come to and did not add to; None for any other."""
-    lines, root = case.line_of_backward, case.root or "loss"
-    if not node.state.startswith((LEFT_OUT, RETURNED)):
-        return None
-    if node.state.startswith(RETURNED):
-        what = "torch.autograd.grad returns the gradients, and leaves .grad as it is"
-        return Cause(row.name, "backward not run", what, lines, f"{root}.backward()")
-    call = node.state.removeprefix(LEFT_OUT).rpartition(", line")[0]
-    what = f"{call} was asked for the gradients of other tensors: {row.name} is not among its inputs"
-    is_grad = call.startswith("autograd.grad")
-    mend = f"add {row.name} to its inputs, or {root}.backward()" if is_grad else f"add {row.name} to inputs="
-    return Cause(row.name, "no gradient", what, lines, mend)
 
 
 def is_handed(case: Diagnosis, node: Node) -> bool:

@@ -9,10 +9,13 @@ from typing import TYPE_CHECKING
 import click
 
 from gviz.cli import streams
-from gviz.cli.options import SourceCommand, listed_option, takes_source
+from gviz.cli.options import SourceCommand, field_option, listed_option, takes_source
 from gviz.cli.output import Output, makes_picture
+from gviz.pictures.options import RenderOptions
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
+
     from gviz.compare import ProgramPair
     from gviz.sources import Source, SourceOptions
 
@@ -27,7 +30,7 @@ WIDEST = 80
     page={
         "The runs": "runs feeds json",
         "The source": "root frozen values",
-        "The picture": "output theme rankdir fit",
+        "The picture": "output collapse theme rankdir fit",
     },
 )
 @listed_option(
@@ -46,8 +49,9 @@ WIDEST = 80
 )
 @listed_option("--json", "as_json", is_flag=True, help="Print the result as JSON.", short="print JSON")
 @listed_option("--root", metavar="NAME", help="The root.", example="NAME", short="the tensor whose graph it is")
-@takes_source("values", "frozen", "dtype", "backward", required=False)
+@takes_source("values", "frozen", "dtype", "backward", required=False, has_name=True)
 @makes_picture(by_name="")
+@field_option(RenderOptions, "collapse")
 def compare(
     *,
     source: Source | None,
@@ -57,18 +61,21 @@ def compare(
     feeds: str | None,
     as_json: bool,
     picture: Output | None,
+    name: str | None = None,
 ) -> int:
-    """Run an expression as one static graph and as dynamic ones.
+    """Compare static and dynamic graphs of an expression or scripts.
 
     The static graph of SOURCE is built once and fed in each run; the dynamic engine builds a new graph in each run.
     Both are timed in turn, on this machine, and their results are compared. Without SOURCE three programs are compared:
     power(x, 100) on 10 by 10 matrices, as in TensorFlow's guide, and e = a*b + log(d)*c with and without gradients.
+    Two scripts, one with TensorFlow 1 and one with PyTorch, are each run once, as they are.
 
     \b
     Examples:
       gviz compare
       gviz compare "e=a*b+log(d)*c" a=2 b=3 c=5 d=10 --runs 50 -o e.pdf
       gviz compare "y=relu(x@W+b)" --feeds feeds.json --json
+      gviz compare while_static.py while_dynamic.py -o both.pdf
     """
     to_stdout = picture is not None and picture.is_stdout
     if as_json and to_stdout:
@@ -79,6 +86,8 @@ def compare(
         raise click.UsageError(f"--{'root' if root else 'feeds'} needs a SOURCE.")
     if picture is not None:
         picture.check(source)
+    if name is not None and source is not None:
+        return compare_two(source, name, options, picture, given=(runs, feeds, root), as_json=as_json)
     pairs = programs(source, replace(options, roots=(root,) if root else ()), runs or RUNS, feeds)
     from gviz.compare import measure, report
 
@@ -88,12 +97,66 @@ def compare(
         from gviz.compare.picture import bars_caption, side_by_side
 
         caption = "\n".join(filter(None, [bars_caption(comparisons), picture.options.caption]))
-        picture.drawn_with(caption=caption).write(side_by_side(comparisons))
+        graph = side_by_side(comparisons, picture.options.collapse)
+        in_order(picture).drawn_with(caption=caption).write(graph)
     if not to_stdout:
         streams.write_product(
             report.as_json(comparisons) if as_json else report.as_text(comparisons, *_width_and_block())
         )
     return int(any(each.differs is not None for each in comparisons))
+
+
+def compare_two(
+    source: Source,
+    name: str,
+    options: SourceOptions,
+    picture: Output | None,
+    *,
+    given: Sequence[object],
+    as_json: bool,
+) -> int:
+    """Run two scripts; write their picture, and print what they did.
+
+    Args:
+        source: the first script.
+        name: the file of the second one.
+        options: the arguments of both.
+        picture: what is drawn, None for nothing.
+        given: the values of ``--runs``, ``--feeds`` and ``--root``, which scripts have no use for.
+        as_json: whether JSON is printed.
+    """
+    from gviz.sources import Source
+
+    other = Source.of(name) if source.kind == "script" else None
+    if other is None or other.kind != "script":
+        raise click.UsageError(f'"{name}" is not NAME=VALUE, nor is it a script beside another.')
+    unused = [option for option, value in zip(("--runs", "--feeds", "--root"), given, strict=True) if value]
+    if unused:
+        raise click.UsageError(f"{unused[0]} is for an expression: scripts say themselves what they run.")
+    from gviz.cli.reading import ready
+
+    with ready(source, product_on_stdout=True):
+        from gviz.compare import report
+        from gviz.compare.scripts import compare_scripts
+
+        comparison = compare_scripts([source, other], options.argv)
+    if picture is not None:
+        from gviz.compare.picture import readable, scripts_side_by_side
+
+        collapse = picture.options.collapse
+        in_order(picture).write(scripts_side_by_side(comparison, collapse))
+        if not collapse and (static := comparison.static.pictures[0]) is not readable(static):
+            way = f"gviz static {comparison.files[0]} --by operation draws all"
+            streams.complain(f"of the static graph, name scopes are drawn as boxes; {way}", "note")
+    if picture is None or not picture.is_stdout:
+        text = report.scripts_json(comparison) if as_json else report.scripts_text(comparison, _width_and_block()[0])
+        streams.write_product(text)
+    return int(comparison.differs is not None)
+
+
+def in_order(picture: Output) -> Output:
+    """Return a picture whose operations have their inputs in one order, left and right; its scopes are boxes already."""
+    return picture.drawn_with(graph=(("ordering", "in"), *picture.options.graph), collapse=(), by="operation")
 
 
 def programs(source: Source | None, options: SourceOptions, runs: int, feeds: str | None) -> list[ProgramPair]:
@@ -109,8 +172,8 @@ def programs(source: Source | None, options: SourceOptions, runs: int, feeds: st
             return articles(runs)
         if source.kind != "expression":
             raise SourceError(
-                f"gviz compare takes an expression, not a {source.kind.replace('graph', 'saved graph or JSON')}",
-                hint='as in gviz compare "e=a*b" --feeds FILE.json',
+                f"gviz compare takes an expression or two scripts, not a {source.kind.replace('graph', 'saved graph or JSON')}",
+                hint='as in gviz compare "e=a*b" --feeds FILE.json, or gviz compare static.py dynamic.py',
             )
         pair, notes = of_expression(
             source.text, options, runs=runs, feeds=[] if feeds is None else read_feeds(feeds, MOST_RUNS)

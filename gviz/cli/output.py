@@ -290,10 +290,13 @@ def formula_of(formula: str) -> str:
 
     >>> formula_of("y=(x+w)*(w+1)")
     'y = (x + w) × (w + 1)'
+    >>> formula_of("y=(h-1)^2"), formula_of("y=x^(1/2)"), formula_of("y=(x**2)**3")
+    ('y = (h - 1) ^ 2', 'y = x ^ (1 / 2)', 'y = (x ** 2) ** 3')
     """
+    power = " ^ " if "^" in formula else " ** "
     with suppress(SyntaxError):  # notation that gviz alone reads stays as it was typed
-        formula = "; ".join(ast.unparse(ast.parse(formula)).split("\n"))
-    return shorten(formula.replace(" * ", " × "), LONGEST_TITLE, mark="…")
+        formula = "; ".join(ast.unparse(ast.parse(formula.replace("^", "**"))).split("\n"))
+    return shorten(formula.replace(" * ", " × ").replace(" ** ", power), LONGEST_TITLE, mark="…")
 
 
 def default_stem(graph: Graph) -> str:

@@ -12,20 +12,15 @@ from gviz.cli import streams
 from gviz.cli.options import SourceCommand, takes_source
 from gviz.cli.output import Output, makes_picture, script_name, title_of
 from gviz.cli.reading import read_source
-from gviz.pictures.options import FOLDING, READABLE, SHEETS
-from gviz.pictures.parts import drawn_parts
+from gviz.pictures.options import SHEETS
+from gviz.pictures.parts import DATA, drawn_parts, is_by_module, may_group
 from gviz.records import without_collecting
 
 if TYPE_CHECKING:
-    from gviz.graphs import Graph
-    from gviz.pictures.options import RenderOptions
     from gviz.sources import Source, SourceOptions
 
 MANY = 100
 """Boxes above which a picture is larger than a screen, and people look for a smaller one."""
-
-PARTS = ("around", "between", "hide", "max_nodes", "color_by", "ghosts")
-"""Options of what a picture shows, which say that its operations are wanted."""
 
 
 @click.command(
@@ -55,8 +50,9 @@ def render(*, source: Source, options: SourceOptions, picture: Output) -> int:
     Missing values default to 1.0. Without -o the picture is ROOT.pdf in the current folder.
     """
     picture.check(source)
+    if picture.options.view == "torchviz" and not picture.options.by and click.get_current_context().params["view"]:
+        picture = picture.drawn_with(by="operation")  # who names TorchViz's boxes wants all of them
     look = picture.options
-    is_picture = all(map(is_drawn, map(picture.format_of, picture.files)))
     options = replace(
         options,
         saved="saved" in look.show,
@@ -66,7 +62,7 @@ def render(*, source: Source, options: SourceOptions, picture: Output) -> int:
         or source.kind == "script",  # for values without a name, and where a gradient was cleared
         costs=look.needs_costs,
         kept=bool(look.groups)
-        or (source.kind == "script" and is_picture and said_nothing(look)),  # it may be of modules by itself
+        or (source.kind == "script" and may_group(look, picture.format)),  # it may be of modules by itself
         functions=look.groups == "function",
         details=picture.has_details,
         folds=picture.may_fold,
@@ -80,37 +76,15 @@ def render(*, source: Source, options: SourceOptions, picture: Output) -> int:
         picture = picture.drawn_with(of=source.text if source.kind == "expression" else script_name(source))
     if look.path:
         picture = picture.drawn_with(path=tuple(reading.graph.aliases.get(name, name) for name in look.path))
-    boxes = len(reading.graph.nodes)
-    is_by_itself = is_picture and boxes > READABLE and has_modules(reading.graph) and said_nothing(look)
-    if is_by_itself:
-        picture = picture.drawn_with(by="module")
     with without_collecting():
         picture.write(reading.graph)
-    if is_by_itself:
-        streams.complain(f"the graph has {boxes} boxes: drawn by module; --by operation draws all", "note")
-    elif boxes > MANY and look.by in ("", "operation") and not look.groups and is_drawn(picture.format):
+    shown, boxes = replace(look, format=picture.format), len(reading.graph.nodes)
+    is_whole = look.by in ("", "operation") and not look.groups and not is_by_module(reading.graph, shown)
+    if boxes > MANY and is_whole and picture.format not in DATA:
         if picture.may_fold:
-            boxes = len(drawn_parts(reading.graph, replace(look, format=picture.format)).nodes)
-        way = "module" if has_modules(reading.graph) else "statement"
-        less = f"--by {way}, or --root NAME, draws fewer; -o graph.txt is a tree of text"
+            boxes = len(drawn_parts(reading.graph, shown).nodes)
+        ways = f"--by {'module' if reading.graph.has_modules else 'statement'}, or --root NAME, draws fewer; "
+        less = f"{ways * (reading.graph.kind != 'static')}-o graph.txt is a tree of text"
         if boxes > MANY:
             streams.complain(f"the graph has {boxes} boxes: {less}", "note")
     return reading.status
-
-
-def is_drawn(suffix: str) -> bool:
-    """Return whether a format is a picture."""
-    from gviz.render import image
-
-    return suffix in (*image.SUFFIXES, *image.ALSO)
-
-
-def has_modules(graph: Graph) -> bool:
-    """Return whether modules have recorded operations of a graph; not whether names of parameters tell so."""
-    return graph.kind != "static" and graph.has_modules
-
-
-def said_nothing(look: RenderOptions) -> bool:
-    """Return whether nobody has said what is drawn: neither the view nor what is a box."""
-    is_usual = not (look.by or look.groups) and not look.differs(*PARTS, *FOLDING)
-    return is_usual and bool(look.show) and look.view == "torchviz" and not click.get_current_context().params["view"]

@@ -28,6 +28,8 @@ if TYPE_CHECKING:
 )
 @takes_source("values", "roots", "dtype", "engine", "on_error")
 @makes_picture()
+@field_option(RenderOptions, "by")
+@field_option(RenderOptions, "depth")
 @field_option(RenderOptions, "collapse")
 @listed_option(
     "--gradients",

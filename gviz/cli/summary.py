@@ -9,7 +9,8 @@ from typing import TYPE_CHECKING
 import click
 
 from gviz.cli import streams
-from gviz.cli.options import SourceCommand, listed_option, takes_source
+from gviz.cli.options import SOURCE, SourceCommand, listed_option, takes_source
+from gviz.options import declared
 
 if TYPE_CHECKING:
     from gviz.sources import Source, SourceOptions
@@ -44,6 +45,19 @@ def summary(*, source: Source, options: SourceOptions, as_json: bool) -> int:
     if as_json:
         streams.write_json(as_plain(short, always=short._fields))
     else:
-        words = [source.file or source.text, *(f"{name}={value}" for name, value in options.values.items())]
-        streams.write_product("".join(f"{line}\n" for line in summary_lines(short, shlex.join(words))))
+        arguments = shlex.join(["--", *options.argv]) if options.argv else ""
+        lines = summary_lines(short, shlex.join(typed_words(source, options)), arguments)
+        streams.write_product("".join(f"{line}\n" for line in lines))
     return reading.status
+
+
+def typed_words(source: Source, options: SourceOptions) -> list[str]:
+    """Return a source with its values and options as they are typed, but for the arguments of a script."""
+    words = [source.file or source.text, *(f"{name}={value}" for name, value in options.values.items())]
+    usual = type(options)()
+    for name in SOURCE[1:]:
+        value, flag = getattr(options, name), declared(type(options))[name].flag(name)
+        if value != getattr(usual, name):
+            several = value if isinstance(value, tuple) else (value,)
+            words += [word for one in several for word in ([flag] if isinstance(one, bool) else [flag, str(one)])]
+    return words

@@ -7,7 +7,7 @@ records a graph anew in each run, goes backward through it, and drops it.
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from itertools import cycle, islice
 from statistics import median
@@ -164,19 +164,32 @@ def run_time(run: Callable[[Sequence[Any]], Any], feeds: Sequence[Sequence[Any]]
 
 
 def difference_of(static: Static, pair: ProgramPair) -> tuple[int, float, int | None, str]:
-    """Compare the numbers of all runs.
+    """Compare the numbers of all runs; as :func:`difference_between` returns it."""
+    return difference_between(
+        (number, name, ours, theirs)
+        for number, feed in enumerate(pair.feeds, 1)
+        for name, ours, theirs in zip(pair.results, static.run(feed), pair.run(feed), strict=True)
+    )
+
+
+def difference_between(
+    results: Iterable[tuple[int, str, Value | None, engine.Tensor | None]],
+) -> tuple[int, float, int | None, str]:
+    """Compare results of both forms.
+
+    Args:
+        results: the number of a run, the name of a result, and what it is as a static graph and as a dynamic one.
 
     Returns:
-        Their count, the largest difference, the first run that differs, and which of its results does.
+        The count of their numbers, the largest difference, the first run that differs, and which of its results does.
     """
     count, largest, differs, where = 0, 0.0, None, ""
-    for number, feed in enumerate(pair.feeds, 1):
-        for name, ours, theirs in zip(pair.results, static.run(feed), pair.run(feed), strict=True):
-            size, apart, is_same = distance(ours, theirs)
-            count, largest = count + size, max(largest, apart)
-            if not is_same and differs is None:
-                values = ("none" if value is None else excerpt(str(value.tolist())) for value in (ours, theirs))
-                differs, where = number, "{} is {} as a static graph, {} as a dynamic one".format(name, *values)
+    for number, name, ours, theirs in results:
+        size, apart, is_same = distance(ours, theirs)
+        count, largest = count + size, max(largest, apart)
+        if not is_same and differs is None:
+            values = ("none" if value is None else excerpt(str(value.tolist())) for value in (ours, theirs))
+            differs, where = number, "{} is {} as a static graph, {} as a dynamic one".format(name, *values)
     return count, largest, differs, where
 
 

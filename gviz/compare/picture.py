@@ -5,12 +5,20 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from gviz.compare import Comparison
-from gviz.graphs import Graph, Module, Node
+from gviz.compare.scripts import ScriptComparison
+from gviz.graphs import Graph, Module, Node, Region
+from gviz.passes.groups import FEW_SCOPES, grouped
+from gviz.passes.scopes import with_scopes
+from gviz.pictures.parts import READABLE_GROUPS
 from gviz.static.out import static_picture
 from gviz.static.session import computed
+from gviz.text import amount
 
 BARS = 44
 """Columns of the bars in a picture."""
+
+MOST_COUNTS = 6
+"""Counts of operations that are written out."""
 
 
 def seconds(time: float) -> str:
@@ -34,7 +42,7 @@ def bars(comparison: Comparison, width: int, block: str = "█") -> list[str]:
     return [f"{name}  {block * max(round(room * time / most), 1)} {texts[name]}" for name, time in times.items()]
 
 
-def side_by_side(comparisons: Sequence[Comparison]) -> Graph:
+def side_by_side(comparisons: Sequence[Comparison], collapse: Sequence[str] = ()) -> Graph:
     """Return a picture of the first program that keeps its graph: a frame for each form, with counts.
 
     A program that records no graph has a box in its place.
@@ -51,9 +59,61 @@ def side_by_side(comparisons: Sequence[Comparison]) -> Graph:
         (f"static: built once, run {times}", f"{size} operations, in {seconds(comparison.build)}"),
         (f"dynamic: built {times}", f"{all_built}; one graph is drawn"),
     )
-    static, dynamic = map(in_frame, "sd", (with_values(comparison), pair.picture or nothing), titles)
-    edges, roots = static.edges + dynamic.edges, static.roots + dynamic.roots
-    return Graph(static.nodes + dynamic.nodes, edges, roots, title=pair.title, kind="static")
+    framed = map(in_frame, "sd", (readable(with_values(comparison), collapse), pair.picture or nothing), titles)
+    return joined_graphs([*framed]).changed(title=pair.title)
+
+
+def scripts_side_by_side(comparison: ScriptComparison, collapse: Sequence[str] = ()) -> Graph:
+    """Return a picture of two scripts: a frame for the static graph, and one with the dynamic graphs that differ."""
+    static, dynamic = comparison.static, comparison.dynamic
+    built, drawn = len(dynamic.operations), len(dynamic.pictures)
+    some = f"; {drawn} graphs are drawn" if drawn > 1 else "; one graph is drawn"
+    titles = (
+        (f"static: built once, run {amount(len(static.times), 'time')}", amount(static.operations[0], "operation")),
+        (f"dynamic: built {amount(built, 'time')}", f"{total(dynamic.operations)} operations{some * (drawn < built)}"),
+    )
+    inner = [
+        in_frame(f"r{run}", graph, (f"run {run}", amount(graph_size(graph), "operation")))
+        for run, graph in dynamic.pictures.items()
+    ]
+    runs = joined_graphs(inner) if len(inner) > 1 else next(iter(dynamic.pictures.values()))
+    return joined_graphs(
+        [in_frame("s", readable(static.pictures[0], collapse), titles[0]), in_frame("d", runs, titles[1])]
+    )
+
+
+def readable(graph: Graph, collapse: Sequence[str] = ()) -> Graph:
+    """Return a static graph with some name scopes as boxes.
+
+    Args:
+        graph: with all its operations.
+        collapse: the scopes; without any its derivatives if it is large, and all scopes if it still is.
+    """
+    if collapse:
+        return grouped(graph, collapse=collapse)
+    parts = {part for node in graph.nodes for part in node.scope.split("/")} - {""}
+    shown = graph
+    if len(graph.nodes) > FEW_SCOPES and any(part.startswith("gradients") for part in parts):
+        shown = grouped(graph, collapse=("gradients*",))
+    return grouped(graph) if parts and len(shown.nodes) > READABLE_GROUPS else shown
+
+
+def graph_size(graph: Graph) -> int:
+    """Return the count of the operations that a run records."""
+    return sum(node.kind in ("operation", "accumulate") for node in graph.nodes)
+
+
+def total(counts: Sequence[int]) -> str:
+    """Return counts with their sum.
+
+    >>> total([13, 5, 1]), total([8] * 50), total([4])
+    ('13 + 5 + 1 = 19', '50 x 8 = 400', '4')
+    """
+    if len(counts) == 1:
+        return str(counts[0])
+    if len({*counts}) == 1:
+        return f"{len(counts)} x {counts[0]} = {sum(counts)}"
+    return f"{' + '.join(map(str, counts))} = {sum(counts)}" if len(counts) <= MOST_COUNTS else f"in all {sum(counts)}"
 
 
 def first_with_picture(comparisons: Sequence[Comparison]) -> Comparison:
@@ -74,17 +134,35 @@ def with_values(comparison: Comparison) -> Graph:
 
 
 def in_frame(key: str, graph: Graph, title: tuple[str, str]) -> Graph:
-    """Return a graph in a scope of that title; its ids begin with the key."""
+    """Return a graph with a frame of that title around all of it; its ids begin with the key."""
     scope = "\n".join(line.ljust(max(map(len, title))) for line in title)  # the lines of a title are centred
+    framed = graph if graph.regions else with_scopes(graph)
 
     def moved(node: Node) -> Node:
         name = node.name.removeprefix(f"{node.scope}/") if node.name and node.scope else node.name
         inner = f"{scope}/{node.scope}" if node.scope else scope
-        return node._replace(id=key + node.id, name=name, module=Module(inner))
+        return node._replace(id=key + node.id, name=name, module=Module(inner), region=node.region + 1)
 
     return Graph(
-        tuple(map(moved, graph.nodes)),
+        tuple(map(moved, framed.nodes)),
         tuple(edge._replace(source=key + edge.source, target=key + edge.target) for edge in graph.edges),
         tuple(key + root for root in graph.roots),
         kind="static",
+        regions=(Region(scope), *(region._replace(within=region.within + 1) for region in framed.regions)),
+    )
+
+
+def joined_graphs(graphs: Sequence[Graph]) -> Graph:
+    """Return several graphs in frames as one."""
+    nodes, regions = list[Node](), list[Region]()
+    for graph in graphs:
+        before = len(regions)
+        nodes += (node._replace(region=node.region + before) for node in graph.nodes)
+        regions += (region._replace(within=region.within + before * (region.within >= 0)) for region in graph.regions)
+    return Graph(
+        tuple(nodes),
+        tuple(edge for graph in graphs for edge in graph.edges),
+        tuple(root for graph in graphs for root in graph.roots),
+        kind="static",
+        regions=tuple(regions),
     )

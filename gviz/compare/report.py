@@ -5,12 +5,14 @@ from __future__ import annotations
 import json
 import math
 from collections.abc import Sequence
+from statistics import median
 from textwrap import fill
 from typing import Any
 
 from gviz.compare import Comparison
-from gviz.compare.picture import bars, seconds
-from gviz.text import aligned_text
+from gviz.compare.picture import bars, seconds, total
+from gviz.compare.scripts import ScriptComparison
+from gviz.text import aligned_text, amount, joined
 
 HOW = (
     "Times are of this machine: for a run the median after a warm-up, both forms in turn; for building the shortest.",
@@ -22,6 +24,19 @@ HOW = (
     "No time includes reading the expression. To build is to define the graph, its derivatives and the plan.",
 )
 """The way of taking the times."""
+
+HOW_SCRIPTS = (
+    "Each script ran once, and these are the times of its own runs, on this machine.",
+    "A static run is a call of Session.run; the first one plans the graph.",
+    (
+        "A dynamic run is a call of backward() or autograd.grad(), timed from the moment its first operation is recorded."
+    ),
+    "A later run is the median of all but the first. Until the first run: from the first operation of the graph on.",
+    "Of few runs most is what is done for the first time; gviz compare of an expression times many.",
+)
+"""The way of counting and timing the runs of scripts."""
+
+FORMS = ("static", "dynamic")
 
 NARROWEST = 20
 """Columns of a sentence, however narrow the terminal is."""
@@ -53,6 +68,38 @@ def program_text(comparison: Comparison, width: int, block: str) -> str:
     return "\n".join([head, "", aligned_text(rows), *bars(comparison, width, block), "", *tail, ""])
 
 
+def scripts_text(comparison: ScriptComparison, width: int) -> str:
+    """Return the text on two scripts, in lines of that width."""
+    static, dynamic = comparison.static, comparison.dynamic
+    rows = [
+        ("", "static", "dynamic"),
+        ("script", *comparison.files),
+        ("graphs built", str(len(static.operations)), str(len(dynamic.operations))),
+        ("runs", str(len(static.times)), str(len(dynamic.times))),
+        ("operations", str(static.operations[0]), total(dynamic.operations)),
+        ("until the first run", time_text([static.build or 0.0]), "built in each run"),
+        ("the first run takes", time_text(static.times[:1]), time_text(dynamic.times[:1])),
+        ("a later run takes", time_text(static.times[1:]), time_text(dynamic.times[1:])),
+    ]
+    sentences = [fill(line, max(width, NARROWEST)) for line in (results_text(comparison), *HOW_SCRIPTS)]
+    return "\n".join([aligned_text(rows), *sentences, ""])
+
+
+def time_text(times: Sequence[float]) -> str:
+    """Return the median of times; nothing for none."""
+    return seconds(median(times)) if times else "-"
+
+
+def results_text(comparison: ScriptComparison) -> str:
+    """Return what was compared, and whether it is the same."""
+    if not comparison.runs:
+        return "No result of a run has the same name in both scripts, so that no numbers were compared."
+    counts = [sum(map(bool, side.results)) for side in (comparison.static, comparison.dynamic)]
+    some = f" (the scripts have {counts[0]} and {counts[1]})" if counts[0] != counts[1] else ""
+    what = f"{joined(comparison.names)} in {amount(comparison.runs, 'run')}{some}"
+    return f"Compared are {what}. {same(comparison)}"
+
+
 def paid(comparison: Comparison) -> str:
     """Return after how many runs building has paid."""
     count = comparison.paid_after
@@ -60,7 +107,7 @@ def paid(comparison: Comparison) -> str:
     return never if count is None else f"building has paid after {count} run{'s' * (count != 1)}"
 
 
-def same(comparison: Comparison) -> str:
+def same(comparison: Comparison | ScriptComparison) -> str:
     """Return whether the numbers are the same."""
     if comparison.differs is not None:
         return (
@@ -78,6 +125,28 @@ def as_json(comparisons: Sequence[Comparison]) -> str:
     """Return all numbers, times in seconds."""
     record = {"comparisons": list(map(as_dict, comparisons)), "notes": HOW}
     return json.dumps(record, ensure_ascii=False, indent=1) + "\n"
+
+
+def scripts_json(comparison: ScriptComparison) -> str:
+    """Return all that is known of two scripts, times in seconds."""
+    record: dict[str, Any] = {
+        "same": comparison.differs is None if comparison.runs else None,
+        "compared": comparison.values,
+        "results": comparison.names,
+        "runs": comparison.runs,
+        "largest_difference": comparison.largest if math.isfinite(comparison.largest) else "inf",
+        "first_that_differs": comparison.differs,
+    }
+    for form, file, side in zip(FORMS, comparison.files, (comparison.static, comparison.dynamic), strict=True):
+        record[form] = {
+            "script": file,
+            "graphs": len(side.operations),
+            "operations": side.operations,
+            "operations_in_all": sum(side.operations),
+            "build": side.build,
+            "runs": side.times,
+        }
+    return json.dumps({**record, "notes": HOW_SCRIPTS}, ensure_ascii=False, indent=1) + "\n"
 
 
 def as_dict(comparison: Comparison) -> dict[str, Any]:

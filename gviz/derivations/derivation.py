@@ -144,6 +144,8 @@ def derive(graph: Graph, wrt: Sequence[str] = (), most: int = MOST_PATHS) -> Der
         used |= {edge.source for edge in small.edges if edge.target in stated}
     used = made_from(used - listed, listed, inputs)
     rows = {row.name: position for position, row in enumerate(shown.tensors)}
+    if all(node.name in rows for node in computed):  # the order of the program, in which letters were given
+        computed = tuple(sorted(computed, key=lambda node: rows[node.name or ""]))
     given = sorted(
         (node for node in nodes.values() if node.id in used and is_given(node)),
         key=lambda node: rows.get(node.name or "", len(rows)),

@@ -215,6 +215,8 @@ def indices(find: Callable[..., Any]) -> Any:
     """Return a function that gives the rows and columns of a triangle as numpy finds them."""
 
     def found(row: int, col: int, offset: int = 0, *, dtype: Dtype = None) -> Any:
+        if dtype is not None and dtype not in (np.int32, np.int64):
+            raise dtypes.no_kernel(find.__name__, dtype)
         return np.stack(find(row, offset, col)).astype(dtype or np.int64)
 
     return found
@@ -239,7 +241,10 @@ def arange(start: Number, end: Number, step: Number = 1, *, dtype: Dtype = None)
     whole = all(isinstance(value, int) for value in (start, end, step))
     count = -((start - end) // step) if whole else int(np.ceil((end - start) / step))
     values = start + np.arange(*checked((count,), np.dtype(np.int64))) * step
-    return values.astype(dtype or (np.int64 if whole else dtypes.get_default_dtype().np))
+    wanted = dtype or np.dtype(np.int64 if whole else dtypes.get_default_dtype().np)
+    if wanted.kind in "bc":
+        raise dtypes.no_kernel("arange_cpu", wanted)
+    return values.astype(wanted)
 
 
 @creates("torch.linspace")
@@ -252,14 +257,17 @@ def linspace(start: Number, end: Number, steps: int, *, dtype: Dtype = None) -> 
 @creates("torch.logspace")
 def logspace(start: Number, end: Number, steps: int, base: float = 10.0, *, dtype: Dtype = None) -> Any:
     """Return powers of a base, their exponents in equal steps."""
-    return (np.float64(base) ** evenly(start, end, steps, np.dtype(np.float64))).astype(
-        dtype or dtypes.get_default_dtype().np
-    )
+    dtype = dtype or dtypes.get_default_dtype().np
+    if dtype.kind == "b":
+        raise dtypes.no_kernel("logspace_cpu", dtype)
+    return (np.float64(base) ** evenly(start, end, steps, np.dtype(np.float64))).astype(dtype)
 
 
 def evenly(start: float, end: float, steps: int, dtype: DType) -> Any:
     """Return numbers in equal steps of that type, counted from both ends towards the middle."""
     refuse(steps < 0, "number of steps must be non-negative")
+    if dtype.kind == "b":
+        raise dtypes.no_kernel("linspace_cpu", dtype)
     exact = dtype if dtype.kind in "fc" else np.dtype(np.float64)
     low, high = exact.type(dtypes.number(start, dtype)), exact.type(dtypes.number(end, dtype))
     step, index = (high - low) / exact.type(max(steps - 1, 1)), np.arange(steps)

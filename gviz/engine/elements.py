@@ -85,16 +85,16 @@ class Elements(Tensor):
         raise RuntimeError(f"Boolean value of Tensor with {count} is ambiguous")
 
     is_nonzero = __bool__
-    real = property(lambda self: self.conj())
+    real, imag = property(TENSORS["real"]), property(TENSORS["imag"])
 
     def __float__(self) -> float:
-        return float(number_of(self))
+        return float(number_of(self, "double"))
 
     def __complex__(self) -> complex:
         return complex(number_of(self))
 
     def __int__(self) -> int:
-        return int(number_of(self, warned=False))
+        return int(number_of(self, "int64_t", warned=False))
 
     def __index__(self) -> int:
         refuse(
@@ -165,12 +165,25 @@ class Elements(Tensor):
     def mT(self) -> Tensor:
         """The last two dims exchanged."""
         refuse(
-            self._array.ndim < 2,
-            f"tensor.mT is only supported on matrices or batches of matrices. Got {self.dim()}-D tensor.",
+            self._array.ndim == 1,
+            "tensor.mT is only supported on matrices or batches of matrices. Got 1-D tensor.",
         )
-        return transpose(self, -2, -1)
+        if self._array.ndim:
+            return transpose(self, -2, -1)
+        warn_once("Tensor.mT is deprecated on 0-D tensors. This function is the identity in these cases.")
+        return self
 
-    H = mH = mT
+    mH = property(lambda self: self.mT.conj())
+
+    @property
+    def H(self) -> Tensor:
+        """The conjugate of the transposed matrix."""
+        rank, batches = self.dim(), " For batches of matrices, consider using tensor.mH"
+        text = (
+            f"tensor.H is only supported on matrices (2-D tensors). Got {rank}-D tensor.{batches if rank > 2 else ''}"
+        )
+        refuse(rank not in (0, 2), text)
+        return self.mT.conj() if rank else self.conj()
 
     def fill_diagonal_(self, fill_value: float, wrap: bool = False) -> Tensor:
         """Write a number to the diagonal."""
@@ -187,15 +200,19 @@ def dim_of(tensor: Tensor, dim: int) -> int:
     return shapes.wrap_dim(dim, tensor._array.ndim)
 
 
-def number_of(tensor: Tensor, *, warned: bool = True) -> Any:
-    """Return the only element, for Python's own number types; warn, once, of one that has left its graph."""
+def number_of(tensor: Tensor, real: str = "", *, warned: bool = True) -> Any:
+    """Return the only element, for Python's own number types; warn, once, of one that has left its graph.
+
+    ``real`` is C++'s name of the type, if it has no imaginary part.
+    """
     if warned and tensor._edge is not None:
         warn_once(
             "Converting a tensor with requires_grad=True to a scalar may lead to unexpected behavior.\nConsider using "
             "tensor.detach() first."
         )
     refuse(tensor._array.size != 1, "only one element tensors can be converted to Python scalars", ValueError)
-    return tensor._array.item()
+    value = tensor._array.item()
+    return dtypes.number(value, np.dtype(np.float64), real) if real and isinstance(value, complex) else value
 
 
 for name, method in list(vars(Elements).items()):

@@ -158,7 +158,7 @@ def call_text(row: Row, head: str) -> str:
     for i, text in arrays.items():
         own = f"a{i} is not p{i} and " if kinds[i] != "tensor" else ""
         operands += [text, *([f"if {own}a{i}.dtype is not dtype: return usual({given})"] * (i in row.promoted_inputs))]
-    checked = row.check is not None and "f" in getattr(row.check, "refused", "f")
+    checked = row.check is not None and not {*"fe"}.isdisjoint(getattr(row.check, "refused", "f"))
     ufunc = None if head == "row" and row.defaults else row.ufunc
     unlike = [] if ufunc and keeps_dtype(row, ufunc) else ["data.dtype is not dtype"]
     if not row.view and not ufunc:  # numpy's functions give new memory

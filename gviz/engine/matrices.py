@@ -159,7 +159,7 @@ def cov(input: Tensor, *, correction: int = 1, fweights: Tensor | None = None, a
         warn("cov(): degrees of freedom is <= 0. Correction should be strictly less than the number of observations.")
         free = free * 0
     centred = rows - mean.unsqueeze(1)
-    return (centred.mm((centred if weights is None else centred * weights).t()) / free).squeeze()
+    return (centred.mm((centred if weights is None else centred * weights).t().conj()) / free).squeeze()
 
 
 @named("corrcoef")
@@ -169,4 +169,8 @@ def corrcoef(input: Tensor) -> Any:
     if not result.ndim:
         return result / result
     spread = result.diagonal(0, 0, 1).sqrt()
-    return (result / spread.view(-1, 1) / spread.view(1, -1)).clamp(-1, 1)
+    shares = result / spread.view(-1, 1) / spread.view(1, -1)
+    if not shares.is_complex():
+        return shares.clamp(-1, 1)
+    real, imag = (np.clip(part, -1, 1) for part in (shares._array.real, shares._array.imag))
+    return from_array((real + 1j * imag).astype(shares._array.dtype), None)

@@ -10,6 +10,7 @@ from gviz.autograd.tensor import Tensor, from_array
 from gviz.engine.creation import checked, creates
 from gviz.numbers import random
 from gviz.numbers.classes import type_text
+from gviz.numbers.dtypes import no_kernel
 from gviz.numbers.random import Generator, default_generator
 from gviz.numbers.words import absent, refuse, type_name
 
@@ -71,6 +72,8 @@ def randint(low: int, high: int, size: Size, *, generator: Generator | None = No
 @creates("torch.randperm")
 def randperm(n: int, *, generator: Generator | None = None, dtype: Dtype = None) -> Any:
     """Return the numbers below n in random order."""
+    if dtype is not None and dtype.kind in "bc":
+        raise no_kernel("randperm", dtype)
     return random.randperm(n, generator).astype(dtype or np.int64)
 
 

@@ -31,7 +31,9 @@ def quantile(
     self: Tensor, q: Operand, dim: int | None = None, keepdim: bool = False, *, interpolation: str = "linear"
 ) -> Any:
     """Return the values below which shares of the others lie: of everything, or along a dim."""
-    refuse(self._array.dtype.kind != "f", "quantile() input tensor must be either float or double dtype")
+    is_wide = self._array.dtype in (np.float32, np.float64)
+    refuse(not is_wide, "quantile() input tensor must be either float or double dtype")
+    refuse(not self._array.size, "quantile() input tensor must be non-empty")
     refuse(
         interpolation not in ROUNDED,
         f"quantile() interpolation must be one of {', '.join(ROUNDED)}, but got {interpolation}",
@@ -80,6 +82,7 @@ def searchsorted(
     refuse(
         side not in (None, "left", "right"), f"torch.searchsorted(): side can only be 'left' or 'right' but got {side}"
     )
+    lacks("searchsorted_out_cpu", "bc")(rows, values)
     places = np.empty(values.shape, np.int32 if out_int32 else np.int64)
     for at in np.ndindex(rows.shape[:-1]):  # of a single row once: all values are its own
         places[at or ...] = np.searchsorted(
@@ -98,6 +101,8 @@ def bucketize(self: Operand, boundaries: Tensor, *, out_int32: bool = False, rig
 @named("torch.isin")
 def isin(elements: Operand, test_elements: Operand, *, assume_unique: bool = False, invert: bool = False) -> Any:
     """Return whether each element is among others."""
+    for one in (elements, test_elements):
+        lacks("", "bc", "Unsupported input type encountered for isin(): {name}")(array_of(one))
     return constant(np.isin(array_of(elements), array_of(test_elements), invert=invert))
 
 
@@ -109,6 +114,8 @@ def trapezoid(y: Tensor, x: Tensor | None = None, *, dx: Number = 1, dim: int = 
         any(one is not None and one._array.dtype.kind == "b" for one in (x, y)),
         f"trapezoid: received a bool input for {operands}, but bool is not supported",
     )
+    if not y.shape[dim]:
+        return constant(np.zeros(y.sum((dim,)).shape), y._array.dtype)
     if x is None:
         last = y.select(dim, -1)  # PyTorch's order of making them
         ends = TENSORS["mul_scalar"](y.select(dim, 0) + last, 0.5)

@@ -9,6 +9,7 @@ import ast
 import re
 from collections.abc import Mapping
 from copy import deepcopy
+from functools import reduce
 from typing import Self
 
 SIGNS = {" ** 2": "²", " ** 3": "³", " ** ": "^", " * ": "·", " / ": "/", "...": "…"}
@@ -26,9 +27,15 @@ UNNAMED = "an input that needs no grad"
 GRAD = "grad"
 """In the derivative of a step that is no factor, the gradient that arrives: ``grad @ x.T``."""
 
+EARLIER = re.compile(r"([^\W\d]\w*) \((\d+(?:st|nd|rd|th))\)")
+"""The name of a tensor whose name the program has given to another one later: ``h (1st)``."""
+
 RAISED = (" ** 2", " ** 3")
 _UNUSUAL = re.compile(r" (?:%|//|@) .* [*/] | \*\* .* \*\* ")
 """What may be read in another order than Python's."""
+
+_WHOLE = re.compile(r"(?<=\d)\.0(?![\w.])")
+"""What stands behind the point of a whole number."""
 
 _RAISED = re.compile(r" \*\* [23](?![\w.])")  # not the beginning of 25 or of 2.5
 
@@ -50,25 +57,28 @@ class Formula:
     def read(cls, text: str) -> Self | None:
         """Return the formula of a text, as :meth:`__str__` has written it or as Python does; None for one that is none.
 
-        >>> Formula.read("-2·x²/y").python, Formula.read("□·x").python, Formula.read("x (1st)")
-        ('-2 * x ** 2 / y', '□ * x', None)
+        >>> Formula.read("-2·x²/y").python, Formula.read("□·x").python, str(Formula.read("x * h (1st)"))
+        ('-2 * x ** 2 / y', '□ * x', 'x·h (1st)')
         """
         for python, sign in READ.items():
             text = text.replace(sign, python)
+        earlier = {f"{name}_{which}_": f"{name} ({which})" for name, which in EARLIER.findall(text)}
+        text = EARLIER.sub(r"\1_\2_", text) if earlier else text
         try:
             formula = cls(ast.parse(text.replace(UNKNOWN, NAME), mode="eval").body)
         except (SyntaxError, RecursionError, MemoryError):
             return None
-        for node in ast.walk(formula.node) if UNKNOWN in text else ():
-            if isinstance(node, ast.Name) and node.id == NAME:
-                node.id = UNKNOWN
+        names = {**earlier, NAME: UNKNOWN} if UNKNOWN in text or earlier else {}
+        for node in ast.walk(formula.node) if names else ():
+            if isinstance(node, ast.Name):
+                node.id = names.get(node.id, node.id)
         return formula
 
     @classmethod
     def named(cls, text: str) -> Self:
         """Return an expression of Python's.
 
-        Any other text, as ``x (1st)`` or an operand that is not known, is a name.
+        Any other text, as an operand that is not known, is a name.
         """
         try:
             return cls(ast.parse(text, mode="eval").body)
@@ -80,13 +90,13 @@ class Formula:
 
         A sign that Python reads in another order than people do has brackets around its operands.
 
-        >>> str(Formula.named("x ** 2 ** 3")), str(Formula.named("5 % 3 * x")), str(Formula.named("W @ x * w"))
-        ('x^(2³)', '(5 % 3)·x', '(W @ x)·w')
+        >>> str(Formula.named("x ** 2 ** 3")), str(Formula.named("5 % 3 * x")), str(Formula.named("W @ x * w * 2.0"))
+        ('x^(2³)', '(5 % 3)·x', '(W @ x)·w·2')
         """
         text = self.python
         if _UNUSUAL.search(text):
             text = ast.unparse(_Bracketer().visit(deepcopy(self.node)))
-        text = _RAISED.sub(lambda power: SIGNS[power[0]], text)
+        text = _RAISED.sub(lambda power: SIGNS[power[0]], _WHOLE.sub("", text))
         for python, sign in SIGNS.items():
             text = text if python in RAISED else text.replace(python, sign)
         return text
@@ -130,6 +140,17 @@ class Formula:
             return self
         return Formula(_Replacer(formulas).visit(deepcopy(self.node)))
 
+    @property
+    def simplified(self) -> Formula:
+        """It as lecturers write it: numbers first, in one factor; no factor and no exponent of 1.
+
+        >>> str(Formula.named("1 * (1 * w) * (3 * (x ** 1 * 2))").simplified), str(Formula.named("-(x * 1)").simplified)
+        ('6·w·x', '-x')
+        >>> str(Formula.named("tanh_backward(1 * (y * -2 * 1), y)").simplified)
+        '-(2·y·(1 - y²))'
+        """
+        return Formula(_Simplifier().visit(deepcopy(self.node)))
+
     def times(self, other: Formula) -> Formula:
         """Return a product; a factor of 1 is left out, one of -1 is a sign."""
         for factor, rest in ((self, other), (other, self)):
@@ -171,3 +192,53 @@ class _Replacer(ast.NodeTransformer):
     def visit_Name(self, node: ast.Name) -> ast.expr:
         """Return what stands in place of a name."""
         return self.formulas[node.id].node if node.id in self.formulas else node
+
+
+SLOPES = {"tanh_backward": "_g * (1 - _y ** 2)", "sigmoid_backward": "_g * (1 - _y) * _y"}
+"""PyTorch's functions of a gradient and a result, as mathematics writes them."""
+
+
+class _Simplifier(ast.NodeTransformer):
+    """Writes products with their numbers first, and leaves out what changes nothing."""
+
+    def visit_Call(self, node: ast.Call) -> ast.expr:
+        """Return a call; for that of a function's backward the product that it computes."""
+        self.generic_visit(node)
+        match node:
+            case ast.Call(func=ast.Name(id=name), args=[gradient, result], keywords=[]) if name in SLOPES:
+                operands = {"_g": Formula(gradient), "_y": Formula(result)}
+                return self.product(Formula.named(SLOPES[name]).replaced(operands).node)
+        return node
+
+    def visit_BinOp(self, node: ast.BinOp) -> ast.expr:
+        """Return an operation with a sign."""
+        self.generic_visit(node)
+        match node:
+            case ast.BinOp(op=ast.Mult()):
+                return self.product(node)
+            case ast.BinOp(left=base, op=ast.Pow(), right=ast.Constant(value=0 | 1 as exponent)):
+                return base if exponent else ast.Constant(1)
+        return node
+
+    def visit_UnaryOp(self, node: ast.UnaryOp) -> ast.expr:
+        """Return an operand with its sign."""
+        self.generic_visit(node)
+        return self.product(node) if isinstance(node.op, ast.USub) else node
+
+    @staticmethod
+    def product(node: ast.expr) -> ast.expr:
+        """Return a product with one number, if it is not 1, before all other factors."""
+        number, factors, todo = 1.0, list[Formula](), [node]
+        while todo:
+            match todo.pop():
+                case ast.BinOp(left=left, op=ast.Mult(), right=right):
+                    todo += [right, left]
+                case ast.UnaryOp(op=ast.USub(), operand=operand):
+                    number, todo = -number, [*todo, operand]
+                case ast.Constant(value=int() | float() as value):
+                    number *= value
+                case factor:
+                    factors.append(Formula(factor))
+        size = Formula(ast.Constant(int(abs(number)) if number.is_integer() else abs(number)))
+        found = reduce(Formula.times, factors, size).node
+        return ast.UnaryOp(ast.USub(), found) if number < 0 else found

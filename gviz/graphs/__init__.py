@@ -355,6 +355,9 @@ class GraphBreak(NamedTuple):
         is_list: whether it took a list of tensors, as ``torch.tensor(losses)`` does.
         is_of_leaves: whether it took leaves themselves, and nothing that was made from them.
         switch: what had switched gradients off there, as it is written; "" for another reason, or if nobody knows.
+        is_behind: whether what came of it comes into the graph only through another one.
+        is_summand: whether what came of it is only added to the root, so that no gradient depends on it.
+        others: names of tensors with graphs of their own in which it is used as well, as the loss of a discriminator.
     """
 
     place: Place | None
@@ -367,6 +370,9 @@ class GraphBreak(NamedTuple):
     is_list: bool = False
     is_of_leaves: bool = False
     switch: str = ""
+    is_behind: bool = False
+    is_summand: bool = False
+    others: tuple[str, ...] = ()
 
 
 class Unlisted(NamedTuple):
@@ -646,6 +652,7 @@ class Graph:
         breaks: the lines that cut tensors off from it.
         earlier: the run of the last line that had run when the backward before this one was called; 0 if this was the first.
         is_followed: whether the program called another backward after the one that it is of.
+        is_first_bad: whether that one was the first that left what is not finite, as all after it did.
         modules: the calls of modules that others were made in, each after the one that it was made in.
         functions: likewise the calls of functions of the program, where that was asked for.
         regions: frames around nodes, each after the one that it is in.
@@ -670,6 +677,7 @@ class Graph:
     breaks: tuple[GraphBreak, ...] = ()
     earlier: int = 0
     is_followed: bool = False
+    is_first_bad: bool = False
     modules: tuple[Module, ...] = ()
     functions: tuple[Module, ...] = ()
     regions: tuple[Region, ...] = ()

@@ -224,11 +224,18 @@ def randint(
 ) -> Array:
     """Return integers from ``low`` up to, not including, ``high`` (``torch.randint``), int64 by default."""
     refuse(low >= high, f"random_ expects 'from' to be less than 'to', but got from={low} >= to={high}")
+    wanted = np.dtype(dtype or np.int64)
+    refuse(wanted.kind == "c", "check_random_bounds handles only integral, floating-point and boolean types")
+    least, most = (0, 1) if wanted.kind == "b" else (-math.inf, math.inf)
+    if wanted.kind in "iu":
+        least, most = int(np.iinfo(wanted).min), int(np.iinfo(wanted).max)
+    for name, bound in (("from", low), ("to - 1", high - 1)):
+        refuse(not least <= bound <= most, f"{name} is out of bounds for {of(wanted).c_name}")
     source, count, span = generator or default_generator, math.prod(shape), high - low
     words = source.draw(count).astype(np.uint64) if span < WIDE_RANGE else source.draw_wide(count)
     # the sum wraps around in 64 bits, so it is right for a span beyond 2**63 too
     numbers: Array = (words % np.uint64(span) + np.uint64(low % (1 << 64))).view(np.int64).reshape(shape)
-    return numbers.astype(dtype or np.int64, copy=False)
+    return numbers.astype(wanted, copy=False)
 
 
 def integers(shape: Sequence[int], dtype: DType, generator: Generator | None = None) -> Array:
@@ -263,6 +270,8 @@ def bernoulli(
     mask.
     """
     source, own = generator or default_generator, isinstance(p, np.ndarray)
+    if dtype is not None and dtype.kind == "c":
+        raise no_kernel("bernoulli_scalar_cpu_", dtype)
     refuse(not np.all((p >= 0) & (p <= 1)), f"bernoulli_ expects p to be in [0, 1], but got p={p}")
     shape, wanted = (p.shape, float_type(p.dtype, "bernoulli_tensor_cpu_p_")) if own else (shape, FLOAT64)
     ones: Array = source.draw_unit(math.prod(shape), wanted).reshape(shape) < p

@@ -15,7 +15,21 @@ import numpy as np
 
 from gviz.numbers import random
 from gviz.ops.joining import length_along
-from gviz.ops.rows import ARRAYS, alike, brief, check_one_dtype, composite, dtypes, formula, lacks, op, refuse, row
+from gviz.ops.rows import (
+    ARRAYS,
+    NO_CLAMP,
+    alike,
+    brief,
+    check_one_dtype,
+    composite,
+    dtypes,
+    each_of,
+    formula,
+    lacks,
+    op,
+    refuse,
+    row,
+)
 
 ERF = np.frompyfunc(math.erf, 1, 1)
 ROOT = math.sqrt(2 / math.pi)
@@ -56,14 +70,14 @@ def outside(self, lambd, value):
 activation("leaky_relu", lambda self, negative_slope=0.01: np.where(self > 0, self, self * negative_slope), LEAKY)
 alike("leaky_relu_", "LeakyReluBackward1", "leaky_relu", "F.leaky_relu_",
       self="leaky_relu_backward(grad, result, negative_slope, True)")
-NO_BOOLS = lacks("hardtanh", "b", "Bool inputs not supported for hardtanh")
+NO_BOOLS = each_of(NO_CLAMP, lacks("hardtanh", "b", "Bool inputs not supported for hardtanh"))
 activation("hardtanh", clipped, HARD, "F.hardtanh F.hardtanh_", check=NO_BOOLS)
 activation("relu6", lambda self, min_val=0, max_val=6: clipped(self, min_val, max_val), HARD, node="Hardtanh",
            check=NO_BOOLS, internal=("min_val", "max_val"))
 slope("hardtanh_backward", "Hardtanh", lambda grad_output, self, min_val, max_val:
       np.where((self <= min_val) | (self >= max_val), self.dtype.type(0), grad_output), HARD)
 activation("threshold", lambda self, threshold, value: np.where(self <= threshold, self.dtype.type(value), self),
-           "threshold_backward(grad, self, threshold)", "F.threshold torch.threshold", check=lacks("threshold_cpu", "b"))
+           "threshold_backward(grad, self, threshold)", "F.threshold torch.threshold", check=lacks("threshold_cpu", "bc"))
 alike("threshold_", "ThresholdBackward1", "threshold", "F.threshold_ torch.threshold_")
 row("hardshrink", "HardshrinkBackward0", lambda self, lambd=0.5: outside(self, lambd, self),
     "F.hardshrink hardshrink", check=lacks("hardshrink_cpu"), self=SHRUNK)
@@ -150,7 +164,8 @@ def bent(self, alpha=1.0, scale=1, input_scale=1):
 activation("elu", bent, ELU.format("False, self"), internal=("scale", "input_scale"))
 activation("selu", lambda self, alpha=1.6732632423543772, scale=1.0507009873554805, input_scale=1:
            bent(self, alpha, scale), ELU.format("False, self"), "F.selu torch.selu", "Elu", ("alpha", "scale", "input_scale"))
-activation("celu", lambda self, alpha=1.0: bent(self, alpha, 1, 1 / alpha), CELU.format("False, self"), "F.celu torch.celu")
+activation("celu", lambda self, alpha=1.0: bent(self, alpha, 1, 1 / alpha), CELU.format("False, self"), "F.celu torch.celu",
+           check=lacks("elu_cpu"))
 alike("elu_", "EluBackward1", "elu", "F.elu_", self=ELU.format("True, result"))
 alike("selu_", "EluBackward1", "selu", "F.selu_ torch.selu_", self=ELU.format("True, result"))
 alike("celu_", "CeluBackward1", "celu", "F.celu_ torch.celu_", self=CELU.format("True, result"))
@@ -171,7 +186,7 @@ formula("elu_double_backward", lambda both, alpha, scale, input_scale, is_result
 
 # ------------------------------------------------------------------ smooth ones
 GELU = "gelu_backward(grad, self, approximate)"
-activation("silu", lambda self: self / (1 + np.exp(-self)), "silu_backward(grad, self)")
+activation("silu", lambda self: self / (1 + np.exp(-self)), "silu_backward(grad, self)", check=lacks("silu_cpu", "biu"))
 activation("mish", lambda self: self * np.tanh(np.logaddexp(0, self)), "mish_backward(grad, self)")
 brief("F.softsign", lambda input: input / (absolute(input) + 1))
 brief("F.tanhshrink", lambda input: input - tanh(input))

@@ -12,11 +12,13 @@ from gviz.autograd.tensor import Tensor
 from gviz.ops.rows import (
     NUMBERS,
     TENSORS,
+    array_of,
     brief,
     called,
     check_one_dtype,
     composite,
     dtypes,
+    each_of,
     fact,
     formula,
     function,
@@ -54,7 +56,8 @@ def scaled(array, alpha):
     return array if alpha == 1 else array * np.asarray(alpha).astype(array.dtype)
 
 def common(self, number):
-    return self if self.dtype.kind == "f" else self.astype(dtypes.result_type(self, number), copy=False)
+    has_type = self.dtype.kind == "f" and not isinstance(number, complex)
+    return self if has_type else self.astype(dtypes.result_type(self, number), copy=False)
 
 def alike(self, number):
     """Return the array and a number in the dtype that they have together."""
@@ -62,6 +65,8 @@ def alike(self, number):
     return array, np.asarray(number).astype(array.dtype)
 
 def signs(self):
+    if self.dtype.kind == "c":
+        return np.where(self == 0, self, self / np.where(self == 0, 1, np.abs(self)))
     return self.copy() if self.dtype.kind == "b" else np.subtract(self > 0, self < 0, dtype=self.dtype)  # 0 for nan
 
 formula("maybe_multiply", lambda grad, number: grad if number == 1 else grad * number)
@@ -79,7 +84,7 @@ row("sub", "SubBackward0", lambda self, other, *, alpha=1: self - scaled(other, 
 row("rsub", "RsubBackward0", lambda self, other, *, alpha=1: other - scaled(self, alpha), "torch.rsub", check=check_sub,
     self="maybe_multiply(neg(grad), alpha)", other="grad")
 @op("RsubBackward1", "torch.rsub", self="maybe_multiply(neg(grad), alpha)")
-def rsub_scalar(self, other, *, alpha: Number = 1):
+def rsub_scalar(self, other, alpha: Number = 1):
     check_sub(self, other)
     self, other = alike(self, other)
     return other - scaled(self, alpha)
@@ -89,11 +94,22 @@ row("add_scalar", "AddBackward1", lambda self, other: common(self, other) + othe
 row("sub_scalar", "SubBackward1", lambda self, other: common(self, other) - other, self="grad")
 row("full_as", None, lambda self, value: np.full_like(self, value), nondiff=("self",))
 row("neg", "NegBackward0", lambda self: -self, "neg negative neg_ negative_ -x", check=check_sub, self="neg(grad)")
-row("absolute", "AbsBackward0", np.abs, "abs absolute abs_ .absolute_ abs(x)", check=lacks("abs_cpu", "b"),
-    self="grad * sgn(self)")
+row("absolute", "AbsBackward0", np.abs, "abs absolute abs(x)", check=lacks("abs_cpu", "b"), self="grad * sgn(self)")
+row("absolute_", "AbsBackward0", np.abs, "abs_ .absolute_", self="grad * sgn(self)",
+    check=each_of(lacks("abs_cpu", "b"), lacks("", "c", "In-place abs is not supported for complex tensors.")))
 row("sgn", "SgnBackward0", signs, "sgn .sgn_", saves=("self", "result"), self="zeros_like(grad)")
-row("sign", "SignBackward0", signs, "sign .sign_", self="zeros_like(grad)")
-named("conj torch.real")(lambda self: self)
+row("sign", "SignBackward0", signs, "sign .sign_", check=lacks("", "c",
+    "Unlike NumPy, torch.sign is not intended to support complex numbers. Please use torch.sgn instead.", NotImplementedError),
+    self="zeros_like(grad)")
+row("conjugate", None, np.conjugate, nondiff=("self",))
+row("real_part", None, lambda self: self.real, view=True, nondiff=("self",))
+is_complex = fact("is_complex", lambda value: np.iscomplexobj(array_of(value)))
+brief("conj", lambda self: conjugate(self) if is_complex(self) else self)
+row("imag", None, lambda self: self.imag, "torch.imag", view=True, nondiff=("self",), check=lacks(
+    "", "biufe", "imag is not implemented for tensors with non-complex dtypes."))
+brief("torch.real", lambda self: real_part(self) if is_complex(self) else self)
+function("angle", "AngleBackward0", lambda self: np.angle(self) if self.dtype.kind == "c" else
+    np.where(np.isnan(self), self, np.where(self < 0, np.pi, 0)).astype(self.dtype), "angle", self="zeros_like(grad)")
 NO_PLUS = "The `+` operator, on a bool tensor is not supported."
 named("positive +x")(lambda self: refuse(self._array.dtype.kind == "b", NO_PLUS) or self)
 
@@ -118,7 +134,7 @@ row("addcmul", "AddcmulBackward0", lambda self, tensor1, tensor2, *, value=1:
     tensor1="grad * (tensor2 * value)", tensor2="grad * (tensor1 * value)")
 row("addcdiv", "AddcdivBackward0", lambda self, tensor1, tensor2, *, value=1: self + value * tensor1 / tensor2,
     "addcdiv .addcdiv_", self="grad",
-    check=lambda self, *pair: lacks("addcdiv", message="Integer division with addcdiv is no longer supported.")(*pair),
+    check=lambda self, *pair: lacks("addcdiv", "biu", "Integer division with addcdiv is no longer supported.")(*pair),
     tensor1="grad * (value / tensor2)",
     tensor2="neg(grad) * (value * tensor1 / (tensor2 * tensor2))")
 def old(key, function):
@@ -133,9 +149,9 @@ old("addcmul", lambda self, value, tensor1, tensor2: addcmul(self, tensor1, tens
 old("addcdiv", lambda self, value, tensor1, tensor2: addcdiv(self, tensor1, tensor2, value))
 
 def check_lerp(self, end, weight=None):
-    lacks("lerp_kernel_scalar")(self)
     for name, value in (("end", end), ("weight", self if weight is None else weight)):
-        check_one_dtype(self, value, f"lerp: expected dtype {{}} for `{name}` but got dtype {{}}")
+        check_one_dtype(self, value, f"expected dtype {{2}} for `{name}` but got dtype {{3}}")
+    lacks("lerp_kernel_scalar", "biu")(self)
 
 def between(self, end, weight):
     """Return the point from ``self`` to ``end``, counted from the nearer of the two, as PyTorch does."""
@@ -161,13 +177,21 @@ def power(self, exponent):
 @op("PowBackward2", "pow", exponent="pow_backward_base(grad, self, exponent, result)")
 def pow_base(self, exponent):
     exponent, self = alike(exponent, self)
+    lacks("pow", "b")(exponent)
     return integer_power(self, exponent) if exponent.dtype.kind in "iub" else self**exponent
 brief("r**", lambda self, other: pow_base(other, self), other="Operand")
 brief("square square_", lambda self: power(self, 2))
-@named("float_power .float_power_")
+@named("float_power")
 def float_power(self: Operand, exponent: Operand):
-    self, exponent = (TENSORS["cast_like"](v, dtypes.float64) if isinstance(v, Tensor) else float(v) for v in (self, exponent))
-    return self**exponent
+    wide = dtypes.complex128 if is_complex(self) or is_complex(exponent) else dtypes.float64
+    return (TENSORS["cast_like"](self, wide) if isinstance(self, Tensor) else wide.np.type(self).item()) ** (
+        TENSORS["cast_like"](exponent, wide) if isinstance(exponent, Tensor) else exponent)
+@named(".float_power_")
+def float_power_(self, exponent: Operand):
+    result = float_power(self, exponent)
+    refuse(result.dtype is not self.dtype, f"the base given to float_power_ has dtype {self.dtype.scalar_name} but the "
+           f"operation's result requires dtype {result.dtype.scalar_name}")
+    return result
 
 def integer_power(base, exponent):
     """Return a power of integers: towards zero if the exponent is negative."""

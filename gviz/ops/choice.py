@@ -8,11 +8,13 @@ from __future__ import annotations
 import numpy as np
 
 from gviz.ops.rows import (
+    NO_CLAMP,
     brief,
     broadcast_shape,
     check_one_dtype,
     composite,
     dtypes,
+    each_of,
     formula,
     lacks,
     op,
@@ -22,7 +24,8 @@ from gviz.ops.rows import (
 )
 
 row("relu", "ReluBackward0", lambda self: np.maximum(0, self), "relu relu_ F.relu F.relu_", inplace=True,
-    check=lacks("relu", "b", "Boolean inputs not supported for relu"), self="threshold_backward(grad, result, 0)")
+    check=each_of(NO_CLAMP, lacks("relu", "b", "Boolean inputs not supported for relu")),
+    self="threshold_backward(grad, result, 0)")
 # nan lets the gradient pass
 row("threshold_backward", "ThresholdBackwardBackward0", lambda grad_output, self, threshold:
     np.where(self <= threshold, 0, grad_output).astype(grad_output.dtype, copy=False),
@@ -30,15 +33,20 @@ row("threshold_backward", "ThresholdBackwardBackward0", lambda grad_output, self
 
 # ------------------------------------------------------------------ the larger and the smaller
 HALVED = "masked_fill(where(equal(self, other), grad / 2, grad), {}(self, other), 0)"  # equal elements share the gradient
-row("maximum", "MaximumBackward0", np.maximum, "max maximum", self=HALVED.format("less"), other=HALVED.format("greater"))
-row("minimum", "MinimumBackward0", np.minimum, "min minimum", self=HALVED.format("greater"), other=HALVED.format("less"))
+UNORDERED = "{} not implemented for complex tensors."
+row("maximum", "MaximumBackward0", np.maximum, "max maximum", check=lacks("", "c", UNORDERED.format("maximum")),
+    self=HALVED.format("less"), other=HALVED.format("greater"))
+row("minimum", "MinimumBackward0", np.minimum, "min minimum", check=lacks("", "c", UNORDERED.format("minimum")),
+    self=HALVED.format("greater"), other=HALVED.format("less"))
 MORE, LESS = "first_is(greater_equal, self, other)", "first_is(less_equal, self, other)"
-row("fmax", "FmaxBackward0", np.fmax, "fmax",
+row("fmax", "FmaxBackward0", np.fmax, "fmax", check=lacks("", "c", UNORDERED.format("fmax")),
     self=f"masked_fill(grad, logical_not({MORE}), 0)", other=f"masked_fill(grad, {MORE}, 0)")
-row("fmin", "FminBackward0", np.fmin, "fmin",
+row("fmin", "FminBackward0", np.fmin, "fmin", check=lacks("", "c", UNORDERED.format("fmin")),
     self=f"masked_fill(grad, logical_not({LESS}), 0)", other=f"masked_fill(grad, {LESS}, 0)")
 row("heaviside", "NotImplemented", lambda self, values: np.where(self == 0, values, self > 0).astype(self.dtype, copy=False),
-    "heaviside .heaviside_", check=lambda self, values: check_one_dtype(self, values, "heaviside: dtypes differ, {} and {}"),
+    "heaviside .heaviside_", check=each_of(
+        lacks("", "c", "heaviside is not yet implemented for complex tensors."), lambda self, values:
+        check_one_dtype(self, values, "heaviside is not yet implemented for tensors with different dtypes.")),
     self__values='refuse_derivative("heaviside")')
 formula("first_is", lambda compare, self, other: logical_or(compare(self, other), isnan(other)))
 
@@ -47,12 +55,14 @@ def bounded(array, low, high):
     data = array if low is None else np.maximum(low, array)
     return data if high is None else np.minimum(high, data)
 
-@op("ClampBackward0", "clamp clip clamp_ clip_", promote="pointwise", self="clamp_backward_self(grad, self, min, max)",
+@op("ClampBackward0", "clamp clip clamp_ clip_", promote="pointwise", check=NO_CLAMP,
+    self="clamp_backward_self(grad, self, min, max)",
     min="clamp_backward_min(grad, self, min, max)", max="clamp_backward_max(grad, self, min, max)")
 def clamp_tensor(self, min: Tensor | None = None, max: Tensor | None = None):
     refuse(min is None is max, "torch.clamp: At least one of 'min' or 'max' must not be None")
+    lacks("clamp_cpu", "" if min is None or max is None else "b")(self)
     return bounded(self, min, max)
-@op("ClampBackward1", "clamp clip clamp_ clip_", self="clamp_backward_self(grad, self, min, max)")
+@op("ClampBackward1", "clamp clip clamp_ clip_", check=NO_CLAMP, self="clamp_backward_self(grad, self, min, max)")
 def clamp_scalar(self, min: Number | None = None, max: Number | None = None):
     if self.dtype.kind != "f":
         self = self.astype(dtypes.result_type(self, *(v for v in (min, max) if v is not None)), copy=False)

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from gviz.ops.rows import TENSORS, brief, check_one_dtype, dtypes, named, op, row
+from gviz.ops.rows import TENSORS, brief, check_one_dtype, dtypes, lacks, named, op, refuse, row
 
 BOTH = ("self", "other")
 
@@ -38,8 +38,10 @@ for name in ("logical_and", "logical_or", "logical_xor"):
 for name in ("isnan", "isinf", "isfinite", "signbit"):
     row(name, None, getattr(np, name), name, nondiff=("self",))
 row("logical_not", None, np.logical_not, "logical_not .logical_not_", nondiff=("self",))
-row("isposinf", None, lambda self: np.isposinf(self), "isposinf", nondiff=("self",))
-row("isneginf", None, lambda self: np.isneginf(self), "isneginf", nondiff=("self",))
+row("isposinf", None, lambda self: np.isposinf(self), "isposinf", nondiff=("self",),
+    check=lacks("", "c", "isposinf does not support complex inputs."))
+row("isneginf", None, lambda self: np.isneginf(self), "isneginf", nondiff=("self",),
+    check=lacks("", "c", "isneginf does not support complex inputs."))
 @op(None, "isclose", nondiff=BOTH, check=lambda self, other: check_one_dtype(self, other, "{} did not match {}"))
 def isclose(self, other, rtol: float = 1e-05, atol: float = 1e-08, equal_nan: bool = False):
     return np.isclose(self, other, rtol, atol, equal_nan)
@@ -56,7 +58,11 @@ for key, sign, forward in (
     ("lshift", "<< <<= bitwise_left_shift .bitwise_left_shift_", np.left_shift),
     ("rshift", ">> >>= bitwise_right_shift .bitwise_right_shift_", np.right_shift),
 ):
-    row(key, None, forward, sign.format(key), takes_number=True, nondiff=BOTH, promote="pointwise")
-row("bitwise_not", None, np.invert, "bitwise_not .bitwise_not_ ~x", nondiff=("self",))
+    row(key, None, forward, sign.format(key), takes_number=True, nondiff=BOTH, promote="pointwise",
+        check=lacks(f"{key}_cpu", "b" if key.endswith("shift") else ""))
+row("bitwise_not", None, np.invert, "bitwise_not .bitwise_not_", nondiff=("self",))
+named("~x")(lambda self: refuse(
+    self._array.dtype.kind not in "biu", "~ (operator.invert) is only implemented on integer and Boolean-type tensors", TypeError)
+    or TENSORS["bitwise_not"](self))
 brief("r<<", lambda self, other: lshift(other, self), other="Operand")
 brief("r>>", lambda self, other: rshift(other, self), other="Operand")

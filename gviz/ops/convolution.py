@@ -11,7 +11,7 @@ from math import prod
 import numpy as np
 from numpy.lib.stride_tricks import sliding_window_view
 
-from gviz.ops.rows import TENSORS, composite, everywhere, named, op, refuse, warn_once
+from gviz.ops.rows import TENSORS, composite, everywhere, lacks, named, op, refuse, warn_once
 
 EVEN = "Using padding='same' with even kernel lengths and odd dilation may require a zero-padded copy of the input be created"
 
@@ -108,10 +108,14 @@ def weight_gradient(grad, x, kernel, stride, padding, dilation, groups):
     return result
 
 # ------------------------------------------------------------------ rows
+KERNELS = {3: "slow_conv2d_cpu", 4: "slow_conv2d_cpu", 5: "compute_columns3d"}
+
 def check(x, weight, bias, padding, dilation, transposed, groups):
     """Refuse sizes that do not fit."""
     held, across = f"weight of size {list(weight.shape)}", weight.shape[1] * groups
     wanted, outs = (weight.shape[0], across) if transposed else (across, weight.shape[0])
+    refuse(not (transposed or outs),
+           f"Given groups={groups}, expected weight to be at least 1 at dimension 0, but got {held} instead")
     refuse(weight.shape[0] % groups,
            f"Given groups={groups}, expected weight to be divisible by {groups} at dimension 0, "
            f"but got weight of size [{list(weight.shape)}] instead")
@@ -126,6 +130,10 @@ def check(x, weight, bias, padding, dilation, transposed, groups):
     if not transposed and any(r < s for r, s in zip(room, spans, strict=True)):
         raise RuntimeError(f"Calculated padded input size per channel: ({' x '.join(map(str, room))}). Kernel size: "
                            f"({' x '.join(map(str, spans))}). Kernel size can't be greater than actual input size")
+    refuse(not transposed and x.size == 0 != x.shape[0] * x.shape[1], "Only zero batch or zero channel inputs are supported, but "
+           f"got input shape: {[*x.shape[:2], *(1,) * (x.ndim == 3), *x.shape[2:]]}")
+    lacks(f"slow_conv_transpose{max(weight.ndim - 2, 2)}d_out_cpu" if transposed else KERNELS[weight.ndim],
+          "biu" if transposed and x.dtype != np.int64 else "b")(x)
 
 @op("ConvolutionBackward0", promote="none",
     input__weight__bias="convolution_backward(grad, input, weight, bias_sym_sizes_opt, stride, padding, dilation, transposed, "

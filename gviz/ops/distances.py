@@ -8,8 +8,23 @@ from __future__ import annotations
 import numpy as np
 
 from gviz.ops.convolution import portions
-from gviz.ops.rows import ARRAYS, broadcast_shape, check_one_dtype, composite, formula, op, refuse, row
+from gviz.ops.rows import (
+    ARRAYS,
+    array_of,
+    broadcast_shape,
+    check_one_dtype,
+    composite,
+    each_of,
+    fact,
+    formula,
+    lacks,
+    op,
+    refuse,
+    row,
+)
 
+fact("check_rows", lambda name, value:
+    lacks("", message=f"cdist only supports floating-point dtypes, {name} got: {{name}}")(array_of(value)))
 
 @composite("torch.cdist")
 def cdist(x1, x2, p: float = 2.0, compute_mode: str | None = None):
@@ -19,6 +34,8 @@ def cdist(x1, x2, p: float = 2.0, compute_mode: str | None = None):
     refuse(x1.shape[-1] != x2.shape[-1],
            f"X1 and X2 must have the same number of columns. X1: {x1.shape[-1]} X2: {x2.shape[-1]}")
     refuse(p < 0, f"cdist only supports non-negative p values, but got p = {p}")
+    check_rows("X1", x1)
+    check_rows("X2", x2)
     large = compute_mode != "donot_use_mm_for_euclid_dist" and max(x1.shape[-2], x2.shape[-2]) > 25
     if p != 2 or not numel_of(x1) or not numel_of(x2) or not (large or compute_mode == "use_mm_for_euclid_dist"):
         return cdist_forward(x1, x2, float(p))
@@ -28,7 +45,8 @@ def cdist(x1, x2, p: float = 2.0, compute_mode: str | None = None):
         x1, x2 = (view(contiguous_of(expand(x, (*batch, *x.shape[-2:]))), (-1, *x.shape[-2:])) for x in (x1, x2))
     return view(euclidean_dist(x1, x2), sizes)
 
-@op("CdistBackward0", check=lambda x1, x2: check_one_dtype(x1, x2, "expected scalar type {} but found {}"),
+@op("CdistBackward0", check=each_of(
+    lacks("cdist", "e"), lambda x1, x2: check_one_dtype(x1, x2, "expected scalar type {} but found {}")),
     x1="cdist_backward(contiguous_of(grad), x1, x2, p, result)", x2="cdist_backward_other(grad, x1, x2, p, result)")
 def cdist_forward(x1, x2, p):
     result = np.zeros((*broadcast_shape(x1.shape[:-2], x2.shape[:-2]), x1.shape[-2], x2.shape[-2]), x1.dtype)

@@ -32,8 +32,10 @@ function("atan", "AtanBackward0", np.arctan, "atan arctan atan_ arctan_", self="
 function("sinh", "SinhBackward0", np.sinh, self="grad * cosh(self)")
 function("cosh", "CoshBackward0", np.cosh, self="grad * sinh(self)")
 function("tanh", "TanhBackward0", np.tanh, "tanh tanh_ F.tanh", self="tanh_backward(grad, result)")
-function("deg2rad", "Deg2RadBackward0", lambda self: self * 0.017453292519943295, self="grad * 0.017453292519943295")
-function("rad2deg", "Rad2DegBackward0", lambda self: self * 57.29577951308232, self="grad * 57.29577951308232")
+function("deg2rad", "Deg2RadBackward0", lambda self: self * 0.017453292519943295,
+    check=lacks("", "c", "deg2rad is not supported for complex tensors."), self="grad * 0.017453292519943295")
+function("rad2deg", "Rad2DegBackward0", lambda self: self * 57.29577951308232,
+    check=lacks("", "c", "rad2deg is not supported for complex tensors."), self="grad * 57.29577951308232")
 for name, forward, slope in (
     ("sinh", np.arcsinh, "grad * rsqrt(power(self, 2) + 1)"), ("cosh", np.arccosh, "grad * rsqrt(self * self - 1)"),
     ("tanh", np.arctanh, "grad * 1 / (1 - power(self, 2))"),
@@ -52,7 +54,8 @@ function("sinc", "SincBackward0", lambda self: np.sinc(self * np.float32(1)).ast
     self="sinc_backward(grad, self)")
 row("sigmoid_backward", "SigmoidBackwardBackward0", lambda grad_output, output: (grad_output - grad_output * output) * output,
     grad_output="sigmoid_backward(grad, output)", output="grad * grad_output * (-2 * output + 1)")
-@op("LogitBackward0", "logit logit_ special.logit", promote="float", self="logit_backward(grad, self, eps)")
+@op("LogitBackward0", "logit logit_ special.logit", promote="float", check=lacks("logit_cpu", "c"),
+    self="logit_backward(grad, self, eps)")
 def logit(self, eps: Number | None = None):
     if eps is not None:  # the lower bound goes first, also where it is above the upper one
         low, high = self.dtype.type(eps), self.dtype.type(1 - eps)

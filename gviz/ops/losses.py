@@ -69,7 +69,8 @@ def first_of(backward, grad, grad_output, *options):
     return sum_all(backward(fill(zeros_like(grad_output), 1), *options) * grad)
 
 # ------------------------------------------------------------------ cross entropies of probabilities
-@op("BinaryCrossEntropyBackward0", nondiff=("weight",), self="bce_backward(grad, self, target, weight, reduction)",
+@op("BinaryCrossEntropyBackward0", nondiff=("weight",), check=lambda self, *rest: lacks("binary_cross_entropy")(self),
+    self="bce_backward(grad, self, target, weight, reduction)",
     target="bce_target_backward(grad, self, target, weight, reduction)")
 def binary_cross_entropy(self, target, weight=None, reduction=1):
     refuse(self.size and not (self.min() >= 0 and self.max() <= 1), "all elements of input should be between 0 and 1")
@@ -112,6 +113,7 @@ def bce_second(grad, grad_output, self, target, weight, reduction):
     return shared_as(multiplied((self * self - twice + target) / spread, grad * grad_output, weight), reduction)
 
 @op("BinaryCrossEntropyWithLogitsBackward0", nondiff=("weight", "pos_weight"), promote="none",
+    check=lambda self, *rest: lacks("log_sigmoid_cpu")(self),
     self="bce_logits_backward(grad, self, target, weight, pos_weight, reduction)",
     target="bce_logits_target_backward(grad, self, target, weight, pos_weight, reduction)")
 def bce_with_logits(self, target, weight=None, pos_weight=None, reduction=1):
@@ -188,7 +190,8 @@ for key, node in (("nll_loss", "NllLoss"), ("nll_loss2d", "NllLoss2D")):
 # ------------------------------------------------------------------ soft margins
 row("soft_margin_loss", "SoftMarginLossBackward0",
     lambda self, target, reduction: reduced(np.log1p(np.exp((-self * target).astype(self.dtype, copy=False))), reduction),
-    nondiff=("target",), self="soft_margin_loss_backward(grad, self, target, reduction)")
+    nondiff=("target",), check=lacks("", "iu", "result type Float can't be cast to the desired output type {name}"),
+    self="soft_margin_loss_backward(grad, self, target, reduction)")
 
 @op("SoftMarginLossBackwardBackward0", nondiff=("target",),
     grad_output="first_of(soft_margin_loss_backward, grad, grad_output, self, target, reduction)",

@@ -59,7 +59,7 @@ formula("mm_left", lambda grad, mat2, sizes, strides:
 formula("mm_right", lambda grad, mat1, sizes, strides:
     t(mm(t(grad), mat1)) if column_major(sizes, strides) else mm(t(mat1), grad))
 
-@op("AddmmBackward0", "addmm .addmm_", promote="none", self="maybe_multiply(grad, beta)",
+@op("AddmmBackward0", "addmm .addmm_", promote="none", check=lacks("addmm_impl_cpu_", "b"), self="maybe_multiply(grad, beta)",
     mat1="maybe_multiply(mm_left(grad, mat2, mat1_sym_sizes, mat1_sym_strides), alpha)",
     mat2="maybe_multiply(mm_right(grad, mat1, mat2_sym_sizes, mat2_sym_strides), alpha)")
 def addmm(self, mat1, mat2, *, beta: Number = 1, alpha: Number = 1):
@@ -68,7 +68,7 @@ def addmm(self, mat1, mat2, *, beta: Number = 1, alpha: Number = 1):
     return sum_of(self, multiply(mat1, mat2, ("mat1", "mat2")), beta, alpha)
 
 # ------------------------------------------------------------------ vectors
-@op("MvBackward0", "mv", promote="none", self="outer(grad, vec)", vec="mv(t(self), grad)")
+@op("MvBackward0", "mv", promote="none", check=lacks("addmv_impl_cpu", "b"), self="outer(grad, vec)", vec="mv(t(self), grad)")
 def mv(self, vec):
     refuse(self.ndim != 2 or vec.ndim != 1, f"vector + matrix @ vector expected, got 1, {self.ndim}, {vec.ndim}")
     rows, columns = self.shape

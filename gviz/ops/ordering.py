@@ -8,7 +8,7 @@ from __future__ import annotations
 import numpy as np
 
 from gviz.ops.reduction import PLACES, SELECTED, SHARED, axes_of, refuse_nothing, searched
-from gviz.ops.rows import ARRAYS, brief, composite, lacks, op, refuse, row, wrap_dim
+from gviz.ops.rows import ARRAYS, brief, composite, each_of, lacks, op, refuse, row, wrap_dim
 
 SORTED = "select_backward_of(grad, dim, indices, self_sym_sizes, True)"
 UNIQUE = ("output", "inverse", "counts")
@@ -22,34 +22,37 @@ def count_along(array, dim):
     axis = wrap_dim(dim, array.ndim)
     return array.shape[axis] if array.ndim else 1
 
+NO_SORT = lacks("", "c", " Sort does not support complex dtypes on CPU")
 row("sort", "SortBackward0", lambda self, dim=-1, descending=False:
-    searched(self, dim, lambda lines, axis: ordered(lines, axis, descending)), "sort", outputs=PLACES, self=SORTED)
-@op("SortBackward1", "sort", outputs=PLACES, self=SORTED)
+    searched(self, dim, lambda lines, axis: ordered(lines, axis, descending)), "sort", check=NO_SORT,
+    outputs=PLACES, self=SORTED)
+@op("SortBackward1", "sort", check=NO_SORT, outputs=PLACES, self=SORTED)
 def sort_stable(self, dim: int = -1, descending: bool = False, *, stable: bool | None):
     return ARRAYS["sort"](self, dim, descending)
 brief("argsort", lambda self, dim=-1, descending=False, *, stable=False: sort(self, dim, descending)[1])
-@op("TopkBackward0", "topk", check=lacks("topk", "b", "topk does not support bool dtypes on CPU"), outputs=PLACES, self=SORTED)
+NO_TOPK = "topk does not support {} dtypes on CPU"
+@op("TopkBackward0", "topk", check=each_of(lacks("", "b", NO_TOPK), lacks("", "c", f" {NO_TOPK}")), outputs=PLACES, self=SORTED)
 def topk(self, k: int, dim: int = -1, largest: bool = True, sorted: bool = True):
     refuse(not count_along(self, dim) >= k >= 0, "selected index k out of range")
     return searched(self, dim, lambda lines, axis: ordered(lines, axis, largest).take(range(k), axis))
-@op("KthvalueBackward0", "kthvalue", check=lacks("kthvalue_cpu", "b"), outputs=PLACES, self=SELECTED)
+@op("KthvalueBackward0", "kthvalue", check=lacks("kthvalue_cpu", "bc"), outputs=PLACES, self=SELECTED)
 def kthvalue(self, k: int, dim: int = -1, keepdim: bool = False):
     refuse_nothing("kthvalue", self, axes_of(self, dim))
     refuse(not 1 <= k <= count_along(self, dim),
            f"kthvalue(): selected number k out of range for dimension {wrap_dim(dim, self.ndim)}")
     return searched(self, dim, lambda lines, axis: ordered(lines, axis).take([k - 1], axis), keepdim)
-@op("MedianBackward0", "median", check=lacks("median_cpu", "b"), self=SHARED)
+@op("MedianBackward0", "median", check=lacks("median_cpu", "bc"), self=SHARED)
 def median_all(self):
     flat = np.sort(self, axis=None) if self.size else self.dtype.type([np.nan])
     return flat[-1] if np.isnan(flat[-1:]).any() else flat[(flat.size - 1) // 2]
-@op("MedianBackward1", "median", check=lacks("median_cpu", "b"), outputs=PLACES, self=SELECTED)
+@op("MedianBackward1", "median", check=lacks("median_out", "bc"), outputs=PLACES, self=SELECTED)
 def median_dim(self, dim: int, keepdim: bool = False):
     def middle(lines, axis):
         order, unknown = ordered(lines, axis).take([(lines.shape[axis] - 1) // 2], axis), np.isnan(lines)
         return np.where(unknown.any(axis, keepdims=True), unknown.argmax(axis, keepdims=True), order)
 
     return searched(self, dim, middle, keepdim)
-@op("ModeBackward0", "mode", outputs=PLACES, self=SELECTED)
+@op("ModeBackward0", "mode", check=lacks("mode_cpu", "c"), outputs=PLACES, self=SELECTED)
 def mode(self, dim: int = -1, keepdim: bool = False):
     refuse_nothing("mode", self, axes_of(self, dim))
 
@@ -65,12 +68,12 @@ def mode(self, dim: int = -1, keepdim: bool = False):
     return searched(self, dim, last, keepdim)
 
 # ------------------------------------------------------------------ unique values
-@op("Unique2Backward0", outputs=UNIQUE, self='not_implemented("_unique2")')
+@op("Unique2Backward0", check=lacks("unique", "c"), outputs=UNIQUE, self='not_implemented("_unique2")')
 def unique2(self):
     # each nan is a value of its own; the places are asked for so that numpy sorts these in their order
     values, _, inverse, counts = np.unique(self, True, True, True, equal_nan=False)
     return values, inverse.reshape(self.shape), counts
-@op("UniqueDimBackward0", outputs=UNIQUE, self='not_implemented("unique_dim")')
+@op("UniqueDimBackward0", check=lacks("unique_dim", "c"), outputs=UNIQUE, self='not_implemented("unique_dim")')
 def unique_dim(self, dim):
     values, inverse, counts = np.unique(self, return_inverse=True, return_counts=True, axis=wrap_dim(dim, self.ndim))
     return values, inverse.reshape(-1), counts

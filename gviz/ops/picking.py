@@ -16,7 +16,7 @@ from gviz.ops.rows import broadcast_shape, check_one_dtype, composite, formula, 
 def check_index(self, dim, index, name):
     """Refuse an index that is not a vector of integers, or names a place that does not exist."""
     refuse(index.ndim > 1, f"{name}(): Index is supposed to be a vector", IndexError)
-    refuse(index.dtype.kind != "i", f"{name}(): Expected dtype int32 or int64 for index")
+    refuse(index.dtype not in (np.int32, np.int64), f"{name}(): Expected dtype int32 or int64 for index")
     size = self.shape[wrap_dim(dim, self.ndim)] if self.ndim else 1
     refuse(index.size and (index.max() >= size or index.min() < 0), "index out of range in self", IndexError)
 

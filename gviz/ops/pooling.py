@@ -50,9 +50,9 @@ def scattered(grad, indices, shape, dims):
     add_at(flat, (np.arange(lead)[:, None], indices.reshape(lead, -1)), grad.reshape(lead, -1))
     return flat.reshape(shape)
 
-def stored(key, node, forward, backward, formula, twice, kinds="biu", **more: object):
+def stored(key, node, forward, backward, formula, twice, kinds="biuc", kernel="", **more: object):
     """Store the rows of a pooling, which lacks kernels for those kinds, and of its derivative, with what else they are."""
-    row(key, f"{node}Backward0", forward, self=formula, check=lacks(key, kinds),
+    row(key, f"{node}Backward0", forward, self=formula, check=lacks(kernel or key, kinds),
         outputs=("result0", "result1") if more else ())
     row(f"{key}_backward", f"{node}BackwardBackward0", backward, promote="none", grad_output=twice, self="zeros_like(grad)",
         **more)
@@ -83,7 +83,7 @@ for dims in (2, 3):
            lambda grad_output, self, kernel_size, stride, padding, dilation, ceil_mode, indices:
            scattered(grad_output, indices, self.shape, len(kernel_size)),
            f"{key}_backward(grad, self, kernel_size, stride, padding, dilation, ceil_mode, result1)",
-           f"max_pool_double_backward(grad, indices, {dims})", "b", nondiff=("indices",))
+           f"max_pool_double_backward(grad, indices, {dims})", "bc", f"max_pool{dims}d", nondiff=("indices",))
 
 @composite
 def max_pool_double_backward(grad, indices, dims):
@@ -126,7 +126,7 @@ def averaged_back(grad_output, self, kernel_size, stride, padding, ceil_mode, co
 for dims in (2, 3):
     key, options = f"avg_pool{dims}d", ", ".join(parameters(averaged)[1:])
     stored(key, f"AvgPool{dims}D", averaged, averaged_back, f"{key}_backward(grad, self, {options})", f"{key}(grad, {options})",
-           "bu")
+           *(("buc", key) if dims == 2 else ("buce", "avg_pool3d_out_frame")))
 
 # ------------------------------------------------------------------ adaptive: as many windows as the result is to have elements
 def shares(size, count):
@@ -135,6 +135,9 @@ def shares(size, count):
 
 def shared_out(self, output_size):
     """Return the means of adaptive windows, along one dimension after the other."""
+    for axis in range(self.ndim - len(output_size), self.ndim):
+        refuse(not self.shape[axis], f"adaptive_avg_pool{len(output_size)}d(): Expected input to have non-zero size for non-batch "
+               f"dimensions, but input has sizes {list(self.shape)} with dimension {axis} being empty")
     for axis, count in enumerate(output_size, self.ndim - len(output_size)):
         means = np.empty((*self.shape[:axis], count, *self.shape[axis + 1 :]), self.dtype)
         for i, span in enumerate(shares(self.shape[axis], count)):
@@ -211,6 +214,7 @@ def offer(dims):
     def max_pool(input, kernel_size: Ints, stride: Ints | None = None, padding: Ints = 0, dilation: Ints = 1,
                  ceil_mode: bool = False, return_indices: bool = False):
         sizes = (kernel_size, 1), (stride or usual(kernel_size), 1), (padding, 0), (dilation, 1)
+        lacks("max_pool1d_impl", "" if dims > 1 or return_indices else "biuc")(input._array)
         result = pooled(largest, dims, input, *sizes, options=(ceil_mode,))
         return tuple(result) if return_indices else result[0]
 

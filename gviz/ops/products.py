@@ -7,7 +7,18 @@ from __future__ import annotations
 
 import numpy as np
 
-from gviz.ops.rows import check_one_dtype, check_square, composite, formula, op, refuse, row, wrap_dim
+from gviz.ops.rows import (
+    check_one_dtype,
+    check_square,
+    composite,
+    dtypes,
+    formula,
+    lacks,
+    op,
+    refuse,
+    row,
+    wrap_dim,
+)
 
 
 @op("LinalgCrossBackward0", "linalg.cross", check=lambda self, other: check_one_dtype(self, other, "linalg.cross: {} and {}"),
@@ -53,7 +64,12 @@ def matrix_power(self, n: int):
 row("eye_like", None, lambda self: np.zeros_like(self) + np.eye(self.shape[-1], dtype=self.dtype), nondiff=("self",))
 
 # ------------------------------------------------------------------ three factors
-@op("TrilinearBackward0", skips_sole_input=True,
+def check_bilinear(input1, weight, input2):
+    names = [dtypes.of(one.dtype).c_name for one in (input1, input2, weight)]
+    refuse(len({*names}) > 1, "All tensors must have the same dtype, got input1: {}, input2: {}, weight: {}".format(*names))
+    lacks("bmm", "b")(input1)
+
+@op("TrilinearBackward0", skips_sole_input=True, check=check_bilinear,
     i1__i2__i3="trilinear_backward(grad, i1, i2, i3, expand1, expand2, expand3, sumdim, grad_input_mask)")
 def trilinear(i1, i2, i3, expand1, expand2, expand3, sumdim):
     wide = (np.expand_dims(a, dims) for a, dims in ((i1, expand1), (i2, expand2), (i3, expand3)))

@@ -9,7 +9,20 @@ from math import prod
 
 import numpy as np
 
-from gviz.ops.rows import brief, composite, everywhere, formula, no_kernel, of, op, refuse, row, wrap_dim, wrap_dims
+from gviz.ops.rows import (
+    brief,
+    composite,
+    everywhere,
+    formula,
+    lacks,
+    no_kernel,
+    of,
+    op,
+    refuse,
+    row,
+    wrap_dim,
+    wrap_dims,
+)
 
 
 def totals(reduce):
@@ -106,19 +119,21 @@ def find_extremes(kind, title):
         return extreme(f"a{kind}", self, dim, keepdim)
 
     def place(self, dim: int | None = None, keepdim: bool = False):
-        refuse(self.dtype.kind == "b", f"arg{kind}(): does not support bool input")
         return extreme(f"arg{kind}", self, dim, keepdim)
 
-    row(f"{kind}_all", f"{title}Backward1", lambda self: extreme(kind, self, None), kind, self=SHARED)
-    row(f"{kind}_dim", f"{title}Backward0", extreme_dim, kind, outputs=PLACES, self=SELECTED)
-    row(f"a{kind}", f"A{kind}Backward0", extreme_dims, f"a{kind}", self=EXTREME)
-    row(f"arg{kind}", None, place, f"arg{kind}", nondiff=("self",))
+    row(f"{kind}_all", f"{title}Backward1", lambda self: extreme(kind, self, None), kind,
+        check=lacks(f"{kind}_all", "c"), self=SHARED)
+    row(f"{kind}_dim", f"{title}Backward0", extreme_dim, kind, check=lacks("", "c", f"{kind}(): does not support complex input"),
+        outputs=PLACES, self=SELECTED)
+    row(f"a{kind}", f"A{kind}Backward0", extreme_dims, f"a{kind}", check=lacks(f"{kind}_values_cpu", "c"), self=EXTREME)
+    row(f"arg{kind}", None, place, f"arg{kind}", nondiff=("self",),
+        check=lacks("", "bc", f"arg{kind}(): does not support {{}} input"))
 
 find_extremes("max", "Max")
 find_extremes("min", "Min")
 row("aminmax", "AminmaxBackward0", lambda self, *, dim=None, keepdim=False:
     (extreme("amin", self, dim, keepdim), extreme("amax", self, dim, keepdim)),
-    "aminmax", outputs=("min", "max"), self="aminmax_backward(grads, self, dim, keepdim, min, max)")
+    "aminmax", outputs=("min", "max"), check=lacks("aminmax", "c"), self="aminmax_backward(grads, self, dim, keepdim, min, max)")
 
 def truth(find):
     def found(self, dim: Ints | None = None, keepdim: bool = False):

@@ -10,11 +10,13 @@ et al. (2016) for the latter.
 
 from __future__ import annotations
 
+from math import prod
+
 import numpy as np
 
 from gviz.ops.convolution import each_way, folded, padded, windows
 from gviz.ops.indexing import at
-from gviz.ops.rows import TENSORS, named, op, refuse, row
+from gviz.ops.rows import TENSORS, lacks, named, op, refuse, row
 
 
 def taken(array, taps):
@@ -76,7 +78,7 @@ for kind, mode in (("Reflection", "reflect"), ("Replication", "edge")):
     bordered(kind, mode)
 
 # ------------------------------------------------------------------ patches
-@op("Im2ColBackward0",
+@op("Im2ColBackward0", check=lacks("im2col_out_cpu", "iu"),
     self="col2im(grad, (self_sym_argsize_minus_2, self_sym_argsize_minus_1), kernel_size, dilation, padding, stride)")
 def im2col(self, kernel_size, dilation, padding, stride):
     space = self.shape[-2:]
@@ -85,9 +87,9 @@ def im2col(self, kernel_size, dilation, padding, stride):
            f"padding={padding}, calculated shape of the array of sliding blocks as {blocks}, but its "
            "components must be at least one.")
     seen = windows(padded(self.reshape(-1, *self.shape[-3:]), padding), kernel_size, stride, dilation)
-    return seen.transpose(0, 1, 4, 5, 2, 3).reshape(*self.shape[:-3], -1, blocks[0] * blocks[1])
+    return seen.transpose(0, 1, 4, 5, 2, 3).reshape(*self.shape[:-3], prod((self.shape[-3], *kernel_size)), prod(blocks))
 
-@op("Col2ImBackward0", self="im2col(grad, kernel_size, dilation, padding, stride)")
+@op("Col2ImBackward0", check=lacks("col2im_out_cpu", "iu"), self="im2col(grad, kernel_size, dilation, padding, stride)")
 def col2im(self, output_size, kernel_size, dilation, padding, stride):
     area, (rows, cols) = kernel_size[0] * kernel_size[1], blocks_of(output_size, kernel_size, dilation, padding, stride)
     refuse(self.shape[-2] % area,
@@ -125,7 +127,7 @@ def pixel_shuffle(self, upscale_factor: int):
     r, (channels, height, width) = upscale_factor, self.shape[-3:]
     refuse(channels % (r * r), "pixel_shuffle expects its input's 'channel' dimension to be divisible by the square of "
            f"upscale_factor, but input.size(-3)={channels} is not divisible by {r * r}")
-    split = self.reshape(-1, channels // (r * r), r, r, height, width).transpose(0, 1, 4, 2, 5, 3)
+    split = self.reshape(prod(self.shape[:-3]), channels // (r * r), r, r, height, width).transpose(0, 1, 4, 2, 5, 3)
     return split.reshape(*self.shape[:-3], channels // (r * r), height * r, width * r)
 
 @op("PixelUnshuffleBackward0", "F.pixel_unshuffle torch.pixel_unshuffle", self="pixel_shuffle(grad, downscale_factor)")
@@ -137,5 +139,5 @@ def pixel_unshuffle(self, downscale_factor: int):
     for side, size, place in (("height", height, 2), ("width", width, 1)):
         refuse(size % r, f"pixel_unshuffle expects {side} to be divisible by downscale_factor, but "
                f"input.size(-{place})={size} is not divisible by {r}")
-    split = self.reshape(-1, channels, height // r, r, width // r, r).transpose(0, 1, 3, 5, 2, 4)
-    return split.reshape(*self.shape[:-3], channels * r * r, height // r, width // r)
+    split = self.reshape(prod(self.shape[:-3]), channels, height // r, r, width // r, r).transpose(0, 1, 3, 5, 2, 4)
+    return split.reshape(*self.shape[:-3], channels * r * r, height // r, width // r) if self.size else self  # as PyTorch has it

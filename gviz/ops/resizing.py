@@ -8,7 +8,7 @@ from __future__ import annotations
 import numpy as np
 
 from gviz.ops.resampling import given_back, taken
-from gviz.ops.rows import lacks, refuse, row
+from gviz.ops.rows import each_of, lacks, refuse, row
 
 
 def step_of(size, out, scale, align_corners, kind):
@@ -47,6 +47,8 @@ def taps_of(sizes, output_size, scales, rule, kind, align_corners=False):
     facts = zip(sizes[-len(scales) :], output_size, scales, strict=True)
     return [[(np.arange(o), None)] if n == o and rule is not cubic else rule(n, o, s, align_corners, kind) for n, o, s in facts]
 
+BYTES = lacks("", "u", "weighted means of uint8 are not in gviz's engine; make it float32, or run with --engine torch")
+
 def store(key, node, scales, corners, rule):
     """Store the rows of a resizing and of its gradient; their parameters have PyTorch's names, which are what is saved."""
     options = corners + scales
@@ -56,7 +58,9 @@ def store(key, node, scales, corners, rule):
     forward = f"lambda self, output_size, {options}: taken(self, {taps.format('self.shape', 'self')})"
     backward = f"lambda grad_output, output_size, input_size, {options}: given_back(grad_output, {back}, {last})"
     forward, backward = (eval(text, names) for text in (forward, backward))  # noqa: S307 - only the names differ
-    row(key, f"{node}Backward0", forward, check=lacks(key, "bi"),
+    check = lacks(key, "bic") if rule is nearest else each_of(
+        lacks(f"compute_indices_weights_{rule.__name__}", "bic" if "2d" in key else "biuc"), BYTES)
+    row(key, f"{node}Backward0", forward, check=check,
         self=f"{key}_backward(grad, output_size, self_sym_sizes, {options})")
     row(f"{key}_backward", f"{node}BackwardBackward0", backward, grad_output=f"{key}(grad, output_size, {options})")
 

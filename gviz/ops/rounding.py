@@ -8,7 +8,7 @@ from __future__ import annotations
 import numpy as np
 
 from gviz.ops.arithmetic import alike
-from gviz.ops.rows import ARRAYS, brief, formula, lacks, no_kernel, op, refuse, row
+from gviz.ops.rows import ARRAYS, NO_CLAMP, brief, each_of, formula, lacks, no_kernel, op, refuse, row
 
 FLAT = "zeros_like(grad)"
 for key, names, forward in (
@@ -16,7 +16,9 @@ for key, names, forward in (
     ("round_even", "round round_", lambda self: np.rint(self) if self.dtype.kind == "f" else self),
 ):
     name = key.partition("_")[0]
-    row(key, f"{name.title()}Backward0", forward, names, check=lacks(f"{name}_vml_cpu", "b"), self=FLAT)
+    row(key, f"{name.title()}Backward0", forward, names, self=FLAT, check=each_of(
+        lacks(f"{name}_vml_cpu", "bc" if name == "round" else "b"),
+        lacks("", "c", f"{name} is not supported for complex inputs", NotImplementedError)))
 row("frac", "FracBackward0", lambda self: self - np.trunc(self), "frac frac_", check=lacks("frac_cpu"), self="grad")
 @op("RoundBackward1", "round round_ special.round", check=lacks("round_cpu"), self=FLAT)
 def round_decimals(self, *, decimals: int = 0):
@@ -40,8 +42,8 @@ def floor_divide(self, other):
     return np.floor_divide(self, other)
 
 def check_divisor(kernel, self, other):
-    if np.result_type(self, other).kind == "b":
-        raise no_kernel(kernel, self.dtype)
+    if (common := np.result_type(self, other)).kind in "bc":
+        raise no_kernel(kernel, common)
     refuse(self.dtype.kind in "iu" and not np.all(other), "ZeroDivisionError")
 formula("refuse_derivative", lambda name: refuse(True, f"derivative for aten::{name} is not implemented"))
 formula("not_implemented", lambda name:
@@ -73,10 +75,10 @@ brief("r//", lambda self, other: floor_divide(other, self), other="Operand")
 
 # ------------------------------------------------------------------ one bound
 row("clamp_min_tensor", "ClampMinBackward1", lambda self, min: np.maximum(self, min), "clamp_min clamp_min_",
-    self="where(greater_equal(self, min), grad, 0.0)", min="where(less(self, min), grad, 0.0)")
+    check=lacks("maximum_cpu", "c"), self="where(greater_equal(self, min), grad, 0.0)", min="where(less(self, min), grad, 0.0)")
 row("clamp_max_tensor", "ClampMaxBackward1", lambda self, max: np.minimum(self, max), "clamp_max clamp_max_",
-    self="where(less_equal(self, max), grad, 0.0)", max="where(greater(self, max), grad, 0.0)")
+    check=lacks("minimum_cpu", "c"), self="where(less_equal(self, max), grad, 0.0)", max="where(greater(self, max), grad, 0.0)")
 row("clamp_min", "ClampMinBackward0", lambda self, min: ARRAYS["clamp_scalar"](self, min), "clamp_min clamp_min_",
-    self="where(greater_equal(self, min), grad, 0.0)")
+    check=NO_CLAMP, self="where(greater_equal(self, min), grad, 0.0)")
 row("clamp_max", "ClampMaxBackward0", lambda self, max: ARRAYS["clamp_scalar"](self, None, max), "clamp_max clamp_max_",
-    self="where(less_equal(self, max), grad, 0.0)")
+    check=NO_CLAMP, self="where(less_equal(self, max), grad, 0.0)")

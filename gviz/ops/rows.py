@@ -18,13 +18,13 @@ from gviz.numbers import dtypes
 from gviz.numbers.dtypes import no_kernel, number, of
 from gviz.numbers.shapes import broadcast_shape, wrap_dim, wrap_dims
 from gviz.numbers.types import Array
-from gviz.numbers.words import LinAlgError, refuse, type_name, warn, warn_once
+from gviz.numbers.words import LinAlgError, refuse, refuse_any, type_name, warn, warn_once
 
 __all__ = [
-    "ARRAYS", "NUMBERS", "TENSORS", "Array", "LinAlgError", "alike", "array_of", "brief", "broadcast_shape", "called",
-    "check_floats", "check_one_dtype", "check_square", "composite", "dtypes", "everywhere", "fact", "formula",
-    "function", "lacks", "mode", "named", "no_kernel", "number", "of", "op", "refuse", "refusing", "row", "type_name",
-    "warn", "warn_once", "wrap_dim", "wrap_dims",
+    "ARRAYS", "NO_CLAMP", "NUMBERS", "TENSORS", "Array", "LinAlgError", "alike", "array_of", "brief",
+    "broadcast_shape", "called", "check_floats", "check_one_dtype", "check_square", "composite", "dtypes",
+    "each_of", "everywhere", "fact", "formula", "function", "lacks", "mode", "named", "no_kernel", "number", "of",
+    "op", "refuse", "refuse_any", "refusing", "row", "type_name", "warn", "warn_once", "wrap_dim", "wrap_dims",
 ]
 
 for shared in (broadcast_shape, refuse, wrap_dim, wrap_dims):
@@ -82,18 +82,33 @@ def formula(key, function):
 
 # ------------------------------------------------------------------ what several rows refuse
 def check_one_dtype(first: Array, second: Array, message: str) -> None:
-    """Refuse two dtypes that differ, by a message with places for their names."""
+    """Refuse two dtypes that differ, by a message with places for their names, and their names in C++."""
     if first.dtype != second.dtype:
-        raise RuntimeError(message.format(*(dtypes.of(array.dtype).scalar_name for array in (first, second))))
+        kinds = [dtypes.of(array.dtype) for array in (first, second)]
+        raise RuntimeError(message.format(*(kind.scalar_name for kind in kinds), *(kind.c_name for kind in kinds)))
 
-def lacks(kernel: str, kinds: str = "biu", message: str = "") -> Any:
-    """Return the check of a row whose kernel PyTorch has not for these numbers: if all are booleans ("b") or integers."""
-    def check(*operands: object) -> None:
-        for value in operands:
-            if value is not None and np.asarray(value).dtype.kind not in kinds:
-                return
-        raise RuntimeError(message) if message else dtypes.no_kernel(kernel, np.asarray(operands[0]).dtype)
+def lacks(kernel: str, kinds: str = "biuc", message: str = "", error: type[Exception] = RuntimeError) -> Any:
+    """Return the check of a row whose kernel PyTorch has not for numbers of these kinds.
+
+    Args:
+        kernel: its name.
+        kinds: numpy's letters for kinds of dtypes, and "e" for float16; the operands' common dtype is of one.
+        message: what is said in place of PyTorch's usual sentence, with a place for "complex" or "bool", and ``{name}``.
+        error: the type of that.
+    """
+    def check(*operands: Any) -> None:
+        common = dtypes.result_type(*[value for value in operands if value is not None])
+        if (common.kind if common != np.float16 else "e") in kinds:
+            words = message.format("complex" if common.kind == "c" else "bool", name=dtypes.of(common).scalar_name)
+            raise error(words) if words else dtypes.no_kernel(kernel, common)
     return refusing(kinds)(check)
+
+def each_of(*checks: Any) -> Any:
+    """Return the check that is several, one after the other."""
+    def check(*operands: Any) -> None:
+        for one in checks:
+            one(*operands)
+    return refusing("".join(getattr(one, "refused", "f") for one in checks))(check)
 
 def refusing(kinds: str) -> Any:
     """Say of a check that it refuses these kinds of numbers alone: a call of others can do without it."""
@@ -101,6 +116,8 @@ def refusing(kinds: str) -> Any:
         check.refused = kinds
         return check
     return mark
+
+NO_CLAMP = lacks("", "c", "clamp is not supported for complex types", NotImplementedError)
 
 @everywhere
 def check_square(array: Array, name: str, square: bool = True) -> None:

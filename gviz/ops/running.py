@@ -16,13 +16,18 @@ def running(accumulate, array, dim):
     lines = np.array(array, copy=None, order="C", ndmin=1)
     return accumulate(lines, wrap_dim(dim, array.ndim), array.dtype).reshape(array.shape)
 
-row("cumsum", "CumsumBackward0", lambda self, dim, *, dtype=None: running(np.add.accumulate, summed(self, dtype), dim),
+def counted(kernel, array, dtype):
+    lacks(kernel, "b")(total := summed(array, dtype))
+    return total
+
+row("cumsum", "CumsumBackward0", lambda self, dim, *, dtype=None:
+    running(np.add.accumulate, counted("cumsum_out_cpu", self, dtype), dim),
     "cumsum .cumsum_", hidden=("self_sym_dtype",), self="cumsum_backward(cast_like(grad, self_sym_dtype), dim)")
 formula("cumsum_backward",
     lambda grad, dim: grad if numel_of(grad) <= 1 or grad.shape[dim] == 1 else reversed_cumsum(grad, dim))
 formula("reversed_cumsum", lambda value, dim: flip(cumsum(flip(value, (dim,)), dim), (dim,)))
 row("cumprod", "CumprodBackward0", lambda self, dim, *, dtype=None:
-    running(np.multiply.accumulate, summed(self, dtype), dim),
+    running(np.multiply.accumulate, counted("cumprod_out_cpu", self, dtype), dim),
     "cumprod .cumprod_", self="cumprod_backward(cast_like(grad, self), self, dim, result)")
 @composite
 def cumprod_backward(grad, self, dim, result):
@@ -54,8 +59,10 @@ def best_so_far(better):
         return values, running(np.maximum.accumulate, np.where((self == values) | np.isnan(self), places, 0), axis)
     return best
 
-row("cummax", "CummaxBackward0", best_so_far(np.maximum), "cummax", outputs=PLACES, self=LARGEST)
-row("cummin", "CumminBackward0", best_so_far(np.minimum), "cummin", outputs=PLACES, self=LARGEST)
+row("cummax", "CummaxBackward0", best_so_far(np.maximum), "cummax", check=lacks("cummax_cpu", "c"),
+    outputs=PLACES, self=LARGEST)
+row("cummin", "CumminBackward0", best_so_far(np.minimum), "cummin", check=lacks("cummin_cpu", "c"),
+    outputs=PLACES, self=LARGEST)
 row("logcumsumexp", "LogcumsumexpBackward0", lambda self, dim: running(np.logaddexp.accumulate, self, dim), "logcumsumexp",
     check=lacks("logcumsumexp_out_cpu"), self="logcumsumexp_backward(grad, self, result, dim)")
 @composite

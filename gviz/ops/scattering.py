@@ -16,7 +16,7 @@ from gviz.ops.rows import composite, number, op, refuse, row, wrap_dim
 def places(self, dim, index, src=None, name="scatter"):
     """Return the numbers, among all elements, of those that an index tensor names along a dim; refuse one that does not fit."""
     axis, index = wrap_dim(dim, self.ndim), np.atleast_1d(index)
-    refuse(index.dtype.kind != "i", f"{name}(): Expected dtype int32/int64 for index")
+    refuse(index.dtype not in (np.int32, np.int64), f"{name}(): Expected dtype int32/int64 for index")
     refuse(src is not None and src.dtype != self.dtype, "scatter(): Expected self.dtype to be equal to src.dtype")
     check_fit(self.shape or (1,), axis, index.shape, None if src is None else src.shape or (1,), name)
     size = self.shape[axis] if self.ndim else 1

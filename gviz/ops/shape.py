@@ -78,7 +78,7 @@ brief(".reshape_as", lambda self, other: reshape(self, tuple(other.shape)))
 brief(".view_as", lambda self, other: view(self, tuple(other.shape)))
 brief(".expand_as", lambda self, other: expand(self, tuple(other.shape)))
 brief("ravel", lambda self: view(as_contiguous(self), (-1,)))
-brief("adjoint", lambda self: transpose(self, -2, -1) if len(self.shape) > 1 else self if not self.shape else
+brief("adjoint", lambda self: conj(transpose(self, -2, -1) if self.shape[1:] else self) if len(self.shape) != 1 else
     refuse(True, "tensor.adjoint() is only supported on matrices or batches of matrices. Got 1-D tensor."))
 @composite("flatten")
 def flatten(self, start_dim: int = 0, end_dim: int = -1):

@@ -8,12 +8,18 @@ from __future__ import annotations
 
 import numpy as np
 
-from gviz.ops.rows import LinAlgError, brief, check_floats, check_one_dtype, check_square, composite, op, row
+from gviz.ops.rows import LinAlgError, brief, check_floats, check_one_dtype, check_square, composite, lacks, op, row
 
+KERNELS = {
+    "linalg.svd": "linalg_svd_cpu", "linalg.qr": "geqrf_cpu", "linalg.eigh": "linalg_eigh_cpu", "linalg.det": "lu_cpu",
+    "linalg.cholesky": "cholesky_cpu", "cholesky": "cholesky_cpu",
+}  # fmt: skip # these refuse float16 by the kernel's name, the others in words
 
 def check_matrix(array, name, square=True):
     """Refuse what is not a matrix, or batch of them, of floats; and (unless told not to) one with other rows than columns."""
     check_square(array, name, square)
+    lacks(KERNELS.get(name, ""), "biue" if name in ("linalg.eigh", "cholesky") else "e",
+          "" if name in KERNELS else f"{name}: Low precision dtypes not supported. Got Half")(array)
     check_floats(array, name)
 
 def by_columns(matrices):
@@ -94,7 +100,7 @@ def det_backward(grad, result, A):
 def linalg_slogdet(A):
     check_matrix(A, "linalg.slogdet")
     sign, size = np.linalg.slogdet(A)
-    return np.asarray(np.where(np.isnan(size), 0, sign), A.dtype), np.asarray(size, A.dtype), *looked_up(A, by_column=True)
+    return np.asarray(np.where(np.isnan(size), 0, sign), A.dtype), np.asarray(size, A.real.dtype), *looked_up(A, by_column=True)
 
 @composite
 def slogdet_backward(grads, A):
@@ -106,9 +112,9 @@ def slogdet_backward(grads, A):
 
 @composite("logdet")
 def logdet(self):
-    """Return the logarithm of a determinant; nan where that is negative."""
+    """Return the logarithm of a determinant; nan where that is negative, if it is real."""
     sign, size = linalg_slogdet(self)
-    return where(equal(sign, -1.0), float("nan"), size)
+    return log(sign) + size if is_complex(self) else where(equal(sign, -1.0), float("nan"), size)
 
 # ------------------------------------------------------------------ systems of equations
 @op("LinalgSolveExBackward0", "linalg.solve", promote="none", extras=FACTORS, saves=FACTORS,

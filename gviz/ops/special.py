@@ -11,7 +11,7 @@ from functools import cache
 
 import numpy as np
 
-from gviz.ops.rows import formula, function, op
+from gviz.ops.rows import formula, function, lacks, op
 
 # ------------------------------------------------------------------ the error function and its inverse
 GRID = 1024  # so many points there are to a unit, at which Python's functions are called once
@@ -65,7 +65,7 @@ def erfinv_of(self):
 
 function("erf", "ErfBackward0", erf_of, "erf erf_ special.erf",
     self="1.1283791670955126 * exp(neg(power(self, 2))) * grad")
-function("erfc", "ErfcBackward0", erfc_of, "erfc erfc_ special.erfc",
+function("erfc", "ErfcBackward0", erfc_of, "erfc erfc_ special.erfc", check=lacks("erfc_vml_cpu", "c"),
     self="-1.1283791670955126 * exp(neg(power(self, 2))) * grad")
 function("erfinv", "ErfinvBackward0", erfinv_of, "erfinv .erfinv_ special.erfinv",
     self="0.8862269254527579 * exp(power(erfinv(self), 2)) * grad")
@@ -88,9 +88,11 @@ def lgamma_of(self):
     left = np.where(wave == 0, np.inf, math.log(math.pi) - np.log(wave) - np.log(x) - value)
     return np.where(self > 0, value, left).astype(self.dtype)
 
-function("lgamma", "LgammaBackward0", lgamma_of, "lgamma .lgamma_ special.gammaln", self="grad * digamma(self)")
+function("lgamma", "LgammaBackward0", lgamma_of, "lgamma .lgamma_ special.gammaln", check=lacks("lgamma_vml_cpu", "c"),
+    self="grad * digamma(self)")
 
-@op("DigammaBackward0", "digamma .digamma_ special.digamma special.psi", promote="float", self="grad * polygamma(1, self)")
+@op("DigammaBackward0", "digamma .digamma_ special.digamma special.psi", promote="float", check=lacks("digamma", "c"),
+    self="grad * polygamma(1, self)")
 def digamma(self):
     """Reflected to the right side, moved up, then its asymptotic series."""
     x, left = self.astype(np.float64), self < 0
@@ -127,11 +129,12 @@ def zeta(s, q):
 def times_log(self, other):
     return np.where((self == 0) & ~np.isnan(other), self.dtype.type(0), self * np.log(other))
 
-function("xlogy", "XlogyBackward0", times_log, "xlogy xlogy_ special.xlogy", other="grad * self / other",
+function("xlogy", "XlogyBackward0", times_log, "xlogy xlogy_ special.xlogy", check=lacks("xlogy_cpu", "c"),
+    other="grad * self / other",
     self="masked_fill(xlogy(grad, other), logical_and(equal(self, 0.0), less_equal(other, 0.0)), 0.0)")
 function("xlogy_base", "XlogyBackward1", lambda self, other: times_log(other.dtype.type(self), other), "xlogy special.xlogy",
-    other="grad * self / other")
+    check=lacks("xlogy_cpu", "c"), other="grad * self / other")
 function("xlogy_scalar", "XlogyBackward2", lambda self, other: times_log(self, self.dtype.type(other)),
-    "xlogy xlogy_ special.xlogy", self="xlogy_scalar_backward(grad, self, other)")
+    "xlogy xlogy_ special.xlogy", check=lacks("xlogy_cpu", "c"), self="xlogy_scalar_backward(grad, self, other)")
 formula("xlogy_scalar_backward", lambda grad, self, other:
     xlogy_scalar(grad, other) if other > 0 else masked_fill(xlogy_scalar(grad, other), equal(self, 0.0), 0.0))

@@ -16,6 +16,7 @@ from gviz.ops.rows import (
     brief,
     check_floats,
     composite,
+    dtypes,
     fact,
     formula,
     lacks,
@@ -23,6 +24,7 @@ from gviz.ops.rows import (
     named,
     op,
     refuse,
+    refuse_any,
     row,
     warn,
     wrap_dim,
@@ -64,7 +66,7 @@ def prod_safe_zeros(grad, self, dim):
 # ------------------------------------------------------------------ variance
 def variance(self, dim, correction, keepdim, name):
     """Return the mean square distance of numbers from their mean, with Bessel's correction, and their mean."""
-    refuse(self.dtype.kind != "f",
+    refuse(self.dtype.kind not in "fc",
            f"{name if 'mean' in name else 'std and var'} only support floating point and complex dtypes")
     axes, correction = axes_of(self, dim), 1 if correction is None else correction
     mean = average(self, axes, keepdims=True)
@@ -113,11 +115,25 @@ def var_mean_backward(grads, self, dim, correction, keepdim):
     return added([spread, None if grads[1] is None else sum_backward(grads[1], size, dim, keepdim) / reduced_count(size, dim)])
 
 # ------------------------------------------------------------------ norms
+def check_norm_type(have, want):
+    kind, first, second = "complex" if have.kind == "c" else "real", dtypes.of(have).scalar_name, dtypes.of(want).scalar_name
+    refuse_any({
+        f"linalg.vector_norm: dtype should be floating point or complex, but got {second}": want.kind not in "fc",
+        f"linalg.vector_norm: dtype should be {kind} for {kind} inputs, but got {second}": have.kind != want.kind,
+        f"linalg.vector_norm: the dtype of the input ({first}) should be convertible without narrowing to the specified dtype "
+        f"({second})": dtypes.promote(have, want) != want,
+    })  # fmt: skip
+
 @op("LinalgVectorNormBackward0", "linalg.vector_norm", promote="none",
     self="norm_backward(grad, self, ord, result, dim, keepdim)")
 def vector_norm(self, ord: Number = 2.0, dim: Ints | None = None, keepdim: bool = False, *, dtype: Dtype = None):
     check_floats(self, "linalg.vector_norm")
+    check_norm_type(self.dtype, np.dtype(dtype or self.dtype))
     axes, size = axes_of(self, dim), np.abs(self if dtype is None else self.astype(dtype), order="C")
+    for axis in [axis for axis in axes or range(self.ndim) if not self.shape[axis]] if ord < 0 or ord == np.inf else ():
+        raise RuntimeError(f"linalg.vector_norm cannot compute the {ord:g} norm on "
+                           + (f"the dimension {axis}because this dimension is empty and" if dim and self.ndim > 1 else
+                              "an empty tensor because") + " the operation does not have an identity")
     if abs(ord) == np.inf:
         return (size.max if ord > 0 else size.min)(axis=axes, keepdims=keepdim)
     if ord == 0:
@@ -153,6 +169,7 @@ row("dist", "DistBackward0", lambda self, other, p=2: ARRAYS["vector_norm"](self
 formula("dist_backward", lambda grad, difference, p, result: norm_backward(grad, difference, float(p), result, (), True))
 @op("RenormBackward0", "renorm .renorm_", self="renorm_backward(grad, self, p, dim, maxnorm)")
 def renorm(self, p: Number, dim: int, maxnorm: Number):
+    refuse(self.ndim < 2, f"renorm: input needs at least 2 dimensions, got {self.ndim} dimensions")
     refuse(maxnorm < 0, f"renorm: expected maxnorm to be >= 0 but got {maxnorm}")
     norms = ARRAYS["vector_norm"](self, p, all_but(dim, self.ndim), True)
     return np.where(norms > maxnorm, self * (maxnorm / (norms + 1e-7)), self).astype(self.dtype)
@@ -166,10 +183,11 @@ def renorm_backward(grad, self, p, dim, maxnorm):
     return where(greater(norm, maxnorm), cast_like(maxnorm * inverse * (grad - inverse * along), grad), grad)
 
 # ------------------------------------------------------------------ sums of numbers and of exponentials
-@op("NansumBackward0", "nansum",
+@op("NansumBackward0", "nansum", check=lacks("", "c", "nansum on CPU does not support complex inputs"),
     self="sum_backward(cast_like(grad, self), tuple(self.shape), dim, keepdim) * logical_not(isnan(self))")
 def nansum(self, dim: Ints | None = None, keepdim: bool = False, *, dtype: Dtype = None):
     numbers = summed(np.where(np.isnan(self), self.dtype.type(0), self), dtype)
+    lacks("nansum_cpu", "c" if self.dtype.kind == "f" else "")(numbers)
     return add_up(numbers, axes_of(self, dim), keepdims=keepdim, dtype=dtype)
 @composite("nanmean")
 def nanmean(self, dim: Ints | None = None, keepdim: bool = False, *, dtype: Dtype = None):
@@ -193,7 +211,7 @@ brief("nonzero", lambda self, *, as_tuple: nonzero_places(self) if as_tuple else
 @op(None, "count_nonzero", nondiff=("self",))
 def count_nonzero(self, dim: Ints | None = None):
     return np.asarray(np.count_nonzero(self, axis=axes_of(self, dim)), np.int64)
-@op(None, "bincount", check=lambda self, weights: lacks("bincount_cpu", "fb")(self), nondiff=("self", "weights"))
+@op(None, "bincount", check=lambda self, weights: lacks("bincount_cpu", "fbce")(self), nondiff=("self", "weights"))
 def bincount(self, weights: Tensor | None = None, minlength: int = 0):
     refuse(self.ndim != 1 or (self < 0).any(), "bincount only supports 1-d non-negative integral inputs.")
     counts = np.bincount(self, weights, minlength)

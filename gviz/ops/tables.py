@@ -57,6 +57,10 @@ def bags_of(offsets, count):
 
 def check_bags(weight, indices, offsets, weights):
     """Refuse bags that begin nowhere, rows that are not there, and weights of another type."""
+    kind, name = weight.dtype.kind, type_name(weight.dtype)
+    refuse(kind != "f", "Expected tensor for argument #1 'weight' to have one of the following scalar types: Half, BFloat16, "
+           f"Float, Double; but got {name if kind in 'iu' else name.replace('torch.', 'CPU').replace('Tensor', 'Type')} instead "
+           "(while checking arguments for embedding_bag)")
     count, (first, last) = len(indices), (offsets[0], offsets[-1]) if len(offsets) else (0, 0)
     refuse(first != 0,
            "offsets[0] has to be 0, i.e., the first sequence in the mini-batch has to start from position 0. "

@@ -98,12 +98,14 @@ class Outside:
         self.edges: list[Edge] = []
 
     def add_operands(self, node: Node, words: Words, known: Container[tuple[str, int]]) -> None:
-        """Add the operands that no edge leads to, and what else an operation holds: conditions, masks, classes."""
+        """Add the operands that no edge leads to, and what else an operation holds: conditions, masks, classes, indices."""
         for slot, operand in enumerate(words.operands):
             if operand not in (UNKNOWN, "None") and (node.id, slot) not in known:
                 self.add(operand, node.id, slot, "" if operand in self.rows else why_cut(operand, node))
         inputs = {*input_names(node.label), "result"} if node.recorded.held else set[str]()
-        others = (text for key, text in node.recorded.held if key not in inputs)
+        formula = Formula.read(words.expression) if "[" in words.expression else None
+        indices = sorted(formula.names & self.rows.keys()) if formula is not None else []
+        others = [*(text for key, text in node.recorded.held if key not in inputs), *indices]
         slot = len(words.operands)
         for text in others:
             if text in self.made:  # what another operation holds, too

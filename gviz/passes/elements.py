@@ -153,8 +153,8 @@ def amount_along(edge: Edge, amount: np.ndarray, handed: np.ndarray) -> np.ndarr
     with np.errstate(all="ignore"):
         if local is not None and are_aligned(amount.shape, local.shape):
             along = array_of(sum_to(numbers_of(amount * abs(local)), edge.flow.handed))
-            if along is not None and along.shape == handed.shape:
-                return along
+            if along is not None:
+                return np.broadcast_to(along, handed.shape)  # as a sum hands on one number to all
         if jacobian is not None and jacobian.shape == (amount.size, handed.size):
             return np.asarray(amount.reshape(1, -1) @ abs(jacobian)).reshape(handed.shape)
         return np.asarray(np.abs(handed))

@@ -101,13 +101,14 @@ class Candidate:
         if len(parents) < len(fold.rows):
             return False
         for leaves, above in zip(fold.rows, parents, strict=True):
-            if (above[0], leaves[0]) not in self.rows:
+            place = above[0], leaves[0]
+            if place not in self.rows:
                 self.variants.append(Variant(leaves, len(self.variants) + 1))
                 places = enumerate(zip(above, leaves, strict=True))
                 self.rows.update({key: (self.variants[-1], block) for block, key in places})
                 for parent in filter(None, above):
                     self.variants[parent - 1].first = self.variants[above[0] - 1].first
-            self.rows[above[0], leaves[0]][0].folds.append(fold)
+            self.rows[place][0].folds.append(fold)
         self.titles[fold] = title
         for several in (*zip(*fold.blocks, strict=True), *fold.rows):
             self.copies[several[-1]] = [one for each in several for one in self.copies.get(each, [each])]

@@ -16,10 +16,14 @@ from gviz.layout import RenderWarning
 from gviz.passes.boxes import COUNTED, Boxes
 from gviz.passes.forms import DIGITS
 from gviz.passes.modules import parts_of, with_modules
+from gviz.passes.scopes import scope_of, scopes_of, with_constants_beside
 from gviz.text import did_you_mean, joined
 
 ENOUGH = 40
 """Boxes that people read at a glance: as many levels are opened as give no more."""
+
+FEW_SCOPES = 20
+"""The same for the name scopes of a static graph, of which most operations hand on to their gradients, too."""
 
 MOST_TRIED = 3_000
 """Boxes up to which it is tried whether they become few where what repeats is drawn once."""
@@ -70,8 +74,8 @@ def grouped(
         graph: any graph.
         by: ``module``, which is the name scopes of a static graph, ``function`` or ``line``.
         depth: with 1 the outermost groups are boxes, with 2 they are open, and what is in them are boxes; a group with
-            no other inside is opened by more levels than there are. None is the most that gives :data:`ENOUGH` boxes;
-            of a static graph with scopes to collapse it is all.
+            no other inside is opened by more levels than there are. None is the most that gives :data:`ENOUGH` boxes,
+            of a static graph :data:`FEW_SCOPES`; of one with scopes to collapse it is all.
         collapse: groups that are closed besides, by their paths; ``*`` stands for anything within a part, and
             ``blocks.*`` is ``net.blocks.3``, too.
         expand: groups that are opened besides, with all that they are in.
@@ -86,8 +90,8 @@ def grouped(
         raise RenderError(f"by {by}: the graph has no {groups.word}s: {why}", hint=instead)
     shut, opened = groups.named("collapse", collapse), groups.named("expand", expand)
     if depth is None:
-        levels = range(1, max(groups.levels) + 1)
-        depth = max(1, bisect_right(levels, ENOUGH, key=lambda level: groups.count(groups.closed(level, shut, opened))))
+        levels, enough = range(1, max(groups.levels) + 1), FEW_SCOPES if groups.is_static else ENOUGH
+        depth = max(1, bisect_right(levels, enough, key=lambda level: groups.count(groups.closed(level, shut, opened))))
         depth = levels.stop if groups.is_static and collapse else depth
         shown = groups.drawn(groups.closed(depth, shut, opened))
         for level in levels[depth:]:
@@ -95,7 +99,7 @@ def grouped(
             if boxes_of is None or groups.count(closed) > MOST_TRIED:
                 break
             deeper = groups.drawn(closed)
-            if boxes_of(deeper) > ENOUGH:
+            if boxes_of(deeper) > enough:
                 break
             shown = deeper
         return shown
@@ -114,8 +118,9 @@ class Groups:
     """
 
     def __init__(self, graph: Graph, by: str) -> None:
-        self.graph = with_modules(graph) if by == "module" else graph
         self.is_static = graph.kind == "static" and by == "module"
+        self.graph = (with_constants_beside if self.is_static else with_modules)(graph) if by == "module" else graph
+        self.scopes = scopes_of(self.graph) if self.is_static else set()
         self.word = "name scope" if self.is_static else by
         self.tree: list[Module] = []
         """The groups, each after the one that it is in."""
@@ -157,8 +162,8 @@ class Groups:
     def modules_of(self, node: Node) -> Chain:
         """Return the call of a module that an operation was recorded in; where it is not known, what names tell."""
         module = node.module
-        if self.is_static:  # a node with a scope's name is in it, as its helpers are
-            parts = node.scope.split("/") if node.scope else []
+        if self.is_static:
+            parts = list(filter(None, scope_of(node, self.scopes).split("/")))
             return -1, [Module("/".join(parts[:end])) for end in range(1, len(parts) + 1)]
         if module is None or module.call:
             return (-1, ()) if module is None else (module.within, (module,))

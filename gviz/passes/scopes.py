@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+from collections import defaultdict
+from collections.abc import Container
 from dataclasses import replace
 
-from gviz.graphs import Graph, Region
+from gviz.graphs import Graph, Module, Node, Region
 
 
 def with_scopes(graph: Graph) -> Graph:
@@ -15,7 +17,8 @@ def with_scopes(graph: Graph) -> Graph:
     >>> [(region.title, region.within) for region in framed.regions], framed.nodes[0].region
     ([('outer', -1), ('inner', 0)], 1)
     """
-    regions: list[Region] = []
+    graph = with_constants_beside(graph)
+    names, regions = scopes_of(graph), list[Region]()
     places = {"": -1}
     for node in graph.nodes:
         path = ""
@@ -24,6 +27,42 @@ def with_scopes(graph: Graph) -> Graph:
             if path not in places:
                 places[path] = len(regions)
                 regions.append(Region(part, within=places[outer]))
-    # a node with a scope's name is in it, as its helpers are
-    nodes = (node._replace(region=places.get(node.name or node.scope, places[node.scope])) for node in graph.nodes)
-    return replace(graph, nodes=tuple(nodes), regions=tuple(regions))
+    nodes = tuple(node._replace(region=places[scope_of(node, names)]) for node in graph.nodes)
+    return replace(graph, nodes=nodes, regions=tuple(regions))
+
+
+def scopes_of(graph: Graph) -> set[str]:
+    """Return the paths of the name scopes that operations are in, with those around them."""
+    scopes: set[str] = set()
+    for path in {node.scope for node in graph.nodes}:
+        while path and path not in scopes:
+            scopes.add(path)
+            path = path.rpartition("/")[0]  # noqa: PLW2901 - outwards
+    return scopes
+
+
+def scope_of(node: Node, scopes: Container[str]) -> str:
+    """Return the scope that an operation is drawn in: one with a scope's name is in it, as its helpers are."""
+    return node.name if node.name and node.name in scopes else node.scope
+
+
+def with_constants_beside(graph: Graph) -> Graph:
+    """Return the graph with the constants of an operation beside it, as ``Less/y``, where its scope has nothing else.
+
+    >>> less, y = Node("n0", "operation", "Less", "Less"), Node("n1", "constant", "Const", "Less/y", module=Module("Less"))
+    >>> [node.scope for node in with_constants_beside(Graph((less, y), kind="static")).nodes]
+    ['', '']
+    """
+    kinds = defaultdict[str, set[str]](set)
+    for node in graph.nodes:
+        kinds[node.scope].add(node.kind)
+    for scope in scopes_of(graph):
+        kinds[scope.rpartition("/")[0]].add("scope")
+    bare = {node.name for node in graph.nodes if node.name and kinds.get(node.name) == {"constant"}}
+    return graph.changed(nodes=tuple(_outside(node) if node.scope in bare else node for node in graph.nodes))
+
+
+def _outside(node: Node) -> Node:
+    """Return a node in the scope around its own."""
+    scope = node.scope.rpartition("/")[0]
+    return node._replace(module=Module(scope) if scope else None)

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING
 from gviz.errors import warn_user
 from gviz.graphs import Graph
 from gviz.layout import RenderWarning
-from gviz.pictures.options import SHEETS, RenderOptions, flags_of
+from gviz.pictures.options import GROUPS, SHEETS, RenderOptions, flags_of
 from gviz.pictures.picture import LARGE, Arrow, Frame, LazyStatements, Picture, Shape, Statement
 
 if TYPE_CHECKING:
@@ -53,7 +53,10 @@ def warn_of_unused(ignored: Sequence[str], options: RenderOptions) -> None:
     unused = options.unused(ignored)
     if unused:
         where = f"the view {options.view}" if options.show else "TorchViz's own picture"
-        warn_user(f"{where} has no use for {flags_of(unused)}", RenderWarning)
+        instead = (
+            f"; --view torchviz draws a box for each {options.by}" if "by" in unused and options.by in GROUPS else ""
+        )
+        warn_user(f"{where} has no use for {flags_of(unused)}{instead}", RenderWarning)
 
 
 def picture_of(graph: Graph, options: RenderOptions) -> Picture:

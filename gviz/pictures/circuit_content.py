@@ -11,7 +11,6 @@ from gviz.layout.ink import Inked, Outline, Pen, Point, TextLine
 from gviz.pictures.circuit_reader import FAR, CircuitReader
 from gviz.pictures.circuits import AGAIN, NUMBER, Attempt, Circuit, Component, Wire, arrow
 from gviz.pictures.cuts import in_parts
-from gviz.pictures.reader import COMES_IN
 from gviz.pictures.sheets import WIDE, Block, LegendEntry, scale_in, theme_of
 from gviz.pictures.slide import PAGES
 from gviz.pictures.typesetting import TypeBox, name_box, row, text_box
@@ -123,7 +122,7 @@ class CircuitContent:
         if self.has_both and any(wire.grad for wire in self.wires):
             line = arrow([(26.0, -0.3 * size), (0.0, -0.3 * size)], Pen(theme.gradient, 1.5))
             yield LegendEntry(text_box("gradient, on its way back", size), theme.ink, [line], 32)
-        z = [name_box(COMES_IN, size), text_box(" is what comes in", size)] if self.reader.has_z() else []
+        z = [name_box(self.reader.comes_in, size), text_box(" is what comes in", size)] if self.reader.has_z() else []
         notes: list[TypeBox] = []
         if any(one.note.width and not card.note.width for one, card in zip(self.all_cards, self.cards, strict=False)):
             notes.append(text_box("local derivatives are left out: there is no room for them", size))

@@ -23,7 +23,7 @@ from gviz.pictures.labels import (
     why_without_numbers,
 )
 from gviz.pictures.options import RenderOptions
-from gviz.pictures.reader import COMES_IN, LONGEST_TEXT, SIGN, Reader
+from gviz.pictures.reader import LONGEST_TEXT, SIGN, Reader
 from gviz.pictures.sheets import LEAD, Remark
 from gviz.pictures.sums import Decimals, handed_on, sum_at
 from gviz.pictures.theme import THEMES
@@ -88,7 +88,7 @@ class CircuitReader(Reader):
         return (text or size_text(size_of(value))).replace("-", "−")
 
     def numbers(self, value: Numbers | None, decimals: int, most: int) -> str:
-        """Return a small tensor's numbers with so many decimals; with the usual ones where there is no room for more."""
+        """Return a small tensor's numbers with so many decimals; with the usual ones where there is no room."""
         text = small_text(value, max(decimals, self.options.precision))
         return text if len(text) <= most else small_text(value, self.options.precision)
 
@@ -246,23 +246,23 @@ class CircuitReader(Reader):
         return (row(formula, text_box(" = ", NOTE), number_box(text, NOTE)) if text else formula), brief
 
     def _symbol(self, node: Node, edge: Edge) -> Formula | None:
-        """Return a local derivative in terms of z; None if it is long, or no factor."""
+        """Return a local derivative in terms of what comes in; None if it is long, or no factor."""
         text = edge.flow.symbol
         found = Formula.read(text) if text and UNKNOWN not in text else None
         name, formula = self.operand(node)
         if found is None or formula is None or GRAD in found.names:
             return None
-        z = Formula.named(COMES_IN)
+        z = Formula.named(self.comes_in)
         is_step = operator_of(node.label) == "relu"  # whose result is above 0 where what comes in is
         found = found.replaced({node.name or "": z if is_step else formula, name: z})
-        is_known = found.variables <= {COMES_IN} and len(found.python) <= LONGEST
+        is_known = found.variables <= {self.comes_in} and len(found.python) <= LONGEST
         return found if is_known else None
 
     # ------------------------------------------------------------ words
     def has_z(self) -> bool:
         """Return whether what comes in has its name in a circle, or below one."""
         return any(
-            COMES_IN in part.text
+            self.comes_in in part.text
             for node in self.graph.nodes
             if node.kind == "operation"
             for box in (self.sign(node), self._notes(node)[0])

@@ -1,4 +1,4 @@
-"""How many decimals the numbers of an equation have: who computes with what is printed gets what stands behind the sign.
+"""How many decimals the numbers of an equation have: who computes with the printed numbers gets the printed result.
 
 A number has the usual decimals at level 0. From level 1 on it has so many significant digits, too, one more at each
 level, so that a small factor is as exact as a large one.

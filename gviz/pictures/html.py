@@ -27,14 +27,14 @@ _SWATCHES = {
     "leaf": 'BORDER="2" STYLE="ROUNDED"',
     "intermediate": 'BORDER="1" STYLE="ROUNDED"',
     "frozen": 'BORDER="1" STYLE="ROUNDED,DASHED"',
-    "placeholder": 'BORDER="2" STYLE="ROUNDED"',
+    "placeholder": 'BORDER="3" STYLE="ROUNDED"',
     "variable": 'BORDER="2"',
     "constant": 'BORDER="1" STYLE="DASHED"',
     "carried": 'BORDER="1" STYLE="ROUNDED,DOTTED"',
     "circle": 'BORDER="1" STYLE="ROUNDED"',
     "root circle": 'BORDER="2" STYLE="ROUNDED"',
 }
-BANNER, MOST_LINES = 60, 3
+BANNER, MOST_LINES = 60, 8
 """Characters of a line, and lines, that are told of an error's message."""
 
 CAPTION, MOST_CAPTIONS = 84, 6
@@ -299,6 +299,6 @@ def swatch(kind: str, theme: Theme) -> str:
     size = 'FIXEDSIZE="TRUE" WIDTH="{}" HEIGHT="{}"'
     if kind == "output":
         inner = f'<TABLE BORDER="1" COLOR="{pen}" BGCOLOR="{fill}" CELLPADDING="0" CELLSPACING="0"><TR>'
-        cell = f'BORDER="1" COLOR="{pen}" {size.format(32, 21)}'
-        return f'<TD {cell}>{inner}<TD BORDER="0" {size.format(20, 9)}></TD></TR></TABLE></TD>'
+        cell = f'BORDER="1" CELLPADDING="0" COLOR="{pen}" {size.format(32, 21)}'
+        return f'<TD {cell}>{inner}<TD BORDER="0" {size.format(20, 7)}></TD></TR></TABLE></TD>'
     return f'<TD {_SWATCHES.get(kind, _PLAIN)} BGCOLOR="{fill}" COLOR="{pen}" {size.format(26, 15)}></TD>'

@@ -6,12 +6,13 @@ A line is a list of spans. How an ink looks, and how a text is quoted, is the bu
 from __future__ import annotations
 
 import math
+import re
 from collections.abc import Container, Iterator, Sequence
 from itertools import accumulate
 from typing import Any
 
 from gviz.formulas.expressions import output_name, words_of
-from gviz.formulas.formula import Formula
+from gviz.formulas.formula import UNKNOWN, Formula
 from gviz.formulas.operands import input_names, signed, typed
 from gviz.graphs import (
     FREED,
@@ -53,6 +54,9 @@ used."""
 
 SPACE_KEPT = "\N{NO-BREAK SPACE}"
 
+ROUNDING = 3e-6
+"""How far from a whole number, for its size, a float32 may be that was to be that number."""
+
 BEFORE = " (before)"
 """What follows a gradient that was there when backward was called."""
 
@@ -78,15 +82,18 @@ def _number(value: Element) -> str:
 def decimal(value: Element, precision: int = 4) -> str:
     """Return a number with so many decimals, without zeros at its end; a tiny or huge one with an exponent.
 
-    >>> [decimal(value) for value in (6.0, 2.302585092994046, -0.50004, -1.5e-5, 1234567.0, math.nan, -0.0)]
-    ['6', '2.3026', '-0.5', '-1.5e-05', '1.23e+06', 'nan', '0']
+    What is nearly a whole number, as a saturated sigmoid is nearly 1, keeps its zeros, and does not read as that number.
+
+    >>> [decimal(value) for value in (6.0, 2.302585092994046, -0.50004, -1.5e-5, 1234567.0, math.nan, -0.0, 0.999994)]
+    ['6', '2.3026', '-0.5', '-1.5e-05', '1.23e+06', 'nan', '0', '1.0000']
     """
     if not isinstance(value, float) or not math.isfinite(value):
         return str(value)
     if value and not 10.0**-precision <= abs(value) < 1e5:
         return f"{value:.{max(precision - 1, 3)}g}"
     text = f"{value or 0.0:.{precision}f}"  # no minus before a 0
-    return text.rstrip("0").rstrip(".") if precision else text
+    is_nearly_whole = text.endswith("0" * precision) and abs(value - round(value)) > ROUNDING * abs(value)
+    return text.rstrip("0").rstrip(".") if precision and not is_nearly_whole else text
 
 
 def value_text(value: Numbers | None, precision: int | None = None) -> str:
@@ -219,10 +226,16 @@ def local_text(edge: Edge, precision: int = 4) -> str:
 
 
 # ------------------------------------------------------------------ boxes
-def boxes(graph: Graph, options: RenderOptions, *, table: bool = True) -> list[Box]:
-    """Return what each box says, in the order of the nodes; what operations saved in columns, if it is to be a table.
+def boxes(graph: Graph, options: RenderOptions, *, table: bool = True, has_frames: bool = False) -> list[Box]:
+    """Return what each box says, in the order of the nodes.
 
     Operations without a name of their own share their boxes: in a large graph most are alike.
+
+    Args:
+        graph: what is drawn.
+        options: how it is drawn.
+        table: whether what operations saved is written in columns.
+        has_frames: whether the boxes stand in frames with titles, which need not be repeated in the boxes.
     """
     words = words_of(graph) if options.show and len(graph.nodes) <= LARGE else {}
     has_lines = "line" in options.show
@@ -236,7 +249,12 @@ def boxes(graph: Graph, options: RenderOptions, *, table: bool = True) -> list[B
     known: dict[tuple[object, ...], Box] = {}
     result, has_attrs = [], "attrs" in options.show
     for each in graph.nodes:
-        node = each._replace(expression=words[each.id].expression) if each.id in words else each
+        text = words[each.id].expression if each.id in words else each.expression
+        if graph.kind == "static" and (each.expression or UNKNOWN in text):
+            text = each.expression  # which derivative it is; of the dynamic half no formula with gaps
+        node = each._replace(expression=text)
+        if has_frames and node.region >= 0:
+            node = with_short_names(node, graph.regions[node.region].title)
         own, kind = node.id, node.kind
         if node.name is None and kind in OPERATIONS and own not in roots and own not in born:
             place = has_lines and (node.place, node.recorded.is_written)
@@ -265,6 +283,18 @@ def boxes(graph: Graph, options: RenderOptions, *, table: bool = True) -> list[B
             box = _box_of(shown, options, table=table, most=most, **facts)
         result.append(box)
     return result
+
+
+def with_short_names(node: Node, frame: str) -> Node:
+    """Return a node in whose texts the names of what is in its frame do not begin with the frame's title.
+
+    >>> node = with_short_names(Node("n0", "group", "Linear", "net.b.fc", expression="net.b.ln + net.b.0"), "net.b")
+    >>> node.name, node.expression
+    ('fc', 'ln + net.b.0')
+    """
+    prefix = re.compile(rf"(?<![\w.]){re.escape(frame)}\.(?=[^\W\d])")  # a number alone would be no name
+    name = node.name and prefix.sub("", node.name)
+    return node._replace(label=prefix.sub("", node.label), name=name, expression=prefix.sub("", node.expression))
 
 
 def _box_of(
@@ -383,7 +413,7 @@ def card_lines(node: Node, card: Card, options: RenderOptions, most: float = 0.0
     >>> from gviz.graphs import Node
     >>> card = Card("Linear", 2, 2, 20, ((3, 4),), ((3, 4),), 2048, 0.5)
     >>> [text_of(line) for line in card_lines(Node("n0", "group", name="net.fc", card=card), card, RenderOptions(), 1.0)]
-    ['net.fc  Linear', '2 operations', '20 numbers in 2 parameters', '3×4 → 3×4', '2 KiB saved', '‖grad‖ = 0.5 ████']
+    ['net.fc  Linear', '2 operations, 2 KiB saved', '20 numbers in 2 parameters', '3×4 → 3×4', '‖grad‖ = 0.5 ████']
 
     Args:
         node: the group.
@@ -393,7 +423,8 @@ def card_lines(node: Node, card: Card, options: RenderOptions, most: float = 0.0
     """
     kind = (Span(f"  {card.kind}", "muted"),) if card.kind else ()
     rows: list[Line] = [(Span(short(node.name or node.label, LONGEST_NAME), is_bold=True), *kind)]
-    rows.append((Span(amount(card.operations, "operation"), "muted"),))
+    kept = f", {bytes_text(card.kept)} saved" if card.kept is not None else ""
+    rows.append((Span(f"{amount(card.operations, 'operation')}{kept}", "muted"),))
     if card.parameters:
         rows.append((Span(f"{card.elements:,} numbers in {amount(card.parameters, 'parameter')}", "muted"),))
     sides = [
@@ -401,8 +432,6 @@ def card_lines(node: Node, card: Card, options: RenderOptions, most: float = 0.0
     ]
     if any(sides):
         rows.append((Span(" → ".join(sides).strip(), "muted"),))
-    if card.kept is not None:
-        rows.append((Span(f"{bytes_text(card.kept)} saved", "muted"),))
     if card.grad is not None and "grad" in options.show:
         text = f"‖grad‖ = {decimal(card.grad, options.precision)} {bar(card.grad, most)}"
         rows.append((Span(text.rstrip(), "gradient"),))

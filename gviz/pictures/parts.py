@@ -14,7 +14,7 @@ from gviz.graphs import Graph
 from gviz.layout import RenderWarning
 from gviz.passes import part
 from gviz.passes.rounding import without_rounding
-from gviz.pictures.options import READABLE, RenderOptions
+from gviz.pictures.options import FOLDING, READABLE, RenderOptions
 from gviz.pictures.picture import LARGE
 from gviz.text import joined
 
@@ -39,6 +39,25 @@ READABLE_GROUPS = 40
 
 DATA = ("json", "dot", "gv", "txt", "tensorboard")
 """Formats that have all of a graph unless folds are asked for."""
+
+
+PARTS = ("around", "between", "hide", "max_nodes", "color_by", "ghosts")
+"""Options of what a picture shows, which say that its operations are wanted."""
+
+
+def may_group(options: RenderOptions, suffix: str) -> bool:
+    """Return whether modules are boxes if there are too many operations: nobody has said what is drawn."""
+    is_usual = options.view == "torchviz" and bool(options.show) and not options.by
+    return is_usual and not options.differs(*PARTS, *FOLDING) and suffix not in DATA
+
+
+def is_by_module(graph: Graph, options: RenderOptions) -> bool:
+    """Return whether modules, or the name scopes of a static graph, are boxes though nobody asks for them.
+
+    The picture could not be read otherwise.
+    """
+    is_large = len(graph.nodes) > (READABLE_GROUPS if graph.kind == "static" else READABLE)
+    return is_large and may_group(options, options.format) and graph.has_modules
 
 
 def may_fold(options: RenderOptions, suffix: str) -> bool:

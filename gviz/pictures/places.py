@@ -21,7 +21,8 @@ Curve = tuple[list[Point], Point | None, Point | None]
 class Layout(NamedTuple):
     """Where everything is: attributes of boxes by id, lines by number, frames by path; the box around all.
 
-    The marks are texts with their places: the ends of lines that go on in another row have the same number.
+    The marks are texts with their places: the ends of lines that go on in another row have the same number. A frame
+    that goes on there has several pieces, by its path.
     """
 
     shapes: Mapping[str, Mapping[str, str]]
@@ -29,6 +30,7 @@ class Layout(NamedTuple):
     frames: Mapping[str, Mapping[str, str]]
     bounds: tuple[float, float, float, float]
     marks: Sequence[tuple[str, float, float]] = ()
+    pieces: Sequence[tuple[str, Mapping[str, str]]] = ()
 
 
 def laid_out(picture: Picture, write: Callable[[Picture], str], graphviz: str) -> Layout:
@@ -40,12 +42,14 @@ def laid_out(picture: Picture, write: Callable[[Picture], str], graphviz: str) -
         graphviz: the engine that lays out.
     """
     numbered: list[Statement] = []
+    labels: dict[str, str] = {}
     count = 0
     for one in picture.statements:
         if isinstance(one, Arrow):
             numbered.append(one._replace(look={**one.look, "id": f"e{count}"}))
             count += 1
         elif name := one.id if isinstance(one, Shape) else one.path:
+            labels[name] = one.look.get("label", "")
             numbered.append(one._replace(look={**one.look, "id": name.encode().hex()}))
         else:
             numbered.append(one)
@@ -58,9 +62,9 @@ def laid_out(picture: Picture, write: Callable[[Picture], str], graphviz: str) -
         if "pos" in item:
             shapes[bytes.fromhex(item["id"]).decode()] = {key: item[key] for key in ("pos", "width", "height")}
         elif "bb" in item:
-            frames[bytes.fromhex(item["id"]).decode()] = {
-                k: item[k] for k in ("bb", "lp", "lwidth", "lheight") if k in item
-            }
+            path = bytes.fromhex(item["id"]).decode()
+            place = {key: item[key] for key in ("bb", "lp", "lwidth", "lheight") if key in item}
+            frames[path] = {**place, "label": labels[path]}
     arrows: list[Mapping[str, str]] = [{}] * count
     for item in data.get("edges", []):
         arrows[int(item["id"][1:])] = {key: item[key] for key in ("pos", "lp") if key in item}
@@ -91,40 +95,99 @@ def placed(statements: Iterable[Statement], layout: Layout) -> list[Statement]:
             own = {key: one.look[key] for key in ("width", "height") if "fixedsize" in one.look and key in one.look}
             result.append(one._replace(look={**one.look, **layout.shapes[one.id], **own}))
         else:
-            result.append(one._replace(look={**one.look, **layout.frames.get(one.path, {})}) if one.path else one)
+            whole = [layout.frames[one.path]] if one.path in layout.frames else [{}]
+            first, *others = [piece for path, piece in layout.pieces if path == one.path] or whole
+            for number, piece in enumerate(others):  # before the frame, and so behind all that is in it
+                result += [Frame(f"{one.path} … {number}", {**one.look, **piece}), Frame()]
+            result.append(one._replace(look={**one.look, **first}) if one.path else one)
     return result
 
 
-def with_free_titles(picture: Picture, write: Callable[[Picture], str], graphviz: str) -> Picture:
-    """Return a picture whose frames have their titles on the right where a line would strike them through on the left.
+ROOM = 3
+"""Letters more than twice those of a title for which a frame is made wider: what is inside is in the middle, so lines
+come in beside the title."""
 
-    Nothing else moves by that. A title that is struck on both sides stays on the left.
+PAD, CLEAR = 8.0, 3.0
+"""Points around the title of a frame as Graphviz places it, and those between it and a line."""
+
+
+class Title(NamedTuple):
+    """The title of a frame: its lines, how many letters wide its label is, a letter's width, the height of all lines."""
+
+    lines: Sequence[str]
+    letters: int
+    letter: float
+    height: float
+
+    @classmethod
+    def of(cls, frame: Mapping[str, str]) -> Title:
+        """Return the title of a frame as it was laid out."""
+        lines = frame["label"].split("\n")
+        letters = max(map(len, lines))
+        letter, height = 72 * float(frame["lwidth"]) / max(letters, 1), 72 * float(frame["lheight"])
+        return cls([line.strip() for line in lines], letters, letter, height)
+
+    @property
+    def width(self) -> float:
+        """How wide its longest line is."""
+        return max(map(len, self.lines)) * self.letter
+
+    def room_before(self, low: float, high: float, lines: Iterable[float]) -> int | None:
+        """Return by how many letters it is moved so that no line strikes it through; None if there is no room.
+
+        >>> title = Title(["net"], 3, 6.0, 10.0)
+        >>> title.room_before(0, 70, [10, 15]), title.room_before(0, 40, [20])
+        (2, None)
+        """
+        most = int((high - low - 2 * PAD - self.width) / self.letter)
+        struck = [x - low - PAD for x in lines]
+        free = (
+            n for n in range(most + 1) if not any(-CLEAR < x - n * self.letter < self.width + CLEAR for x in struck)
+        )
+        return next(free, None)
+
+    def label(self, before: int = 0) -> str:
+        """Return it as the text of a frame, moved by so many letters."""
+        return "\n".join((" " * before + line).ljust(self.letters) for line in self.lines)
+
+
+def with_free_titles(picture: Picture, write: Callable[[Picture], str], graphviz: str) -> Picture:
+    """Return a picture in whose frames no line strikes the title through, if that can be.
+
+    A title is moved away from the lines that strike it. If there is no room, the frame is made wider, and the title has
+    several lines.
 
     Args:
         picture: what is laid out.
         write: returns a picture as DOT.
         graphviz: the engine that lays out.
     """
-    layout = laid_out(picture, write, graphviz)
-    points = [point for arrow in layout.arrows for point in points_on(curve_of(arrow.get("pos", ""))[0])]
-
-    def strikes(lines: Sequence[str], place: Mapping[str, str]) -> list[bool]:
-        left, _, right, _ = (float(number) for number in place["bb"].split(","))
-        middle, half = float(place["lp"].split(",")[1]), 36 * float(place["lheight"])
-        width = 72 * float(place["lwidth"]) * max(len(line.strip()) for line in lines) / max(map(len, lines))
-        beside = [x for x, y in points if abs(y - middle) < half]
-        return [any(start < x < start + width for x in beside) for start in (left, right - width)]
-
-    def turned(one: Statement) -> Statement:
-        if not isinstance(one, Frame) or "lp" not in (place := layout.frames.get(one.path, {})):
-            return one
-        lines = one.look["label"].split("\n")
-        if strikes(lines, place) != [True, False]:
-            return one
-        label = "\n".join(line.strip().rjust(len(line)) for line in lines)
-        return one._replace(look={**one.look, "label": label, "labeljust": "r"})
-
-    return replace(picture, statements=[turned(one) for one in picture.statements])
+    for may_grow in (True, False):
+        layout = laid_out(picture, write, graphviz)
+        points = [point for arrow in layout.arrows for point in points_on(curve_of(arrow.get("pos", ""))[0])]
+        labels: dict[str, str] = {}
+        has_grown = False
+        for path, frame in layout.frames.items() if points else ():
+            title, (left, _, right, _) = Title.of(frame), map(float, frame["bb"].split(","))
+            middle = float(frame["lp"].split(",")[1])
+            beside = [x for x, y in points if abs(y - middle) < title.height / 2]
+            before = title.room_before(left, right, beside)
+            if before is None and may_grow:
+                lines = [part for line in title.lines for part in line.split("  ", 1)]
+                labels[path] = title._replace(lines=lines, letters=2 * max(map(len, lines)) + ROOM).label()
+                has_grown = True
+            elif before:
+                labels[path] = title.label(before)
+        listed = [
+            one._replace(look={**one.look, "label": labels[one.path]})
+            if isinstance(one, Frame) and one.path in labels
+            else one
+            for one in picture.statements
+        ]
+        picture = replace(picture, statements=listed)
+        if not has_grown:
+            break
+    return picture
 
 
 def points_on(curve: Sequence[Point]) -> Iterator[Point]:

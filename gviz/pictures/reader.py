@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+import re
 from collections.abc import Iterator
 from functools import cached_property
 
@@ -26,8 +27,10 @@ CODE = 0.85
 LONGEST_TEXT = 18
 """Characters of what stands in a circle, and of a tensor's numbers on a line."""
 
-COMES_IN = "z"
-"""The name of what comes into an operation."""
+COMES_IN = "zuvqs"
+"""Letters for what comes into an operation: the first that no tensor is called by."""
+
+_WORD = re.compile(r"[^\W\d]\w*")
 
 MODULES = ("torch", "F", "nn", "math", "np")
 """Names that stand before functions."""
@@ -61,6 +64,13 @@ class Reader:
     def phrase(self, text: str, size: float) -> TypeBox:
         """Return a text with names in it."""
         return phrase(text, size) if self.options.math == "on" else text_box(text, CODE * size, "mono")
+
+    @cached_property
+    def comes_in(self) -> str:
+        """The letter for what comes into an operation."""
+        used = {node.name for made in self.made.values() for node in made.values()}
+        used |= {name for node in self.graph.nodes for name in _WORD.findall(node.expression)}
+        return next((letter for letter in COMES_IN if letter not in used), "z_in")
 
     @cached_property
     def aliases(self) -> dict[str, str]:
@@ -100,25 +110,25 @@ class Reader:
         return {own: Formula.named(name) for name, own in self.aliases.items()}
 
     def operand(self, node: Node) -> tuple[str, Formula | None]:
-        """Return the one operand that is no constant, and what is computed of it with z in its place."""
+        """Return the one operand that is no constant, and what is computed of it with a letter in its place."""
         free = [edge for edge in self.inputs[node.id] if self.nodes[edge.source].kind != "constant"]
         formula = as_formula(aliased(node.expression, self.aliases))
         name = name_along(free[0], self.nodes[free[0].source]) if len(free) == 1 else ""
         name = self.aliases.get(name, name)
         if formula is None or name not in formula.names:
             return name, None
-        return name, noted(formula).replaced({name: Formula.named(COMES_IN)})
+        return name, noted(formula).replaced({name: Formula.named(self.comes_in)})
 
     def sign(self, node: Node) -> TypeBox:
         """Return what stands in a circle: a sign, the name of a function, or what is done with z."""
         _, formula = self.operand(node)
         sign = operator_of(node.label)
         if self.options.math == "off":
-            has_operand = formula is not None and COMES_IN in formula.names and len(formula.python) <= LONGEST_TEXT
+            has_operand = formula is not None and self.comes_in in formula.names and len(formula.python) <= LONGEST_TEXT
             return (
                 self.typeset(formula, NUMBER) if formula is not None and has_operand else text_box(sign, NUMBER, "mono")
             )
-        own = with_z(formula.node, sign) if formula is not None else None
+        own = with_operand(formula.node, sign, self.comes_in) if formula is not None else None
         return own if own is not None else text_box(sign, SIGN if len(sign) == 1 else NUMBER)
 
     def titles(self) -> list[str]:
@@ -138,6 +148,7 @@ class Reader:
             elif is_inner:
                 formulas[name] = whole
             else:
+                whole = whole.simplified if "∂" in name else whole
                 named.append(f"{', '.join(one or '_' for one in node.recorded.outputs) or name} = {whole.python}")
         return named
 
@@ -199,19 +210,22 @@ class Functions(ast.NodeTransformer):
         return ast.Call(name, [*own, *node.args], node.keywords)
 
 
-def with_z(node: ast.expr, sign: str) -> TypeBox | None:
-    """Return what is done with z as it stands in a circle; None for a sign, or a function's name, alone.
+def with_operand(node: ast.expr, sign: str, comes_in: str) -> TypeBox | None:
+    """Return what is done with what comes in as it stands in a circle; None for a sign, or a function's name, alone.
 
     Args:
         node: the formula.
         sign: of the operation.
+        comes_in: the name of what comes in.
     """
     found = None
     match node:
-        case ast.BinOp(left=ast.Name(id="z"), right=other, op=ast.Add() | ast.Sub() | ast.Mult() | ast.Div()):
+        case ast.BinOp(left=ast.Name(id=name), right=other, op=ast.Add() | ast.Sub() | ast.Mult() | ast.Div()) if (
+            name == comes_in
+        ):
             box = Setter().set(other, NUMBER, 1)
             found = row(text_box(f"{sign} ", NUMBER), fenced(box, NUMBER) if isinstance(other, ast.UnaryOp) else box)
-        case ast.BinOp(left=other, right=ast.Name(id="z"), op=ast.Add() | ast.Mult()):
+        case ast.BinOp(left=other, right=ast.Name(id=name), op=ast.Add() | ast.Mult()) if name == comes_in:
             found = row(text_box(f"{sign} ", NUMBER), Setter().set(other, NUMBER, 1))
         case ast.UnaryOp(op=ast.USub()):
             found = text_box("×(−1)", NUMBER)

@@ -14,6 +14,7 @@ from itertools import product
 from operator import itemgetter
 from typing import Any, NamedTuple
 
+from gviz.formulas.operations import operator_of
 from gviz.graphs import Edge, Graph, Node
 from gviz.passes.dataflow import dataflow
 from gviz.passes.rounding import without_rounding
@@ -274,7 +275,9 @@ class _Scene:
         is_known = node.id in step.computed
         is_root = node.id in self.graph.roots
         ink = "" if is_known else "faint"
-        look = circle(node, lines, self.theme, is_root=is_root, ink=ink, is_upright=not self.is_across)
+        look = circle(
+            operator_of(node.label), lines, self.theme, is_root=is_root, ink=ink, is_upright=not self.is_across
+        )
         if not is_known:
             style = ",".join(dict.fromkeys([*look.get("style", "filled").split(","), "dashed"]))
             return {**look, "fillcolor": self.theme.page, "color": self.theme.faint, "style": style, "penwidth": "1.2"}

@@ -344,7 +344,9 @@ class StepBuilder:
         source, target = short(self.name_of(edge), 20), short(user.name or "·", 20)
         is_start = edge.target in self.starts and not any(place[0] == edge.target for place in self.sums)
         incoming = Span(self.gradient_name(target if is_start else self.root, target), "gradient")
-        words, product = [incoming, Span(f" · {quotient_of(target, source)} = ")], product_of(edge, user)
+        is_one_of_several = edge.target in self.starts and self.counts.get(_place_of(edge), 1) > 1
+        slope = "local derivative" if is_one_of_several else quotient_of(target, source)
+        words, product = [incoming, Span(f" · {slope} = ")], product_of(edge, user)
         if flow.local is not None and is_small(size_of(flow.local)):
             if not product.is_equation:
                 return words, []
@@ -400,7 +402,7 @@ class StepBuilder:
     def done(self) -> tuple[Line, ...]:
         """Return what is said at the end."""
         if self.graph.stop:
-            lines = wrap(self.graph.stop.message, LONGEST_CAPTION, max_lines=MOST_LINES - 1, placeholder=" …")
+            lines = wrap(self.graph.stop.message, LONGEST_CAPTION, max_lines=MOST_LINES + 1, placeholder=" …")
             head = _cut([Span("✗ ", "error"), Span(self.graph.stop.where, is_bold=True)])
             return head, *((Span(line, "error"),) for line in lines)
         leaves = [node for node in self.graph.nodes if node.kind == "leaf"]

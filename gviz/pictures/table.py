@@ -8,7 +8,8 @@ from html import escape
 from gviz.graphs import Graph, TensorRow
 from gviz.graphs.numbers import Numbers
 from gviz.passes.rounding import without_rounding
-from gviz.pictures.labels import later_text, shape_text, value_text
+from gviz.pictures.labels import later_text, shape_text, short, value_text
+from gviz.pictures.look import LONGEST_LINE
 from gviz.pictures.picture import LARGE
 from gviz.text import cut
 
@@ -47,7 +48,7 @@ def columns_of(rows: Sequence[TensorRow], places: Mapping[str, int], *, before: 
     then = [row.at_backward() for row in rows]
     keys = ("is_leaf", "required_grad", "grad_fn", "retains_grad")
     columns = {
-        "name": [row.name if row.expression is None else f"{row.name} = {row.expression}" for row in rows],
+        "name": [short(" = ".join(filter(None, [row.name, row.expression])), LONGEST_LINE) for row in rows],
         **{key.replace("required", "requires"): [str(getattr(row, key)) for row in rows] for key in keys},
         "shape": [shape_text(row.shape) for row in rows],
         "dtype": [row.dtype for row in rows],

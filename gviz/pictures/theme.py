@@ -1,8 +1,8 @@
 """How things look: the colours of each theme, and the attributes that Graphviz has for a kind of box.
 
-Colour is never the only code. A leaf has round corners and a thick pen, what gets no gradient a dashed pen, a root an
-inner frame, a saved tensor a folded corner; and each kind has a shade of its own, so that a print in grey says the
-same.
+Colour is never the only code. A leaf has round corners and a thick pen, a placeholder a thicker one, what gets no
+gradient a dashed pen, a root an inner frame, a saved tensor a folded corner; and each kind has a shade of its own, so
+that a print in grey says the same.
 """
 
 from __future__ import annotations
@@ -26,7 +26,6 @@ class Pair(NamedTuple):
 _ALIKE = {
     "constant": "dashed",
     "frozen": "dashed",
-    "placeholder": "leaf",
     "repeat": "leaf",
     "group": "operation",
     "carried": "dashed",
@@ -69,8 +68,9 @@ class Theme:
         return "math" if self.gradient == self.value else "bold"
 
     def __post_init__(self) -> None:
-        """Give the kinds that look alike the same colours."""
+        """Give the kinds that look alike the same colours; a placeholder has the pen of a leaf, and is empty."""
         self.boxes.update({kind: self.boxes[other] for kind, other in _ALIKE.items()})
+        self.boxes["placeholder"] = Pair(self.page, self.boxes["leaf"].pen)
 
 
 _ERROR, _DASHED, _LIT = Pair("#FBD9D5", "#B00020"), Pair("#FFFFFF", "#6E6E6E"), Pair("#FFF3B0", "#8A6D00")
@@ -177,7 +177,7 @@ _SHAPES: dict[str, dict[str, str]] = {
     "frozen": {"style": "rounded,dashed,filled", "penwidth": "1.2"},
     "constant": {"style": "dashed,filled", "penwidth": "1.2"},
     "repeat": {"style": "rounded,dashed,filled", "height": "0.22", "margin": "0.08,0.03"},
-    "placeholder": {"style": "rounded,filled", "penwidth": "2"},
+    "placeholder": {"style": "rounded,filled", "penwidth": "2.6"},
     "variable": {"penwidth": "2"},
     "carried": {"style": "rounded,dotted,filled", "penwidth": "1.6"},
     "group": {"shape": "box3d", "penwidth": "1.4", "margin": "0.14,0.08"},

@@ -10,6 +10,7 @@ from textwrap import wrap
 
 from gviz.derivations.derivation import step_kind, without_large
 from gviz.derivations.paths import GAP, MOST, Chain, Path, above, find_chains
+from gviz.formulas.formula import GRAD
 from gviz.graphs import Edge, Graph
 from gviz.graphs.numbers import size_of
 from gviz.passes.elements import ONE, agree, sum_of
@@ -153,8 +154,8 @@ def words(trails: Trails, options: RenderOptions) -> Iterator[Line]:
 
 def path_lines(number: int, path: Path, chain: Chain, options: RenderOptions) -> Iterator[Line]:
     """Yield a path in words: names, symbols, numbers, product; in more than one line if they are long."""
-    ink = f"path {number}"
-    head = f"{SAMPLES[number]}  {short(' → '.join(path.names), LONGEST_PART)}:   "
+    ink, names = f"path {number}", " → ".join(path.names)
+    head = f"{SAMPLES[number]}  {names if len(names) < LONGEST - 8 else short(names, LONGEST_PART)}:   "
     compute = partial(printed_product, chain.start, path.edges, options.precision)
     is_whole = len(path.edges) <= MOST_PARTS
     level = level_that_holds(path.product, options.precision, compute) if is_whole else 0
@@ -164,12 +165,14 @@ def path_lines(number: int, path: Path, chain: Chain, options: RenderOptions) ->
         else [value_text(chain.start, decimals_at(chain.start, options.precision, level))]
     )
     sums = ["", *path.sums] if start else path.sums
-    sides = [product_text([*start, *path.symbols], sums)]
-    product = ""
+    sides = [product_text([*start, *(symbol.replace(".T", "ᵀ") for symbol in path.symbols)], sums)]
+    product, along = "", ""
     if path.product is not None and is_small(size_of(path.product)):
         product = value_text(path.product, options.precision)
         if (numbers := factors_in_numbers(path, options.precision, level)) is not None:
             sides.append(product_text([*start, *numbers], sums))
+        else:
+            along = gradients_along(chain, path, options.precision)
     sides = [side for side in dict.fromkeys(sides) if side != product]
     lines = [f"{head}{' = '.join([*sides, ''] if product else sides)}"]
     if len(lines[0]) + len(product) > LONGEST:
@@ -185,6 +188,18 @@ def path_lines(number: int, path: Path, chain: Chain, options: RenderOptions) ->
             lines.append(f"{indent}= ")
     yield from ((Span(line, ink),) for line in lines[:-1])
     yield (Span(lines[-1], ink), *([Span(product, ink, is_bold=True)] if product else []))
+    yield from ((Span(SPACE_KEPT * 4 + row, ink),) for row in wrap(along, LONGEST, break_on_hyphens=False))
+
+
+def gradients_along(chain: Chain, path: Path, precision: int) -> str:
+    """Return what a gradient becomes along a path with more than factors; "" where it is long, or unknown."""
+    values = [chain.start, *path.passed]
+    if len(values) != len(path.names) or len(values) > MOST_PARTS or not all(values):
+        return ""
+    texts = (short_value(value, precision) for value in values)
+    pairs = zip(path.names, texts, strict=True)
+    steps = " → ".join(f"{name}: {text}".replace(" ", SPACE_KEPT) for name, text in pairs)
+    return f"{GRAD}, step by step: {steps}"
 
 
 def factors_in_numbers(path: Path, precision: int, level: int) -> list[str] | None:

@@ -13,7 +13,7 @@ from itertools import pairwise
 from math import cos, pi, sin
 from typing import NamedTuple
 
-from gviz.formulas.formula import UNKNOWN, Formula
+from gviz.formulas.formula import EARLIER, UNKNOWN, Formula
 from gviz.layout.fonts.faces import bearings_of, extent_of, type_width
 from gviz.layout.ink import Inked, Item, Pen, Stretch, TextLine
 
@@ -312,7 +312,7 @@ def typeset(formula: str, size: float, arrays: Collection[str] = ()) -> TypeBox:
     'y  =  x2w1 + 1'
     """
     name, equals, right = formula.partition(" = ")
-    if equals and "(" not in name:
+    if equals and "(" not in EARLIER.sub("", name):
         return row(name_box(name, size), text_box("  =  ", size), typeset(right, size, arrays))
     found = Formula.read(formula) if len(formula) <= LONGEST else None
     if found is None:
@@ -369,6 +369,9 @@ class Setter:
                 return self.quotient(node, size, depth)
             case ast.Pow():
                 return self.power(node, size, depth)
+            case ast.Mod():
+                left, right = (self.within(part, POWER, size, depth) for part in (node.left, node.right))
+                return row(left, text_box(" mod ", size), right)
         return None
 
     def _attribute(self, node: ast.Attribute, size: float, depth: int) -> TypeBox | None:
@@ -475,7 +478,7 @@ SIGNS: dict[str, Callable[[Setter, ast.expr, float, int], TypeBox]] = {
 def level(node: ast.expr) -> int:
     """Return how strongly a part binds."""
     match node:
-        case ast.BinOp(op=ast.Add() | ast.Sub()):
+        case ast.BinOp(op=ast.Add() | ast.Sub() | ast.Mod() | ast.FloorDiv()):
             return SUM
         case ast.UnaryOp() | ast.Call(func=ast.Name(id="sum" | "prod"), args=[_], keywords=[]):
             return SIGN
@@ -483,6 +486,8 @@ def level(node: ast.expr) -> int:
             return PRODUCT
         case ast.BinOp(op=ast.Pow()) | ast.Call(func=ast.Name(id="exp")):
             return POWER
+        case ast.BinOp() | ast.BoolOp() | ast.IfExp() | ast.Lambda():
+            return ALONE
     return ATOM
 
 

@@ -6,18 +6,21 @@ between.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from functools import partial
 from itertools import chain, pairwise
 from typing import NamedTuple
 
-from gviz.pictures.places import Curve, Layout, Point, curve_of
+from gviz.pictures.places import PAD, Curve, Layout, Point, Title, curve_of, points_on
 
 MOST_PARTS = 5
 """Rows, or columns."""
 
 SPACE = 22.0
 """Points between two of them."""
+
+INSET = 8.0
+"""Points between the outline of a frame and what is in it."""
 
 STUB = 12.0
 """Points that a line is longer where it is cut."""
@@ -60,7 +63,7 @@ def wrapped(layout: Layout, count: int, direction: str) -> Layout | None:
     """Return the layout in so many rows or columns; None if there is no place for that many cuts.
 
     Args:
-        layout: what Graphviz has laid out, without frames.
+        layout: what Graphviz has laid out.
         count: how many parts there are to be, from 2 on.
         direction: from where to where it runs, one of :data:`gviz.pictures.options.RANKDIRS`.
     """
@@ -69,20 +72,28 @@ def wrapped(layout: Layout, count: int, direction: str) -> Layout | None:
     curves = [_turned(arrow.get("pos", ""), turn) for arrow in layout.arrows]
     labels = [_turned(arrow.get("lp", ""), turn)[0] for arrow in layout.arrows]
     texts = [(label[0], (LABEL, LABEL)) for label in labels if label]
-    places = None if layout.frames else cuts([*boxes.values(), *texts], curves, count)
+    frames = {path: Area.of(frame, turn) for path, frame in layout.frames.items()}
+    edges = [edge for frame in frames.values() for edge in frame.edges(boxes.values())]
+    places = cuts([*boxes.values(), *texts, *edges], curves, [*frames.values()], count)
     if places is None:
         return None
     part_of = {name: sum(place < along for place in places) for name, ((along, _), _) in boxes.items()}
-    lines = [with_stubs(list(split(points, places))) for points, _, _ in curves]
-    begins = [min(along - width / 2 for (along, _), (width, _) in boxes.values()), *places]
+    heads = [0.0, *(sum(frame.head for frame in frames.values() if frame.is_cut(place)) for place in places)]
+    lines = [with_stubs(list(split(points, places)), heads) for points, _, _ in curves]
+    along = [place + side * width / 2 for (place, _), (width, _) in [*boxes.values(), *edges] for side in (-1, 1)]
+    begins, ends = [min(along), *places], [*places, max(along)]
     spans: list[list[float]] = [[] for _ in begins]
     for name, ((_, over), (_, height)) in boxes.items():
         spans[part_of[name]] += [over - height / 2, over + height / 2]
     for part, points in chain.from_iterable(lines):
         spans[part] += [over for _, over in points]
+    parts = [Strip(*one) for one in zip(begins, ends, heads, spans, strict=True)]
+    pieces = [*frame_pieces(frames, parts, list(chain.from_iterable(lines)), turn)]
+    for _, part, piece, _ in pieces:
+        spans[part] += [piece.top, piece.bottom]
     shifts, low = [], 0.0
-    for begin, span in zip(begins, spans, strict=True):
-        shifts.append((STUB - begin, low - min(span)))
+    for begin, head, span in zip(begins, heads, spans, strict=True):
+        shifts.append((STUB + head - begin, low - min(span)))
         low += max(span) - min(span) + SPACE
 
     def moved(point: Point, part: int) -> str:
@@ -95,20 +106,142 @@ def wrapped(layout: Layout, count: int, direction: str) -> Layout | None:
         pos = {"pos": _place_of(line, curve, moved)} if line else {}
         lp = {"lp": moved(label[0], part_at(label, places))} if label else {}
         arrows.append({**arrow, **pos, **lp})
-    ends = [*places, max(along + width / 2 for (along, _), (width, _) in boxes.values())]
+    placed: list[tuple[str, Mapping[str, str]]] = []
+    for path, part, piece, title in pieces:
+        corners = [_point(moved(corner, part)) for corner in ((piece.low, piece.top), (piece.high, piece.bottom))]
+        (left, right), (bottom, top) = (sorted(side) for side in zip(*corners, strict=True))
+        bb = f"{left:.3f},{bottom:.3f},{right:.3f},{top:.3f}"
+        place = {**layout.frames[path], "bb": bb, "lp": moved(piece.middle, part), "label": title}
+        placed.append((path, place))
     joints = [(str(number), part, end) for number, joint in enumerate(joints_of(lines), 1) for part, end in joint]
     marks = [(number, *turn.back((x + shifts[part][0], y + shifts[part][1]))) for number, part, (x, y) in joints]
-    length = max(end - begin for begin, end in zip(begins, ends, strict=True)) + 2 * STUB
-    corners = [turn.back((0.0, 0.0)), turn.back((length, low - SPACE))]
-    (x0, x1), (y0, y1) = (sorted(values) for values in zip(*corners, strict=True))
-    return layout._replace(shapes=shapes, arrows=arrows, bounds=(x0, y0, x1, y1), marks=marks)
+    length = max(end - begin + head for begin, end, head in zip(begins, ends, heads, strict=True)) + 2 * STUB
+    page = [turn.back((0.0, 0.0)), turn.back((length, low - SPACE))]
+    (x0, x1), (y0, y1) = (sorted(values) for values in zip(*page, strict=True))
+    return layout._replace(shapes=shapes, arrows=arrows, bounds=(x0, y0, x1, y1), marks=marks, pieces=placed)
+
+
+class Area(NamedTuple):
+    """A frame, turned.
+
+    Args:
+        low: where it begins along the ranks.
+        high: where it ends.
+        top: where it begins across them.
+        bottom: where it ends.
+        middle: of its title.
+        title: its title.
+        head: the room along the ranks for the title of a part that begins within the frame.
+    """
+
+    low: float
+    high: float
+    top: float
+    bottom: float
+    middle: Point
+    title: Title
+    head: float
+
+    @classmethod
+    def of(cls, frame: Mapping[str, str], turn: Turn) -> Area:
+        """Return a frame as it was laid out, turned."""
+        x0, y0, x1, y1 = (float(number) for number in frame["bb"].split(","))
+        ends = zip(turn.to((x0, y0)), turn.to((x1, y1)), strict=True)
+        (low, high), (top, bottom) = (sorted(pair) for pair in ends)
+        title = Title.of(frame)
+        head = INSET if turn.is_across else title.height / len(title.lines) + 2
+        return cls(low, high, top, bottom, turn.to(_point(frame["lp"])), title, head)
+
+    def is_cut(self, place: float) -> bool:
+        """Return whether a cut goes through it."""
+        return self.low < place < self.high
+
+    def title_in(self, begin: float) -> Title:
+        """Return its title in a part that begins there: where it goes on, its name alone."""
+        lines = [f"… {self.title.lines[0].partition('  ')[0]}"] if self.is_cut(begin) else self.title.lines
+        height = self.title.height * len(lines) / len(self.title.lines)
+        return self.title._replace(lines=lines, letters=max(map(len, lines)), height=height)
+
+    def is_around(self, other: Area) -> bool:
+        """Return whether it is around another frame, or is that."""
+        is_along = self.low <= other.low and other.high <= self.high
+        return is_along and self.top <= other.top and other.bottom <= self.bottom
+
+    def edges(self, boxes: Iterable[tuple[Point, Point]]) -> Iterator[tuple[Point, Point]]:
+        """Yield as boxes what is between the ends of the frame and the first and the last box in it: no cut is there."""
+        inside = [
+            (along - width / 2, along + width / 2)
+            for (along, over), (width, _) in boxes
+            if self.is_cut(along) and self.top < over < self.bottom
+        ]
+        first, last = min(low for low, _ in inside), max(high for _, high in inside)
+        for low, high in ((self.low, first), (last, self.high)):
+            yield ((low + high) / 2, self.top), (high - low + 1, 0.0)
+
+
+class Strip(NamedTuple):
+    """A row or column.
+
+    Args:
+        begin: where it begins along the ranks.
+        end: where it ends.
+        head: the room above it for the titles of frames that are cut there.
+        over: where there is something across the ranks.
+    """
+
+    begin: float
+    end: float
+    head: float
+    over: Sequence[float]
+
+
+def frame_pieces(
+    frames: Mapping[str, Area], parts: Sequence[Strip], lines: Pieces, turn: Turn
+) -> Iterator[tuple[str, int, Area, str]]:
+    """Yield the pieces of each frame: its path, the number of the part, where it is there, its title; outer ones first.
+
+    Args:
+        frames: by their paths.
+        parts: the rows or columns.
+        lines: pieces of lines, which no title is to be on.
+        turn: how all is turned.
+    """
+    paths = sorted(frames, key=lambda path: frames[path].low - frames[path].high)
+    depths = {path: sum(frames[outer].is_around(frames[path]) for outer in paths) for path in paths}
+    for number, (begin, end, head, over) in enumerate(parts):
+        points = [point for at, line in lines if at == number for point in points_on(line)]
+        inside = [path for path in paths if frames[path].low < end and begin < frames[path].high]
+        levels = {path: max(depths.values()) - depths[path] + 1 for path in inside}
+        titles = {path: frames[path].title_in(begin) for path in inside}
+        bottoms = {path: min(frames[path].bottom, max(over) + INSET * levels[path]) for path in inside}
+        first = min([*over, *(bottoms[path] - titles[path].width - PAD + INSET * levels[path] for path in inside)])
+        used = begin - head
+        for path in inside:
+            frame, title, is_rest = frames[path], titles[path], frames[path].is_cut(begin)
+            above = levels[path] * (title.height + PAD if turn.is_across else INSET)
+            top, bottom, half = max(frame.top, first - above), bottoms[path], title.width / 2 + PAD
+            low, high = used if is_rest else frame.low, min(frame.high, end)
+            used += frame.head * is_rest
+            if turn.is_across:
+                middle = (low + half if turn.sign > 0 else high - half), top + (title.height + PAD) / 2
+            else:
+                along = low + frame.head / 2 if is_rest else frame.middle[0]
+                beside = [y for x, y in points if abs(x - along) < title.height / 2]
+                middle = along, top + half + title.letter * (title.room_before(top, bottom, beside) or 0)
+            place = frame._replace(low=low, high=high, top=top, bottom=bottom, middle=middle)
+            yield path, number, place, title.label()
+
+
+def _point(text: str) -> Point:
+    """Return a point as Graphviz writes it."""
+    x, y = text.split(",")
+    return float(x), float(y)
 
 
 def _box_of(shape: Mapping[str, str], turn: Turn) -> tuple[Point, Point]:
     """Return the middle and the size of a box, turned."""
-    x, y = (float(number) for number in shape["pos"].split(","))
     width, height = float(shape["width"]) * 72, float(shape["height"]) * 72
-    return turn.to((x, y)), (width, height) if turn.is_across else (height, width)
+    return turn.to(_point(shape["pos"])), (width, height) if turn.is_across else (height, width)
 
 
 def _turned(place: str, turn: Turn) -> Curve:
@@ -117,8 +250,10 @@ def _turned(place: str, turn: Turn) -> Curve:
     return [*map(turn.to, points)], start and turn.to(start), end and turn.to(end)
 
 
-def cuts(boxes: Sequence[tuple[Point, Point]], curves: Sequence[Curve], count: int) -> list[float] | None:
-    """Return where to cut so that the parts are about as long and few lines are struck; None if that fails.
+def cuts(
+    boxes: Sequence[tuple[Point, Point]], curves: Sequence[Curve], frames: Sequence[Area], count: int
+) -> list[float] | None:
+    """Return where to cut so that the parts are about as long and few lines and frames are struck; None if that fails.
 
     No arrowhead is cut off: it begins where the points of the curve end.
     """
@@ -136,7 +271,10 @@ def cuts(boxes: Sequence[tuple[Point, Point]], curves: Sequence[Curve], count: i
         near = [place for place in rest if abs(place - ideal) <= NEAR * length / count]
         if not near:
             return None
-        struck = {place: sum(map(partial(cost, place=place), curves)) for place in near}
+        struck = {
+            place: sum(map(partial(cost, place=place), curves)) + sum(frame.is_cut(place) for frame in frames)
+            for place in near
+        }
         places.append(min(near, key=lambda place: (struck[place], abs(place - ideal))))
     return places
 
@@ -198,14 +336,19 @@ def at_parameter(segment: Sequence[Point], share: float) -> tuple[list[Point], l
     return [row[0] for row in rows], [row[-1] for row in reversed(rows)]
 
 
-def with_stubs(pieces: Pieces) -> Pieces:
-    """Return the pieces of a line, each a bit longer where it has been cut, so that there is room for a mark."""
+def with_stubs(pieces: Pieces, heads: Sequence[float]) -> Pieces:
+    """Return the pieces of a line, each a bit longer where it has been cut, so that there is room for a mark.
+
+    Args:
+        pieces: of the line.
+        heads: the room above each part for titles of frames.
+    """
     longer = [(part, list(points)) for part, points in pieces]
     for (part, points), (after, rest) in pairwise(longer):
-        step = STUB / 3 if after > part else -STUB / 3
         (x, y), (x1, y1) = points[-1], rest[0]
-        points += [(x + step * count, y) for count in (1, 2, 3)]
-        rest[:0] = [(x1 - step * count, y1) for count in (3, 2, 1)]
+        step, back = (STUB, STUB + heads[after]) if after > part else (-STUB - heads[part], -STUB)
+        points += [(x + step * count / 3, y) for count in (1, 2, 3)]
+        rest[:0] = [(x1 - back * count / 3, y1) for count in (3, 2, 1)]
     return longer
 
 

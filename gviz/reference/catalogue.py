@@ -233,7 +233,7 @@ def operations() -> tuple[TableOperation, ...]:
         rows = rows_in(called)
         for key in rows:
             (forms if is_form(name, called, ROWS[key], rows) else parts)[key][name] = None
-            if called is ROWS[key] and not form.deprecated:
+            if called is ROWS[key] and form and not form.deprecated:
                 takes[key][form.text(0, False)] = None
     return tuple(
         TableOperation(

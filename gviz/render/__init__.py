@@ -25,12 +25,12 @@ from collections.abc import Iterator
 from dataclasses import replace
 from typing import Any, Protocol
 
-from gviz.errors import RenderError
+from gviz.errors import RenderError, warn_user
 from gviz.files import write, writing_error
 from gviz.graphs import Graph
 from gviz.layout import RenderWarning
 from gviz.pictures.options import RenderOptions
-from gviz.pictures.parts import drawn_parts
+from gviz.pictures.parts import drawn_parts, is_by_module
 from gviz.records import record
 from gviz.text import closest
 
@@ -143,6 +143,10 @@ def render(graph: Graph, suffix: str, options: RenderOptions | None = None) -> s
         RenderError: an unknown format, or a picture that cannot be made.
     """
     wanted, module = replace(options or RenderOptions(), format=suffix.lower()), find(suffix, any_word=True)
+    if is_by_module(graph, wanted):
+        wanted = replace(wanted, by="module")
+        word = "name scope" if graph.kind == "static" else "module"
+        warn_user(f"the graph has {len(graph.nodes)} boxes: drawn by {word}; --by operation draws all", RenderWarning)
     if wanted.fit != "none" and hasattr(module, "fitted"):
         wanted = module.fitted(graph, wanted)
     return module.render(drawn_parts(graph, wanted), wanted)

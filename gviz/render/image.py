@@ -228,7 +228,7 @@ def fitted(graph: Graph, options: RenderOptions) -> RenderOptions:
     the largest type.
     """
     from gviz.pictures.parts import drawn_parts, ways_to_fit
-    from gviz.pictures.slide import PAGES
+    from gviz.pictures.slide import LEAST_TYPE, PAGES, WORTH
 
     operations = sum(node.kind == "operation" for node in graph.nodes)
     if options.view in SHEETS or graph.kind == "static" or operations < FEW:
@@ -242,6 +242,8 @@ def fitted(graph: Graph, options: RenderOptions) -> RenderOptions:
         if way.fold != options.fold and not any(region.times > 1 for region in shown.regions):
             continue  # nothing repeats
         says_little = bool(number) and sum(node.kind == "group" for node in shown.nodes) == 1  # all is in one box
+        if not number and size >= min(PAGES[options.fit].least, LEAST_TYPE):  # it stays if little is won without it
+            size *= WORTH
         sizes.append((size / (1 + says_little), -number, way, len(shown.nodes), what))
         if sizes[-1][0] >= PAGES[options.fit].least:
             break
@@ -249,7 +251,8 @@ def fitted(graph: Graph, options: RenderOptions) -> RenderOptions:
     if number:
         first = sizes[0]
         small = f"type of {first[0]:.1f} points" if first[0] else "no room"
-        _warn(f"all {first[3]} boxes would have {small} on this page: {what}, {boxes} boxes; {ALL} draws all")
+        whole = "all " * (first[3] == len(graph.nodes))
+        _warn(f"{whole}{first[3]} boxes would have {small} on this page: {what}, {boxes} boxes; {ALL} draws all")
     return way
 
 
@@ -289,6 +292,8 @@ def page_layout(graph: Graph, options: RenderOptions) -> PageLayout:
     drawn: list[PageLayout] = []
     for rankdir in [options.rankdir] if options.rankdir else ["TB", "LR"]:
         picture = picture_of(graph, replace(options, rankdir=rankdir))
+        if graph.regions:
+            picture = places.with_free_titles(picture, dot.dot_text, options.graphviz)
         layout = places.laid_out(picture, dot.dot_text, options.graphviz)
         label = picture.graph.get("label", "")
         legend = label[1:-1] if isinstance(label, html.Html) else html.escaped(label)

@@ -46,6 +46,8 @@ neg negative: Return each element with the other sign.
 abs absolute: Return the size of each element.
 sgn sign: Return -1, 0 or 1, by the sign of each element.
 conj: Return the complex conjugate, which of real numbers is the tensor itself.
+imag: Return the imaginary parts of complex numbers.
+angle: Return the angle of each number in the complex plane: 0, or pi below zero, if it is real.
 real: Return the real part, which of real numbers is the tensor itself.
 positive pos: Return the tensor itself.
 mul multiply: Return the product of each two elements.

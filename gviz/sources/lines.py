@@ -1,4 +1,4 @@
-"""What a trace has learnt of a program, in the words of a graph: a line for each operation, and for each tensor outside."""
+"""What a trace has learnt of a program, as a graph has it: a line for each operation, and for each tensor outside."""
 
 from __future__ import annotations
 
@@ -6,14 +6,14 @@ import ast
 import linecache
 import math
 import re
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
 from typing import Any
 
 from gviz.graphs import GraphBreak, History, Module, Place, TensorRow
 from gviz.sources.arguments import CallSites
 from gviz.trace import Trace
 from gviz.trace.known import recall
-from gviz.trace.records import FunctionCall, Write, record_of
+from gviz.trace.records import Cut, FunctionCall, Write, record_of
 from gviz.walk import Origin, bytes_kept, grad_fn, graph_nodes
 
 CHANGED = re.compile(
@@ -25,6 +25,9 @@ CHANGED = re.compile(
 
 BACKWARD = re.compile(r"Backward\d*$")
 """What PyTorch leaves out of the class of an operation in messages."""
+
+SUMS = {"Add", "Sub", "Rsub", "Sum", "Mean", "Neg", "Stack", "Cat"}
+"""Operations that add what comes in."""
 
 MOST = 100_000
 """Operations that are looked at for the leaves below them."""
@@ -63,7 +66,7 @@ class Lines:
         self.writes: dict[int, list[Write]] | None = None  # in place, by the identity of what was written
         self.codes: dict[Place, str] = {}  # of the lines of other files, and of cells, that were named
 
-    def of(self, node: Any) -> Origin | None:
+    def origin_of(self, node: Any) -> Origin | None:
         """Return where an operation was recorded; what it costs, if that was measured."""
         noted, costs = record_of(node), self.trace.timed
         kept = (self.kept[node] if node in self.kept else bytes_kept(node)) if self.keeps else None
@@ -116,7 +119,9 @@ class Lines:
             tensor = tensors[row.name]
             leaves = tuple(dict.fromkeys(names[id(leaf)] for leaf in below.get(row.name, ())))
             placed = self.row(row, tensor, names, assigned)
-            history = self.history(placed, tensor)._replace(written=self.written(tensor, uses.get(row.name, 0)))
+            history = self.history(placed, tensor)._replace(
+                written=self.last_write_before(tensor, uses.get(row.name, 0))
+            )
             yield placed._replace(leaves=leaves, history=history)
 
     def row(self, row: TensorRow, tensor: Any, names: Mapping[int, str], assigned: Mapping[str, Place]) -> TensorRow:
@@ -124,10 +129,10 @@ class Lines:
         node = tensor.grad_fn if row.grad_fn else None
         noted = record_of(node) if node is not None else None
         call = noted.call if noted else recall(self.trace.outside.records, tensor)
-        is_of_a_layer = row.is_leaf and row.requires_grad and "." in row.name and type(tensor).__name__ == "Parameter"
-        made_at = self.named(assigned.get(row.name.partition("[")[0].partition(".")[0]))
-        if call is None or is_of_a_layer:  # a layer makes its parameters itself
-            return row._replace(place=made_at)
+        name, is_parameter = row.same_as or row.name, row.is_leaf and type(tensor).__name__ == "Parameter"
+        made_at = self.with_code_kept(assigned.get(name.partition("[")[0].partition(".")[0]))
+        if call is None or (is_parameter and row.requires_grad and ("." in name or made_at is not None)):
+            return row._replace(place=made_at)  # a layer makes its parameters itself, and PyTorch tells of none
         source = names.get(id(call.source()), "") if call.source is not None else ""
         broken = (
             GraphBreak(
@@ -145,7 +150,7 @@ class Lines:
         place = made_at if row.required_grad and not row.requires_grad else None
         return row._replace(place=place or self.place(call.place), is_written=is_written, broken=broken)
 
-    def written(self, tensor: Any, use: int) -> Place | None:
+    def last_write_before(self, tensor: Any, use: int) -> Place | None:
         """Return where the memory of a tensor was written last before a run of a line; None where it was not."""
         if self.writes is None:
             self.writes = {}
@@ -157,12 +162,14 @@ class Lines:
     def history(self, row: TensorRow, tensor: Any) -> History:
         """Return what has become of a tensor's gradient, and where the program asked for one."""
         trace = self.trace
-        at, was_used, was_early = trace.gradients.of(tensor) or (None, False, False)
-        cured, by_hand = recall(trace.requires_grad_set, tensor), recall(trace.autograd_grad, tensor)
+        at, was_used, was_early = trace.gradients.cleared(tensor) or (None, False, False)
+        required_at, asked_at = recall(trace.requires_grad_set, tensor), recall(trace.autograd_grad, tensor)
         if row.broken is not None and row.is_leaf and row.requires_grad:
             call = recall(trace.outside.records, tensor)  # as by torch.tensor(loss.item(), requires_grad=True)
-            cured = cured or (call.place if call is not None else None)
-        cleared, set_at, asked_at = (self.place(one) if one is not None else None for one in (at, cured, by_hand))
+            required_at = required_at or (call.place if call is not None else None)
+        cleared, set_at, asked_at = (
+            self.place(one) if one is not None else None for one in (at, required_at, asked_at)
+        )
         is_optimized = recall(trace.optimized, tensor) is True if trace.stepped else None
         return History(cleared, was_used, was_early, set_at, asked_at, is_optimized)
 
@@ -172,10 +179,10 @@ class Lines:
             place = self.places[where] = self.seen_as(where)
             if place.file and place.without_run not in self.codes:
                 self.codes[place.without_run] = linecache.getline(where.file, where.line).strip()
-            self.named(place)
+            self.with_code_kept(place)
         return self.places[where]
 
-    def named(self, place: Place | None) -> Place | None:
+    def with_code_kept(self, place: Place | None) -> Place | None:
         """Return a place that the graph names; of one in a cell the line of code is kept."""
         if place is not None and place.cell and place.without_run not in self.codes:
             self.codes[place.without_run] = self.cell_code(place)
@@ -189,49 +196,94 @@ class Lines:
             named: the tensors that have a name.
         """
         trace = self.trace
-        nodes = graph_nodes(roots) if trace.outside.cuts else ()
-        outside = [call for node in nodes if (known := record_of(node)) is not None for call in known.outside]
-        of_roots = filter(None, (recall(trace.outside.records, root) for root in roots))
-        used = list({cut for call in [*outside, *of_roots] for cut in call.cuts})
+        if not trace.outside.cuts:
+            return
+        nodes, roots = graph_nodes(roots), [*roots]
+        of_roots = [call for root in roots if (call := recall(trace.outside.records, root)) is not None]
+        direct = cuts_in(nodes) | {cut for call in of_roots for cut in call.cuts}
+        sums = sums_of(roots)
+        summed = cuts_in(sums) - cuts_in(node for node in nodes if node not in sums)
+        used = [*direct]
         for cut in used:  # grows while it is read
-            used += [one for one in cut.behind if one not in used]
-        for cut in self.trace.outside.cuts.values():
+            used += [one for one in cut.earlier if one not in used]
+        others = {
+            name: cuts_in(graph_nodes([one]))
+            for name, one in named.items()
+            if grad_fn(one) is not None and one.grad_fn not in nodes and one.numel() == 1 and not is_any_of(one, roots)
+        }
+        for cut in trace.outside.cuts.values():
             behind = tuple(name for name, tensor in named.items() if recall(cut.leaves, tensor))
             place = self.place(cut.call.broken_at) if cut.call.broken_at is not None else None
             facts = cut.call.broken_by, cut.call.reason, "", behind, cut in used, cut.is_number
-            yield GraphBreak(place, *facts, cut.is_list, not cut.is_deep, cut.call.switch)
+            yield GraphBreak(place, *facts, cut.is_list, not cut.is_deep, cut.call.switch)._replace(
+                is_behind=cut in used and cut not in direct,
+                is_summand=cut in summed,
+                others=tuple(name for name, cuts in others.items() if cut in cuts),
+            )
 
     def writes_in(self, message: str, roots: Iterable[Any]) -> tuple[tuple[Place, str], ...]:
-        """Return the writes that PyTorch's message about a changed variable is about, the first one after it was saved first.
-
-        The message has a shape, a version, and often the class of the operation that made the variable; not which one
-        it is.
-        """
+        """Return the writes that PyTorch's message about a changed variable is about, in the order of the program."""
         changed = CHANGED.search(message)
-        if changed is None:
+        last = last_write(changed, self.trace.writes, graph_nodes(roots)) if changed is not None else None
+        if changed is None or last is None:
             return ()
-        shape = tuple(int(size) for size in changed["shape"].split(",") if size.strip())
-        maker, version, saved = changed["maker"] or "", int(changed["version"]), int(changed["saved"] or 0)
-        graph = {id(thing) for pair in graph_nodes(list(roots)).items() for thing in pair}
-        makers: dict[int, set[str]] = {}
-        for write in self.trace.writes:
-            makers.setdefault(id(write.owner), set()).update(BACKWARD.sub("", one) for one in write.makers)
+        versions = range(int(changed["saved"] or 0) + 1, last.version + 1)
+        own = [one for one in self.trace.writes if one.owner is last.owner and one.version in versions]
+        return tuple(dict.fromkeys((self.place(one.place), one.name) for one in own))
 
-        def likeness(write: Write) -> tuple[bool, bool, bool, bool, bool]:
-            """Return in which ways a write fits, the strongest first."""
-            owner = write.owner()
-            is_there = owner is not None and (id(owner) in graph or id(owner.grad_fn) in graph)
-            is_known, is_sized = (
-                bool(maker) and maker in makers[id(write.owner)],
-                math.prod(shape) in map(math.prod, write.shapes),
-            )
-            return is_known, bool(maker) == any(write.makers), shape in write.shapes, is_sized, is_there
 
-        last = max((one for one in reversed(self.trace.writes) if one.version == version), key=likeness, default=None)
-        if last is None:
-            return ()
-        after = [one for one in self.trace.writes if one.owner is last.owner and saved < one.version <= version]
-        return tuple(dict.fromkeys((self.place(one.place), one.name) for one in after))
+def last_write(changed: re.Match[str], writes: Collection[Write], nodes: Mapping[Any, Any]) -> Write | None:
+    """Return the last write into the variable that a message is about; None if none fits.
+
+    The message has a shape, a version, and often the class of the operation that made the variable; not which one it
+    is. Of the writes that made such a version, the one that is most like it counts.
+
+    Args:
+        changed: the message.
+        writes: those of the program.
+        nodes: the operations of the graph, and its leaves.
+    """
+    shape = tuple(int(size) for size in changed["shape"].split(",") if size.strip())
+    maker, things = changed["maker"] or "", {id(thing) for pair in nodes.items() for thing in pair}
+    makers: dict[int, set[str]] = {}
+    for write in writes:
+        makers.setdefault(id(write.owner), set()).update(BACKWARD.sub("", one) for one in write.makers)
+
+    def likeness(write: Write) -> tuple[bool, bool, bool, bool, bool]:
+        """Return in which ways a write fits, the strongest first."""
+        owner = write.owner()
+        is_there = owner is not None and (id(owner) in things or id(owner.grad_fn) in things)
+        is_known = bool(maker) and maker in makers[id(write.owner)]
+        is_sized = math.prod(shape) in map(math.prod, write.shapes)
+        return is_known, bool(maker) == any(write.makers), shape in write.shapes, is_sized, is_there
+
+    of_version = [one for one in writes if one.version == int(changed["version"])]
+    return max(reversed(of_version), key=likeness, default=None)
+
+
+def is_any_of(tensor: object, others: Iterable[object]) -> bool:
+    """Return whether a tensor is one of others."""
+    return any(tensor is one for one in others)
+
+
+def cuts_in(nodes: Iterable[Any]) -> set[Cut]:
+    """Return the calls that have cut off what these operations use."""
+    records = filter(None, map(record_of, nodes))
+    return {cut for record in records for call in record.outside for cut in call.cuts}
+
+
+def sums_of(roots: Iterable[Any]) -> set[Any]:
+    """Return the sums through which what comes in is only added to the roots, be it times a constant."""
+    todo, sums = [*filter(None, map(grad_fn, roots))], set[Any]()
+    for node in todo:  # grows while it is read
+        label, inputs = BACKWARD.sub("", type(node).__name__), [one for one, _ in node.next_functions]
+        inside = [one for one in inputs if one is not None]
+        if label in SUMS and node not in sums:
+            sums.add(node)
+            todo += inside
+        elif len(inside) == 1 and (label == "Mul" or (label == "Div" and inputs[0] is not None)):
+            todo += inside
+    return sums
 
 
 def leaves_below(named: Mapping[str, Any], known: dict[Any, tuple[int, list[Any]]]) -> dict[str, list[Any]]:

@@ -29,8 +29,8 @@ from gviz.wiring import Wires
 if TYPE_CHECKING:
     from gviz.sources.lines import Lines  # an expression's picture tells no lines, and comes without loading the trace
 
-SPARE, FEW_NODES = 20, 60
-"""Calls of backward, the first ones, whose flow is kept for that, and operations of their graphs."""
+FIRST_CALLS, FEW_NODES = 20, 60
+"""The flow of so many calls of backward, the first ones, is kept for a look at rounding, and of so many operations."""
 
 
 @record
@@ -41,10 +41,12 @@ class Pass:
         function: its name.
         place: the script's line that the call came from; None if no line of the script was running.
         flow: how the gradient is going to flow, if that was asked for.
-        spare: returns how it is, if it was not: it tells what rounding has left of a sum. None if that is not known.
+        late_flow: returns how it flows, if that was not asked for, but is needed to tell what rounding has left of a
+            sum; None if that is not known.
         kept: the bytes that each operation has saved, which backward frees; None if they were not looked at.
         moments: what the tensors were when it ran, by their identity.
-        earlier: the run of the last line that had run when the call before this one was made; 0 for the first.
+        earlier: how many runs of lines there had been when the call before this one was made, so that operations with
+            a smaller run are of an earlier graph; 0 for the first call.
         number: which call this is, counted from 1.
         at: when it was called, by the numbers of operations; 0 where that was not asked for.
         of: what it is of, where that is not the roots.
@@ -55,7 +57,7 @@ class Pass:
     function: str
     place: Place | None = None
     flow: Mapping[NodeLike, NodeFlow] = field(default_factory=dict)
-    spare: Callable[[], Mapping[NodeLike, NodeFlow]] | None = None
+    late_flow: Callable[[], Mapping[NodeLike, NodeFlow]] | None = None
     kept: Mapping[NodeLike, int | None] | None = None
     moments: Mapping[int, Moment] = field(default_factory=dict)
     earlier: int = 0
@@ -77,7 +79,7 @@ class Run:
         statements: name -> what its tensor was computed by, for these and for assigned names.
         notes: what there is to say, in order.
         lines: the places of its operations, if they were asked for.
-        about: the backward that the graph is of: the gradients on their way, and what the tensors were then.
+        backward: the call that the graph is of: the gradients on their way, and what the tensors were then.
         listed: the tensors of the table, if these are others than the picture's.
         code: its text.
         assigned: name -> the line that gives it its value, in the order of the text.
@@ -94,7 +96,7 @@ class Run:
     statements: Mapping[str, str] = field(default_factory=dict)
     notes: tuple[Note, ...] = ()
     lines: Lines | None = None
-    about: Pass = Pass("")
+    backward: Pass = Pass("")
     listed: Mapping[str, Any] | None = None
     code: str = ""
     assigned: Mapping[str, Place] = field(default_factory=dict)
@@ -120,7 +122,7 @@ def graph_of_run(run: Run, options: SourceOptions) -> Graph:
         aliases = find_aliases(listed)
 
         def row_of(name: str, tensor: Any) -> TensorRow:
-            expression, moment = run.expressions.get(name), run.about.moments.get(id(tensor))
+            expression, moment = run.expressions.get(name), run.backward.moments.get(id(tensor))
             row = known.get(name) or tensor_row(name, tensor, expression, most=options.most, moment=moment)
             return row._replace(same_as=aliases[name]) if name in aliases else row
 
@@ -131,7 +133,7 @@ def graph_of_run(run: Run, options: SourceOptions) -> Graph:
 
         below, uses = leaves_below(listed, leaves), first_uses(graph)
         rows = tuple(run.lines.rows(rows, listed, below, run.assigned, row_of, uses=uses))
-        return _with_lines(graph, run, run.lines, _with_modules(rows, run, run.lines, listed), {**names, **listed})
+        return _with_lines(graph, run, run.lines, _with_unlisted(rows, run, run.lines, listed), {**names, **listed})
 
 
 def _walked(run: Run, names: Mapping[str, Any], options: SourceOptions) -> Graph:
@@ -145,29 +147,29 @@ def _walked(run: Run, names: Mapping[str, Any], options: SourceOptions) -> Graph
         most=options.most,
         detailed=-1 if run.has_checkpoint else math.inf if options.folds else DETAILED if options.details else FEW,
         statements=run.statements,
-        origin_of=run.lines.of if run.lines is not None else None,
-        moments=run.about.moments,
+        origin_of=run.lines.origin_of if run.lines is not None else None,
+        moments=run.backward.moments,
         modules=_modules_of_run(run, names) if run.has_layers else None,
     )
-    graph, flow = walked(flow=run.about.flow), run.about.flow
-    is_spare = run.about.spare is not None and has_tiny(graph)
-    if run.about.spare is not None and is_spare:
-        flow = run.about.spare()
+    graph, flow = walked(flow=run.backward.flow), run.backward.flow
+    is_late = run.backward.late_flow is not None and has_tiny(graph)
+    if run.backward.late_flow is not None and is_late:
+        flow = run.backward.late_flow()
         graph = walked(flow=flow)
     if options.order:  # of a script it is that of its own backward
-        state = f"{GRAD_OF}{run.about.of or ' + '.join(run.roots)}"
+        state = f"{GRAD_OF}{run.backward.of or ' + '.join(run.roots)}"
         graph = graph.changed(
             nodes=tuple(node._replace(state=state) if _has_gradient(node) else node for node in graph.nodes)
         )
-    is_for_shares = options.shares and not is_spare  # which need no names of results
-    if (options.flow or (flow and not is_for_shares)) and not options.diagnose:
+    has_shares_alone = options.shares and not is_late  # which need no names of results
+    if (options.flow or (flow and not has_shares_alone)) and not options.diagnose:
         from gviz.formulas.local import MOST_DERIVED, with_formula
 
         graph = graph if len(graph.nodes) > MOST_DERIVED else with_formula(graph)
     return graph
 
 
-def _with_modules(
+def _with_unlisted(
     rows: tuple[TensorRow, ...], run: Run, lines: Lines, listed: Mapping[str, Any]
 ) -> tuple[TensorRow, ...]:
     """Return rows that know what keeps them out of a module's parameters."""
@@ -190,9 +192,10 @@ def _with_lines(graph: Graph, run: Run, lines: Lines, rows: tuple[TensorRow, ...
         nodes=tuple(nodes),
         tensors=rows,
         code=run.code,
-        backward=lines.named(run.about.place) if run.about.function in ("backward", "grad") else None,
-        earlier=run.about.earlier,
-        is_followed=run.about.is_followed,
+        backward=lines.with_code_kept(run.backward.place) if run.backward.function in ("backward", "grad") else None,
+        earlier=run.backward.earlier,
+        is_followed=run.backward.is_followed,
+        is_first_bad=run.backward.is_first_bad,
         writes=lines.writes_in(run.error.what, run.called) if run.error is not None else (),
         breaks=tuple(lines.breaks([*(run.roots.values() or run.called)], named)),
         codes=tuple(lines.codes.items()),

@@ -80,8 +80,9 @@ def _picture_of(source: StaticSource) -> Picture:
     """Return its picture, with what one run gives for an expression's values; without where that run fails."""
     if source.root is not None:
         with suppress(OpError, ValueError, TypeError, ArithmeticError):
-            return static_picture(source.graph, values=computed(source.graph, source.feeds), title=source.title)
-    return static_picture(source.graph, title=source.title)
+            values = computed(source.graph, source.feeds)
+            return static_picture(source.graph, values=values, title=source.title, names=source.names)
+    return static_picture(source.graph, title=source.title, names=source.names)
 
 
 def with_gradients(read: Reading) -> Reading:

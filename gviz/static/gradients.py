@@ -68,6 +68,9 @@ def gradients(
     with graph.as_default(), graph.name_scope(name):
         weights = list(first_gradients(roots, _as_list(grad_ys) or [None] * len(roots)))
         grads = carry_back(graph, roots, wanted, weights, stopped, gated=gate_gradients)
+        for slope, x in zip(grads, wanted, strict=True):
+            if slope is not None and graph.context is None:  # those inside of a loop are nobody's
+                graph.derivatives.setdefault(slope, []).append((roots, x))
         return list(fill_with_zeros(grads, wanted)) if unconnected == "zero" else grads
 
 

@@ -175,6 +175,7 @@ class Graph:
         self.collections: dict[str, list[Any]] = {}
         self.kept: dict[object, Any] = {}  # what others keep of it, by their own keys
         self.unfeedable: set[Tensor] = set()
+        self.derivatives: dict[Tensor, list[tuple[Sequence[Tensor], Tensor]]] = {}  # what each is of, and by what
         self._numbers: dict[
             str, int
         ] = {}  # each name in use, in small letters: the number to try if it is asked for again

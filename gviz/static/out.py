@@ -28,12 +28,24 @@ KINDS = {
 }
 
 
-def static_picture(graph: Graph, *, values: Mapping[Tensor, Value] | None = None, title: str = "") -> Picture:
+def static_picture(
+    graph: Graph,
+    *,
+    values: Mapping[Tensor, Value] | None = None,
+    title: str = "",
+    names: Mapping[str, Any] | None = None,
+) -> Picture:
     """Return the whole graph as data to draw, in the order of making.
 
     A node for each operation, with its scope and the value that a run gave it; an edge for each input, with the
-    tensor's shape; a control edge for each operation that has to run before. Roots are the operations that nothing else
-    uses.
+    tensor's shape; a control edge for each operation that has to run before. Roots are what was differentiated; in a
+    graph without derivatives the operations that nothing else uses.
+
+    Args:
+        graph: what is drawn.
+        values: what a run gave the tensors.
+        title: what the picture is called.
+        names: the program's names of tensors and variables, by which derivatives are called.
     """
     operations = graph.get_operations()
     ids = {op: f"n{i}" for i, op in enumerate(operations)}
@@ -45,13 +57,48 @@ def static_picture(graph: Graph, *, values: Mapping[Tensor, Value] | None = None
             edges.append(Edge(ids[tensor.op], ids[op], slot, size, output=tensor.value_index))
         edges += [Edge(ids[before], ids[op], slot, kind="control") for slot, before in enumerate(op.control_inputs)]
     used = {edge.source for edge in edges}
+    meanings = meanings_of(graph, names or {})
+    nodes = (static_node(op, ids[op], values or {}) for op in operations)
     return Picture(
-        tuple(static_node(op, ids[op], values or {}) for op in operations),
+        tuple(node._replace(expression=meanings.get(node.name, "")) for node in nodes),
         tuple(edges),
-        tuple(ids[op] for op in operations if ids[op] not in used),
+        differentiated(graph, ids) or tuple(ids[op] for op in operations if ids[op] not in used),
         title=title,
         kind="static",
     )
+
+
+def differentiated(graph: Graph, ids: Mapping[Operation, str]) -> tuple[str, ...]:
+    """Return what ``gradients`` was called on, by its ids, without what is a derivative itself."""
+    pairs = (pair for pairs in graph.derivatives.values() for pair in pairs)
+    return tuple(dict.fromkeys(ids[y.op] for ys, _ in pairs for y in ys if y not in graph.derivatives))
+
+
+def meanings_of(graph: Graph, names: Mapping[str, Any]) -> dict[str | None, str]:
+    """Return by the names of operations what the program calls their results, and which derivatives they are: ``∂y/∂w``.
+
+    Args:
+        graph: what the operations are in.
+        names: the program's names of tensors and variables.
+    """
+    called = {getattr(part, "_ref", part): name for name, part in reversed([*names.items()])}
+    tensors = {part: name for part, name in called.items() if isinstance(part, Tensor) and part.value_index == 0}
+    meanings: dict[str | None, list[str]] = {}
+
+    def last(tensor: Tensor) -> str:
+        return tensor.op.name.rpartition("/")[2]
+
+    def word(tensor: Tensor) -> str:
+        derivative = f"({meanings[tensor.op.name][0]})" if tensor in graph.derivatives else ""
+        return called.get(tensor) or derivative or last(tensor)
+
+    for slope, pairs in graph.derivatives.items():
+        of = [f"∂{' + '.join(map(word, ys))}/∂{word(x)}" for ys, x in pairs]
+        meanings.setdefault(slope.op.name, []).extend(of)
+    for tensor, name in tensors.items():
+        if name != last(tensor) and not name.startswith("_"):
+            meanings.setdefault(tensor.op.name, [name])
+    return {name: ", ".join(dict.fromkeys(of)) for name, of in meanings.items()}
 
 
 def static_node(op: Operation, name: str, values: Mapping[Tensor, Value]) -> Node:

@@ -19,12 +19,13 @@ from weakref import ref
 
 from gviz.graphs import Place
 from gviz.graphs.numbers import Numbers, elements_of
-from gviz.trace.cuts import COPIES, OutsideGraph, flat
+from gviz.trace.cuts import CHECKPOINT, COPIES, OutsideGraph, flat
 from gviz.trace.frames import RunningProgram
 from gviz.trace.gradients import Gradients
 from gviz.trace.known import Known, recall, remember
 from gviz.trace.listening import NUMBERS, SHARES, Listener, Observer
 from gviz.trace.records import KEY, CallRecord, NodeRecord, Write
+from gviz.trace.versions import Versions
 from gviz.walk import dtype_name, grad_fn, numbers
 
 ON_ITSELF = {"__setitem__", "requires_grad_", "detach_"}
@@ -67,6 +68,7 @@ class Trace(Observer):
         self.requires_grad_set: Known[Place] = {}  # of tensors that were made without: where they came to require it
         self.autograd_grad: Known[Place] = {}  # of tensors: where autograd.grad was asked for their gradients
         self.optimized: Known[bool] = {}  # the tensors of optimizers that have stepped
+        self.versions: Versions | None = None  # of a script: what knows which tensors numpy may write
         self.stepped: dict[int, int] = {}  # optimizers that have, by their identity: of how many groups
 
     def listening(self) -> Listener:
@@ -76,7 +78,7 @@ class Trace(Observer):
     # ---------------------------------------------------------------- being told
     def will_detach(self, tensor: Any) -> None:
         """Note what detach_ is going to take out of its graph."""
-        self.outside.will_detach(tensor, self.frames.call("detach_", is_new=False))
+        self.outside.will_detach(tensor, self.frames.note_call("detach_", is_new=False))
 
     def called(self, name: str, args: tuple[Any, ...], result: Any, seconds: float) -> None:
         """Note what a call has made."""
@@ -88,7 +90,7 @@ class Trace(Observer):
             result = args[0]
         if not isinstance(result, self.tensor):
             return self.record_others(name, args, result, seconds)
-        call = self.frames.call(name)
+        call = self.frames.note_call(name)
         return None if call is None else self.record_tensor(name, args, result, call, seconds)
 
     def record_tensor(
@@ -111,11 +113,13 @@ class Trace(Observer):
             given = tuple(
                 [(at, self.held(one)) for at, one in enumerate(args) if not getattr(one, "requires_grad", False)]
             )
-            outside = self.outside.of(args) if self.outside.cuts else ()
+            outside = self.outside.cut_off_among(args) if self.outside.cuts else ()
             function = self.frames.function() if self.nested else None
             # all fields at once: half the time of NodeRecord(...), of which there is one for each operation
             fields = call, self.frames.run, seconds, self.value_of(result), outside, given, len(args), function
             notes[KEY] = tuple.__new__(NodeRecord, fields)
+            if self.versions is not None and self.versions.lent:
+                self.versions.was_used(args, result.grad_fn)
 
     def record_write(self, name: str, result: Any, call: CallRecord, args: tuple[Any, ...]) -> CallRecord:
         """Note a write in place, and of a view the operation of the tensor behind; return how the result was made."""
@@ -144,7 +148,7 @@ class Trace(Observer):
     def record_step(self, optimizer: Any) -> None:
         """Note that an optimizer of gviz's engine has written its parameters."""
         self.will_step(optimizer)
-        call = self.frames.call("step")
+        call = self.frames.note_call("step")
         if call is None:
             return
         for one in (one for group in optimizer.param_groups for one in group["params"] if one.grad is not None):
@@ -155,22 +159,27 @@ class Trace(Observer):
         """Note a tensor outside the graph that a call has made, or has put there."""
         if name in SHARES:
             self.gradients.shared(args[0], result)
-        if name == "detach_" or (name == "requires_grad_" and args[1:] == (False,)):
+        if name == "apply" and args[0].__name__ == CHECKPOINT:  # it runs a function where gradients are off
+            modules = [one for one in args if hasattr(one, "parameters")]
+            args, call = tuple(one for module in modules for one in module.parameters()), call._replace(name=CHECKPOINT)
+        is_frozen = name == "requires_grad_" and args[1:] == (False,) and not self.outside.never_required(result)
+        if name == "detach_" or is_frozen:
             self.outside.put_outside(result, call, name)
         else:
-            self.outside.made(result, call, args)
+            self.outside.note_made(result, call, args)
 
     def record_leaf(self, name: str, args: tuple[Any, ...], result: Any, call: CallRecord) -> None:
         """Note a leaf that a call has made, or has let require a gradient."""
         before = recall(self.outside.records, result) if name == "requires_grad_" else None
+        remember(self.outside.leaves, result, True)
         if before is not None and (before.reason or before.place != call.place):
             remember(self.requires_grad_set, result, call.place)
-        self.outside.keep(result, self.outside.story(call, args) if call.name in COPIES else call)
+        self.outside.keep(result, self.outside.record_of_result(call, args) if call.name in COPIES else call)
 
     def record_others(self, name: str, args: tuple[Any, ...], result: Any, seconds: float) -> None:
         """Note the tensors in a list that a call has made, or a number made of a tensor."""
         is_list = isinstance(result, list | tuple)
-        call = self.frames.call(name) if name in NUMBERS or is_list else None
+        call = self.frames.note_call(name) if name in NUMBERS or is_list else None
         if call is None:
             return
         if name in NUMBERS:

@@ -10,13 +10,17 @@ from typing import Any
 from gviz.graphs import Place
 from gviz.trace.frames import RunningProgram
 from gviz.trace.known import Known, recall, remember
-from gviz.trace.records import Break, CallRecord
+from gviz.trace.records import CallRecord, Cut
+from gviz.trace.switches import LIBRARY
 
 COPIES = {"tensor", "as_tensor", "new_tensor", "from_numpy"}
 """Calls that make a tensor of numbers."""
 
 DETACHES = {"detach", "detach_", "data", "grad", *COPIES}
 """Calls whose result is out of the graph by intention."""
+
+CHECKPOINT = "CheckpointFunction"
+"""The Function of ``checkpoint(..., use_reentrant=True)``; of gviz's engine as of PyTorch."""
 
 LATEST = 100
 """The last numbers made of tensors, which are remembered, and the first items of a list, which are looked at."""
@@ -33,8 +37,9 @@ class OutsideGraph:
     def __init__(self, engine: ModuleType, frames: RunningProgram) -> None:
         self.engine, self.tensor, self.frames = engine, engine.Tensor, frames
         self.records: Known[CallRecord] = {}
+        self.leaves: Known[bool] = {}  # the tensors that a call has made, or let require a gradient
         self.numbers: deque[tuple[Any, CallRecord]] = deque(maxlen=LATEST)
-        self.cuts: dict[tuple[Place, str, str], Break] = {}
+        self.cuts: dict[tuple[Place, str, str], Cut] = {}
         self.leaving: CallRecord | None = None  # how the tensor that detach_ is called on is cut off
 
     def keep(self, tensor: Any, call: CallRecord) -> None:
@@ -42,6 +47,11 @@ class OutsideGraph:
         is_made_here = call.reason or not call.writes  # what was written first was made elsewhere
         if id(tensor) not in self.records and is_made_here:
             remember(self.records, tensor, call)
+
+    def never_required(self, tensor: Any) -> bool:
+        """Return whether a call has made a tensor that has required no gradient at any time."""
+        record = recall(self.records, tensor)
+        return record is not None and not record.reason and not recall(self.leaves, tensor)
 
     def will_detach(self, tensor: Any, call: CallRecord | None) -> None:
         """Note what detach_ is going to take out of its graph, which is gone afterwards."""
@@ -51,33 +61,33 @@ class OutsideGraph:
 
     def put_outside(self, tensor: Any, call: CallRecord, name: str) -> None:
         """Note a tensor that a call has taken out of its graph: ``detach_``, or ``requires_grad_`` with False."""
-        reason, cuts = "frozen", frozenset[Break]()
+        reason, cuts = "frozen", frozenset[Cut]()
         if name == "detach_":
             reason, cuts = "detached", self.leaving.cuts if self.leaving is not None else cuts
         self.records.pop(id(tensor), None)
         self.keep(tensor, call._replace(reason=reason, broken_at=call.place, broken_by=name, writes=False, cuts=cuts))
 
-    def made(self, tensor: Any, call: CallRecord, args: tuple[Any, ...]) -> None:
+    def note_made(self, tensor: Any, call: CallRecord, args: tuple[Any, ...]) -> None:
         """Note a tensor outside the graph that a call has made, or has written."""
         before = recall(self.records, tensor)
         if before is None:
-            self.keep(tensor, self.story(call, args))
-        elif call.writes and not before.reason and (story := self.story(call, args)).reason:
+            self.keep(tensor, self.record_of_result(call, args))
+        elif call.writes and not before.reason and (story := self.record_of_result(call, args)).reason:
             remember(self.records, tensor, story._replace(place=before.place, name=before.name, writes=False))
 
     def number(self, number: Any, call: CallRecord, args: tuple[Any, ...]) -> None:
         """Note a number, or an array, that a call has made of a tensor."""
-        story = self.story(call, args, is_number=True)
+        story = self.record_of_result(call, args, is_number=True)
         self.numbers.append((number, story))
         for cut in story.cuts:
             cut.is_number = True
 
-    def of(self, args: tuple[Any, ...]) -> tuple[CallRecord, ...]:
+    def cut_off_among(self, args: tuple[Any, ...]) -> tuple[CallRecord, ...]:
         """Return what is known of the arguments that were cut off from a graph."""
         known = (recall(self.records, one) for value in args for one in flat(value))
         return tuple(each for each in known if each is not None and each.reason)
 
-    def story(self, call: CallRecord, args: tuple[Any, ...], *, is_number: bool = False) -> CallRecord:
+    def record_of_result(self, call: CallRecord, args: tuple[Any, ...], *, is_number: bool = False) -> CallRecord:
         """Return how a tensor outside the graph was made, and what cut it off, if anything did."""
         lost: list[CallRecord] = []
         for value in args:
@@ -100,15 +110,17 @@ class OutsideGraph:
     def cut(self, call: CallRecord, tensor: Any, *, is_number: bool, is_list: bool = False) -> CallRecord:
         """Return how a call makes something outside the graph of a tensor inside; note the leaves behind it."""
         reason = "detached" if is_number or call.name in DETACHES else "no derivative"
-        reason = reason if self.engine.is_grad_enabled() or reason == "detached" else "no_grad"
+        is_on = self.engine.is_grad_enabled() and call.name != CHECKPOINT
+        reason = reason if is_on or reason == "detached" else "no_grad"
         place, switch = self.frames.switch() if reason == "no_grad" else (None, "")
+        switch = switch or (LIBRARY if call.name == CHECKPOINT else "")
         key = place or call.place, call.name, reason
         cut = self.cuts.get(key)
         if cut is None:
             record = call._replace(reason=reason, broken_at=key[0], broken_by=call.name, switch=switch)
-            cut = self.cuts[key] = Break(record)
+            cut = self.cuts[key] = Cut(record)
         cut.is_list = cut.is_list or is_list
-        return cut.takes(tensor)
+        return cut.add_tensor(tensor)
 
 
 def flat(value: Any) -> Iterator[Any]:

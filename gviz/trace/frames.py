@@ -33,7 +33,7 @@ class RunningProgram:
         self.counts: Counter[CodeType] = Counter()
         self.switches = Switches()
 
-    def call(self, name: str, *, is_new: bool = True) -> CallRecord | None:
+    def note_call(self, name: str, *, is_new: bool = True) -> CallRecord | None:
         """Return the call of that name at the innermost line of the program that is running; None outside of it.
 
         A call that is new counts one run more, if its line has begun again: each is asked for as a new one once.
@@ -102,9 +102,9 @@ class RunningProgram:
             code = frame.f_code
             if self.is_ours(code.co_filename):
                 line = self.line_of(code, frame.f_lasti)
-                switch = LIBRARY if is_of_library_now else self.switches.at(code.co_filename, line)
+                at, switch = (line, LIBRARY) if is_of_library_now else self.switches.at(code.co_filename, line)
                 if switch:
-                    return Place(line, code.co_filename), switch
+                    return Place(at, code.co_filename), switch
             else:
                 is_of_library_now = is_of_library_now or is_of_library(code)
             frame = frame.f_back

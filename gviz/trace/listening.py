@@ -39,8 +39,14 @@ MAKE_NONE = {
 SHARES = ("detach", "data")
 """Calls whose result has the memory of what it was made from."""
 
+LENDS = ("numpy", "from_numpy", "as_tensor")
+"""Calls after which an array of numpy's may have the memory of a tensor."""
+
 MEMORY = ("detach", "numpy")
 """Methods whose result has the memory of the tensor, which somebody may write."""
+
+OF_TENSORS = ("called", "will_write", "has_shared", "will_detach", "got_gradient", "gave_gradient")
+"""Events for which the functions and attributes of tensors are listened to."""
 
 NO_WRITES = {"requires_grad_", "detach_", "share_memory_", "rename_", "retain_grad_"}
 """Names with an underscore at their end that write no memory."""
@@ -63,6 +69,9 @@ class Observer:
 
     def has_shared(self, tensor: Any, result: Any, *, is_counted: bool) -> None:
         """Take note of a tensor on the memory of another; writes to one count for the other, too, or do not."""
+
+    def has_lent(self, tensor: object) -> None:
+        """Take note of a tensor whose memory an array of numpy's has, too: who writes that is not told of."""
 
     def will_step(self, optimizer: Any) -> None:
         """Take note that an optimizer is going to write its parameters."""
@@ -94,22 +103,25 @@ class Listener:
         self.is_quiet = False  # whether gviz itself computes, for the program's sake
         self.mode: Any = None  # PyTorch's
         self.hook: Any = None  # on all of PyTorch's optimizers
-        self.on_call, self.on_write = self.wanting("called"), self.wanting("will_write")
-        self.on_share, self.on_detach = self.wanting("has_shared"), self.wanting("will_detach")
+        self.on_call, self.on_write = self.observers_of("called"), self.observers_of("will_write")
+        self.on_share, self.on_detach = self.observers_of("has_shared"), self.observers_of("will_detach")
+        self.on_lend = self.observers_of("has_lent")
 
     def __enter__(self) -> Self:
         """Put the wrappers in place."""
         for one in self.observers:
             one.attach(self)
-        if self.wanting("called"):
+        if self.observers_of("called"):
             self.listen_to_classes()
-        if self.is_own:
-            self.listen_to_gviz()
-        else:
+        if self.observers_of("will_step") and not self.is_own:
             optimizers = import_module(f"{self.engine.__name__}.optim.optimizer")
-            self.hook = (
-                optimizers.register_optimizer_step_pre_hook(self.will_step) if self.wanting("will_step") else None
-            )
+            self.hook = optimizers.register_optimizer_step_pre_hook(self.will_step)
+        if any(map(self.observers_of, OF_TENSORS)) and self.is_own:
+            self.listen_to_gviz()
+        elif any(map(self.observers_of, OF_TENSORS)):
+            self.replace(
+                self.engine, "from_numpy", self.wrapper_of(self.engine.from_numpy, "from_numpy")
+            )  # knows no modes
             self.mode = mode_of_torch(WrappersOfTorch(self))
             self.mode.__enter__()
         return self
@@ -146,24 +158,25 @@ class Listener:
         self.replaced.append((owner, name, is_own, before))
         setattr(owner, name, value)
 
-    def wanting(self, event: str) -> tuple[Callable[..., None], ...]:
+    def observers_of(self, event: str) -> tuple[Callable[..., None], ...]:
         """Return the methods of the observers who want to be told of an event."""
         wanted = (one for one in self.observers if getattr(type(one), event) is not getattr(Observer, event))
         return tuple(getattr(one, event) for one in wanted)
 
     # ---------------------------------------------------------------- wrappers
-    def telling(self, function: Any, name: str, *, takes: Callable[[Any], tuple[Any, ...]] | None = None) -> Any:
+    def wrapper_of(self, function: Any, name: str, *, inputs_of: Callable[[Any], tuple[Any, ...]] | None = None) -> Any:
         """Return a function that tells of its calls.
 
         Args:
             function: what is called.
             name: its name.
-            takes: gives what a call computes with; calls within it are told of first then. None for a call that is
+            inputs_of: gives what a call computes with; calls within it are told of first then. None for a call that is
                 told of alone.
         """
-        is_alone, timed, has_out = takes is None, self.timed, not self.is_own
-        writes = name == "numpy" or (has_out and is_write(name))  # who has the array may write it
+        is_alone, timed, is_torch = inputs_of is None, self.timed, not self.is_own
+        writes = name == "numpy" or (is_torch and is_write(name))  # who has the array may write it
         called, is_shared, is_detaching = self.on_call, name == "detach", name == "detach_"
+        lending = self.on_lend if name in LENDS else ()
 
         @wraps(function)
         def call(*args: Any, **kwargs: Any) -> Any:
@@ -171,7 +184,7 @@ class Listener:
                 self.will_write(args[0])
             if self.is_inside:
                 return function(*args, **kwargs)
-            if kwargs and has_out and kwargs.get("out") is not None:
+            if kwargs and is_torch and kwargs.get("out") is not None:
                 self.will_write(kwargs["out"])
             for tell in self.on_detach if is_detaching else ():
                 tell(args[0])
@@ -181,7 +194,9 @@ class Listener:
                 seconds, self.is_inside = perf_counter() - start if timed else 0.0, True
                 if is_shared:
                     self.has_shared(args[0], result)
-                given = args if takes is None else takes(args)
+                for tell in lending:
+                    tell(args[0] if name == "numpy" else result)
+                given = args if inputs_of is None else inputs_of(args)
                 given = (*given, *kwargs.values()) if kwargs else given
                 for tell in called:
                     tell(name, given, result, seconds)
@@ -200,7 +215,7 @@ class Listener:
 
     def will_step(self, optimizer: object, *_: object) -> None:
         """Tell that an optimizer of PyTorch is going to write."""
-        for tell in self.wanting("will_step"):
+        for tell in self.observers_of("will_step"):
             tell(optimizer)
 
     def has_shared(self, tensor: object, result: object, *, is_counted: bool = True) -> None:
@@ -211,7 +226,7 @@ class Listener:
     def attributes(self) -> Iterator[tuple[str, Any, Any]]:
         """Yield what is told of attributes of tensors: the name of each, what reads it, and what sets it."""
         data, flag, grad = (getattr(self.engine.Tensor, name) for name in ("data", "requires_grad", "grad"))
-        got, gave = self.wanting("got_gradient"), self.wanting("gave_gradient")
+        got, gave = self.observers_of("got_gradient"), self.observers_of("gave_gradient")
 
         def share(tensor: Any) -> Any:
             result = data.__get__(tensor)
@@ -234,9 +249,9 @@ class Listener:
                     for tell in gave:
                         tell(leaf, value)
 
-        yield "data", self.telling(share, "data"), set_data
+        yield "data", self.wrapper_of(share, "data"), set_data
         if self.on_call:
-            yield "requires_grad", flag.__get__, self.telling(flag.__set__, "requires_grad_")
+            yield "requires_grad", flag.__get__, self.wrapper_of(flag.__set__, "requires_grad_")
         if got:
             yield "grad", read, write
 
@@ -244,14 +259,16 @@ class Listener:
     def listen_to_classes(self) -> None:
         """Tell of calls of Functions and of ``autograd.grad``; and of gviz's own layers and optimizers."""
         module, function = self.engine.autograd, self.engine.autograd.Function
-        self.replace(function, "apply", classmethod(self.telling(function.apply.__func__, "apply")))
-        self.replace(module, "grad", self.telling(module.grad, "grad"))
+        self.replace(function, "apply", classmethod(self.wrapper_of(function.apply.__func__, "apply")))
+        self.replace(module, "grad", self.wrapper_of(module.grad, "grad"))
         if self.is_own:  # PyTorch's call functions that are listened to
             layer = class_of_calls(self.engine)
-            calling = self.telling(layer.__call__, "__call__", takes=lambda args: (*args[1:], *args[0].parameters()))
+            calling = self.wrapper_of(
+                layer.__call__, "__call__", inputs_of=lambda args: (*args[1:], *args[0].parameters())
+            )
             self.replace(layer, "__call__", calling)
             optimizer = import_module(f"{ENGINE}.optim").Optimizer
-            self.replace(optimizer, "step", self.telling(optimizer.step, "step", takes=lambda args: args))
+            self.replace(optimizer, "step", self.wrapper_of(optimizer.step, "step", inputs_of=lambda args: args))
 
     def listen_to_gviz(self) -> None:
         """Put wrappers in the place of functions and attributes of gviz's engine, which tells of writes by itself."""
@@ -262,7 +279,7 @@ class Listener:
                 is_public = name[0] != "_" and name not in MAKE_NONE
                 is_wanted = is_public or name in OPERATORS or name in NUMBERS if self.on_call else name in MEMORY
                 if is_wanted and isinstance(function, FunctionType):
-                    self.replace(home, name, self.telling(function, name))
+                    self.replace(home, name, self.wrapper_of(function, name))
         for name, read, write in self.attributes():
             remove = write if name == "grad" else None
             self.replace(tensor, name, property(read, write, remove, getattr(tensor, name).__doc__))
@@ -285,7 +302,7 @@ class WrappersOfTorch(dict[Any, Any]):
     def __missing__(self, function: Any) -> Any:
         name = getattr(function, "__name__", "")
         is_told = name not in MAKE_NONE and name not in ("__get__", "__set__", "__delete__")
-        self[function] = wrapper = self.listener.telling(function, name) if is_told else function
+        self[function] = wrapper = self.listener.wrapper_of(function, name) if is_told else function
         return wrapper
 
 

@@ -1,7 +1,7 @@
 """Which ``nn.Module`` recorded an operation: a note at the end of each call of a module, read once the graph is there.
 
 A call notes on the operation that made its result which operations are older than the call. What is younger, from the
-result down, was recorded in it; of calls within calls the innermost one counts. So a call costs the same whatever is in it.
+result down, was recorded in it; of calls within calls the innermost one counts. A call costs the same whatever is in it.
 """
 
 from __future__ import annotations

@@ -45,7 +45,7 @@ class CallRecord(NamedTuple):
     switch: str = ""
     source: Any = None
     writes: bool = False
-    cuts: frozenset[Break] = frozenset()
+    cuts: frozenset[Cut] = frozenset()
     is_view: bool = False
     at: tuple[CodeType, int] | None = None
 
@@ -88,24 +88,24 @@ class NodeRecord(NamedTuple):
     function: FunctionCall | None = None
 
 
-class Break:
+class Cut:
     """A call in a line that cuts tensors off.
 
     Args:
         call: what it did the first time.
     """
 
-    __slots__ = ("alone", "behind", "call", "effort", "is_deep", "is_list", "is_number", "leaves")
+    __slots__ = ("as_set", "call", "earlier", "effort", "is_deep", "is_list", "is_number", "leaves")
 
     def __init__(self, call: CallRecord) -> None:
-        self.alone = frozenset([self])
-        self.call = call._replace(cuts=self.alone)
+        self.as_set = frozenset([self])
+        self.call = call._replace(cuts=self.as_set)
         self.leaves: Known[bool] = {}  # behind what it took, in all of its runs
-        self.behind: set[Break] = set()  # earlier ones, of which something came into what it took
+        self.earlier: set[Cut] = set()  # earlier ones, of which something came into what it took
         self.effort, self.is_number = EFFORT, False  # whether numbers came of it, which nobody can follow
         self.is_list, self.is_deep = False, False  # whether it took a list of tensors, and one that is no leaf
 
-    def takes(self, tensor: Any) -> CallRecord:
+    def add_tensor(self, tensor: Any) -> CallRecord:
         """Note one more tensor that is cut off; return what is known of the result."""
         if tensor.grad_fn is None and tensor._base is not None:  # noqa: SLF001 - a view, under no_grad
             tensor = tensor._base  # noqa: SLF001 - PyTorch's own name
@@ -116,7 +116,7 @@ class Break:
                 if leaf is not None:
                     remember(self.leaves, leaf, True)
                 elif (node_record := record_of(node)) is not None:
-                    self.behind.update(*(call.cuts for call in node_record.outside))
+                    self.earlier.update(*(call.cuts for call in node_record.outside))
             if not nodes:
                 remember(self.leaves, tensor, True)
             self.effort -= len(nodes) + 10

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import ast
 import linecache
+from types import CodeType
 from typing import Any, TypeAlias
 
 SWITCHES = ("no_grad", "inference_mode", "set_grad_enabled")
@@ -15,19 +16,19 @@ DECORATED = ("GradMode.__call__.<locals>.run", "context_decorator.<locals>.decor
 LIBRARY = "what the line calls"
 """What is said to switch gradients off where a library does, as ``Normal.sample()``."""
 
-Spans: TypeAlias = "list[tuple[int, int, str]]"
-"""First line, last line, and what switches gradients off from the one to the other."""
+Spans: TypeAlias = "list[tuple[int, int, int, str]]"
+"""First and last line on which gradients are off; the line that switches them off, 0 if that ends; its text."""
 
 
 def spans_of(program: str) -> Spans:
     r"""Return the lines of a program on which gradients are switched off, as far as its text tells.
 
     >>> spans_of("with torch.inference_mode():\n    h = net(x)\ny = h")
-    [(2, 2, 'torch.inference_mode()')]
+    [(2, 2, 0, 'torch.inference_mode()')]
     >>> spans_of("torch.set_grad_enabled(False)\nh = net(x)\ntorch.set_grad_enabled(True)\ny = h")
-    [(2, 3, 'torch.set_grad_enabled(False)')]
+    [(2, 3, 0, 'torch.set_grad_enabled(False)')]
     >>> spans_of("@torch.no_grad()\ndef f(x):\n    return net(x)")
-    [(3, 3, 'torch.no_grad()')]
+    [(3, 3, 0, 'torch.no_grad()')]
     """
     try:
         nodes = [*ast.walk(ast.parse(program))]
@@ -40,14 +41,12 @@ def spans_of(program: str) -> Spans:
             continue
         last = body[-1].end_lineno or 0
         heads = [item.context_expr for item in getattr(node, "items", ())] + getattr(node, "decorator_list", [])
-        spans += [(body[0].lineno, last, text) for text in map(ast.unparse, heads) if is_switch(text)]
+        spans += [(body[0].lineno, last, 0, text) for text in map(ast.unparse, heads) if is_switch(text)]
         calls = [one for one in body if isinstance(one, ast.Expr) and "set_grad_enabled(" in ast.unparse(one)]
-        ends = [*(one.lineno for one in calls[1:]), last]
-        spans += [
-            (one.lineno + 1, end, text)
-            for one, end in zip(calls, ends, strict=False)
-            if not (text := ast.unparse(one)).endswith("(True)")
-        ]
+        for one, following in zip(calls, [*calls[1:], None], strict=False):
+            if not (text := ast.unparse(one)).endswith("(True)"):
+                end, at = (following.lineno, 0) if following is not None else (last, one.lineno)
+                spans.append((one.lineno + 1, end, at, text))
     return spans
 
 
@@ -62,14 +61,14 @@ class Switches:
     def __init__(self) -> None:
         self.spans: dict[str, Spans] = {}
 
-    def at(self, file: str, line: int) -> str:
-        """Return what switches gradients off on a line, the innermost of several; "" for nothing."""
+    def at(self, file: str, line: int) -> tuple[int, str]:
+        """Return the line to blame if gradients are off on a line, and what switches them off; "" for nothing."""
         if file not in self.spans:
             self.spans[file] = spans_of("".join(linecache.getlines(file)))
-        around = [(first, text) for first, last, text in self.spans[file] if first <= line <= last]
-        return max(around, default=(0, ""))[1]
+        around = [(first, at or line, text) for first, last, at, text in self.spans[file] if first <= line <= last]
+        return max(around, default=(0, 0, ""))[1:]
 
 
-def is_of_library(code: Any) -> bool:
+def is_of_library(code: CodeType) -> bool:
     """Return whether a library's function, by its code, switches gradients off for what it calls."""
     return code.co_qualname in DECORATED or any(one in code.co_names for one in SWITCHES)

@@ -21,6 +21,12 @@ from gviz.trace.listening import ENGINE, Observer
 from gviz.trace.records import KEY
 from gviz.walk import NodeLike, grad_fn, graph_nodes, numbers, saved_value
 
+WRITE, PASS, AFTER_PASS = 0.5, 0.25, 0.2
+"""Times are numbers of operations: how far before the next one a write, a pass, and a write after the pass are put."""
+
+MOST_LENT = 100
+"""Small tensors, the last ones, of which it is looked whether numpy has written their memory."""
+
 ROOM = 100_000
 """Numbers that are kept before it is looked which of them a graph that lives may still need."""
 
@@ -29,8 +35,9 @@ class Overwritten(NamedTuple):
     """What a tensor was until a write.
 
     Args:
-        until: when the write was: operations with smaller numbers have seen them. It lies below the number of the next
-            operation if no pass was called since the last one.
+        until: when the write was, as a number among those of operations: these have seen the numbers if theirs are
+            smaller. It lies :data:`WRITE` below the number of the next operation, so that a pass that is called before
+            that one, at :data:`PASS` below, comes after the write; if the pass came first, it is that number itself.
         numbers: None where they are not known any more.
         is_counted: whether the write counts as one, so that backward refuses a tensor that was saved; not by ``.data``.
     """
@@ -55,6 +62,9 @@ class Versions(Observer):
         self.shared: Known[
             tuple[Any, bool]
         ] = {}  # of one that tells of no base: weakly what it shares, and whether writes count
+        self.lent: Known[
+            tuple[float, Numbers | None]
+        ] = {}  # of those with arrays on their memory: what they were, and when
         self.large: Known[tuple[int, Numbers]] = {}  # the numbers of large tensors that nobody has written since
         self.kept, self.room = 0, ROOM
         self.start = self.last = self.current = next_number(engine)
@@ -65,6 +75,37 @@ class Versions(Observer):
         """Note a tensor that does not tell on whose memory it is."""
         owner, counts = self.owner(tensor)
         remember(self.shared, result, (ref(owner), is_counted and counts))
+
+    def has_lent(self, tensor: Any) -> None:
+        """Note what a tensor is whose memory numpy may write from now on."""
+        owner, _ = self.owner(tensor)
+        if owner.numel() <= FEW_ELEMENTS and recall(self.lent, owner) is None:
+            remember(self.lent, owner, (self.now() - WRITE, numbers(owner)))
+        if len(self.lent) > MOST_LENT:
+            del self.lent[next(iter(self.lent))]
+
+    def look_at_lent(self, until: float, since: float, used: Collection[int] | None = None) -> None:
+        """Note which tensors numpy has written since they were looked at last, when nobody knows.
+
+        Args:
+            until: when a write has been at the latest.
+            since: from when on another one may come.
+            used: the identities of those to look at; None for all.
+        """
+        with self.listener.quiet():
+            lent = [one for key, one in self.lent.items() if used is None or key in used]
+            for owner, (last, before) in [(own, known) for one, known in lent if (own := one()) is not None]:
+                after = numbers(owner)
+                if before is not None and after != before:
+                    known = recall(self.before, owner) or []
+                    known += [] if known and known[-1].until >= last else [Overwritten(last, before, is_counted=False)]
+                    remember(self.before, owner, [*known, Overwritten(until, None, is_counted=False)])
+                remember(self.lent, owner, (since, after))
+
+    def was_used(self, tensors: Iterable[Any], node: Any) -> None:
+        """Note what tensors are that numpy may write, now that an operation has used them."""
+        number = node._sequence_nr()  # noqa: SLF001 - PyTorch's own name
+        self.look_at_lent(number - WRITE, number + WRITE, {*map(id, tensors)})
 
     def owner(self, tensor: Any) -> tuple[Any, bool]:
         """Return the tensor that the memory of another is known by, and whether writes count there, too."""
@@ -88,13 +129,14 @@ class Versions(Observer):
     def at_pass(self) -> float:
         """Return when a pass is called: after the writes and operations before, and before all that follow."""
         self.passed = self.now()
-        return self.passed - 0.25
+        self.look_at_lent(self.passed - WRITE, self.passed - AFTER_PASS)
+        return self.passed - PASS
 
     def will_write(self, tensor: Any, *, is_counted: bool = True) -> None:
         """Note what a tensor is before it is written, if something was recorded since it was written last."""
         owner, counts = self.owner(tensor)
         now, is_counted = self.now(), is_counted and counts
-        until = now if self.passed == now else now - 0.5
+        until = now if self.passed == now else now - WRITE
         known = recall(self.before, owner)
         if known and known[-1].until == until:
             known[-1] = known[-1]._replace(is_counted=known[-1].is_counted and is_counted)
@@ -107,6 +149,8 @@ class Versions(Observer):
             if self.kept > self.room:
                 self.forget()
         self.large.pop(id(owner), None)
+        if recall(self.lent, owner) is not None:  # what it is after this write is seen when it is looked at next
+            remember(self.lent, owner, (until, None))
 
     def overwritten(self, tensor: Any) -> Numbers | None:
         """Return the numbers of a tensor; None for a large one that takes no gradient, which may be written often."""
@@ -156,6 +200,8 @@ class Versions(Observer):
             at: when backward was called, as :meth:`at_pass` has told; 0 where it was not.
             known: what tensors were then.
         """
+        now = self.now()
+        self.look_at_lent(now - AFTER_PASS, now - AFTER_PASS)
         if not self.before:
             return {}
         nodes = graph_nodes(roots)
@@ -208,7 +254,7 @@ class Versions(Observer):
             return None
         own, *others = map(seen, sorted(places))
         if own is None or (others and not is_sure):
-            return known._replace(remark=NOW)
+            return known._replace(numbers=None, remark=NOW)
         is_hidden = any(not one.is_counted for one in versions[first : at_backward if at else first])
         if is_hidden or any(one != own for one in others):
             return known._replace(numbers=Numbers(own.shape, own.dtype), remark=MIXED)

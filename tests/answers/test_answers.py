@@ -137,7 +137,7 @@ def test_latex_is_whole(name: str, tmp_path: Path) -> None:
         ("x > 0", "[x > 0]"),
         ("where(x > 0, 1, exp(x))", "\\operatorname{where}\\left([x > 0], 1, \\exp\\left(x\\right)\\right)"),
         ("W.T @ grad", "W^{\\top}\\, \\mathrm{grad}"),
-        ("x (1st)", "\\text{\\texttt{x (1st)}}"),
+        ("x (1st)", "\\mathrm{x\\ (1st)}"),
         ("θ_1*é*變", "\\theta_{1} \\cdot \\acute{e} \\cdot \\mathrm{[U+8B8A]}"),
     ],
 )
@@ -294,7 +294,7 @@ def test_a_small_jacobian_stands_whole_that_of_softmax_as_lectures_write_it() ->
     [
         ("y=relu(x)", "= [y > 0] = 1"),
         ("y=gelu(x)", "= 0.5·(1 + erf(x/sqrt(2))) + x·exp(-0.5·x²)/sqrt(2·π) = "),
-        ("y=logaddexp(x,x+1)", "∂y/∂x = 1/(1 + exp(a - x)) = "),
+        ("y=logaddexp(x,x+1)", "   1/(1 + exp(a - x)) = "),
         ("y=selu(x)", "where(x <= 0, 1.7581·exp(minimum(x, 0)), 1.0507)"),
     ],
 )

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import math
+import shlex
 from pathlib import Path
 
 import pytest
@@ -68,6 +69,27 @@ def test_the_command_says_values_and_draws_what_is_large(gviz: Program) -> None:
     assert done.out.endswith("draw it: gviz render 'y=(x+w)*(w+1)' x=2 w=1\n")
     data = json.loads(gviz("summary", "y=x*w", "x=2", "w=1", "--json").out)
     assert (data["operations"], data["leaves"], data["kinds"]) == (1, 2, [["MulBackward0", 1]])
+
+
+def test_the_command_draws_the_graph_that_the_summary_is_of(gviz: Program) -> None:
+    (gviz.folder / "many.py").write_text(
+        "import sys\nimport torch\nw = torch.ones(3, requires_grad=True)\n"
+        "a = w * 2\nb = w.sum() * float(sys.argv[1])\nb.backward()\n"
+    )
+    done = gviz("summary", "many.py", "--root", "a", "--root", "b", "--until", "6", "--", "-3")
+    assert done.out.startswith("a, b: 3 operations")
+    last = done.out.splitlines()[-1]
+    assert last == "draw it: gviz render many.py --root a --root b --until 6 -- -3"
+    assert gviz(*shlex.split(last.removeprefix("draw it: gviz ")), "-o", "y.svg").status == 0
+    typed = gviz("summary", "y=x*w", "x=2", "--no-backward", "--dtype", "float64").out
+    assert typed.endswith("draw it: gviz render 'y=x*w' x=2 --dtype float64 --no-backward\n")
+
+
+def test_a_leaf_that_is_the_root_is_counted(gviz: Program) -> None:
+    (gviz.folder / "leaf.py").write_text("import torch\nw = torch.ones(2, requires_grad=True)\n")
+    said = gviz("summary", "leaf.py", "--root", "w").out
+    assert "2 numbers in 1 leaf" in said
+    assert "operations:" not in said
 
 
 def test_graphs_without_operations_and_with_circles_have_a_summary() -> None:

@@ -282,8 +282,8 @@ loss = (p * advantage).sum() + (3 - value.detach()).pow(2).sum()
 loss.backward()
 """,
         "detached",
-        [5, 6],
-        "advantage = 3 - value; or loss = (p * advantage).sum() + (3 - value).pow(2).sum()",
+        [6],
+        "loss = (p * advantage).sum() + (3 - value).pow(2).sum()",
     ),
     "gradient_penalty_without_graph": (
         "w",
@@ -379,7 +379,10 @@ loss2.backward()
 """,
         "second backward",
         [7, 3],
-        "compute feat anew before each backward(), detach() what it takes from before, or backward(retain_graph=True)",
+        (
+            "compute feat anew before each backward(); or give the one before retain_graph=True;"
+            " or call backward() once, on the sum of the losses"
+        ),
     ),
     "average_of_losses": (
         "w",
@@ -412,6 +415,74 @@ loss.backward()
         "false cure",
         [6, 7],
         "loss = torch.stack(losses).mean()",
+    ),
+    "asked_of_data": (
+        "w",
+        """\
+import torch
+w = torch.tensor([1.0, 2.0], requires_grad=True)
+data = torch.tensor([0.5, 1.5])
+mix = data * 2
+out = (w * mix).sum()
+grad = torch.autograd.grad(out, mix, create_graph=True)[0]
+(out + grad.norm()).backward()
+""",
+        "failed",
+        [6, 4],
+        "mix.requires_grad_() where it is made, before anything is computed of it",
+    ),
+    "no_derivative_at_all": (
+        "w",
+        """\
+import torch
+w = torch.tensor([1.0, 2.0], requires_grad=True)
+loss = (w * 3).sum() + (w // 1).sum()
+loss.backward()
+""",
+        "failed",
+        [4, 3],
+        "compute the loss from something that changes smoothly; or give floor_divide x.detach(), for a number alone",
+    ),
+    "leaf_written_after_use": (
+        "x",
+        """\
+import torch
+x = torch.tensor([1.0, 2.0], requires_grad=True)
+w = torch.tensor([1.0, 2.0], requires_grad=True)
+y = x * w
+x += 1
+y.sum().backward()
+""",
+        "failed",
+        [5],
+        "x = x + 1",
+    ),
+    "gradient_of_another_size": (
+        "w",
+        """\
+import torch
+w = torch.tensor([1.0, 2.0], requires_grad=True)
+(w * 2).sum().backward(torch.ones(3))
+""",
+        "failed",
+        [3],
+        'gviz explain "Mismatch in shape: grad_output[0] has a shape of" says what helps',
+    ),
+    "numbers_that_grow": (
+        "w",
+        """\
+import torch
+w = torch.tensor([1.0, 2.0], requires_grad=True)
+opt = torch.optim.SGD([w], lr=1e6)
+for i in range(12):
+    loss = ((w * 30 - 1) ** 2).mean()
+    opt.zero_grad()
+    loss.backward()
+    opt.step()
+""",
+        "nan",
+        [5],
+        "the numbers grow from one backward to the next: take a smaller learning rate, or torch.nn.utils.clip_grad_norm_",
     ),
     "list_of_numbers": (
         "w",
@@ -942,7 +1013,10 @@ for i in range(2):
 """,
         "second backward",
         [6, 3],
-        "compute feats anew before each backward(), detach() what it takes from before, or backward(retain_graph=True)",
+        (
+            "compute feats anew before each backward(); or give the one before retain_graph=True;"
+            " or call backward() once, on the sum of the losses"
+        ),
     ),
     "layer_no_grad": (
         "net.weight",
@@ -1492,8 +1566,8 @@ two = d(g(z).detach()).mean()
 two.backward()
 """,
         "ok",
-        [3],
-        "",
+        [7],
+        "none, unless two is to train it: two = d(g(z)).mean()",
     ),
     "cleared_before_another_backward": (
         "u",

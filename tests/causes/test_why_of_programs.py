@@ -174,3 +174,292 @@ def test_a_sample_of_a_distribution_is_the_cause_and_rsample_the_mend(tmp_path: 
     mend = cause.mend.partition("; or")[0]
     assert mend == "z = d.rsample()"
     assert why(graph_of(tmp_path, SAMPLED.replace("z = d.sample()", mend), engine), "enc.weight").verdict == "ok"
+
+
+@pytest.mark.parametrize("engine", ENGINES)
+def test_gradients_that_were_left_switched_off_are_blamed_on_that_line(tmp_path: Path, engine: str) -> None:
+    block = "torch.set_grad_enabled(False)\ny = q(s2).max(1)[0]\npred = q(s).max(1)[0]"
+    program = DQN.format(block).replace("loss.backward()", "")  # which would raise
+    cause = why(graph_of(tmp_path, program, engine), "q.f.weight")
+    assert (cause.verdict, lines_of(cause)) == ("no_grad", [14])
+    assert cause.mend.startswith("write torch.set_grad_enabled(True) where gradients are wanted again")
+
+
+GAN = """\
+import torch
+from torch import nn
+torch.manual_seed(0)
+G = nn.Sequential(nn.Linear(2, 8), nn.ReLU(), nn.Linear(8, 1))
+D = nn.Sequential(nn.Linear(1, 8), nn.LeakyReLU(0.2), nn.Linear(8, 1))
+opt_g = torch.optim.Adam(G.parameters(), lr=0.01)
+opt_d = torch.optim.Adam(D.parameters(), lr=0.01)
+bce = nn.BCEWithLogitsLoss()
+real = torch.randn(16, 1) + 3
+for step in range(3):
+    fake = G(torch.randn(16, 2)).detach()
+    d_loss = bce(D(real), torch.ones(16, 1)) + bce(D(fake), torch.zeros(16, 1))
+    opt_d.zero_grad()
+    d_loss.backward()
+    opt_d.step()
+    g_loss = bce(D(fake), torch.ones(16, 1))
+    opt_g.zero_grad()
+    g_loss.backward()
+    opt_g.step()
+"""
+
+
+@pytest.mark.parametrize("engine", ENGINES)
+def test_a_detach_that_another_loss_needs_is_moved_to_where_that_is_computed(tmp_path: Path, engine: str) -> None:
+    cause = why(graph_of(tmp_path, GAN, engine), "G.0.weight")
+    first, _, second = cause.mend.partition("; and ")
+    assert (cause.verdict, lines_of(cause), first) == ("detached", [11], "fake = G(torch.randn(16, 2))")
+    assert second == "d_loss = bce(D(real), torch.ones(16, 1)) + bce(D(fake.detach()), torch.zeros(16, 1))"
+    lines = GAN.split("\n")
+    lines[10:12] = [f"    {first}", f"    {second}"]
+    assert why(graph_of(tmp_path, "\n".join(lines), engine), "G.0.weight").verdict == "ok"
+
+
+ACTOR_CRITIC = """\
+import torch
+from torch import nn
+torch.manual_seed(0)
+class AC(nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.body = nn.Linear(4, 8)
+        self.heads = [nn.Linear(8, 2), nn.Linear(8, 1)]
+    def forward(self, s):
+        z = torch.tanh(self.body(s))
+        return self.heads[0](z), self.heads[1](z)
+net = AC()
+opt = torch.optim.Adam(net.parameters(), lr=1e-2)
+for _ in range(3):
+    s = torch.randn(5, 4)
+    logits, v = net(s)
+    logp = torch.log_softmax(logits, 1)
+    act = torch.multinomial(logp.exp(), 1)
+    ret = torch.randn(5, 1)
+    adv = ret - v.item() if v.numel() == 1 else ret - v.detach()
+    actor = -(logp.gather(1, act) * adv).mean()
+    critic = (ret - v.detach()).pow(2).mean()
+    loss = actor + 0.5 * critic
+    opt.zero_grad(); loss.backward(); opt.step()
+"""
+
+
+@pytest.mark.parametrize("engine", ENGINES)
+def test_a_loss_that_trains_nothing_is_blamed_and_not_the_constant_advantage(tmp_path: Path, engine: str) -> None:
+    cause = why(graph_of(tmp_path, ACTOR_CRITIC, engine), "net.heads[1].weight")
+    assert (cause.verdict, lines_of(cause)) == ("detached", [22, 8])
+    assert "besides, net.heads is a plain list" in cause.what
+    mends = cause.mend.split("; and ")
+    assert mends == [
+        "critic = (ret - v).pow(2).mean()",
+        "self.heads = nn.ModuleList([nn.Linear(8, 2), nn.Linear(8, 1)])",
+    ]
+    lines = ACTOR_CRITIC.split("\n")
+    lines[21], lines[7] = f"    {mends[0]}", f"        {mends[1]}"
+    assert why(graph_of(tmp_path, "\n".join(lines), engine), "net.heads.1.weight").verdict == "ok"
+
+
+@pytest.mark.parametrize("engine", ENGINES)
+def test_of_a_line_with_two_branches_the_one_that_has_run_is_mended(tmp_path: Path, engine: str) -> None:
+    program = ACTOR_CRITIC.replace("loss = actor + 0.5 * critic", "loss = actor")
+    cause = why(graph_of(tmp_path, program, engine), "net.heads[1].weight")
+    assert (cause.verdict, lines_of(cause)[0]) == ("detached", 20)
+    assert cause.mend.startswith("adv = ret - v.item() if v.numel() == 1 else ret - v; and")
+
+
+MAML = """\
+import torch
+import torch.nn.functional as F
+torch.manual_seed(0)
+theta = {"w": torch.randn(3, 1, requires_grad=True), "b": torch.zeros(1, requires_grad=True)}
+def f(p, x):
+    return x @ p["w"] + p["b"]
+meta_loss = 0.0
+xs, ys, xq, yq = torch.randn(4, 3), torch.randn(4, 1), torch.randn(4, 3), torch.randn(4, 1)
+inner = F.mse_loss(f(theta, xs), ys)
+g = torch.autograd.grad(inner, list(theta.values()))
+fast = {k: (v - 0.1 * gg).detach().requires_grad_() for (k, v), gg in zip(theta.items(), g)}
+meta_loss = meta_loss + F.mse_loss(f(fast, xq), yq)
+meta_loss.backward()
+"""
+
+
+@pytest.mark.parametrize("engine", ENGINES)
+def test_a_cut_behind_another_is_not_proposed_to_be_mended_alone(tmp_path: Path, engine: str) -> None:
+    cause = why(graph_of(tmp_path, MAML, engine), "theta['w']")
+    assert (cause.verdict, lines_of(cause)) == ("detached", [11])
+    lines = MAML.split("\n")
+    lines[10] = cause.mend
+    assert why(graph_of(tmp_path, "\n".join(lines), engine), "theta['w']").verdict == "ok"
+
+
+@pytest.mark.parametrize("engine", ENGINES)
+def test_an_operation_without_slope_is_told_though_an_earlier_gradient_is_there(tmp_path: Path, engine: str) -> None:
+    program = """\
+import torch
+w = torch.tensor(2.0, requires_grad=True)
+u = torch.tensor(3.0, requires_grad=True)
+h = w * u
+l1 = h ** 2
+l2 = torch.round(h) * w
+l1.backward(retain_graph=True)
+w.grad = None
+l2.backward()
+"""
+    cause = why(graph_of(tmp_path, program, engine), "u")
+    assert (cause.verdict, lines_of(cause)) == ("accumulated", [9, 6])
+    assert "what this one brings is 0: the derivative of round in line 6 for h is 0 here" in cause.what
+    assert cause.mend.startswith("rounding has no slope")
+
+
+OF_LAYERS = """\
+import torch
+from torch import nn
+class Net(nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.fc = nn.Linear(2, 1)
+        self.temp = nn.Parameter(torch.tensor(1.0), requires_grad=False)
+    def forward(self, x):
+        return self.fc(x) * self.temp
+net = Net()
+mu = nn.Parameter(torch.zeros(1))
+d = torch.distributions.Normal(mu, 1.0)
+for p in net.parameters():
+    p.data -= 0.1
+loss = net(torch.ones(2)).sum() + d.mean.sum()
+loss.backward()
+"""
+
+
+@pytest.mark.parametrize("engine", ENGINES)
+def test_a_parameter_is_placed_where_it_or_its_module_is_made(tmp_path: Path, engine: str) -> None:
+    graph = graph_of(tmp_path, OF_LAYERS, engine)
+    places = {row.name: row.place.line for row in graph.tensors if row.place is not None}
+    assert (places["net.fc.weight"], places["mu"], places["p"]) == (10, 11, 10)
+    cause = why(graph, "net.temp")
+    assert (cause.verdict, cause.what) == ("frozen", "net.temp does not require a gradient")
+    assert cause.mend == "net.temp.requires_grad_()"
+
+
+@pytest.mark.parametrize("engine", ENGINES)
+def test_a_training_that_diverges_has_changed_no_gradient_by_itself(tmp_path: Path, engine: str) -> None:
+    program = """\
+import torch
+from torch import nn
+torch.manual_seed(0)
+net = nn.Linear(3, 1)
+opt = torch.optim.SGD(net.parameters(), lr=1e6)
+x, y = torch.randn(8, 3) * 100, torch.randn(8, 1)
+for i in range(30):
+    loss = nn.functional.mse_loss(net(x), y)
+    opt.zero_grad(); loss.backward(); opt.step()
+"""
+    cause = why(graph_of(tmp_path, program, engine), "net.weight")
+    assert (cause.verdict, lines_of(cause)) == ("nan", [8])
+    assert cause.mend.startswith("the numbers grow from one backward to the next: take a smaller learning rate")
+
+
+REINFORCE = """\
+import torch
+from torch import nn
+torch.manual_seed(0)
+policy = nn.Linear(3, 2)
+opt = torch.optim.Adam(policy.parameters(), 1e-2)
+logps, rewards = [], []
+s = torch.randn(3)
+for t in range(3):
+    probs = torch.softmax(policy(s), -1)
+    a = torch.multinomial(probs, 1).item()
+    logps.append(torch.log(probs[a]).item())
+    rewards.append(float(a + 1))
+    s = torch.randn(3)
+R = sum(rewards)
+loss = torch.tensor([-lp * R for lp in logps], requires_grad=True).sum()
+opt.zero_grad(); loss.backward(); opt.step()
+"""
+
+
+@pytest.mark.parametrize("engine", ENGINES)
+def test_numbers_of_log_probabilities_are_blamed_and_not_the_sample(tmp_path: Path, engine: str) -> None:
+    cause = why(graph_of(tmp_path, REINFORCE, engine), "policy.weight")
+    assert (cause.verdict, lines_of(cause)) == ("detached", [11, 15])
+    first, second = cause.mend.split("; and then ")
+    lines = REINFORCE.split("\n")
+    lines[10], lines[14] = f"    {first}", second
+    assert why(graph_of(tmp_path, "\n".join(lines), engine), "policy.weight").verdict == "ok"
+
+
+@pytest.mark.parametrize("engine", ENGINES)
+@pytest.mark.parametrize(("start", "verdict"), [("zeros_like", "no gradient"), ("ones_like", "ok")])
+def test_a_leaf_that_backward_was_not_asked_for_is_told_so_though_it_has_a_gradient(
+    tmp_path: Path, start: str, verdict: str, engine: str
+) -> None:
+    program = f"""\
+import torch
+m = torch.nn.Linear(2, 2)
+for p in m.parameters():
+    p.grad = torch.{start}(p)
+loss = m(torch.randn(3, 2)).pow(2).sum()
+loss.backward(inputs=[m.weight])
+"""
+    cause = why(graph_of(tmp_path, program, engine), "m.bias")
+    assert (cause.verdict, lines_of(cause)) == (verdict, [6])
+    assert "was asked for the gradients of other tensors: m.bias is not among its inputs" in cause.what
+
+
+@pytest.mark.parametrize("engine", ENGINES)
+@pytest.mark.parametrize("y", ["Exp.apply(x)", "3 * x"])
+def test_a_derivative_without_a_graph_that_was_asked_for_has_a_cause_of_its_own(
+    tmp_path: Path, y: str, engine: str
+) -> None:
+    program = f"""\
+import torch
+class Exp(torch.autograd.Function):
+    @staticmethod
+    def forward(ctx, x):
+        y = x.exp()
+        ctx.save_for_backward(y)
+        return y
+    @staticmethod
+    def backward(ctx, g):
+        y, = ctx.saved_tensors
+        return g * y.detach()
+x = torch.tensor([0.5, 1.0], requires_grad=True)
+y = {y}
+g, = torch.autograd.grad(y.sum(), x, create_graph=True)
+h = g.pow(2).sum()
+h.backward()
+"""
+    cause = why(graph_of(tmp_path, program, engine), "x")
+    assert lines_of(cause) == [16, 14]
+    assert "has no graph: nothing that it is computed from requires one" in cause.what
+    assert ("the backward of Exp" in cause.mend) == (y != "3 * x")
+
+
+@pytest.mark.parametrize("engine", ENGINES)
+@pytest.mark.filterwarnings("ignore::UserWarning")
+@pytest.mark.parametrize("words", [", use_reentrant=True", ""])
+def test_a_checkpoint_that_runs_without_gradients_is_the_cause(tmp_path: Path, words: str, engine: str) -> None:
+    if engine == "torch" and not words:
+        pytest.skip("PyTorch asks for the word")
+    program = f"""\
+import torch
+from torch import nn
+from torch.utils.checkpoint import checkpoint
+body = nn.Sequential(nn.Linear(4, 4), nn.ReLU(), nn.Linear(4, 4))
+head = nn.Linear(4, 2)
+x = torch.randn(3, 4)
+h = checkpoint(body, x{words})
+loss = head(h).logsumexp(1).mean()
+loss.backward()
+"""
+    cause = why(graph_of(tmp_path, program, engine), "body.0.weight")
+    assert (cause.verdict, lines_of(cause)) == ("no_grad", [7])
+    mend = cause.mend.partition("; or")[0]
+    assert mend == "h = checkpoint(body, x, use_reentrant=False)"
+    mended = program.replace(f"h = checkpoint(body, x{words})", mend)
+    assert why(graph_of(tmp_path, mended, engine), "body.0.weight").verdict == "ok"

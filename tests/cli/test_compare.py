@@ -127,7 +127,7 @@ def test_feeds_that_are_not_right(gviz: Program, content: str, phrases: list[str
     ("words", "phrase"),
     [
         (["y=x", "--feeds", "none.json"], "there is no file none.json"),
-        (["train.py"], 'gviz compare takes an expression, not a script\nas in gviz compare "e='),
+        (["train.py"], 'gviz compare takes an expression or two scripts, not a script\nas in gviz compare "e='),
         (["graph.json"], "not a saved graph"),
         (["y=cumsum(a,0)"], "cumsum is not there in gviz's static graphs"),
         (["y=a*9**9**9"], "digits"),

@@ -283,3 +283,14 @@ def test_the_table_has_0_where_only_rounding_is_left_and_json_is_exact(gviz: Pro
 
 def test_there_is_no_minus_before_a_0(gviz: Program) -> None:
     assert "-0" not in gviz("inspect", "y=-x*w", "x=0", "w=0").out.split()
+
+
+def test_a_name_of_many_letters_is_cut_in_the_table_and_whole_as_data(gviz: Program) -> None:
+    (gviz.folder / "long.py").write_text(
+        'import torch\nw = torch.ones(2, requires_grad=True)\nglobals()["n" * 10_000] = w * 2\n'
+        'loss = globals()["n" * 10_000].sum()\nloss.backward()\n'
+    )
+    done = gviz("inspect", "long.py")
+    assert max(map(len, done.out.splitlines())) < 400
+    assert "n…n" in done.out
+    assert "n" * 10_000 in gviz("inspect", "long.py", "--json").out

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -9,7 +10,7 @@ import pytest
 from gviz import engine
 from gviz.compare import Comparison, ProgramPair, Static, difference_of, distance, measure
 from gviz.compare.picture import bars, seconds
-from gviz.compare.programs import of_expression
+from gviz.compare.programs import articles, of_expression
 from gviz.options import SourceOptions
 
 
@@ -104,3 +105,23 @@ def test_bars_fit_their_width() -> None:
         assert len(long) <= max(width, len("dynamic  # 50 µs"))
     assert bars(result, 80, "#")[0].count("#") == round(bars(result, 80, "#")[1].count("#") / 10)
     assert [seconds(t) for t in (9.96e-7, 1e-3, 0.9999, 59)] == ["1.0 µs", "1.0 ms", "1.0 s", "59.0 s"]
+
+
+def test_the_table_of_the_docs_agrees_with_itself_and_with_what_is_built() -> None:
+    text = (Path(__file__).parents[2] / "docs" / "static.md").read_text(encoding="utf-8")
+    head, _, *rows = [line.strip("| ").split(" | ") for line in text.splitlines() if line.startswith("| ")]
+    units = {"µs": 1e-6, "ms": 1e-3, "s": 1.0}
+    for row, pair in zip(rows, articles(50), strict=True):
+        cells = dict(zip(head, row, strict=True))
+        assert int(cells["operations built, static"]) == len(pair.build().graph.operations)
+        assert int(cells["dynamic"]) == 50 * pair.recorded
+        times = [cells[name].split() for name in ("to build", "a static run", "a dynamic run")]
+        build, static, dynamic = (float(number) * units[unit] for number, unit in times)
+        assert float(cells["ratio"]) == pytest.approx(static / dynamic, abs=0.006)
+        assert int(cells["paid after"].split()[0]) == pytest.approx(build / (dynamic - static), abs=1.1)
+
+
+def test_an_expression_of_ones_own_says_what_the_real_tensorflow_does() -> None:
+    for backward in (True, False):
+        pair, _ = of_expression("y=x*w", SourceOptions(backward=backward), runs=2)
+        assert "the session is slower than eager on a few operations without gradients, 2.3 times" in pair.in_tensorflow

@@ -55,6 +55,32 @@ def test_without_names_all_leaves_are_derived_in_the_order_of_the_program() -> N
     assert [chain["name"] for chain in record("b=w1*a; c=w2*a; L=b+c")["wrt"]] == ["w1", "a", "w2"]
 
 
+def test_what_was_computed_is_listed_in_the_order_of_the_program() -> None:
+    found = explain("L=(w*x-y)**2+b*norm(w)**2", options=SourceOptions(values={"w": 2}), say=lambda _: None).content
+    assert isinstance(found, Derivation)
+    assert [node.name for node in found.computed] == ["a", "c", "d", "e", "f", "g", "L"]
+
+
+def test_an_index_that_was_computed_is_listed_with_what_it_was_computed_from() -> None:
+    values = {"z": [1.0, 2, 3], "t": 2}
+    found = explain("L=-log(z[t.long()])", options=SourceOptions(values=values), say=lambda _: None).content
+    assert isinstance(found, Derivation)
+    assert [node.name for node in found.given] == ["z", "t"]
+    assert (found.computed[0].name, found.computed[0].expression) == ("a", "t.long()")
+
+
+def test_a_whole_number_has_no_point() -> None:
+    found = explain("y=1e3*x+x**2.0", options=SourceOptions(values={"x": 2}), say=lambda _: None)
+    assert "a = 1000·x = 2000" in str(found)
+    assert "b = x² = 4" in str(found)
+
+
+def test_names_without_room_are_cut_each_for_itself() -> None:
+    leaf, root = "a_very_long_name_of_a_weight_in_a_model", "a_very_long_name_for_a_loss_value"
+    found = explain(f"{root}={leaf}*2", options=SourceOptions(), say=lambda _: None)
+    assert "a_very_long_n…_a_loss_value → a_very_long_n…ht_in_a_model" in str(found)
+
+
 # ------------------------------------------------------------------ random expressions
 LEAVES = st.sampled_from([*NAMES, "(2.0*x)", "(w+0.5)", "(1.25-v)"])  # functions take tensors, not numbers
 UNARY = (

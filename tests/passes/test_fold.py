@@ -7,6 +7,7 @@ from typing import Any
 
 import pytest
 from repeating import Builder, layers, nested, parallel, rnn
+from unfolding import assert_unfolds
 
 from gviz.graphs import Card, Graph, Node, Recorded, Region
 from gviz.passes.fold import Folding
@@ -222,3 +223,20 @@ def test_where_all_is_known_an_operation_that_saves_nothing_folds_wherever_it_st
     half, whole = (Graph(tuple(nodes), graph.edges, graph.roots, is_detailed=known) for known in (False, True))
     assert folds_of(half) == []
     assert folds_of(whole) == [("repeats", 200, 2, [])]
+
+
+def test_weights_of_parts_of_layers_that_each_turn_uses_again_have_one_box_for_all_parts() -> None:
+    one = Builder()
+    x = one.leaf("x")
+    weights = [[[one.leaf(f"layers.{i}.{j}.{name}") for name in "wv"] for j in range(3)] for i in range(3)]
+    for _ in range(4):
+        for layer in weights:
+            for w, v in layer:
+                x = one.op("Relu", one.op("Mul", one.op("Mm", x, w), v))
+            x = one.op("Tanh", x)
+        x = one.op("Sin", x)
+    folding = Folding(one.graph(x))
+    assert [node.name for node in folding.folded.nodes if node.kind == "leaf"] == [
+        "x", "layers.{0…2}.{0…2}.w", "layers.{0…2}.{0…2}.v",
+    ]  # fmt: skip
+    assert_unfolds(folding)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import random
 import re
+import warnings
 
 import pytest
 from program import Program
@@ -158,6 +159,25 @@ def test_a_large_picture_is_of_modules_by_itself(gviz: Program) -> None:
         assert "--by module, or --root NAME, draws fewer" in said
     assert "boxes" not in gviz("render", net, "-o", "y.json", "-o", "y.txt").err
     assert '"group"' not in (gviz.folder / "y.json").read_text()
+
+
+def test_a_large_picture_is_of_modules_by_itself_from_python_too() -> None:
+    import gviz
+    from gviz import engine as torch
+    from gviz.render import RenderOptions, render
+
+    net = torch.nn.Sequential(*(torch.nn.Linear(2, 2) for _ in range(40)))
+    drawing = gviz.graph(net(torch.ones(1, 2)).sum(), model=net)
+    with pytest.warns(gviz.GvizWarning, match="drawn by module; --by operation draws all"):
+        assert "{1…39}" in str(render(drawing, "svg"))
+    for options in (RenderOptions(by="operation"), RenderOptions(show=()), RenderOptions(view="dataflow")):
+        with warnings.catch_warnings(record=True) as heard:
+            warnings.simplefilter("always")
+            render(drawing, "svg", options)
+        assert not any("drawn by module" in str(one.message) for one in heard)
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        assert "group" not in str(render(drawing, "json"))
 
 
 # ---------------------------------------------------------------- any graph

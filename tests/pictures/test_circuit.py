@@ -334,6 +334,17 @@ def test_an_error_in_backward_is_told_where_it_stops(gviz: Program) -> None:
     assert "is at version 1; expected version 0 instead" in text
 
 
+@pytest.mark.parametrize("command", ["render p.py", "steps p.py --only backward", "render p.py --fit slide"])
+def test_pytorchs_sentence_stands_whole_below_the_picture(gviz: Program, command: str) -> None:
+    body = f"import torch\n{LEAVES}a = torch.exp(x)\na += 1\ny = a * w\ny.backward()\n"
+    (gviz.folder / "p.py").write_text(body, encoding="utf-8")
+    gviz(*command.split(), "-o", "out/p.svg" if "render" in command else "out/", "--format", "svg")
+    last = max((gviz.folder / "out").glob("*.svg")).read_text(encoding="utf-8")
+    text = " ".join(re.findall(r">([^<>]+)</text>", last.replace("\u00a0", " ").replace("&#160;", " ")))
+    assert "is at version 1; expected version 0 instead. Hint: enable anomaly detection" in text
+    assert text.index("check_nan=False)") > 0
+
+
 def test_the_gradient_of_a_vector_root_is_no_quotient() -> None:
     source = gviz.SourceOptions(values={"x": [1.0, 2.0], "w": 3.0}, flow=True, grad_output="[1,10]")
     svg = str(render(gviz.read("y=x*w", source).graph, "svg", RenderOptions(view="circuit")))
@@ -413,3 +424,25 @@ def test_dashes_of_a_png_are_drawn_one_by_one() -> None:
     sheet = sheet_of(gviz.read("y=x*w", source).graph, RenderOptions(view="circuit", legend=False))
     assert sheet is not None
     assert background(sheet, 96).count(" L 2 ") > 12
+
+
+def test_what_comes_in_has_a_letter_of_its_own() -> None:
+    words = words_of(svg_of("p=z*2; y=1/p", {"z": 2.0}))
+    assert "z" in words  # the leaf
+    assert any(word.startswith("u is what comes in") or "u" in word.split() for word in words)
+    assert "z is what comes in" not in " ".join(words)
+
+
+@pytest.mark.parametrize(
+    ("formula", "order", "told"),
+    [("y=x**2", 1, "2x"), ("y=x**3*w", 2, "6wx"), ("y=tanh(x)", 2, "−2y(1 − y2)"), ("y=sigmoid(x)", 1, "(1 − y)y")],
+)
+def test_the_title_of_a_derivative_is_written_as_lecturers_do(
+    gviz: Program, formula: str, order: int, told: str
+) -> None:
+    svg = gviz(
+        *("render", formula, "--order", str(order), "--wrt", "x"),
+        *("--view", "circuit", "-o", "-", "--format", "svg"),
+    ).out
+    text = "".join(words_of(svg)).replace(" ", "")
+    assert f"∂x{'²' * (order == 2)}={told}".replace(" ", "") in text

@@ -13,6 +13,7 @@ from gviz.graphs import Edge, Graph
 from gviz.passes.dataflow import dataflow
 from gviz.passes.statements import by_statement
 from gviz.pictures import RenderOptions, Shape, picture_of
+from gviz.render import render
 
 FIVE = "b=w1*a; c=w2*a; d=w3*b+w4*c; L=10-d"
 VALUES = {"a": 2, "w1": 1, "w2": 2, "w3": 3, "w4": 4}
@@ -138,7 +139,8 @@ def test_statements_of_a_script_are_told_from_what_the_engine_names(gviz: Progra
     assert done.status == 0, done.err
     text = (gviz.folder / "five.dot").read_text(encoding="utf-8")
     assert "∂loss/∂d" in text
-    assert text.count("circle") == 2
+    assert text.count("circle") == 1  # that of 10 - d
+    assert "<B>w·a + a·a</B>" in text
     assert "unbind" in text
 
 
@@ -246,3 +248,11 @@ def test_the_numbers_of_a_derivative_say_more_than_the_name_of_a_class(gviz: Pro
     assert "WhereBackward0(1)" not in text
     assert "[1, 0]" in text
     assert "[0, 1]" in text
+
+
+@pytest.mark.parametrize("view", ["dataflow", "micrograd"])
+def test_operands_stand_in_their_order_from_top_to_bottom(view: str) -> None:
+    svg = str(render(graph("y=(1-w)*x**2", w=3, x=5), "svg", RenderOptions(view=view)))
+    places = {text.strip(): float(y) for y, text in re.findall(r'<text[^>]* y="([-\d.]+)"[^>]*>([^<]+)</text>', svg)}
+    one, two = ("data 1", "data 2") if view == "micrograd" else ("1", "2")
+    assert places[one] < places["w"] < places["x"] < places[two]

@@ -7,6 +7,7 @@ from typing import Any
 
 import pytest
 from gold import assert_gold
+from program import Program
 
 import gviz
 from gviz import engine as torch
@@ -167,3 +168,13 @@ def test_the_legend_says_which_way_data_and_gradients_go(direction: str) -> None
 
 def test_the_legend_of_a_root_that_nothing_has_made_explains_leaves() -> None:
     assert "leaf: made by you" in str(render(gviz.read("y=x", SourceOptions(values={"x": 2})).graph, "dot"))
+
+
+@pytest.mark.parametrize("command", ["static", "compare"])
+def test_the_gradients_of_a_static_graph_stand_below_its_root(gviz: Program, command: str) -> None:
+    words = [command, "e=a*b+log(d)*c", "a=2", "b=3", "c=5", "d=10", "-o", "e.svg"]
+    assert gviz(*words, *(["--gradients"] if command == "static" else [])).status == 0
+    svg = (gviz.folder / "e.svg").read_text(encoding="utf-8")
+    places = re.findall(r'<text[^>]* y="([-\d.]+)"[^>]*>([^<]+)</text>', svg)
+    y = {text.strip(): float(place) for place, text in reversed(places)}
+    assert y["AddV2"] < y["grad_ys_0"]

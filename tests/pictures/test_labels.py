@@ -174,12 +174,12 @@ def test_a_failed_backward_is_told_on_the_picture_with_its_line_and_pytorch_s_wo
     assert "✗" not in str(render(article(), "svg"))
 
 
-def test_a_banner_is_three_lines_at_most() -> None:
+def test_a_banner_is_eight_lines_at_most() -> None:
     stop = Stop("many words of an error " * 40, Place(3), "y.backward()")
     graph = Graph(article().nodes, article().edges, ("n0",), stop=stop)
     drawn = str(render(graph, "dot"))
     (banner,) = re.findall(r"<B>✗.*?</FONT>", drawn)
-    assert banner.count("<BR") == 4
+    assert banner.count("<BR") == 9
     assert "…" in banner
 
 

@@ -287,10 +287,10 @@ def plain(markup: str) -> str:
     return unescape(re.sub(r"<[^>]*>", "", markup)).replace("\u00a0", " ")
 
 
-def captions(source: str, *names: str, **given: object) -> list[str]:
+def captions(source: str, *names: str, jacobians: bool = False, **given: object) -> list[str]:
     """Return the lines below the picture of paths."""
     options = RenderOptions(view="dataflow", path=names, fit="none")
-    graph = read(source, SourceOptions(values=given, flow=True), say=lambda _: None).graph
+    graph = read(source, SourceOptions(values=given, flow=True, jacobians=jacobians), say=lambda _: None).graph
     return plain("\n".join(picture_of(graph, options).caption).replace("<TR>", "\n")).splitlines()
 
 
@@ -335,3 +335,13 @@ def test_who_multiplies_the_printed_numbers_gets_the_printed_product(x: float) -
 def test_a_sum_of_rounded_parts_is_the_printed_total() -> None:
     lines = "".join(captions("y=x/3+2*x/3*w", "x", x=1, w=0.5))
     assert "0.33333 + 0.33333 = 0.6667" in lines
+
+
+def test_a_path_through_matrices_has_the_gradient_step_by_step() -> None:
+    values = {"W": [[1, 2], [3, 4]], "x": [0.1, 0.2], "t": [1, 1]}
+    lines = captions("L=((tanh(W@x)-t)**2).sum()", "W", jacobians=True, **values)
+    text = " ".join(line.strip() for line in lines)
+    assert "L → d → c → b → a → W" in text  # no name is left out where a line has room for it
+    assert "grad, step by step: L: 1 → d: [1, 1] → c: [-1.0758, -0.399] → b: [-1.0758, -0.399] → a:" in text
+    assert "Wᵀ" not in text
+    assert "(Wᵀ @ grad)" in " ".join(captions("L=((tanh(W@x)-t)**2).sum()", "x", jacobians=True, **values))

@@ -117,6 +117,27 @@ def test_what_each_step_hands_to_a_shared_weight_adds_up_to_its_gradient(tmp_pat
     assert not any(node.is_letter for node in folded(tmp_path, LOOP, shares=True).nodes)
 
 
+def test_two_blocks_have_shares(tmp_path: Path) -> None:
+    code = """
+import torch
+w = torch.tensor(0.9, requires_grad=True)
+y = torch.stack([torch.tanh(torch.exp(torch.sin(w * x))) for x in torch.tensor([0.5, 2.0])]).sum()
+y.backward()
+"""
+    blocks = named(folded(tmp_path, code, shares=True), "w").blocks
+    assert blocks is not None
+    assert [share.block for share in blocks.shares] == ["2", "1"]
+
+
+def test_what_one_block_takes_and_something_else_has_no_shares(tmp_path: Path) -> None:
+    code = LOOP.replace("h = torch.tensor(1.0)", "h = h0 = torch.tensor(1.0, requires_grad=True)")
+    graph = folded(tmp_path, code.replace("h.backward", "(h * h0).backward"), shares=True)
+    w, h0 = (named(graph, name).blocks for name in ("w", "h0"))
+    assert w is not None
+    assert len(w.shares) == 16
+    assert h0 is None or not h0.shares
+
+
 def test_sizes_of_shares_are_norms_and_what_hooks_change_has_no_shares(tmp_path: Path) -> None:
     matrix = (
         LOOP.replace("torch.tensor(0.9,", "torch.eye(3,").replace("w * h", "w @ h").replace("(1.0)", "([1., 2, 3])")

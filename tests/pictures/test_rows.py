@@ -5,14 +5,18 @@ from __future__ import annotations
 import re
 import warnings
 from collections import Counter
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from io import BytesIO
 
 import pytest
+from program import Program
 from pypdf import PdfReader
 
 from gviz import GvizWarning, RenderOptions, SourceOptions, read
 from gviz.graphs import Graph
 from gviz.pictures import Arrow, Frame, Picture, Shape, picture_of, places, slide
+from gviz.pictures.parts import drawn_parts
 from gviz.pictures.places import Layout
 from gviz.pictures.wrap import TURNS, wrapped
 from gviz.render import dot, render, series
@@ -175,14 +179,107 @@ def test_a_leaf_that_is_drawn_again_keeps_the_whole_sum_and_its_paths() -> None:
     assert not faint  # each of them is on a path
 
 
-@pytest.mark.parametrize(("end", "side"), [("b", "r"), ("c", None)])
-def test_a_title_of_a_frame_stands_where_no_line_strikes_it(end: str, side: str | None) -> None:
-    frame = Frame("f", {"label": "title of the frame", "labeljust": "l"})
-    inside = [Shape("b", {"width": "1.5"}), Shape("c", {"width": "1.5"})]
-    picture = Picture(
-        "", {}, {}, {}, [Shape("a", {}), frame, *inside, Frame(), Arrow("a", end, {"weight": "9"}, "", "")]
+@pytest.mark.parametrize(("width", "label"), [("1.5", " +title  of it"), ("0.3", r"title +\nof it +")])
+def test_a_title_of_a_frame_stands_where_no_line_strikes_it(width: str, label: str) -> None:
+    frame = Frame("f", {"label": "title  of it", "labeljust": "l"})
+    inside = [Shape("b", {"width": width}), Shape("c", {"width": width})]
+    for ends, expected in (("b", label), ("c", "title  of it")) if width == "1.5" else (("bc", label),):
+        arrows = [Arrow("a", end, {"weight": "9"}, "", "") for end in ends]
+        picture = Picture("", {}, {"fontname": "monospace"}, {}, [Shape("a", {}), frame, *inside, Frame(), *arrows])
+        free = places.with_free_titles(picture, dot.dot_text, "auto")
+        (drawn, _) = [one for one in free.statements if isinstance(one, Frame)]
+        assert re.fullmatch(expected, drawn.look["label"])
+
+
+NESTED = """\
+import torch
+from torch import nn
+
+class Block(nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.first, self.second = nn.Linear(3, 3), nn.Linear(3, 3)
+
+    def forward(self, x):
+        return x + self.second(torch.relu(self.first(x)))
+
+class Net(nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.stem, self.blocks = nn.Linear(2, 3), nn.ModuleList([Block() for _ in range(3)])
+
+    def forward(self, x):
+        x = self.stem(x)
+        for block in self.blocks:
+            x = block(x)
+        return x
+
+net = Net()
+loss = net(torch.ones(1, 2)).sum()
+loss.backward()
+"""
+
+
+@pytest.fixture(scope="module")
+def nested(tmp_path_factory: pytest.TempPathFactory) -> Graph:
+    file = tmp_path_factory.mktemp("nested") / "net.py"
+    file.write_text(NESTED)
+    return read(str(file), say=lambda _: None).graph
+
+
+def corners(place: Mapping[str, str]) -> tuple[float, ...]:
+    return tuple(map(float, place["bb"].split(",")))
+
+
+def is_in(inner: Sequence[float], outer: Sequence[float]) -> bool:
+    return all(inner[at] >= outer[at] - 0.1 and inner[at + 2] <= outer[at + 2] + 0.1 for at in (0, 1))
+
+
+@pytest.mark.parametrize("direction", TURNS)
+def test_a_frame_goes_on_in_the_next_row_or_column_around_what_is_in_it(nested: Graph, direction: str) -> None:
+    options = RenderOptions(by="module", depth=3, fold="off", fit="slide", rankdir=direction)
+    graph = drawn_parts(nested, options)
+    picture = places.with_free_titles(picture_of(graph, options), dot.dot_text, "auto")
+    layout = places.laid_out(picture, dot.dot_text, "auto")
+    folded = wrapped(layout, 3, direction)
+    assert folded is not None
+    pieces: dict[str, list[tuple[float, ...]]] = {}
+    for path, piece in folded.pieces:
+        pieces.setdefault(path, []).append(corners(piece))
+        assert is_in(pieces[path][-1], folded.bounds)
+    assert pieces.keys() == layout.frames.keys()
+    assert len(pieces["net"]) == 3
+    for path, frame in layout.frames.items():
+        for name in layout.shapes:
+            has_box = is_in(rectangle(layout, name), corners(frame))
+            assert sum(is_in(rectangle(folded, name), one) for one in pieces[path]) == has_box
+        outer = path.rpartition("/")[0]
+        assert all(any(is_in(one, other) for other in pieces[outer]) for one in pieces[path] if outer)
+    labels = [piece["label"].strip() for path, piece in folded.pieces if path == "net"]
+    assert labels == ["net  Net", "… net", "… net"] if direction != "RL" else "… net" in labels
+    page = dot.dot_text(replace(picture, statements=places.placed(picture.statements, folded)))
+    assert page.count("subgraph") == len(folded.pieces)
+
+
+def test_a_page_of_modules_that_can_be_read_stays_as_it_is_and_its_legend_fits(gviz: Program) -> None:
+    (gviz.folder / "net.py").write_text(
+        "import torch\nfrom torch import nn\n"
+        "net = nn.Sequential(nn.Linear(3, 3), nn.ReLU(), nn.Linear(3, 1))\n"
+        "net[0].register_forward_hook(lambda module, inputs, output: output * 2 + 1)\n"
+        "net[1].register_forward_pre_hook(lambda module, inputs: (inputs[0] + 1,))\n"
+        "net[2].register_forward_hook(lambda module, inputs, output: output * 2)\n"
+        "loss = net(torch.ones(1, 3)).sum()\nloss.backward()\n"
     )
-    (drawn, _) = [
-        one for one in places.with_free_titles(picture, dot.dot_text, "auto").statements if isinstance(one, Frame)
-    ]
-    assert drawn.look.get("labeljust") == (side or "l")
+    done = gviz("render", "net.py", "--by", "module", "--fit", "slide", "-o", "net.svg")
+    assert done.err == "root: loss (backward called at line 8)\n"
+    assert (gviz.folder / "net.svg").read_text().count('class="clust') == 1
+
+
+def test_a_box_says_names_as_they_are_within_its_frame(nested: Graph) -> None:
+    drawn = str(render(nested, "dot", RenderOptions(by="module", depth=3, fold="off")))
+    texts = re.findall(r"<TD>(?:<[^>]*>)*([^<]+)", drawn)
+    assert {"first", "second", "stem"} <= {*texts}
+    assert "relu(first)" in drawn
+    assert not any(re.search(r"net\.blocks\.\d\.", text) for text in texts)
+    layered = str(render(nested, "svg", RenderOptions(by="module", depth=3, fold="off", layout="layered")))
+    assert "net.blocks.0.first" in layered  # which has no frame that says it

@@ -319,7 +319,8 @@ def test_no_box_moves_and_none_changes_its_size(source: str, values: Mapping[str
     first, *others = map(places, drawn)
     assert len(first) >= 4
     for other in others:
-        assert {name: other[name] for name in first} == first
+        for name, place in first.items():  # where Graphviz rounds, a tenth of a point is no movement
+            assert other[name] == pytest.approx(place, abs=0.11)
     assert len({re.search(r'viewBox="[^"]*"', svg)[0] for svg in drawn}) == 1  # type: ignore[index]
 
 

@@ -123,6 +123,13 @@ def test_the_numbers_on_the_way_hold_with_the_hook(tmp_path: Path, case: str, en
 
 
 @pytest.mark.parametrize("engine", ENGINES)
+def test_a_hook_that_hands_on_nothing_is_told(tmp_path: Path, engine: str) -> None:
+    code = "h.grad_fn.register_hook(lambda made, came: (None,) * len(made))"
+    lines = drawn(graph_of(tmp_path, START.format(code, ""), engine), "dataflow").splitlines()
+    assert [line for line in lines if "a hook" in line] == ["hands on 30 → None: a hook, line 5"]
+
+
+@pytest.mark.parametrize("engine", ENGINES)
 def test_a_hook_that_changes_nothing_is_not_told(tmp_path: Path, engine: str) -> None:
     code = "h.register_hook(lambda g: None); w.register_hook(lambda g: g); print(h.grad_fn)"
     shown = graph_of(tmp_path, START.format(code, ""), engine)

@@ -376,3 +376,41 @@ def test_every_view_says_the_same_of_an_operand_without_a_name(tmp_path: Path) -
     series.save(graph, str(tmp_path / "step.svg"), RenderOptions())
     assert all(reason in unescape(page.read_text()).replace("\xa0", " ") for page in tmp_path.glob("step-*.svg"))
     assert f"□ is {reason[2:]}" in footnotes(derive(graph))[0]
+
+
+@pytest.mark.parametrize(
+    ("formula", "told"),
+    [
+        ("h=x; h=tanh(w*h); h=tanh(w*h); y=h-1", {"a": "w * x", "b": "w * h (2nd)", "h": "tanh(b)"}),
+        ("y=x*y+w", {"a": "x * y (1st)", "y": "a + w"}),
+        ("x=x*w; y=x+x*w", {"x": "x (1st) * w", "a": "x * w", "y": "x + a"}),
+    ],
+)
+def test_a_name_that_is_assigned_again_is_told_from_the_earlier_tensor(formula: str, told: dict[str, str]) -> None:
+    shown = dataflow(gviz.read(formula, gviz.SourceOptions(flow=True), say=lambda _: None).graph)
+    texts = {node.name: node.expression for node in shown.nodes if node.kind == "operation"}
+    assert {name: texts[name] for name in told} == told
+
+
+def test_the_title_of_a_circuit_has_each_statement_of_a_name() -> None:
+    graph = gviz.read("h=x; h=tanh(w*h); h=tanh(w*h); y=h-1", gviz.SourceOptions(flow=True), say=lambda _: None).graph
+    svg = str(render(graph, "svg", RenderOptions(view="circuit")))
+    text = "".join(re.findall(r">([^<>]+)</t", svg))
+    assert "h (2nd)  =  tanh(wx)" in text
+    assert "h  =  tanh(w · h (2nd))" in text
+
+
+BESIDE = "L2=(w*x)**2; M=L2+w"
+
+
+def test_a_derivative_with_two_values_has_its_sign_for_the_sum_alone() -> None:
+    said = gviz.explain(BESIDE, "w", w=2.8, x=2, say=lambda _: None)
+    assert [line.strip() for line in said.text().splitlines() if "∂M/∂w =" in line] == [
+        "∂M/∂w = 22.4 + 1 = 23.4 = w.grad"
+    ]
+    graph = gviz.read(BESIDE, gviz.SourceOptions(flow=True, values={"w": 2.8, "x": 2}), say=lambda _: None).graph
+    assert "∂M/∂w" not in drawn(graph, "dataflow")
+    steps = steps_of(dataflow(graph), RenderOptions())
+    captions = [text_of(line) for step in steps for line in step.caption]
+    assert not any("∂M/∂w = 1" in text for text in captions)
+    assert any("to w:  ∂M/∂M · local derivative = 1 · 1 = 1" in text for text in captions)

@@ -77,3 +77,18 @@ def test_numbers(text: str, written: str) -> None:
 
 def test_a_formula_that_is_too_deep_is_code() -> None:
     assert typeset("+".join(["x"] * 2_000), 10).parts[0].face == "mono"  # type: ignore[union-attr]
+
+
+@pytest.mark.parametrize(
+    ("formula", "told"),
+    [
+        ("5 % 3 * x", "(5 mod 3)x"),
+        ("a * (b % c)", "a(b mod c)"),
+        ("(a % b) ** 2", "(a mod b)2"),
+        ("-(a % b)", "−(a mod b)"),
+        ("(a + b) % c", "(a + b) mod c"),
+        ("a % b + c", "a mod b + c"),
+    ],
+)
+def test_a_remainder_keeps_its_brackets(formula: str, told: str) -> None:
+    assert typeset(formula, 20).text == told

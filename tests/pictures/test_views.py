@@ -291,6 +291,10 @@ def test_every_text_of_a_slide_is_on_it() -> None:
         (RenderOptions(show=(), theme="dark", title="y"), "TorchViz's own picture has no use for --theme and --title"),
         (RenderOptions(view="micrograd", show=("shape",)), "the view micrograd has no use for --show"),
         (RenderOptions(view="autograd", show=("value",)), "the view autograd has no use for --show"),
+        (
+            RenderOptions(view="autograd", by="module"),
+            "the view autograd has no use for --by; --view torchviz draws a box for each module",
+        ),
         (RenderOptions(view="autograd", repeat_leaves="always"), "the view autograd has no use for --repeat-leaves"),
         (
             RenderOptions(view="teaching", ghosts=True, path=("w",)),

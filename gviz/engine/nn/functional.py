@@ -26,6 +26,7 @@ from gviz.ops import (
     resizing as _resizing,  # noqa: F401 - stores its rows, and those of resampling
 )
 from gviz.ops.pooling import adaptive_means
+from gviz.ops.rows import lacks
 from gviz.ops.tables import BAGS
 from gviz.signatures.names import NAMES, install
 
@@ -157,6 +158,7 @@ def rms_norm(input, normalized_shape: Size, weight=None, eps: float | None = Non
     normalization.check_normalized(input, tuple(normalized_shape), "*", weight=weight)
     dtype, axes = input.dtype, tuple(range(input.ndim - 1, input.ndim - 1 - len(normalized_shape), -1))
     input = input.float() if dtype.np == np.float16 else input
+    lacks("rms_norm", "biu")(input._array)
     tiny = float(np.finfo(input._array.dtype).eps) if eps is None else eps
     result = input * ((input**2).mean(axes, keepdim=True) + tiny).rsqrt()
     return (result if weight is None else result * weight).contiguous().to(dtype)
@@ -319,6 +321,13 @@ def scaled_dot_product_attention(
     )
     refuse(enable_gqa, "enable_gqa is not in gviz's engine; run with --engine torch", NotImplementedError)
     q, k, v = (t._array for t in (query, key, value))
+    refuse(
+        not q.dtype == k.dtype == v.dtype,
+        f"Expected query, key, and value to have the same dtype, but got query.dtype: {query.dtype.c_name} key.dtype: "
+        f"{key.dtype.c_name} and value.dtype: {value.dtype.c_name} instead.",
+    )
+    lacks("", "biu", "expected scalar type Float but found {name}")(q)
+    lacks("softmax_lastdim_kernel_impl", "c")(q)
     if attn_mask is not None and attn_mask._array.dtype.kind == "b":
         attn_mask = from_array(np.where(attn_mask._array, 0, -np.inf).astype(q.dtype), None)
     alike = (

@@ -368,7 +368,7 @@ def margin_ranking_loss(
     input1,
     input2,
     target,
-    margin: float = 0,
+    margin: float = 0.0,
     size_average: object = None,
     reduce: object = None,
     reduction: object = "mean",

@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+import ast
 import re
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
 
-from gviz.formulas.formula import UNKNOWN
+from gviz.formulas.formula import UNKNOWN, Formula
 from gviz.formulas.lectures import BY_ROWS, is_by_rows
 from gviz.formulas.operations import jacobian_symbol, operator_of
 from gviz.graphs import Edge, Graph, Node
@@ -53,6 +54,9 @@ CIRCLE, LONGEST_SIGN = "0.5", 3
 
 SIGN, WORD = 22, 13
 """Points: of a sign in a circle, and of a function's name."""
+
+OUTSIDE = ("constant", "frozen")
+"""Kinds of boxes to which no gradient goes."""
 
 MOST_EDGES = 6
 """Lines from which on a local derivative stands on two lines."""
@@ -108,6 +112,7 @@ def _statements(
     is_derivative = len(roots) == 1 and not shown.has_hooks and (start is None or scalar_of(start) == 1)
     root = (roots[0].name or "") if is_derivative else ""
     decimals, room = Decimals(graph, options.precision), room_of(options, options.precision)
+    shapes: dict[str, Shape] = {}
     for node in shown.nodes:
         own_room = room_of(options, decimals.arrived(node.id))
         lines = [
@@ -123,10 +128,28 @@ def _statements(
         if trails is not None and node.id in trails.nodes:
             parts = trails.parts(node.id, options.precision) if has_parts(node, room) else None
             lines = with_parts(lines, parts, node, options.precision)
-        look = _box(node, lines, own, is_root=node.id in graph.roots, is_upright=options.direction in ("TB", "BT"))
-        yield Shape(node.id, with_alarm({**look, **ink_of(own, theme)}, lines, own))
-    texts = [(edge, derivative(edge, nodes, replace(options, precision=decimals.local(edge)))) for edge in shown.edges]
-    yield from _lines_of(texts, nodes, options, theme, trails)
+        sign = statement_text(node, options) or operator_of(node.label)
+        look = _box(
+            node, lines, own, sign, is_root=node.id in graph.roots, is_upright=options.direction in ("TB", "BT")
+        )
+        shapes[node.id] = Shape(node.id, with_alarm({**look, **ink_of(own, theme)}, lines, own))
+    outside = {
+        edge.source: shapes.pop(edge.source)
+        for edge in shown.edges
+        if edge.source in shapes and nodes[edge.source].kind in OUTSIDE
+    }
+    yield from shapes.values()
+    texts = []
+    number = {node.id: at for at, node in enumerate(shown.nodes)}
+    for edge in sorted(shown.edges, key=lambda edge: (number[edge.target], edge.slot)):  # operands in their order
+        text = derivative(edge, nodes, replace(options, precision=decimals.local(edge)))
+        # where other ways lead to a root, ∂y/∂x is their sum
+        is_one_of_several = bool(root) and edge.target in graph.roots and len(graph.uses.get(edge.source, [])) > 1
+        texts.append((edge, text[1:] if is_one_of_several and len(text) > 1 else text))
+    for line in _lines_of(texts, nodes, options, theme, trails):
+        if isinstance(line, Arrow) and line.start in outside:
+            yield outside.pop(line.start)  # Graphviz begins with boxes in the order in which it hears of them
+        yield line
 
 
 def room_of(options: RenderOptions, precision: int) -> RenderOptions:
@@ -162,12 +185,25 @@ def with_parts(lines: list[Line], parts: Line | None, node: Node, precision: int
     return [line for line in plain if not line[0].text.startswith("= ")] + [(head, *parts)]
 
 
-def _box(node: Node, lines: list[Line], theme: Theme, *, is_root: bool, is_upright: bool) -> dict[str, str]:
-    """Return the look of a node."""
+def statement_text(node: Node, options: RenderOptions) -> str:
+    """Return the formula of a statement of several operations, which stands in place of a sign; "" for any other node.
+
+    >>> texts = "x + w", "x*w + 1"
+    >>> nodes = [Node("n0", "operation", "AddBackward0", "a", expression=text) for text in texts]
+    >>> [statement_text(node, RenderOptions(by="statement")) for node in nodes]
+    ['', 'x·w + 1']
+    """
+    formula = Formula.read(node.expression) if options.by == "statement" and node.kind == "operation" else None
+    parts = ast.iter_child_nodes(formula.node) if formula is not None else ()
+    is_one = all(isinstance(part, ast.Name | ast.Constant | ast.operator) for part in parts)
+    return "" if formula is None or is_one else short(str(formula), LONGEST_NUMBER)
+
+
+def _box(node: Node, lines: list[Line], theme: Theme, sign: str, *, is_root: bool, is_upright: bool) -> dict[str, str]:
+    """Return the look of a node; of an operation with a sign."""
     if node.kind == "operation":
-        return circle(
-            node, [row for line in lines for row in matrix(line)], theme, is_root=is_root, is_upright=is_upright
-        )
+        rows = [row for line in lines for row in matrix(line)]
+        return circle(sign, rows, theme, is_root=is_root, is_upright=is_upright)
     is_repeated = node.state == REPEATED
     if node.kind == "constant" or is_repeated:
         lines = [name_line(node)]
@@ -183,12 +219,14 @@ def _lines_of(
     trails: Trails | None,
 ) -> Iterator[Statement]:
     """Yield the lines, each with its local derivative on a plate in the middle."""
-    out, into = WAYS[options.direction][:2]
+    out, side = WAYS[options.direction][:2]
+    boxes = {node for node in nodes if statement_text(nodes[node], options)}
     is_two = on_two_lines([text for _, text in texts])
     for number, (edge, text) in enumerate(texts):
         is_off = trails is not None and not trails.has(edge)
         look = trails.look(edge, theme) if trails is not None else {}
-        if nodes[edge.source].kind in ("constant", "frozen"):
+        into = "" if edge.target in boxes else side  # lines that all end at one point of a box run along it
+        if nodes[edge.source].kind in OUTSIDE:
             pen = theme.faint if is_off else theme.boxes["dashed"].pen
             yield Arrow(edge.source, edge.target, {"style": "dashed", "color": pen, "arrowhead": "none"}, out, into)
         elif not text:
@@ -210,7 +248,7 @@ def derivative(edge: Edge, nodes: dict[str, Node], options: RenderOptions) -> tu
     Of one that is not a factor, such as a matrix product, there is no quotient: the formula is told, or the name of the
     function that makes the gradient, and the norm of what it makes.
     """
-    if nodes[edge.source].kind in ("constant", "frozen"):
+    if nodes[edge.source].kind in OUTSIDE:
         return ()
     has_symbol, has_number = options.symbols in ("symbol", "both"), options.symbols in ("number", "both")
     number, own = small_text(edge.flow.local, options.precision), edge.flow.symbol
@@ -288,10 +326,10 @@ def gradient_lines(node: Node, uses: list[Edge], root: str, options: RenderOptio
 
 
 def circle(
-    node: Node, lines: Sequence[Line], theme: Theme, *, is_root: bool, ink: str = "", is_upright: bool = False
+    text: str, lines: Sequence[Line], theme: Theme, *, is_root: bool, ink: str = "", is_upright: bool = False
 ) -> dict[str, str]:
-    """Return the look of an operation: a circle with its sign, lines where no arrow goes; or a box."""
-    sign = Span(operator_of(node.label), ink, is_bold=True)
+    """Return the look of an operation: a circle with its sign, lines where no arrow goes; or a box with its formula."""
+    sign = Span(text, ink, is_bold=True)
     fill, pen = theme.boxes["output" if is_root else "operation"]
     look = {"fillcolor": fill, "color": pen, "penwidth": "2.4" if is_root else "1.2"}
     if len(sign.text) > LONGEST_SIGN:  # only of circles does Graphviz find the edge below a text that is larger

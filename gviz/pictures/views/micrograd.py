@@ -25,6 +25,7 @@ from gviz.pictures.picture import Arrow, Picture, Shape, Statement
 from gviz.pictures.repeat import with_repeats
 from gviz.pictures.spans import Line, Span, text_of
 from gviz.pictures.theme import THEMES, Theme, box_attributes, with_alarm
+from gviz.pictures.views.dataflow import OUTSIDE
 
 IGNORES = ("ghosts", "show", "path", "by", "symbols", *FOLDING)
 
@@ -54,7 +55,7 @@ def _statements(graph: Graph, options: RenderOptions, theme: Theme) -> Iterator[
     outputs = outputs_of(graph)
     records = {node.id: cells(node, options) for row in outputs.values() for node in row.values()}
     is_tall = any(sum(len(text_of(cell)) for cell in row) > WIDEST for row in records.values())
-    for node in graph.nodes:
+    for node in beside_operands(graph):
         if node.state == REPEATED:
             yield Shape(node.id, {**box_attributes("repeat", theme), "label": html.box(records[node.id], theme)})
             continue
@@ -71,6 +72,18 @@ def _statements(graph: Graph, options: RenderOptions, theme: Theme) -> Iterator[
             yield from (Arrow(SIGN.format(node.id), one.id, {}) for one in outputs[node.id].values())
     for edge in graph.edges:
         yield Arrow(outputs[edge.source][edge.output].id, SIGN.format(edge.target), {})
+
+
+def beside_operands(graph: Graph) -> list[Node]:
+    """Return the boxes, in Graphviz's first order, with those that get no gradient beside the other operand."""
+    order = [node for node in graph.nodes if node.kind not in OUTSIDE]
+    for node in graph.nodes:
+        if node.kind in OUTSIDE:
+            uses = graph.uses.get(node.id, [])[:1]
+            pairs = [(use, other) for use in uses for other in graph.inputs[use.target] if other.source != node.id]
+            places = [at for at, one in enumerate(order) if pairs and one.id == pairs[0][1].source]
+            order.insert(places[0] + (pairs[0][0].slot > pairs[0][1].slot) if places else len(order), node)
+    return order
 
 
 def cells(node: Node, options: RenderOptions) -> list[Line]:

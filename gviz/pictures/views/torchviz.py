@@ -48,12 +48,12 @@ GROUPS = {
 """What the legend says of each kind of box, and of groups."""
 
 
-ROOM = 3
-"""Spaces more than letters after the title of a frame that arrows enter: what is inside is in the middle, so they come
-in beside the title and do not strike it through."""
-
 REPEATED_FRAME = {"penwidth": "2", "fontsize": "13"}
 """The frame of a block that stands for several."""
+
+
+GRADIENTS = "gradients"
+"""How the names of frames begin that hold a static graph's operations of gradients."""
 
 
 def picture(graph: Graph, options: RenderOptions) -> Picture:
@@ -68,7 +68,8 @@ def picture(graph: Graph, options: RenderOptions) -> Picture:
         shown = with_ghosts(shown)
     if options.show:
         shown = with_repeats(shown, options)
-    drawn, in_frames = boxes(shown, options), shown.regions and options.layout != "layered"
+    in_frames = bool(shown.regions) and options.layout != "layered"
+    drawn = boxes(shown, options, has_frames=in_frames)
     if shown.regions and not in_frames:
         drawn = _with_titles(drawn, shown)
     arrows = edge_attributes(THEMES[options.theme]) if options.show else ARROWS
@@ -77,6 +78,7 @@ def picture(graph: Graph, options: RenderOptions) -> Picture:
     def statements() -> Iterator[Statement]:
         yield from _frames(shown, looks, options) if in_frames else _shapes(shown.nodes, looks)
         yield from _lines(shown.edges, shown, arrows, options)
+        yield from _below_roots(shown) if in_frames and graph.kind == "static" else ()
 
     listed = LazyStatements(statements) if is_large else list(statements())
     size = {"size": picture_size(len(graph.nodes) + len(graph.edges))} if is_large or not options.show else {}
@@ -102,7 +104,9 @@ def _legend(graph: Graph, drawn: Iterable[Statement], options: RenderOptions) ->
         texts = {**texts, "group": GROUPS["names" if is_told else options.groups]}
     way = WAYS[options.direction]
     about = f"{way.data} data" if is_static else f"{way.data} data; gradients flow back {way.back}"
-    return Legend(texts, [*html.unknown(drawn), (Span(about),)], kinds)
+    has_control = any(edge.kind == "control" for edge in graph.edges)
+    notes = [about, *(["dashed arrow: runs first, hands on no value"] * has_control)]
+    return Legend(texts, [*html.unknown(drawn), *((Span(note),) for note in notes)], kinds)
 
 
 def _looks(drawn: list[Box], options: RenderOptions, *, has_inks: bool) -> list[dict[str, str]]:
@@ -157,13 +161,33 @@ def _frames(graph: Graph, looks: list[dict[str, str]], options: RenderOptions) -
             place = below if is_below else over  # where no arrow strikes the title through
             own = {**look, "penwidth": "1", "labelloc": place, **(REPEATED_FRAME if region.times > 1 else {})}
             outer = graph.regions[region.within].title if region.within >= 0 else ""
-            title = frame_title(region, outer)
-            needs_room = number in entered and not is_below and options.direction in ("TB", "BT")
-            room = " " * (len(title) + ROOM) * needs_room
-            yield Frame(paths[number], {"label": title + room, **own})
+            yield Frame(paths[number], {"label": frame_title(region, outer), **own})
             waiting.append((number, True))
         yield from inside[number]
         waiting.extend((inner, False) for inner in reversed(within[number]))
+
+
+def _below_roots(graph: Graph) -> Iterator[Arrow]:
+    """Yield lines that are not drawn, and keep the operations of gradients below the root that they are the gradients of.
+
+    Beside it, lines from the leaves would run on each other along the boxes of their rank.
+    """
+    around: list[set[int]] = []  # of each frame itself, and all that it is in
+    for number, region in enumerate(graph.regions):
+        around.append({number, -1, *(around[region.within] if region.within >= 0 else ())})
+    outer = [number for number, region in enumerate(graph.regions) if region.title.startswith(GRADIENTS)]
+    frames = {number for number, ways in enumerate(around) if ways & {*outer}}
+    inside = [node.id for node in graph.nodes if node.region in frames]
+    above = set(graph.roots) - {*inside}
+    for here in inside:  # grows while it is read
+        new = [edge.target for edge in graph.uses[here] if edge.target not in inside]
+        above -= {*new}
+        inside += new
+    first = [node for node in graph.nodes if node.region in outer and not graph.inputs[node.id]]
+    for root in (node for node in graph.nodes if node.id in above):
+        own = around[root.region] if root.region >= 0 else {-1}
+        ends = (node.id for node in first if graph.regions[node.region].within in own)
+        yield from (Arrow(root.id, end, {"style": "invis"}) for end in ends)
 
 
 def _with_titles(drawn: Iterable[Box], graph: Graph) -> list[Box]:

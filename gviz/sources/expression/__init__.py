@@ -103,7 +103,7 @@ def evaluate(text: str, options: SourceOptions | None = None) -> Run:
     if options.backward:
         notes += _run_backward(program, options, roots)
         if roots and not about.flow:
-            about = replace(about, spare=partial(_flow, replace(options, jacobians=True), tuple(roots.values())))
+            about = replace(about, late_flow=partial(_flow, replace(options, jacobians=True), tuple(roots.values())))
     run = Run(tensors, roots, names.expressions, names.statements, tuple(notes), lines, about, code=text)
     return replace(run, error=SourceError(NO_GRAPH), notes=(*notes, Note(refused.what, "warning"))) if refused else run
 

@@ -370,7 +370,11 @@ def _wrong_pair(typed: list[Token], source: ExpressionText) -> tuple[Token, str,
                 return before, f"{before.text} needs brackets around its argument", f"write {before.text}({token.text})"
             written = f"{before.text}*{token.text}"
             hint = f"to multiply, write {written if is_right(written, source) else '*'}"
-            if before.kind == token.kind == "number":
+            if source.prefix and before.kind == "number" and token.kind == "name":  # a value, which has no names
+                if token.text in ("i", "j"):
+                    return before, "complex numbers are not possible in an expression", "write a real number"
+                hint = f"leave out {token.text}: a value is a number alone"
+            elif before.kind == token.kind == "number":
                 hint = "a list has commas, and is the value of a name: y=W*x W=[1,2]"
                 hint = "a number has one decimal point" if token.text.startswith(".") else hint
             elif token.is_word and after.text == "=":

@@ -7,6 +7,7 @@ however long the expression is.
 from __future__ import annotations
 
 import ast
+import re
 from collections import Counter
 from collections.abc import Iterable, Mapping
 from typing import Any
@@ -44,6 +45,7 @@ class Names:
         self._by_tensor: dict[int, str] = {}  # by identity; the names keep every tensor alive
         self._times: Counter[str] = Counter()
         self._values: dict[str, object] = {}
+        self._has_aliases = False  # whether a tensor has got a second name
         for name, leaf in leaves.items():
             self.assign(name, leaf)
         self._written: dict[ast.AST, ast.expr] = {  # for a piece, or for the torch.exp of a call
@@ -127,8 +129,16 @@ class Names:
 
     def _text(self, piece: ast.expr) -> str:
         """Return a piece as people write it, with what is written for its parts."""
-        text = ast.unparse(_with(self._written, piece))
+        written = self._written
+        if self._has_aliases:
+            names = (node for node in ast.walk(piece) if isinstance(node, ast.Name))
+            written = written | {node: ast.Name(self._first_name(node.id)) for node in names}
+        text = ast.unparse(_with(written, piece))
         return text if len(text) <= MAX_TEXT else shorten(text, MAX_TEXT, middle=True, mark=" … ")
+
+    def _first_name(self, name: str) -> str:
+        """Return the name that a tensor had before it got another one; the name itself where there is none."""
+        return self._by_tensor.get(id(self._values.get(name)), name)
 
     @property
     def statements(self) -> dict[str, str]:
@@ -159,11 +169,14 @@ class Names:
         if before is not None and before is not tensor:
             self._times[name] += 1
             old = f"{name} ({_ordinal(self._times[name])})"
+            for texts in (self.expressions, self._statements):  # all that has been computed was from the earlier tensor
+                for key, text in texts.items():
+                    texts[key] = re.sub(rf"(?<![\w.]){re.escape(name)}(?!\w| \(|=(?!=))", old, text)  # type: ignore[index]
             self.tensors = {old if key == name else key: value for key, value in self.tensors.items()}
             if self._by_tensor[id(before)] == name:
                 self._by_tensor[id(before)] = old
         self.tensors[name] = tensor
-        self._by_tensor.setdefault(id(tensor), name)
+        self._has_aliases |= self._by_tensor.setdefault(id(tensor), name) != name
 
 
 def _without_plus(node: ast.expr) -> ast.expr:

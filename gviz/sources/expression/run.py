@@ -107,7 +107,7 @@ HINTS: list[tuple[type[Exception], str, str]] = [
     (RuntimeError, "must match the size", "give both as many numbers, or one of them a single number: x=[1,2] w=3"),
     (RuntimeError, "floor_divide", "write / to divide; what is said beside a formula begins with #"),
     (RuntimeError, "^.bitwise_and_cpu", "& is for true and false: (x > 0) & (w > 0)"),
-    (RuntimeError, "^.bitwise_not_cpu", "~ is for true and false: write -x for the negative"),
+    (TypeError, r"^~ \(operator.invert\)", "~ is for true and false: write -x for the negative"),
     (RuntimeError, "^.[lr]shift_cpu", "<< and >> are for whole numbers: write x*2 or x/2 or x**2"),
     (TypeError, 'missing .*"dim"', "name the dimension, as in softmax(x, dim=-1)"),
     (

@@ -10,7 +10,7 @@ from itertools import count
 from unicodedata import normalize
 
 from gviz.errors import SourceError
-from gviz.sources.expression.allowed import OTHER_NAMES, functions, word_set
+from gviz.sources.expression.allowed import CONSTANTS, OTHER_NAMES, functions, word_set
 from gviz.sources.expression.characters import replacement
 from gviz.sources.expression.mathematics import Doubt, read_mathematics
 from gviz.sources.expression.products import as_calls, as_product
@@ -126,6 +126,8 @@ def is_right(text: str, source: ExpressionText) -> bool:
             warnings.simplefilter("ignore")
             program = Program(source, ast.parse(text).body, source.given)
     except (RefusedError, SyntaxError, ValueError, RecursionError, MemoryError):
+        return False
+    if source.prefix and {*program.free} - CONSTANTS.keys():  # a value has no names
         return False
     written = ExpressionText(text)
     written.given = source.given

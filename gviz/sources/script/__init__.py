@@ -85,14 +85,60 @@ def run_only(source: Source, options: SourceOptions, talk: Talk, tell: Callable[
         SourceError: not Python.
         MissingError: PyTorch is asked for and not installed.
     """
-    left = _run(source, options, talk, tell)
+    left = _run(source, options, talk, tell, is_read=False)
     if left.error is not None and not left.error.what.startswith("the script ended itself with exit status"):
         talk.say(Note(str(left.error), "error"))
     return left.status
 
 
-def _run(source: Source, options: SourceOptions, talk: Talk, tell: Callable[[Change], None] | None = None) -> ScriptRun:  # noqa: PLR0915
-    """Find the engine for a script, and run it there; return what it left behind, and what it raised."""
+def run_observed(source: Source, argv: tuple[str, ...], observer: Observer) -> dict[str, Any]:
+    """Run a script on gviz's engine and return its global names.
+
+    Nothing but the observer is put into its way: what the observer measures is the script's own time.
+
+    Args:
+        source: the program, as for :func:`run_script`.
+        argv: its own arguments.
+        observer: is told of what it does.
+
+    Raises:
+        SourceError: not Python, or the script's own error.
+        KeyboardInterrupt: Ctrl-C ended it.
+    """
+    script = Script.of(source, "gviz")
+    parsed = parse(source.text, script.file, script.code_file, source.cells)
+    engine, main = torch_names.load_engine(script.engine), ModuleType("__main__")
+    space = vars(main)
+    space["__file__"] = script.code_file
+    if script.cells is not None:
+        space["display"] = display
+    reset_default_graph()
+    with (
+        _kept(engine, script.code_file, parsed.text),
+        as_main(main, script.folder, (script.file, *argv), EngineFinder(engine)),
+        Listener(engine, observer),
+    ):
+        raised = _executed(parsed.code, space)
+    sys.stdout.flush()
+    if isinstance(raised, KeyboardInterrupt):
+        raise raised
+    if raised is not None:
+        raise described_error(raised, script)[0] from None
+    return space
+
+
+def _run(  # noqa: PLR0915
+    source: Source,
+    options: SourceOptions,
+    talk: Talk,
+    tell: Callable[[Change], None] | None = None,
+    *,
+    is_read: bool = True,
+) -> ScriptRun:
+    """Find the engine for a script, and run it there; return what it left behind, and what it raised.
+
+    If nobody is going to read it, nothing is noted of what it does.
+    """
     options, script = source.placed(options), Script.of(source)
     if not source.text.strip():
         raise SourceError(f"{script.file} is empty: there is nothing to run")
@@ -119,10 +165,14 @@ def _run(source: Source, options: SourceOptions, talk: Talk, tell: Callable[[Cha
     facts = {"timed": options.costs, "valued": options.flow, "nested": options.functions}
     trace = Trace(engine, script.is_ours, **facts) if is_traced else None
     code, has_layers = stop.compiled(parsed.code), torch_names.uses_layers(parsed.tree, script.folder)
-    calls = Calls(script, engine, space, options, after=stop.after_backward, has_layers=has_layers, trace=trace)
+    calls = Calls(
+        script, engine, space, options, after=stop.after_backward, has_layers=has_layers, trace=trace, is_read=is_read
+    )
     finder.watch = calls.watched
-    observers: list[Observer] = [calls, calls.versions, calls.hooks]
-    observers += [ModuleCalls()] if has_layers else []
+    if trace is not None:
+        trace.versions = calls.versions
+    observers: list[Observer] = [calls, calls.versions, calls.hooks] if is_read else [calls]
+    observers += [ModuleCalls()] if has_layers and is_read else []
     observers += [trace, trace.gradients] if trace is not None else []
     with (
         _kept(engine, script.code_file, parsed.text),
@@ -391,6 +441,6 @@ def _drawn(left: ScriptRun, roots: Mapping[str, Any], options: SourceOptions, ta
         names=names,
         roots=roots,
         statements={name: text for name, text in assigned_texts(left.tree).items() if name not in written_in_place},
-        about=about,
+        backward=about,
         listed={**(left.names or names), **gone},  # of a script that does all in functions, what these functions held
     )

@@ -85,7 +85,16 @@ def choose_roots(left: ScriptRun, wanted: Sequence[str]) -> tuple[Names, Note | 
     last = max(reversed(ends), key=lambda name: rank.get(_base(name), -1))  # what no line assigns came by a function
     place = left.assigned.get(_base(last))
     where = "" if place is None else f" at {place}"
-    return {last: left.names[last]}, _note({last: None}, f"the last tensor assigned{where} that no other was made from")
+    why = f"the last tensor assigned{where} that no other was made from"
+    if any(
+        at > rank.get(_base(last), -1) and not _has_graph(left.names[name])
+        for name, at in rank.items()
+        if name in left.names
+    ):
+        why = f"the last tensor assigned{where} that has a graph, and is in no other"
+    if call is not None:
+        why += f"; what backward was called on{f' at {call.about.place}' if call.about.place else ''} has none"
+    return {last: left.names[last]}, _note({last: None}, why)
 
 
 @lru_cache(maxsize=2)

@@ -18,7 +18,7 @@ from gviz.graphs.numbers import Numbers
 from gviz.options import SourceOptions
 from gviz.records import record
 from gviz.sources.notes import Note
-from gviz.sources.run import FEW_NODES, SPARE, Pass
+from gviz.sources.run import FEW_NODES, FIRST_CALLS, Pass
 from gviz.sources.script.hooks import ScriptHooks
 from gviz.sources.script.names import named_tensors, shallow
 from gviz.sources.script.program import GVIZ, Script
@@ -83,6 +83,7 @@ class Calls(Observer):
         after: called after each backward; it may end the run.
         has_layers: whether the script may have modules.
         trace: what counts the runs of lines, if they are asked for.
+        is_read: whether somebody is going to read what is noted; it costs more than the script else.
     """
 
     def __init__(
@@ -95,6 +96,7 @@ class Calls(Observer):
         after: Callable[[], None],
         has_layers: bool,
         trace: Trace | None = None,
+        is_read: bool = True,
     ) -> None:
         self.script, self.engine, self.namespace, self.options = script, engine, namespace, options
         self.after, self.trace = after, trace
@@ -104,7 +106,7 @@ class Calls(Observer):
         self.gone: Mapping[str, Any] = {}
         """The leaves that the function had which called ``autograd.grad()`` last: their graph may outlive it."""
         self.passes: Known[Pass] = {}  # the last pass through the graph of each root, as long as that lives
-        self.is_running, self.count, self.earlier = False, 0, 0
+        self.is_read, self.is_running, self.count, self.earlier = is_read, False, 0, 0
         self.measured = math.inf if options.costs else MEASURED if options.kept else 0
         self.moments: dict[int, Moment] = {}  # of the last call
         self.retained: set[str] = set()  # names of tensors that were told to keep their gradient
@@ -174,7 +176,7 @@ class Calls(Observer):
             is_right = all(issubclass(type(tensor), self.engine.Tensor) for tensor in tensors)
             watched, leaves = list[Any](), list[Any]()
             hearing: AbstractContextManager[None] = nullcontext()
-            if tensors and is_right:  # else the engine says what is wrong
+            if tensors and is_right and self.is_read:  # if not right, the engine says what is wrong
                 self.count += name != "grad"
                 with self.listener.quiet():
                     watched, leaves, hearing = self.note(name, tensors, given)
@@ -217,8 +219,10 @@ class Calls(Observer):
         kept = {node: bytes_kept(node) for node in nodes} if is_measured else None
         is_asked = self.options.flow or self.hooks.are_there
         own = flow if is_asked or self.has_shares else {}
-        spare = (lambda: flow) if flow and not is_asked and self.is_small(nodes) else None
-        about = Pass(function, place, own, spare, kept, moments, self.earlier, self.count, at=self.versions.at_pass())
+        late_flow = (lambda: flow) if flow and not is_asked and self.is_small(nodes) else None
+        about = Pass(
+            function, place, own, late_flow, kept, moments, self.earlier, self.count, at=self.versions.at_pass()
+        )
         self.last[function] = Call(tensors, names, about)
         for tensor in tensors:
             known = recall(self.passes, tensor)
@@ -273,7 +277,7 @@ class Calls(Observer):
     def passed(self, leaves: list[Any]) -> None:
         """Note that a backward has come to its end, and to these leaves."""
         if self.trace is not None:
-            self.trace.gradients.passed(leaves)
+            self.trace.gradients.note_backward(leaves)
         if self.options.diagnose:
             _keep_first_bad(self.engine, self.last, leaves)
 
@@ -338,7 +342,7 @@ class Calls(Observer):
 
     def is_small(self, nodes: Collection[object]) -> bool:
         """Return whether the flow of a call is noted though nobody has asked for it."""
-        return self.count <= SPARE and len(nodes) <= FEW_NODES
+        return self.count <= FIRST_CALLS and len(nodes) <= FEW_NODES
 
     @property
     def has_shares(self) -> bool:

@@ -113,6 +113,8 @@ def test_a_value_of_many_numbers_is_read() -> None:
         ("max(ones(2), dim=0)", "several tensors are not one value", "max(ones(2), dim=0)"),
         ("y=2", "a value is one expression", "y=2"),
         ("1; ones(2)", "a value is one expression", "ones(2)"),
+        ("2i", "complex numbers are not possible in an expression", "2"),
+        ("3+4i", "complex numbers are not possible in an expression", "4"),
         ("2x", "there is no operator between 2 and x", "x"),
         ("1 x", "there is no operator between 1 and x", "x"),
         ("1.2.3", "there is no operator between 1.2 and .3", ".3"),

@@ -11,7 +11,7 @@ import pytest
 
 import gviz
 from gviz.causes.why import why
-from gviz.graphs import NOW, Graph, Node, Place
+from gviz.graphs import MIXED, NOW, Graph, Node, Place
 from gviz.graphs.numbers import Numbers
 from gviz.render import render
 
@@ -210,3 +210,43 @@ def test_what_a_script_computes_again_for_backward_is_not_run_for_gvizs_sake(
     )
     graph(tmp_path, code, engine=engine, flow=True, jacobians=True, lines=True, kept=True)
     assert capsys.readouterr().out.count("f runs") == runs
+
+
+LENT = """\
+import numpy as np
+import torch
+a = np.array([1.0, 2.0], dtype=np.float32)
+x = torch.{}(a)
+w = torch.tensor([1.0, 1.0], requires_grad=True)
+b = x.numpy()
+{}
+"""
+
+NUMPY_WRITES = {
+    "before": ("a[0] = 5\nloss = (w * x).sum()\nloss.backward()", [5.0, 2.0], "", None),
+    "between": ("loss = (w * x).sum()\na[0] = 10\nloss.backward()", None, MIXED, None),
+    "between_by_another": ("loss = (w * x).sum()\nb[0] = 10\nloss.backward()", None, MIXED, None),
+    "after": ("loss = (w * x).sum()\nloss.backward()\nb[0] = 20", [1.0, 2.0], "", [20.0, 2.0]),
+    "told": ("loss = (w + x).sum()\nx += 1\nloss.backward()", [1.0, 2.0], "", [2.0, 3.0]),
+    "each_time": (
+        "for i in range(3):\n    a[0] = i\n    loss = (w * x).sum()\n    w.grad = None\n    loss.backward()",
+        [2.0, 2.0],
+        "",
+        None,
+    ),
+}
+
+
+@pytest.mark.parametrize("engine", ENGINES)
+@pytest.mark.parametrize("case", NUMPY_WRITES)
+@pytest.mark.parametrize("maker", ["from_numpy", "as_tensor"])
+def test_what_numpy_writes_into_the_memory_of_a_tensor_is_seen(
+    tmp_path: Path, maker: str, case: str, engine: str
+) -> None:
+    lines, then, remark, now = NUMPY_WRITES[case]
+    program = graph(tmp_path, LENT.format(maker, lines), lines=True, flow=True, engine=engine)
+    x = next(row for row in program.tensors if row.name == "x")
+    numbers, _, later = x.at_backward()
+    assert (x.moment.remark if x.moment is not None else "") == remark
+    assert (numbers.nested() if numbers.is_known else None) == then
+    assert (later.numbers.nested() if later is not None and later.numbers is not None else None) == now or then is None

@@ -21,6 +21,10 @@ def last(line: int) -> str:
     return f"the last tensor assigned at line {line} that no other was made from"
 
 
+def last_graph(line: int) -> str:
+    return f"the last tensor assigned at line {line} that has a graph, and is in no other"
+
+
 @pytest.mark.parametrize(
     ("script", "root", "why"),
     [
@@ -29,8 +33,12 @@ def last(line: int) -> str:
         ("y = x * 2\nz = x * 3\ntorch.autograd.backward([z, y])", "z, y", "backward called at line 5"),
         ("y = torch.ones(2) * x\nz = y * 3\ny.backward()", "y", "backward called at line 5"),  # which raises
         ("(x * 2).backward()", "y", "a tensor without a name; backward called at line 3"),
-        ("y = x * 2\nz = torch.tensor(1.0)\nz.backward()", "y", last(3)),  # z has no graph
-        ("a = x * 2\nb = a + 1\nc = x * 3\nb = c * b\nd = torch.tensor(1.0)", "b", last(6)),
+        (
+            "y = x * 2\nz = torch.tensor(1.0)\nz.backward()",
+            "y",
+            f"{last_graph(3)}; what backward was called on at line 5 has none",
+        ),
+        ("a = x * 2\nb = a + 1\nc = x * 3\nb = c * b\nd = torch.tensor(1.0)", "b", last_graph(6)),
         ("y = x * 2\nz = x * 3", "z", last(4)),
         ("y = z = None\nz = x * 3\ny = x * 2", "y", last(5)),
         ("y = x * 1\nz = x * 3; y = x * 2", "y", last(4)),

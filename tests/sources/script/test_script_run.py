@@ -551,3 +551,23 @@ def test_a_call_in_a_loop_is_read_once_and_each_tensor_is_followed_once(
     assert given == [("c",)] * 80
     assert reads == ["add", "mul"]
     assert walked.call_count == 1
+
+
+@pytest.mark.parametrize("engine", ["gviz", pytest.param("torch", marks=pytest.mark.torch)])
+def test_a_script_that_is_only_run_is_not_listened_to(folder: Folder, engine: str, gviz: Program) -> None:
+    if engine == "torch":
+        pytest.importorskip("torch")
+    text = """\
+        import torch
+        w = torch.tensor([1.0], requires_grad=True)
+        if hasattr(torch, "overrides"):
+            print("in a mode:", torch.overrides._len_torch_function_stack() > 0)
+        print("wrapped:", hasattr(torch.Tensor.detach, "__wrapped__"))
+        (w * 2).sum().backward()
+        w.data -= 0.5
+        print(w)
+        """
+    file = str(folder.write("net.py", text))
+    said = gviz("run", file, "--engine", engine).out.splitlines()
+    assert set(said) <= {"in a mode: False", "wrapped: False", "tensor([0.5000], requires_grad=True)"}
+    assert len(said) == (3 if engine == "torch" else 2)
