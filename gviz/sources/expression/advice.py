@@ -72,7 +72,7 @@ SIGNS = {
     "∨": "write (x > 0) | (w > 0)",
     "¬": "write ~(x > 0)",
     "⇒": "write ; between two statements: a = x + w; y = a*2",
-    "°": "angles are in radians: write deg2rad(x)",
+    "°": "angles are in radians: write x*π/180",
     "、": "write ; between two statements: a = x + w; y = a*2",
     "∥": "bars stand on both sides of a value: ‖x‖",
     "‖": "bars stand on both sides of a value: ‖x‖",
@@ -99,10 +99,16 @@ LATEX = {
 """What to do about a LaTeX that is not read, by a word of what is wrong there."""
 
 
+READ = frozenset("½⅓⅔¼¾×·⋅∙•−÷∕⊙∘∗≤≥≠√∑∏∞‖∥²³¹⁰⁴⁵⁶⁷⁸⁹⁺⁻ⁿ₀₁₂₃₄₅₆₇₈₉")
+"""Characters that mathematics is read with: where they cannot be read, the reason is another."""
+
+
 def refuse_characters(source: ExpressionText) -> None:
-    """Refuse ``（x＋w）``, ``x×w``, ``x²``, ``√x``, curly quotes, and ``xᵀ``, which Python would take for a name."""
+    """Refuse ``xᵀ``, which Python would take for a name, curly quotes, ``°`` and what else is not read."""
     for line, column, character in foreign_characters(source.code):
-        meant = "sqrt(...)" if character == "√" else replacement(character)
+        if character in READ:
+            continue
+        meant = replacement(character)
         use = {None: "is not part of an expression", "": "must be left out"}.get(
             meant, f"is written {meant} in an expression"
         )
@@ -110,29 +116,32 @@ def refuse_characters(source: ExpressionText) -> None:
             use = "belongs to an inner product, which is written x @ w"
         if character in QUOTES:
             use, meant = "is a quote of typesetting, and none of a shell", None
-        root = "write x**(1/3)" if re.search("[³⁴]√", source.code) else None
         raise SourceError(
             (f"{printable(character)} ({name(character, f'U+{ord(character):04X}').lower()}) {use}"),
             place=source.place_at(line, column),
-            hint=root or suggestion(source) or (STRAIGHT if character in QUOTES else SIGNS.get(character)),
+            hint=suggestion(source) or (STRAIGHT if character in QUOTES else SIGNS.get(character)),
         )
 
 
-def answer_to(error: Exception, source: ExpressionText) -> SourceError:
+def answer_to(error: Exception, source: ExpressionText, read: Token | Exception | None = None) -> SourceError:
     """Return the answer to a source that is refused.
 
     Args:
         error: a RefusedError of the check; a SyntaxError of Python's parser, or the error of what is too deep for it.
         source: what was typed.
+        read: the first piece of which it is not certain how it is meant as mathematics; or what is wrong with that.
     """
     if not re.search("[;\n]", source.code) and (behind := values_apart(source)) is not None:
         return SourceError("a value is no part of a formula", place=source.place_of(behind[1]), hint=behind[0])
     refuse_characters(source)
+    is_sign = isinstance(getattr(error, "node", None), ast.BinOp)  # ^, of which there is nothing to say; or ²
+    is_sign = is_sign or (isinstance(error, SyntaxError) and not ("{" in source.code and error.msg))
+    error, stop = (read if is_sign else error, None) if isinstance(read, Exception) else (error, read)
     if isinstance(error, RefusedError):
-        return _refused(error.node, error.program)
+        return _refused(error.node, error.program, stop)
     if not isinstance(error, SyntaxError) or "too many nested" in str(error):
         return _too_deep(source)
-    return _unreadable(source, error)
+    return _unreadable(source, error, stop)
 
 
 PATH = re.compile(r"[\w./~\\:-]+")
@@ -208,7 +217,23 @@ def refuse_other(source: ExpressionText) -> None:
         )
 
 
-def _unreadable(source: ExpressionText, error: SyntaxError) -> SourceError:
+def _uncertain(source: ExpressionText, stop: Token) -> SourceError:
+    """Return the answer to a piece of which it is not certain how it is meant."""
+    text = stop.text
+    what, hint = f"it is not certain how {text} is meant here", ""
+    if "{" in source.code:
+        what, hint = SYNTAX["Set Dict"]
+    elif text == "√" or function_name(text).removeprefix("1/") in functions():
+        what, hint = f"{text} needs brackets around its argument", f"write {text}(...)"
+    elif text == "e":
+        what, hint = "a power of e needs brackets around its exponent", "write exp(...)"
+    elif text in ("∑", "∏"):
+        what, hint = f"{text} needs brackets around its terms", SUM
+    root = "write x**(1/3)" if re.search("[³⁴]√", source.code) else None
+    return _on(source, stop, what, root or suggestion(source) or hint or None)
+
+
+def _unreadable(source: ExpressionText, error: SyntaxError, stop: Token | None) -> SourceError:
     """Return the answer to what the parser refuses."""
     what, hint = error.msg or "invalid syntax", suggestion(source)
     typed = tokens(source.code)
@@ -225,6 +250,8 @@ def _unreadable(source: ExpressionText, error: SyntaxError) -> SourceError:
     pair = _wrong_pair(typed, source) if what.startswith("invalid") else None
     if pair is not None:
         return _on(source, pair[0], pair[1], hint or pair[2])
+    if stop is not None and not error.msg:  # Python's parser was not asked
+        return _uncertain(source, stop)
     if what.startswith("Missing parentheses in call to 'print'"):
         hint = CALLED["print"][1]
     elif "assign to" in what:
@@ -262,12 +289,14 @@ def _wrong_token(source: ExpressionText, typed: Sequence[Token], hint: str | Non
     """Return the answer to the first token that no expression has; None if there is none."""
     is_name = "Σ" in source.given or re.search(r"Σ *=(?!=)", source.code) is not None
     for at, token in enumerate(typed):
-        if token.kind == "operator":
+        is_indexed = at + 1 < len(typed) and re.match("[_ₐ-ₜᵢ-ᵪⱼ]", typed[at + 1].text) is not None
+        answer: tuple[str, str | None] | None = None
+        if token.text in ("∑", "∏") and is_indexed:
+            answer = INDEX if token.text == "∑" else INDEX.replace("sum", "product"), hint or SUM
+        elif token.kind == "operator":
             answer = _wrong_sign(source, typed, at, hint)
         elif token.kind == "name":
             answer = _wrong_word(source, typed, at, hint, is_sum=token.text[0] == "Σ" and not is_name)
-        else:
-            answer = None
         if answer:
             return _on(source, token, *answer)
     return None
@@ -290,7 +319,7 @@ def _wrong_sign(
         are_right = all(is_right(way, source) for way in ways)
         return ("these bars have two readings", f"write {' or '.join(ways)}") if are_right else None
     if text == "{" and ends_before and before.text[-1] == "_":
-        return "an index is a number or a name", "write x_1; for a part of a tensor, x[1]"
+        return "an index is a number or a name", hint or "write x_1; for a part of a tensor, x[1]"
     if text in BARS and not readings and sum(one.text == text for one in typed) % 2:
         return "this bar has no partner", "write bars on both sides of a value, |x|, or abs(x)"
     is_twice = text in ("&", "|") and [one.text for one in typed[at + 1 : at + 2]] == [text] and not readings
@@ -370,6 +399,8 @@ def _wrong_pair(typed: list[Token], source: ExpressionText) -> tuple[Token, str,
                 return before, f"{before.text} needs brackets around its argument", f"write {before.text}({token.text})"
             written = f"{before.text}*{token.text}"
             hint = f"to multiply, write {written if is_right(written, source) else '*'}"
+            if token.text[0] == "_":  # softmax(x)_i
+                hint = "for a part of a tensor, write x[0]"
             if source.prefix and before.kind == "number" and token.kind == "name":  # a value, which has no names
                 if token.text in ("i", "j"):
                     return before, "complex numbers are not possible in an expression", "write a real number"
@@ -450,9 +481,11 @@ AS_IN_PYTORCH = "functions are called as in PyTorch, exp(x) or relu(x)"
 TO_MULTIPLY = "to multiply, write * before the bracket"
 
 
-def _refused(node: ast.AST, program: Program) -> SourceError:
+def _refused(node: ast.AST, program: Program, stop: Token | None) -> SourceError:
     """Return the answer to a piece of syntax that an expression may not contain."""
     source, place = program.source, node
+    if isinstance(node, ast.BinOp) and stop is not None:  # of the operators between two only ^ is refused
+        return _uncertain(source, stop)
     if isinstance(node, ast.Call):
         module = _module(node.func, program)
         place = module or node.func
@@ -466,7 +499,7 @@ def _refused(node: ast.AST, program: Program) -> SourceError:
         what, hint = _member(node)
     else:
         what, hint = _syntax(node, source)
-    if isinstance(node, ast.BinOp):  # of the operators between two only ^ is refused
+    if isinstance(node, ast.BinOp):
         return _on(source, next(token for token in tokens(source.code) if token.text == "^"), what, hint)
     return SourceError(what, place=source.place(place), hint=hint)
 
@@ -478,10 +511,6 @@ def _syntax(node: ast.AST, source: ExpressionText) -> tuple[str, str]:  # noqa: 
             name, operator = source.segment(node.target), "..." if isinstance(node.op, ast.BitXor) else sign(node.op)
             return "this changes a tensor in place", (
                 f"write {name} = {name} {operator} {source.segment(node.value)}, which makes a new one"
-            )
-        case ast.BinOp(left=ast.Name("e")):
-            return "^ is written ** in an expression, and e to a power exp(...)", (
-                suggestion(source) or f"write exp({source.segment(node.right)})"
             )
         case ast.BinOp():
             return "^ is written ** in an expression", suggestion(source) or "write x**2 for a power"
@@ -591,10 +620,12 @@ def _named(name: str, program: Program) -> tuple[str, str]:
         (name[0] == "Σ", written or SUM),
         (name.startswith("log_"), "for another base, write log(x)/log(2)"),
         (name in OTHER_NAMES, written or f"write {OTHER_NAMES.get(name)}(...)"),
-        (len(name) == 1 and written is not None, f"to multiply, {written}"),
+        ((len(name) == 1 or "π" in name) and written is not None, f"to multiply, {written}"),
         (name in tensor_methods(), f"write x.{name}(...)"),
         (
-            name[1:] in functions() and len(name) > FEW and name.lower() not in functions(),
+            function_name(name[1:]) in functions()
+            and (len(name) > FEW or not name[1:].isascii())
+            and name.lower() not in functions(),
             f"to multiply, write {name[0]}*{name[1:]}(...)",
         ),
         (True, did_you_mean(name, functions(), f"{AS_IN_PYTORCH}; {TO_MULTIPLY}")),

@@ -8,6 +8,9 @@ from unicodedata import decomposition, normalize
 NO_LETTER = "[²³¹⁰⁴-⁹ⁿᵀ½⅓⅔¼¾]"
 """A raised sign or a fraction, which a pattern would take for a part of a name."""
 
+MARKS = "\u0300-\u036f\u20d0-\u20ff"
+"""Marks above a letter that make no letter of their own with it: x̄."""
+
 FRACTIONS = ("½", "⅓", "⅔", "¼", "¾")
 
 MEANING = {

@@ -8,7 +8,7 @@ two readings is refused; :mod:`gviz.sources.expression.suggestion` writes what i
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from itertools import pairwise
 from keyword import iskeyword
@@ -34,7 +34,7 @@ from gviz.sources.expression.products import (
     has_case,
     is_callable,
 )
-from gviz.sources.expression.program import ExpressionText, Program
+from gviz.sources.expression.program import ExpressionText, Program, RefusedError
 from gviz.sources.expression.rewriting import WORDS_OF_SIGNS, with_angles
 from gviz.sources.expression.tokens import CLOSING, Token, bar_readings, tokens
 
@@ -56,10 +56,11 @@ SIGNS = ("−", "÷", "∕", "⊙", "∘", "∗", "≤", "≥", "≠")
 """Signs that have one meaning."""
 
 TRANSPOSES = ("ᵀ", "⊤", "^T")
-BINDS = (".", "[", "(", "^", "**")
-"""What behind an operand binds it more closely than a sign before it."""
+SIGNS_OF_ONE = ("+", "-", "−", "~")
+"""Signs of one operand."""
 
-BEFORE_TERM = ("", "+", "-", ")", "]", ",", ";", "\n", "=", "==", "!=", "<", ">", "<=", ">=")
+BEFORE_TERM = ("", "+", "-", "−", ")", "]", ",", ";", "\n", "=", "==", "!=", "<", ">", "<=", ">=")
+DIVISIONS = ("/", "//", "%", "@", "÷", "∕")
 _END = Token("newline", "", 0, 0)
 
 
@@ -84,8 +85,12 @@ class Doubt:
     texts: tuple[str, ...] = ()
 
 
-def read_mathematics(source: ExpressionText, *, is_python: bool = False) -> Program | Doubt | None:
-    """Return the program that a source is if its mathematics has one reading; what has two; None if it has none.
+def read_mathematics(
+    source: ExpressionText, *, is_python: bool = False
+) -> Program | Doubt | Token | RefusedError | SyntaxError | None:
+    """Return the program that a source is if its mathematics has one reading, or what has two.
+
+    Or why it is none: the first piece of which it is not certain how it is meant, or what is wrong with the whole.
 
     Args:
         source: what was typed, and the values of names; its places stay those of the program.
@@ -98,8 +103,10 @@ def read_mathematics(source: ExpressionText, *, is_python: bool = False) -> Prog
     'write 1/(2*x) or (1/2)*x'
     """
     reader = _Reader(source, is_python=is_python)
-    program = program_of(source, reader.pieces) if reader.read() else None
-    if program is None or (source.prefix and program.free):
+    program = program_of(source, reader.pieces) if reader.read() else reader.stop
+    if not isinstance(program, Program):
+        return program
+    if source.prefix and program.free:
         return None
     return reader.doubts[0] if reader.doubts else program
 
@@ -118,6 +125,7 @@ class _Reader:
         self.pieces: list[Piece] = []
         self.pairs = dict(_bracket_pairs(self.typed))
         self.doubts: list[Doubt] = []  # what has two readings
+        self.stop: Token | None = None  # the first token that cannot be read with certainty
         self.defined: dict[str, list[str]] = {}  # f(x) = ... -> what is in its brackets
         self.closing: dict[int, list[str]] = {}  # at a token: what is written behind it, a bracket first
         self.skipped: set[int] = set(self._quotes())
@@ -130,12 +138,11 @@ class _Reader:
     def read(self) -> bool:
         """Write all pieces; return whether that came out, and is another thing than what was typed."""
         for at, token in enumerate(self.typed):
-            if at in self.skipped:
-                continue
-            if self._is_product(at) and not self._multiply(at, self.typed[at - 1], token):
-                return False
-            if not self._token(at, token):
-                return False
+            if at not in self.skipped:
+                is_read = not self._is_product(at) or self._multiply(at, self.typed[at - 1], token)
+                if not is_read or not self._token(at, token):
+                    self.stop = token
+                    return False
             for text in self.closing.pop(at, ()):
                 self._write(text, token)
         is_other = [piece.text for piece in self.pieces] != [token.text for token in tokens(self.source.code)]
@@ -224,7 +231,7 @@ class _Reader:
 
     def _is_unary(self, at: int) -> bool:
         """Return whether a token is the sign of one operand."""
-        return self.typed[at].text in ("+", "-", "~", "−") and not self._ends(at - 1)
+        return self.typed[at].text in SIGNS_OF_ONE and not self._ends(at - 1)
 
     def _ends(self, at: int) -> bool:
         """Return whether an operand ends with a token."""
@@ -242,22 +249,22 @@ class _Reader:
         if before.text in TRANSPOSES and self.pieces[-1].text == " @ ":
             return False
         if token.text == "(" and before.kind == "name":
-            return not self._is_function(at - 1)
+            return self.names.is_value(before.text) and not self._is_function(at - 1)
         return not (before.kind == "name" and self._is_function(at - 1, bare=True))
 
     def _multiply(self, at: int, before: Token, token: Token) -> bool:
         """Write the sign of a product that has none; return False if it is not certain what its factors are."""
         is_number = token.kind == "number" or token.text in FRACTIONS
-        is_called = token.text == "(" and before.kind == "name" and not self.names.is_value(before.text)
         is_float = before.kind == "number" and "." in before.text and token.text == "f"
         is_e = token.text == "e" and not (
             "e" in self.names or self._next(at).text == "^" or self._next(at).kind == "power"
         )
         is_next = self._next(at).text in ("=", "==") and len(self.operators) == 1
-        binds = self._next(self._operand_end(at)).text in (".", "[")
+        operand = self._operand(at)
+        binds = operand is not None and self._next(operand).text in (".", "[")
         if token.text[0] == "_" or (at in self.bars and before.kind == "name" and self.names.is_function(before.text)):
             return False  # softmax(x)_i, ||x||_1, sin|x|
-        if (is_number and before.text not in CLOSING) or is_called or is_float or is_e or is_next or binds:
+        if (is_number and before.text not in CLOSING) or is_float or is_e or is_next or binds:
             return False
         words = [one.text for one in (before, token) if one.kind == "name" and before.kind == token.kind]
         is_word = (len(word) > 2 or word in WORDS_OF_SIGNS for word in words if word not in self.names)
@@ -265,7 +272,7 @@ class _Reader:
             return False  # print x
         if before.text == "]" or before.kind == "string" or token.kind == "string":
             return False
-        self._refuse_doubt(at, before, token)
+        self._refuse_doubt(at, token)
         return self._times(before, token)
 
     def _times(self, before: Token, token: Token) -> bool:
@@ -275,28 +282,57 @@ class _Reader:
             return self._write(" @ ", before, token)
         return self._write("*", before, token, mark="·")
 
-    def _refuse_doubt(self, at: int, before: Token, token: Token) -> None:
-        """Note a product without a sign behind a division or a power, which has two readings."""
-        operator = self.operators[-1]
+    def _refuse_doubt(self, at: int, token: Token) -> None:
+        """Note a product without a sign behind a division or a power, which has several readings."""
+        before = self._next(at, -1)
         is_power = self._next(at, -2).text in ("^", "**") and before.text not in CLOSING and not token.is_apart
-        if operator not in ("/", "//", "%", "@", "÷", "∕") and not is_power:
+        is_division = self.operators[-1] in DIVISIONS
+        if not is_division and not is_power:
             return
-        one, other = before.text, token.text
-        if not one.isalnum():
-            one = "b"
-        if not other.isalnum():
-            end = self.pairs.get(at, at)
-            other = "".join(part.text for part in self.typed[at : end + 1]) if end > at else "c"
-        end = self._operand_end(at)  # with the power behind it, as in 1/2(y-t)^2
-        if (power := self._exponent(end)) is not None:
-            other += f"**{power[1]}"
-        base = self._next(at, -3).text if is_power or self._next(at, -2).text == operator else "a"
-        base, sign = base if base.isalnum() else "a", "**" if is_power else operator
-        self._doubt(
-            token,
-            f"{self._next(at, -2).text if is_power else operator} before a product without a sign has two readings",
-            f"write {base}{sign}({one}*{other}) or ({base}{sign}{one})*{other}",
-        )
+        sign = self._sign_before(at, DIVISIONS)
+        term = self._sign_before(sign if is_division else at, BEFORE_TERM) + 1
+        whole, other = self._text(term, at - 1), self._text(at, self._product_end(at))
+        parts = [before.text] * is_power + [self._text(sign + 1, at - 1)] * is_division
+        ways = [f"{whole.removesuffix(part)}({part}*{other})" for part in parts] + [f"({whole})*{other}"]
+        what = f"{self._next(at, -2).text if is_power else self.operators[-1]} before a product without a sign"
+        many = "two" if len(parts) == 1 else "several"
+        self._doubt(token, f"{what} has {many} readings", f"write {' or '.join(ways)}")
+
+    def _sign_before(self, at: int, signs: Collection[str]) -> int:
+        """Return where the last of some signs stands before a token, or its own bracket opens; -1 for neither.
+
+        What is in other brackets, and the sign of an exponent, are passed over.
+        """
+        starts = {end: start for start, end in self.pairs.items()}
+        at -= 1
+        while at >= 0:
+            text = self.typed[at].text
+            is_exponents = self._is_unary(at) and self._next(at, -1).text in ("^", "**")
+            if at in starts:
+                at = starts[at]
+            elif at in self.pairs or text == "[" or (text in signs and not is_exponents):
+                return at
+            at -= 1
+        return -1
+
+    def _product_end(self, at: int) -> int:
+        """Return where a product without signs ends that starts at a token."""
+        while True:
+            end = self._raised_operand(at)
+            if end is None and (self._next(at, 0).text in ("√", "∑", "∏") or self._is_function(at, bare=True)):
+                at += 1
+            elif end is not None and end + 1 < len(self.typed) and self._is_product(end + 1):
+                at = end + 1
+            else:
+                return at if end is None else end
+
+    def _text(self, first: int, last: int) -> str:
+        """Return what was typed from one token to another, with the signs of products."""
+        text = ""
+        for at, token in enumerate(self.typed[first : last + 1], start=first):
+            is_product = at > first and self.typed[at - 1].text not in TRANSPOSES and self._is_product(at)
+            text += ("*" if is_product else " " * (token.is_apart and at > first)) + token.text
+        return text
 
     def _power(self, at: int, token: Token, exponent: str) -> bool:
         """Write a superscript."""
@@ -336,6 +372,8 @@ class _Reader:
         """Write a name: a function, a factor, or several."""
         text, before, after = token.text, self._next(at, -1), self._next(at)
         is_keyword = after.text == "=" and len(self.operators) > 1
+        if not text[0].isidentifier():  # a subscript alone
+            return False
         if iskeyword(text) or before.text == "." or is_keyword or (after.text == "." and text in MODULES):
             return self._write(text, token)
         if after.text == "(" and (text in self.defined or self._defines(at)):
@@ -361,6 +399,11 @@ class _Reader:
         is_transposed = any(replacement(c) is not None for c in SUBSCRIPT.sub("", text) if not c.isascii())
         is_root = after.kind == "power" or after.text == "^"  # sin²(x), xsin²(x)
         is_root = is_root and len(text) > 1 and (is_function(text) or (len(text) > MANY and is_function(text[1:])))
+        if is_new and is_root and len(text) == len("gt"):  # torch.gt, but hardly meant
+            parts, _ = self.names.factors(text, has_subscript=False)
+            if len(parts) == 1:
+                return self._glued(text, [[*text]], token) and self._write(text, token)
+            is_root = False
         is_power_t = text == "T" and before.text == "^"
         if is_transposed or (is_new and (is_root or is_power_t or text == "Σ")):
             return False
@@ -369,8 +412,8 @@ class _Reader:
         is_name = not (is_new and has_case(text)) or text.lower() in USUAL or is_function(text)
         letters = [] if is_name else LETTER.findall(text)
         if before.text == "√" and len(letters) > 1 and "".join(letters) == text:
-            one, other = letters[0], "*".join(letters[1:])
-            return self._root_of_product(token, one, other) and self._write(text, token)
+            other = "*".join(letters[1:]) + self._text(at, self._product_end(at)).removeprefix(text)
+            return self._root_of_product(token, letters[0], other) and self._write(text, token)
         if is_new and after.text in ("-", "+") and after.is_apart and is_function(text) and len(text) > 1:
             end = self._atom(at + 2)
             if end == at + 2 and not self._next(at, 2).is_apart and text not in self.names.used - {text}:
@@ -382,7 +425,7 @@ class _Reader:
         parts, readings = self.names.factors(plain, has_subscript=has_subscript)
         if readings is not None:
             self._glued(plain, readings, token)
-        is_bound = before.text in ("^", "**", "√") or self.operators[-1] in ("/", "//", "%", "@", "÷", "∕")
+        is_bound = before.text in ("^", "**", "√") or self.operators[-1] in DIVISIONS
         if len(parts) > 1 and (is_bound or after.text in (".", "[", "(")):
             factors = [f"({'*'.join(parts)})"] if is_bound else parts
             return self._glued(plain, [factors], token) and self._write(text, token)
@@ -409,12 +452,13 @@ class _Reader:
     # -------------------------------------------------------------- functions
     def _is_function(self, at: int, *, bare: bool = False) -> bool:
         """Return whether a token is a function before its argument: in brackets, or without them."""
-        token, after = self.typed[at], self._next(at)
+        token, after = self._next(at, 0), self._next(at)
         name, is_member = token.text, self._next(at, -1).text == "."
         if token.kind != "name" or (name in self.names and not is_member):
             return False
         if bare:
-            takes = after.kind in ("name", "number") and not iskeyword(after.text) and not is_member and len(name) > 1
+            is_operand = after.kind in ("name", "number") or self.bars.get(at + 1, ")") != ")"
+            takes = is_operand and not iskeyword(after.text) and not is_member and len(name) > 1
             return takes and is_callable(name)
         inside = self._next(at, 2)  # Linear(2, 3) and Softmax(dim=0) make a module, ReLU(x) calls a function
         is_module = not name.islower() and (
@@ -436,13 +480,18 @@ class _Reader:
         self._write(name.removeprefix("1/"), token)
         if self._next(at).text == "(":
             return True
-        end = self._atom(at + 1)
+        one, end, last = self._operand(at + 1), self._atom(at + 1), self._raised_operand(at + 1)
+        if end is None and one is not None and last is not None and not self._starts(last + 1):
+            inside, power = self._text(at + 1, one), self._text(one + 1, last)
+            ways = f"write {token.text}({inside}{power}) or {token.text}({inside}){power}"
+            self._open(last, token)
+            return self._doubt(token, f"{token.text} before a power has two readings", ways)
         is_multiple = self._next(at + 1).kind == "name" and self._next(at).kind == "number" and name != "sqrt"
         end = self._atom(at + 2) if is_multiple else end
-        one, other = self._next(at).text, self._next(at, 2)
-        is_root = name == "sqrt" and end == at + 1 and one.isalnum() and not other.is_apart
+        root_of, other = self._next(at).text, self._next(at, 2)
+        is_root = name == "sqrt" and end == at + 1 and root_of.isalnum()
         if is_root and other.is_word and not self._is_function(at + 2, bare=True):
-            return self._root_of_product(self._next(at), one, other.text)
+            return self._root_of_product(self._next(at), root_of, self._text(at + 2, self._product_end(at + 2)))
         if end is None or self._starts(end + 1) or (name != "sqrt" and self._next(end).text not in BEFORE_TERM):
             return False
         self._open(end, token)
@@ -513,15 +562,34 @@ class _Reader:
 
     def _atom(self, at: int) -> int | None:
         """Return where the operand that starts at a token ends; None for none, or for one that goes on."""
-        token = self._next(at, 0)
-        end = self.pairs.get(at) if token.text == "(" else at if token.kind == "number" or token.is_word else None
-        after = self._next(-1 if end is None else end)
-        return None if end is None or after.text in BINDS or after.kind == "power" else end
+        end = self._operand(at)
+        return end if end == self._raised_operand(at) and self._next(end or 0).text != "(" else None
 
-    def _operand_end(self, at: int) -> int:
-        """Return where the operand that starts at a token ends, with the brackets of a call, before what binds to it."""
-        start = at + 1 if self.typed[at].kind == "name" and self._next(at).text == "(" else at
-        return self.pairs.get(start, at)
+    def _operand(self, at: int) -> int | None:
+        """Return where the operand that starts at a token ends, before what binds to it; None for none."""
+        token = self._next(at, 0)
+        if token.text == "(" or self.bars.get(at, ")") != ")":
+            return self.pairs.get(at)
+        if token.kind != "number" and not token.is_word:
+            return None
+        return self.pairs.get(at + 1) if self._is_function(at) else at
+
+    def _raised_operand(self, at: int) -> int | None:
+        """Return where the operand that starts at a token ends, with its powers, parts and methods; None for none."""
+        end = self._operand(at)
+        while end is not None:
+            after = self._next(end)
+            if after.kind == "power":
+                end += 1
+            elif after.text in ("^", "**"):
+                end = self._operand(end + 2 + (self._next(end, 2).text in SIGNS_OF_ONE))
+            elif after.text == "[":
+                end = self.pairs.get(end + 1)
+            elif after.text == ".":
+                end = self._operand(end + 2)
+            else:
+                return end
+        return None
 
     def _exponential(self, at: int, token: Token, after: Token) -> bool:
         """Write a power of e as the exponential function."""
@@ -531,22 +599,16 @@ class _Reader:
             self._write("(", after)
             self._write(exponent_text(after.text), after)
             return self._write(")", after)
-        is_signed = self._next(at, 2).text in ("-", "+")
-        first = at + 2 + is_signed
-        end = self._atom(first)
+        end = self._raised_operand(at + 2 + (self._next(at, 2).text in SIGNS_OF_ONE))
         if end is None:
             return False
         if self._starts(end + 1) and not self._next(end).is_apart:
-            one, other = self._next(end, 0).text, self._next(end).text
-            self._doubt(
-                self._next(end),
-                "^ before a product without a sign has two readings",
-                f"write exp({one}*{other}) or exp({one})*{other}"
-                if one.isalnum() and other.isalnum()
-                else "write exp(...) with all of the exponent in the brackets",
-            )
+            one, other = self._text(at + 2, end), self._text(end + 1, self._product_end(end + 1))
+            what = "^ before a product without a sign has two readings"
+            alone = one if self.pairs.get(at + 2) == end else f"({one})"
+            self._doubt(self._next(end), what, f"write exp({one}*{other}) or exp{alone}*{other}")
         self.skipped.add(at + 1)
-        if is_signed or self._next(at, 2).text != "(":
+        if self.pairs.get(at + 2) != end or self._next(at, 2).text != "(":
             self._open(end, after)
         return True
 
@@ -649,12 +711,12 @@ def _split(typed: Sequence[Token], given: Mapping[str, object]) -> Iterator[Toke
 
 
 def _bracket_pairs(typed: Sequence[Token]) -> Iterator[tuple[int, int]]:
-    """Yield where each round bracket opens and closes."""
+    """Yield where each bracket opens and closes."""
     opened: list[int] = []
     for at, token in enumerate(typed):
-        if token.text == "(":
+        if token.text in ("(", "["):
             opened.append(at)
-        elif token.text == ")" and opened:
+        elif token.text in (")", "]") and opened:
             yield opened.pop(), at
 
 

@@ -9,9 +9,13 @@ import ast
 import re
 import warnings
 from collections.abc import Mapping
+from typing import TYPE_CHECKING
 
 from gviz.errors import SourceError
 from gviz.sources.expression.program import ExpressionText, Program, RefusedError
+
+if TYPE_CHECKING:
+    from gviz.sources.expression.tokens import Token
 
 MAX_CHARACTERS = 50_000
 """An expression longer than that is a program, and belongs in a file."""
@@ -44,12 +48,13 @@ def read_program(
         from gviz.sources.expression.advice import answer_to  # only an error needs it
 
         read = _mathematics(source)
-        if read is None:
-            raise answer_to(error, source) from None
-        return read
+        if isinstance(read, Program):
+            return read
+        raise answer_to(error, source, read) from None
     if source.prefix or all(len(name) == 1 or name in given for name in program.free):
         return program
-    return _mathematics(source, is_python=True) or program  # wx is w*x
+    read = _mathematics(source, is_python=True)  # wx is w*x
+    return read if isinstance(read, Program) else program
 
 
 def _parsed(source: ExpressionText, given: Mapping[str, object]) -> Program:
@@ -58,7 +63,7 @@ def _parsed(source: ExpressionText, given: Mapping[str, object]) -> Program:
         from gviz.sources.expression.characters import foreign_characters
 
         if next(foreign_characters(source.code), None):
-            raise SyntaxError
+            raise SyntaxError("")
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")  # the parser's remarks on style, such as "invalid decimal literal"
         statements = ast.parse(source.code).body
@@ -67,8 +72,10 @@ def _parsed(source: ExpressionText, given: Mapping[str, object]) -> Program:
     return Program(source, statements, given)
 
 
-def _mathematics(source: ExpressionText, *, is_python: bool = False) -> Program | None:
-    """Return a source as the mathematics that it may be; None if it is none. SourceError: it has two readings."""
+def _mathematics(
+    source: ExpressionText, *, is_python: bool = False
+) -> Program | Token | RefusedError | SyntaxError | None:
+    """Return a source as the mathematics that it may be, or why it is none. SourceError: it has two readings."""
     from gviz.sources.expression.advice import refuse_other
     from gviz.sources.expression.mathematics import Doubt, read_mathematics
 

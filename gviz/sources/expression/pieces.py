@@ -34,8 +34,8 @@ class Piece:
     node: ast.BinOp | None = None
 
 
-def program_of(source: ExpressionText, pieces: Sequence[Piece]) -> Program | None:
-    """Return the program of pieces, with the places that were typed; None if they are none."""
+def program_of(source: ExpressionText, pieces: Sequence[Piece]) -> Program | RefusedError | SyntaxError | None:
+    """Return the program of pieces, with the places that were typed; or why they are none, if that has a place."""
     starts: dict[tuple[int, int], Piece] = {}
     ends: dict[tuple[int, int], int] = {}
     text, line, column = "", 1, 0
@@ -54,7 +54,15 @@ def program_of(source: ExpressionText, pieces: Sequence[Piece]) -> Program | Non
         for node in ast.walk(tree):
             _place(node, lines, pieces, starts, ends)
         return Program(source, tree.body, source.given, marks, partial(_text, pieces))
-    except (RefusedError, SyntaxError, ValueError, RecursionError, MemoryError):
+    except RefusedError as error:
+        return error
+    except SyntaxError as error:
+        where = error.lineno or 1, (error.offset or 1) - 1
+        after = next((piece.first for (start, piece) in starts.items() if start >= where), None)
+        end = len(source.code.split("\n")), len(source.code.split("\n")[-1])
+        error.lineno, error.offset = (after.line, after.column + 1) if after else (end[0], end[1] + 1)
+        return error
+    except (ValueError, RecursionError, MemoryError):
         return None
 
 

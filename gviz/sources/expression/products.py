@@ -15,6 +15,7 @@ from gviz.sources.expression.allowed import (
     is_function,
     word_set,
 )
+from gviz.sources.expression.characters import MARKS
 
 USUAL = word_set(
     """
@@ -27,12 +28,15 @@ USUAL = word_set(
 FORMULA = re.compile(r"[abckmnuvwABCKMQUVWαβγθκλω][xhXH]|[xhXH][wWUV]|m[acgv]")
 """Two letters that formulas have side by side, a coefficient and a variable: ``wx``, ``xW``, ``Wh``, ``mc²``."""
 
-CALL_OF_VARIABLE = r"(?:sin|cos|tan|tanh|exp|log|ln|sqrt|relu)\d*[uvwxyz]"
+CALL_OF_VARIABLE = r"(?:sin|cos|tan|tanh|exp|log|ln|sqrt|relu)_?\d*[uvwxyz]"
 OF_VARIABLE = re.compile(rf"([uvwxyz]?)((?:{CALL_OF_VARIABLE})+)")
 """Functions, each with a variable, without brackets, perhaps behind another variable: no usual names."""
 
-LETTER = re.compile(r"[^\W\d_](?:_?\d+)?")
+LETTER = re.compile(rf"[^\W\d_][{MARKS}]*(?:_?\d+)?")
 """A name of one letter, with the number of it."""
+
+INDEXED = re.compile(r"[^\W\d_]_([^\W\d_])(?:[^\W\d_]_\1)+")
+"""Letters with one index, side by side: ``w_ix_i``."""
 
 SUBSCRIPT = re.compile("[₀-₉]+")
 
@@ -104,8 +108,8 @@ class KnownNames:
         """
         if len(name) == 1 or name in self or name in CONSTANTS or name in DTYPES:
             return [name], None
-        if TRANSPOSED_NAME.fullmatch(name):
-            return [name], []
+        if TRANSPOSED_NAME.fullmatch(name) or INDEXED.fullmatch(name):
+            return [name], [re.findall("._.", name)] if "_" in name else []
         letters = LETTER.findall(name) if LETTER.sub("", name) == "" and has_case(name) else [name]
         plain = re.sub(r"[_\d]", "", name)
         is_indexed = all(len(letter) > 1 for letter in letters) and has_subscript

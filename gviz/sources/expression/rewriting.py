@@ -21,12 +21,15 @@ from gviz.sources.expression.tokens import CLOSING, Token, bar_readings, tokens
 GROUP = r"\((?:[^()]|\([^()]*\))*\)"
 """What is in brackets, with brackets inside it."""
 
+OPERAND = rf"[\d.]+|[^\W\d]\w*|(?<!\w){GROUP}"
+"""A number, a name, or what is in brackets."""
+
 TRANSPOSED = re.compile(rf"((?!{NO_LETTER})[^\W\d]\w*?)? *(?:(?:\^ *)?[ᵀ⊤]|\^ *T(?:\b|(?=[a-zA-Z]\b)))( *(?=[\w(]))?")
 GLUED = re.compile(r"(ᵀ|⊤|\^ *T) *([^\W\d_])([^\W\d_])\b(?! *\()")
 """Two letters behind a transposed factor: ``xᵀAx``."""
 
 
-INVERSE = re.compile(rf"([^\W\d]\w*?|(?<!\w){GROUP}) *(?:⁻¹|\^ *\(? *[-−]1\b *\)?)( *[*·⋅]? *(?=[\w(]))?")
+INVERSE = re.compile(rf"([^\W\d]\w*?|(?<!\w){GROUP}) *(?:⁻¹|\^ *[({{]? *[-−]1\b *[)}}]?)( *[*·⋅]? *(?=[\w(]))?")
 SUM = re.compile(r"([Σ∑∏]) *(?:_([a-z])\b(?: *(?:\^|\*\*) *\(?[a-zA-Z]\b\)?)?)? *")
 PIECE = re.compile(r"(?P<space>\s+)|[\d.]+(?:[eE][-+]?\d+)?|\w+|\*\*|[=!<>]=|.", re.DOTALL)
 ENDS_TERM = (",", ";", "\n", "=", "==", "!=", "<", ">", "<=", ">=", "|", "&")
@@ -137,6 +140,8 @@ def _plain(code: str) -> str:
     code = re.sub(r"(?<=[\w)\]]) +(squared|cubed)\b", lambda m: "**2" if m[1] == "squared" else "**3", code)
     code = re.sub(r"(?<![\w.])([01]?\d)!(?![=!])", lambda m: str(factorial(int(m[1]))), code)
     code = re.sub(rf"([^\W\d]\w*|(?<!\w){GROUP})!(?!=)", lambda m: f"exp(lgamma({m[1]} + 1))", code)
+    code = re.sub(rf"(?<=\()({OPERAND}) ?°(?=\))", r"\1*π/180", code)
+    code = re.sub(rf"({OPERAND}) ?°", r"(\1*π/180)", code)
     code = re.sub(r"\bmax\{ *0 *, *([^{},]+)\}", r"relu(\1)", code)
     return re.sub(r"√ *(?=\()", "sqrt", code).replace("√", "sqrt ").replace("{", "(").replace("}", ")")
 
@@ -146,13 +151,13 @@ def _exponents(run: str) -> str:
 
     def power(match: re.Match[str]) -> str:
         exponent = match[0].replace("**", "")
-        return f"**{exponent}" if re.fullmatch(r"-?\w+", exponent) else f"**({exponent})"
+        return f"**{exponent}" if re.fullmatch(r"-?(?:\d+|[^\W\d]\w*)", exponent) else f"**({exponent})"
 
     return re.sub(r"(?:\*\*[-+()\w])+", power, text)
 
 
 _POWER = r"\s*(?:\^|\*\*)\s*"
-_OF_E = re.compile(rf"(?<![\w.])([0-9.]*)e{_POWER}({GROUP}|-?\s*[\w.]+(?:{_POWER}[\w.]+)*)")
+_OF_E = re.compile(rf"(?<![\w.])([0-9.]*)e(?:xp(?={_POWER}[^\W\d(-]))?{_POWER}({GROUP}|-?\s*[\w.]+(?:{_POWER}[\w.]+)*)")
 _OF_FUNCTION = re.compile(rf"([^\W\d]+){_POWER}\(?(-?[0-9]+)\)?\s*({GROUP}|[0-9.]*[^\W\d]\w*)")
 _DENOMINATOR = re.compile(rf"/\s*([0-9.]+[^\W\d]\w*(?:{_POWER}\w+)?)(?![\w(])")
 

@@ -93,6 +93,7 @@ HINTS: list[tuple[type[Exception], str, str]] = [
         "the tensor has no dimension of that number; to bound each element, write clamp(x, min=0) or clamp(x, max=1)",
     ),
     (TypeError, r"^minimum.*Tensor, not|^min\(.*got \((int|float), T", "for min(1, x) write clamp(x, max=1)"),
+    (IndexError, "^Target .* out of bounds", "classes are counted from 0: of three classes the last one is 2"),
     (RuntimeError, "Long|int64|index tensor", "the numbers of classes and places are integers: write t.long() for t"),
     (RuntimeError, "^both arguments to matmul", "@ is for vectors and matrices: w=[1,2] x=[3,4]; write * for numbers"),
     (TypeError, "^iteration over a 0-d", "write ; between two statements: y=x; z=w"),

@@ -10,7 +10,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from keyword import iskeyword
 
-from gviz.sources.expression.characters import FRACTIONS, NO_LETTER
+from gviz.sources.expression.characters import FRACTIONS, MARKS, NO_LETTER
 
 _PATTERN = re.compile(
     rf"""(?P<space>[ \t]+|\\\n)
@@ -18,7 +18,7 @@ _PATTERN = re.compile(
       | (?P<newline>\n)
       | (?P<number>0[xXoObB][0-9a-fA-F_]+ | (?:[0-9][0-9_]*\.?[0-9]* | \.[0-9]+)(?:[eE][+-]?[0-9]+)?)
       | (?P<power>[⁺⁻]?[²³¹⁰⁴-⁹]+|ⁿ|ᵀ|⊤)
-      | (?P<name>(?!{NO_LETTER})[^\W\d](?:(?!{NO_LETTER})\w)*)
+      | (?P<name>(?!{NO_LETTER})[^\W\d](?:(?!{NO_LETTER})[\w{MARKS}])*)
       | (?P<string>'[^'\n]*' | "[^"\n]*")
       | (?P<operator>\*\*=|//=|>>=|<<=|\.\.\.|\*\*|//|<<|>>|<=|>=|==|!=|->|=>|=<|:=|<>|[-+*/%@&|^]=|.)""",
     re.VERBOSE,

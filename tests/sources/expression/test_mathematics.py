@@ -161,6 +161,17 @@ def refusal(text: str, **values: object) -> str:
         ("“y=x*w”", {}, "y=x*w"),
         ("„y = 2x“", {}, "y = 2*x"),
         ("'y=x*w'", {}, "y=x*w"),
+        ("y=2e^-x^2 + 1", {"x": 2}, "y=2*exp(-x**2) + 1"),
+        ("y=e^-x²", {"x": 2}, "y=exp(-x**2)"),
+        ("y=e^sin(x)", {"x": 2}, "y=exp(sin(x))"),
+        ("y=ln|x|", {"x": -2}, "y=log(abs(x))"),
+        ("y=ln||x||", {"x": [3, 4]}, "y=log(norm(x))"),
+        ("y=√|x|", {"x": -4}, "y=sqrt(abs(x))"),
+        ("y=√sin(x)", {"x": 1}, "y=sqrt(sin(x))"),
+        ("E=½mv²", {"m": 2, "v": 3}, "E=(1/2)*m*v**2"),
+        ("x̄=mean(x); s=sum((x-x̄)²)", {"x": [1, 2, 4]}, "x̄=mean(x); s=sum((x-x̄)**2)"),
+        ("x̄=mean(x); s=sum((x-x̄)^2)", {"x": [1, 2, 4]}, "x̄=mean(x); s=sum((x-x̄)**2)"),
+        ("x⃗=2w; y=‖x⃗‖", {"w": [3, 4]}, "x⃗=2*w; y=norm(x⃗)"),
         ("y=(Wx-t)²", {"W": [[1, 2], [3, 4]], "x": [1, 2], "t": [1, 1]}, "y=(W @ x-t)**2"),
     ],
 )
@@ -174,9 +185,9 @@ def test_what_has_one_reading_is_read_and_a_note_says_how(text: str, values: dic
     [
         ("y=1/2x", {}, ["y=1/2x\n       ^\n", "write 1/(2*x) or (1/2)*x"]),
         ("y=1/2(x+1)", {}, ["write 1/(2*(x+1)) or (1/2)*(x+1)"]),
-        ("1/2(y-t)²+1", {}, ["write 1/(2*(y-t)**2) or (1/2)*(y-t)**2"]),
+        ("1/2(y-t)²+1", {}, ["write 1/(2*(y-t)²) or (1/2)*(y-t)²"]),
         ("y=1/(x+(w))c", {}, ["/ before a product without a sign has two readings"]),
-        ("y=x^2y", {}, ["write x**(2*y) or (x**2)*y"]),
+        ("y=x^2y", {}, ["write x^(2*y) or (x^2)*y"]),
         ("y=e^2x", {}, ["write exp(2*x) or exp(2)*x"]),
         ("y=wx", {"w": [1, 2], "x": [3, 4]}, ["y=wx\n    ^^\n", "write x*w for each element or x @ w"]),
         ("y=x·w", {"w": [1, 2], "x": [3, 4]}, ["write x*w for each element or x @ w"]),
@@ -205,7 +216,7 @@ def test_what_has_one_reading_is_read_and_a_note_says_how(text: str, values: dic
         ("max(x,0)", {}, ["clamp(x, min=0)"]),
         ("min(x,1)", {}, ["clamp(x, max=1)"]),
         ("d/dx x^2", {}, ['write gviz explain "y=x**2" --wrt x']),
-        ("1/2(y-t)²", {}, ["write 1/(2*(y-t)**2) or (1/2)*(y-t)**2"]),
+        ("1/2(y-t)²", {}, ["write 1/(2*(y-t)²) or (1/2)*(y-t)²"]),
         ("y=logx", {}, ["write y=log(x); or give it a value, if it is a name: logx=1"]),
         ("wtanh(x)", {}, ["to multiply, write w*tanh(...)"]),
         ("n choose k", {}, ["there are no binomial coefficients"]),
@@ -269,6 +280,82 @@ def test_what_is_uncertain_or_no_expression_is_refused_with_what_to_write(
 ) -> None:
     said = refusal(text, **values)
     assert [phrase for phrase in phrases if phrase not in said] == []
+
+
+@pytest.mark.parametrize(
+    ("text", "term", "readings"),
+    [
+        ("y=x^2/2w", "x^2/2w", ["x**2/(2*w)", "(x**2/2)*w"]),
+        ("y=3x/4w", "3x/4w", ["3*x/(4*w)", "(3*x/4)*w"]),
+        ("y=z-(a+x)/2w", "(a+x)/2w", ["(a+x)/(2*w)", "((a+x)/2)*w"]),
+        ("y=exp(-(x-z)²/2w²)", "(x-z)²/2w²", ["(x-z)**2/(2*w**2)", "((x-z)**2/2)*w**2"]),
+        ("y=|x|/2w", "|x|/2w", ["abs(x)/(2*w)", "(abs(x)/2)*w"]),
+        ("y=x^-2/3w", "x^-2/3w", ["x**-2/(3*w)", "(x**-2/3)*w"]),
+        ("y=z*-2/3w", "2/3w", ["2/(3*w)", "(2/3)*w"]),
+        ("y=1/2 x w^2", "1/2 x w^2", ["1/(2*x*w**2)", "(1/2)*x*w**2"]),
+        ("y=1/√(2π)w", "1/√(2π)w", ["1/(sqrt(2*pi)*w)", "(1/sqrt(2*pi))*w"]),
+        (
+            "y=1/(w√(2π)) e^(-x²/2)",
+            "1/(w√(2π)) e^(-x²/2)",
+            ["1/(w*sqrt(2*pi)*exp(-x**2/2))", "1/(w*sqrt(2*pi))*exp(-x**2/2)"],
+        ),
+        ("y=1/x^2w", "1/x^2w", ["1/x**(2*w)", "1/(x**2*w)", "(1/x**2)*w"]),
+        ("y=sin(x)^2w", "sin(x)^2w", ["sin(x)**(2*w)", "sin(x)**2*w"]),
+        ("y=e^-2x", "e^-2x", ["exp(-2*x)", "exp(-2)*x"]),
+        ("y=√2x²", "√2x²", ["sqrt(2*x**2)", "sqrt(2)*x**2"]),
+        ("y=√x w", "√x w", ["sqrt(x*w)", "sqrt(x)*w"]),
+        ("y=√x³", "√x³", ["sqrt(x**3)", "sqrt(x)**3"]),
+        ("y=ln x²", "ln x²", ["log(x**2)", "log(x)**2"]),
+        ("y=sin x^2", "sin x^2", ["sin(x**2)", "sin(x)**2"]),
+    ],
+)
+def test_both_readings_of_a_term_can_stand_in_its_place(text: str, term: str, readings: list[str]) -> None:
+    values = {"x": 1.5, "w": 0.7, "z": 0.3, "a": 2.0}
+    said = refusal(text, **values)
+    ways = said.rpartition("\nwrite ")[2].split(" or ")
+    assert [number(text.replace(term, way), **values) for way in ways] == pytest.approx(
+        [number(text.replace(term, reading), **values) for reading in readings]
+    )
+
+
+@pytest.mark.parametrize(
+    ("text", "values", "what", "hint"),
+    [
+        ("y=x^2+foo(x)", {}, "there is no function foo", "functions are called as in PyTorch"),
+        ("y=x²+foo(x)", {}, "there is no function foo", "functions are called as in PyTorch"),
+        ("y=x²+len(x)", {}, "len is not allowed in an expression", "write x.shape[0]"),
+        ("y=x²; print(y)", {}, "nothing has to be printed", "leave print out"),
+        ("y=x^2+x.foo", {}, "there is no attribute foo in an expression", ".shape"),
+        ("y=x²+x[0", {}, "'[' was never closed", "write y=x**2+x[0]"),
+        ("y=exp^x", {}, "exp needs brackets around its argument", "write y=exp(x)"),
+        ("y=√√x", {}, "√ needs brackets around its argument", "write y=sqrt(sqrt(x))"),
+        ("y=∑(x-1)²", {}, "∑ needs brackets around its terms", "write y=sum((x-1)**2)"),
+        ("y=∏_i x_i", {}, "a product has no index in an expression", "write y=prod(x)"),
+        ("y=‖x‖₁", {}, "it is not certain how ₁ is meant here", "write y=norm(x, 1)"),
+        ("y=A⁻¹b", {"A": [[1, 2], [3, 4]], "b": [1, 2]}, "how ⁻¹ is meant here", "write y=inverse(A) @ b"),
+        ("y=x²ⁿ", {}, "how ⁿ is meant here", "write y=x**(2*n)"),
+        ("y=log₂x", {}, "log_2x is one name", "write y=log2(x)"),
+        ("y=w_ix_i", {}, "w_ix_i is one name", "write w_i*x_i"),
+        ("s=½gt²", {}, "gt is one name", "write g*t"),
+        ("y=sin(30°)x", {}, "° (degree sign) is not part of an expression", "write y=sin(30*π/180)*x"),
+        ("y=cross_entropy(z, t)", {"z": [1, 2, 3], "t": 3}, "Target 3 is out of bounds", "classes are counted from 0"),
+        ("y=~x", {}, "~ (operator.invert)", "write -x for the negative"),
+        ("y=xσ(x)", {}, "there is no function xσ", "write x*σ(...)"),
+        ("A=2πr(r+h)", {}, "there is no function πr", "write A=2*π*r*(r+h)"),
+        (
+            "w=(X^T X)^{-1} X^T t",
+            {"X": [[1, 2], [3, 4]], "t": [1, 2]},
+            "no operator between T and X",
+            "inverse(X.T @ X) @ X.T @ t",
+        ),
+    ],
+)
+def test_the_reason_is_what_cannot_be_read_and_no_sign_that_is_read_elsewhere(
+    text: str, values: dict[str, object], what: str, hint: str
+) -> None:
+    first, *_, last = refusal(text, **values).split("\n")
+    assert what in first
+    assert hint in last
 
 
 MISTYPED = """

@@ -23,7 +23,7 @@ GIVEN = re.compile(r"(?:[^\W\d]\w*=[\[\d][\d\[\],.]*(?: |$))+")
 COMMAND = re.compile(r'gviz (\w+) "([^"]*)"((?: --\w+ \w+| [^\W\d]\w*=[^\s,;]+)*)')
 """A command that a hint proposes: its name, its source, and its options and values."""
 
-WITHOUT_ADVICE = {"x~w", "x̄²", "x⁺", "x†", "∀x", "∃x"}
+WITHOUT_ADVICE = {"x~w", "x⁺", "x†", "∀x", "∃x"}
 """What nobody can guess the meaning of."""
 
 VALUES = {"x": "[0.5, -1]", "w": "[1, 2]", "A": "[[2, 1], [1, 3]]", "i": "[0, 1]", "n": "2", "t": "[1, 0]"}
