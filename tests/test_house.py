@@ -113,7 +113,7 @@ BUDGETS = {
     "reference": 370,
     "render": 1460,
     "signatures": 360,
-    "sources": 5160,
+    "sources": 5270,
     "static": 3390,
     "trace": 1030,
 }
