@@ -220,7 +220,10 @@ def asked_in(line: str) -> list[str]:
 
 
 def may_be(written: str, name: str) -> bool:
-    """Return whether a name in a line of the program may be that of a tensor: it may call the object by another name.
+    """Return whether a name in a line of the program may be that of a tensor.
+
+    The last parts are the same, and both are items of something or neither is: ``self`` in the line may be ``model``
+    elsewhere, and ``k`` may be 0.
 
     >>> may_be("w", "w"), may_be("self.w", "model.w"), may_be("ws[k]", "ws[0]"), may_be("w", "model.w")
     (True, True, True, False)

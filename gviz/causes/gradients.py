@@ -6,8 +6,8 @@ from collections.abc import Iterator
 from functools import reduce
 
 from gviz.causes.diagnosis import Cause, Diagnosis, is_own, sign_in_program
-from gviz.causes.hooks import as_it_came, of_hooks
-from gviz.causes.outside import at_cuts, cut_clause, cuts_to_blame, false_cure, made_parameter, no_parameter
+from gviz.causes.hooks import cause_as_it_came, causes_of_hooks
+from gviz.causes.outside import at_cuts, cause_false_cure, cut_clause, cuts_to_blame, made_parameter, no_parameter
 from gviz.graphs import LEFT_OUT, RETURNED, Edge, Node, TensorRow
 from gviz.graphs.numbers import Numbers, size_of
 from gviz.passes.elements import has_only, is_finite, plus, positions
@@ -56,29 +56,29 @@ PUT_IN = ("MaskedFill", "Where")
 """Operations that put inf into a tensor because the program says so."""
 
 
-def of_gradient(case: Diagnosis, row: TensorRow) -> Cause:
+def cause_of_gradient(case: Diagnosis, row: TensorRow) -> Cause:
     """Return the cause of a gradient that is there."""
-    return next(filter(None, of_number(case, row)), None) or as_it_came(case, row)
+    return next(filter(None, causes_of_number(case, row)), None) or cause_as_it_came(case, row)
 
 
-def of_number(case: Diagnosis, row: TensorRow) -> Iterator[Cause | None]:
+def causes_of_number(case: Diagnosis, row: TensorRow) -> Iterator[Cause | None]:
     """Yield what may be wrong with a gradient that is there."""
     root, before = case.root_row, row.grad.before
     if row.history.grad_cleared:  # what it was is gone: the tensor itself tells
-        yield not_finite(case, row)
+        yield cause_not_finite(case, row)
     if not is_finite(row.grad.value):
-        yield from elsewhere(case, row)
-        yield from of_hooks(case, row)
-        yield of_not_finite(case, row)._replace(verdict="nan" if has_nan(row.grad.value) else "inf")
+        yield from causes_elsewhere(case, row)
+        yield from causes_of_hooks(case, row)
+        yield cause_gradient_not_finite(case, row)._replace(verdict="nan" if has_nan(row.grad.value) else "inf")
     if root is not None and root.is_leaf and (root is row or root.broken is not None):
-        yield false_cure(case, root)._replace(name=row.name)
-    yield from of_hooks(case, row)
-    if (cause := left_out(case, row)) is not None and not has_only(row.grad.value, 0.0):
+        yield cause_false_cure(case, root)._replace(name=row.name)
+    yield from causes_of_hooks(case, row)
+    if (cause := cause_left_out(case, row)) is not None and not has_only(row.grad.value, 0.0):
         what = f"{row.name} has the gradient that an earlier backward has left: {cause.what}"
         cause = cause._replace(verdict="ok", what=what, mend=f"none, unless it is to have this one too: {cause.mend}")
     yield cause
     if has_only(row.grad.value, 0.0):
-        yield zero(case, row)
+        yield cause_zero(case, row)
     if row.unlisted is not None and (row.moment is None or row.moment.numbers in (None, row.numbers)):
         what = f"{row.name} has a gradient, but {no_parameter(row.unlisted)}: an optimizer of these leaves it as it is"
         yield Cause(row.name, "no parameter", what, *made_parameter(case, row.unlisted, row))
@@ -104,7 +104,7 @@ def of_number(case: Diagnosis, row: TensorRow) -> Iterator[Cause | None]:
         node = case.named.get(row.name)
         parts = [edge.flow.handed for edge in case.uses[node.id]] if node is not None else []
         if parts and all(part is not None and has_only(part, 0.0) for part in parts):
-            nothing = zero(case, row)
+            nothing = cause_zero(case, row)
             what, mend = (
                 f"{what}; and what this one brings is 0: {nothing.what.partition(': ')[2]}",
                 f"{nothing.mend}; {mend}",
@@ -113,7 +113,7 @@ def of_number(case: Diagnosis, row: TensorRow) -> Iterator[Cause | None]:
         yield Cause(row.name, "accumulated", what, case.line_of_backward, mend)
 
 
-def left_out(case: Diagnosis, row: TensorRow) -> Cause | None:
+def cause_left_out(case: Diagnosis, row: TensorRow) -> Cause | None:
     """Return the cause for a leaf that a pass could have come to and did not add to; None for any other."""
     lines, root, node = case.line_of_backward, case.root or "loss", case.named.get(row.name)
     if node is None or not node.state.startswith((LEFT_OUT, RETURNED)):
@@ -128,7 +128,7 @@ def left_out(case: Diagnosis, row: TensorRow) -> Cause | None:
     return Cause(row.name, "no gradient", what, lines, mend)
 
 
-def elsewhere(case: Diagnosis, row: TensorRow) -> Iterator[Cause]:
+def causes_elsewhere(case: Diagnosis, row: TensorRow) -> Iterator[Cause]:
     """Yield the cause for a gradient that is not finite, and that this backward has not made so."""
     number, before = first_not_finite_number(row.grad.value), row.grad.before
     if before is not None and not is_finite(before):
@@ -146,12 +146,12 @@ def elsewhere(case: Diagnosis, row: TensorRow) -> Iterator[Cause]:
 
 
 # ---------------------------------------------------------------- zero
-def zero(case: Diagnosis, row: TensorRow) -> Cause:
+def cause_zero(case: Diagnosis, row: TensorRow) -> Cause:
     """Return the cause for a gradient of zeros: where it becomes zero on its way."""
     node = case.named.get(row.name)
     parts = [edge.flow.handed for edge in case.uses[node.id]] if node is not None else []
     if any(part is not None and not has_only(part, 0.0) for part in parts):
-        return zeroed(case, row, parts)
+        return cause_zeroed(case, row, parts)
     cuts = list(cutting(case, node)) if node is not None else []
     if not cuts:
         what = f"the gradient of {row.name} is 0, and where it became so is not known"
@@ -177,7 +177,7 @@ def zero(case: Diagnosis, row: TensorRow) -> Cause:
     )
 
 
-def zeroed(case: Diagnosis, row: TensorRow, parts: list[Numbers | None]) -> Cause:
+def cause_zeroed(case: Diagnosis, row: TensorRow, parts: list[Numbers | None]) -> Cause:
     """Return the cause for a gradient that was not 0 on its way: the parts cancel, or the program has made it 0."""
     total, before = reduce(plus, parts), row.grad.before
     if total is not None and has_only(total, 0.0):
@@ -234,14 +234,14 @@ def cut_text(case: Diagnosis, edge: Edge) -> str:
 
 
 # ---------------------------------------------------------------- nan and inf
-def of_not_finite(case: Diagnosis, row: TensorRow) -> Cause:
+def cause_gradient_not_finite(case: Diagnosis, row: TensorRow) -> Cause:
     """Return the cause for a gradient with nan or inf: the operation that made the first one, forward or backward."""
     number = first_not_finite_number(row.grad.value)
     turning = [edge for edge in case.shown.edges if turns(case, edge)]
     edge = max(turning, key=lambda edge: case.nodes[edge.target].run, default=None)  # backward meets the last one first
     is_picked = edge is not None and all(map(is_finite, case.root_values)) and chooser(case, edge) is not None
-    if not is_picked and (told := born(case, row.name, f"{row.name}.grad is {number}")) is not None:
-        return told
+    if not is_picked and (cause := cause_forward(case, row.name, f"{row.name}.grad is {number}")) is not None:
+        return cause
     own = next((case.nodes[one.source] for one in case.shown.edges if is_given_to_own(case, one)), None)
     if edge is not None and is_own(case.nodes[edge.target]):
         own, edge = case.nodes[edge.target], None
@@ -286,17 +286,17 @@ def turns(case: Diagnosis, edge: Edge) -> bool:
     )
 
 
-def not_finite(case: Diagnosis, row: TensorRow) -> Cause | None:
+def cause_not_finite(case: Diagnosis, row: TensorRow) -> Cause | None:
     """Return the cause for a tensor that is not finite itself; None for any other."""
     if row.value is None or is_finite(row.value):
         return None
-    return born(case, row.name, f"{row.name} is {first_not_finite_number(row.value)}")
+    return cause_forward(case, row.name, f"{row.name} is {first_not_finite_number(row.value)}")
 
 
 def first_not_finite(case: Diagnosis) -> set[str]:
     """Return the nodes at which nan or inf begin: what the program has put in, else the first operation."""
     given = [node for node in case.whole.nodes if node.kind != "operation" and not is_finite(node.value)]
-    made = [node for node in case.whole.nodes if node.kind == "operation" and is_born(case, node)]
+    made = [node for node in case.whole.nodes if node.kind == "operation" and makes_not_finite(case, node)]
     if case.root_row is not None and has_nan(case.root_row.value):  # an inf may be there on purpose: a mask
         given = [node for node in given if has_nan(node.value)] or ([] if made else given)
         made = [node for node in made if not node.label.startswith(PUT_IN)] or made
@@ -306,7 +306,7 @@ def first_not_finite(case: Diagnosis) -> set[str]:
     return {node.id for node in given or (first,) if node is not None}
 
 
-def is_born(case: Diagnosis, node: Node) -> bool:
+def makes_not_finite(case: Diagnosis, node: Node) -> bool:
     """Return whether an operation makes nan, or inf of finite inputs; values that are left out are finite."""
     if node.value is None or is_finite(node.value):
         return False
@@ -316,7 +316,7 @@ def is_born(case: Diagnosis, node: Node) -> bool:
     return all(is_finite(one.value) for one in inputs)
 
 
-def born(case: Diagnosis, name: str, what: str) -> Cause | None:
+def cause_forward(case: Diagnosis, name: str, what: str) -> Cause | None:
     """Return the cause that is the first nan or inf, forward: put in, or made by an operation.
 
     None if none is known.

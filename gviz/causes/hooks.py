@@ -23,7 +23,7 @@ def hooks_above(case: Diagnosis, row: TensorRow) -> Iterator[tuple[str, Hooked]]
         yield from ((name, change) for change in reversed(one.grad.hooks))
 
 
-def of_hooks(case: Diagnosis, row: TensorRow) -> Iterator[Cause]:
+def causes_of_hooks(case: Diagnosis, row: TensorRow) -> Iterator[Cause]:
     """Yield the cause for a gradient that a hook has made zero, or not finite."""
     value, found = row.grad.value, list(hooks_above(case, row))
     verdicts = {
@@ -39,7 +39,7 @@ def of_hooks(case: Diagnosis, row: TensorRow) -> Iterator[Cause]:
             yield Cause(row.name, verdict, f"{head}: {what}", case.line_of(change.place), MEND)
 
 
-def as_it_came(case: Diagnosis, row: TensorRow) -> Cause:
+def cause_as_it_came(case: Diagnosis, row: TensorRow) -> Cause:
     """Return that nothing is wrong with a gradient; and what hooks have made of it on its way."""
     found = list(hooks_above(case, row))[::-1]
     if not found:

@@ -66,7 +66,7 @@ MOST_CUTS = 3
 """Lines of an answer that cut off one leaf."""
 
 
-def cut_off(case: Diagnosis, row: TensorRow) -> Cause | None:
+def cause_cut_off(case: Diagnosis, row: TensorRow) -> Cause | None:
     """Return what has cut a tensor off from the graph, its ``what`` being a clause; None if nothing has."""
     broken = row.broken
     if broken is None:
@@ -148,24 +148,24 @@ def at_cuts(case: Diagnosis, cuts: Sequence[GraphBreak]) -> tuple[Lines, str]:
     return lines, "; or ".join(dict.fromkeys(mends))
 
 
-def with_root(case: Diagnosis, told: Cause, root: TensorRow | None) -> Cause:
+def with_root(case: Diagnosis, cause: Cause, root: TensorRow | None) -> Cause:
     """Return a cause with the line of a root that was made from numbers: that cuts, too, what comes as a tensor."""
     lines = case.line_of(root.place) if root is not None else ()
     lines = lines if root is not None and (root.is_leaf or "tensor(" in case.code_of(lines)) else ()
-    is_list = any(".append(" in code for _, code in told.lines)
+    is_list = any(".append(" in code for _, code in cause.lines)
     better = fixes.within_graph(case.code_of(lines), is_list=is_list)
-    if not better or set(lines) & set(told.lines):
-        return told
-    return told._replace(lines=(*told.lines, *lines), mend=f"{told.mend}; and then {better}")
+    if not better or set(lines) & set(cause.lines):
+        return cause
+    return cause._replace(lines=(*cause.lines, *lines), mend=f"{cause.mend}; and then {better}")
 
 
-def outside(case: Diagnosis, row: TensorRow) -> Cause | None:
+def cause_outside(case: Diagnosis, row: TensorRow) -> Cause | None:
     """Return the cause for a tensor that something has cut off from the graph."""
-    told = cut_off(case, row)
-    return told and told._replace(what=f"{row.name} is outside the graph: {told.what}")
+    cause = cause_cut_off(case, row)
+    return cause and cause._replace(what=f"{row.name} is outside the graph: {cause.what}")
 
 
-def never_required(case: Diagnosis, row: TensorRow) -> Cause:
+def cause_never_required(case: Diagnosis, row: TensorRow) -> Cause:
     """Return the cause for a tensor that never required a gradient."""
     lines = case.line_of(row.place)
     if "float" not in row.dtype and "complex" not in row.dtype:
@@ -208,15 +208,15 @@ def with_parameter(case: Diagnosis, cause: Cause, row: TensorRow) -> Cause:
     return cause._replace(what=what, lines=(*cause.lines, *lines), mend=f"{cause.mend}; and {mend}")
 
 
-def false_cure(case: Diagnosis, row: TensorRow) -> Cause:
+def cause_false_cure(case: Diagnosis, row: TensorRow) -> Cause:
     """Return the cause for a root that was made a leaf: backward ends where it begins."""
-    told = cut_off(case, row)
-    if told is None:
+    cause = cause_cut_off(case, row)
+    if cause is None:
         what = f"{row.name} is a leaf itself: backward ends where it begins"
         return Cause(row.name, "leaf root", what, case.line_of(row.place))
-    what = f"requires_grad makes a leaf of {row.name}, and brings no graph back: {told.what}"
-    return told._replace(
+    what = f"requires_grad makes a leaf of {row.name}, and brings no graph back: {cause.what}"
+    return cause._replace(
         verdict="false cure",
         what=what,
-        lines=tuple(dict.fromkeys((*told.lines, *case.line_of(row.history.requires_grad_set)))),
+        lines=tuple(dict.fromkeys((*cause.lines, *case.line_of(row.history.requires_grad_set)))),
     )

@@ -6,7 +6,7 @@ import re
 
 from gviz.causes import fixes
 from gviz.causes.diagnosis import Cause, Diagnosis, Lines, sign_in_program
-from gviz.causes.outside import cut_off, never_required, with_root
+from gviz.causes.outside import cause_cut_off, cause_never_required, with_root
 from gviz.graphs import Edge, Node, Place, Stop, TensorRow
 from gviz.reference.error_help import help_in
 from gviz.text import joined
@@ -41,19 +41,19 @@ def is_without_graph(case: Diagnosis) -> bool:
     return case.graph.stop is not None and NO_GRAPH in case.graph.stop.message and not is_cut
 
 
-def stopped(case: Diagnosis, row: TensorRow) -> Cause | None:
+def cause_stopped(case: Diagnosis, row: TensorRow) -> Cause | None:
     """Return the cause for a program that raised before the gradient could come; None if that was of no matter."""
     stop = case.graph.stop
     if stop is None:
         return None
     answers = {
-        NO_GRAPH: without_graph,
-        SECOND: second,
-        CHANGED: written_after_saving,
-        LEAF_WRITTEN: leaf_written,
-        NOT_SCALAR: not_scalar,
-        ASKED_OF_NONE: asked_of_none,
-        NO_DERIVATIVE: without_derivative,
+        NO_GRAPH: cause_without_graph,
+        SECOND: cause_second_backward,
+        CHANGED: cause_written_after_saving,
+        LEAF_WRITTEN: cause_leaf_written,
+        NOT_SCALAR: cause_not_scalar,
+        ASKED_OF_NONE: cause_asked_of_none,
+        NO_DERIVATIVE: cause_without_derivative,
     }
     for words, answer in answers.items():
         if words in stop.message:
@@ -66,7 +66,7 @@ def stopped(case: Diagnosis, row: TensorRow) -> Cause | None:
     return Cause(row.name, "failed", f"the program stopped: {stop.message}", case.line_of_stop, mend)
 
 
-def leaf_written(case: Diagnosis, row: TensorRow, stop: Stop) -> Cause:
+def cause_leaf_written(case: Diagnosis, row: TensorRow, stop: Stop) -> Cause:
     """Return the cause for a leaf that was to be written in place."""
     what = (
         "the program stopped: a leaf that requires a gradient cannot be written in place while operations are recorded"
@@ -77,7 +77,7 @@ def leaf_written(case: Diagnosis, row: TensorRow, stop: Stop) -> Cause:
     return Cause(row.name, "failed", what, case.line_of_stop, mend)
 
 
-def asked_of_none(case: Diagnosis, row: TensorRow, stop: Stop) -> Cause:
+def cause_asked_of_none(case: Diagnosis, row: TensorRow, stop: Stop) -> Cause:
     """Return the cause for ``autograd.grad`` that is asked for the gradient of a tensor which requires none."""
     asked = [name for name in fixes.asked_in(stop.code) if name in case.rows and not case.rows[name].requires_grad]
     lines = tuple(line for name in asked for line in case.line_of(case.rows[name].place))
@@ -87,7 +87,7 @@ def asked_of_none(case: Diagnosis, row: TensorRow, stop: Stop) -> Cause:
     return Cause(row.name, "failed", what, (*case.line_of_stop, *lines), mend)
 
 
-def without_derivative(case: Diagnosis, row: TensorRow, stop: Stop) -> Cause:
+def cause_without_derivative(case: Diagnosis, row: TensorRow, stop: Stop) -> Cause:
     """Return the cause for an operation that PyTorch has no derivative of."""
     match = re.search(r"derivative for (?:aten::)?(\w+)", stop.message)
     name = match[1] if match is not None else "an operation"
@@ -97,7 +97,7 @@ def without_derivative(case: Diagnosis, row: TensorRow, stop: Stop) -> Cause:
     return Cause(row.name, "failed", what, (*case.line_of_stop, *case.line_of_node(node)), mend)
 
 
-def not_scalar(case: Diagnosis, row: TensorRow, stop: Stop) -> Cause:
+def cause_not_scalar(case: Diagnosis, row: TensorRow, stop: Stop) -> Cause:
     """Return the cause for a root of several elements."""
     root = named_in(stop.code) or "loss"
     what = f"backward did not run: {root} has more than one element, and needs a gradient to start with"
@@ -110,7 +110,7 @@ def not_scalar(case: Diagnosis, row: TensorRow, stop: Stop) -> Cause:
     )
 
 
-def without_graph(case: Diagnosis, row: TensorRow, stop: Stop) -> Cause:
+def cause_without_graph(case: Diagnosis, row: TensorRow, stop: Stop) -> Cause:
     """Return the cause for a root that has no graph."""
     root = case.rows.get(named_in(stop.code))
     behind = [cut for cut in case.graph.breaks if row.name in cut.leaves or row is root]
@@ -118,43 +118,58 @@ def without_graph(case: Diagnosis, row: TensorRow, stop: Stop) -> Cause:
         root is not None and behind and (root.broken is None or root.broken.place not in [cut.place for cut in behind])
     ):  # the leaf was lost on another way
         root = root._replace(broken=behind[-1]._replace(source=root.broken.source if root.broken is not None else ""))
-    told = cut_off(case, root) if root is not None and (root.broken is None or root.broken.reason != "frozen") else None
-    if root is not None and told is not None:
-        what = f"backward did not run: {root.name} has no graph; {told.what}"
-        told = told._replace(name=row.name, what=what, lines=(*case.line_of_stop, *told.lines))
-        return with_root(case, told, root)
+    cause = (
+        cause_cut_off(case, root)
+        if root is not None and (root.broken is None or root.broken.reason != "frozen")
+        else None
+    )
+    if root is not None and cause is not None:
+        what = f"backward did not run: {root.name} has no graph; {cause.what}"
+        cause = cause._replace(name=row.name, what=what, lines=(*case.line_of_stop, *cause.lines))
+        return with_root(case, cause, root)
     what = f"backward did not run: nothing that {root.name if root else 'the root'} is made from requires a gradient"
     floats = (one for one in case.graph.tensors if one.is_leaf and "float" in one.dtype and not one.requires_grad)
     leaf = next((one for one in floats if one is not root), None)
-    better = None if leaf is None else (cut_off(case, leaf) or never_required(case, leaf))
+    better = None if leaf is None else (cause_cut_off(case, leaf) or cause_never_required(case, leaf))
     more, mend = (better.lines, better.mend) if better is not None else ((), "requires_grad=True")
     return Cause(row.name, "frozen root", what, (*case.line_of_stop, *more), mend)
 
 
-def second(case: Diagnosis, row: TensorRow, _: Stop) -> Cause:
+def cause_second_backward(case: Diagnosis, row: TensorRow, _: Stop) -> Cause:
     """Return the cause for a backward through a graph that an earlier one has freed."""
-    link, by_hand = (
-        link_of(case),
-        next(filter(None, (one.history.autograd_grad for one in case.graph.tensors)), None),
-    )
-    if by_hand and not case.graph.earlier:
+    link = link_of(case)
+    asked_at = next(filter(None, (one.history.autograd_grad for one in case.graph.tensors)), None)
+    lines = case.line_of_stop
+    if asked_at and not case.graph.earlier:
         what = "torch.autograd.grad went through this graph before, and freed it"
         mend = "torch.autograd.grad(..., create_graph=True) if its result is in the loss, else retain_graph=True"
-        return Cause(row.name, "second backward", what, (*case.line_of_stop, *case.line_of(by_hand)), mend)
-    if link is None:
+        lines = (*lines, *case.line_of(asked_at))
+    elif link is None:
         what = "backward ran twice through the same graph, and the first time freed it"
         mend = "call it once, or the first time with backward(retain_graph=True)"
-        return Cause(row.name, "second backward", what, case.line_of_stop, mend)
-    made, user = case.nodes[link.source], case.nodes[link.target]
-    lines, used = case.line_of_node(made), case.line_of_node(user)
+    else:
+        what, more, mend = linked(case, case.nodes[link.source], case.nodes[link.target])
+        lines = tuple(dict.fromkeys((*lines, *more)))
+    return Cause(row.name, "second backward", what, lines, mend)
+
+
+def linked(case: Diagnosis, freed: Node, user: Node) -> tuple[str, Lines, str]:
+    """Return what is said of two graphs that are linked, the lines of the link, and the mend.
+
+    Args:
+        case: the graph.
+        freed: an operation that an earlier backward has freed.
+        user: one that uses what it made.
+    """
+    lines, used = case.line_of_node(freed), case.line_of_node(user)
     code = used[0][1] if used else ""
     makes = fixes.assigned_in(lines[0][1]) if lines else []
     carried = [
         one for one in fixes.assigned_in(code) if re.search(rf"=.*\b{re.escape(one)}\b", code)
     ]  # from run to run
-    names = carried or makes[:1] or [made.name if made.name and not made.is_letter else "a tensor"]
+    names = carried or makes[:1] or [freed.name if freed.name and not freed.is_letter else "a tensor"]
     is_named = all(one.isidentifier() and re.search(rf"\b{one}\b", code) for one in names)
-    is_again = any(at_line(node) == at_line(made) and node.run > made.run for node in case.shown.nodes)
+    is_again = any(at_line(node) == at_line(freed) and node.run > freed.run for node in case.shown.nodes)
     where = f", made in {lines[0][0]}," if lines else ""
     links = f"{joined(names)}{where} {'links' if len(names) == 1 else 'link'} the two"
     what = f"backward went on into a graph that an earlier one had freed: {links}"
@@ -166,8 +181,7 @@ def second(case: Diagnosis, row: TensorRow, _: Stop) -> Cause:
     else:
         anew = f"compute {names[0]} anew before each backward()"
         mend = f"{anew}; or give the one before retain_graph=True; or call backward() once, on the sum of the losses"
-    places = dict.fromkeys((*case.line_of_stop, *lines, *(used if is_again else ())))
-    return Cause(row.name, "second backward", what, tuple(places), mend)
+    return what, (*lines, *(used if is_again else ())), mend
 
 
 def at_line(node: Node) -> Place | None:
@@ -190,7 +204,7 @@ def link_of(case: Diagnosis) -> Edge | None:
     return max(older or reached, key=lambda edge: nodes[edge.source].run, default=None)
 
 
-def written_after_saving(case: Diagnosis, row: TensorRow, stop: Stop) -> Cause:
+def cause_written_after_saving(case: Diagnosis, row: TensorRow, stop: Stop) -> Cause:
     """Return the cause for a tensor that was written after an operation had saved it."""
     writes: Lines = tuple(line for place, _ in case.graph.writes[:1] for line in case.line_of(place))
     saver = saver_of_written(case, stop)

@@ -13,19 +13,19 @@ from collections.abc import Iterator, Sequence
 
 from gviz.causes import fixes
 from gviz.causes.diagnosis import CLASS, Cause, Diagnosis
-from gviz.causes.gradients import left_out, not_finite, of_gradient
+from gviz.causes.gradients import cause_left_out, cause_not_finite, cause_of_gradient
 from gviz.causes.hooks import made_text
 from gviz.causes.outside import (
     at_cuts,
+    cause_false_cure,
+    cause_never_required,
+    cause_outside,
     cut_clause,
     cuts_to_blame,
-    false_cure,
-    never_required,
-    outside,
     with_parameter,
     with_root,
 )
-from gviz.causes.stopped import is_about, is_without_graph, stopped
+from gviz.causes.stopped import cause_stopped, is_about, is_without_graph
 from gviz.errors import SourceError
 from gviz.graphs import Graph, GraphBreak, Node, TensorRow
 from gviz.records import without_collecting
@@ -66,8 +66,8 @@ def why_all(graph: Graph) -> list[Cause]:
     """
     case = Diagnosis(graph)
     rows = case.rows.values()
-    taken = {row.name for row in rows if took_name(case, row) or (not row.is_leaf and leaf_within(case, row))}
-    names = taken | {
+    names_taken = {row.name for row in rows if took_name(case, row) or (not row.is_leaf and leaf_within(case, row))}
+    names = names_taken | {
         row.name
         for row in rows
         if row.is_leaf and (row.requires_grad or (row.broken is None or row.broken.reason == "frozen"))
@@ -80,31 +80,31 @@ def why_all(graph: Graph) -> list[Cause]:
 def cause_of(case: Diagnosis, row: TensorRow) -> Cause:
     """Return the cause for a tensor."""
     if row.moment is not None and row.moment.is_of_other and case.graph.backward is None and row.is_leaf:
-        return of_other(case, row)
+        return cause_of_other_root(case, row)
     if row.grad.value is None:
-        return next(filter(None, of_none(case, row)), None) or not_reached(case, row)
-    return (stopped(case, row) if is_about(case, row) else None) or of_gradient(case, row)
+        return next(filter(None, causes_of_none(case, row)), None) or cause_not_reached(case, row)
+    return (cause_stopped(case, row) if is_about(case, row) else None) or cause_of_gradient(case, row)
 
 
 # ---------------------------------------------------------------- the gradient is None
-def of_none(case: Diagnosis, row: TensorRow) -> Iterator[Cause | None]:
+def causes_of_none(case: Diagnosis, row: TensorRow) -> Iterator[Cause | None]:
     """Yield the causes for which a gradient may be None, those that explain most first."""
-    yield overwritten(case, row)
+    yield cause_overwritten(case, row)
     if not row.requires_grad:
         is_reason = is_without_graph(case) and row.is_leaf and "float" in row.dtype
-        yield stopped(case, row) if is_reason else outside(case, row)
-        yield never_required(case, row)
+        yield cause_stopped(case, row) if is_reason else cause_outside(case, row)
+        yield cause_never_required(case, row)
     if row.is_leaf:
-        yield stopped(case, row)
-    yield not_finite(case, row)
+        yield cause_stopped(case, row)
+    yield cause_not_finite(case, row)
     if not row.is_leaf:
-        yield not_retained(case, row)
+        yield cause_not_retained(case, row)
     root = case.root_row
     if root is not None and root.is_leaf and root.broken is not None:
-        yield false_cure(case, root)._replace(name=row.name)
+        yield cause_false_cure(case, root)._replace(name=row.name)
 
 
-def overwritten(case: Diagnosis, row: TensorRow) -> Cause | None:
+def cause_overwritten(case: Diagnosis, row: TensorRow) -> Cause | None:
     """Return the cause if the name stands for another tensor than the leaf that has the gradient."""
     if not took_name(case, row):
         return None
@@ -143,7 +143,7 @@ def leaf_within(case: Diagnosis, row: TensorRow) -> str:
     return fixes.retaining_leaf(case.code_of(case.line_of(row.place)), row.name) if is_made else ""
 
 
-def not_retained(case: Diagnosis, row: TensorRow) -> Cause:
+def cause_not_retained(case: Diagnosis, row: TensorRow) -> Cause:
     """Return the cause for a tensor that an operation made: only leaves keep their gradients."""
     lines, better = case.line_of(row.place), leaf_within(case, row)
     maker = f"{row.grad_fn} made it"
@@ -155,13 +155,13 @@ def not_retained(case: Diagnosis, row: TensorRow) -> Cause:
     return Cause(row.name, "not a leaf", what, lines, mend)
 
 
-def not_reached(case: Diagnosis, row: TensorRow) -> Cause:
+def cause_not_reached(case: Diagnosis, row: TensorRow) -> Cause:
     """Return the cause for a leaf that no gradient has come to."""
     node = case.named.get(row.name)
     if case.has_run and node is not None and node.kind == "leaf":
-        return left_out(case, row) or without_trace(case, row, node)
+        return cause_left_out(case, row) or cause_without_trace(case, row, node)
     if case.has_run and row.history.grad_cleared:  # of another backward
-        return taken(case, row)
+        return cause_taken_away(case, row)
     if node is not None and node.later is not None and node.later.is_cleared:  # a saved graph has no places
         what = f"{row.name} had its gradient until it was taken away"
         return Cause(row.name, "cleared", what, case.line_of(node.later.cleared_at))
@@ -177,7 +177,7 @@ def not_reached(case: Diagnosis, row: TensorRow) -> Cause:
             mend = f"{mend}; or, if it is not to be trained, call {row.name}.requires_grad_(False)"
         cause = with_root(case, Cause(row.name, cuts[0].reason, what, lines, mend), case.root_row)
         return with_parameter(case, cause, row)
-    return no_path(case, row) if case.has_run else not_run(case, row)
+    return cause_no_path(case, row) if case.has_run else cause_not_run(case, row)
 
 
 def module_beside(case: Diagnosis, row: TensorRow, cuts: Sequence[GraphBreak]) -> str:
@@ -198,7 +198,7 @@ def module_beside(case: Diagnosis, row: TensorRow, cuts: Sequence[GraphBreak]) -
     return module if dot and leaves and is_meant and is_beside else ""
 
 
-def no_path(case: Diagnosis, row: TensorRow) -> Cause:
+def cause_no_path(case: Diagnosis, row: TensorRow) -> Cause:
     """Return the cause for a leaf that the root is not made from: what is made of it instead, if that is known."""
     own = set(case.root_row.leaves) if case.root_row is not None else set()
     made = [other for other in case.rows.values() if row.name in other.leaves and not own <= {*other.leaves}]
@@ -219,7 +219,7 @@ def no_path(case: Diagnosis, row: TensorRow) -> Cause:
     return Cause(row.name, "no path", what, case.line_of(since or row.place), mend)
 
 
-def not_run(case: Diagnosis, row: TensorRow) -> Cause:
+def cause_not_run(case: Diagnosis, row: TensorRow) -> Cause:
     """Return the cause for a leaf of a program that has not called backward."""
     root = next((case.nodes[root] for root in case.shown.roots), None)
     lines, what = case.line_of(row.place), f"{row.name}.grad is None: backward has not run yet"
@@ -236,7 +236,7 @@ def not_run(case: Diagnosis, row: TensorRow) -> Cause:
     return Cause(row.name, "backward not run", what, lines, mend)
 
 
-def of_other(case: Diagnosis, row: TensorRow) -> Cause:
+def cause_of_other_root(case: Diagnosis, row: TensorRow) -> Cause:
     """Return the cause for a leaf whose gradient is of another root, since backward has not run on this one."""
     moment, root = row.moment, case.root_name
     whose = moment.grad_of if moment is not None and moment.grad_of else "another backward"
@@ -247,7 +247,7 @@ def of_other(case: Diagnosis, row: TensorRow) -> Cause:
     )
 
 
-def taken(case: Diagnosis, row: TensorRow) -> Cause:
+def cause_taken_away(case: Diagnosis, row: TensorRow) -> Cause:
     """Return the cause for a gradient that the program has taken away again."""
     lines = case.line_of(row.history.grad_cleared)
     if row.history.was_used or row.history.was_early:
@@ -263,10 +263,10 @@ def is_handed(case: Diagnosis, node: Node) -> bool:
     return any(case.nodes[edge.target].grad.arrived is not None for edge in case.uses[node.id])
 
 
-def without_trace(case: Diagnosis, row: TensorRow, node: Node) -> Cause:
+def cause_without_trace(case: Diagnosis, row: TensorRow, node: Node) -> Cause:
     """Return the cause for a leaf in the graph without a gradient after backward: it was taken away, or never came."""
     if row.history.grad_cleared:
-        return taken(case, row)
+        return cause_taken_away(case, row)
     users = [case.nodes[edge.target] for edge in case.uses[node.id]]
     functions = (one for one in (*users, *case.above(node)) if not CLASS.fullmatch(one.label))
     own = next((one for one in functions if one in users or is_handed(case, one)), None)
