@@ -223,8 +223,11 @@ def cause_not_run(case: Diagnosis, row: TensorRow) -> Cause:
     """Return the cause for a leaf of a program that has not called backward."""
     root = next((case.nodes[root] for root in case.shown.roots), None)
     lines, what = case.line_of(row.place), f"{row.name}.grad is None: backward has not run yet"
-    mend = f"{case.root or 'loss'}.backward()"
+    mend = f"{case.root}.backward()" if case.root else f"compute a loss from {row.name}, and call its backward()"
+    if ".backward(" in case.graph.code:
+        mend = "let the program come to its backward(): as it ran, it did not"
     if row.history.autograd_grad:
+        mend = f"{case.root or 'loss'}.backward()"
         lines = case.line_of(row.history.autograd_grad)
         what = "torch.autograd.grad returns the gradients, and leaves .grad as it is"
     elif case.is_expression and root is not None and root.shape:

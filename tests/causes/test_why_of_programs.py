@@ -463,3 +463,24 @@ loss.backward()
     assert mend == "h = checkpoint(body, x, use_reentrant=False)"
     mended = program.replace(f"h = checkpoint(body, x{words})", mend)
     assert why(graph_of(tmp_path, mended, engine), "body.0.weight").verdict == "ok"
+
+
+@pytest.mark.filterwarnings("ignore::gviz.GvizWarning")
+@pytest.mark.parametrize("engine", ENGINES)
+@pytest.mark.parametrize(
+    ("rest", "mend"),
+    [
+        ("", "compute a loss from w, and call its backward()"),
+        ("y = (w * 2).sum()\n", "y.backward()"),
+        (
+            "y = (w * 2).sum()\nif y < 0:\n    y.backward()\n",
+            "let the program come to its backward(): as it ran, it did not",
+        ),
+    ],
+)
+def test_a_program_that_did_not_come_to_backward_is_told_what_it_lacks(
+    tmp_path: Path, rest: str, mend: str, engine: str
+) -> None:
+    program = f"import torch\nw = torch.ones(2, requires_grad=True)\n{rest}"
+    cause = why(graph_of(tmp_path, program, engine), "w")
+    assert (cause.verdict, cause.mend) == ("backward not run", mend)
