@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+import re
 from collections.abc import Callable
 from functools import lru_cache
 
@@ -11,6 +12,9 @@ LONGEST = 20
 
 DERIVATIVES = {"grad", "jacobian", "hessian", "vjp", "hvp", "vhp", "jvp"}
 """Functions of torch.autograd whose results have no graph without ``create_graph=True``."""
+
+BUFFER = re.compile(r"self\.register_buffer\([^,]*, (.*)\)$")
+"""A line that gives a module a buffer."""
 
 WITHOUT = "leave the line out"
 """What to do about a line that should not be."""
@@ -282,7 +286,10 @@ def as_parameter(line: str, attribute: str, wrapper: str) -> str:
     'self.w = nn.Parameter(torch.ones(2))'
     >>> as_parameter("self.layers = []", "layers", "nn.ModuleList")
     'self.layers = nn.ModuleList()'
+    >>> as_parameter("self.register_buffer('w', torch.ones(2, requires_grad=True))", "w", "nn.Parameter")
+    'self.w = nn.Parameter(torch.ones(2))'
     """
+    line = BUFFER.sub(rf"self.{attribute} = \1", line)
 
     def change(read: ast.stmt) -> ast.stmt | None:
         if not isinstance(read, ast.Assign | ast.AnnAssign) or read.value is None:

@@ -68,7 +68,8 @@ def unlisted(
         if not ends or id(tensor) in listed:
             continue
         path, attribute = name[: ends[-1]], re.split(r"[.\[]", name[ends[-1] + 1 :], maxsplit=1)[0]
-        wrapper = wrapper_of(vars(paths[path]).get(attribute), tensor)
+        facts = vars(paths[path])
+        wrapper = wrapper_of(facts.get(attribute, facts["_buffers"].get(attribute)), tensor)
         if wrapper:
             place = assigned_at(type(paths[path]), attribute, is_ours)
             found[name] = Unlisted(path, attribute, wrapper, place)

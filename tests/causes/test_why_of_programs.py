@@ -484,3 +484,24 @@ def test_a_program_that_did_not_come_to_backward_is_told_what_it_lacks(
     program = f"import torch\nw = torch.ones(2, requires_grad=True)\n{rest}"
     cause = why(graph_of(tmp_path, program, engine), "w")
     assert (cause.verdict, cause.mend) == ("backward not run", mend)
+
+
+@pytest.mark.parametrize("engine", ENGINES)
+def test_a_buffer_that_requires_a_gradient_is_no_parameter(tmp_path: Path, engine: str) -> None:
+    program = """\
+import torch
+from torch import nn
+class Net(nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.a = nn.Linear(3, 3)
+        self.register_buffer("w", torch.randn(3, requires_grad=True))
+    def forward(self, x):
+        return self.a(x) * self.w
+net = Net()
+loss = net(torch.randn(2, 3)).sum()
+loss.backward()
+"""
+    cause = why(graph_of(tmp_path, program, engine), "net.w")
+    assert (cause.verdict, lines_of(cause)) == ("no parameter", [7])
+    assert cause.mend == "self.w = nn.Parameter(torch.randn(3))"

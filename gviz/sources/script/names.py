@@ -171,10 +171,11 @@ def _written(key: object) -> str:
 
 
 def _parameters(module: Any) -> list[tuple[str, Any]]:
-    """Return a module's parameters by all their paths; by the first ones, or none, if its class gives no more."""
+    """Return a module's parameters by all their paths, and buffers that require a gradient; as far as its class gives them."""
     for words in ({"remove_duplicate": False}, {}):
         with suppress(Exception):  # overridden, or a module whose __init__ did not get that far
-            return list(module.named_parameters(**words))
+            buffers = [(path, one) for path, one in module.named_buffers(**words) if one.requires_grad]
+            return [*module.named_parameters(**words), *buffers]
     return []
 
 
