@@ -103,12 +103,13 @@ class CircuitScene:
                 self.handing[edge.source].add(number)
                 self.local[edge.target].add(number)
         titled = replace(options, title="" if options.of else options.title)
-        self.title = [] if is_bare else list(SheetWriter(self.content, graph, titled).title().items)
+        title = SheetWriter(self.content, graph, titled).title()
+        self.title = [] if is_bare else list(title.items)
         said = [*(line for step in steps for line in step.caption), *((Span(title),) for title in self.content.titles)]
         self.note = "".join(map(text_of, unknown((), said)))
         self.lines = 0 if is_bare else max(len(step.caption) for step in steps)
         self.side = width_beside(graph, options, page)
-        top = SPENT if is_bare else TOP + page.title * 1.4
+        top = SPENT if is_bare else TOP + max(page.title * 1.4, title.size[1] + page.title * 0.4)
         low = 0.0 if is_bare else FOOT + page.legend + self.lines * page.caption * LINE + 14
         room = page.width - 48 - self.side, page.height - top - low - 16
         block, self.scale, _ = self.content.in_room(room)

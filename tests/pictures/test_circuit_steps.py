@@ -9,7 +9,7 @@ import pytest
 
 from gviz import RenderOptions, SourceOptions, read
 from gviz.graphs import Graph
-from gviz.layout.ink import Outline, Stretch, TextLine
+from gviz.layout.ink import Outline, Stretch, TextLine, extent_of_ink
 from gviz.pictures.circuit_steps import CircuitSlide, circuit_slides, suits
 from gviz.pictures.slide import PAGES
 from gviz.render import series
@@ -135,3 +135,13 @@ def test_a_page_that_plays_has_each_part_once_and_the_looks_of_all() -> None:
 def test_the_same_steps_make_the_same_bytes() -> None:
     graph = graph_of(Y, VALUES)
     assert series.render(graph, "pdf", LIGHT) == series.render(graph_of(Y, VALUES), "pdf", LIGHT)
+
+
+def test_a_title_of_two_lines_stands_above_the_circuit() -> None:
+    text = "first=tanh(a*b+c*d); second=tanh(e*f+g*h); third=tanh(k*l+m*n); loss=(first*second-third*o)**2"
+    slide = slides_of(graph_of(text))[-1]
+    items = [*slide.picture.items()]
+    title = [one for one in items if isinstance(one, TextLine) and not one.part and one.place[1] < 200]
+    assert len({round(one.place[1]) for one in title}) > 1
+    circuit = [one for one in items if one.part]
+    assert extent_of_ink(title)[3] < extent_of_ink(circuit)[1]
