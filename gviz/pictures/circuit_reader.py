@@ -180,6 +180,8 @@ class CircuitReader(Reader):
         is_wrong = node.value is not None and not is_finite(node.value)
         note = in_stack(self._states(node), 4.0)
         box = self.phrase(name, NUMBER) if kind == "constant" else self.name(name, LEAF)
+        if kind == "frozen" and name in self.outside and len(self.outside[name].python) <= LONGEST_TEXT:
+            box = self.typeset(self.outside[name], LEAF)
         total, is_long = self._total(node) if kind == "leaf" else (TypeBox(), False)
         if is_long:
             total = self._sum_text(f"… = {self.number(node.grad.value)}")

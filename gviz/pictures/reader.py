@@ -99,6 +99,15 @@ class Reader:
         """Return a name, or what stands in place of one, as mathematics sets it."""
         return name_box(name, size) if name in self.aliases or name.isidentifier() else typeset(name, size)
 
+    @cached_property
+    def outside(self) -> dict[str, Formula]:
+        """What stands for letters that gviz has given to results without a gradient: ``1 - t``."""
+        letters = {row.name for row in self.graph.tensors if row.expression is not None}
+        nodes = [node for node in self.graph.nodes if node.kind == "frozen" and node.name in letters]
+        found = {node.name or "": as_formula(node.expression) for node in nodes}
+        known = {name: formula for name, formula in found.items() if formula is not None}
+        return {name: formula.replaced(known) for name, formula in known.items()}
+
     @property
     def names(self) -> list[str]:
         """The names of the roots."""
@@ -117,7 +126,7 @@ class Reader:
         name = self.aliases.get(name, name)
         if formula is None or name not in formula.names:
             return name, None
-        return name, noted(formula).replaced({name: Formula.named(self.comes_in)})
+        return name, noted(formula).replaced({**self.outside, name: Formula.named(self.comes_in)})
 
     def sign(self, node: Node) -> TypeBox:
         """Return what stands in a circle: a sign, the name of a function, or what is done with z."""
@@ -136,7 +145,7 @@ class Reader:
 
         One with a letter in it that nothing is known of is left out: the letter says nothing.
         """
-        formulas: dict[str, Formula] = {}
+        formulas: dict[str, Formula] = {**self.outside}
         named: list[str] = []
         unknown: set[str] = set()
         for node in self.in_order():

@@ -446,3 +446,16 @@ def test_the_title_of_a_derivative_is_written_as_lecturers_do(
     ).out
     text = "".join(words_of(svg)).replace(" ", "")
     assert f"∂x{'²' * (order == 2)}={told}".replace(" ", "") in text
+
+
+@pytest.mark.parametrize(
+    ("text", "values", "told"),
+    [
+        ("L=-(t*log(p)+(1-t)*log(1-p))", {"t": 1.0, "p": 0.25}, "L=−(tlog(p)+(1−t)log(1−p))"),
+        ("y=(a>b)*c+(a<b)*b", {"a": 9.0, "b": 7.0, "c": 4.0}, "y=[a>b]·c+[a<b]·b"),
+    ],
+)
+def test_the_title_has_no_letter_that_nobody_has_given(text: str, values: dict[str, float], told: str) -> None:
+    options = gviz.SourceOptions(values=values, flow=True, frozen=("t",) if "t" in values else ())
+    svg = str(render(gviz.read(text, options, say=lambda _: None).graph, "svg", RenderOptions(view="circuit")))
+    assert "".join(words_of(svg)).replace(" ", "").startswith(told)
