@@ -124,6 +124,10 @@ def is_close(one: Numbers | None, other: Numbers | None) -> bool:
     return agree(one, other, scale=ROUNDED)
 
 
+MOST_SHARED = 2
+"""The level of :mod:`gviz.pictures.digits` from which on a number that stands in several equations gets no more digits."""
+
+
 class Decimals:
     """The decimals of the numbers on the lines of a graph, where a number stands in more than one equation.
 
@@ -147,7 +151,8 @@ class Decimals:
                 if product.handed is None or not all(is_small(size_of(value)) for value in product):
                     continue
                 of_arrived, of_local = product.decimals(precision, self.handed(edge))
-                self._local[edge_key(edge)], least = of_local, max(least, of_arrived)
+                self._local[edge_key(edge)] = min(of_local, decimals_at(product.local, precision, MOST_SHARED))
+                least = max(least, min(of_arrived, decimals_at(product.arrived, precision, MOST_SHARED)))
             self._arrived[node.id] = least
             uses = [edge for edge in graph.uses[node.id] if edge.flow.handed is not None]
             parts = handed_on(uses)
