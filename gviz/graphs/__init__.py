@@ -531,7 +531,8 @@ class Edge(NamedTuple):
         kind: one of :data:`EDGE_KINDS`.
         output: which output of ``source`` is used (``unbind`` has several), counted from 0.
         flow: what goes along it when backward runs.
-        called: what goes along it, by its slots, where that is of other blocks of a fold than the last, which is drawn.
+        called: the name of what goes along it, by its slots, where that of its source does not tell it: of other blocks of
+            a fold, and of one of several outputs of a group.
         times: for how many wires of its source it stands, in all blocks of a fold.
     """
 

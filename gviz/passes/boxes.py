@@ -10,6 +10,7 @@ from functools import cached_property
 from hashlib import blake2b
 from typing import TypeAlias
 
+from gviz.formulas.expressions import output_name
 from gviz.graphs import NO_FLOW, Card, Edge, Graph, Node
 from gviz.graphs.numbers import Sizes
 from gviz.passes.acyclic import without_cycles
@@ -23,6 +24,9 @@ HOOK = "BackwardHookFunctionBackward"
 
 STATIC = ("placeholder", "variable", "constant")
 """The kinds of operations of static graphs besides."""
+
+ELSEWHERE = "…"
+"""The name in a formula of what a box that is not drawn, or is one of several outputs, has made, if it has none."""
 
 Wire: TypeAlias = tuple[str, str, str, int]
 """An arrow between boxes: from, to, its kind, and its slot in an operation."""
@@ -85,13 +89,20 @@ class Boxes:
 
     @property
     def edges(self) -> tuple[Edge, ...]:
-        """The edges between boxes."""
-        return tuple(
-            edge._replace(output=self.outputs[edge.source].index(self.taken[self.wire_of(edge)]))
-            if edge.source in self.groups
-            else edge
-            for edge in self.between
-        )
+        """The edges between boxes; what a group with several outputs gives to an operation has a name of its own."""
+        inside = {nodes[0].id: nodes for nodes in self.members.values()}
+        edges: list[Edge] = []
+        for edge in self.between:
+            if edge.source in self.groups:
+                outputs, ends = self.outputs[edge.source], self.taken[self.wire_of(edge)]
+                called = edge.called
+                if len(outputs) > 1 and edge.target not in self.groups:
+                    number, output = ends[0]
+                    node = inside[edge.source][number]
+                    called = ((edge.slot, (not node.is_letter and output_name(node, output)) or ELSEWHERE),)
+                edge = edge._replace(output=outputs.index(ends), called=called)  # noqa: PLW2901
+            edges.append(edge)
+        return tuple(edges)
 
     def card(self, inside: Sequence[Node], kind: str, title: str) -> Card:
         """Return what a box comes to, for other boxes to be compared with it.

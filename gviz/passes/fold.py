@@ -17,6 +17,7 @@ from gviz.errors import RenderError
 from gviz.formulas.expressions import output_name
 from gviz.graphs import NO_FLOW, Edge, Graph, Node
 from gviz.passes.blocks import known_of_blocks
+from gviz.passes.boxes import ELSEWHERE
 from gviz.passes.frames import Frames
 from gviz.passes.names import common_path, fold_title, pattern, stem_of
 from gviz.passes.part import fold_remarks
@@ -41,9 +42,6 @@ MOST_SAID = 3
 
 LOOSE = 0.6
 """What a box counts that is saved since numbers may vary: one step with another number stands beside the others."""
-
-ELSEWHERE = "…"
-"""The name in a formula of what another block than the drawn one has made, if it has none."""
 
 
 class Variant:
@@ -320,7 +318,7 @@ class Folding:
             label=label,
             kind="carried" if is_carried else edge.kind,
             times=sum(one.source == self.graph.nodes[start.drawn].id for one, *_ in placed),
-            called=tuple(self._called(placed))[:MOST_PAIRS],
+            called=tuple(self._called(placed))[:MOST_PAIRS] or edge.called,
         )
 
     def _called(self, placed: list[PlacedEdge]) -> Iterator[tuple[int, str]]:

@@ -374,3 +374,27 @@ two.backward()
     assert gviz("render", "two.py", "--depth", 1, "--root", "one", "--root", "two", "-o", "y.json").status == 0
     nodes = Graph.from_json((gviz.folder / "y.json").read_text()).nodes
     assert {node.name: node.card.kept for node in nodes if node.card} == {"net": None, "net, call 2": 8}
+
+
+SEVERAL = """\
+import torch
+from torch import nn
+class Net(nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.fc = nn.Linear(2, 4)
+    def forward(self, x):
+        mean, spread = self.fc(x).chunk(2, 1)
+        return mean.tanh(), spread * 2, x @ self.fc.weight.T
+net = Net()
+mean, spread, other = net(torch.ones(3, 2))
+loss = (mean ** 2 + torch.exp(spread) + torch.relu(other)[:, :2]).sum()
+loss.backward()
+"""
+
+
+def test_a_formula_says_which_of_several_outputs_of_a_module_it_takes(gviz: Program) -> None:
+    (gviz.folder / "net.py").write_text(SEVERAL)
+    drawn = gviz("render", "net.py", "--by", "module", "--depth", 1, "-o", "-", "--format", "dot").out
+    assert all(text in drawn for text in ("mean ** 2", "exp(spread)", "relu(other)"))
+    assert not re.search(r"exp\(net\)|net \*\* 2", drawn)
