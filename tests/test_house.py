@@ -108,7 +108,7 @@ BUDGETS = {
     "layout": 1540,
     "numbers": 650,
     "ops": 3140,
-    "passes": 2090,
+    "passes": 2150,
     "pictures": 5370,
     "reference": 370,
     "render": 1460,
