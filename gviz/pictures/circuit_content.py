@@ -18,6 +18,17 @@ from gviz.pictures.typesetting import TypeBox, name_box, row, text_box
 ROOMY = ((1.0, 1.5), (8.0, 16.0, 28.0, 44.0, 64.0))
 """What is tried, in turn, until all texts have their places: room beside numbers, and points between cards."""
 
+FAR_APART = (64.0, 90.0)
+"""Points between cards where texts have no place of their own otherwise."""
+
+DENSITIES = (
+    (False, False, (8.0, 20.0, 36.0)),
+    (True, False, (8.0, 20.0, 36.0)),
+    (True, True, (8.0, 14.0, 20.0, 28.0)),
+    (False, False, FAR_APART),
+)
+"""What is tried on a page: whether it is tight, whether local derivatives are left out, and points between cards."""
+
 KINDS = {
     "leaf": ((), 1.9, "leaf"),
     "again": (AGAIN, 1.1, "the same leaf again"),
@@ -85,15 +96,12 @@ class CircuitContent:
         """
         least = PAGES[self.options.fit].least
         best: tuple[float, Block, float, Circuit] | None = None
-        for is_tight, is_bare in ((False, False), (True, False), (True, True)):
-            if best is not None and best[0] > 0 and best[3].least_type * best[2] >= least:
+        for is_tight, is_bare, gaps in DENSITIES:
+            is_free = best is not None and best[0] > 0  # no text stands on anything else
+            if best is not None and is_free and (gaps is FAR_APART or best[3].least_type * best[2] >= least):
                 break
             stretches = (1.0, 1.6) if is_tight else (1.0, 1.5)
-            attempts = [
-                Attempt(one, apart, is_tight, self.has_both, is_bare)
-                for one in stretches
-                for apart in ((8.0, 14.0, 20.0, 28.0) if is_bare else (8.0, 20.0, 36.0))
-            ]
+            attempts = [Attempt(one, apart, is_tight, self.has_both, is_bare) for one in stretches for apart in gaps]
             for circuit, far in self._tries(attempts):
                 if not far and best is not None and best[0] > 0:
                     break

@@ -459,3 +459,13 @@ def test_the_title_has_no_letter_that_nobody_has_given(text: str, values: dict[s
     options = gviz.SourceOptions(values=values, flow=True, frozen=("t",) if "t" in values else ())
     svg = str(render(gviz.read(text, options, say=lambda _: None).graph, "svg", RenderOptions(view="circuit")))
     assert "".join(words_of(svg)).replace(" ", "").startswith(told)
+
+
+def test_long_numbers_beside_two_arrows_have_places_of_their_own_on_a_slide() -> None:
+    values = {"X": [[1, 2], [3, 4], [5, 6]], "w": [0.5, -1], "b": 1, "y": [1, 2, 3]}
+    source = gviz.SourceOptions(values=values, flow=True, frozen=("X", "y"))
+    graph = gviz.read("L=mean((X@w+b-y)**2)", source, say=lambda _: None).graph
+    svg = str(render(graph, "svg", RenderOptions(view="circuit", fit="slide", arrows="both")))
+    faults = list(inked.faults(inked.read(svg)))
+    assert not [fault for fault in faults if "goes through" not in fault]  # no text stands on another
+    assert len(faults) <= 1
