@@ -90,7 +90,7 @@ def test_one_picture_has_both_graphs_side_by_side(gviz: Program) -> None:
     assert {"Placeholder", "AddV2", "AddBackward0", "AccumulateGrad"} <= labels
     assert all(edge.source[0] == edge.target[0] for edge in graph.edges)
     text = gviz("compare", *E, "--runs", 4, "-o", "-").out.replace("\xa0", " ")
-    assert text.count('subgraph "cluster_static: built once') == 6  # it, gradients, and four scopes therein
+    assert text.count('subgraph "cluster_static: built once') == 5  # it, gradients, and three scopes therein
     assert text.count('subgraph "cluster_dynamic: built 4 times') == 1
     assert "4 x 8 = 32 operations" in text
     assert text.count(">a run takes<") == 1
