@@ -17,6 +17,7 @@ COPIED = ("gviz", "tests", "docs", "README.md", "CONTRIBUTING.md", "pyproject.to
 WORDS = {
     "gviz/cli/__init__.py": ('*("help", "version",', '*("count", "help", "version",'),
     "gviz/pictures/options.py": ('VIEWS = {"torchviz": "TB", ', 'VIEWS = {"torchviz": "TB", "values": "LR", '),
+    "README.md": ("| `gviz formats` |", "| `gviz count SOURCE` | counts what is in a graph |\n| `gviz formats` |"),
     "tests/table_samples.py": ("]] = {\n", ']] = {\n    "entr": [("P",)],\n'),
 }
 """What the page says in words: in which file, what stands there, and what takes its place."""
@@ -54,8 +55,10 @@ def copy(tmp_path_factory: pytest.TempPathFactory) -> Path:
         (["tests/ops/test_table.py", "-k", "entr"], 2),
         (["tests/pictures/test_views.py", "-k", "values"], 10),
         (["tests/render/test_formats.py"], 20),
+        (["tests/cli/test_help.py", "-k", "every_line_of_an_option or count"], 3),
+        (["tests/test_readme.py", "-k", "readme_is_short or (CONTRIBUTING and shows_what)"], 2),
     ],
-    ids=["house", "operation", "view", "format"],
+    ids=["house", "operation", "view", "format", "command", "page"],
 )
 def test_the_tests_of_a_part_pass_with_the_examples_in_it(copy: Path, words: list[str], least: int) -> None:
     environment = clean_environment(copy, PYTHONPATH=str(copy))
