@@ -32,8 +32,8 @@ from gviz.records import without_collecting
 from gviz.text import did_you_mean, excerpt, joined
 from gviz.trace.switches import LIBRARY
 
-GRADIENT = re.compile(r"\.grad\b(?!\s*\()")
-"""A use of ``.grad``, and not of ``torch.autograd.grad``."""
+GRADIENT = re.compile(r"([\w.\[\]]+)\.grad\b(?!\s*\()")
+"""A use of ``.grad``, and not of ``torch.autograd.grad``: of which tensor."""
 
 
 def why(graph: Graph, name: str) -> Cause:
@@ -130,8 +130,10 @@ def took_name(case: Diagnosis, row: TensorRow) -> bool:
             or (node.grad.value is not None and not row.history.grad_cleared and node.later is None)
         )
     code = case.code_of(lines)
-    is_same = bool(GRADIENT.search(code)) and any(fixes.may_be(name, row.name) for name in fixes.assigned_in(code))
-    return is_same and bool(row.leaves or (row.broken is not None and row.broken.source))
+    updated = [*GRADIENT.findall(code), *(fixes.assigned_in(code) if GRADIENT.search(code) else ())]
+    return any(fixes.may_be(name, row.name) for name in updated) and bool(
+        row.leaves or (row.broken is not None and row.broken.source)
+    )
 
 
 def leaf_within(case: Diagnosis, row: TensorRow) -> str:

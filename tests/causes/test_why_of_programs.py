@@ -505,3 +505,24 @@ loss.backward()
     cause = why(graph_of(tmp_path, program, engine), "net.w")
     assert (cause.verdict, lines_of(cause)) == ("no parameter", [7])
     assert cause.mend == "self.w = nn.Parameter(torch.randn(3))"
+
+
+@pytest.mark.parametrize("engine", ENGINES)
+def test_a_step_into_a_new_object_has_overwritten_the_leaf(tmp_path: Path, engine: str) -> None:
+    program = """\
+import torch
+from dataclasses import dataclass
+@dataclass
+class State:
+    w: torch.Tensor
+def train_step(s, x, lr=0.1):
+    loss = (x @ s.w).pow(2).mean()
+    loss.backward()
+    new_w = s.w - lr * s.w.grad
+    return State(new_w)
+s = State(torch.ones(3, requires_grad=True))
+s = train_step(s, torch.ones(2, 3))
+"""
+    cause = why(graph_of(tmp_path, program, engine), "s.w")
+    assert (cause.verdict, lines_of(cause)) == ("overwritten", [9])
+    assert cause.mend == "with torch.no_grad(): write into s.w in place"
