@@ -289,7 +289,7 @@ def odd_text(step: BackwardStep) -> str:
 
 def forward(node: Node) -> tuple[str, str, str]:
     """Return what an operation computes: its name, its expression, its numbers."""
-    value = "" if 0 in (node.shape or ()) else numbers(node.value, LONGEST_VALUE)
+    value = "" if 0 in (node.shape or ()) else numbers(node.value)
     size = "" if value or not node.shape else shape_text(node.shape)
     formula = Formula.read(node.expression) if node.expression else None
     return node.name or node.label, node.expression if formula is None else str(formula), value or size

@@ -64,7 +64,8 @@ GREEK = (
     "alpha", "beta", "gamma", "delta", "epsilon", "zeta", "eta", "theta", "kappa", "lambda", "mu", "nu", "xi", "pi",
     "rho", "sigma", "tau", "phi", "chi", "psi", "omega",
 )  # fmt: skip
-LETTERS = dict(zip("αβγδεζηθκλμνξπρστφχψω", GREEK, strict=True))
+CAPITALS = ("Gamma", "Delta", "Theta", "Lambda", "Xi", "Pi", "Sigma", "Phi", "Psi", "Omega")
+LETTERS = dict(zip("αβγδεζηθκλμνξπρστφχψωΓΔΘΛΞΠΣΦΨΩ", (*GREEK, *CAPITALS), strict=True))
 
 FUNCTIONS = {
     "exp", "log", "sin", "cos", "tan", "sinh", "cosh", "tanh", "min", "max", "det",
@@ -102,8 +103,8 @@ def render(explanation: Explanation, page: Page) -> str:
 def prose(text: str, *, is_math: bool = False) -> str:
     r"""Return a text as LaTeX sets it; a character that no usual font has, by its number.
 
-    >>> prose("50% of w_1 → y"), prose("é"), prose("ŷ", is_math=True), prose("變")
-    ('50\\% of w\\_1 $\\to$ y', "\\'{e}", '\\hat{y}', '[U+8B8A]')
+    >>> prose("50% of w_1 → y"), prose("é"), prose("ŷ", is_math=True), prose("變"), prose("θ_1.grad")
+    ('50\\% of w\\_1 $\\to$ y', "\\'{e}", '\\hat{y}', '[U+8B8A]', '$\\theta$\\_1.grad')
     """
     signs = re.findall("[A-Za-z]?[\u0300-\u036f]+|.", normalize("NFC", visible(text)), re.DOTALL)
     return "".join(PROSE.get(sign) or (sign if sign.isascii() else letter(sign, is_math=is_math)) for sign in signs)
@@ -112,7 +113,10 @@ def prose(text: str, *, is_math: bool = False) -> str:
 def letter(text: str, *, is_math: bool) -> str:
     """Return a letter with its accents; by the numbers of its characters if it has others."""
     base, *marks = [*normalize("NFD", text)]
-    if not base.isascii() or not marks or not ACCENTS.keys() >= {*marks}:
+    if not is_math and base in LETTERS:
+        return f"${letter(text, is_math=True)}$"
+    base = f"\\{LETTERS[base]}" if base in LETTERS else base
+    if not base.isascii() or not ACCENTS.keys() >= {*marks}:
         return "".join(f"[U+{ord(sign):04X}]" for sign in text)
     for mark in marks:
         base = f"\\{ACCENTS[mark][is_math]}{{{base}}}"

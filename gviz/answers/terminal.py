@@ -187,8 +187,11 @@ class TerminalWriter(Writer):
 
 
 def _beside(text: str, value: str, sign: str) -> str:
-    """Return a text with its value; a size, in round brackets, stands beside it without a sign."""
-    return (" " if value.startswith("(") else sign).join(filter(None, [text, value]))
+    """Return a text with its value; a size, in round brackets, is said to be one."""
+    is_size = value.startswith("(")
+    return (" of size " if is_size else sign).join(
+        filter(None, [text, value.replace(") ", "), ") if is_size else value])
+    )
 
 
 def narrowed(wide: list[int], folded: list[int], least: list[int], most: int) -> list[int]:

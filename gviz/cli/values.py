@@ -95,8 +95,8 @@ def _read_pairs(word: str, pairs: Sequence[str], kind: str) -> dict[str, str]:
 def _without_spaces(pairs: Sequence[str]) -> list[str]:
     """Return the words, those of one value put together.
 
-    >>> _without_spaces(["x", "=", "2", "w=", "1", "b＝3", "W=[1,", "2]"])
-    ['x=2', 'w=1', 'b=3', 'W=[1, 2]']
+    >>> _without_spaces(["x", "=", "2", "w=", "1", "b＝3", "W=[1,", "2]", "z=[1", "t=2"])
+    ['x=2', 'w=1', 'b=3', 'W=[1, 2]', 'z=[1', 't=2']
     """
     whole: list[str] = []
     for pair in pairs:
@@ -104,7 +104,7 @@ def _without_spaces(pairs: Sequence[str]) -> list[str]:
         word = pair if "=" in pair or pair[:1] == "-" else pair.replace("＝", "=", 1)
         if (equals and not value) or (name.isidentifier() and not equals and word.startswith("=") and word[1:2] != "="):
             whole[-1] += word
-        elif sum(map(value.count, "[(")) > sum(map(value.count, "])")):
+        elif sum(map(value.count, "[(")) > sum(map(value.count, "])")) and not word.partition("=")[0].isidentifier():
             whole[-1] += f" {word}"
         else:
             whole.append(word)

@@ -223,8 +223,8 @@ def why_cut(text: str, user: Node) -> str:
 def has_names(text: str) -> bool:
     """Return whether an operand is computed from something with a name, such as h.detach(), or is it.
 
-    >>> has_names("h.detach()"), has_names("8 ** 0.5"), has_names("1e-5")
+    >>> has_names("h.detach()"), has_names("8 ** 0.5"), has_names("-inf")
     (True, False, False)
     """
     formula = Formula.read(text)
-    return formula is not None and not formula.is_number
+    return formula is not None and not formula.names <= {"inf", "nan"}

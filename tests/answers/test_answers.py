@@ -223,8 +223,26 @@ def test_letters_with_accents_are_those_of_latex(name: str, formula: str, text: 
 
 def test_of_a_tensor_without_elements_the_shape_is_whole() -> None:
     text = explain("y=x.sum()", x=engine.zeros(2, 0, 3)).text()
-    assert "  x (2, 0, 3)\n" in text
+    assert "  x of size (2, 0, 3)\n" in text
     assert "(2, 0)" not in text
+
+
+def test_a_small_tensor_has_its_numbers_and_a_size_is_said_to_be_one() -> None:
+    text = explain("L=cross_entropy(Z,t)", Z=[[1, 2, 3], [1, 0, 0]], t=[2, 0]).text()
+    assert "= [[-2.4076, -1.4076, -0.4076], [-0.5514, -1.5514, -1.5514]]" in text
+    assert "b = unsqueeze(x, 0) of size (1, 2)\n" in explain("y=x@W@x", x=[1, 2], W=[[1, 2], [3, 4]]).text()
+    assert "  x of size (20), norm 26.6458\n" in explain("y=x.sum()", x="arange(20) - 8").text()
+
+
+def test_a_constant_is_no_value_of_a_name() -> None:
+    assert "\n  x = 1\n  y = inf·x = inf\n" in explain("y=∞*x", x=1).text()
+
+
+def test_a_greek_letter_is_one_in_latex_outside_formulas_too() -> None:
+    text = explain("ŷ=θ_1*Δ̂", "θ_1").text("latex")
+    assert "\\texttt{$\\theta$\\_1.grad}" in text
+    assert "\\hat{\\Delta}" in text
+    assert "U+" not in text
 
 
 def test_an_equation_has_a_line_or_a_line_for_each_side_none_of_them_longer_than_the_page() -> None:

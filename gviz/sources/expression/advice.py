@@ -46,6 +46,7 @@ MARKS = {
     "->": ("an arrow has no meaning in an expression", "write = to name a value: y = x**2"),
     "\\": ("\\ has no meaning in an expression", "this LaTeX is not read: write x/w for a fraction, x**2 for a power"),
     "$": ("$ has no meaning in an expression", "this LaTeX is not read: write x/w for a fraction, x**2 for a power"),
+    '"': ("this quote begins a text that does not end", "leave it out, or write one at each end, as in mode='mean'"),
     "'": ("this quote begins a text that does not end", "a text has a quote at both ends, as in mode='mean'"),
 }
 
@@ -155,6 +156,9 @@ DERIVATIVE = re.compile(
 )
 """A derivative as mathematics writes it: ``dy/dx``, ``∂L/∂w``, ``d(x**2)/dx``, ``d/dx (x**2)``."""
 
+
+RANGE = re.compile(r"\s*([-+]?\d+) *: *([-+]?\d+)\s*")
+"""Whole numbers as MATLAB writes them, ``1:3``."""
 
 TEXTS = re.compile(r"(?:(?<!\w)|\b[bfru]+)(?:'[^'\n]*'|\"[^\"\n]*\")")
 PRIME = re.compile(r"(?<=[\w)])(?:'+|[′″‴]+)(?![\w{])(?P<follows> *(?:=(?!=)|\())?")
@@ -291,7 +295,9 @@ def _wrong_token(source: ExpressionText, typed: Sequence[Token], hint: str | Non
     for at, token in enumerate(typed):
         is_indexed = at + 1 < len(typed) and re.match("[_ₐ-ₜᵢ-ᵪⱼ]", typed[at + 1].text) is not None
         answer: tuple[str, str | None] | None = None
-        if token.text in ("∑", "∏") and is_indexed:
+        if token.text == ":" and source.prefix and (numbers := RANGE.fullmatch(source.code)) is not None:
+            answer = "a range has no : here", f"write arange({numbers[1]}, {int(numbers[2]) + 1})"
+        elif token.text in ("∑", "∏") and is_indexed:
             answer = INDEX if token.text == "∑" else INDEX.replace("sum", "product"), hint or SUM
         elif token.kind == "operator":
             answer = _wrong_sign(source, typed, at, hint)

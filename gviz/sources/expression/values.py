@@ -27,6 +27,9 @@ from gviz.text import did_you_mean, excerpt
 NUMBER = re.compile(r"[-+]?(0|[1-9][0-9]{0,14})(\.[0-9]{0,15})?")
 """A value that need not be read as an expression."""
 
+DECIMAL = re.compile(r"\s*([-+]?\d+),(\d+)\s*")
+"""A number with a comma, of decimals or of thousands."""
+
 CELL = re.compile(r"[-+]?(?:(?:\d+\.?\d*|\.\d+)(?:[eE][-+]?\d+)?|inf|nan)")
 """A number in a table of numbers."""
 
@@ -80,7 +83,9 @@ def find_dtype(name: str | None) -> Any:
     if plain in ("bfloat16", "bf16"):
         hint = f"{there}; the real PyTorch has it, for scripts: --engine torch"
         raise SourceError("gviz's engine has no dtype bfloat16", hint=hint)
-    if plain.startswith(("int", "uint", "bool", "complex")):
+    if plain.startswith("complex"):
+        raise SourceError("complex numbers are not possible in an expression", hint=there)
+    if plain.startswith(("int", "uint", "bool")):
         raise SourceError(f"values of dtype {plain} have no gradients", hint=there)
     raise SourceError(f"there is no dtype {excerpt(name or '')}", hint=did_you_mean(plain, FLOATING, there))
 
@@ -197,12 +202,11 @@ def _computed(source: ExpressionText, dtype: object, budget: Budget, read: list[
             "or ones(3,3), arange(6).reshape(2,3) and the like",
         )
     if isinstance(first.value, ast.Tuple) and source.segment(first)[:1] not in ("(", ""):
-        parts, hint = (
-            [source.segment(part) for part in first.value.elts],
-            "write brackets around several numbers, as in [1, 2]",
-        )
-        if len(parts) == 2:
-            hint = f"write {'.'.join(parts)} for a number, [{', '.join(parts)}] for several"
+        parts = [source.segment(part) for part in first.value.elts]
+        hint = f"write brackets around several: [{', '.join(parts)}]"
+        if (typed := DECIMAL.fullmatch(source.code)) is not None:  # 1,000 may be a thousand
+            whole = f"{typed[1]}{typed[2]} or " if len(typed[2]) == len("000") else ""
+            hint = f"write {whole}{typed[1]}.{typed[2]} for a number, [{', '.join(parts)}] for several"
         raise SourceError("a comma makes several values", place=source.place(first), hint=hint)
     value = run_program(program, (), budget, lambda _, value: value)
     _check_numbers(value, source, first.value)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import re
 from typing import Any
 
 import pytest
@@ -11,7 +12,7 @@ from gviz import engine
 from gviz.errors import SourceError
 from gviz.options import SourceOptions
 from gviz.sources.expression import evaluate
-from gviz.sources.expression.values import make_value, normalize_name
+from gviz.sources.expression.values import find_dtype, make_value, normalize_name
 
 
 def value(text: str, **options: Any) -> Any:
@@ -140,10 +141,35 @@ def test_what_is_no_value_is_refused_with_its_place(text: str, what: str | None,
     assert place.text[place.column :].startswith(marked)
 
 
-def test_a_decimal_comma_is_recognised() -> None:
+@pytest.mark.parametrize(
+    ("text", "hint"),
+    [
+        ("1,5", "write 1.5 for a number, [1, 5] for several"),
+        ("1,000", "write 1000 or 1.000 for a number, [1, 000] for several"),
+        ("[1,2],[3,4]", "write brackets around several: [[1,2], [3,4]]"),
+        ("1.000,5", "write brackets around several: [1.000, 5]"),
+        ("1:3", "write arange(1, 4)"),
+        ("-2:0", "write arange(-2, 1)"),
+    ],
+)
+def test_a_comma_or_a_range_gets_advice_that_can_be_pasted(text: str, hint: str) -> None:
     with pytest.raises(SourceError) as error:
-        value("1,5")
-    assert error.value.hint == "write 1.5 for a number, [1, 5] for several"
+        value(text)
+    assert error.value.hint == hint
+    for written in re.findall(r"(?:write |or |, |: )(\[+.+\]|\d+|arange\(.+\))", hint):
+        value(written)
+
+
+def test_a_quote_that_does_not_end_is_said_to_be_one() -> None:
+    with pytest.raises(SourceError) as error:
+        value('"')
+    assert error.value.what == "this quote begins a text that does not end"
+
+
+def test_a_complex_dtype_is_refused_as_what_expressions_have_not() -> None:
+    with pytest.raises(SourceError) as error:
+        find_dtype("complex64")
+    assert error.value.what == "complex numbers are not possible in an expression"
 
 
 def test_a_corrected_value_is_suggested_with_its_name() -> None:
