@@ -92,11 +92,11 @@ def time_text(times: Sequence[float]) -> str:
 
 def results_text(comparison: ScriptComparison) -> str:
     """Return what was compared, and whether it is the same."""
-    if not comparison.runs:
+    if not min(comparison.runs):
         return "No result of a run has the same name in both scripts, so that no numbers were compared."
-    counts = [sum(map(bool, side.results)) for side in (comparison.static, comparison.dynamic)]
-    some = f" (the scripts have {counts[0]} and {counts[1]})" if counts[0] != counts[1] else ""
-    what = f"{joined(comparison.names)} in {amount(comparison.runs, 'run')}{some}"
+    ours, theirs = comparison.runs
+    some = f" (the scripts have {ours} and {theirs})" if ours != theirs else ""
+    what = f"{joined(comparison.names)} in {amount(min(ours, theirs), 'run')}{some}"
     return f"Compared are {what}. {same(comparison)}"
 
 
@@ -130,10 +130,10 @@ def as_json(comparisons: Sequence[Comparison]) -> str:
 def scripts_json(comparison: ScriptComparison) -> str:
     """Return all that is known of two scripts, times in seconds."""
     record: dict[str, Any] = {
-        "same": comparison.differs is None if comparison.runs else None,
+        "same": comparison.differs is None if min(comparison.runs) else None,
         "compared": comparison.values,
         "results": comparison.names,
-        "runs": comparison.runs,
+        "runs": min(comparison.runs),
         "largest_difference": comparison.largest if math.isfinite(comparison.largest) else "inf",
         "first_that_differs": comparison.differs,
     }

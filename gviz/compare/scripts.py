@@ -65,7 +65,7 @@ class ScriptComparison:
         static: what the static script did.
         dynamic: what the dynamic script did.
         names: the results that both have.
-        runs: the count of the runs that were compared.
+        runs: of each script the count of the runs that have such results; as many as both have were compared.
         values: the count of the numbers that were compared.
         largest: the largest difference between two of them, relative to the largest number of their tensor.
         differs: the number of the first of these runs (from 1) that differs; None if none does.
@@ -76,7 +76,7 @@ class ScriptComparison:
     static: ScriptRuns
     dynamic: ScriptRuns
     names: tuple[str, ...]
-    runs: int
+    runs: tuple[int, int]
     values: int
     largest: float
     differs: int | None
@@ -109,23 +109,22 @@ def compare_scripts(sources: Sequence[Source], argv: tuple[str, ...] = ()) -> Sc
 
 def compared(
     static: Sequence[Mapping[str, Any]], dynamic: Sequence[Mapping[str, Any]]
-) -> tuple[tuple[str, ...], int, int, float, int | None, str]:
+) -> tuple[tuple[str, ...], tuple[int, int], int, float, int | None, str]:
     """Compare the runs in which both scripts have results of the same names, in their order.
 
     Returns:
-        The names, the count of runs, and what :func:`gviz.compare.difference_of` returns.
+        The names, the counts of runs that have them, and what :func:`gviz.compare.difference_between` returns.
     """
     known = {name for results in dynamic for name in results}
     names = tuple(dict.fromkeys(name for results in static for name in results if name in known))
     ours, theirs = ([one for one in runs if any(name in one for name in names)] for runs in (static, dynamic))
-    pairs = [*zip(ours, theirs, strict=False)]
     rows = (
         (number, name, one[name], other[name])
-        for number, (one, other) in enumerate(pairs, 1)
+        for number, (one, other) in enumerate(zip(ours, theirs, strict=False), 1)
         for name in names
         if name in one and name in other
     )
-    return names, len(pairs), *difference_between(rows)
+    return names, (len(ours), len(theirs)), *difference_between(rows)
 
 
 # ------------------------------------------------------------------ runs

@@ -76,7 +76,8 @@ class Boxes:
 
     def wire_of(self, edge: Edge) -> Wire:
         """Return which arrow between boxes it is: of those to a group there is one of each kind."""
-        return edge.source, edge.target, edge.kind, -1 if edge.target in self.groups else edge.slot
+        has_slot = edge.target not in self.groups and edge.kind != "control"
+        return edge.source, edge.target, edge.kind, edge.slot if has_slot else -1
 
     @cached_property
     def outputs(self) -> dict[str, list[Ends]]:
@@ -157,6 +158,8 @@ class Boxes:
 def merged(edges: Iterable[Edge], box_of: Mapping[str, str], cards: Collection[str]) -> tuple[Edge, ...]:
     """Return the edges between boxes: those of a group each once, unless they are other inputs of an operation.
 
+    What only says that one runs before another is no input.
+
     Args:
         edges: between nodes.
         box_of: the box of each node.
@@ -169,7 +172,7 @@ def merged(edges: Iterable[Edge], box_of: Mapping[str, str], cards: Collection[s
         if start not in cards and end not in cards:
             edge_of[number] = edge
         elif start != end:
-            slot = -1 if end in cards else edge.slot
+            slot = -1 if end in cards or edge.kind == "control" else edge.slot
             output = 0 if start in cards else edge.output
             key = start, end, edge.kind, edge.label, slot, output
             if key not in edge_of:

@@ -109,7 +109,9 @@ def static_node(op: Operation, name: str, values: Mapping[Tensor, Value]) -> Nod
         value = op.attrs["value"] if op.type == "Const" else values.get(first)
         array = None if value is None or np.size(value) > MOST_VALUES else np.asarray(value)
         shape = first._dims if array is None else array.shape
-        elements = None if array is None else elements_of(array.ravel().tolist())
+        items = [] if array is None else array.ravel().tolist()
+        words = (item.decode(errors="replace") if isinstance(item, bytes) else item for item in items)
+        elements = None if array is None else elements_of(words)
         numbers = Numbers(None if shape is None else tuple(shape), first.dtype.base_dtype.name, elements)
     module = Module(scope) if scope else None
     return Node(name, kind, op.type, op.name, numbers, module=module, recorded=Recorded(len(op.inputs)))

@@ -109,7 +109,9 @@ def test_runs_without_a_common_result_are_not_compared_and_other_counts_are_said
     static = STATIC.replace("for value in", "session.run(tf.constant(0.0))\n    for value in")
     row = record(gviz, static, DYNAMIC)
     assert (len(row["static"]["runs"]), row["runs"], row["same"]) == (3, 2, True)
-    done = compared(gviz, STATIC, DYNAMIC.replace("(1.0, 2.0)", "(1.0, 2.0, 3.0)"))
+    alone = "session.run(y + 1.0, {x: value})"  # has no name, and is a run that is not compared
+    static = STATIC.replace("session.run([y, g], {x: value})", f"session.run([y, g], {{x: value}}); {alone}")
+    done = compared(gviz, static, DYNAMIC.replace("(1.0, 2.0)", "(1.0, 2.0, 3.0)"))
     assert "x.grad in 2 runs (the scripts have 2 and 3)." in " ".join(done.out.split())
 
 

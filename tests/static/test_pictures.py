@@ -103,3 +103,16 @@ def test_the_legend_says_what_a_dashed_arrow_is_where_there_is_one(gviz: Program
     )
     (gviz.folder / "static.py").write_text(f"import tensorflow as tf\n{text}")
     assert ("dashed arrow: runs first" in gviz("static", "static.py", "-o", "-").out) is has_order
+
+
+def test_a_constant_that_is_text_shows_it(gviz: Program) -> None:
+    (gviz.folder / "static.py").write_text(
+        "import tensorflow as tf\na = tf.constant('hello')\nb = tf.constant([b'x', b'y'])"
+    )
+    assert "= a = hello" in gviz("static", "static.py", "-o", "-", "--format", "txt").out
+
+
+def test_one_dashed_arrow_says_that_a_scope_runs_first(gviz: Program) -> None:
+    (gviz.folder / "xor.py").write_text(XOR + "init = tf.global_variables_initializer()")
+    text = gviz("render", "xor.py", "--by", "module", "--depth", "1", "-o", "-").out
+    assert text.count("style=dashed color=") == 2  # from both layers to init
