@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import gc
 from dataclasses import replace
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import click
 
@@ -18,6 +18,9 @@ if TYPE_CHECKING:
 
     from gviz.compare import ProgramPair
     from gviz.sources import Source, SourceOptions
+
+AS_IT_IS: dict[str, Any] = {"by": "operation", "collapse": ()}
+"""How a picture is drawn whose scopes are boxes already."""
 
 MOST_RUNS = 10_000
 RUNS = 50
@@ -98,7 +101,7 @@ def compare(
 
         caption = "\n".join(filter(None, [bars_caption(comparisons), picture.options.caption]))
         graph = side_by_side(comparisons, picture.options.collapse)
-        in_order(picture).drawn_with(caption=caption).write(graph)
+        picture.drawn_with(caption=caption, **AS_IT_IS).write(graph)
     if not to_stdout:
         streams.write_product(
             report.as_json(comparisons) if as_json else report.as_text(comparisons, *_width_and_block())
@@ -144,7 +147,7 @@ def compare_two(
         from gviz.compare.picture import readable, scripts_side_by_side
 
         collapse = picture.options.collapse
-        in_order(picture).write(scripts_side_by_side(comparison, collapse))
+        picture.drawn_with(**AS_IT_IS).write(scripts_side_by_side(comparison, collapse))
         if not collapse and (static := comparison.static.pictures[0]) is not readable(static):
             way = f"gviz static {comparison.files[0]} --by operation draws all"
             streams.complain(f"of the static graph, name scopes are drawn as boxes; {way}", "note")
@@ -152,11 +155,6 @@ def compare_two(
         text = report.scripts_json(comparison) if as_json else report.scripts_text(comparison, _width_and_block()[0])
         streams.write_product(text)
     return int(comparison.differs is not None)
-
-
-def in_order(picture: Output) -> Output:
-    """Return a picture whose operations have their inputs in one order, left and right; its scopes are boxes already."""
-    return picture.drawn_with(graph=(("ordering", "in"), *picture.options.graph), collapse=(), by="operation")
 
 
 def programs(source: Source | None, options: SourceOptions, runs: int, feeds: str | None) -> list[ProgramPair]:

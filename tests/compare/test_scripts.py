@@ -137,7 +137,6 @@ def test_the_picture_has_the_static_graph_and_the_dynamic_ones_that_differ(gviz:
     for title in ("static: built once, run 3 times", "dynamic: built 3 times", "run 1 ", "run 2 ", "run 3 "):
         assert any(title in node.scope for node in graph.nodes), title
     assert "8 + 4 + 2 = 14 operations" in text
-    assert "ordering=in" in text
     leaves = [node for node in graph.nodes if node.kind == "leaf"]
     assert [(node.name, node.value and node.value.elements) for node in leaves] == [("x", (v,)) for v in (3, 40, 200)]
 
