@@ -40,7 +40,7 @@ from gviz.pictures.typesetting import (
 LEAF = 18.0
 """Points: of the name of a leaf."""
 
-LONGEST, LONGEST_SUM, LONGEST_NUMBERS = 24, 30, 24
+LONGEST, LONGEST_SUM, LONGEST_NUMBERS = 24, 30, 27
 """Characters of a local derivative as a symbol, of a sum at its leaf, and of a tensor's numbers on a line."""
 
 SMALLER = 0.8

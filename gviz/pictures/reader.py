@@ -171,11 +171,17 @@ class Reader:
         place = place_text(node) if "line" in shown and node.place is not None else ""
         return [text for text in (state, *hooks, later, place) if text]
 
+    @cached_property
+    def are_derivatives(self) -> bool:
+        """Whether gradients are derivatives: backward has started from 1, and no hook has changed one."""
+        roots = [self.nodes[root] for root in self.graph.roots]
+        starts = [root.grad.arrived if root.kind == "operation" else root.grad.value for root in roots]
+        return not self.graph.has_hooks and all(start is None or has_only(start, 1.0) for start in starts)
+
     def gradient(self, size: float, what: str = "value", where: str = "line") -> TypeBox:
         """Return what the numbers below the lines are: a quotient where backward has started from 1, and no hook is."""
         roots = [self.nodes[root] for root in self.graph.roots]
-        starts = [root.grad.arrived if root.kind == "operation" else root.grad.value for root in roots]
-        if self.graph.has_hooks or not all(start is None or has_only(start, 1.0) for start in starts):
+        if not self.are_derivatives:
             return text_box(f"gradient, below the {where}", size)
         total = row(*[part for root in roots for part in (text_box(" + ", size), self.name(root.name or "", size))][1:])
         if any(size_of(root.numbers) for root in roots):

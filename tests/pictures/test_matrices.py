@@ -250,3 +250,10 @@ def test_no_text_stands_on_a_text_a_line_or_an_outline(text: str, fit: str) -> N
     graph = graph_of(text, EQUATIONS[text])
     theme = {"none": "light", "slide": "dark", "a4": "print"}[fit]
     assert not list(inked.faults(inked.read(svg_of(graph, fit=fit, theme=theme))))
+
+
+def test_the_gradient_of_a_vector_is_not_written_as_a_derivative_of_it() -> None:
+    source = gviz.SourceOptions(values={"W": [[1, 2], [3, 4]], "x": [1, 2]}, flow=True, grad_output="[1,-1]")
+    svg = str(render(gviz.read("y=W@x", source).graph, "svg", RenderOptions(view="matrices")))
+    assert "∂" not in svg
+    assert "gradient, below the value" in svg

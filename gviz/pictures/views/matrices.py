@@ -315,12 +315,17 @@ class EquationReader(Reader):
         if brief.width > WIDEST:
             return NOTHING
         root = self.names[0] if len(self.names) == 1 else ""
-        is_part = self.is_shared(source) or not root.isidentifier() or self.graph.has_hooks
+        is_part = self.is_shared(source) or not root.isidentifier() or not self.are_quotients
         head = [] if is_part else [*self.quotient(source), text_box(" = ", FORMULA)]
         remarks = [text for text in (sum_text(edge).removeprefix("Σ "), copied_text(edge, node, found)) if text]
         remarks += [f"for each {self.place}"] * found.is_by_rows
         part = ["a part: sum below"] if len(self.uses(source)) > 1 and edge.flow.handed is not None else []
         return BracketNote(row(*head, brief), brief, (*remarks, *part), own.python)
+
+    @property
+    def are_quotients(self) -> bool:
+        """Whether gradients are the derivatives of one number."""
+        return self.are_derivatives and not any(size_of(self.nodes[root].numbers) for root in self.graph.roots)
 
     def quotient(self, node: Node) -> list[TypeBox]:
         """Return the derivative of the root for a tensor."""
@@ -459,7 +464,7 @@ class EquationReader(Reader):
         if len(terms) < 2:
             return
         is_own = len(self.names) == 1 and self.names[0].isidentifier() and total.before is None
-        head = self.quotient(node) if is_own and not self.graph.has_hooks else [self.grad_of(node)]
+        head = self.quotient(node) if is_own and self.are_quotients else [self.grad_of(node)]
         row_of_terms: list[Part] = [Phrase(row(*head, text_box(" =", FORMULA)), is_red=True)]
         for number, (term, remark) in enumerate(terms):
             row_of_terms += [Sign(text_box("+", SIGN), size=SIGN)] if number else []
