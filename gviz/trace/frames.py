@@ -8,12 +8,16 @@ from collections import Counter
 from collections.abc import Callable
 from functools import cache
 from types import CodeType
-from typing import Any
+from typing import Any, TypeAlias
 
 from gviz.graphs import Place
 from gviz.trace.listening import is_write
 from gviz.trace.records import CallRecord, FunctionCall
 from gviz.trace.switches import LIBRARY, Switches, is_of_library
+
+Switched: TypeAlias = tuple[Place | None, Place | None, str, CodeType]
+"""The line of an instruction of the program, None in a library; the line to blame if gradients are off there, and what
+switches them off; the code."""
 
 
 class RunningProgram:
@@ -31,7 +35,7 @@ class RunningProgram:
         self.run, self.last = 0, (0, 0, 0)  # runs of lines so far; frame, line and place in the code of the last call
         self.stack: list[tuple[Any, FunctionCall]] = []  # frames of functions that ran last, outermost first
         self.counts: Counter[CodeType] = Counter()
-        self.switches = Switches()
+        self.switches, self.switched = Switches(), dict[tuple[int, int], Switched]()
 
     def note_call(self, name: str, *, is_new: bool = True) -> CallRecord | None:
         """Return the call of that name at the innermost line of the program that is running; None outside of it.
@@ -99,16 +103,27 @@ class RunningProgram:
         frame: Any = sys._getframe(1)  # noqa: SLF001 - as above
         is_of_library_now = False
         while frame is not None:
-            code = frame.f_code
-            if self.is_ours(code.co_filename):
-                line = self.line_of(code, frame.f_lasti)
-                at, switch = (line, LIBRARY) if is_of_library_now else self.switches.at(code.co_filename, line)
-                if switch:
-                    return Place(at, code.co_filename), switch
-            else:
-                is_of_library_now = is_of_library_now or is_of_library(code)
+            known = self.switched.get((id(frame.f_code), frame.f_lasti)) or self.find_switch(
+                frame.f_code, frame.f_lasti
+            )
+            line, at, switch, _ = known
+            if line is None:
+                is_of_library_now = is_of_library_now or bool(switch)
+            elif is_of_library_now or switch:
+                return (line, LIBRARY) if is_of_library_now else (at, switch)
             frame = frame.f_back
         return None, ""
+
+    def find_switch(self, code: CodeType, instruction: int) -> Switched:
+        """Return what is known of an instruction that makes a call: it is asked for at each result without gradients."""
+        if not self.is_ours(code.co_filename):
+            known: Switched = None, None, LIBRARY if is_of_library(code) else "", code
+        else:
+            line = self.line_of(code, instruction)
+            at, switch = self.switches.at(code.co_filename, line)
+            known = Place(line, code.co_filename), Place(at, code.co_filename), switch, code
+        self.switched[id(code), instruction] = known
+        return known
 
     def line_of(self, code: CodeType, instruction: int) -> int:
         """Return the line of an instruction, as ``frame.f_lineno`` does, which takes longer, the longer the code is."""
