@@ -106,7 +106,7 @@ def prose(text: str, *, is_math: bool = False) -> str:
     >>> prose("50% of w_1 → y"), prose("é"), prose("ŷ", is_math=True), prose("變"), prose("θ_1.grad")
     ('50\\% of w\\_1 $\\to$ y', "\\'{e}", '\\hat{y}', '[U+8B8A]', '$\\theta$\\_1.grad')
     """
-    signs = re.findall("[A-Za-z]?[\u0300-\u036f]+|.", normalize("NFC", visible(text)), re.DOTALL)
+    signs = re.findall("[^\\W\\d_]?[\u0300-\u036f]+|.", normalize("NFC", visible(text)), re.DOTALL)
     return "".join(PROSE.get(sign) or (sign if sign.isascii() else letter(sign, is_math=is_math)) for sign in signs)
 
 
@@ -135,7 +135,7 @@ def name_of(name: str) -> str:
         return "\\square"
     if base in LETTERS or base.lower() in GREEK:
         symbol = f"\\{LETTERS.get(base, base)}"
-    elif re.fullmatch("[A-Za-z][\u0300-\u036f]*", normalize("NFD", base)):
+    elif re.fullmatch(f"[A-Za-z{''.join(LETTERS)}][\u0300-\u036f]*", normalize("NFD", base)):
         symbol = prose(base, is_math=True)
     else:
         return "\\mathrm{" + prose(name, is_math=True).replace("$", "").replace(" ", "\\ ") + "}"
