@@ -137,7 +137,10 @@ def compare_two(
     if unused:
         raise click.UsageError(f"{unused[0]} is for an expression: scripts say themselves what they run.")
     from gviz.cli.reading import ready
+    from gviz.sources.notes import unused as notes_on_unused
 
+    for note in notes_on_unused(options, "script"):
+        streams.say(note)
     with ready(source, product_on_stdout=True):
         from gviz.compare import report
         from gviz.compare.scripts import compare_scripts

@@ -178,3 +178,9 @@ def test_options_of_expressions_are_refused(gviz: Program, option: tuple[object,
     compared(gviz, STATIC, DYNAMIC, *option).assert_refused(
         f"{option[0]} is for an expression", status=2, files=("a.py", "b.py")
     )
+
+
+def test_values_that_scripts_have_no_use_for_are_said(gviz: Program) -> None:
+    done = compared(gviz, STATIC, DYNAMIC, "x=3")
+    assert "x=3 not used" in done.err
+    assert done.status == 0
