@@ -426,3 +426,19 @@ def test_a_line_that_runs_once_is_one_run_whatever_it_calls(tmp_path: Path, engi
     graph = gviz.read(tmp_path / "train.py", SourceOptions(lines=True, engine=engine)).graph
     runs = {(node.place.line, node.run) for node in graph.nodes if node.place is not None}
     assert sorted(line for line, _ in runs) == [3, 4]
+
+
+@pytest.mark.parametrize("engine", ENGINES)
+def test_tensors_in_a_list_know_the_line_that_made_them(tmp_path: Path, engine: str) -> None:
+    code = """\
+import torch
+x = torch.ones(2, requires_grad=True)
+a, b = torch.relu(x).unbind()
+with torch.no_grad():
+    c, d = (x * 3).split(1)
+loss = a * b * c
+loss.backward()
+"""
+    graph = graph_of(tmp_path, code, engine=engine, diagnose=True)
+    assert {str(node.place) for node in graph.nodes if node.label == "UnbindBackward0"} == {"line 3"}
+    assert [(str(cut.place), cut.reason) for cut in graph.breaks] == [("line 5", "no_grad")]

@@ -103,8 +103,7 @@ def of_expression(
     if not feeds:
         engine.manual_seed(0)
         rows = [[jitter(value) if i else value for value in values.values()] for i in range(runs)]
-    root = next(iter(computed.roots.values()))
-    frozen = options.frozen if options.backward and root.requires_grad else values
+    frozen = options.frozen if options.backward else values
     wanted = [i for i, (name, value) in enumerate(values.items()) if name not in frozen and value.is_floating_point()]
 
     def build() -> Static:
