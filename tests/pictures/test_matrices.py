@@ -19,7 +19,7 @@ from gviz.passes.dataflow import dataflow
 from gviz.passes.quotients import with_quotients
 from gviz.pictures import with_derivatives
 from gviz.pictures.equations import Bracket, NumberGrid, Part, Sign, number_grid
-from gviz.pictures.views.matrices import EquationReader, with_same_numbers
+from gviz.pictures.views.matrices import NOTHING, EquationReader, with_same_numbers
 from gviz.render import RenderOptions, render
 
 W, X, M, V = (
@@ -257,3 +257,12 @@ def test_the_gradient_of_a_vector_is_not_written_as_a_derivative_of_it() -> None
     svg = str(render(gviz.read("y=W@x", source).graph, "svg", RenderOptions(view="matrices")))
     assert "∂" not in svg
     assert "gradient, below the value" in svg
+
+
+def test_a_group_of_a_saved_graph_does_not_look_like_a_leaf() -> None:
+    graph = gviz.read("h=W@x; y=h.sum()", W=W, x=V).graph
+    reader = reader_of(graph.changed(nodes=tuple(
+        node._replace(kind="group") if node.name == "h" else node for node in graph.nodes
+    )))  # fmt: skip
+    (group,) = (node for node in reader.graph.nodes if node.kind == "group")
+    assert reader.bracket(group, None, NOTHING).kind == "group"

@@ -86,9 +86,6 @@ BRIEF_WORTH = 0.96
 
 COLUMN, ROW = "column", "row"
 
-DRAWN = ("leaf", "frozen", "constant", "output", "operation")
-"""Kinds of tensors that have a look of their own."""
-
 NOTHING = BracketNote()
 
 WORDS = {"leaf": ("leaf",), "result": ("operation",), "root": ("output",), "no gradient": ("frozen", "constant")}
@@ -261,7 +258,6 @@ class EquationReader(Reader):
         box = self.named(name, NAME)
         box = box if box.width <= LONG else self.named(name, FORMULA)
         tip = f"{name} = {node.expression}" if node.expression else name
-        kind = kind if kind in DRAWN else "leaf"
         return Bracket(kind, box, size, value, below, note, is_again, tip)
 
     def grid(self, node: Node, numbers: Numbers | None, way: str = "") -> NumberGrid | None:
