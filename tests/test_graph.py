@@ -33,6 +33,7 @@ from gviz.graphs import (
     Unlisted,
     Varying,
 )
+from gviz.graphs.codec import of_types
 from gviz.graphs.numbers import Numbers, Summary
 
 LEAF = node("n1", "leaf", name="w", shape=(), value=1.0, grad=5.0)
@@ -598,3 +599,10 @@ def test_complex_numbers_have_a_norm_and_no_order() -> None:
 def test_contradictory_calls_of_functions_are_refused(wrong: dict[str, Any], fault: str) -> None:
     with pytest.raises(ValueError, match=fault):
         Graph(**wrong)
+
+
+def test_a_field_of_several_kinds_takes_whole_numbers_of_64_bits_at_most() -> None:
+    both, whole = of_types((int, float)), of_types((int,))
+    assert [both(2**64 - 1, "x"), whole(2**64, "x")] == [2**64 - 1, 2**64]
+    with pytest.raises(ValueError, match=r"x is 18446744073709551616, not a whole number or a number"):
+        both(2**64, "x")

@@ -13,9 +13,9 @@ from scripts import nested
 
 import gviz
 from gviz import engine
-from gviz.graphs import Graph
+from gviz.graphs import Graph, Moment
 from gviz.graphs.numbers import ALL_ELEMENTS, FEW_ELEMENTS, Numbers, Summary
-from gviz.walk import numbers, walk
+from gviz.walk import numbers, tensor_row, walk
 
 torch: Any = engine
 
@@ -409,3 +409,10 @@ def test_a_large_graph_says_whether_all_of_its_operations_list_what_they_saved()
     for _ in range(400):
         y = y / 2
     assert [walk({"y": y.sum()}, {}, detailed=count).is_detailed for count in (300, 5000)] == [False, True]
+
+
+def test_a_row_has_a_moment_only_where_that_is_another_one_than_now() -> None:
+    x = engine.tensor([1.0, 2.0], requires_grad=True)
+    assert tensor_row("x", x, moment=Moment()).moment is None, "numbers that are not said are those of now"
+    for moment in (Moment(Numbers.of([3.0, 2.0])), Moment(remark="before"), Moment(requires_grad=False)):
+        assert tensor_row("x", x, moment=moment).moment is moment

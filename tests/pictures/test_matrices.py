@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator
+from pathlib import Path
 from typing import Any
 
 import inked
@@ -13,6 +14,7 @@ from fuzzing import relaxed
 from hypothesis import given, strategies as st
 
 import gviz
+from gviz import engine
 from gviz.graphs import Graph
 from gviz.graphs.numbers import Numbers
 from gviz.passes.dataflow import dataflow
@@ -266,3 +268,37 @@ def test_a_group_of_a_saved_graph_does_not_look_like_a_leaf() -> None:
     )))  # fmt: skip
     (group,) = (node for node in reader.graph.nodes if node.kind == "group")
     assert reader.bracket(group, None, NOTHING).kind == "group"
+
+
+def numbers_in(graph: Graph) -> dict[str, tuple[object, ...] | None]:
+    """Return the elements of each tensor, by its name or the letter it has got."""
+    shown = with_same_numbers(with_quotients(dataflow(with_derivatives(graph))))
+    return {node.name or "": node.numbers.elements if node.numbers else None for node in shown.nodes}
+
+
+def test_a_result_without_numbers_has_those_of_the_tensor_it_is_in_other_sizes() -> None:
+    w, x = engine.tensor(W, requires_grad=True), engine.tensor(V)
+    turned = (w.t().t() @ x).sum()
+    assert [*numbers_in(gviz.graph(turned, params={"W": w})).values()].count((1.0, 2.0, 3.0, -4.0)) == 2
+    assert (1.0, 3.0, 2.0, -4.0) in numbers_in(gviz.graph(turned, params={"W": w})).values()
+    product = ((w * 2).t()).t()
+    back = numbers_in(gviz.graph(product, params={"W": w}))
+    assert [*back.values()].count((2.0, 4.0, 6.0, -8.0)) == 2
+    assert (2.0, 6.0, 4.0, -8.0) in back.values()
+
+
+def test_a_detached_tensor_has_its_own_numbers_and_a_number_without_names_is_a_constant(tmp_path: Path) -> None:
+    (tmp_path / "cut.py").write_text(
+        f"import torch\nW = torch.tensor({W}, requires_grad=True)\n((W.detach() @ W).sum()).backward()\n"
+    )
+    assert numbers_in(gviz.read(tmp_path / "cut.py").graph)["W.detach()"] == (1.0, 2.0, 3.0, -4.0)
+    shown = with_same_numbers(dataflow(gviz.read("y=sum(eye(2)@W)", W=W).graph))
+    assert {node.name: node.kind for node in shown.nodes}["eye(2)"] == "constant"
+
+
+def test_the_first_part_of_a_tensor_gives_its_numbers_to_what_is_made_of_it_alone(tmp_path: Path) -> None:
+    (tmp_path / "parts.py").write_text(
+        f"import torch\nW = torch.tensor({W}, requires_grad=True)\np, q = W.split(1)\n(q.t() + p.t()).sum().backward()\n"
+    )
+    elements = [*numbers_in(gviz.read(tmp_path / "parts.py").graph).values()]
+    assert elements.count((1.0, 2.0)) == 2, "p and its transpose"

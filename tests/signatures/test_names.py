@@ -172,3 +172,10 @@ def test_a_generator_is_taken_in_each_form_of_a_call() -> None:
     drawn = [torch.bernoulli(ones / 2, generator=torch.Generator().manual_seed(1))]
     drawn.append(torch.bernoulli(ones, 0.5, generator=torch.Generator().manual_seed(1)))
     assert all(set(one.tolist()) <= {0.0, 1.0} for one in drawn)
+
+
+def test_a_method_takes_no_out() -> None:
+    x = torch.ones(2)
+    assert torch.add(x, x, out=torch.empty(2)).tolist() == [2.0, 2.0]
+    with pytest.raises(TypeError, match=r"add\(\) got an unexpected keyword argument 'out'"):
+        x.add(x, out=torch.empty(2))
