@@ -61,6 +61,14 @@ def test_a_picture_of_a_model_says_what_it_is_there_for(name: str) -> None:
     assert [fact for fact in FACTS[name] if fact not in lines] == [], sorted(lines)
 
 
+def test_the_weights_of_a_fold_with_a_first_and_a_last_block_are_drawn_once(gviz: Program) -> None:
+    words = [MODELS / "lstm.py", "--by", "module", "--fold", "on", "--format", "dot", "-o", "-"]
+    drawn = {how: gviz("render", *words, "--repeat-leaves", how, "--", 1, 8).out for how in ("auto", "always")}
+    assert "× 6" in drawn["auto"]
+    assert "rounded,dashed" not in drawn["auto"]
+    assert "rounded,dashed" in drawn["always"]
+
+
 def test_pictures_of_models_are_small() -> None:
     page = (ROOT / "docs" / "models.md").read_text(encoding="utf-8")
     sizes = [(ROOT / "docs" / path).stat().st_size for path in re.findall(r"pictures/\w+\.svg", page)]

@@ -26,6 +26,8 @@ def with_repeats(graph: Graph, options: RenderOptions) -> Graph:
     if options.repeat_leaves == "never":
         return graph
     always = options.repeat_leaves == "always"
+    has_folds = any(region.times > 1 for region in graph.regions)  # around which a first and a last block stand
+    most = MOST_USES + (has_folds and not always)
     nodes = dict(graph.by_id)
     leaf_of = {edge.target: edge.source for edge in graph.edges if nodes[edge.target].kind == "accumulate"}
     leaf_of |= {node.id: node.id for node in graph.nodes if node.kind == "leaf" and node.id not in leaf_of.values()}
@@ -34,14 +36,14 @@ def with_repeats(graph: Graph, options: RenderOptions) -> Graph:
         if edge.source in leaf_of:
             uses[edge.source] += edge.times
     arrows = Counter(edge.source for edge in graph.edges if edge.source in leaf_of)
-    if not any(count > MOST_USES for count in arrows.values()):
+    if not any(count > most for count in arrows.values()):
         return graph
     ranks = rank_spans([node.id for node in graph.nodes], [(edge.source, edge.target) for edge in graph.edges])
     drawn_once: Counter[str] = Counter()
     edges: list[Edge] = []
     copies: list[Node] = []
     for edge, rank in zip(graph.edges, ranks, strict=True):
-        leaf = nodes[leaf_of[edge.source]] if arrows[edge.source] > MOST_USES else None
+        leaf = nodes[leaf_of[edge.source]] if arrows[edge.source] > most else None
         if leaf is None or (not always and rank < FAR) or (always and drawn_once[edge.source] < 1):
             drawn_once[edge.source] += leaf is not None
             edges.append(edge)

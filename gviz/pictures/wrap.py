@@ -222,14 +222,17 @@ def frame_pieces(
             top, bottom, half = max(frame.top, first - above), bottoms[path], title.width / 2 + PAD
             low, high = used if is_rest else frame.low, min(frame.high, end)
             used += frame.head * is_rest
+            is_struck = False
             if turn.is_across:
                 middle = (low + half if turn.sign > 0 else high - half), top + (title.height + PAD) / 2
             else:
                 along = low + frame.head / 2 if is_rest else frame.middle[0]
                 beside = [y for x, y in points if abs(x - along) < title.height / 2]
-                middle = along, top + half + title.letter * (title.room_before(top, bottom, beside) or 0)
+                before = title.room_before(top, bottom, beside)
+                middle = along, top + half + title.letter * (before or 0)
+                is_struck = before is None
             place = frame._replace(low=low, high=high, top=top, bottom=bottom, middle=middle)
-            yield path, number, place, title.label()
+            yield path, number, place, "" if is_struck and is_rest else title.label()  # where it goes on it is known
 
 
 def _point(text: str) -> Point:
