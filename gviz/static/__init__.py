@@ -32,7 +32,17 @@ import sys
 from types import ModuleType, SimpleNamespace
 from typing import Any
 
-from gviz.static import errors, functions, layers as own_layers, neural, optimizers, scopes, types as dtypes, variables
+from gviz.static import (
+    arrays,
+    errors,
+    functions,
+    layers as own_layers,
+    neural,
+    optimizers,
+    scopes,
+    types as dtypes,
+    variables,
+)
 from gviz.static.build import constant, convert
 from gviz.static.control import cond, while_loop
 from gviz.static.gradients import gradients
@@ -46,7 +56,7 @@ from gviz.static.variables import Variable
 ACCEPTED = ("eager_execution", "resource_variables", "control_flow_v2", "v2_behavior", "v2_tensorshape")
 """Parts of TensorFlow 2 that a script may disable: there is graph mode only."""
 
-globals().update(dtypes.DTYPES | functions.FUNCTIONS | variables.FUNCTIONS | scopes.FUNCTIONS)
+globals().update(dtypes.DTYPES | functions.FUNCTIONS | variables.FUNCTIONS | scopes.FUNCTIONS | arrays.FUNCTIONS)
 globals().update({f"disable_{name}": lambda: None for name in ACCEPTED}, executing_eagerly=lambda: False)
 double, half = dtypes.DTYPES["float64"], dtypes.DTYPES["float16"]
 

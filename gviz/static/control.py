@@ -207,14 +207,12 @@ def build_loop(
     loop.starts, loop.merges = starts, inside.begin(starts, shapes)
     variables = [merge.outputs[0] for merge in loop.merges]
     with graph.with_open(context=inside):
-        loop.condition = make(
-            "LoopCond", [of_dtype("LoopCond", "input", cond(*fill_structure(form, iter(variables))), bool_)]
-        )
+        loop.condition = make("LoopCond", [of_dtype("LoopCond", "input", cond(*in_the_form(form, variables)), bool_)])
     loop.switches = [inside.add("Switch", [v, loop.condition]) for v in variables]
     loop.bodies = [inside.add("Identity", [s.outputs[1]]).outputs[0] for s in loop.switches]
     inside.pivot = loop.bodies[0].op
     with graph.with_open(context=inside):
-        given = in_form(form, body(*fill_structure(form, iter(loop.bodies))))
+        given = in_form(form, body(*in_the_form(form, loop.bodies)))
         if nesting(given) != nesting(form):
             raise ValueError(
                 f"The two structures don't have the same nested structure.\n\n"
@@ -226,7 +224,13 @@ def build_loop(
         check_variable(start, result, dims)
     exits = [inside.add("Exit", [s.outputs[0]]) for s in loop.switches]
     loop.close(exits, [*starts, *inside.captures])
-    return fill_structure(given, iter(loop.outputs))
+    return in_the_form(given, loop.outputs)
+
+
+def in_the_form(form: object, tensors: Iterable[Tensor]) -> Any:
+    """Return tensors in a form; for a list of tensors (``tf.TensorArray``), that list in this state."""
+    pairs = zip(leaves(form), tensors, strict=True)
+    return fill_structure(form, (one.with_flow(t) if hasattr(one, "with_flow") else t for one, t in pairs))
 
 
 def in_form(form: Sequence[object], given: object) -> object:

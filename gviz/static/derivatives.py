@@ -268,6 +268,14 @@ def of_slice(op: Operation, grad: Tensor) -> Grads:
     return [FUNCTIONS["pad"](grad, concat([before, behind], 1)), None, None]
 
 
+def of_write(op: Operation, grad: Tensor) -> Grads:
+    """Return the derivative of an element that is written: the list has the gradient of all others."""
+    _, place, value = op.inputs
+    part = make("TensorArrayReadV3", [grad, place])
+    part.set_shape(value.shape)
+    return [of_call("TensorArrayGradV3", "without_row", lambda t: t, grad, place), None, part]
+
+
 def of_largest(op: Operation, grad: Tensor) -> Grads:
     """Return the derivative of a largest or smallest element: several that are equal share it."""
     (x, axes), best = op.inputs, op.outputs[0]
@@ -362,6 +370,8 @@ DERIVATIVES: dict[str, Derivative] = {
     "StridedSliceGrad": lambda op, g: [
         *[None] * 4, make("StridedSlice", [g, *op.inputs[1:4]], "strided_slice", kinds=op.attrs["kinds"])],
     "Slice": of_slice, "Tile": of_tile, "Pad": of_pad,
+    "TensorArrayWriteV3": of_write,
+    "TensorArrayReadV3": lambda op, g: [of_call("TensorArrayGradV3", "with_row", lambda t: t, g, *op.inputs), None],
     "ReverseV2": lambda op, g: [FUNCTIONS["reverse"](g, op.inputs[1]), None],
     "Cumsum": lambda op, g: [
         FUNCTIONS["cumsum"](g, op.inputs[1], op.attrs["exclusive"], not op.attrs["reverse"]), None],

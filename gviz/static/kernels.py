@@ -194,6 +194,23 @@ def stitched(places: Sequence[Array], values: Sequence[Array]) -> Array:
     return whole
 
 
+def with_element(elements: Array, place: Array, value: Array) -> Array:
+    """Return a list of elements with one written; the first one says which shape all have."""
+    count = max(len(elements), int(place) + 1)
+    out = np.zeros((count, *np.shape(value)), elements.dtype)
+    if elements.shape[1:] != (0,):
+        out[: len(elements)] = elements
+    out[int(place)] = value
+    return out
+
+
+def without_row(part: Array, place: Array) -> Array:
+    """Return a list with zeros in place of one element."""
+    out = part.copy()
+    out[int(place)] = 0
+    return out
+
+
 def index_between(begin: Array, size: Array) -> Index:
     """Return the index of what begins at some places and has some lengths; -1 is all that is left."""
     return tuple(slice(int(b), None if n == -1 else int(b + n)) for b, n in zip(begin, size, strict=True))
@@ -451,6 +468,13 @@ KERNELS: dict[str, Row] = {
             outputs=("...",),
         ),
         kernel("join_texts", "StringJoin", joined_texts, lists=("parts",)),
+        # lists of tensors
+        kernel("row_count", "TensorArraySizeV3", lambda elements: np.int32(len(elements))),
+        kernel("empty", "TensorArrayV3", lambda count, dtype: np.zeros((int(count), 0), dtype)),
+        kernel("written", "TensorArrayWriteV3", with_element),
+        kernel("row_at", "TensorArrayReadV3", lambda elements, place: elements[int(place)]),
+        kernel("with_row", "TensorArrayGradV3", lambda part, x, place: put_back(part, x, (int(place),))),
+        kernel("without_row", "TensorArrayGradV3", without_row),
         # what TensorBoard shows
         kernel("scalar_summary", "ScalarSummary", summarize_scalar),
         kernel("histogram_summary", "HistogramSummary", summarize_histogram),

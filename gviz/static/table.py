@@ -220,6 +220,14 @@ TYPES: dict[str, OpType] = {
     **{name: OpType(key, infer=lambda op: [(DTYPES["string"], ())]) for name, key in SUMMARIES.items()},
     "MergeSummary": OpType(lambda op: ("merge_summaries", (op.inputs,)), infer=lambda op: [(DTYPES["string"], ())]),
     "SelectV2": OpType("where"),
+    "TensorArrayV3": OpType(
+        lambda op: ("empty", (op.inputs[0], op.attrs["dtype"].as_numpy_dtype)),
+        infer=lambda op: [(op.attrs["dtype"], None)]),
+    "TensorArrayWriteV3": OpType("written", infer=lambda op: None),
+    "TensorArrayReadV3": OpType("row_at", infer=lambda op: None),
+    **dict.fromkeys(
+        ("TensorArrayScatterV3", "TensorArrayGatherV3"), OpType("pass", infer=lambda op: op.inputs[0]._dims)),
+    "TensorArraySizeV3": OpType(lambda op: ("row_count", op.inputs), infer=lambda op: [(int32, ())]),
     "Print": OpType(lambda op: ("show", (op.inputs[0], op.inputs[1:], op.attrs["message"], op.attrs["summarize"])),
         infer=lambda op: op.inputs[0]._dims),
     "Assert": OpType(lambda op: ("check", (op.inputs[0], op.inputs[1:], op.attrs["summarize"])), infer=lambda op: []),

@@ -57,6 +57,7 @@ def samples() -> dict[str, Any]:
         "begin": [0, 0], "size": [1, 1], "seed": 1, "device_name_or_function": "/cpu:0", "name_or_scope": "scope", "k": 1,
         "padding": "SAME", "ids": [0], "targets": [0, 1], "t_list": [matrix], "global_step": 0, "checkpoint_dir": "missing",
         "checkpoint_prefix": "missing", "axes": [0], "biases": [1.0, 2.0], "offset": 1.0, "scale": 1.0, "loss_collection": "mine",
+        "fn": lambda *given: given[-1], "elems": [1.0, 2.0],
         "num_or_size_splits": 2, "dimension": 0, "sess": tf.Session(), "global_step_tensor": variable,
         "true_fn": lambda: 1.0, "false_fn": lambda: 2.0, "initializer": 1.0, "key": "variables", "self": variable,
     }  # fmt: skip

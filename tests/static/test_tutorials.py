@@ -213,6 +213,42 @@ def test_losses_are_tensorflow_s() -> None:
     assert losses.get_losses() == made
 
 
+# ------------------------------------------------------------------ lists of tensors
+def test_functions_are_called_for_each_part_of_a_tensor() -> None:
+    parts, w = np.arange(1, 7, dtype=np.float32), tf.Variable(0.5)
+    states = tf.scan(lambda state, x: tf.tanh(w * state + x), parts / 10, initializer=tf.constant(0.1))
+    pairs = tf.scan(
+        lambda pair, _: (pair[1], pair[0] + pair[1]), np.zeros(5, np.int32), (tf.constant(0), tf.constant(1))
+    )
+    made = [
+        tf.scan(lambda total, x: total + x, parts), tf.scan(lambda total, x: total + x, parts, reverse=True),
+        tf.map_fn(lambda x: x * x, parts), tf.foldl(lambda total, x: total * 2 + x, parts),
+        tf.foldr(lambda total, x: total * 2 + x, parts),
+    ]  # fmt: skip
+    sums, back, squares, left, right = (value.tolist() for value in started().run(made))
+    assert (sums, back, squares) == ([1, 3, 6, 10, 15, 21], [21, 20, 18, 15, 11, 6], [1, 4, 9, 16, 25, 36])
+    assert (left, right) == (120.0, 321.0)
+    values, slope, (_, fibonacci) = started().run([states, tf.gradients(tf.reduce_sum(states), w)[0], pairs])
+    np.testing.assert_allclose(
+        values, [0.14888504, 0.26775375, 0.40855616, 0.5400868, 0.64695466, 0.72753835], rtol=1e-5
+    )
+    assert slope == pytest.approx(1.8108648, rel=1e-5)
+    assert fibonacci.tolist() == [1, 2, 3, 5, 8]
+
+
+def test_a_loop_fills_a_list_of_tensors() -> None:
+    x = tf.constant(2.0)
+    _, rows = tf.while_loop(
+        lambda i, _: i < 3,
+        lambda i, rows: (i + 1, rows.write(i, tf.cast(i, tf.float32) * [x, 1.0])),
+        (0, tf.TensorArray(tf.float32, 3)),
+    )
+    whole = rows.stack()
+    assert whole.shape.as_list() == [None, 2]
+    value, slope, size, part = tf.Session().run([whole, tf.gradients(whole, x)[0], rows.size(), rows.read(2)])
+    assert (value.tolist(), slope, size, part.tolist()) == ([[0, 0], [2, 1], [4, 2]], 3.0, 3, [4, 2])
+
+
 # ------------------------------------------------------------------ random numbers
 def test_random_numbers_are_those_of_tensorflow_s_seeds() -> None:
     tf.set_random_seed(5)

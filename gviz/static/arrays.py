@@ -1,0 +1,194 @@
+"""``tf.TensorArray``: a list of tensors of one shape that a loop fills or reads, and the loops that are made of it."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import Any
+
+from gviz.numbers.words import refuse
+from gviz.static.build import check_others, constant, convert, make
+from gviz.static.control import while_loop
+from gviz.static.functions import shape
+from gviz.static.graph import Tensor, TensorLike, get_default_graph
+from gviz.static.types import Dims, DTypeLike, ShapeLike, TensorShape, as_dtype, as_shape, fill_structure, int32, leaves
+
+
+class TensorArray:
+    """A list of tensors. Whatever changes it returns another one, as a loop's variables need it.
+
+    Args:
+        dtype: of its elements.
+        size: how many there are; more are added by writing them if ``dynamic_size`` is set.
+        dynamic_size: accepted.
+        element_shape: the shape of an element, as far as it is known.
+        name: of the operations.
+    """
+
+    def __init__(
+        self,
+        dtype: DTypeLike,
+        size: TensorLike = None,
+        dynamic_size: bool | None = None,
+        clear_after_read: bool | None = None,
+        tensor_array_name: str | None = None,
+        handle: None = None,
+        flow: Tensor | None = None,
+        infer_shape: bool = True,
+        element_shape: ShapeLike = None,
+        colocate_with_first_write_call: bool = True,
+        name: str | None = None,
+    ) -> None:
+        self.dtype, self._dims = as_dtype(dtype), as_shape(element_shape)
+        count = convert(0 if size is None else size, int32) if flow is None else None
+        attrs = {"dtype": self.dtype, "dynamic_size": bool(dynamic_size)}
+        self._read: Any = flow if count is None else make("TensorArrayV3", [count], name, **attrs)
+
+    flow = property(lambda self: self._read)
+
+    def with_flow(self, flow: Tensor, dims: Dims = None) -> TensorArray:
+        """Return the list in another state."""
+        return TensorArray(self.dtype, flow=flow, element_shape=self._dims if dims is None else TensorShape(dims))
+
+    def write(self, index: TensorLike, value: TensorLike, name: str | None = None) -> TensorArray:
+        """Return the list with an element written."""
+        element = convert(value, self.dtype)
+        place = convert(index, int32)
+        return self.with_flow(make("TensorArrayWriteV3", [self._read, place, element], name), element._dims)
+
+    def read(self, index: TensorLike, name: str | None = None) -> Tensor:
+        """Return an element."""
+        element = make("TensorArrayReadV3", [self._read, convert(index, int32)], name)
+        element.set_shape(self._dims)
+        return element
+
+    def unstack(self, value: TensorLike, name: str | None = None) -> TensorArray:
+        """Return the list of a tensor's parts along its first axis."""
+        whole = convert(value, self.dtype)
+        return self.with_flow(make("TensorArrayScatterV3", [whole], name), whole._dims and whole._dims[1:])
+
+    def stack(self, name: str | None = None) -> Tensor:
+        """Return all elements as one tensor."""
+        whole = make("TensorArrayGatherV3", [self._read], name)
+        whole.set_shape(None if self._dims is None else (None, *self._dims))
+        return whole
+
+    def size(self, name: str | None = None) -> Tensor:
+        """Return how many elements there are."""
+        return make("TensorArraySizeV3", [self._read], name)
+
+
+UNUSED = {"parallel_iterations": 10, "back_prop": True, "swap_memory": False, "infer_shape": True}
+
+
+def repeat_along(
+    name: str,
+    fn: Callable[[Any, Any], Any],
+    elems: object,
+    start: object,
+    *,
+    keeps: bool,
+    reverse: bool,
+    dtype: object = None,
+) -> Any:
+    """Call a function for each part of some tensors along their first axis, in a loop.
+
+    Args:
+        name: of the loop.
+        fn: takes what it has returned for the part before, and a part.
+        elems: a tensor, or lists of tensors.
+        start: what it takes for the first part; None for the first part itself.
+        keeps: whether all that it returns is kept, or the last alone.
+        reverse: whether it begins with the last part.
+        dtype: of what it returns, if that is not as ``start``.
+
+    Returns:
+        What it has returned, in its form: stacked, or the last.
+    """
+    with get_default_graph().name_scope(name):
+        parts = [convert(one) for one in leaves(elems)]
+        known = parts[0].shape[0].value
+        count: Any = shape(parts[0])[0] if known is None else constant(known, int32)
+        lists = [TensorArray(part.dtype.base_dtype, count).unstack(part) for part in parts]
+
+        def part_at(place: Tensor) -> Any:
+            return fill_structure(elems, iter([one.read(place) for one in lists]))
+
+        first: Any = (count - 1) if reverse else constant(0, int32)
+        step, begin = -1 if reverse else 1, first
+        if start is None and dtype is None:
+            start, begin = part_at(first), first + step
+        form = dtype if dtype is not None else start
+        now = [] if dtype is not None else [convert(one) for one in leaves(start)]
+        dtypes = list(map(as_dtype, leaves(dtype))) if dtype is not None else [one.dtype.base_dtype for one in now]
+        kept = [TensorArray(own, count) for own in dtypes] if keeps else []
+        if keeps and begin is not first:
+            kept = [one.write(first, value) for one, value in zip(kept, now, strict=True)]
+
+        def body(place: Tensor, before: Sequence[Tensor], written: Sequence[TensorArray]) -> Any:
+            given = fn(fill_structure(form, iter(before)) if before else None, part_at(place))
+            values = [convert(one, own) for one, own in zip(leaves(given), dtypes, strict=True)]
+            after = [one.write(place, value) for one, value in zip(written, values, strict=True)] if keeps else []
+            return place + step, values if before else [], after
+
+        results = while_loop(
+            lambda place, *_: place >= 0 if reverse else place < count, body, (begin, now, kept), name="while"
+        )
+        out = [one.stack() for one in results[2]] if keeps else results[1]
+        for one in out if keeps else []:
+            one.set_shape([known, *one.shape.as_list()[1:]] if one.shape.rank else None)
+        return fill_structure(form, iter(out))
+
+
+def scan(
+    fn: Callable[[Any, Any], Any],
+    elems: object,
+    initializer: object = None,
+    *args: object,
+    reverse: bool = False,
+    name: str | None = None,
+    **others: object,
+) -> Any:
+    """Return what a function returns for each part and what it has returned for the part before."""
+    refuse(bool(args), "gviz takes the options of tf.scan() by their names", ValueError)
+    check_others("tf.scan", others, **UNUSED)
+    return repeat_along(name or "scan", fn, elems, initializer, keeps=True, reverse=reverse)
+
+
+def map_fn(
+    fn: Callable[[Any], Any],
+    elems: object,
+    dtype: object = None,
+    *args: object,
+    name: str | None = None,
+    **others: object,
+) -> Any:
+    """Return what a function returns for each part; ``dtype`` has the form of that if it is not a part's own."""
+    refuse(bool(args), "gviz takes the options of tf.map_fn() by their names", ValueError)
+    check_others("tf.map_fn", others, **UNUSED | {"parallel_iterations": None, "fn_output_signature": None})
+    own = fill_structure(elems, (convert(one).dtype.base_dtype for one in leaves(elems)))
+    form = own if dtype is None else dtype
+    return repeat_along(name or "map", lambda _, part: fn(part), elems, None, keeps=True, reverse=False, dtype=form)
+
+
+def folding(default: str, *, reverse: bool) -> Callable[..., Any]:
+    """Return ``foldl`` or ``foldr``."""
+
+    def build(
+        fn: Callable[[Any, Any], Any],
+        elems: object,
+        initializer: object = None,
+        *args: object,
+        name: str | None = None,
+        **others: object,
+    ) -> Any:
+        refuse(bool(args), f"gviz takes the options of tf.{default}() by their names", ValueError)
+        check_others(f"tf.{default}", others, **UNUSED)
+        return repeat_along(name or default, fn, elems, initializer, keeps=False, reverse=reverse)
+
+    return build
+
+
+FUNCTIONS: dict[str, Any] = {
+    "TensorArray": TensorArray, "scan": scan, "map_fn": map_fn,
+    "foldl": folding("foldl", reverse=False), "foldr": folding("foldr", reverse=True),
+}  # fmt: skip
