@@ -16,6 +16,10 @@ ROUNDED = 1e-3
 """How far a sum may be from the engine's gradient, in what it consists of: that much is lost by rounding."""
 
 
+MOST_SHARED = 2
+"""The highest level of :mod:`gviz.pictures.digits` of a number that stands in several equations."""
+
+
 class Product(NamedTuple):
     """A gradient on its way through an operation.
 
@@ -80,12 +84,13 @@ class Sum(NamedTuple):
 
         Args:
             precision: the decimals that each number has at least.
-            of_total: those of the total, if they are more.
+            of_total: those of the total, if it stands in other equations, too, and may have more; 0 if not.
         """
         values = self.parts if self.before is None else (self.before, *self.parts)
         if not all(is_small(size_of(value)) for value in values):
             return []
         level = level_that_holds(self.total, max(precision, of_total), partial(printed_sum, values, precision))
+        level = min(level, MOST_SHARED) if of_total else level
         texts = [value_text(value, decimals_at(value, precision, level)) for value in values]
         head = [] if self.before is None else [f"{texts.pop(0)}{BEFORE}"]
         return [*head, *map(in_brackets, texts)]
@@ -124,10 +129,6 @@ def is_close(one: Numbers | None, other: Numbers | None) -> bool:
     return agree(one, other, scale=ROUNDED)
 
 
-MOST_SHARED = 2
-"""The level of :mod:`gviz.pictures.digits` from which on a number that stands in several equations gets no more digits."""
-
-
 class Decimals:
     """The decimals of the numbers on the lines of a graph, where a number stands in more than one equation.
 
@@ -158,7 +159,7 @@ class Decimals:
             parts = handed_on(uses)
             level = level_that_holds(sum_of(parts), least, partial(printed_sum, parts, precision)) if parts[1:] else 0
             for edge in uses:
-                needed = decimals_at(edge.flow.handed, precision, level)
+                needed = decimals_at(edge.flow.handed, precision, min(level, MOST_SHARED))
                 self._handed[edge_key(edge)] = needed if parts[1:] else least
 
     def arrived(self, node: str) -> int:
