@@ -405,6 +405,8 @@ def _wrong_pair(typed: list[Token], source: ExpressionText) -> tuple[Token, str,
                 return before, f"{before.text} needs brackets around its argument", f"write {before.text}({token.text})"
             written = f"{before.text}*{token.text}"
             hint = f"to multiply, write {written if is_right(written, source) else '*'}"
+            if before.text.startswith("log_"):
+                return before, f"there is no function {before.text}", OTHER_BASE
             if token.text[0] == "_":  # softmax(x)_i
                 hint = "for a part of a tensor, write x[0]"
             if source.prefix and before.kind == "number" and token.kind == "name":  # a value, which has no names
@@ -413,6 +415,7 @@ def _wrong_pair(typed: list[Token], source: ExpressionText) -> tuple[Token, str,
                 hint = f"leave out {token.text}: a value is a number alone"
             elif before.kind == token.kind == "number":
                 hint = "a list has commas, and is the value of a name: y=W*x W=[1,2]"
+                hint = f"write {before.text}{token.text} for a number" if len(token.text) == len("000") else hint
                 hint = "a number has one decimal point" if token.text.startswith(".") else hint
             elif token.is_word and after.text == "=":
                 hint = f"write ; between two statements: {before.text}; {token.text}="
@@ -484,6 +487,7 @@ PYTHONS = {"len": "write x.shape[0]", "range": "write arange(3)", "float": "writ
 
 MODULE = f"modules need a script: {FILE}; here, write the formula with names for the weights: y = x @ W.T + b"
 AS_IN_PYTORCH = "functions are called as in PyTorch, exp(x) or relu(x)"
+OTHER_BASE = "for another base, write log(x)/log(2)"
 TO_MULTIPLY = "to multiply, write * before the bracket"
 
 
@@ -622,17 +626,18 @@ def _named(name: str, program: Program) -> tuple[str, str]:
     if hasattr(builtins, name):
         return f"{name} is not allowed in an expression", PYTHONS.get(name, f"a script can do it: {FILE}")
     written = suggestion(program.source)
+    factor, called = re.fullmatch(r"(\w(?:_?\d+)?)(\w*)", name).groups()  # type: ignore[union-attr]  # x_0cos
     hints = (
         (name[0] == "Σ", written or SUM),
-        (name.startswith("log_"), "for another base, write log(x)/log(2)"),
+        (name.startswith("log_"), OTHER_BASE),
         (name in OTHER_NAMES, written or f"write {OTHER_NAMES.get(name)}(...)"),
         ((len(name) == 1 or "π" in name) and written is not None, f"to multiply, {written}"),
         (name in tensor_methods(), f"write x.{name}(...)"),
         (
-            function_name(name[1:]) in functions()
-            and (len(name) > FEW or not name[1:].isascii())
+            function_name(called) in functions()
+            and (len(name) > FEW or not called.isascii())
             and name.lower() not in functions(),
-            f"to multiply, write {name[0]}*{name[1:]}(...)",
+            f"to multiply, write {factor}*{called}(...)",
         ),
         (True, did_you_mean(name, functions(), f"{AS_IN_PYTORCH}; {TO_MULTIPLY}")),
     )

@@ -150,7 +150,9 @@ class _Reader:
 
     def _write(self, text: str, first: Token, last: Token | None = None, mark: str = "") -> bool:
         before = self.pieces[-1] if self.pieces else None
-        is_joined = before is not None and (before.last is first or (before.text == "(" and before.first.text != "("))
+        is_joined = before is not None and (
+            text == ")" or before.last is first or (before.text == "(" and before.first.text != "(")
+        )
         self.pieces.append(Piece(text, first, last or first, first.is_apart and not is_joined, mark))
         return True
 
@@ -272,6 +274,8 @@ class _Reader:
             return False  # print x
         if before.text == "]" or before.kind == "string" or token.kind == "string":
             return False
+        if token.text == "x10" and before.kind == "number" and "x10" not in self.names:  # 3x10^-3
+            self._doubt(token, "x10 has two readings", f"write {before.text}*10 or {before.text}*x10")
         self._refuse_doubt(at, token)
         return self._times(before, token)
 
@@ -285,16 +289,17 @@ class _Reader:
     def _refuse_doubt(self, at: int, token: Token) -> None:
         """Note a product without a sign behind a division or a power, which has several readings."""
         before = self._next(at, -1)
-        is_power = self._next(at, -2).text in ("^", "**") and before.text not in CLOSING and not token.is_apart
+        first = at - 1 - self._is_unary(at - 2)  # of what may be an exponent
+        is_power = self._next(first, -1).text in ("^", "**") and before.text not in CLOSING and not token.is_apart
         is_division = self.operators[-1] in DIVISIONS
         if not is_division and not is_power:
             return
         sign = self._sign_before(at, DIVISIONS)
         term = self._sign_before(sign if is_division else at, BEFORE_TERM) + 1
         whole, other = self._text(term, at - 1), self._text(at, self._product_end(at))
-        parts = [before.text] * is_power + [self._text(sign + 1, at - 1)] * is_division
+        parts = [self._text(first, at - 1)] * is_power + [self._text(sign + 1, at - 1)] * is_division
         ways = [f"{whole.removesuffix(part)}({part}*{other})" for part in parts] + [f"({whole})*{other}"]
-        what = f"{self._next(at, -2).text if is_power else self.operators[-1]} before a product without a sign"
+        what = f"{self._next(first, -1).text if is_power else self.operators[-1]} before a product without a sign"
         many = "two" if len(parts) == 1 else "several"
         self._doubt(token, f"{what} has {many} readings", f"write {' or '.join(ways)}")
 
@@ -410,17 +415,17 @@ class _Reader:
         if is_new and is_sum:
             return self._glued(text, [], token) and self._write(text, token)
         is_name = not (is_new and has_case(text)) or text.lower() in USUAL or is_function(text)
-        letters = [] if is_name else LETTER.findall(text)
-        if before.text == "√" and len(letters) > 1 and "".join(letters) == text:
+        plain = self.names.numbered_name(text)
+        letters = [] if is_name else LETTER.findall(plain)
+        if before.text == "√" and len(letters) > 1 and "".join(letters) == plain:
             other = "*".join(letters[1:]) + self._text(at, self._product_end(at)).removeprefix(text)
-            return self._root_of_product(token, letters[0], other) and self._write(text, token)
+            return self._root_of_product(token, letters[0], other) and self._write(plain, token)
         if is_new and after.text in ("-", "+") and after.is_apart and is_function(text) and len(text) > 1:
             end = self._atom(at + 2)
             if end == at + 2 and not self._next(at, 2).is_apart and text not in self.names.used - {text}:
                 sign, other = after.text, self._next(at, 2).text
                 ways = f"write {text}({sign}{other}), or {text} {sign} {other} if {text} is a name of yours"
                 self._doubt(token, f"{text} {sign}{other} has two readings", ways)
-        plain = self.names.numbered_name(text)
         has_subscript, column = SUBSCRIPT.search(text) is not None, token.column
         parts, readings = self.names.factors(plain, has_subscript=has_subscript)
         if readings is not None:
@@ -602,11 +607,10 @@ class _Reader:
         end = self._raised_operand(at + 2 + (self._next(at, 2).text in SIGNS_OF_ONE))
         if end is None:
             return False
-        if self._starts(end + 1) and not self._next(end).is_apart:
+        if self._starts(end + 1) and not self._next(end).is_apart and self.pairs.get(at + 2) != end:
             one, other = self._text(at + 2, end), self._text(end + 1, self._product_end(end + 1))
             what = "^ before a product without a sign has two readings"
-            alone = one if self.pairs.get(at + 2) == end else f"({one})"
-            self._doubt(self._next(end), what, f"write exp({one}*{other}) or exp{alone}*{other}")
+            self._doubt(self._next(end), what, f"write exp({one}*{other}) or exp({one})*{other}")
         self.skipped.add(at + 1)
         if self.pairs.get(at + 2) != end or self._next(at, 2).text != "(":
             self._open(end, after)

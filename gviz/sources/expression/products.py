@@ -32,11 +32,11 @@ CALL_OF_VARIABLE = r"(?:sin|cos|tan|tanh|exp|log|ln|sqrt|relu)_?\d*[uvwxyz]"
 OF_VARIABLE = re.compile(rf"([uvwxyz]?)((?:{CALL_OF_VARIABLE})+)")
 """Functions, each with a variable, without brackets, perhaps behind another variable: no usual names."""
 
-LETTER = re.compile(rf"[^\W\d_][{MARKS}]*(?:_?\d+)?")
-"""A name of one letter, with the number of it."""
+LETTER = re.compile(rf"Δ?[^\W\d_][{MARKS}]*(?:_?\d+)?")
+"""A name of one letter, with the number of it; ΔT is one name."""
 
-INDEXED = re.compile(r"[^\W\d_]_([^\W\d_])(?:[^\W\d_]_\1)+")
-"""Letters with one index, side by side: ``w_ix_i``."""
+INDEXED = re.compile(r"([^\W\d_])_([^\W\d_])(?:\1_[^\W\d_]|[^\W\d_]_\2)+")
+"""Letters with an index side by side, ``w_ix_i`` or ``σ_xσ_y``."""
 
 SUBSCRIPT = re.compile("[₀-₉]+")
 

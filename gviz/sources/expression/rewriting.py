@@ -75,7 +75,9 @@ def rewrite(
         ):
             is_chain = at > 1 and typed[at - 2].text == "@" and dimensions(given.get(token.text)) != 0  # xᵀ W x
             sign = " @ " if is_chain and token.is_word else product_sign(before.text, token.text, given)
-            text += ", " if before.kind == token.kind == "number" and open_brackets[-1:] == "]" else sign
+            if before.kind == token.kind == "number" and typed[at - 2].text != "**":  # 1 000 is no product
+                sign = ", " if open_brackets[-1:] == "]" else " "
+            text += sign
         elif token.is_apart and text and not text.endswith("("):
             text += " "
         is_top = at == 1 or (at > 1 and typed[at - 2].text in (";", "\n"))

@@ -145,6 +145,7 @@ def is_right(text: str, source: ExpressionText) -> bool:
             and (len(name) == 1 or name not in functions())
             and not OTHER_NAMES.get(name, "").startswith("1/")
             and name not in NO_NAMES
+            and not name.startswith("log_")
             and not (f"{name}**" in text and len(name) > len("sin") and name[1:] in functions())
             and not (re.search(r"[Σ∑∏]|^_", name) or as_product(name, source.given) or as_calls(name, source.given))
             for name in program.free.keys() - source.given.keys()

@@ -165,6 +165,10 @@ def refusal(text: str, **values: object) -> str:
         ("y=e^-x²", {"x": 2}, "y=exp(-x**2)"),
         ("y=e^sin(x)", {"x": 2}, "y=exp(sin(x))"),
         ("y=ln|x|", {"x": -2}, "y=log(abs(x))"),
+        ("y=e^(x)w", {"x": 2, "w": 3}, "y=exp(x)*w"),
+        ("y=√x₁", {"x_1": 2}, "y=sqrt(x_1)"),
+        ("Q=m·ΔT²", {"m": 2, "ΔT": 3}, "Q=m*ΔT**2"),
+        ("y=tanh wx", {"w": 2}, "y=tanh(w*x)"),
         ("y=ln||x||", {"x": [3, 4]}, "y=log(norm(x))"),
         ("y=√|x|", {"x": -4}, "y=sqrt(abs(x))"),
         ("y=√sin(x)", {"x": 1}, "y=sqrt(sin(x))"),
@@ -299,6 +303,9 @@ def test_what_is_uncertain_or_no_expression_is_refused_with_what_to_write(
             "1/(w√(2π)) e^(-x²/2)",
             ["1/(w*sqrt(2*pi)*exp(-x**2/2))", "1/(w*sqrt(2*pi))*exp(-x**2/2)"],
         ),
+        ("y=10^-3x", "10^-3x", ["10**(-3*x)", "10**-3*x"]),
+        ("y=√x₁x", "√x₁x", ["sqrt(x_1*x)", "sqrt(x_1)*x"]),
+        ("y=3x10^-w", "3x10", ["3*10", "3*x10"]),
         ("y=1/x^2w", "1/x^2w", ["1/x**(2*w)", "1/(x**2*w)", "(1/x**2)*w"]),
         ("y=sin(x)^2w", "sin(x)^2w", ["sin(x)**(2*w)", "sin(x)**2*w"]),
         ("y=e^-2x", "e^-2x", ["exp(-2*x)", "exp(-2)*x"]),
@@ -310,7 +317,7 @@ def test_what_is_uncertain_or_no_expression_is_refused_with_what_to_write(
     ],
 )
 def test_both_readings_of_a_term_can_stand_in_its_place(text: str, term: str, readings: list[str]) -> None:
-    values = {"x": 1.5, "w": 0.7, "z": 0.3, "a": 2.0}
+    values = {"x": 1.5, "w": 0.7, "z": 0.3, "a": 2.0, "x_1": 3.0}
     said = refusal(text, **values)
     ways = said.rpartition("\nwrite ")[2].split(" or ")
     assert [number(text.replace(term, way), **values) for way in ways] == pytest.approx(
@@ -335,6 +342,13 @@ def test_both_readings_of_a_term_can_stand_in_its_place(text: str, term: str, re
         ("y=A⁻¹b", {"A": [[1, 2], [3, 4]], "b": [1, 2]}, "how ⁻¹ is meant here", "write y=inverse(A) @ b"),
         ("y=x²ⁿ", {}, "how ⁿ is meant here", "write y=x**(2*n)"),
         ("y=log₂x", {}, "log_2x is one name", "write y=log2(x)"),
+        ("ρ=c/(σ_xσ_y)", {}, "σ_xσ_y is one name", "write σ_x*σ_y"),
+        ("Q=mcΔT", {}, "mcΔT is one name", "write m*c*ΔT"),
+        ("x=x₀cos(t)", {}, "there is no function x_0cos", "write x_0*cos(...)"),
+        ("y=log_3 x", {}, "there is no function log_3", "write log(x)/log(2)"),
+        ("y=1 000x", {}, "there is no operator between 1 and 000", "write 1000 for a number"),
+        ("y=1 1/2 x", {}, "there is no operator between 1 and 1", "a list has commas"),
+        ("y=20%x", {"x": 3}, "remainder is not implemented", "write 0.2*x"),
         ("y=w_ix_i", {}, "w_ix_i is one name", "write w_i*x_i"),
         ("s=½gt²", {}, "gt is one name", "write g*t"),
         ("y=sin(30°)x", {}, "° (degree sign) is not part of an expression", "write y=sin(30*π/180)*x"),
