@@ -113,7 +113,7 @@ BUDGETS = {
     "reference": 370,
     "render": 1460,
     "signatures": 360,
-    "sources": 5270,
+    "sources": 5280,
     "static": 3420,
     "trace": 1030,
 }
