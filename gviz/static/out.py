@@ -118,8 +118,8 @@ def static_node(op: Operation, name: str, values: Mapping[Tensor, Value]) -> Nod
 
 
 # ------------------------------------------------------------------ for TensorBoard
-LARGEST = 1024
-"""Bytes of a constant's value that are written; TensorBoard shows no longer ones."""
+LARGEST = 2**20
+"""Bytes of a constant's value that are written; ``tf.import_graph_def`` refuses a graph with a larger one."""
 
 
 def as_graph_def(graph: Graph) -> bytes:
