@@ -83,8 +83,12 @@ def render(*, source: Source, options: SourceOptions, picture: Output) -> int:
     if boxes > MANY and is_whole and picture.format not in DATA:
         if picture.may_fold:
             boxes = len(drawn_parts(reading.graph, shown).nodes)
-        ways = f"--by {'module' if reading.graph.has_modules else 'statement'}, or --root NAME, draws fewer; "
-        less = f"{ways * (reading.graph.kind != 'static')}-o graph.txt is a tree of text"
+        graph = reading.graph
+        has_statements = any(node.place is not None for node in graph.nodes)
+        way = "--by module, or " if graph.has_modules else "--by statement, or " if has_statements else ""
+        way += "--max-nodes N" if source.kind == "graph" else "--root NAME"
+        ways = f"{way}{',' * way.startswith('--by')} draws fewer; " * (graph.kind != "static")
+        less = f"{ways}-o graph.txt is a tree of text"
         if boxes > MANY:
             streams.complain(f"the graph has {boxes} boxes: {less}", "note")
     return reading.status

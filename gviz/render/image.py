@@ -131,7 +131,7 @@ def _draw(graph: Graph, options: RenderOptions, output: str) -> bytes:
     if options.fit != "none" and len(graph.nodes) > LARGE:
         _warn(
             f"a page does not hold {len(graph.nodes)} boxes: the picture is as large as it is; "
-            "--root names a smaller part"
+            "--max-nodes N draws a part of it"
         )
         options = replace(options, fit="none")
     if options.fit != "none":

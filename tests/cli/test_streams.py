@@ -145,6 +145,13 @@ def test_a_picture_larger_than_a_screen_says_what_draws_less(gviz: Program) -> N
     assert gviz("render", "net.py", "-o", "y.svg").err.endswith(told)
     for other in (["-o", "y.dot"], ["-o", "y.svg", "--by", "statement"]):
         assert told not in gviz("render", "net.py", *other).err
+    gviz("render", "net.py", "-o", "y.json")
+    graph = json.loads((gviz.folder / "y.json").read_text())
+    (gviz.folder / "bare.json").write_text(
+        json.dumps({**graph, "nodes": [{**node, "place": None} for node in graph["nodes"]]})
+    )
+    done = gviz("render", "bare.json", "-o", "y.svg")  # which has no statements, nor another root
+    assert done.err == told.replace("--by statement, or --root NAME,", "--max-nodes N")
 
 
 @pytest.mark.parametrize("unbuffered", ["", "1"])
