@@ -297,6 +297,14 @@ def test_the_plan_is_a_function(gviz: Program) -> None:
     text = ok(gviz("static", "y=a*b+a*b+(2+3)*1", "--plan")).out
     assert text.startswith("# 7 operations in the graph: 3 are computed, 0 folded into constants, 1 shared\ndef run(")
     compile(text, "plan", "exec")
+    assert "graph: 1 is computed, 0 folded" in ok(gviz("static", "y=max(a,b)", "--plan")).out
+
+
+def test_a_vector_behind_a_matrix_is_refused_with_the_column_to_write(gviz: Program) -> None:
+    refused = gviz("static", "y=W@x", "W=[[1,2],[3,4]]", "x=[1,2]", "--table")
+    assert "Shape must be rank 2 but is rank 1" in refused.err
+    assert "write columns, w=[[1],[2]]" in refused.err
+    ok(gviz("static", "y=W@x", "W=[[1,2],[3,4]]", "x=[[1],[2]]", "--table"))
 
 
 def test_the_plan_with_gradients_returns_them_too(gviz: Program) -> None:
