@@ -152,6 +152,7 @@ def derive(graph: Graph, wrt: Sequence[str] = (), most: int = MOST_PATHS) -> Der
     )
     outside = [node for node in given if node.expression]
     given, computed = [node for node in given if not node.expression], (*outside, *computed)
+    given = [*{node.name: node for node in reversed(given)}.values()][::-1]  # a frozen one has a node at each use
     return Derivation(chains[0].of, tuple(given), computed, chains, any(chain.grad is not None for chain in chains))
 
 

@@ -7,7 +7,7 @@ from dataclasses import replace
 
 from gviz.graphs import Edge, Graph, Node
 from gviz.layout.plan import rank_spans
-from gviz.pictures.labels import REPEATED, USED
+from gviz.pictures.labels import REPEATED, TOLD, USED
 from gviz.pictures.options import RenderOptions
 
 MOST_USES, FAR = 2, 4
@@ -52,5 +52,7 @@ def with_repeats(graph: Graph, options: RenderOptions) -> Graph:
         copy = Node(f"{leaf.id}_{len(copies)}", "leaf", name=leaf.name, state=REPEATED, region=region)
         copies.append(copy)
         edges.append(edge._replace(source=copy.id))
-        nodes[leaf.id] = leaf._replace(state=f"{USED} {uses[edge.source]}×")
+        remark = graph.by_id[leaf.id].state
+        remark = f"{remark}; " if remark.startswith(TOLD) else ""
+        nodes[leaf.id] = leaf._replace(state=f"{remark}{USED} {uses[edge.source]}×")
     return replace(graph, nodes=(*nodes.values(), *copies), edges=tuple(edges))

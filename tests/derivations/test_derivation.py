@@ -69,6 +69,13 @@ def test_an_index_that_was_computed_is_listed_with_what_it_was_computed_from() -
     assert (found.computed[0].name, found.computed[0].expression) == ("a", "t.long()")
 
 
+def test_a_value_that_is_used_several_times_is_listed_once() -> None:
+    options = SourceOptions(values={"x": 2}, frozen=("x", "y", "n"))
+    found = explain("u=w-n*(w*x-y)*x; L=(u*x-y)**2", options=options, say=lambda _: None).content
+    assert isinstance(found, Derivation)
+    assert sorted(node.name or "" for node in found.given) == ["n", "w", "x", "y"]
+
+
 def test_a_whole_number_has_no_point() -> None:
     found = explain("y=1e3*x+x**2.0", options=SourceOptions(values={"x": 2}), say=lambda _: None)
     assert "a = 1000·x = 2000" in str(found)

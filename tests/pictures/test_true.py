@@ -172,6 +172,11 @@ def test_a_derivative_is_told_in_names_and_the_gradient_says_of_what_it_is(view:
     assert "d = c * 2 = 4" in text or view != "torchviz"
 
 
+def test_a_leaf_that_is_drawn_again_says_of_what_its_gradient_is_too() -> None:
+    text = drawn(gviz.read("f=100*(y-x**2)**2+(1-x)**2", gviz.SourceOptions(order=2), x=-1, y=2).graph, "torchviz")
+    assert "grad is that of ∂²f/∂y² + ∂²f/∂x²; used 5×" in text.replace("\n", " ")
+
+
 def test_the_gradients_of_a_script_are_not_those_of_a_drawn_derivative(tmp_path: Path) -> None:
     program = "import torch\nx = torch.tensor(2.0, requires_grad=True)\ny = x ** 3\ny.backward(retain_graph=True)\n"
     (tmp_path / "program.py").write_text(program)

@@ -213,6 +213,19 @@ def notes_on_reading(program: Program) -> list[Note]:
     return [Note(f"read as {shorten(text, MAX_READ, middle=True, mark=' … ')}") for text in texts if text]
 
 
+def made_from(program: Program, name: str) -> set[str]:
+    """Return the names that the statement which assigns a name first is made from, those of earlier ones with it."""
+    behind: dict[str, set[str]] = {}
+    for statement in program.statements:
+        names = {node.id for node in ast.walk(statement.value) if isinstance(node, ast.Name)}
+        names |= {one for name in names for one in behind.get(name, ())}
+        for target in getattr(statement, "targets", ()):
+            for node in ast.walk(target):
+                if isinstance(node, ast.Name):
+                    behind.setdefault(node.id, names)
+    return behind.get(name, set())
+
+
 def notes_on_names(program: Program, options: SourceOptions) -> list[Note]:
     """Return notes on values that are missing, not used, or known without being given."""
     notes: list[Note] = []
@@ -226,6 +239,11 @@ def notes_on_names(program: Program, options: SourceOptions) -> list[Note]:
         )
         more += f"; {letter} is a name here, there are no complex numbers" if letter else ""
         notes.append(Note(f"{', '.join(missing)} not given: 1.0 used{more}"))
+    early = [name for name in missing if name in program.assigned and name not in made_from(program, name)]
+    if early:
+        it = f"the statement that makes {'it' if len(early) == 1 else 'them'}"
+        what = f"{joined(early)} {'is' if len(early) == 1 else 'are'} used before {it}; write that one first"
+        notes.append(Note(what, "warning"))
     if program.constants:
         notes.append(Note(f"{', '.join(program.constants)}: the constant of that name; a value of yours wins"))
     others = {name: value for name, value in options.values.items() if name not in program.free}

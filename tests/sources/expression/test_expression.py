@@ -245,6 +245,13 @@ def test_a_missing_value_with_the_name_of_a_function_is_pointed_out() -> None:
     assert texts(run("y=log*2")) == ["log not given: 1.0 used (to call the function, write log(...))"]
 
 
+def test_a_name_that_is_used_before_its_statement_is_told() -> None:
+    early = "p is used before the statement that makes it; write that one first"
+    assert texts(run("L=(y-p)**2; p=w*x")) == ["y, p, w, x not given: 1.0 used", early]
+    for again in ("x=x+1; y=x*w", "y=x*w; x=y+1; z=x*2"):
+        assert texts(run(again)) == ["x, w not given: 1.0 used"]
+
+
 def test_a_value_that_is_not_used_is_a_warning() -> None:
     assert texts(run("y=x*2", "x=1", "z=3"), "warning") == ["z=3 is not used: the expression has no z"]
 
