@@ -42,7 +42,7 @@ FLOORS = {
     "reference": 5,
     "derivations": 6,
     "causes": 6,
-    "sources": 6,
+    "sources": 5440,  # 5282
     "pictures": 7,
     "render": 8,
     "answers": 8,
@@ -113,7 +113,7 @@ BUDGETS = {
     "reference": 370,
     "render": 1460,
     "signatures": 360,
-    "sources": 5280,
+    "sources": 5440,  # 5282
     "static": 3420,
     "trace": 1030,
 }

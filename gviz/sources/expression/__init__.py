@@ -213,7 +213,7 @@ def notes_on_reading(program: Program) -> list[Note]:
     return [Note(f"read as {shorten(text, MAX_READ, middle=True, mark=' … ')}") for text in texts if text]
 
 
-def made_from(program: Program, name: str) -> set[str]:
+def names_behind(program: Program, name: str) -> set[str]:
     """Return the names that the statement which assigns a name first is made from, those of earlier ones with it."""
     behind: dict[str, set[str]] = {}
     for statement in program.statements:
@@ -239,7 +239,7 @@ def notes_on_names(program: Program, options: SourceOptions) -> list[Note]:
         )
         more += f"; {letter} is a name here, there are no complex numbers" if letter else ""
         notes.append(Note(f"{', '.join(missing)} not given: 1.0 used{more}"))
-    early = [name for name in missing if name in program.assigned and name not in made_from(program, name)]
+    early = [name for name in missing if name in program.assigned and name not in names_behind(program, name)]
     if early:
         it = f"the statement that makes {'it' if len(early) == 1 else 'them'}"
         what = f"{joined(early)} {'is' if len(early) == 1 else 'are'} used before {it}; write that one first"
