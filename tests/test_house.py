@@ -42,7 +42,7 @@ FLOORS = {
     "reference": 5,
     "derivations": 6,
     "causes": 6,
-    "sources": 5440,  # 5282
+    "sources": 6,
     "pictures": 7,
     "render": 8,
     "answers": 8,

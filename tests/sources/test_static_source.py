@@ -10,6 +10,7 @@ import gviz.static as tf
 from gviz.errors import SourceError
 from gviz.sources.static import left_in
 from gviz.static.graph import Graph
+from gviz.static.session import Session
 
 
 def graph_of(name: str) -> tuple[Graph, Any]:
@@ -27,7 +28,7 @@ def test_of_two_graphs_the_first_with_operations_is_read_with_its_own_names_alon
         assert source is not None
         assert source.graph is first
         assert [*source.names] == ["x"]
-        other = left_in({**space, "session": tf.Session(graph=second)}, "session")
+        other = left_in({**space, "session": Session(graph=second)}, "session")
         assert other is not None
         assert other.graph is second
         assert [*other.names] == ["y"]
