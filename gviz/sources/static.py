@@ -124,7 +124,8 @@ def plan_text(read: Reading, roots: Sequence[str] = ()) -> str:
         raise SourceError(str(error)) from None
     return (
         f"# {len(operations)} operations in the graph: "
-        f"{len(plan.operations)} {'is' if len(plan.operations) == 1 else 'are'} computed, {len(plan.folded)} folded into constants, {len(plan.shared)} shared"
+        f"{len(plan.operations)} {'is' if len(plan.operations) == 1 else 'are'} computed, "
+        f"{len(plan.folded)} folded into constants, {len(plan.shared)} shared"
         f"\n{plan.source}"
     )
 
