@@ -344,7 +344,7 @@ class StepBuilder:
         source, target = short(self.name_of(edge), 20), short(user.name or "·", 20)
         is_start = edge.target in self.starts and not any(place[0] == edge.target for place in self.sums)
         incoming = Span(self.gradient_name(target if is_start else self.root, target), "gradient")
-        is_one_of_several = edge.target in self.starts and self.counts.get(_place_of(edge), 1) > 1
+        is_one_of_several = [*self.starts] == [edge.target] and self.counts.get(_place_of(edge), 1) > 1
         slope = "local derivative" if is_one_of_several else quotient_of(target, source)
         words, product = [incoming, Span(f" · {slope} = ")], product_of(edge, user)
         if flow.local is not None and is_small(size_of(flow.local)):
