@@ -106,7 +106,11 @@ HINTS: list[tuple[type[Exception], str, str]] = [
         "a matrix has as many columns as what is behind @ has rows: W=[[1,2],[3,4]] x=[1,2]",
     ),
     (RuntimeError, "must match the size", "give both as many numbers, or one of them a single number: x=[1,2] w=3"),
-    (ValueError, "^Shape must be rank 2 but is rank 1", "a static graph multiplies matrices: write columns, w=[[1],[2]]"),
+    (
+        ValueError,
+        "^Shape must be rank 2 but is rank 1",
+        "a static graph multiplies matrices: write columns, w=[[1],[2]]",
+    ),
     (RuntimeError, "aten::remainder", "% is the remainder of a division: for 20 percent of x, write 0.2*x"),
     (RuntimeError, "floor_divide", "write / to divide; what is said beside a formula begins with #"),
     (RuntimeError, "^.bitwise_and_cpu", "& is for true and false: (x > 0) & (w > 0)"),
