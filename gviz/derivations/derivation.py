@@ -144,16 +144,26 @@ def derive(graph: Graph, wrt: Sequence[str] = (), most: int = MOST_PATHS) -> Der
         used |= {edge.source for edge in small.edges if edge.target in stated}
     used = made_from(used - listed, listed, inputs)
     rows = {row.name: position for position, row in enumerate(shown.tensors)}
-    if all(node.name in rows for node in computed):  # the order of the program, in which letters were given
-        computed = tuple(sorted(computed, key=lambda node: rows[node.name or ""]))
     given = sorted(
         (node for node in nodes.values() if node.id in used and is_given(node)),
         key=lambda node: rows.get(node.name or "", len(rows)),
     )
     outside = [node for node in given if node.expression]
-    given, computed = [node for node in given if not node.expression], (*outside, *computed)
+    given, computed = [node for node in given if not node.expression], in_order((*outside, *computed), rows, shown)
     given = [*{node.name: node for node in reversed(given)}.values()][::-1]  # a frozen one has a node at each use
     return Derivation(chains[0].of, tuple(given), computed, chains, any(chain.grad is not None for chain in chains))
+
+
+def in_order(computed: Sequence[Node], rows: Mapping[str, int], shown: Graph) -> tuple[Node, ...]:
+    """Return what was computed in the order of the program, in which letters were given.
+
+    A step that the program has no name for, as the reciprocal of ``1 / x``, stands before what uses it first.
+    """
+    places: dict[str, float] = {}
+    for node in reversed(computed):
+        after = [places[edge.target] for edge in shown.uses.get(node.id, ()) if edge.target in places]
+        places[node.id] = rows.get(node.name or "", min(after, default=len(rows)) - 0.5)
+    return tuple(sorted(computed, key=lambda node: places[node.id]))
 
 
 def is_given(node: Node) -> bool:

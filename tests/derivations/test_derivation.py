@@ -61,6 +61,15 @@ def test_what_was_computed_is_listed_in_the_order_of_the_program() -> None:
     assert [node.name for node in found.computed] == ["a", "c", "d", "e", "f", "g", "L"]
 
 
+def test_a_step_without_a_name_of_the_program_is_listed_before_what_uses_it() -> None:
+    options = SourceOptions(values={"s": 2}, frozen=("s", "x"))
+    found = explain("L=log(1/(s*sqrt(2*pi))*exp(m-x))", options=options, say=lambda _: None).content
+    assert isinstance(found, Derivation)
+    listed = [node.expression for node in found.computed]
+    assert listed[:2] == ["s * sqrt(2 * pi)", "reciprocal(a)"]
+    assert listed[3:5] == ["m - x", "exp(c)"]
+
+
 def test_an_index_that_was_computed_is_listed_with_what_it_was_computed_from() -> None:
     values = {"z": [1.0, 2, 3], "t": 2}
     found = explain("L=-log(z[t.long()])", options=SourceOptions(values=values), say=lambda _: None).content
