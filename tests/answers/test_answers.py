@@ -342,3 +342,10 @@ def test_a_vector_in_latex_is_a_column_so_that_its_product_with_a_matrix_is_one(
 )
 def test_a_formula_is_read_in_the_order_in_which_it_is_computed(typed: str, shown: str) -> None:
     assert shown in str(explain(typed, options=SourceOptions(values={"x": 1.5}), say=lambda _: None))
+
+
+def test_a_tensor_of_three_dims_a_long_column_and_an_empty_one_are_texts_in_latex() -> None:
+    long = Numbers.of([[float(number)] for number in range(17)])
+    assert tensor(Numbers.of([[[1.0], [2.0]]])) == "\\text{[[[1], [2]]]}"
+    assert tensor(long).startswith("\\text{(17, 1) norm ")
+    assert tensor(Numbers((0,), "float32", ())) == "\\text{no elements}"
