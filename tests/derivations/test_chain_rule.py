@@ -157,3 +157,9 @@ def test_a_saved_graph_without_a_way_to_its_leaves_is_refused(part: str) -> None
     data[part] = []
     with pytest.raises(SourceError, match="no path leads from a root of this graph to "):
         derive(Graph.from_json(json.dumps(data)))
+
+
+def test_a_root_from_which_no_path_leads_is_left_out() -> None:
+    options = SourceOptions(values={"x": "2", "w": "3"}, roots=("a", "b"), flow=True)
+    (chain,) = find_chains(dataflow(read("a=x*2; b=w*3", options).graph), ["x"])
+    assert len(chain.paths) == 1

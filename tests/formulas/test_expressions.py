@@ -9,7 +9,7 @@ import pytest
 
 import gviz
 from gviz import engine as torch
-from gviz.formulas.expressions import letters, with_letters, words_of
+from gviz.formulas.expressions import known_name, letters, with_letters, words_of
 from gviz.formulas.formula import UNKNOWN
 from gviz.formulas.operations import operator_of
 from gviz.graphs import Edge, Graph, Node, Recorded
@@ -203,3 +203,12 @@ def test_a_deep_graph_is_read_in_a_loop() -> None:
     nodes = [Node(f"n{index}", "operation", "AddBackward0", recorded=Recorded(slots=1)) for index in range(20_000)]
     graph = Graph(tuple(nodes), tuple(Edge(f"n{index + 1}", f"n{index}") for index in range(19_999)), ("n0",))
     assert len(words_of(graph)) == 20_000
+
+
+def test_one_of_several_outputs_has_the_program_s_name_though_the_operation_has_a_letter() -> None:
+    nodes = {
+        "parts": Node("parts", "operation", name="a", is_letter=True, recorded=Recorded(outputs=("p", "q"))),
+        "one": Node("one", "operation", name="b", is_letter=True),
+    }
+    edges = Edge("parts", "y", output=0), Edge("parts", "y", output=1), Edge("one", "y")
+    assert [known_name(edge, nodes, {"parts": [], "one": []}) for edge in edges] == ["p", "q", ""]
