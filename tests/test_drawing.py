@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 import gviz
-from gviz import SourceOptions, drawing
+from gviz import SourceOptions, sources
 
 
 @pytest.mark.parametrize(
@@ -18,13 +18,13 @@ def test_of_scripts_and_notebooks_all_is_noted_that_a_view_may_show(
     source: str, is_script: bool, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     seen: list[SourceOptions] = []
-    reading = drawing.sources.read("y=x*w", SourceOptions())
+    reading = sources.read("y=x*w", SourceOptions())
 
     def read(_: Any, options: SourceOptions) -> Any:
         seen.append(options)
         return reading
 
-    monkeypatch.setattr(drawing.sources, "read", read)
+    monkeypatch.setattr(sources, "read", read)
     gviz.read(source)
     gviz.read(source, SourceOptions(lines=True))
     assert [(one.flow, one.lines, one.functions) for one in seen] == [(is_script,) * 3, (False, True, False)]
