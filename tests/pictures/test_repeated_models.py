@@ -11,11 +11,12 @@ from program import Program
 
 import gviz
 from gviz.graphs import Graph, Node
-from gviz.layout import RenderWarning
+from gviz.layout import RenderWarning, plan
 from gviz.pictures.labels import lines
 from gviz.pictures.options import RenderOptions
 from gviz.pictures.parts import drawn_parts
 from gviz.pictures.spans import text_of
+from gviz.render import render
 
 LOOP = """
 import torch
@@ -249,3 +250,15 @@ def test_a_picture_that_is_of_modules_by_itself_tells_saved_bytes(gviz: Program)
     (gviz.folder / "net.py").write_text(code)
     assert "drawn by module" in gviz("render", "net.py", "-o", "y.svg").err
     assert "saved<" in (gviz.folder / "y.svg").read_text()
+
+
+def test_frames_of_folds_are_drawn_where_a_plain_graph_of_that_size_would_be_laid_out_by_gviz(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (tmp_path / "net.py").write_text(LOOP)
+    graph = gviz.read(tmp_path / "net.py").graph
+    monkeypatch.setattr(plan, "_LATE", 1)
+    with warnings.catch_warnings():
+        warnings.simplefilter("error", RenderWarning)
+        text = str(render(graph, "svg", RenderOptions(format="svg", fold="on")))
+    assert "× 16" in text
