@@ -344,7 +344,10 @@ class _WithoutCuts(ast.NodeTransformer):
 
     def visit_Call(self, node: ast.Call) -> ast.expr:
         function, first = node.func, node.args[0] if node.args else None
+        is_cut_inside = first is not None and ast.unparse(first).endswith((".data", ".detach()"))
         self.generic_visit(node)
+        if getattr(function, "attr", getattr(function, "id", "")) == "Parameter" and is_cut_inside:
+            return node.args[0]  # a new Parameter would be a leaf of its own
         if isinstance(function, ast.Name) and function.id in ("float", "int") and len(node.args) == 1:
             return node.args[0]
         if not isinstance(function, ast.Attribute):
@@ -352,10 +355,10 @@ class _WithoutCuts(ast.NodeTransformer):
         if isinstance(function.value, ast.Name) and function.value.id == "math" and function.attr in MATH:
             function.value.id = "torch"
         if first is not None and function.attr in {"tensor", "as_tensor", "from_numpy"}:
-            if isinstance(first, ast.List | ast.ListComp) or self.is_list:
+            is_of_numbers = not any(isinstance(part, ast.Name) for part in ast.walk(first))
+            if not is_of_numbers and (isinstance(first, ast.List | ast.ListComp) or self.is_list):
                 return ast.Call(ast.Attribute(function.value, "stack", ast.Load()), node.args, [])
-            is_copy = any(isinstance(part, ast.Name) for part in ast.walk(first))
-            return node.args[0] if is_copy else node
+            return node if is_of_numbers else node.args[0]
         return function.value if function.attr in CUTS and first is None else node
 
     def visit_Attribute(self, node: ast.Attribute) -> ast.expr:
@@ -379,6 +382,8 @@ def within_graph(line: str, call: str = "", *, is_list: bool = False) -> str:
     ('y = torch.stack(parts)', 'y = h')
     >>> within_graph("def f(x): h = x * 2; h = h.detach(); return h")
     'leave out h = h.detach()'
+    >>> within_graph("self.out.weight = nn.Parameter(self.emb.weight.detach())"), within_graph("y = torch.tensor([3, 0])")
+    ('self.out.weight = self.emb.weight', '')
     >>> within_graph("h = math.exp(w) * 2"), within_graph("a = v.item() if n else v.detach()", "detach")
     ('h = torch.exp(w) * 2', 'a = v.item() if n else v')
     """

@@ -213,6 +213,10 @@ def cause_written_after_saving(case: Diagnosis, row: TensorRow, stop: Stop) -> C
     code = case.code_of(writes)
     general = "write the result into a new tensor; of a layer, leave out inplace=True"
     mend = "call each backward() before step()" if ".step(" in code else fixes.out_of_place(code) or general
+    link = link_of(case) if ".step(" in code and case.graph.earlier else None
+    if link is not None:  # what is carried over from run to run leads to weights that have been stepped since
+        _, _, better = linked(case, case.nodes[link.source], case.nodes[link.target])
+        mend = better if ".detach()" in better else mend
     return Cause(row.name, "written in place", what, (*case.line_of_stop, *case.line_of_node(saver), *writes), mend)
 
 
