@@ -167,14 +167,14 @@ def cause_zero(case: Diagnosis, row: TensorRow) -> Cause:
     more = f", and {len(cuts) - MOST} more" if len(cuts) > MOST else ""
     lines = dict.fromkeys(line for edge in cuts[:MOST] for line in case.line_of_node(case.nodes[edge.target]))
     what = f"the gradient of {row.name} is 0: {'; '.join(texts)}{more}"
-    sign = sign_in_program(case.nodes[cuts[0].target])
-    return Cause(
-        row.name,
-        "zero",
-        what,
-        tuple(lines),
-        MENDS_OF_ZERO.get(sign, f"give {sign} inputs where its derivative is not 0"),
-    )
+    first = case.nodes[cuts[0].target]
+    sign = sign_in_program(first)
+    mend = MENDS_OF_ZERO.get(sign, f"give {sign} inputs where its derivative is not 0")
+    if sign == "softmax" and not is_alike(first):
+        mend = "it is flat for inputs this far apart: make them smaller, or use a loss that takes logits"
+    if sign == "**" and all(value is not None and has_only(value, 0.0) for value in case.root_values):
+        mend = f"none: {case.root_name} is 0, and a square is never less"
+    return Cause(row.name, "zero", what, tuple(lines), mend)
 
 
 def cause_zeroed(case: Diagnosis, row: TensorRow, parts: list[Numbers | None]) -> Cause:
@@ -213,12 +213,20 @@ def cutting(case: Diagnosis, node: Node) -> Iterator[Edge]:
                 todo.append(edge.target)
 
 
+def is_alike(node: Node) -> bool:
+    """Return whether an operation that mixes its elements hands on 0 since all that comes to it is the same."""
+    arrives = node.grad.arrived
+    if not node.label.startswith(MIXES) or arrives is None:
+        return False
+    return arrives.elements is None or len({*arrives.elements}) == 1 or not node.label.startswith("Softmax")
+
+
 def cut_text(case: Diagnosis, edge: Edge) -> str:
     """Return why a gradient becomes 0 at an operation."""
     source, target = case.nodes[edge.source], case.nodes[edge.target]
     sign, name = sign_in_program(target), case.name_of(source)
     place = f" in {target.place}" if target.place is not None else ""
-    if target.label.startswith(MIXES):
+    if is_alike(target):
         return f"{sign}{place} hands on 0 to {name}: what comes to it cancels out there"
     found = positions(source.value, lambda number: number < 0) if sign in ("relu", "threshold") else []
     if found and size_of(source.value):

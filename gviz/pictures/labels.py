@@ -86,11 +86,16 @@ def decimal(value: Element, precision: int = 4) -> str:
 
     >>> [decimal(value) for value in (6.0, 2.302585092994046, -0.50004, -1.5e-5, 1234567.0, math.nan, -0.0, 0.999994)]
     ['6', '2.3026', '-0.5', '-1.5e-05', '1.23e+06', 'nan', '0', '1.0000']
+    >>> [decimal(value) for value in (0.00015, 1 / 3000, 1e6, 1000001.0, 0.0109)]
+    ['0.00015', '0.000333', '1e+06', '1.00e+06', '0.0109']
     """
     if not isinstance(value, float) or not math.isfinite(value):
         return str(value)
-    if value and not 10.0**-precision <= abs(value) < 1e5:
-        return f"{value:.{max(precision - 1, 3)}g}"
+    digits = max(precision - 1, 3)
+    if value and not 10.0 ** (1 - precision) <= abs(value) < 1e5:
+        text = f"{value:.{digits}g}"
+        is_nearly_round = "e+" in text and "." not in text and float(text) != value
+        return f"{value:.{digits - 1}e}" if is_nearly_round else text
     text = f"{value or 0.0:.{precision}f}"  # no minus before a 0
     is_nearly_whole = text.endswith("0" * precision) and abs(value - round(value)) > ROUNDING * abs(value)
     return text.rstrip("0").rstrip(".") if precision and not is_nearly_whole else text

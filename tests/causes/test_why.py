@@ -484,6 +484,50 @@ for i in range(12):
         [5],
         "the numbers grow from one backward to the next: take a smaller learning rate, or torch.nn.utils.clip_grad_norm_",
     ),
+    "flat_softmax": (
+        "z",
+        """\
+import torch
+z = torch.tensor([1.0, 2.0, 3.0], requires_grad=True)
+p = torch.softmax(100 * z, 0)
+loss = (p[0] - 1) ** 2
+loss.backward()
+""",
+        "zero",
+        [3],
+        "it is flat for inputs this far apart: make them smaller, or use a loss that takes logits",
+    ),
+    "least": (
+        "w",
+        """\
+import torch
+w = torch.tensor(0.5, requires_grad=True)
+loss = (w * 2 - 1) ** 2
+loss.backward()
+""",
+        "zero",
+        [3],
+        "none: loss is 0, and a square is never less",
+    ),
+    "carried_with_its_graph": (
+        "cell.weight_ih",
+        """\
+import torch
+torch.manual_seed(0)
+cell = torch.nn.RNNCell(3, 4)
+opt = torch.optim.SGD(cell.parameters(), lr=0.05)
+h = torch.zeros(2, 4)
+for t in range(3):
+    h = cell(torch.randn(2, 3), h)
+    loss = h.pow(2).mean()
+    opt.zero_grad()
+    loss.backward(retain_graph=True)
+    opt.step()
+""",
+        "written in place",
+        [10, 7, 11],
+        "h = h.detach() before it is used again",
+    ),
     "list_of_numbers": (
         "w",
         """\
