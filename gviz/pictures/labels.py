@@ -91,8 +91,8 @@ def decimal(value: Element, precision: int = 4) -> str:
     """
     if not isinstance(value, float) or not math.isfinite(value):
         return str(value)
-    digits = max(precision - 1, 3)
-    if value and not 10.0 ** (1 - precision) <= abs(value) < 1e5:
+    digits, least = max(precision - 1, 3), precision - 1 if precision > 2 else precision
+    if value and not 10.0**-least <= abs(value) < 1e5:
         text = f"{value:.{digits}g}"
         is_nearly_round = "e+" in text and "." not in text and float(text) != value
         return f"{value:.{digits - 1}e}" if is_nearly_round else text
