@@ -180,6 +180,12 @@ def cause_zero(case: Diagnosis, row: TensorRow) -> Cause:
 def cause_zeroed(case: Diagnosis, row: TensorRow, parts: list[Numbers | None]) -> Cause:
     """Return the cause for a gradient that was not 0 on its way: the parts cancel, or the program has made it 0."""
     total, before = reduce(plus, parts), row.grad.before
+    if not all(map(is_finite, parts)):
+        number = next(filter(None, map(first_not_finite_number, parts)))
+        what = f"backward brought {number} to {row.name}, and it was set to 0 afterwards"
+        cause = cause_forward(case, row.name, what) or Cause(row.name, "nan", what, case.line_of_backward)
+        lines = dict.fromkeys((*cause.lines, *case.line_of(row.history.grad_cleared)))
+        return cause._replace(verdict="nan", lines=tuple(lines))
     if total is not None and has_only(total, 0.0):
         what = f"the gradient of {row.name} is 0: what comes over its {len(parts)} paths cancels out"
         return Cause(row.name, "zero", what, case.line_of_backward, f"gviz explain --wrt {row.name} shows the paths")
@@ -195,8 +201,9 @@ def cause_zeroed(case: Diagnosis, row: TensorRow, parts: list[Numbers | None]) -
         return Cause(row.name, "zero", what, case.line_of_backward, "look at what changes .grad, and at hooks")
     what = f"the gradient of {row.name} is 0: it was set to 0 after backward"
     lines = case.line_of(row.history.grad_cleared)
-    if row.history.was_used or row.history.was_early:
-        return Cause(row.name, "cleared", f"{what} had brought it, when nothing needed it any more", lines)
+    if row.history.was_used or (row.history.was_early and not row.history.is_optimized):
+        when = "and the program had used it" if row.history.was_used else "before a later one, of something else"
+        return Cause(row.name, "cleared", f"{what} had brought it, {when}", lines)
     return Cause(row.name, "zero", what, lines, "read .grad before that")
 
 

@@ -162,12 +162,12 @@ def cause_not_reached(case: Diagnosis, row: TensorRow) -> Cause:
     node = case.named.get(row.name)
     if case.has_run and node is not None and node.kind == "leaf":
         return cause_left_out(case, row) or cause_without_trace(case, row, node)
-    if case.has_run and row.history.grad_cleared:  # of another backward
+    cuts = cuts_to_blame(case, row)
+    if case.has_run and row.history.grad_cleared and (row.history.was_used or not cuts):  # of another backward
         return cause_taken_away(case, row)
     if node is not None and node.later is not None and node.later.is_cleared:  # a saved graph has no places
         what = f"{row.name} had its gradient until it was taken away"
         return Cause(row.name, "cleared", what, case.line_of(node.later.cleared_at))
-    cuts = cuts_to_blame(case, row)
     if cuts and (case.has_run or not case.nodes):
         clause = cut_clause(case, cuts[0], "what is made from it") + f", in {len(cuts)} lines" * (len(cuts) > 1)
         what = f"no gradient comes from {case.root_name} to {row.name}: {clause}"
@@ -255,9 +255,9 @@ def cause_of_other_root(case: Diagnosis, row: TensorRow) -> Cause:
 def cause_taken_away(case: Diagnosis, row: TensorRow) -> Cause:
     """Return the cause for a gradient that the program has taken away again."""
     lines = case.line_of(row.history.grad_cleared)
-    if row.history.was_used or row.history.was_early:
-        what = f"{row.name} had its gradient until it was taken away, when nothing needed it any more"
-        return Cause(row.name, "cleared", what, lines)
+    if row.history.was_used or (row.history.was_early and not row.history.is_optimized):
+        when = "after the program had used it" if row.history.was_used else "before a later backward, of something else"
+        return Cause(row.name, "cleared", f"{row.name} had its gradient until it was taken away, {when}", lines)
     what = f"{row.name} had a gradient after backward, and it was taken away before anything had used it"
     mend = "call zero_grad() before backward(), so that step() has a gradient to use; or read .grad before it"
     return Cause(row.name, "taken away", what, lines, mend)

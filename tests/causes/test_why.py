@@ -528,6 +528,55 @@ for t in range(3):
         [10, 7, 11],
         "h = h.detach() before it is used again",
     ),
+    "nan_made_zero": (
+        "w",
+        """\
+import torch
+w = torch.tensor([1.0, 2.0], requires_grad=True)
+loss = torch.log(w * 0).mean() * 0
+loss.backward()
+w.grad[w.grad.isnan()] = 0
+""",
+        "nan",
+        [3, 5],
+        "log is infinite at 0, and nan below: keep its input above 0, as x.clamp(min=1e-6) does",
+    ),
+    "cleared_before_the_step": (
+        "w",
+        """\
+import torch
+w, u = torch.ones(2, requires_grad=True), torch.ones(2, requires_grad=True)
+opt = torch.optim.SGD([w, u], lr=0.1)
+for i in range(2):
+    one = (w * 3).sum()
+    one.backward()
+    opt.zero_grad()
+    two = (u * 2).sum()
+    two.backward()
+    opt.step()
+""",
+        "taken away",
+        [7],
+        "call zero_grad() before backward(), so that step() has a gradient to use; or read .grad before it",
+    ),
+    "generator_of_a_detached_fake": (
+        "g",
+        """\
+import torch
+g, d = torch.ones(2, requires_grad=True), torch.ones(2, requires_grad=True)
+opt = torch.optim.SGD([g, d], lr=0.1)
+for i in range(2):
+    fake = g * 3
+    (fake * d).sum().backward(retain_graph=True)
+    opt.zero_grad()
+    loss = (fake.detach() * d).sum()
+    loss.backward()
+    opt.step()
+""",
+        "detached",
+        [8],
+        "loss = (fake * d).sum()",
+    ),
     "list_of_numbers": (
         "w",
         """\
