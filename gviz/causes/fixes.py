@@ -342,6 +342,17 @@ class _WithoutCuts(ast.NodeTransformer):
             setattr(node, name, self.visit(getattr(node, name)))
         return node
 
+    def visit_BinOp(self, node: ast.BinOp) -> ast.expr:
+        left, right = node.left, node.right
+        is_sum = isinstance(node.op, ast.Add)
+        if is_sum and ast.unparse(left).endswith(f" - {ast.unparse(right)}"):  # straight through: hard - y.detach() + y
+            node.right = self.visit(right)
+            return node
+        if is_sum and ast.unparse(right).endswith(f" - {ast.unparse(left)}).detach()"):
+            return node  # the same as x + (hard - x).detach()
+        self.generic_visit(node)
+        return node
+
     def visit_Call(self, node: ast.Call) -> ast.expr:
         function, first = node.func, node.args[0] if node.args else None
         is_cut_inside = first is not None and ast.unparse(first).endswith((".data", ".detach()"))
@@ -382,6 +393,8 @@ def within_graph(line: str, call: str = "", *, is_list: bool = False) -> str:
     ('y = torch.stack(parts)', 'y = h')
     >>> within_graph("def f(x): h = x * 2; h = h.detach(); return h")
     'leave out h = h.detach()'
+    >>> within_graph("z = hard - y.detach() + y.detach()"), within_graph("q = z + (q - z).detach()")
+    ('z = hard - y.detach() + y', '')
     >>> within_graph("self.out.weight = nn.Parameter(self.emb.weight.detach())"), within_graph("y = torch.tensor([3, 0])")
     ('self.out.weight = self.emb.weight', '')
     >>> within_graph("h = math.exp(w) * 2"), within_graph("a = v.item() if n else v.detach()", "detach")

@@ -184,8 +184,8 @@ def cause_zeroed(case: Diagnosis, row: TensorRow, parts: list[Numbers | None]) -
         number = next(filter(None, map(first_not_finite_number, parts)))
         what = f"backward brought {number} to {row.name}, and it was set to 0 afterwards"
         cause = cause_forward(case, row.name, what) or Cause(row.name, "nan", what, case.line_of_backward)
-        lines = dict.fromkeys((*cause.lines, *case.line_of(row.history.grad_cleared)))
-        return cause._replace(verdict="nan", lines=tuple(lines))
+        places = dict.fromkeys((*cause.lines, *case.line_of(row.history.grad_cleared)))
+        return cause._replace(verdict="nan", lines=tuple(places))
     if total is not None and has_only(total, 0.0):
         what = f"the gradient of {row.name} is 0: what comes over its {len(parts)} paths cancels out"
         return Cause(row.name, "zero", what, case.line_of_backward, f"gviz explain --wrt {row.name} shows the paths")
