@@ -27,7 +27,8 @@ MENDS_OF_NAN = {
     "softmax": "a row of nothing but -inf has no softmax: leave an element of each row unmasked",
 }
 GROWN = (
-    "the numbers grow from one backward to the next: take a smaller learning rate, or torch.nn.utils.clip_grad_norm_"
+    "the numbers grow from one backward to the next: take a smaller learning rate, or torch.nn.utils.clip_grad_norm_;"
+    " unless the program itself writes .grad, or the weights, in between"
 )
 GIVEN = "look at what goes into it: a number that is not finite, or one that is too large for its dtype"
 MENDS_OF_ZERO = {

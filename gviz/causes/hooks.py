@@ -42,6 +42,9 @@ def causes_of_hooks(case: Diagnosis, row: TensorRow) -> Iterator[Cause]:
 def cause_as_it_came(case: Diagnosis, row: TensorRow) -> Cause:
     """Return that nothing is wrong with a gradient; and what hooks have made of it on its way."""
     found = list(hooks_above(case, row))[::-1]
+    if not found and case.graph.code and not case.nodes:  # its graph is gone, or a later one was never made
+        what = f"{row.name} has a gradient; the graph that brought it is gone, and there is no other to look at"
+        return Cause(row.name, "ok", what, case.line_of_backward)
     if not found:
         what = f"{row.name} has a gradient, and nothing is wrong with it"
         return Cause(row.name, "ok", what, case.line_of_backward)

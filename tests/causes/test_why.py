@@ -123,7 +123,10 @@ for epoch in range(100):
 """,
         "nan",
         [5],
-        "the numbers grow from one backward to the next: take a smaller learning rate, or torch.nn.utils.clip_grad_norm_",
+        (
+            "the numbers grow from one backward to the next: take a smaller learning rate, or torch.nn.utils.clip_grad_norm_;"
+            " unless the program itself writes .grad, or the weights, in between"
+        ),
     ),
     "nan_in_large_tensors": (
         "net.3.weight",
@@ -482,7 +485,10 @@ for i in range(12):
 """,
         "nan",
         [5],
-        "the numbers grow from one backward to the next: take a smaller learning rate, or torch.nn.utils.clip_grad_norm_",
+        (
+            "the numbers grow from one backward to the next: take a smaller learning rate, or torch.nn.utils.clip_grad_norm_;"
+            " unless the program itself writes .grad, or the weights, in between"
+        ),
     ),
     "flat_softmax": (
         "z",

@@ -474,7 +474,7 @@ loss.backward()
         ("y = (w * 2).sum()\n", "y.backward()"),
         (
             "y = (w * 2).sum()\nif y < 0:\n    y.backward()\n",
-            "let the program come to its backward(): as it ran, it did not",
+            "let the program come to its backward(), and let an error of it be seen: as it ran, it ended before, or failed",
         ),
     ],
 )
