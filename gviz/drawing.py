@@ -239,7 +239,7 @@ def read(source: Any, options: sources.SourceOptions | None = None, **words: Any
 
 
 def list_tensors(source: Any, options: sources.SourceOptions | None = None, **words: Any) -> Table:
-    """Return the tensors of a source, or of a graph, as a table: leaf or not, grad_fn, value, gradient before and after.
+    """Return the tensors of a source, or of a graph, as a table: leaf or not, grad_fn, value and gradients.
 
     >>> print(list_tensors("y=x*w", x=2, w=3))
     name  is_leaf  requires_grad  grad_fn       retains_grad  shape  dtype    value  grad_before  grad_after  column

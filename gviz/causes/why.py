@@ -227,7 +227,10 @@ def cause_not_run(case: Diagnosis, row: TensorRow) -> Cause:
     lines, what = case.line_of(row.place), f"{row.name}.grad is None: no backward has run to its end"
     mend = f"{case.root}.backward()" if case.root else f"compute a loss from {row.name}, and call its backward()"
     if ".backward(" in case.graph.code:
-        mend = "let the program come to its backward(), and let an error of it be seen: as it ran, it ended before, or failed"
+        mend = (
+            "let the program come to its backward(), and let an error of it be seen:"
+            " as it ran, it ended before, or failed"
+        )
     if row.history.autograd_grad:
         mend = f"{case.root or 'loss'}.backward()"
         lines = case.line_of(row.history.autograd_grad)

@@ -98,7 +98,7 @@ class Outside:
         self.edges: list[Edge] = []
 
     def add_operands(self, node: Node, words: Words, known: Container[tuple[str, int]]) -> None:
-        """Add the operands that no edge leads to, and what else an operation holds: conditions, masks, classes, indices."""
+        """Add the operands that no edge leads to, and what else an operation holds: conditions, classes, indices."""
         for slot, operand in enumerate(words.operands):
             if operand not in (UNKNOWN, "None") and (node.id, slot) not in known:
                 self.add(operand, node.id, slot, "" if operand in self.rows else why_cut(operand, node))

@@ -82,7 +82,7 @@ def _number(value: Element) -> str:
 def decimal(value: Element, precision: int = 4) -> str:
     """Return a number with so many decimals, without zeros at its end; a tiny or huge one with an exponent.
 
-    What is nearly a whole number, as a saturated sigmoid is nearly 1, keeps its zeros, and does not read as that number.
+    What is nearly a whole number, as a saturated sigmoid is nearly 1, keeps its zeros: it is not that number.
 
     >>> [decimal(value) for value in (6.0, 2.302585092994046, -0.50004, -1.5e-5, 1234567.0, math.nan, -0.0, 0.999994)]
     ['6', '2.3026', '-0.5', '-1.5e-05', '1.23e+06', 'nan', '0', '1.0000']
