@@ -17,7 +17,7 @@ from gviz.graphs import (
     Flow,
     Gradient,
     Graph,
-    GraphBreak,
+    GraphCut,
     History,
     Hooked,
     Later,
@@ -133,7 +133,7 @@ FULL = Graph(
             expression="x + w",
             place=Place(2, cell=3),
             is_written=True,
-            broken=GraphBreak(
+            broken=GraphCut(
                 None,
                 "detach",
                 "detached",
@@ -178,7 +178,7 @@ FULL = Graph(
     backward=Place(8),
     codes=((Place(3, "model.py"), "y = x + w"),),
     writes=((Place(7), "add_"),),
-    breaks=(GraphBreak(Place(5), "item", "no_grad", is_number=True, switch="torch.no_grad()"),),
+    breaks=(GraphCut(Place(5), "item", "no_grad", is_number=True, switch="torch.no_grad()"),),
     functions=(Module("Net.forward", "", 2),),
     earlier=6,
     is_followed=True,
@@ -385,7 +385,7 @@ def test_a_graph_of_version_1_is_read_with_all_its_fields() -> None:
             expression="x + w",
             place=Place(2, cell=3),
             is_written=True,
-            broken=GraphBreak(Place(1, cell=3), "detach", "detached", "h"),
+            broken=GraphCut(Place(1, cell=3), "detach", "detached", "h"),
             leaves=("w", "x"),
             history=History(Place(4), True, True, Place(5, "model.py"), Place(6)),
         ),
@@ -396,7 +396,7 @@ def test_a_graph_of_version_1_is_read_with_all_its_fields() -> None:
             is_leaf=True,
             retains_grad=False,
             grad_fn=None,
-            broken=GraphBreak(None, "", "no_grad"),
+            broken=GraphCut(None, "", "no_grad"),
         ),
     )
     assert (graph.title, graph.kind, graph.roots, graph.code) == ("y", "static", ("n0",), "y = x + w\n")
@@ -404,7 +404,7 @@ def test_a_graph_of_version_1_is_read_with_all_its_fields() -> None:
     assert (graph.backward, graph.earlier) == (Place(8, cell=2), 6)
     assert graph.codes == ((Place(3, "model.py"), "y = h"), (Place(8, cell=2), "y.backward()"))
     assert graph.writes == ((Place(7), "add_"),)
-    assert graph.breaks == (GraphBreak(Place(5), "item", "detached", "", ("w",), is_used=True, is_number=True),)
+    assert graph.breaks == (GraphCut(Place(5), "item", "detached", "", ("w",), is_used=True, is_number=True),)
     again = graph.to_json()
     assert json.loads(again)["version"] == 2
     assert Graph.from_json(again) == graph

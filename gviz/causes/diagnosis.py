@@ -67,8 +67,8 @@ class Diagnosis:
         self.graph, self.shown = graph, dataflow(graph, has_constants=False) if graph.nodes else graph
         self.nodes, self.uses = self.shown.by_id, self.shown.uses
         self.named = {node.name: node for node in reversed(self.shown.nodes) if node.name}
-        named = [(node, graph.names_of(name)) for name, node in self.named.items()] if graph.aliases else []
-        self.named |= {name: node for node, names in named for name in names if name not in self.named}
+        aliases = [(node, graph.names_of(name)) for name, node in self.named.items()] if graph.aliases else []
+        self.named |= {name: node for node, names in aliases for name in names if name not in self.named}
         self.rows = {row.name: self.at_its_backward(row) if graph.is_followed else row for row in graph.tensors}
         self.root = next((self.nodes[root].name or "" for root in self.shown.roots), "")
         self.is_expression = any(row.place is not None and row.place.column for row in graph.tensors)

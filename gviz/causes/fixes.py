@@ -50,14 +50,14 @@ def statements(line: str) -> list[ast.stmt]:
         todo = ast.parse(line.strip()).body[::-1]
     except (SyntaxError, ValueError, RecursionError):
         return []
-    found = []
+    parts = []
     while todo:
-        read = todo.pop()
-        inner = [*getattr(read, "body", ()), *getattr(read, "orelse", ())]
+        node = todo.pop()
+        inner = [*getattr(node, "body", ()), *getattr(node, "orelse", ())]
         todo += inner[::-1]
-        is_part = isinstance(read, ast.Expr) and not isinstance(read.value, ast.Call)  # of what begins on another line
-        found += [] if inner or is_part else [read]
-    return found
+        is_part = isinstance(node, ast.Expr) and not isinstance(node.value, ast.Call)  # of what begins on another line
+        parts += [] if inner or is_part else [node]
+    return parts
 
 
 def whole_statement(program: str, number: int) -> str:
@@ -66,16 +66,16 @@ def whole_statement(program: str, number: int) -> str:
     >>> whole_statement("h = f(\n    w,\n)\ny = h", 2), whole_statement("h = f(w)", 1)
     ('h = f(w)', '')
     """
-    found = [text for first, last, text in long_statements(program) if first <= number <= last]
-    return found[0] if len(found) == 1 else ""
+    texts = [text for first, last, text in long_statements(program) if first <= number <= last]
+    return texts[0] if len(texts) == 1 else ""
 
 
 @lru_cache(maxsize=2)
 def long_statements(program: str) -> tuple[tuple[int, int, str], ...]:
     """Return the simple statements of several lines, each with its first line, its last, and what it is on one line."""
     try:
-        read = [one for one in ast.walk(ast.parse(program)) if isinstance(one, ast.stmt) and not hasattr(one, "body")]
-        ends = [(one.lineno, one.end_lineno or one.lineno, one) for one in read]
+        parts = [one for one in ast.walk(ast.parse(program)) if isinstance(one, ast.stmt) and not hasattr(one, "body")]
+        ends = [(one.lineno, one.end_lineno or one.lineno, one) for one in parts]
         return tuple((first, last, ast.unparse(one)) for first, last, one in ends if first < last <= first + LONGEST)
     except (SyntaxError, ValueError, RecursionError):
         return ()
@@ -84,18 +84,18 @@ def long_statements(program: str) -> tuple[tuple[int, int, str], ...]:
 def statements_at(program: str, number: int) -> list[ast.stmt]:
     """Return the statements of a program that a line is in, the outermost first."""
     try:
-        read = [one for one in ast.walk(ast.parse(program)) if isinstance(one, ast.stmt)]
+        parts = [one for one in ast.walk(ast.parse(program)) if isinstance(one, ast.stmt)]
     except (SyntaxError, ValueError, RecursionError):
         return []
-    spans = [(first_line(one), one.end_lineno or one.lineno, one) for one in read]
+    spans = [(first_line(one), one.end_lineno or one.lineno, one) for one in parts]
     within = [span for span in spans if span[0] <= number <= span[1]]
     return [one for _, _, one in sorted(within, key=lambda span: (span[0], -span[1]))]
 
 
-def first_line(read: ast.stmt) -> int:
+def first_line(statement: ast.stmt) -> int:
     """Return the first line of a statement, with its decorators."""
-    decorators: list[ast.expr] = getattr(read, "decorator_list", [])
-    return min([read.lineno, *(one.lineno for one in decorators)])
+    decorators: list[ast.expr] = getattr(statement, "decorator_list", [])
+    return min([statement.lineno, *(one.lineno for one in decorators)])
 
 
 def without_line(program: str, number: int) -> str:
@@ -139,14 +139,14 @@ def through_library(line: str) -> str:
     ('z = d.rsample((4,))', 'h = checkpoint(body, x, use_reentrant=False)')
     """
 
-    def change(read: ast.stmt) -> ast.stmt | None:
-        for call in [one for one in ast.walk(read) if isinstance(one, ast.Call)]:
+    def change(node: ast.stmt) -> ast.stmt | None:
+        for call in [one for one in ast.walk(node) if isinstance(one, ast.Call)]:
             if isinstance(call.func, ast.Attribute) and call.func.attr == "sample":
                 call.func.attr = "rsample"
             if getattr(call.func, "attr", getattr(call.func, "id", "")) == "checkpoint":
                 call.keywords = [one for one in call.keywords if one.arg != "use_reentrant"]
                 call.keywords.append(ast.keyword("use_reentrant", ast.Constant(False)))
-        return read
+        return node
 
     return rewritten(line, change)
 
@@ -158,13 +158,13 @@ def keeping_graph(line: str) -> str:
     'g = torch.autograd.grad(out.sum(), x, create_graph=True)[0]'
     """
 
-    def change(read: ast.stmt) -> ast.stmt | None:
-        calls = [one for one in ast.walk(read) if isinstance(one, ast.Call)]
+    def change(node: ast.stmt) -> ast.stmt | None:
+        calls = [one for one in ast.walk(node) if isinstance(one, ast.Call)]
         for call in calls:
             if getattr(call.func, "attr", getattr(call.func, "id", "")) in DERIVATIVES:
                 call.keywords = [one for one in call.keywords if one.arg != "create_graph"]
                 call.keywords.append(ast.keyword("create_graph", ast.Constant(True)))
-        return read
+        return node
 
     return rewritten(line, change)
 
@@ -177,16 +177,16 @@ def changes(line: str, change: Callable[[ast.stmt], ast.stmt | None], name: str 
         change: gives the statement after the change; None if it cannot be changed so.
         name: of the tensor that the change is about; "" for a change of all statements.
     """
-    read, found = statements(line), []
-    own = [one for one in read if any(may_be(target, name) for target in targets_of(one))]
-    for one in own or read:
+    parts, rewrites = statements(line), []
+    own = [one for one in parts if any(may_be(target, name) for target in targets_of(one))]
+    for one in own or parts:
         try:
-            before, made = ast.unparse(one), change(one)
-            text = "" if made is None else ast.unparse(ast.fix_missing_locations(made))
+            before, after = ast.unparse(one), change(one)
+            text = "" if after is None else ast.unparse(ast.fix_missing_locations(after))
         except RecursionError:  # a line that no person has written
             continue
-        found += [(before, text)] if text not in ("", before) and "\n" not in text else []
-    return found if own or not name or len(found) < 2 else []
+        rewrites += [(before, text)] if text not in ("", before) and "\n" not in text else []
+    return rewrites if own or not name or len(rewrites) < 2 else []
 
 
 def rewritten(line: str, change: Callable[[ast.stmt], ast.stmt | None], name: str = "") -> str:
@@ -194,9 +194,9 @@ def rewritten(line: str, change: Callable[[ast.stmt], ast.stmt | None], name: st
     return "; ".join(text for _, text in changes(line, change, name))
 
 
-def targets_of(read: ast.stmt) -> list[str]:
+def targets_of(statement: ast.stmt) -> list[str]:
     """Return the names that a statement gives values to, or attributes or items."""
-    targets = read.targets if isinstance(read, ast.Assign) else [getattr(read, "target", None)]
+    targets = statement.targets if isinstance(statement, ast.Assign) else [getattr(statement, "target", None)]
     parts = [part for target in targets for part in getattr(target, "elts", [target])]
     return [ast.unparse(part) for part in parts if isinstance(part, ast.Name | ast.Attribute | ast.Subscript)]
 
@@ -207,7 +207,7 @@ def assigned_in(line: str) -> list[str]:
     >>> assigned_in("  h = torch.tanh(w * h)"), assigned_in("self.w, b = w, 1"), assigned_in("print(h)")
     (['h'], ['self.w', 'b'], [])
     """
-    return [name for read in statements(line) for name in targets_of(read)]
+    return [name for statement in statements(line) for name in targets_of(statement)]
 
 
 def asked_in(line: str) -> list[str]:
@@ -216,14 +216,14 @@ def asked_in(line: str) -> list[str]:
     >>> asked_in("g = torch.autograd.grad(out.sum(), [x, net.w], create_graph=True)[0]"), asked_in("g = grad(y, x)")
     (['x', 'net.w'], ['x'])
     """
-    calls = [one for read in statements(line) for one in ast.walk(read) if isinstance(one, ast.Call)]
+    calls = [one for statement in statements(line) for one in ast.walk(statement) if isinstance(one, ast.Call)]
     grads = [call for call in calls if getattr(call.func, "attr", getattr(call.func, "id", "")) == "grad"]
     words = [word.value for call in grads for word in call.keywords if word.arg == "inputs"]
     places = [*words, *(call.args[1] for call in grads if len(call.args) > 1)]
     return [ast.unparse(part) for place in places for part in getattr(place, "elts", [place])]
 
 
-def may_be(written: str, name: str) -> bool:
+def may_be(target: str, name: str) -> bool:
     """Return whether a name in a line of the program may be that of a tensor.
 
     The last parts are the same, and both are items of something or neither is: ``self`` in the line may be ``model``
@@ -232,8 +232,8 @@ def may_be(written: str, name: str) -> bool:
     >>> may_be("w", "w"), may_be("self.w", "model.w"), may_be("ws[k]", "ws[0]"), may_be("w", "model.w")
     (True, True, True, False)
     """
-    last, other = written.partition("[")[0].rpartition("."), name.partition("[")[0].rpartition(".")
-    return last[1:] == other[1:] and ("[" in written) == ("[" in name)
+    last, other = target.partition("[")[0].rpartition("."), name.partition("[")[0].rpartition(".")
+    return last[1:] == other[1:] and ("[" in target) == ("[" in name)
 
 
 def asks_for_gradient(keyword: ast.keyword) -> bool:
@@ -250,13 +250,13 @@ def requiring(line: str, name: str = "") -> str:
     'self.b = torch.ones(1, requires_grad=True)'
     """
 
-    def change(read: ast.stmt) -> ast.stmt | None:
-        value = getattr(read, "value", None)
+    def change(node: ast.stmt) -> ast.stmt | None:
+        value = getattr(node, "value", None)
         if not isinstance(value, ast.Call) or getattr(value.func, "attr", "") not in CREATORS:
             return None
         value.keywords = [one for one in value.keywords if not asks_for_gradient(one)]
         value.keywords.append(ast.keyword("requires_grad", ast.Constant(True)))
-        return read
+        return node
 
     return rewritten(line, change, name)
 
@@ -291,13 +291,13 @@ def as_parameter(line: str, attribute: str, wrapper: str) -> str:
     """
     line = BUFFER.sub(rf"self.{attribute} = \1", line)
 
-    def change(read: ast.stmt) -> ast.stmt | None:
-        if not isinstance(read, ast.Assign | ast.AnnAssign) or read.value is None:
+    def change(node: ast.stmt) -> ast.stmt | None:
+        if not isinstance(node, ast.Assign | ast.AnnAssign) or node.value is None:
             return None
-        value = _WithoutLeaf().visit(read.value) if wrapper.endswith(".Parameter") else read.value
-        given = [] if ast.unparse(value) in ("[]", "{}", "list()", "dict()") else [value]
-        read.value = ast.Call(ast.parse(wrapper, mode="eval").body, given, [])
-        return read
+        value = _WithoutLeaf().visit(node.value) if wrapper.endswith(".Parameter") else node.value
+        arguments = [] if ast.unparse(value) in ("[]", "{}", "list()", "dict()") else [value]
+        node.value = ast.Call(ast.parse(wrapper, mode="eval").body, arguments, [])
+        return node
 
     return rewritten(line, change, f"self.{attribute}")
 
@@ -313,16 +313,16 @@ def retaining_leaf(line: str, name: str = "") -> str:
     ('self.w = nn.Parameter(torch.randn(2) * 0.1)', '')
     """
 
-    def change(read: ast.stmt) -> ast.stmt | None:
-        if not isinstance(read, ast.Assign | ast.Return) or read.value is None:
+    def change(node: ast.stmt) -> ast.stmt | None:
+        if not isinstance(node, ast.Assign | ast.Return) or node.value is None:
             return None
-        plain, before = _WithoutLeaf(), ast.unparse(read.value)
-        value = plain.visit(read.value)
+        plain, before = _WithoutLeaf(), ast.unparse(node.value)
+        value = plain.visit(node.value)
         if ast.unparse(value) == before:
             return None
         leaf = ast.Attribute(value, "requires_grad_", ast.Load())
-        read.value = ast.Call(plain.parameter, [value], []) if plain.parameter is not None else ast.Call(leaf, [], [])
-        return read
+        node.value = ast.Call(plain.parameter, [value], []) if plain.parameter is not None else ast.Call(leaf, [], [])
+        return node
 
     return rewritten(line, change, name)
 
@@ -400,12 +400,12 @@ def within_graph(line: str, call: str = "", *, is_list: bool = False) -> str:
     >>> within_graph("h = math.exp(w) * 2"), within_graph("a = v.item() if n else v.detach()", "detach")
     ('h = torch.exp(w) * 2', 'a = v.item() if n else v')
     """
-    found = changes(line, lambda read: _WithoutCuts(call, is_list=is_list).visit(read))
+    rewrites = changes(line, lambda statement: _WithoutCuts(call, is_list=is_list).visit(statement))
     is_alone = len(statements(line)) == 1
     texts = []
-    for before, text in found:
-        left, _, right = text.partition(" = ")
-        is_idle = left == right
+    for before, text in rewrites:
+        target, _, value = text.partition(" = ")
+        is_idle = target == value
         texts.append((WITHOUT if is_alone else f"leave out {before}") if is_idle else text)
     return "; ".join(texts)
 
@@ -417,10 +417,10 @@ def as_write_in_place(line: str, name: str = "") -> str:
     ('w -= lr * w.grad', 'self.w -= g', '')
     """
 
-    def change(read: ast.stmt) -> ast.stmt | None:
-        if not (isinstance(read, ast.Assign) and isinstance(read.value, ast.BinOp) and len(read.targets) == 1):
+    def change(node: ast.stmt) -> ast.stmt | None:
+        if not (isinstance(node, ast.Assign) and isinstance(node.value, ast.BinOp) and len(node.targets) == 1):
             return None
-        target, value = read.targets[0], read.value
+        target, value = node.targets[0], node.value
         if not isinstance(target, ast.Name | ast.Attribute | ast.Subscript) or ast.unparse(value.left) != ast.unparse(
             target
         ):
@@ -443,18 +443,18 @@ def out_of_place(line: str) -> str:
         if isinstance(target, ast.Subscript) and isinstance(target.value, ast.Name):
             return f"{target.value.id} = {target.value.id}.clone(); {ast.unparse(one)}"
 
-    def change(read: ast.stmt) -> ast.stmt | None:
-        if isinstance(read, ast.AugAssign) and isinstance(read.target, ast.Name):
-            return ast.Assign([read.target], ast.BinOp(ast.Name(read.target.id, ast.Load()), read.op, read.value))
-        call = read.value if isinstance(read, ast.Expr) else None
+    def change(node: ast.stmt) -> ast.stmt | None:
+        if isinstance(node, ast.AugAssign) and isinstance(node.target, ast.Name):
+            return ast.Assign([node.target], ast.BinOp(ast.Name(node.target.id, ast.Load()), node.op, node.value))
+        call = node.value if isinstance(node, ast.Expr) else None
         if (
             isinstance(call, ast.Call)
             and isinstance(call.func, ast.Attribute)
             and isinstance(call.func.value, ast.Name)
         ):
-            written = call.args[0] if call.func.value.id in MODULES and call.args else call.func.value
+            owner = call.args[0] if call.func.value.id in MODULES and call.args else call.func.value
             call.func.attr = call.func.attr.removesuffix("_")
-            return ast.Assign([written], call)
+            return ast.Assign([owner], call)
         return None
 
     return rewritten(line, change)

@@ -236,13 +236,13 @@ def cut_text(case: Diagnosis, edge: Edge) -> str:
     place = f" in {target.place}" if target.place is not None else ""
     if is_alike(target):
         return f"{sign}{place} hands on 0 to {name}: what comes to it cancels out there"
-    found = positions(source.value, lambda number: number < 0) if sign in ("relu", "threshold") else []
-    if found and size_of(source.value):
-        indices = [f"{''.join(f'[{i}]' for i in at)} = {number:.4g}" for at, number in found]
-        listed = joined([f"{name if name != 'its input' else 'input'}{text}" for text in indices], MOST)
-        return f"{sign}{place} has the derivative 0 at negative inputs ({listed})"
-    if found:
-        return f"{sign}{place} has the derivative 0 at a negative input ({name} = {found[0][1]:.4g})"
+    negatives = positions(source.value, lambda number: number < 0) if sign in ("relu", "threshold") else []
+    if negatives and size_of(source.value):
+        indices = [f"{''.join(f'[{i}]' for i in at)} = {number:.4g}" for at, number in negatives]
+        examples = joined([f"{name if name != 'its input' else 'input'}{text}" for text in indices], MOST)
+        return f"{sign}{place} has the derivative 0 at negative inputs ({examples})"
+    if negatives:
+        return f"{sign}{place} has the derivative 0 at a negative input ({name} = {negatives[0][1]:.4g})"
     padding = target.recorded.options.get("padding_idx", "-1")
     if sign == "embedding" and padding != "-1":
         return f"{sign}{place} was asked for nothing but padding (padding_idx={padding}), which gets no gradient"
@@ -269,15 +269,17 @@ def cause_gradient_not_finite(case: Diagnosis, row: TensorRow) -> Cause:
         return Cause(row.name, "nan", what, case.line_of_backward)
     source, target, where = case.nodes[edge.source], case.nodes[edge.target], chooser(case, edge)
     sign, name, lines = sign_in_program(target), case.name_of(source), case.line_of_node(target)
-    made = (
+    origin = (
         f"{sign} hands on {number}"
         if is_finite(edge.flow.local)
         else f"the derivative of {sign} for {name} is not finite"
     )
     if where is None:
         mend = f"keep the input of {sign} away from where its derivative is infinite: add a small number, or clamp it"
-        return Cause(row.name, "nan", f"{row.name}.grad is {number}: {made}, backward", lines, mend)
-    what = f"{row.name}.grad is {number}: {made}, and where() picks the other side, but 0 times inf is nan all the same"
+        return Cause(row.name, "nan", f"{row.name}.grad is {number}: {origin}, backward", lines, mend)
+    what = (
+        f"{row.name}.grad is {number}: {origin}, and where() picks the other side, but 0 times inf is nan all the same"
+    )
     inner = f"torch.where(condition, {name if name != 'its input' else 'x'}, 1)"
     harmless = f"{sign}({inner})" if sign.isidentifier() else f"{inner} in place of {name}"
     mend = f"give {sign} a harmless input where it is not picked: {harmless}"
@@ -311,15 +313,15 @@ def cause_not_finite(case: Diagnosis, row: TensorRow) -> Cause | None:
 
 def first_not_finite(case: Diagnosis) -> set[str]:
     """Return the nodes at which nan or inf begin: what the program has put in, else the first operation."""
-    given = [node for node in case.whole.nodes if node.kind != "operation" and not is_finite(node.value)]
-    made = [node for node in case.whole.nodes if node.kind == "operation" and makes_not_finite(case, node)]
+    inputs = [node for node in case.whole.nodes if node.kind != "operation" and not is_finite(node.value)]
+    operations = [node for node in case.whole.nodes if node.kind == "operation" and makes_not_finite(case, node)]
     if case.root_row is not None and has_nan(case.root_row.value):  # an inf may be there on purpose: a mask
-        given = [node for node in given if has_nan(node.value)] or ([] if made else given)
-        made = [node for node in made if not node.label.startswith(PUT_IN)] or made
+        inputs = [node for node in inputs if has_nan(node.value)] or ([] if operations else inputs)
+        operations = [node for node in operations if not node.label.startswith(PUT_IN)] or operations
     first = min(
-        reversed(made), key=lambda node: node.run, default=None
+        reversed(operations), key=lambda node: node.run, default=None
     )  # of one line, a user stands before what it uses
-    return {node.id for node in given or (first,) if node is not None}
+    return {node.id for node in inputs or (first,) if node is not None}
 
 
 def makes_not_finite(case: Diagnosis, node: Node) -> bool:

@@ -25,11 +25,11 @@ def hooks_above(case: Diagnosis, row: TensorRow) -> Iterator[tuple[str, Hooked]]
 
 def causes_of_hooks(case: Diagnosis, row: TensorRow) -> Iterator[Cause]:
     """Yield the cause for a gradient that a hook has made zero, or not finite."""
-    value, found = row.grad.value, list(hooks_above(case, row))
+    value, hooks = row.grad.value, list(hooks_above(case, row))
     verdicts = {
-        "zero": [one for one in found if _is_zero(value) and _is_zero(one[1].made) and not _is_zero(one[1].given)],
+        "zero": [one for one in hooks if _is_zero(value) and _is_zero(one[1].made) and not _is_zero(one[1].given)],
         "nan": [
-            one for one in found if not is_finite(value) and is_finite(one[1].given) and not is_finite(one[1].made)
+            one for one in hooks if not is_finite(value) and is_finite(one[1].given) and not is_finite(one[1].made)
         ],
     }
     for verdict, own in verdicts.items():
@@ -41,15 +41,15 @@ def causes_of_hooks(case: Diagnosis, row: TensorRow) -> Iterator[Cause]:
 
 def cause_as_it_came(case: Diagnosis, row: TensorRow) -> Cause:
     """Return that nothing is wrong with a gradient; and what hooks have made of it on its way."""
-    found = list(hooks_above(case, row))[::-1]
-    if not found and case.graph.code and not case.nodes:  # its graph is gone, or a later one was never made
+    hooks = list(hooks_above(case, row))[::-1]
+    if not hooks and case.graph.code and not case.nodes:  # its graph is gone, or a later one was never made
         what = f"{row.name} has a gradient; the graph that brought it is gone, and there is no other to look at"
         return Cause(row.name, "ok", what, case.line_of_backward)
-    if not found:
+    if not hooks:
         what = f"{row.name} has a gradient, and nothing is wrong with it"
         return Cause(row.name, "ok", what, case.line_of_backward)
-    texts = "; ".join(f"at {name} {made_text(change)}" for name, change in found)
-    lines = dict.fromkeys(line for _, change in found for line in case.line_of(change.place))
+    texts = "; ".join(f"at {name} {made_text(change)}" for name, change in hooks)
+    lines = dict.fromkeys(line for _, change in hooks for line in case.line_of(change.place))
     what = f"{row.name} has a gradient, which hooks have changed on its way: {texts}"
     return Cause(row.name, "ok", what, tuple(lines))
 

@@ -7,23 +7,23 @@ from collections.abc import Iterator, Sequence
 
 from gviz.causes import fixes
 from gviz.causes.diagnosis import Cause, Diagnosis, Lines, is_own
-from gviz.graphs import GraphBreak, TensorRow, Unlisted
+from gviz.graphs import GraphCut, TensorRow, Unlisted
 from gviz.trace.switches import LIBRARY
 
-CUTS = {
+CUT_SENTENCES = {
     "frozen": "{it} does not require a gradient any more",
     "detached": "{it} was cut off{source} by {by}",
     "no_grad": "{it} was made where gradients are switched off, by {switch}",
     "no derivative": "{by} has no derivative",
 }
-"""How a tensor left the graph."""
+"""How a tensor left the graph, as a clause, by the reason of the cut."""
 
-MENDS = {
+CUT_MENDS = {
     "detached": "leave out {by}()",
     "no_grad": "take the line out of {switch}",
     "no derivative": "compute the loss from something that changes smoothly",
 }
-"""What to do about it."""
+"""What to write in place of a cut, by its reason."""
 
 ANY_SWITCH = "torch.no_grad() or set_grad_enabled(False)"
 """What is said of a switch that is not known."""
@@ -35,18 +35,18 @@ SWITCHED = {
 """What to do where the program has no block to take a line out of, by what has switched gradients off."""
 
 WITHOUT_LEAVES = "the gradient that autograd returned has no graph: nothing that it is computed from requires one"
-"""What is said of a call that has asked for a graph."""
+"""What is said of a call of ``torch.autograd.grad`` with ``create_graph=True`` whose result has no graph all the same."""
 
-LINEAR = "the derivative is a constant, through which no gradient flows: use another function"
-"""What to do about that, where no function of the program's own has cut anything off."""
+CONSTANT = "the derivative is a constant, through which no gradient flows: use another function"
+"""What to do about such a call, where no Function of the program's own has cut anything off."""
 
-GRADIENTS = "the gradients that autograd returns have no graph of their own without create_graph=True"
+NO_CREATE_GRAPH = "the gradients that autograd returns have no graph of their own without create_graph=True"
 """What is said of a call of ``torch.autograd.grad``, and of functions that call it."""
 
-NUMBERS = "compute it with torch: Python's own numbers keep no graph"
+USE_TORCH = "compute it with torch: Python's own numbers keep no graph"
 """What to do about a function that makes a number of a tensor by itself."""
 
-INDICES = {"topk", "sort", "max", "min", "median", "nanmedian", "mode", "kthvalue", "cummax", "cummin"}
+WITH_INDICES = {"topk", "sort", "max", "min", "median", "nanmedian", "mode", "kthvalue", "cummax", "cummin"}
 """Calls that give values, which have a derivative, and indices, which have none."""
 
 COMPARISONS = {"gt": ">", "ge": ">=", "lt": "<", "le": "<=", "eq": "==", "ne": "!="}
@@ -59,8 +59,8 @@ HAS_NN = re.compile(r"^\s*(from torch import .*\bnn\b|import torch\.nn as nn\b)"
 """A program that knows torch.nn as nn."""
 
 
-ONLY_SHOWN = re.compile(r"print\(|assert\b|(if|elif|while)\b|(log|logs|logger|logging|writer|wandb)\.")
-"""A line whose numbers go nowhere else."""
+ONLY_PRINTED = re.compile(r"print\(|assert\b|(if|elif|while)\b|(log|logs|logger|logging|writer|wandb)\.")
+"""A line that only prints numbers, logs them, or decides by them: no loss is computed from them there."""
 
 MOST_CUTS = 3
 """Lines of an answer that cut off one leaf."""
@@ -68,80 +68,80 @@ MOST_CUTS = 3
 
 def cause_cut_off(case: Diagnosis, row: TensorRow) -> Cause | None:
     """Return what has cut a tensor off from the graph, its ``what`` being a clause; None if nothing has."""
-    broken = row.broken
-    if broken is None:
+    cut = row.broken
+    if cut is None:
         return None
-    source = f" from {broken.source}" if broken.source else ""
-    what, mend = cut_clause(case, broken, "it", source), mend_of_cut(case, broken)
-    return Cause(row.name, broken.reason, what, case.line_of(broken.place), mend)
+    source = f" from {cut.source}" if cut.source else ""
+    what, mend = cut_clause(case, cut, "it", source), mend_of_cut(case, cut)
+    return Cause(row.name, cut.reason, what, case.line_of(cut.place), mend)
 
 
-def mend_of_cut(case: Diagnosis, broken: GraphBreak) -> str:
+def mend_of_cut(case: Diagnosis, cut: GraphCut) -> str:
     """Return what to write in place of a line that cuts off what is made from a tensor."""
-    lines = case.line_of(broken.place)
+    lines = case.line_of(cut.place)
     code = case.code_of(lines)
-    if keeps_graph(case, broken):
+    if keeps_graph(case, cut):
         own = next((node.label.removesuffix("Backward") for node in case.shown.nodes if is_own(node)), "")
-        return f"let the backward of {own} compute with tensors of the graph: without detach()" if own else LINEAR
-    if broken.call == "grad":
+        return f"let the backward of {own} compute with tensors of the graph: without detach()" if own else CONSTANT
+    if cut.call == "grad":
         return fixes.keeping_graph(code) or "create_graph=True"
-    if broken.reason == "frozen":
+    if cut.reason == "frozen":
         return case.without(lines)
-    if broken.reason != "detached":
-        mend = MENDS[broken.reason].format(by=broken.call, switch=broken.switch)
-        if broken.reason == "no_grad" and broken.switch in ("", LIBRARY):
-            mend = fixes.through_library(code) or SWITCHED[broken.switch]
-        elif broken.switch == code != "":
+    if cut.reason != "detached":
+        mend = CUT_MENDS[cut.reason].format(by=cut.call, switch=cut.switch)
+        if cut.reason == "no_grad" and cut.switch in ("", LIBRARY):
+            mend = fixes.through_library(code) or SWITCHED[cut.switch]
+        elif cut.switch == code != "":
             mend = "write torch.set_grad_enabled(True) where gradients are wanted again"
         return mend
     if ".numpy(" in code:
         return "compute it with torch: numpy keeps no graph"
-    is_hidden = code != "" and broken.call not in code  # as float() in math.erfc(w)
-    better = fixes.within_graph(code, broken.call, is_list=broken.is_list)
+    is_hidden = code != "" and cut.call not in code  # as float() in math.erfc(w)
+    better = fixes.within_graph(code, cut.call, is_list=cut.is_list)
     better = case.without(lines) if better == fixes.WITHOUT else better
-    better = better or (NUMBERS if is_hidden else MENDS["detached"].format(by=broken.call))
-    return "; and ".join([better, *detached_elsewhere(case, broken, next(iter(fixes.assigned_in(code)), "it"))])
+    better = better or (USE_TORCH if is_hidden else CUT_MENDS["detached"].format(by=cut.call))
+    return "; and ".join([better, *detached_elsewhere(case, cut, next(iter(fixes.assigned_in(code)), "it"))])
 
 
-def detached_elsewhere(case: Diagnosis, broken: GraphBreak, name: str) -> Iterator[str]:
+def detached_elsewhere(case: Diagnosis, cut: GraphCut, name: str) -> Iterator[str]:
     """Yield the lines of other roots that are to go on without the graph behind a tensor, each as it should be."""
-    for other in broken.others:
+    for other in cut.others:
         code = case.code_of(case.line_of(case.rows[other].place))
         yield fixes.detaching(code, name) or f"{name}.detach() where {other} is computed from it"
 
 
-def keeps_graph(case: Diagnosis, broken: GraphBreak) -> bool:
+def keeps_graph(case: Diagnosis, cut: GraphCut) -> bool:
     """Return whether a call of ``torch.autograd.grad`` has asked for a graph."""
-    return broken.call == "grad" and "create_graph=True" in case.code_of(case.line_of(broken.place))
+    return cut.call == "grad" and "create_graph=True" in case.code_of(case.line_of(cut.place))
 
 
-def cut_clause(case: Diagnosis, broken: GraphBreak, it: str, source: str = "") -> str:
+def cut_clause(case: Diagnosis, cut: GraphCut, it: str, source: str = "") -> str:
     """Return what a call has cut off, as a clause: ``it was cut off from h by .data``."""
-    if broken.call == "grad":
-        return GRADIENTS if not keeps_graph(case, broken) else WITHOUT_LEAVES
-    by = f".{broken.call}" if broken.call == "data" else COMPARISONS.get(broken.call) or f"{broken.call}()"
-    if broken.reason == "no derivative" and broken.call in INDICES:
+    if cut.call == "grad":
+        return NO_CREATE_GRAPH if not keeps_graph(case, cut) else WITHOUT_LEAVES
+    by = f".{cut.call}" if cut.call == "data" else COMPARISONS.get(cut.call) or f"{cut.call}()"
+    if cut.reason == "no derivative" and cut.call in WITH_INDICES:
         return f"the indices of {by} have no derivative"
-    return CUTS[broken.reason].format(it=it, by=by, source=source, switch=broken.switch or ANY_SWITCH)
+    return CUT_SENTENCES[cut.reason].format(it=it, by=by, source=source, switch=cut.switch or ANY_SWITCH)
 
 
-def cuts_to_blame(case: Diagnosis, row: TensorRow) -> list[GraphBreak]:
-    """Return the cuts between a leaf and the root, one of which is to be mended; [] if none is known.
+def cuts_to_blame(case: Diagnosis, row: TensorRow) -> list[GraphCut]:
+    """Return the cuts between a leaf and the root of which one is to be mended; [] if none is known.
 
-    A cut behind another one is no such, since the other would still be there. If what some cuts left is only added to
-    the root, so that it trains nothing, it is these: a factor, such as an advantage, may be meant to be a constant.
+    A cut behind another one is left out: to mend it alone would help nothing. Cuts whose result is only added to the
+    root come before those whose result is a factor: a factor, such as an advantage, may be meant to be a constant.
     """
-    cuts = [cut for cut in case.graph.breaks if row.name in cut.leaves]
-    used = [cut for cut in cuts if cut.is_used]
-    used = [cut for cut in used if cut.reason != "no derivative"] or used  # such as an argmax beside the way
-    used = [cut for cut in used if not cut.is_behind] or used
-    if used:
-        return [cut for cut in used if cut.is_summand] or used
-    passed = [cut for cut in cuts if not ONLY_SHOWN.match(case.code_of(case.line_of(cut.place)))]
-    return [cut for cut in passed if cut.is_number or not case.nodes][-1:]  # nobody knows where a number goes
+    all_cuts = [cut for cut in case.graph.breaks if row.name in cut.leaves]
+    cuts = [cut for cut in all_cuts if cut.is_used]
+    cuts = [cut for cut in cuts if cut.reason != "no derivative"] or cuts  # such as an argmax beside the way
+    cuts = [cut for cut in cuts if not cut.is_behind] or cuts
+    if cuts:
+        return [cut for cut in cuts if cut.is_summand] or cuts
+    cuts = [cut for cut in all_cuts if not ONLY_PRINTED.match(case.code_of(case.line_of(cut.place)))]
+    return [cut for cut in cuts if cut.is_number or not case.nodes][-1:]  # nobody knows where a number goes
 
 
-def at_cuts(case: Diagnosis, cuts: Sequence[GraphBreak]) -> tuple[Lines, str]:
+def at_cuts(case: Diagnosis, cuts: Sequence[GraphCut]) -> tuple[Lines, str]:
     """Return the lines that cut off what is made from a leaf, and the mend: of several, that of one line or another."""
     lines = tuple(line for cut in cuts[:MOST_CUTS] for line in case.line_of(cut.place))
     mends = [mend_of_cut(case, cut) for cut in cuts[:MOST_CUTS]]
@@ -149,7 +149,10 @@ def at_cuts(case: Diagnosis, cuts: Sequence[GraphBreak]) -> tuple[Lines, str]:
 
 
 def with_root(case: Diagnosis, cause: Cause, root: TensorRow | None) -> Cause:
-    """Return a cause with the line of a root that was made from numbers: that cuts, too, what comes as a tensor."""
+    """Return a cause with the line, too, that makes its root from numbers, as ``loss = torch.tensor(total)`` does.
+
+    To mend the first line alone would not help: ``torch.tensor`` cuts off a tensor as well.
+    """
     lines = case.line_of(root.place) if root is not None else ()
     lines = lines if root is not None and (root.is_leaf or "tensor(" in case.code_of(lines)) else ()
     is_list = any(".append(" in code for _, code in cause.lines)
@@ -181,22 +184,22 @@ def cause_never_required(case: Diagnosis, row: TensorRow) -> Cause:
     return Cause(row.name, "frozen", what, lines, better or f"{row.name}.requires_grad_()")
 
 
-def no_parameter(held: Unlisted) -> str:
+def no_parameter(unlisted: Unlisted) -> str:
     """Return what a module holds in place of a parameter, as a clause.
 
     >>> no_parameter(Unlisted("net", "layers", "ModuleList"))
     'net.layers is a plain list, and net.parameters() does not list what is in it'
     """
-    kind, it = PLAIN.get(held.wrapper[-4:], ("tensor", "it"))
-    return f"{held.module}.{held.attribute} is a plain {kind}, and {held.module}.parameters() does not list {it}"
+    kind, it = PLAIN.get(unlisted.wrapper[-4:], ("tensor", "it"))
+    return f"{unlisted.module}.{unlisted.attribute} is a plain {kind}, and {unlisted.module}.parameters() does not list {it}"
 
 
-def made_parameter(case: Diagnosis, held: Unlisted, row: TensorRow) -> tuple[Lines, str]:
+def made_parameter(case: Diagnosis, unlisted: Unlisted, row: TensorRow) -> tuple[Lines, str]:
     """Return the line that gives a module what is no parameter of it, and how the line would make it one."""
-    lines = case.line_of(held.place or row.place)
-    wrapper = f"nn.{held.wrapper}" if HAS_NN.search(case.graph.code) else f"torch.nn.{held.wrapper}"
-    better = fixes.as_parameter(case.code_of(lines), held.attribute, wrapper)
-    return lines, better or f"put what {held.module}.{held.attribute} holds into {wrapper}"
+    lines = case.line_of(unlisted.place or row.place)
+    wrapper = f"nn.{unlisted.wrapper}" if HAS_NN.search(case.graph.code) else f"torch.nn.{unlisted.wrapper}"
+    better = fixes.as_parameter(case.code_of(lines), unlisted.attribute, wrapper)
+    return lines, better or f"put what {unlisted.module}.{unlisted.attribute} holds into {wrapper}"
 
 
 def with_parameter(case: Diagnosis, cause: Cause, row: TensorRow) -> Cause:
@@ -209,7 +212,11 @@ def with_parameter(case: Diagnosis, cause: Cause, row: TensorRow) -> Cause:
 
 
 def cause_false_cure(case: Diagnosis, row: TensorRow) -> Cause:
-    """Return the cause for a root that was made a leaf: backward ends where it begins."""
+    """Return the cause for a root that is a leaf itself: backward ends where it begins.
+
+    If something had cut it off before, ``requires_grad_()`` on it was the user's cure for the error of backward, and a
+    false one: the error is gone, and the leaves still get no gradient.
+    """
     cause = cause_cut_off(case, row)
     if cause is None:
         what = f"{row.name} is a leaf itself: backward ends where it begins"

@@ -71,19 +71,19 @@ def cause_leaf_written(case: Diagnosis, row: TensorRow, stop: Stop) -> Cause:
     what = (
         "the program stopped: a leaf that requires a gradient cannot be written in place while operations are recorded"
     )
-    written = [node for name, node in case.named.items() if re.search(rf"\b{re.escape(name)}\b", stop.code)]
-    is_needed = case.graph.backward is None and any(case.uses[node.id] for node in written)  # as it was, by backward
+    leaves = [node for name, node in case.named.items() if re.search(rf"\b{re.escape(name)}\b", stop.code)]
+    is_needed = case.graph.backward is None and any(case.uses[node.id] for node in leaves)  # as it was, by backward
     mend = (is_needed and fixes.out_of_place(stop.code)) or f"with torch.no_grad(): {stop.code}"
     return Cause(row.name, "failed", what, case.line_of_stop, mend)
 
 
 def cause_asked_of_none(case: Diagnosis, row: TensorRow, stop: Stop) -> Cause:
     """Return the cause for ``autograd.grad`` that is asked for the gradient of a tensor which requires none."""
-    asked = [name for name in fixes.asked_in(stop.code) if name in case.rows and not case.rows[name].requires_grad]
-    lines = tuple(line for name in asked for line in case.line_of(case.rows[name].place))
-    what = f"the program stopped: {joined(asked) or 'a tensor'} in this call of autograd.grad() requires no gradient"
-    calls = ", ".join(f"{name}.requires_grad_()" for name in asked) or "requires_grad_()"
-    mend = f"{calls} where {'it is' if len(asked) < 2 else 'they are'} made, before anything is computed of it"
+    names = [name for name in fixes.asked_in(stop.code) if name in case.rows and not case.rows[name].requires_grad]
+    lines = tuple(line for name in names for line in case.line_of(case.rows[name].place))
+    what = f"the program stopped: {joined(names) or 'a tensor'} in this call of autograd.grad() requires no gradient"
+    calls = ", ".join(f"{name}.requires_grad_()" for name in names) or "requires_grad_()"
+    mend = f"{calls} where {'it is' if len(names) < 2 else 'they are'} made, before anything is computed of it"
     return Cause(row.name, "failed", what, (*case.line_of_stop, *lines), mend)
 
 
@@ -161,8 +161,8 @@ def linked(case: Diagnosis, freed: Node, user: Node) -> tuple[str, Lines, str]:
         freed: an operation that an earlier backward has freed.
         user: one that uses what it made.
     """
-    lines, used = case.line_of_node(freed), case.line_of_node(user)
-    code = used[0][1] if used else ""
+    lines, user_lines = case.line_of_node(freed), case.line_of_node(user)
+    code = user_lines[0][1] if user_lines else ""
     makes = fixes.assigned_in(lines[0][1]) if lines else []
     carried = [
         one for one in fixes.assigned_in(code) if re.search(rf"=.*\b{re.escape(one)}\b", code)
@@ -177,11 +177,11 @@ def linked(case: Diagnosis, freed: Node, user: Node) -> tuple[str, Lines, str]:
         values = ", ".join(f"{one}.detach()" for one in names)
         mend = f"{', '.join(names)} = {values} before {'it is' if len(names) == 1 else 'they are'} used again"
     elif is_again:
-        mend = f"detach in {used[0][0] if used else 'the next run'} what is left of the run before"
+        mend = f"detach in {user_lines[0][0] if user_lines else 'the next run'} what is left of the run before"
     else:
         anew = f"compute {names[0]} anew before each backward()"
         mend = f"{anew}; or give the one before retain_graph=True; or call backward() once, on the sum of the losses"
-    return what, (*lines, *(used if is_again else ())), mend
+    return what, (*lines, *(user_lines if is_again else ())), mend
 
 
 def at_line(node: Node) -> Place | None:
@@ -197,8 +197,8 @@ def link_of(case: Diagnosis) -> Edge | None:
     """
     nodes = case.nodes
     flowing = [edge for edge in case.shown.edges if edge.flow.handed is not None]
-    passed = {edge.target for edge in flowing}
-    reached = [edge for edge in flowing if nodes[edge.source].kind == "operation" and edge.source not in passed]
+    targets = {edge.target for edge in flowing}
+    reached = [edge for edge in flowing if nodes[edge.source].kind == "operation" and edge.source not in targets]
     old = {node.id for node in nodes.values() if node.kind == "operation" and 0 < node.run <= case.graph.earlier}
     older = [edge for edge in case.shown.edges if edge.source in old and edge.target not in old]
     return max(older or reached, key=lambda edge: nodes[edge.source].run, default=None)
@@ -232,10 +232,10 @@ def saver_of_written(case: Diagnosis, stop: Stop) -> Node | None:
     writers = {node.id for node in nodes if node.kind == "operation" and at_line(node) in places}
     match, sizes = _MAKER.search(stop.message), _SIZES.search(stop.message)
     shape = tuple(map(int, re.findall(r"\d+", sizes[1]))) if sizes is not None else None
-    known = {edge.source for edge in edges if edge.target in writers}
+    sources = {edge.source for edge in edges if edge.target in writers}
     of_class = {node.id for node in nodes if match is not None and match[1] in (node.label, _DIGIT.sub("", node.label))}
     of_size = {node.id for node in nodes if shape is not None and node.shape == shape}
-    for makers, is_certain in ((known, True), (of_class, True), (of_size, False)):
+    for makers, is_certain in ((sources, True), (of_class, True), (of_size, False)):
         for ids in (makers, {edge.target for edge in edges if edge.source in makers}):
             if len(ids & freed) == 1 or (is_certain and ids & freed):  # backward failed at the last of them
                 return min((case.nodes[one] for one in ids & freed), key=lambda node: node.run)
@@ -248,7 +248,7 @@ def named_in(code: str) -> str:
     >>> named_in("loss.backward()"), named_in("loss.sum().backward()"), named_in("torch.autograd.backward([a])")
     ('loss', 'loss', 'a')
     """
-    found = [
+    names = [
         name for match in _BACKWARD.finditer(code) for name in match.groups() if name not in (None, "autograd", "torch")
     ]
-    return found[0] if found else ""
+    return names[0] if names else ""

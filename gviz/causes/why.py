@@ -27,7 +27,7 @@ from gviz.causes.outside import (
 )
 from gviz.causes.stopped import cause_stopped, is_about, is_without_graph
 from gviz.errors import SourceError
-from gviz.graphs import Graph, GraphBreak, Node, TensorRow
+from gviz.graphs import Graph, GraphCut, Node, TensorRow
 from gviz.records import without_collecting
 from gviz.text import did_you_mean, excerpt, joined
 from gviz.trace.switches import LIBRARY
@@ -72,9 +72,9 @@ def why_all(graph: Graph) -> list[Cause]:
         for row in rows
         if row.is_leaf and (row.requires_grad or (row.broken is None or row.broken.reason == "frozen"))
     }
-    wanted = [row for row in rows if row.name in names and not row.same_as]
-    behind = {leaf for row in wanted if not row.is_leaf for leaf in row.leaves}
-    return [cause_of(case, row) for row in wanted if row.name not in behind]
+    trained = [row for row in rows if row.name in names and not row.same_as]
+    behind = {leaf for row in trained if not row.is_leaf for leaf in row.leaves}
+    return [cause_of(case, row) for row in trained if row.name not in behind]
 
 
 def cause_of(case: Diagnosis, row: TensorRow) -> Cause:
@@ -182,7 +182,7 @@ def cause_not_reached(case: Diagnosis, row: TensorRow) -> Cause:
     return cause_no_path(case, row) if case.has_run else cause_not_run(case, row)
 
 
-def module_beside(case: Diagnosis, row: TensorRow, cuts: Sequence[GraphBreak]) -> str:
+def module_beside(case: Diagnosis, row: TensorRow, cuts: Sequence[GraphCut]) -> str:
     """Return the module of a leaf if all of it stands beside the graph, and nothing of the graph is behind the cuts.
 
     "" for a leaf that is in no module, for one of a module that the root trains a part of, and where what was cut off
@@ -203,11 +203,13 @@ def module_beside(case: Diagnosis, row: TensorRow, cuts: Sequence[GraphBreak]) -
 def cause_no_path(case: Diagnosis, row: TensorRow) -> Cause:
     """Return the cause for a leaf that the root is not made from: what is made of it instead, if that is known."""
     own = set(case.root_row.leaves) if case.root_row is not None else set()
-    made = [other for other in case.rows.values() if row.name in other.leaves and not own <= {*other.leaves}]
+    uses = [other for other in case.rows.values() if row.name in other.leaves and not own <= {*other.leaves}]
     what = f"{case.root_name} is not made from {row.name}"
-    if made:
-        what, lines = f"{what}: {made[-1].name} is, and {case.root_name} does not use it", case.line_of(made[-1].place)
-        return Cause(row.name, "no path", what, lines, f"use {made[-1].name} where {case.root_name} is computed")
+    if uses:
+        last = uses[-1]
+        what = f"{what}: {last.name} is, and {case.root_name} does not use it"
+        mend = f"use {last.name} where {case.root_name} is computed"
+        return Cause(row.name, "no path", what, case.line_of(last.place), mend)
     deep = [cut for cut in case.graph.breaks if row.name in cut.leaves and not cut.is_of_leaves]
     if deep:
         lines, mend = at_cuts(case, deep[-1:])

@@ -341,7 +341,7 @@ class History(NamedTuple):
     written: Place | None = None
 
 
-class GraphBreak(NamedTuple):
+class GraphCut(NamedTuple):
     """A call that cut tensors off from the graph.
 
     Args:
@@ -579,7 +579,7 @@ class TensorRow(NamedTuple):
     expression: str | None = None
     place: Place | None = None
     is_written: bool = False
-    broken: GraphBreak | None = None
+    broken: GraphCut | None = None
     leaves: tuple[str, ...] = ()
     history: History = NO_HISTORY
     moment: Moment | None = None
@@ -675,7 +675,7 @@ class Graph:
     backward: Place | None = None
     codes: tuple[tuple[Place, str], ...] = ()
     writes: tuple[tuple[Place, str], ...] = ()
-    breaks: tuple[GraphBreak, ...] = ()
+    breaks: tuple[GraphCut, ...] = ()
     earlier: int = 0
     is_followed: bool = False
     is_first_bad: bool = False

@@ -192,9 +192,9 @@ def why_outside(row: TensorRow) -> str:
     """Return why a tensor has no gradient, and where, as far as the lines of the program are known.
 
     >>> from gviz.graphs import TensorRow
-    >>> from gviz.graphs import GraphBreak, Place
+    >>> from gviz.graphs import GraphCut, Place
     >>> facts = {"requires_grad": False, "is_leaf": True, "retains_grad": False, "grad_fn": None}
-    >>> broken = GraphBreak(Place(3), "detach", "detached", source="h")
+    >>> broken = GraphCut(Place(3), "detach", "detached", source="h")
     >>> why_outside(TensorRow("d", Numbers.of(1.0), **facts, place=Place(3), broken=broken))
     'detached from h, line 3'
     """

@@ -9,7 +9,7 @@ import re
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
 from typing import Any
 
-from gviz.graphs import GraphBreak, History, Module, Place, TensorRow
+from gviz.graphs import GraphCut, History, Module, Place, TensorRow
 from gviz.sources.arguments import CallSites
 from gviz.trace import Trace
 from gviz.trace.known import recall
@@ -134,21 +134,21 @@ class Lines:
         if call is None or (is_parameter and row.requires_grad and ("." in name or made_at is not None)):
             return row._replace(place=made_at)  # a layer makes its parameters itself, and PyTorch tells of none
         source = names.get(id(call.source()), "") if call.source is not None else ""
-        broken = (
-            GraphBreak(
-                self.place(call.broken_at),
-                call.broken_by,
+        cut = (
+            GraphCut(
+                self.place(call.cut_at),
+                call.cut_by,
                 call.reason,
                 source,
-                is_list=any(cut.is_list for cut in call.cuts),
+                is_list=any(one.is_list for one in call.cuts),
                 switch=call.switch,
             )
-            if call.reason and call.broken_at is not None
+            if call.reason and call.cut_at is not None
             else None
         )
         is_written = call.writes and noted is not None
         place = made_at if row.required_grad and not row.requires_grad else None
-        return row._replace(place=place or self.place(call.place), is_written=is_written, broken=broken)
+        return row._replace(place=place or self.place(call.place), is_written=is_written, broken=cut)
 
     def last_write_before(self, tensor: Any, use: int) -> Place | None:
         """Return where the memory of a tensor was written last before a run of a line; None where it was not."""
@@ -188,7 +188,7 @@ class Lines:
             self.codes[place.without_run] = self.cell_code(place)
         return place
 
-    def breaks(self, roots: Iterable[Any], named: Mapping[str, Any]) -> Iterator[GraphBreak]:
+    def cuts(self, roots: Iterable[Any], named: Mapping[str, Any]) -> Iterator[GraphCut]:
         """Yield the lines that cut tensors off.
 
         Args:
@@ -203,9 +203,9 @@ class Lines:
         direct = cuts_in(nodes) | {cut for call in of_roots for cut in call.cuts}
         sums = sums_of(roots)
         summed = cuts_in(sums) - cuts_in(node for node in nodes if node not in sums)
-        used = [*direct]
-        for cut in used:  # grows while it is read
-            used += [one for one in cut.earlier if one not in used]
+        in_graph = [*direct]
+        for cut in in_graph:  # grows while it is read
+            in_graph += [one for one in cut.earlier if one not in in_graph]
         others = {
             name: cuts_in(graph_nodes([one]))
             for name, one in named.items()
@@ -213,10 +213,10 @@ class Lines:
         }
         for cut in trace.outside.cuts.values():
             behind = tuple(name for name, tensor in named.items() if recall(cut.leaves, tensor))
-            place = self.place(cut.call.broken_at) if cut.call.broken_at is not None else None
-            facts = cut.call.broken_by, cut.call.reason, "", behind, cut in used, cut.is_number
-            yield GraphBreak(place, *facts, cut.is_list, not cut.is_deep, cut.call.switch)._replace(
-                is_behind=cut in used and cut not in direct,
+            place = self.place(cut.call.cut_at) if cut.call.cut_at is not None else None
+            facts = cut.call.cut_by, cut.call.reason, "", behind, cut in in_graph, cut.is_number
+            yield GraphCut(place, *facts, cut.is_list, not cut.is_deep, cut.call.switch)._replace(
+                is_behind=cut in in_graph and cut not in direct,
                 is_summand=cut in summed,
                 others=tuple(name for name, cuts in others.items() if cut in cuts),
             )

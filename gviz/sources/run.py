@@ -197,7 +197,7 @@ def _with_lines(graph: Graph, run: Run, lines: Lines, rows: tuple[TensorRow, ...
         is_followed=run.backward.is_followed,
         is_first_bad=run.backward.is_first_bad,
         writes=lines.writes_in(run.error.what, run.called) if run.error is not None else (),
-        breaks=tuple(lines.breaks([*(run.roots.values() or run.called)], named)),
+        breaks=tuple(lines.cuts([*(run.roots.values() or run.called)], named)),
         codes=tuple(lines.codes.items()),
         functions=tuple(lines.functions),
     )

@@ -19,7 +19,7 @@ from weakref import ref
 
 from gviz.graphs import Place
 from gviz.graphs.numbers import Numbers, elements_of
-from gviz.trace.cuts import CHECKPOINT, COPIES, OutsideGraph, flat
+from gviz.trace.cuts import CHECKPOINT, FROM_NUMBERS, OutsideGraph, flat
 from gviz.trace.frames import RunningProgram
 from gviz.trace.gradients import Gradients
 from gviz.trace.known import Known, recall, remember
@@ -174,7 +174,7 @@ class Trace(Observer):
         remember(self.outside.leaves, result, True)
         if before is not None and (before.reason or before.place != call.place):
             remember(self.requires_grad_set, result, call.place)
-        self.outside.keep(result, self.outside.record_of_result(call, args) if call.name in COPIES else call)
+        self.outside.keep(result, self.outside.record_of_result(call, args) if call.name in FROM_NUMBERS else call)
 
     def record_others(self, name: str, args: tuple[Any, ...], result: Any, seconds: float) -> None:
         """Note the tensors in a list that a call has made, or a number made of a tensor."""
@@ -183,7 +183,7 @@ class Trace(Observer):
         if call is None:
             return
         if name in NUMBERS:
-            self.outside.number(result, call, args)
+            self.outside.note_number(result, call, args)
             return
         for asked in flat(args[1]) if name == "grad" else ():
             if isinstance(asked, self.tensor):

@@ -13,10 +13,10 @@ from gviz.trace.known import Known, recall, remember
 from gviz.trace.records import CallRecord, Cut
 from gviz.trace.switches import LIBRARY
 
-COPIES = {"tensor", "as_tensor", "new_tensor", "from_numpy"}
+FROM_NUMBERS = {"tensor", "as_tensor", "new_tensor", "from_numpy"}
 """Calls that make a tensor of numbers."""
 
-DETACHES = {"detach", "detach_", "data", "grad", *COPIES}
+DETACHES = {"detach", "detach_", "data", "grad", *FROM_NUMBERS}
 """Calls whose result is out of the graph by intention."""
 
 CHECKPOINT = "CheckpointFunction"
@@ -40,7 +40,7 @@ class OutsideGraph:
         self.leaves: Known[bool] = {}  # the tensors that a call has made, or let require a gradient
         self.numbers: deque[tuple[Any, CallRecord]] = deque(maxlen=LATEST)
         self.cuts: dict[tuple[Place, str, str], Cut] = {}
-        self.leaving: CallRecord | None = None  # how the tensor that detach_ is called on is cut off
+        self.detach_record: CallRecord | None = None  # how the tensor that detach_ is called on is cut off
 
     def keep(self, tensor: Any, call: CallRecord) -> None:
         """Keep what is known of a tensor outside the graph, as long as it lives."""
@@ -55,31 +55,31 @@ class OutsideGraph:
 
     def will_detach(self, tensor: Any, call: CallRecord | None) -> None:
         """Note what detach_ is going to take out of its graph, which is gone afterwards."""
-        self.leaving = None
+        self.detach_record = None
         if call is not None and tensor.grad_fn is not None:
-            self.leaving = self.cut(call._replace(name="detach_"), tensor, is_number=False)
+            self.detach_record = self.record_of_cut(call._replace(name="detach_"), tensor, is_number=False)
 
     def put_outside(self, tensor: Any, call: CallRecord, name: str) -> None:
         """Note a tensor that a call has taken out of its graph: ``detach_``, or ``requires_grad_`` with False."""
         reason, cuts = "frozen", frozenset[Cut]()
         if name == "detach_":
-            reason, cuts = "detached", self.leaving.cuts if self.leaving is not None else cuts
+            reason, cuts = "detached", self.detach_record.cuts if self.detach_record is not None else cuts
         self.records.pop(id(tensor), None)
-        self.keep(tensor, call._replace(reason=reason, broken_at=call.place, broken_by=name, writes=False, cuts=cuts))
+        self.keep(tensor, call._replace(reason=reason, cut_at=call.place, cut_by=name, writes=False, cuts=cuts))
 
     def note_made(self, tensor: Any, call: CallRecord, args: tuple[Any, ...]) -> None:
         """Note a tensor outside the graph that a call has made, or has written."""
         before = recall(self.records, tensor)
         if before is None:
             self.keep(tensor, self.record_of_result(call, args))
-        elif call.writes and not before.reason and (story := self.record_of_result(call, args)).reason:
-            remember(self.records, tensor, story._replace(place=before.place, name=before.name, writes=False))
+        elif call.writes and not before.reason and (record := self.record_of_result(call, args)).reason:
+            remember(self.records, tensor, record._replace(place=before.place, name=before.name, writes=False))
 
-    def number(self, number: Any, call: CallRecord, args: tuple[Any, ...]) -> None:
+    def note_number(self, value: Any, call: CallRecord, args: tuple[Any, ...]) -> None:
         """Note a number, or an array, that a call has made of a tensor."""
-        story = self.record_of_result(call, args, is_number=True)
-        self.numbers.append((number, story))
-        for cut in story.cuts:
+        record = self.record_of_result(call, args, is_number=True)
+        self.numbers.append((value, record))
+        for cut in record.cuts:
             cut.is_number = True
 
     def cut_off_among(self, args: tuple[Any, ...]) -> tuple[CallRecord, ...]:
@@ -95,10 +95,10 @@ class OutsideGraph:
                 if not isinstance(one, self.tensor):
                     continue
                 if one.requires_grad:
-                    lost.append(self.cut(call, one, is_number=is_number, is_list=one is not value))
+                    lost.append(self.record_of_cut(call, one, is_number=is_number, is_list=one is not value))
                 elif (before := recall(self.records, one)) is not None and before.reason not in ("", "frozen"):
                     lost.append(before)
-        if call.name in COPIES and not lost and self.numbers:
+        if call.name in FROM_NUMBERS and not lost and self.numbers:
             given = {id(one) for value in args[:1] for one in flat(value) if not isinstance(one, int)}
             lost = [known for number, known in self.numbers if id(number) in given and known.reason]
         if not lost:
@@ -107,7 +107,7 @@ class OutsideGraph:
         cuts = first.cuts if len(lost) == 1 else first.cuts.union(*(one.cuts for one in lost))
         return first._replace(place=call.place, name=call.name, writes=call.writes, cuts=cuts)
 
-    def cut(self, call: CallRecord, tensor: Any, *, is_number: bool, is_list: bool = False) -> CallRecord:
+    def record_of_cut(self, call: CallRecord, tensor: Any, *, is_number: bool, is_list: bool = False) -> CallRecord:
         """Return how a call makes something outside the graph of a tensor inside; note the leaves behind it."""
         reason = "detached" if is_number or call.name in DETACHES else "no derivative"
         is_on = self.engine.is_grad_enabled() and call.name != CHECKPOINT
@@ -117,7 +117,7 @@ class OutsideGraph:
         key = place or call.place, call.name, reason
         cut = self.cuts.get(key)
         if cut is None:
-            record = call._replace(reason=reason, broken_at=key[0], broken_by=call.name, switch=switch)
+            record = call._replace(reason=reason, cut_at=key[0], cut_by=call.name, switch=switch)
             cut = self.cuts[key] = Cut(record)
         cut.is_list = cut.is_list or is_list
         return cut.add_tensor(tensor)

@@ -27,8 +27,8 @@ class CallRecord(NamedTuple):
         name: the function's name.
         reason: why the result is outside the graph though an input was inside: ``detached``, ``no_grad`` or
             ``no derivative``; or ``frozen`` if ``requires_grad = False`` took it out; "" otherwise.
-        broken_at: where that happened: here, or where the tensor was made that this one was made from.
-        broken_by: the name of the call that it happened in.
+        cut_at: where that happened: here, or where the tensor was made that this one was made from.
+        cut_by: the name of the call that it happened in.
         switch: what had switched gradients off there, as the program has it; "" for another reason.
         source: the tensor inside, weakly.
         writes: whether it wrote its result into the memory of its first argument.
@@ -40,8 +40,8 @@ class CallRecord(NamedTuple):
     place: Place
     name: str
     reason: str = ""
-    broken_at: Place | None = None
-    broken_by: str = ""
+    cut_at: Place | None = None
+    cut_by: str = ""
     switch: str = ""
     source: Any = None
     writes: bool = False
