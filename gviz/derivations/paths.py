@@ -24,7 +24,7 @@ MOST = 4
 """Paths that are listed."""
 
 
-MOST_STEPS, ENDS = 100_000, 20
+MOST_STEPS, ENDS = 20_000, 20
 """Steps of all listed paths together; if there are more, so many are listed at each end of a path."""
 
 GAP = "…"
