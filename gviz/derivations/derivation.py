@@ -98,48 +98,20 @@ def derive(graph: Graph, wrt: Sequence[str] = (), most: int = MOST_PATHS) -> Der
         hint = "gviz static draws it; its gradients are operations of their own"
         raise SourceError("this graph is static: backward goes through a recorded one only", hint=hint)
     is_large = len(graph.nodes) > MOST_DERIVED
-    if is_large:
-        graph = with_letters(graph)
-    elif not any(edge.flow.symbol for edge in graph.edges):
-        graph = with_formula(graph)
-    graph = with_leaf_names(graph if is_large else without_rounding(graph))
+    graph = prepared(graph, is_large=is_large)
     shown = dataflow(graph, has_constants=not is_large)
     if not is_large:
         shown = without_large(with_names_of_maps(with_parts_apart(shown)))
     roots = {node.id for node in shown.nodes if node.id in graph.roots or node.id in shown.roots}
-    names = tuple(graph.aliases.get(name, name) for name in wrt) or leaves_of(shown, roots)
-    if not names:
-        root = " and ".join(node.name or "it" for node in shown.nodes if node.id in roots)
-        hint = f"write what it is computed by, as in {root}=x*w"
-        raise SourceError(f"{root} is a leaf: no operation has made it, so that there is no path to explain", hint=hint)
-    has_tensors = any(node.shape for node in shown.nodes if node.id in roots)
-    before = {row.name: row.grad.before for row in graph.tensors}
-    has_run = any(node.grad.value is not None or node.grad.arrived is not None for node in shown.nodes)
-    too_large = absence_in_large(shown)
-    chains = tuple(
-        replace(
-            completed(chain, has_tensors=has_tensors),
-            before=before.get(chain.wrt),
-            absent=too_large or absence(chain, shown) if chain.grad is None and has_run else "",
-        )
-        for chain in find_chains(shown, names, most)
-    )
-    order, on_paths = shown.order, above(shown, [chain.node.id for chain in chains])
-    users = {edge.target for edge in shown.edges if edge.source in on_paths}
-    listed = on_paths_and_beside(users, order, shown.inputs)
-    computed = tuple(node for node in order if node.id in listed)
+    chains = chains_of(graph, shown, names_to_explain(graph, shown, wrt, roots), roots, most)
+    listed = listed_operations(shown, chains)
+    computed = [node for node in shown.order if node.id in listed]
     nodes, inputs = shown.by_id, shown.inputs
     used = {edge.source for node in listed for edge in inputs[node]}
     if is_large:
         stated = {node.id for node in computed[:MOST_LISTED]}
-        on_listed = {edge.target for chain in chains for path in chain.paths for edge in path.edges}
-        part = subgraph(graph, on_listed | stated)
-        words = words_of(part)
-        part = with_names_of_maps(with_symbols(part, words))
-        symbols = {(edge.target, edge.slot): edge.flow.symbol for edge in part.edges if edge.flow.symbol}
-        chains = tuple(with_symbols_of(chain, symbols) for chain in chains)
-        small = dataflow(subgraph(part, stated), words)
-        computed = tuple(small.by_id[node.id] if node.id in stated else node for node in computed)
+        chains, small = with_formulas_of_part(graph, chains, stated)
+        computed = [small.by_id[node.id] if node.id in stated else node for node in computed]
         nodes = nodes | small.by_id
         used |= {edge.source for edge in small.edges if edge.target in stated}
     used = made_from(used - listed, listed, inputs)
@@ -149,9 +121,58 @@ def derive(graph: Graph, wrt: Sequence[str] = (), most: int = MOST_PATHS) -> Der
         key=lambda node: rows.get(node.name or "", len(rows)),
     )
     outside = [node for node in given if node.expression]
-    given, computed = [node for node in given if not node.expression], in_order((*outside, *computed), rows, shown)
+    given = [node for node in given if not node.expression]
     given = [*{node.name: node for node in reversed(given)}.values()][::-1]  # a frozen one has a node at each use
-    return Derivation(chains[0].of, tuple(given), computed, chains, any(chain.grad is not None for chain in chains))
+    steps = in_order((*outside, *computed), rows, shown)
+    return Derivation(chains[0].of, tuple(given), steps, chains, any(chain.grad is not None for chain in chains))
+
+
+def prepared(graph: Graph, *, is_large: bool) -> Graph:
+    """Return the graph with names for all tensors, and the symbols of its local derivatives if it is not too large."""
+    if is_large:
+        return with_leaf_names(with_letters(graph))
+    if not any(edge.flow.symbol for edge in graph.edges):
+        graph = with_formula(graph)
+    return with_leaf_names(without_rounding(graph))
+
+
+def names_to_explain(graph: Graph, shown: Graph, wrt: Sequence[str], roots: set[str]) -> tuple[str, ...]:
+    """Return the names of the tensors that were asked for, or of all leaves; SourceError if there are none."""
+    names = tuple(graph.aliases.get(name, name) for name in wrt) or leaves_of(shown, roots)
+    if names:
+        return names
+    root = " and ".join(node.name or "it" for node in shown.nodes if node.id in roots)
+    hint = f"write what it is computed by, as in {root}=x*w"
+    raise SourceError(f"{root} is a leaf: no operation has made it, so that there is no path to explain", hint=hint)
+
+
+def chains_of(graph: Graph, shown: Graph, names: Sequence[str], roots: set[str], most: int) -> tuple[Chain, ...]:
+    """Return the paths to each tensor, with what its gradient was before, and why there is none of backward's steps."""
+    has_tensors = any(node.shape for node in shown.nodes if node.id in roots)
+    before = {row.name: row.grad.before for row in graph.tensors}
+    has_run = any(node.grad.value is not None or node.grad.arrived is not None for node in shown.nodes)
+    too_large = absence_in_large(shown)
+    return tuple(
+        replace(
+            completed(chain, has_tensors=has_tensors),
+            before=before.get(chain.wrt),
+            absent=too_large or absence(chain, shown) if chain.grad is None and has_run else "",
+        )
+        for chain in find_chains(shown, names, most)
+    )
+
+
+def with_formulas_of_part(graph: Graph, chains: Sequence[Chain], stated: set[str]) -> tuple[tuple[Chain, ...], Graph]:
+    """Return the paths of a large graph with the symbols of their steps, and the graph of the values of some operations.
+
+    Formulas of all operations would take too long.
+    """
+    on_listed = {edge.target for chain in chains for path in chain.paths for edge in path.edges}
+    part = subgraph(graph, on_listed | stated)
+    words = words_of(part)
+    part = with_names_of_maps(with_symbols(part, words))
+    symbols = {(edge.target, edge.slot): edge.flow.symbol for edge in part.edges if edge.flow.symbol}
+    return tuple(with_symbols_of(chain, symbols) for chain in chains), dataflow(subgraph(part, stated), words)
 
 
 def in_order(computed: Sequence[Node], rows: Mapping[str, int], shown: Graph) -> tuple[Node, ...]:
@@ -215,15 +236,17 @@ def with_symbols_of(chain: Chain, known: Mapping[tuple[str, int], str]) -> Chain
     return replace(chain, paths=tuple(map(named, chain.paths)))
 
 
-def on_paths_and_beside(on_paths: set[str], order: Sequence[Node], inputs: Mapping[str, list[Edge]]) -> set[str]:
+def listed_operations(shown: Graph, chains: Sequence[Chain]) -> set[str]:
     """Return the operations on the paths, and those that their factors are computed by: the nearest ones, if they are many."""
-    todo = [node.id for node in reversed(order) if node.id in on_paths]
+    on_paths = above(shown, [chain.node.id for chain in chains])
+    users = {edge.target for edge in shown.edges if edge.source in on_paths}
+    todo = [node.id for node in reversed(shown.order) if node.id in users]
     if len(todo) >= MOST_LISTED:
         return set(todo)
-    operations = {node.id for node in order if node.kind == "operation"}
+    operations = {node.id for node in shown.order if node.kind == "operation"}
     ids = dict.fromkeys(todo)
     for here in todo:  # grows while it is read
-        for edge in inputs[here]:
+        for edge in shown.inputs[here]:
             if edge.source in operations and edge.source not in ids and len(ids) < MOST_LISTED:
                 ids[edge.source] = None
                 todo.append(edge.source)
