@@ -169,7 +169,7 @@ class Follower:
         return tuple(grad if following in goals else None for grad, (following, _) in pairs)
 
     @contextmanager
-    def heard(self, quiet: Callable[[], AbstractContextManager[None]]) -> Iterator[None]:
+    def watching(self, quiet: Callable[[], AbstractContextManager[None]]) -> Iterator[None]:
         """Follow the gradient of the pass that runs in the block: what comes to each operation after all hooks.
 
         What comes otherwise than it was handed on was changed by a hook that nobody has heard of: PyTorch's own nodes

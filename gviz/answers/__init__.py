@@ -218,7 +218,7 @@ def explain(
         subject = subject_of(word)
         if subject != "source":
             return explain_words(word)
-        word = Source.of(word, given={**(options.values if options else {}), **values})
+        word = Source.of(word, values={**(options.values if options else {}), **values})
     if word.file and not word.file.lower().endswith(CODE) and (subject := subject_of_pasted(word)) != "source":
         return explain_words(word.text, subject)
     settings = replace(

@@ -56,7 +56,7 @@ def read_words(
         name.strip() if name.isascii() else as_name(name): text
         for name, _, text in (pair.partition("=") for pair in (*pairs, *after))
     }
-    source = Source.of(words[0], given={**values, **typed})
+    source = Source.of(words[0], values={**values, **typed})
     if source.kind != "script":
         pairs, after = (*pairs, *after), ()
     return source, {**values, **_read_pairs(words[0], pairs, source.kind)}, tuple(after)

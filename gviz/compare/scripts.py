@@ -205,7 +205,7 @@ def run_static(source: Source, argv: tuple[str, ...]) -> tuple[ScriptRuns, set[s
         SourceError: it raises an error, or builds no graph.
     """
     observer = SessionRuns()
-    left = static_source.left_in(run_observed(source, argv, observer))
+    left = static_source.source_in(run_observed(source, argv, observer))
     if left is None:
         raise SourceError(f"{source.file} imports tensorflow and builds no static graph")
     runs = observer.runs

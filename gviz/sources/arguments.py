@@ -43,7 +43,7 @@ class CallSites:
 
     def __init__(self, tree: ast.Module | None, file: str) -> None:
         self.tree, self.file = tree, file
-        self.known: dict[tuple[Any, ...], tuple[str, bool, list[str]]] = {}
+        self.entries: dict[tuple[Any, ...], tuple[str, bool, list[str]]] = {}
         self.positions: dict[int, list[tuple[int | None, ...]]] = {}  # of code by its identity; the trace keeps it
 
     def arguments_of(self, noted: NodeRecord, label: str) -> Iterator[tuple[Any, str]]:
@@ -53,19 +53,19 @@ class CallSites:
             noted: what is known of the operation.
             label: its class.
         """
-        call, count = noted.call, noted.arguments
+        call, count = noted.call, noted.argument_count
         code, instruction = call.at or (None, 0)
         key = id(code), instruction, call.name, count, label, call.place.file
-        if (known := self.known.get(key)) is None:
+        if (entry := self.entries.get(key)) is None:
             kind = kind_of(label)
             is_operator = call.name == function_of(kind) or call.name in CALLS.get(kind, "").split()
-            texts = self.written(code, instruction, call.name, count) if call.place.file == self.file else []
-            known = self.known[key] = kind, is_operator, texts
-        kind, is_operator, texts = known
-        is_turned = kind in TRANSPOSING and call.name in ("linear", "call") and any(at for at, _ in noted.given)
+            texts = self.argument_texts(code, instruction, call.name, count) if call.place.file == self.file else []
+            entry = self.entries[key] = kind, is_operator, texts
+        kind, is_operator, texts = entry
+        is_turned = kind in TRANSPOSING and call.name in ("linear", "call") and any(at for at, _ in noted.constants)
         if is_turned or not is_operator:
             return
-        for at, one in noted.given:
+        for at, one in noted.constants:
             if isinstance(one, ref):
                 yield one(), texts[at] if texts else ""
             elif kind in NUMBERED and not isinstance(one, type):
@@ -75,7 +75,7 @@ class CallSites:
         if kind == "Convolution" and count == len(("input", "weight")):
             yield None, "None"  # the bias
 
-    def written(self, code: CodeType | None, instruction: int, name: str, count: int) -> list[str]:
+    def argument_texts(self, code: CodeType | None, instruction: int, name: str, count: int) -> list[str]:
         """Return what is written for each argument of a call, "" for what is long; nothing where the call is another one.
 
         Args:

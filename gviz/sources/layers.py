@@ -37,54 +37,54 @@ def module_names(namespace: Mapping[Any, Any], engine: Any) -> dict[int, tuple[s
     return names
 
 
-def holders_of(modules: Mapping[int, tuple[str, Any]], named: Mapping[str, Any]) -> dict[object, Module]:
+def holders_of(modules: Mapping[int, tuple[str, Any]], names: Mapping[str, Any]) -> dict[object, Module]:
     """Return the module that holds each parameter, by the parameter's name in the program.
 
     Args:
         modules: from :func:`module_names`.
-        named: the tensors that have a name; it may lead past the module: ``weight``, ``fc.weight``.
+        names: the tensors that have a name; it may lead past the module: ``weight``, ``fc.weight``.
     """
     holder: dict[int, Module] = {}
     for path, module in modules.values():
         for parameter in vars(module).get("_parameters", {}).values():
             holder.setdefault(id(parameter), Module(path, type(module).__name__))
-    return {name: holder[id(tensor)] for name, tensor in named.items() if id(tensor) in holder}
+    return {name: holder[id(tensor)] for name, tensor in names.items() if id(tensor) in holder}
 
 
 def unlisted(
-    modules: Mapping[int, tuple[str, Any]], named: Mapping[str, Any], is_ours: Callable[[str], bool]
+    modules: Mapping[int, tuple[str, Any]], names: Mapping[str, Any], is_ours: Callable[[str], bool]
 ) -> dict[str, Unlisted]:
     """Return the tensors that modules hold, by their names in the program, and that are no parameters: what keeps each out.
 
     Args:
         modules: from :func:`module_names`.
-        named: the tensors that have a name.
+        names: the tensors that have a name.
         is_ours: whether code of a file is the program's.
     """
-    paths, found = dict(modules.values()), dict[str, Unlisted]()
-    listed = {id(one) for module in paths.values() for one in vars(module).get("_parameters", {}).values()}
-    for name, tensor in named.items():
+    paths, result = dict(modules.values()), dict[str, Unlisted]()
+    parameter_ids = {id(one) for module in paths.values() for one in vars(module).get("_parameters", {}).values()}
+    for name, tensor in names.items():
         ends = [at for at, letter in enumerate(name) if letter == "." and name[:at] in paths]
-        if not ends or id(tensor) in listed:
+        if not ends or id(tensor) in parameter_ids:
             continue
         path, attribute = name[: ends[-1]], re.split(r"[.\[]", name[ends[-1] + 1 :], maxsplit=1)[0]
         facts = vars(paths[path])
         wrapper = wrapper_of(facts.get(attribute, facts["_buffers"].get(attribute)), tensor)
         if wrapper:
             place = assigned_at(type(paths[path]), attribute, is_ours)
-            found[name] = Unlisted(path, attribute, wrapper, place)
-    return found
+            result[name] = Unlisted(path, attribute, wrapper, place)
+    return result
 
 
-def wrapper_of(held: Any, tensor: Any) -> str:
+def wrapper_of(value: Any, tensor: Any) -> str:
     """Return the class of ``torch.nn`` in which a module lists what it holds: ``ModuleList`` for a list of layers.
 
     "" for what none of them takes.
     """
-    if held is tensor:
+    if value is tensor:
         return "Parameter"
-    is_dict = type(held) is dict and all(type(key) is str for key in held)
-    items = [*held.values()] if is_dict else held if type(held) in (list, tuple) else []
+    is_dict = type(value) is dict and all(type(key) is str for key in value)
+    items = [*value.values()] if is_dict else value if type(value) in (list, tuple) else []
     of = "Parameter" if any(one is tensor for one in items) else "Module"
     is_whole = all(type(one) is type(tensor) if of == "Parameter" else "_modules" in dir(one) for one in items)
     return f"{of}{'Dict' if is_dict else 'List'}" if items and is_whole else ""

@@ -12,7 +12,7 @@ from typing import Any
 from gviz.graphs import GraphCut, History, Module, Place, TensorRow
 from gviz.sources.arguments import CallSites
 from gviz.trace import Trace
-from gviz.trace.known import recall
+from gviz.trace.facts import recall
 from gviz.trace.records import Cut, FunctionCall, Write, record_of
 from gviz.walk import Origin, bytes_kept, grad_fn, graph_nodes
 
@@ -41,7 +41,7 @@ class Lines:
         place: gives the place that people see, of a place in code.
         cell_code: gives the code at a line of a notebook's cell.
         keeps: whether to tell the bytes that operations keep.
-        kept: the bytes that those have kept which backward has freed.
+        saved_bytes: the bytes that those have kept which backward has freed.
         tree: the syntax of the program; None where what is written in its calls is not asked for.
         file: the name that it has in code.
     """
@@ -53,13 +53,13 @@ class Lines:
         *,
         cell_code: Callable[[Place], str] = lambda _: "",
         keeps: bool = False,
-        kept: Mapping[Any, int | None] | None = None,
+        saved_bytes: Mapping[Any, int | None] | None = None,
         tree: ast.Module | None = None,
         file: str = "",
     ) -> None:
         self.sites = CallSites(tree, file)
         self.trace, self.seen_as, self.cell_code, self.keeps = trace, place, cell_code, keeps
-        self.kept = kept or {}
+        self.saved_bytes = saved_bytes or {}
         self.places: dict[Place, Place] = {}  # those of code, as people see them
         self.functions: list[Module] = []  # the calls that operations were recorded in, each after the one around it
         self.calls: dict[int, tuple[int, FunctionCall]] = {}  # their places there
@@ -69,15 +69,15 @@ class Lines:
     def origin_of(self, node: Any) -> Origin | None:
         """Return where an operation was recorded; what it costs, if that was measured."""
         noted, costs = record_of(node), self.trace.timed
-        kept = (self.kept[node] if node in self.kept else bytes_kept(node)) if self.keeps else None
+        saved_bytes = (self.saved_bytes[node] if node in self.saved_bytes else bytes_kept(node)) if self.keeps else None
         if noted is None:
-            return Origin(None, kept=kept) if self.keeps else None
+            return Origin(None, kept=saved_bytes) if self.keeps else None
         call = noted.call
         # all fields at once: half the time of Place(...) and Origin(...), of which there are many
         place = tuple.__new__(Place, (*self.place(call.place)[:4], noted.run, self.function(noted.function)))
         is_written, seconds = call.writes and not call.is_view, noted.seconds if costs else None
-        given = tuple(self.sites.arguments_of(noted, type(node).__name__))
-        return tuple.__new__(Origin, (place, is_written, seconds, kept, noted.numbers, given))
+        arguments = tuple(self.sites.arguments_of(noted, type(node).__name__))
+        return tuple.__new__(Origin, (place, is_written, seconds, saved_bytes, noted.numbers, arguments))
 
     def function(self, call: FunctionCall | None) -> int:
         """Return the place of a call among the functions; -1 for none."""
@@ -95,9 +95,9 @@ class Lines:
     def rows(
         self,
         rows: Iterable[TensorRow],
-        named: Mapping[str, Any],
+        tensors_by_name: Mapping[str, Any],
         below: Mapping[str, list[Any]],
-        assigned: Mapping[str, Place],
+        assignments: Mapping[str, Place],
         row_of: Callable[[str, Any], TensorRow],
         *,
         uses: Mapping[str, int],
@@ -106,31 +106,31 @@ class Lines:
 
         Args:
             rows: as the walk has them.
-            named: the tensor of each row.
+            tensors_by_name: the tensor of each row.
             below: the leaves that these are made from, of :func:`leaves_below`.
-            assigned: name -> the line that gives it its value.
+            assignments: name -> the line that gives it its value.
             row_of: gives the row of a leaf without a name.
             uses: name of a leaf -> the first run of a line in which the graph uses it.
         """
-        unnamed = unnamed_leaves(named, below)
-        tensors = {**unnamed, **named}
+        unnamed = unnamed_leaves(tensors_by_name, below)
+        tensors = {**unnamed, **tensors_by_name}
         names = {id(tensor): name for name, tensor in reversed(tensors.items())}  # the first one wins
         for row in [*rows, *(row_of(name, leaf) for name, leaf in unnamed.items())]:
             tensor = tensors[row.name]
             leaves = tuple(dict.fromkeys(names[id(leaf)] for leaf in below.get(row.name, ())))
-            placed = self.row(row, tensor, names, assigned)
-            history = self.history(placed, tensor)._replace(
+            new_row = self.row(row, tensor, names, assignments)
+            history = self.history(new_row, tensor)._replace(
                 written=self.last_write_before(tensor, uses.get(row.name, 0))
             )
-            yield placed._replace(leaves=leaves, history=history)
+            yield new_row._replace(leaves=leaves, history=history)
 
-    def row(self, row: TensorRow, tensor: Any, names: Mapping[int, str], assigned: Mapping[str, Place]) -> TensorRow:
+    def row(self, row: TensorRow, tensor: Any, names: Mapping[int, str], assignments: Mapping[str, Place]) -> TensorRow:
         """Return the row of one tensor with its line, and what has cut it off, if it is outside the graph."""
         node = tensor.grad_fn if row.grad_fn else None
         noted = record_of(node) if node is not None else None
         call = noted.call if noted else recall(self.trace.outside.records, tensor)
         name, is_parameter = row.same_as or row.name, row.is_leaf and type(tensor).__name__ == "Parameter"
-        made_at = self.with_code_kept(assigned.get(name.partition("[")[0].partition(".")[0]))
+        made_at = self.with_code_kept(assignments.get(name.partition("[")[0].partition(".")[0]))
         if call is None or (is_parameter and row.requires_grad and ("." in name or made_at is not None)):
             return row._replace(place=made_at)  # a layer makes its parameters itself, and PyTorch tells of none
         source = names.get(id(call.source()), "") if call.source is not None else ""
@@ -188,12 +188,12 @@ class Lines:
             self.codes[place.without_run] = self.cell_code(place)
         return place
 
-    def cuts(self, roots: Iterable[Any], named: Mapping[str, Any]) -> Iterator[GraphCut]:
+    def cuts(self, roots: Iterable[Any], names: Mapping[str, Any]) -> Iterator[GraphCut]:
         """Yield the lines that cut tensors off.
 
         Args:
             roots: the tensors that the graph is of.
-            named: the tensors that have a name.
+            names: the tensors that have a name.
         """
         trace = self.trace
         if not trace.outside.cuts:
@@ -208,11 +208,11 @@ class Lines:
             in_graph += [one for one in cut.earlier if one not in in_graph]
         others = {
             name: cuts_in(graph_nodes([one]))
-            for name, one in named.items()
+            for name, one in names.items()
             if grad_fn(one) is not None and one.grad_fn not in nodes and one.numel() == 1 and not is_any_of(one, roots)
         }
         for cut in trace.outside.cuts.values():
-            behind = tuple(name for name, tensor in named.items() if recall(cut.leaves, tensor))
+            behind = tuple(name for name, tensor in names.items() if recall(cut.leaves, tensor))
             place = self.place(cut.call.cut_at) if cut.call.cut_at is not None else None
             facts = cut.call.cut_by, cut.call.reason, "", behind, cut in in_graph, cut.is_number
             yield GraphCut(place, *facts, cut.is_list, not cut.is_deep, cut.call.switch)._replace(
@@ -286,35 +286,35 @@ def sums_of(roots: Iterable[Any]) -> set[Any]:
     return sums
 
 
-def leaves_below(named: Mapping[str, Any], known: dict[Any, tuple[int, list[Any]]]) -> dict[str, list[Any]]:
+def leaves_below(names: Mapping[str, Any], cache: dict[Any, tuple[int, list[Any]]]) -> dict[str, list[Any]]:
     """Return the leaves that each tensor is made from; of as many tensors as that takes no long time for.
 
     Args:
-        named: the tensors.
-        known: for operations that were looked at before, how many there are in all, and the leaves; more come in.
+        names: the tensors.
+        cache: for operations that were looked at before, how many there are in all, and the leaves; more come in.
     """
-    found, visited = {}, 0
-    for name, tensor in named.items():
+    leaves, visited = {}, 0
+    for name, tensor in names.items():
         node = grad_fn(tensor)
         if node is not None and visited < MOST:
-            if node not in known:
+            if node not in cache:
                 nodes = graph_nodes([tensor])
-                known[node] = len(nodes), [leaf for leaf in nodes.values() if leaf is not None]
-            visited += known[node][0]
-            found[name] = known[node][1]
-    return found
+                cache[node] = len(nodes), [leaf for leaf in nodes.values() if leaf is not None]
+            visited += cache[node][0]
+            leaves[name] = cache[node][1]
+    return leaves
 
 
-def unnamed_leaves(named: Mapping[str, Any], below: Mapping[str, list[Any]]) -> dict[str, Any]:
+def unnamed_leaves(names: Mapping[str, Any], below: Mapping[str, list[Any]]) -> dict[str, Any]:
     """Return a name for each leaf that has none, ``leaf of y``: after the tensor that is made of the fewest leaves.
 
     Args:
-        named: the tensors that have names.
+        names: the tensors that have names.
         below: the leaves that each of them is made from.
     """
-    known, found = set(map(id, named.values())), {}
+    ids, leaves = set(map(id, names.values())), {}
     for name in sorted(below, key=lambda name: len(below[name])):
-        for number, leaf in enumerate([leaf for leaf in below[name] if id(leaf) not in known], 1):
-            known.add(id(leaf))
-            found[f"leaf {number} of {name}" if number > 1 else f"leaf of {name}"] = leaf
-    return found
+        for number, leaf in enumerate([leaf for leaf in below[name] if id(leaf) not in ids], 1):
+            ids.add(id(leaf))
+            leaves[f"leaf {number} of {name}" if number > 1 else f"leaf of {name}"] = leaf
+    return leaves

@@ -29,17 +29,17 @@ def unused(options: SourceOptions, kind: str) -> list[Note]:
         options: as they were given.
         kind: of the source: script, expression, graph, or static for the static graph of an expression.
     """
-    typed: dict[str, list[str]] = {}
+    flags: dict[str, list[str]] = {}
     for name, one in DECLARED.items():
         if kind in one.instead and getattr(options, name) != getattr(SourceOptions(), name):
-            typed.setdefault(one.instead[kind], []).append(_typed(name, one.flag(name), getattr(options, name)))
-    return [Note(f"{', '.join(words)} not used: {instead}", "warning") for instead, words in typed.items()]
+            flags.setdefault(one.instead[kind], []).append(_option_text(name, one.flag(name), getattr(options, name)))
+    return [Note(f"{', '.join(words)} not used: {instead}", "warning") for instead, words in flags.items()]
 
 
-def _typed(name: str, flag: str, value: Any) -> str:
+def _option_text(name: str, flag: str, value: Any) -> str:
     """Return an option as the command line has it."""
     if name == "values":
-        return joined([f"{each}={short_text(given)}" for each, given in value.items()], 3)
+        return joined([f"{each}={short_text(item)}" for each, item in value.items()], 3)
     return (
         flag if isinstance(value, bool) else f"{flag} {excerpt(value if isinstance(value, str) else ','.join(value))}"
     )

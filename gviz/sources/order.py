@@ -35,19 +35,19 @@ def derivatives(
     Raises:
         SourceError: no derivative has a graph; the graph has been freed; a root needs ``--grad-output``; a wrong name.
     """
-    wanted = _wanted(names, options.wrt)
-    found: dict[str, Any] = {}
+    tensors = _tensors_of(names, options.wrt)
+    grads: dict[str, Any] = {}
     lacking: list[str] = []
     for name, root in roots.items():
-        firsts = _grad(name, root, list(wanted.values()), options)  # at once: what they have in common is there once
-        for (by, tensor), first in zip(wanted.items(), firsts, strict=True):
+        firsts = _grad(name, root, list(tensors.values()), options)  # at once: what they have in common is there once
+        for (by, tensor), first in zip(tensors.items(), firsts, strict=True):
             grad, order = first, 1
             if grad is None and not options.wrt:
                 continue
             while order < options.order and grad is not None and grad.requires_grad:
                 (grad,), order = _grad(quotient_of(name, by, order), grad, [tensor], options), order + 1
             if grad is not None and grad.requires_grad and order == options.order:
-                found[quotient_of(name, by, order)] = grad
+                grads[quotient_of(name, by, order)] = grad
             elif grad is None:
                 before = name if order == 1 else quotient_of(name, by, order - 1)
                 lacking.append(
@@ -58,8 +58,8 @@ def derivatives(
                 lacking.append(
                     f"{quotient_of(name, by, order)}{value} is constant: it does not require grad, and has no graph"
                 )
-    if found:
-        return found, list(map(Note, lacking))
+    if grads:
+        return grads, list(map(Note, lacking))
     none = f"{joined(roots)} depends on no leaf that has a name"
     hint = "without --order the graph of the root itself is drawn" if options.order == 1 else "take a smaller --order"
     raise SourceError(lacking[0] if lacking else none, hint=hint)
@@ -67,11 +67,11 @@ def derivatives(
 
 def factors(roots: Mapping[str, Any]) -> Mapping[Any, Any]:
     """Return the local derivatives in the graphs of derivatives that no backward is going to run from, as in a script."""
-    listed = list(roots.values())
-    return flow(engine_of(listed[0]), listed, has_gradient=False)
+    tensors = list(roots.values())
+    return flow(engine_of(tensors[0]), tensors, has_gradient=False)
 
 
-def _wanted(names: Mapping[str, Any], wrt: Sequence[str]) -> dict[str, Any]:
+def _tensors_of(names: Mapping[str, Any], wrt: Sequence[str]) -> dict[str, Any]:
     """Return the tensors to differentiate by, each once.
 
     SourceError for a name of none, or of one without gradients.
@@ -105,11 +105,11 @@ def _grad(name: str, tensor: Any, by: list[Any], options: SourceOptions) -> Sequ
     return grads
 
 
-def _start(engine: Any, tensor: Any, given: str | None) -> Any:
+def _start(engine: Any, tensor: Any, text: str | None) -> Any:
     """Return what differentiation of a tensor starts from; None for a scalar's 1."""
-    if given is None or given == "ones":
-        return given and engine.ones_like(tensor)
+    if text is None or text == "ones":
+        return text and engine.ones_like(tensor)
     from gviz.sources.expression.values import find_dtype, make_value
 
-    value = make_value("--grad-output ", given, find_dtype("float64"), requires_grad=False)
+    value = make_value("--grad-output ", text, find_dtype("float64"), requires_grad=False)
     return None if tensor.numel() == 1 != value.numel() else engine.tensor(value.tolist(), dtype=tensor.dtype)

@@ -168,29 +168,29 @@ def _take_prompts(text: str) -> tuple[str, str]:
         lines[:first], ">>>"
     ):  # the prompts of a docstring, in a script that is wrong elsewhere
         return text, ""
-    typed, in_cell, left_out = list[str](), False, 0
+    statement, in_cell, left_out = list[str](), False, 0
     for number, line in enumerate(lines[first:], first):
-        continued = CONTINUED.match(line) if typed else None
+        continued = CONTINUED.match(line) if statement else None
         prompt = continued or PROMPT.match(line)
         if prompt:
             lines[number] = line[prompt.end() :]
-            typed = [*typed, lines[number]] if continued else [lines[number]]
+            statement = [*statement, lines[number]] if continued else [lines[number]]
             in_cell = line.strip().startswith("In") and not lines[number]
-        elif not OUTPUT.match(line) and (in_cell or _goes_on(typed, line)):
-            typed.append(line)
+        elif not OUTPUT.match(line) and (in_cell or _goes_on(statement, line)):
+            statement.append(line)
         else:
-            lines[number], typed, in_cell = "", [], False
+            lines[number], statement, in_cell = "", [], False
             left_out += bool(line.strip())
     return "\n".join(lines), f"took the prompts ({sign[0].strip()}) off{_beside(left_out, 'of output')}"
 
 
-def _goes_on(typed: list[str], line: str) -> bool:
+def _goes_on(statement: list[str], line: str) -> bool:
     """Return whether a line without a prompt belongs to the statement typed before it: to its bracket, or its block."""
     from codeop import compile_command
 
-    is_in_block = bool(typed) and typed[-1][:1].isspace() and line[:1].isspace()
+    is_in_block = bool(statement) and statement[-1][:1].isspace() and line[:1].isspace()
     try:
-        return is_in_block or compile_command("\n".join([*typed, ""]), symbol="exec") is None
+        return is_in_block or compile_command("\n".join([*statement, ""]), symbol="exec") is None
     except (SyntaxError, ValueError, OverflowError, RecursionError, MemoryError):
         return False  # whatever it is, the whole text's error will tell
 

@@ -59,7 +59,7 @@ def find_aliases(names: Mapping[str, Any]) -> dict[str, str]:
     {'p': 'net.fc.bias'}
     """
     first: dict[int, str] = {}
-    return {name: known for name, tensor in names.items() if (known := first.setdefault(id(tensor), name)) != name}
+    return {name: other for name, tensor in names.items() if (other := first.setdefault(id(tensor), name)) != name}
 
 
 def not_finite_notes(

@@ -43,7 +43,7 @@ class Pass:
         flow: how the gradient is going to flow, if that was asked for.
         late_flow: returns how it flows, if that was not asked for, but is needed to tell what rounding has left of a
             sum; None if that is not known.
-        kept: the bytes that each operation has saved, which backward frees; None if they were not looked at.
+        saved_bytes: the bytes that each operation has saved, which backward frees; None if they were not looked at.
         moments: what the tensors were when it ran, by their identity.
         earlier: how many runs of lines there had been when the call before this one was made, so that operations with
             a smaller run are of an earlier graph; 0 for the first call.
@@ -58,7 +58,7 @@ class Pass:
     place: Place | None = None
     flow: Mapping[NodeLike, NodeFlow] = field(default_factory=dict)
     late_flow: Callable[[], Mapping[NodeLike, NodeFlow]] | None = None
-    kept: Mapping[NodeLike, int | None] | None = None
+    saved_bytes: Mapping[NodeLike, int | None] | None = None
     moments: Mapping[int, Moment] = field(default_factory=dict)
     earlier: int = 0
     number: int = 1
@@ -80,13 +80,13 @@ class Run:
         notes: what there is to say, in order.
         lines: the places of its operations, if they were asked for.
         backward: the call that the graph is of: the gradients on their way, and what the tensors were then.
-        listed: the tensors of the table, if these are others than the picture's.
+        table_tensors: the tensors of the table, if these are others than the picture's.
         code: its text.
-        assigned: name -> the line that gives it its value, in the order of the text.
+        assignments: name -> the line that gives it its value, in the order of the text.
         modules: its ``nn.Module`` objects by their identity, each with its name.
         has_layers: whether the calls of such objects were noted.
         has_checkpoint: whether to read what operations saved runs functions of the program once more.
-        called: the tensors that backward was called on.
+        called_on: the tensors that backward was called on.
         error: what it stopped with; None if it came to its end.
     """
 
@@ -97,13 +97,13 @@ class Run:
     notes: tuple[Note, ...] = ()
     lines: Lines | None = None
     backward: Pass = Pass("")
-    listed: Mapping[str, Any] | None = None
+    table_tensors: Mapping[str, Any] | None = None
     code: str = ""
-    assigned: Mapping[str, Place] = field(default_factory=dict)
+    assignments: Mapping[str, Place] = field(default_factory=dict)
     modules: Mapping[int, tuple[str, Any]] = field(default_factory=dict)
     has_layers: bool = False
     has_checkpoint: bool = False
-    called: tuple[Any, ...] = ()
+    called_on: tuple[Any, ...] = ()
     error: SourceError | None = None
 
 
@@ -112,28 +112,28 @@ def graph_of_run(run: Run, options: SourceOptions) -> Graph:
     Wires.stage("reading")  # a script that prints has ended
     with without_collecting():
         names, leaves = {**run.names}, dict[Any, tuple[int, list[Any]]]()
-        if options.flow and run.listed is not None:
+        if options.flow and run.table_tensors is not None:
             from gviz.sources.lines import leaves_below, unnamed_leaves
 
             names |= unnamed_leaves(names, leaves_below(names, leaves))
         graph = _walked(run, names, options)
-        listed = names if run.listed is None else run.listed
-        known = {row.name: row for row in graph.tensors if names.get(row.name) is listed.get(row.name)}
-        aliases = find_aliases(listed)
+        tensors = names if run.table_tensors is None else run.table_tensors
+        rows_by_name = {row.name: row for row in graph.tensors if names.get(row.name) is tensors.get(row.name)}
+        aliases = find_aliases(tensors)
 
         def row_of(name: str, tensor: Any) -> TensorRow:
             expression, moment = run.expressions.get(name), run.backward.moments.get(id(tensor))
-            row = known.get(name) or tensor_row(name, tensor, expression, most=options.most, moment=moment)
+            row = rows_by_name.get(name) or tensor_row(name, tensor, expression, most=options.most, moment=moment)
             return row._replace(same_as=aliases[name]) if name in aliases else row
 
-        rows = tuple(row_of(name, tensor) for name, tensor in listed.items())
+        rows = tuple(row_of(name, tensor) for name, tensor in tensors.items())
         if run.lines is None:
             return graph.changed(tensors=rows, code=run.code if options.watch else "")
         from gviz.sources.lines import leaves_below
 
-        below, uses = leaves_below(listed, leaves), first_uses(graph)
-        rows = tuple(run.lines.rows(rows, listed, below, run.assigned, row_of, uses=uses))
-        return _with_lines(graph, run, run.lines, _with_unlisted(rows, run, run.lines, listed), {**names, **listed})
+        below, uses = leaves_below(tensors, leaves), first_uses(graph)
+        rows = tuple(run.lines.rows(rows, tensors, below, run.assignments, row_of, uses=uses))
+        return _with_lines(graph, run, run.lines, _with_unlisted(rows, run, run.lines, tensors), {**names, **tensors})
 
 
 def _walked(run: Run, names: Mapping[str, Any], options: SourceOptions) -> Graph:
@@ -170,19 +170,21 @@ def _walked(run: Run, names: Mapping[str, Any], options: SourceOptions) -> Graph
 
 
 def _with_unlisted(
-    rows: tuple[TensorRow, ...], run: Run, lines: Lines, listed: Mapping[str, Any]
+    rows: tuple[TensorRow, ...], run: Run, lines: Lines, tensors: Mapping[str, Any]
 ) -> tuple[TensorRow, ...]:
     """Return rows that know what keeps them out of a module's parameters."""
     if not run.modules:
         return rows
     from gviz.sources.layers import unlisted
 
-    held = unlisted(run.modules, listed, lines.trace.frames.is_ours)
-    placed = {name: one._replace(place=one.place and lines.place(one.place)) for name, one in held.items()}
-    return tuple(row._replace(unlisted=placed.get(row.name)) for row in rows)
+    unlisted_by_name = unlisted(run.modules, tensors, lines.trace.frames.is_ours)
+    with_places = {
+        name: one._replace(place=one.place and lines.place(one.place)) for name, one in unlisted_by_name.items()
+    }
+    return tuple(row._replace(unlisted=with_places.get(row.name)) for row in rows)
 
 
-def _with_lines(graph: Graph, run: Run, lines: Lines, rows: tuple[TensorRow, ...], named: Mapping[str, Any]) -> Graph:
+def _with_lines(graph: Graph, run: Run, lines: Lines, rows: tuple[TensorRow, ...], names: Mapping[str, Any]) -> Graph:
     """Return a graph with the rows of its table, and with what is known of the program's lines."""
     later = {row.name: row.at_backward()[2] for row in rows}
     nodes = (
@@ -196,8 +198,8 @@ def _with_lines(graph: Graph, run: Run, lines: Lines, rows: tuple[TensorRow, ...
         earlier=run.backward.earlier,
         is_followed=run.backward.is_followed,
         is_first_bad=run.backward.is_first_bad,
-        writes=lines.writes_in(run.error.what, run.called) if run.error is not None else (),
-        breaks=tuple(lines.cuts([*(run.roots.values() or run.called)], named)),
+        writes=lines.writes_in(run.error.what, run.called_on) if run.error is not None else (),
+        breaks=tuple(lines.cuts([*(run.roots.values() or run.called_on)], names)),
         codes=tuple(lines.codes.items()),
         functions=tuple(lines.functions),
     )
@@ -225,11 +227,11 @@ def _has_gradient(node: Node) -> bool:
     return node.kind == "leaf" and node.grad.value is not None
 
 
-def _modules_of_run(run: Run, named: Mapping[str, Any]) -> tuple[dict[object, Module], tuple[Module, ...]]:
+def _modules_of_run(run: Run, names: Mapping[str, Any]) -> tuple[dict[object, Module], tuple[Module, ...]]:
     """Return the modules of operations, and those that hold leaves, by the leaves' names; and the calls around them."""
     from gviz.sources.layers import holders_of
     from gviz.trace.modules import modules_of
 
     paths = {key: path for key, (path, _) in run.modules.items()}
-    found, around = modules_of(graph_nodes(run.roots.values()), paths)
-    return {**found, **holders_of(run.modules, named)}, around
+    modules, around = modules_of(graph_nodes(run.roots.values()), paths)
+    return {**modules, **holders_of(run.modules, names)}, around

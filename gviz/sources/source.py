@@ -71,13 +71,13 @@ class Source:
     cells: Cells | None = None
 
     @classmethod
-    def of(cls, word: str, stdin: TextIO | None = None, given: Mapping[str, object] | None = None) -> Source:
+    def of(cls, word: str, stdin: TextIO | None = None, values: Mapping[str, object] | None = None) -> Source:
         """Return the source that a word stands for; its file is read, and nothing is run.
 
         Args:
             word: an expression, the name of a file, or ``-`` for standard input.
             stdin: what ``-`` reads; None for the process's standard input.
-            given: the values of names, which tell what letters side by side are in LaTeX.
+            values: the values of names, which tell what letters side by side are in LaTeX.
 
         Raises:
             FileError: a file that cannot be read, or is not a text.
@@ -106,7 +106,7 @@ class Source:
         if kind == "expression" and ("\\" in text or text.lstrip()[:1] == "$" or RAISED.search(text)):
             from gviz.sources.expression.latex import read_latex
 
-            text, notes = read_latex(text, given or {})
+            text, notes = read_latex(text, values or {})
             return cls(kind, text, file, notes)
         if kind != "expression" or not WRAPPED.search(text):
             return cls(kind, text, file)
@@ -120,7 +120,7 @@ class Source:
             )
         return cls(kind, text, file, notes)
 
-    def placed(self, options: SourceOptions) -> SourceOptions:
+    def with_paths(self, options: SourceOptions) -> SourceOptions:
         """Return the options with a line of the text for a place in a notebook's cell.
 
         Raises:

@@ -43,7 +43,7 @@ class StaticSource:
     slopes: tuple[Tensor, ...] = ()
 
 
-def left_in(space: dict[str, Any], name: str = "", title: str = "") -> StaticSource | None:
+def source_in(space: dict[str, Any], name: str = "", title: str = "") -> StaticSource | None:
     """Return the static graph that a script has built, None where there is none.
 
     Args:
@@ -66,8 +66,8 @@ def left_in(space: dict[str, Any], name: str = "", title: str = "") -> StaticSou
     graph = next((each for each in choice if each.operations), None)
     if graph is None:
         return None
-    named = {key: space[key] for key, of in types.items() if issubclass(of, (Tensor, Variable, Operation))}
-    return StaticSource(graph, {key: each for key, each in named.items() if each.graph is graph}, title=title)
+    tensors = {key: space[key] for key, of in types.items() if issubclass(of, (Tensor, Variable, Operation))}
+    return StaticSource(graph, {key: each for key, each in tensors.items() if each.graph is graph}, title=title)
 
 
 def reading(source: StaticSource, talk: Talk, status: int = 0) -> Reading:
@@ -85,13 +85,13 @@ def _picture_of(source: StaticSource) -> Picture:
     return static_picture(source.graph, title=source.title, names=source.names)
 
 
-def with_gradients(read: Reading) -> Reading:
+def with_gradients(reading: Reading) -> Reading:
     """Return the reading of an expression with the derivatives of its root with respect to its placeholders.
 
     Raises:
         SourceError: there is no root to differentiate, or an operation has no derivative.
     """
-    source = read.static
+    source = reading.static
     if source is None:
         raise SourceError("--gradients needs an expression, not a saved picture of a graph")
     if source.root is None:
@@ -103,16 +103,16 @@ def with_gradients(read: Reading) -> Reading:
         slopes = tuple(slope for slope in gradients(source.root, list(source.feeds)) if slope is not None)
     except (LookupError, TypeError, ValueError) as error:
         raise SourceError(str(error)) from None
-    return replace(read, graph=_picture_of(source), static=replace(source, slopes=slopes))
+    return replace(reading, graph=_picture_of(source), static=replace(source, slopes=slopes))
 
 
-def plan_text(read: Reading, roots: Sequence[str] = ()) -> str:
+def plan_text(reading: Reading, roots: Sequence[str] = ()) -> str:
     """Return the function that a run becomes: of the root with its derivatives, of a script's names, or of all ends.
 
     Raises:
         SourceError: there is nothing to run.
     """
-    source = read.static
+    source = reading.static
     if source is None:
         raise SourceError("--plan needs the graph itself, not a saved picture of it")
     fetches = _fetches(source, roots)
@@ -132,14 +132,16 @@ def plan_text(read: Reading, roots: Sequence[str] = ()) -> str:
 
 def named_root(source: StaticSource, name: str) -> Any:
     """Return what a name of the source, or of an operation, stands for; SourceError if there is none."""
-    made = {operation.name: operation.outputs[0] for operation in source.graph.get_operations() if operation.outputs}
-    known = made | source.names
-    if name not in known:
+    outputs = {operation.name: operation.outputs[0] for operation in source.graph.get_operations() if operation.outputs}
+    tensors = outputs | source.names
+    if name not in tensors:
         raise SourceError(
             f"--root {name}: there is no such name",
-            hint=did_you_mean(name, known, f"there are {joined(dict.fromkeys([*source.names, *made]), 12) or 'none'}"),
+            hint=did_you_mean(
+                name, tensors, f"there are {joined(dict.fromkeys([*source.names, *outputs]), 12) or 'none'}"
+            ),
         )
-    return known[name]
+    return tensors[name]
 
 
 def _fetches(source: StaticSource, roots: Sequence[str]) -> Any:
@@ -150,8 +152,8 @@ def _fetches(source: StaticSource, roots: Sequence[str]) -> Any:
     if fetched:
         return fetched
     operations = source.graph.get_operations()
-    used = {tensor for op in operations for tensor in op.inputs}
+    inputs = {tensor for op in operations for tensor in op.inputs}
     ends = [op for op in operations if op.context is None and op.type != "VariableV2"]
     # the second output of a Merge, which tells the branch, is of use to nobody
     outputs = [tensor for op in ends for tensor in (op.outputs[:1] if op.type == "Merge" else op.outputs)]
-    return [tensor for tensor in outputs if tensor not in used]
+    return [tensor for tensor in outputs if tensor not in inputs]

@@ -20,9 +20,9 @@ from weakref import ref
 from gviz.graphs import Place
 from gviz.graphs.numbers import Numbers, elements_of
 from gviz.trace.cuts import CHECKPOINT, FROM_NUMBERS, OutsideGraph, flat
+from gviz.trace.facts import ByTensor, recall, remember
 from gviz.trace.frames import RunningProgram
 from gviz.trace.gradients import Gradients
-from gviz.trace.known import Known, recall, remember
 from gviz.trace.listening import NUMBERS, SHARES, Listener, Observer
 from gviz.trace.records import KEY, CallRecord, NodeRecord, Write
 from gviz.trace.versions import Versions
@@ -65,9 +65,9 @@ class Trace(Observer):
         self.frames = RunningProgram(is_ours, columns=columns)
         self.outside, self.gradients = OutsideGraph(engine, self.frames), Gradients(self.frames)
         self.writes: deque[Write] = deque(maxlen=MOST)
-        self.requires_grad_set: Known[Place] = {}  # of tensors that were made without: where they came to require it
-        self.autograd_grad: Known[Place] = {}  # of tensors: where autograd.grad was asked for their gradients
-        self.optimized: Known[bool] = {}  # the tensors of optimizers that have stepped
+        self.requires_grad_set: ByTensor[Place] = {}  # of tensors that were made without: where they came to require it
+        self.autograd_grad: ByTensor[Place] = {}  # of tensors: where autograd.grad was asked for their gradients
+        self.optimized: ByTensor[bool] = {}  # the tensors of optimizers that have stepped
         self.versions: Versions | None = None  # of a script: what knows which tensors numpy may write
         self.stepped: dict[int, int] = {}  # optimizers that have, by their identity: of how many groups
 
@@ -80,7 +80,7 @@ class Trace(Observer):
         """Note what detach_ is going to take out of its graph."""
         self.outside.will_detach(tensor, self.frames.note_call("detach_", is_new=False))
 
-    def called(self, name: str, args: tuple[Any, ...], result: Any, seconds: float) -> None:
+    def has_called(self, name: str, args: tuple[Any, ...], result: Any, seconds: float) -> None:
         """Note what a call has made."""
         if name == "step":
             return self.record_step(args[0])
@@ -110,13 +110,13 @@ class Trace(Observer):
         """Note the call that an operation was recorded in, once."""
         notes = result.grad_fn.metadata
         if KEY not in notes:
-            given = tuple(
-                [(at, self.held(one)) for at, one in enumerate(args) if not getattr(one, "requires_grad", False)]
+            constants = tuple(
+                [(at, self.as_recorded(one)) for at, one in enumerate(args) if not getattr(one, "requires_grad", False)]
             )
             outside = self.outside.cut_off_among(args) if self.outside.cuts else ()
             function = self.frames.function() if self.nested else None
             # all fields at once: half the time of NodeRecord(...), of which there is one for each operation
-            fields = call, self.frames.run, seconds, self.value_of(result), outside, given, len(args), function
+            fields = call, self.frames.runs, seconds, self.value_of(result), outside, constants, len(args), function
             notes[KEY] = tuple.__new__(NodeRecord, fields)
             if self.versions is not None and self.versions.lent:
                 self.versions.was_used(args, result.grad_fn)
@@ -132,7 +132,7 @@ class Trace(Observer):
             before = node.next_functions[0][0] if node.next_functions else None
             makers = "" if before is None else type(before).__name__, type(node).__name__
         shapes = tuple(result.shape), tuple(owner.shape)
-        self.writes.append(Write(call.place, name, ref(owner), shapes, version, makers, self.frames.run))
+        self.writes.append(Write(call.place, name, ref(owner), shapes, version, makers, self.frames.runs))
         if node is not None and base is not None:
             self.record_node(base, call, args)
         return call if base is None else call._replace(is_view=True)
@@ -153,7 +153,7 @@ class Trace(Observer):
             return
         for one in (one for group in optimizer.param_groups for one in group["params"] if one.grad is not None):
             shapes, version = (tuple(one.shape),), one._version  # noqa: SLF001 - PyTorch's own name
-            self.writes.append(Write(call.place, "step", ref(one), shapes, version, run=self.frames.run))
+            self.writes.append(Write(call.place, "step", ref(one), shapes, version, run=self.frames.runs))
 
     def record_outside(self, name: str, args: tuple[Any, ...], result: Any, call: CallRecord) -> None:
         """Note a tensor outside the graph that a call has made, or has put there."""
@@ -185,9 +185,9 @@ class Trace(Observer):
         if name in NUMBERS:
             self.outside.note_number(result, call, args)
             return
-        for asked in flat(args[1]) if name == "grad" else ():
-            if isinstance(asked, self.tensor):
-                remember(self.autograd_grad, asked, call.place)
+        for leaf in flat(args[1]) if name == "grad" else ():
+            if isinstance(leaf, self.tensor):
+                remember(self.autograd_grad, leaf, call.place)
         for one in flat(list(result)):
             if isinstance(one, self.tensor):
                 self.record_tensor(name, args, one, call, seconds)
@@ -207,6 +207,6 @@ class Trace(Observer):
         except RuntimeError:  # a tensor without numbers, or sizes: meta, fake, nested
             return None
 
-    def held(self, one: Any) -> Any:
+    def as_recorded(self, one: Any) -> Any:
         """Return an argument as an operation keeps it: a tensor weakly, a number as it is, of others the kind."""
         return ref(one) if isinstance(one, self.tensor) else one if isinstance(one, int | float) else type(one)

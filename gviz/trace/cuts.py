@@ -8,8 +8,8 @@ from types import ModuleType
 from typing import Any
 
 from gviz.graphs import Place
+from gviz.trace.facts import ByTensor, recall, remember
 from gviz.trace.frames import RunningProgram
-from gviz.trace.known import Known, recall, remember
 from gviz.trace.records import CallRecord, Cut
 from gviz.trace.switches import LIBRARY
 
@@ -36,8 +36,8 @@ class OutsideGraph:
 
     def __init__(self, engine: ModuleType, frames: RunningProgram) -> None:
         self.engine, self.tensor, self.frames = engine, engine.Tensor, frames
-        self.records: Known[CallRecord] = {}
-        self.leaves: Known[bool] = {}  # the tensors that a call has made, or let require a gradient
+        self.records: ByTensor[CallRecord] = {}
+        self.leaves: ByTensor[bool] = {}  # the tensors that a call has made, or let require a gradient
         self.numbers: deque[tuple[Any, CallRecord]] = deque(maxlen=LATEST)
         self.cuts: dict[tuple[Place, str, str], Cut] = {}
         self.detach_record: CallRecord | None = None  # how the tensor that detach_ is called on is cut off
@@ -84,27 +84,27 @@ class OutsideGraph:
 
     def cut_off_among(self, args: tuple[Any, ...]) -> tuple[CallRecord, ...]:
         """Return what is known of the arguments that were cut off from a graph."""
-        known = (recall(self.records, one) for value in args for one in flat(value))
-        return tuple(each for each in known if each is not None and each.reason)
+        records = (recall(self.records, one) for value in args for one in flat(value))
+        return tuple(each for each in records if each is not None and each.reason)
 
     def record_of_result(self, call: CallRecord, args: tuple[Any, ...], *, is_number: bool = False) -> CallRecord:
         """Return how a tensor outside the graph was made, and what cut it off, if anything did."""
-        lost: list[CallRecord] = []
+        records: list[CallRecord] = []
         for value in args:
             for one in flat(value) if value.__class__ in (list, tuple) else (value,):
                 if not isinstance(one, self.tensor):
                     continue
                 if one.requires_grad:
-                    lost.append(self.record_of_cut(call, one, is_number=is_number, is_list=one is not value))
+                    records.append(self.record_of_cut(call, one, is_number=is_number, is_list=one is not value))
                 elif (before := recall(self.records, one)) is not None and before.reason not in ("", "frozen"):
-                    lost.append(before)
-        if call.name in FROM_NUMBERS and not lost and self.numbers:
-            given = {id(one) for value in args[:1] for one in flat(value) if not isinstance(one, int)}
-            lost = [known for number, known in self.numbers if id(number) in given and known.reason]
-        if not lost:
+                    records.append(before)
+        if call.name in FROM_NUMBERS and not records and self.numbers:
+            ids = {id(one) for value in args[:1] for one in flat(value) if not isinstance(one, int)}
+            records = [record for number, record in self.numbers if id(number) in ids and record.reason]
+        if not records:
             return call
-        first = next((one for one in lost if one.cuts), lost[0])
-        cuts = first.cuts if len(lost) == 1 else first.cuts.union(*(one.cuts for one in lost))
+        first = next((one for one in records if one.cuts), records[0])
+        cuts = first.cuts if len(records) == 1 else first.cuts.union(*(one.cuts for one in records))
         return first._replace(place=call.place, name=call.name, writes=call.writes, cuts=cuts)
 
     def record_of_cut(self, call: CallRecord, tensor: Any, *, is_number: bool, is_list: bool = False) -> CallRecord:

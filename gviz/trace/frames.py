@@ -32,7 +32,7 @@ class RunningProgram:
         self.is_ours, self.columns = cache(is_ours), columns
         self.calls: dict[tuple[int, int, str], tuple[CallRecord, CodeType]] = {}  # by code and instruction, and name
         self.lines: dict[int, tuple[list[int], list[int], CodeType]] = {}
-        self.run, self.last = 0, (0, 0, 0)  # runs of lines so far; frame, line and place in the code of the last call
+        self.runs, self.last = 0, (0, 0, 0)  # runs of lines so far; frame, line and place in the code of the last call
         self.stack: list[tuple[Any, FunctionCall]] = []  # frames of functions that ran last, outermost first
         self.counts: Counter[CodeType] = Counter()
         self.switches, self.switched = Switches(), dict[tuple[int, int], Switched]()
@@ -46,20 +46,20 @@ class RunningProgram:
         calls = self.calls
         while frame is not None:
             code = frame.f_code
-            known = calls.get((id(code), frame.f_lasti, name))
-            if known is None and self.is_ours(code.co_filename):
-                known = self.find(code, frame.f_lasti, name)
-            if known is not None:
+            entry = calls.get((id(code), frame.f_lasti, name))
+            if entry is None and self.is_ours(code.co_filename):
+                entry = self.find(code, frame.f_lasti, name)
+            if entry is not None:
                 break
             frame = frame.f_back
         else:
             return None
-        call, last = known[0], self.last
+        call, last = entry[0], self.last
         if not is_new:
             return call
         now = id(frame), call.place.line, frame.f_lasti
         if now[0] != last[0] or now[1] != last[1] or now[2] <= last[2]:  # another line, or the same one once more
-            self.run += 1
+            self.runs += 1
         self.last = now
         return call
 
@@ -68,11 +68,11 @@ class RunningProgram:
         column = (list(code.co_positions())[instruction // 2][2] or 0) + 1 if self.columns else 0
         place = Place(self.line_of(code, instruction), code.co_filename, column)
         writes, own = is_write(name), name.strip("_")
-        known = self.calls[id(code), instruction, name] = (
+        entry = self.calls[id(code), instruction, name] = (
             CallRecord(place, own, writes=writes, at=(code, instruction)),
             code,
         )
-        return known
+        return entry
 
     def function(self) -> FunctionCall | None:
         """Return the innermost call of a function of the program that is running; None outside of any.
@@ -103,10 +103,10 @@ class RunningProgram:
         frame: Any = sys._getframe(1)  # noqa: SLF001 - as above
         is_of_library_now = False
         while frame is not None:
-            known = self.switched.get((id(frame.f_code), frame.f_lasti)) or self.find_switch(
+            entry = self.switched.get((id(frame.f_code), frame.f_lasti)) or self.find_switch(
                 frame.f_code, frame.f_lasti
             )
-            line, at, switch, _ = known
+            line, at, switch, _ = entry
             if line is None:
                 is_of_library_now = is_of_library_now or bool(switch)
             elif is_of_library_now or switch:
@@ -117,19 +117,19 @@ class RunningProgram:
     def find_switch(self, code: CodeType, instruction: int) -> Switched:
         """Return what is known of an instruction that makes a call: it is asked for at each result without gradients."""
         if not self.is_ours(code.co_filename):
-            known: Switched = None, None, LIBRARY if is_of_library(code) else "", code
+            entry: Switched = None, None, LIBRARY if is_of_library(code) else "", code
         else:
             line = self.line_of(code, instruction)
             at, switch = self.switches.at(code.co_filename, line)
-            known = Place(line, code.co_filename), Place(at, code.co_filename), switch, code
-        self.switched[id(code), instruction] = known
-        return known
+            entry = Place(line, code.co_filename), Place(at, code.co_filename), switch, code
+        self.switched[id(code), instruction] = entry
+        return entry
 
     def line_of(self, code: CodeType, instruction: int) -> int:
         """Return the line of an instruction, as ``frame.f_lineno`` does, which takes longer, the longer the code is."""
-        known = self.lines.get(id(code))
-        if known is None:
+        entry = self.lines.get(id(code))
+        if entry is None:
             parts = [(start, line) for start, _, line in code.co_lines() if line is not None]
-            known = self.lines[id(code)] = [start for start, _ in parts], [line for _, line in parts], code
-        starts, lines, _ = known
+            entry = self.lines[id(code)] = [start for start, _ in parts], [line for _, line in parts], code
+        starts, lines, _ = entry
         return lines[bisect_right(starts, instruction) - 1]

@@ -11,8 +11,8 @@ from typing import Any
 from weakref import ref
 
 from gviz.graphs import Place
+from gviz.trace.facts import ByTensor, recall, remember
 from gviz.trace.frames import RunningProgram
-from gviz.trace.known import Known, recall, remember
 from gviz.trace.listening import Observer
 
 EMPTIES = {"zero_", "fill_", "detach_", "requires_grad_"}
@@ -47,8 +47,8 @@ class Gradients(Observer):
 
     def __init__(self, frames: RunningProgram) -> None:
         self.frames, self.backwards = frames, 0
-        self.fates: Known[GradFate] = {}  # of leaves
-        self.held: Known[GradFate] = {}  # of gradients, and of tensors on their memory
+        self.fates: ByTensor[GradFate] = {}  # of leaves
+        self.by_memory: ByTensor[GradFate] = {}  # of gradients, and of tensors on their memory
         self.uses: dict[tuple[int, int], tuple[bool, CodeType]] = {}
 
     def note_backward(self, leaves: Iterable[Any]) -> None:
@@ -59,7 +59,7 @@ class Gradients(Observer):
             if leaf.grad is not None:
                 fate = GradFate(leaf)
                 remember(self.fates, leaf, fate)
-                remember(self.held, leaf.grad, fate)
+                remember(self.by_memory, leaf.grad, fate)
 
     def got_gradient(self, leaf: Any) -> None:
         """Note that somebody reads the gradient of a leaf: the caller's caller.
@@ -76,21 +76,21 @@ class Gradients(Observer):
         """Note that a leaf has been given a gradient: None, or a tensor."""
         fate = recall(self.fates, leaf)
         if fate is not None and value is not None:
-            remember(self.held, value, fate)
+            remember(self.by_memory, value, fate)
         if fate is not None:
             self.note_if_cleared(fate, value)
 
     def wrote(self, tensor: Any) -> None:
         """Note a write into a tensor that may be a gradient."""
-        fate = recall(self.held, tensor)
+        fate = recall(self.by_memory, tensor)
         if fate is not None:
             self.note_if_cleared(fate, tensor)
 
     def shared(self, tensor: Any, result: Any) -> None:
         """Note a tensor on the memory of another, which may be a gradient."""
-        fate = recall(self.held, tensor)
+        fate = recall(self.by_memory, tensor)
         if fate is not None:
-            remember(self.held, result, fate)
+            remember(self.by_memory, result, fate)
 
     def note_if_cleared(self, fate: GradFate, value: Any) -> None:
         """Note whether a gradient is gone now: None, or nothing but zeros."""
@@ -103,8 +103,8 @@ class Gradients(Observer):
 
     def is_use(self, code: CodeType, at: int) -> bool:
         """Return whether code uses the gradient that it reads there: not if it asks for None, or empties it."""
-        known = self.uses.get((id(code), at))
-        if known is None:
+        entry = self.uses.get((id(code), at))
+        if entry is None:
             following = [one for one in dis.get_instructions(code) if one.offset > at and one.argval != "data"]
             names = [
                 str(one.argval) for one in takewhile(lambda one: one.opname in ("LOAD_ATTR", "LOAD_METHOD"), following)
@@ -114,8 +114,8 @@ class Gradients(Observer):
             has_index = len(after) < len(following)  # a constant one, of the gradient
             is_filled = after[0] == "STORE_SLICE" or (after[0] == "STORE_SUBSCR" and has_index)
             is_emptied = is_filled or bool(names and names[-1] in EMPTIES)
-            known = self.uses[id(code), at] = not is_test and not is_emptied, code
-        return known[0]
+            entry = self.uses[id(code), at] = not is_test and not is_emptied, code
+        return entry[0]
 
     def cleared(self, leaf: Any) -> tuple[Place, bool, bool] | None:
         """Return where the gradient of a leaf was cleared, whether it was used by then, whether a backward followed.

@@ -45,7 +45,7 @@ LENDS = ("numpy", "from_numpy", "as_tensor")
 MEMORY = ("detach", "numpy")
 """Methods whose result has the memory of the tensor, which somebody may write."""
 
-OF_TENSORS = ("called", "will_write", "has_shared", "will_detach", "got_gradient", "gave_gradient")
+OF_TENSORS = ("has_called", "will_write", "has_shared", "will_detach", "got_gradient", "gave_gradient")
 """Events for which the functions and attributes of tensors are listened to."""
 
 NO_WRITES = {"requires_grad_", "detach_", "share_memory_", "rename_", "retain_grad_"}
@@ -61,7 +61,7 @@ class Observer:
         """Begin to be told; the place for wrappers of the observer's own, by :meth:`Listener.replace`."""
         self.listener = listener
 
-    def called(self, name: str, args: tuple[Any, ...], result: Any, seconds: float) -> None:
+    def has_called(self, name: str, args: tuple[Any, ...], result: Any, seconds: float) -> None:
         """Take note of a call of a function of the engine; it took 0 seconds if that was not measured."""
 
     def will_write(self, tensor: Any, *, is_counted: bool = True) -> None:
@@ -103,7 +103,7 @@ class Listener:
         self.is_quiet = False  # whether gviz itself computes, for the program's sake
         self.mode: Any = None  # PyTorch's
         self.hook: Any = None  # on all of PyTorch's optimizers
-        self.on_call, self.on_write = self.observers_of("called"), self.observers_of("will_write")
+        self.on_call, self.on_write = self.observers_of("has_called"), self.observers_of("will_write")
         self.on_share, self.on_detach = self.observers_of("has_shared"), self.observers_of("will_detach")
         self.on_lend = self.observers_of("has_lent")
 
@@ -111,7 +111,7 @@ class Listener:
         """Put the wrappers in place."""
         for one in self.observers:
             one.attach(self)
-        if self.observers_of("called"):
+        if self.observers_of("has_called"):
             self.listen_to_classes()
         if self.observers_of("will_step") and not self.is_own:
             optimizers = import_module(f"{self.engine.__name__}.optim.optimizer")
@@ -160,8 +160,8 @@ class Listener:
 
     def observers_of(self, event: str) -> tuple[Callable[..., None], ...]:
         """Return the methods of the observers who want to be told of an event."""
-        wanted = (one for one in self.observers if getattr(type(one), event) is not getattr(Observer, event))
-        return tuple(getattr(one, event) for one in wanted)
+        observers = (one for one in self.observers if getattr(type(one), event) is not getattr(Observer, event))
+        return tuple(getattr(one, event) for one in observers)
 
     # ---------------------------------------------------------------- wrappers
     def wrapper_of(self, function: Any, name: str, *, inputs_of: Callable[[Any], tuple[Any, ...]] | None = None) -> Any:
@@ -175,8 +175,8 @@ class Listener:
         """
         is_alone, timed, is_torch = inputs_of is None, self.timed, not self.is_own
         writes = name == "numpy" or (is_torch and is_write(name))  # who has the array may write it
-        called, is_shared, is_detaching = self.on_call, name == "detach", name == "detach_"
-        lending = self.on_lend if name in LENDS else ()
+        on_call, is_shared, is_detaching = self.on_call, name == "detach", name == "detach_"
+        on_lend = self.on_lend if name in LENDS else ()
 
         @wraps(function)
         def call(*args: Any, **kwargs: Any) -> Any:
@@ -194,22 +194,22 @@ class Listener:
                 seconds, self.is_inside = perf_counter() - start if timed else 0.0, True
                 if is_shared:
                     self.has_shared(args[0], result)
-                for tell in lending:
+                for tell in on_lend:
                     tell(args[0] if name == "numpy" else result)
-                given = args if inputs_of is None else inputs_of(args)
-                given = (*given, *kwargs.values()) if kwargs else given
-                for tell in called:
-                    tell(name, given, result, seconds)
+                inputs = args if inputs_of is None else inputs_of(args)
+                inputs = (*inputs, *kwargs.values()) if kwargs else inputs
+                for tell in on_call:
+                    tell(name, inputs, result, seconds)
             finally:
                 self.is_inside = False
             return result
 
         return call
 
-    def will_write(self, written: object, *, is_counted: bool = True) -> None:
+    def will_write(self, tensors: object, *, is_counted: bool = True) -> None:
         """Tell that tensors are going to be written: one, or those of a list."""
         for tell in () if self.is_quiet else self.on_write:
-            for one in written if isinstance(written, list | tuple) else (written,):
+            for one in tensors if isinstance(tensors, list | tuple) else (tensors,):
                 if isinstance(one, self.engine.Tensor):
                     tell(one, is_counted=is_counted)
 

@@ -11,7 +11,7 @@ from typing import Any, NamedTuple
 from weakref import ReferenceType, ref
 
 from gviz.graphs import Module
-from gviz.trace.known import Known, recall, remember
+from gviz.trace.facts import ByTensor, recall, remember
 from gviz.trace.listening import Listener, Observer, class_of_calls
 from gviz.trace.versions import next_number
 from gviz.walk import NodeLike
@@ -47,9 +47,9 @@ class ModuleCall(NamedTuple):
         As far as the program has none, the module above and its name there.
         """
         module = self.module()
-        known = names.get(id(module), "") if module is not None else ""
-        if known or self.above is None:
-            return known or self.kind
+        name = names.get(id(module), "") if module is not None else ""
+        if name or self.above is None:
+            return name or self.kind
         return f"{self.above.path(names)}.{self.own or self.kind}"
 
 
@@ -58,7 +58,7 @@ class ModuleCalls(Observer):
 
     def __init__(self) -> None:
         self.stack: list[ModuleCall] = []
-        self.counts: Known[int] = {}
+        self.counts: ByTensor[int] = {}
 
     def attach(self, listener: Listener) -> None:
         """Begin to be told of the calls of modules."""
@@ -125,7 +125,7 @@ def modules_of(
         names: those of modules, by their identity.
     """
     calls = [(call, node) for node in nodes for call in getattr(node, "metadata", {}).get(KEY, ())]
-    found: dict[object, Module] = {}
+    modules: dict[object, Module] = {}
     around: list[Module] = []
     places: dict[int, int] = {}
 
@@ -145,12 +145,12 @@ def modules_of(
         module = as_module(call)
         todo, seen = [end], {end}
         for node in todo:  # grows while it is read
-            found[node] = module
+            modules[node] = module
             for following, _ in node.next_functions:
                 if following is not None and following not in seen and call.start <= order_of(following):
                     seen.add(following)
                     todo.append(following)
-    return found, tuple(around)
+    return modules, tuple(around)
 
 
 def order_of(node: Any) -> int:

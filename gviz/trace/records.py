@@ -8,7 +8,7 @@ from weakref import ref
 
 from gviz.graphs import Place
 from gviz.graphs.numbers import Numbers
-from gviz.trace.known import Known, remember
+from gviz.trace.facts import ByTensor, remember
 from gviz.walk import graph_nodes
 
 KEY = "gviz"
@@ -73,8 +73,8 @@ class NodeRecord(NamedTuple):
         seconds: how long the call took; 0 if that was not measured.
         numbers: of its result, where they are kept: of a small one, and of one that has nan or inf.
         outside: what is known of inputs that were cut off from a graph.
-        given: the arguments without a gradient, each with its place: tensors weakly, numbers, kinds of others.
-        arguments: how many all are.
+        constants: the arguments without a gradient, each with its place: tensors weakly, numbers, kinds of others.
+        argument_count: how many all are.
         function: the call of a function that it was in, where that was asked for.
     """
 
@@ -83,8 +83,8 @@ class NodeRecord(NamedTuple):
     seconds: float
     numbers: Numbers | None
     outside: tuple[CallRecord, ...] = ()
-    given: tuple[tuple[int, Any], ...] = ()
-    arguments: int = 0
+    constants: tuple[tuple[int, Any], ...] = ()
+    argument_count: int = 0
     function: FunctionCall | None = None
 
 
@@ -100,7 +100,7 @@ class Cut:
     def __init__(self, call: CallRecord) -> None:
         self.as_set = frozenset([self])
         self.call = call._replace(cuts=self.as_set)
-        self.leaves: Known[bool] = {}  # behind what it took, in all of its runs
+        self.leaves: ByTensor[bool] = {}  # behind what it took, in all of its runs
         self.earlier: set[Cut] = set()  # earlier ones, of which something came into what it took
         self.effort, self.is_number = EFFORT, False  # whether numbers came of it, which nobody can follow
         self.is_list, self.is_deep = False, False  # whether it took a list of tensors, and one that is no leaf

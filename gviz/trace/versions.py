@@ -16,7 +16,7 @@ from weakref import ref
 
 from gviz.graphs import MIXED, NOW, Moment
 from gviz.graphs.numbers import FEW_ELEMENTS, Numbers
-from gviz.trace.known import Known, recall, remember
+from gviz.trace.facts import ByTensor, recall, remember
 from gviz.trace.listening import ENGINE, Observer
 from gviz.trace.records import KEY
 from gviz.walk import NodeLike, grad_fn, graph_nodes, numbers, saved_value
@@ -58,17 +58,17 @@ class Versions(Observer):
     def __init__(self, engine: ModuleType, living: Callable[[], Iterable[Any]]) -> None:
         self.engine, self.living = engine, living
         self.is_own = engine.__name__ == ENGINE
-        self.before: Known[list[Overwritten]] = {}
-        self.shared: Known[
+        self.before: ByTensor[list[Overwritten]] = {}
+        self.shared: ByTensor[
             tuple[Any, bool]
         ] = {}  # of one that tells of no base: weakly what it shares, and whether writes count
-        self.lent: Known[
+        self.lent: ByTensor[
             tuple[float, Numbers | None]
         ] = {}  # of those with arrays on their memory: what they were, and when
-        self.large: Known[tuple[int, Numbers]] = {}  # the numbers of large tensors that nobody has written since
-        self.kept, self.room = 0, ROOM
+        self.large: ByTensor[tuple[int, Numbers]] = {}  # the numbers of large tensors that nobody has written since
+        self.size, self.room = 0, ROOM
         self.start = self.last = self.current = next_number(engine)
-        self.passed = 0  # the number of the next operation when a pass was called last
+        self.last_pass = 0  # the number of the next operation when a pass was called last
 
     # ---------------------------------------------------------------- being told
     def has_shared(self, tensor: Any, result: Any, *, is_counted: bool) -> None:
@@ -84,16 +84,16 @@ class Versions(Observer):
         if len(self.lent) > MOST_LENT:
             del self.lent[next(iter(self.lent))]
 
-    def look_at_lent(self, until: float, since: float, used: Collection[int] | None = None) -> None:
+    def look_at_lent(self, until: float, since: float, ids: Collection[int] | None = None) -> None:
         """Note which tensors numpy has written since they were looked at last, when nobody knows.
 
         Args:
             until: when a write has been at the latest.
             since: from when on another one may come.
-            used: the identities of those to look at; None for all.
+            ids: the identities of those to look at; None for all.
         """
         with self.listener.quiet():
-            lent = [one for key, one in self.lent.items() if used is None or key in used]
+            lent = [one for key, one in self.lent.items() if ids is None or key in ids]
             for owner, (last, before) in [(own, known) for one, known in lent if (own := one()) is not None]:
                 after = numbers(owner)
                 if before is not None and after != before:
@@ -112,8 +112,8 @@ class Versions(Observer):
         is_counted = True
         while True:
             base = tensor._base  # noqa: SLF001 - PyTorch's own name, as are those below
-            if base is None and (known := recall(self.shared, tensor)) is not None:
-                base, is_counted = known[0](), known[1] and is_counted
+            if base is None and (share := recall(self.shared, tensor)) is not None:
+                base, is_counted = share[0](), share[1] and is_counted
             if base is None:
                 return tensor, is_counted
             tensor = base
@@ -128,25 +128,25 @@ class Versions(Observer):
 
     def at_pass(self) -> float:
         """Return when a pass is called: after the writes and operations before, and before all that follow."""
-        self.passed = self.now()
-        self.look_at_lent(self.passed - WRITE, self.passed - AFTER_PASS)
-        return self.passed - PASS
+        self.last_pass = self.now()
+        self.look_at_lent(self.last_pass - WRITE, self.last_pass - AFTER_PASS)
+        return self.last_pass - PASS
 
     def will_write(self, tensor: Any, *, is_counted: bool = True) -> None:
         """Note what a tensor is before it is written, if something was recorded since it was written last."""
         owner, counts = self.owner(tensor)
         now, is_counted = self.now(), is_counted and counts
-        until = now if self.passed == now else now - WRITE
-        known = recall(self.before, owner)
-        if known and known[-1].until == until:
-            known[-1] = known[-1]._replace(is_counted=known[-1].is_counted and is_counted)
+        until = now if self.last_pass == now else now - WRITE
+        versions = recall(self.before, owner)
+        if versions and versions[-1].until == until:
+            versions[-1] = versions[-1]._replace(is_counted=versions[-1].is_counted and is_counted)
         elif now != self.start:
-            if known is None:
-                known = list[Overwritten]()
-                remember(self.before, owner, known)
-            known.append(Overwritten(until, self.overwritten(owner), is_counted))
-            self.kept += room_taken(known[-1])
-            if self.kept > self.room:
+            if versions is None:
+                versions = list[Overwritten]()
+                remember(self.before, owner, versions)
+            versions.append(Overwritten(until, self.overwritten(owner), is_counted))
+            self.size += room_taken(versions[-1])
+            if self.size > self.room:
                 self.forget()
         self.large.pop(id(owner), None)
         if recall(self.lent, owner) is not None:  # what it is after this write is seen when it is looked at next
@@ -164,41 +164,41 @@ class Versions(Observer):
         """Return the numbers of a tensor; those of a large one are computed when it was written, and not each time."""
         if tensor.numel() <= FEW_ELEMENTS or tensor.is_inference():
             return numbers(tensor, most)
-        version, known = tensor._version, recall(self.large, tensor)  # noqa: SLF001
-        if known is None or known[0] != version:
-            known = version, numbers(tensor, most)
-            remember(self.large, tensor, known)
-        return known[1]
+        version, entry = tensor._version, recall(self.large, tensor)  # noqa: SLF001
+        if entry is None or entry[0] != version:
+            entry = version, numbers(tensor, most)
+            remember(self.large, tensor, entry)
+        return entry[1]
 
     def forget(self) -> None:
         """Keep those numbers only that a graph has seen which lives: a loop may make very many."""
         with self.listener.quiet():
             nodes = [one for one, leaf in graph_nodes(self.living()).items() if leaf is None]
             alive = sorted({one._sequence_nr() for one in nodes})  # noqa: SLF001 - PyTorch's own name
-        for _, known in [*self.before.values()]:
-            kept, since = list[Overwritten](), 0.0
-            for one in known:
+        for _, versions in [*self.before.values()]:
+            needed, since = list[Overwritten](), 0.0
+            for one in versions:
                 is_needed = bisect_left(alive, since) < bisect_left(alive, one.until)
                 version = one if is_needed else one._replace(numbers=None)
-                if kept and kept[-1].numbers is version.numbers is None:
-                    kept.pop()
-                kept.append(version)
+                if needed and needed[-1].numbers is version.numbers is None:
+                    needed.pop()
+                needed.append(version)
                 since = one.until
-            known[:] = kept
-        self.kept = sum(room_taken(one) for _, known in self.before.values() for one in known)
-        self.room = max(ROOM, 2 * self.kept)
+            versions[:] = needed
+        self.size = sum(room_taken(one) for _, versions in self.before.values() for one in versions)
+        self.room = max(ROOM, 2 * self.size)
 
     # ---------------------------------------------------------------- telling
     def moments(
-        self, roots: Iterable[Any], named: Iterable[Any], at: float, known: Mapping[int, Moment]
+        self, roots: Iterable[Any], tensors: Iterable[Any], at: float, at_backward: Mapping[int, Moment]
     ) -> dict[int, Moment]:
         """Return what tensors were when the operations of a graph used them, as far as they were written since.
 
         Args:
             roots: the tensors that the graph is below.
-            named: the tensors that have a name.
+            tensors: the tensors that have a name.
             at: when backward was called, as :meth:`at_pass` has told; 0 where it was not.
-            known: what tensors were then.
+            at_backward: what tensors were then.
         """
         now = self.now()
         self.look_at_lent(now - AFTER_PASS, now - AFTER_PASS)
@@ -211,23 +211,23 @@ class Versions(Observer):
         for node, leaf in nodes.items():
             leaves.setdefault(id(leaf), []).append(node)
         ends = [leaf for leaf in nodes.values() if leaf is not None]
-        written = [
+        overwritten = [
             (one, versions)
-            for one in {id(one): one for one in (*ends, *named)}.values()
+            for one in {id(one): one for one in (*ends, *tensors)}.values()
             if (versions := recall(self.before, self.owner(one)[0]))
         ]
-        makers = {id(one): leaves.get(id(one), [grad_fn(one)]) for one, _ in written}
+        makers = {id(one): leaves.get(id(one), [grad_fn(one)]) for one, _ in overwritten}
         users = uses_of(nodes, set(makers), {maker for own in makers.values() for maker in own if maker is not None})
-        found = {}
-        for one, versions in written:
+        moments = {}
+        for one, versions in overwritten:
             uses = {use for key in (id(one), *makers[id(one)]) if key is not None for use in users.get(key, ())}
             if uses or not one.requires_grad:  # by which operations one was used that is not saved, nobody tells
-                then = known.get(id(one), Moment())
-                found[id(one)] = self.moment(one, versions, uses or users[None], then, at, is_sure=bool(uses))
-        return {key: one for key, one in found.items() if one is not None}
+                then = at_backward.get(id(one), Moment())
+                moments[id(one)] = self.moment(one, versions, uses or users[None], then, at, is_sure=bool(uses))
+        return {key: one for key, one in moments.items() if one is not None}
 
     def moment(
-        self, tensor: Any, versions: list[Overwritten], uses: Iterable[int], known: Moment, at: float, *, is_sure: bool
+        self, tensor: Any, versions: list[Overwritten], uses: Iterable[int], moment: Moment, at: float, *, is_sure: bool
     ) -> Moment | None:
         """Return what a tensor was when it was used; None if it is the same now.
 
@@ -235,7 +235,7 @@ class Versions(Observer):
             tensor: which.
             versions: what was written over.
             uses: the numbers of the operations that have used it, or may have.
-            known: what it was when backward was called.
+            moment: what it was when backward was called.
             at: when that was.
             is_sure: whether these operations have used it.
         """
@@ -243,22 +243,22 @@ class Versions(Observer):
         def place_of(number: float) -> int:
             return bisect_right(versions, number, key=lambda version: version.until)
 
-        def seen(place: int) -> Numbers | None:
-            if known.numbers is not None and place == at_backward:
-                return known.numbers
+        def numbers_at(place: int) -> Numbers | None:
+            if moment.numbers is not None and place == at_backward:
+                return moment.numbers
             return self.seen_by(tensor, versions[place].numbers) if place < len(versions) else numbers(tensor)
 
         places, at_backward = {*map(place_of, uses)}, place_of(at) if at else -1
         first = min(places)
         if first == len(versions):
             return None
-        own, *others = map(seen, sorted(places))
+        own, *others = map(numbers_at, sorted(places))
         if own is None or (others and not is_sure):
-            return known._replace(numbers=None, remark=NOW)
+            return moment._replace(numbers=None, remark=NOW)
         is_hidden = any(not one.is_counted for one in versions[first : at_backward if at else first])
         if is_hidden or any(one != own for one in others):
-            return known._replace(numbers=Numbers(own.shape, own.dtype), remark=MIXED)
-        return known._replace(numbers=own)
+            return moment._replace(numbers=Numbers(own.shape, own.dtype), remark=MIXED)
+        return moment._replace(numbers=own)
 
     def seen_by(self, tensor: Any, memory: Numbers | None) -> Numbers | None:
         """Return the numbers of a tensor on a memory that had these; None where that cannot be told."""
@@ -272,13 +272,13 @@ class Versions(Observer):
 
     def outdated(self, roots: Iterable[Any]) -> set[NodeLike]:
         """Return the operations below tensors that have saved what was written since: backward would use that."""
-        found = set[NodeLike]()
+        outdated = set[NodeLike]()
         for node, leaf in graph_nodes(roots).items() if self.before else ():
             for one in saved_tensors(node) if leaf is None else ():
                 versions = recall(self.before, self.owner(one)[0]) or [Overwritten(0, None)]
                 if versions[-1].until > node._sequence_nr():  # noqa: SLF001
-                    found.add(node)
-        return found
+                    outdated.add(node)
+        return outdated
 
 
 def uses_of(nodes: Iterable[Any], tensors: Collection[int], makers: Collection[Any]) -> dict[Any, list[int]]:
@@ -292,25 +292,25 @@ def uses_of(nodes: Iterable[Any], tensors: Collection[int], makers: Collection[A
     Returns:
         By the identity of a tensor, and by its maker, which is a use, too; by None those of all.
     """
-    found: dict[Any, list[int]] = {None: []}
+    uses: dict[Any, list[int]] = {None: []}
     for node in nodes:
         if type(node).__name__ == "AccumulateGrad":
             continue
         number = node._sequence_nr()  # noqa: SLF001 - PyTorch's own name
-        used = [following for following, _ in node.next_functions if following in makers]
-        used += [node] if node in makers else []
+        users = [following for following, _ in node.next_functions if following in makers]
+        users += [node] if node in makers else []
         record = node.metadata.get(KEY)  # of a trace, if there is one
-        given = [one() for _, one in record.given if isinstance(one, ref)] if record is not None else []
-        for key in {None, *used, *(id(one) for one in (*given, *saved_tensors(node)) if id(one) in tensors)}:
-            found.setdefault(key, []).append(number)
-    return found
+        constants = [one() for _, one in record.constants if isinstance(one, ref)] if record is not None else []
+        for key in {None, *users, *(id(one) for one in (*constants, *saved_tensors(node)) if id(one) in tensors)}:
+            uses.setdefault(key, []).append(number)
+    return uses
 
 
 def saved_tensors(node: Any) -> list[Any]:
     """Return the tensors that an operation has saved and not freed, also those that were written since."""
     values = [saved_value(node, name) for name in raw_names(node.__class__)]
-    listed = (one for value in values for one in (value if isinstance(value, tuple | list) else (value,)))
-    tensors = (getattr(one, "data", None) for one in listed)
+    items = (one for value in values for one in (value if isinstance(value, tuple | list) else (value,)))
+    tensors = (getattr(one, "data", None) for one in items)
     return [one for one in tensors if hasattr(one, "grad_fn")]
 
 

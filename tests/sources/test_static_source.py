@@ -8,7 +8,7 @@ import pytest
 
 import gviz.static as tf
 from gviz.errors import SourceError
-from gviz.sources.static import left_in
+from gviz.sources.static import source_in
 from gviz.static.graph import Graph
 from gviz.static.session import Session
 
@@ -24,22 +24,22 @@ def test_of_two_graphs_the_first_with_operations_is_read_with_its_own_names_alon
     with Graph().as_default():
         (first, x), (second, y) = graph_of("x"), graph_of("y")
         space = {"empty": Graph(), "first": first, "second": second, "x": x, "y": y, "_hidden": graph_of("z")[0]}
-        source = left_in(space)
+        source = source_in(space)
         assert source is not None
         assert source.graph is first
         assert [*source.names] == ["x"]
-        other = left_in({**space, "session": Session(graph=second)}, "session")
+        other = source_in({**space, "session": Session(graph=second)}, "session")
         assert other is not None
         assert other.graph is second
         assert [*other.names] == ["y"]
         with pytest.raises(SourceError, match="there is no graph of that name"):
-            left_in(space, "_hidden")
-        assert left_in({"empty": Graph()}) is None
+            source_in(space, "_hidden")
+        assert source_in({"empty": Graph()}) is None
 
 
 def test_the_default_graph_is_read_before_those_that_have_names() -> None:
     with Graph().as_default() as default:
         tf.placeholder(tf.float32, (), name="x")
-        source = left_in({"named": graph_of("y")[0]})
+        source = source_in({"named": graph_of("y")[0]})
         assert source is not None
         assert source.graph is default

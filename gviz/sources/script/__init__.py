@@ -33,7 +33,7 @@ from gviz.sources.script.harm import Unharmed
 from gviz.sources.script.names import loop_names, named_tensors, with_names_of_the_picture
 from gviz.sources.script.process import ENGINE, EngineFinder, as_main
 from gviz.sources.script.program import Script
-from gviz.sources.script.roots import ScriptRun, assigned, choose_roots, why_no_root
+from gviz.sources.script.roots import ScriptRun, assignment_lines, choose_roots, why_no_root
 from gviz.sources.script.statements import assigned_texts
 from gviz.sources.script.stops import RunEnd, Stopped
 from gviz.sources.script.watch import MEASURED, Calls
@@ -85,10 +85,10 @@ def run_only(source: Source, options: SourceOptions, talk: Talk, tell: Callable[
         SourceError: not Python.
         MissingError: PyTorch is asked for and not installed.
     """
-    left = _run(source, options, talk, tell, is_read=False)
-    if left.error is not None and not left.error.what.startswith("the script ended itself with exit status"):
-        talk.say(Note(str(left.error), "error"))
-    return left.status
+    run = _run(source, options, talk, tell, is_read=False)
+    if run.error is not None and not run.error.what.startswith("the script ended itself with exit status"):
+        talk.say(Note(str(run.error), "error"))
+    return run.status
 
 
 def run_observed(source: Source, argv: tuple[str, ...], observer: Observer) -> dict[str, Any]:
@@ -114,7 +114,7 @@ def run_observed(source: Source, argv: tuple[str, ...], observer: Observer) -> d
         space["display"] = display
     reset_default_graph()
     with (
-        _kept(engine, script.code_file, parsed.text),
+        _process_settings(engine, script.code_file, parsed.text),
         as_main(main, script.folder, (script.file, *argv), EngineFinder(engine)),
         Listener(engine, observer),
     ):
@@ -139,7 +139,7 @@ def _run(  # noqa: PLR0915
 
     If nobody is going to read it, nothing is noted of what it does.
     """
-    options, script = source.placed(options), Script.of(source)
+    options, script = source.with_paths(options), Script.of(source)
     if not source.text.strip():
         raise SourceError(f"{script.file} is empty: there is nothing to run")
     talk.say(*unused(replace(options, grad_output=None) if options.order else options, "script"))
@@ -168,14 +168,14 @@ def _run(  # noqa: PLR0915
     calls = Calls(
         script, engine, space, options, after=stop.after_backward, has_layers=has_layers, trace=trace, is_read=is_read
     )
-    finder.watch = calls.watched
+    finder.watch = calls.wrapper_of
     if trace is not None:
         trace.versions = calls.versions
     observers: list[Observer] = [calls, calls.versions, calls.hooks] if is_read else [calls]
     observers += [ModuleCalls()] if has_layers and is_read else []
     observers += [trace, trace.gradients] if trace is not None else []
     with (
-        _kept(engine, script.code_file, parsed.text),
+        _process_settings(engine, script.code_file, parsed.text),
         process as threads,
         Listener(engine, *observers, timed=options.costs),
         stop.hooked(),
@@ -203,7 +203,7 @@ def _run(  # noqa: PLR0915
     talk.say(stop.note(is_at_end=raised is None))
     talk.say(calls.unretained())
     title = "" if script.file == STDIN else os.path.splitext(os.path.basename(script.file))[0]
-    static = static_source.left_in(space, options.graph, title)
+    static = static_source.source_in(space, options.graph, title)
     call = calls.chosen
     space, then = {**space, **stop.local}, call.names if call is not None else {}
     loops = loop_names(parsed.tree) - {*options.roots, *options.retain, *options.frozen}
@@ -213,16 +213,16 @@ def _run(  # noqa: PLR0915
         unnamed={} if unnamed is None else unnamed,
         lines=_lines(trace, script, options, calls, parsed) if trace is not None else None,
         code=parsed.text,
-        assigned={name: script.place(at) for name, at in assigned(parsed.tree, line).items()},
+        assignments={name: script.place(at) for name, at in assignment_lines(parsed.tree, line).items()},
         modules=module_names({**space, **then}, engine) if has_layers else {},
         has_layers=has_layers,
         has_checkpoint=calls.hooks.has_checkpoint,
-        called=call.tensors if call is not None else (),
+        called_on=call.tensors if call is not None else (),
         error=None if isinstance(raised, KeyboardInterrupt | Stopped) else error,
         script=script,
         tree=parsed.tree,
         calls=calls,
-        then=named_tensors(then, libraries, None if unnamed is None else {}, loops),
+        names_at_call=named_tensors(then, libraries, None if unnamed is None else {}, loops),
         static=static,
         interrupted=isinstance(raised, KeyboardInterrupt),
         status=_status(raised),
@@ -233,33 +233,33 @@ def _run(  # noqa: PLR0915
 def _lines(trace: Trace, script: Script, options: SourceOptions, calls: Calls, parsed: Parsed) -> Lines:
     """Return the lines of what was told, and what the operations keep, if that was measured."""
     call = calls.chosen
-    is_measured = not calls.hooks.has_checkpoint and not (call and call.about.kept is None)
+    is_measured = not calls.hooks.has_checkpoint and not (call and call.about.saved_bytes is None)
     keeps = bool(options.kept or options.costs) and is_measured
     return Lines(
         trace,
         lambda place: script.place(place.line, place.file),
         cell_code=lambda place: script.code_at(place, parsed.text),
         keeps=keeps,
-        kept=call.about.kept if call else None,
+        saved_bytes=call.about.saved_bytes if call else None,
         tree=parsed.tree,
         file=script.code_file,
     )
 
 
-def _with_used(left: ScriptRun, roots: Mapping[str, Any]) -> tuple[ScriptRun, list[Note]]:
+def _with_used(run: ScriptRun, roots: Mapping[str, Any]) -> tuple[ScriptRun, list[Note]]:
     """Return the script with names for the tensors that operations use, among very many; and how many have none."""
-    about = left.calls.of([*roots.values()])
-    held: list[Any] = [one for flow in (about.flow.values() if about is not None else ()) for _, one in flow.held]
-    for node in graph_nodes(roots.values()) if left.unnamed else ():
-        held += [one for _, one in saved_constants(node)]
-        held += [one() for _, one in noted.given if isinstance(one, ref)] if (noted := record_of(node)) else []
-    used, names, notes = set(map(id, held)), {**left.names}, []
-    for of, items in left.unnamed.items():
-        known = {f"{of}{path}": tensor for path, tensor in items if id(tensor) in used}
-        names |= known
-        count = f"{len(items) - len(known):,}"
+    about = run.calls.of([*roots.values()])
+    tensors: list[Any] = [one for flow in (about.flow.values() if about is not None else ()) for _, one in flow.held]
+    for node in graph_nodes(roots.values()) if run.unnamed else ():
+        tensors += [one for _, one in saved_constants(node)]
+        tensors += [one() for _, one in noted.constants if isinstance(one, ref)] if (noted := record_of(node)) else []
+    ids, names, notes = set(map(id, tensors)), {**run.names}, []
+    for of, items in run.unnamed.items():
+        named = {f"{of}{path}": tensor for path, tensor in items if id(tensor) in ids}
+        names |= named
+        count = f"{len(items) - len(named):,}"
         notes.append(Note(f"{of} has {count} more tensors that require no gradient: they are not listed"))
-    return replace(left, names=names), notes
+    return replace(run, names=names), notes
 
 
 def _executed(code: Any, space: dict[str, Any]) -> BaseException | None:
@@ -295,7 +295,7 @@ def _is_unread(stream: Any) -> bool:
 
 
 @contextmanager
-def _kept(engine: Any, file: str, text: str) -> Iterator[None]:
+def _process_settings(engine: Any, file: str, text: str) -> Iterator[None]:
     """Let tracebacks show the lines that run, also of a pasted session; collect the garbage of a script.
 
     Put back what a script switches for the process.
@@ -318,54 +318,54 @@ def _kept(engine: Any, file: str, text: str) -> Iterator[None]:
         engine.set_printoptions(profile="default")
 
 
-def _read(left: ScriptRun, options: SourceOptions, talk: Talk, *, rootless: bool) -> Reading:
+def _read(run: ScriptRun, options: SourceOptions, talk: Talk, *, rootless: bool) -> Reading:
     """Return the graph of what a script left behind.
 
     Raises:
         SourceError: there is none; the script's own error if it failed, and nothing is to be drawn or can be.
     """
-    static = left.static if options.static or not left.names else None
+    static = run.static if options.static or not run.names else None
     try:
-        roots, note = ({}, None) if static is not None else _roots(left, options, rootless=rootless)
+        roots, note = ({}, None) if static is not None else _roots(run, options, rootless=rootless)
     except SourceError as error:  # a name may be one that the script did not come to
-        what = "that graph" if left.names or not rootless else "a tensor"
+        what = "that graph" if run.names or not rootless else "a tensor"
         talk.say(
-            Note(f"the script fails before it has {what}: there is nothing to show", "warning") if left.error else None
+            Note(f"the script fails before it has {what}: there is nothing to show", "warning") if run.error else None
         )
-        if left.interrupted:
+        if run.interrupted:
             talk.say(Note(f"there is nothing to show: {error.what}", "warning"))
             raise KeyboardInterrupt from None
-        raise left.error or error from None
-    if left.error is not None:
+        raise run.error or error from None
+    if run.error is not None:
         if options.on_error == "stop":
-            raise left.error
-        talk.say(Note(str(left.error), "error"))
-    status = 130 if left.interrupted else int(left.error is not None)
+            raise run.error
+        talk.say(Note(str(run.error), "error"))
+    status = 130 if run.interrupted else int(run.error is not None)
     if static is not None:
         return static_source.reading(static, talk, status)
-    left, notes = _with_used(left, roots)
+    run, notes = _with_used(run, roots)
     talk.say(note, *notes)
-    graph = graph_of_run(_drawn(left, roots, options, talk), options)
+    graph = graph_of_run(_drawn(run, roots, options, talk), options)
     with suppress(RuntimeError):  # a tensor that PyTorch refuses to look at, such as one without memory
-        what = "listed tensor" if left.unnamed else "named tensor"  # results without a name are not searched
-        talk.say(*not_finite_notes(left.names, {}, "gviz why tells where it began", left.assigned, what))
-    call = left.calls.chosen
-    if options.kept and call is not None and call.about.number > MEASURED and call.about.kept is None:
+        what = "listed tensor" if run.unnamed else "named tensor"  # results without a name are not searched
+        talk.say(*not_finite_notes(run.names, {}, "gviz why tells where it began", run.assignments, what))
+    call = run.calls.chosen
+    if options.kept and call is not None and call.about.number > MEASURED and call.about.saved_bytes is None:
         talk.say(Note(f"what operations save for backward is measured in the first {MEASURED} calls of backward alone"))
-    if left.error is not None:
-        graph = graph.changed(stop=_stop(left.error, left.script))
-    changes, unlisted = left.changes.kept() if left.changes else ((), 0)
-    if left.changes and not changes:
-        names = {**left.then, **left.names}
+    if run.error is not None:
+        graph = graph.changed(stop=_stop(run.error, run.script))
+    changes, unlisted = run.changes.result() if run.changes else ((), 0)
+    if run.changes and not changes:
+        names = {**run.names_at_call, **run.names}
         hint = did_you_mean(options.watch, names, f"its tensors: {joined(names)}" if names else "")
         raise SourceError(f"--watch {options.watch}: the script has no tensor of that name", hint=hint)
-    codes = {place.without_run: left.script.code_at(place, left.code) for place, *_ in changes if place.cell}
+    codes = {place.without_run: run.script.code_at(place, run.code) for place, *_ in changes if place.cell}
     graph = graph.changed(codes=(*graph.codes, *codes.items()))
     ran_backward = options.lines and call is not None and call.about.function == "backward"
     return Reading(
         graph,
         tuple(talk.notes),
-        left.error is not None,
+        run.error is not None,
         status,
         ran_backward,
         changes=changes,
@@ -382,65 +382,72 @@ def _stop(error: SourceError, script: Script) -> Stop:
     return Stop(error.what, Place(excerpt.line, file, cell=excerpt.cell), excerpt.text)
 
 
-def _roots(left: ScriptRun, options: SourceOptions, *, rootless: bool) -> tuple[dict[str, Any], Note | None]:
+def _roots(run: ScriptRun, options: SourceOptions, *, rootless: bool) -> tuple[dict[str, Any], Note | None]:
     """Return the roots to draw, and the line that says why these.
 
     SourceError if there are none and there have to be.
     """
     if options.static:
         raise SourceError("the script builds no static graph", hint=STATIC_HINT)
-    roots, why = choose_roots(left, options.roots)
+    roots, why = choose_roots(run, options.roots)
     if roots:
         return roots, why
-    has_cuts = left.lines is not None and bool(left.lines.trace.outside.cuts)
-    missing = why_no_root(left.names, has_cuts=has_cuts)
-    if not rootless or (left.error is not None and not left.names):
+    has_cuts = run.lines is not None and bool(run.lines.trace.outside.cuts)
+    missing = why_no_root(run.names, has_cuts=has_cuts)
+    if not rootless or (run.error is not None and not run.names):
         raise missing
     return {}, Note(missing.what, "warning")
 
 
-def _drawn(left: ScriptRun, roots: Mapping[str, Any], options: SourceOptions, talk: Talk) -> ScriptRun:
+def _drawn(run: ScriptRun, roots: Mapping[str, Any], options: SourceOptions, talk: Talk) -> ScriptRun:
     """Return a run with the roots and the names of its picture.
 
     Boxes have the names of the moment of ``backward()``, the table those of the end.
     """
-    call, about = left.calls.chosen, left.calls.of(roots.values())
-    moments = (left.then, left.names) if call is not None and about is call.about else (left.names, left.then)
+    call, about = run.calls.chosen, run.calls.of(roots.values())
+    moments = (
+        (run.names_at_call, run.names) if call is not None and about is call.about else (run.names, run.names_at_call)
+    )
     names = with_names_of_the_picture(*moments, roots.values())
-    inside = graph_nodes(roots.values()).values() if left.calls.gone else ()
+    inside = graph_nodes(roots.values()).values() if run.calls.leaves_of_grad else ()
     unnamed = {id(leaf) for leaf in inside if leaf is not None} - set(map(id, names.values()))
-    gone = {name: leaf for name, leaf in left.calls.gone.items() if name not in names and id(leaf) in unnamed}
-    names = {**names, **gone}
+    grad_leaves = {
+        name: leaf for name, leaf in run.calls.leaves_of_grad.items() if name not in names and id(leaf) in unnamed
+    }
+    names = {**names, **grad_leaves}
     about = about or Pass("")
-    known = {one.about.number for one in (call, left.calls.last.get("backward")) if one is not None}
+    last_numbers = {one.about.number for one in (call, run.calls.last.get("backward")) if one is not None}
     about = replace(
         about,
-        is_followed=about.function == "backward" and about.number not in known,
-        moments=left.calls.moments_of(roots.values(), names, about),
+        is_followed=about.function == "backward" and about.number not in last_numbers,
+        moments=run.calls.moments_of(roots.values(), names, about),
     )
     if (
         options.jacobians
         and not about.flow
-        and not left.has_checkpoint
+        and not run.has_checkpoint
         and not any(tensor.numel() != 1 for tensor in roots.values())
     ):
         from gviz.flow import flow_of
 
-        outdated = left.calls.versions.outdated(roots.values())
+        outdated = run.calls.versions.outdated(roots.values())
         about = replace(about, flow=flow_of(dict(roots), jacobians=True, outdated=outdated))
     if options.order and roots:
         from gviz.sources.order import derivatives, factors
 
         roots, more = derivatives(roots, names, options)
         talk.say(*more)
-        of = " + ".join(name for name, tensor in names.items() if any(tensor is one for one in left.called))
+        of = " + ".join(name for name, tensor in names.items() if any(tensor is one for one in run.called_on))
         about = Pass("", flow=factors(roots) if options.flow else {}, of=of or "what backward was called on")
     written_in_place = {name for name, tensor in names.items() if tensor.grad_fn is not None and tensor._version}  # noqa: SLF001 - PyTorch's own name
     return replace(
-        left,
+        run,
         names=names,
         roots=roots,
-        statements={name: text for name, text in assigned_texts(left.tree).items() if name not in written_in_place},
+        statements={name: text for name, text in assigned_texts(run.tree).items() if name not in written_in_place},
         backward=about,
-        listed={**(left.names or names), **gone},  # of a script that does all in functions, what these functions held
+        table_tensors={
+            **(run.names or names),
+            **grad_leaves,
+        },  # of a script that does all in functions, what these functions held
     )

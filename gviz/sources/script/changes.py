@@ -56,7 +56,7 @@ class Changes:
         self.libraries, self.name, self.tell, self.most = tuple(libraries), name, tell, most
         self.base = name.partition("[")[0].partition(".")[0]
         self.bound: dict[tuple[Any, str], Any] = {}
-        self.known: dict[int, tuple[Any, Any, Any]] = {}
+        self.states: dict[int, tuple[Any, Any, Any]] = {}
         self.first: list[Change] = []
         self.rest: deque[Change] = deque(maxlen=HALF)
         self.count = 0
@@ -74,11 +74,11 @@ class Changes:
 
     def look(self, place: Place, owner: Any, name: str, tensor: Any) -> None:
         """Compare a tensor with what it was when it was looked at last, by whatever name."""
-        key, known, grad = id(tensor), self.known, gradient(tensor)
+        key, states, grad = id(tensor), self.states, gradient(tensor)
         now = state(tensor), None if grad is None else (id(grad), *state(grad))
         is_bound = self.bound.get((owner, name)) is tensor
-        _, *before = known.get(key, (None, *now))
-        known[key] = ref(tensor, lambda _: known.pop(key, None)), *now
+        _, *before = states.get(key, (None, *now))
+        states[key] = ref(tensor, lambda _: states.pop(key, None)), *now
         self.bound[owner, name] = tensor
         is_value = not is_bound or before[0] != now[0]
         if is_value or before[1] != now[1]:
@@ -96,10 +96,10 @@ class Changes:
         else:
             self.rest.append(change)
 
-    def kept(self) -> tuple[tuple[Change, ...], int]:
+    def result(self) -> tuple[tuple[Change, ...], int]:
         """Return the first and the last changes, and how many are left out in the middle."""
-        kept = (*self.first, *self.rest)
-        return kept, self.count - len(kept)
+        changes = (*self.first, *self.rest)
+        return changes, self.count - len(changes)
 
 
 def state(tensor: Any) -> tuple[Any, ...]:

@@ -171,11 +171,11 @@ def _other_name(error: BaseException, message: str, script: Script) -> str | Non
 
     pytorchs = pytorch_names().get(home, _attributes(error))
     if name not in pytorchs and not (home == "torch" and PUBLIC.match(name)):
-        meant = did_you_mean(
+        suggestion = did_you_mean(
             name, pytorchs, f"PyTorch 2.13 has no {home}.{name} either" if home == "torch.Tensor" else ""
         )
-        if meant:
-            return meant
+        if suggestion:
+            return suggestion
     is_sure = home in pytorch_names() or not isinstance(error, AttributeError) or isinstance(error.obj, ModuleType)
     return _another_engine(f"{home}.{name}", script, is_sure=is_sure) if script.engine == "gviz" else None
 
@@ -205,8 +205,8 @@ def _not_of_torch(error: BaseException, message: str) -> str | None:
     if keyword:
         return did_you_mean(keyword["name"], KEYWORDS) or None
     if isinstance(error, ImportError) and f"{error.name}.".startswith(("gviz.static.", "tensorflow.")):
-        named = NO_IMPORT.search(message)
-        return _not_of_tensorflow(error, named["name"] if named else str(error.name).rpartition(".")[2])
+        match = NO_IMPORT.search(message)
+        return _not_of_tensorflow(error, match["name"] if match else str(error.name).rpartition(".")[2])
     if isinstance(error, ModuleNotFoundError) and error.name:
         package = error.name.partition(".")[0]
         if package in PACKAGES:
@@ -231,9 +231,9 @@ def _not_of_tensorflow(error: AttributeError | ImportError, name: str) -> str:
     if name in TENSORFLOW_2:
         mode = "gviz has TensorFlow 1's graph mode (placeholder, Session)"
         return f"that is TensorFlow 2's eager mode; {mode}. In PyTorch: {TENSORFLOW_2[name]}"
-    meant = closest(name, dir(owner))
-    if meant and abs(len(meant) - len(name)) <= CLOSE:
-        return f"did you mean {meant}?"
+    suggestion = closest(name, dir(owner))
+    if suggestion and abs(len(suggestion) - len(name)) <= CLOSE:
+        return f"did you mean {suggestion}?"
     part = re.sub("gviz.static|tensorflow", "tf", home)
     lacks = f"gviz's part of TensorFlow 1 has no {part}.{name}: docs/static.md says what it has"
     return lacks if isinstance(owner, ModuleType) else ""

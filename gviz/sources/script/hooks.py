@@ -57,8 +57,8 @@ class ScriptHooks(Observer):
         if listener.is_own:
             homes["Node"] = Node
         else:  # PyTorch's own nodes are no classes of Python
-            asked = engine.Tensor.grad_fn
-            listener.replace(engine.Tensor, "grad_fn", property(lambda own: self.node_of(asked, own)))
+            original = engine.Tensor.grad_fn
+            listener.replace(engine.Tensor, "grad_fn", property(lambda own: self.node_of(original, own)))
         for home, name, kind in REGISTERED:
             owner = next((one for one in getattr(homes.get(home), "__mro__", ()) if name in vars(one)), None)
             if owner is not None:
@@ -78,7 +78,7 @@ class ScriptHooks(Observer):
 
     def place_of(self, node: Any) -> Place | None:
         """Return the line that has registered a hook on one of PyTorch's nodes; None where that is not known."""
-        places = self.places.get(number_of(node)) or [place for known in self.places.values() for place in known]
+        places = self.places.get(number_of(node)) or [place for group in self.places.values() for place in group]
         return places[0] if len({*places}) == 1 else None
 
     def entering(self, original: Callable[..., Any]) -> Callable[..., Any]:
@@ -98,21 +98,21 @@ class ScriptHooks(Observer):
 
         @functools.wraps(original)
         def register(own: Any, hook: Any, *args: Any, **kwargs: Any) -> Any:
-            if not callable(hook) or isinstance(hook, Heard):  # PyTorch's own methods come here once more
+            if not callable(hook) or isinstance(hook, WatchedHook):  # PyTorch's own methods come here once more
                 return original(own, hook, *args, **kwargs)
             self.are_there = True
             tensor = getattr(own, "variable", own)  # of AccumulateGrad
             leaf = ref(tensor) if getattr(tensor, "is_leaf", False) else None
-            return original(own, Heard(hook, self, self.script.running()[1], kind, leaf), *args, **kwargs)
+            return original(own, WatchedHook(hook, self, self.script.running()[1], kind, leaf), *args, **kwargs)
 
         return register
 
     @contextmanager
-    def heard(self, follower: Follower) -> Iterator[None]:
+    def watching(self, follower: Follower) -> Iterator[None]:
         """Note what hooks change in the block, in which a pass runs."""
         self.follower = follower
         try:
-            with follower.heard(self.listener.quiet):
+            with follower.watching(self.listener.quiet):
                 yield
         finally:
             self.follower = None
@@ -121,11 +121,11 @@ class ScriptHooks(Observer):
                     hooks = tuple(one if one.place else one._replace(place=self.place_of(node)) for one in flow.hooks)
                     follower.result[node] = flow._replace(hooks=hooks)
             for node, change in follower.of_leaves.items():
-                known = self.of_leaves.setdefault(id(getattr(node, "variable", None)), [])
-                known += [] if any(one.kind == change.kind for one in known) else [change]
+                changes = self.of_leaves.setdefault(id(getattr(node, "variable", None)), [])
+                changes += [] if any(one.kind == change.kind for one in changes) else [change]
 
 
-class Heard:
+class WatchedHook:
     """A hook of the script. It is the script's own function, for who prints or copies it.
 
     Args:
@@ -160,19 +160,19 @@ class Heard:
         hooks = self.hooks
         if hooks.follower is None:
             return self.hook(*args)
-        given = args[self.kind == "handed" and hasattr(args[0], "register_full_backward_hook")]
-        before = self.numbers(given)
-        made = self.hook(*args)
-        for own, new in zip(before, self.numbers(given if made is None else made), strict=False):
+        value = args[self.kind == "handed" and hasattr(args[0], "register_full_backward_hook")]
+        before = self.numbers(value)
+        result = self.hook(*args)
+        for own, new in zip(before, self.numbers(value if result is None else result), strict=False):
             if own != new:
                 self.note(Hooked(own, new, self.place, self.kind))
                 break
-        return made
+        return result
 
-    def numbers(self, given: Any) -> list[Numbers | None]:
+    def numbers(self, value: Any) -> list[Numbers | None]:
         """Return the numbers of gradients: of the tensors given, or of what the leaf has."""
         with self.hooks.listener.quiet():
-            grads = [given.grad] if self.kind == "grad" else given if isinstance(given, tuple | list) else [given]
+            grads = [value.grad] if self.kind == "grad" else value if isinstance(value, tuple | list) else [value]
             return [None if one is None else self.hooks.numbers_of(one) for one in grads]
 
     def note(self, change: Hooked) -> None:

@@ -58,13 +58,13 @@ def of_module(module: str) -> list[str]:
     Raises:
         SourceError: there is no such module, or none whose names are known.
     """
-    known = pytorch_names()
-    if module not in known:
+    names = pytorch_names()
+    if module not in names:
         raise SourceError(
             f"gviz has no list of the names in {excerpt(module)}",
-            hint=did_you_mean(module, known, "name a module of PyTorch, as in torch.Tensor or torch.nn"),
+            hint=did_you_mean(module, names, "name a module of PyTorch, as in torch.Tensor or torch.nn"),
         )
-    return [f"{module}.{name}" for name in known[module] if lacking_part(f"{module}.{name}")]
+    return [f"{module}.{name}" for name in names[module] if lacking_part(f"{module}.{name}")]
 
 
 def of_script(source: str) -> list[Missing]:
@@ -89,22 +89,24 @@ def of_script(source: str) -> list[Missing]:
     tree = parse(script.text, file, cells=script.cells).tree
     for other, part in files_of(tree, folder):
         name = os.path.join(os.path.dirname(file), os.path.relpath(other, folder)) if other else file
-        sure = [(line, lost, True) for path, line in used_names(part) if (lost := lacking_part(path)) is not None]
-        known = {(lost, line) for line, lost, _ in sure}
-        unsure = [(line, path, False) for path, line in methods(part) if (path, line) not in known]
-        for line, lost, is_sure in sorted(sure + unsure, key=itemgetter(0)):
+        sure = [
+            (line, api_name, True) for path, line in used_names(part) if (api_name := lacking_part(path)) is not None
+        ]
+        sure_uses = {(api_name, line) for line, api_name, _ in sure}
+        unsure = [(line, path, False) for path, line in methods(part) if (path, line) not in sure_uses]
+        for line, api_name, is_sure in sorted(sure + unsure, key=itemgetter(0)):
             cell, own = (0, line) if other or script.cells is None else script.cells.split(line)
-            uses[Missing(lost, Excerpt("", file=name, line=own, cell=cell), is_sure)] = None
+            uses[Missing(api_name, Excerpt("", file=name, line=own, cell=cell), is_sure)] = None
     return list(uses)
 
 
 def methods(tree: ast.Module) -> Iterator[tuple[str, int]]:
     """Yield the attributes of what may be a tensor that PyTorch's tensors have and the engine's lack, with their lines."""
-    lost = {name.rpartition(".")[2] for name in of_module("torch.Tensor")} - PYTHONS - own_names(tree)
+    missing = {name.rpartition(".")[2] for name in of_module("torch.Tensor")} - PYTHONS - own_names(tree)
     torchs = binding_names(tree)
     others = {name for _, name, path in imports(tree) if not is_torch(path)}
     for node in pieces(tree):
-        if isinstance(node, ast.Attribute) and node.attr in lost:
+        if isinstance(node, ast.Attribute) and node.attr in missing:
             if root_of(node) in torchs or root_of(node, ast.Attribute | ast.Call | ast.Subscript) in others:
                 continue
             yield f"torch.Tensor.{node.attr}", node.end_lineno or node.lineno

@@ -78,12 +78,12 @@ def named_tensors(
     layers = (sys.modules.get(f"{library.__name__}.nn") for library in libraries)
     modules = tuple(nn.Module for nn in layers if nn is not None)
     todo = [(0, *pair) for pair in namespace.items() if type(pair[0]) is str and not pair[0].startswith("__")][::-1]
-    found, seen, room = list[tuple[int, str, Any]](), set[int](), MOST_NAMED
+    candidates, seen, room = list[tuple[int, str, Any]](), set[int](), MOST_NAMED
     while todo:
         depth, name, value = todo.pop()
         kind = type(value)
         if issubclass(kind, tensors):
-            found += [(depth, name, value)] if _is_readable(value) else []
+            candidates += [(depth, name, value)] if _is_readable(value) else []
         elif depth < DEEPEST and (depth == 0 or id(value) not in seen):  # objects may hold one another
             seen.add(id(value))
             near, far = _parts(value, kind, tensors, modules)
@@ -97,13 +97,13 @@ def named_tensors(
                 room -= min(data, room)
             todo += [(depth + 2, f"{name}{path}", part) for path, part in reversed(far)]
             todo += [(depth + 1, f"{name}{path}", part) for path, part in reversed(near)]
-    passing = {name for _, name, _ in found if re.split(r"[.\[]", name, maxsplit=1)[0] in loops}
-    known = {id(tensor) for depth, name, tensor in found if depth < 2 and name not in passing}
+    passing = {name for _, name, _ in candidates if re.split(r"[.\[]", name, maxsplit=1)[0] in loops}
+    ids = {id(tensor) for depth, name, tensor in candidates if depth < 2 and name not in passing}
     names: Names = {}
-    for depth, name, tensor in found:
+    for depth, name, tensor in candidates:
         is_data = depth > 1 and name.endswith("]") and not tensor.requires_grad  # pairs of a dataset, say
-        if depth < 2 or not (is_data or id(tensor) in known):
-            known.add(id(tensor))
+        if depth < 2 or not (is_data or id(tensor) in ids):
+            ids.add(id(tensor))
             names[name] = tensor
     if passing:  # p of "for p in net.parameters()"; an item of a list is a better name for a leaf alone
         others = ((name, tensor) for name, tensor in names.items() if name not in passing)
@@ -124,30 +124,30 @@ def _is_readable(tensor: Any) -> bool:
 
 def _parts(value: Any, kind: type, tensors: tuple[type, ...], modules: tuple[type, ...]) -> tuple[Parts, Parts]:
     """Return what an object holds by the ends of its names, if it may be tensors: items and parameters; attributes."""
-    known = (*tensors, *modules, list, tuple, dict)
+    classes = (*tensors, *modules, list, tuple, dict)
     if issubclass(kind, list | tuple):
         items = list.copy(value) if issubclass(kind, list) else list(tuple.__iter__(value))
-        holding = {of for of in set(map(type, items)) if _may_hold(of, known)}  # of a million numbers: at once
+        holding = {of for of in set(map(type, items)) if _may_hold(of, classes)}  # of a million numbers: at once
         return [(f"[{i}]", item) for i, item in enumerate(items) if type(item) in holding] if holding else [], []
     if issubclass(kind, dict):
-        return [(f"[{_written(key)}]", item) for key, item in dict.items(value) if _may_hold(type(item), known)], []
-    if not _may_hold(kind, known):
+        return [(f"[{_written(key)}]", item) for key, item in dict.items(value) if _may_hold(type(item), classes)], []
+    if not _may_hold(kind, classes):
         return [], []
     is_module = issubclass(kind, modules)
     near = [(f".{path}", item) for path, item in _parameters(value)] if is_module else []
     holders = _modules(value) if is_module else [("", value)]
-    held = [
+    attributes = [
         (f"{path}{name}", part)
         for path, holder in holders
         for name, part in _attributes(holder).items()
         if type(name) is str and not (is_module and name[0] == "_")
     ]
-    return near, [(f".{name}", part) for name, part in held if _may_hold(type(part), known)]
+    return near, [(f".{name}", part) for name, part in attributes if _may_hold(type(part), classes)]
 
 
-def _may_hold(kind: type, known: tuple[type, ...]) -> bool:
+def _may_hold(kind: type, classes: tuple[type, ...]) -> bool:
     """Return whether objects of a class are tensors, or may hold some: classes that are known for it, and the program's own."""
-    if issubclass(kind, known):
+    if issubclass(kind, classes):
         return True
     home = type.__getattribute__(kind, "__module__")
     return type(home) is str and home.partition(".")[0] not in LIBRARIES
@@ -156,10 +156,10 @@ def _may_hold(kind: type, known: tuple[type, ...]) -> bool:
 def _attributes(value: Any) -> Mapping[Any, Any]:
     """Return an object's own attributes, its class unasked; none if it has no dictionary."""
     try:
-        held = object.__getattribute__(value, "__dict__")
+        attributes = object.__getattribute__(value, "__dict__")
     except AttributeError:
         return {}
-    return dict(held) if type(held) is dict else {}
+    return dict(attributes) if type(attributes) is dict else {}
 
 
 def _written(key: object) -> str:
@@ -207,11 +207,13 @@ def with_names_of_the_picture(first: Mapping[str, Any], second: Mapping[str, Any
         roots: what the picture is of.
     """
     result = {**first, **{name: tensor for name, tensor in second.items() if name not in first}}
-    moved = [name for name, tensor in second.items() if result[name] is not tensor]
-    nodes = graph_nodes(roots) if moved else {}
+    other_names = [name for name, tensor in second.items() if result[name] is not tensor]
+    nodes = graph_nodes(roots) if other_names else {}
     leaves = {id(leaf) for leaf in nodes.values() if leaf is not None}
 
     def is_inside(tensor: Any) -> bool:
         return id(tensor) in leaves or grad_fn(tensor) in nodes
 
-    return result | {name: second[name] for name in moved if is_inside(second[name]) and not is_inside(first[name])}
+    return result | {
+        name: second[name] for name in other_names if is_inside(second[name]) and not is_inside(first[name])
+    }

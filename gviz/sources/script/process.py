@@ -59,8 +59,8 @@ class EngineFinder:
         if package not in self.packages:
             return None
         if self._module(fullname) is None:  # not left to the other finders: torch's path is gviz's own folder
-            known = " (gviz has TensorFlow 1's static graphs)" if package == "tensorflow" else ""
-            raise ModuleNotFoundError(f"No module named {fullname!r}{known}", name=fullname)
+            hint = " (gviz has TensorFlow 1's static graphs)" if package == "tensorflow" else ""
+            raise ModuleNotFoundError(f"No module named {fullname!r}{hint}", name=fullname)
         return importlib.machinery.ModuleSpec(fullname, loader)
 
     def _module(self, fullname: str) -> Any:
@@ -139,8 +139,8 @@ def as_main(
     Yields:
         A function that lists the script's threads that are running, which are waited for at the end.
     """
-    kept = {name: getattr(sys, name) for name in KEPT}
-    lists = [(value, list(value)) for value in kept.values() if isinstance(value, list)]
+    originals = {name: getattr(sys, name) for name in KEPT}
+    lists = [(value, list(value)) for value in originals.values() if isinstance(value, list)]
     before, limit, current, shows = _threads(), sys.getrecursionlimit(), "", os.environ.get("MPLBACKEND")
     with suppress(OSError):  # the current folder was deleted: nowhere to go back to
         current = os.getcwd()
@@ -160,8 +160,8 @@ def as_main(
             for thread in threads():
                 thread.join()  # as Python does at its end: it may still be computing
         finally:
-            _let_go(kept["stdout"], kept["stderr"])
-            for name, value in kept.items():
+            _let_go(originals["stdout"], originals["stderr"])
+            for name, value in originals.items():
                 setattr(sys, name, value)
             for value, contents in lists:
                 value[:] = contents

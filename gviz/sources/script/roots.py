@@ -33,7 +33,7 @@ class ScriptRun(Run):
         script: where its code is.
         tree: what it is.
         calls: its calls of ``backward()`` and ``make_dot()``.
-        then: its named tensors at the call that the picture is of, those of the function that called included.
+        names_at_call: its named tensors at the call that the picture is of, those of the function that called included.
         static: the static graph that it has built, if it has.
         interrupted: whether Ctrl-C ended it.
         status: the exit status that it would have as a program.
@@ -45,7 +45,7 @@ class ScriptRun(Run):
     script: Script
     tree: ast.Module
     calls: Calls
-    then: Mapping[str, Any]
+    names_at_call: Mapping[str, Any]
     static: StaticSource | None
     interrupted: bool
     status: int
@@ -53,12 +53,12 @@ class ScriptRun(Run):
     unnamed: Unnamed
 
 
-def choose_roots(left: ScriptRun, wanted: Sequence[str]) -> tuple[Names, Note | None]:
+def choose_roots(run: ScriptRun, names: Sequence[str]) -> tuple[Names, Note | None]:
     """Return the roots by their names, and the line that says which and why.
 
     Args:
-        left: what the script left behind.
-        wanted: the names that the user asks for; empty for the tensor of that call, else the last assigned one
+        run: what the script left behind.
+        names: the names that the user asks for; empty for the tensor of that call, else the last assigned one
             that no other named tensor was made from.
 
     Returns:
@@ -67,38 +67,38 @@ def choose_roots(left: ScriptRun, wanted: Sequence[str]) -> tuple[Names, Note | 
     Raises:
         SourceError: a wanted name is not a tensor of the script.
     """
-    if wanted:
-        return {name: _wanted(name, left) for name in wanted}, None
-    call = left.calls.chosen
+    if names:
+        return {name: _root_of_name(name, run) for name in names}, None
+    call = run.calls.chosen
     if call is not None and any(_has_graph(tensor) for tensor in call.tensors):
-        roots = _by_name([tensor for tensor in call.tensors if _has_graph(tensor)], left)
+        roots = _by_name([tensor for tensor in call.tensors if _has_graph(tensor)], run)
         about = call.about
         where = "" if about.place is None else f" at {about.place}"
         where += f", call {about.number}, the first with nan or inf" if about.is_first_bad and about.number > 1 else ""
-        unnamed = "" if roots.keys() <= left.then.keys() | left.names.keys() else "a tensor without a name; "
+        unnamed = "" if roots.keys() <= run.names_at_call.keys() | run.names.keys() else "a tensor without a name; "
         return roots, _note(roots, f"{unnamed}{about.function} called{where}")
-    rank = {name: number for number, name in enumerate(left.assigned)}
-    inner = {following for node in graph_nodes(left.names.values()) for following, _ in node.next_functions}
-    ends = [name for name, tensor in left.names.items() if (node := grad_fn(tensor)) is not None and node not in inner]
+    rank = {name: number for number, name in enumerate(run.assignments)}
+    inner = {following for node in graph_nodes(run.names.values()) for following, _ in node.next_functions}
+    ends = [name for name, tensor in run.names.items() if (node := grad_fn(tensor)) is not None and node not in inner]
     if not ends:
         return {}, None
     last = max(reversed(ends), key=lambda name: rank.get(_base(name), -1))  # what no line assigns came by a function
-    place = left.assigned.get(_base(last))
+    place = run.assignments.get(_base(last))
     where = "" if place is None else f" at {place}"
     why = f"the last tensor assigned{where} that no other was made from"
     if any(
-        at > rank.get(_base(last), -1) and not _has_graph(left.names[name])
+        at > rank.get(_base(last), -1) and not _has_graph(run.names[name])
         for name, at in rank.items()
-        if name in left.names
+        if name in run.names
     ):
         why = f"the last tensor assigned{where} that has a graph, and is in no other"
     if call is not None:
         why += f"; what backward was called on{f' at {call.about.place}' if call.about.place else ''} has none"
-    return {last: left.names[last]}, _note({last: None}, why)
+    return {last: run.names[last]}, _note({last: None}, why)
 
 
 @lru_cache(maxsize=2)
-def assigned(tree: ast.Module, until: int | None = None) -> Mapping[str, int]:
+def assignment_lines(tree: ast.Module, until: int | None = None) -> Mapping[str, int]:
     """Return the global names in the order of their last assignment in the text, each with its line.
 
     Args:
@@ -134,24 +134,26 @@ def _base(name: str) -> str:
     return name.partition("[")[0].partition(".")[0]
 
 
-def _by_name(tensors: Sequence[Any], left: ScriptRun) -> Names:
+def _by_name(tensors: Sequence[Any], run: ScriptRun) -> Names:
     """Return each tensor under the name that it had when backward was called, or has now."""
-    roots, taken = dict[str, Any](), left.then.keys() | left.names.keys()
+    roots, names_taken = dict[str, Any](), run.names_at_call.keys() | run.names.keys()
     for tensor in tensors:
-        known = (name for names in (left.then, left.names) for name, other in names.items() if other is tensor)
-        name = next(known, "")
-        roots[name if name and name not in roots else next(root_names(taken | roots.keys()))] = tensor
+        names_of_tensor = (
+            name for names in (run.names_at_call, run.names) for name, other in names.items() if other is tensor
+        )
+        name = next(names_of_tensor, "")
+        roots[name if name and name not in roots else next(root_names(names_taken | roots.keys()))] = tensor
     return roots
 
 
-def _wanted(name: str, left: ScriptRun) -> Any:
+def _root_of_name(name: str, run: ScriptRun) -> Any:
     """Return the tensor that the user asks for; SourceError if none has that name, or no gradient flows to it."""
-    tensor = left.names.get(name, left.then.get(name))
+    tensor = run.names.get(name, run.names_at_call.get(name))
     if tensor is None:
-        hint = did_you_mean(name, left.names, f"its tensors: {joined(left.names)}" if left.names else "")
+        hint = did_you_mean(name, run.names, f"its tensors: {joined(run.names)}" if run.names else "")
         raise SourceError(f"--root {name}: the script has no tensor of that name", hint=hint)
     if not _has_graph(tensor):
-        ends = [other for other, end in left.names.items() if grad_fn(end) is not None]
+        ends = [other for other, end in run.names.items() if grad_fn(end) is not None]
         others = f"; tensors with a graph: {joined(ends)}" if ends else ""
         raise SourceError(
             f"--root {name}: {name} requires no gradient, so there is no graph behind it",

@@ -28,8 +28,8 @@ HOOK = "__gviz__"
 BEFORE, AFTER, CAUGHT = range(3)
 """A statement that the run is to end at; one that has run; an ``except`` that has caught something."""
 
-LEAVES = (ast.Return, ast.Raise, ast.Break, ast.Continue)
-"""Statements that nothing comes after."""
+JUMPS = (ast.Return, ast.Raise, ast.Break, ast.Continue)
+"""Statements that go elsewhere: what is put after one of them would never run."""
 
 
 class Stopped(BaseException):
@@ -61,27 +61,29 @@ class RunEnd:
             ast.parse(parsed.text) if self.is_wanted else parsed.tree
         )  # a tree of its own, since calls are put into it
         self.watch, self.script = watch, script
-        self.backward = split_stop(options.stop_at)[1] if options.stop_at else 0
-        self.line = self.asked = self.until = self.column = 0
+        self.last_backward = split_stop(options.stop_at)[1] if options.stop_at else 0
+        self.line = self.option_line = self.last_arrival = self.column = 0
         if options.until:
-            word, self.until = split_stop(options.until)
-            self.asked = int(word)
-            self.line = self._statement_at(self.asked)
+            word, self.last_arrival = split_stop(options.until)
+            self.option_line = int(word)
+            self.line = self._statement_at(self.option_line)
             columns = (one.col_offset for body in _bodies(self.tree) for one in body if one.lineno == self.line)
             self.column = min(columns)  # of the first statement in the line
-        self.came = self.called = 0
+        self.arrivals = self.backwards = 0
         self.local: dict[str, Any] = {}  # the variables of the function that it was ended in
-        self.ended = self.time = ""  # what it was ended for, and which time, counted from 1
+        self.reason = self.which_time = ""  # what it was ended for, and which time, counted from 1
 
     def _statement_at(self, line: int) -> int:
         """Return the line of the statement that a line is a part of, or of the next one."""
-        found = [(one.lineno, one.end_lineno or 0, one) for body in _bodies(self.tree) for one in body[_first(body) :]]
-        around = [start for start, end, one in found if start <= line <= end and not hasattr(one, "body")]
-        after = around or [start for start, *_ in found if start >= line]
+        statements = [
+            (one.lineno, one.end_lineno or 0, one) for body in _bodies(self.tree) for one in body[_first(body) :]
+        ]
+        around = [start for start, end, one in statements if start <= line <= end and not hasattr(one, "body")]
+        after = around or [start for start, *_ in statements if start >= line]
         if not after:
-            last = max((start for start, *_ in found), default=0)
+            last = max((start for start, *_ in statements), default=0)
             what = f"the last statement of {self.script.file} is at {self.script.place(last)}"
-            raise SourceError(f"--until {self.asked_as(str(line))}: {what}")
+            raise SourceError(f"--until {self.as_option(str(line))}: {what}")
         return min(after)
 
     # ------------------------------------------------------------- the program
@@ -106,29 +108,29 @@ class RunEnd:
         for number, statement in enumerate(body):
             is_here = number >= first and statement.lineno == self.line and statement.col_offset == self.column
             before = [_call(BEFORE, statement, statement.lineno)] if is_here else []
-            is_seen = self.watch and number >= first and not isinstance(statement, LEAVES)
+            is_seen = self.watch and number >= first and not isinstance(statement, JUMPS)
             yield [*before, statement, *([_call(AFTER, statement, statement.lineno)] if is_seen else [])]
 
     @contextmanager
     def hooked(self) -> Iterator[None]:
         """Let the calls of the block's code come here."""
-        setattr(builtins, HOOK, self._called)
+        setattr(builtins, HOOK, self._on_call)
         try:
             yield
         finally:
             delattr(builtins, HOOK)
 
     # ------------------------------------------------------------- the run
-    def _called(self, kind: int, line: int) -> None:
+    def _on_call(self, kind: int, line: int) -> None:
         """Take a call from between the statements."""
         if kind == BEFORE:
-            self.came += 1
-            if self.came >= self.until:
+            self.arrivals += 1
+            if self.arrivals >= self.last_arrival:
                 frame: Any = sys._getframe(1)  # noqa: SLF001 - inspect.currentframe costs a large import and does just this
                 self.local = {} if frame.f_locals is frame.f_globals else dict(frame.f_locals)
                 place = self.script.place(line)
-                again = f"--until {self.asked_as(f'{line}:{self.came + 1}')}"
-                self.end(f"stopped before {place} ran", again, self.came)
+                again = f"--until {self.as_option(f'{line}:{self.arrivals + 1}')}"
+                self.end(f"stopped before {place} ran", again, self.arrivals)
         elif kind == AFTER and self.watch is not None:
             self.watch(self.script.place(line), sys._getframe(1))  # noqa: SLF001 - likewise
         elif kind == CAUGHT and isinstance(sys.exc_info()[1], Stopped):
@@ -136,13 +138,13 @@ class RunEnd:
 
     def after_backward(self) -> None:
         """Take note of a backward that has run."""
-        self.called += 1
-        if self.backward and self.called >= self.backward:
+        self.backwards += 1
+        if self.last_backward and self.backwards >= self.last_backward:
             frame, place = self.script.running()
             if place is not None and self.watch is not None:
                 self.watch(place, frame)
             where = f" at {place}" if place is not None else ""
-            self.end(f"stopped after backward{where}", f"--stop-at backward:{self.called + 1}", self.called)
+            self.end(f"stopped after backward{where}", f"--stop-at backward:{self.backwards + 1}", self.backwards)
 
     def end(self, what: str, later: str, count: int) -> None:
         """End the run for what an option has asked for; but not a thread's, which would end itself alone.
@@ -154,11 +156,11 @@ class RunEnd:
         """
         threading = sys.modules.get("threading")
         if threading is None or threading.current_thread() is threading.main_thread():
-            self.ended = self.ended or what
-            self.time = f"the first time ({later} is the second)" if count == 1 else f"time {count}"
+            self.reason = self.reason or what
+            self.which_time = f"the first time ({later} is the second)" if count == 1 else f"time {count}"
             raise Stopped
 
-    def asked_as(self, stop: str) -> str:
+    def as_option(self, stop: str) -> str:
         """Return a line of the script, and which time if that follows, as the option ``--until`` has it."""
         line, colon, count = stop.partition(":")
         place = self.script.place(int(line))
@@ -170,19 +172,21 @@ class RunEnd:
         Args:
             is_at_end: whether the script came to its own end.
         """
-        if self.ended and is_at_end:
+        if self.reason and is_at_end:
             more = "but code that the script calls caught that, and the script went on to its end"
-            return Note(f"{self.ended}, {more}", "warning")
-        if self.ended:
-            return Note(f"{self.ended}, {self.time}")
-        if not is_at_end or not (self.line or self.backward):
+            return Note(f"{self.reason}, {more}", "warning")
+        if self.reason:
+            return Note(f"{self.reason}, {self.which_time}")
+        if not is_at_end or not (self.line or self.last_backward):
             return None
-        count = self.came if self.line else self.called
+        count = self.arrivals if self.line else self.backwards
         times = f"only {count} times" if count > 1 else "only once"
         if self.line:
             place = self.script.place(self.line)
             what = f"came to {place} {times}" if count else f"never came to {place}"
-            return Note(f"--until {self.asked_as(str(self.asked))}: the script {what}; this is how it ended", "warning")
+            return Note(
+                f"--until {self.as_option(str(self.option_line))}: the script {what}; this is how it ended", "warning"
+            )
         what = f"called {times}" if count else "never called"
         return Note(f"--stop-at backward: backward was {what}; this is how the script ended", "warning")
 

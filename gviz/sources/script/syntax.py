@@ -13,10 +13,10 @@ def pieces(tree: ast.Module) -> tuple[ast.AST, ...]:
     >>> [type(piece).__name__ for piece in pieces(ast.parse("x = -y"))]
     ['Module', 'Assign', 'Name', 'UnaryOp', 'Name']
     """
-    found: list[ast.AST] = [tree]
-    for piece in found:  # it grows as it is walked
+    nodes: list[ast.AST] = [tree]
+    for piece in nodes:  # it grows as it is walked
         for field in piece._fields:
             value = getattr(piece, field, None)
             parts = value if isinstance(value, list) else (value,)
-            found += [part for part in parts if isinstance(part, ast.AST) and part._fields]
-    return tuple(found)
+            nodes += [part for part in parts if isinstance(part, ast.AST) and part._fields]
+    return tuple(nodes)

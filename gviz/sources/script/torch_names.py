@@ -34,25 +34,25 @@ MAX_FILES = 50
 """Neighbours that are looked into; what more there is shows when it runs."""
 
 
-def choose(tree: ast.Module, folder: str, wanted: str) -> tuple[str, Note | None]:
+def choose(tree: ast.Module, folder: str, engine: str) -> tuple[str, Note | None]:
     """Return the engine for a script, ``gviz`` or ``torch``, and why, if there was a choice.
 
     Args:
         tree: the script.
         folder: where it is; neighbours that it imports are looked into as well.
-        wanted: ``gviz``, ``torch``, or ``auto`` for gviz's own if it has every name, else PyTorch if it is installed.
+        engine: ``gviz``, ``torch``, or ``auto`` for gviz's own if it has every name, else PyTorch if it is installed.
 
     Raises:
         MissingError: PyTorch is wanted and not installed.
         SourceError: no such engine.
     """
-    if wanted not in {"gviz", "torch", "auto"}:
-        raise SourceError(f"there is no engine {wanted!r}", hint="--engine takes gviz, torch or auto")
-    if wanted == "gviz" or (wanted == "torch" and has_torch()):
-        return wanted, None
+    if engine not in {"gviz", "torch", "auto"}:
+        raise SourceError(f"there is no engine {engine!r}", hint="--engine takes gviz, torch or auto")
+    if engine == "gviz" or (engine == "torch" and has_torch()):
+        return engine, None
     names = (name for _, part in files_of(tree, folder) for name, _ in used_names(part))
     missing = dict.fromkeys(filter(None, map(lacking_part, names)))
-    if wanted == "torch":
+    if engine == "torch":
         raise MissingError(
             "PyTorch is not installed here",
             hint=install_command("torch") + ("" if missing else ", or run with --engine gviz"),
@@ -192,9 +192,9 @@ def binding_names(tree: ast.Module) -> dict[str, str]:
     aliases = {name: path for _, name, path in imports(tree) if name and is_torch(path)}
     for node in pieces(tree):
         if isinstance(node, ast.Assign) and isinstance(node.value, ast.Attribute):
-            meant = dotted(node.value, aliases)
-            if meant:
-                aliases.update({target.id: meant for target in node.targets if isinstance(target, ast.Name)})
+            module_path = dotted(node.value, aliases)
+            if module_path:
+                aliases.update({target.id: module_path for target in node.targets if isinstance(target, ast.Name)})
     return aliases
 
 

@@ -23,7 +23,7 @@ from gviz.sources.script.hooks import ScriptHooks
 from gviz.sources.script.names import named_tensors, shallow
 from gviz.sources.script.program import GVIZ, Script
 from gviz.trace import Trace
-from gviz.trace.known import Known, recall, remember
+from gviz.trace.facts import ByTensor, recall, remember
 from gviz.trace.listening import Listener, Observer
 from gviz.trace.versions import Versions
 from gviz.walk import MOST_FLOWING, NodeFlow, NodeLike, bytes_kept, gradient, graph_nodes, numbers
@@ -103,9 +103,9 @@ class Calls(Observer):
         self.last: dict[str, Call] = {}
         """The last call of each function by its name, once there is one, that raises or does not. For a diagnosis, ``nan``
         is the first of the last calls that all have left something that is not finite."""
-        self.gone: Mapping[str, Any] = {}
+        self.leaves_of_grad: Mapping[str, Any] = {}
         """The leaves that the function had which called ``autograd.grad()`` last: their graph may outlive it."""
-        self.passes: Known[Pass] = {}  # the last pass through the graph of each root, as long as that lives
+        self.passes: ByTensor[Pass] = {}  # the last pass through the graph of each root, as long as that lives
         self.is_read, self.is_running, self.count, self.earlier = is_read, False, 0, 0
         self.measured = math.inf if options.costs else MEASURED if options.kept else 0
         self.moments: dict[int, Moment] = {}  # of the last call
@@ -142,8 +142,8 @@ class Calls(Observer):
                 if gradient(one) is not None:
                     is_last = id(one) in last.about.moments
                     name, place = (of[0] if of else "", last.about.place) if is_last else ("", None)
-                    known = moments.get(id(one), Moment())
-                    moments[id(one)] = known._replace(
+                    moment = moments.get(id(one), Moment())
+                    moments[id(one)] = moment._replace(
                         grad=Gradient(), remark="", is_of_other=True, grad_of=name, grad_at=place
                     )
         return moments | self.versions.moments(roots, names.values(), about.at, moments)
@@ -153,15 +153,15 @@ class Calls(Observer):
         super().attach(listener)
         module = self.engine.autograd
         for owner, name in ((self.engine.Tensor, "backward"), (module, "backward"), (module, "grad")):
-            listener.replace(owner, name, self.watched(getattr(owner, name)))
+            listener.replace(owner, name, self.wrapper_of(getattr(owner, name)))
 
     def note_leaves(self) -> None:
         """Remember what the caller of ``autograd.grad`` calls the leaves that it has."""
-        named = {name: one for name, one in _caller_names().items() if type(one) is self.engine.Tensor}
-        leaves = {name: one for name, one in named.items() if one.requires_grad and one.is_leaf}
-        self.gone = leaves or self.gone
+        tensors = {name: one for name, one in _caller_names().items() if type(one) is self.engine.Tensor}
+        leaves = {name: one for name, one in tensors.items() if one.requires_grad and one.is_leaf}
+        self.leaves_of_grad = leaves or self.leaves_of_grad
 
-    def watched(self, original: Callable[..., Any]) -> Callable[..., Any]:
+    def wrapper_of(self, original: Callable[..., Any]) -> Callable[..., Any]:
         """Return a function that is noted before it is called."""
         name, words = original.__name__, ARGUMENTS.get(original.__qualname__) or ARGUMENTS[original.__name__]
 
@@ -171,16 +171,16 @@ class Calls(Observer):
                 self.note_leaves()
             if self.is_running:  # called by another backward
                 return original(*args, **kwargs)
-            given = dict(zip(words, args, strict=False)) | {WORDS.get(key, key): one for key, one in kwargs.items()}
-            tensors = as_several(given.get("tensors"))
+            arguments = dict(zip(words, args, strict=False)) | {WORDS.get(key, key): one for key, one in kwargs.items()}
+            tensors = as_several(arguments.get("tensors"))
             is_right = all(issubclass(type(tensor), self.engine.Tensor) for tensor in tensors)
-            watched, leaves = list[Any](), list[Any]()
+            noted_tensors, leaves = list[Any](), list[Any]()
             hearing: AbstractContextManager[None] = nullcontext()
             if tensors and is_right and self.is_read:  # if not right, the engine says what is wrong
                 self.count += name != "grad"
                 with self.listener.quiet():
-                    watched, leaves, hearing = self.note(name, tensors, given)
-            run = self.trace.frames.run if self.trace is not None else 0
+                    noted_tensors, leaves, hearing = self.note_call(name, tensors, arguments)
+            run = self.trace.frames.runs if self.trace is not None else 0
             self.is_running = True
             try:
                 with hearing:
@@ -188,18 +188,18 @@ class Calls(Observer):
             finally:
                 self.is_running = False
                 with self.listener.quiet():
-                    self.left(watched)
+                    self.note_gradients(noted_tensors)
             if name == "backward":
                 self.earlier = run
                 with self.listener.quiet():
-                    self.passed(leaves)
+                    self.note_end(leaves)
                 self.after()
             return result
 
         return function
 
-    def note(
-        self, function: str, tensors: tuple[Any, ...], given: Mapping[str, Any]
+    def note_call(
+        self, function: str, tensors: tuple[Any, ...], arguments: Mapping[str, Any]
     ) -> tuple[list[Any], list[Any], AbstractContextManager[None]]:
         """Note a call that is about to be made.
 
@@ -208,28 +208,30 @@ class Calls(Observer):
         nodes = graph_nodes(tensors)
         leaves = [leaf for leaf in nodes.values() if leaf is not None]
         place, names = self.caller()
-        named = [value for value in names.values() if issubclass(type(value), self.engine.Tensor)]
-        watched = list({id(one): one for one in (*leaves, *named, *self.retain(names), *tensors)}.values())
-        moments = {id(one): self.moment_of(one) for one in watched}
-        inputs = as_several(given["inputs"]) if given.get("inputs") is not None else ()
+        tensors_by_name = [value for value in names.values() if issubclass(type(value), self.engine.Tensor)]
+        noted_tensors = list(
+            {id(one): one for one in (*leaves, *tensors_by_name, *self.retain(names), *tensors)}.values()
+        )
+        moments = {id(one): self.moment_of(one) for one in noted_tensors}
+        inputs = as_several(arguments["inputs"]) if arguments.get("inputs") is not None else ()
         for leaf, remark in self.remarks(function, place, names, inputs, leaves) if inputs else ():
             moments[leaf] = moments[leaf]._replace(remark=remark)
-        flow, hearing = self.flowing(function, tensors, given, nodes)
+        flow, hearing = self.flowing(function, tensors, arguments, nodes)
         is_measured = self.count <= self.measured and not self.hooks.has_checkpoint
-        kept = {node: bytes_kept(node) for node in nodes} if is_measured else None
+        saved_bytes = {node: bytes_kept(node) for node in nodes} if is_measured else None
         is_asked = self.options.flow or self.hooks.are_there
         own = flow if is_asked or self.has_shares else {}
         late_flow = (lambda: flow) if flow and not is_asked and self.is_small(nodes) else None
         about = Pass(
-            function, place, own, late_flow, kept, moments, self.earlier, self.count, at=self.versions.at_pass()
+            function, place, own, late_flow, saved_bytes, moments, self.earlier, self.count, at=self.versions.at_pass()
         )
         self.last[function] = Call(tensors, names, about)
         for tensor in tensors:
-            known = recall(self.passes, tensor)
-            if function == "backward" or known is None or known.function != "backward":
+            earlier = recall(self.passes, tensor)
+            if function == "backward" or earlier is None or earlier.function != "backward":
                 remember(self.passes, tensor, about)
         self.moments = moments
-        return watched, leaves, hearing
+        return noted_tensors, leaves, hearing
 
     def moment_of(self, tensor: Any) -> Moment:
         """Return a tensor as it is before a call."""
@@ -240,22 +242,26 @@ class Calls(Observer):
         function: str, place: Place | None, names: Mapping[str, Any], inputs: Sequence[Any], leaves: list[Any]
     ) -> Iterator[tuple[int, str]]:
         """Yield a remark for each leaf that a call with ``inputs`` does not add to, with its identity."""
-        called = {id(one): name for name, one in names.items()}
+        names_by_id = {id(one): name for name, one in names.items()}
         more = ", …" * (len(inputs) > FEW_INPUTS)
-        asked = ", ".join(called.get(id(one), "…") for one in inputs[:FEW_INPUTS]) + more
-        call = f"backward(inputs=[{asked}])" if function == "backward" else f"autograd.grad(…, [{asked}])"
+        words = ", ".join(names_by_id.get(id(one), "…") for one in inputs[:FEW_INPUTS]) + more
+        call = f"backward(inputs=[{words}])" if function == "backward" else f"autograd.grad(…, [{words}])"
         where = f", {place}" if place is not None else ""
-        wanted = {id(one) for one in inputs}
+        ids = {id(one) for one in inputs}
         for leaf in leaves:
-            if id(leaf) not in wanted:
+            if id(leaf) not in ids:
                 yield id(leaf), f"{LEFT_OUT}{call}{where}"
             elif function == "grad":
                 yield id(leaf), f"{RETURNED}autograd.grad{where}"
 
     def retain(self, names: Mapping[str, Any]) -> list[Any]:
         """Return the tensors that are to keep their gradients, by the names that they have now, once they are told so."""
-        asked = named_tensors(names, [self.engine]) if self.options.retain else {}
-        tensors = {name: asked[name] for name in self.options.retain if name in asked and asked[name].requires_grad}
+        candidates = named_tensors(names, [self.engine]) if self.options.retain else {}
+        tensors = {
+            name: candidates[name]
+            for name in self.options.retain
+            if name in candidates and candidates[name].requires_grad
+        }
         for tensor in tensors.values():
             tensor.retain_grad()
         self.retained |= tensors.keys()
@@ -266,15 +272,15 @@ class Calls(Observer):
         unknown = ", ".join(name for name in self.options.retain if name not in self.retained)
         return Note(f"--retain {unknown} not used: {NOT_RETAINED}", "warning") if unknown else None
 
-    def left(self, watched: list[Any]) -> None:
+    def note_gradients(self, noted_tensors: list[Any]) -> None:
         """Note the gradients that a call has left, be it that it raised."""
-        for tensor in watched:
+        for tensor in noted_tensors:
             moment, hooks = self.moments[id(tensor)], tuple(self.hooks.of_leaves.pop(id(tensor), ()))
             grad = moment.grad._replace(value=self.grad_of(tensor), hooks=hooks)
             self.moments[id(tensor)] = moment._replace(grad=grad)
         self.hooks.of_leaves.clear()
 
-    def passed(self, leaves: list[Any]) -> None:
+    def note_end(self, leaves: list[Any]) -> None:
         """Note that a backward has come to its end, and to these leaves."""
         if self.trace is not None:
             self.trace.gradients.note_backward(leaves)
@@ -295,11 +301,11 @@ class Calls(Observer):
         names = shallow(self.namespace)
         for frame, _ in walk_stack(sys._getframe()):  # noqa: SLF001 - as below
             names |= frame.f_locals if self.script.is_ours(frame.f_code.co_filename) else {}
-        called = [tensor for call in self.last.values() for tensor in call.tensors]
-        return [*named_tensors(names, [self.engine]).values(), *called]
+        tensors = [tensor for call in self.last.values() for tensor in call.tensors]
+        return [*named_tensors(names, [self.engine]).values(), *tensors]
 
     def flowing(
-        self, function: str, tensors: tuple[Any, ...], given: Mapping[str, Any], nodes: Mapping[NodeLike, Any]
+        self, function: str, tensors: tuple[Any, ...], arguments: Mapping[str, Any], nodes: Mapping[NodeLike, Any]
     ) -> tuple[Mapping[NodeLike, NodeFlow], AbstractContextManager[None]]:
         """Return how the gradient flows, and a block for the call.
 
@@ -308,11 +314,13 @@ class Calls(Observer):
         """
         from gviz.flow import MOST_TO_DIAGNOSE, Follower, flow, users_first
 
-        options, gradients = self.options, as_several(given.get("gradients"))
+        options, gradients = self.options, as_several(arguments.get("gradients"))
         pairs = zip_longest(tensors, gradients[: len(tensors)])
         runs = function != "make_dot" and all(tensor.numel() == 1 or grad is not None for tensor, grad in pairs)
         most = MOST_TO_DIAGNOSE if options.diagnose or self.has_shares else MOST_FLOWING
-        inputs = _nodes_of(self.engine, as_several(given.get("inputs"))) if given.get("inputs") is not None else None
+        inputs = (
+            _nodes_of(self.engine, as_several(arguments.get("inputs"))) if arguments.get("inputs") is not None else None
+        )
         is_unheard = options.flow and inputs is None and not self.listener.is_own  # a library's hook, say
         if self.hooks.has_checkpoint:  # to ask for what operations saved computes it again
             return {}, nullcontext()
@@ -321,10 +329,10 @@ class Calls(Observer):
             facts = {"jacobians": options.jacobians, "all_factors": not options.diagnose}
             one = Follower(self.engine, order, inputs, elements=options.most, **facts)
             one.start(tensors, gradients)
-            return one.result, self.hooks.heard(one)
+            return one.result, self.hooks.watching(one)
         if not (options.flow or self.has_shares or (self.is_small(nodes) and not self.hooks.has_packed)):
             return {}, nullcontext()
-        found = flow(
+        new_flow = flow(
             self.engine,
             tensors,
             gradients if runs else (),
@@ -337,8 +345,8 @@ class Calls(Observer):
         )
         last = self.last.get(function)
         is_again = last is not None and [*map(id, last.tensors)] == [*map(id, tensors)]
-        is_freed = last is not None and options.jacobians and is_again and len(found) < len(last.about.flow)
-        return (last.about.flow if last is not None and is_freed else found), nullcontext()
+        is_freed = last is not None and options.jacobians and is_again and len(new_flow) < len(last.about.flow)
+        return (last.about.flow if last is not None and is_freed else new_flow), nullcontext()
 
     def is_small(self, nodes: Collection[object]) -> bool:
         """Return whether the flow of a call is noted though nobody has asked for it."""
@@ -355,9 +363,9 @@ class Calls(Observer):
         return place, {**shallow(self.namespace), **_caller_names()}
 
 
-def as_several(given: Any) -> tuple[Any, ...]:
+def as_several(value: Any) -> tuple[Any, ...]:
     """Return one tensor, several, or those of a dictionary, as several."""
-    return tuple(given.values() if isinstance(given, dict) else given if type(given) in (list, tuple) else (given,))
+    return tuple(value.values() if isinstance(value, dict) else value if type(value) in (list, tuple) else (value,))
 
 
 def _nodes_of(engine: Any, tensors: Collection[Any]) -> list[NodeLike]:
@@ -379,10 +387,10 @@ def _keep_first_bad(engine: Any, last: dict[str, Call], leaves: list[Any]) -> No
         last.setdefault("nan", replace(call, about=replace(call.about, is_first_bad=True)))
 
 
-def _is_finite(engine: Any, found: list[Any]) -> bool:
+def _is_finite(engine: Any, tensors: list[Any]) -> bool:
     """Return whether what a backward started from is finite, and all the gradients that it has left."""
     with engine.no_grad():
-        return all(one is None or numbers(one).is_finite for one in found)
+        return all(one is None or numbers(one).is_finite for one in tensors)
 
 
 def _caller_names() -> Mapping[str, Any]:

@@ -431,5 +431,5 @@ def test_latex_that_means_more_is_refused_where_it_does(latex: str, mark: str, w
 def test_letters_side_by_side_in_latex_are_what_their_values_say(
     latex: str, values: dict[str, Any], written: str
 ) -> None:
-    assert Source.of(latex, given=values).text == written
+    assert Source.of(latex, values=values).text == written
     assert next(note.text for note in read(latex, **values).notes) == f"read the LaTeX as {written}"

@@ -35,7 +35,7 @@ PART = re.compile("has no graph|must be a Tensor")
 def refusal(text: str, values: Mapping[str, str] | None = None) -> GvizError | None:
     """Return what is said of a text that is not read; None for one that is."""
     try:
-        read(Source.of(text, given=values), SourceOptions(values=values or {}), say=lambda _: None)
+        read(Source.of(text, values=values), SourceOptions(values=values or {}), say=lambda _: None)
     except GvizError as error:
         return error
     return None
@@ -50,7 +50,7 @@ def run_command(command: str, source: str, words: str) -> None:
     if command == "explain":
         explain(source, options.get("wrt", ()), options=settings, say=lambda _: None)
     else:
-        read(Source.of(source, given=values), settings, say=lambda _: None)
+        read(Source.of(source, values=values), settings, say=lambda _: None)
 
 
 @pytest.mark.parametrize("part", range(8))

@@ -538,13 +538,13 @@ def test_a_call_in_a_loop_is_read_once_and_each_tensor_is_followed_once(
     folder: Folder, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     text = HEAD + "h = x\nc = torch.tensor(0.5)\nfor _ in range(40):\n    h = h * c + c\nh.backward()\n"
-    walked, original, reads = Mock(wraps=graph_nodes), CallSites.written, list[str]()
+    walked, original, reads = Mock(wraps=graph_nodes), CallSites.argument_texts, list[str]()
 
-    def written(sites: CallSites, code: CodeType | None, instruction: int, name: str, count: int) -> list[str]:
+    def argument_texts(sites: CallSites, code: CodeType | None, instruction: int, name: str, count: int) -> list[str]:
         reads.append(name)
         return original(sites, code, instruction, name, count)
 
-    monkeypatch.setattr(CallSites, "written", written)
+    monkeypatch.setattr(CallSites, "argument_texts", argument_texts)
     monkeypatch.setattr(lines, "graph_nodes", walked)
     reading = folder.run(text, lines=True, flow=True)
     given = [node.recorded.given for node in reading.graph.nodes if node.kind == "operation"]

@@ -7,31 +7,31 @@ from weakref import ref
 
 T = TypeVar("T")
 
-Known: TypeAlias = "dict[int, tuple[Any, T]]"
+ByTensor: TypeAlias = "dict[int, tuple[Any, T]]"
 """The identity of a tensor -> a weak reference to it, and what is known of it."""
 
 
-class Remembered(ref):  # type: ignore[type-arg]
+class TensorRef(ref):  # type: ignore[type-arg]
     """A weak reference to a tensor that something is known of; it is one object, since a loop may make very many."""
 
-    __slots__ = ("key", "known")
-    known: dict[int, Any]
+    __slots__ = ("facts", "key")
+    facts: dict[int, Any]
     key: int
 
 
-def forget(one: Remembered) -> None:
+def forget(one: TensorRef) -> None:
     """Know nothing more of a tensor that is gone."""
-    one.known.pop(one.key, None)
+    one.facts.pop(one.key, None)
 
 
-def remember(known: Known[T], tensor: Any, what: T) -> None:
+def remember(facts: ByTensor[T], tensor: Any, fact: T) -> None:
     """Know something of a tensor, as long as it lives."""
-    one = Remembered(tensor, forget)
-    one.known, one.key = known, id(tensor)
-    known[one.key] = one, what
+    one = TensorRef(tensor, forget)
+    one.facts, one.key = facts, id(tensor)
+    facts[one.key] = one, fact
 
 
-def recall(known: Known[T], tensor: Any) -> T | None:
+def recall(facts: ByTensor[T], tensor: Any) -> T | None:
     """Return what is known of a tensor."""
-    one = known.get(id(tensor))
+    one = facts.get(id(tensor))
     return one[1] if one is not None and one[0]() is tensor else None
