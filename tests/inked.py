@@ -4,13 +4,16 @@ from __future__ import annotations
 
 import re
 import xml.etree.ElementTree as ET
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator, Sequence
 from itertools import combinations, pairwise
 from math import hypot
 from typing import NamedTuple
 
 from gviz.layout.fonts.faces import FACES, bearings_of, extent_of, type_width
+from gviz.layout.ink import COLUMN
 from gviz.layout.spots import Leg, Rect, distance_to
+from gviz.pictures import places
+from gviz.text import display_width
 
 SVG = "{http://www.w3.org/2000/svg}"
 HAIR = 0.4
@@ -48,6 +51,8 @@ class Page(NamedTuple):
 
 def read(svg: str) -> Page:
     """Read a picture."""
+    if 'class="graph"' in svg:
+        return read_graphviz(svg)
     root = ET.fromstring(svg)  # noqa: S314 - gviz's own
     style = "".join(root.find(f"{SVG}style").itertext())  # type: ignore[union-attr]
     rules = dict(re.findall(r"\.(a\d+)\{([^}]*)\}", style))
@@ -65,6 +70,81 @@ def read(svg: str) -> Page:
             numbers = [float(number) for number in re.findall(r"-?[\d.]+", one.attrib["d"])]
             lines += pairwise(zip(numbers[::2], numbers[1::2], strict=True))
     return Page((wide, high), texts, boxes, lines)
+
+
+def read_graphviz(svg: str) -> Page:
+    """Read a picture that Graphviz has drawn: curves as straight pieces, arrowheads as their outlines."""
+    root = ET.fromstring(svg)  # noqa: S314 - gviz's own
+    left, top, wide, high = map(float, root.attrib["viewBox"].split())
+    whole = root.find(f"{SVG}g")
+    assert whole is not None
+    scale, _, _, x, y = map(float, re.findall(r"-?[\d.]+", whole.attrib["transform"]))
+    texts: list[Text] = []
+    boxes: list[Rect] = []
+    lines: list[Line] = []
+    curves: list[list[tuple[float, float]]] = []
+
+    def at(points: str) -> list[tuple[float, float]]:
+        numbers = [float(number) for number in re.findall(r"-?[\d.]+", points)]
+        return [
+            ((a + x) * scale - left, (b + y) * scale - top) for a, b in zip(numbers[::2], numbers[1::2], strict=True)
+        ]
+
+    for group in whole.iter(f"{SVG}g"):
+        kind, words = group.attrib.get("class", ""), list[Text]()
+        for one in group:
+            if one.tag == f"{SVG}text":
+                words.append(mono_text(one, at, scale))
+            elif one.tag == f"{SVG}path" and kind == "edge":
+                curves.append(list(places.points_on(at(one.attrib["d"]))))
+            elif one.tag == f"{SVG}polygon" and kind == "edge":
+                lines += pairwise(at(one.attrib["points"]))
+            elif one.tag == f"{SVG}ellipse" and kind == "node":
+                (middle,), half = at(f"{one.attrib['cx']} {one.attrib['cy']}"), float(one.attrib["rx"]) * scale
+                boxes.append(Rect.around(middle, 2 * half, 2 * half))
+            elif kind == "node" and one.attrib.get("stroke", "none") != "none" and one.tag != f"{SVG}polyline":
+                points = at(one.attrib.get("points") or one.attrib["d"])
+                xs, ys = zip(*points, strict=True)
+                boxes.append(Rect(min(xs), min(ys), max(xs), max(ys)))
+        texts += joined_texts(words)
+    for curve in curves:  # what lies behind the box in which a line ends is not seen
+        ends = [box for box in boxes for end in (curve[0], curve[-1]) if gap_to(box, end) == 0]
+        lines += [pair for pair in pairwise(curve) if not any(gap_to(box, end) == 0 for box in ends for end in pair)]
+    return Page((wide, high), texts, boxes, lines)
+
+
+def mono_text(one: ET.Element, at: Callable[[str], list[tuple[float, float]]], scale: float) -> Text:
+    """Read a text that Graphviz has written: all letters of the usual face have one width."""
+    words, size = "".join(one.itertext()).replace("\u00a0", " "), float(one.attrib["font-size"]) * scale
+    ((x, y),) = at(f"{one.attrib['x']} {one.attrib['y']}")
+    wide = display_width(words) * size * COLUMN
+    left = x - wide / 2 if one.attrib.get("text-anchor") == "middle" else x
+    lead = len(words) - len(words.lstrip())
+    ink = Rect(
+        left + lead * size * COLUMN,
+        y - 0.7 * size,
+        left + display_width(words.rstrip()) * size * COLUMN,
+        y + 0.16 * size,
+    )
+    return Text(words, size, ink, one.attrib.get("fill", ""))
+
+
+def joined_texts(texts: Sequence[Text]) -> Iterator[Text]:
+    """Yield the lines of texts, of whose words some have an ink of their own."""
+    lines: dict[float, list[Text]] = {}
+    for text in texts:
+        if text.words.strip():
+            lines.setdefault(round(text.ink.bottom, 1), []).append(text)
+    for line in lines.values():
+        first = line[0]
+        for other in line[1:]:
+            if other.ink.left - first.ink.right < 0.3 * other.size:
+                whole = Rect(first.ink.left, first.ink.top, other.ink.right, first.ink.bottom)
+                first = Text(first.words + other.words, first.size, whole, first.colour)
+            else:
+                yield first
+                first = other
+        yield first
 
 
 def text_of(one: ET.Element, rules: str) -> Text:

@@ -12,6 +12,7 @@ from pypdf import PdfReader
 
 import gviz
 from gviz.graphs import Graph
+from gviz.passes.dataflow import dataflow
 from gviz.pictures.options import SHEETS, VIEWS, RenderOptions
 from gviz.pictures.theme import THEMES
 from gviz.render import render
@@ -40,6 +41,17 @@ def lines(graph: Graph, view: str, **options: Any) -> list[str]:
             rows[text.get("y", "")] = rows.get(text.get("y", ""), "") + (text.text or "").replace("\xa0", " ")
         found += [row.strip() for row in rows.values() if row.strip()]
     return found
+
+
+@pytest.mark.parametrize("view", ["dataflow", "micrograd", "autograd"])
+def test_what_is_computed_of_frozen_inputs_alone_hangs_together(view: str) -> None:
+    graph = read(("y=(10-t**2)*w", {"w": "2", "t": "3"}), frozen=("t",))
+    shapes = {node.id for node in dataflow(graph).nodes if node.kind == "frozen"}
+    drawn = str(render(graph, "dot", RenderOptions(view=view)))
+    ends = [line.split("[")[0].split(" -> ") for line in drawn.splitlines() if " -> " in line]
+    joined = {end.strip().partition(":")[0] for pair in ends for end in pair}
+    assert len(shapes) == 3
+    assert shapes <= joined
 
 
 # dataflow

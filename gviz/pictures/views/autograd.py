@@ -79,6 +79,9 @@ def _statements(graph: Graph, options: RenderOptions, theme: Theme) -> Iterator[
     for node in graph.nodes:
         if node.kind == "operation":
             yield from _lines_of(node, inputs[node.id], outputs, options, theme)
+        elif node.kind == "frozen":  # what is computed of inputs that get no gradient has no grad_fn
+            outside = {"style": "dashed", "color": theme.boxes["dashed"].pen}
+            yield from (Arrow(edge.source, node.id, outside) for edge in inputs[node.id])
     if sum(node.kind == "operation" for node in graph.nodes) == 1:
         for leaf in leaves:
             look = {"constraint": "false", "color": theme.gradient, "penwidth": "1.6"}

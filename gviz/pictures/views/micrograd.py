@@ -71,7 +71,9 @@ def _statements(graph: Graph, options: RenderOptions, theme: Theme) -> Iterator[
             yield Shape(SIGN.format(node.id), _circle(node, theme))
             yield from (Arrow(SIGN.format(node.id), one.id, {}) for one in outputs[node.id].values())
     for edge in graph.edges:
-        yield Arrow(outputs[edge.source][edge.output].id, SIGN.format(edge.target), {})
+        is_outside = edge.target not in operations  # what is computed of inputs that get no gradient
+        end = edge.target if is_outside else SIGN.format(edge.target)
+        yield Arrow(outputs[edge.source][edge.output].id, end, {"style": "dashed"} if is_outside else {})
 
 
 def beside_operands(graph: Graph) -> list[Node]:
