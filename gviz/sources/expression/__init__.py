@@ -117,8 +117,8 @@ def _run(program: Program, options: SourceOptions, classes: Collection[str] = ()
         classes: names whose values are the numbers of classes: integers, without a gradient.
     """
     lines, budget = _lines(program, options), Budget()
-    typed = [program.source.code, *map(str, options.values.values())]
-    if not RANDOM.isdisjoint(re.findall(r"\w+", " ".join(typed))):
+    texts = [program.source.code, *map(str, options.values.values())]
+    if not RANDOM.isdisjoint(re.findall(r"\w+", " ".join(texts))):
         engine.manual_seed(0)
     leaves = make_leaves(program, options, budget, classes)
     names = Names(program, leaves, options.values)
@@ -135,8 +135,8 @@ def _class_numbers(program: Program, options: SourceOptions, error: SourceError)
     for piece, word in program.words.items():
         if isinstance(piece, ast.Call) and word in TARGETS:
             at, key = TARGETS[word]
-            given = [*piece.args[at : at + 1], *(one.value for one in piece.keywords if one.arg == key)]
-            targets.update(node.id for node in given if isinstance(node, ast.Name))
+            arguments = [*piece.args[at : at + 1], *(one.value for one in piece.keywords if one.arg == key)]
+            targets.update(node.id for node in arguments if isinstance(node, ast.Name))
     names = [
         name for name in targets if name in program.free and name in options.values and targets[name] == uses[name]
     ]
@@ -153,8 +153,8 @@ def _lines(program: Program, options: SourceOptions) -> Lines | None:
 
     def place(where: Place) -> Place:
         """Return a place in what was compiled as one in what was typed."""
-        typed = program.source.place(SimpleNamespace(lineno=where.line, col_offset=where.column - 1))  # type: ignore[arg-type]
-        return Place(where.line, column=(typed.column or 0) + 1)
+        origin = program.source.place(SimpleNamespace(lineno=where.line, col_offset=where.column - 1))  # type: ignore[arg-type]
+        return Place(where.line, column=(origin.column or 0) + 1)
 
     trace = Trace(engine, FILE.__eq__, columns=True, timed=options.costs)
     return Lines(trace, place, keeps=options.kept or options.costs)
@@ -231,8 +231,8 @@ def notes_on_names(program: Program, options: SourceOptions) -> list[Note]:
     notes: list[Note] = []
     missing = [name for name in program.free if name not in options.values]
     if missing:
-        called = [name for name in missing if len(name) > 1 and is_function(name)]
-        more = f" (to call the function, write {called[0]}(...))" if called else ""
+        functions = [name for name in missing if len(name) > 1 and is_function(name)]
+        more = f" (to call the function, write {functions[0]}(...))" if functions else ""
         more += "; exp(x) is the exponential function" if "e" in missing else ""
         letter = next(
             (letter for letter in "ij" if letter in missing and re.search(rf"\d{letter}\b", program.source.code)), ""
@@ -248,8 +248,8 @@ def notes_on_names(program: Program, options: SourceOptions) -> list[Note]:
         notes.append(Note(f"{', '.join(program.constants)}: the constant of that name; a value of yours wins"))
     others = {name: value for name, value in options.values.items() if name not in program.free}
     if len(others) > MOST_WARNINGS:
-        typed = joined([f"{name}={short_text(value)}" for name, value in others.items()], 2)
-        return [*notes, Note(f"{typed} not used: the expression has no such names, or assigns them itself", "warning")]
+        text = joined([f"{name}={short_text(value)}" for name, value in others.items()], 2)
+        return [*notes, Note(f"{text} not used: the expression has no such names, or assigns them itself", "warning")]
     for name, value in others.items():
         if name in program.assigned:
             reasons = [f"the expression assigns {name} itself"]

@@ -33,7 +33,7 @@ from gviz.sources.expression.mathematics import ANGLES, QUOTES, SUM
 from gviz.sources.expression.program import ExpressionText, Program, RefusedError, called_function, sign
 from gviz.sources.expression.rewriting import GROUP, rewrite
 from gviz.sources.expression.suggestion import is_right, suggestion, values_apart
-from gviz.sources.expression.tokens import BARS, JOINING, Token, bar_readings, tokens
+from gviz.sources.expression.tokens import BARS, JOINING, Token, bar_readings, tokens_of
 from gviz.text import did_you_mean, printable
 
 FILE = "gviz render file.py"
@@ -109,14 +109,14 @@ def refuse_characters(source: ExpressionText) -> None:
     for line, column, character in foreign_characters(source.code):
         if character in READ:
             continue
-        meant = replacement(character)
+        sign = replacement(character)
         use = {None: "is not part of an expression", "": "must be left out"}.get(
-            meant, f"is written {meant} in an expression"
+            sign, f"is written {sign} in an expression"
         )
         if character in ANGLES:
             use = "belongs to an inner product, which is written x @ w"
         if character in QUOTES:
-            use, meant = "is a quote of typesetting, and none of a shell", None
+            use, sign = "is a quote of typesetting, and none of a shell", None
         raise SourceError(
             (f"{printable(character)} ({name(character, f'U+{ord(character):04X}').lower()}) {use}"),
             place=source.place_at(line, column),
@@ -124,20 +124,20 @@ def refuse_characters(source: ExpressionText) -> None:
         )
 
 
-def answer_to(error: Exception, source: ExpressionText, read: Token | Exception | None = None) -> SourceError:
+def answer_to(error: Exception, source: ExpressionText, reading: Token | Exception | None = None) -> SourceError:
     """Return the answer to a source that is refused.
 
     Args:
         error: a RefusedError of the check; a SyntaxError of Python's parser, or the error of what is too deep for it.
         source: what was typed.
-        read: the first piece of which it is not certain how it is meant as mathematics; or what is wrong with that.
+        reading: the first piece of which it is not certain how it is meant as mathematics; or what is wrong with that.
     """
     if not re.search("[;\n]", source.code) and (behind := values_apart(source)) is not None:
         return SourceError("a value is no part of a formula", place=source.place_of(behind[1]), hint=behind[0])
     refuse_characters(source)
     is_sign = isinstance(getattr(error, "node", None), ast.BinOp)  # ^, of which there is nothing to say; or ²
     is_sign = is_sign or (isinstance(error, SyntaxError) and not ("{" in source.code and error.msg))
-    error, stop = (read if is_sign else error, None) if isinstance(read, Exception) else (error, read)
+    error, stop = (reading if is_sign else error, None) if isinstance(reading, Exception) else (error, reading)
     if isinstance(error, RefusedError):
         return _refused(error.node, error.program, stop)
     if not isinstance(error, SyntaxError) or "too many nested" in str(error):
@@ -179,7 +179,7 @@ def refuse_other(source: ExpressionText) -> None:
     """
     word = source.code.strip()
     files = [word + suffix for suffix in SUFFIXES if PATH.fullmatch(word) and os.path.isfile(word + suffix)]
-    if files and word not in source.given and not source.prefix:
+    if files and word not in source.values and not source.prefix:
         raise SourceError(f"there is no file {word}", hint=f"did you mean {files[0]}?")
     prose = PROSE.search(source.code)
     words = {word for word in re.findall(r"\w+", prose[0] if prose else "") if len(word) >= FEW}
@@ -198,7 +198,7 @@ def refuse_other(source: ExpressionText) -> None:
             else "write .T for a transposed matrix; for a new name, write x1"
         )
         raise SourceError("a prime cannot be in a name", place=source.place_of(prime.start()), hint=ways)
-    names = {*source.given, *re.findall(r"([^\W\d]\w*) *=(?!=)", source.code)}
+    names = {*source.values, *re.findall(r"([^\W\d]\w*) *=(?!=)", source.code)}
     for match in (*DERIVATIVE_IN_LATEX.finditer(source.code), *DERIVATIVE.finditer(source.code)):
         of, by, then = match["of"] or "", match["by"], "" if match["of"] else (match["then"] or "").strip()
         if f"d{by}" in names or f"d{of}" in names:
@@ -206,9 +206,9 @@ def refuse_other(source: ExpressionText) -> None:
         assigned = re.search(rf"(?:^|[;\n]) *{re.escape(of)} *=(?!=)", source.code)
         rest = rewrite("; ".join(part for part in re.split(r"[;\n]", source.code) if match[0].strip() not in part))
         formula = rest if assigned is not None and is_right(rest, ExpressionText(rest)) else ""
-        typed = next((text[1:-1] for text in (of, then) if re.fullmatch(GROUP, text)), then)
-        typed = rewrite(typed) if re.search(rf"\b{by}\b", typed) else f"{by}**2"
-        formula = formula or f"{of if of.isidentifier() and of != by else 'y'}={typed}"
+        formula_text = next((text[1:-1] for text in (of, then) if re.fullmatch(GROUP, text)), then)
+        formula_text = rewrite(formula_text) if re.search(rf"\b{by}\b", formula_text) else f"{by}**2"
+        formula = formula or f"{of if of.isidentifier() and of != by else 'y'}={formula_text}"
         order = (match["order"] or "").strip(" ^{}").translate({ord("²"): "2", ord("³"): "3"})
         raise SourceError(
             "a derivative is not part of an expression: gviz finds it",
@@ -240,18 +240,18 @@ def _uncertain(source: ExpressionText, stop: Token) -> SourceError:
 def _unreadable(source: ExpressionText, error: SyntaxError, stop: Token | None) -> SourceError:
     """Return the answer to what the parser refuses."""
     what, hint = error.msg or "invalid syntax", suggestion(source)
-    typed = tokens(source.code)
+    tokens = tokens_of(source.code)
     if (turned := _turned(source)) is not None:
-        return _on(source, typed[0], "cannot assign to expression", turned)
+        return _on(source, tokens[0], "cannot assign to expression", turned)
     if (latex := not_read(source.code)) is not None:
         return SourceError(
             latex[1],
             place=replace(source.place_of(latex[0].start()), length=len(latex[0][0])),
             hint=next((hint for word, hint in LATEX.items() if word in latex[1]), MARKS["\\"][1]),
         )
-    if (one := _wrong_token(source, typed, hint)) is not None:
+    if (one := _wrong_token(source, tokens, hint)) is not None:
         return one
-    pair = _wrong_pair(typed, source) if what.startswith("invalid") else None
+    pair = _wrong_pair(tokens, source) if what.startswith("invalid") else None
     if pair is not None:
         return _on(source, pair[0], pair[1], hint or pair[2])
     if stop is not None and not error.msg:  # Python's parser was not asked
@@ -267,9 +267,9 @@ def _unreadable(source: ExpressionText, error: SyntaxError, stop: Token | None) 
     elif "Maybe you meant" in what:
         what, hint = what.partition(". Maybe")[0], hint or "write ; between two statements: a = x + w; y = a*2"
     line, column = error.lineno or 1, max((error.offset or 1) - 1, 0)
-    marked = (token for token in typed if token.line == line and 0 <= column - token.column < len(token.text))
+    marked = (token for token in tokens if token.line == line and 0 <= column - token.column < len(token.text))
     token = next(marked, Token("newline", "", line, column))
-    before = next((one for one in reversed(typed) if (one.line, one.column) < (token.line, token.column)), token)
+    before = next((one for one in reversed(tokens) if (one.line, one.column) < (token.line, token.column)), token)
     if what == "invalid syntax" and before.awaits_operand:
         side = "before" if before is token else "after"
         usual = (
@@ -285,62 +285,62 @@ def _unreadable(source: ExpressionText, error: SyntaxError, stop: Token | None) 
 def _turned(source: ExpressionText) -> str | None:
     """Return the hint with ``x+w=y`` turned around; None for another equation."""
     match = re.fullmatch(r"\s*([^=<>!;]*[^\W\d][^=<>!;]*?)\s*=\s*([^\W\d]\w*)\s*", source.code)
-    text = f"{match[2]} = {rewrite(match[1], given=source.given)}" if match else ""
+    text = f"{match[2]} = {rewrite(match[1], values=source.values)}" if match else ""
     return f"write {text}" if match and is_right(text, source) else None
 
 
-def _wrong_token(source: ExpressionText, typed: Sequence[Token], hint: str | None) -> SourceError | None:
+def _wrong_token(source: ExpressionText, tokens: Sequence[Token], hint: str | None) -> SourceError | None:
     """Return the answer to the first token that no expression has; None if there is none."""
-    is_name = "Σ" in source.given or re.search(r"Σ *=(?!=)", source.code) is not None
-    for at, token in enumerate(typed):
-        is_indexed = at + 1 < len(typed) and re.match("[_ₐ-ₜᵢ-ᵪⱼ]", typed[at + 1].text) is not None
+    is_name = "Σ" in source.values or re.search(r"Σ *=(?!=)", source.code) is not None
+    for at, token in enumerate(tokens):
+        is_indexed = at + 1 < len(tokens) and re.match("[_ₐ-ₜᵢ-ᵪⱼ]", tokens[at + 1].text) is not None
         answer: tuple[str, str | None] | None = None
         if token.text == ":" and source.prefix and (numbers := RANGE.fullmatch(source.code)) is not None:
             answer = "a range has no : here", f"write arange({numbers[1]}, {int(numbers[2]) + 1})"
         elif token.text in ("∑", "∏") and is_indexed:
             answer = INDEX if token.text == "∑" else INDEX.replace("sum", "product"), hint or SUM
         elif token.kind == "operator":
-            answer = _wrong_sign(source, typed, at, hint)
+            answer = _wrong_sign(source, tokens, at, hint)
         elif token.kind == "name":
-            answer = _wrong_word(source, typed, at, hint, is_sum=token.text[0] == "Σ" and not is_name)
+            answer = _wrong_word(source, tokens, at, hint, is_sum=token.text[0] == "Σ" and not is_name)
         if answer:
             return _on(source, token, *answer)
     return None
 
 
 def _wrong_sign(
-    source: ExpressionText, typed: Sequence[Token], at: int, hint: str | None
+    source: ExpressionText, tokens: Sequence[Token], at: int, hint: str | None
 ) -> tuple[str, str | None] | None:
     """Return the answer to a sign that no expression has at its place; None for any other sign."""
-    text, before = typed[at].text, typed[at - 1]
+    text, before = tokens[at].text, tokens[at - 1]
     ends_before = at > 0 and before.ends_value
     if text == "!" and not ends_before:
         return SYNTAX["UnaryOp"]
     if text in MARKS:
-        own = {"!": hint, "?": _chosen(source)}.get(text)
+        own = {"!": hint, "?": _where_hint(source)}.get(text)
         return MARKS[text][0], own or MARKS[text][1]
-    readings = bar_readings(typed)
+    readings = bar_readings(tokens)
     if text in BARS and len(readings) > 1:
-        ways = [rewrite(source.code, given=source.given, way=way) for way in (0, 1)]
+        ways = [rewrite(source.code, values=source.values, way=way) for way in (0, 1)]
         are_right = all(is_right(way, source) for way in ways)
         return ("these bars have two readings", f"write {' or '.join(ways)}") if are_right else None
     if text == "{" and ends_before and before.text[-1] == "_":
         return "an index is a number or a name", hint or "write x_1; for a part of a tensor, x[1]"
-    if text in BARS and not readings and sum(one.text == text for one in typed) % 2:
+    if text in BARS and not readings and sum(one.text == text for one in tokens) % 2:
         return "this bar has no partner", "write bars on both sides of a value, |x|, or abs(x)"
-    is_twice = text in ("&", "|") and [one.text for one in typed[at + 1 : at + 2]] == [text] and not readings
+    is_twice = text in ("&", "|") and [one.text for one in tokens[at + 1 : at + 2]] == [text] and not readings
     return (SYNTAX["BoolOp"][0], f"write (x > 0) {text} (w > 0)") if is_twice else None
 
 
 def _wrong_word(
-    source: ExpressionText, typed: Sequence[Token], at: int, hint: str | None, *, is_sum: bool
+    source: ExpressionText, tokens: Sequence[Token], at: int, hint: str | None, *, is_sum: bool
 ) -> tuple[str, str] | None:
     """Return the answer to a word that is no name; None for one that may be a name, or joins operands."""
-    text, token = typed[at].text, typed[at]
-    if text in WORDS and text not in source.given and token is not typed[-1] and typed[at + 1].text != "(":
+    text, token = tokens[at].text, tokens[at]
+    if text in WORDS and text not in source.values and token is not tokens[-1] and tokens[at + 1].text != "(":
         return WORDS[text]
     if text == "if":
-        return SYNTAX["IfExp"][0], _chosen(source) or SYNTAX["IfExp"][1]
+        return SYNTAX["IfExp"][0], _where_hint(source) or SYNTAX["IfExp"][1]
     if is_sum:
         return INDEX if text[1:2] == "_" else "a sum is written sum(...)", hint or SUM
     if iskeyword(text) and not token.is_word and text not in JOINING:
@@ -362,16 +362,16 @@ CHOICE = (
 """A choice as Python writes it, and C."""
 
 
-def _chosen(source: ExpressionText) -> str | None:
+def _where_hint(source: ExpressionText) -> str | None:
     """Return the hint with a choice by ``if`` as ``where``, which gviz can read; None if it is none."""
     for match in (pattern.search(source.code) for pattern in CHOICE):
         if match is not None:
             parts = [match[name].strip() for name in ("condition", "then", "other")]
             name = f"{match['name']}=" if match["name"] else ""
-            written = f"{name}where({parts[0]}, {parts[1] or 'x'}, {parts[2] or '0'})"
-            written = rewrite(written)
-            is_fit = re.search("[<>=]", parts[0]) is not None and is_right(written, ExpressionText(written))
-            return f"write {written}" if is_fit else None
+            formula = f"{name}where({parts[0]}, {parts[1] or 'x'}, {parts[2] or '0'})"
+            formula = rewrite(formula)
+            is_fit = re.search("[<>=]", parts[0]) is not None and is_right(formula, ExpressionText(formula))
+            return f"write {formula}" if is_fit else None
     return None
 
 
@@ -392,10 +392,10 @@ def _on(source: ExpressionText, token: Token, what: str, hint: str | None) -> So
     )
 
 
-def _wrong_pair(typed: list[Token], source: ExpressionText) -> tuple[Token, str, str] | None:
+def _wrong_pair(tokens: list[Token], source: ExpressionText) -> tuple[Token, str, str] | None:
     """Return the first operand that cannot follow the one before it, why, and what to do: ``2x``, ``sin x``."""
     end = Token("newline", "\n", 0, 0)
-    for at, (before, token, after) in enumerate(zip(typed, typed[1:], [*typed[2:], end], strict=False)):
+    for at, (before, token, after) in enumerate(zip(tokens, tokens[1:], [*tokens[2:], end], strict=False)):
         if before.ends_operand and token.starts_operand and token.text != "(":
             if (
                 before.kind == "name"
@@ -403,8 +403,8 @@ def _wrong_pair(typed: list[Token], source: ExpressionText) -> tuple[Token, str,
                 and OTHER_NAMES.get(before.text, before.text) in functions()
             ):
                 return before, f"{before.text} needs brackets around its argument", f"write {before.text}({token.text})"
-            written = f"{before.text}*{token.text}"
-            hint = f"to multiply, write {written if is_right(written, source) else '*'}"
+            product = f"{before.text}*{token.text}"
+            hint = f"to multiply, write {product if is_right(product, source) else '*'}"
             if before.text.startswith("log_"):
                 return before, f"there is no function {before.text}", OTHER_BASE
             if token.text[0] == "_":  # softmax(x)_i
@@ -499,7 +499,7 @@ def _refused(node: ast.AST, program: Program, stop: Token | None) -> SourceError
     if isinstance(node, ast.Call):
         module = _module(node.func, program)
         place = module or node.func
-        what, hint = _called(node, program)
+        what, hint = _call_answer(node, program)
         if module is not None:
             what, hint = (
                 f"{source.segment(module)} is a module, which an expression cannot have",
@@ -510,7 +510,7 @@ def _refused(node: ast.AST, program: Program, stop: Token | None) -> SourceError
     else:
         what, hint = _syntax(node, source)
     if isinstance(node, ast.BinOp):
-        return _on(source, next(token for token in tokens(source.code) if token.text == "^"), what, hint)
+        return _on(source, next(token for token in tokens_of(source.code) if token.text == "^"), what, hint)
     return SourceError(what, place=source.place(place), hint=hint)
 
 
@@ -536,13 +536,13 @@ def _syntax(node: ast.AST, source: ExpressionText) -> tuple[str, str]:  # noqa: 
             return "== compares, and gives no name", suggestion(source) or "write = to name what is on the right"
         case ast.keyword(arg=str(name)):
             return f"{name}= is not possible in an expression", "it would write into a tensor"
-    if isinstance(node, ast.IfExp | ast.If) and (chosen := _chosen(source)) is not None:
-        return SYNTAX["IfExp"][0], chosen
+    if isinstance(node, ast.IfExp | ast.If) and (hint := _where_hint(source)) is not None:
+        return SYNTAX["IfExp"][0], hint
     word = source.segment(node).partition(" ")[0].rstrip(":")
-    return _known(SYNTAX, type(node).__name__) or (f"{word} is not possible in an expression", SCRIPT)
+    return _in_table(SYNTAX, type(node).__name__) or (f"{word} is not possible in an expression", SCRIPT)
 
 
-def _known(answers: dict[str, tuple[str, str]], word: str) -> tuple[str, str] | None:
+def _in_table(answers: dict[str, tuple[str, str]], word: str) -> tuple[str, str] | None:
     """Return the answer of a table whose keys have several words each."""
     return next((answer for words, answer in answers.items() if word in words.split()), None)
 
@@ -550,13 +550,13 @@ def _known(answers: dict[str, tuple[str, str]], word: str) -> tuple[str, str] | 
 def _member(node: ast.Attribute, *, is_called: bool = False) -> tuple[str, str]:
     """Return the answer to an attribute, or a method, that is not on the list."""
     name, plain, of = node.attr, node.attr.rstrip("_"), getattr(node.value, "id", "")
-    kind, known, otherwise = (
+    kind, names, otherwise = (
         "attribute",
         ATTRIBUTES | FIELDS | tensor_methods(),
         "tensors have .T, .shape and their methods",
     )
     if is_called:
-        kind, known, otherwise = "method", tensor_methods(), "tensors have PyTorch's methods, as in x.exp() or x.sum()"
+        kind, names, otherwise = "method", tensor_methods(), "tensors have PyTorch's methods, as in x.exp() or x.sum()"
     is_number = of in OTHER_MODULES and name in ("pi", "inf", "nan")
     answers = (
         (is_number and not is_called, f"{of} is not needed", f"write {name}"),
@@ -573,34 +573,36 @@ def _member(node: ast.Attribute, *, is_called: bool = False) -> tuple[str, str]:
             f"there is no {kind} {name}",
             f"for a product, write {of}*{name}",
         ),
-        (True, f"there is no {kind} {name} in an expression", did_you_mean(name, known, otherwise)),
+        (True, f"there is no {kind} {name} in an expression", did_you_mean(name, names, otherwise)),
     )
-    return _known(PRIVATE, name) or next((what, hint) for applies, what, hint in answers if applies)
+    return _in_table(PRIVATE, name) or next((what, hint) for applies, what, hint in answers if applies)
 
 
-def _called(node: ast.Call, program: Program) -> tuple[str, str]:
+def _call_answer(node: ast.Call, program: Program) -> tuple[str, str]:
     """Return the answer to a call of what is not a function: ``2(x+1)``, ``x(w+1)``, ``lgo(x)``, ``x.backward()``."""
     function, source = node.func, program.source
     if isinstance(function, ast.Attribute):
         name, of = function.attr, getattr(function.value, "id", "")
         if of not in OTHER_MODULES and called_function(node, program.bound) is None:
             return _member(function, is_called=True)
-        meant = OTHER_NAMES.get(name, name)
+        function_meant = OTHER_NAMES.get(name, name)
         what = of if of in OTHER_MODULES else f"function {ast.unparse(function)}"
         return f"there is no {what} in an expression", (
-            f"write {meant}(...)" if meant in functions() else did_you_mean(name, functions(), SCRIPT)
+            f"write {function_meant}(...)" if function_meant in functions() else did_you_mean(name, functions(), SCRIPT)
         )
     if not isinstance(function, ast.Name):
         is_result = isinstance(function, ast.Call | ast.Subscript)
         what = "what a function returns cannot be called" if is_result else "there is no operator before this bracket"
         return what, suggestion(source) or TO_MULTIPLY
-    return _named(function.id, program)
+    return _name_answer(function.id, program)
 
 
 def _as_function(call: ast.Call, module: ast.expr) -> str:
     """Return the hint with the function that computes what a module does, if it needs nothing but its input."""
-    made = [] if call.func is module or not isinstance(call.func, ast.Call) else [*call.func.args, *call.func.keywords]
-    values = ", ".join(ast.unparse(one) for one in (*call.args, *made)) or "x"
+    arguments = (
+        [] if call.func is module or not isinstance(call.func, ast.Call) else [*call.func.args, *call.func.keywords]
+    )
+    values = ", ".join(ast.unparse(one) for one in (*call.args, *arguments)) or "x"
     name = function_name(module.attr if isinstance(module, ast.Attribute) else getattr(module, "id", ""))
     if name not in functions():
         return MODULE
@@ -609,10 +611,10 @@ def _as_function(call: ast.Call, module: ast.expr) -> str:
     return f"modules need a script: {FILE}; here, write {name}({values})" if is_alone else MODULE
 
 
-def _named(name: str, program: Program) -> tuple[str, str]:
+def _name_answer(name: str, program: Program) -> tuple[str, str]:
     """Return the answer to a call of a name."""
     if name in program.bound:
-        origin = "has a value" if name in program.given else "is assigned"
+        origin = "has a value" if name in program.values else "is assigned"
         if name in functions():
             return (
                 f"{name} {origin} here, so it is not the function {name}",
@@ -625,19 +627,19 @@ def _named(name: str, program: Program) -> tuple[str, str]:
         return CALLED[name]
     if hasattr(builtins, name):
         return f"{name} is not allowed in an expression", PYTHONS.get(name, f"a script can do it: {FILE}")
-    written = suggestion(program.source)
-    factor, called = re.fullmatch(r"(\w(?:_?\d+)?)(\w*)", name).groups()  # type: ignore[union-attr]  # x_0cos
+    product = suggestion(program.source)
+    factor, function = re.fullmatch(r"(\w(?:_?\d+)?)(\w*)", name).groups()  # type: ignore[union-attr]  # x_0cos
     hints = (
-        (name[0] == "Σ", written or SUM),
+        (name[0] == "Σ", product or SUM),
         (name.startswith("log_"), OTHER_BASE),
-        (name in OTHER_NAMES, written or f"write {OTHER_NAMES.get(name)}(...)"),
-        ((len(name) == 1 or "π" in name) and written is not None, f"to multiply, {written}"),
+        (name in OTHER_NAMES, product or f"write {OTHER_NAMES.get(name)}(...)"),
+        ((len(name) == 1 or "π" in name) and product is not None, f"to multiply, {product}"),
         (name in tensor_methods(), f"write x.{name}(...)"),
         (
-            function_name(called) in functions()
-            and (len(name) > FEW or not called.isascii())
+            function_name(function) in functions()
+            and (len(name) > FEW or not function.isascii())
             and name.lower() not in functions(),
-            f"to multiply, write {factor}*{called}(...)",
+            f"to multiply, write {factor}*{function}(...)",
         ),
         (True, did_you_mean(name, functions(), f"{AS_IN_PYTORCH}; {TO_MULTIPLY}")),
     )

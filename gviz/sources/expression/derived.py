@@ -27,20 +27,20 @@ def with_results(graph: Graph, dtype: str | None) -> Graph:
         graph: of operations.
         dtype: of the computation; None for the usual one.
     """
-    shown = {node.id: node for node in dataflow(graph).nodes if node.name and node.kind != "constant"}
-    known = {node.name: node.numbers for node in shown.values() if is_whole(node.numbers)}
-    todo = [node for node in reversed(shown.values()) if node.kind == "operation" and not is_whole(node.numbers)]
-    found: dict[str, Numbers] = {}
+    named_nodes = {node.id: node for node in dataflow(graph).nodes if node.name and node.kind != "constant"}
+    numbers_by_name = {node.name: node.numbers for node in named_nodes.values() if is_whole(node.numbers)}
+    todo = [node for node in reversed(named_nodes.values()) if node.kind == "operation" and not is_whole(node.numbers)]
+    results: dict[str, Numbers] = {}
     is_further = len(todo) <= MOST
     while is_further:  # each turn computes at least one, or is the last
         is_further = False
-        for node in [node for node in todo if node.name not in known]:
-            value = computed_from(node, known, dtype)
+        for node in [node for node in todo if node.name not in numbers_by_name]:
+            value = computed_from(node, numbers_by_name, dtype)
             if value is not None:
-                known[node.name] = found[node.id] = value
+                numbers_by_name[node.name] = results[node.id] = value
                 is_further = True
-    nodes = tuple(node._replace(numbers=found[node.id]) if node.id in found else node for node in graph.nodes)
-    return graph.changed(nodes=nodes) if found else graph
+    nodes = tuple(node._replace(numbers=results[node.id]) if node.id in results else node for node in graph.nodes)
+    return graph.changed(nodes=nodes) if results else graph
 
 
 def is_whole(value: Numbers | None) -> bool:
@@ -48,12 +48,12 @@ def is_whole(value: Numbers | None) -> bool:
     return value is not None and value.elements is not None
 
 
-def computed_from(node: Node, known: dict[str | None, Numbers | None], dtype: str | None) -> Numbers | None:
+def computed_from(node: Node, numbers_by_name: dict[str | None, Numbers | None], dtype: str | None) -> Numbers | None:
     """Return what an operation makes of known tensors; None where that is not known."""
     formula = Formula.read(node.expression)
-    if formula is None or not formula.variables or not formula.variables <= known.keys():
+    if formula is None or not formula.variables or not formula.variables <= numbers_by_name.keys():
         return None
-    values = {name: value.nested() for name in formula.variables if (value := known[name]) is not None}
+    values = {name: value.nested() for name in formula.variables if (value := numbers_by_name[name]) is not None}
     options = SourceOptions(values=values, backward=False, dtype=dtype)
     try:
         return numbers(evaluate(f"{RESULT} = {formula.python}", options).names[RESULT])

@@ -123,8 +123,11 @@ def not_read(text: str) -> tuple[re.Match[str], str] | None:
     brace = wrong_brace(text)
     if brace is not None and ("\\" in text or "$" in text):
         return brace, "this { is not closed" if brace[0] == "{" else "this } closes nothing"
-    commands, known = [*re.finditer(COMMAND, UNSEEN.sub(lambda match: " " * len(match[0]), text))], known_commands()
-    unknown = (one for one in commands if one[1] not in known | SHAPED and one[1][:4] not in ("math", "text"))
+    commands, command_names = (
+        [*re.finditer(COMMAND, UNSEEN.sub(lambda match: " " * len(match[0]), text))],
+        known_commands(),
+    )
+    unknown = (one for one in commands if one[1] not in command_names | SHAPED and one[1][:4] not in ("math", "text"))
     indexed = ((one, {"sum": "sum", "prod": "product"}.get(one[1])) for one in commands)
     reasons = chain(
         ((one, f"{one[0]} has no meaning in an expression") for one in unknown),
@@ -135,12 +138,12 @@ def not_read(text: str) -> tuple[re.Match[str], str] | None:
     return next(reasons, None)
 
 
-def read_latex(text: str, given: Mapping[str, object]) -> tuple[str, tuple[Note, ...]]:
+def read_latex(text: str, values: Mapping[str, object]) -> tuple[str, tuple[Note, ...]]:
     r"""Return LaTeX as an expression, and the note that says so; a text that does not become one stays as it is.
 
     Args:
         text: what was pasted.
-        given: the values of names; of letters side by side, which are a product, those with a value are one name.
+        values: the values of names; of letters side by side, which are a product, those with a value are one name.
 
     >>> read_latex(r"$y=\frac{x^{2}}{w_{1}}e^{-x}$", {})[0], read_latex(r"$y=Wx$", {"W": "[[1, 2]]", "x": "[3, 4]"})[0]
     ('y=(x**2/w_1)*exp(-x)', 'y=W @ x')
@@ -148,7 +151,7 @@ def read_latex(text: str, given: Mapping[str, object]) -> tuple[str, tuple[Note,
     if wrong_brace(text) is not None or DERIVATIVE_IN_LATEX.search(text):
         return text, ()
     plain, before = DEFINED.sub(r"\1\2=", UNSEEN.sub(" ", text)), ""
-    plain = _apart(plain, {*given, *LEFT.findall(plain)})
+    plain = _apart(plain, {*values, *LEFT.findall(plain)})
     plain = MARKED.sub(lambda match: f" {match[2] or match[3]}_{match[1]} ", STYLED.sub(r" \1 ", plain))
     while plain != before:
         before = plain
@@ -158,11 +161,11 @@ def read_latex(text: str, given: Mapping[str, object]) -> tuple[str, tuple[Note,
         return text, ()
     plain = re.sub(COMMAND, lambda match: f" {SIGNS.get(match[1], match[1])} ", plain)
     plain = re.sub(r" *([-+*/=^(),;<>|ᵀ]+) *", r"\1", " ".join(plain.split()).replace(" _", "_")).strip("; .")
-    plain = re.sub(r"\b[a-zA-Z]\w+(?=\()", lambda match: _function(match[0], given), plain)  # ReLU(x)
-    written = rewrite(plain.replace("[", "(").replace("]", ")"), given=given)
-    if not is_right(written, ExpressionText(plain)):
+    plain = re.sub(r"\b[a-zA-Z]\w+(?=\()", lambda match: _function(match[0], values), plain)  # ReLU(x)
+    formula = rewrite(plain.replace("[", "(").replace("]", ")"), values=values)
+    if not is_right(formula, ExpressionText(plain)):
         return text, ()
-    return written, (Note(f"read the LaTeX as {written}"),)
+    return formula, (Note(f"read the LaTeX as {formula}"),)
 
 
 def _apart(text: str, names: set[str]) -> str:
@@ -187,6 +190,6 @@ def _apart(text: str, names: set[str]) -> str:
     return re.sub(r" (?=[^\w\s\\])", "", LETTERS.sub(spaced, text))
 
 
-def _function(word: str, given: Mapping[str, object]) -> str:
+def _function(word: str, values: Mapping[str, object]) -> str:
     """Return a word before a bracket as the function that it is in other capitals, else as it is."""
-    return word.lower() if word.lower() in functions() and word not in given else word
+    return word.lower() if word.lower() in functions() and word not in values else word

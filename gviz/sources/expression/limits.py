@@ -57,7 +57,7 @@ CUTTING = word_set("unbind split chunk tensor_split hsplit vsplit dsplit")
 class Budget:
     """Counts the elements that an expression has made, and refuses what would go beyond the limit."""
 
-    left = MAX_ELEMENTS
+    elements_left = MAX_ELEMENTS
     work_left = MAX_WORK
 
     def check(self, name: str, args: Sequence[object], kwargs: Mapping[str, object]) -> None:
@@ -82,19 +82,19 @@ class Budget:
             hint = "take smaller matrices; gviz draws for people to read"
             raise SourceError(f"too much work: {name} takes about {work:,} multiplications here", hint=hint)
 
-    def counted(self, result: object) -> object:
+    def count(self, result: object) -> object:
         """Return a result, and count its elements. SourceError: there are too many of them, or of digits."""
         if isinstance(result, int) and result.bit_length() > MAX_BITS:
             raise _too_large(f"a number of {result.bit_length() * 30103 // 100000 + 1:,} digits")
         size = sum(int(value.numel()) for value in flat_values([result]) if isinstance(value, Tensor))
         self._refuse_above(size)
-        self.left -= size
+        self.elements_left -= size
         return result
 
     def _refuse_above(self, size: float) -> None:
-        if size > self.left:
-            used = MAX_ELEMENTS - self.left
-            before = f", besides the {used:,} already made" if used else ""
+        if size > self.elements_left:
+            count = MAX_ELEMENTS - self.elements_left
+            before = f", besides the {count:,} already made" if count else ""
             elements = f"{size:,.0f} elements ({size * 4e-9:,.1f} GB)" if size < 1e24 else "far too many elements"
             raise _too_large(f"{elements}{before}; an expression may have {MAX_ELEMENTS:,}")
 
@@ -137,9 +137,9 @@ def most_elements(name: str, args: Sequence[object], kwargs: Mapping[str, object
         columns = right[-2:-1] if name in TRANSPOSED else right[1:][-1:]
         return _together((*left[:-1], 1), (*right[:-2], 1, *columns))
     if name == "einsum" and len(shapes) == 2 and "." not in str(args[0]):
-        letters, _, kept = str(args[0]).replace(" ", "").partition("->")
+        letters, _, result = str(args[0]).replace(" ", "").partition("->")
         lengths = dict(zip(letters.replace(",", ""), chain(*shapes), strict=False))
-        return _product([length for letter, length in lengths.items() if letter in (kept or letters)])
+        return _product([length for letter, length in lengths.items() if letter in (result or letters)])
     if name in PRODUCTS:
         return _product([number for number in numbers if number] + [math.prod(shape) for shape in shapes])
     if name == "[]" and isinstance(args[0], Tensor):
@@ -198,9 +198,9 @@ def _together(*shapes: Sequence[int]) -> float:
 
 def _picked(shape: Sequence[int], index: Sequence[object]) -> float:
     """Return the size of a part: lists and tensors pick once for each element, slices and masks only leave out."""
-    picked, kept = 1.0, float(math.prod(shape))
+    picked, rest = 1.0, float(math.prod(shape))
     for item, side in zip((item for item in index if item is not None and item is not ...), shape, strict=False):
         count = len([*flat_values(item)]) if isinstance(item, list) else item.numel() if isinstance(item, Tensor) else 0
         if count and not (isinstance(item, Tensor) and str(item.dtype) == "torch.bool"):
-            picked, kept = max(picked, count), kept / max(side, 1)
-    return picked * kept
+            picked, rest = max(picked, count), rest / max(side, 1)
+    return picked * rest

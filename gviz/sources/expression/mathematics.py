@@ -36,7 +36,7 @@ from gviz.sources.expression.products import (
 )
 from gviz.sources.expression.program import ExpressionText, Program, RefusedError
 from gviz.sources.expression.rewriting import WORDS_OF_SIGNS, with_angles
-from gviz.sources.expression.tokens import CLOSING, Token, bar_readings, tokens
+from gviz.sources.expression.tokens import CLOSING, Token, bar_readings, tokens_of
 
 SUM = "sum(...) adds all elements, as in sum(w*x) with w=[1,2] x=[3,4]"
 LOGARITHMS = ("log10", "log2")
@@ -120,10 +120,10 @@ class _Reader:
     """
 
     def __init__(self, source: ExpressionText, *, is_python: bool) -> None:
-        self.source, self.given = source, source.given
-        self.typed = [*_split(tokens(with_angles("".join(map(_plain, source.code)))), self.given)]
+        self.source, self.values = source, source.values
+        self.tokens = [*_split(tokens_of(with_angles("".join(map(_plain, source.code)))), self.values)]
         self.pieces: list[Piece] = []
-        self.pairs = dict(_bracket_pairs(self.typed))
+        self.pairs = dict(_bracket_pairs(self.tokens))
         self.doubts: list[Doubt] = []  # what has two readings
         self.stop: Token | None = None  # the first token that cannot be read with certainty
         self.defined: dict[str, list[str]] = {}  # f(x) = ... -> what is in its brackets
@@ -132,20 +132,20 @@ class _Reader:
         self.arguments: set[int] = set()  # where the argument of a function begins, behind a power
         self.bars = {} if is_python else dict(self._bars())
         self.operators = [""]  # for each open bracket, the sign before the factors that are read
-        self.names = KnownNames(self.given, set(self._assigned()))
-        self.names.used = self._used()
+        self.names = KnownNames(self.values, set(self._assigned()))
+        self.names.value_names = self._names_of_values()
 
     def read(self) -> bool:
         """Write all pieces; return whether that came out, and is another thing than what was typed."""
-        for at, token in enumerate(self.typed):
+        for at, token in enumerate(self.tokens):
             if at not in self.skipped:
-                is_read = not self._is_product(at) or self._multiply(at, self.typed[at - 1], token)
+                is_read = not self._is_product(at) or self._multiply(at, self.tokens[at - 1], token)
                 if not is_read or not self._token(at, token):
                     self.stop = token
                     return False
             for text in self.closing.pop(at, ()):
                 self._write(text, token)
-        is_other = [piece.text for piece in self.pieces] != [token.text for token in tokens(self.source.code)]
+        is_other = [piece.text for piece in self.pieces] != [token.text for token in tokens_of(self.source.code)]
         return is_other or bool(self.doubts)
 
     def _write(self, text: str, first: Token, last: Token | None = None, mark: str = "") -> bool:
@@ -157,17 +157,17 @@ class _Reader:
         return True
 
     def _next(self, at: int, by: int = 1) -> Token:
-        return self.typed[at + by] if 0 <= at + by < len(self.typed) else _END
+        return self.tokens[at + by] if 0 <= at + by < len(self.tokens) else _END
 
     def _quotes(self) -> Iterator[int]:
         """Yield the tokens that are quotes around all of the source, which a shell takes for letters."""
-        first, last = self._next(0, 0), self._next(len(self.typed) - 1, 0)
+        first, last = self._next(0, 0), self._next(len(self.tokens) - 1, 0)
         if first.text in QUOTES and last.text in QUOTES[first.text]:
-            yield from (0, len(self.typed) - 1)
+            yield from (0, len(self.tokens) - 1)
         elif first is last and first.kind == "string" and not re.fullmatch(r"\w*", first.text[1:-1]):
             inside = replace(first, text=first.text[1:-1], column=first.column + 1)
-            self.typed[:] = [
-                replace(one, line=first.line, column=inside.column + one.column) for one in tokens(inside.text)
+            self.tokens[:] = [
+                replace(one, line=first.line, column=inside.column + one.column) for one in tokens_of(inside.text)
             ]
 
     # -------------------------------------------------------------- signs
@@ -198,8 +198,8 @@ class _Reader:
             self.operators[-1] = text if text not in ("^", "**") else self.operators[-1]
         if text == "^" or text in PRODUCTS:
             return self._write("**", token, mark="^") if text == "^" else self._write("*", token, mark="·")
-        written = replacement(text) if text in SIGNS or text == "∞" else text
-        return (written or "").isascii() and self._write(written or "", token)
+        sign = replacement(text) if text in SIGNS or text == "∞" else text
+        return (sign or "").isascii() and self._write(sign or "", token)
 
     def _number(self, at: int, token: Token) -> bool:
         """Write a number, with the fraction or the factorial behind it, and without C's sign of a float."""
@@ -216,24 +216,24 @@ class _Reader:
 
     def _is_float(self, at: int) -> bool:
         """Return whether ``f`` behind a number is C's sign of a float, as in ``2.0f``, and no name."""
-        ends = [self._next(at).text for at, one in enumerate(self.typed) if one.kind == "number" and "." in one.text]
-        used = [one for one in self.typed if one.text == "f"]
-        is_behind = self._next(at).text == "f" and not self._next(at).is_apart and "." in self.typed[at].text
-        return is_behind and "f" not in self.names and len(used) == ends.count("f")
+        ends = [self._next(at).text for at, one in enumerate(self.tokens) if one.kind == "number" and "." in one.text]
+        names = [one for one in self.tokens if one.text == "f"]
+        is_behind = self._next(at).text == "f" and not self._next(at).is_apart and "." in self.tokens[at].text
+        return is_behind and "f" not in self.names and len(names) == ends.count("f")
 
     def _inner_product(self, at: int, token: Token) -> bool:
         """Write ``⟨x,w⟩`` of two vectors as ``(x @ w)``; return False if it is not certain that they are vectors."""
         one, comma, other, end = (self._next(at, by) for by in range(1, 5))
-        are_vectors = [dimensions(self.given.get(name.text)) for name in (one, other)] == [1, 1]
+        are_vectors = [dimensions(self.values.get(name.text)) for name in (one, other)] == [1, 1]
         if token.text != "⟨" or comma.text not in (",", "|") or end.text != "⟩" or not are_vectors:
             return False
         self.skipped.update(range(at + 1, at + 5))
-        written = (("(", token), (one.text, one), (" @ ", comma), (other.text, other), (")", end))
-        return all(self._write(*piece) for piece in written)
+        pieces = (("(", token), (one.text, one), (" @ ", comma), (other.text, other), (")", end))
+        return all(self._write(*piece) for piece in pieces)
 
     def _is_unary(self, at: int) -> bool:
         """Return whether a token is the sign of one operand."""
-        return self.typed[at].text in SIGNS_OF_ONE and not self._ends(at - 1)
+        return self.tokens[at].text in SIGNS_OF_ONE and not self._ends(at - 1)
 
     def _ends(self, at: int) -> bool:
         """Return whether an operand ends with a token."""
@@ -245,7 +245,7 @@ class _Reader:
 
     def _is_product(self, at: int) -> bool:
         """Return whether a token and the one before it are factors of a product."""
-        before, token = self._next(at, -1), self.typed[at]
+        before, token = self._next(at, -1), self.tokens[at]
         if at == 0 or at in self.arguments or not (self._ends(at - 1) and self._starts(at)):
             return False
         if before.text in TRANSPOSES and self.pieces[-1].text == " @ ":
@@ -282,7 +282,7 @@ class _Reader:
     def _times(self, before: Token, token: Token) -> bool:
         """Write the sign of a product: that of matrices behind a transposed one, as in ``xᵀ W x``."""
         is_chain = [piece.text for piece in self.pieces[-2:-1]] == [" @ "]
-        if is_chain and token.kind == "name" and dimensions(self.given.get(token.text)) != 0:
+        if is_chain and token.kind == "name" and dimensions(self.values.get(token.text)) != 0:
             return self._write(" @ ", before, token)
         return self._write("*", before, token, mark="·")
 
@@ -311,7 +311,7 @@ class _Reader:
         starts = {end: start for start, end in self.pairs.items()}
         at -= 1
         while at >= 0:
-            text = self.typed[at].text
+            text = self.tokens[at].text
             is_exponents = self._is_unary(at) and self._next(at, -1).text in ("^", "**")
             if at in starts:
                 at = starts[at]
@@ -326,7 +326,7 @@ class _Reader:
             end = self._raised_operand(at)
             if end is None and (self._next(at, 0).text in ("√", "∑", "∏") or self._is_function(at, bare=True)):
                 at += 1
-            elif end is not None and end + 1 < len(self.typed) and self._is_product(end + 1):
+            elif end is not None and end + 1 < len(self.tokens) and self._is_product(end + 1):
                 at = end + 1
             else:
                 return at if end is None else end
@@ -334,8 +334,8 @@ class _Reader:
     def _text(self, first: int, last: int) -> str:
         """Return what was typed from one token to another, with the signs of products."""
         text = ""
-        for at, token in enumerate(self.typed[first : last + 1], start=first):
-            is_product = at > first and self.typed[at - 1].text not in TRANSPOSES and self._is_product(at)
+        for at, token in enumerate(self.tokens[first : last + 1], start=first):
+            is_product = at > first and self.tokens[at - 1].text not in TRANSPOSES and self._is_product(at)
             text += ("*" if is_product else " " * (token.is_apart and at > first)) + token.text
         return text
 
@@ -344,8 +344,8 @@ class _Reader:
         before = self._next(at, -1)
         if exponent in TRANSPOSES:
             return self._transposed(at, token, before)
-        is_of_transposes = before.text == ")" and any(one.text in TRANSPOSES for one in self.typed)  # (XᵀX)⁻¹
-        is_inverse = exponent == "⁻¹" and (is_of_transposes or dimensions(self.given.get(before.text, 0)) != 0)
+        is_of_transposes = before.text == ")" and any(one.text in TRANSPOSES for one in self.tokens)  # (XᵀX)⁻¹
+        is_inverse = exponent == "⁻¹" and (is_of_transposes or dimensions(self.values.get(before.text, 0)) != 0)
         if not self._ends(at - 1) or before.kind == "power" or is_inverse or self._next(at).text in (".", "["):
             return False
         self._write("**", token, mark="^")
@@ -353,7 +353,7 @@ class _Reader:
 
     def _transposed(self, at: int, token: Token, before: Token) -> bool:
         """Write a transposed name, and the sign behind it; return False for what has no value to tell how."""
-        dims = dimensions(self.given.get(before.text))
+        dims = dimensions(self.values.get(before.text))
         if before.kind != "name" or dims is None or self._next(at).text in (".", "[", "^", "**"):
             return False
         if dims == 2:
@@ -369,7 +369,7 @@ class _Reader:
         self.operators = (self.operators[:-1] or [""]) if name == ")" else [*self.operators, ""]
         if name != ")":
             self._write(name, token)
-        last = self.typed[at + 1] if at + 1 in self.skipped else token
+        last = self.tokens[at + 1] if at + 1 in self.skipped else token
         return self._write("(" if name != ")" else ")", token, last)
 
     # -------------------------------------------------------------- names
@@ -422,7 +422,7 @@ class _Reader:
             return self._root_of_product(token, letters[0], other) and self._write(plain, token)
         if is_new and after.text in ("-", "+") and after.is_apart and is_function(text) and len(text) > 1:
             end = self._atom(at + 2)
-            if end == at + 2 and not self._next(at, 2).is_apart and text not in self.names.used - {text}:
+            if end == at + 2 and not self._next(at, 2).is_apart and text not in self.names.value_names - {text}:
                 sign, other = after.text, self._next(at, 2).text
                 ways = f"write {text}({sign}{other}), or {text} {sign} {other} if {text} is a name of yours"
                 self._doubt(token, f"{text} {sign}{other} has two readings", ways)
@@ -437,17 +437,17 @@ class _Reader:
         for number, part in enumerate(parts):
             as_typed = part.replace("_", "") if has_subscript else part  # without the line of a subscript
             here = replace(token, text=as_typed, column=column, is_apart=token.is_apart and not number)
-            typed, column = here if len(parts) > 1 else token, column + len(as_typed)
+            origin, column = here if len(parts) > 1 else token, column + len(as_typed)
             if number:
-                self._times(typed, typed)
-            self._write(part, typed)
+                self._times(origin, origin)
+            self._write(part, origin)
         return True
 
     def _glued(self, name: str, ways: Sequence[Sequence[str]], token: Token) -> bool:
         """Note that a name without a value may be a product, a sum, or a function with its argument."""
-        written = f"write {' or '.join('*'.join(parts) for parts in ways)}" if ways else SUM
-        last = tuple(other[-1] for other in self.names.used if as_calls(other, other[-1]))
-        return self._doubt(token, f"{name} is one name, and it has no value", written, name=name, letters=last)
+        hint = f"write {' or '.join('*'.join(parts) for parts in ways)}" if ways else SUM
+        last = tuple(other[-1] for other in self.names.value_names if as_calls(other, other[-1]))
+        return self._doubt(token, f"{name} is one name, and it has no value", hint, name=name, letters=last)
 
     def _doubt(self, token: Token, what: str, ways: str, **more: Any) -> bool:
         """Note that something has two readings; what cannot be read at all gets the answer to that."""
@@ -525,7 +525,7 @@ class _Reader:
     def _sum(self, at: int, token: Token) -> bool:
         """Write a sum, or a product, of all elements of one name or bracket; False if it may go on, or has an index."""
         end = self._atom(at + 1)
-        inside = [] if end is None else self.typed[at + 1 : end + 1]
+        inside = [] if end is None else self.tokens[at + 1 : end + 1]
         is_indexed = any(re.search("[_ₐ-ₜᵢ-ᵪⱼ]", one.text) and one.text not in self.names for one in inside)
         if end is None or is_indexed or self._next(at).kind == "number" or self._next(end).text not in BEFORE_TERM:
             return False
@@ -544,7 +544,7 @@ class _Reader:
 
     def _raised(self, at: int) -> tuple[int, str] | None:
         """Return where the power between a function and its argument ends, and its exponent; None for no such power."""
-        power, name = self._exponent(at), self.typed[at].text
+        power, name = self._exponent(at), self.tokens[at].text
         if power is None or not self.names.is_function(name) or self._next(at, -1).text == ".":
             return None
         end, exponent = power
@@ -621,31 +621,31 @@ class _Reader:
         end = self.pairs.get(at + 1, 0)
         if self._next(at, -1).text not in ("", ";", "\n"):
             return False
-        inside = [one.text for one in self.typed[at + 2 : end]]
+        inside = [one.text for one in self.tokens[at + 2 : end]]
         is_list = bool(inside) and all(text.isidentifier() == (i % 2 == 0) for i, text in enumerate(inside))
         return is_list and set(inside[1::2]) <= {","} and self._next(end).text == "="
 
     def _defined(self, at: int, token: Token) -> bool:
         """Write the name of a value that is written as a function, ``f(x) = ...``."""
         end = self.pairs.get(at + 1, 0)
-        inside = [one.text for one in self.typed[at + 2 : end]]
+        inside = [one.text for one in self.tokens[at + 2 : end]]
         if self._defines(at):
             self.defined[token.text] = inside
         elif inside != self.defined[token.text]:
-            called = f"{token.text}({''.join(self.defined[token.text])})"
+            head = f"{token.text}({''.join(self.defined[token.text])})"
             self._doubt(
                 token,
-                f"{called} = ... names one value, and has no other arguments",
+                f"{head} = ... names one value, and has no other arguments",
                 "write the formula again with what is to stand there, or give the argument a value, as in x=2",
             )
         self.skipped.update(range(at + 1, end + 1))
-        return self._write(token.text, token, self.typed[end])
+        return self._write(token.text, token, self.tokens[end])
 
     # -------------------------------------------------------------- what is known
     def _assigned(self) -> Iterator[str]:
         """Yield the names before a ``=`` outside brackets."""
         depth, names = 0, list[str]()
-        for at, token in enumerate(self.typed):
+        for at, token in enumerate(self.tokens):
             depth += (token.text in ("(", "[")) - (token.text in (")", "]"))
             if token.kind == "newline" or token.text == ";":
                 names = []
@@ -654,11 +654,11 @@ class _Reader:
             elif token.kind == "name" and depth == 0 and not (self._next(at).text == "(" and not self._defines(at)):
                 names.append(token.text)
 
-    def _used(self) -> set[str]:
+    def _names_of_values(self) -> set[str]:
         """Return the names that stand for values."""
         names = (
             token.text
-            for before, token, after in zip([_END, *self.typed], self.typed, [*self.typed[1:], _END], strict=False)
+            for before, token, after in zip([_END, *self.tokens], self.tokens, [*self.tokens[1:], _END], strict=False)
             if token.is_word and before.text != "." and after.text not in ("(", "=")
         )
         return {*map(self.names.numbered_name, names)}
@@ -668,7 +668,7 @@ class _Reader:
 
         There are none if it is not certain which of them belong together.
         """
-        readings = bar_readings(self.typed)
+        readings = bar_readings(self.tokens)
         for bars in readings[0] if len(readings) == 1 else []:
             end = bars.last + bars.width - 1
             self.pairs[bars.first] = end
@@ -676,25 +676,25 @@ class _Reader:
             yield from ((bars.first, bars.name), (bars.last, ")"), (end, ")"))
 
 
-def _split(typed: Sequence[Token], given: Mapping[str, object]) -> Iterator[Token]:
+def _split(tokens: Sequence[Token], values: Mapping[str, object]) -> Iterator[Token]:
     """Yield the tokens, ``^`` and ``T`` as one, as in ``w^T x`` and ``wTx``, and the factor before ``e^x`` apart.
 
     A T with a value is an exponent.
     """
-    names = {*given, *(one.text for one, sign in pairwise(typed) if sign.text == "=")}
+    names = {*values, *(one.text for one, sign in pairwise(tokens) if sign.text == "=")}
     raised = {
         at
-        for at, (sign, name) in enumerate(pairwise(typed))
+        for at, (sign, name) in enumerate(pairwise(tokens))
         if sign.text == "^" and re.fullmatch(r"T[^\W\d_]{0,2}", name.text) and names.isdisjoint(("T", name.text))
     }
-    for at, token in enumerate(typed):
+    for at, token in enumerate(tokens):
         letters = {*token.text} - {"T"}
         if at in raised:
             yield replace(token, kind="power", text="^T")
         elif (
             TRANSPOSED_NAME.fullmatch(token.text)
             and names.isdisjoint(("T", token.text))
-            and all(dimensions(given.get(letter)) for letter in letters)
+            and all(dimensions(values.get(letter)) for letter in letters)
         ):
             for column, letter in enumerate(token.text, token.column):
                 kind, text = ("power", "^T") if letter == "T" else (token.kind, letter)
@@ -704,7 +704,7 @@ def _split(typed: Sequence[Token], given: Mapping[str, object]) -> Iterator[Toke
         elif (
             re.fullmatch(r"[^\W\d]e", token.text)
             and token.text not in names
-            and [sign.text == "^" or sign.kind == "power" for sign in typed[at + 1 : at + 2]] == [True]
+            and [sign.text == "^" or sign.kind == "power" for sign in tokens[at + 1 : at + 2]] == [True]
         ):
             yield replace(token, text=token.text[0])
             yield replace(token, text="e", column=token.column + 1, is_apart=False)
@@ -714,10 +714,10 @@ def _split(typed: Sequence[Token], given: Mapping[str, object]) -> Iterator[Toke
             yield replace(token, text=token.text[1:], column=token.column + 1)
 
 
-def _bracket_pairs(typed: Sequence[Token]) -> Iterator[tuple[int, int]]:
+def _bracket_pairs(tokens: Sequence[Token]) -> Iterator[tuple[int, int]]:
     """Yield where each bracket opens and closes."""
     opened: list[int] = []
-    for at, token in enumerate(typed):
+    for at, token in enumerate(tokens):
         if token.text in ("(", "["):
             opened.append(at)
         elif token.text in (")", "]") and opened:

@@ -32,15 +32,15 @@ class Names:
     Args:
         program: the expression, looked through.
         leaves: name -> value of each name that is free.
-        taken: further names, which no unnamed tensor may get.
+        other_names: further names, which no unnamed tensor may get.
     """
 
-    def __init__(self, program: Program, leaves: Mapping[str, Tensor], taken: Iterable[str]) -> None:
+    def __init__(self, program: Program, leaves: Mapping[str, Tensor], other_names: Iterable[str]) -> None:
         self.program = program
         self.expressions: dict[str, str] = {}
         self._statements: dict[int, str] = {}
-        self._taken = {*program.names, *taken}
-        self._letters = (letter for letter in letters() if letter not in self._taken)
+        self._used_names = {*program.names, *other_names}
+        self._letters = (letter for letter in letters() if letter not in self._used_names)
         self.tensors: dict[str, Tensor] = {}  # in the order of first assignment
         self._by_tensor: dict[int, str] = {}  # by identity; the names keep every tensor alive
         self._times: Counter[str] = Counter()
@@ -48,7 +48,7 @@ class Names:
         self._has_aliases = False  # whether a tensor has got a second name
         for name, leaf in leaves.items():
             self.assign(name, leaf)
-        self._written: dict[ast.AST, ast.expr] = {  # for a piece, or for the torch.exp of a call
+        self._replacements: dict[ast.AST, ast.expr] = {  # for a piece, or for the torch.exp of a call
             piece.func if isinstance(piece, ast.Call) else piece: ast.Name(word)
             for piece, word in program.words.items()
             if isinstance(piece, ast.Call | ast.Attribute) and not word.startswith(".")
@@ -79,9 +79,9 @@ class Names:
             elif name is None:
                 self._statements[id(value)] = text
         elif isinstance(value, int | float) and not isinstance(value, bool) and len(text) > MAX_FOLDED:
-            self._written[piece] = ast.parse(repr(value), mode="eval").body  # as it came out
+            self._replacements[piece] = ast.parse(repr(value), mode="eval").body  # as it came out
         if name or len(text) == MAX_TEXT:
-            self._written[piece] = ast.Name(name or text)
+            self._replacements[piece] = ast.Name(name or text)
         return value
 
     def root(self, value: object) -> str:
@@ -95,7 +95,7 @@ class Names:
             text = self._text(_without_plus(statement.value))
             if not isinstance(value, Tensor):
                 raise self._no_root(value, text)
-            return self._by_tensor.get(id(value)) or self._add(next(root_names(self._taken)), value, text)
+            return self._by_tensor.get(id(value)) or self._add(next(root_names(self._used_names)), value, text)
         names = [node.id for target in statement.targets for node in ast.walk(target) if isinstance(node, ast.Name)]
         tensors = [name for name in reversed(names) if isinstance(self._values[name], Tensor)]
         if not tensors:
@@ -129,11 +129,11 @@ class Names:
 
     def _text(self, piece: ast.expr) -> str:
         """Return a piece as people write it, with what is written for its parts."""
-        written = self._written
+        replacements = self._replacements
         if self._has_aliases:
             names = (node for node in ast.walk(piece) if isinstance(node, ast.Name))
-            written = written | {node: ast.Name(self._first_name(node.id)) for node in names}
-        text = ast.unparse(_with(written, piece))
+            replacements = replacements | {node: ast.Name(self._first_name(node.id)) for node in names}
+        text = ast.unparse(_with(replacements, piece))
         return text if len(text) <= MAX_TEXT else shorten(text, MAX_TEXT, middle=True, mark=" … ")
 
     def _first_name(self, name: str) -> str:
@@ -186,13 +186,13 @@ def _without_plus(node: ast.expr) -> ast.expr:
     return node
 
 
-def _with(written: Mapping[ast.AST, ast.expr], node: object) -> Any:
+def _with(replacements: Mapping[ast.AST, ast.expr], node: object) -> Any:
     """Return syntax with what is written for some of its pieces."""
     if isinstance(node, list):
-        return [_with(written, part) for part in node]
+        return [_with(replacements, part) for part in node]
     if not isinstance(node, ast.AST):
         return node
-    return written.get(node) or type(node)(*(_with(written, value) for _, value in ast.iter_fields(node)))
+    return replacements.get(node) or type(node)(*(_with(replacements, value) for _, value in ast.iter_fields(node)))
 
 
 def tensors_of(value: object, name: str) -> list[tuple[Tensor, str]]:

@@ -28,36 +28,36 @@ UNSEEN = re.compile(r"[\x00-\x08\x0b-\x1f\x7f\ud800-\udfff]")
 
 
 def read_program(
-    source: ExpressionText, given: Mapping[str, object] | None = None, limit: int = MAX_CHARACTERS
+    source: ExpressionText, values: Mapping[str, object] | None = None, limit: int = MAX_CHARACTERS
 ) -> Program:
     """Return a source's statements, looked through.
 
     Args:
         source: the text.
-        given: the values of names, which win over functions and constants.
+        values: the values of names, which win over functions and constants.
         limit: how many characters it may have.
 
     Raises:
         SourceError: it is empty, cannot be read, or has something that is not a part of an expression; with its place.
     """
     _check_characters(source, limit)
-    source.given = given = given or {}
+    source.values = values = values or {}
     try:
-        program = _parsed(source, given)
+        program = _parsed(source, values)
     except (RefusedError, SyntaxError, RecursionError, MemoryError) as error:
         from gviz.sources.expression.advice import answer_to  # only an error needs it
 
-        read = _mathematics(source)
-        if isinstance(read, Program):
-            return read
-        raise answer_to(error, source, read) from None
-    if source.prefix or all(len(name) == 1 or name in given for name in program.free):
+        reading = _mathematics(source)
+        if isinstance(reading, Program):
+            return reading
+        raise answer_to(error, source, reading) from None
+    if source.prefix or all(len(name) == 1 or name in values for name in program.free):
         return program
-    read = _mathematics(source, is_python=True)  # wx is w*x
-    return read if isinstance(read, Program) else program
+    reading = _mathematics(source, is_python=True)  # wx is w*x
+    return reading if isinstance(reading, Program) else program
 
 
-def _parsed(source: ExpressionText, given: Mapping[str, object]) -> Program:
+def _parsed(source: ExpressionText, values: Mapping[str, object]) -> Program:
     """Return a source's statements as Python reads them."""
     if not source.code.isascii():
         from gviz.sources.expression.characters import foreign_characters
@@ -69,7 +69,7 @@ def _parsed(source: ExpressionText, given: Mapping[str, object]) -> Program:
         statements = ast.parse(source.code).body
     if not statements:
         raise SourceError("the expression is empty", hint='write one, as in gviz render "y=(x+w)*(w+1)" x=2 w=1')
-    return Program(source, statements, given)
+    return Program(source, statements, values)
 
 
 def _mathematics(
@@ -80,12 +80,12 @@ def _mathematics(
     from gviz.sources.expression.mathematics import Doubt, read_mathematics
 
     refuse_other(source)
-    read = read_mathematics(source, is_python=is_python)
-    if isinstance(read, Doubt):
+    reading = read_mathematics(source, is_python=is_python)
+    if isinstance(reading, Doubt):
         from gviz.sources.expression.suggestion import doubt_error
 
-        raise doubt_error(read, source)
-    return read
+        raise doubt_error(reading, source)
+    return reading
 
 
 def _check_characters(source: ExpressionText, limit: int) -> None:

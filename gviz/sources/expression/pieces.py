@@ -53,7 +53,7 @@ def program_of(source: ExpressionText, pieces: Sequence[Piece]) -> Program | Ref
         lines = source.code.split("\n")
         for node in ast.walk(tree):
             _place(node, lines, pieces, starts, ends)
-        return Program(source, tree.body, source.given, marks, partial(_text, pieces))
+        return Program(source, tree.body, source.values, marks, partial(_text, pieces))
     except RefusedError as error:
         return error
     except SyntaxError as error:

@@ -57,24 +57,24 @@ class KnownNames:
     """The names of an expression, and what others may stand for.
 
     Args:
-        given: those that have a value -> the value.
-        assigned: those that it assigns.
+        values: those that have a value -> the value.
+        targets: those that it assigns.
 
     Attributes:
-        used: those that stand for values in it.
+        value_names: those that stand for values in it.
     """
 
-    def __init__(self, given: Mapping[str, object], assigned: Collection[str]) -> None:
-        self.given, self.assigned = given, assigned
-        self.used: set[str] = set()
+    def __init__(self, values: Mapping[str, object], targets: Collection[str]) -> None:
+        self.values, self.targets = values, targets
+        self.value_names: set[str] = set()
 
     def __contains__(self, name: str) -> bool:
-        return name in self.given or name in self.assigned
+        return name in self.values or name in self.targets
 
     def is_value(self, name: str) -> bool:
         """Return whether a name before a bracket is a factor: it has a value, or stands elsewhere without a bracket."""
-        is_given = name in self.given and (len(name) == 1 or not is_function(name))
-        return is_given or name in ("π", "pi") or (name in self.used and name not in self and len(name) == 1)
+        is_given = name in self.values and (len(name) == 1 or not is_function(name))
+        return is_given or name in ("π", "pi") or (name in self.value_names and name not in self and len(name) == 1)
 
     def numbered_name(self, text: str) -> str:
         """Return a name with its subscripts as numbers: x_1, or x1 if that has a value."""
@@ -92,7 +92,7 @@ class KnownNames:
 
     def is_multiple(self, name: str) -> bool:
         """Return whether a name before a bracket is a factor and a function, as in ``xsin(x)``."""
-        is_factor = name[0] in self.used or name[0] in self
+        is_factor = name[0] in self.value_names or name[0] in self
         return is_factor and name not in self and not is_function(name) and self.is_function(name[1:])
 
     def factors(self, name: str, *, has_subscript: bool) -> tuple[list[str], list[list[str]] | None]:
@@ -114,18 +114,18 @@ class KnownNames:
         plain = re.sub(r"[_\d]", "", name)
         is_indexed = all(len(letter) > 1 for letter in letters) and has_subscript
         is_usual = plain.lower() in USUAL or name in OTHER_NAMES or (is_function(name) and not FORMULA.fullmatch(plain))
-        if len(letters) > 1 and (all(letter in self.given for letter in letters) or is_indexed):
+        if len(letters) > 1 and (all(letter in self.values for letter in letters) or is_indexed):
             return letters, None
-        values = dict.fromkeys(chain(self.given, self.assigned))
+        values = dict.fromkeys(chain(self.values, self.targets))
         product = as_product(name, values)
         if is_usual or (product is not None and "π" not in name):
             return [name] if is_usual or product is None else product.split("*"), None
-        known = [letter for letter in letters if letter in self or letter == "π"]
-        used = [letter for letter in letters if letter in known or letter in self.used]
-        is_needed = any(letter in self.given and letter not in self.used for letter in known) or "π" in known
+        sure = [letter for letter in letters if letter in self or letter == "π"]
+        likely = [letter for letter in letters if letter in sure or letter in self.value_names]
+        is_needed = any(letter in self.values and letter not in self.value_names for letter in sure) or "π" in sure
         calls = self._calls(name, values)
         is_one = not calls and len(letters) > 1
-        if is_one and (len(used) == len(letters) or (len(letters) == 2 and (is_needed or FORMULA.fullmatch(plain)))):
+        if is_one and (len(likely) == len(letters) or (len(letters) == 2 and (is_needed or FORMULA.fullmatch(plain)))):
             return letters, None
         is_word = len(letters) > MANY or (len(letters) == MANY and re.search("[aeiouy]", plain.lower()) is not None)
         ways = [[call] for call in calls] or ([letters] if len(letters) > 1 and not is_word else None)
@@ -135,31 +135,31 @@ class KnownNames:
         """Return the ways to read a name as functions of variables: ``sinx``, ``xlnx``."""
         of_variable = OF_VARIABLE.fullmatch(name)
         variable = {name[-1]} if of_variable else set()
-        calls = as_calls(name, (values.keys() | self.used | variable) - {name})
+        calls = as_calls(name, (values.keys() | self.value_names | variable) - {name})
         if of_variable and not calls:
             parts = (as_calls(part, part[-1])[0] for part in re.findall(CALL_OF_VARIABLE, of_variable[2]))
             calls = ["*".join(filter(None, (of_variable[1], *parts)))]
         return calls
 
 
-def as_product(name: str, given: Mapping[str, object]) -> str | None:
+def as_product(name: str, values: Mapping[str, object]) -> str | None:
     """Return a name as the product of names that have a value, and of π; None if it is none, or has a value itself.
 
     >>> as_product("wx", {"w": 2, "x": 1}), as_product("Wx", {"W": "[[1, 2]]", "x": "[3, 4]"}), as_product("πr", {})
     ('w*x', 'W @ x', 'π*r')
     """
-    if name in given or not 1 < len(name) <= MAX_GLUED:
+    if name in values or not 1 < len(name) <= MAX_GLUED:
         return None
     ways: dict[int, list[str]] = {0: []}  # how much of the name is read -> the names in it
     for end in range(1, len(name) + 1):
-        for start in [start for start in ways if name[start:end] in given or name[start:end] == "π"]:
+        for start in [start for start in ways if name[start:end] in values or name[start:end] == "π"]:
             ways[end] = [*ways[start], name[start:end]]
     parts = ways.get(len(name), [name[0], name[1:]] if name[0] == "π" and name[1:].isidentifier() else [])
-    signs = [product_sign(left, right, given) for left, right in pairwise(parts)]
+    signs = [product_sign(left, right, values) for left, right in pairwise(parts)]
     return "".join(part + sign for part, sign in zip(parts, [*signs, ""], strict=True)) if parts else None
 
 
-def as_calls(name: str, known: Collection[str]) -> list[str]:
+def as_calls(name: str, names: Collection[str]) -> list[str]:
     """Return the ways to read a name as a function with its argument, which is a known name, or a number of times that.
 
     >>> as_calls("sinx", ["x"]), as_calls("log2x", ["x"]), as_calls("sinus", ["x"])
@@ -169,14 +169,14 @@ def as_calls(name: str, known: Collection[str]) -> list[str]:
     for end in range(min(len(name) - 1, MAX_GLUED), 0, -1):
         function, number = OTHER_NAMES.get(name[:end], name[:end]), re.match(r"\d*", name[end:])
         argument = name[end:][number.end() :] if number else ""
-        if argument in known and function in functions() and (end > 2 or function != name[:end]) and name not in known:
+        if argument in names and function in functions() and (end > 2 or function != name[:end]) and name not in names:
             ways.append(f"{function}({f'{number[0]}*' if number and number[0] else ''}{argument})")
     return ways
 
 
-def product_sign(left: str, right: str, given: Mapping[str, object]) -> str:
+def product_sign(left: str, right: str, values: Mapping[str, object]) -> str:
     """Return the sign between two operands side by side: ``@`` between a matrix and a vector or a matrix."""
-    return " @ " if dimensions(given.get(left)) == 2 and dimensions(given.get(right)) else "*"
+    return " @ " if dimensions(values.get(left)) == 2 and dimensions(values.get(right)) else "*"
 
 
 def dimensions(value: object) -> int | None:

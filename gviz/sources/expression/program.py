@@ -35,7 +35,7 @@ class ExpressionText:
     def __init__(self, text: str, prefix: str = "") -> None:
         text = text.removeprefix("\ufeff").replace("\r\n", "\n").replace("\r", "\n").translate(_SPACES)
         self.prefix = prefix
-        self.given: Mapping[str, object] = {}  # the values of names, known when it is read
+        self.values: Mapping[str, object] = {}  # the values of names, known when it is read
         self.lines = text.split("\n")
         self.code = "\n".join(line.lstrip() for line in self.lines)
         """The text to parse: no line of it is indented, since an expression has no blocks."""
@@ -89,7 +89,7 @@ class Program:
     Args:
         source: its text.
         statements: as the parser gives them.
-        given: names that have a value, which win over functions and constants.
+        values: names that have a value, which win over functions and constants.
         marks: operations of mathematics whose sign is chosen by their operands -> what was typed (``·`` or ``^``).
         reading: returns what a text that is no Python was read as, its signs as they were chosen; "" for one that is.
 
@@ -116,11 +116,11 @@ class Program:
         self,
         source: ExpressionText,
         statements: Sequence[ast.stmt],
-        given: Collection[str] = (),
+        values: Collection[str] = (),
         marks: Mapping[ast.AST, str] | None = None,
         reading: Callable[[], str] = str,
     ) -> None:
-        self.source, self.given, self.marks, self.reading = source, given, marks or {}, reading
+        self.source, self.values, self.marks, self.reading = source, values, marks or {}, reading
         self.free: dict[str, ast.Name] = {}
         self.assigned: dict[str, ast.stmt] = {}
         self.constants: dict[str, None] = {}
@@ -129,7 +129,7 @@ class Program:
         self.parts: dict[ast.expr, list[ast.expr]] = {}
         self.pieces: dict[ast.expr, list[ast.expr]] = {}
         self.words: dict[ast.expr, str] = {}
-        self.bound: set[str] = set(given)
+        self.bound: set[str] = set(values)
         self.statements: list[ast.Assign | ast.Expr] = []
         for node in statements:
             if not isinstance(node, ast.Assign | ast.Expr):
@@ -204,7 +204,7 @@ class Program:
             raise RefusedError(node, self)
         if name in self.assigned or name in self.free:
             return
-        if name in self.given or name not in allowed.CONSTANTS.keys() | allowed.DTYPES:
+        if name in self.values or name not in allowed.CONSTANTS.keys() | allowed.DTYPES:
             self.free[name] = node
         else:
             self.words[node] = name

@@ -16,7 +16,7 @@ from unicodedata import normalize
 from gviz.sources.expression.allowed import CONSTANTS, OTHER_NAMES, function_name, functions
 from gviz.sources.expression.characters import NO_LETTER, replacement
 from gviz.sources.expression.products import TRANSPOSED_NAME, as_calls, as_product, dimensions, product_sign
-from gviz.sources.expression.tokens import CLOSING, Token, bar_readings, tokens
+from gviz.sources.expression.tokens import CLOSING, Token, bar_readings, tokens_of
 
 GROUP = r"\((?:[^()]|\([^()]*\))*\)"
 """What is in brackets, with brackets inside it."""
@@ -46,7 +46,7 @@ _OPERATORS = {"^": "**", "=>": ">=", "=<": "<=", "<>": "!=", ":=": "="}
 
 
 def rewrite(
-    code: str, known: Collection[str] | None = None, given: Mapping[str, object] | None = None, way: int = 0
+    code: str, names: Collection[str] | None = None, values: Mapping[str, object] | None = None, way: int = 0
 ) -> str:
     """Return the source as an expression has it: signs replaced, products and calls written out, brackets closed.
 
@@ -56,15 +56,15 @@ def rewrite(
     >>> rewrite("y = 2x^2 + sin x（w＋1"), rewrite("sin 2x cos x")
     ('y = 2*x**2 + sin(x*(w+1))', 'sin(2*x)*cos(x)')
     """
-    known, given = functions() if known is None else known, given or {}
-    typed = _with_functions(
-        tokens(_mathematics(sums(_bars(_plain(matrices(code, given)), way), given), known, given)), known
+    names, values = functions() if names is None else names, values or {}
+    tokens = _with_functions(
+        tokens_of(_mathematics(sums(_bars(_plain(matrices(code, values)), way), values), names, values)), names
     )
     text, open_brackets = "", ""
     applied: list[int] = []  # how many brackets were open where a function without brackets began
-    for at, token in enumerate(typed):
-        before = typed[at - 1] if at else Token("newline", "", 0, 0)
-        is_applied = token.kind == "function" and typed[at + 1].text != "("
+    for at, token in enumerate(tokens):
+        before = tokens[at - 1] if at else Token("newline", "", 0, 0)
+        is_applied = token.kind == "function" and tokens[at + 1].text != "("
         while applied and applied[-1] == len(open_brackets) and not _goes_on(before, token, is_applied=is_applied):
             text += ")"
             applied.pop()
@@ -73,19 +73,19 @@ def rewrite(
             and token.starts_operand
             and not (before.kind == "number" and token.text.startswith("."))
         ):
-            is_chain = at > 1 and typed[at - 2].text == "@" and dimensions(given.get(token.text)) != 0  # xᵀ W x
-            sign = " @ " if is_chain and token.is_word else product_sign(before.text, token.text, given)
-            if before.kind == token.kind == "number" and typed[at - 2].text != "**":  # 1 000 is no product
+            is_chain = at > 1 and tokens[at - 2].text == "@" and dimensions(values.get(token.text)) != 0  # xᵀ W x
+            sign = " @ " if is_chain and token.is_word else product_sign(before.text, token.text, values)
+            if before.kind == token.kind == "number" and tokens[at - 2].text != "**":  # 1 000 is no product
                 sign = ", " if open_brackets[-1:] == "]" else " "
             text += sign
         elif token.is_apart and text and not text.endswith("("):
             text += " "
-        is_top = at == 1 or (at > 1 and typed[at - 2].text in (";", "\n"))
+        is_top = at == 1 or (at > 1 and tokens[at - 2].text in (";", "\n"))
         starts_next = (
-            token.text == "," and not open_brackets and [after.text for after in typed[at + 2 : at + 3]] == ["="]
+            token.text == "," and not open_brackets and [after.text for after in tokens[at + 2 : at + 3]] == ["="]
         )
-        written = ";" if starts_next and "=" in text.rpartition(";")[2] else _OPERATORS.get(token.text, token.text)
-        text += "=" if token.text == "==" and is_top else written
+        sign_text = ";" if starts_next and "=" in text.rpartition(";")[2] else _OPERATORS.get(token.text, token.text)
+        text += "=" if token.text == "==" and is_top else sign_text
         if is_applied:
             text += "("
             applied.append(len(open_brackets))
@@ -96,16 +96,16 @@ def rewrite(
     return (text + ")" * len(applied) + open_brackets[::-1]).strip()
 
 
-def _with_functions(typed: list[Token], known: Collection[str]) -> list[Token]:
+def _with_functions(tokens: list[Token], names: Collection[str]) -> list[Token]:
     """Return the tokens, with another kind and the engine's name for a function with its argument behind it."""
-    marked = [*typed]
-    for at, (before, token, after) in enumerate(zip([None, *typed], typed, [*typed[1:], None], strict=False)):
+    marked = [*tokens]
+    for at, (before, token, after) in enumerate(zip([None, *tokens], tokens, [*tokens[1:], None], strict=False)):
         is_member, is_called = before is not None and before.text == ".", after is not None and after.text == "("
         takes = after is not None and after.kind in ("name", "number") and not iskeyword(after.text)
         name = function_name(token.text)
         if token.kind == "name" and is_member and is_called:
             marked[at] = replace(token, kind="function")
-        elif token.kind == "name" and not is_member and len(name) > 1 and name in known and (is_called or takes):
+        elif token.kind == "name" and not is_member and len(name) > 1 and name in names and (is_called or takes):
             marked[at] = replace(token, kind="function", text=name)
     return marked
 
@@ -148,8 +148,8 @@ def _plain(code: str) -> str:
     return re.sub(r"√ *(?=\()", "sqrt", code).replace("√", "sqrt ").replace("{", "(").replace("}", ")")
 
 
-def _exponents(run: str) -> str:
-    text = "".join(c if c in "√∑∏" or (new := replacement(c)) is None else new for c in run)
+def _exponents(characters: str) -> str:
+    text = "".join(c if c in "√∑∏" or (new := replacement(c)) is None else new for c in characters)
 
     def power(match: re.Match[str]) -> str:
         exponent = match[0].replace("**", "")
@@ -164,27 +164,27 @@ _OF_FUNCTION = re.compile(rf"([^\W\d]+){_POWER}\(?(-?[0-9]+)\)?\s*({GROUP}|[0-9.
 _DENOMINATOR = re.compile(rf"/\s*([0-9.]+[^\W\d]\w*(?:{_POWER}\w+)?)(?![\w(])")
 
 
-def _mathematics(code: str, known: Collection[str], given: Mapping[str, object]) -> str:
+def _mathematics(code: str, names: Collection[str], values: Mapping[str, object]) -> str:
     """Return the text as it is meant: ``exp(x)`` for ``e^x``, ``sin(x)**2`` for ``sin^2(x)``, ``/(2w)`` for ``/2w``."""
 
     def of_function(match: re.Match[str]) -> str:
         name, power, argument = match.groups()
-        if OTHER_NAMES.get(name, name) not in known or name in given:
+        if OTHER_NAMES.get(name, name) not in names or name in values:
             return match.group()
         argument = argument if argument.startswith("(") else f"({argument})"
-        return f"a{name}{argument}" if power == "-1" and f"a{name}" in known else f"{name}{argument}**{power}"
+        return f"a{name}{argument}" if power == "-1" and f"a{name}" in names else f"{name}{argument}**{power}"
 
     def split(match: re.Match[str]) -> str:
         name = match.group()
-        parts = None if name in CONSTANTS or name in known else as_product(name, given)
-        ways = as_calls(name, given)
-        if len(ways) == 1 and parts is None and name not in known:
+        parts = None if name in CONSTANTS or name in names else as_product(name, values)
+        ways = as_calls(name, values)
+        if len(ways) == 1 and parts is None and name not in names:
             return ways[0]
         return (
             name if parts is None else f"({parts})" if re.search(r"[/^]\s*$|\*\*\s*$", code[: match.start()]) else parts
         )
 
-    if "e" not in given:
+    if "e" not in values:
         code = _OF_E.sub(
             lambda match: f"{match[1]}exp({match[2].strip('()') if match[2].count('(') == 1 else match[2]})", code
         )
@@ -194,14 +194,14 @@ def _mathematics(code: str, known: Collection[str], given: Mapping[str, object])
 
 def _bars(code: str, way: int) -> str:
     """Return the text with ``|x|`` as ``abs(x)``, and ``||x||`` and ``||x||_2`` as ``norm(x)``, in one of the ways."""
-    typed = tokens(code)
+    tokens = tokens_of(code)
     begins = [0, *(match.end() for match in re.finditer("\n", code))]
-    for bars in sorted(dict(enumerate(bar_readings(typed))).get(way, []), key=lambda bars: -bars.first):
-        typed[bars.first] = replace(typed[bars.first], kind=f"{bars.name}(")
-        typed[bars.last] = replace(typed[bars.last], kind=")")
+    for bars in sorted(dict(enumerate(bar_readings(tokens))).get(way, []), key=lambda bars: -bars.first):
+        tokens[bars.first] = replace(tokens[bars.first], kind=f"{bars.name}(")
+        tokens[bars.last] = replace(tokens[bars.last], kind=")")
         for at in (bars.first, bars.last):
-            typed[at] = replace(typed[at], text=typed[at].text * bars.width)
-    for token in reversed(typed):
+            tokens[at] = replace(tokens[at], text=tokens[at].text * bars.width)
+    for token in reversed(tokens):
         if token.kind[-1] in "()":
             start = begins[token.line - 1] + token.column
             apart = " " * (token.kind != ")" and code[start - 1 : start].isalnum())
@@ -213,31 +213,31 @@ def _bars(code: str, way: int) -> str:
     )
 
 
-def matrices(code: str, given: Mapping[str, object]) -> str:
+def matrices(code: str, values: Mapping[str, object]) -> str:
     """Return the text with ``xᵀW`` as ``x.T @ W``, or ``x @ W`` of a vector, and ``W⁻¹x`` of a matrix as its inverse."""
 
     def transposed(match: re.Match[str]) -> str:
-        dims, follows = dimensions(given.get(match[1])), match[2] is not None
-        if match[1] and match[1] not in given:  # small letters are vectors, as everywhere
+        dims, follows = dimensions(values.get(match[1])), match[2] is not None
+        if match[1] and match[1] not in values:  # small letters are vectors, as everywhere
             dims = 2 if match[1][0].isupper() or not follows else 1
         sign = "" if dims in (0, 1) else ".T"
         return f"{match[1] or ''}{sign}{' ' if dims == 0 else ' @ ' if follows else ''}"
 
     def inverse(match: re.Match[str]) -> str:
-        is_matrix = dimensions(given.get(match[1])) == 2 or (match[1][0] == "(" and "@" in match[1])
+        is_matrix = dimensions(values.get(match[1])) == 2 or (match[1][0] == "(" and "@" in match[1])
         return (
             f"inverse({match[1].strip('()') if match[1].count('(') < 2 else match[1]}){'' if match[2] is None else ' @ '}"
             if is_matrix
             else match[0]
         )
 
-    code = GLUED.sub(lambda m: m[0] if m[2] + m[3] in given else f"{m[1]} {m[2]} {m[3]}", code)
-    if "T" not in given:
-        code = TRANSPOSED_NAME.sub(lambda m: m[0] if m[0] in given else f"{m[1]}ᵀ{m[2]} {m[3]}", code)
+    code = GLUED.sub(lambda m: m[0] if m[2] + m[3] in values else f"{m[1]} {m[2]} {m[3]}", code)
+    if "T" not in values:
+        code = TRANSPOSED_NAME.sub(lambda m: m[0] if m[0] in values else f"{m[1]}ᵀ{m[2]} {m[3]}", code)
     return INVERSE.sub(inverse, TRANSPOSED.sub(transposed, code))
 
 
-def sums(code: str, given: Mapping[str, object]) -> str:
+def sums(code: str, values: Mapping[str, object]) -> str:
     """Return the text with ``Σ_i w_i x_i`` as ``sum(w x)``: of all elements, and up to the next plus or minus.
 
     A sum that may mean another thing stays as it is, and nothing that it is in can be read.
@@ -245,7 +245,11 @@ def sums(code: str, given: Mapping[str, object]) -> str:
     >>> sums("y=Σ x*w + b", {}), sums("Σ_i^n (y_i-t_i)**2/n", {}), sums("Σ_i x_i*w_j", {}), sums("Σ_i x_j", {})
     ('y=sum(x*w) + b', 'sum((y-t)**2/n)', 'sum(x*w_j)', 'Σ_i x_j')
     """
-    if re.search(r"[Σ∑∏]\w* *=(?!=)", code) or not re.search("[Σ∑∏]", code) or any(name[:1] in "Σ∑∏" for name in given):
+    if (
+        re.search(r"[Σ∑∏]\w* *=(?!=)", code)
+        or not re.search("[Σ∑∏]", code)
+        or any(name[:1] in "Σ∑∏" for name in values)
+    ):
         return code
     plain = re.sub(
         r"([ₐ-ₜᵢ-ᵪⱼ]+)(\w?)", lambda match: f"_{normalize('NFKC', match[1])}{' ' * bool(match[2])}{match[2]}", code
@@ -253,15 +257,15 @@ def sums(code: str, given: Mapping[str, object]) -> str:
     plain, indexed = re.sub(r"_ *\( *(\w+) *(?:= *[01] *)?\)", r"_\1", plain), set[str]()
     while signs := [*SUM.finditer(plain)]:
         sign = signs[-1]
-        typed = plain[sign.end() : _term_end(plain, sign.end())].rstrip()
-        typed_on = {name[-1] for name in re.findall(r"\b[^\W\d]\w*?_[a-z]\b", typed) if name not in given}
+        term_text = plain[sign.end() : _term_end(plain, sign.end())].rstrip()
+        typed_on = {name[-1] for name in re.findall(r"\b[^\W\d]\w*?_[a-z]\b", term_text) if name not in values}
         index = sign[2] or (typed_on.pop() if len(typed_on) == 1 else "")
-        term = re.sub(r"(?<![\w)\]])\[([^\[\],]*)\]", r"(\1)", typed)
+        term = re.sub(r"(?<![\w)\]])\[([^\[\],]*)\]", r"(\1)", term_text)
         if index:
             term = re.sub(rf"(?<=[^\W_])_{index}\b", "", term)
-            new = set(re.findall(rf"\b([^\W\d]\w*?)_{index}\b", typed))
+            new = set(re.findall(rf"\b([^\W\d]\w*?)_{index}\b", term_text))
             others = set(re.findall(r"\b[^\W\d]\w*\b(?! *\()", term)) - new - indexed
-            is_part = any(re.search(rf"_\w*{index}", name) or dimensions(given.get(name, 0)) != 0 for name in others)
+            is_part = any(re.search(rf"_\w*{index}", name) or dimensions(values.get(name, 0)) != 0 for name in others)
             if not new or index in others or is_part:
                 return code
             indexed |= new
@@ -272,8 +276,8 @@ def sums(code: str, given: Mapping[str, object]) -> str:
         if term[:1] in ("", "_", "^", "*") or is_call or is_power:
             return code
         name = " " * plain[: sign.start()][-1:].isalnum() + ("prod" if sign[1] == "∏" else "sum")
-        called = term if re.fullmatch(GROUP, term) else f"({term})"
-        plain = f"{plain[: sign.start()]}{name}{called}{plain[sign.end() + len(typed) :]}"
+        body = term if re.fullmatch(GROUP, term) else f"({term})"
+        plain = f"{plain[: sign.start()]}{name}{body}{plain[sign.end() + len(term_text) :]}"
     return code if any(re.search(rf"\b{name}_", plain) for name in indexed) else plain  # x_j beside the sum of all x_i
 
 

@@ -150,8 +150,8 @@ def _with_values(error: SourceError, program: Program) -> SourceError:
     """Return an error of what wants vectors or matrices with values for the names in it, if they have none."""
     if re.search("^both arguments to matmul|expected a matrix|least 2 dim|1D or 2D", error.what) and error.place:
         start = error.place.column or 0
-        used = re.findall(r"\w+", error.place.text[start : start + error.place.length])
-        missing = [name for name in program.free if name in used and name not in program.given]
+        names = re.findall(r"\w+", error.place.text[start : start + error.place.length])
+        missing = [name for name in program.free if name in names and name not in program.values]
         from gviz.sources.expression.suggestion import example_values  # only an error needs it
 
         error.hint = f"{', '.join(missing)} not given: write {example_values(missing)}" if missing else error.hint
@@ -215,13 +215,13 @@ class _Writer:
         self.space: dict[str, Any] = {"__builtins__": {}}
         self.hook = None if hook is None else self._object(hook)
         self.lines: list[ast.stmt] = []
-        self.written: dict[ast.expr, ast.expr] = {}
+        self.code_of: dict[ast.expr, ast.expr] = {}
 
     def value(self, root: ast.expr) -> ast.expr:
         """Write the lines of an expression; return what stands for its value."""
         for piece in self.program.pieces[root]:
-            self.written[piece] = self._piece(piece, [self.written[part] for part in self.program.parts[piece]])
-        return self.written[root]
+            self.code_of[piece] = self._piece(piece, [self.code_of[part] for part in self.program.parts[piece]])
+        return self.code_of[root]
 
     def assign(self, target: ast.expr, value: ast.expr) -> None:
         """Write the lines that give a value, or its parts, to the names of a target."""
@@ -245,7 +245,7 @@ class _Writer:
         function = self.functions[piece]
         if not parts and not isinstance(piece, ast.Call):
             return self._object(function)
-        keywords = [ast.keyword(key.arg, self.written[key.value]) for key in getattr(piece, "keywords", [])]
+        keywords = [ast.keyword(key.arg, self.code_of[key.value]) for key in getattr(piece, "keywords", [])]
         call = ast.Call(self._object(function), parts[: len(parts) - len(keywords)], keywords)
         result = ast.Name(f"{len(self.lines)}", ast.Store())
         self._line(result, self._hooked(piece, call), piece)
@@ -299,11 +299,11 @@ def find_callee(word: str, piece: ast.expr) -> Any:
     name = word.lstrip(".")
     match piece:
         case ast.Call():
-            called = _method(name) if word.startswith(".") else takes_number(word, find_function(word))
+            function = _method(name) if word.startswith(".") else takes_number(word, find_function(word))
             return (
-                called
+                function
                 if name not in NEEDS_DIM
-                else lambda *args, **kwargs: called(*args, **with_dim(name, args, kwargs))
+                else lambda *args, **kwargs: function(*args, **with_dim(name, args, kwargs))
             )
         case ast.Attribute() if word.startswith("."):
             return operator.attrgetter(name)
@@ -343,7 +343,7 @@ def _guarded(word: str, piece: ast.expr, program: Program, budget: Budget) -> An
     def call(*args: object, **kwargs: object) -> object:
         kwargs = _noted_dim(name, args, kwargs, piece, program)
         budget.check(name, args, kwargs)
-        return budget.counted(function(*args, **kwargs))
+        return budget.count(function(*args, **kwargs))
 
     def compute(*args: object) -> object:
         nonlocal function, name
@@ -355,7 +355,7 @@ def _guarded(word: str, piece: ast.expr, program: Program, budget: Budget) -> An
             return call(*args)
         if name in ("**", "<<"):
             check_power(name, *args)
-        result = budget.counted(function(*args))
+        result = budget.count(function(*args))
         if isinstance(result, complex):
             raise SourceError("this is not a real number", hint="a root of a negative number is not computed")
         return result
@@ -390,11 +390,11 @@ def _noted_dim(
     name: str, args: Sequence[Any], kwargs: dict[str, Any], piece: ast.expr, program: Program
 ) -> dict[str, Any]:
     """Return the keyword arguments of a call as :func:`with_dim` does, and note it where the dimension is left out."""
-    given = with_dim(name, args, kwargs)
-    if given is not kwargs and isinstance(piece, ast.Call):
+    new_kwargs = with_dim(name, args, kwargs)
+    if new_kwargs is not kwargs and isinstance(piece, ast.Call):
         piece.keywords.append(ast.keyword("dim", ast.Constant(-1)))
         program.readings.append(f"{name}(..., dim=-1), of a {'vector' if args[0].shape else 'number'}")
-    return given
+    return new_kwargs
 
 
 def chosen_sign(sign: str, left: Any, right: Any) -> str:

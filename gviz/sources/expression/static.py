@@ -113,7 +113,7 @@ class StaticForm:
     def __init__(self, program: Program, roots: Sequence[str] = ()) -> None:
         self.program, self.source = program, program.source
         self.names: dict[str, Any] = {}
-        self.named: dict[ast.expr, dict[str, str]] = {}
+        self.name_options: dict[ast.expr, dict[str, str]] = {}
         self.copies: dict[ast.expr, str] = {}
         last: str | None = None
         for statement in program.statements:
@@ -122,7 +122,7 @@ class StaticForm:
                 if not isinstance(target, ast.Name):
                     raise self.refusal(target, "a static graph's expression assigns one name at a time")
                 last = last or target.id
-                self.named[statement.value] = {"name": in_ascii(last)}
+                self.name_options[statement.value] = {"name": in_ascii(last)}
                 if isinstance(statement.value, ast.Name):
                     self.copies[target] = last
         self.root = roots[0] if roots else last
@@ -173,16 +173,16 @@ class StaticForm:
 
     def find(self, word: str, piece: ast.expr) -> object:
         """Return what a piece calls, or the constant that it is."""
-        named, name = self.named.get(piece, {}), word.lstrip(".")
+        options, name = self.name_options.get(piece, {}), word.lstrip(".")
         if isinstance(piece, ast.Call):
             if name not in FUNCTIONS:
                 raise self.refusal(piece, f"{name} is not there in gviz's static graphs")
-            return takes_number(word, partial(self._call, name, named))
+            return takes_number(word, partial(self._call, name, options))
         if isinstance(piece, ast.UnaryOp | ast.BinOp | ast.Compare) and word not in ("~", "&", "|", "<<", ">>"):
             compute = word if word in CHOSEN else find_callee(word, piece)
-            return partial(self._operator, compute, named, piece)
+            return partial(self._operator, compute, options, piece)
         if word in (".T", ".mT"):
-            return partial(tf.transpose, **named)
+            return partial(tf.transpose, **options)
         if word in CONSTANTS:
             return CONSTANTS[word]
         form = f"{self.source.segment(piece)}: a static graph's expression has no such form"
@@ -193,7 +193,7 @@ class StaticForm:
         return SourceError(what, place=self.source.place(node), hint="gviz render draws it as autograd records it")
 
     def _operator(
-        self, compute: Callable[..., Any] | str, named: dict[str, str], piece: ast.expr, *values: Any
+        self, compute: Callable[..., Any] | str, options: dict[str, str], piece: ast.expr, *values: Any
     ) -> object:
         """Return the result of a sign: of numbers a number, else an operation; a number takes the tensor's dtype."""
         refuse_lists(values, self.program.parts[piece], self.source)
@@ -204,21 +204,21 @@ class StaticForm:
             check_power("**", *values)
         if compute is operator.pos:
             return values[0]
-        if not any(is_tensor) or not (named or compute in (operator.eq, operator.ne)):
+        if not any(is_tensor) or not (options or compute in (operator.eq, operator.ne)):
             return compute(*values)
         function = operator.attrgetter(FUNCTIONS.get(compute.__name__, compute.__name__))(tf)
-        if not named or all(is_tensor):
-            return function(*values, **named)
-        with tf.name_scope(named["name"]) as scope:  # as the sign's own operation has it: y/x, y
+        if not options or all(is_tensor):
+            return function(*values, **options)
+        with tf.name_scope(options["name"]) as scope:  # as the sign's own operation has it: y/x, y
             dtype = values[is_tensor.index(True)].dtype.base_dtype
             both = zip(values, is_tensor, "xy", strict=True)
             return function(*(v if is_there else constant(v, dtype, name=n) for v, is_there, n in both), name=scope)
 
-    def _call(self, name: str, named: dict[str, str], /, *args: Any, **kwargs: object) -> object:
+    def _call(self, name: str, name_option: dict[str, str], /, *args: Any, **kwargs: object) -> object:
         """Return the result of a function, or of a method as a function of its tensor."""
         kwargs = with_dim(name, args, kwargs)
         check_call(name, args, kwargs)
-        called, options = name, {OPTIONS.get(key, key): value for key, value in kwargs.items()}
+        typed_name, options = name, {OPTIONS.get(key, key): value for key, value in kwargs.items()}
         if name == "clamp" and len(args) + len(options) == 2:  # one bound
             name = "minimum" if "clip_value_max" in options else "maximum"
             args, options = (*args, *options.values()), {}
@@ -232,10 +232,10 @@ class StaticForm:
         elif word in ("concat", "stack") and len(args) == 1 and "axis" not in options:
             options["axis"] = 0
         try:
-            return operator.attrgetter(word)(tf)(*args, **options, name=named.get("name"))
+            return operator.attrgetter(word)(tf)(*args, **options, name=name_option.get("name"))
         except TypeError as error:  # the function has another name there
             what = re.sub(r" and name, got (\d+) by.*", r" in a static graph, and got \1 arguments", str(error))
-            raise TypeError(re.sub(r"^[\w.<>]+\(\)", f"{called}()", what)) from None
+            raise TypeError(re.sub(r"^[\w.<>]+\(\)", f"{typed_name}()", what)) from None
 
 
 def check_call(name: str, args: tuple[Any, ...], kwargs: dict[str, Any]) -> None:
@@ -254,9 +254,9 @@ def check_call(name: str, args: tuple[Any, ...], kwargs: dict[str, Any]) -> None
         return engine.tensor(0) if is_number else engine.empty(()) if isinstance(value, Tensor) else value
 
     words = [word for word in (name, f".{name}", f"torch.{name}", f"F.{name}") if word in NAMES]
-    given = stand_in(args), {key: stand_in(value) for key, value in kwargs.items()}
-    if words and not any(form.bind(*given) for word in words for form in NAMES[word].forms):
-        raise TypeError(NAMES[words[0]].refusal(*given))
+    arguments = stand_in(args), {key: stand_in(value) for key, value in kwargs.items()}
+    if words and not any(form.bind(*arguments) for word in words for form in NAMES[word].forms):
+        raise TypeError(NAMES[words[0]].refusal(*arguments))
 
 
 def in_ascii(name: str) -> str:

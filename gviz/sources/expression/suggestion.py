@@ -45,14 +45,14 @@ def suggestion(source: ExpressionText, but: str = "", names: Iterable[str] = ())
     """
     code, text = (
         source.code.strip(),
-        rewrite(source.code, functions() - {but}, {**dict.fromkeys(names), **source.given}),
+        rewrite(source.code, functions() - {but}, {**dict.fromkeys(names), **source.values}),
     )
     is_whole = code[-1:] not in "([{"  # else what follows is not known
     is_fit = is_whole and text != code and len(text) <= MAX_SUGGESTED and text.isprintable()
     if not is_fit or not is_right(text, source):
         return None
     operands = re.findall(r"(?<![\w.])([^\W\d]\w*)(?=(?:\.T)? @)|@ ([^\W\d]\w*)(?![\w(])", text)
-    missing = [name for name in dict.fromkeys(one or other for one, other in operands) if name not in source.given]
+    missing = [name for name in dict.fromkeys(one or other for one, other in operands) if name not in source.values]
     return f"write {source.prefix}{text}{' and give ' if missing else ''}{example_values(missing)}"
 
 
@@ -81,7 +81,7 @@ def values_apart(source: ExpressionText) -> tuple[str, int] | None:
     values = [match for part in plain if (match := _VALUE.fullmatch(part))]
     formulas = [part for part, text in zip(parts, plain, strict=True) if not _VALUE.fullmatch(text)]
     text = re.sub(r"^([^\W\d]\w*) *\([\w, ]+\) *=(?!=)", r"\1=", "; ".join(formulas))  # f(x)=...
-    text = rewrite(text, given={match[1]: match[2] for match in values} | {**source.given})
+    text = rewrite(text, values={match[1]: match[2] for match in values} | {**source.values})
     words = re.findall(r"[^\W\d]\w*", text)
     is_fit = values and len(text) <= MAX_SUGGESTED and all(match[1] in words for match in values)
     if not is_fit or source.prefix or '"' in text or not is_right(text, ExpressionText(text)):
@@ -95,9 +95,9 @@ def doubt_error(doubt: Doubt, source: ExpressionText) -> SourceError:
     """Return the error for what has two readings: with the whole text written out where that can be read, else both."""
     hint = doubt.ways
     if doubt.name:
-        written = suggestion(source, names=doubt.letters) or hint
-        hint = f"{written}; or give it a value, if it is a name: {doubt.name}=1"
-    texts = [rewrite(text, given=source.given) for text in doubt.texts]
+        advice = suggestion(source, names=doubt.letters) or hint
+        hint = f"{advice}; or give it a value, if it is a name: {doubt.name}=1"
+    texts = [rewrite(text, values=source.values) for text in doubt.texts]
     if texts and all(is_right(text, ExpressionText(text)) for text in texts):
         hint = f"write {' or '.join(texts)}"
     token = doubt.token
@@ -120,18 +120,18 @@ def is_right(text: str, source: ExpressionText) -> bool:
     A letter alone, as t, is a name here: the functions that are called so are not meant. A sign of a sum, an index
     alone, and names that are glued together are no names.
     """
-    typed = normalize("NFKC", source.code).replace("_", "")
+    code = normalize("NFKC", source.code).replace("_", "")
     try:
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")
-            program = Program(source, ast.parse(text).body, source.given)
+            program = Program(source, ast.parse(text).body, source.values)
     except (RefusedError, SyntaxError, ValueError, RecursionError, MemoryError):
         return False
     if source.prefix and {*program.free} - CONSTANTS.keys():  # a value has no names
         return False
-    written = ExpressionText(text)
-    written.given = source.given
-    if isinstance(read_mathematics(written, is_python=True), Doubt):
+    new_source = ExpressionText(text)
+    new_source.values = source.values
+    if isinstance(read_mathematics(new_source, is_python=True), Doubt):
         return False
     pieces = [piece for statement in program.statements for piece in ast.walk(statement)]
     if source.prefix:  # a value may be a list
@@ -140,14 +140,14 @@ def is_right(text: str, source: ExpressionText) -> bool:
         bool(program.statements)
         and all(map(_computes, pieces))
         and all(
-            name.replace("_", "") in typed
+            name.replace("_", "") in code
             and not (name[-1] == "_" and name + "{" in source.code)
             and (len(name) == 1 or name not in functions())
             and not OTHER_NAMES.get(name, "").startswith("1/")
             and name not in NO_NAMES
             and not name.startswith("log_")
             and not (f"{name}**" in text and len(name) > len("sin") and name[1:] in functions())
-            and not (re.search(r"[Σ∑∏]|^_", name) or as_product(name, source.given) or as_calls(name, source.given))
-            for name in program.free.keys() - source.given.keys()
+            and not (re.search(r"[Σ∑∏]|^_", name) or as_product(name, source.values) or as_calls(name, source.values))
+            for name in program.free.keys() - source.values.keys()
         )
     )

@@ -86,24 +86,24 @@ class Token:
         return self.text in JOINING or (self.kind == "operator" and not self.ends_operand)
 
 
-def tokens(code: str) -> list[Token]:
+def tokens_of(code: str) -> list[Token]:
     """Return the tokens of a source; line ends inside brackets, spaces and comments are left out.
 
-    >>> [token.text for token in tokens("y=2x  # twice")]
+    >>> [token.text for token in tokens_of("y=2x  # twice")]
     ['y', '=', '2', 'x']
     """
-    typed: list[Token] = []
+    tokens: list[Token] = []
     line, start, depth, is_apart = 1, 0, 0, False
     for match in _PATTERN.finditer(code):
         kind, text = match.lastgroup or "operator", match.group()
         if kind == "operator":
             depth += (text in "([{") - (text in ")]}")
         if kind not in ("space", "comment") and not (kind == "newline" and depth > 0):
-            typed.append(Token(kind, text, line, match.start() - start, is_apart))
+            tokens.append(Token(kind, text, line, match.start() - start, is_apart))
         is_apart = kind == "space"
         if "\n" in text:
             line, start = line + 1, match.end()
-    return typed
+    return tokens
 
 
 @dataclass(frozen=True)
@@ -116,39 +116,39 @@ class Bars:
     name: str
 
 
-def bar_readings(typed: Sequence[Token]) -> list[list[Bars]]:
+def bar_readings(tokens: Sequence[Token]) -> list[list[Bars]]:
     """Return the ways in which the bars of a source belong together; [] for none, or for too many of them.
 
-    >>> [[(bars.name, bars.first, bars.last) for bars in way] for way in bar_readings(tokens("|(|x|)*b| + ||w||"))]
+    >>> [[(bars.name, bars.first, bars.last) for bars in way] for way in bar_readings(tokens_of("|(|x|)*b| + ||w||"))]
     [[('abs', 2, 4), ('abs', 0, 8), ('norm', 10, 13)]]
-    >>> len(bar_readings(tokens("|a|b|c|"))), len(bar_readings(tokens("|a")))
+    >>> len(bar_readings(tokens_of("|a|b|c|"))), len(bar_readings(tokens_of("|a")))
     (2, 0)
     """
     group, opened, groups = 0, [0], list[int]()  # a pair of bars is in one statement, and in one pair of brackets
-    for at, token in enumerate(typed):
+    for at, token in enumerate(tokens):
         if token.text in _BRACKETS or (token.text == ";" or token.kind == "newline"):
             group = at + 1
             opened = [*opened, group] if token.text in _BRACKETS else [group]
         elif token.text in CLOSING and len(opened) > 1:
             opened.pop()
         groups.append(opened[-1])
-    return _paired(typed, groups, is_double=True) or _paired(typed, groups, is_double=False)
+    return _paired(tokens, groups, is_double=True) or _paired(tokens, groups, is_double=False)
 
 
-def _paired(typed: Sequence[Token], groups: Sequence[int], *, is_double: bool) -> list[list[Bars]]:
+def _paired(tokens: Sequence[Token], groups: Sequence[int], *, is_double: bool) -> list[list[Bars]]:
     """Return the ways in which bars belong together, two beside each other as one sign, or as two."""
     ways: list[tuple[tuple[Bars, ...], list[Bars], bool]] = [((), [], False)]  # open ones, pairs, if a bar closed last
     at, end = 0, -1  # the token, and the last one of the bar before
-    while at < len(typed):
-        token, after = typed[at], typed[at + 1 : at + 2]
+    while at < len(tokens):
+        token, after = tokens[at], tokens[at + 1 : at + 2]
         is_pair = is_double and token.text == "|" and bool(after) and after[0].text == "|" and not after[0].is_apart
         width, name = 1 + is_pair, BARS.get(token.text + "|" * is_pair)
         if name is not None:
-            follows = typed[at + width] if at + width < len(typed) else Token("newline", "", 0, 0)
+            follows = tokens[at + width] if at + width < len(tokens) else Token("newline", "", 0, 0)
             starts = follows.starts_value or follows.text in (*BARS, "+", "-", "~", "−", "[")
             new = []
             for opened, pairs, closed in ways:
-                ends = closed if end == at - 1 and at else at > 0 and typed[at - 1].ends_value
+                ends = closed if end == at - 1 and at else at > 0 and tokens[at - 1].ends_value
                 bars = Bars(at, at, width, name)
                 if opened and ends and (one := opened[-1]).name == name and groups[one.first] == groups[at]:
                     new.append((opened[:-1], [*pairs, replace(one, last=at)], True))

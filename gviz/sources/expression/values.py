@@ -108,7 +108,7 @@ def make_leaves(
             engine.int64 if name in classes else dtype,
             requires_grad=name not in options.frozen,
             budget=budget,
-            read=program.readings,
+            readings=program.readings,
         )
         for name in dict.fromkeys([*program.free, *options.values])
     }
@@ -122,7 +122,7 @@ def make_value(
     *,
     requires_grad: bool = True,
     budget: Budget | None = None,
-    read: list[str] | None = None,
+    readings: list[str] | None = None,
 ) -> Tensor:
     """Return the leaf tensor for a value.
 
@@ -132,7 +132,7 @@ def make_value(
         dtype: of the tensor.
         requires_grad: whether gradients are to flow to it.
         budget: how much may be computed.
-        read: what a value is added to that is read as another text.
+        readings: what a value is added to that is read as another text.
 
     Raises:
         SourceError: no value, or one that is too large.
@@ -143,7 +143,7 @@ def make_value(
         leaf = engine.tensor(float(text), dtype=dtype)
     else:
         prefix = name if name.endswith(" ") else f"{name}="
-        leaf = _computed(ExpressionText(text, prefix), dtype, budget or Budget(), [] if read is None else read)
+        leaf = _computed(ExpressionText(text, prefix), dtype, budget or Budget(), [] if readings is None else readings)
     leaf.requires_grad_(requires_grad and leaf.is_floating_point())
     return leaf
 
@@ -183,12 +183,12 @@ def _read_value(source: ExpressionText) -> tuple[ExpressionText, Program, str]:
     return source, read_program(source, limit=MAX_VALUE_CHARACTERS), rows
 
 
-def _computed(source: ExpressionText, dtype: object, budget: Budget, read: list[str]) -> Any:
+def _computed(source: ExpressionText, dtype: object, budget: Budget, readings: list[str]) -> Any:
     """Return the tensor for a value that is an expression."""
     if not source.code.partition("#")[0].strip():
         raise SourceError("there is no value", place=source.place_at(1, 0), hint="write a number, as in x=2")
-    source, program, written = _read_value(source)
-    read += [f"{source.prefix}{written}"] if written else []
+    source, program, formula = _read_value(source)
+    readings += [f"{source.prefix}{formula}"] if formula else []
     first, *rest = program.statements
     if rest or not isinstance(first, ast.Expr):
         raise SourceError(
@@ -204,9 +204,9 @@ def _computed(source: ExpressionText, dtype: object, budget: Budget, read: list[
     if isinstance(first.value, ast.Tuple) and source.segment(first)[:1] not in ("(", ""):
         parts = [source.segment(part) for part in first.value.elts]
         hint = f"write brackets around several: [{', '.join(parts)}]"
-        if (typed := DECIMAL.fullmatch(source.code)) is not None:  # 1,000 may be a thousand
-            whole = f"{typed[1]}{typed[2]} or " if len(typed[2]) == len("000") else ""
-            hint = f"write {whole}{typed[1]}.{typed[2]} for a number, [{', '.join(parts)}] for several"
+        if (number := DECIMAL.fullmatch(source.code)) is not None:  # 1,000 may be a thousand
+            whole = f"{number[1]}{number[2]} or " if len(number[2]) == len("000") else ""
+            hint = f"write {whole}{number[1]}.{number[2]} for a number, [{', '.join(parts)}] for several"
         raise SourceError("a comma makes several values", place=source.place(first), hint=hint)
     value = run_program(program, (), budget, lambda _, value: value)
     _check_numbers(value, source, first.value)
@@ -225,11 +225,11 @@ def _check_numbers(value: object, source: ExpressionText, node: ast.expr) -> Non
     if isinstance(value, list | tuple):
         tensors = tensors_of(value, source.segment(node))
         if tensors:
-            written = isinstance(node, ast.List | ast.Tuple)
+            is_list = isinstance(node, ast.List | ast.Tuple)
             raise SourceError(
                 "several tensors are not one value",
                 place=place,
-                hint="join them: stack([...]) or cat([...])" if written else f"take one of them: {tensors[0][1]}",
+                hint="join them: stack([...]) or cat([...])" if is_list else f"take one of them: {tensors[0][1]}",
             )
     if not isinstance(value, Tensor) and not all(isinstance(part, int | float) for part in flat_values([value])):
         raise SourceError(

@@ -333,8 +333,8 @@ def test_a_matrix_product_of_numbers_asks_for_vectors(text: str, values: dict[st
 def test_a_correction_that_gviz_would_refuse_is_not_proposed(text: str) -> None:
     assert is_right("y = x*2", ExpressionText("y = 2x"))
     source = ExpressionText(text)
-    source.given = {"x": 2}
-    assert not is_right(rewrite(text, given=source.given), source)
+    source.values = {"x": 2}
+    assert not is_right(rewrite(text, values=source.values), source)
 
 
 @pytest.mark.parametrize(
