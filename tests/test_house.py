@@ -139,7 +139,7 @@ CATCHES_ALL = {
     *("autograd/backward.py", "autograd/modes.py"),  # a program's Functions and hooks, whose error goes on
     *("cli/__init__.py", "cli/options.py"),  # a program's late errors; the last line of defence
     "files.py",  # no half file stays, and the error goes on
-    *("sources/script/__init__.py", "sources/script/failure.py", "sources/script/names.py"),  # what a script does
+    *("sources/script/execution.py", "sources/script/failure.py", "sources/script/names.py"),  # what a script does
     "walk.py",  # hooks that unpack what a program saved
 }
 """Files that may catch any error."""

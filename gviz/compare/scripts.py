@@ -20,7 +20,7 @@ from gviz.compare import difference_between
 from gviz.errors import SourceError
 from gviz.graphs import Graph
 from gviz.sources import static as static_source
-from gviz.sources.script import run_observed
+from gviz.sources.script.execution import run_observed
 from gviz.sources.script.names import named_tensors
 from gviz.sources.script.program import GVIZ
 from gviz.sources.source import Source
