@@ -84,11 +84,13 @@ class Reading(sources.Reading):
 
     def save(self, path: str | os.PathLike[str], /, options: RenderOptions | None = None, **look: Any) -> str:
         """Write the graph to a file, as :meth:`Drawing.save` does, with the numbers that the view shows."""
-        wanted = look_with(options, look)
+        look_options = look_with(options, look)
         is_script = self.source is not None and self.source.kind == "script"  # which is not run again for numbers
-        facts = {"flow": wanted.needs_flow, "jacobians": wanted.needs_flow and not is_script}
-        graph = self.with_facts(**facts, functions=wanted.groups == "function", lines=wanted.groups == "line")
-        return graph.save(path, wanted)
+        facts = {"flow": look_options.needs_flow, "jacobians": look_options.needs_flow and not is_script}
+        graph = self.with_facts(
+            **facts, functions=look_options.groups == "function", lines=look_options.groups == "line"
+        )
+        return graph.save(path, look_options)
 
     def steps(self, path: str | os.PathLike[str] = "", /, seconds: float = 2.0, **look: Any) -> list[str] | Player:
         """Draw the computation step by step, forward and backward.
@@ -130,17 +132,17 @@ class Reading(sources.Reading):
         """
         source, options = self.source, self.options or sources.SourceOptions()
         lacking: dict[str, Any] = {
-            name: True for name, wanted in facts.items() if wanted and not getattr(options, name)
+            name: True for name, is_needed in facts.items() if is_needed and not getattr(options, name)
         }
         if source is None or source.kind == "graph" or self.graph.kind == "static" or not lacking:
             return self.graph
         if source.kind == "script":
-            asked = ", ".join(f"{name}=True" for name in lacking)
+            words = ", ".join(f"{name}=True" for name in lacking)
             raise SourceError(
                 f"what this shows was not noted when {source.file} ran",
-                hint=f"without options gviz.read notes it; with them it is gviz.SourceOptions({asked}, ...)",
+                hint=f"without options gviz.read notes it; with them it is gviz.SourceOptions({words}, ...)",
             )
-        return drawn(sources.read(source, replace(options, **lacking), say=lambda _: None).graph)
+        return drawing_of(sources.read(source, replace(options, **lacking), say=lambda _: None).graph)
 
     def _repr_svg_(self) -> str | None:
         """Return the picture as SVG, as notebooks show it; None for a large graph."""
@@ -216,7 +218,7 @@ def look_with(options: RenderOptions | None, look: Mapping[str, Any]) -> RenderO
     return RenderOptions(**look) if options is None else replace(options, **look)
 
 
-def drawn(graph: Graph, view: str = "") -> Drawing:
+def drawing_of(graph: Graph, view: str = "") -> Drawing:
     """Return a graph as one that draws itself, in a view unless another is asked for."""
     drawing = Drawing(**{field.name: getattr(graph, field.name) for field in fields(Graph)})
     vars(drawing)["view"] = view
@@ -235,7 +237,7 @@ def read(source: Any, options: sources.SourceOptions | None = None, **words: Any
             options = sources.SourceOptions(flow=True, lines=True, functions=True)
     reading = sources.read(source, options, **words)
     facts = {field.name: getattr(reading, field.name) for field in fields(sources.Reading)}
-    return Reading(**{**facts, "graph": drawn(reading.graph)})
+    return Reading(**{**facts, "graph": drawing_of(reading.graph)})
 
 
 def list_tensors(source: Any, options: sources.SourceOptions | None = None, **words: Any) -> Table:
@@ -306,18 +308,20 @@ def graph(
     if (static := sys.modules.get("gviz.static")) is not None and isinstance(owner, static.Graph):
         from gviz.static.out import static_picture  # TensorFlow's face is loaded if the program has used it
 
-        return drawn(static_picture(owner, title=getattr(first, "name", "").partition(":")[0]))
+        return drawing_of(static_picture(owner, title=getattr(first, "name", "").partition(":")[0]))
     flow = flow or (bool(view) and look_with(None, {"view": view}).needs_flow)
-    given = {**(dict(model.named_parameters()) if model is not None else {}), **by_name(params)}
-    named = {id(tensor) for tensor in given.values()}
-    names = {**given, **{name: one for name, one in notebook_names(tensors).items() if id(one) not in named}}
+    named_tensors = {**(dict(model.named_parameters()) if model is not None else {}), **by_name(params)}
+    ids = {id(tensor) for tensor in named_tensors.values()}
+    names = {**named_tensors, **{name: one for name, one in notebook_names(tensors).items() if id(one) not in ids}}
     if isinstance(tensors, dict):
         roots: dict[str, Any] = tensors
     else:
-        listed = tensors if isinstance(tensors, list | tuple) else [tensors]
-        known = {id(tensor): name for name, tensor in reversed(names.items())}
-        fresh = ("output" if len(listed) == 1 else f"output{number}" for number in range(1, len(listed) + 1))
-        roots = {known.get(id(root), name): root for root, name in zip(listed, fresh, strict=True)}
+        root_tensors = tensors if isinstance(tensors, list | tuple) else [tensors]
+        names_by_id = {id(tensor): name for name, tensor in reversed(names.items())}
+        fresh = (
+            "output" if len(root_tensors) == 1 else f"output{number}" for number in range(1, len(root_tensors) + 1)
+        )
+        roots = {names_by_id.get(id(root), name): root for root, name in zip(root_tensors, fresh, strict=True)}
     for name, tensor in (roots | names).items():
         if not is_tensor(tensor):
             raise ArgumentError(f"gviz.graph() takes tensors, but {name!r} is of type {type(tensor).__name__}")
@@ -326,7 +330,7 @@ def graph(
     graph = as_it_is_now(graph, {**names, **roots})
     if model is not None:
         graph = with_modules(graph, {path: type(module).__name__ for path, module in model.named_modules()})
-    return drawn(graph, view)
+    return drawing_of(graph, view)
 
 
 def notebook_names(tensors: Any) -> dict[str, Any]:
@@ -358,11 +362,13 @@ def as_it_is_now(graph: Graph, tensors: Mapping[str, TensorLike]) -> Graph:
     """
     if not any(node.state == FREED for node in graph.nodes):
         return graph
-    known = {id(tensor) for tensor in tensors.values()}
-    unnamed = [leaf for leaf in graph_nodes(tensors.values()).values() if leaf is not None and id(leaf) not in known]
+    ids = {id(tensor) for tensor in tensors.values()}
+    unnamed = [leaf for leaf in graph_nodes(tensors.values()).values() if leaf is not None and id(leaf) not in ids]
     leaves = [*tensors.items(), *((None, leaf) for leaf in unnamed)]
-    written = {name for name, tensor in leaves if getattr(tensor, "_version", 0)}
-    nodes = (node._replace(state=NOW) if node.kind == "leaf" and node.name in written else node for node in graph.nodes)
+    overwritten = {name for name, tensor in leaves if getattr(tensor, "_version", 0)}
+    nodes = (
+        node._replace(state=NOW) if node.kind == "leaf" and node.name in overwritten else node for node in graph.nodes
+    )
     return replace(graph, nodes=tuple(nodes))
 
 

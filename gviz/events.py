@@ -22,7 +22,7 @@ from functools import cache
 from typing import Any, TypeAlias
 
 from gviz.errors import FileError
-from gviz.files import check_name, made, write, writing_error
+from gviz.files import check_name, new_folders, write, writing_error
 
 Dims: TypeAlias = "Sequence[int | None] | None"
 """Sizes, None for an unknown one; None for an unknown rank."""
@@ -229,9 +229,9 @@ def histogram_summary(
         limits: the upper limit of each bucket.
         counts: how many numbers are in each.
     """
-    told = b"".join(_varint(i << 3 | 1) + struct.pack("<d", fact) for i, fact in enumerate(facts, 1) if fact)
+    header = b"".join(_varint(i << 3 | 1) + struct.pack("<d", fact) for i, fact in enumerate(facts, 1) if fact)
     buckets = (_field(i, struct.pack(f"<{len(row)}d", *row)) for i, row in ((6, limits), (7, counts)))
-    return _field(1, _field(1, tag) + _field(5, told + b"".join(buckets)))
+    return _field(1, _field(1, tag) + _field(5, header + b"".join(buckets)))
 
 
 def _event(wall_time: float, what: bytes) -> bytes:
@@ -264,7 +264,7 @@ def write_events(folder: str | os.PathLike[str], data: bytes) -> str:
     name = os.fspath(folder)
     check_name(name, "write -o DIR/")
     try:
-        with made(os.path.abspath(name)):
+        with new_folders(os.path.abspath(name)):
             earlier = [entry for entry in os.listdir(name) if _is_own(name, entry)]
             times = [int(entry.split(".")[3]) + 1 for entry in earlier]  # TensorBoard reads no name twice
             write(os.path.join(name, f"events.out.tfevents.{max([int(time.time()), *times])}.gviz"), data)

@@ -83,8 +83,8 @@ def missing(path: str) -> FileError:
         with suppress(OSError):
             others = [other for other in os.listdir(folder or os.curdir) if other.endswith(os.path.splitext(name)[1])]
             whole = (other for other in sorted(others) if os.path.splitext(other)[0] == name and other != name)
-            meant = next(whole, None) or closest(name, others)
-            hint = f"did you mean {os.path.join(folder, meant)}?" if meant else None
+            suggestion = next(whole, None) or closest(name, others)
+            hint = f"did you mean {os.path.join(folder, suggestion)}?" if suggestion else None
     return FileError(f"there is no file {printable(path)}", hint=hint and printable(hint))
 
 
@@ -165,9 +165,9 @@ def parse_json(text: str, file: str, hint: str | None = None) -> Any:
         is_cut = not error.doc[error.pos :].strip() or error.msg.startswith("Unterminated")
         line, column = (len(lines), len(lines[-1])) if is_cut else (error.lineno, error.colno - 1)
         place = Excerpt(lines[line - 1], column=column, file=file, line=line)
-        cut = "the file ends in the middle: was it written whole?" if is_cut else None
+        advice = "the file ends in the middle: was it written whole?" if is_cut else None
         raise FileError(
-            f"this is not JSON: {error.msg.removesuffix(' starting at')}", place=place, hint=hint or cut
+            f"this is not JSON: {error.msg.removesuffix(' starting at')}", place=place, hint=hint or advice
         ) from None
     except RecursionError:
         raise FileError(f"{file}: the JSON is nested too deeply") from None
@@ -200,7 +200,7 @@ def write(path: str | os.PathLike[str], data: str | bytes) -> str:
             _check(name)
         if name not in OPEN and (os.path.isfile(name) or not os.path.exists(name)):
             target = os.path.realpath(name)
-            with made(os.path.dirname(target)):
+            with new_folders(os.path.dirname(target)):
                 _replace(target, raw)
         else:
             with open(os.dup(OPEN[name]) if name in OPEN else name, "wb") as there:
@@ -209,7 +209,7 @@ def write(path: str | os.PathLike[str], data: str | bytes) -> str:
 
 
 @contextmanager
-def made(folder: str) -> Iterator[None]:
+def new_folders(folder: str) -> Iterator[None]:
     """Make a folder for a block, with those that it is in; new ones that are empty go if the block fails."""
     new = []
     while not os.path.isdir(folder):

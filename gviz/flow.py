@@ -79,7 +79,7 @@ def flow(
 
 
 class Follower:
-    """Follows a gradient through operations: as it is going to be, or (:meth:`heard`) as a pass has it, hooks included.
+    """Follows a gradient through operations: as it is going to be, or (:meth:`watching`) as a pass has it, with hooks.
 
     Args:
         engine: the module that the tensors are of.
@@ -101,14 +101,14 @@ class Follower:
         self.engine, self.order, self.has_gradient, self.jacobians = engine, order, has_gradient, jacobians
         self.elements, self.all_factors = elements, all_factors
         self.waiting: dict[NodeLike, dict[int, Any]] = {node: {} for node in order}
-        self.held = {node: saved_constants(node) for node in order}
+        self.constants = {node: saved_constants(node) for node in order}
         self.unknown: set[NodeLike] = (
             set()
         )  # what is below an operation of which nothing is known gets more than is known
         self.goals: set[NodeLike | None] | None = None if inputs is None else {*inputs}
         self.changes: list[Hooked] = []  # what hooks have done since an operation was visited last
         self.of_leaves: dict[NodeLike, Hooked] = {}  # what came to a leaf otherwise than it was handed on
-        self.handed: dict[NodeLike, Sequence[Any]] = {}  # by operations that run, before any hook
+        self.grads_before_hooks: dict[NodeLike, Sequence[Any]] = {}  # by operations that run, before any hook
         self.result: dict[NodeLike, NodeFlow] = {}
         goals: set[NodeLike | None] = self.goals or set()
         for node in reversed(order) if goals else ():
@@ -122,9 +122,9 @@ class Follower:
                 start = self.engine.ones_like(root) if gradient is None else gradient
                 add(self.waiting[root.grad_fn], getattr(root, "output_nr", 0), start)
 
-    def hand_on(self, node: NodeLike, handed: Sequence[Any]) -> None:
+    def hand_on(self, node: NodeLike, grads: Sequence[Any]) -> None:
         """Let the inputs of an operation have what it hands on."""
-        for (following, number), grad in zip(node.next_functions, handed, strict=False):
+        for (following, number), grad in zip(node.next_functions, grads, strict=False):
             if following is not None and grad is not None and following in self.waiting:
                 add(self.waiting[following], number, grad)
 
@@ -141,31 +141,31 @@ class Follower:
         try:
             tensor = saved_result(node)
             result = None if tensor is None else numbers(tensor, self.elements)
-            handed = self.wanted(node, summed(node, _as_tuple(node(*grads))))  # type: ignore[operator]
-            passed = [None if grad is None else numbers(grad, elements) for grad in handed]
-            is_finite = all(one is None or one.is_finite for one in passed)
+            in_grads = self.grads_to_goals(node, to_sizes(node, _as_tuple(node(*grads))))  # type: ignore[operator]
+            in_numbers = [None if grad is None else numbers(grad, elements) for grad in in_grads]
+            is_finite = all(one is None or one.is_finite for one in in_numbers)
             is_wanted = count == 1 and (self.all_factors or not is_finite)
-            of_ones = node(engine.ones_like(grads[0])) if is_wanted else (None,) * len(handed)  # type: ignore[operator]
+            of_ones = node(engine.ones_like(grads[0])) if is_wanted else (None,) * len(in_grads)  # type: ignore[operator]
             factors = _as_tuple(of_ones)
         except RuntimeError:
             self.unknown.update(following for following, _ in node.next_functions if following is not None)
             return ()
-        is_asked = self.jacobians or any(map(may_be_rounding, passed))  # of what was added up tells the Jacobian
-        matrices = jacobians_of(engine, node, grads[0], handed) if is_asked and count == 1 else ()
+        is_asked = self.jacobians or any(map(may_be_rounding, in_numbers))  # of what was added up tells the Jacobian
+        matrices = jacobians_of(engine, node, grads[0], in_grads) if is_asked and count == 1 else ()
         inputs = [
             Flow("", None if factor is None else numbers(factor, elements), one if self.has_gradient else None, matrix)
-            for factor, one, matrix in zip_longest(factors, passed, matrices)
+            for factor, one, matrix in zip_longest(factors, in_numbers, matrices)
         ]
         arrives = numbers(grads[0], elements) if count == 1 and self.has_gradient else None
-        self.result[node] = NodeFlow(arrives, inputs, self.held[node], hooks, result)
-        return handed
+        self.result[node] = NodeFlow(arrives, inputs, self.constants[node], hooks, result)
+        return in_grads
 
-    def wanted(self, node: NodeLike, handed: Sequence[Any]) -> tuple[Any, ...]:
+    def grads_to_goals(self, node: NodeLike, grads: Sequence[Any]) -> tuple[Any, ...]:
         """Return what an operation hands on, without what goes to no input that backward is asked for."""
         goals = self.goals
         if goals is None:
-            return tuple(handed)
-        pairs = zip_longest(handed, node.next_functions[: len(handed)], fillvalue=(None, 0))
+            return tuple(grads)
+        pairs = zip_longest(grads, node.next_functions[: len(grads)], fillvalue=(None, 0))
         return tuple(grad if following in goals else None for grad, (following, _) in pairs)
 
     @contextmanager
@@ -181,7 +181,7 @@ class Follower:
 
         def before(node: NodeLike, grads: tuple[Any, ...]) -> None:
             with quiet(), self.engine.no_grad():
-                hooks, arrived = self.taken(), {at: grad for at, grad in enumerate(grads) if grad is not None}
+                hooks, arrived = self.take_changes(), {at: grad for at, grad in enumerate(grads) if grad is not None}
                 waiting = self.waiting.pop(node, {})
                 unheard = () if hooks or node in self.unknown else self.changed(waiting, arrived, "arrived")
                 self.unknown.discard(node)  # what arrives is known now, whatever is above
@@ -190,21 +190,23 @@ class Follower:
                 hooks = hooks or unheard
                 if hasattr(type(node), "saved_tensors"):
                     own = numbers(grads[0], self.elements) if len(grads) == 1 and arrived else None
-                    self.result[node] = NodeFlow(own, [NO_FLOW] * len(node.next_functions), self.held[node], hooks)
+                    self.result[node] = NodeFlow(own, [NO_FLOW] * len(node.next_functions), self.constants[node], hooks)
                 else:
-                    self.handed[node] = self.visit(node, arrived, hooks)
+                    self.grads_before_hooks[node] = self.visit(node, arrived, hooks)
 
-        def after(node: NodeLike, handed: Sequence[Any]) -> None:
-            own, hooks = self.result.get(node), self.taken()
+        def after(node: NodeLike, in_grads: Sequence[Any]) -> None:
+            own, hooks = self.result.get(node), self.take_changes()
             with quiet(), self.engine.no_grad():
-                wanted = self.wanted(node, handed)
-                self.hand_on(node, wanted)
-                made = {at: grad for at, grad in enumerate(self.handed.pop(node, ())) if grad is not None}
-                hooks = hooks or self.changed(made, dict(enumerate(wanted)), "handed")
+                needed = self.grads_to_goals(node, in_grads)
+                self.hand_on(node, needed)
+                without_hooks = {
+                    at: grad for at, grad in enumerate(self.grads_before_hooks.pop(node, ())) if grad is not None
+                }
+                hooks = hooks or self.changed(without_hooks, dict(enumerate(needed)), "handed")
             if own is None or not (hooks or hasattr(type(node), "saved_tensors")):
                 return
             with quiet():
-                pairs = zip_longest(own.inputs, wanted[: len(own.inputs)])
+                pairs = zip_longest(own.inputs, needed[: len(own.inputs)])
                 inputs = [
                     one._replace(handed=None if grad is None else numbers(grad, self.elements)) for one, grad in pairs
                 ]
@@ -214,30 +216,30 @@ class Follower:
         for node in self.order:
             place: Any = node
             handles.append(place.register_prehook(partial(before, node)))
-            handles.append(place.register_hook(lambda handed, _, node=node: after(node, handed)))
+            handles.append(place.register_hook(lambda in_grads, _, node=node: after(node, in_grads)))
         try:
             yield
         finally:
             for handle in handles:
                 handle.remove()
 
-    def changed(self, given: Mapping[int, Any], after: Mapping[int, Any], kind: str) -> tuple[Hooked, ...]:
+    def changed(self, before: Mapping[int, Any], after: Mapping[int, Any], kind: str) -> tuple[Hooked, ...]:
         """Return the first of the gradients that is another one now; none where all are as they were."""
-        for at, grad in given.items():
+        for at, grad in before.items():
             now = after.get(at)
             if now is None or _is_other(self.engine, grad, now):
                 old, new = (None if one is None else numbers(one, self.elements) for one in (grad, now))
                 return (Hooked(old, new, None, kind),)
         return ()
 
-    def taken(self) -> tuple[Hooked, ...]:
+    def take_changes(self) -> tuple[Hooked, ...]:
         """Return what hooks have done since this was asked last."""
         changes = tuple(self.changes)
         self.changes.clear()
         return changes
 
 
-def jacobians_of(engine: Any, node: NodeLike, arrived: Any, handed: Sequence[Any]) -> tuple[Numbers | None, ...]:
+def jacobians_of(engine: Any, node: NodeLike, arrived: Any, grads: Sequence[Any]) -> tuple[Numbers | None, ...]:
     """Return the Jacobian of an operation for each input; None for a large one.
 
     Where nan or inf arrives, an entry is the whole number 0 if the operation lets nothing through there, as a
@@ -247,17 +249,17 @@ def jacobians_of(engine: Any, node: NodeLike, arrived: Any, handed: Sequence[Any
         engine: the module that its tensors are of.
         node: the operation.
         arrived: a gradient of the size of the result.
-        handed: one of the size of each input, or None.
+        grads: one of the size of each input, or None.
     """
     count = arrived.numel()
-    places = [at for at, grad in enumerate(handed) if grad is not None and count * grad.numel() <= MOST_ENTRIES]
-    matrices: list[Numbers | None] = [None] * len(handed)
+    places = [at for at, grad in enumerate(grads) if grad is not None and count * grad.numel() <= MOST_ENTRIES]
+    matrices: list[Numbers | None] = [None] * len(grads)
     if places and 0 < count <= MOST_ROWS and numbers(arrived).elements is not None:
         units = engine.eye(count, dtype=arrived.dtype).reshape(count, *arrived.shape)
         is_finite = numbers(arrived).is_finite
         probes = [units] if is_finite else [units, engine.where(units == 1, math.nan, units)]
         rows, *nans = (
-            [summed(node, _as_tuple(node(one))) for one in probe]  # type: ignore[operator]
+            [to_sizes(node, _as_tuple(node(one))) for one in probe]  # type: ignore[operator]
             for probe in probes
         )
         for at in places:
@@ -311,10 +313,10 @@ def _as_tuple(result: Any) -> tuple[Any, ...]:
     return result if isinstance(result, tuple) else (result,)
 
 
-def summed(node: NodeLike, handed: tuple[Any, ...]) -> tuple[Any, ...]:
+def to_sizes(node: NodeLike, grads: tuple[Any, ...]) -> tuple[Any, ...]:
     """Return gradients in the sizes of their inputs: of an input that was broadcast the sum, as backward takes it."""
-    result = list(handed)
-    for place, ((following, number), grad) in enumerate(zip(node.next_functions, handed, strict=False)):
+    result = list(grads)
+    for place, ((following, number), grad) in enumerate(zip(node.next_functions, grads, strict=False)):
         metadata = getattr(following, "_input_metadata", ())
         if grad is not None and number < len(metadata) and tuple(metadata[number].shape) != tuple(grad.shape):
             result[place] = grad.sum_to_size(metadata[number].shape)

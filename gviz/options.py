@@ -262,16 +262,16 @@ class SourceOptions:
         """
         values = {name: value if _is_array(value) else typed_value(name, value) for name, value in self.values.items()}
         lists = {name: getattr(self, name) for name in ("roots", "frozen", "retain", "wrt", "argv")}
-        words = {name: (given,) if isinstance(given, str) else tuple(given) for name, given in lists.items()}
+        words = {name: (word,) if isinstance(word, str) else tuple(word) for name, word in lists.items()}
         places = {name: getattr(self, name) for name in ("stop_at", "until")}
         stops = {name: stop_text(name, str(place)) for name, place in places.items() if place}
-        asked = {name: getattr(self, name) or self.diagnose for name in ("lines", "flow")}
+        switches = {name: getattr(self, name) or self.diagnose for name in ("lines", "flow")}
         most = ALL_ELEMENTS if self.is_whole or self.jacobians else FEW_ELEMENTS
-        vars(self).update({**words, **stops, **asked, "values": values, "most": most})
+        vars(self).update({**words, **stops, **switches, "values": values, "most": most})
 
 
-def stop_text(name: str, text: str, typed: str = "") -> str:
-    """Return a place for a run to end at, if it is one; ``typed`` is the option as it was written.
+def stop_text(name: str, text: str, flag: str = "") -> str:
+    """Return a place for a run to end at, if it is one; ``flag`` is the option as it was written.
 
     >>> stop_text("until", " 12:3 "), stop_text("stop_at", "backward"), stop_text("until", "cell 2, line 1")
     ('12:3', 'backward', 'cell 2:1')
@@ -284,7 +284,7 @@ def stop_text(name: str, text: str, typed: str = "") -> str:
         word, example = r"(cell\s+[1-9]\d*:)?[1-9]\d*", "12, cell 2:1 in a notebook, or 12:3 for"
     text = text.strip().replace(", line ", ":") if name == "until" else text.strip()
     if text and not re.fullmatch(rf"{word}(:[1-9]\d*)?", text):
-        raise SourceError(f"{typed or '--' + name.replace('_', '-')} {excerpt(text)}: write {example} the third time")
+        raise SourceError(f"{flag or '--' + name.replace('_', '-')} {excerpt(text)}: write {example} the third time")
     return text
 
 

@@ -59,9 +59,9 @@ class _Signature:
 def _init(self: Any, *args: Any, **words: Any) -> None:
     cls: Any = type(self)
     names, defaults, makers = _parameters(cls)
-    given = dict(zip(names, args, strict=False)) | words
-    values = {**defaults, **{name: make() for name, make in makers.items() if name not in given}, **given}
-    if len(given) < len(args) + len(words) or not given.keys() <= {*names} <= values.keys():
+    arguments = dict(zip(names, args, strict=False)) | words
+    values = {**defaults, **{name: make() for name, make in makers.items() if name not in arguments}, **arguments}
+    if len(arguments) < len(args) + len(words) or not arguments.keys() <= {*names} <= values.keys():
         _written(cls)(*args, **words)
     vars(self).update(values)
     if hasattr(self, "__post_init__"):
@@ -69,8 +69,8 @@ def _init(self: Any, *args: Any, **words: Any) -> None:
 
 
 def _repr(self: Any) -> str:
-    shown = (f"{field.name}={getattr(self, field.name)!r}" for field in fields(self) if field.repr)
-    return f"{type(self).__qualname__}({', '.join(shown)})"
+    texts = (f"{field.name}={getattr(self, field.name)!r}" for field in fields(self) if field.repr)
+    return f"{type(self).__qualname__}({', '.join(texts)})"
 
 
 def _compared(self: Any) -> tuple[Any, ...]:

@@ -110,9 +110,9 @@ def joined(items: Iterable[str], most: int = 6) -> str:
     >>> joined("abc"), joined("abcd", 2)
     ('a, b, c', 'a, b and 2 more')
     """
-    listed = list(items)
-    more = f" and {len(listed) - most} more" if len(listed) > most else ""
-    return ", ".join(listed[:most]) + more
+    texts = list(items)
+    more = f" and {len(texts) - most} more" if len(texts) > most else ""
+    return ", ".join(texts[:most]) + more
 
 
 def quotient_of(of: str, by: str, order: int = 1) -> str:
@@ -150,8 +150,8 @@ def did_you_mean(name: str, among: Iterable[str], otherwise: str = "") -> str:
     >>> did_you_mean("losss", ["loss"]), did_you_mean("q", ["x"], "there is only x")
     ('did you mean loss?', 'there is only x')
     """
-    meant = closest(name, among)
-    return f"did you mean {meant}?" if meant else otherwise
+    suggestion = closest(name, among)
+    return f"did you mean {suggestion}?" if suggestion else otherwise
 
 
 def amount(count: int, noun: str, several: str = "") -> str:

@@ -135,14 +135,14 @@ class NodeFlow(NamedTuple):
     Args:
         arrived: the gradient that arrives, the sum of what its users hand on; None if it has several outputs.
         inputs: for each input what goes along its edge.
-        held: the tensors without gradient that it has saved, which backward frees, each with its attribute.
+        constants: the tensors without gradient that it has saved, which backward frees, each with its attribute.
         hooks: what hooks have made of what came to it, or of what it handed on.
         result: what it has made, where it has saved that.
     """
 
     arrived: Numbers | None
     inputs: Sequence[Flow]
-    held: Sequence[tuple[str, TensorLike]] = ()
+    constants: Sequence[tuple[str, TensorLike]] = ()
     hooks: tuple[Hooked, ...] = ()
     result: Numbers | None = None
 
@@ -201,15 +201,15 @@ def walk(
     Returns:
         A graph with TorchViz's nodes and edges, and a row for each named tensor.
     """
-    named = dict(names or {})
+    tensors = dict(names or {})
     for name, root in roots.items():
-        named.setdefault(name, root)
+        tensors.setdefault(name, root)
     moments = moments or {}
     rows = {
         name: tensor_row(name, tensor, (expressions or {}).get(name), most=most, moment=moments.get(id(tensor)))
-        for name, tensor in named.items()
+        for name, tensor in tensors.items()
     }
-    walker = Walker(named, rows, saved=saved, most=most, detailed=detailed, moments=moments)
+    walker = Walker(tensors, rows, saved=saved, most=most, detailed=detailed, moments=moments)
     root_ids = tuple(walker.add_root(rows[name], root) for name, root in roots.items())
     module_of, around = modules or ({}, ())
     facts: tuple[tuple[Callable[[Any], None], object], ...] = (
@@ -218,9 +218,9 @@ def walk(
         (walker.add_origins, origin_of),
         (walker.add_modules, module_of),
     )
-    for add, known in facts:
-        if known:
-            add(known)
+    for add, fact in facts:
+        if fact:
+            add(fact)
     return Graph(title=", ".join(roots)).changed(
         nodes=tuple(walker.nodes),
         edges=tuple(walker.edges),
@@ -248,11 +248,11 @@ def tensor_row(
     node = tensor.grad_fn
     own = numbers(tensor, most)
     grad = gradient(tensor) if most is not None else None
-    left = None if grad is None else numbers(grad, most)
+    after = None if grad is None else numbers(grad, most)
     before, arrived = (moment.grad.before, moment.grad.arrived) if moment is not None else (None, None)
     hooks = () if moment is None else moment.grad.hooks
     is_same = moment is None or (
-        (moment.grad.value, moment.numbers or own, moment.remark) == (left, own, "")
+        (moment.grad.value, moment.numbers or own, moment.remark) == (after, own, "")
         and moment.requires_grad in (None, bool(tensor.requires_grad))
     )
     return TensorRow(
@@ -262,7 +262,9 @@ def tensor_row(
         is_leaf=bool(tensor.is_leaf),
         retains_grad=bool(tensor.retains_grad),
         grad_fn=None if node is None else type(node).__name__,
-        grad=NO_GRADIENT if left is before is arrived is None and not hooks else Gradient(left, before, arrived, hooks),
+        grad=NO_GRADIENT
+        if after is before is arrived is None and not hooks
+        else Gradient(after, before, arrived, hooks),
         expression=expression,
         moment=None if is_same else moment,
     )
@@ -373,7 +375,7 @@ class Walker:
 
     def __init__(
         self,
-        named: Mapping[str, TensorLike],
+        tensors: Mapping[str, TensorLike],
         rows: Mapping[str, TensorRow],
         *,
         saved: bool,
@@ -395,7 +397,7 @@ class Walker:
         self.plain: dict[tuple[str, int], tuple[Any, ...]] = {}  # boxes of which little is told, without their ids
         self.beside: dict[tuple[int, tuple[str, ...]], tuple[Recorded, Recorded]] = {}  # with what calls were given
         self.names = {row.name for row in rows.values()}
-        for name, tensor in named.items():
+        for name, tensor in tensors.items():
             self.row_of.setdefault(id(tensor), rows[name])
             node = tensor.grad_fn
             if node is not None:
@@ -411,9 +413,9 @@ class Walker:
 
     def add_root(self, row: TensorRow, root: TensorLike) -> str:
         """Add a root tensor, all that is below it, and the bases it is a view of; return the root's id."""
-        known = self.ids.get(id(root))
-        if known is not None:
-            return known
+        box = self.ids.get(id(root))
+        if box is not None:
+            return box
         tensor, here = root, self.add_tensor(root, "output", row)
         first = here
         while True:
@@ -421,19 +423,19 @@ class Walker:
                 self.add_below(node)
                 self.edges.append(Edge(self.ids[id(node)], here, output=int(getattr(tensor, "output_nr", 0))))
             base = tensor._base if tensor._is_view() else None
-            known = self.ids.get(id(base))
+            box = self.ids.get(id(base))
             if base is not None:
-                view, here = here, known or self.add_tensor(base, "intermediate")
+                view, here = here, box or self.add_tensor(base, "intermediate")
                 self.edges.append(Edge(here, view, kind="view"))
-            if base is None or known is not None:
+            if base is None or box is not None:
                 return first
             tensor = base
 
-    def add_tensor(self, tensor: TensorLike, kind: str, known: TensorRow | None = None, label: str = "") -> str:
+    def add_tensor(self, tensor: TensorLike, kind: str, own_row: TensorRow | None = None, label: str = "") -> str:
         """Add a box for a tensor, with its row if that is known; return its id."""
-        known = known or self.row_of.get(id(tensor))
-        row = known or tensor_row("", tensor, most=self.most, moment=self.moments.get(id(tensor)))
-        node_id, name = self.new_id(tensor), known.name if known else None
+        own_row = own_row or self.row_of.get(id(tensor))
+        row = own_row or tensor_row("", tensor, most=self.most, moment=self.moments.get(id(tensor)))
+        node_id, name = self.new_id(tensor), own_row.name if own_row else None
         has_state = kind != "saved" or (name and row.is_leaf)  # another is a number, or its state is in another box
         then, grad, later = row.at_backward()
         state = state_of(row, grad) if has_state else ""
@@ -486,13 +488,13 @@ class Walker:
                 plain = self.plain[label, len(slots)] = Node("", "operation", label, recorded=recorded)[1:]
             self.nodes.append(tuple.__new__(Node, (node_id, *plain)))
             return node_id, slots
-        wanted = saved_names(type(node)) if self.detailed >= 0 else ()
-        values = [(key, saved_value(node, attribute)) for key, attribute in wanted]
+        attributes = saved_names(type(node)) if self.detailed >= 0 else ()
+        values = [(key, saved_value(node, attribute)) for key, attribute in attributes]
         attrs = tuple([(key, brief(value)) for key, value in values])
         tensors = tuple([key for key, value in values if has_tensors(value)])
         recorded = self.recorded.setdefault((len(slots), attrs), Recorded(len(slots), attrs, tensors=tensors))
-        held = self.held([(key, one) for key, one in values if is_tensor(one) and not one.requires_grad])
-        recorded = recorded._replace(held=held) if held else recorded
+        constants = self.constant_texts([(key, one) for key, one in values if is_tensor(one) and not one.requires_grad])
+        recorded = recorded._replace(held=constants) if constants else recorded
         state = FREED if FREED in dict(attrs).values() else "retained" if row is not None and row.retains_grad else ""
         state = row.moment.remark or state if row is not None and row.moment is not None else state
         names = self.makes.get(id(node), {})
@@ -511,7 +513,7 @@ class Walker:
             self.add_saved(node_id, [("saved", saved_value(node, "saved_tensors"))])
         return node_id, slots
 
-    def held(self, saved: Sequence[tuple[str, TensorLike]]) -> tuple[tuple[str, str], ...]:
+    def constant_texts(self, saved: Sequence[tuple[str, TensorLike]]) -> tuple[tuple[str, str], ...]:
         """Return what can be told of saved tensors without gradient: the name, or the number that Python code had there."""
         texts = [(key, self.row_of[id(one)].name if id(one) in self.row_of else _number_of(one)) for key, one in saved]
         return tuple([pair for pair in texts if pair[1]])
@@ -521,15 +523,15 @@ class Walker:
 
         If an operation that saved it was met first, its box becomes that of a leaf.
         """
-        known = self.ids.get(id(leaf))
-        if known is None:
+        node_id = self.ids.get(id(leaf))
+        if node_id is None:
             return self.add_tensor(leaf, "leaf")
-        position = int(known[1:])
+        position = int(node_id[1:])
         box = self.nodes[position]
         if box.kind == "saved":
             state = box.state or state_of(tensor_row("", leaf, most=self.most), box.grad)
             self.nodes[position] = box._replace(kind="leaf", label="", state=state)
-        return known
+        return node_id
 
     def add_saved(self, node_id: str, values: list[tuple[str, object]]) -> None:
         """Add boxes for the tensors that an operation keeps.
@@ -541,8 +543,8 @@ class Walker:
             for index, item in items:
                 if is_tensor(item):
                     label = key if index is None else f"{key}[{index}]"
-                    known = self.ids.get(id(item)) or self.add_tensor(item, "saved", label=label)
-                    self.edges.append(Edge(known, node_id, label=label, kind="saved"))
+                    source = self.ids.get(id(item)) or self.add_tensor(item, "saved", label=label)
+                    self.edges.append(Edge(source, node_id, label=label, kind="saved"))
 
     def add_statements(self, statements: Mapping[str, str]) -> None:
         """Add what operations compute, in the words of the statements that gave their results a name."""
@@ -563,7 +565,9 @@ class Walker:
                 own = node.numbers if result is None else numbers(result, self.most)
                 if (own is None or not own.is_known) and node.name is None:
                     own = flows[node.id].result or own
-                recorded = node.recorded._replace(held=self.held(flows[node.id].held) or node.recorded.held)
+                recorded = node.recorded._replace(
+                    held=self.constant_texts(flows[node.id].constants) or node.recorded.held
+                )
                 self.nodes[position] = node._replace(numbers=own, grad=grad, recorded=recorded)
         for position, edge in enumerate(self.edges):
             if edge.kind == "data" and edge.target in flows:
@@ -585,16 +589,16 @@ class Walker:
                 place = origin.place or place
                 if origin[1:4] != (False, None, None):  # a record without them is shared by many nodes
                     recorded = recorded._replace(is_written=origin[1], seconds=origin[2], kept=origin[3])
-                if origin.given and any(given := tuple([self.name_given(*pair) for pair in origin.given])):
-                    alike = id(recorded), given
+                if origin.given and any(arguments := tuple([self.name_given(*pair) for pair in origin.given])):
+                    alike = id(recorded), arguments
                     if alike not in self.beside:
-                        self.beside[alike] = recorded, recorded._replace(given=given)
+                        self.beside[alike] = recorded, recorded._replace(given=arguments)
                     recorded = self.beside[alike][1]
                 if node.name is None and numbers is not None:
                     own = Numbers(numbers.shape, "", *numbers[2:])  # a box that the program gave no name shows no dtype
                 # all fields at once: a third of the time of _replace, and nearly all nodes come here
-                known = (*node[:4], own, *node[5:9], place, node.module, recorded, *node[12:])
-                self.nodes[position] = tuple.__new__(Node, known)
+                fields = (*node[:4], own, *node[5:9], place, node.module, recorded, *node[12:])
+                self.nodes[position] = tuple.__new__(Node, fields)
             elif place is not None:
                 self.nodes[position] = node._replace(place=place)
             places[node.id] = place
@@ -625,9 +629,9 @@ def bytes_kept(node: NodeLike) -> int | None:
     """Return the bytes of the tensors that a node saves for backward; None where it has freed them, so nobody knows."""
     own = ["saved_tensors"] * hasattr(type(node), "saved_tensors")
     values = [saved_value(node, name) for name in [*dict(saved_names(type(node))).values(), *own]]
-    listed = [one for value in values for one in (value if isinstance(value, tuple | list) else (value,))]
-    is_freed = any(type(one) is str and one == FREED for one in listed)
-    return None if is_freed else sum(numel_of(one) * one.element_size() for one in listed if is_tensor(one))
+    items = [one for value in values for one in (value if isinstance(value, tuple | list) else (value,))]
+    is_freed = any(type(one) is str and one == FREED for one in items)
+    return None if is_freed else sum(numel_of(one) * one.element_size() for one in items if is_tensor(one))
 
 
 def saved_constants(node: NodeLike) -> tuple[tuple[str, TensorLike], ...]:
@@ -659,16 +663,16 @@ def graph_nodes(roots: Iterable[Any]) -> dict[Any, Any]:
         they stay the same objects.
     """
     todo = [node for node in map(grad_fn, roots) if node is not None]
-    seen: dict[Any, Any] = {}
+    nodes: dict[Any, Any] = {}
     while todo:
         node = todo.pop()
-        if node in seen:
+        if node in nodes:
             continue
-        seen[node] = node.variable if type(node).__name__ == "AccumulateGrad" else None
+        nodes[node] = node.variable if type(node).__name__ == "AccumulateGrad" else None
         for following, _ in node.next_functions:
-            if following is not None and following not in seen:
+            if following is not None and following not in nodes:
                 todo.append(following)
-    return seen
+    return nodes
 
 
 @cache

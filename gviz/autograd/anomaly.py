@@ -42,7 +42,7 @@ def refuse_nan(node: Node, outs: tuple[Any, ...]) -> None:
 
 def warn_of(node: Node) -> None:
     """The warning of an error in a node, with the lines of its forward call; so for the node whose backward made it."""
-    told = "Error detected in {}. Traceback of forward call that caused the error:\n{}"
+    template = "Error detected in {}. Traceback of forward call that caused the error:\n{}"
     again = (
         "\n\nPrevious calculation was induced by {}. Traceback of forward call that induced the previous calculation:\n"
         "{}"
@@ -51,12 +51,12 @@ def warn_of(node: Node) -> None:
     maker: Any = node
     while maker is not None:
         name, lines = type(maker).name(maker), maker.metadata.get("traceback_")
-        text = f"Error detected in {name}. {nothing}" if lines is None else told.format(name, "".join(lines))
+        text = f"Error detected in {name}. {nothing}" if lines is None else template.format(name, "".join(lines))
         try:
             warn(text)
         except Warning:  # the program makes errors of warnings: there is one already
             sys.stderr.write(f"{text}\n")
-        maker, told = maker.metadata.get("parent_"), again
+        maker, template = maker.metadata.get("parent_"), again
 
 
 class set_detect_anomaly:

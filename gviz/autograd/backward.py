@@ -18,7 +18,7 @@ from typing import Any
 import numpy as np
 
 from gviz.autograd import anomaly
-from gviz.autograd.hooks import after_node, before_node, hooked
+from gviz.autograd.hooks import after_node, before_node, run_hook
 from gviz.autograd.modes import mode
 from gviz.autograd.node import AccumulateGrad, Array, Edge, Node, Output, target_of
 from gviz.autograd.row import TENSORS
@@ -116,8 +116,8 @@ class Pass:
         """Run one node and give its results to the nodes of its inputs."""
         runs = self.needed is None or node in self.needed
         if node in self.caught:  # before the hooks of its tensors if the pass goes on from there, else after them
-            given = grads if runs else before_node(node, grads, tensors_only=True)
-            self.catch.update((edge, given[edge[1]]) for edge in self.catch if edge[0] is node)
+            results = grads if runs else before_node(node, grads, tensors_only=True)
+            self.catch.update((edge, results[edge[1]]) for edge in self.catch if edge[0] is node)
         if not runs:
             return
         if node._hooks is not None or isinstance(node, AccumulateGrad):
@@ -137,8 +137,8 @@ class Pass:
             if edge is not None:
                 target, number = target_of(edge)
                 self.accumulate(target, number, out)
-                self.dependencies[target] = left = self.dependencies[target] - 1
-                if not left:
+                self.dependencies[target] = count = self.dependencies[target] - 1
+                if not count:
                     heappush(self.ready, (-target._seq, self.tie(), target))
 
     def accumulate(self, node: Node, number: int, gradient: Tensor | None) -> None:
@@ -211,10 +211,10 @@ def accumulate_grad(self: Tensor, grads: list[Any]) -> None:
                 meta.grad._array = meta.grad._array.copy()
             np.add(meta.grad._array, new, out=meta.grad._array, casting="unsafe")
             meta.grad.version_cell().count += 1
-    seen = [self]
+    tensors = [self]
     for hook in tuple(meta.post_hooks):  # each is given what the one before it returned; the error comes after the last
-        seen.append(hooked(hook, seen[-1]))
-    if any(one is not self for one in seen):
+        tensors.append(run_hook(hook, tensors[-1]))
+    if any(one is not self for one in tensors):
         raise RuntimeError("Tensor post accumulate grad hooks should return None.")
 
 

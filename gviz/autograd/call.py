@@ -115,19 +115,19 @@ def promoted(row: Row, arrays: list[Any]) -> list[Any]:
 def results(row: Row, args: tuple[Any, ...], data: Any) -> Any:
     """Return the tensor, or the tensors, that a call gives; without what the forward made only for the derivatives."""
     arrays = [own_memory(row, args, array) for array in (data if row.outputs or row.extras else (data,))]
-    shown = arrays[: max(len(row.outputs), 1)] if row.extras else arrays
+    outputs = arrays[: max(len(row.outputs), 1)] if row.extras else arrays
     flows = (
-        len(shown)
+        len(outputs)
         if row.outputs == ("...",)
-        else sum(array is None or array.dtype.kind in row.grad_kinds for array in shown)
+        else sum(array is None or array.dtype.kind in row.grad_kinds for array in outputs)
     )
     node = (
         record(row, args, arrays, flows)
-        if mode.recording and (flows or (shown and "?" not in row.grad_kinds))
+        if mode.recording and (flows or (outputs and "?" not in row.grad_kinds))
         else None
     )
     tensors: list[Any] = []
-    for i, array in enumerate(shown):
+    for i, array in enumerate(outputs):
         if array is None:  # a derivative that nobody wants
             tensors.append(None)
             continue
@@ -171,25 +171,27 @@ def record(row: Row, args: tuple[Any, ...], arrays: list[Any], flows: int) -> No
     node._outputs = tuple([((), None) if array is None else (array.shape, array.dtype) for array in arrays[:flows]])
     node._hooks = None
     node._seq = next_seq()
-    node._saved = saved(row, args, edges, arrays)
+    node._saved = saved_values(row, args, edges, arrays)
     for note in mode.node_callbacks:
         note(node)
     return node
 
 
-def saved(row: Row, args: tuple[Any, ...], edges: tuple[Edge | None, ...], arrays: list[Any]) -> list[SavedValue]:
+def saved_values(
+    row: Row, args: tuple[Any, ...], edges: tuple[Edge | None, ...], arrays: list[Any]
+) -> list[SavedValue]:
     """Return what a call keeps, in the order of the row's plan."""
     values: list[SavedValue] = []
     for _, source, index, guard in row.plan:
-        wanted = guard is None or edges[guard] is not None
+        is_needed = guard is None or edges[guard] is not None
         if source == "input":
-            values.append(save(args[index]) if wanted else None)
+            values.append(save(args[index]) if is_needed else None)
         elif source == "option":
             values.append(args[index])
         elif source in ("result", "extra"):
             values.append(arrays[index])
         else:
-            values.append(fact_of(source, args[index] if index >= 0 else arrays[-1 - index]) if wanted else ())
+            values.append(fact_of(source, args[index] if index >= 0 else arrays[-1 - index]) if is_needed else ())
     if (
         row.skips_sole_input and sum(edge is not None for edge in edges) == 1
     ):  # the input whose gradient alone is wanted
@@ -223,7 +225,7 @@ def mark_view(view: Tensor, source: Tensor, creation_meta: str) -> None:
         return
     meta.base = source._base if source._is_view() else source
     view._version_cell = source.version_cell()
-    meta.seen = view._version_cell.count
+    meta.version_seen = view._version_cell.count
     meta.creation_meta = creation_meta or (source._meta.creation_meta if source._meta is not None else "")
     if not mode.recording:
         meta.creation_meta = "inference" if mode.inference or meta.creation_meta == "inference" else "no_grad"

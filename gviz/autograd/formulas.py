@@ -9,12 +9,12 @@ from types import FunctionType
 from typing import Any
 
 
-def formula(text: str, known: set[str], saves: tuple[str, ...]) -> Any:
+def formula(text: str, variables: set[str], saves: tuple[str, ...]) -> Any:
     """Return the function that a derivative's text stands for: of the gradient and the saved things that it names."""
     names = compile(text, "<derivative>", "eval").co_names
-    saved = *(name for name in names if name in known or "_sym_" in name), *saves
-    given = ", ".join(("grads" if "grads" in names else "grad", *saved))
-    return eval(f"lambda {given}: {text}", {})  # noqa: S307 - the table's own
+    saved = *(name for name in names if name in variables or "_sym_" in name), *saves
+    parameters = ", ".join(("grads" if "grads" in names else "grad", *saved))
+    return eval(f"lambda {parameters}: {text}", {})  # noqa: S307 - the table's own
 
 
 def inputs_of(name: str) -> tuple[str, ...]:

@@ -130,14 +130,14 @@ def before_node(node: Node, grads: list[Any], *, tensors_only: bool = False) -> 
     """Return the gradients of a node's outputs after the hooks of its tensors, and (if it runs) after its own."""
     meta = node.variable._meta if isinstance(node, AccumulateGrad) and grads[0] is not None else None
     for hook in () if meta is None else tuple(meta.hooks):
-        grads = [hooked(hook, grads[0])]
+        grads = [run_hook(hook, grads[0])]
     hooks = node._hooks
     if hooks is None:
         return grads
     grads = list(grads)
     for number, some in tuple(hooks.of_tensors.items()):
         for hook in tuple(some):
-            grads[number] = hooked(hook, grads[number])
+            grads[number] = run_hook(hook, grads[number])
     for number, keeper in hooks.retained.items():
         tensor = keeper()
         if tensor is not None and grads[number] is not None:
@@ -145,31 +145,32 @@ def before_node(node: Node, grads: list[Any], *, tensors_only: bool = False) -> 
             own = grad if grad.requires_grad else from_array(grad._array.copy(), None)
             tensor.autograd_meta().grad = own if before is None else before + grad
     for hook in () if tensors_only else tuple(hooks.before):
-        grads = list(hooked(hook, tuple(grads)))
+        grads = list(run_hook(hook, tuple(grads)))
     return grads
 
 
 def after_node(node: Node, outs: tuple[Any, ...], grads: list[Any]) -> tuple[Any, ...]:
     """Return the gradients of a node's inputs after its hooks."""
     for hook in tuple(node._hooks.after):
-        outs = hooked(hook, outs, tuple(grads))
+        outs = run_hook(hook, outs, tuple(grads))
     return outs
 
 
-def hooked(hook: Callable[..., Any], given: Any, *more: object) -> Any:
+def run_hook(hook: Callable[..., Any], grads: Any, *more: object) -> Any:
     """Return a gradient, or a tuple of them, after a hook; refuse results of another number, dtype or shape."""
-    new = hook(given, *more)
+    new = hook(grads, *more)
     if new is None:
-        return given
-    if not isinstance(given, tuple):
-        check_hooked(hook, new, given)
+        return grads
+    if not isinstance(grads, tuple):
+        check_hooked(hook, new, grads)
         return new
     refuse(not isinstance(new, tuple), f"expected tuple, but hook returned '{type_text(new)}'", TypeError)
     refuse(
-        len(new) != len(given),
-        f"hook '{hook.__name__}' has returned an incorrect number of values (got {len(new)}, but expected {len(given)})",
+        len(new) != len(grads),
+        f"hook '{hook.__name__}' has returned an incorrect number of values (got {len(new)}, "
+        f"but expected {len(grads)})",
     )
-    for one, was in zip(new, given, strict=True):
+    for one, was in zip(new, grads, strict=True):
         if one is not None:
             check_hooked(hook, one, was)
     return new

@@ -53,7 +53,7 @@ def in_place(operation: Callable[..., Any], tensor: Tensor, *args: object) -> Te
     if twin._edge is not None and node is not None and any(value is twin for value in node._saved or ()):
         twin._edge = TENSORS["clone"](twin)._edge  # what PyTorch saves is a recorded copy
     array[...] = values
-    version = written(tensor)
+    version = count_write(tensor)
     if node is not None:  # the result was recorded
         type(node).watch(node, result.output_nr, version, array)
         take_place(tensor, result._edge)
@@ -72,16 +72,16 @@ def reshape_in_place(operation: Callable[..., Any], tensor: Tensor, *args: objec
     refuse_write(tensor)
     result = operation(from_array(tensor._array, edge_of(tensor)), *args)
     tensor._array = result._array
-    version = written(tensor)
+    version = count_write(tensor)
     if result._edge is not None:
         tensor._edge = result._edge
-        tensor.autograd_meta().seen = version.count
+        tensor.autograd_meta().version_seen = version.count
     elif tensor._edge.__class__ is ref:  # a leaf: the node in existing graphs stays as it was
         tensor._edge = ref(AccumulateGrad(tensor))
     return tensor
 
 
-def written(tensor: Tensor) -> Version:
+def count_write(tensor: Tensor) -> Version:
     """Count a write and return the version; an inference tensor has none, as PyTorch says after the write."""
     refuse(not mode.inference and tensor.is_inference(), INFERENCE_WRITTEN)
     version = tensor.version_cell()
@@ -95,12 +95,12 @@ def refuse_write(tensor: Tensor, others: Iterable[Any] = ()) -> None:
         mode.writing(tensor)
     if not mode.recording:
         return
-    wanted = tensor.requires_grad
-    if not wanted and not any(isinstance(o, Tensor) and o.requires_grad for o in others):
+    requires_grad = tensor.requires_grad
+    if not requires_grad and not any(isinstance(o, Tensor) and o.requires_grad for o in others):
         return
     if tensor._is_view():
         refuse_view(tensor)
     refuse(
-        wanted and recorded_edge(tensor) is None,
+        requires_grad and recorded_edge(tensor) is None,
         "a leaf Variable that requires grad is being used in an in-place operation.",
     )

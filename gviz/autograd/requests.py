@@ -53,14 +53,14 @@ def backward(
     if grad_variables is not None:
         warnings.warn("`grad_variables` is deprecated. Use `grad_tensors` instead.", FutureWarning, stacklevel=2)
         grad_tensors = grad_variables
-    wanted = None if inputs is None else inputs_of(inputs, "backward")
+    targets = None if inputs is None else inputs_of(inputs, "backward")
     roots = roots_of(tensors, grad_tensors)
     if create_graph:
         warn_once(CYCLE)
-    for one in wanted or ():
+    for one in targets or ():
         if isinstance(one, Tensor):
             one.retain_grad()
-    only = None if wanted is None else [place_of(one)[0] for one in wanted]
+    only = None if targets is None else [place_of(one)[0] for one in targets]
     keep = bool(index(create_graph if retain_graph is None else retain_graph))
     if roots:
         Pass(roots, keep=keep, create=bool(create_graph), only=only).start()
@@ -86,24 +86,24 @@ def grad(
         "Expected allow_unused to be True or not passed when materialize_grads=True, but got: allow_unused=False.",
         ValueError,
     )
-    wanted = inputs_of(inputs, "grad")
+    targets = inputs_of(inputs, "grad")
     keep = bool(index(create_graph if retain_graph is None else retain_graph))
     unused = materialize_grads if allow_unused is None else allow_unused
     if is_grads_batched and grad_outputs is not None:  # one after the other
-        given = as_tuple(grad_outputs)
-        count, select = len(given[0]._array), TENSORS["select"]
-        starts = [[None if one is None else select(one, 0, j) for one in given] for j in range(count)]
+        cotangents = as_tuple(grad_outputs)
+        count, select = len(cotangents[0]._array), TENSORS["select"]
+        starts = [[None if one is None else select(one, 0, j) for one in cotangents] for j in range(count)]
         options = create_graph, True, allow_unused, False, materialize_grads
-        rows = [grad(outputs, wanted, start, keep or j + 1 < count, *options) for j, start in enumerate(starts)]
+        rows = [grad(outputs, targets, start, keep or j + 1 < count, *options) for j, start in enumerate(starts)]
         stacked = [None if grads[0] is None else TENSORS["stack"](list(grads), 0) for grads in zip(*rows, strict=True)]
         return dict(zip(inputs, stacked, strict=True)) if type(inputs) is dict else tuple(stacked)
     roots = roots_of(outputs, grad_outputs)
-    places = [place_of(one) for one in wanted]
+    places = [place_of(one) for one in targets]
     catch: dict[Any, Any] = dict.fromkeys(places)
     if roots:
         Pass(roots, keep=keep, create=bool(create_graph), catch=catch).start()
     results = []
-    for i, (one, place) in enumerate(zip(wanted, places, strict=True)):
+    for i, (one, place) in enumerate(zip(targets, places, strict=True)):
         gradient = catch[place]
         refuse(
             gradient is None and not unused,
@@ -134,16 +134,16 @@ tensor_backward.__name__, tensor_backward.__qualname__ = "backward", "Tensor.bac
 Tensor.backward = tensor_backward
 
 
-def as_tuple(given: Any) -> tuple[Any, ...]:
+def as_tuple(value: Any) -> tuple[Any, ...]:
     """One tensor, or edge, or several."""
-    return (given,) if isinstance(given, PLACES) else tuple(given)
+    return (value,) if isinstance(value, PLACES) else tuple(value)
 
 
 def inputs_of(inputs: Places | dict[Any, Place], name: str) -> list[Any]:
     """The inputs for which gradients are wanted. RuntimeError: there are none."""
-    wanted = [inputs] if isinstance(inputs, PLACES) else list(inputs.values() if isinstance(inputs, dict) else inputs)
-    refuse(not wanted, f"`inputs` argument to `{name}()` cannot be empty.")
-    return wanted
+    targets = [inputs] if isinstance(inputs, PLACES) else list(inputs.values() if isinstance(inputs, dict) else inputs)
+    refuse(not targets, f"`inputs` argument to `{name}()` cannot be empty.")
+    return targets
 
 
 def place_of(one: object) -> tuple[Any, int]:
@@ -157,7 +157,7 @@ def place_of(one: object) -> tuple[Any, int]:
     return (one, 0) if edge is None else target_of(edge)
 
 
-def roots_of(tensors: Places, given: Gradients) -> list[tuple[Output, Tensor]]:
+def roots_of(tensors: Places, gradients: Gradients) -> list[tuple[Output, Tensor]]:
     """The outputs (node, number) to start from and their gradients.
 
     Raises:
@@ -165,7 +165,7 @@ def roots_of(tensors: Places, given: Gradients) -> list[tuple[Output, Tensor]]:
         RuntimeError: a gradient is missing, of a wrong shape, or for a tensor that is in no graph.
     """
     roots = as_tuple(tensors)
-    grads = (None,) * len(roots) if given is None else as_tuple(given)
+    grads = (None,) * len(roots) if gradients is None else as_tuple(gradients)
     starts = [start(root, one, i) for i, (root, one) in enumerate(zip(roots, grads, strict=False))]
     refuse(len(starts) < len(roots), f"got {len(roots)} tensors and {len(starts)} gradients")
     outputs = []

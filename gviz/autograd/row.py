@@ -139,10 +139,10 @@ class Row:
     @cached_property
     def formulas(self) -> dict[str, Any]:
         """The derivative for each input, or (``a__b``) for several together, as a function."""
-        known = {*self.parameters, *self.outputs, *self.extras, "result", "output", MASK} - {"grad"}
-        known |= {f"{name}_dim" for name in self.parameters}
+        variables = {*self.parameters, *self.outputs, *self.extras, "result", "output", MASK} - {"grad"}
+        variables |= {f"{name}_dim" for name in self.parameters}
         try:
-            return {name: formula(text, known, self.saves) for name, text in self.texts.items()}
+            return {name: formula(text, variables, self.saves) for name, text in self.texts.items()}
         except SyntaxError as error:
             raise TypeError(f"{self.place_text()}: {error.text!r} is not a formula") from None
 
@@ -229,7 +229,7 @@ class Row:
         body: dict[str, Any] = {"__slots__": (), "_row": self, "__module__": "builtins"}
         for place, save in enumerate(self.plan):
             if save.name not in self.hidden:
-                body[f"_saved_{save.name}"] = property(functools.partial(RowNode._shown, place=place))
+                body[f"_saved_{save.name}"] = property(functools.partial(RowNode._public_value, place=place))
                 if save.is_tensor:
                     body[f"_raw_saved_{save.name}"] = property(operator.methodcaller("raw_saved", place))
         if self.node == "NotImplemented":  # PyTorch gives it the edges that want a gradient, and no others
@@ -288,15 +288,15 @@ class RowNode(Node):
             value._array = value._array.view(WrappedNumber)
         return value
 
-    def _shown(self, place: int) -> Any:
+    def _public_value(self, place: int) -> Any:
         """Return ``node._saved_NAME``: tensors with their place in the graph, numbers as PyTorch shows them."""
         save, value = self._row.plan[place], self._saved[place]
         if (
             value.__class__ is np.ndarray and save.source == "result"
         ):  # the program has it from now on, and may write it
             self.watch(save.place, Version())
-        shown = from_array(value(), None) if callable(value) else self._value(place)
-        return shown if save.source == "input" else unsigned(save.name, shown)
+        result = from_array(value(), None) if callable(value) else self._value(place)
+        return result if save.source == "input" else unsigned(save.name, result)
 
     def release(self) -> None:
         """Drop the saved tensors; numbers stay readable, and so does None where nothing was kept, as in PyTorch."""
@@ -348,12 +348,12 @@ def op(node: str | None, names: str = "", /, *, key: str | None = None, **declar
         row.names = names
         NAMED.append((names, forward, row))
         count = len(row.outputs)
-        shown = (
+        public = (
             (lambda *args: row.forward(*args)[:count] if count else row.forward(*args)[0])
             if row.extras
             else row.forward
         )
-        ROWS[row.key], ARRAYS[row.key], TENSORS[row.key] = row, shown, row
+        ROWS[row.key], ARRAYS[row.key], TENSORS[row.key] = row, public, row
         return row
 
     return store
@@ -371,7 +371,7 @@ def composite(function: FunctionType | str, names: str = "") -> Any:
     return bound
 
 
-def named(names: str) -> Callable[[Any], Any]:
+def public_names(names: str) -> Callable[[Any], Any]:
     """Give a plain function its public names; its signature is the form of the call. No formula can use it."""
 
     def store(function: FunctionType) -> Any:

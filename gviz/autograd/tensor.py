@@ -59,7 +59,7 @@ class AutogradMeta:
         "inference",
         "post_hooks",
         "retains",
-        "seen",
+        "version_seen",
     )
 
     def __init__(self) -> None:
@@ -68,7 +68,7 @@ class AutogradMeta:
         self.post_hooks: list[Any] = []
         self.base: Tensor | None = None
         self.creation_meta = ""
-        self.seen = self.detached = 0
+        self.version_seen = self.detached = 0
         self.accumulator: TensorEdge = None
         self.retains = self.inference = False
 
@@ -116,19 +116,19 @@ class Tensor:
         return base is not None and base.requires_grad and base._array.dtype == self._array.dtype
 
     @requires_grad.setter
-    def requires_grad(self, wanted: bool) -> None:
-        refuse(not isinstance(wanted, bool), "requires_grad must be a bool")
+    def requires_grad(self, value: bool) -> None:
+        refuse(not isinstance(value, bool), "requires_grad must be a bool")
         edge = self._edge
-        refuse(recorded_edge(self) is not None, words.NON_LEAF_FLAG + ("" if wanted else words.USE_DETACH))
+        refuse(recorded_edge(self) is not None, words.NON_LEAF_FLAG + ("" if value else words.USE_DETACH))
         refuse(
-            wanted and self._array.dtype.kind not in "fc",
+            value and self._array.dtype.kind not in "fc",
             "only Tensors of floating point and complex dtype can require gradients",
         )
         refuse(
-            wanted and not mode.inference and self.is_inference(),
+            value and not mode.inference and self.is_inference(),
             "Setting requires_grad=True on inference tensor outside InferenceMode is not allowed.",
         )
-        if not wanted:
+        if not value:
             if edge is not None:
                 self.autograd_meta().accumulator = edge
             self._edge = None

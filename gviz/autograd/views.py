@@ -27,7 +27,7 @@ def refuse_view(view: Tensor, *, indirect: bool = False) -> None:
         if not indirect and view.requires_grad and base is not None and base.is_leaf:
             raise RuntimeError("a view of a leaf Variable that requires grad is being used in an in-place operation.")
         return
-    written = "its base or another view of its base has been" if indirect else "is being"
+    verb = "its base or another view of its base has been" if indirect else "is being"
     end = {"multi": VIEW_OF_SEVERAL, "function": VIEW_OF_FUNCTION}.get(creation_meta)
     end = end or VIEW_OF_BLOCK.format("inference_mode" if creation_meta == "inference" else creation_meta)
     edge, name, start = recorded_edge(view), "", "A view was"
@@ -36,11 +36,11 @@ def refuse_view(view: Tensor, *, indirect: bool = False) -> None:
         name = f"Output {number} of {short_name(node)}"
         start = f"{name} is a view of a view which was"
     if creation_meta == "inference":
-        start += f" created in inference mode and {written} modified inplace in normal mode."
+        start += f" created in inference mode and {verb} modified inplace in normal mode."
     elif edge is None or creation_meta == "no_grad":
-        start += f" created in no_grad mode and {written} modified inplace with grad mode enabled."
+        start += f" created in no_grad mode and {verb} modified inplace with grad mode enabled."
     else:
-        start = f"{name} is a view and {written} modified inplace."
+        start = f"{name} is a view and {verb} modified inplace."
     raise RuntimeError(start + end)
 
 
@@ -54,18 +54,18 @@ class CopySlices(Node):
     """The node of a tensor of which a view was written: the old base gets the gradient, less what was overwritten."""
 
     __module__ = "builtins"
-    __slots__ = ("layout", "part", "written")
+    __slots__ = ("layout", "part", "writer")
 
-    def __init__(self, base: Tensor, view: Tensor, written: Node) -> None:
+    def __init__(self, base: Tensor, view: Tensor, writer: Node) -> None:
         array = base._array
-        super().__init__((edge_of(base), *written._next[1:]), ((array.shape, array.dtype),))
-        self.written: Node | None = written
+        super().__init__((edge_of(base), *writer._next[1:]), ((array.shape, array.dtype),))
+        self.writer: Node | None = writer
         self.layout = array.shape, steps_of(array)
         self.part = view._array.shape, steps_of(view._array), offset(view._array, array)
 
     def apply(self, grads: list[Any], mask: list[bool]) -> Any:
         """The gradients of the old base and of what was written."""
-        if self.written is None:
+        if self.writer is None:
             raise RuntimeError(FREED)
         if grads[0] is None:
             return (None,) * len(mask)
@@ -75,13 +75,13 @@ class CopySlices(Node):
         full = from_array(as_strided(memory, shape, [s * item for s in strides]), None)
         full.copy_(grads[0])  # as the program writes in place (``inplace.py``): recorded if the grad mode is on
         part = TENSORS["as_strided"](full, *self.part)
-        outs = type(self.written).apply(self.written, [TENSORS["clone"](part)], mask)
+        outs = type(self.writer).apply(self.writer, [TENSORS["clone"](part)], mask)
         part.copy_(TENSORS["zeros_like"](part) if outs[0] is None else outs[0])
         return (full if mask[0] else None, *outs[1:])
 
     def release(self) -> None:
         """Free what was written."""
-        self.written = None
+        self.writer = None
 
 
 def take_place(tensor: Tensor, edge: Edge) -> None:
@@ -98,13 +98,13 @@ def refresh(view: Tensor) -> None:
     """Give a view the edge that its base has now, if the memory was written since, unless such views forbid it."""
     meta, version = view._meta, view._version_cell
     base = None if meta is None else meta.base
-    if meta is None or base is None or version is None or meta.seen == version.count:
+    if meta is None or base is None or version is None or meta.version_seen == version.count:
         return
     if base._edge is None and recorded_edge(view) is None:  # in no graph
-        meta.seen = version.count
+        meta.version_seen = version.count
         return
     refuse_view(view, indirect=True)
-    meta.seen = version.count
+    meta.version_seen = version.count
     source = base.detach().requires_grad_() if base._edge is None else base
     with enable_grad():
         fresh = TENSORS["as_strided"](

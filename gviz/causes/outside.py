@@ -35,7 +35,7 @@ SWITCHED = {
 """What to do where the program has no block to take a line out of, by what has switched gradients off."""
 
 WITHOUT_LEAVES = "the gradient that autograd returned has no graph: nothing that it is computed from requires one"
-"""What is said of a call of ``torch.autograd.grad`` with ``create_graph=True`` whose result has no graph all the same."""
+"""What is said of ``torch.autograd.grad`` with ``create_graph=True`` whose result has no graph all the same."""
 
 CONSTANT = "the derivative is a constant, through which no gradient flows: use another function"
 """What to do about such a call, where no Function of the program's own has cut anything off."""
@@ -184,14 +184,14 @@ def cause_never_required(case: Diagnosis, row: TensorRow) -> Cause:
     return Cause(row.name, "frozen", what, lines, better or f"{row.name}.requires_grad_()")
 
 
-def no_parameter(unlisted: Unlisted) -> str:
+def no_parameter(part: Unlisted) -> str:
     """Return what a module holds in place of a parameter, as a clause.
 
     >>> no_parameter(Unlisted("net", "layers", "ModuleList"))
     'net.layers is a plain list, and net.parameters() does not list what is in it'
     """
-    kind, it = PLAIN.get(unlisted.wrapper[-4:], ("tensor", "it"))
-    return f"{unlisted.module}.{unlisted.attribute} is a plain {kind}, and {unlisted.module}.parameters() does not list {it}"
+    kind, it = PLAIN.get(part.wrapper[-4:], ("tensor", "it"))
+    return f"{part.module}.{part.attribute} is a plain {kind}, and {part.module}.parameters() does not list {it}"
 
 
 def made_parameter(case: Diagnosis, unlisted: Unlisted, row: TensorRow) -> tuple[Lines, str]:

@@ -12,7 +12,7 @@ from typing import Any
 
 import numpy as np
 
-from gviz.autograd.row import NAMED, named
+from gviz.autograd.row import NAMED, public_names
 from gviz.autograd.tensor import Tensor, from_array
 from gviz.engine.device import check_device
 from gviz.numbers import dtypes, printing, unpack
@@ -136,7 +136,7 @@ def copied(data: object, dtype: DType | None, function: str) -> Any:
     return unpack.infer(data, dtype)
 
 
-@named("torch.as_tensor")
+@public_names("torch.as_tensor")
 def as_tensor(data: object, *, dtype: Dtype = None, device: object = None) -> Tensor:
     """Return the tensor itself, a tensor on an array's memory, or a new tensor."""
     if isinstance(data, Tensor):
@@ -146,14 +146,14 @@ def as_tensor(data: object, *, dtype: Dtype = None, device: object = None) -> Te
     return finish(unpack.infer(data, dtype), device)
 
 
-@named("torch.asarray")
+@public_names("torch.asarray")
 def asarray(obj: object, *, dtype: Dtype = None, device: object = None, copy: bool | None = None) -> Tensor:
     """Return the same; a copy if one is wanted."""
     tensor = as_tensor(obj, dtype=dtype, device=device)
     return tensor.clone() if copy else tensor
 
 
-@named("torch.from_numpy")
+@public_names("torch.from_numpy")
 def from_numpy(array: object) -> Tensor:
     """Return a tensor on the array's memory."""
     if isinstance(array, np.ndarray) and not array.flags.writeable:

@@ -7,7 +7,7 @@ from collections.abc import Iterable, Sequence
 from math import prod
 from typing import Any
 
-from gviz.autograd.row import TENSORS as call, named
+from gviz.autograd.row import TENSORS as call, public_names
 from gviz.autograd.tensor import Tensor
 from gviz.numbers.words import refuse
 from gviz.ops.rows import check_one_dtype
@@ -18,7 +18,7 @@ UNNAMED = "0123456789"
 
 
 # ------------------------------------------------------------------ einsum
-@named("torch.einsum")
+@public_names("torch.einsum")
 def einsum(equation: str, *operands: object) -> Any:
     """Return the products of the operands, summed over the labels that the result does not have."""
     refuse(
@@ -128,7 +128,7 @@ def grouped(tensor: Tensor, *groups: Iterable[int]) -> Any:
 
 
 # ------------------------------------------------------------------ pairs of dims
-@named("torch.tensordot")
+@public_names("torch.tensordot")
 def tensordot(a: Tensor, b: Tensor, dims: Any = 2) -> Any:
     """Return the products summed over the last dims of one and the first of the other, or over pairs of dims."""
     refuse(
@@ -143,7 +143,7 @@ def tensordot(a: Tensor, b: Tensor, dims: Any = 2) -> Any:
     return over_pairs(a, b, *((dim,) if isinstance(dim, int) else dim for dim in dims))
 
 
-@named("inner")
+@public_names("inner")
 def inner(input: Tensor, other: Tensor) -> Any:
     """Return the sums of products over the last dims."""
     if not input.ndim or not other.ndim:

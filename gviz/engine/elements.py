@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 
 from gviz.autograd.modes import mode
-from gviz.autograd.row import TENSORS, named
+from gviz.autograd.row import TENSORS, public_names
 from gviz.autograd.tensor import Tensor, from_array
 from gviz.engine.copying import deep, pickled, shallow
 from gviz.engine.device import CPU, STRIDED, check_device
@@ -224,17 +224,17 @@ for name, method in list(vars(Elements).items()):
 
 # ------------------------------------------------------------------ functions
 for name in ("numel", "is_floating_point", "is_complex", "is_inference"):
-    named(f"torch.{name}")(getattr(Tensor, name))
+    public_names(f"torch.{name}")(getattr(Tensor, name))
 
 
-@named("torch.is_tensor")
+@public_names("torch.is_tensor")
 def is_tensor(obj: object) -> bool:
     """Return whether it is a tensor."""
     return isinstance(obj, Tensor)
 
 
 # ------------------------------------------------------------------ another dtype, device or class
-@named(".to")
+@public_names(".to")
 def to(
     self: Tensor, *args: object, dtype: object = None, device: object = None, copy: bool = False, **_: object
 ) -> Tensor:
@@ -265,10 +265,10 @@ for word, kind in {
     "int": dtypes.int32, "short": dtypes.int16, "byte": dtypes.uint8, "char": dtypes.int8, "bool": dtypes.bool_,
     "cpu": None,
 }.items():  # fmt: skip
-    named(f".{word}")(caster(kind))
+    public_names(f".{word}")(caster(kind))
 
 
-@named(".type")
+@public_names(".type")
 def in_type(self: Tensor, dtype: object = None, non_blocking: bool = False) -> Any:
     """Return the old name of the tensor's type, or the tensor in another dtype."""
     if dtype is None:
@@ -279,8 +279,8 @@ def in_type(self: Tensor, dtype: object = None, non_blocking: bool = False) -> A
     return to(self, wanted)
 
 
-named(".type_as")(lambda self, other: to(self, other.dtype))
-named(".cuda")(lambda self, *_, **__: to(self, "cuda"))
+public_names(".type_as")(lambda self, other: to(self, other.dtype))
+public_names(".cuda")(lambda self, *_, **__: to(self, "cuda"))
 
 
 def make_subclass(cls: type, data: Tensor, require_grad: bool = False) -> Tensor:

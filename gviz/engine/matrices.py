@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from gviz.autograd.row import TENSORS as call, named
+from gviz.autograd.row import TENSORS as call, public_names
 from gviz.autograd.tensor import Tensor, from_array
 from gviz.numbers.classes import result_class
 from gviz.numbers.shapes import wrap_dims
@@ -16,7 +16,7 @@ from gviz.ops.rows import brief
 
 
 # ------------------------------------------------------------------ norms
-@named("linalg.matrix_norm")
+@public_names("linalg.matrix_norm")
 def matrix_norm(
     self: Tensor, ord: Any = "fro", dim: Ints = (-2, -1), keepdim: bool = False, *, dtype: Dtype = None
 ) -> Tensor:
@@ -45,7 +45,7 @@ def matrix_norm(
     return sums.amax((rest,), keepdim) if ord > 0 else sums.amin((rest,), keepdim)
 
 
-@named("norm")
+@public_names("norm")
 def norm(
     self: Tensor, p: object = "fro", dim: Ints | None = None, keepdim: bool = False, dtype: Dtype = None
 ) -> Tensor:
@@ -55,7 +55,7 @@ def norm(
     return call["vector_norm"](self, 2.0 if p is None else 2 if p == "fro" else p, dim, keepdim, dtype)
 
 
-@named("linalg.norm")
+@public_names("linalg.norm")
 def linalg_norm(
     self: Tensor, ord: object = None, dim: Ints | None = None, keepdim: bool = False, *, dtype: Dtype = None
 ) -> Tensor:
@@ -69,7 +69,7 @@ def linalg_norm(
     return call["vector_norm"](self, 2.0 if ord is None else ord, dim, keepdim, dtype)
 
 
-@named("linalg.cond")
+@public_names("linalg.cond")
 def cond(self: Tensor, p: object = None) -> Any:
     """Return the condition number.
 
@@ -84,10 +84,10 @@ def cond(self: Tensor, p: object = None) -> Any:
 
 # ------------------------------------------------------------------ older names
 brief("pinverse", lambda self, rcond=1e-15: linalg_pinv(self, rcond), rcond="float")
-named("slogdet")(lambda self: result_class("slogdet", ("sign", "logabsdet"))(call["linalg_slogdet"](self)))
+public_names("slogdet")(lambda self: result_class("slogdet", ("sign", "logabsdet"))(call["linalg_slogdet"](self)))
 
 
-@named("svd")
+@public_names("svd")
 def svd(self: Tensor, some: bool = True, compute_uv: bool = True) -> Any:
     """Return the singular vectors and values; without vectors zeros stand for them."""
     left, values, right = call["linalg_svd"](self, not some)
@@ -97,7 +97,7 @@ def svd(self: Tensor, some: bool = True, compute_uv: bool = True) -> Any:
     return result_class("svd", ("U", "S", "V"))((left, values, right.transpose(-2, -1)))
 
 
-@named("cross")
+@public_names("cross")
 def cross(self: Tensor, other: Tensor, dim: int | None = None) -> Any:
     """Return the cross product along a dim; without one along the first of size 3."""
     if dim is None:
@@ -112,7 +112,7 @@ def cross(self: Tensor, other: Tensor, dim: int | None = None) -> Any:
 
 
 # ------------------------------------------------------------------ chains
-@named("linalg.multi_dot")
+@public_names("linalg.multi_dot")
 def multi_dot(tensors: Tensors) -> Any:
     """Return a chain of matrix products, in the order that takes the fewest multiplications.
 
@@ -144,7 +144,7 @@ def multi_dot(tensors: Tensors) -> Any:
 
 
 # ------------------------------------------------------------------ covariance
-@named("cov")
+@public_names("cov")
 def cov(input: Tensor, *, correction: int = 1, fweights: Tensor | None = None, aweights: Tensor | None = None) -> Any:
     """Return the covariance of the rows."""
     refuse(input.ndim > 2, f"cov(): expected input to have two or fewer dimensions but got {input.ndim}")
@@ -162,7 +162,7 @@ def cov(input: Tensor, *, correction: int = 1, fweights: Tensor | None = None, a
     return (centred.mm((centred if weights is None else centred * weights).t().conj()) / free).squeeze()
 
 
-@named("corrcoef")
+@public_names("corrcoef")
 def corrcoef(input: Tensor) -> Any:
     """Return the correlation of the rows."""
     result = cov(input)

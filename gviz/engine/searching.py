@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from gviz.autograd.call import plain_number
-from gviz.autograd.row import TENSORS, named
+from gviz.autograd.row import TENSORS, public_names
 from gviz.autograd.tensor import Tensor, from_array
 from gviz.numbers import dtypes, printing
 from gviz.numbers.shapes import broadcast_shape, wrap_dim
@@ -26,7 +26,7 @@ def constant(array: Array | Sequence[int], dtype: DType | None = None) -> Any:
     return from_array(np.asarray(array, dtype), None)
 
 
-@named("quantile")
+@public_names("quantile")
 def quantile(
     self: Tensor, q: Operand, dim: int | None = None, keepdim: bool = False, *, interpolation: str = "linear"
 ) -> Any:
@@ -57,7 +57,7 @@ def quantile(
     return (result.unsqueeze_(0).transpose_(0, -1) if shares.ndim else result).squeeze_(-1)
 
 
-@named("histc")
+@public_names("histc")
 def histc(self: Tensor, bins: int = 100, min: Number = 0, max: Number = 0) -> Any:
     """Return how many elements fall into each of so many bins of one width."""
     array = self._array
@@ -67,7 +67,7 @@ def histc(self: Tensor, bins: int = 100, min: Number = 0, max: Number = 0) -> An
     return constant(np.histogram(array, bins, (float(low), float(high)))[0], array.dtype)
 
 
-@named("torch.searchsorted")
+@public_names("torch.searchsorted")
 def searchsorted(
     sorted_sequence: Tensor, self: Operand, *, out_int32: bool = False, right: bool = False, side: str | None = None
 ) -> Any:
@@ -91,14 +91,14 @@ def searchsorted(
     return constant(places)
 
 
-@named("torch.bucketize")
+@public_names("torch.bucketize")
 def bucketize(self: Operand, boundaries: Tensor, *, out_int32: bool = False, right: bool = False) -> Any:
     """Return the number of the bucket that each value falls into."""
     refuse(boundaries.ndim != 1, f"boundaries tensor must be 1 dimension, but got dim({boundaries.ndim})")
     return searchsorted(boundaries, self, out_int32=out_int32, right=right)
 
 
-@named("torch.isin")
+@public_names("torch.isin")
 def isin(elements: Operand, test_elements: Operand, *, assume_unique: bool = False, invert: bool = False) -> Any:
     """Return whether each element is among others."""
     for one in (elements, test_elements):
@@ -106,7 +106,7 @@ def isin(elements: Operand, test_elements: Operand, *, assume_unique: bool = Fal
     return constant(np.isin(array_of(elements), array_of(test_elements), invert=invert))
 
 
-@named("torch.trapezoid torch.trapz")
+@public_names("torch.trapezoid torch.trapz")
 def trapezoid(y: Tensor, x: Tensor | None = None, *, dx: Number = 1, dim: int = -1) -> Any:
     """Return the area under a line through points along a dim: all at one distance, or at places ``x``."""
     dim, operands = wrap_dim(dim, y.ndim), "`y`" if x is None else "`x` or `y`"
@@ -129,7 +129,7 @@ def trapezoid(y: Tensor, x: Tensor | None = None, *, dx: Number = 1, dim: int = 
     return TENSORS["div_scalar"](((y0 + y1) * (x1 - x0)).sum((dim,)), 2.0)
 
 
-@named("torch.cartesian_prod")
+@public_names("torch.cartesian_prod")
 def cartesian_prod(*tensors: Tensor) -> Tensor:
     """Return every choice of one element each."""
     if any(tensor.ndim != 1 for tensor in tensors):
@@ -138,19 +138,19 @@ def cartesian_prod(*tensors: Tensor) -> Tensor:
     return TENSORS["stack"](columns, 1) if len(tensors) > 1 else tensors[0]
 
 
-@named("torch.broadcast_shapes")
+@public_names("torch.broadcast_shapes")
 def broadcast_shapes(*shapes: int | Sequence[int]) -> Any:
     """Return the shape that shapes have together."""
     return printing.Size(broadcast_shape(*((shape,) if isinstance(shape, int) else shape for shape in shapes)))
 
 
-@named("torch.can_cast")
+@public_names("torch.can_cast")
 def can_cast(from_: Dtype, to: Dtype) -> bool:
     """Return whether a tensor of one dtype may be written into one of the other."""
     return dtypes.can_cast(from_, to)
 
 
-@named("torch.result_type")
+@public_names("torch.result_type")
 def result_type(tensor1: Operand, tensor2: Operand) -> Any:
     """Return the dtype that two operands have together."""
     return dtypes.of(dtypes.result_type(*(plain_number(array_of(operand)) for operand in (tensor1, tensor2))))

@@ -150,7 +150,7 @@ class Gradient(NamedTuple):
     hooks: tuple[Hooked, ...] = ()
 
     @property
-    def sent(self) -> Hooked | None:
+    def hook_change(self) -> Hooked | None:
         """What hooks have made, together, of what came to it; None where none has changed that."""
         own = [one for one in self.hooks if one.kind == "arrived"]
         return own[-1]._replace(given=own[0].given) if own else None
@@ -739,7 +739,7 @@ class Graph:
     def names_of(self, name: str) -> set[str]:
         """Return all names of the tensor of a name; a node has the first one, a root that by which it was asked for."""
         first = self.aliases.get(name, name)
-        return {name, first, *(other for other, known in self.aliases.items() if known == first)}
+        return {name, first, *(other for other, target in self.aliases.items() if target == first)}
 
     @cached_property
     def inputs(self) -> dict[str, list[Edge]]:
@@ -798,8 +798,8 @@ class Graph:
             for edge in uses[node]:
                 if has_all or edge.kind in kinds:
                     target = edge.target
-                    waiting[target] = left = waiting[target] - 1
-                    if not left:
+                    waiting[target] = rest = waiting[target] - 1
+                    if not rest:
                         ready.append(target)
         return [nodes[node] for node in ready]
 

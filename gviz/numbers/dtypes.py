@@ -46,7 +46,7 @@ class dtype:
 
     def __reduce__(self) -> tuple[Callable[[str], dtype], tuple[str]]:
         """Copy and unpickle it as the same object."""
-        return named, (self.name,)
+        return dtype_named, (self.name,)
 
     def to_complex(self) -> dtype:
         """Return the complex type with parts of this type (of float16 complex64: numpy has no half complex)."""
@@ -99,7 +99,7 @@ NAMES: dict[str, dtype] = {each.name: each for each in ALL} | {
 """Each name that PyTorch's module has for an element type, the short ones included."""
 
 
-def named(name: str) -> dtype:
+def dtype_named(name: str) -> dtype:
     """Return the element type of a name, "float32" or "long"."""
     return NAMES[name]
 
@@ -107,16 +107,16 @@ def named(name: str) -> dtype:
 OF_PYTHON: dict[Any, dtype] = {float: float64, int: int64, bool: bool_, complex: complex128}
 
 
-def as_dtype(given: object) -> dtype:
+def as_dtype(value: object) -> dtype:
     """Return the element type that an argument means.
 
     Python's own ``float``, ``int`` and ``complex`` are the wide ones.
     """
-    if isinstance(given, dtype):
-        return given
-    if isinstance(given, type) and given in OF_PYTHON:
-        return OF_PYTHON[given]
-    raise TypeError(f"argument 'dtype' must be torch.dtype, not {type_text(given)}")
+    if isinstance(value, dtype):
+        return value
+    if isinstance(value, type) and value in OF_PYTHON:
+        return OF_PYTHON[value]
+    raise TypeError(f"argument 'dtype' must be torch.dtype, not {type_text(value)}")
 
 
 def number(value: Any, dtype: np.dtype[Any], name: str = "") -> Any:
@@ -278,11 +278,11 @@ def result_type(*operands: Array | Number) -> np.dtype[Any]:
     return _default.np if result is None else result
 
 
-def cast(array: Array, wanted: np.dtype[Any]) -> Array:
-    """Return ``array.astype(wanted)``, in silence; the array itself if it has that type already."""
-    if array.dtype == wanted:
+def cast(array: Array, target: np.dtype[Any]) -> Array:
+    """Return ``array.astype(target)``, in silence; the array itself if it has that type already."""
+    if array.dtype == target:
         return array
-    if array.dtype.kind == "c" and wanted.kind in "iuf":
+    if array.dtype.kind == "c" and target.kind in "iuf":
         array = array.real
     with np.errstate(all="ignore"):
-        return array.astype(wanted)
+        return array.astype(target)

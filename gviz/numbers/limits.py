@@ -14,7 +14,7 @@ class _Limits:
     """The part that :class:`finfo` and :class:`iinfo` share: type, width and ends, printed with six digits."""
 
     __module__ = "torch"
-    shown: tuple[str, ...] = ("min", "max")
+    repr_fields: tuple[str, ...] = ("min", "max")
 
     def __init__(self, of_type: dtype, numbers: np.finfo[Any] | np.iinfo[Any], number: type[float]) -> None:
         self.dtype, self.bits, self.min, self.max = (
@@ -30,7 +30,7 @@ class _Limits:
     __hash__ = None  # type: ignore[assignment]  # as in PyTorch
 
     def __repr__(self) -> str:
-        limits = "".join(f"{name}={getattr(self, name):g}, " for name in self.shown)
+        limits = "".join(f"{name}={getattr(self, name):g}, " for name in self.repr_fields)
         return f"{type(self).__name__}({limits}dtype={self.dtype})"
 
 
@@ -42,7 +42,7 @@ class finfo(_Limits):
     (1.1920928955078125e-07, 32)
     """
 
-    shown = ("resolution", "min", "max", "eps", "smallest_normal", "tiny")
+    repr_fields = ("resolution", "min", "max", "eps", "smallest_normal", "tiny")
 
     def __init__(self, type: dtype | None = None) -> None:
         of_type = as_dtype(get_default_dtype() if type is None else type).to_real()

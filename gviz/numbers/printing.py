@@ -45,10 +45,10 @@ def set_printoptions(
         sci_mode: exponents always (True), never (False), or where they are needed (None). Unlike the others it is set
             by every call.
     """
-    given = {"precision": precision, "threshold": threshold, "edgeitems": edgeitems, "linewidth": linewidth}
+    options = {"precision": precision, "threshold": threshold, "edgeitems": edgeitems, "linewidth": linewidth}
     if profile in _PROFILES:
         vars(_options).update(_DEFAULT | _PROFILES[profile])
-    vars(_options).update({name: value for name, value in given.items() if value is not None}, sci_mode=sci_mode)
+    vars(_options).update({name: value for name, value in options.items() if value is not None}, sci_mode=sci_mode)
 
 
 def format_tensor(array: Array, *, requires_grad: bool = False, grad_fn_name: str | None = None) -> str:
@@ -137,19 +137,19 @@ class _Complex:
 
 def _format_body(array: Array, indent: int) -> str:
     """Return the elements in their brackets, the first bracket at column ``indent``."""
-    shown = array
+    part = array
     is_cut = [False] * array.ndim  # the axes of which only the edges are shown
     if array.size > _options.threshold:
         for axis, length in enumerate(array.shape):
             if length > 2 * _options.edgeitems:
                 edge = range(_options.edgeitems)
-                shown = shown.take([*edge, *(length - 1 - i for i in reversed(edge))], axis)
+                part = part.take([*edge, *(length - 1 - i for i in reversed(edge))], axis)
                 is_cut[axis] = True
-    form = _Complex(shown) if array.dtype.kind == "c" else _Real(shown)
+    form = _Complex(part) if array.dtype.kind == "c" else _Real(part)
     if not array.ndim:
         return form(array.item())
     per_line = max(1, (_options.linewidth - indent - array.ndim + 1) // (form.width + 2))
-    return _bracket(shown.tolist(), is_cut, form, indent, per_line)
+    return _bracket(part.tolist(), is_cut, form, indent, per_line)
 
 
 def _bracket(values: list[Any], is_cut: list[bool], form: Callable[[Any], str], indent: int, per_line: int) -> str:

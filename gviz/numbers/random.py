@@ -61,7 +61,7 @@ class Generator:
     def _begin(self, seed: int) -> None:
         self._seed = seed
         self._stream: np.random.RandomState | None = None  # made at the first draw
-        self._kept: float | None = None  # the second of two normal numbers
+        self._spare: float | None = None  # the second of two normal numbers
 
     def manual_seed(self, seed: int) -> Generator:
         """Begin again at ``seed``, -2**63 to 2**64 - 1, of which only the lower 32 bits count.
@@ -93,8 +93,8 @@ class Generator:
         inner: dict[str, Any] = self._words().get_state(legacy=False)["state"]
         state["seed"], state["seeded"], state["words"] = self._seed, 1, inner["key"]
         state["left"], state["next"] = WORDS - inner["pos"] + 1, 0 if is_fresh else inner["pos"]
-        if self._kept is not None:
-            state["normal_is_valid"], state["normal_y"] = 1, self._kept
+        if self._spare is not None:
+            state["normal_is_valid"], state["normal_y"] = 1, self._spare
         return state.view(np.uint8)
 
     @state.setter
@@ -104,7 +104,7 @@ class Generator:
         position = WORDS if fields["left"] == 1 else int(fields["next"])
         self._begin(int(fields["seed"]))
         self._words().set_state(("MT19937", fields["words"].astype(np.uint32), position, 0, 0.0))
-        self._kept = float(fields["normal_y"]) if fields["normal_is_valid"] else None
+        self._spare = float(fields["normal_y"]) if fields["normal_is_valid"] else None
 
     def _words(self) -> np.random.RandomState:
         if self._stream is None:
@@ -128,14 +128,14 @@ class Generator:
 
     def draw_normal(self, count: int) -> list[float]:
         """Return standard normal numbers one by one, in double precision: Box-Muller makes two, the second is kept."""
-        numbers = [] if self._kept is None or not count else [self._kept]
-        self._kept = None if numbers else self._kept
+        numbers = [] if self._spare is None or not count else [self._spare]
+        self._spare = None if numbers else self._spare
         unit = self.draw_unit((count - len(numbers) + 1) // 2 * 2).tolist()
         for u1, u2 in zip(unit[0::2], unit[1::2], strict=True):
             radius, angle = math.sqrt(-2.0 * math.log1p(-u2)), 2.0 * math.pi * u1
             numbers += radius * math.cos(angle), radius * math.sin(angle)
         if len(numbers) > count:
-            self._kept = numbers.pop()
+            self._spare = numbers.pop()
         return numbers
 
 
@@ -147,10 +147,10 @@ default_generator.seed()
 
 def float_type(dtype: DType | None, kernel: str) -> DType:
     """Return the type to draw in. NotImplementedError: an integer one has no such kernel."""
-    wanted = get_default_dtype().np if dtype is None else dtype
-    if wanted.kind not in "fc":
-        raise no_kernel(kernel, wanted)
-    return wanted
+    np_dtype = get_default_dtype().np if dtype is None else dtype
+    if np_dtype.kind not in "fc":
+        raise no_kernel(kernel, np_dtype)
+    return np_dtype
 
 
 def uniform(
@@ -161,17 +161,17 @@ def uniform(
     generator: Generator | None = None,
 ) -> Array:
     """Return uniform numbers from ``low`` up to, not including, ``high`` (``torch.rand``, ``Tensor.uniform_``)."""
-    wanted = float_type(dtype, "check_uniform_bounds")
-    if wanted.kind == "c":
-        return uniform((*shape, 2), low, high, of(wanted).to_real().np, generator).view(wanted).reshape(shape)
+    np_dtype = float_type(dtype, "check_uniform_bounds")
+    if np_dtype.kind == "c":
+        return uniform((*shape, 2), low, high, of(np_dtype).to_real().np, generator).view(np_dtype).reshape(shape)
     refuse(low > high, f"uniform_ expects to return a [from, to) range, but found from={low:g} > to={high:g}")
-    unit = (generator or default_generator).draw_unit(math.prod(shape), wanted)
+    unit = (generator or default_generator).draw_unit(math.prod(shape), np_dtype)
     start, stop = unit.dtype.type(low), unit.dtype.type(high)
     if start != 0 or stop != 1:
         # PyTorch's processor instruction multiplies and adds with one rounding, which for float32 is float64 rounded
         unit = (unit * np.float64(stop - start) + np.float64(start)).astype(unit.dtype, copy=False)
-    numbers = unit.astype(wanted, copy=False)
-    numbers[numbers == wanted.type(high)] = wanted.type(
+    numbers = unit.astype(np_dtype, copy=False)
+    numbers[numbers == np_dtype.type(high)] = np_dtype.type(
         low
     )  # what is rounded up to the excluded bound goes to the other
     return numbers.reshape(shape)
@@ -189,26 +189,26 @@ def normal(
 
     One by one they are drawn for few, and for a tensor that does not lie in the order of its indices; else in blocks.
     """
-    wanted, source, count = float_type(dtype, "normal_kernel_cpu"), generator or default_generator, math.prod(shape)
+    np_dtype, source, count = float_type(dtype, "normal_kernel_cpu"), generator or default_generator, math.prod(shape)
     refuse(not std >= 0, f"normal expects std >= 0.0, but found std {std:g}")
-    if wanted.kind == "c":
-        parts = normal((*shape, 2), 0.0, std / math.sqrt(2), of(wanted).to_real().np, generator, one_by_one).view(
-            wanted
+    if np_dtype.kind == "c":
+        parts = normal((*shape, 2), 0.0, std / math.sqrt(2), of(np_dtype).to_real().np, generator, one_by_one).view(
+            np_dtype
         )
-        return parts[..., 0] + np.full((), mean, wanted)
+        return parts[..., 0] + np.full((), mean, np_dtype)
     if count < BLOCK or one_by_one:
-        return cast(np.array([value * std + mean for value in source.draw_normal(count)], np.float64), wanted).reshape(
-            shape
-        )
+        return cast(
+            np.array([value * std + mean for value in source.draw_normal(count)], np.float64), np_dtype
+        ).reshape(shape)
     whole = count - count % BLOCK
     # the rest is drawn and forgotten but for float16: PyTorch makes the last block anew, over what is there
-    numbers = np.empty(count, np.float64 if wanted.itemsize == 8 else np.float32)
+    numbers = np.empty(count, np.float64 if np_dtype.itemsize == 8 else np.float32)
     numbers[:whole] = normal_blocks(
-        source.draw_unit(whole if wanted.itemsize == 2 else count, wanted)[:whole], mean, std
+        source.draw_unit(whole if np_dtype.itemsize == 2 else count, np_dtype)[:whole], mean, std
     )
     if whole < count:
-        numbers[-BLOCK:] = normal_blocks(source.draw_unit(BLOCK, wanted), mean, std)
-    return numbers.astype(wanted, copy=False).reshape(shape)
+        numbers[-BLOCK:] = normal_blocks(source.draw_unit(BLOCK, np_dtype), mean, std)
+    return numbers.astype(np_dtype, copy=False).reshape(shape)
 
 
 def normal_blocks(unit: Array, mean: float, std: float) -> Array:
@@ -224,18 +224,18 @@ def randint(
 ) -> Array:
     """Return integers from ``low`` up to, not including, ``high`` (``torch.randint``), int64 by default."""
     refuse(low >= high, f"random_ expects 'from' to be less than 'to', but got from={low} >= to={high}")
-    wanted = np.dtype(dtype or np.int64)
-    refuse(wanted.kind == "c", "check_random_bounds handles only integral, floating-point and boolean types")
-    least, most = (0, 1) if wanted.kind == "b" else (-math.inf, math.inf)
-    if wanted.kind in "iu":
-        least, most = int(np.iinfo(wanted).min), int(np.iinfo(wanted).max)
+    np_dtype = np.dtype(dtype or np.int64)
+    refuse(np_dtype.kind == "c", "check_random_bounds handles only integral, floating-point and boolean types")
+    least, most = (0, 1) if np_dtype.kind == "b" else (-math.inf, math.inf)
+    if np_dtype.kind in "iu":
+        least, most = int(np.iinfo(np_dtype).min), int(np.iinfo(np_dtype).max)
     for name, bound in (("from", low), ("to - 1", high - 1)):
-        refuse(not least <= bound <= most, f"{name} is out of bounds for {of(wanted).c_name}")
+        refuse(not least <= bound <= most, f"{name} is out of bounds for {of(np_dtype).c_name}")
     source, count, span = generator or default_generator, math.prod(shape), high - low
     words = source.draw(count).astype(np.uint64) if span < WIDE_RANGE else source.draw_wide(count)
     # the sum wraps around in 64 bits, so it is right for a span beyond 2**63 too
     numbers: Array = (words % np.uint64(span) + np.uint64(low % (1 << 64))).view(np.int64).reshape(shape)
-    return numbers.astype(wanted, copy=False)
+    return numbers.astype(np_dtype, copy=False)
 
 
 def integers(shape: Sequence[int], dtype: DType, generator: Generator | None = None) -> Array:
@@ -273,9 +273,9 @@ def bernoulli(
     if dtype is not None and dtype.kind == "c":
         raise no_kernel("bernoulli_scalar_cpu_", dtype)
     refuse(not np.all((p >= 0) & (p <= 1)), f"bernoulli_ expects p to be in [0, 1], but got p={p}")
-    shape, wanted = (p.shape, float_type(p.dtype, "bernoulli_tensor_cpu_p_")) if own else (shape, FLOAT64)
-    ones: Array = source.draw_unit(math.prod(shape), wanted).reshape(shape) < p
-    return ones.astype(dtype or (wanted if own else get_default_dtype().np))
+    shape, np_dtype = (p.shape, float_type(p.dtype, "bernoulli_tensor_cpu_p_")) if own else (shape, FLOAT64)
+    ones: Array = source.draw_unit(math.prod(shape), np_dtype).reshape(shape) < p
+    return ones.astype(dtype or (np_dtype if own else get_default_dtype().np))
 
 
 def exponential(shape: Sequence[int], rate: float = 1.0, generator: Generator | None = None) -> Array:

@@ -38,9 +38,9 @@ def broadcast_shape(*shapes: Sequence[int]) -> tuple[int, ...]:
     return tuple(reversed(result))
 
 
-def check_written(shape: Sequence[int], written: Sequence[int]) -> None:
+def check_written(shape: Sequence[int], target: Sequence[int]) -> None:
     """Refuse to write what has a shape over what has another, unless that is broadcast to it."""
-    if (common := broadcast_shape(shape, written)) != tuple(shape):
+    if (common := broadcast_shape(shape, target)) != tuple(shape):
         raise RuntimeError(f"output with shape {list(shape)} doesn't match the broadcast shape {list(common)}")
 
 

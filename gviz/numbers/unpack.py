@@ -24,14 +24,14 @@ OF_KIND: dict[str, Any] = {"b": bool, "i": int, "u": int, "f": float, "c": compl
 """Python's type of number for each kind of numpy's dtypes."""
 
 
-def infer(data: object, wanted: np.dtype[Any] | None = None) -> Array:
+def infer(data: object, dtype: np.dtype[Any] | None = None) -> Array:
     """Return the array that ``torch.tensor(data)`` holds; always a new one.
 
     Args:
         data: a number, a sequence of sequences of numbers (any depth up to :data:`MAX_DIMS`), or a numpy array. Tensors
             may be
             among the numbers: what has an element type as its ``dtype`` is one.
-        wanted: the element type; else Python floats get the default type, integers int64, bools bool, numpy arrays and
+        dtype: the element type; else Python floats get the default type, integers int64, bools bool, numpy arrays and
             numbers keep theirs, and several in one sequence are promoted.
 
     Raises:
@@ -41,12 +41,12 @@ def infer(data: object, wanted: np.dtype[Any] | None = None) -> Array:
     >>> infer([[1, 2.5]])
     array([[1. , 2.5]], dtype=float32)
     """
-    if data.__class__ is float and wanted is None and (not data or SMALL < abs(data) < LARGE):
+    if data.__class__ is float and dtype is None and (not data or SMALL < abs(data) < LARGE):
         default = get_default_dtype().np
         if default.itemsize > HALF:
             return np.array(data, default)
     if isinstance(data, np.ndarray):
-        return np.array(cast(check_numpy(data), data.dtype if wanted is None else wanted), order="C")
+        return np.array(cast(check_numpy(data), data.dtype if dtype is None else dtype), order="C")
     if isinstance(data, list) and data and isinstance(data[0], np.ndarray):
         warn(
             "Creating a tensor from a list of numpy.ndarrays is extremely slow. Please consider converting the list "
@@ -57,7 +57,7 @@ def infer(data: object, wanted: np.dtype[Any] | None = None) -> Array:
     kinds = [number_type(one()) for one in types] if types <= PLAIN else [element_type(value) for value in values]
     if not types <= PLAIN:
         values = [OF_KIND[kind.kind](value) for kind, value in zip(kinds, values, strict=True)]
-    array_type = wanted if wanted is not None else reduce(promote, kinds) if kinds else get_default_dtype().np
+    array_type = dtype if dtype is not None else reduce(promote, kinds) if kinds else get_default_dtype().np
     return stored(values, array_type).reshape(sizes)
 
 

@@ -6,7 +6,7 @@ To add an operation, write one of these in the file of its family:
   ``function(...)`` for functions of floats, says the same in a line if the forward is an expression or one of numpy's
   functions, whose options are numbers or known by name or default (``dim``, ``dtype``, ``keepdim=False``);
 - ``@composite(names)`` above a function over rows that a formula may call, too; ``brief(...)`` in a line;
-- ``@named(names)`` above a plain function that no formula calls;
+- ``@public_names(names)`` above a plain function that no formula calls;
 - ``@everywhere`` above a function of numbers, for formulas alone.
 
 All of these, and the checks that rows share, are imported from ``gviz/ops/rows.py``.

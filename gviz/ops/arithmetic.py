@@ -24,8 +24,8 @@ from gviz.ops.rows import (
     function,
     lacks,
     mode,
-    named,
     op,
+    public_names,
     refuse,
     refusing,
     row,
@@ -111,7 +111,7 @@ brief("torch.real", lambda self: real_part(self) if is_complex(self) else self)
 function("angle", "AngleBackward0", lambda self: np.angle(self) if self.dtype.kind == "c" else
     np.where(np.isnan(self), self, np.where(self < 0, np.pi, 0)).astype(self.dtype), "angle", self="zeros_like(grad)")
 NO_PLUS = "The `+` operator, on a bool tensor is not supported."
-named("positive +x")(lambda self: refuse(self._array.dtype.kind == "b", NO_PLUS) or self)
+public_names("positive +x")(lambda self: refuse(self._array.dtype.kind == "b", NO_PLUS) or self)
 
 # ------------------------------------------------------------------ products and quotients
 row("mul", "MulBackward0", lambda self, other: self * other, "mul multiply .mul_ .multiply_ * r* *=", takes_number=True,
@@ -141,7 +141,7 @@ def old(key, function):
     """Register the form of a name that PyTorch calls deprecated: the scale stands before what it scales."""
     form = bind(called(f"old_{key}", function), TENSORS)
     form.__annotations__ = {"value": "Number", "alpha": "Number", "other": "Operand"}
-    named(f"{key} .{key}_")(form)
+    public_names(f"{key} .{key}_")(form)
 
 old("add", lambda self, alpha, other: add(self, other, alpha))
 old("sub", lambda self, alpha, other: sub(self, other, alpha))
@@ -181,12 +181,12 @@ def pow_base(self, exponent):
     return integer_power(self, exponent) if exponent.dtype.kind in "iub" else self**exponent
 brief("r**", lambda self, other: pow_base(other, self), other="Operand")
 brief("square square_", lambda self: power(self, 2))
-@named("float_power")
+@public_names("float_power")
 def float_power(self: Operand, exponent: Operand):
     wide = dtypes.complex128 if is_complex(self) or is_complex(exponent) else dtypes.float64
     return (TENSORS["cast_like"](self, wide) if isinstance(self, Tensor) else wide.np.type(self).item()) ** (
         TENSORS["cast_like"](exponent, wide) if isinstance(exponent, Tensor) else exponent)
-@named(".float_power_")
+@public_names(".float_power_")
 def float_power_(self, exponent: Operand):
     result = float_power(self, exponent)
     refuse(result.dtype is not self.dtype, f"the base given to float_power_ has dtype {self.dtype.scalar_name} but the "

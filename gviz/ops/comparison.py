@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from gviz.ops.rows import TENSORS, brief, check_one_dtype, dtypes, lacks, named, op, refuse, row
+from gviz.ops.rows import TENSORS, brief, check_one_dtype, dtypes, lacks, op, public_names, refuse, row
 
 BOTH = ("self", "other")
 
@@ -45,11 +45,11 @@ row("isneginf", None, lambda self: np.isneginf(self), "isneginf", nondiff=("self
 @op(None, "isclose", nondiff=BOTH, check=lambda self, other: check_one_dtype(self, other, "{} did not match {}"))
 def isclose(self, other, rtol: float = 1e-05, atol: float = 1e-08, equal_nan: bool = False):
     return np.isclose(self, other, rtol, atol, equal_nan)
-@named("allclose")
+@public_names("allclose")
 def allclose(self, other, rtol: float = 1e-05, atol: float = 1e-08, equal_nan: bool = False):
     return bool(TENSORS["isclose"](self, other, rtol, atol, equal_nan)._array.all())
-named("equal")(lambda self, other: bool(np.array_equal(self._array, other._array)))
-named("is_same_size")(lambda self, other: self._array.shape == other._array.shape)
+public_names("equal")(lambda self, other: bool(np.array_equal(self._array, other._array)))
+public_names("is_same_size")(lambda self, other: self._array.shape == other._array.shape)
 
 # ------------------------------------------------------------------ bits
 for key, sign, forward in (
@@ -61,7 +61,7 @@ for key, sign, forward in (
     row(key, None, forward, sign.format(key), takes_number=True, nondiff=BOTH, promote="pointwise",
         check=lacks(f"{key}_cpu", "b" if key.endswith("shift") else ""))
 row("bitwise_not", None, np.invert, "bitwise_not .bitwise_not_", nondiff=("self",))
-named("~x")(lambda self: refuse(
+public_names("~x")(lambda self: refuse(
     self._array.dtype.kind not in "biu", "~ (operator.invert) is only implemented on integer and Boolean-type tensors", TypeError)
     or TENSORS["bitwise_not"](self))
 brief("r<<", lambda self, other: lshift(other, self), other="Operand")

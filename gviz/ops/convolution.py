@@ -11,7 +11,7 @@ from math import prod
 import numpy as np
 from numpy.lib.stride_tricks import sliding_window_view
 
-from gviz.ops.rows import TENSORS, composite, everywhere, lacks, named, op, refuse, warn_once
+from gviz.ops.rows import TENSORS, composite, everywhere, lacks, op, public_names, refuse, warn_once
 
 EVEN = "Using padding='same' with even kernel lengths and odd dilation may require a zero-padded copy of the input be created"
 
@@ -244,7 +244,7 @@ def convolve_transposed(input, weight, bias: Tensor | None = None, stride: Ints 
 def name_over(dims, name, function):
     """Give a convolution its names for so many dimensions; tensors that have others are refused."""
 
-    @named(f"F.{name}{dims}d torch.{name}{dims}d")
+    @public_names(f"F.{name}{dims}d torch.{name}{dims}d")
     @wraps(function)
     def run(input, weight, *rest: object):
         refuse(input.ndim not in (dims + 1, dims + 2),

@@ -10,7 +10,7 @@ from typing import Any
 
 import numpy as np
 
-from gviz.ops.rows import alike, check_one_dtype, composite, formula, named, op, refuse, row, wrap_dim
+from gviz.ops.rows import alike, check_one_dtype, composite, formula, op, public_names, refuse, row, wrap_dim
 
 
 def at(dim, index):
@@ -55,7 +55,7 @@ def narrow(self: Tensor, dim: int, start: int, length: int):
     refuse(length < 0 or start + length > size, f"start ({start}) + length ({length}) exceeds dimension size ({size}).")
     return slice_row(self, dim, start, start + length, 1)
 
-@named(".__delitem__")
+@public_names(".__delitem__")
 def delete(*arguments: object):
     raise TypeError("Tensor does not support deleting items")
 

@@ -13,7 +13,7 @@ import numpy as np
 from gviz.autograd.formulas import parameters
 from gviz.ops.convolution import each_way, folded, windows
 from gviz.ops.indexing import add_at, at
-from gviz.ops.rows import TENSORS, composite, lacks, named, op, refuse, row
+from gviz.ops.rows import TENSORS, composite, lacks, op, public_names, refuse, row
 
 SMALL = 32
 """Up to how many elements of a window one after the other is taken of all windows at once."""
@@ -210,7 +210,7 @@ def offer(dims):
     largest, means, shares = (key.format(max(dims, 2)) for key in keys)
     usual = (lambda kernel_size: kernel_size) if dims == 1 else (lambda kernel_size: ())
 
-    @named(f"F.max_pool{dims}d torch.max_pool{dims}d")
+    @public_names(f"F.max_pool{dims}d torch.max_pool{dims}d")
     def max_pool(input, kernel_size: Ints, stride: Ints | None = None, padding: Ints = 0, dilation: Ints = 1,
                  ceil_mode: bool = False, return_indices: bool = False):
         sizes = (kernel_size, 1), (stride or usual(kernel_size), 1), (padding, 0), (dilation, 1)
@@ -218,19 +218,19 @@ def offer(dims):
         result = pooled(largest, dims, input, *sizes, options=(ceil_mode,))
         return tuple(result) if return_indices else result[0]
 
-    @named(f"F.avg_pool{dims}d" + " torch.avg_pool1d" * (dims == 1))
+    @public_names(f"F.avg_pool{dims}d" + " torch.avg_pool1d" * (dims == 1))
     def avg_pool(input, kernel_size: Ints, stride: Ints | None = None, padding: Ints = 0, ceil_mode: bool = False,
                  count_include_pad: bool = True, divisor_override: int | None = None):
         sizes = (kernel_size, 1), (stride or usual(kernel_size), 1), (padding, 0)
         return pooled(means, dims, input, *sizes, options=(ceil_mode, count_include_pad, divisor_override))
 
-    @named(f"F.adaptive_avg_pool{dims}d" + " torch.adaptive_avg_pool1d" * (dims == 1))
+    @public_names(f"F.adaptive_avg_pool{dims}d" + " torch.adaptive_avg_pool1d" * (dims == 1))
     def adaptive_avg_pool(input, output_size: object):
         return adaptive_means(dims, input, output_size)
 
     if dims < 3:
 
-        @named(f"F.adaptive_max_pool{dims}d")
+        @public_names(f"F.adaptive_max_pool{dims}d")
         def adaptive_max_pool(input, output_size: object, return_indices: bool = False):
             size = filled("adaptive_max_pool", dims, input, output_size)
             result = pooled(shares, dims, input, (size, 1))

@@ -20,8 +20,8 @@ from gviz.ops.rows import (
     fact,
     formula,
     lacks,
-    named,
     op,
+    public_names,
     refuse,
     row,
     warn,
@@ -147,7 +147,7 @@ def broadcast_tensors(*tensors):
     tensors = listed((tensors,), "broadcast_tensors")
     shape = broadcast_shape(*[tuple(one.shape) for one in tensors])
     return tuple([one if tuple(one.shape) == shape else expand(one, shape) for one in tensors])
-@named("torch.meshgrid")
+@public_names("torch.meshgrid")
 def meshgrid(*tensors, indexing: str | None = None):
     vectors = listed(tensors, "meshgrid")
     refuse(not vectors or any(len(one.shape) > 1 or one.dtype != vectors[0].dtype for one in vectors),

@@ -16,7 +16,7 @@ import numpy as np
 
 from gviz.ops.convolution import each_way, folded, padded, windows
 from gviz.ops.indexing import at
-from gviz.ops.rows import TENSORS, lacks, named, op, refuse, row
+from gviz.ops.rows import TENSORS, lacks, op, public_names, refuse, row
 
 
 def taken(array, taps):
@@ -109,12 +109,12 @@ def blocks_of(space, *sizes):
            f"stride should be greater than zero, but got stride_height: {high} stride_width: {wide}")
     return tuple((n + 2 * p - d * (k - 1) - 1) // s + 1 for n, k, d, p, s in zip(space, *sizes, strict=True))
 
-@named("F.unfold")
+@public_names("F.unfold")
 def unfold(input, kernel_size: Ints, dilation: Ints = 1, padding: Ints = 0, stride: Ints = 1):
     """Return every window of an image as a column."""
     return TENSORS["im2col"](input, *(each_way(value, 2) for value in (kernel_size, dilation, padding, stride)))
 
-@named("F.fold")
+@public_names("F.fold")
 def fold(input, output_size: Ints, kernel_size: Ints, dilation: Ints = 1, padding: Ints = 0, stride: Ints = 1):
     """Return columns added up where their windows are in an image: what :func:`unfold` took apart."""
     return TENSORS["col2im"](input, *(each_way(value, 2) for value in (output_size, kernel_size, dilation, padding, stride)))

@@ -13,7 +13,7 @@ from typing import Any
 import numpy as np
 
 from gviz.autograd.modes import mode
-from gviz.autograd.row import ARRAYS, NUMBERS, ROWS, TENSORS, composite, everywhere, named, op
+from gviz.autograd.row import ARRAYS, NUMBERS, ROWS, TENSORS, composite, everywhere, op, public_names
 from gviz.numbers import dtypes
 from gviz.numbers.dtypes import no_kernel, number, of
 from gviz.numbers.shapes import broadcast_shape, wrap_dim, wrap_dims
@@ -23,8 +23,9 @@ from gviz.numbers.words import LinAlgError, refuse, refuse_any, type_name, warn,
 __all__ = [
     "ARRAYS", "NO_CLAMP", "NUMBERS", "TENSORS", "Array", "LinAlgError", "alike", "array_of", "brief",
     "broadcast_shape", "called", "check_floats", "check_one_dtype", "check_square", "composite", "dtypes",
-    "each_of", "everywhere", "fact", "formula", "function", "lacks", "mode", "named", "no_kernel", "number", "of",
-    "op", "refuse", "refuse_any", "refusing", "row", "type_name", "warn", "warn_once", "wrap_dim", "wrap_dims",
+    "each_of", "everywhere", "fact", "formula", "function", "lacks", "mode", "no_kernel", "number", "of",
+    "op", "public_names", "refuse", "refuse_any", "refusing", "row", "type_name", "warn", "warn_once", "wrap_dim",
+    "wrap_dims",
 ]
 
 for shared in (broadcast_shape, refuse, wrap_dim, wrap_dims):

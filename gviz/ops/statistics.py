@@ -21,8 +21,8 @@ from gviz.ops.rows import (
     formula,
     lacks,
     mode,
-    named,
     op,
+    public_names,
     refuse,
     refuse_any,
     row,
@@ -80,11 +80,11 @@ def variance(self, dim, correction, keepdim, name):
 def measure_spread(key, node, names, shown, self, outputs=()):
     """Store the row of a variance or deviation, and its two older forms, in which the correction is told by a flag."""
 
-    @named(names)
+    @public_names(names)
     def over_all(self, unbiased: bool):
         return TENSORS[key](self, None, int(unbiased), False)
 
-    @named(names)
+    @public_names(names)
     def over_dims(self, dim: Ints | None, unbiased: bool = True, keepdim: bool = False):
         return TENSORS[key](self, dim, int(unbiased), keepdim)
 

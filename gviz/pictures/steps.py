@@ -370,8 +370,8 @@ class StepBuilder:
         count, arrived, node = self.counts[place], self.arrived(place, so_far), self.nodes[edge.source]
         if len(arrived) < count:
             return (f"part {len(arrived)} of {count}",) * 2
-        if node.grad.sent is not None:  # the parts are those of what it was given
-            return (change_text(node.grad.sent, self.options.precision),) * 2
+        if node.grad.hook_change is not None:  # the parts are those of what it was given
+            return (change_text(node.grad.hook_change, self.options.precision),) * 2
         if count < 2:
             return "", ""
         total, texts = self.text(self.sums[place].arrived), self.added(Sum(arrived))
@@ -466,7 +466,7 @@ class StepBuilder:
             else self.gradient_name(self.root, name)
         )
         head = "grad" if node.kind == "leaf" else quotient
-        parts = "" if node.grad.sent is not None else self.added(total._replace(parts=arrived))
+        parts = "" if node.grad.hook_change is not None else self.added(total._replace(parts=arrived))
         parts = "" if is_short and len(parts) > SHORT else parts
         parts = parts.replace(f"{BEFORE} + ", f"{BEFORE}\n+ ") if len(parts) > SPLIT else parts
         is_here, has_several = len(arrived) == count, count + (total.before is not None) > 1

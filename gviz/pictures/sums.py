@@ -109,7 +109,9 @@ def sum_at(node: Node, parts: Sequence[Numbers | None]) -> Sum:
     >>> sum_at(leaf, [Numbers.of(1.0), Numbers.of(2.0)]).texts(4), sum_at(leaf, [Numbers.of(3.0)] * 2).is_whole
     (['4 (before)', '1', '2'], False)
     """
-    parts = parts if node.grad.sent is None else [node.grad.sent.made]  # of what came, a hook has made that
+    parts = (
+        parts if node.grad.hook_change is None else [node.grad.hook_change.made]
+    )  # of what came, a hook has made that
     arrived, before = sum_of(parts), node.grad.before if node.kind == "leaf" else None
     known = node.grad.value if node.kind == "leaf" else node.grad.arrived
     if norm(before) > 0 and agree(plus(before, arrived), known, scale=max(ROUNDED, ROUNDED * magnitude(before))):

@@ -180,7 +180,7 @@ def rows_in(start: Any) -> set[str]:
         if isinstance(function, Row):
             rows.add(function.key)
         elif hasattr(function, "public"):
-            todo += [called for _, called in function.public.declared]
+            todo += [form for _, form in function.public.declared]
         elif isinstance(function, FunctionType) and id(function) not in seen:
             seen.add(id(function))
             todo += calls_in(function)
@@ -192,12 +192,12 @@ def calls_in(function: FunctionType) -> list[Any]:
     """Return the functions and rows of the engine that a function names."""
     if isinstance(row := function.__globals__.get("row"), Row):  # code that was written for the calls of this row alone
         return [row]
-    space, held = function.__globals__, [cell.cell_contents for cell in function.__closure__ or ()]
+    space, closure = function.__globals__, [cell.cell_contents for cell in function.__closure__ or ()]
     names = {name for code in codes(function.__code__) for name in code.co_names}
-    texts = {text for code in codes(function.__code__) for text in (*code.co_consts, *held) if isinstance(text, str)}
+    texts = {text for code in codes(function.__code__) for text in (*code.co_consts, *closure) if isinstance(text, str)}
     spaces = [space, *(vars(space[name]) for name in names if isinstance(space.get(name), ModuleType))]
     near = [one for space in spaces for name in names if is_ours(one := space.get(name))]
-    return [*near, *filter(is_ours, held), *(TENSORS[key] for key in texts & TENSORS.keys())]
+    return [*near, *filter(is_ours, closure), *(TENSORS[key] for key in texts & TENSORS.keys())]
 
 
 def is_ours(value: Any) -> bool:
@@ -215,9 +215,9 @@ def codes(code: CodeType) -> Iterator[CodeType]:
             yield from codes(const)
 
 
-def is_form(name: str, called: Any, row: Row, rows: set[str]) -> bool:
+def is_form(name: str, function: Any, row: Row, rows: set[str]) -> bool:
     """Return whether a function of these rows is a name of one: is called so, chooses among few, or only calls it."""
-    if called is row or (is_operator(name) and len(rows) < 6):
+    if function is row or (is_operator(name) and len(rows) < 6):
         return True
     bare, family = name.rpartition(".")[2].removesuffix("_"), str(row.node).partition("Backward")[0].lower()
     return f"{row.key}_".startswith(f"{bare}_") or family == bare.replace("_", "") or len(rows) == 1
@@ -229,11 +229,11 @@ def operations() -> tuple[TableOperation, ...]:
     """Return all operations, in the order of their names; loads the whole engine."""
     names = list(public())  # which stores all rows
     forms, takes, parts = ({key: dict[str, None]() for key in ROWS} for _ in range(3))
-    for name, called, form in names:
-        rows = rows_in(called)
+    for name, function, form in names:
+        rows = rows_in(function)
         for key in rows:
-            (forms if is_form(name, called, ROWS[key], rows) else parts)[key][name] = None
-            if called is ROWS[key] and form and not form.deprecated:
+            (forms if is_form(name, function, ROWS[key], rows) else parts)[key][name] = None
+            if function is ROWS[key] and form and not form.deprecated:
                 takes[key][form.text(0, False)] = None
     return tuple(
         TableOperation(
@@ -276,8 +276,8 @@ def matching(pattern: str) -> list[TableOperation]:
     pattern = next((spelled(word)[0] for word in NAMES if operator(word) == dunder), pattern)
     glob, dense = pattern.lower() if set(pattern) & set("*?[") else f"*{pattern.lower()}*", pattern.replace(" ", "")
     for fits in (lambda name: name.replace(" ", "") == dense, lambda name: fnmatch.fnmatchcase(name.lower(), glob)):
-        if named := [one for one in (*operations(), *NODES) if any(map(fits, one.names()))]:
-            return named
+        if matches := [one for one in (*operations(), *NODES) if any(map(fits, one.names()))]:
+            return matches
         if parts := [
             one for one in operations() if any(fits(text) for form in one.part_of for text in spellings(form))
         ]:

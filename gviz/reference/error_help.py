@@ -573,8 +573,8 @@ def help_for(text: str) -> ErrorHelp:
         near = get_close_matches(
             letters_alone(last), [letters_alone(one) for each in ERRORS for one in each.texts], n=1
         )
-        meant = next((one for each in ERRORS for one in each.texts if letters_alone(one) in near), "")
+        suggestion = next((one for each in ERRORS for one in each.texts if letters_alone(one) in near), "")
         hint = "it explains PyTorch's errors about autograd: paste the whole message, the last line of a traceback"
-        hint = f"did you mean this one? {meant}" if meant else hint
+        hint = f"did you mean this one? {suggestion}" if suggestion else hint
         raise SourceError(f"gviz does not know this error: {excerpt(last.strip(), 60)}", hint=hint)
     return trouble

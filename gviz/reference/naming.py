@@ -108,14 +108,14 @@ def named(word: str) -> tuple[Named, ...]:
     if node := NODE.fullmatch(name):
         return older(name, node[1])
     parts = matching(f"{owner}{name}")
-    called = [one for one in parts if name.lower() in {form.lower() for form in one.names()}]
+    matches = [one for one in parts if name.lower() in {form.lower() for form in one.names()}]
     within = {text.lower() for one in parts for form in one.part_of for text in spellings(form)}
-    if not called and f"{owner}{name}".lower() in within:
+    if not matches and f"{owner}{name}".lower() in within:
         hint = f"gviz ops {owner}{name} lists the operations that it is made of"
         raise SourceError(f"{excerpt(f'{owner}{name}')} is no operation of the graph: it is made of several", hint=hint)
-    if not called:
+    if not matches:
         refuse_name(name)
-    return tuple(explained_name(one, (digit_of(one),)) for one in called[:MOST_OVERLOADS])
+    return tuple(explained_name(one, (digit_of(one),)) for one in matches[:MOST_OVERLOADS])
 
 
 def older(name: str, family: str) -> tuple[Named, ...]:
@@ -130,10 +130,10 @@ def older(name: str, family: str) -> tuple[Named, ...]:
     if not today:
         refuse_name(name)
     today = [one for one in today if one.forms] or today
-    listed = " and ".join(one.grad_fn or "" for one in today)
-    remark = f"{name} is no name of PyTorch 2.13: it is {listed} there."
+    names = " and ".join(one.grad_fn or "" for one in today)
+    remark = f"{name} is no name of PyTorch 2.13: it is {names} there."
     if name.endswith("Backward"):
-        remark = f"{name} is an older name, from before overloads had numbers: PyTorch 2.13 has {listed}."
+        remark = f"{name} is an older name, from before overloads had numbers: PyTorch 2.13 has {names}."
     first, *others = today[:MOST_OVERLOADS]
     return explained_name(first, (remark, digit_of(first))), *(explained_name(one, ()) for one in others)
 
@@ -142,9 +142,9 @@ def refuse_name(name: str) -> NoReturn:
     """Raise SourceError: no operation is called so."""
     if name.endswith("Backward"):
         own = name.removesuffix("Backward")
-        meant = closest(own, map(family_of, operations_by_label()))
+        suggestion = closest(own, map(family_of, operations_by_label()))
         hint = f"a class of your own, {excerpt(own)}(torch.autograd.Function), has a node of this name, without a digit"
-        hint = f"did you mean {meant}Backward? Or {hint}" if meant else hint
+        hint = f"did you mean {suggestion}Backward? Or {hint}" if suggestion else hint
     elif name == "backward":
         raise SourceError(
             "backward is no operation of the graph: it runs the graph",

@@ -24,8 +24,8 @@ class Word(NamedTuple):
 
     def ways(self) -> tuple[tuple[str, str], ...]:
         """Return the examples, each as (sentence, code)."""
-        shown = (("See it drawn, or listed.", self.command),) if self.command else ()
-        return (("Run this.", self.example), *shown)
+        drawing = (("See it drawn, or listed.", self.command),) if self.command else ()
+        return (("Run this.", self.example), *drawing)
 
     def as_dict(self) -> dict[str, Any]:
         """Return the record for JSON."""

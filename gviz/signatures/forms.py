@@ -152,20 +152,20 @@ class CallForm:
             key if key in self.names else ALIASES.get(key, key): value for key, value in kwargs.items()
         }
 
-    def mismatch(self, given: tuple[Any, ...], kwargs: dict[str, Any], own: int) -> str:
+    def mismatch(self, values: tuple[Any, ...], kwargs: dict[str, Any], own: int) -> str:
         """Return what is wrong with a call that is not of this form, left to right as PyTorch's parser looks for it.
 
         The first ``own`` arguments are not counted: a method's tensor, which stands before the dot.
         """
-        args, words = self.normalized(given, kwargs)
-        surplus, has_surplus = self.surplus(len(given), own), len(given) > self.places
+        args, words = self.normalized(values, kwargs)
+        surplus, has_surplus = self.surplus(len(values), own), len(values) > self.places
         if len(args) > self.places:
             return surplus
         for i, parameter in enumerate(self.parameters):
-            if (placed := i < len(args)) or parameter.name in words:
-                if parameter.take(args[i] if placed else words[parameter.name]) is NO_VALUE:
-                    value = type_text(given[i] if placed else words[parameter.name])
-                    name = f"'{parameter.public_name}'" + f" (position {i + 1 - own})" * placed
+            if (by_place := i < len(args)) or parameter.name in words:
+                if parameter.take(args[i] if by_place else words[parameter.name]) is NO_VALUE:
+                    value = type_text(values[i] if by_place else words[parameter.name])
+                    name = f"'{parameter.public_name}'" + f" (position {i + 1 - own})" * by_place
                     wrong = f"(): argument {name} must be {ARG_TYPES[parameter.type].text}, not {value}"
                     return surplus if has_surplus else wrong
             elif parameter.default is NO_VALUE:

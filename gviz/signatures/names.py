@@ -191,8 +191,10 @@ class FormSignature(inspect.Signature):
     def plain(self) -> inspect.Signature:
         """Return it as a plain Signature."""
         form = next(form for form in self._name.forms if not form.deprecated)
-        shown = [one.for_inspect(one.name if self._is_method else one.public_name) for one in form.parameters]
-        return inspect.Signature([*shown, OUT] if self._name.space == "torch" and not self._is_method else shown)
+        parameters = [one.for_inspect(one.name if self._is_method else one.public_name) for one in form.parameters]
+        return inspect.Signature(
+            [*parameters, OUT] if self._name.space == "torch" and not self._is_method else parameters
+        )
 
     def replace(self, **changes: Any) -> Any:
         """Return a plain Signature with these changes."""

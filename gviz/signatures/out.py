@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from gviz.autograd.inplace import refuse_cast, refuse_write, written
+from gviz.autograd.inplace import count_write, refuse_cast, refuse_write
 from gviz.autograd.modes import mode
 from gviz.autograd.tensor import Tensor
 from gviz.autograd.words import RESIZED
@@ -41,7 +41,7 @@ def write_out(name: str, out: Any, operation: Callable[..., Any], args: Iterable
                 warn(RESIZED.format(list(target._array.shape), list(result._array.shape)))
             target._array = np.empty(result._array.shape, target._array.dtype)
         target._array[...] = result._array
-        written(target)
+        count_write(target)
         if result.requires_grad:  # a new tensor, for which it was asked
             target.requires_grad = True
     return out

@@ -111,7 +111,7 @@ def test_the_numbers_on_the_way_hold_with_the_hook(tmp_path: Path, case: str, en
     for node in shown.nodes:
         came = [edge.flow.handed for edge in shown.uses[node.id]]
         if came and node.kind in ("leaf", "operation"):
-            sent = node.grad.sent
+            sent = node.grad.hook_change
             got = node.grad.arrived if node.kind == "operation" else node.grad.value
             later = [one.given for one in node.grad.hooks if one.kind == "grad"]
             assert agree(sum_of(came), sent.given if sent else later[0] if later else got)

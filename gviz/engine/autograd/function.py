@@ -284,7 +284,7 @@ def viewed(one: Tensor, *, given: bool, several: bool) -> Tensor:
         return one if one._edge is None else from_array(one._array, None)
     result = from_array(one._array, None)
     meta, result._version_cell = result.autograd_meta(), one.version_cell()
-    meta.creation_meta, meta.seen = "multi" if several else "function", one._version
+    meta.creation_meta, meta.version_seen = "multi" if several else "function", one._version
     meta.base = one if one._base is None else one._base
     return result
 

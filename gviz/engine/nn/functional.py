@@ -15,7 +15,7 @@ import numpy as np
 
 from gviz import engine as _engine
 from gviz.autograd.modes import no_grad
-from gviz.autograd.row import TENSORS as call, named
+from gviz.autograd.row import TENSORS as call, public_names
 from gviz.autograd.tensor import Tensor, from_array
 from gviz.engine.nn.loss_functions import native, refuse_gradient
 from gviz.numbers import random
@@ -32,7 +32,7 @@ from gviz.signatures.names import NAMES, install
 
 
 # ------------------------------------------------------------------ tables of vectors
-@named("F.embedding")
+@public_names("F.embedding")
 def embedding(
     input,
     weight,
@@ -48,7 +48,7 @@ def embedding(
     return call["embedding"](weight, input, padding_idx, scale_grad_by_freq, sparse)
 
 
-@named("F.embedding_bag")
+@public_names("F.embedding_bag")
 def embedding_bag(
     input,
     weight,
@@ -128,7 +128,7 @@ def row_number(padding_idx: int, rows: int) -> int:
     return padding_idx % rows
 
 
-@named("F.one_hot")
+@public_names("F.one_hot")
 def one_hot(tensor, num_classes: int = -1):
     """Return a one at each class's place, zeros elsewhere."""
     array = tensor._array
@@ -145,13 +145,13 @@ def one_hot(tensor, num_classes: int = -1):
 
 
 # ------------------------------------------------------------------ normalizations
-@named("F.normalize")
+@public_names("F.normalize")
 def normalize(input, p: float = 2.0, dim: object = 1, eps: float = 1e-12):
     """Return vectors along ``dim`` divided by their norm."""
     return input / input.norm(p, dim, keepdim=True).clamp_min(eps).expand_as(input)
 
 
-@named("F.rms_norm torch.rms_norm")
+@public_names("F.rms_norm torch.rms_norm")
 @native
 def rms_norm(input, normalized_shape: Size, weight=None, eps: float | None = None):
     """Return the last dimensions divided by the root of their mean square, then scaled."""
@@ -164,7 +164,7 @@ def rms_norm(input, normalized_shape: Size, weight=None, eps: float | None = Non
     return (result if weight is None else result * weight).contiguous().to(dtype)
 
 
-@named("F.batch_norm")
+@public_names("F.batch_norm")
 def batch_norm(
     input,
     running_mean: Tensor | None,
@@ -197,7 +197,7 @@ def batch_norm(
     return call["native_batch_norm"](input, weight, bias, running_mean, running_var, training, momentum, eps)
 
 
-@named("F.instance_norm")
+@public_names("F.instance_norm")
 def instance_norm(
     input,
     running_mean=None,
@@ -225,7 +225,7 @@ def instance_norm(
     return result.view(input.shape)
 
 
-@named("F.group_norm torch.group_norm")
+@public_names("F.group_norm torch.group_norm")
 def group_norm(input, num_groups: int, weight=None, bias=None, eps: float = 1e-05):
     """Return groups of channels of each example brought to mean 0 and variance 1, then scaled and shifted."""
     count, channels, *space = input.shape
@@ -251,7 +251,7 @@ def group_norm(input, num_groups: int, weight=None, bias=None, eps: float = 1e-0
     )[0]
 
 
-@named("F.local_response_norm")
+@public_names("F.local_response_norm")
 def local_response_norm(input, size: int, alpha: float = 1e-4, beta: float = 0.75, k: float = 1.0):
     """Return each channel divided by a power of the mean square of those around it."""
     sizes, flat, sides = input.shape, input.ndim == 3, (size // 2, (size - 1) // 2)
@@ -270,7 +270,7 @@ def softmax_of(name: str, row: str) -> None:
     One that was not given is chosen, with PyTorch's warning.
     """
 
-    @named(f"F.{name}")
+    @public_names(f"F.{name}")
     def shares(input, dim: int | None = None, _stacklevel: int = 3, dtype: object = None):
         if dim is None:
             warn(
@@ -287,7 +287,7 @@ softmax_of("softmin", "softmax_row")
 softmax_of("log_softmax", "log_softmax_row")
 
 
-@named("F.gumbel_softmax")
+@public_names("F.gumbel_softmax")
 def gumbel_softmax(logits, tau: float = 1, hard: bool = False, eps: float = 1e-10, dim: int = -1):
     """Return the softmax with Gumbel noise; if ``hard``, a one at the largest, with the gradient of the soft one."""
     if eps != 1e-10:
@@ -299,7 +299,7 @@ def gumbel_softmax(logits, tau: float = 1, hard: bool = False, eps: float = 1e-1
     return noise.zero_().scatter_(dim, soft.max(dim, keepdim=True)[1], 1.0) - soft.detach() + soft
 
 
-@named("F.scaled_dot_product_attention")
+@public_names("F.scaled_dot_product_attention")
 @native
 def scaled_dot_product_attention(
     query,
@@ -357,7 +357,7 @@ ONLY = "dropout1d: Expected 2D or 3D input, but received a {n}D input. " + (
 )
 
 
-@named("F.dropout")
+@public_names("F.dropout")
 def dropout(input, p: float = 0.5, training: bool = True, inplace: object = False):
     """Return the input with elements set to zero with probability ``p``, the others scaled up; only in training."""
     return dropped(input, p, training, inplace, input.shape)
@@ -387,7 +387,7 @@ def dropped(input, p: float, training: bool, inplace: object, shape: Sequence[in
 def dropout_of(dims: int) -> None:
     """Store the dropout of whole channels that have so many dimensions."""
 
-    @named(f"F.dropout{dims}d")
+    @public_names(f"F.dropout{dims}d")
     def channels(input, p: float = 0.5, training: bool = True, inplace: object = False):
         rank = input.ndim
         if rank not in (dims + 1, dims + 2):
@@ -412,7 +412,7 @@ for dims in (1, 2, 3):
 
 
 # ------------------------------------------------------------------ borders and sizes of images
-@named("F.pad")
+@public_names("F.pad")
 def pad(input, pad: Size, mode: str = "constant", value: float | None = None):
     """Return a tensor with values around it, the last dimension's first, constant or from inside.
 
@@ -463,7 +463,7 @@ def around(input, pad: tuple[int, ...]):
 SMOOTH = ("linear", "bilinear", "bicubic", "trilinear")  # the modes that go between elements
 
 
-@named("F.interpolate")
+@public_names("F.interpolate")
 def interpolate(
     input,
     size: object = None,

@@ -14,7 +14,7 @@ from typing import Any
 
 from gviz.autograd.formulas import parameters
 from gviz.autograd.modes import mode, no_grad
-from gviz.autograd.row import NAMED, TENSORS as call, named
+from gviz.autograd.row import NAMED, TENSORS as call, public_names
 from gviz.autograd.tensor import Tensor
 from gviz.numbers import dtypes
 from gviz.numbers.shapes import broadcast_shape
@@ -149,7 +149,7 @@ def huber_loss(input: Any, target: Any, reduction: object = "mean", delta: float
 
 
 # ------------------------------------------------------------------ cross entropies
-@named("F.kl_div")
+@public_names("F.kl_div")
 def kl_div(
     input,
     target,
@@ -315,7 +315,7 @@ def poisson_nll_loss(
     return reduced(losses, reduction)
 
 
-@named("F.gaussian_nll_loss")
+@public_names("F.gaussian_nll_loss")
 def gaussian_nll_loss(input, target, var: Any, full: bool = False, eps: float = 1e-6, reduction: object = "mean"):
     """Return the negative log likelihood of a normal distribution with that variance."""
     number = reduction_number(reduction)
@@ -333,7 +333,7 @@ def gaussian_nll_loss(input, target, var: Any, full: bool = False, eps: float = 
 
 
 # ------------------------------------------------------------------ distances
-@named("F.cosine_similarity torch.cosine_similarity")
+@public_names("F.cosine_similarity torch.cosine_similarity")
 @native
 def cosine_similarity(x1, x2, dim: int = 1, eps: float = 1e-8):
     """Return the cosine of the angle between vectors."""
@@ -354,7 +354,7 @@ def cosine_similarity(x1, x2, dim: int = 1, eps: float = 1e-8):
     return (x1 / lengths[0] * second).sum((dim,))
 
 
-@named("F.pairwise_distance torch.pairwise_distance")
+@public_names("F.pairwise_distance torch.pairwise_distance")
 @native
 def pairwise_distance(x1, x2, p: float = 2.0, eps: float = 1e-6, keepdim: bool = False):
     """Return the p-norm of the differences along the last dimension."""

@@ -149,7 +149,7 @@ def accumulate(leaf: Node, uses: list[Edge], options: RenderOptions, theme: Them
         lines: list[Line] = [(Span("AccumulateGrad", "muted"),), (Span("does not run", "muted"),)]
         return Shape(BACK.format(leaf.id), {**box_attributes("operation", theme), "label": html.box(lines, theme)})
     total = sum_of([edge.flow.handed for edge in uses]) if uses else leaf.grad.value
-    total = total if leaf.grad.sent is None else leaf.grad.sent.made
+    total = total if leaf.grad.hook_change is None else leaf.grad.hook_change.made
     unsaid = [] if is_brief(total, options.precision, LONGEST) and total is not None else ["…"]
     text = ", ".join(unsaid if total is None else [*unsaid, short_value(total, options.precision, LONGEST)])
     lines = [

@@ -449,7 +449,7 @@ class EquationReader(Reader):
         parts = handed_on(self.uses(node))
         if "grad" not in self.options.show or not parts or not self.is_shared(node):
             return
-        sent = node.grad.sent
+        sent = node.grad.hook_change
         total = sum_at(node, parts)
         whole = sum_of(parts) if sent is not None else total.total
         terms: list[tuple[Numbers | None, str]] = [(part, "") for part in parts]

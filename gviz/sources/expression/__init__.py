@@ -14,7 +14,7 @@ from contextlib import nullcontext
 from dataclasses import replace
 from functools import partial
 from types import SimpleNamespace
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from gviz import engine
 from gviz.engine import Tensor
@@ -153,7 +153,8 @@ def _lines(program: Program, options: SourceOptions) -> Lines | None:
 
     def place(where: Place) -> Place:
         """Return a place in what was compiled as one in what was typed."""
-        origin = program.source.place(SimpleNamespace(lineno=where.line, col_offset=where.column - 1))  # type: ignore[arg-type]
+        near: Any = SimpleNamespace(lineno=where.line, col_offset=where.column - 1)
+        origin = program.source.place(near)
         return Place(where.line, column=(origin.column or 0) + 1)
 
     trace = Trace(engine, FILE.__eq__, columns=True, timed=options.costs)

@@ -134,7 +134,9 @@ def _read(run: ScriptRun, options: SourceOptions, talk: Talk, *, rootless: bool)
 def _with_used(run: ScriptRun, roots: Mapping[str, Any]) -> tuple[ScriptRun, list[Note]]:
     """Return the script with names for the tensors that operations use, among very many; and how many have none."""
     about = run.calls.of([*roots.values()])
-    tensors: list[Any] = [one for flow in (about.flow.values() if about is not None else ()) for _, one in flow.held]
+    tensors: list[Any] = [
+        one for flow in (about.flow.values() if about is not None else ()) for _, one in flow.constants
+    ]
     for node in graph_nodes(roots.values()) if run.unnamed else ():
         tensors += [one for _, one in saved_constants(node)]
         tensors += [one() for _, one in noted.constants if isinstance(one, ref)] if (noted := record_of(node)) else []
