@@ -122,5 +122,5 @@ OWN = {
 KNOWN = {*SUBMODULES, "importlib", "math", "random", "warnings"}
 """Modules here that PyTorch has too; the others that were imported so far are the engine's own, and not attributes of
 it."""
-for own in [name for name, found in globals().items() if isinstance(found, ModuleType) and name not in KNOWN]:
+for own in [name for name, value in globals().items() if isinstance(value, ModuleType) and name not in KNOWN]:
     del globals()[own]

@@ -70,9 +70,9 @@ def of_cuda(kind: Any, file: str, order: str) -> Any:
     """
     old, new = f"torch.cuda.amp.{kind.__name__}", f"torch.amp.{kind.__name__}"
 
-    def begin(self: object, *given: object, **more: object) -> None:
+    def begin(self: object, *args: object, **more: object) -> None:
         warn(f"`{old}(args...)` is deprecated. Please use `{new}('cuda', args...)` instead.", FutureWarning)
-        kind.__init__(self, "cuda", **dict(zip(order.split(), given, strict=False)), **more)
+        kind.__init__(self, "cuda", **dict(zip(order.split(), args, strict=False)), **more)
 
     kind.__module__ = f"torch.amp.{file}"
     return type(kind.__name__, (kind,), {"__init__": begin, "__module__": f"torch.cuda.amp.{file}"})

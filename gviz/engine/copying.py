@@ -28,7 +28,7 @@ def parts(tensor: Tensor) -> tuple[Any, ...]:
     return flat, tensor.storage_offset(), tensor._array.shape, tensor._array.strides, kind, tensor.requires_grad
 
 
-def made(
+def from_parts(
     notes: dict[str, Any],
     flat: Array,
     offset: int,
@@ -50,7 +50,7 @@ def made(
 
 def shallow(tensor: Tensor) -> Any:
     """Return a leaf on the same memory, with the same attributes of the user's."""
-    return made(tensor.__dict__, *parts(tensor))
+    return from_parts(tensor.__dict__, *parts(tensor))
 
 
 def deep(tensor: Tensor, memo: dict[Any, Any]) -> Any:
@@ -70,7 +70,7 @@ def deep(tensor: Tensor, memo: dict[Any, Any]) -> Any:
     place = "memory", flat.__array_interface__["data"][0]
     if place not in memo:
         memo[place] = flat.copy()
-    twin = memo[id(tensor)] = made({}, memo[place], *rest)
+    twin = memo[id(tensor)] = from_parts({}, memo[place], *rest)
     if tensor._meta is not None and tensor._meta.grad is not None:
         twin.autograd_meta().grad = copy.deepcopy(tensor._meta.grad, memo)
     twin.__dict__.update(copy.deepcopy(tensor.__dict__, memo))
@@ -88,7 +88,7 @@ def pickled(tensor: Tensor) -> tuple[Callable[..., Any], tuple[Any, ...]]:
             "function with @torch.utils.hooks.unserializable_hook to suppress this warning"
         )
     flat, *rest = parts(tensor)
-    return made, (tensor.__dict__, flat.copy(), *rest)
+    return from_parts, (tensor.__dict__, flat.copy(), *rest)
 
 
 class Portable:

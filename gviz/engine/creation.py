@@ -89,18 +89,18 @@ def declare(word: str, function: FunctionType, is_like: bool, is_method: bool) -
     own = (*["self"] * is_method, *(name for name in own if name != "is_turned" and not (is_like and name == "size")))
     takes, count = (*own, *options.__code__.co_varnames), code.co_argcount + is_method - is_like
 
-    def made(*values: Any) -> Tensor:
-        given = dict(zip(own, values, strict=False))
+    def make(*values: Any) -> Tensor:
+        arguments = dict(zip(own, values, strict=False))
         if not is_method:
-            return finish(function(**given), *values[len(own) : len(own) + 2])
-        model = given.pop("self")._array
-        given["dtype"] = given["dtype"] or model.dtype
+            return finish(function(**arguments), *values[len(own) : len(own) + 2])
+        model = arguments.pop("self")._array
+        arguments["dtype"] = arguments["dtype"] or model.dtype
         if is_like:  # made as it lies in memory, for the numbers of a random one are drawn in that order
             order = sorted(range(model.ndim), key=lambda dim: -model.strides[dim] if 0 not in model.strides else 0)
             if asks:
-                given["is_turned"] = order != sorted(order)
-            array = function(**given, size=[model.shape[dim] for dim in order]).transpose(np.argsort(order))
-        return finish(array if is_like else function(**given), *values[len(own) : len(own) + 2])
+                arguments["is_turned"] = order != sorted(order)
+            array = function(**arguments, size=[model.shape[dim] for dim in order]).transpose(np.argsort(order))
+        return finish(array if is_like else function(**arguments), *values[len(own) : len(own) + 2])
 
     form = options.__code__.replace(
         co_varnames=takes, co_nlocals=len(takes), co_argcount=count, co_kwonlyargcount=len(takes) - count
@@ -109,7 +109,7 @@ def declare(word: str, function: FunctionType, is_like: bool, is_method: bool) -
     signature.__annotations__ = {"self": "Tensor"} | function.__annotations__ | options.__annotations__
     signature.__kwdefaults__ = dict(function.__kwdefaults__ or {}, **(options.__kwdefaults__ or {}))
     signature.__doc__ = function.__doc__
-    NAMED.append((word, signature, made))
+    NAMED.append((word, signature, make))
 
 
 # ------------------------------------------------------------------ from data
@@ -199,8 +199,8 @@ def empty(shape: int | Sequence[int], dtype: object = None, device: object = Non
 
     Of an element type, or the default one.
     """
-    wanted = None if dtype is None else dtypes.as_dtype(dtype).np
-    return finish(unwritten(shape if isinstance(shape, list | tuple) else (shape,), dtype=wanted), device)
+    np_dtype = None if dtype is None else dtypes.as_dtype(dtype).np
+    return finish(unwritten(shape if isinstance(shape, list | tuple) else (shape,), dtype=np_dtype), device)
 
 
 @creates("torch.eye")
@@ -214,12 +214,12 @@ def eye(n: int, m: int | None = None, *, dtype: Dtype = None) -> Any:
 def indices(find: Callable[..., Any]) -> Any:
     """Return a function that gives the rows and columns of a triangle as numpy finds them."""
 
-    def found(row: int, col: int, offset: int = 0, *, dtype: Dtype = None) -> Any:
+    def triangle(row: int, col: int, offset: int = 0, *, dtype: Dtype = None) -> Any:
         if dtype is not None and dtype not in (np.int32, np.int64):
             raise dtypes.no_kernel(find.__name__, dtype)
         return np.stack(find(row, offset, col)).astype(dtype or np.int64)
 
-    return found
+    return triangle
 
 
 creates("torch.tril_indices")(indices(np.tril_indices))
@@ -241,10 +241,10 @@ def arange(start: Number, end: Number, step: Number = 1, *, dtype: Dtype = None)
     whole = all(isinstance(value, int) for value in (start, end, step))
     count = -((start - end) // step) if whole else int(np.ceil((end - start) / step))
     values = start + np.arange(*checked((count,), np.dtype(np.int64))) * step
-    wanted = dtype or np.dtype(np.int64 if whole else dtypes.get_default_dtype().np)
-    if wanted.kind in "bc":
-        raise dtypes.no_kernel("arange_cpu", wanted)
-    return values.astype(wanted)
+    np_dtype = dtype or np.dtype(np.int64 if whole else dtypes.get_default_dtype().np)
+    if np_dtype.kind in "bc":
+        raise dtypes.no_kernel("arange_cpu", np_dtype)
+    return values.astype(np_dtype)
 
 
 @creates("torch.linspace")

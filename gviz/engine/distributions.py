@@ -112,12 +112,12 @@ class Distribution:
             )
 
     def __repr__(self) -> str:
-        shown = (
+        fields = (
             f"{name}: {value if value.numel() == 1 else value.size()}"
             for name in self.arg_constraints
             if (value := vars(self).get(name)) is not None
         )
-        return f"{type(self).__name__}({', '.join(shown)})"
+        return f"{type(self).__name__}({', '.join(fields)})"
 
 
 def broadcast(*values: Tensor | float) -> Any:
@@ -295,8 +295,12 @@ class Multinomial(Distribution):
     def sample(self, shape: Size) -> Any:
         """Return random counts."""
         sample_shape = shape[: len(shape) - len(self.batch_shape) - 1]
-        drawn = self._categorical.sample((self.total_count, *sample_shape)).movedim(0, -1)
-        return torch.zeros(shape, dtype=drawn.dtype).scatter_add_(-1, drawn, torch.ones_like(drawn)).type_as(self.probs)
+        classes = self._categorical.sample((self.total_count, *sample_shape)).movedim(0, -1)
+        return (
+            torch.zeros(shape, dtype=classes.dtype)
+            .scatter_add_(-1, classes, torch.ones_like(classes))
+            .type_as(self.probs)
+        )
 
     @scores
     def log_prob(self, value: Tensor) -> Any:
@@ -360,8 +364,8 @@ def kl_divergence(p: Distribution, q: Distribution) -> Any:
 
 
 # where PyTorch has them: from torch.distributions.normal import Normal
-for made in (name for name in __all__ if name != "kl_divergence"):
-    globals()[made].__module__ = f"torch.distributions.{made.lower()}"
+for kind in (name for name in __all__ if name != "kl_divergence"):
+    globals()[kind].__module__ = f"torch.distributions.{kind.lower()}"
 PARTS = ("bernoulli", "categorical", "distribution", "kl", "multinomial", "normal", "uniform")
 globals().update(dict.fromkeys(PARTS, sys.modules[__name__]))
 sys.modules.update((f"{__name__}.{part}", sys.modules[__name__]) for part in PARTS)

@@ -26,12 +26,12 @@ def einsum(equation: str, *operands: object) -> Any:
         f"einsum(): argument 'equation' (position 1) must be str, not {type(equation).__name__}",
         TypeError,
     )
-    given = tensors(operands[0] if len(operands) == 1 and isinstance(operands[0], list | tuple) else operands)
+    terms = tensors(operands[0] if len(operands) == 1 and isinstance(operands[0], list | tuple) else operands)
     inputs, arrow, output = equation.replace(" ", "").partition("->")
     parts = inputs.split(",")
-    more = "more" if len(parts) < len(given) else "fewer"
-    refuse(len(parts) != len(given), f"einsum(): {more} operands were provided than specified in the equation")
-    labels = [spelled(part, operand.ndim, i) for i, (part, operand) in enumerate(zip(parts, given, strict=True))]
+    more = "more" if len(parts) < len(terms) else "fewer"
+    refuse(len(parts) != len(terms), f"einsum(): {more} operands were provided than specified in the equation")
+    labels = [spelled(part, operand.ndim, i) for i, (part, operand) in enumerate(zip(parts, terms, strict=True))]
     counts = Counter("".join(labels))
     dots = "".join(sorted(label for label in counts if label in UNNAMED))
     once = sorted(label for label in counts if counts[label] == 1 and label not in UNNAMED)
@@ -43,7 +43,7 @@ def einsum(equation: str, *operands: object) -> Any:
         )
         refuse(result.count(label) > 1, f"einsum(): output subscript {label} appears more than once in the output")
     axes = result + "".join(sorted(counts.keys() - {*result}))
-    aligned = [align(operand, part, axes) for operand, part in zip(given, labels, strict=True)]
+    aligned = [align(operand, part, axes) for operand, part in zip(terms, labels, strict=True)]
     for axis, *sizes in zip(axes, *(operand.shape for operand in aligned), strict=True):
         first, *others = dict.fromkeys(size for size in sizes if size != 1) or [1]
         if others:
@@ -56,11 +56,11 @@ def einsum(equation: str, *operands: object) -> Any:
 
 def spelled(part: str, rank: int, number: int) -> str:
     """Return a label for each dim of an operand, with digits for those that an ellipsis stands for: the last is 9."""
-    named = part.replace("...", "")
-    hidden = rank - len(named)
+    letters = part.replace("...", "")
+    hidden = rank - len(letters)
     refuse(
         hidden < 0 or (hidden and "..." not in part),
-        f"einsum(): the number of subscripts in the equation ({len(named)}) does not match the number of dimensions "
+        f"einsum(): the number of subscripts in the equation ({len(letters)}) does not match the number of dimensions "
         f"({rank}) for operand {number} and no ellipsis was given",
     )
     return part.replace("...", UNNAMED[len(UNNAMED) - hidden :])
@@ -86,24 +86,24 @@ def align(operand: Tensor, labels: str, axes: str) -> Any:
     return operand.permute([names.index(axis) for axis in axes])
 
 
-def contract(operands: list[Any], kept: int) -> Any:
+def contract(operands: list[Any], batch_dims: int) -> Any:
     """Return aligned operands multiplied from left to right, each label summed as soon as no later one has it."""
     left, *rest = operands
-    dims = range(kept, left.ndim)
+    dims = range(batch_dims, left.ndim)
     users = Counter(dim for operand in operands for dim in dims if operand.shape[dim] != 1)
     for right in rest:
         wide = [{dim for dim in dims if one.shape[dim] != 1} for one in (left, right)]
         users.subtract(wide[0] & wide[1])
-        done = [dim for dim in dims if users[dim] == 1 and dim in wide[0] | wide[1]]
-        users.subtract(done)
+        sum_dims = [dim for dim in dims if users[dim] == 1 and dim in wide[0] | wide[1]]
+        users.subtract(sum_dims)
         left, other = (
-            one.sum(alone, keepdim=True) if (alone := [dim for dim in done if dim in own - others]) else one
+            one.sum(alone, keepdim=True) if (alone := [dim for dim in sum_dims if dim in own - others]) else one
             for one, own, others in ((left, *wide), (right, *reversed(wide)))
         )
-        left = sumproduct_pair(left, other, [dim for dim in done if dim in wide[0] & wide[1]])
+        left = sumproduct_pair(left, other, [dim for dim in sum_dims if dim in wide[0] & wide[1]])
     if not dims:
         return left
-    return left.view(left.shape[:kept]) if rest else left.sum(tuple(dims))
+    return left.view(left.shape[:batch_dims]) if rest else left.sum(tuple(dims))
 
 
 def sumproduct_pair(left: Tensor, right: Tensor, dims: list[int]) -> Any:

@@ -25,7 +25,7 @@ OWN = frozenset({"_array", "_edge", "_meta", "_repr_svg_", "_version_cell", "aut
 """The names that tensors have here and not in PyTorch."""
 
 
-def asked(doc: str, answer: Callable[[Any], Any]) -> Any:
+def array_method(doc: str, answer: Callable[[Any], Any]) -> Any:
     """Return a method that says something of the array."""
 
     def method(self: Tensor) -> Any:
@@ -48,8 +48,8 @@ class Elements(Tensor):
         steps = shapes.steps_of(self._array)
         return steps if dim is None else steps[dim_of(self, dim)]
 
-    dim = ndimension = asked("Return the number of dims.", lambda array: array.ndim)
-    numel = nelement = asked("Return the number of elements.", lambda array: array.size)
+    dim = ndimension = array_method("Return the number of dims.", lambda array: array.ndim)
+    numel = nelement = array_method("Return the number of elements.", lambda array: array.size)
 
     def __len__(self) -> int:
         refuse(not self._array.ndim, "len() of a 0-d tensor", TypeError)
@@ -59,13 +59,15 @@ class Elements(Tensor):
     device, layout, is_cuda = property(lambda _: CPU), property(lambda _: STRIDED), property(lambda _: False)
     itemsize, nbytes = property(lambda self: self._array.itemsize), property(lambda self: self._array.nbytes)
 
-    get_device = asked("Return -1: it is not on a GPU.", lambda _: -1)
-    is_floating_point = asked(
+    get_device = array_method("Return -1: it is not on a GPU.", lambda _: -1)
+    is_floating_point = array_method(
         "Return whether the elements are floating point numbers.", lambda array: array.dtype.kind == "f"
     )
-    is_complex = asked("Return whether the elements are complex numbers.", lambda array: array.dtype.kind == "c")
-    element_size = asked("Return the bytes of one element.", lambda array: array.itemsize)
-    data_ptr = asked("Return the address of the first element.", lambda array: array.__array_interface__["data"][0])
+    is_complex = array_method("Return whether the elements are complex numbers.", lambda array: array.dtype.kind == "c")
+    element_size = array_method("Return the bytes of one element.", lambda array: array.itemsize)
+    data_ptr = array_method(
+        "Return the address of the first element.", lambda array: array.__array_interface__["data"][0]
+    )
 
     def is_contiguous(self, *, memory_format: Format = None) -> bool:
         """Return whether the elements lie in memory in the order of the indices."""
@@ -76,7 +78,7 @@ class Elements(Tensor):
         return 0 if self._base is None else (self.data_ptr() - self._base.data_ptr()) // self.element_size()
 
     # ---------------------------------------------------------------- Python's numbers
-    tolist = asked("Return a number, or nested lists of numbers.", lambda array: array.tolist())
+    tolist = array_method("Return a number, or nested lists of numbers.", lambda array: array.tolist())
 
     def __bool__(self) -> bool:
         if self._array.size == 1:
@@ -273,10 +275,10 @@ def in_type(self: Tensor, dtype: object = None, non_blocking: bool = False) -> A
     """Return the old name of the tensor's type, or the tensor in another dtype."""
     if dtype is None:
         return type_name(self._array.dtype)
-    wanted = {type_name(each.np): each for each in dtypes.ALL}.get(dtype) if isinstance(dtype, str) else dtype
-    wanted = getattr(wanted, "legacy_dtype", wanted)
-    refuse(not isinstance(wanted, dtypes.dtype), f"invalid type: '{dtype}'", ValueError)
-    return to(self, wanted)
+    target = {type_name(each.np): each for each in dtypes.ALL}.get(dtype) if isinstance(dtype, str) else dtype
+    target = getattr(target, "legacy_dtype", target)
+    refuse(not isinstance(target, dtypes.dtype), f"invalid type: '{dtype}'", ValueError)
+    return to(self, target)
 
 
 public_names(".type_as")(lambda self, other: to(self, other.dtype))

@@ -47,16 +47,16 @@ CALL = """
 def call({parameters}):
     {begin}
     if mode.node_callbacks:
-        return usual({given})
+        return usual({operand_text})
     try:
         {operands}
         shared = singles if dtype is SINGLE else OUTPUTS.get(dtype)
         if shared is None:
-            return usual({given})
+            return usual({operand_text})
         {check}
         data = {forward}({arguments})
     except UNUSUAL:
-        return usual({given})
+        return usual({operand_text})
     if data.__class__ is not ndarray:
         data = asarray(data)
     {unlike}if not mode.recording:
@@ -146,7 +146,7 @@ def call_text(row: Row, head: str) -> str:
     count, kinds, lead = len(row.parameters), kinds_of(row), row.edges[0]
     first = count - len(row.defaults)
     every, needed = (", ".join(f"p{i}" for i in range(end)) for end in (count, first))
-    given = every if head == "row" else needed
+    operand_text = every if head == "row" else needed
     parameters = {
         "row": [f"p{i}" if i < first else f"p{i}=d{i}" for i in range(count)],
         "public": [*(f"p{i}=MISSING" for i in range(first)), "/", "*args", "**words"],
@@ -157,7 +157,10 @@ def call_text(row: Row, head: str) -> str:
     operands = [arrays.pop(lead), f"dtype = a{lead}.dtype"]
     for i, text in arrays.items():
         own = f"a{i} is not p{i} and " if kinds[i] != "tensor" else ""
-        operands += [text, *([f"if {own}a{i}.dtype is not dtype: return usual({given})"] * (i in row.promoted_inputs))]
+        operands += [
+            text,
+            *([f"if {own}a{i}.dtype is not dtype: return usual({operand_text})"] * (i in row.promoted_inputs)),
+        ]
     checked = row.check is not None and not {*"fe"}.isdisjoint(getattr(row.check, "refused", "f"))
     ufunc = None if head == "row" and row.defaults else row.ufunc
     unlike = [] if ufunc and keeps_dtype(row, ufunc) else ["data.dtype is not dtype"]
@@ -169,7 +172,7 @@ def call_text(row: Row, head: str) -> str:
     text = CALL.format(
         parameters=", ".join(parameters[head]),
         begin=unusual if head == "public" else "",
-        given=given,
+        operand_text=operand_text,
         operands="\n        ".join(operands),
         check=f"check({', '.join(f'a{i}' for i in row.inputs)})" if checked else "",
         forward="ufunc" if ufunc else "forward",
@@ -373,8 +376,8 @@ def derivative_of(cls: type) -> Any:
     if cls not in DERIVATIVES:
         row: Any = getattr(cls, "_row", None)
         tensors = row.freed if row is not None else []
-        gone = (GONE,) * len(tensors) if all(tensors) else ()
-        DERIVATIVES[cls] = None if row is None or row.outputs else (step_of(row), gone, any(tensors))
+        freed = (GONE,) * len(tensors) if all(tensors) else ()
+        DERIVATIVES[cls] = None if row is None or row.outputs else (step_of(row), freed, any(tensors))
     return DERIVATIVES[cls]
 
 
@@ -429,12 +432,12 @@ def run(self: Pass) -> None:
         with np.errstate(all="ignore"):
             for node in nodes:
                 grad = buffers.pop(node, None)
-                step, gone, holds = DERIVATIVES[node.__class__]
+                step, freed, holds = DERIVATIVES[node.__class__]
                 if grad is not None:
                     step(node, grad, buffers, sums)
                 if holds and not keep:
-                    if gone and None not in node._next:
-                        node._saved = gone
+                    if freed and None not in node._next:
+                        node._saved = freed
                     else:
                         node.release()
         nodes.clear()
@@ -443,10 +446,10 @@ def run(self: Pass) -> None:
         raise
     finally:
         mode.running, mode.recording, mode.node_callbacks = before
-        left = (
+        unfinished = (
             nodes[nodes.index(node) :] if nodes else []
         )  # of a pass that failed: the leaves above have their gradients
-        waiting = {target_of(edge)[0] for node in left for edge in node._next if edge is not None}
+        waiting = {target_of(edge)[0] for node in unfinished for edge in node._next if edge is not None}
         with no_grad():
             for leaf in [leaf for leaf in buffers if leaf.__class__ is AccumulateGrad and leaf not in waiting]:
                 leaf.variable.accumulate_grad([from_array(buffers.pop(leaf), None)])

@@ -56,11 +56,11 @@ def grad_and_value(func: Callable[..., Any], argnums: int | tuple[int, ...] = 0,
     @functools.wraps(func)
     def run(*args: object, **kwargs: object) -> Any:
         places = argnums if isinstance(argnums, tuple) else (argnums,)
-        inputs, given = list[Any](), list(args)
+        inputs, arguments = list[Any](), list(args)
         with enable_grad():
             for place in places:
-                given[place] = mapped(lambda one: begun(one, inputs), given[place])
-            value, aux = func(*given, **kwargs) if has_aux else (func(*given, **kwargs), None)
+                arguments[place] = mapped(lambda one: begun(one, inputs), arguments[place])
+            value, aux = func(*arguments, **kwargs) if has_aux else (func(*arguments, **kwargs), None)
             refuse(not isinstance(value, Tensor), f"{VALUE}Expected f(*args) to return a Tensor, got {type(value)}")
             refuse(
                 value.dim(),
@@ -68,10 +68,10 @@ def grad_and_value(func: Callable[..., Any], argnums: int | tuple[int, ...] = 0,
                 "wanted to use the vjp or jacrev APIs instead?",
             )
             several = gradients(value, inputs, create_graph=True, allow_unused=True) if value.requires_grad else ()
-        left = iter(
+        grads_left = iter(
             [one.new_zeros(one.shape) if slopes is None else slopes for slopes, one in zip_longest(several, inputs)]
         )
-        slopes = tuple(mapped(lambda _: next(left), given[place]) for place in places)
+        slopes = tuple(mapped(lambda _: next(grads_left), arguments[place]) for place in places)
         result = (slopes if isinstance(argnums, tuple) else slopes[0]), ((value, aux) if has_aux else value)
         return mapped(
             lambda one: one.detach() if isinstance(one, Tensor) and not leads_on(one, inputs) else one, result
@@ -100,18 +100,18 @@ def functional_call(
 ) -> Any:
     """Call a module with other parameters and buffers, which it has for the time of the call."""
     dicts = parameter_and_buffer_dicts
-    given = {name: value for one in ((dicts,) if isinstance(dicts, dict) else dicts) for name, value in one.items()}
+    values = {name: value for one in ((dicts,) if isinstance(dicts, dict) else dicts) for name, value in one.items()}
     own = dict(module.members("_parameters", remove_duplicate=False)) | dict(
         module.members("_buffers", remove_duplicate=False)
     )
-    if unexpected := [name for name in given if name not in own]:
+    if unexpected := [name for name in values if name not in own]:
         raise KeyError(unexpected[0])
-    given = {
-        name: given[one] for one in given for name in own if own[name] is own[one]
-    } | given  # weights that are shared
+    values = {
+        name: values[one] for one in values for name in own if own[name] is own[one]
+    } | values  # weights that are shared
     before = []
     try:
-        for name, value in given.items():
+        for name, value in values.items():
             owner, _, last = name.rpartition(".")
             home = module.get_submodule(owner)
             tensors = home._parameters if last in home._parameters else home._buffers

@@ -82,13 +82,13 @@ def taken_apart(tensor: Tensor, key: Any, *, writing: bool = False) -> tuple[Ten
             warn(SEQUENCE)
         key = tuple(key) if nested else (key,)
     parts = [as_index(part) for part in key] if text <= tensor._array.ndim else []
-    left = tensor._array.ndim - (text or sum(indexed_dims(part) for part in parts))
-    if left < 0:
+    free_dims = tensor._array.ndim - (text or sum(indexed_dims(part) for part in parts))
+    if free_dims < 0:
         raise IndexError(f"too many indices for tensor of dimension {tensor._array.ndim}")
     dim, indices = 0, list[Any]()
     for position, part in enumerate(parts):
         if part is Ellipsis:
-            dim += left
+            dim += free_dims
         elif part is None:
             tensor = call["unsqueeze"](tensor, dim)
             dim += 1

@@ -22,7 +22,7 @@ import numpy as np
 
 from gviz import files
 from gviz.autograd.tensor import Tensor
-from gviz.engine.copying import Portable, made, parts
+from gviz.engine.copying import Portable, from_parts, parts
 from gviz.engine.device import Device
 from gviz.engine.nn.parameter import Parameter
 from gviz.errors import FileError
@@ -50,7 +50,9 @@ def rebuild(
         f"setStorage: sizes {list(size)}, strides {list(stride)}, storage offset {offset} are out of bounds for "
         f"storage of {flat.size} elements",
     )
-    return made({}, flat, min(offset, flat.size), size, [step * flat.itemsize for step in stride], None, requires_grad)
+    return from_parts(
+        {}, flat, min(offset, flat.size), size, [step * flat.itemsize for step in stride], None, requires_grad
+    )
 
 
 def rebuild_parameter(data: Tensor, requires_grad: bool, hooks: object) -> Any:

@@ -14,7 +14,6 @@ from gviz.ops.rows import (
     TENSORS,
     array_of,
     brief,
-    called,
     check_one_dtype,
     composite,
     dtypes,
@@ -22,6 +21,7 @@ from gviz.ops.rows import (
     fact,
     formula,
     function,
+    function_as,
     lacks,
     mode,
     op,
@@ -139,7 +139,7 @@ row("addcdiv", "AddcdivBackward0", lambda self, tensor1, tensor2, *, value=1: se
     tensor2="neg(grad) * (value * tensor1 / (tensor2 * tensor2))")
 def old(key, function):
     """Register the form of a name that PyTorch calls deprecated: the scale stands before what it scales."""
-    form = bind(called(f"old_{key}", function), TENSORS)
+    form = bind(function_as(f"old_{key}", function), TENSORS)
     form.__annotations__ = {"value": "Number", "alpha": "Number", "other": "Operand"}
     public_names(f"{key} .{key}_")(form)
 

@@ -94,7 +94,7 @@ brief(".where", lambda self, condition, other: where(condition, self, other), ke
 row("nonzero_places", None, lambda condition: np.nonzero(np.atleast_1d(condition)), "torch.where", outputs=("...",),
     nondiff=("condition",))
 
-def filled(self, mask, value):
+def fill_where(self, mask, value):
     broadcast_shape(mask.shape, self.shape)
     refuse(mask.dtype.kind != "b",
            f"masked_fill_ only supports boolean masks, but got mask with dtype {dtypes.of(mask.dtype).c_name}")
@@ -105,6 +105,6 @@ def filled(self, mask, value):
 def masked_fill_tensor(self, mask, value):
     refuse(value.ndim, "masked_fill_ only supports a 0-dimensional value tensor, "
            f"but got tensor with {value.ndim} dimension(s).")
-    return filled(self, mask, value.item())
-row("masked_fill", "MaskedFillBackward0", lambda self, mask, value: filled(self, mask, value), "masked_fill .masked_fill_",
+    return fill_where(self, mask, value.item())
+row("masked_fill", "MaskedFillBackward0", lambda self, mask, value: fill_where(self, mask, value), "masked_fill .masked_fill_",
     nondiff=("mask",), promote="none", self="masked_fill(grad, mask, 0)")

@@ -22,8 +22,8 @@ ROOM = 1 << 18
 def windows(array, kernel, stride, dilation):
     """Return every window of an array (n, c, *space) as (n, c, *out, *kernel), without copying."""
     spans = [d * (k - 1) + 1 for k, d in zip(kernel, dilation, strict=True)]
-    seen = sliding_window_view(array, spans, tuple(range(2, array.ndim)))
-    return seen[(slice(None), slice(None), *(slice(None, None, step) for step in (*stride, *dilation)))]
+    view = sliding_window_view(array, spans, tuple(range(2, array.ndim)))
+    return view[(slice(None), slice(None), *(slice(None, None, step) for step in (*stride, *dilation)))]
 
 def folded(parts, size, stride, padding, dilation):
     """Return the way back of :func:`windows`: parts (..., *kernel, *out) added up where they lie in an array of that size."""
@@ -57,10 +57,10 @@ def each_way(value, count):
 # ------------------------------------------------------------------ three products of matrices, for each group of channels
 def columns(x, kernel, out, stride, padding, dilation, groups):
     """Yield a slice of examples, and their windows as columns (m, groups, channels * kernel, out): as many as ROOM has."""
-    seen, dims = windows(padded(x, padding), kernel, stride, dilation), len(out)
-    seen = np.moveaxis(seen[(slice(None), slice(None), *map(slice, out))], range(-dims, 0), range(2, 2 + dims))
-    for some in portions(seen):
-        part = seen[some]
+    patches, dims = windows(padded(x, padding), kernel, stride, dilation), len(out)
+    patches = np.moveaxis(patches[(slice(None), slice(None), *map(slice, out))], range(-dims, 0), range(2, 2 + dims))
+    for some in portions(patches):
+        part = patches[some]
         yield some, part.reshape(len(part), groups, x.shape[1] // groups * prod(kernel), prod(out))
 
 def portions(examples, size=None):
@@ -79,8 +79,8 @@ def correlate(x, weight, stride, padding, dilation, groups):
     out = [(n + 2 * p - d * (k - 1) - 1) // s + 1 for n, p, k, s, d in facts]
     result, rows = np.empty((len(x), len(weight), *out), weight.dtype), by_group(weight, 0, groups)
     into = by_group(result, 1, groups)
-    for some, seen in columns(x, weight.shape[2:], out, stride, padding, dilation, groups):
-        np.matmul(rows, seen, out=into[some])
+    for some, patches in columns(x, weight.shape[2:], out, stride, padding, dilation, groups):
+        np.matmul(rows, patches, out=into[some])
     return result
 
 def spread(grad, weight, size, stride, padding, dilation, groups):
@@ -103,8 +103,8 @@ def weight_gradient(grad, x, kernel, stride, padding, dilation, groups):
     """Return the gradient for the weight: that of the result times the windows of the input."""
     result, parts = np.zeros((grad.shape[1], x.shape[1] // groups, *kernel), grad.dtype), by_group(grad, 1, groups)
     total = by_group(result, 0, groups)
-    for some, seen in columns(x, kernel, grad.shape[2:], stride, padding, dilation, groups):
-        total += (parts[some] @ seen.swapaxes(-2, -1)).sum(0)
+    for some, patches in columns(x, kernel, grad.shape[2:], stride, padding, dilation, groups):
+        total += (parts[some] @ patches.swapaxes(-2, -1)).sum(0)
     return result
 
 # ------------------------------------------------------------------ rows
@@ -112,18 +112,18 @@ KERNELS = {3: "slow_conv2d_cpu", 4: "slow_conv2d_cpu", 5: "compute_columns3d"}
 
 def check(x, weight, bias, padding, dilation, transposed, groups):
     """Refuse sizes that do not fit."""
-    held, across = f"weight of size {list(weight.shape)}", weight.shape[1] * groups
-    wanted, outs = (weight.shape[0], across) if transposed else (across, weight.shape[0])
+    weight_text, across = f"weight of size {list(weight.shape)}", weight.shape[1] * groups
+    ins, outs = (weight.shape[0], across) if transposed else (across, weight.shape[0])
     refuse(not (transposed or outs),
-           f"Given groups={groups}, expected weight to be at least 1 at dimension 0, but got {held} instead")
+           f"Given groups={groups}, expected weight to be at least 1 at dimension 0, but got {weight_text} instead")
     refuse(weight.shape[0] % groups,
            f"Given groups={groups}, expected weight to be divisible by {groups} at dimension 0, "
            f"but got weight of size [{list(weight.shape)}] instead")
-    if x.shape[1] != wanted:
-        raise RuntimeError(f"Given {'transposed=1' if transposed else f'groups={groups}'}, {held}, expected "
-                           f"input{list(x.shape)} to have {wanted} channels, but got {x.shape[1]} channels instead")
+    if x.shape[1] != ins:
+        raise RuntimeError(f"Given {'transposed=1' if transposed else f'groups={groups}'}, {weight_text}, expected "
+                           f"input{list(x.shape)} to have {ins} channels, but got {x.shape[1]} channels instead")
     if bias is not None and bias.shape != (outs,):
-        raise RuntimeError(f"Given {'transposed=1, ' * transposed}{held}, expected bias to be 1-dimensional with {outs} "
+        raise RuntimeError(f"Given {'transposed=1, ' * transposed}{weight_text}, expected bias to be 1-dimensional with {outs} "
                            f"elements, but got bias of size {list(bias.shape)} instead")
     room = [n + 2 * p for n, p in zip(x.shape[2:], padding, strict=True)]
     spans = [d * (k - 1) + 1 for k, d in zip(weight.shape[2:], dilation, strict=True)]

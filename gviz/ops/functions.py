@@ -86,8 +86,8 @@ function("copysign", "CopysignBackward0", np.copysign, "copysign .copysign_", se
 function("copysign_scalar", "CopysignBackward1", lambda self, other: np.copysign(self, self.dtype.type(other)),
     "copysign .copysign_", self=SIGNED)
 @composite
-def atan2_backward(grad, self, other, wanted):
+def atan2_backward(grad, self, other, mask):
     square = other * other
     square = self * self + square
     inverse = masked_fill(reciprocal(square), equal(square, 0), 0)
-    return grad * other * inverse if wanted[0] else None, grad * neg(self) * inverse if wanted[1] else None
+    return grad * other * inverse if mask[0] else None, grad * neg(self) * inverse if mask[1] else None

@@ -30,16 +30,16 @@ row("slice_row", "SliceBackward0", lambda self, dim, start, end, step:
     self[at(wrap_dim(dim, self.ndim), slice(start, end, step))],
     view=True, self="slice_gradient(grad, self_sym_sizes, dim, start, end, step)")
 
-def placed(part, sizes, dim, index):
+def embed(part, sizes, dim, index):
     """Return zeros with a part written at an index of one dimension."""
     full = np.zeros(sizes, part.dtype)
     full[at(wrap_dim(dim, full.ndim), index)] = part
     return full
 
 row("select_backward", "SelectBackwardBackward0", lambda grad_output, input_sizes, dim, index:
-    placed(grad_output, input_sizes, dim, index), grad_output="select(grad, dim, index)")
+    embed(grad_output, input_sizes, dim, index), grad_output="select(grad, dim, index)")
 row("slice_backward", "SliceBackwardBackward0", lambda grad_output, input_sizes, dim, start, end, step:
-    placed(grad_output, input_sizes, dim, slice(start, end, step)), grad_output="slice_row(grad, dim, start, end, step)")
+    embed(grad_output, input_sizes, dim, slice(start, end, step)), grad_output="slice_row(grad, dim, start, end, step)")
 
 formula("slice_gradient", lambda grad, sizes, dim, start, end, step:  # an end that was not given is the largest number
     slice_backward(grad, sizes, dim, start or 0, 2**63 - 1 if end is None else end, step))

@@ -59,7 +59,7 @@ def atleast(self, count):
     wide = unsqueeze(self, 0) if have == 1 else self
     return wide if count == 2 else unsqueeze(wide, -1)
 @everywhere
-def listed(tensors, name):
+def tensor_list(tensors, name):
     """Return the tensors of a call that takes several, or a list of them; refuse anything else."""
     several = tensors[0] if len(tensors) == 1 and isinstance(tensors[0], list | tuple) else tensors
     for i, one in enumerate(several):
@@ -69,7 +69,7 @@ def listed(tensors, name):
 @composite
 def widened(tensors, count):
     """One tensor, or several, with at least so many dims."""
-    wide = tuple([atleast(one, count) for one in listed(tensors, f"atleast_{count}d")])
+    wide = tuple([atleast(one, count) for one in tensor_list(tensors, f"atleast_{count}d")])
     return wide[0] if len(tensors) == 1 and not isinstance(tensors[0], list | tuple) else wide
 @composite
 def stacked(tensors, name, count, dim):
@@ -95,13 +95,13 @@ def unbind(self, dim: int = 0):
     refuse(not self.ndim, f"Dimension specified as {dim} but tensor has no dimensions", IndexError)
     return [self[(*(slice(None),) * dim, i, ...)] for i in range(self.shape[dim])]
 @composite
-def filled(grads, sizes):
+def zeros_for_none(grads, sizes):
     like = next(g for g in grads if g is not None)
     return [zeros_of(like, size) if grad is None else grad for grad, size in zip(grads, sizes, strict=True)]
 @composite
 def unbind_backward(grads, dim, sizes):
     axis = wrap_dim(dim, len(sizes))
-    return stack(filled(grads, [(*sizes[:axis], *sizes[axis + 1 :])] * len(grads)), dim)
+    return stack(zeros_for_none(grads, [(*sizes[:axis], *sizes[axis + 1 :])] * len(grads)), dim)
 
 @everywhere
 def length_along(value, dim, name):
@@ -118,10 +118,10 @@ def split_size(self, split_size, dim=0):
     return pieces(self, piece_sizes(split_size, length), dim)
 @op("SplitWithSizesBackward0", "split_with_sizes", view=True, outputs=("...",), self=SPLIT.format("split_sizes"))
 def split_with_sizes(self, split_sizes: Ints, dim: int = 0):
-    length, given, dim = length_along(self, dim, "split"), dim, wrap_dim(dim, self.ndim)
+    length, typed_dim, dim = length_along(self, dim, "split"), dim, wrap_dim(dim, self.ndim)
     refuse(sum(split_sizes) != length or min(split_sizes, default=0) < 0,
            f"split_with_sizes expects split_sizes to sum exactly to {length} (input tensor's size at "
-           f"dimension {given}), but got split_sizes={list(split_sizes)}")
+           f"dimension {typed_dim}), but got split_sizes={list(split_sizes)}")
     return pieces(self, split_sizes, dim)
 
 
@@ -142,7 +142,7 @@ def pieces(array, sizes, dim):
 @composite
 def split_backward(grads, sizes, dim, full):
     dim = wrap_dim(dim, len(full))
-    return cat(filled(grads, [(*full[:dim], n, *full[dim + 1 :]) for n in piece_sizes(sizes, full[dim])]), dim)
+    return cat(zeros_for_none(grads, [(*full[:dim], n, *full[dim + 1 :]) for n in piece_sizes(sizes, full[dim])]), dim)
 brief("split", lambda self, split_size_or_sections, dim=0: split_size(self, split_size_or_sections, dim),
     split_size_or_sections="int")
 brief("split", lambda self, split_size_or_sections, dim=0: split_with_sizes(self, split_size_or_sections, dim),

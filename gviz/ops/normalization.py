@@ -232,7 +232,7 @@ def native_group_norm(input, weight, bias, N, C, HxW, group, eps):
     return result, mean.reshape(N, group), rstd.reshape(N, group)
 
 @composite
-def native_group_norm_backward(grads, input, mean, rstd, weight, sizes, eps, wanted):
+def native_group_norm_backward(grads, input, mean, rstd, weight, sizes, eps, mask):
     """The gradients of a group normalization and of its statistics, written as PyTorch does for ``create_graph``."""
     grad, to_mean, to_rstd = grads
     count, channels, area, group = sizes
@@ -243,7 +243,7 @@ def native_group_norm_backward(grads, input, mean, rstd, weight, sizes, eps, wan
     if grad is not None:
         grad = reshape(grad, sizes)
         along, total = unsqueeze_(sum_dim(grad * x, (3,), False), -1), unsqueeze_(sum_dim(grad, (3,), False), -1)
-    if wanted[0]:
+    if mask[0]:
         wide = None if weight is None else reshape(weight, (1, group, channels, 1))
         cube = rstd * rstd * rstd
         to_rstd = None if to_rstd is None else view(to_rstd, (count, group, 1, 1))
@@ -263,8 +263,8 @@ def native_group_norm_backward(grads, input, mean, rstd, weight, sizes, eps, wan
             more = var_backward(spread, x, (2, 3), 0, True) + expand(to_mean, sizes) / (channels * area)
             back = more if back is None else back + more
         back = None if back is None else reshape(back, tuple(input.shape))
-    if wanted[1] and grad is not None:
+    if mask[1] and grad is not None:
         to_weight = reshape(sum_dim((along - total * mean) * rstd, (0,), False), (group * channels,))
-    if wanted[2] and grad is not None:
+    if mask[2] and grad is not None:
         to_bias = reshape(sum_dim(total, (0,), False), (group * channels,))
     return back, to_weight, to_bias

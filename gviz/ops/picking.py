@@ -46,7 +46,7 @@ def index_add(self, dim: int, index, source, *, alpha: Number = 1):
     refuse(index.size != (count := source.shape[axis] if source.ndim else 1),
            f"index_add_(): Number of indices ({index.size}) "
            f"should be equal to source.size(dim): ({count}), for dim: {axis}")
-    return written(self, dim, index, source if alpha == 1 else source * number(alpha, source.dtype), add_at)
+    return with_values(self, dim, index, source if alpha == 1 else source * number(alpha, source.dtype), add_at)
 
 @op("IndexCopyBackward0", "index_copy .index_copy_", nondiff=("index",), promote="none",
     self="index_fill(grad, dim, index, 0)", source="picked(grad, dim, index, source, source_dim)")
@@ -56,20 +56,20 @@ def index_copy(self, dim: int, index, source):
     count = source.shape[wrap_dim(dim, self.ndim)] if source.ndim and self.ndim else 1
     refuse(index.size != count,
            f"index_copy_(): Number of indices ({index.size}) should be equal to source.size(dim) ({count})", IndexError)
-    return written(self, dim, index, source)
+    return with_values(self, dim, index, source)
 
 def check_filled(self, index, value=None):
     refuse(index.dtype != np.int64, "index_fill_(): Expected dtype int64 for index.", IndexError)
     refuse(index.ndim > 1, "index_fill_(): Index has to be a vector/scalar")
 
 row("index_fill", "IndexFillBackward0", lambda self, dim, index, value:
-    written(self, dim, index, number(value, self.dtype)),
+    with_values(self, dim, index, number(value, self.dtype)),
     "index_fill .index_fill_", nondiff=("index",), promote="none", check=check_filled, self="index_fill(grad, dim, index, 0)")
-row("index_fill_tensor", "IndexFillBackward1", lambda self, dim, index, value: written(self, dim, index, value),
+row("index_fill_tensor", "IndexFillBackward1", lambda self, dim, index, value: with_values(self, dim, index, value),
     "index_fill .index_fill_", nondiff=("index",), promote="none", check=check_filled,
     self="index_fill(grad, dim, index, 0)", value="sum_all(index_select(grad, dim, distinct(index)))")
 
-def written(self, dim, index, value, join=setitem):
+def with_values(self, dim, index, value, join=setitem):
     """Return a copy with values written at an index, or joined to those that are there."""
     result = np.array(self, order="C")
     flat = np.atleast_1d(result)
@@ -102,8 +102,8 @@ def masked_scatter(self, mask, source):
     grad_output="masked_scatter(zeros_of(grad, grad_output_sym_sizes), mask, grad)")
 def masked_scatter_source(grad_output, mask, sizes):
     full = np.zeros(sizes, grad_output.dtype)
-    chosen = grad_output[np.broadcast_to(mask, grad_output.shape)]
-    full.flat[: chosen.size] = chosen
+    values = grad_output[np.broadcast_to(mask, grad_output.shape)]
+    full.flat[: values.size] = values
     return full
 
 # ------------------------------------------------------------------ places among all elements

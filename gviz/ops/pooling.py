@@ -24,7 +24,7 @@ def pooled_size(size, kernel, stride, padding, dilation, ceil_mode):
     count = -(-room // stride) + 1 if ceil_mode else room // stride + 1
     return count - 1 if ceil_mode and (count - 1) * stride >= size + padding else count
 
-def seen_in(array, kernel, stride, padding, dilation, ceil_mode, fill):
+def windows_in(array, kernel, stride, padding, dilation, ceil_mode, fill):
     """Return all windows of an array (..., c, *space) as (n, c, *out, *kernel), with ``fill`` (None: its edge) around it."""
     sizes = array.shape[-len(kernel) :]
     for p, k, d, s in zip(padding, kernel, dilation, stride, strict=True):
@@ -35,8 +35,8 @@ def seen_in(array, kernel, stride, padding, dilation, ceil_mode, fill):
                f"dilation={d}")
     out = [pooled_size(*facts, ceil_mode) for facts in zip(sizes, kernel, stride, padding, dilation, strict=True)]
     if min(out) < 1:
-        given, small = ("x".join(map(str, (array.shape[-len(kernel) - 1], *lengths))) for lengths in (sizes, out))
-        raise RuntimeError(f"Given input size: ({given}). Calculated output size: ({small}). Output size is too small")
+        sizes_text, small = ("x".join(map(str, (array.shape[-len(kernel) - 1], *lengths))) for lengths in (sizes, out))
+        raise RuntimeError(f"Given input size: ({sizes_text}). Calculated output size: ({small}). Output size is too small")
     reach = [(n - 1) * s + d * (k - 1) + 1 for n, s, d, k in zip(out, stride, dilation, kernel, strict=True)]
     ends = [(p, max(r - n - p, 0)) for r, n, p in zip(reach, sizes, padding, strict=True)]
     full = array.reshape(-1, *array.shape[-len(kernel) - 1 :])
@@ -62,16 +62,16 @@ def largest(self, kernel_size, stride, padding, dilation, ceil_mode):
     """Return the largest element of each window, and its place in the input."""
     dims, options = len(kernel_size), (kernel_size, stride or kernel_size, padding, dilation, ceil_mode)
     numbers, low = np.arange(prod(self.shape[-dims:])), -np.inf if self.dtype.kind == "f" else np.iinfo(self.dtype).min
-    seen, places = seen_in(self, *options, low), seen_in(numbers.reshape(1, *self.shape[-dims:]), *options, None)
-    shape = (*self.shape[:-dims], *seen.shape[2:-dims])
+    views, places = windows_in(self, *options, low), windows_in(numbers.reshape(1, *self.shape[-dims:]), *options, None)
+    shape = (*self.shape[:-dims], *views.shape[2:-dims])
     if prod(kernel_size) > SMALL:
-        flat, places = (one.reshape(*one.shape[:-dims], prod(kernel_size)) for one in (seen, places))
+        flat, places = (one.reshape(*one.shape[:-dims], prod(kernel_size)) for one in (views, places))
         best = flat.argmax(-1)[..., None]
         return tuple(np.take_along_axis(one, best, -1).reshape(shape) for one in (flat, np.broadcast_to(places, flat.shape)))
-    most, at = seen[(..., *(0,) * dims)].copy(), np.empty(seen.shape[:-dims], np.int64)
+    most, at = views[(..., *(0,) * dims)].copy(), np.empty(views.shape[:-dims], np.int64)
     at[...] = places[(..., *(0,) * dims)]
     for inside in [*np.ndindex(*kernel_size)][1:]:
-        here = seen[(..., *inside)]
+        here = views[(..., *inside)]
         more = (here > most) | (here != here)  # noqa: PLR0124 - nan is more than all, as in PyTorch
         np.copyto(most, here, where=more)
         np.copyto(at, places[(..., *inside)], where=more)
@@ -109,9 +109,9 @@ def divisors(self, kernel_size, step, padding, ceil_mode, count_include_pad, div
 def averaged(self, kernel_size, stride, padding, ceil_mode, count_include_pad, divisor_override):
     """Return the mean of each window."""
     step, dims = stride or kernel_size, len(kernel_size)
-    seen = seen_in(self, kernel_size, step, padding, (1,) * dims, ceil_mode, 0)
+    views = windows_in(self, kernel_size, step, padding, (1,) * dims, ceil_mode, 0)
     small = prod(kernel_size) <= SMALL
-    total = reduce(np.add, [seen[(..., *at)] for at in np.ndindex(*kernel_size)]) if small else seen.sum(tuple(range(-dims, 0)))
+    total = reduce(np.add, [views[(..., *at)] for at in np.ndindex(*kernel_size)]) if small else views.sum(tuple(range(-dims, 0)))
     total = total / divisors(self, kernel_size, step, padding, ceil_mode, count_include_pad, divisor_override)
     return total.astype(self.dtype, copy=False).reshape(*self.shape[:-dims], *total.shape[2:])
 
@@ -152,8 +152,8 @@ def shared_back(dims):
         for axis in reversed(range(self.ndim - dims, self.ndim)):
             wide = np.zeros((*grad_output.shape[:axis], *self.shape[axis:]), grad_output.dtype)
             for i, span in enumerate(shares(self.shape[axis], grad_output.shape[axis])):
-                seen = wide[at(axis, span)]
-                seen += grad_output[at(axis, slice(i, i + 1))] / max(seen.shape[axis], 1)
+                part = wide[at(axis, span)]
+                part += grad_output[at(axis, slice(i, i + 1))] / max(part.shape[axis], 1)
             grad_output = wide
         return grad_output
 
@@ -188,7 +188,7 @@ def pooled(key, dims, input, *sizes, options=()):
     result = TENSORS[key](input.unsqueeze(-2), *((flat, *each_way(size, 1)) for size, flat in sizes), *options)
     return tuple(one.squeeze(-2) for one in result) if isinstance(result, tuple) else result.squeeze(-2)
 
-def filled(name, dims, input, output_size):
+def full_sizes(name, dims, input, output_size):
     """Return the sizes of an adaptive pooling along the last dimensions; where one is None it is the input's."""
     refuse(input.ndim not in (dims + 1, dims + 2),
            f"{name}{dims}d(): Expected {dims + 1}D or {dims + 2}D tensor, but got {list(input.shape)}")
@@ -197,7 +197,7 @@ def filled(name, dims, input, output_size):
 
 def adaptive_means(dims, input, output_size):
     """Return the means of as many windows as the output is to have elements."""
-    size = filled("adaptive_avg_pool", dims, input, output_size)
+    size = full_sizes("adaptive_avg_pool", dims, input, output_size)
     if dims == 1:
         return adaptive_means(2, input.unsqueeze(-2), (1, *size)).squeeze(-2)
     if {*size} == {1}:
@@ -232,7 +232,7 @@ def offer(dims):
 
         @public_names(f"F.adaptive_max_pool{dims}d")
         def adaptive_max_pool(input, output_size: object, return_indices: bool = False):
-            size = filled("adaptive_max_pool", dims, input, output_size)
+            size = full_sizes("adaptive_max_pool", dims, input, output_size)
             result = pooled(shares, dims, input, (size, 1))
             return tuple(result) if return_indices else result[0]
 
@@ -245,5 +245,5 @@ def constant_pad_nd(self, pad, value=0):
     pairs = [(0, 0)] * (self.ndim - len(pad) // 2) + [pad[i : i + 2] for i in range(len(pad) - 2, -1, -2)]
     refuse(any(n + min(a, 0) + min(b, 0) < 0 for n, (a, b) in zip(self.shape, pairs, strict=True)),
            "narrow(): length must be non-negative.")
-    cut = self[tuple(slice(max(-a, 0), n - max(-b, 0)) for n, (a, b) in zip(self.shape, pairs, strict=True))]
-    return np.pad(np.asarray(cut, order="C"), [(max(a, 0), max(b, 0)) for a, b in pairs], constant_values=value)
+    part = self[tuple(slice(max(-a, 0), n - max(-b, 0)) for n, (a, b) in zip(self.shape, pairs, strict=True))]
+    return np.pad(np.asarray(part, order="C"), [(max(a, 0), max(b, 0)) for a, b in pairs], constant_values=value)

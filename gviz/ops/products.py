@@ -76,10 +76,10 @@ def trilinear(i1, i2, i3, expand1, expand2, expand3, sumdim):
     return np.prod(np.broadcast_arrays(*wide), axis=0, dtype=i1.dtype).sum(axis=sumdim, dtype=i1.dtype)
 
 # the gradient times the two other factors: a product of three again
-formula("trilinear_backward", lambda grad, i1, i2, i3, expand1, expand2, expand3, sumdim, wanted: (
-    trilinear(grad, i2, i3, sumdim, expand2, expand3, expand1) if wanted[0] else None,
-    trilinear(i1, grad, i3, expand1, sumdim, expand3, expand2) if wanted[1] else None,
-    trilinear(i1, i2, grad, expand1, expand2, sumdim, expand3) if wanted[2] else None))
+formula("trilinear_backward", lambda grad, i1, i2, i3, expand1, expand2, expand3, sumdim, mask: (
+    trilinear(grad, i2, i3, sumdim, expand2, expand3, expand1) if mask[0] else None,
+    trilinear(i1, grad, i3, expand1, sumdim, expand3, expand2) if mask[1] else None,
+    trilinear(i1, i2, grad, expand1, expand2, sumdim, expand3) if mask[2] else None))
 
 @composite("torch.bilinear F.bilinear")
 def bilinear(input1, input2, weight, bias: Tensor | None = None):

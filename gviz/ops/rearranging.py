@@ -8,7 +8,7 @@ from __future__ import annotations
 import numpy as np
 from numpy.lib.stride_tricks import sliding_window_view
 
-from gviz.ops.joining import listed
+from gviz.ops.joining import tensor_list
 from gviz.ops.reduction import summed
 from gviz.ops.rows import (
     ARRAYS,
@@ -144,12 +144,12 @@ def unfold_backward(grad_in, input_sizes, dim, size, step):
 fact("is_bool", lambda value: array_of(value).dtype.kind == "b")
 @composite("torch.broadcast_tensors")
 def broadcast_tensors(*tensors):
-    tensors = listed((tensors,), "broadcast_tensors")
+    tensors = tensor_list((tensors,), "broadcast_tensors")
     shape = broadcast_shape(*[tuple(one.shape) for one in tensors])
     return tuple([one if tuple(one.shape) == shape else expand(one, shape) for one in tensors])
 @public_names("torch.meshgrid")
 def meshgrid(*tensors, indexing: str | None = None):
-    vectors = listed(tensors, "meshgrid")
+    vectors = tensor_list(tensors, "meshgrid")
     refuse(not vectors or any(len(one.shape) > 1 or one.dtype != vectors[0].dtype for one in vectors),
            "torch.meshgrid: expected 0D or 1D tensors of one dtype, at least one")
     refuse(indexing not in (None, "ij", "xy"),

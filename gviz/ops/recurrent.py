@@ -29,9 +29,9 @@ def mkldnn_rnn_layer(input, weight0, weight1, weight2, weight3, hx_, cx_, revers
     out = np.empty((*input.shape[:2], size), input.dtype)
     for place in steps_through(len(input), reverse):
         gates = mapped[place] + hx_ @ weight1.T
-        opened, put = sigmoid(gates[:, : 2 * size]), sigmoid(gates[:, 3 * size :])
+        opened, expose = sigmoid(gates[:, : 2 * size]), sigmoid(gates[:, 3 * size :])
         cx_ = opened[:, size:] * cx_ + opened[:, :size] * np.tanh(gates[:, 2 * size : 3 * size])
-        hx_ = out[place] = put * np.tanh(cx_)
+        hx_ = out[place] = expose * np.tanh(cx_)
     return out, hx_, cx_
 
 @everywhere
@@ -48,17 +48,17 @@ def lstm_layer_backward(grads, input, weight0, weight1, weight2, weight3, hx_, c
     gates, states, biases = {}, [(hx_, cx_)], (weight2, weight3) if has_biases else (None, None)
     for place in order:
         gate = linear(select(input, 0, place), weight0, biases[0]) + linear(hx_, weight1, biases[1])
-        take, forget, new, put = unsafe_split(gate, weight0.shape[0] // 4, 1)
-        gates[place] = take, forget, new, put = sigmoid(take), sigmoid(forget), tanh(new), sigmoid(put)
+        take, forget, new, expose = unsafe_split(gate, weight0.shape[0] // 4, 1)
+        gates[place] = take, forget, new, expose = sigmoid(take), sigmoid(forget), tanh(new), sigmoid(expose)
         cx_ = forget * cx_ + take * new
-        hx_ = put * tanh(cx_)
+        hx_ = expose * tanh(cx_)
         states.append((hx_, cx_))
     to_input, into, within, to_bias = {}, None, None, None
     for at in range(len(order) - 1, -1, -1):
-        (take, forget, new, put), (hidden, before), memory = gates[order[at]], states[at], states[at + 1][1]
+        (take, forget, new, expose), (hidden, before), memory = gates[order[at]], states[at], states[at + 1][1]
         slope = select(to_output, 0, order[at]) + to_hidden
-        first = to_memory + slope * put * (1 - tanh(memory) * tanh(memory))
-        turned = slope * tanh(memory) * put * (1 - put)
+        first = to_memory + slope * expose * (1 - tanh(memory) * tanh(memory))
+        turned = slope * tanh(memory) * expose * (1 - expose)
         to_new, to_forget = first * take * (1 - new * new), first * before * forget * (1 - forget)
         to_gates = cat([first * new * take * (1 - take), to_forget, to_new, turned], 1)
         to_input[order[at]] = unsqueeze(matmul(to_gates, weight0), 0)
@@ -81,13 +81,13 @@ def at_once(grads, *saved: object):
     steps, states, to_output = input[order], np.concatenate([hx_[None], output[order]])[:-1], to_output[order]
     gates = (steps @ weight0.T + states @ weight1.T + (weight2 + weight3 if has_biases else 0)).reshape(shape)
     new, gates[:, :, 2] = np.tanh(gates[:, :, 2]), 0
-    take, forget, _, put = np.moveaxis(ARRAYS["sigmoid"](gates), 2, 0)
+    take, forget, _, expose = np.moveaxis(ARRAYS["sigmoid"](gates), 2, 0)
     memory, added = [cx_], take * new
     for at in range(len(steps)):
         memory.append(forget[at] * memory[at] + added[at])
     before, bent = np.stack(memory[:-1]), np.tanh(memory[1:])
     ways = np.stack((added * (1 - take), before * forget * (1 - forget), take * (1 - new * new)), 2)
-    last, gain = bent * put * (1 - put), put * (1 - bent * bent)
+    last, gain = bent * expose * (1 - expose), expose * (1 - bent * bent)
     for at in range(len(steps) - 1, -1, -1):
         slope = to_output[at] + to_hidden
         first = to_memory + slope * gain[at]

@@ -136,10 +136,10 @@ row("aminmax", "AminmaxBackward0", lambda self, *, dim=None, keepdim=False:
     "aminmax", outputs=("min", "max"), check=lacks("aminmax", "c"), self="aminmax_backward(grads, self, dim, keepdim, min, max)")
 
 def truth(find):
-    def found(self, dim: Ints | None = None, keepdim: bool = False):
+    def reduced(self, dim: Ints | None = None, keepdim: bool = False):
         truths = np.asarray(find(self, axis=() if dim == () else axes_of(self, dim), keepdims=keepdim))
         return truths.astype(np.uint8 if self.dtype == np.uint8 else bool)  # bytes give a byte
-    return found
+    return reduced
 
 row("any_of", None, truth(np.any), "any", nondiff=("self",))
 row("all_of", None, truth(np.all), "all", nondiff=("self",))
@@ -151,8 +151,8 @@ row("same_or_nan", None, lambda self, other: np.isnan(self) if np.isnan(other).a
 @composite
 def evenly_distribute(grad, self, result):
     """Return the gradient shared among all elements that equal the result."""
-    chosen = same_or_nan(self, result)
-    return masked_fill_tensor(zeros_like(self), chosen, grad / count_true(chosen))
+    ties = same_or_nan(self, result)
+    return masked_fill_tensor(zeros_like(self), ties, grad / count_true(ties))
 @composite
 def select_backward_of(grad, dim, indices, sizes, keepdim):
     """Return the gradient of a reduction that picks one element: put where that element was."""
@@ -164,8 +164,8 @@ def extreme_backward(grad, self, dim, keepdim, result):
     if not keepdim:
         shape = tuple(1 if i in wrap_dims(dim, len(self.shape)) else n for i, n in enumerate(self.shape)) if dim else ()
         grad, result = reshape(grad, shape), reshape(result, shape)
-    chosen = equal(result, self)
-    return (grad / count_chosen(grad, chosen, dim)) * chosen
+    ties = equal(result, self)
+    return (grad / count_chosen(grad, ties, dim)) * ties
 @composite
 def aminmax_backward(grads, self, dim, keepdim, min, max):
     parts, dims = zip(grads, (min, max), strict=True), () if dim is None else (dim,)

@@ -19,7 +19,7 @@ from gviz.ops.indexing import at
 from gviz.ops.rows import TENSORS, lacks, op, public_names, refuse, row
 
 
-def taken(array, taps):
+def resample(array, taps):
     """Return the array with its last dimensions resampled: ``taps`` has a list of (index, weights) for each."""
     for axis, along in enumerate(taps, array.ndim - len(taps)):
         wide = (-1, *(1,) * (array.ndim - axis - 1))
@@ -27,8 +27,8 @@ def taken(array, taps):
         array = sum(parts[1:], parts[0])
     return array
 
-def given_back(grad, taps, sizes):
-    """Return the gradient of :func:`taken` for an array whose last dimensions have those sizes.
+def resample_backward(grad, taps, sizes):
+    """Return the gradient of :func:`resample` for an array whose last dimensions have those sizes.
 
     It is added up in rounds. In each round an element of the input gets at most one part.
     """
@@ -63,10 +63,10 @@ def bordered(kind, mode):
     """Store the rows of a border in one, two and three dimensions, and of its gradient."""
 
     def forward(self, padding):
-        return taken(self, border(self, padding, mode))
+        return resample(self, border(self, padding, mode))
 
     def backward(grad_output, self, padding):
-        return given_back(grad_output, border(self, padding, mode), self.shape[-(len(padding) // 2) :])
+        return resample_backward(grad_output, border(self, padding, mode), self.shape[-(len(padding) // 2) :])
 
     for dims in (1, 2, 3):
         key, node = f"{kind.lower()}_pad{dims}d", f"{kind}Pad{dims}D"
@@ -86,8 +86,8 @@ def im2col(self, kernel_size, dilation, padding, stride):
     refuse(min(blocks) < 1, f"Given input with spatial size {space}, kernel_size={kernel_size}, dilation={dilation}, "
            f"padding={padding}, calculated shape of the array of sliding blocks as {blocks}, but its "
            "components must be at least one.")
-    seen = windows(padded(self.reshape(-1, *self.shape[-3:]), padding), kernel_size, stride, dilation)
-    return seen.transpose(0, 1, 4, 5, 2, 3).reshape(*self.shape[:-3], prod((self.shape[-3], *kernel_size)), prod(blocks))
+    patches = windows(padded(self.reshape(-1, *self.shape[-3:]), padding), kernel_size, stride, dilation)
+    return patches.transpose(0, 1, 4, 5, 2, 3).reshape(*self.shape[:-3], prod((self.shape[-3], *kernel_size)), prod(blocks))
 
 @op("Col2ImBackward0", check=lacks("col2im_out_cpu", "iu"), self="im2col(grad, kernel_size, dilation, padding, stride)")
 def col2im(self, output_size, kernel_size, dilation, padding, stride):

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from gviz.ops.resampling import given_back, taken
+from gviz.ops.resampling import resample, resample_backward
 from gviz.ops.rows import each_of, lacks, refuse, row
 
 
@@ -52,11 +52,11 @@ BYTES = lacks("", "u", "weighted means of uint8 are not in gviz's engine; make i
 def store(key, node, scales, corners, rule):
     """Store the rows of a resizing and of its gradient; their parameters have PyTorch's names, which are what is saved."""
     options = corners + scales
-    names = {"__name__": __name__, "taken": taken, "given_back": given_back, "taps_of": taps_of, "rule": rule}
+    names = {"__name__": __name__, "resample": resample, "resample_backward": resample_backward, "taps_of": taps_of, "rule": rule}
     taps = f"taps_of({{}}, output_size, ({scales},), rule, {{}}.dtype.type, {corners})"
     back, last = taps.format("input_size", "grad_output"), "input_size[-len(output_size):]"
-    forward = f"lambda self, output_size, {options}: taken(self, {taps.format('self.shape', 'self')})"
-    backward = f"lambda grad_output, output_size, input_size, {options}: given_back(grad_output, {back}, {last})"
+    forward = f"lambda self, output_size, {options}: resample(self, {taps.format('self.shape', 'self')})"
+    backward = f"lambda grad_output, output_size, input_size, {options}: resample_backward(grad_output, {back}, {last})"
     forward, backward = (eval(text, names) for text in (forward, backward))  # noqa: S307 - only the names differ
     check = lacks(key, "bic") if rule is nearest else each_of(
         lacks(f"compute_indices_weights_{rule.__name__}", "bic" if "2d" in key else "biuc"), BYTES)

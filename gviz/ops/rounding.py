@@ -55,8 +55,8 @@ def rest(self, other):
     check_divisor("remainder_cpu", self, other)
     if self.dtype.kind != "f":
         return np.remainder(self, other)
-    left = np.fmod(self, other)
-    return np.where((left != 0) & ((other < 0) != (left < 0)), left + other, left)
+    remainder = np.fmod(self, other)
+    return np.where((remainder != 0) & ((other < 0) != (remainder < 0)), remainder + other, remainder)
 
 def towards_zero(self, other):
     check_divisor("fmod_cpu", self, other)

@@ -22,8 +22,8 @@ from gviz.numbers.words import LinAlgError, refuse, refuse_any, type_name, warn,
 
 __all__ = [
     "ARRAYS", "NO_CLAMP", "NUMBERS", "TENSORS", "Array", "LinAlgError", "alike", "array_of", "brief",
-    "broadcast_shape", "called", "check_floats", "check_one_dtype", "check_square", "composite", "dtypes",
-    "each_of", "everywhere", "fact", "formula", "function", "lacks", "mode", "no_kernel", "number", "of",
+    "broadcast_shape", "check_floats", "check_one_dtype", "check_square", "composite", "dtypes",
+    "each_of", "everywhere", "fact", "formula", "function", "function_as", "lacks", "mode", "no_kernel", "number", "of",
     "op", "public_names", "refuse", "refuse_any", "refusing", "row", "type_name", "warn", "warn_once", "wrap_dim",
     "wrap_dims",
 ]
@@ -35,7 +35,7 @@ CALLS = {1: lambda self: np.sin(self), 2: lambda self, other: np.hypot(self, oth
 """Forwards that call a function of numpy's, by how many arrays that takes."""
 
 
-def called(key: str, function: FunctionType, names: tuple[str, ...] | None = None) -> Any:
+def function_as(key: str, function: FunctionType, names: tuple[str, ...] | None = None) -> Any:
     """Return a copy of a function under another name, and with other names of globals."""
     code = function.__code__ if names is None else function.__code__.replace(co_names=names)
     copy = FunctionType(code.replace(co_qualname=key), function.__globals__, key, function.__defaults__, function.__closure__)
@@ -51,9 +51,9 @@ def row(key, node, forward, names="", **declared: object):
     """Store a row whose forward is an expression, a shared function, or one of numpy's, of ``self`` (and ``other``)."""
     if isinstance(forward, np.ufunc):
         declared["ufunc"] = forward
-        function = called(key, CALLS[forward.nin], ("np", forward.__name__))
+        function = function_as(key, CALLS[forward.nin], ("np", forward.__name__))
     else:
-        function = called(key, forward)
+        function = function_as(key, forward)
     op(node, names, **declared)(function)
 
 def function(key, node, forward, names=None, **declared: object):
@@ -69,17 +69,17 @@ def alike(key, node, other, names="", **derivatives: str):
 
 def brief(names, function, key="", **kinds: str):
     """Register a composite of one expression, called as its first name; the kinds are the annotations of its parameters."""
-    named = called(key or names.split()[0].rpartition(".")[2], function)
-    named.__annotations__ = kinds
-    composite(names)(named)
+    public = function_as(key or names.split()[0].rpartition(".")[2], function)
+    public.__annotations__ = kinds
+    composite(names)(public)
 
 def fact(key, function):
     """Register a function of plain numbers, or of sizes, of one expression in every namespace; return it."""
-    return everywhere(called(key, function))
+    return everywhere(function_as(key, function))
 
 def formula(key, function):
     """Register a composite of one expression that only formulas use."""
-    composite(called(key, function))
+    composite(function_as(key, function))
 
 # ------------------------------------------------------------------ what several rows refuse
 def check_one_dtype(first: Array, second: Array, message: str) -> None:

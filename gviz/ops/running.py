@@ -16,18 +16,18 @@ def running(accumulate, array, dim):
     lines = np.array(array, copy=None, order="C", ndmin=1)
     return accumulate(lines, wrap_dim(dim, array.ndim), array.dtype).reshape(array.shape)
 
-def counted(kernel, array, dtype):
+def numbers_to_sum(kernel, array, dtype):
     lacks(kernel, "b")(total := summed(array, dtype))
     return total
 
 row("cumsum", "CumsumBackward0", lambda self, dim, *, dtype=None:
-    running(np.add.accumulate, counted("cumsum_out_cpu", self, dtype), dim),
+    running(np.add.accumulate, numbers_to_sum("cumsum_out_cpu", self, dtype), dim),
     "cumsum .cumsum_", hidden=("self_sym_dtype",), self="cumsum_backward(cast_like(grad, self_sym_dtype), dim)")
 formula("cumsum_backward",
     lambda grad, dim: grad if numel_of(grad) <= 1 or grad.shape[dim] == 1 else reversed_cumsum(grad, dim))
 formula("reversed_cumsum", lambda value, dim: flip(cumsum(flip(value, (dim,)), dim), (dim,)))
 row("cumprod", "CumprodBackward0", lambda self, dim, *, dtype=None:
-    running(np.multiply.accumulate, counted("cumprod_out_cpu", self, dtype), dim),
+    running(np.multiply.accumulate, numbers_to_sum("cumprod_out_cpu", self, dtype), dim),
     "cumprod .cumprod_", self="cumprod_backward(cast_like(grad, self), self, dim, result)")
 @composite
 def cumprod_backward(grad, self, dim, result):

@@ -43,10 +43,10 @@ def joined(self, dim, index, src, join):
     result, several = np.array(self, order="C"), isinstance(src, np.ndarray)
     if index.size:
         where = places(self, dim, index, src if several else None)
-        join(result.reshape(-1), where, used(src, index) if several else src)
+        join(result.reshape(-1), where, elements_for(src, index) if several else src)
     return result
 
-def used(src, index):
+def elements_for(src, index):
     """Return the elements that an index has a place for, one after the other."""
     return np.atleast_1d(src)[tuple(map(slice, index.shape or (1,)))].reshape(-1)
 
@@ -89,7 +89,7 @@ def scatter_reduce(self, dim: int, index, src, reduce: str, *, include_self: boo
     if not include_self:
         whole = self.dtype.kind in "iu" and reduce in ("amax", "amin")
         flat[where] = getattr(np.iinfo(self.dtype), "min" if reduce == "amax" else "max") if whole else start
-    join.at(flat, where, used(src, index))
+    join.at(flat, where, elements_for(src, index))
     if reduce != "mean":
         return result
     count = np.maximum(np.bincount(where, minlength=self.size) + include_self, 1).reshape(self.shape)

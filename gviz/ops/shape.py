@@ -43,18 +43,18 @@ def without_copy(array, size):
 @everywhere
 def full_shape(size, numel):
     """Return a shape in which -1 stands for the rest; refuse one that does not hold as many elements."""
-    size, inferred, known = tuple(map(index, size)), size.count(-1), prod(s for s in size if s != -1)
+    size, inferred, count = tuple(map(index, size)), size.count(-1), prod(s for s in size if s != -1)
     for i, length in enumerate(size):
         if length < -1:
             raise RuntimeError(f"invalid shape dimension {length} at index {i} of shape {list(size)}")
     if inferred > 1:
         raise RuntimeError("only one dimension can be inferred")
-    if inferred and not known and not numel:
+    if inferred and not count and not numel:
         raise RuntimeError(f"cannot reshape tensor of 0 elements into shape {list(size)} because the unspecified dimension "
                            "size -1 can be any value and is ambiguous")
-    if (not known or numel % known if inferred else known != numel):
+    if (not count or numel % count if inferred else count != numel):
         raise RuntimeError(f"shape '{list(size)}' is invalid for input of size {numel}")
-    return tuple(numel // known if s == -1 else s for s in size)
+    return tuple(numel // count if s == -1 else s for s in size)
 
 # ------------------------------------------------------------------ another shape
 BACK = "reshape(grad, self_sym_sizes)"
@@ -90,8 +90,8 @@ def flatten(self, start_dim: int = 0, end_dim: int = -1):
     return reshape(self, (*shape[:first], count_of(shape[first : last + 1]), *shape[last + 1 :]))
 @composite("unflatten")
 def unflatten(self, dim: int, sizes: Size):
-    shape, dim, known = tuple(self.shape), wrap_dim(dim, len(self.shape)), count_of(s for s in sizes if s != -1)
-    full = [shape[dim] // known if s == -1 and known else s for s in sizes]
+    shape, dim, count = tuple(self.shape), wrap_dim(dim, len(self.shape)), count_of(s for s in sizes if s != -1)
+    full = [shape[dim] // count if s == -1 and count else s for s in sizes]
     refuse(count_of(full) != shape[dim],
            f"unflatten: Provided sizes {list(sizes)} don't multiply up to the size of dim {dim} ({shape[dim]}) "
            "in the input tensor")

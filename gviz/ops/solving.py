@@ -139,14 +139,14 @@ def solved(A, B, left):
     return by_columns(np.linalg.solve(A, B)) if left else np.linalg.solve(A.mT, B.mT).mT
 
 @composite
-def solve_backward(grad, result, A, left, wanted):
+def solve_backward(grad, result, A, left, mask):
     """Solve the transposed system for the right side's gradient; the matrix's is its product with the solution."""
     vector = len(result.shape) == 1 or tuple(result.shape) == tuple(A.shape[:-1])
     sides = unsqueeze(grad, -1) if vector else grad
     side = linalg_solve(transpose(A, -2, -1), sides, left)
     flipped = transpose(unsqueeze(result, -1) if vector else result, -2, -1)
-    matrix = (neg(matmul(side, flipped)) if left else neg(matmul(flipped, side))) if wanted[0] else None
-    return matrix, (squeeze_dim(side, -1) if vector else side) if wanted[1] else None
+    matrix = (neg(matmul(side, flipped)) if left else neg(matmul(flipped, side))) if mask[0] else None
+    return matrix, (squeeze_dim(side, -1) if vector else side) if mask[1] else None
 
 @op("LinalgSolveTriangularBackward0", "linalg.solve_triangular", promote="none",
     self__B="solve_triangular_backward(grad, self, result, upper, left, unitriangular, grad_input_mask)")
@@ -171,15 +171,15 @@ def substituted(triangle, B, upper):
     return X
 
 @composite
-def solve_triangular_backward(grad, self, result, upper, left, unitriangular, wanted):
+def solve_triangular_backward(grad, self, result, upper, left, unitriangular, mask):
     """Solve the transposed system for the right side's gradient; the triangle's is its product with the solution."""
     side = linalg_solve_triangular(transpose(self, -2, -1), grad, not upper, left, unitriangular)
-    if not wanted[0]:
+    if not mask[0]:
         return None, side
     flipped = transpose(result, -2, -1)
     product = neg(matmul(side, flipped)) if left else neg(matmul(flipped, side))
     triangle = triu(product, int(unitriangular)) if upper else tril(product, -int(unitriangular))
-    return triangle, side if wanted[1] else None
+    return triangle, side if mask[1] else None
 
 # ------------------------------------------------------------------ Cholesky
 row("linalg_cholesky_ex", "LinalgCholeskyExBackward0", lambda self, upper=False:

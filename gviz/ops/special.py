@@ -19,15 +19,15 @@ GAUSS = {4: ((0.5, 1.0),), 8: tuple((0.5 + side * math.sqrt(0.15), (8 - 3 * side
 """Places and weights by which one step is integrated, for numbers of so many bytes."""
 
 @cache
-def on_grid(called, kind=np.float64, end=6):
+def on_grid(function, kind=np.float64, end=6):
     """Return what a function gives at the grid's points up to an end."""
-    return np.array([called(i / GRID) for i in range(end * GRID + 1)], kind)
+    return np.array([function(i / GRID) for i in range(end * GRID + 1)], kind)
 
 def density(x):
     """Return how fast the error function rises there."""
     return 2 / math.sqrt(math.pi) * math.exp(-x * x)
 
-def from_grid(array, called, end, sign):
+def from_grid(array, function, end, sign):
     """Return an error function of the size of each element: that of the nearest point, and the integral from there."""
     kind = np.promote_types(array.dtype, np.float32)
     size, decay = np.minimum(np.abs(array.astype(kind, copy=False)), end), 0
@@ -36,7 +36,7 @@ def from_grid(array, called, end, sign):
     for share, weight in GAUSS[kind.itemsize]:
         part = step * share
         decay = decay + np.exp(-part * (near * (2 / GRID) + part)) * weight
-    return on_grid(called, kind, end).take(place) + decay * step * (on_grid(density, kind, end).take(place) * sign)
+    return on_grid(function, kind, end).take(place) + decay * step * (on_grid(density, kind, end).take(place) * sign)
 
 def erf_of(self):
     return np.copysign(from_grid(self, math.erf, 6, 1).astype(self.dtype, copy=False), self)
@@ -48,18 +48,18 @@ def erfc_of(self):
 def erfinv_of(self):
     """A first guess (Winitzki), a series from the grid's point there, and in double precision a step of Halley's."""
     size = np.abs(self)
-    left = 1 - size
-    logarithm = np.log(left * (1 + size))
+    rest = 1 - size
+    logarithm = np.log(rest * (1 + size))
     middle = 2 / (math.pi * 0.147) + logarithm / 2
     guess = np.sqrt(np.sqrt(middle * middle - logarithm / 0.147) - middle)
     place = np.rint(np.fmin(guess, 6) * GRID).astype(np.intp)
-    u = np.where(size < 0.5, size - on_grid(math.erf).take(place), on_grid(math.erfc).take(place) - left)
+    u = np.where(size < 0.5, size - on_grid(math.erf).take(place), on_grid(math.erfc).take(place) - rest)
     kind = np.promote_types(self.dtype, np.float32)
     x, u = (place / GRID).astype(kind), (u / on_grid(density).take(place)).astype(kind)
     square = x * x
     x = x + u * (1 + u * (x + u * ((4 * square + 1) / 3 + u * x * (2 * square + 7 / 6))))
     if kind == np.float64:
-        off = np.where(size < 0.5, size - erf_of(x), erfc_of(x) - left) * np.exp(x * x) * (math.sqrt(math.pi) / 2)
+        off = np.where(size < 0.5, size - erf_of(x), erfc_of(x) - rest) * np.exp(x * x) * (math.sqrt(math.pi) / 2)
         x = x + off / (1 - x * off)
     return np.copysign(np.where(size < 1, x, -logarithm).astype(self.dtype, copy=False), self)
 
@@ -85,8 +85,8 @@ def lgamma_of(self):
     value = (x - 0.5) * (np.log(z) - 1) + (series / z - np.log(product) + (math.log(2 * math.pi) / 2 - 8.5))
     value = np.where((x == 1) | (x == 2), 0, value)
     wave = np.abs(np.sin(np.pi * (x - np.rint(x))))
-    left = np.where(wave == 0, np.inf, math.log(math.pi) - np.log(wave) - np.log(x) - value)
-    return np.where(self > 0, value, left).astype(self.dtype)
+    reflection = np.where(wave == 0, np.inf, math.log(math.pi) - np.log(wave) - np.log(x) - value)
+    return np.where(self > 0, value, reflection).astype(self.dtype)
 
 function("lgamma", "LgammaBackward0", lgamma_of, "lgamma .lgamma_ special.gammaln", check=lacks("lgamma_vml_cpu", "c"),
     self="grad * digamma(self)")
@@ -95,24 +95,24 @@ function("lgamma", "LgammaBackward0", lgamma_of, "lgamma .lgamma_ special.gammal
     self="grad * polygamma(1, self)")
 def digamma(self):
     """Reflected to the right side, moved up, then its asymptotic series."""
-    x, left = self.astype(np.float64), self < 0
-    y = np.where(left, 1 - x, x)
+    x, is_negative = self.astype(np.float64), self < 0
+    y = np.where(is_negative, 1 - x, x)
     z = y + SHIFT
     series, square = np.zeros_like(z), 1 / (z * z)
     for k, b in reversed([*enumerate(BERNOULLI, 1)]):
         series = (series + b / (2 * k)) * square
     value = np.log(z) - 0.5 / z - series - sum(1 / (y + k) for k in range(SHIFT))
-    value = np.where(left, value - np.pi / np.tan(np.pi * x), value)
-    value = np.where(left & (x == np.floor(x)), np.nan, value)
+    value = np.where(is_negative, value - np.pi / np.tan(np.pi * x), value)
+    value = np.where(is_negative & (x == np.floor(x)), np.nan, value)
     return np.where(x == 0, np.copysign(np.inf, -x), np.where(np.isposinf(x), np.inf, value)).astype(self.dtype)
 
 @op("PolygammaBackward0", promote="float", self="grad * polygamma(n + 1, self)")
 def polygamma(n, self):
     """The n-th derivative of digamma, n > 0; the first one reflected to the right side."""
     x = self.astype(np.float64)
-    left = (x < 0.5) & (n == 1)
-    value = (-1) ** (n + 1) * math.factorial(n) * zeta(n + 1.0, np.where(left, 1 - x, x))
-    return np.where(left, (np.pi / np.sin(np.pi * x)) ** 2 - value, value).astype(self.dtype)
+    is_reflected = (x < 0.5) & (n == 1)
+    value = (-1) ** (n + 1) * math.factorial(n) * zeta(n + 1.0, np.where(is_reflected, 1 - x, x))
+    return np.where(is_reflected, (np.pi / np.sin(np.pi * x)) ** 2 - value, value).astype(self.dtype)
 
 def zeta(s, q):
     """Return the sum of (q + k)^-s over all k: the first terms one by one, the rest by Euler and Maclaurin."""

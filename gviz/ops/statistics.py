@@ -154,8 +154,8 @@ def norm_backward(grad, self, ord, result, dim, keepdim):
         return grad * masked_fill(self / norm, equal(norm, 0), 0)
     size = absolute(self)
     if abs(ord) == float("inf"):
-        chosen = logical_or(equal(size, norm), isnan(size))
-        shares = (grad / count_chosen(grad, chosen, dim)) * chosen
+        ties = logical_or(equal(size, norm), isnan(size))
+        shares = (grad / count_chosen(grad, ties, dim)) * ties
         return sgn(self) * shares
     if ord < 1:
         scaled = masked_fill(overwritten(size, "power", ord - 1), equal(self, 0), 0)  # right operands are made first

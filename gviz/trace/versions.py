@@ -94,12 +94,13 @@ class Versions(Observer):
         """
         with self.listener.quiet():
             lent = [one for key, one in self.lent.items() if ids is None or key in ids]
-            for owner, (last, before) in [(own, known) for one, known in lent if (own := one()) is not None]:
+            for owner, (last, before) in [(own, state) for one, state in lent if (own := one()) is not None]:
                 after = numbers(owner)
                 if before is not None and after != before:
-                    known = recall(self.before, owner) or []
-                    known += [] if known and known[-1].until >= last else [Overwritten(last, before, is_counted=False)]
-                    remember(self.before, owner, [*known, Overwritten(until, None, is_counted=False)])
+                    versions = recall(self.before, owner) or []
+                    if not versions or versions[-1].until < last:
+                        versions += [Overwritten(last, before, is_counted=False)]
+                    remember(self.before, owner, [*versions, Overwritten(until, None, is_counted=False)])
                 remember(self.lent, owner, (since, after))
 
     def was_used(self, tensors: Iterable[Any], node: Any) -> None:

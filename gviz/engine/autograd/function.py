@@ -89,7 +89,7 @@ class BackwardCFunction(FunctionCtx, Node):
             ]
         before, mode.formula = mode.formula, False
         try:
-            result = self._function.written()(self, *grads)
+            result = self._function.user_backward()(self, *grads)
         finally:
             mode.formula = before
         results, name, count = (
@@ -181,7 +181,7 @@ class Function:
     vjp = backward
 
     @classmethod
-    def written(cls) -> Any:
+    def user_backward(cls) -> Any:
         """Return the user's backward, or vjp."""
         both = [one for one in (cls.vjp, cls.backward) if one is not Function.backward]
         refuse(
@@ -200,15 +200,17 @@ class Function:
             bound.apply_defaults()
             args = bound.args if apart else bound.args[1:]
         places = [i for i, one in enumerate(args) if isinstance(one, Tensor)]
-        wanted = mode.recording and any(args[i].requires_grad for i in places)
-        node = cls._backward_cls(tuple(edge_of(args[i]) for i in places) if wanted else (), ())
+        is_recorded = mode.recording and any(args[i].requires_grad for i in places)
+        node = cls._backward_cls(tuple(edge_of(args[i]) for i in places) if is_recorded else (), ())
         node._input_places, node._input_count = places, len(args)
         node.needs_input_grad = tuple(isinstance(one, Tensor) and one.requires_grad for one in args)
         with no_grad():
             output = cls.forward(*args) if apart else cls.forward(node, *args)
             if apart:
                 cls.setup_context(node, args, output)
-        results = tuple(wrapped(node, args, output if isinstance(output, tuple) else (output,), wanted=wanted))
+        results = tuple(
+            outputs_of(node, args, output if isinstance(output, tuple) else (output,), is_recorded=is_recorded)
+        )
         return results if isinstance(output, tuple) else results[0]
 
 
@@ -216,7 +218,9 @@ Function.__init_subclass__.__func__(Function)  # type: ignore[attr-defined] # ma
 InplaceFunction = Function
 
 
-def wrapped(node: BackwardCFunction, args: tuple[Any, ...], outputs: tuple[Any, ...], *, wanted: bool) -> list[Any]:
+def outputs_of(
+    node: BackwardCFunction, args: tuple[Any, ...], outputs: tuple[Any, ...], *, is_recorded: bool
+) -> list[Any]:
     """Return the outputs of forward in their place in the graph; what it asked for is saved."""
     quiet = () if node._materialize_non_diff_grads else node.non_differentiable
     flowing = [isinstance(o, Tensor) and all(o is not q for q in quiet) for o in outputs]
@@ -233,17 +237,17 @@ def wrapped(node: BackwardCFunction, args: tuple[Any, ...], outputs: tuple[Any, 
     results: list[Any] = []
     for i, one in enumerate(outputs):
         flows = (
-            wanted
+            is_recorded
             and isinstance(one, Tensor)
             and one._array.dtype.kind in "fc"
             and all(one is not other for other in node.non_differentiable)
         )
-        given = any(one is a for a in args)
-        if given and not flows and isinstance(one, Tensor) and one.requires_grad:
+        is_input = any(one is a for a in args)
+        if is_input and not flows and isinstance(one, Tensor) and one.requires_grad:
             one = one.detach()  # noqa: PLW2901
         elif any(one is d for d in node.dirty_tensors):
             if flows:
-                if not given:
+                if not is_input:
                     warn(
                         "ctx.mark_dirty() received a tensor that was not an input. Only input Tensors that have been "
                         "mutated should be passed to ctx.mark_dirty()."
@@ -251,12 +255,12 @@ def wrapped(node: BackwardCFunction, args: tuple[Any, ...], outputs: tuple[Any, 
                 refuse_written(one, outputs)
                 take_place(one, edge_to(node, i))
         elif isinstance(one, Tensor):
-            again = [result for result, output in zip(results, outputs, strict=False) if output is one and not given]
-            one = again[0] if again else viewed(one, given=given, several=len(outputs) > 1)  # noqa: PLW2901
+            again = [result for result, output in zip(results, outputs, strict=False) if output is one and not is_input]
+            one = again[0] if again else as_view(one, is_input=is_input, several=len(outputs) > 1)  # noqa: PLW2901
             one._edge = edge_to(node, i) if flows else one._edge
         results.append(one)
-    if wanted:
-        node._saved = [kept(one, args, outputs, results, i) for i, one in enumerate(node.to_save)]
+    if is_recorded:
+        node._saved = [saved_value(one, args, outputs, results, i) for i, one in enumerate(node.to_save)]
         for note in mode.node_callbacks:
             note(node)
     for name in ("to_save", "non_differentiable", "dirty_tensors"):
@@ -264,7 +268,9 @@ def wrapped(node: BackwardCFunction, args: tuple[Any, ...], outputs: tuple[Any, 
     return results
 
 
-def kept(one: Tensor | None, args: tuple[Any, ...], outputs: tuple[Any, ...], results: list[Any], place: int) -> Any:
+def saved_value(
+    one: Tensor | None, args: tuple[Any, ...], outputs: tuple[Any, ...], results: list[Any], place: int
+) -> Any:
     """Return an input as itself, an output as its array and number (a tensor would be a cycle), with their version."""
     if one is not None and not isinstance(one, Tensor):
         raise TypeError(f"save_for_backward can only save variables, but argument {place} is of type {type_text(one)}")
@@ -275,12 +281,12 @@ def kept(one: Tensor | None, args: tuple[Any, ...], outputs: tuple[Any, ...], re
     return save(one)
 
 
-def viewed(one: Tensor, *, given: bool, several: bool) -> Tensor:
+def as_view(one: Tensor, *, is_input: bool, several: bool) -> Tensor:
     """Return an input that comes out as it is, or a view, as a view that must not be written.
 
     Its derivative is the user's.
     """
-    if not (given or one._is_view()):
+    if not (is_input or one._is_view()):
         return one if one._edge is None else from_array(one._array, None)
     result = from_array(one._array, None)
     meta, result._version_cell = result.autograd_meta(), one.version_cell()

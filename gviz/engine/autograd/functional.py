@@ -39,8 +39,8 @@ WORDS = {
 
 def as_tuple(value: object, what: str, name: str) -> tuple[bool, tuple[Any, ...]]:
     """Return whether it was a tuple, and it as one; refuse what is not a tensor."""
-    given = value if isinstance(value, tuple) else (value,)
-    for i, one in enumerate(given):
+    tensors = value if isinstance(value, tuple) else (value,)
+    for i, one in enumerate(tensors):
         which = f"value at index {i}" if isinstance(value, tuple) else f"given {what}"
         refuse(
             not isinstance(one, Tensor),
@@ -48,7 +48,7 @@ def as_tuple(value: object, what: str, name: str) -> tuple[bool, tuple[Any, ...]
             f"{type(one)}.",
             TypeError,
         )
-    return isinstance(value, tuple), given
+    return isinstance(value, tuple), tensors
 
 
 def fresh(tensors: tuple[Any, ...], *, create: bool, needed: bool = True) -> tuple[Any, ...]:
@@ -105,7 +105,7 @@ def refuse_independent(values: tuple[Any, ...], step: str, *, strict: bool) -> N
         )
 
 
-def filled(
+def with_zeros(
     grads: Sequence[Any], like: Sequence[Any], step: str, *, strict: bool, create: bool, output: str = "The output"
 ) -> tuple[Any, ...]:
     """Return zeros for what has no gradient.
@@ -136,19 +136,19 @@ def directions(v: object, like: tuple[Any, ...], name: str, *, several: bool, cr
             f"The vector v can only be None if the {what} a single Tensor with a single element.",
         )
         return None
-    given = fresh(as_tuple(v, "v", name)[1], create=create, needed=False)
+    vectors = fresh(as_tuple(v, "v", name)[1], create=create, needed=False)
     refuse(
-        len(given) != len(like),
-        f"v is a tuple of invalid length: should be {len(like)} but got {len(given)}."
+        len(vectors) != len(like),
+        f"v is a tuple of invalid length: should be {len(like)} but got {len(vectors)}."
         if several
         else "The given v should contain a single Tensor.",
     )
-    for i, (one, other) in enumerate(zip(given, like, strict=True)):
+    for i, (one, other) in enumerate(zip(vectors, like, strict=True)):
         refuse(
             one._array.shape != other._array.shape,
             f"Entry {i} in " * several + f"v has invalid size: should be {other.shape} but got {one.shape}.",
         )
-    return given
+    return vectors
 
 
 # ------------------------------------------------------------------ whole matrices
@@ -169,10 +169,10 @@ def jacobian(
         'Expected strategy to be either "forward-mode" or "reverse-mode".',
         AssertionError,
     )
-    several_in, given = as_tuple(inputs, "inputs", "jacobian")
+    several_in, tensors = as_tuple(inputs, "inputs", "jacobian")
     rows = []
     with enable_grad():
-        leaves = fresh(given, create=create_graph)
+        leaves = fresh(tensors, create=create_graph)
         several_out, outputs = run(func, leaves, "jacobian", strict=strict)
         refuse(
             vectorize and strict,
@@ -183,7 +183,7 @@ def jacobian(
             elements = [out.reshape(-1)[j] for j in range(out._array.size)]
             by_element = [gradients([one], leaves, create=create_graph, keep=True) for one in elements]
             by_element = [
-                filled(one, leaves, "vjp", strict=strict, create=create_graph, output=f"Output {i}")
+                with_zeros(one, leaves, "vjp", strict=strict, create=create_graph, output=f"Output {i}")
                 for one in by_element
             ]
             shapes = [(*out._array.shape, *leaf._array.shape) for leaf in leaves]
@@ -205,7 +205,7 @@ def hessian(
 
     Source: https://docs.pytorch.org/docs/2.13/generated/torch.autograd.functional.hessian.html
     """
-    several, given = as_tuple(inputs, "inputs", "hessian")
+    several, tensors = as_tuple(inputs, "inputs", "hessian")
 
     def slope(*leaves: object) -> Any:
         second = jacobian(
@@ -214,7 +214,7 @@ def hessian(
         refuse_independent(second, "slope", strict=strict)
         return second
 
-    rows = jacobian(slope, given, create_graph, strict, vectorize, outer_jacobian_strategy)
+    rows = jacobian(slope, tensors, create_graph, strict, vectorize, outer_jacobian_strategy)
     return rows if several else rows[0][0]
 
 
@@ -230,9 +230,9 @@ def product(name: str, meaning: str) -> Callable[..., Any]:
     def run_product(
         func: Callable[..., Any], inputs: object, v: object = None, create_graph: bool = False, strict: bool = False
     ) -> Any:
-        several_in, given = as_tuple(inputs, "inputs", name)
+        several_in, tensors = as_tuple(inputs, "inputs", name)
         with enable_grad():
-            leaves = fresh(given, create=create_graph)
+            leaves = fresh(tensors, create=create_graph)
             ones = None if name == "vjp" else directions(v, leaves, name, several=several_in, create=create_graph)
             several_out, outputs = run(func, leaves, name, strict=strict)
             if name == "vjp":
@@ -247,7 +247,7 @@ def product(name: str, meaning: str) -> Callable[..., Any]:
                 refuse_independent(back, "grad_inputs", strict=strict and not of_hessian)
                 products = gradients(back, through, ones, create=create_graph)
         several, like = (several_out, outputs) if name == "jvp" else (several_in, leaves)
-        products = filled(products, like, name, strict=strict, create=create_graph)
+        products = with_zeros(products, like, name, strict=strict, create=create_graph)
         result = finish(products, several=several, create=create_graph)
         return finish(outputs, several=several_out, create=create_graph), result
 

@@ -55,13 +55,13 @@ def gradcheck(
         "Expected at least one of check_forward_ad or check_backward_ad to be True",
         AssertionError,
     )
-    given = as_tuple(inputs)
-    wanted = checked(given)
+    tensors = as_tuple(inputs)
+    leaves = checked(tensors)
     try:
-        outputs = compare(func, given, wanted, eps, (rtol, atol), nondet_tol)
-        check_zero(outputs, wanted, masked=bool(masked))
+        outputs = compare(func, tensors, leaves, eps, (rtol, atol), nondet_tol)
+        check_zero(outputs, leaves, masked=bool(masked))
         if check_undefined_grad:
-            check_undefined(func, given, wanted, len(outputs))
+            check_undefined(func, tensors, leaves, len(outputs))
     except GradcheckError:
         if raise_exception:
             raise
@@ -84,8 +84,8 @@ def checked(inputs: tuple[Any, ...]) -> list[Tensor]:
 
     Warn of too coarse ones, and refuse those with elements in one place.
     """
-    wanted = [(i, t) for i, t in enumerate(inputs) if isinstance(t, Tensor) and t.requires_grad]
-    for place, tensor in wanted:
+    leaves = [(i, t) for i, t in enumerate(inputs) if isinstance(t, Tensor) and t.requires_grad]
+    for place, tensor in leaves:
         array = tensor._array
         if array.dtype != np.float64:
             warn(
@@ -100,17 +100,17 @@ def checked(inputs: tuple[Any, ...]) -> list[Tensor]:
         )
         tensor._array = array if array.flags.writeable else array.copy()
     refuse(
-        not wanted,
+        not leaves,
         "gradcheck expects at least one input tensor to require gradient, but none of them have requires_grad=True.",
         ValueError,
     )
-    return [tensor for _, tensor in wanted]
+    return [tensor for _, tensor in leaves]
 
 
 def compare(
     func: Callable[..., Any],
     inputs: tuple[Any, ...],
-    wanted: list[Tensor],
+    leaves: list[Tensor],
     eps: float,
     close: tuple[float, float],
     twice: float,
@@ -119,16 +119,16 @@ def compare(
 
     Refuse derivatives that differ from the differences, or from run to run.
     """
-    given = as_tuple(func(*inputs))
-    flowing = [(place, one) for place, one in enumerate(given) if one.requires_grad]
-    slopes = [differences(func, inputs, given, tensor, eps) for tensor in wanted]
+    outputs = as_tuple(func(*inputs))
+    flowing = [(place, one) for place, one in enumerate(outputs) if one.requires_grad]
+    slopes = [differences(func, inputs, outputs, tensor, eps) for tensor in leaves]
     refuse(
         not flowing and any(slope.any() for rows in slopes for slope in rows),
         "Numerical gradient for function expected to be zero",
         GradcheckError,
     )
     for number, (place, out) in enumerate(flowing):
-        analytical, again = (derivatives(out, wanted) for _ in range(2))
+        analytical, again = (derivatives(out, leaves) for _ in range(2))
         refuse(
             any(np.abs(one - other).max(initial=0.0) > twice for one, other in zip(analytical, again, strict=True)),
             "Backward is not reentrant, i.e., running backward with same input and grad_output multiple times gives "
@@ -146,7 +146,7 @@ def compare(
 
 
 def differences(
-    func: Callable[..., Any], inputs: tuple[Any, ...], given: tuple[Any, ...], which: Tensor, eps: float
+    func: Callable[..., Any], inputs: tuple[Any, ...], outputs: tuple[Any, ...], which: Tensor, eps: float
 ) -> list[Any]:
     """Return the Jacobian of each output by central differences, (elements of the input, elements of the output).
 
@@ -154,7 +154,7 @@ def differences(
         AssertionError: shape or dtype of an output depend on the values.
     """
     array = which._array
-    slopes = [np.zeros((array.size, o._array.size), o._array.dtype) for o in given]
+    slopes = [np.zeros((array.size, o._array.size), o._array.dtype) for o in outputs]
     for row, place in enumerate(np.ndindex(array.shape)):
         before, sides = array[place], []
         for step in (-eps, eps):
@@ -174,20 +174,20 @@ def differences(
     return slopes
 
 
-def derivatives(out: Tensor, wanted: list[Tensor]) -> list[Any]:
+def derivatives(out: Tensor, leaves: list[Tensor]) -> list[Any]:
     """Return the same by backward, for one output and each input."""
-    jacobians = [np.zeros((tensor._array.size, out._array.size), tensor._array.dtype) for tensor in wanted]
+    jacobians = [np.zeros((tensor._array.size, out._array.size), tensor._array.dtype) for tensor in leaves]
     for j, one in enumerate(np.eye(out._array.size, dtype=out._array.dtype)):
-        grads = grad(out, wanted, from_array(one.reshape(out._array.shape), None), retain_graph=True, allow_unused=True)
+        grads = grad(out, leaves, from_array(one.reshape(out._array.shape), None), retain_graph=True, allow_unused=True)
         for column, part in zip(jacobians, grads, strict=True):
             column[:, j] = 0 if part is None else part._array.reshape(-1)
     return jacobians
 
 
-def check_zero(outputs: list[Any], wanted: list[Tensor], *, masked: bool) -> None:
+def check_zero(outputs: list[Any], leaves: list[Tensor], *, masked: bool) -> None:
     """Refuse a backward that gives something for a gradient of zero."""
     zeros = [from_array(np.zeros_like(o._array), None) for o in outputs]
-    for one in grad(outputs, wanted, zeros, allow_unused=True) if outputs else ():
+    for one in grad(outputs, leaves, zeros, allow_unused=True) if outputs else ():
         refuse(
             one is not None and not (np.allclose(one._array, 0) if masked else not one._array.any()),
             "backward not multiplied by grad_output",
@@ -195,7 +195,7 @@ def check_zero(outputs: list[Any], wanted: list[Tensor], *, masked: bool) -> Non
         )
 
 
-def check_undefined(func: Callable[..., Any], inputs: tuple[Any, ...], wanted: list[Tensor], count: int) -> None:
+def check_undefined(func: Callable[..., Any], inputs: tuple[Any, ...], leaves: list[Tensor], count: int) -> None:
     """Refuse a backward that does not take a missing gradient for zero.
 
     Those of all outputs, and of each of several.
@@ -207,7 +207,7 @@ def check_undefined(func: Callable[..., Any], inputs: tuple[Any, ...], wanted: l
         ]
         zeros = [from_array(np.zeros_like(o._array), None) for o in outputs]
         try:
-            slopes = grad(outputs, wanted, zeros, allow_unused=True) if outputs else ()
+            slopes = grad(outputs, leaves, zeros, allow_unused=True) if outputs else ()
         except RuntimeError as error:
             raise GradcheckError(f"Expected backward function to handle undefined output grads. {notes}") from error
         refuse(
@@ -238,16 +238,16 @@ def gradgradcheck(
         "Expected at least one of check_fwd_over_rev or check_rev_over_rev to be True",
         AssertionError,
     )
-    given = as_tuple(inputs)
+    tensors = as_tuple(inputs)
     if grad_outputs is None:
-        likes: list[Any] = [from_array(np.zeros_like(o._array), None) for o in differentiable(func(*given))]
+        likes: list[Any] = [from_array(np.zeros_like(o._array), None) for o in differentiable(func(*tensors))]
         grad_outputs = [like.uniform_(-1, 1).requires_grad_() for like in likes]
-    wanted = [i for i, t in enumerate(given) if isinstance(t, Tensor) and t.requires_grad]
+    places = [i for i, t in enumerate(tensors) if isinstance(t, Tensor) and t.requires_grad]
 
     def slope(*args: Tensor) -> Any:
-        inner = args[: len(given)]
+        inner = args[: len(tensors)]
         outputs = differentiable(func(*inner))
-        back = grad(outputs, [inner[i] for i in wanted], args[len(given) :], create_graph=True, allow_unused=True)
+        back = grad(outputs, [inner[i] for i in places], args[len(tensors) :], create_graph=True, allow_unused=True)
         return tuple(b for b in back if b is not None)
 
-    return gradcheck(slope, (*given, *as_tuple(grad_outputs)), check_forward_ad=check_fwd_over_rev, **options)
+    return gradcheck(slope, (*tensors, *as_tuple(grad_outputs)), check_forward_ad=check_fwd_over_rev, **options)

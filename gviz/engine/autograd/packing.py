@@ -77,8 +77,8 @@ class allow_mutation_on_saved_tensors(saved_tensors_hooks):
 
     def clear(self) -> None:
         """Forget all tensors that are saved."""
-        for known in (self.original, self.cloned, self.tid_to_weakhandle):
-            known.clear()
+        for table in (self.original, self.cloned, self.tid_to_weakhandle):
+            table.clear()
 
     def pack(self, tensor: Tensor) -> Handle:
         """Return what stands for a tensor: the same as before if it is saved again."""
@@ -97,12 +97,12 @@ class allow_mutation_on_saved_tensors(saved_tensors_hooks):
         )
         return tensor
 
-    def copy(self, written: Tensor) -> None:
+    def copy(self, target: Tensor) -> None:
         """Copy the tensors on the memory that is about to be written."""
         if self.before is not None:
-            self.before(written)
+            self.before(target)
         for handle, one in list(self.original.items()):
-            if np.may_share_memory(one._array, written._array):
+            if np.may_share_memory(one._array, target._array):
                 self.cloned[handle] = from_array(one._array.copy(), None)
                 del self.original[handle], self.tid_to_weakhandle[id(one._array)]
 

@@ -16,9 +16,9 @@ from gviz.numbers.words import refuse, type_name
 __all__ = ["DataParallel", "ModuleDict", "ModuleList", "ParameterDict", "ParameterList", "Sequential"]
 
 
-def of_held(method: Any) -> Any:
+def of_entries(method: Any) -> Any:
     """Return a method of dicts as one of what is held."""
-    return lambda self, *given: method(self.held, *given)
+    return lambda self, *args: method(self._entries, *args)
 
 
 class Holder(Module):
@@ -27,8 +27,8 @@ class Holder(Module):
     _home: ClassVar[str] = "_modules"
 
     @property
-    def held(self) -> dict[str, Any]:
-        """What is held, by name."""
+    def _entries(self) -> dict[str, Any]:
+        """The modules or parameters that it holds, by name."""
         return getattr(self, self._home)
 
     def __setitem__(self, name: Any, value: object) -> None:
@@ -36,16 +36,16 @@ class Holder(Module):
             self._home, name, Parameter(value) if self._home == "_parameters" and type(value) is Tensor else value
         )
 
-    __len__, __getitem__, __delitem__, clear = map(of_held, (len, dict.__getitem__, dict.__delitem__, dict.clear))
+    __len__, __getitem__, __delitem__, clear = map(of_entries, (len, dict.__getitem__, dict.__delitem__, dict.clear))
 
     def extra_repr(self) -> str:
         """Return a line for each parameter that is held."""
-        held = {} if self._home == "_modules" else self.held
+        parameters = {} if self._home == "_modules" else self._entries
         return "\n".join(
             f"  ({name}): Parameter containing: "
             f"[{one.dtype if isinstance(self, Numbered) else type_name(one._array.dtype)} "
             f"of size {'x'.join(map(str, one.shape))}]"
-            for name, one in held.items()
+            for name, one in parameters.items()
         )
 
     def pop(self, key: str) -> Any:
@@ -58,9 +58,9 @@ class Holder(Module):
 def through_list(change: Any) -> Any:
     """Return a method that changes what is held as a list, and numbers it from 0."""
 
-    def method(self: Numbered, *given: object) -> Any:
+    def method(self: Numbered, *args: object) -> Any:
         values = list(self)
-        change(values, *given)
+        change(values, *args)
         self.clear()
         return self.extend(values)
 
@@ -74,14 +74,14 @@ class Numbered(Holder):
         super().__init__()
         self.extend(values or ())
 
-    __iter__ = of_held(lambda held: iter(held.values()))
+    __iter__ = of_entries(lambda entries: iter(entries.values()))
     insert, __delitem__ = map(through_list, (list.insert, list.__delitem__))
 
     def __getitem__(self, position: SupportsIndex | slice) -> Any:
         if not isinstance(position, slice):
-            return self.held[self._name(position)]
-        chosen = list(self.held.items())[position]
-        return type(self)(OrderedDict(chosen) if isinstance(self, Sequential) else dict(chosen).values())
+            return self._entries[self._name(position)]
+        part = list(self._entries.items())[position]
+        return type(self)(OrderedDict(part) if isinstance(self, Sequential) else dict(part).values())
 
     def __setitem__(self, position: SupportsIndex, value: object) -> None:
         super().__setitem__(self._name(position), value)
@@ -89,7 +89,7 @@ class Numbered(Holder):
     def _name(self, position: SupportsIndex) -> str:
         at, count = index(position), len(self)
         refuse(not -count <= at < count, f"index {at} is out of range", IndexError)
-        return list(self.held)[at]
+        return list(self._entries)[at]
 
     def __add__(self, values: Iterable[Any]) -> Any:
         whole: Any = Sequential() if isinstance(self, Sequential) else ModuleList()
@@ -114,8 +114,8 @@ class Sequential(Numbered):
 
     def __init__(self, *modules: Any) -> None:
         super().__init__()
-        named = len(modules) == 1 and isinstance(modules[0], OrderedDict)
-        for name, module in modules[0].items() if named else enumerate(modules):
+        has_names = len(modules) == 1 and isinstance(modules[0], OrderedDict)
+        for name, module in modules[0].items() if has_names else enumerate(modules):
             self.add_module(str(name), module)
 
     def forward(self, input: object) -> Any:
@@ -158,7 +158,7 @@ class Named(Holder):
         super().__init__()
         self.update(values or ())
 
-    __iter__, keys, values, items, get = map(of_held, (iter, dict.keys, dict.values, dict.items, dict.get))
+    __iter__, keys, values, items, get = map(of_entries, (iter, dict.keys, dict.values, dict.items, dict.get))
 
     def update(self, values: Mapping[str, Any] | Iterable[tuple[str, Any]]) -> None:
         """Add what is in a dict, or in pairs: parameters of a plain dict in the order of their names, as in PyTorch."""

@@ -182,17 +182,17 @@ def batch_norm(
         f"Expected more than 1 value per channel when training, got input size {input.shape}",
         ValueError,
     )
-    for name, given in {
+    for name, tensor in {
         "running_mean": running_mean,
         "running_var": running_var,
         "weight": weight,
         "bias": bias,
     }.items():
         refuse(
-            given is None and not training and name.startswith("running"), f"{name} must be defined in evaluation mode"
+            tensor is None and not training and name.startswith("running"), f"{name} must be defined in evaluation mode"
         )
-        if given is not None and given.numel() != channels:
-            raise RuntimeError(f"{name} should contain {channels} elements not {given.numel()}")
+        if tensor is not None and tensor.numel() != channels:
+            raise RuntimeError(f"{name} should contain {channels} elements not {tensor.numel()}")
     refuse_gradient("native_batch_norm", running_mean=running_mean, running_var=running_var)
     return call["native_batch_norm"](input, weight, bias, running_mean, running_var, training, momentum, eps)
 
@@ -219,9 +219,9 @@ def instance_norm(
     flat = input.contiguous().view(1, count * channels, *space)
     result = call["native_batch_norm"](flat, *wide, mean, var, use_input_stats, momentum, eps)
     with no_grad():
-        for running, seen in ((running_mean, mean), (running_var, var)):
-            if running is not None and seen is not None and use_input_stats:
-                running.copy_(seen.view(count, channels).mean(0))
+        for running, statistic in ((running_mean, mean), (running_var, var)):
+            if running is not None and statistic is not None and use_input_stats:
+                running.copy_(statistic.view(count, channels).mean(0))
     return result.view(input.shape)
 
 
@@ -379,8 +379,8 @@ def dropped(input, p: float, training: bool, inplace: object, shape: Sequence[in
     steps = input._array.strides
     order = sorted(range(input.ndim), key=lambda axis: -steps[axis])  # noise falls as the input lies in memory
     order = order if 0 not in steps and shape == input.shape else list(range(len(shape)))
-    drawn = np.zeros((), dtype) if p == 1 else random.bernoulli(1 - p, [shape[axis] for axis in order], dtype)
-    factor = from_array((drawn if p == 1 else drawn.transpose(np.argsort(order))) / dtype.type(1 - p or 1), None)
+    mask = np.zeros((), dtype) if p == 1 else random.bernoulli(1 - p, [shape[axis] for axis in order], dtype)
+    factor = from_array((mask if p == 1 else mask.transpose(np.argsort(order))) / dtype.type(1 - p or 1), None)
     return input.mul_(factor) if inplace else input * factor
 
 

@@ -60,8 +60,8 @@ class Hooks:
 
         ``with_kwargs`` with keywords before it.
         """
-        called = hook if with_kwargs else lambda module, args, kwargs, output: hook(module, args, output)
-        return append(self._forward_hooks, called, prepend=prepend)
+        caller = hook if with_kwargs else lambda module, args, kwargs, output: hook(module, args, output)
+        return append(self._forward_hooks, caller, prepend=prepend)
 
     def register_full_backward_pre_hook(self, hook: Callable[..., Any], prepend: bool = False) -> RemovableHandle:
         """Call ``hook(module, grad_output)`` before the gradients go through the module.
@@ -181,5 +181,5 @@ def marked(values: tuple[Any, ...], hooked: Callable[..., Any]) -> Any:
     tensors = dict(
         zip(places, BackwardHookFunction.apply(of_tensors, zeros, *(values[i] for i in places)), strict=True)
     )
-    made = tuple(tensors.get(i, value) for i, value in enumerate(values))
-    return made if type(values) is tuple else type(values)(*made)
+    values_marked = tuple(tensors.get(i, value) for i, value in enumerate(values))
+    return values_marked if type(values) is tuple else type(values)(*values_marked)

@@ -114,9 +114,9 @@ class Embedding(
     """A table of vectors, looked up by number."""
 
     def _take(self, values: dict[str, Any]) -> None:
-        given, frozen = values.pop("_weight"), values.pop("_freeze", False)
-        if given is not None:
-            self.weight = Parameter(given)
+        weight, frozen = values.pop("_weight"), values.pop("_freeze", False)
+        if weight is not None:
+            self.weight = Parameter(weight)
         if values["padding_idx"] is not None:
             values["padding_idx"] = F.row_number(values["padding_idx"], values["num_embeddings"])
         super()._take(values)
@@ -184,9 +184,9 @@ class Convolution(Layer, refused=CANNOT):
     transposed: ClassVar[bool] = False
 
     def _shaped(self, bias: bool) -> dict[str, Any]:
-        taken, given = self.in_channels, self.out_channels
-        ends = (taken, given // self.groups) if self.transposed else (given, taken // self.groups)
-        return {"weight": (*ends, *self.kernel_size), "bias": (given,) if bias else None}
+        ins, outs = self.in_channels, self.out_channels
+        ends = (ins, outs // self.groups) if self.transposed else (outs, ins // self.groups)
+        return {"weight": (*ends, *self.kernel_size), "bias": (outs,) if bias else None}
 
     def forward(self, input: Tensor) -> Any:
         """Return the convolution of the input."""
@@ -208,10 +208,10 @@ class Convolution(Layer, refused=CANNOT):
 
     def extra_repr(self) -> str:
         """Return the sizes, and what is not as usual."""
-        shown = f"{self.in_channels}, {self.out_channels}, kernel_size={self.kernel_size}, stride={self.stride}"
+        text = f"{self.in_channels}, {self.out_channels}, kernel_size={self.kernel_size}, stride={self.stride}"
         zeros, ones = ((number,) * len(self.kernel_size) for number in (0, 1))
-        shown += self.unusual({"padding": zeros, "dilation": ones, "output_padding": zeros, "groups": 1})
-        return shown + ", bias=False" * (self.bias is None) + self.unusual({"padding_mode": "zeros"})
+        text += self.unusual({"padding": zeros, "dilation": ones, "output_padding": zeros, "groups": 1})
+        return text + ", bias=False" * (self.bias is None) + self.unusual({"padding_mode": "zeros"})
 
 
 class Transposed(
@@ -232,14 +232,14 @@ class Transposed(
         more = self.output_padding if output_size is None else self.room(input.shape, output_size)
         return self.function(input, self.weight, self.bias, self.stride, self.padding, more, self.groups, self.dilation)
 
-    def room(self, sizes: Sequence[int], wanted: Sequence[int]) -> tuple[int, ...]:
+    def room(self, sizes: Sequence[int], output_size: Sequence[int]) -> tuple[int, ...]:
         """Return the output padding that makes the output so large."""
         options = zip(sizes[-self.dims :], self.stride, self.padding, self.dilation, self.kernel_size, strict=True)
         least = [(n - 1) * s - 2 * p + d * (k - 1) + 1 for n, s, p, d, k in options]
-        room = tuple(n - low for n, low in zip(wanted[-self.dims :], least, strict=True))
+        room = tuple(n - low for n, low in zip(output_size[-self.dims :], least, strict=True))
         refuse(
             not all(0 <= more < s for more, s in zip(room, self.stride, strict=True)),
-            f"requested an output size of {wanted[-self.dims :]}, but valid sizes range from {least} to "
+            f"requested an output size of {output_size[-self.dims :]}, but valid sizes range from {least} to "
             f"{[n + s - 1 for n, s in zip(least, self.stride, strict=True)]} "
             f"(for an input of {sizes[-self.dims :]})",
             ValueError,
@@ -263,8 +263,8 @@ class Norm(Layer):
     """Base of the normalizations: a scale and a shift, where ``affine`` wants them."""
 
     def _shaped(self, bias: bool) -> dict[str, Any]:
-        wanted = getattr(self, "elementwise_affine", None) or getattr(self, "affine", False)
-        return super()._shaped(bias) if wanted else dict.fromkeys(self._shapes)
+        is_affine = getattr(self, "elementwise_affine", None) or getattr(self, "affine", False)
+        return super()._shaped(bias) if is_affine else dict.fromkeys(self._shapes)
 
     def reset_parameters(self) -> None:
         """Write ones to scale by, and zeros to add."""
@@ -378,11 +378,11 @@ class Alone(Tracking):
 def declare_norms(kind: str, base: type[Norm], ranks: tuple[tuple[int, ...], ...], usual: bool) -> None:
     """Add the norms of one, two and three dimensions; ``usual`` is whether they scale and track without being asked."""
     takes = f"num_features, eps=1e-05, momentum=0.1, affine={usual}, track_running_stats={usual}, {MADE}, *, bias=True"
-    for dims, taken in enumerate(ranks, 1):
+    for dims, input_ranks in enumerate(ranks, 1):
         type(
             f"{kind}{dims}d",
             (base,),
-            {"ranks": taken, "__doc__": f"``{kind}{dims}d``."},
+            {"ranks": input_ranks, "__doc__": f"``{kind}{dims}d``."},
             home=kind.lower(),
             takes=takes,
         )

@@ -81,12 +81,12 @@ class LazyModuleMixin(Portable):
     """
 
     cls_to_become: ClassVar[Any]
-    _counted: ClassVar[str]
+    _size_name: ClassVar[str]
     """The option that the input tells."""
 
     def _take(self: Any, values: dict[str, Any]) -> None:
-        super()._take({self._counted: 0, **values})  # type: ignore[misc]
-        self._given = {name: value for name, value in values.items() if name != "self"}
+        super()._take({self._size_name: 0, **values})  # type: ignore[misc]
+        self._arguments = {name: value for name, value in values.items() if name != "self"}
         for name, parameter in self._parameters.items():
             if parameter is not None:
                 self._parameters[name] = UninitializedParameter(dtype=values["dtype"])
@@ -106,17 +106,20 @@ class LazyModuleMixin(Portable):
             f"Expected {dims + 1}D (unbatched) or {dims + 2}D (batched) input to {type(self).__name__}, but "
             f"got input of size: {input.shape}",
         )
-        count = input.shape[-dims - 1 if dims else -1 if self._counted == "in_features" else 1]
+        count = input.shape[-dims - 1 if dims else -1 if self._size_name == "in_features" else 1]
         if self.has_uninitialized_params() or self._parameters["weight"] is None:
-            given = {**self._given, "dtype": next((one.dtype for one in self.parameters()), self._given["dtype"])}
-            plain = kind(count, **given)
+            options = {
+                **self._arguments,
+                "dtype": next((one.dtype for one in self.parameters()), self._arguments["dtype"]),
+            }
+            plain = kind(count, **options)
             for name, parameter in plain._parameters.items():
                 if parameter is not None:
                     self._parameters[name].materialize(parameter.shape)
                     self._parameters[name].data = parameter.data
             self._buffers.update(plain._buffers)
-        del self._given
-        setattr(self, self._counted, count)
+        del self._arguments
+        setattr(self, self._size_name, count)
         self.__class__ = kind
         return self(input, *args, **kwargs)
 
@@ -124,9 +127,11 @@ class LazyModuleMixin(Portable):
 KINDS = ("Linear", *(f"{kind}{n}d" for kind in ("Conv", "ConvTranspose", "BatchNorm") for n in (1, 2, 3)))
 for kind in KINDS:
     base: Any = LAYERS[kind]
-    counted, _, takes = base._takes.partition(", ")
-    body = {"cls_to_become": base, "_counted": counted, "__doc__": f"``{kind}``, of as many inputs as there are."}
-    made: Any = type(f"Lazy{kind}", (LazyModuleMixin, base), body, home=base.__module__.rpartition(".")[2], takes=takes)
-    made._options = base._options
+    size_name, _, takes = base._takes.partition(", ")
+    body = {"cls_to_become": base, "_size_name": size_name, "__doc__": f"``{kind}``, of as many inputs as there are."}
+    layer: Any = type(
+        f"Lazy{kind}", (LazyModuleMixin, base), body, home=base.__module__.rpartition(".")[2], takes=takes
+    )
+    layer._options = base._options
     globals()[f"Lazy{kind}"] = LAYERS.pop(f"Lazy{kind}")  # it is not listed: it calls what the plain one calls
 LAZY = ("UninitializedParameter", *(f"Lazy{kind}" for kind in KINDS))

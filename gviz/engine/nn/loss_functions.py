@@ -235,15 +235,16 @@ def nll_loss(
 
 def check_classes(input, target, weight) -> None:
     """Refuse targets that are not a class for each example, and weights that are not one for each class."""
-    sizes, given, dtype = input._array.shape, target._array.shape, target._array.dtype
-    flat, wanted = len(sizes) <= 2, (*sizes[:1], *sizes[2:])
-    if len(sizes) > 1 and sizes[:1] != given[:1]:
+    sizes, target_sizes, dtype = input._array.shape, target._array.shape, target._array.dtype
+    flat, expected_sizes = len(sizes) <= 2, (*sizes[:1], *sizes[2:])
+    if len(sizes) > 1 and sizes[:1] != target_sizes[:1]:
         raise ValueError(
-            f"Expected input batch_size ({sizes[0]}) to match target batch_size ({given[0] if given else 0})."
+            f"Expected input batch_size ({sizes[0]}) to match target batch_size "
+            f"({target_sizes[0] if target_sizes else 0})."
         )
-    refuse(flat and len(given) > 1, "0D or 1D target tensor expected, multi-target not supported")
-    if not flat and given != wanted:
-        raise RuntimeError(f"Expected target size {list(wanted)}, got {list(given)}")
+    refuse(flat and len(target_sizes) > 1, "0D or 1D target tensor expected, multi-target not supported")
+    if not flat and target_sizes != expected_sizes:
+        raise RuntimeError(f"Expected target size {list(expected_sizes)}, got {list(target_sizes)}")
     refuse(
         (dtype.kind, dtype.itemsize) not in (("i", 8), ("u", 1)),
         f"expected target dtype to be Long or Byte, but got {target.dtype.scalar_name}",

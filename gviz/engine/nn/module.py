@@ -42,8 +42,8 @@ class _IncompatibleKeys(
 
 def unnamed(method: str, *options: str) -> Any:
     """Return a method that yields what another does, without the names."""
-    return lambda self, *given, **more: (
-        v for _, v in getattr(self, method)(**dict(zip(options, given, strict=False)), **more)
+    return lambda self, *args, **more: (
+        v for _, v in getattr(self, method)(**dict(zip(options, args, strict=False)), **more)
     )
 
 
@@ -82,8 +82,8 @@ class Module(Portable, Hooks):
 
     def __getattr__(self, name: str) -> Any:
         for home in HOMES:
-            if name in (held := self.__dict__.get(home, {})):
-                return held[name]
+            if name in (attributes := self.__dict__.get(home, {})):
+                return attributes[name]
         raise AttributeError(f"'{type(self).__name__}' object has no attribute '{name}'")
 
     def __dir__(self) -> list[str]:
@@ -255,10 +255,10 @@ class Module(Portable, Hooks):
 
     def to(self, *args: object, **kwargs: Any) -> Self:
         """Cast floating point parameters and buffers; a device can only be the CPU."""
-        wanted = kwargs.get("dtype", next((arg for arg in args if isinstance(arg, dtypes.dtype)), None))
+        dtype = kwargs.get("dtype", next((arg for arg in args if isinstance(arg, dtypes.dtype)), None))
         refuse(
-            wanted is not None and not (wanted.is_floating_point or wanted.is_complex),
-            f"nn.Module.to only accepts floating point or complex dtypes, but got desired dtype={wanted}",
+            dtype is not None and not (dtype.is_floating_point or dtype.is_complex),
+            f"nn.Module.to only accepts floating point or complex dtypes, but got desired dtype={dtype}",
             TypeError,
         )
         for parameter in self.parameters():
@@ -297,31 +297,31 @@ def bracketed(name: str, extra: list[str], children: list[tuple[str, str]]) -> s
     return f"{name}({''.join(extra)})" if is_short else f"{name}(\n  " + "\n  ".join(extra + lines) + "\n)"
 
 
-def load(module: Module, key: str, tensor: Tensor, given: object, assign: bool) -> str:
+def load(module: Module, key: str, tensor: Tensor, value: object, assign: bool) -> str:
     """Copy, or assign, one value of a state; return what is wrong with it, if anything."""
-    if not isinstance(given, Tensor):
+    if not isinstance(value, Tensor):
         return (
             f'While copying the parameter named "{key}", expected torch.Tensor or Tensor-like object from checkpoint '
-            f"but received {type(given)}"
+            f"but received {type(value)}"
         )
     if hasattr(tensor, "materialize"):  # it has no shape so far
-        if hasattr(given, "materialize"):
+        if hasattr(value, "materialize"):
             return ""
-        tensor.materialize(given.shape)
-    if given.shape != tensor.shape:
+        tensor.materialize(value.shape)
+    if value.shape != tensor.shape:
         return (
-            f"size mismatch for {key}: copying a param with shape {given.shape} from checkpoint, the shape in current "
+            f"size mismatch for {key}: copying a param with shape {value.shape} from checkpoint, the shape in current "
             f"model is {tensor.shape}."
         )
     if not assign:
         with no_grad():
-            tensor.copy_(given)
+            tensor.copy_(value)
         return ""
     if isinstance(tensor, Parameter):
         flag = tensor.requires_grad
-        given = given.requires_grad_(flag) if isinstance(given, Parameter) else Parameter(given, flag)
+        value = value.requires_grad_(flag) if isinstance(value, Parameter) else Parameter(value, flag)
     owner, _, name = key.rpartition(".")
-    setattr(module.get_submodule(owner), name, given)
+    setattr(module.get_submodule(owner), name, value)
     return ""
 
 

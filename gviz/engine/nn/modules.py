@@ -18,6 +18,6 @@ FILES: dict[str, dict[str, Any]] = {
 for kind in (*nn.HELD.values(), nn.Module):
     globals()[kind.__name__] = FILES.setdefault(kind.__module__.rpartition(".")[2], {})[kind.__name__] = kind
 FILES["loss"]["_Loss"], FILES["conv"]["_ConvNd"] = _Loss, Convolution
-globals().update((file, module(f"nn.modules.{file}", **held)) for file, held in FILES.items())
+globals().update((file, module(f"nn.modules.{file}", **names)) for file, names in FILES.items())
 __path__: list[str] = []
 __getattr__ = absent("torch.nn.modules")

@@ -87,9 +87,9 @@ class Layer(Module):
                 )
         if function is not None:
             apart = {*UNKEPT, *less.split(), *" ".join(cls._shapes.values()).split()}
-            given = [*cls._shapes, *(name for name in cls._options if name not in apart), *more.split()]
-            taken = [one.replace("=None", f"={one.partition('=')[0]}") for one in inputs.split(", ")]
-            words = ", ".join([*taken, *(f"{name}=self.{name}" for name in given)])
+            option_names = [*cls._shapes, *(name for name in cls._options if name not in apart), *more.split()]
+            arguments = [one.replace("=None", f"={one.partition('=')[0]}") for one in inputs.split(", ")]
+            words = ", ".join([*arguments, *(f"{name}=self.{name}" for name in option_names)])
             method(cls, "forward", inputs, f"function({words})", function=function)
 
     def _take(self, values: dict[str, Any]) -> None:
@@ -111,7 +111,9 @@ class Layer(Module):
 
     def _shaped(self, bias: bool) -> dict[str, Any]:
         """Return the parameters' shapes; None for one that is not wanted."""
-        sizes = {name: [getattr(self, size) for size in named.split()] for name, named in self._shapes.items()}
+        sizes = {
+            name: [getattr(self, size) for size in size_names.split()] for name, size_names in self._shapes.items()
+        }
         return {k: None if k == "bias" and not bias else v[0] if len(v) == 1 else tuple(v) for k, v in sizes.items()}
 
     def reset_parameters(self) -> None:
@@ -127,8 +129,8 @@ class Layer(Module):
             return self._shown.format(**values) + self.unusual(
                 {k: v for k, v in self._usual.items() if k in self._options}
             )
-        shown = [f"{name}={values[name]}" for name in self._options if name in values and name != "inplace"]
-        return ", ".join(shown + ["inplace=True"] * bool(values.get("inplace")))
+        texts = [f"{name}={values[name]}" for name in self._options if name in values and name != "inplace"]
+        return ", ".join(texts + ["inplace=True"] * bool(values.get("inplace")))
 
     def unusual(self, usual: dict[str, Any]) -> str:
         """Return those of the options that are not as usual, as text."""

@@ -44,11 +44,11 @@ def typename(value: Any) -> str:
     """Return what PyTorch calls a value in its messages: a class or a function by its own name, else the type."""
     if isinstance(value, Tensor):
         return type_name(value._array.dtype)
-    named = value if hasattr(value, "__qualname__") else type(value)
-    home = "torch._VariableFunctionsClass" if str(named.__module__).startswith("gviz.") else named.__module__
-    if vars(sys.modules.get("gviz.engine.nn.functional", sys)).get(named.__name__) is named:
+    kind = value if hasattr(value, "__qualname__") else type(value)
+    home = "torch._VariableFunctionsClass" if str(kind.__module__).startswith("gviz.") else kind.__module__
+    if vars(sys.modules.get("gviz.engine.nn.functional", sys)).get(kind.__name__) is kind:
         home = "torch.nn.functional"
-    return named.__qualname__ if home in (None, "builtins") else f"{home}.{named.__qualname__}"
+    return kind.__qualname__ if home in (None, "builtins") else f"{home}.{kind.__qualname__}"
 
 
 __getattr__ = absent("torch.nn.parameter")

@@ -53,9 +53,9 @@ class Remembering(
         rows, own = self.gates * self.hidden_size, self.hidden_size
         shapes: dict[str, Any] = {}
         for number, suffixes in enumerate(self.suffixes):
-            taken = own * len(suffixes) if number else self.input_size
+            columns = own * len(suffixes) if number else self.input_size
             for end in suffixes:
-                shapes |= {f"weight_ih{end}": (rows, taken), f"weight_hh{end}": (rows, own)}
+                shapes |= {f"weight_ih{end}": (rows, columns), f"weight_hh{end}": (rows, own)}
                 shapes |= dict.fromkeys((f"bias_ih{end}", f"bias_hh{end}"), (rows,) if bias else None)
         return shapes
 
@@ -217,12 +217,12 @@ class Recurrent(Remembering, refused=UNKNOWN | IN_VAIN):
             f"input.size(-1) must be equal to input_size. Expected {self.input_size}, got {input.shape[-1]}",
         )
         count = sizes[0] if sizes else input.shape[0 if self.batch_first else 1]
-        wanted = sum(map(len, self.suffixes)), count, self.hidden_size
-        states = [empty(wanted, input.dtype)] * self.states if states is None else states
+        expected_shape = sum(map(len, self.suffixes)), count, self.hidden_size
+        states = [empty(expected_shape, input.dtype)] * self.states if states is None else states
         for i, state in enumerate(states):
             refuse(
-                state.shape != wanted,
-                "Expected hidden" + f"[{i}]" * (self.states > 1) + f" size {wanted}, got {list(state.shape)}",
+                state.shape != expected_shape,
+                "Expected hidden" + f"[{i}]" * (self.states > 1) + f" size {expected_shape}, got {list(state.shape)}",
             )
         return states
 
@@ -253,7 +253,7 @@ class Recurrent(Remembering, refused=UNKNOWN | IN_VAIN):
 
     def through(self, input: Tensor, suffix: str, states: list[Tensor], sizes: list[int] | None) -> list[Any]:
         """Return the states at each step of a layer in a direction, and the last ones, cell by cell."""
-        mapped, back, begin, done, steps = (
+        mapped, back, begin, ends, steps = (
             self.mapped(input, f"ih{suffix}"),
             suffix.endswith("_reverse"),
             states,
@@ -268,13 +268,13 @@ class Recurrent(Remembering, refused=UNKNOWN | IN_VAIN):
             if now != count and back:  # sequences that end here begin
                 states = [call["cat"](pair, 0) for pair in zip(states, among(begin, count, now), strict=True)]
             elif now != count:
-                done.append(among(states, now, count))
+                ends.append(among(states, now, count))
                 states = among(states, 0, now)
             count, new = now, self.step(parts[place], self.mapped(states[0], f"hh{suffix}"), *states)
             states = list(new) if self.states > 1 else [new]
             steps.append(states[0])
         if sizes and not back:
-            states = [call["cat"](parts, 0) for parts in zip(states, *done[::-1], strict=True)]
+            states = [call["cat"](parts, 0) for parts in zip(states, *ends[::-1], strict=True)]
         ways = -1 if back else 1
         return [call["stack"](steps[::ways], 0) if sizes is None else call["cat"](steps[::ways], 0), *states]
 

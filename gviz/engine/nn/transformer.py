@@ -167,10 +167,10 @@ class MultiheadAttention(
         """Return what is added to the products of all heads: the mask of attention, and that of what is padded."""
         (length, batch, _), seen, heads = query.shape, len(key), self.num_heads
         if mask is not None:
-            wanted = (length, seen) if mask.ndim == 2 else (batch * heads, length, seen)
+            expected_shape = (length, seen) if mask.ndim == 2 else (batch * heads, length, seen)
             refuse(
-                mask.shape != wanted,
-                f"The shape of the {mask.ndim}D attn_mask is {mask.shape}, but should be {wanted}.",
+                mask.shape != expected_shape,
+                f"The shape of the {mask.ndim}D attn_mask is {mask.shape}, but should be {expected_shape}.",
             )
             mask = mask.unsqueeze(0) if mask.ndim == 2 else mask
         if padding is None:
@@ -220,21 +220,24 @@ class Block(Layer, shown=""):
 
     def _take(self, values: dict[str, Any]) -> None:
         size, bias, inner = values["d_model"], values["bias"], values["dim_feedforward"]
-        made = {"device": values["device"], "dtype": values["dtype"]}
+        factory = {"device": values["device"], "dtype": values["dtype"]}
         for name in self.attentions:
             options = {option: values[option] for option in ("dropout", "bias", "batch_first")}
-            setattr(self, name, LAYERS["MultiheadAttention"](size, values["nhead"], **options, **made))
-        self.linear1 = linear(size, inner, bias=bias, **made)
+            setattr(self, name, LAYERS["MultiheadAttention"](size, values["nhead"], **options, **factory))
+        self.linear1 = linear(size, inner, bias=bias, **factory)
         self.dropout, self.norm_first = dropout(values["dropout"]), values["norm_first"]
-        self.linear2 = linear(inner, size, bias=bias, **made)
+        self.linear2 = linear(inner, size, bias=bias, **factory)
         numbers = range(1, len(self.attentions) + 2)
         for number in numbers:
-            setattr(self, f"norm{number}", normalized(size, values["layer_norm_eps"], bias=bias, **made))
+            setattr(self, f"norm{number}", normalized(size, values["layer_norm_eps"], bias=bias, **factory))
         for number in numbers:
             setattr(self, f"dropout{number}", dropout(values["dropout"]))
-        known, given = {"relu": F.relu, "gelu": F.gelu}, values["activation"]
-        refuse(isinstance(given, str) and given not in known, f"activation should be relu/gelu, not {given}")
-        self.activation = known[given] if isinstance(given, str) else given
+        activations, activation = {"relu": F.relu, "gelu": F.gelu}, values["activation"]
+        refuse(
+            isinstance(activation, str) and activation not in activations,
+            f"activation should be relu/gelu, not {activation}",
+        )
+        self.activation = activations[activation] if isinstance(activation, str) else activation
 
     def added(self, x: Tensor, number: int, block: Callable[..., Any], *args: object) -> Any:
         """Return the input plus what a block makes of it, normalized before or after."""
@@ -413,10 +416,10 @@ class Transformer(
         norm = {"eps": values["layer_norm_eps"], **{name: values[name] for name in ("bias", "device", "dtype")}}
         for kind in ("encoder", "decoder"):
             layer, stack = (LAYERS[f"Transformer{kind.capitalize()}{end}"] for end in ("Layer", ""))
-            made = values[f"custom_{kind}"]
-            if made is None:
-                made = stack(layer(**options), values[f"num_{kind}_layers"], normalized(values["d_model"], **norm))
-            setattr(self, kind, made)
+            module = values[f"custom_{kind}"]
+            if module is None:
+                module = stack(layer(**options), values[f"num_{kind}_layers"], normalized(values["d_model"], **norm))
+            setattr(self, kind, module)
         for weight in self.parameters():
             if weight.dim() > 1:
                 init.xavier_uniform_(weight)

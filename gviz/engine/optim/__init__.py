@@ -63,9 +63,9 @@ class Optimizer(Portable):
         for group in groups if isinstance(groups[0], dict) else [{"params": groups}]:
             self.add_param_group(group)
 
-    def _begin(self, given: dict[str, Any]) -> None:
+    def _begin(self, arguments: dict[str, Any]) -> None:
         """Begin with these options. ValueError: one is not what it can be."""
-        for i, beta in enumerate(given.get("betas", ())):
+        for i, beta in enumerate(arguments.get("betas", ())):
             refuse(not 0 <= beta < 1, f"Invalid beta parameter at index {i}: {beta}", ValueError)
         for name in (
             "lr",
@@ -78,17 +78,19 @@ class Optimizer(Portable):
             "initial_accumulator_value",
         ):
             refuse(
-                not given.get(name, 0) >= 0,
-                f"Invalid {CALLED.get(name, f'{name} value')}: {given.get(name)}",
+                not arguments.get(name, 0) >= 0,
+                f"Invalid {CALLED.get(name, f'{name} value')}: {arguments.get(name)}",
                 ValueError,
             )
         refuse(
-            given.get("nesterov") and (given["momentum"] <= 0 or given["dampening"] != 0),
+            arguments.get("nesterov") and (arguments["momentum"] <= 0 or arguments["dampening"] != 0),
             "Nesterov momentum requires a momentum and zero dampening",
             ValueError,
         )
-        options = {name: given[name] for name in (*self._first.split(), *given) if name not in ("self", "params")}
-        Optimizer.__init__(self, given["params"], options)
+        options = {
+            name: arguments[name] for name in (*self._first.split(), *arguments) if name not in ("self", "params")
+        }
+        Optimizer.__init__(self, arguments["params"], options)
 
     def _tensors(self) -> list[Tensor]:
         """Return the parameters of all groups."""
@@ -96,17 +98,17 @@ class Optimizer(Portable):
 
     def add_param_group(self, param_group: dict[str, Any]) -> None:
         """Add a group; what it does not say is as in the defaults."""
-        given = param_group["params"]
+        params = param_group["params"]
         refuse(
-            isinstance(given, set),
+            isinstance(params, set),
             "optimizer parameters need to be organized in ordered collections, but the ordering of tensors in "
             "sets will change between runs. Please use a list instead.",
             TypeError,
         )
-        given = [given] if isinstance(given, Tensor) else list(given)
-        if names := [pair[0] for pair in given if isinstance(pair, tuple)]:
+        params = [params] if isinstance(params, Tensor) else list(params)
+        if names := [pair[0] for pair in params if isinstance(pair, tuple)]:
             param_group["param_names"] = names
-        tensors = param_group["params"] = [p[1] if isinstance(p, tuple) else p for p in given]
+        tensors = param_group["params"] = [p[1] if isinstance(p, tuple) else p for p in params]
         for tensor in tensors:
             refuse(
                 not isinstance(tensor, Tensor),
@@ -183,14 +185,15 @@ class Optimizer(Portable):
         )
         refuse(
             any(
-                len(own["params"]) != len(given["params"]) for own, given in zip(self.param_groups, groups, strict=True)
+                len(own["params"]) != len(saved_group["params"])
+                for own, saved_group in zip(self.param_groups, groups, strict=True)
             ),
             "loaded state dict contains a parameter group that doesn't match the size of optimizer's group",
             ValueError,
         )
         self.param_groups = [
-            given | {name: value for name, value in own.items() if name == "params" or name not in given}
-            for own, given in zip(self.param_groups, groups, strict=True)
+            saved_group | {name: value for name, value in own.items() if name == "params" or name not in saved_group}
+            for own, saved_group in zip(self.param_groups, groups, strict=True)
         ]
         tensors = self._tensors()
         self.state = defaultdict(dict, {tensors[i]: deepcopy(entry) for i, entry in state_dict["state"].items()})
@@ -255,8 +258,8 @@ class Adam(Optimizer, takes=f"{MOMENTS.format(0)}, *, {LAST}, decoupled_weight_d
 class AdamW(Adam, takes=f"{MOMENTS.format(1e-2)}, *, {LAST}"):
     """Adam whose weight decay acts on the parameters themselves."""
 
-    def _begin(self, given: dict[str, Any]) -> None:
-        super()._begin({**given, "decoupled_weight_decay": True})
+    def _begin(self, arguments: dict[str, Any]) -> None:
+        super()._begin({**arguments, "decoupled_weight_decay": True})
 
 
 class Adamax(
@@ -461,9 +464,9 @@ class LBFGS(
 ):
     """Newton's method with what the last gradients tell of the curvature; ``step`` calls its closure several times."""
 
-    def _begin(self, given: dict[str, Any]) -> None:
-        most = given["max_iter"] * 5 // 4 if given["max_eval"] is None else given["max_eval"]
-        super()._begin({**given, "max_eval": most})
+    def _begin(self, arguments: dict[str, Any]) -> None:
+        most = arguments["max_iter"] * 5 // 4 if arguments["max_eval"] is None else arguments["max_eval"]
+        super()._begin({**arguments, "max_eval": most})
         refuse(
             len(self.param_groups) != 1, "LBFGS doesn't support per-parameter options (parameter groups)", ValueError
         )
@@ -488,10 +491,10 @@ class LBFGS(
             if group["line_search_fn"] is not None:
                 refuse(group["line_search_fn"] != "strong_wolfe", "only 'strong_wolfe' is supported")
                 start = Point(0, loss, grad, grad @ way)
-                (size, loss, grad, _), used = strong_wolfe(
+                (size, loss, grad, _), evaluations = strong_wolfe(
                     partial(self._try, closure, way), start, size, np.abs(way).max(), change, group["max_eval"] - calls
                 )
-                memory["size"], calls = size, calls + used
+                memory["size"], calls = size, calls + evaluations
             self._move(way * size)
             if turn == group["max_iter"]:
                 break
@@ -507,17 +510,17 @@ class LBFGS(
         """Return the way down: the gradient times what is known of the inverse of the second derivative."""
         if memory["n_iter"] == 1:
             return -grad
-        change, moved = grad - memory["grad"], memory["way"] * memory["size"]
-        if (product := change @ moved) > 1e-10:
-            memory["pairs"] = [*memory["pairs"], (change, moved, 1.0 / product)][-most:]
+        change, step = grad - memory["grad"], memory["way"] * memory["size"]
+        if (product := change @ step) > 1e-10:
+            memory["pairs"] = [*memory["pairs"], (change, step, 1.0 / product)][-most:]
             memory["scale"] = product / (change @ change)
         way, shares = -grad, []
-        for change, moved, inverse in reversed(memory["pairs"]):
-            shares.append(moved @ way * inverse)
+        for change, step, inverse in reversed(memory["pairs"]):
+            shares.append(step @ way * inverse)
             way = way - change * shares[-1]
         way = way * memory.get("scale", 1)
-        for (change, moved, inverse), share in zip(memory["pairs"], reversed(shares), strict=True):
-            way = way + moved * (share - change @ way * inverse)
+        for (change, step, inverse), share in zip(memory["pairs"], reversed(shares), strict=True):
+            way = way + step * (share - change @ way * inverse)
         return way
 
     def _evaluated(self, closure: Callable[..., Any]) -> tuple[Any, float, Any]:

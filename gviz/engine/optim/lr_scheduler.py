@@ -54,12 +54,12 @@ class LRScheduler(Portable):
         if takes:
             method(cls, "__init__", f"optimizer, {takes}, last_epoch=-1", "self._begin(locals())")
 
-    def _begin(self, given: dict[str, Any]) -> None:
+    def _begin(self, arguments: dict[str, Any]) -> None:
         """Keep the options, and begin."""
         vars(self).update(
-            {name: value for name, value in given.items() if name not in ("self", "optimizer", "last_epoch")}
+            {name: value for name, value in arguments.items() if name not in ("self", "optimizer", "last_epoch")}
         )
-        LRScheduler.__init__(self, given["optimizer"], given["last_epoch"])
+        LRScheduler.__init__(self, arguments["optimizer"], arguments["last_epoch"])
 
     def __init__(self, optimizer: Optimizer, last_epoch: int = -1) -> None:
         refuse(not hasattr(optimizer, "param_groups"), f"{type(optimizer).__name__} is not an Optimizer", TypeError)
@@ -207,8 +207,8 @@ class MultiStepLR(
 ):
     """The learning rate times ``gamma`` at each milestone."""
 
-    def _begin(self, given: dict[str, Any]) -> None:
-        super()._begin({**given, "milestones": Counter(given["milestones"])})
+    def _begin(self, arguments: dict[str, Any]) -> None:
+        super()._begin({**arguments, "milestones": Counter(arguments["milestones"])})
 
 
 class ExponentialLR(
@@ -275,9 +275,9 @@ class CosineAnnealingWarmRestarts(
 ):
     """The learning rate down along a cosine, again and again, each time ``T_mult`` times as long."""
 
-    def _begin(self, given: dict[str, Any]) -> None:
-        refuse(given["T_0"] <= 0, f"Expected positive integer T_0, but got {given['T_0']}", ValueError)
-        super()._begin(given)
+    def _begin(self, arguments: dict[str, Any]) -> None:
+        refuse(arguments["T_0"] <= 0, f"Expected positive integer T_0, but got {arguments['T_0']}", ValueError)
+        super()._begin(arguments)
 
     def step(self, epoch: float | None = None) -> None:
         """Go on by one epoch, or to an epoch or a part of one."""
@@ -297,30 +297,30 @@ class OneCycleLR(
 ):
     """The learning rate up to ``max_lr`` and down again in all steps, one per batch, and the momentum down and up."""
 
-    def _begin(self, given: dict[str, Any]) -> None:
-        optimizer, most, total = given["optimizer"], given["max_lr"], given["total_steps"]
+    def _begin(self, arguments: dict[str, Any]) -> None:
+        optimizer, most, total = arguments["optimizer"], arguments["max_lr"], arguments["total_steps"]
         if total is None:
             refuse(
-                None in (given["epochs"], given["steps_per_epoch"]),
+                None in (arguments["epochs"], arguments["steps_per_epoch"]),
                 "You must define either total_steps OR (epochs AND steps_per_epoch)",
                 ValueError,
             )
-            total = given["epochs"] * given["steps_per_epoch"]
+            total = arguments["epochs"] * arguments["steps_per_epoch"]
         refuse(total <= 0, f"Expected positive integer total_steps, but got {total}", ValueError)
         self.use_beta1 = "betas" in optimizer.defaults
         refuse(
-            given["cycle_momentum"] and not self.use_beta1 and "momentum" not in optimizer.defaults,
+            arguments["cycle_momentum"] and not self.use_beta1 and "momentum" not in optimizer.defaults,
             "optimizer must support momentum or beta1 with `cycle_momentum` option enabled",
             ValueError,
         )
-        for i, group in enumerate(optimizer.param_groups if given["last_epoch"] == -1 else []):
+        for i, group in enumerate(optimizer.param_groups if arguments["last_epoch"] == -1 else []):
             peak = most[i] if isinstance(most, list | tuple) else most
-            least = peak / given["div_factor"]
-            group.update(initial_lr=least, max_lr=peak, min_lr=least / given["final_div_factor"])
-            if given["cycle_momentum"]:
-                group.update(max_momentum=given["max_momentum"], base_momentum=given["base_momentum"])
+            least = peak / arguments["div_factor"]
+            group.update(initial_lr=least, max_lr=peak, min_lr=least / arguments["final_div_factor"])
+            if arguments["cycle_momentum"]:
+                group.update(max_momentum=arguments["max_momentum"], base_momentum=arguments["base_momentum"])
         options = ("optimizer", "last_epoch", "pct_start", "anneal_strategy", "cycle_momentum")
-        super()._begin({name: given[name] for name in options} | {"total_steps": total})
+        super()._begin({name: arguments[name] for name in options} | {"total_steps": total})
 
     def get_lr(self) -> list[float]:
         """Return the point on the way up, or down; the momentum is set, too."""

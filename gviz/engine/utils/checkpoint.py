@@ -74,7 +74,7 @@ class Frame:
     ) -> None:
         self.function, self.state, self.kwargs = function, state, kwargs
         self.args = [save(arg) if isinstance(arg, Tensor) else arg for arg in args]
-        self.facts, self.found = list[Any](), dict[int, Any]()
+        self.facts, self.recomputed = list[Any](), dict[int, Any]()
 
     def pack(self, tensor: Tensor) -> int:
         """Save nothing of a tensor but its shape and type; return its number."""
@@ -83,9 +83,9 @@ class Frame:
 
     def unpack(self, number: int) -> Any:
         """Return the tensor of a number; once, for then it is to be computed again."""
-        if number not in self.found:
+        if number not in self.recomputed:
             self.recompute()
-        return self.found.pop(number)
+        return self.recomputed.pop(number)
 
     def recompute(self) -> None:
         """Run the function until all is there again. CheckpointError: it did something else."""
@@ -110,7 +110,7 @@ class Frame:
         pairs = enumerate(zip(self.facts, map(facts, tensors), strict=True))
         others = "".join(OTHER.format(i, was, now) for i, (was, now) in pairs if now != was)
         refuse(others, f"{OTHERS}{others}.\n", CheckpointError)
-        self.found = dict(enumerate(tensors))
+        self.recomputed = dict(enumerate(tensors))
 
 
 def facts(tensor: Tensor) -> dict[str, Any]:
@@ -137,7 +137,7 @@ class CheckpointFunction(Function):
         """Run it again, recorded, and let the gradients flow through that."""
         refuse(mode.running is None or mode.running.needed is not None, NO_INPUTS)
         tensors = iter(ctx.saved_tensors)
-        inputs = [given[0] if given else next(tensors) for given in ctx.inputs]
+        inputs = [constant[0] if constant else next(tensors) for constant in ctx.inputs]
         leaves = [arg.detach().requires_grad_(arg.requires_grad) if isinstance(arg, Tensor) else arg for arg in inputs]
         outputs = again(*ctx.call, *leaves)
         outputs = (outputs,) if isinstance(outputs, Tensor) else outputs

@@ -339,10 +339,10 @@ class DataLoader(Typed):
                 "persistent_workers option needs num_workers > 0": num_workers == 0 and persistent_workers,
                 "timeout option should be non-negative": timeout < 0,
                 **{
-                    f"DataLoader with IterableDataset: expected unspecified {name} option, but got {name}={given}": (
-                        self._streams and given is not None
+                    f"DataLoader with IterableDataset: expected unspecified {name} option, but got {name}={value}": (
+                        self._streams and value is not None
                     )
-                    for name, given in orders.items()
+                    for name, value in orders.items()
                 },
                 "sampler option is mutually exclusive with shuffle": sampler is not None and shuffle,
                 "batch_sampler option is mutually exclusive with batch_size, shuffle, sampler, and drop_last": (

@@ -95,13 +95,15 @@ def compare(tensor: Tensor, shape: tuple[int, ...], dtype: dtype) -> None:
 def inject(module: Module, name: str) -> None:
     """Let the module's own class compute the tensor."""
 
-    def found(self: Any) -> Any:
+    def value_of(self: Any) -> Any:
         key, cache = (id(self), name), {} if Cache.kept is None else Cache.kept
         if key not in cache:
             cache[key] = self.parametrizations[name]()
         return cache[key]
 
-    setattr(type(module), name, property(found, lambda self, value: self.parametrizations[name].right_inverse(value)))
+    setattr(
+        type(module), name, property(value_of, lambda self, value: self.parametrizations[name].right_inverse(value))
+    )
 
 
 def register_parametrization(module: Module, tensor_name: str, parametrization: Module, *, unsafe: bool = False) -> Any:
@@ -133,8 +135,10 @@ def register_parametrization(module: Module, tensor_name: str, parametrization: 
 
 def is_parametrized(module: Module, tensor_name: str | None = None) -> bool:
     """Return whether a tensor of a module is computed, or any."""
-    held = getattr(module, "parametrizations", None)
-    return isinstance(held, ModuleDict) and (len(held) > 0 if tensor_name is None else tensor_name in list(held))
+    parametrizations = getattr(module, "parametrizations", None)
+    return isinstance(parametrizations, ModuleDict) and (
+        len(parametrizations) > 0 if tensor_name is None else tensor_name in list(parametrizations)
+    )
 
 
 def remove_parametrizations(module: Module, tensor_name: str, leave_parametrized: bool = True) -> Any:
