@@ -9,7 +9,7 @@ from typing import Any, NamedTuple, TypeAlias
 
 from gviz.causes import fixes
 from gviz.formulas.operations import operator_of
-from gviz.graphs import NO_GRADIENT, NO_HISTORY, Graph, Node, Place, TensorRow
+from gviz.graphs import NO_GRADIENT, NO_HISTORY, Graph, Node, Place, Stop, TensorRow
 from gviz.graphs.numbers import Numbers
 from gviz.passes.dataflow import dataflow
 
@@ -122,14 +122,19 @@ class Diagnosis:
         return self.line_of(node.place) if node is not None else ()
 
     @property
+    def stop(self) -> Stop | None:
+        """The error that the program stopped with; or else that of its last backward, which the program has caught."""
+        return self.graph.stop or self.graph.failure
+
+    @property
     def line_of_backward(self) -> Lines:
         """The line that called backward."""
         return self.line_of(self.graph.backward)
 
     @property
     def line_of_stop(self) -> Lines:
-        """The line that raised the error that the program stopped with."""
-        stop = self.graph.stop
+        """The line that raised the error that the program stopped with, or that its last backward failed with."""
+        stop = self.stop
         return ((stop.place, stop.code),) if stop is not None and stop.place is not None and stop.code else ()
 
     # ---------------------------------------------------------------- the graph

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import ast
 import re
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from functools import lru_cache
 
 LONGEST = 20
@@ -115,6 +115,19 @@ def without_line(program: str, number: int) -> str:
         first = one.lineno
     lines = f"lines {first} and {number}" if number == first + 1 else f"lines {first} to {number}"
     return f"leave the {lines} out" if first < number else WITHOUT
+
+
+def without_statement(line: str, words: Sequence[str]) -> str:
+    """Return which statement of a line to leave out, if there are others beside it: the first with one of these words.
+
+    >>> without_statement("loss.backward(); opt.zero_grad(); opt.step()", ("zero_grad",))
+    'leave opt.zero_grad() out'
+    >>> without_statement("opt.zero_grad()", ("zero_grad",))
+    ''
+    """
+    texts = [ast.unparse(one) for one in statements(line)]
+    found = [text for text in texts if any(word in text for word in words)]
+    return f"leave {found[0]} out" if len(texts) > 1 and found else ""
 
 
 def detaching(line: str, name: str) -> str:

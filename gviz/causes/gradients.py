@@ -7,7 +7,16 @@ from functools import reduce
 
 from gviz.causes.diagnosis import Cause, Diagnosis, is_own, sign_in_program
 from gviz.causes.hooks import cause_as_it_came, causes_of_hooks
-from gviz.causes.outside import at_cuts, cause_false_cure, cut_clause, cuts_to_blame, made_parameter, no_parameter
+from gviz.causes.outside import cause_false_cure, made_parameter, no_parameter
+from gviz.causes.training import (
+    cause_accumulated,
+    cause_not_used,
+    cause_of_other_backward,
+    cause_spoiled,
+    mend_of_clearing,
+    spoiled_row,
+    why_cleared,
+)
 from gviz.graphs import LEFT_OUT, RETURNED, Edge, Node, TensorRow
 from gviz.graphs.numbers import Numbers, size_of
 from gviz.passes.elements import has_only, is_finite, plus, positions
@@ -68,50 +77,41 @@ def causes_of_number(case: Diagnosis, row: TensorRow) -> Iterator[Cause | None]:
     if row.history.grad_cleared:  # what it was is gone: the tensor itself tells
         yield cause_not_finite(case, row)
     if not is_finite(row.grad.value):
+        number = first_not_finite_number(row.grad.value)
+        if (spoiled := spoiled_row(case, row)) is not None:
+            cause = cause_spoiled(case, row.name, f"{row.name}.grad is {number}", spoiled)
+            yield cause._replace(verdict="nan" if has_nan(row.grad.value) else "inf")
         yield from causes_elsewhere(case, row)
         yield from causes_of_hooks(case, row)
         yield cause_gradient_not_finite(case, row)._replace(verdict="nan" if has_nan(row.grad.value) else "inf")
     if root is not None and root.is_leaf and (root is row or root.broken is not None):
         yield cause_false_cure(case, root)._replace(name=row.name)
     yield from causes_of_hooks(case, row)
-    if (cause := cause_left_out(case, row)) is not None and not has_only(row.grad.value, 0.0):
-        what = f"{row.name} has the gradient that an earlier backward has left: {cause.what}"
-        cause = cause._replace(verdict="ok", what=what, mend=f"none, unless it is to have this one too: {cause.mend}")
-    yield cause
+    if (left_out := cause_left_out(case, row)) is not None and not has_only(row.grad.value, 0.0):
+        what = f"{row.name} has the gradient that an earlier backward has left: {left_out.what}"
+        mend = f"none, unless it is to have this one too: {left_out.mend}"
+        left_out = left_out._replace(verdict="ok", what=what, mend=mend)
+    yield left_out
     if has_only(row.grad.value, 0.0):
         yield cause_zero(case, row)
     if row.unlisted is not None and (row.moment is None or row.moment.numbers in (None, row.numbers)):
         what = f"{row.name} has a gradient, but {no_parameter(row.unlisted)}: an optimizer of these leaves it as it is"
         yield Cause(row.name, "no parameter", what, *made_parameter(case, row.unlisted, row))
     if case.has_run and case.nodes and not case.is_reached(row):
-        what = f"{row.name} has the gradient that another backward has left"
-        cuts = cuts_to_blame(case, row)
-        if cuts:
-            lines, mend = at_cuts(case, cuts)
-            what = f"{what}; from {case.root_name} comes none: {cut_clause(case, cuts[0], 'what is made from it')}"
-            yield Cause(row.name, "ok", what, lines, f"none, unless {case.root_name} is to train it: {mend}")
-        yield Cause(row.name, "ok", f"{what}: {case.root_name} is not made from it", case.line_of(row.place))
+        yield cause_of_other_backward(case, row)
+    unused = cause_not_used(case, row)
+    if unused is not None and unused.is_wrong:
+        yield unused
     if before is not None and not has_only(before, 0.0) and case.graph.backward:
-        what = f"{row.name}.grad is the sum of more than one backward: it was not empty when the last one began"
-        mend = (
-            f"optimizer.zero_grad(), or {row.name}.grad = None, before each backward(); unless the sum is what you want"
-        )
-        if row.history.is_optimized is False:
-            what = f"{what}; no optimizer that steps has {row.name}, so that no zero_grad() of one clears it"
-            mend = (
-                f"{row.name}.requires_grad_(False), if it is not to be trained; else give it to the optimizer,"
-                f" or {row.name}.grad = None before each backward()"
-            )
-        node = case.named.get(row.name)
+        cause, node = cause_accumulated(case, row), case.named.get(row.name)
         parts = [edge.flow.handed for edge in case.uses[node.id]] if node is not None else []
         if parts and all(part is not None and has_only(part, 0.0) for part in parts):
             nothing = cause_zero(case, row)
-            what, mend = (
-                f"{what}; and what this one brings is 0: {nothing.what.partition(': ')[2]}",
-                f"{nothing.mend}; {mend}",
-            )
-            yield Cause(row.name, "accumulated", what, (*case.line_of_backward, *nothing.lines), mend)
-        yield Cause(row.name, "accumulated", what, case.line_of_backward, mend)
+            what = f"{cause.what}; and what this one brings is 0: {nothing.what.partition(': ')[2]}"
+            lines = (*cause.lines, *nothing.lines)
+            cause = cause._replace(what=what, lines=lines, mend=f"{nothing.mend}; {cause.mend}")
+        yield cause
+    yield unused
 
 
 def cause_left_out(case: Diagnosis, row: TensorRow) -> Cause | None:
@@ -202,10 +202,9 @@ def cause_zeroed(case: Diagnosis, row: TensorRow, parts: list[Numbers | None]) -
         return Cause(row.name, "zero", what, case.line_of_backward, "look at what changes .grad, and at hooks")
     what = f"the gradient of {row.name} is 0: it was set to 0 after backward"
     lines = case.line_of(row.history.grad_cleared)
-    if row.history.was_used or (row.history.was_early and not row.history.is_optimized):
-        when = "and the program had used it" if row.history.was_used else "before a later one, of something else"
+    if when := why_cleared(row):
         return Cause(row.name, "cleared", f"{what} had brought it, {when}", lines)
-    return Cause(row.name, "zero", what, lines, "read .grad before that")
+    return Cause(row.name, "zero", what, lines, mend_of_clearing(case, row))
 
 
 def cutting(case: Diagnosis, node: Node) -> Iterator[Edge]:
@@ -339,6 +338,8 @@ def cause_forward(case: Diagnosis, name: str, what: str) -> Cause | None:
 
     None if none is known.
     """
+    if (spoiled := spoiled_row(case)) is not None:
+        return cause_spoiled(case, name, what, spoiled)
     first = next((case.whole.by_id[one] for one in sorted(first_not_finite(case))), None)
     if first is None:
         return None

@@ -28,24 +28,43 @@ _BACKWARD = re.compile(r"\b([A-Za-z_]\w*)(?:\.\w+\(\))*\.backward\s*\((?:\s*\[?\
 
 def is_about(case: Diagnosis, row: TensorRow) -> bool:
     """Return whether the error spoils a gradient that is there, or is about its tensor."""
-    if case.graph.stop is None or not row.is_leaf:
+    if case.stop is None or not row.is_leaf:
         return False
-    message = case.graph.stop.message
-    is_named = re.search(rf"\b{re.escape(row.name)}\b", case.graph.stop.code) is not None
-    return SECOND in message or CHANGED in message or (LEAF_WRITTEN in message and is_named)
+    message = case.stop.message
+    is_named = re.search(rf"\b{re.escape(row.name)}\b", case.stop.code) is not None
+    is_of_other = SECOND in message or CHANGED in message or (LEAF_WRITTEN in message and is_named)
+    return is_behind_failure(case, row) if case.graph.failure is not None else is_of_other
+
+
+def is_behind_failure(case: Diagnosis, row: TensorRow) -> bool:
+    """Return whether what the last backward failed on is made from a leaf, be it that the leaf was cut off."""
+    failure = case.graph.failure
+    is_reached = failure is not None and NO_GRAPH not in failure.message and case.is_reached(row)
+    is_never_required = not row.requires_grad and is_without_graph(case)
+    return is_reached or is_never_required or any(row.name in cut.leaves for cut in case.graph.breaks if cut.is_used)
 
 
 def is_without_graph(case: Diagnosis) -> bool:
     """Return whether backward was called on what nothing that requires a gradient is in."""
     is_cut = any(row.broken is not None and row.broken.reason != "frozen" for row in case.graph.tensors)
-    return case.graph.stop is not None and NO_GRAPH in case.graph.stop.message and not is_cut
+    return case.stop is not None and NO_GRAPH in case.stop.message and not is_cut
 
 
 def cause_stopped(case: Diagnosis, row: TensorRow) -> Cause | None:
     """Return the cause for a program that raised before the gradient could come; None if that was of no matter."""
-    stop = case.graph.stop
-    if stop is None:
+    stop = case.stop
+    if stop is None or (case.graph.stop is None and not is_behind_failure(case, row)):
         return None
+    cause = cause_of_stop(case, row, stop)
+    if cause is None or case.graph.failure is None:
+        return cause
+    caught = "" if case.graph.stop is not None else ". The program caught the error, and went on"
+    left = f". {row.name}.grad is of an earlier backward" if row.grad.value is not None else ""
+    return cause._replace(what=f"{cause.what}{caught}{left}")
+
+
+def cause_of_stop(case: Diagnosis, row: TensorRow, stop: Stop) -> Cause | None:
+    """Return the cause for a program that an error has stopped, or its last backward."""
     answers = {
         NO_GRAPH: cause_without_graph,
         SECOND: cause_second_backward,
@@ -63,7 +82,8 @@ def cause_stopped(case: Diagnosis, row: TensorRow) -> Cause | None:
     is_known = help_in(stop.message) is not None
     words = " ".join(stop.message.partition(": ")[2].split()[:8])
     mend = f'gviz explain "{words}" says what helps' if is_known else "mend this line first"
-    return Cause(row.name, "failed", f"the program stopped: {stop.message}", case.line_of_stop, mend)
+    what = "the program stopped" if case.graph.stop is not None else "backward failed"
+    return Cause(row.name, "failed", f"{what}: {stop.message}", case.line_of_stop, mend)
 
 
 def cause_leaf_written(case: Diagnosis, row: TensorRow, stop: Stop) -> Cause:

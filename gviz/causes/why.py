@@ -26,6 +26,7 @@ from gviz.causes.outside import (
     with_root,
 )
 from gviz.causes.stopped import cause_stopped, is_about, is_without_graph
+from gviz.causes.training import cause_taken_away, is_used
 from gviz.errors import SourceError
 from gviz.graphs import Graph, GraphCut, Node, TensorRow
 from gviz.records import without_collecting
@@ -163,8 +164,8 @@ def cause_not_reached(case: Diagnosis, row: TensorRow) -> Cause:
     if case.has_run and node is not None and node.kind == "leaf":
         return cause_left_out(case, row) or cause_without_trace(case, row, node)
     cuts = cuts_to_blame(case, row)
-    if case.has_run and row.history.grad_cleared and (row.history.was_used or not cuts):  # of another backward
-        return cause_taken_away(case, row)
+    if case.has_run and row.history.grad_cleared and not (cuts and (row.history.is_same_call or not is_used(row))):
+        return cause_taken_away(case, row, cuts)  # the gradient of another backward
     if node is not None and node.later is not None and node.later.is_cleared:  # a saved graph has no places
         what = f"{row.name} had its gradient until it was taken away"
         return Cause(row.name, "cleared", what, case.line_of(node.later.cleared_at))
@@ -255,17 +256,6 @@ def cause_of_other_root(case: Diagnosis, row: TensorRow) -> Cause:
     return Cause(
         row.name, "backward not run", what, lines or case.line_of(row.place), f"{case.root or 'loss'}.backward()"
     )
-
-
-def cause_taken_away(case: Diagnosis, row: TensorRow) -> Cause:
-    """Return the cause for a gradient that the program has taken away again."""
-    lines = case.line_of(row.history.grad_cleared)
-    if row.history.was_used or (row.history.was_early and not row.history.is_optimized):
-        when = "after the program had used it" if row.history.was_used else "before a later backward, of something else"
-        return Cause(row.name, "cleared", f"{row.name} had its gradient until it was taken away, {when}", lines)
-    what = f"{row.name} had a gradient after backward, and it was taken away before anything had used it"
-    mend = "call zero_grad() before backward(), so that step() has a gradient to use; or read .grad before it"
-    return Cause(row.name, "taken away", what, lines, mend)
 
 
 def is_handed(case: Diagnosis, node: Node) -> bool:

@@ -328,8 +328,17 @@ class History(NamedTuple):
         requires_grad_set: where the tensor was made to require a gradient, after it was made without: be it that it had been
             cut off, which brings no graph back.
         autograd_grad: where ``torch.autograd.grad`` was asked for its gradient last, which leaves ``.grad`` as it is.
-        is_optimized: whether an optimizer that has stepped has the tensor; None where none has stepped.
+        is_optimized: whether an optimizer has the tensor; None where the program has made no optimizer.
         written: where its memory was written last before the graph used it; None where it was as it was made.
+        optimizer: where the last optimizer was made, if none has the tensor.
+        steps: how many steps of optimizers have had a gradient of it to use.
+        idle_steps: how many of those that have the tensor have had none.
+        stepped: where one of them stepped last.
+        is_stale: whether what was in ``.grad`` had been used when the last backward added to it.
+        is_updated: whether the tensor was written since a backward brought its first gradient.
+        is_same_call: whether the backward that brought the last gradient was called where the last one of all was.
+        grad_set: where the program has given it a gradient of its own, which is there still.
+        spoiled: where the program has written nan or inf into a gradient that backward had left finite.
     """
 
     grad_cleared: Place | None = None
@@ -339,6 +348,15 @@ class History(NamedTuple):
     autograd_grad: Place | None = None
     is_optimized: bool | None = None
     written: Place | None = None
+    optimizer: Place | None = None
+    steps: int = 0
+    idle_steps: int = 0
+    stepped: Place | None = None
+    is_stale: bool = False
+    is_updated: bool = False
+    is_same_call: bool = False
+    grad_set: Place | None = None
+    spoiled: Place | None = None
 
 
 class GraphCut(NamedTuple):
@@ -646,6 +664,7 @@ class Graph:
         title: of the picture; usually the roots' names.
         kind: "autograd" for a graph that was recorded, "static" for one that was defined to be run later.
         stop: why the program stopped, if it did; the picture says so.
+        failure: why the last backward failed, if it did, be it that the program has caught the error.
         code: the program, where its lines were asked for.
         backward: where backward was called.
         codes: the places in other files, or in a notebook's cells, that something in the graph names, each with its code.
@@ -671,6 +690,7 @@ class Graph:
     title: str = ""
     kind: str = "autograd"
     stop: Stop | None = None
+    failure: Stop | None = None
     code: str = ""
     backward: Place | None = None
     codes: tuple[tuple[Place, str], ...] = ()

@@ -156,22 +156,44 @@ class Lines:
             self.writes = {}
             for write in self.trace.writes:
                 self.writes.setdefault(id(write.owner()), []).append(write)
-        own = [one for one in self.writes.get(id(tensor), ()) if one.run < use]
-        return self.place(own[-1].place) if own else None
+        own = [one.place for one in self.writes.get(id(tensor), ()) if one.run < use]
+        return self.place_if_any(own[-1] if own else None)
 
     def history(self, row: TensorRow, tensor: Any) -> History:
         """Return what has become of a tensor's gradient, and where the program asked for one."""
-        trace = self.trace
-        at, was_used, was_early = trace.gradients.cleared(tensor) or (None, False, False)
-        required_at, asked_at = recall(trace.requires_grad_set, tensor), recall(trace.autograd_grad, tensor)
+        trace, gradients = self.trace, self.trace.gradients
+        required_at = recall(trace.requires_grad_set, tensor)
         if row.broken is not None and row.is_leaf and row.requires_grad:
             call = recall(trace.outside.records, tensor)  # as by torch.tensor(loss.item(), requires_grad=True)
             required_at = required_at or (call.place if call is not None else None)
-        cleared, set_at, asked_at = (
-            self.place(one) if one is not None else None for one in (at, required_at, asked_at)
+        is_optimized = recall(gradients.optimized, tensor) is True if gradients.has_optimizers else None
+        history = History(
+            requires_grad_set=self.place_if_any(required_at),
+            autograd_grad=self.place_if_any(recall(trace.autograd_grad, tensor)),
+            is_optimized=is_optimized,
+            optimizer=self.place_if_any(gradients.optimizer_at) if is_optimized is False else None,
         )
-        is_optimized = recall(trace.optimized, tensor) is True if trace.stepped else None
-        return History(cleared, was_used, was_early, set_at, asked_at, is_optimized)
+        record = recall(gradients.records, tensor)
+        if record is None:
+            return history
+        is_cleared, is_there = record.cleared_at is not None, bool(record.chain) or record.set_at is not None
+        return history._replace(
+            grad_cleared=self.place_if_any(record.cleared_at),
+            was_used=record.was_used if is_cleared else is_there and (record.was_read or record.has_updated),
+            was_early=is_cleared and record.cleared_in < gradients.backwards,
+            steps=record.steps,
+            idle_steps=record.idle_steps,
+            stepped=self.place_if_any(record.stepped_at),
+            is_stale=record.is_stale,
+            is_updated=is_there and record.version != record.first_version,
+            is_same_call=bool(record.chain) and record.chain == gradients.chain,
+            grad_set=self.place_if_any(record.set_at),
+            spoiled=self.place_if_any(record.spoiled_at),
+        )
+
+    def place_if_any(self, where: Place | None) -> Place | None:
+        """Return a place as people see it; None for None."""
+        return self.place(where) if where is not None else None
 
     def place(self, where: Place) -> Place:
         """Return a place in code as people see it; of one in another file, or a cell, the line of code is kept."""

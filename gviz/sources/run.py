@@ -9,7 +9,7 @@ from functools import partial
 from typing import TYPE_CHECKING, Any
 
 from gviz.errors import SourceError
-from gviz.graphs import GRAD_OF, Graph, Module, Moment, Node, Place, TensorRow
+from gviz.graphs import GRAD_OF, Graph, Module, Moment, Node, Place, Stop, TensorRow
 from gviz.options import SourceOptions
 from gviz.records import record, without_collecting
 from gviz.sources.notes import Note
@@ -88,6 +88,7 @@ class Run:
         has_checkpoint: whether to read what operations saved runs functions of the program once more.
         called_on: the tensors that backward was called on.
         error: what it stopped with; None if it came to its end.
+        failure: why its last backward failed, if it did, be it that the program has caught the error.
     """
 
     names: Mapping[str, Any]
@@ -105,6 +106,7 @@ class Run:
     has_checkpoint: bool = False
     called_on: tuple[Any, ...] = ()
     error: SourceError | None = None
+    failure: Stop | None = None
 
 
 def graph_of_run(run: Run, options: SourceOptions) -> Graph:
@@ -186,6 +188,7 @@ def _with_unlisted(
 
 def _with_lines(graph: Graph, run: Run, lines: Lines, rows: tuple[TensorRow, ...], names: Mapping[str, Any]) -> Graph:
     """Return a graph with the rows of its table, and with what is known of the program's lines."""
+    error = run.error.what if run.error is not None else run.failure.message if run.failure is not None else ""
     later = {row.name: row.at_backward()[2] for row in rows}
     nodes = (
         node._replace(later=later.get(node.name or "") or node.later) if node.later else node for node in graph.nodes
@@ -198,8 +201,9 @@ def _with_lines(graph: Graph, run: Run, lines: Lines, rows: tuple[TensorRow, ...
         earlier=run.backward.earlier,
         is_followed=run.backward.is_followed,
         is_first_bad=run.backward.is_first_bad,
-        writes=lines.writes_in(run.error.what, run.called_on) if run.error is not None else (),
-        breaks=tuple(lines.cuts([*(run.roots.values() or run.called_on)], names)),
+        failure=run.failure,
+        writes=lines.writes_in(error, run.called_on) if error else (),
+        breaks=tuple(lines.cuts([*(run.called_on if run.failure or not run.roots else run.roots.values())], names)),
         codes=tuple(lines.codes.items()),
         functions=tuple(lines.functions),
     )

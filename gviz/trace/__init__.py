@@ -23,7 +23,7 @@ from gviz.trace.cuts import CHECKPOINT, FROM_NUMBERS, OutsideGraph, flat
 from gviz.trace.facts import ByTensor, recall, remember
 from gviz.trace.frames import RunningProgram
 from gviz.trace.gradients import Gradients
-from gviz.trace.listening import NUMBERS, SHARES, Listener, Observer
+from gviz.trace.listening import NUMBERS, SHARES, Listener, Observer, ParameterGroups, is_write
 from gviz.trace.records import KEY, CallRecord, NodeRecord, Write
 from gviz.trace.versions import Versions
 from gviz.walk import dtype_name, grad_fn, numbers
@@ -67,9 +67,7 @@ class Trace(Observer):
         self.writes: deque[Write] = deque(maxlen=MOST)
         self.requires_grad_set: ByTensor[Place] = {}  # of tensors that were made without: where they came to require it
         self.autograd_grad: ByTensor[Place] = {}  # of tensors: where autograd.grad was asked for their gradients
-        self.optimized: ByTensor[bool] = {}  # the tensors of optimizers that have stepped
         self.versions: Versions | None = None  # of a script: what knows which tensors numpy may write
-        self.stepped: dict[int, int] = {}  # optimizers that have, by their identity: of how many groups
 
     def listening(self) -> Listener:
         """Return the listener that tells this trace alone: of a program that is no script."""
@@ -82,10 +80,9 @@ class Trace(Observer):
 
     def has_called(self, name: str, args: tuple[Any, ...], result: Any, seconds: float) -> None:
         """Note what a call has made."""
-        if name == "step":
-            return self.record_step(args[0])
-        for gradient in args[0] if name == "_foreach_zero_" else ():  # PyTorch's zero_grad
-            self.gradients.wrote(gradient)
+        if args and type(args[0]) is list and is_write(name):  # as PyTorch's zero_grad does, and clip_grad_norm_
+            for gradient in args[0]:
+                self.gradients.wrote(gradient)
         if name in ON_ITSELF:
             result = args[0]
         if not isinstance(result, self.tensor):
@@ -137,18 +134,9 @@ class Trace(Observer):
             self.record_node(base, call, args)
         return call if base is None else call._replace(is_view=True)
 
-    def will_step(self, optimizer: Any) -> None:
-        """Note which tensors an optimizer has: the first time that it steps, and when it has got another group."""
-        groups = optimizer.param_groups
-        if self.stepped.get(id(optimizer)) != len(groups):
-            self.stepped[id(optimizer)] = len(groups)
-            for one in (one for group in groups for one in group["params"]):
-                remember(self.optimized, one, True)
-
-    def record_step(self, optimizer: Any) -> None:
-        """Note that an optimizer of gviz's engine has written its parameters."""
-        self.will_step(optimizer)
-        call = self.frames.note_call("step")
+    def has_stepped(self, optimizer: ParameterGroups) -> None:
+        """Note that an optimizer of gviz's engine has written its parameters; PyTorch's call functions to do so."""
+        call = self.frames.note_call("step") if self.listener.is_own else None
         if call is None:
             return
         for one in (one for group in optimizer.param_groups for one in group["params"] if one.grad is not None):

@@ -15,6 +15,9 @@ from gviz.trace.listening import is_write
 from gviz.trace.records import CallRecord, FunctionCall
 from gviz.trace.switches import LIBRARY, Switches, is_of_library
 
+Chain: TypeAlias = tuple[tuple[CodeType, int], ...]
+"""Where functions of a program stand that are running: the code of each, and the instruction; the innermost first."""
+
 Switched: TypeAlias = tuple[Place | None, Place | None, str, CodeType]
 """The line of an instruction of the program, None in a library; the line to blame if gradients are off there, and what
 switches them off; the code."""
@@ -62,6 +65,16 @@ class RunningProgram:
             self.runs += 1
         self.last = now
         return call
+
+    def chain(self) -> Chain:
+        """Return where the functions of the program stand that are running."""
+        frame: Any = sys._getframe(1)  # noqa: SLF001 - as above
+        found = []
+        while frame is not None:
+            if self.is_ours(frame.f_code.co_filename):
+                found.append((frame.f_code, frame.f_lasti))
+            frame = frame.f_back
+        return tuple(found)
 
     def find(self, code: CodeType, instruction: int, name: str) -> tuple[CallRecord, CodeType]:
         """Return the call of that name at an instruction, and remember it: to find the line takes long in long code."""

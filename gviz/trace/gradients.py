@@ -1,4 +1,4 @@
-"""What becomes of a gradient after backward: where the program takes it away, and whether it has used it by then."""
+"""What happens to the ``.grad`` of leaves over time: backward brings it, a step uses it, the program takes it away."""
 
 from __future__ import annotations
 
@@ -12,8 +12,8 @@ from weakref import ref
 
 from gviz.graphs import Place
 from gviz.trace.facts import ByTensor, recall, remember
-from gviz.trace.frames import RunningProgram
-from gviz.trace.listening import Observer
+from gviz.trace.frames import Chain, RunningProgram
+from gviz.trace.listening import Observer, ParameterGroups
 
 EMPTIES = {"zero_", "fill_", "detach_", "requires_grad_"}
 """Methods by which a program empties a gradient that it has read, or prepares that."""
@@ -22,20 +22,45 @@ CONSTANTS = ("LOAD_CONST", "LOAD_SMALL_INT", "BUILD_SLICE")
 """How Python, 3.11 to 3.14, comes to a constant index."""
 
 
-class GradFate:
-    """What became of the gradient of a leaf, after the last backward that came to it.
+class GradientRecord:
+    """What has happened to the ``.grad`` of a leaf over time.
 
     Args:
         leaf: weakly.
     """
 
-    __slots__ = ("cleared_at", "cleared_in", "leaf", "leaf_version", "was_read", "was_used")
+    __slots__ = (
+        "chain", "cleared_at", "cleared_in", "first_version", "idle_steps", "is_stale", "leaf", "leaf_version",
+        "set_at", "spoiled_at", "stepped_at", "steps", "was_read", "was_used",
+    )  # fmt: skip
 
     def __init__(self, leaf: Any) -> None:
-        self.leaf, self.cleared_in = ref(leaf), 0
-        self.leaf_version = leaf._version  # noqa: SLF001 - PyTorch's own name
-        self.was_read = self.was_used = False
+        self.leaf, self.cleared_in, self.steps, self.idle_steps = ref(leaf), 0, 0, 0
+        self.first_version = self.leaf_version = self.version
+        self.was_read = self.was_used = self.is_stale = False
+        self.chain: Chain = ()  # where the backward was called that has come to it last
         self.cleared_at: Place | None = None  # where it was set to None, or to zeros
+        self.set_at: Place | None = None  # where the program has given a gradient of its own
+        self.spoiled_at: Place | None = None  # where it has written nan or inf into one that was finite
+        self.stepped_at: Place | None = None  # where an optimizer of the leaf stepped last
+
+    @property
+    def version(self) -> int:
+        """The version of the leaf now: another one, if it was written; -1 if it is gone."""
+        leaf = self.leaf()
+        return -1 if leaf is None else leaf._version  # noqa: SLF001 - PyTorch's own name
+
+    @property
+    def has_updated(self) -> bool:
+        """Whether the leaf was written since a backward brought the gradient, as by a step."""
+        return self.was_used or self.version != self.leaf_version
+
+    def note_arrival(self, chain: Chain) -> None:
+        """Note that a backward has brought a gradient, be it that it was added to one that was there."""
+        is_left = bool(self.chain) and self.cleared_at is None
+        self.is_stale = is_left and (self.is_stale or self.has_updated)
+        self.chain, self.leaf_version, self.was_read, self.was_used = chain, self.version, False, False
+        self.cleared_at = self.set_at = None
 
 
 class Gradients(Observer):
@@ -46,60 +71,95 @@ class Gradients(Observer):
     """
 
     def __init__(self, frames: RunningProgram) -> None:
-        self.frames, self.backwards = frames, 0
-        self.fates: ByTensor[GradFate] = {}  # of leaves
-        self.by_memory: ByTensor[GradFate] = {}  # of gradients, and of tensors on their memory
+        self.frames, self.backwards, self.chain, self.is_finite = frames, 0, Chain(), True
+        self.records: ByTensor[GradientRecord] = {}  # of leaves
+        self.by_memory: ByTensor[GradientRecord] = {}  # of gradients, and of tensors on their memory
+        self.optimized: ByTensor[bool] = {}  # the tensors of optimizers
+        self.optimizer_at: Place | None = None  # where the last one was made
+        self.has_optimizers = False
         self.uses: dict[tuple[int, int], tuple[bool, CodeType]] = {}
 
-    def note_backward(self, leaves: Iterable[Any]) -> None:
-        """Note a backward that has come to these leaves."""
+    def record_of(self, leaf: Any) -> GradientRecord:
+        """Return the record of a leaf: a new one, if it has none."""
+        record = recall(self.records, leaf)
+        if record is None:
+            remember(self.records, leaf, record := GradientRecord(leaf))
+        return record
+
+    def note_backward(self, leaves: Iterable[Any], *, is_finite: bool) -> None:
+        """Note a backward that has come to these leaves, and whether all that it has left is finite."""
         self.backwards += 1
+        self.chain, self.is_finite = self.frames.chain(), is_finite
         for leaf in leaves:
-            self.fates.pop(id(leaf), None)
             if leaf.grad is not None:
-                fate = GradFate(leaf)
-                remember(self.fates, leaf, fate)
-                remember(self.by_memory, leaf.grad, fate)
+                record = self.record_of(leaf)
+                record.note_arrival(self.chain)
+                remember(self.by_memory, leaf.grad, record)
+
+    def has_parameters(self, optimizer: ParameterGroups) -> None:
+        """Note the tensors of an optimizer that has got a group of them."""
+        call = self.frames.note_call("add_param_group", is_new=False)
+        self.has_optimizers, self.optimizer_at = True, call.place if call is not None else None
+        for one in optimizer.param_groups[-1]["params"]:
+            remember(self.optimized, one, True)
+
+    def has_stepped(self, optimizer: ParameterGroups) -> None:
+        """Note which gradients a step of an optimizer has used."""
+        call = self.frames.note_call("step", is_new=False)
+        for one in (one for group in optimizer.param_groups for one in group["params"]):
+            remember(self.optimized, one, True)
+            record = self.record_of(one)
+            record.stepped_at = call.place if call is not None else None
+            if one.grad is not None and record.cleared_at is None:
+                record.steps, record.was_used = record.steps + 1, True
+            else:
+                record.idle_steps += 1
 
     def got_gradient(self, leaf: Any) -> None:
         """Note that somebody reads the gradient of a leaf: the caller's caller.
 
         It counts if the program does, to use it.
         """
-        fate = recall(self.fates, leaf)
-        if fate is not None and not fate.was_read and fate.cleared_at is None:
+        record = recall(self.records, leaf)
+        if record is not None and not record.was_read and record.cleared_at is None:
             frame: Any = sys._getframe(2)  # noqa: SLF001 - inspect.currentframe costs a large import and does just this
             frame = frame.f_back if frame.f_globals.get("__name__") == Observer.__module__ else frame  # PyTorch's mode
-            fate.was_read = self.frames.is_ours(frame.f_code.co_filename) and self.is_use(frame.f_code, frame.f_lasti)
+            record.was_read = self.frames.is_ours(frame.f_code.co_filename) and self.is_use(frame.f_code, frame.f_lasti)
 
     def gave_gradient(self, leaf: Any, value: Any) -> None:
         """Note that a leaf has been given a gradient: None, or a tensor."""
-        fate = recall(self.fates, leaf)
-        if fate is not None and value is not None:
-            remember(self.by_memory, value, fate)
-        if fate is not None:
-            self.note_if_cleared(fate, value)
+        record = recall(self.records, leaf)
+        if value is None:
+            return None if record is None else self.note_write(record, None)
+        record = record or self.record_of(leaf)
+        remember(self.by_memory, value, record)
+        call = self.frames.note_call("grad", is_new=False)
+        record.set_at = call.place if call is not None else None
+        return self.note_write(record, value)
 
     def wrote(self, tensor: Any) -> None:
         """Note a write into a tensor that may be a gradient."""
-        fate = recall(self.by_memory, tensor)
-        if fate is not None:
-            self.note_if_cleared(fate, tensor)
+        record = recall(self.by_memory, tensor)
+        if record is not None:
+            self.note_write(record, tensor)
 
     def shared(self, tensor: Any, result: Any) -> None:
         """Note a tensor on the memory of another, which may be a gradient."""
-        fate = recall(self.by_memory, tensor)
-        if fate is not None:
-            remember(self.by_memory, result, fate)
+        record = recall(self.by_memory, tensor)
+        if record is not None:
+            remember(self.by_memory, result, record)
 
-    def note_if_cleared(self, fate: GradFate, value: Any) -> None:
-        """Note whether a gradient is gone now: None, or nothing but zeros."""
-        if value is not None and (getattr(value, "is_sparse", False) or bool(value.any())):
-            fate.cleared_at = None
-        elif fate.cleared_at is None and (call := self.frames.note_call("grad")) is not None:
-            leaf = fate.leaf()
-            fate.cleared_at, fate.cleared_in = call.place, self.backwards
-            fate.was_used = fate.was_read or leaf is None or leaf._version != fate.leaf_version  # noqa: SLF001
+    def note_write(self, record: GradientRecord, value: Any) -> None:
+        """Note whether a gradient is gone now: None, or nothing but zeros; or not finite any more."""
+        is_sparse = getattr(value, "is_sparse", False)
+        if value is not None and (is_sparse or bool(value.any())):
+            record.cleared_at = None
+            if self.is_finite and not record.spoiled_at and not (is_sparse or bool(value.isfinite().all())):
+                call = self.frames.note_call("grad")
+                record.spoiled_at = call.place if call is not None else None
+        elif record.cleared_at is None and (call := self.frames.note_call("grad")) is not None:
+            record.cleared_at, record.cleared_in = call.place, self.backwards
+            record.was_used = record.was_read or record.has_updated
 
     def is_use(self, code: CodeType, at: int) -> bool:
         """Return whether code uses the gradient that it reads there: not if it asks for None, or empties it."""
@@ -116,13 +176,3 @@ class Gradients(Observer):
             is_emptied = is_filled or bool(names and names[-1] in EMPTIES)
             entry = self.uses[id(code), at] = not is_test and not is_emptied, code
         return entry[0]
-
-    def cleared(self, leaf: Any) -> tuple[Place, bool, bool] | None:
-        """Return where the gradient of a leaf was cleared, whether it was used by then, whether a backward followed.
-
-        None if it was not taken away after the last backward that came to the leaf.
-        """
-        fate = recall(self.fates, leaf)
-        if fate is None or fate.cleared_at is None:
-            return None
-        return fate.cleared_at, fate.was_used, fate.cleared_in < self.backwards

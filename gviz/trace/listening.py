@@ -12,7 +12,7 @@ from functools import wraps
 from importlib import import_module
 from time import perf_counter
 from types import FunctionType, ModuleType
-from typing import Any, Self
+from typing import Any, Protocol, Self
 
 ENGINE = "gviz.engine"
 
@@ -52,6 +52,12 @@ NO_WRITES = {"requires_grad_", "detach_", "share_memory_", "rename_", "retain_gr
 """Names with an underscore at their end that write no memory."""
 
 
+class ParameterGroups(Protocol):
+    """An optimizer of an engine."""
+
+    param_groups: list[dict[str, Any]]
+
+
 class Observer:
     """Somebody who is told what a program does. Each event has a method; who wants to know of it overrides that."""
 
@@ -73,8 +79,11 @@ class Observer:
     def has_lent(self, tensor: object) -> None:
         """Take note of a tensor whose memory an array of numpy's has, too: who writes that is not told of."""
 
-    def will_step(self, optimizer: Any) -> None:
-        """Take note that an optimizer is going to write its parameters."""
+    def has_parameters(self, optimizer: ParameterGroups) -> None:
+        """Take note that an optimizer has got a group of parameters, the last of its groups."""
+
+    def has_stepped(self, optimizer: ParameterGroups) -> None:
+        """Take note that an optimizer has made a step."""
 
     def will_detach(self, tensor: Any) -> None:
         """Take note that a tensor is going to be taken out of its graph."""
@@ -113,9 +122,8 @@ class Listener:
             one.attach(self)
         if self.observers_of("has_called"):
             self.listen_to_classes()
-        if self.observers_of("will_step") and not self.is_own:
-            optimizers = import_module(f"{self.engine.__name__}.optim.optimizer")
-            self.hook = optimizers.register_optimizer_step_pre_hook(self.will_step)
+        if self.observers_of("has_stepped"):
+            self.listen_to_optimizers()
         if any(map(self.observers_of, OF_TENSORS)) and self.is_own:
             self.listen_to_gviz()
         elif any(map(self.observers_of, OF_TENSORS)):
@@ -213,10 +221,26 @@ class Listener:
                 if isinstance(one, self.engine.Tensor):
                     tell(one, is_counted=is_counted)
 
-    def will_step(self, optimizer: object, *_: object) -> None:
-        """Tell that an optimizer of PyTorch is going to write."""
-        for tell in self.observers_of("will_step"):
-            tell(optimizer)
+    def telling(self, function: Callable[..., Any], event: str) -> Callable[..., Any]:
+        """Return a method of an optimizer that tells of an event when it has run."""
+
+        @wraps(function)
+        def call(optimizer: ParameterGroups, *args: object, **kwargs: object) -> Any:
+            result = function(optimizer, *args, **kwargs)
+            self.tell(event, optimizer)
+            return result
+
+        return call
+
+    def tell(self, event: str, optimizer: ParameterGroups) -> None:
+        """Tell of an event of an optimizer; of one of gviz's that is new listen to the steps of its class."""
+        for kind in type(optimizer).__mro__ if self.is_own and event == "has_parameters" else ():
+            is_heard = any(owner is kind and name == "step" for owner, name, *_ in self.replaced)
+            if isinstance(step := vars(kind).get("step"), FunctionType) and not is_heard:
+                self.replace(kind, "step", self.telling(step, "has_stepped"))
+        with self.quiet():
+            for tell in self.observers_of(event):
+                tell(optimizer)
 
     def has_shared(self, tensor: object, result: object, *, is_counted: bool = True) -> None:
         """Tell of a tensor on the memory of another."""
@@ -257,7 +281,7 @@ class Listener:
 
     # ---------------------------------------------------------------- the engines
     def listen_to_classes(self) -> None:
-        """Tell of calls of Functions and of ``autograd.grad``; and of gviz's own layers and optimizers."""
+        """Tell of calls of Functions and of ``autograd.grad``; and of gviz's own layers."""
         module, function = self.engine.autograd, self.engine.autograd.Function
         self.replace(function, "apply", classmethod(self.wrapper_of(function.apply.__func__, "apply")))
         self.replace(module, "grad", self.wrapper_of(module.grad, "grad"))
@@ -267,8 +291,14 @@ class Listener:
                 layer.__call__, "__call__", inputs_of=lambda args: (*args[1:], *args[0].parameters())
             )
             self.replace(layer, "__call__", calling)
-            optimizer = import_module(f"{ENGINE}.optim").Optimizer
-            self.replace(optimizer, "step", self.wrapper_of(optimizer.step, "step", inputs_of=lambda args: args))
+
+    def listen_to_optimizers(self) -> None:
+        """Tell of the parameters of optimizers, and of their steps."""
+        optimizers = import_module(f"{self.engine.__name__}.optim{'' if self.is_own else '.optimizer'}")
+        kind = optimizers.Optimizer
+        self.replace(kind, "add_param_group", self.telling(kind.add_param_group, "has_parameters"))
+        if not self.is_own:
+            self.hook = optimizers.register_optimizer_step_post_hook(lambda one, *_: self.tell("has_stepped", one))
 
     def listen_to_gviz(self) -> None:
         """Put wrappers in the place of functions and attributes of gviz's engine, which tells of writes by itself."""

@@ -563,7 +563,7 @@ for i in range(2):
 """,
         "taken away",
         [7],
-        "call zero_grad() before backward(), so that step() has a gradient to use; or read .grad before it",
+        "call zero_grad() once, before the first backward() of the two, so that step() has a gradient to use",
     ),
     "generator_of_a_detached_fake": (
         "g",
@@ -1330,7 +1330,7 @@ opt.step()
 """,
         "taken away",
         [6],
-        "call zero_grad() before backward(), so that step() has a gradient to use; or read .grad before it",
+        "call zero_grad() before backward(), so that step() has a gradient to use",
     ),
     "frozen_beside_an_error": (
         "x",
@@ -1615,9 +1615,9 @@ loss = w * 2
 loss.backward()
 w.grad /= 0
 """,
-        "nan",
-        [4],
-        "look at what changes .grad",
+        "inf",
+        [5],
+        "write finite numbers into w.grad; or leave the line out",
     ),
     "own_backward_of_nan": (
         "w",

@@ -168,6 +168,7 @@ class Execution:
             has_checkpoint=self.calls.hooks.has_checkpoint,
             called_on=call.tensors if call is not None else (),
             error=None if isinstance(self.raised, KeyboardInterrupt | Stopped) else self.error,
+            failure=self.calls.failure_in(parsed.text),
             script=script,
             tree=parsed.tree,
             calls=self.calls,

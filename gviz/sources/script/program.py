@@ -52,8 +52,9 @@ class Script:
         return Place(line) if self.cells is None else self.cells.place(line)
 
     def code_at(self, place: Place, text: str) -> str:
-        """Return the code of a cell's line, in the text of the script."""
-        return text.split("\n")[self.cells.line(place) - 1].strip() if self.cells is not None else ""
+        """Return the code of a line of the script, in its text."""
+        line = place.line if self.cells is None else self.cells.line(place)
+        return text.split("\n")[line - 1].strip()
 
     def running(self) -> tuple[FrameType | None, Place | None]:
         """Return the innermost frame of the script's own file that is running, and its line; None if none is."""

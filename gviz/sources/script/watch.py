@@ -13,7 +13,7 @@ from traceback import walk_stack
 from types import FrameType
 from typing import Any
 
-from gviz.graphs import LEFT_OUT, RETURNED, Gradient, Moment, Place
+from gviz.graphs import LEFT_OUT, RETURNED, Gradient, Moment, Place, Stop
 from gviz.graphs.numbers import Numbers
 from gviz.options import SourceOptions
 from gviz.records import record
@@ -109,6 +109,7 @@ class Calls(Observer):
         self.is_read, self.is_running, self.count, self.earlier = is_read, False, 0, 0
         self.measured = math.inf if options.costs else MEASURED if options.kept else 0
         self.moments: dict[int, Moment] = {}  # of the last call
+        self.failure: Stop | None = None  # why the last backward failed, if it did
         self.retained: set[str] = set()  # names of tensors that were told to keep their gradient
         self.versions = Versions(engine, self.living)
         self.hooks = ScriptHooks(script, self.numbers_of, has_layers=has_layers)
@@ -148,6 +149,17 @@ class Calls(Observer):
                     )
         return moments | self.versions.moments(roots, names.values(), about.at, moments)
 
+    def failure_of(self, error: BaseException | None) -> Stop | None:
+        """Return why a backward has failed; None if Ctrl-C ended it, or what it was called on is no tensor."""
+        call, is_own = self.last.get("backward"), isinstance(error, Exception)
+        return Stop(f"{type(error).__name__}: {error}", call.about.place) if call is not None and is_own else None
+
+    def failure_in(self, text: str) -> Stop | None:
+        """Return why the last backward failed, if the picture is of that call; with its line in the text."""
+        one, call = self.failure, self.chosen
+        is_chosen = call is not None and call is self.last.get("backward")
+        return one._replace(code=self.script.code_at(one.place, text)) if one and one.place and is_chosen else None
+
     def attach(self, listener: Listener) -> None:
         """Begin to be told of the calls of the engine's ``backward`` and ``grad``."""
         super().attach(listener)
@@ -181,12 +193,14 @@ class Calls(Observer):
                 with self.listener.quiet():
                     noted_tensors, leaves, hearing = self.note_call(name, tensors, arguments)
             run = self.trace.frames.runs if self.trace is not None else 0
-            self.is_running = True
+            self.is_running, is_complete = True, False
             try:
                 with hearing:
-                    result = original(*args, **kwargs)
+                    result, is_complete = original(*args, **kwargs), True
             finally:
                 self.is_running = False
+                if name == "backward":
+                    self.failure = None if is_complete else self.failure_of(sys.exception())
                 with self.listener.quiet():
                     self.note_gradients(noted_tensors)
             if name == "backward":
@@ -282,10 +296,10 @@ class Calls(Observer):
 
     def note_end(self, leaves: list[Any]) -> None:
         """Note that a backward has come to its end, and to these leaves."""
-        if self.trace is not None:
-            self.trace.gradients.note_backward(leaves)
         if self.options.diagnose:
             _keep_first_bad(self.engine, self.last, leaves)
+        if self.trace is not None:
+            self.trace.gradients.note_backward(leaves, is_finite="nan" not in self.last)
 
     def grad_of(self, tensor: Any) -> Numbers | None:
         """Return the numbers of a tensor's gradient; None for none."""

@@ -1,0 +1,155 @@
+"""``gviz why`` of what happens to a gradient over time: used, cleared, added to, spoiled; and of a backward that failed."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+import gviz as package
+from gviz import SourceOptions
+from gviz.causes.diagnosis import Cause
+from gviz.causes.why import why
+from gviz.graphs import Graph
+
+ENGINES = ["gviz", pytest.param("torch", marks=pytest.mark.torch)]
+
+pytestmark = pytest.mark.filterwarnings("ignore::gviz.GvizWarning", "ignore::UserWarning")
+
+LOOP = """\
+import torch
+from torch import nn
+torch.manual_seed(0)
+net, head = nn.Linear(3, 3), nn.Linear(3, 1)
+opt = torch.optim.SGD([*net.parameters(), *head.parameters()], 0.1)
+x = torch.randn(4, 3)
+for i in range(3):
+    {}
+"""
+
+
+def graph_of(folder: Path, program: str, engine: str) -> Graph:
+    if engine == "torch":
+        pytest.importorskip("torch")
+    (folder / "train.py").write_text(program)
+    options = SourceOptions(diagnose=True, engine=engine)
+    graph: Graph = package.read(folder / "train.py", options, rootless=True).graph
+    return graph
+
+
+def lines_of(cause: Cause) -> list[int]:
+    return [place.line for place, _ in cause.lines]
+
+
+CASES = {
+    "sound": ("opt.zero_grad(); head(net(x)).sum().backward(); opt.step()", "ok", "", ""),
+    "no step": ("opt.zero_grad(); head(net(x)).sum().backward()", "not used", "was not called", "call step()"),
+    "a step before each backward": (
+        "opt.zero_grad(); opt.step(); head(net(x)).sum().backward()",
+        "not used",
+        "while net.weight.grad was empty",
+        "call step() after backward(), and before the next zero_grad()",
+    ),
+    "a read is no step": (
+        "head(net(x)).sum().backward(); print(net.weight.grad); opt.zero_grad(); opt.step()",
+        "taken away",
+        "before a step() had used it",
+        "call zero_grad() before backward()",
+    ),
+    "set to None": (
+        "head(net(x)).sum().backward(); net.weight.grad = None; opt.step()",
+        "taken away",
+        "before a step() had used it",
+        "leave net.weight.grad = None out; or net.weight.requires_grad_(False)",
+    ),
+    "clipped to nothing": (
+        "head(net(x)).sum().backward(); nn.utils.clip_grad_norm_(net.parameters(), 0.0); opt.step()",
+        "zero",
+        "it was set to 0 after backward",
+        "give clip_grad_norm_ a bound above 0",
+    ),
+    "made infinite": (
+        "opt.zero_grad(); head(net(x)).sum().backward(); net.weight.grad.fill_(float('inf')); opt.step()",
+        "inf",
+        "backward had left finite numbers in net.weight.grad",
+        "write finite numbers into net.weight.grad; or leave net.weight.grad.fill_(float('inf')) out",
+    ),
+    "not cleared after a step": (
+        "head(net(x)).sum().backward(); opt.step()",
+        "accumulated",
+        "though net.weight had been updated with it by then",
+        "optimizer.zero_grad(), or net.weight.grad = None, before each backward()",
+    ),
+    "micro-batches": (
+        "opt.zero_grad(); head(net(x)).sum().backward(); head(net(x + 1)).sum().backward(); opt.step()",
+        "accumulated",
+        "it was not empty when the last one began",
+        "none, if the sum is meant, as of several batches for one step; else optimizer.zero_grad()",
+    ),
+    "no gradient this time": (
+        "opt.zero_grad(); head(net(x) if i == 1 else net(x).detach()).sum().backward(); opt.step()",
+        "detached",
+        "what is made from it was cut off by detach()",
+        "head(net(x) if i == 1 else net(x)).sum().backward()",
+    ),
+    "a gradient of its own": (
+        "opt.zero_grad(); head(net(x)).sum().backward(); net.weight.grad = torch.ones(3, 3); opt.step()",
+        "ok",
+        "",
+        "",
+    ),
+}
+"""Of each: what the loop does, and the verdict for net.weight, with words of the sentence and of the mend."""
+
+
+@pytest.mark.parametrize("engine", ENGINES)
+@pytest.mark.parametrize("case", CASES)
+def test_each_gradient_is_followed_over_time(tmp_path: Path, case: str, engine: str) -> None:
+    body, verdict, what, mend = CASES[case]
+    cause = why(graph_of(tmp_path, LOOP.format(body), engine), "net.weight")
+    assert cause.verdict == verdict, cause
+    assert what in cause.what
+    assert cause.mend.startswith(mend), cause
+    assert bool(cause.mend) == bool(mend)
+
+
+@pytest.mark.parametrize("engine", ENGINES)
+def test_nan_that_a_program_writes_is_told_of_all_that_it_spoils(tmp_path: Path, engine: str) -> None:
+    body = "opt.zero_grad(); head(net(x)).sum().backward()\n    net.weight.grad *= float('nan')\n    print()\n    opt.step()"
+    graph = graph_of(tmp_path, LOOP.format(body), engine)
+    for name in ("net.weight", "head.weight"):
+        cause = why(graph, name)
+        assert (cause.verdict, lines_of(cause)) == ("nan", [9]), cause
+        assert "learning rate" not in cause.mend
+
+
+@pytest.mark.parametrize("engine", ENGINES)
+def test_a_tensor_that_no_optimizer_has_is_not_trained(tmp_path: Path, engine: str) -> None:
+    program = LOOP.replace("x =", "head = nn.Linear(3, 2)\nx =")
+    body = "net.zero_grad(); head.zero_grad(); head(net(x)).sum().backward(); opt.step()"
+    cause = why(graph_of(tmp_path, program.format(body), engine), "head.weight")
+    assert (cause.verdict, cause.is_wrong, lines_of(cause)) == ("not trained", False, [5]), cause
+
+
+FAILURES = {
+    "cut": ("loss = loss.detach()", "detached", [11, 9], "it was cut off by detach()"),
+    "twice": ("loss.backward()", "second backward", [11, 8], "freed"),
+    "of a hook": ("loss.register_hook(lambda g: 1 / 0)", "failed", [11], "ZeroDivisionError"),
+}
+
+
+@pytest.mark.parametrize("engine", ENGINES)
+@pytest.mark.parametrize("case", FAILURES)
+def test_a_backward_that_failed_and_was_caught_is_told_though_an_old_gradient_is_there(
+    tmp_path: Path, case: str, engine: str
+) -> None:
+    line, verdict, lines, what = FAILURES[case]
+    body = (
+        f"loss = head(net(x)).sum()\n    if i == 2: {line}\n"
+        "    try:\n        loss.backward()\n    except Exception: pass\n    opt.step()"
+    )
+    cause = why(graph_of(tmp_path, LOOP.format(body), engine), "net.weight")
+    assert (cause.verdict, lines_of(cause)) == (verdict, lines), cause
+    assert what in cause.what
+    assert "The program caught the error" in cause.what
+    assert cause.what.endswith("net.weight.grad is of an earlier backward") or case != "cut"
