@@ -190,13 +190,14 @@ def in_order(computed: Sequence[Node], rows: Mapping[str, int], shown: Graph) ->
 def is_given(node: Node) -> bool:
     """Return whether a tensor is worth a place among those that a computation begins with.
 
-    An expression without a gradient, as ``sqrt(2 * π)``, stands where it is used; of its numbers nothing is known.
+    What has no gradient and no known numbers, as ``π`` or ``sqrt(2 * π)``, stands where it is used alone.
 
-    >>> [is_given(Node("n0", "frozen", name=name)) for name in ("t", "t + 1")]
-    [True, False]
+    >>> from gviz.graphs.numbers import Numbers
+    >>> is_given(Node("n0", "frozen", name="t", numbers=Numbers.of(1.0))), is_given(Node("n0", "frozen", name="π"))
+    (True, False)
     """
     is_known = node.kind != "frozen" or node.value is not None or node.shape is not None
-    return bool(node.name) and node.kind != "constant" and (is_known or str(node.name).isidentifier())
+    return bool(node.name) and node.kind != "constant" and is_known
 
 
 def made_from(used: set[str], listed: set[str], inputs: Mapping[str, Sequence[Edge]]) -> set[str]:

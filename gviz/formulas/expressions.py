@@ -9,7 +9,7 @@ from __future__ import annotations
 import ast
 import re
 from collections.abc import Collection, Container, Iterable, Iterator, Mapping, Sequence
-from itertools import chain, count, product
+from itertools import chain, count, filterfalse, product
 from keyword import iskeyword
 from typing import NamedTuple, Self
 
@@ -402,17 +402,19 @@ def in_brackets_below(part: Text, level: int) -> str:
     return part.text if part.level >= level else f"({part.text})"
 
 
-LETTERS = "abcdefghijklmnopqrstuvwxyz"
+LETTERS = "abcfghjklmnopqrstuvwxyz"
+"""The letters that results are named by: not d and e, which mathematics has for a derivative and for 2.718, nor i, an index."""
 
 
 def letters() -> Iterator[str]:
-    """Return a, b, ... z, aa, ab, ... without end.
+    """Return a, b, c, f, ... z, aa, ab, ... without end, and without Python's own words.
 
     >>> from itertools import islice
-    >>> list(islice(letters(), 25, 29))
-    ['z', 'aa', 'ab', 'ac']
+    >>> list(islice(letters(), 22, 26)), "as" in islice(letters(), 100)
+    (['z', 'aa', 'ab', 'ac'], False)
     """
-    return map("".join, chain.from_iterable(product(LETTERS, repeat=length) for length in count(1)))
+    words = map("".join, chain.from_iterable(product(LETTERS, repeat=length) for length in count(1)))
+    return filterfalse(iskeyword, words)
 
 
 def root_names(taken: Container[str]) -> Iterator[str]:
@@ -429,6 +431,8 @@ def with_letters(graph: Graph) -> Graph:
     """Return the graph with a letter for each operation whose result has no name, as formulas need one."""
     nodes = dict(graph.by_id)
     taken = {node.name for node in graph.nodes} | {row.name for row in graph.tensors}
+    texts = {text for node in graph.nodes for text in (node.expression, *node.recorded.given)}
+    taken |= {name for text in texts if text for name in re.findall(r"\w+", text)}  # also those of plain numbers
     named = {edge.source for edge in graph.edges if edge.kind == "data" and nodes[edge.target].kind == "output"}
     free = (letter for letter in letters() if letter not in taken)
     for node in graph.inputs_first():

@@ -50,7 +50,7 @@ def test_the_articles_five_neurons_have_two_paths_to_a() -> None:
 
 def test_an_intermediate_has_paths_as_a_leaf_does() -> None:
     found = chain(FIVE, "b")
-    assert [path.names for path in found.paths] == [("L", "d", "e", "b")]
+    assert [path.names for path in found.paths] == [("L", "d", "f", "b")]
     assert nested(found.sum) == nested(found.grad) == -3.0
 
 

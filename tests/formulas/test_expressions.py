@@ -184,7 +184,13 @@ def test_results_without_names_get_the_first_free_letters_in_the_order_of_comput
         "MulBackward0": "b",
     }
     free = letters()
-    assert [next(free) for _ in range(28)][25:] == ["z", "aa", "ab"]
+    assert [next(free) for _ in range(25)][22:] == ["z", "aa", "ab"]
+
+
+def test_no_result_gets_the_letter_of_a_number_of_the_program() -> None:
+    x = torch.tensor(2.0, requires_grad=True)
+    graph = with_letters(walk({"y": (x * 3).exp()}, {"x": x}, statements={"y": "exp(x*a)"}))
+    assert [node.name for node in graph.nodes if node.label == "MulBackward0"] == ["b"]
 
 
 @pytest.mark.parametrize(

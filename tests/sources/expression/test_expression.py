@@ -47,13 +47,18 @@ def test_free_letters_skip_every_name_of_the_program() -> None:
 
 def test_free_letters_skip_values_that_are_not_used_and_functions() -> None:
     result = run("y = t(x*2)*a + 1", "a=2", "b=3", "x=[1]")
-    assert list(result.expressions) == ["c", "d", "e"]
+    assert list(result.expressions) == ["c", "f", "g"]
 
 
 def test_after_z_come_two_letters() -> None:
     result = run("y=" + "+".join(["x"] * 30))
     assert list(result.expressions)[:2] == ["a", "b"]
-    assert list(result.expressions)[-5:] == ["z", "aa", "ab", "ac", "ad"]
+    assert list(result.expressions)[-8:] == ["z", "aa", "ab", "ac", "af", "ag", "ah", "aj"]
+
+
+def test_no_result_is_called_d_e_or_i_which_mathematics_has_for_other_things() -> None:
+    result = run("L = log(1 + e^(-y*(w*x + b)))", "y=1", "w=2", "x=3", "b=1")
+    assert list(result.expressions) == ["a", "c", "f", "g", "h", "j"]
 
 
 def test_values_come_in_the_order_of_their_appearance() -> None:
