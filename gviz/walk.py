@@ -578,6 +578,7 @@ class Walker:
         user: dict[str, str] = {}
         for edge in self.edges:
             user.setdefault(edge.source, edge.target)
+        others = {edge.source for edge in self.edges if edge.output}  # of several results not the first alone is used
         places: dict[str, Place | None] = {}
         for position, node in enumerate(self.nodes):  # a user stands before what it uses
             if node.kind != "operation":
@@ -594,7 +595,7 @@ class Walker:
                     if alike not in self.beside:
                         self.beside[alike] = recorded, recorded._replace(given=arguments)
                     recorded = self.beside[alike][1]
-                if node.name is None and numbers is not None:
+                if node.name is None and numbers is not None and node.id not in others:
                     own = Numbers(numbers.shape, "", *numbers[2:])  # a box that the program gave no name shows no dtype
                 # all fields at once: a third of the time of _replace, and nearly all nodes come here
                 fields = (*node[:4], own, *node[5:9], place, node.module, recorded, *node[12:])

@@ -53,7 +53,7 @@ MENDS_OF_ZERO = {
     "@": "the other factor is 0: see what makes it so, such as a relu that lets nothing through",
     "addmm": "the other factor is 0: see what makes it so, such as a relu that lets nothing through",
     "embedding": "look up tokens that are no padding",
-    "linalg_vector_norm": "the norm has no slope at 0: begin elsewhere",
+    "norm": "the norm has no slope at 0: begin elsewhere",
     "softmax": "softmax sums to 1 whatever its input is: use log_softmax, or only the elements of the right classes",
     "normal": "random numbers have no slope: mean + std * torch.randn_like(std) lets the gradient through",
 }

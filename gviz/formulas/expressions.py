@@ -14,7 +14,7 @@ from keyword import iskeyword
 from typing import NamedTuple, Self
 
 from gviz.formulas.formula import GRAD, UNKNOWN, Formula
-from gviz.formulas.operands import held_operands, options_of, typed
+from gviz.formulas.operands import UNTOLD, arguments_of, held_operands, part_of_result, signed, typed
 from gviz.formulas.operations import GRAD_FN, OPERATORS, SIGNS, operator_of, recorded_function
 from gviz.graphs import Edge, Graph, Node
 
@@ -142,6 +142,9 @@ def words_of(graph: Graph) -> dict[str, Words]:
                 (form, level), parts = alike[key]
                 written_text = Text(form.format(*pattern.names), level)
                 parts = tuple([part.format(*pattern.names) for part in parts])
+            if written_text.text.endswith(")") and not (node.expression or node.recorded.outputs):
+                part = part_of_result(node.label, {use.output for use in graph.uses[node.id]})
+                written_text = Text(f"{written_text.text}{part}", written_text.level)
             words[node.id] = Words(written_text.text, parts, node.name or outputs.get(node.id, ""))
             if not text.text and len(written_text.text) <= LONGEST_PART:
                 text = written_text
@@ -167,7 +170,24 @@ def words_beside(
         (operands[slot].text or UNKNOWN) if slot in operands else held.get(slot, UNKNOWN)
         for slot in range(node.recorded.slots)
     ]
-    return result, with_constants(parts, operands, result.text)
+    constants = with_constants(parts, operands, result.text)
+    if (UNKNOWN in result.text or UNTOLD in result.text) and is_plain_call(node.expression):
+        result = Text(node.expression)  # of a function that is several operations
+    return result, constants
+
+
+def is_plain_call(text: str) -> bool:
+    """Return whether a text is the call of a function with names and numbers, so that nothing else is computed in it.
+
+    >>> [is_plain_call(text) for text in ("logdet(A)", "torch.where(x, 0, w)", "logdet(A @ B)", "f(x)*w", "")]
+    [True, True, False, False, False]
+    """
+    formula = Formula.read(text)
+    match formula and formula.node:
+        case ast.Call(args=args, keywords=keywords):
+            values = [*args, *(keyword.value for keyword in keywords)]
+            return all(isinstance(one, ast.Name | ast.Constant) for one in values)
+    return False
 
 
 def pieces_of(graph: Graph, inputs: Mapping[str, list[Edge]]) -> dict[str, str]:
@@ -350,6 +370,8 @@ def expression_of(node: Node, operands: dict[int, Text], held: Mapping[int, str]
         return Text(f"-{in_brackets_below(parts[0], MINUS)}", MINUS)
     if name == "T":
         return Text(f"{in_brackets_below(parts[0], WHOLE)}.T")
+    if place := place_text(name, node.recorded.options):
+        return Text(f"{in_brackets_below(parts[0], WHOLE)}[{place}]")
     is_plain = options.get("alpha", "1") == "1" and options.get("rounding_mode", "None") == "None"
     if name not in SIGNS or not is_plain:  # a sign has no options
         return Text(call_text(node, [part.text for part in parts]))
@@ -383,14 +405,33 @@ def as_typed(text: str) -> Text:
     return Text(text, 0 if formula is not None and formula.sides is not None else WHOLE)
 
 
-def call_text(node: Node, operands: Iterable[str]) -> str:
+def place_text(kind: str, options: Mapping[str, str]) -> str:
+    """Return the index that picks what an operation takes from a tensor, as it is typed; "" for one that no index writes.
+
+    >>> place_text("Select", {"dim": "1", "index": "18446744073709551615"})
+    ':, -1'
+    >>> place_text("Slice", {"dim": "0", "start": "1", "end": "9223372036854775807", "step": "1"})
+    '1:'
+    """
+    known = {name: int(signed(text)) for name, text in options.items() if re.fullmatch(r"\d+", text)}
+    match kind, known:
+        case "Select", {"dim": dim, "index": index} if dim >= LAST_DIM:
+            own = str(index)
+        case "Slice", {"dim": dim, "start": start, "end": end, "step": step} if dim >= LAST_DIM:
+            own = f"{start or ''}:{end if end < LAST else ''}{f':{step}' if step != 1 else ''}"
+        case _:
+            return ""
+    return ", ".join([*(["..."] if dim == LAST_DIM else [":"] * dim), own])
+
+
+def call_text(node: Node, operands: Sequence[str]) -> str:
     """Return an operation as the call of a function.
 
     >>> from gviz.graphs import Node, Recorded
     >>> call_text(Node("n0", "operation", "SubBackward0", recorded=Recorded(attrs=(("alpha", "2"),))), ["x", "y"])
     'sub(x, y, alpha=2)'
     """
-    return f"{recorded_function(node.label)}({', '.join([*operands, *options_of(node)])})"
+    return f"{recorded_function(node.label)}({', '.join(arguments_of(node, operands))})"
 
 
 def in_brackets_below(part: Text, level: int) -> str:
@@ -401,6 +442,9 @@ def in_brackets_below(part: Text, level: int) -> str:
     """
     return part.text if part.level >= level else f"({part.text})"
 
+
+LAST, LAST_DIM = 2**62, -1
+"""The end of a slice that has no end is a larger number; and the dimension that is known without their number."""
 
 LETTERS = "abcfghjklmnopqrstuvwxyz"
 """The letters that results are named by: not d and e, which mathematics has for a derivative and for 2.718, nor i, an index."""

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping, Sequence
+
 from gviz.formulas.lectures import EXTREMES, Facts
 from gviz.graphs import Graph
 from gviz.graphs.numbers import Numbers, size_of
@@ -30,9 +32,14 @@ def with_ties(result: Facts | None, value: Numbers | None, of: Numbers | None) -
     return result._replace(ties=of.elements.count(value.elements[0]))
 
 
-def facts_of(graph: Graph) -> dict[str, tuple[Facts | None, ...]]:
-    """Return what is known of the inputs of each operation, in the order of its slots, and of its result."""
-    nodes = graph.by_id
+def facts_of(graph: Graph, operands: Mapping[str, Sequence[str]]) -> dict[str, tuple[Facts | None, ...]]:
+    """Return what is known of the inputs of each operation, in the order of its slots, and of its result.
+
+    Args:
+        graph: any recorded one.
+        operands: what the inputs of each operation are called: one without a gradient is known by its name alone.
+    """
+    nodes, rows = graph.by_id, {row.name: row for row in graph.tensors}
     data = [edge for edge in graph.edges if edge.kind == "data"]
     stands_for = {edge.target: nodes[edge.source] for edge in data if nodes[edge.target].kind == "accumulate"}
     results = {edge.source: nodes[edge.target] for edge in data if nodes[edge.target].kind == "output"}
@@ -47,6 +54,8 @@ def facts_of(graph: Graph) -> dict[str, tuple[Facts | None, ...]]:
     for node in graph.nodes:
         if node.kind == "operation":
             slots = inputs.get(node.id, {})
+            frozen = {slot: rows[text] for slot, text in enumerate(operands.get(node.id, ())) if text in rows}
+            slots = {slot: facts_about(row.at_backward()[0]) for slot, row in frozen.items()} | slots
             value = None if node.recorded.outputs else results.get(node.id, node).numbers
             about = facts_about(value, node.grad.arrived)
             about = with_ties(about, value, values.get(node.id, {}).get(0)) if node.label in EXTREMES else about

@@ -23,6 +23,12 @@ NORMALIZED = "(I - ones(count, count)/count - result·resultᵀ/count)·norm(res
 
 LECTURES: dict[tuple[str, str], tuple[str, str]] = {
     ("LogSigmoidBackward0", "self"): (EACH, "sigmoid(-self)"),
+    ("ClampBackward0", "self"): (EACH, "[min <= self <= max]"),
+    ("ClampBackward1", "self"): (EACH, "[min <= self <= max]"),
+    ("HardtanhBackward0", "self"): (EACH, "[min_val < self < max_val]"),
+    ("HardsigmoidBackward0", "self"): (EACH, "[-3 < self < 3]/6"),
+    ("RemainderBackward1", "other"): (EACH, "-floor(self/other)"),
+    ("FmodBackward1", "other"): (EACH, "-trunc(self/other)"),
     ("SoftmaxBackward0", "self"): (ALONG, SOFT),
     ("SafeSoftmaxBackward0", "self"): (ALONG, SOFT),
     ("LogSoftmaxBackward0", "self"): (ALONG, "I - 1·exp(result)ᵀ"),
@@ -80,9 +86,6 @@ PLACES = "ijklmn"
 """Which of the rows, by the dimension."""
 
 BY_ROWS = "a letter in square brackets, as in a[i], stands for each row, or column, by itself"
-
-_INTERNAL = re.compile("^(native|linalg)_|_(ex|with_indices)$")
-"""What PyTorch's own names of operations have beside those that people call."""
 
 _NAMED = re.compile(r"\bJ\(([^\W\d]\w*)\)")
 _BY_ROWS = re.compile(r"\[(?:[:j-n], )*i[], ]")
@@ -214,15 +217,6 @@ def part_of_list(label: str, slot: int, dim: Any, facts: Sequence[Facts | None])
         end = sum(shape[at] for shape in shapes)
         part = f"{end - shapes[-1][at]}:{end}" if len(shapes) == slot + 1 else ""
     return Lecture(Formula.named(f"{GRAD}[{', '.join([':'] * at + [part])}]"), is_factor=False) if part else None
-
-
-def jacobian_name(function: str) -> str:
-    """Return the name of the Jacobian of a function whose derivative has no formula here.
-
-    >>> jacobian_name("linalg_svd"), jacobian_name("native_layer_norm")
-    ('J(svd)', 'J(layer_norm)')
-    """
-    return f"J({_INTERNAL.sub('', function)})"
 
 
 def jacobian_notes(symbols: Iterable[str]) -> list[str]:

@@ -20,9 +20,9 @@ from gviz.autograd.row import ARRAYS, COMPOSITES, MASK, ROWS, Row
 from gviz.formulas.expressions import Pattern, Words, with_letters, words_of
 from gviz.formulas.facts import facts_of
 from gviz.formulas.formula import GRAD, UNKNOWN, Formula
-from gviz.formulas.lectures import Facts, Lecture, jacobian_name, lecture, part_of_list
+from gviz.formulas.lectures import Facts, Lecture, lecture, part_of_list
 from gviz.formulas.operands import rows_by_label
-from gviz.formulas.operations import recorded_function
+from gviz.formulas.operations import jacobian_name
 from gviz.formulas.symbolic import (
     REFUSALS,
     TENSOR,
@@ -77,6 +77,7 @@ def _namespace() -> dict[str, Any]:
         "zeros_in": lambda value: value.has_zeros(),
         "recording": lambda: False,
         "equal": is_equal,
+        "zeros_of": lambda _, sizes: Symbol.named(f"zeros({sizes})"),
         "logit": lambda value, _: applied("logit", value),
         "view": lambda value, sizes: applied("reshape", value, sizes),
         "reshape": lambda value, sizes: applied("reshape", value, sizes),
@@ -176,11 +177,7 @@ def _from_formula(
             values = derivative(grad, *[known[need] for need in needs])
             slope = as_number(tree(values[group.index(name)] if len(group) > 1 else values))
         except REFUSALS:
-            return (
-                Local(jacobian_name(recorded_function(label)), is_factor=True)
-                if row_works_on_each(row, known)
-                else None
-            )
+            return Local(jacobian_name(label), is_factor=True) if row_works_on_each(row, known) else None
         given = [value.node for value in known.values() if isinstance(value, Symbol)]
         if not is_factor or is_single or is_elementwise(slope, given) or row_works_on_each(row, known):
             return Local(str(Formula(slope)), is_factor)
@@ -220,7 +217,7 @@ def with_symbols(graph: Graph, words: Mapping[str, Words] | None = None) -> Grap
     words = words_of(graph) if words is None else words
     nodes = graph.by_id
     alike: dict[tuple[object, ...], Local | None] = {}
-    facts = facts_of(graph)
+    facts = facts_of(graph, {node: said.operands for node, said in words.items()})
 
     def derived(node: Node, slot: int, operands: Sequence[str], result: str) -> Local | None:
         told = dict(node.recorded.held)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Collection
+from collections.abc import Collection, Sequence
 from functools import cache
 from typing import TYPE_CHECKING
 
@@ -79,39 +79,64 @@ def held_operands(node: Node, known: Collection[int] = ()) -> dict[int, str]:
     return {slot: text for slot, text in own.items() if text} | names
 
 
-def options_of(node: Node) -> list[str]:
-    """Return what a call of an operation is given besides its operands, as it is typed; defaults are left out.
+def arguments_of(node: Node, operands: Sequence[str] = ()) -> list[str]:
+    """Return what a call of an operation is given, as it is typed and in that order; defaults are left out.
+
+    Args:
+        node: the operation.
+        operands: what its inputs are called, by their slots.
 
     >>> from gviz.graphs import Node, Recorded
-    >>> options_of(Node("n0", "operation", "TriuBackward0", recorded=Recorded(attrs=(("diagonal", "1"),))))
-    ['1']
+    >>> arguments_of(Node("n0", "operation", "TriuBackward0", recorded=Recorded(attrs=(("diagonal", "1"),))), ["x"])
+    ['x', '1']
     >>> attrs = ("dim", "(18446744073709551615,)"), ("keepdim", "True")
-    >>> options_of(Node("n0", "operation", "SumBackward1", recorded=Recorded(attrs=attrs)))
+    >>> arguments_of(Node("n0", "operation", "SumBackward1", recorded=Recorded(attrs=attrs)))
     ['-1', 'keepdim=True']
-    >>> options_of(Node("n0", "operation", "TopkBackward0", recorded=Recorded(attrs=(("dim", "0"),))))
-    ['dim=0', '…']
+    >>> arguments_of(Node("n0", "operation", "TopkBackward0", recorded=Recorded(attrs=(("dim", "0"),))), ["x"])
+    ['x', '…', 'dim=0']
+    >>> arguments_of(Node("n0", "operation", "WhereBackward0", recorded=Recorded(2)), ["x", "0"])
+    ['…', 'x', '0']
     """
     row = rows_by_label().get(node.label)
     if row is None:  # an operation of PyTorch's alone; a user's Function has a slot for all that it takes
-        return [UNTOLD] if _NUMBERED.search(node.label) else []
+        return [*operands, *([UNTOLD] if _NUMBERED.search(node.label) else ())]
+    of_place = dict(zip(row.edges, ([*operands],) if row.takes_list else [[one] for one in operands], strict=False))
     known = {name: typed(text) for name, text in node.recorded.options.items() if text != "freed"}
     known |= dict(node.recorded.held)
     if node.shape is not None:
         known.setdefault("size", typed(str(node.shape)))  # a view, or what is expanded, has the size that was asked for
     defaults = dict(zip(row.parameters[::-1], map(str, row.defaults[::-1]), strict=False))
-    told, is_untold, is_next = list[str](), False, not row.takes_list and len(row.edges) == 1
-    for name in (
-        name for place, name in enumerate(row.parameters) if place not in row.edges and name not in row.internal
-    ):
+    arguments, options = list[str](), 0
+    is_next = not row.takes_list and len(row.edges) == 1 and not row.outputs
+    for place, name in enumerate(row.parameters):
+        if place in row.edges or name in row.internal:
+            arguments += of_place.get(place, ())
+            continue
         default, usual = typed(defaults.get(name, "False")), USUAL.get(name) or USUAL.get(f"{row.key}.{name}")
         text = known.get(name, "None")
-        is_untold |= name not in known and not (name in UNSAID and name in defaults)
+        if name not in known and not (name in UNSAID and name in defaults):
+            text = "None"
+            arguments += [UNTOLD] if UNTOLD not in arguments else ()
         if text in ("None", "()", usual, default, default.removesuffix(".0")) or set(_NUMBER.findall(text)) == {usual}:
             is_next = False
             continue
         is_next = is_next and usual is None and text not in ("True", "False") and text[0] != "'"
-        told.append(text if is_next else WORDS.get(f"{name}={text}", f"{name}={text}"))
-    return [*(told if len(told) <= MOST_OPTIONS else ()), *([UNTOLD] if is_untold or len(told) > MOST_OPTIONS else ())]
+        options += 1
+        arguments.append(text if is_next else WORDS.get(f"{name}={text}", f"{name}={text}"))
+    return arguments if options <= MOST_OPTIONS else [*operands, UNTOLD]
+
+
+def part_of_result(label: str, used: Collection[int]) -> str:
+    """Return what picks the one tensor that others use, of an operation that makes several; "" where they use more.
+
+    >>> part_of_result("LinalgSlogdetBackward0", [1]), part_of_result("MaxBackward0", [0]), part_of_result("ExpBackward0", [0])
+    ('.logabsdet', '.values', '')
+    """
+    row = rows_by_label().get(label)
+    fields = row.outputs if row is not None and len(used) == 1 else ()
+    if {"info", "result0", "..."} & {*fields}:  # PyTorch's functions return one tensor, or a list
+        return ""
+    return "".join(f".{fields[number]}" for number in used if number < len(fields))
 
 
 def typed(text: str) -> str:

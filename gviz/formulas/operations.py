@@ -6,7 +6,6 @@ import ast
 import re
 
 from gviz.formulas.formula import GRAD
-from gviz.formulas.lectures import jacobian_name
 
 SIGNS = {
     "Add": ("+", 1), "Sub": ("-", 1), "Rsub": ("-", 1), "Mul": ("*", 2), "Div": ("/", 2), "Mm": ("@", 2), "Mv": ("@", 2),
@@ -24,6 +23,10 @@ GRAD_FN = re.compile(r"(\w+?)Backward(\d*)")
 _WORDS = re.compile(r"(?<=[a-z])(?=[A-Z])|(?<=[A-Z])(?=[A-Z][a-z])|(?<=\d)(?=[A-Z][a-z]{3})")
 """Where a word begins in the name of a class. Any letter behind a digit is large there: only a longer word, as in
 ``SmoothL1Loss``, is one of its own, others belong to what is before them, as in ``Log1P`` and ``Deg2Rad``."""
+
+
+_INTERNAL = re.compile("^(native|linalg)_(vector_)?|_(ex|with_indices)$")
+"""What PyTorch's own names of operations have beside those that people call."""
 
 
 def operator_of(label: str) -> str:
@@ -69,13 +72,22 @@ def jacobian_symbol(label: str) -> str:
     >>> jacobian_symbol("LinalgSvdBackward0"), jacobian_symbol("CubeBackward")
     ('grad @ J(svd)', 'grad @ J(Cube)')
     """
-    return f"{GRAD} @ {jacobian_name(recorded_function(label))}"
+    return f"{GRAD} @ {jacobian_name(label)}"
+
+
+def jacobian_name(label: str) -> str:
+    """Return the name of the Jacobian of an operation whose derivative has no formula here.
+
+    >>> jacobian_name("LinalgSvdBackward0"), jacobian_name("NativeLayerNormBackward0")
+    ('J(svd)', 'J(layer_norm)')
+    """
+    return f"J({recorded_function(label)})"
 
 
 def function_of(name: str) -> str:
     """Return the function that a class of PyTorch is named after.
 
-    >>> function_of("LogSoftmax"), function_of("MaxPool2DWithIndices"), function_of("Log1P"), function_of("SmoothL1Loss")
-    ('log_softmax', 'max_pool2d_with_indices', 'log1p', 'smooth_l1_loss')
+    >>> function_of("LogSoftmax"), function_of("MaxPool2DWithIndices"), function_of("Log1P"), function_of("LinalgDet")
+    ('log_softmax', 'max_pool2d', 'log1p', 'det')
     """
-    return _WORDS.sub("_", name).lower()
+    return _INTERNAL.sub("", _WORDS.sub("_", name).lower())

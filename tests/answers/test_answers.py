@@ -15,6 +15,7 @@ from gviz import engine
 from gviz.answers import FORMATS, Explanation, Page, explain, subject_of
 from gviz.answers.latex import math, name_of, prose, tensor
 from gviz.answers.terminal import TerminalWriter
+from gviz.derivations.derivation import Derivation
 from gviz.errors import RenderError
 from gviz.graphs.numbers import Numbers
 from gviz.sources import SourceOptions
@@ -230,7 +231,50 @@ def test_of_a_tensor_without_elements_the_shape_is_whole() -> None:
 def test_a_small_tensor_has_its_numbers_and_a_size_is_said_to_be_one() -> None:
     text = explain("L=cross_entropy(Z,t)", Z=[[1, 2, 3], [1, 0, 0]], t=[2, 0]).text()
     assert "= [[-2.4076, -1.4076, -0.4076], [-0.5514, -1.5514, -1.5514]]" in text
-    assert "b = unsqueeze(x, 0) of size (1, 2)\n" in explain("y=x@W@x", x=[1, 2], W=[[1, 2], [3, 4]]).text()
+    assert "b = unsqueeze(x, 0) = [[1, 2]]\n" in explain("y=x@W@x", x=[1, 2], W=[[1, 2], [3, 4]]).text()
+    assert "b = a + □ of size (2)\n" in explain("y=softsign(x)", x=[1, 2]).text()
+
+
+@pytest.mark.parametrize(
+    ("text", "values", "lines"),
+    [
+        ("L=logdet(A)", {"A": [[2, 1], [1, 3]]}, ["a = slogdet(A).logabsdet = 1.6094", "L = logdet(A) = 1.6094"]),
+        ("y=log(p[0, 1])", {"p": [[1, 2], [3, 4]]}, ["b = p[0] = [1, 2]", "a = b[1] = 2"]),
+        ("y=sum(max(A, dim=1)[0])", {"A": [[1, 2], [4, 3]]}, ["a = max(A, dim=1)[0] = [2, 4]"]),
+        ("L=kl_div(q, p.detach(), reduction='sum')", {"q": [-1, -2], "p": [0.2, 0.8]}, ["b = a·q = [-0.2, -1.6]"]),
+        (
+            "L=cross_entropy(z, softmax(w, dim=0))",
+            {"z": [1, 2], "w": [0, 0]},
+            ["a = softmax(w, dim=0) = [0.5, 0.5]", "b = log_softmax(z, 0) = [-1.3133, -0.3133]", "c = b·a"],
+        ),
+    ],
+)
+def test_steps_inside_a_function_have_their_numbers_in_the_order_of_computing(
+    text: str, values: dict[str, object], lines: list[str]
+) -> None:
+    told = explain(text, options=SourceOptions(values=values), say=lambda _: None).text()
+    places = [told.find(f"  {line}") for line in lines]
+    assert -1 not in places
+    assert places == sorted(places)
+
+
+def test_numbers_of_inner_steps_that_the_result_contradicts_are_left_out() -> None:
+    told = explain("y=cosine_similarity(x, w, dim=0)", x=[0, 0], w=[1, 2], say=lambda _: None).text()
+    assert "c = clone(a) of size (1)" in told  # PyTorch writes the least norm into it, where nothing is recorded
+
+
+@pytest.mark.parametrize(
+    ("text", "symbol"),
+    [
+        ("L=binary_cross_entropy_with_logits(z, t)", "sigmoid(z) - t"),
+        ("L=smooth_l1_loss(z, t)", "where(absolute(z - t) < 1, z - t, sign(z - t))"),
+        ("L=huber_loss(z, t)", "clip(z - t, -1, 1)"),
+    ],
+)
+def test_a_frozen_target_takes_no_formula_away(text: str, symbol: str) -> None:
+    found = explain(text, options=SourceOptions(values={"z": 0.5, "t": 1.0}, frozen=("t",)), say=lambda _: None).content
+    assert isinstance(found, Derivation)
+    assert found.symbols == {symbol}
     assert "  x of size (20), norm 26.6458\n" in explain("y=x.sum()", x="arange(20) - 8").text()
 
 

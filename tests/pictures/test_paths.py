@@ -91,7 +91,7 @@ def test_products_and_sum_stand_below_the_picture(gviz: Program) -> None:
     )
     assert done.status == 0, done.err
     text = plain((gviz.folder / "a.svg").read_text(encoding="utf-8"))
-    assert "L → d → e → b → a:   (-1) · 1 · w3 · w1 = (-1) · 1 · 3 · 1 = " in text
+    assert "L → d → f → b → a:   (-1) · 1 · w3 · w1 = (-1) · 1 · 3 · 1 = " in text
     assert "∂L/∂a" in text
     assert "which is a.grad" in text
 
@@ -341,7 +341,7 @@ def test_a_path_through_matrices_has_the_gradient_step_by_step() -> None:
     values = {"W": [[1, 2], [3, 4]], "x": [0.1, 0.2], "t": [1, 1]}
     lines = captions("L=((tanh(W@x)-t)**2).sum()", "W", jacobians=True, **values)
     text = " ".join(line.strip() for line in lines)
-    assert "L → d → c → b → a → W" in text  # no name is left out where a line has room for it
-    assert "grad, step by step: L: 1 → d: [1, 1] → c: [-1.0758, -0.399] → b: [-1.0758, -0.399] → a:" in text
+    assert "L → f → c → b → a → W" in text  # no name is left out where a line has room for it
+    assert "grad, step by step: L: 1 → f: [1, 1] → c: [-1.0758, -0.399] → b: [-1.0758, -0.399] → a:" in text
     assert "Wᵀ" not in text
     assert "(Wᵀ @ grad)" in " ".join(captions("L=((tanh(W@x)-t)**2).sum()", "x", jacobians=True, **values))

@@ -84,7 +84,7 @@ def test_a_negative_number_after_a_sign_has_brackets() -> None:
 def test_a_script_is_told_as_an_expression_is() -> None:
     script, expression = told(graph_of(str(SAMPLES / "five_neurons.py"))), told(graph_of(FIVE, VALUES))
     assert script[7:-1] == expression[7:-1]  # forward, PyTorch keeps no value of what has no name
-    assert script[3].startswith("forward  e = w3 × b | ")
+    assert script[3].startswith("forward  f = w3 × b | ")
 
 
 @pytest.mark.torch
@@ -141,10 +141,10 @@ def test_each_output_of_an_operation_has_a_name_and_a_gradient_of_its_own(tmp_pa
     graph = graph_of(str(tmp_path / "split.py"))
     lines, boxes = told(graph), said(graph)
     assert lines[1].startswith("forward  a, b, c = unbind(x) = 1, 2, 3 | ")
-    assert lines[3].startswith("forward  y = d + c = 5 | ")
+    assert lines[3].startswith("forward  y = f + c = 5 | ")
     assert lines[5:8] == [
-        "to d:  ∂y/∂y · ∂y/∂d = 1 · 1 = 1 | to c:  ∂y/∂y · ∂y/∂c = 1 · 1 = 1",
-        "to a:  ∂y/∂d · ∂d/∂a = 1 · 2 = 2 | to b:  ∂y/∂d · ∂d/∂b = 1 · 1 = 1",
+        "to f:  ∂y/∂y · ∂y/∂f = 1 · 1 = 1 | to c:  ∂y/∂y · ∂y/∂c = 1 · 1 = 1",
+        "to a:  ∂y/∂f · ∂f/∂a = 1 · 2 = 2 | to b:  ∂y/∂f · ∂f/∂b = 1 · 1 = 1",
         "to x:  from UnbindBackward0: [2, 1, 1]",
     ]
     assert boxes["a"][-1] == ["a, b, c", "∂y/∂a = 2", "∂y/∂b = 1", "∂y/∂c = 1"]
@@ -261,7 +261,7 @@ def test_a_backward_that_fails_is_told_as_far_as_it_came() -> None:
     with pytest.warns(GvizWarning):
         lines = told(graph_of(str(SAMPLES / "five_neurons_twice.py")))
     assert len(lines) == 11
-    assert lines[9].startswith("to e:")
+    assert lines[9].startswith("to f:  ∂L/∂d · ∂d/∂f")
     assert lines[10].startswith(
         "✗ line 16  L.backward() | RuntimeError: Trying to backward through the graph a second time"
     )

@@ -169,7 +169,7 @@ def test_a_derivative_is_told_in_names_and_the_gradient_says_of_what_it_is(view:
     assert "□" not in text
     of_it = "∂(∂²y/∂x²)/∂(this {})".format
     assert {"circuit": of_it("value"), "matrices": of_it("tensor")}.get(view, "grad is that of ∂²y/∂x²") in text
-    assert "d = c * 2 = 4" in text or view != "torchviz"
+    assert "f = c * 2 = 4" in text or view != "torchviz"
 
 
 def test_a_leaf_that_is_drawn_again_says_of_what_its_gradient_is_too() -> None:
@@ -261,8 +261,8 @@ c.backward()
 def test_the_last_operation_of_a_statement_does_not_claim_the_others(tmp_path: Path) -> None:
     graph = graph_of(tmp_path, LETTERS)
     lines = drawn(graph, "teaching").replace("\n =", " =").splitlines()
-    assert {"a = d + 1 = 7", "b = 10 - e = -4"} <= set(lines)
-    assert [line for line in lines if line.startswith("c = ")] == ["c = g + f = 13"]
+    assert {"a = f + 1 = 7", "b = 10 - g = -4"} <= set(lines)
+    assert [line for line in lines if line.startswith("c = ")] == ["c = j + h = 13"]
     assert {"1", "10"} <= set(drawn(graph, "dataflow").splitlines())  # the constants of the statements
 
 
