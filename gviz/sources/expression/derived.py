@@ -61,7 +61,7 @@ def with_results(graph: Graph, dtype: str | None) -> Graph:
 
 
 def is_whole(value: Numbers | None) -> bool:
-    """Return whether all elements of a tensor are numbers_by_name."""
+    """Return whether all elements of a tensor are known."""
     return value is not None and value.elements is not None
 
 
