@@ -180,18 +180,11 @@ def in_order(computed: Sequence[Node], rows: Mapping[str, int], shown: Graph) ->
 
     A step that the program has no name for, as the reciprocal of ``1 / x``, stands before what uses it first.
     """
-    nodes = {node.id: node for node in computed}
-    todo = sorted(computed, key=lambda node: rows.get(node.name or "", len(rows)), reverse=True)
-    listed: dict[str, Node] = {}
-    while todo:
-        node = todo[-1]
-        sources = [edge.source for edge in shown.inputs.get(node.id, ()) if edge.source in nodes]
-        before = [nodes[source] for source in reversed(sources) if source not in listed]
-        if before and node.id not in listed:
-            todo += before
-        else:
-            listed.setdefault(node.id, todo.pop())
-    return tuple(listed.values())
+    places: dict[str, int] = {}
+    for node in reversed(computed):
+        after = [places[edge.target] for edge in shown.uses.get(node.id, ()) if edge.target in places]
+        places[node.id] = rows.get(node.name or "", min(after, default=len(rows)))
+    return tuple(sorted(computed, key=lambda node: places[node.id]))
 
 
 def is_given(node: Node) -> bool:
