@@ -370,7 +370,7 @@ def expression_of(node: Node, operands: dict[int, Text], held: Mapping[int, str]
         return Text(f"-{in_brackets_below(parts[0], MINUS)}", MINUS)
     if name == "T":
         return Text(f"{in_brackets_below(parts[0], WHOLE)}.T")
-    if place := place_text(name, node.recorded.options):
+    if place := index_text(name, node.recorded.options):
         return Text(f"{in_brackets_below(parts[0], WHOLE)}[{place}]")
     is_plain = options.get("alpha", "1") == "1" and options.get("rounding_mode", "None") == "None"
     if name not in SIGNS or not is_plain:  # a sign has no options
@@ -405,12 +405,12 @@ def as_typed(text: str) -> Text:
     return Text(text, 0 if formula is not None and formula.sides is not None else WHOLE)
 
 
-def place_text(kind: str, options: Mapping[str, str]) -> str:
+def index_text(kind: str, options: Mapping[str, str]) -> str:
     """Return the index that picks what an operation takes from a tensor, as it is typed; "" for one that no index writes.
 
-    >>> place_text("Select", {"dim": "1", "index": "18446744073709551615"})
+    >>> index_text("Select", {"dim": "1", "index": "18446744073709551615"})
     ':, -1'
-    >>> place_text("Slice", {"dim": "0", "start": "1", "end": "9223372036854775807", "step": "1"})
+    >>> index_text("Slice", {"dim": "0", "start": "1", "end": "9223372036854775807", "step": "1"})
     '1:'
     """
     known = {name: int(signed(text)) for name, text in options.items() if re.fullmatch(r"\d+", text)}
@@ -447,7 +447,7 @@ LAST, LAST_DIM = 2**62, -1
 """The end of a slice that has no end is a larger number; and the dimension that is known without their number."""
 
 LETTERS = "abcfghjklmnopqrstuvwxyz"
-"""The letters that results are named by: not d and e, which mathematics has for a derivative and for 2.718, nor i, an index."""
+"""The letters of results: without d and e, which mathematics has for a derivative and for 2.718, and i, an index."""
 
 
 def letters() -> Iterator[str]:

@@ -52,7 +52,7 @@ def with_results(graph: Graph, dtype: str | None) -> Graph:
                 computed.add(node.name)
                 is_further = True
     for node in operations:
-        if node.id not in results and node.numbers is not None and not computed.isdisjoint(names_in(node)):
+        if node.id not in results and node.numbers is not None and not computed.isdisjoint(operands_named_in(node)):
             value = computed_from(node, numbers_by_name, dtype)
             if value is not None and not agree(value, node.numbers):
                 return graph
@@ -65,7 +65,7 @@ def is_whole(value: Numbers | None) -> bool:
     return value is not None and value.elements is not None
 
 
-def names_in(node: Node) -> set[str]:
+def operands_named_in(node: Node) -> set[str]:
     """Return the names of what an operation is computed from, as far as its expression says it."""
     formula = Formula.read(node.expression)
     return set() if formula is None else formula.variables
