@@ -78,9 +78,9 @@ class Explanation:
         Raises:
             RenderError: there is no such format.
         """
-        if known(form) == "json":
+        if format_named(form) == "json":
             return json.dumps(self.as_dict(), ensure_ascii=False, allow_nan=False) + "\n"
-        module = import_module(f"gviz.answers.{FORMATS[known(form)]}")
+        module = import_module(f"gviz.answers.{FORMATS[format_named(form)]}")
         return str(module.render(self, page or Page()))
 
     def save(self, path: str | os.PathLike[str]) -> str:
@@ -108,7 +108,7 @@ class Explanation:
         return self.text("markdown")
 
 
-def known(form: str) -> str:
+def format_named(form: str) -> str:
     """Return the name of a format, by its name or suffix; RenderError if there is none."""
     name = SUFFIXES.get(form.lower().removeprefix("."), form.lower())
     if name in FORMATS:
@@ -127,8 +127,8 @@ def suffix_for(path: str | os.PathLike[str]) -> str:
             if suffix
             else "the file's name has no suffix that tells the format"
         )
-        listed = ", ".join(f".{one}" for one in SUFFIXES)
-        raise RenderError(what, hint=f"it writes {listed}; gviz render SOURCE --path NAME draws the paths")
+        suffixes = ", ".join(f".{one}" for one in SUFFIXES)
+        raise RenderError(what, hint=f"it writes {suffixes}; gviz render SOURCE --path NAME draws the paths")
     return SUFFIXES[suffix]
 
 

@@ -96,9 +96,9 @@ def steps(chain: Chain, path: Path) -> list[tuple[str, str, str, str]]:
     A sum over what the input was spread over is a step of its own.
     """
     rows = []
-    told = zip(gradients_of(chain, path), decimals_of(chain, path), strict=True)
+    pairs = zip(gradients_of(chain, path), decimals_of(chain, path), strict=True)
     for pair, symbol, edge, text, ((product, total), (of_factor, *decimals)) in zip(
-        pairwise(path.names), path.symbols, path.edges, path.sums, told, strict=True
+        pairwise(path.names), path.symbols, path.edges, path.sums, pairs, strict=True
     ):
         factor, gradient = local_text(edge, of_factor), numbers(product, precision=decimals[0])
         step = " → ".join(pair) if is_one_of_several(chain, path) else quotient(*pair)
@@ -112,7 +112,7 @@ def decimals_of(chain: Chain, path: Path) -> list[tuple[int, int, int]]:
 
     Each gradient has as many as what follows from it needs.
     """
-    found = []
+    decimals = []
     before, least = (chain.start, *path.passed, *[None] * len(path.edges)), PRECISION
     for at, (product, after) in reversed([*enumerate(gradients_of(chain, path))]):
         edge, total = path.edges[at], least
@@ -122,17 +122,17 @@ def decimals_of(chain: Chain, path: Path) -> list[tuple[int, int, int]]:
         start, factor, level = before[at], edge.flow.local or edge.flow.jacobian, 0
         if all(value is None or is_short(value) for value in (start, factor)):
             level = level_that_holds(product, least, partial(printed_product, start, [edge], PRECISION))
-        found.append((decimals_at(factor, PRECISION, level), least, total))
+        decimals.append((decimals_at(factor, PRECISION, level), least, total))
         least = decimals_at(start, PRECISION, level)
-    return found[::-1]
+    return decimals[::-1]
 
 
 def gradients_of(chain: Chain, path: Path) -> list[tuple[Numbers | None, Numbers | None]]:
     """Return what the gradient is after each step of a path: the product, and what that is summed to."""
-    passed = path.passed or (None,) * len(path.edges)
+    gradients = path.passed or (None,) * len(path.edges)
     return [
         (times(before, edge.flow.local) if text and after is not None else after, after)
-        for before, edge, text, after in zip((chain.start, *passed), path.edges, path.sums, passed, strict=False)
+        for before, edge, text, after in zip((chain.start, *gradients), path.edges, path.sums, gradients, strict=False)
     ]
 
 
@@ -167,16 +167,16 @@ def footnotes(derivation: Derivation) -> list[str]:
     ]
 
 
-def counted(chain: Chain) -> str:
+def path_count(chain: Chain) -> str:
     """Return how many paths there are, and how many of them are listed.
 
     >>> from types import SimpleNamespace as Some
-    >>> counted(Some(count=2, paths=(1, 2))), counted(Some(count=2**60, paths=(1,)))
+    >>> path_count(Some(count=2, paths=(1, 2))), path_count(Some(count=2**60, paths=(1,)))
     ('two paths', '1,152,921,504,606,846,976 paths, of which 1 is listed')
     """
     count = NUMBERS[chain.count] if chain.count < len(NUMBERS) else f"{chain.count:,}"
-    listed = len(chain.paths)
-    rest = "" if listed == chain.count else f", of which {listed} {'is' if listed == 1 else 'are'} listed"
+    length = len(chain.paths)
+    rest = "" if length == chain.count else f", of which {length} {'is' if length == 1 else 'are'} listed"
     return f"{count} path{'' if chain.count == 1 else 's'}{rest}"
 
 

@@ -305,9 +305,9 @@ class LatexWriter(Writer):
     def steps(self, chain: Chain, path: Path) -> Iterator[str]:
         yield f"\\noindent ${way(path)}$:"
         lines = []
-        told = zip(gradients_of(chain, path), decimals_of(chain, path), strict=True)
+        pairs = zip(gradients_of(chain, path), decimals_of(chain, path), strict=True)
         for pair, edge, text, total, (gradients, (of_factor, *decimals)) in zip(
-            pairwise(path.names), path.edges, path.symbols, path.sums, told, strict=True
+            pairwise(path.names), path.edges, path.symbols, path.sums, pairs, strict=True
         ):
             is_map = step_kind(edge) != "factor" and "grad" in edge.flow.symbol
             sign = ":\\ \\mathrm{grad} \\mapsto" if is_map else "="

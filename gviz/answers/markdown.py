@@ -27,8 +27,9 @@ def _plain(text: str) -> str:
 
 def table(head: Sequence[str], rows: Sequence[Sequence[str]]) -> str:
     """Return a table; columns without any text are left out."""
-    used = [at for at in range(len(head)) if any(row[at] for row in rows)]
-    lines = [[head[at] for at in used], ["---"] * len(used), *([_plain(row[at]) for at in used] for row in rows)]
+    columns = [at for at in range(len(head)) if any(row[at] for row in rows)]
+    cells = ([_plain(row[at]) for at in columns] for row in rows)
+    lines = [[head[at] for at in columns], ["---"] * len(columns), *cells]
     return "\n".join(f"| {' | '.join(line)} |" for line in lines)
 
 

@@ -242,6 +242,6 @@ def summary_lines(short: GraphSummary, source: str = "SOURCE", arguments: str = 
             for one in short.modules[:MOST_MODULES]
         ]
         rows += ["", *aligned_text([heads, *cells]).rstrip("\n").split("\n")]
-        left = len(short.modules) - MOST_MODULES
-        rows += [f"… {left:,} more modules (--json lists all)"] if left > 0 else []
+        rest = len(short.modules) - MOST_MODULES
+        rows += [f"… {rest:,} more modules (--json lists all)"] if rest > 0 else []
     return [*rows, "", " ".join(filter(None, ["draw it: gviz render", source, short.command, arguments]))]

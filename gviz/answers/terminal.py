@@ -18,7 +18,7 @@ from gviz.text import display_width, shorten, visible
 LEAST_WIDTH = 40
 """Columns that the text takes at the least; a narrower terminal breaks its lines itself."""
 
-LONGEST_NAMES, LONGEST_CUT, MOST_GIVEN = 60, 8, 24
+LONGEST_NAMES, LONGEST_CUT, MOST_START_VALUES = 60, 8, 24
 """Characters of a path's names, and of one that is cut at least; values that are listed before the paths."""
 
 ASCII = str.maketrans({
@@ -87,7 +87,7 @@ class TerminalWriter(Writer):
     # ---------------------------------------------------------------- chain rule
     def values(self, derivation: Derivation) -> Iterator[str]:
         yield ""
-        yield from self.given(derivation.given)
+        yield from self.start_values(derivation.given)
         rows = [forward(node) for node in derivation.computed[:MOST_LISTED]]
         width = max((display_width(name) for name, _, _ in rows), default=0)
         for name, text, value in rows:
@@ -95,11 +95,11 @@ class TerminalWriter(Writer):
         if len(derivation.computed) > MOST_LISTED:
             yield self.line(f"  … and {len(derivation.computed) - MOST_LISTED:,} more", DIM)
 
-    def given(self, nodes: Sequence[Node]) -> Iterator[str]:
+    def start_values(self, nodes: Sequence[Node]) -> Iterator[str]:
         """Yield the values that the computation begins with, in lines as long as they fit."""
-        texts = [_beside(node.name or "", forward(node)[2], " = ") for node in nodes[:MOST_GIVEN]]
-        if len(nodes) > MOST_GIVEN:
-            texts.append(f"… and {len(nodes) - MOST_GIVEN} more")
+        texts = [_beside(node.name or "", forward(node)[2], " = ") for node in nodes[:MOST_START_VALUES]]
+        if len(nodes) > MOST_START_VALUES:
+            texts.append(f"… and {len(nodes) - MOST_START_VALUES} more")
         line = ""
         for text in texts:
             if line and display_width(line) + display_width(text) + 4 > self.width:
@@ -172,10 +172,11 @@ class TerminalWriter(Writer):
                 yield self.line(f"    {line}".rstrip(), style)
 
     def total(self, name: str, chain: Chain) -> Iterator[str]:
-        known = chain.found if chain.sum is None else chain.sum
-        if known is None and chain.count == 1:
-            known = chain.paths[0].product
-        parts, total = self.sum_of(chain), numbers(known, self.width - display_width(f"  {name} =  = {chain.wrt}.grad"))
+        gradient = chain.found if chain.sum is None else chain.sum
+        if gradient is None and chain.count == 1:
+            gradient = chain.paths[0].product
+        room = self.width - display_width(f"  {name} =  = {chain.wrt}.grad")
+        parts, total = self.sum_of(chain), numbers(gradient, room)
         sides = list(dict.fromkeys(filter(None, [parts, total])))
         if parts and display_width(f"  {name} = {parts} = {total}") > self.width:
             sides = ["the sum of these", total] if total else []
@@ -233,13 +234,13 @@ def in_lines(cell: str, width: int) -> list[str]:
     lines = []
     for row in matrix_lines(cell):
         margin = len(row) - len(row.lstrip()) or row.find("[[") + 1
-        line, used = row[: len(row) - len(row.lstrip())], len(row) - len(row.lstrip())
+        line, width_used = row[: len(row) - len(row.lstrip())], len(row) - len(row.lstrip())
         for piece in breakable_parts(row.lstrip(), width):
             size = display_width(piece)
-            if line.strip() and used + size - piece.endswith(" ") > width:
+            if line.strip() and width_used + size - piece.endswith(" ") > width:
                 lines.append(line.rstrip())
-                line, used = " " * (margin + bool(margin)), margin + bool(margin)
-            line, used = line + piece, used + size
+                line, width_used = " " * (margin + bool(margin)), margin + bool(margin)
+            line, width_used = line + piece, width_used + size
         lines.append(line.rstrip())
     return lines
 

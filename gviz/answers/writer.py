@@ -11,13 +11,13 @@ from typing import TypeVar
 from gviz.answers.formulas import (
     PRECISION,
     Section,
-    counted,
     footnotes,
     heading,
     is_one_of_several,
     is_scalar,
     local_text,
     numbers,
+    path_count,
     quotient,
     section_of,
     target,
@@ -53,7 +53,7 @@ class Writer(ABC):
         for chain in derivation.chains:
             of, wrt = target(chain)
             name = self.quotient(of, wrt) if of else self.words(wrt)
-            yield from self.subtitle(name, counted(chain))
+            yield from self.subtitle(name, path_count(chain))
             if all(is_scalar(chain, path) for path in chain.paths):
                 yield from self.products(chain)
             else:

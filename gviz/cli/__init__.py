@@ -160,11 +160,13 @@ def _refuse_command(context: click.Context, name: str) -> NoReturn:
     from gviz.sources.source import looks_like_a_file
     from gviz.text import did_you_mean
 
-    meant = next((command for command, others in MEANT.items() if name.lower() in others.split()), None)
+    command_meant = next((command for command, others in MEANT.items() if name.lower() in others.split()), None)
     hint = (
-        f"did you mean {meant}?" if meant else did_you_mean(name, COMMANDS, f"the commands are {', '.join(COMMANDS)}")
+        f"did you mean {command_meant}?"
+        if command_meant
+        else did_you_mean(name, COMMANDS, f"the commands are {', '.join(COMMANDS)}")
     )
-    if context.invoked_subcommand == "help" and meant is None:
+    if context.invoked_subcommand == "help" and command_meant is None:
         from gviz.answers import explain_words
 
         with suppress(GvizError):

@@ -90,7 +90,7 @@ def compare(
     if picture is not None:
         picture.check(source)
     if name is not None and source is not None:
-        return compare_two(source, name, options, picture, given=(runs, feeds, root), as_json=as_json)
+        return compare_two(source, name, options, picture, option_values=(runs, feeds, root), as_json=as_json)
     pairs = programs(source, replace(options, roots=(root,) if root else ()), runs or RUNS, feeds)
     from gviz.compare import measure, report
 
@@ -115,7 +115,7 @@ def compare_two(
     options: SourceOptions,
     picture: Output | None,
     *,
-    given: Sequence[object],
+    option_values: Sequence[object],
     as_json: bool,
 ) -> int:
     """Run two scripts; write their picture, and print what they did.
@@ -125,7 +125,7 @@ def compare_two(
         name: the file of the second one.
         options: the arguments of both.
         picture: what is drawn, None for nothing.
-        given: the values of ``--runs``, ``--feeds`` and ``--root``, which scripts have no use for.
+        option_values: the values of ``--runs``, ``--feeds`` and ``--root``, which scripts have no use for.
         as_json: whether JSON is printed.
     """
     from gviz.sources import Source
@@ -133,7 +133,7 @@ def compare_two(
     other = Source.of(name) if source.kind == "script" else None
     if other is None or other.kind != "script":
         raise click.UsageError(f'"{name}" is not NAME=VALUE, nor is it a script beside another.')
-    unused = [option for option, value in zip(("--runs", "--feeds", "--root"), given, strict=True) if value]
+    unused = [option for option, value in zip(("--runs", "--feeds", "--root"), option_values, strict=True) if value]
     if unused:
         raise click.UsageError(f"{unused[0]} is for an expression: scripts say themselves what they run.")
     from gviz.cli.reading import ready

@@ -31,7 +31,7 @@ def takes_words(command: Command) -> Command:
     """Let a command that takes a source take the name of an operation, or an error's text, in its place."""
 
     @wraps(command)
-    def choose(*, words: tuple[str, ...], after: tuple[str, ...], **given: Any) -> int:
+    def choose(*, words: tuple[str, ...], after: tuple[str, ...], **options: Any) -> int:
         from gviz.answers import explain_words, subject_of
         from gviz.sources.source import looks_like_a_file
 
@@ -39,11 +39,11 @@ def takes_words(command: Command) -> Command:
         first, whole = "".join(spoken[:1]), " ".join(spoken)  # an error's text may have been typed without quotes
         text = whole if not looks_like_a_file(first) and subject_of(whole) in {"error", "word"} else first
         if subject_of(text) == "source" or not text:
-            return command(words=words, after=after, **given)
+            return command(words=words, after=after, **options)
         keys = ("form", "file", "as_json", "fragment")
-        output, explained = _Output.of(**{key: given[key] for key in keys}), explain_words(text)
-        typed = typed_options(click.get_current_context(), "form", "file", "as_json", "fragment")
-        unused = [*(spoken[1:] if text == first else ()), *typed]
+        output, explained = _Output.of(**{key: options[key] for key in keys}), explain_words(text)
+        flags = typed_options(click.get_current_context(), "form", "file", "as_json", "fragment")
+        unused = [*(spoken[1:] if text == first else ()), *flags]
         if unused:
             streams.complain(f"{', '.join(unused)} not used: no expression or script is explained here", "warning")
         output.write(explained)

@@ -26,10 +26,10 @@ def help(context: click.Context, command: str) -> int:  # noqa: A001 - it is the
       gviz help
       gviz help render
     """
-    shown = main = context.find_root()
+    context_of_help = main = context.find_root()
     if command and isinstance(main.command, click.Group):
         name, command_found, _ = main.command.resolve_command(main, [command])
         if command_found is not None:
-            shown = click.Context(command_found, parent=main, info_name=name)
-    click.echo(shown.get_help())
+            context_of_help = click.Context(command_found, parent=main, info_name=name)
+    click.echo(context_of_help.get_help())
     return 0

@@ -68,7 +68,7 @@ def inspect(
     changes = watch and is_script  # of an expression there are none, and the table says so
     options = replace(options, watch=watch, lines=not changes, kept=not (as_json or changes), is_whole=as_json)
     reading = read_source(source, options, product_on_stdout=True, rootless=True)
-    rows = _chosen(reading.graph.tensors, only, sort)
+    rows = _rows_to_print(reading.graph.tensors, only, sort)
     if as_json:
         streams.write_json(_data_of(reading, rows, watch))
     elif reading.changes:
@@ -80,7 +80,7 @@ def inspect(
     return reading.status
 
 
-def _chosen(rows: tuple[TensorRow, ...], only: str | None, sort: str | None) -> list[TensorRow]:
+def _rows_to_print(rows: tuple[TensorRow, ...], only: str | None, sort: str | None) -> list[TensorRow]:
     """Return the rows that are asked for, in the order that is asked for; the program's where that says nothing."""
     fits: dict[str | None, Callable[[TensorRow], bool]] = {
         None: lambda _: True,
@@ -125,7 +125,7 @@ def _data_of(reading: Reading, rows: Sequence[TensorRow], watch: str = "") -> di
     from gviz.cli import operations
 
     if reading.graph.kind == "static":
-        listed: dict[str, Any] = {"operations": operations.records(reading.graph)}
+        data: dict[str, Any] = {"operations": operations.records(reading.graph)}
     elif watch:
         changes = [
             {
@@ -136,16 +136,16 @@ def _data_of(reading: Reading, rows: Sequence[TensorRow], watch: str = "") -> di
             }
             for place, row, is_value in reading.changes
         ]
-        listed = {"changes": changes, "left_out": reading.unlisted}
+        data = {"changes": changes, "left_out": reading.unlisted}
     else:
         columns = reading.graph.columns()
         places = ({"column": columns[row.name]} if row.name in columns else {} for row in rows)
-        listed = {"tensors": [{**_record(row), **place} for row, place in zip(rows, places, strict=True)]}
+        data = {"tensors": [{**_record(row), **place} for row, place in zip(rows, places, strict=True)]}
     texts = {
         level: [note.text for note in reading.notes if note.level == level] for level in ("warning", "note", "error")
     }
     talk = {"warnings": texts["warning"], "notes": texts["note"], "error": next(iter(texts["error"]), None)}
-    return {**listed, "graph": reading.graph.as_dict(), **talk}
+    return {**data, "graph": reading.graph.as_dict(), **talk}
 
 
 def _record(row: TensorRow) -> dict[str, Any]:

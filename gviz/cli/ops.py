@@ -58,15 +58,15 @@ def ops(*, pattern: str | None, missing: str | None, as_json: bool) -> int:
         return _print_missing(missing, as_json=as_json)
     from gviz.reference.catalogue import matching, operations
 
-    listed = matching(pattern) if pattern else operations()
-    if not listed:
+    matches = matching(pattern) if pattern else operations()
+    if not matches:
         _refuse(pattern or "")
     if as_json:
-        streams.write_json({"operations": [operation.as_dict() for operation in listed]})
-    elif len(listed) <= MOST_IN_FULL:
-        _print_in_full(listed)
+        streams.write_json({"operations": [operation.as_dict() for operation in matches]})
+    elif len(matches) <= MOST_IN_FULL:
+        _print_in_full(matches)
     else:
-        _tabulate(listed)
+        _tabulate(matches)
     return 0
 
 
@@ -89,11 +89,11 @@ def _refuse(pattern: str) -> None:
     raise SourceError(f"the engine has no operation {excerpt(pattern)!r}", hint=hint)
 
 
-def _print_in_full(listed: Sequence[TableOperation]) -> None:
+def _print_in_full(operations: Sequence[TableOperation]) -> None:
     """Print all about a few operations; lines are wrapped on a terminal only."""
     if not streams.is_terminal(sys.stdout):
-        parts = (aligned_text([(f"  {head}", text) for head, text in operation.facts()]) for operation in listed)
-        streams.write_product("\n".join(f"{one.title}\n{part}" for one, part in zip(listed, parts, strict=True)))
+        parts = (aligned_text([(f"  {head}", text) for head, text in operation.facts()]) for operation in operations)
+        streams.write_product("\n".join(f"{one.title}\n{part}" for one, part in zip(operations, parts, strict=True)))
         return
     from rich.table import Table
     from rich.text import Text
@@ -101,7 +101,7 @@ def _print_in_full(listed: Sequence[TableOperation]) -> None:
     from gviz.cli.table import console
 
     terminal = console()
-    for number, operation in enumerate(listed):
+    for number, operation in enumerate(operations):
         terminal.print(Text(("\n" if number else "") + operation.title, style="bold"))
         grid = Table.grid(padding=(0, 2, 0, 0))
         grid.add_column(style="dim", no_wrap=terminal.width > 60, overflow="fold")
@@ -111,14 +111,15 @@ def _print_in_full(listed: Sequence[TableOperation]) -> None:
         terminal.print(grid)
 
 
-def _tabulate(listed: Sequence[TableOperation]) -> None:
+def _tabulate(operations: Sequence[TableOperation]) -> None:
     """Print a line for each operation; a terminal shows as many columns as it has room for."""
     from gviz.cli.table import console, ruled
     from gviz.text import cut
 
-    saved = (", ".join(one.saved).replace("_saved_", "") for one in listed)
+    saved = (", ".join(one.saved).replace("_saved_", "") for one in operations)
     rows = [
-        (one.grad_fn or "None", ", ".join(one.forms), one.key, text) for one, text in zip(listed, saved, strict=True)
+        (one.grad_fn or "None", ", ".join(one.forms), one.key, text)
+        for one, text in zip(operations, saved, strict=True)
     ]
     if not streams.is_terminal(sys.stdout):
         streams.write_product(aligned_text([HEADINGS, *([cut(cell, LONGEST) for cell in row] for row in rows)]))

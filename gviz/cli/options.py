@@ -107,8 +107,8 @@ class SourceCommand(click.Command):
         page: the groups: a title -> the options, by their long names; None to show all options.
     """
 
-    def __init__(self, *, page: Mapping[str, str] | None = None, **given: Any) -> None:
-        super().__init__(**given)
+    def __init__(self, *, page: Mapping[str, str] | None = None, **options: Any) -> None:
+        super().__init__(**options)
         self.page = page or {}
         for one in self.params:
             if (one.metavar or "").lstrip("[").startswith(("FILE", "SOURCE")):
@@ -137,19 +137,19 @@ class SourceCommand(click.Command):
 
     def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
         """Split at the first ``--`` before click drops it."""
-        cut = args.index("--") if "--" in args else len(args)
+        end = args.index("--") if "--" in args else len(args)
         long = {name for each in self.params for name in each.opts if name[:2] == "--"}
-        for word in args[:cut]:  # -output is -o utput
+        for word in args[:end]:  # -output is -o utput
             if word[1:2] != "-" and f"-{word.partition('=')[0]}" in long:
                 raise click.UsageError(f"No such option '{word}'. Did you mean -{word}?")
-        ctx.meta[TYPED] = {word.partition("=")[0] for word in args[:cut]}
+        ctx.meta[TYPED] = {word.partition("=")[0] for word in args[:end]}
         try:
-            rest = super().parse_args(ctx, args[:cut])
+            rest = super().parse_args(ctx, args[:end])
         except click.NoSuchOption as error:
             raise click.UsageError(
                 f"No such option '{error.option_name}'. {self._advice(ctx, error.option_name, args)}".rstrip()
             ) from None
-        ctx.params["after"] = tuple(args[cut + 1 :])
+        ctx.params["after"] = tuple(args[end + 1 :])
         return rest
 
     def _advice(self, context: click.Context, option: str, words: Sequence[str]) -> str:
@@ -158,9 +158,9 @@ class SourceCommand(click.Command):
         if option in {"-o", "--output"}:
             return f"It prints its answer, which goes into a file with > FILE: {context.command_path} ... > FILE"
         script = next((word for word in words if word.endswith((".py", ".pyw"))), None)
-        typed = next((word for word in words if word.startswith(option)), option)
+        word_typed = next((word for word in words if word.startswith(option)), option)
         others = _commands_with(context, option)
-        word = option if option[:2] == "--" else f"-{typed.partition('=')[0]}"
+        word = option if option[:2] == "--" else f"-{word_typed.partition('=')[0]}"
         advice = "" if others or not WORD.fullmatch(word) else nearest(word, own)
         if others:
             advice = (
@@ -175,7 +175,7 @@ class SourceCommand(click.Command):
             return f"{advice}{after}".strip()
         if script is not None:
             return f"A script's own arguments come after --: gviz ... {script} -- {option}"
-        return f'An expression that begins with a minus sign comes after --: {context.command_path} -- "{typed}"'
+        return f'An expression that begins with a minus sign comes after --: {context.command_path} -- "{word_typed}"'
 
     def make_parser(self, ctx: click.Context) -> Any:
         """Return the parser, which finds ``-o`` where it looks first: else it makes an error with similar words."""
@@ -199,16 +199,16 @@ def _commands_with(context: click.Context, option: str) -> list[str]:
 
 def typed_options(context: click.Context, *effective: str) -> list[str]:
     """Return the options that were typed, with their values, without those that have an effect."""
-    typed = []
+    flags = []
     for one in given_options(context):
         if one.name not in effective:
             value, name = context.params[str(one.name)], typed_name(context, one)
-            typed += (
+            flags += (
                 [f"{name} {part}" for part in value]
                 if isinstance(value, tuple)
                 else [name if one.is_flag else f"{name} {value}"]
             )
-    return typed
+    return flags
 
 
 def nearest(option: str, options: Sequence[str]) -> str:
@@ -224,7 +224,7 @@ def nearest(option: str, options: Sequence[str]) -> str:
         return ADVICE[option]
     option = OTHER_WORDS.get(option, option)
     alike = [other for other in options if other.startswith(option) or option.startswith(other)]
-    return "".join(f"Did you mean {meant}?" for meant in (alike or get_close_matches(option, options, 1))[:1])
+    return "".join(f"Did you mean {suggestion}?" for suggestion in (alike or get_close_matches(option, options, 1))[:1])
 
 
 def typed_name(context: click.Context, option: click.Parameter) -> str:
@@ -247,12 +247,12 @@ def _names(context: click.Context, option: click.Parameter, texts: Sequence[str]
     return tuple(dict.fromkeys(name for text in texts for name in split_names(text)))
 
 
-def pairs(_context: click.Context, _parameter: click.Parameter, given: Sequence[str]) -> tuple[tuple[str, str], ...]:
+def pairs(_context: click.Context, _parameter: click.Parameter, texts: Sequence[str]) -> tuple[tuple[str, str], ...]:
     """Return the names and values of attributes."""
-    for text in given:
+    for text in texts:
         if "=" not in text:
             raise click.BadParameter(f"{text!r} is not NAME=VALUE.")
-    return tuple((name, value) for name, _, value in (text.partition("=") for text in given))
+    return tuple((name, value) for name, _, value in (text.partition("=") for text in texts))
 
 
 def split_names(text: str) -> tuple[str, ...]:
@@ -286,8 +286,8 @@ def not_one_of(word: str, words: Iterable[str]) -> str:
     >>> not_one_of("stp", ["draw", "stop"])
     "'stp' is not one of draw, stop; did you mean stop?"
     """
-    listed = list(words)
-    return "; ".join(filter(None, [f"{word!r} is not one of {', '.join(listed)}", did_you_mean(word, listed)]))
+    choices = list(words)
+    return "; ".join(filter(None, [f"{word!r} is not one of {', '.join(choices)}", did_you_mean(word, choices)]))
 
 
 def field_option(options: type[Any], name: str, *, dest: str = "", **more: Any) -> Callable[[Command], Command]:

@@ -211,8 +211,8 @@ def makes_picture(by_name: str = "ROOT.pdf", *, has_views: bool = False) -> Call
 
     def decorate(command: Command) -> Command:
         @wraps(command)
-        def with_picture(*, files: tuple[str, ...], opens: bool, **given: Any) -> int:
-            options = RenderOptions(**look_of(given))
+        def with_picture(*, files: tuple[str, ...], opens: bool, **arguments: Any) -> int:
+            options = RenderOptions(**look_of(arguments))
             if options.format and (len(files) > 1 or not (files or by_name)):
                 raise click.UsageError(
                     "--format is for one picture: name its file, -o FILE; of several the suffixes tell."
@@ -220,7 +220,7 @@ def makes_picture(by_name: str = "ROOT.pdf", *, has_views: bool = False) -> Call
             if files.count("-") > 1:
                 raise click.UsageError("-o - is given twice.")
             picture = Output(files or (None,), options, opens)
-            return command(picture=picture if files or by_name else None, **given)
+            return command(picture=picture if files or by_name else None, **arguments)
 
         return with_options(with_picture, options)
 
@@ -237,9 +237,9 @@ def _files(context: click.Context, option: click.Parameter, names: tuple[str, ..
     return names
 
 
-def look_of(given: dict[str, Any]) -> dict[str, Any]:
+def look_of(options: dict[str, Any]) -> dict[str, Any]:
     """Return the words of a command that are fields of :class:`gviz.RenderOptions`, and take them out."""
-    look = {name: given.pop(name) for name in given.keys() & RenderOptions.__annotations__.keys()}
+    look = {name: options.pop(name) for name in options.keys() & RenderOptions.__annotations__.keys()}
     return {name: value for name, value in look.items() if value is not None}
 
 

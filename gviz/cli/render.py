@@ -78,11 +78,11 @@ def render(*, source: Source, options: SourceOptions, picture: Output) -> int:
         picture = picture.drawn_with(path=tuple(reading.graph.aliases.get(name, name) for name in look.path))
     with without_collecting():
         picture.write(reading.graph)
-    shown, boxes = replace(look, format=picture.format), len(reading.graph.nodes)
-    is_whole = look.by in ("", "operation") and not look.groups and not is_by_module(reading.graph, shown)
+    look_of_file, boxes = replace(look, format=picture.format), len(reading.graph.nodes)
+    is_whole = look.by in ("", "operation") and not look.groups and not is_by_module(reading.graph, look_of_file)
     if boxes > MANY and is_whole and picture.format not in DATA:
         if picture.may_fold:
-            boxes = len(drawn_parts(reading.graph, shown).nodes)
+            boxes = len(drawn_parts(reading.graph, look_of_file).nodes)
         graph = reading.graph
         has_statements = any(node.place is not None for node in graph.nodes)
         way = "--by module, or " if graph.has_modules else "--by statement, or " if has_statements else ""

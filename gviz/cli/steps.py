@@ -79,7 +79,7 @@ class Series(NamedTuple):
             elif self.options.format or (file and not series.is_folder(file)):
                 series.check(self.options.format or os.path.splitext(file)[1][1:])
 
-    def chosen(self, graph: Graph) -> list[int]:
+    def numbers_of(self, graph: Graph) -> list[int]:
         """Return the numbers of the steps that are wanted, and say so if there are none backward."""
         from gviz.passes.dataflow import dataflow
         from gviz.pictures import LARGE
@@ -89,36 +89,36 @@ class Series(NamedTuple):
             raise SourceError(
                 "gviz steps goes through a recorded graph; this one is static", hint="gviz static draws it"
             )
-        shown = dataflow(graph)
-        if len(shown.nodes) > LARGE:
+        values_graph = dataflow(graph)
+        if len(values_graph.nodes) > LARGE:
             raise SourceError(
-                f"this graph has {len(shown.nodes)} boxes; steps of more than {LARGE} cannot be followed",
+                f"this graph has {len(values_graph.nodes)} boxes; steps of more than {LARGE} cannot be followed",
                 hint="take a part of it with --root NAME; gviz render --path NAME draws the paths to one tensor",
             )
-        if not has_backward(shown):
+        if not has_backward(values_graph):
             if self.only == "backward":
                 raise SourceError(FORWARD, hint=SAVED)
             streams.complain(f"{FORWARD}; these are the steps forward", "warning")
-        if self.options.every == "line" and not any(node.place for node in shown.nodes):
+        if self.options.every == "line" and not any(node.place for node in values_graph.nodes):
             hint = (
                 "leave out --every line; gviz render SOURCE --view dataflow --show line -o graph.json saves lines, too"
             )
             raise SourceError("the lines of this graph are not known", hint=hint)
-        if self.options.every == "module" and not any(node.module and node.module.call for node in shown.nodes):
+        if self.options.every == "module" and not any(node.module and node.module.call for node in values_graph.nodes):
             raise SourceError("no module recorded an operation of this graph", hint="leave out --every module")
-        steps = steps_of(shown, self.options)
-        wanted = chosen(steps, self.only, self.first, self.last)
-        if not wanted:
+        steps = steps_of(values_graph, self.options)
+        numbers = chosen(steps, self.only, self.first, self.last)
+        if not numbers:
             what = f"--from {self.first}" if self.first > len(steps) else "none of them is asked for"
             raise click.UsageError(f"{what}: there are {len(steps)} steps; see --only, --from and --to.")
-        self.ask(shown, wanted)
-        return wanted
+        self.ask(values_graph, numbers)
+        return numbers
 
-    def ask(self, shown: Graph, wanted: Sequence[int]) -> None:
+    def ask(self, graph: Graph, numbers: Sequence[int]) -> None:
         """Refuse very many pages unless they are asked for; say how many there are, and how long they take."""
         from gviz.pictures.steps import steps_of
 
-        boxes, pages = len(shown.nodes), len(wanted)
+        boxes, pages = len(graph.nodes), len(numbers)
         about = duration(PER_LAYOUT * boxes**2 + len(self.files) * pages * (PER_PAGE + PER_BOX * boxes))
         if pages <= MOST_PAGES:
             return
@@ -126,11 +126,11 @@ class Series(NamedTuple):
             streams.complain(f"{pages} pages take about {about}", "note")
             return
         ways = ["--from 1 --to 40 or --only backward draws a part; --yes draws all of them"]
-        if self.options.every != "line" and any(node.place for node in shown.nodes):
-            lines = len(steps_of(shown, replace(self.options, every="line")))
+        if self.options.every != "line" and any(node.place for node in graph.nodes):
+            lines = len(steps_of(graph, replace(self.options, every="line")))
             ways.insert(0, f"--every line has a page for each line forward: {lines} pages in all")
-        if self.options.every != "module" and any(node.module and node.module.call for node in shown.nodes):
-            calls = len(steps_of(shown, replace(self.options, every="module")))
+        if self.options.every != "module" and any(node.module and node.module.call for node in graph.nodes):
+            calls = len(steps_of(graph, replace(self.options, every="module")))
             ways.insert(0, f"--every module has a page for each call of a module: {calls} pages in all")
         ways.insert(0, "gviz render SOURCE --path NAME shows the way of one gradient on one page")
         raise SourceError(f"these are {pages} pages, which take about {about}", hint="\n".join(ways))
@@ -139,20 +139,20 @@ class Series(NamedTuple):
         """Draw the steps, and write them; FileError if ROOT-steps.pdf would replace a file that gviz did not make."""
         from gviz.render import series
 
-        wanted = self.chosen(graph)
+        numbers = self.numbers_of(graph)
         with warnings.catch_warnings():
             for name in self.files:
                 if name == "-":
                     suffix = series.check(self.options.format or "pdf")
                     streams.write_product(
-                        series.render(graph, suffix, self.options, wanted, self.seconds, watch=watched)
+                        series.render(graph, suffix, self.options, numbers, self.seconds, watch=watched)
                     )
                     continue
                 file = name or unnamed_file(f"{default_stem(graph)}-steps", self.options.format or "pdf")
                 with for_file(file):
-                    written = series.save(graph, file, self.options, wanted, self.seconds, watch=watched)
-                if (not name or written != [file]) and "-" not in self.files:
-                    streams.write_product("".join(f"{one}\n" for one in written))
+                    files = series.save(graph, file, self.options, numbers, self.seconds, watch=watched)
+                if (not name or files != [file]) and "-" not in self.files:
+                    streams.write_product("".join(f"{one}\n" for one in files))
                 warnings.simplefilter("ignore", RenderWarning)  # it would be said of each file
 
 
@@ -288,8 +288,8 @@ def steps(
         product_on_stdout="-" in series.files,
     )
     if not series.options.title:
-        typed = source.text if source.kind == "expression" and "∂" not in reading.graph.title else ""
+        text = source.text if source.kind == "expression" and "∂" not in reading.graph.title else ""
         title = title_of(source, reading.graph)
-        series = series._replace(options=replace(series.options, title=title, of=typed))
+        series = series._replace(options=replace(series.options, title=title, of=text))
     series.write(reading.graph)
     return reading.status

@@ -240,12 +240,12 @@ def stages() -> Iterator[None]:
     if is_shown or not is_terminal(sys.stderr) or os.environ.get("TERM") == "dumb":
         yield
         return
-    shown, before = Stages(), Wires.stage
-    Wires.stage = staticmethod(shown.tell)
+    display, before = Stages(), Wires.stage
+    Wires.stage = staticmethod(display.tell)
     try:
         yield
     finally:
-        shown.tell("")
+        display.tell("")
         Wires.stage = staticmethod(before)
 
 

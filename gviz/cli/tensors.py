@@ -19,11 +19,11 @@ MOST_ALIASES = 4
 """Second names that are listed below the table; the rest are counted."""
 
 
-def print_tensors(reading: Reading, listed: Sequence[TensorRow]) -> None:
+def print_tensors(reading: Reading, rows_listed: Sequence[TensorRow]) -> None:
     """Print these tensors: all columns in a pipe; on a terminal those that fit, and a tensor of several names once."""
     graph = reading.graph
     if not streams.is_terminal(sys.stdout):  # a program looks for a row by any of its names
-        columns = columns_of(listed, graph.columns(), before=reading.ran_backward)
+        columns = columns_of(rows_listed, graph.columns(), before=reading.ran_backward)
         streams.write_product(aligned_text([list(columns), *zip(*columns.values(), strict=True)]))
         streams.write_product("".join(f"\n{line}\n" for line in totals(graph)))
         return
@@ -31,7 +31,7 @@ def print_tensors(reading: Reading, listed: Sequence[TensorRow]) -> None:
 
     terminal, roots = console(), {node.name for node in graph.nodes if node.id in graph.roots}
     second = {name: first for name, first in graph.aliases.items() if name not in roots}
-    rows = [row for row in listed if row.name not in second] or listed
+    rows = [row for row in rows_listed if row.name not in second] or rows_listed
     columns, remarks = fit(columns_of(rows, graph.columns(), before=reading.ran_backward), terminal.width)
     table = ruled(padding=0)
     for key in columns:  # rich cuts the names if the table is still too wide

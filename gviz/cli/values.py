@@ -40,8 +40,8 @@ def read_words(
         FileError: the source or the file of values cannot be read.
     """
     if not words:
-        cut = after.index("--") if "--" in after else len(after)
-        words, after = after[:cut], after[cut + 1 :]
+        end = after.index("--") if "--" in after else len(after)
+        words, after = after[:end], after[end + 1 :]
     if not words:
         raise click.UsageError("Missing argument 'SOURCE': an expression, a .py script, a saved graph .json, or -.")
     if [*words, *after] == ["help"]:
@@ -52,11 +52,11 @@ def read_words(
         _refuse_word(words[0])
     values = {} if values_file is None else read_values(values_file)
     pairs = words[1:]
-    typed = {
+    typed_values = {
         name.strip() if name.isascii() else as_name(name): text
         for name, _, text in (pair.partition("=") for pair in (*pairs, *after))
     }
-    source = Source.of(words[0], values={**values, **typed})
+    source = Source.of(words[0], values={**values, **typed_values})
     if source.kind != "script":
         pairs, after = (*pairs, *after), ()
     return source, {**values, **_read_pairs(words[0], pairs, source.kind)}, tuple(after)

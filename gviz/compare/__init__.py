@@ -143,23 +143,24 @@ def time_runs(
 ) -> tuple[float, float]:
     """Return the median time of a run of each; both take turns, so that other work of the machine slows both."""
     forms = [
-        (run, max(1, int(SHORT / run_time(run, feeds[:1]))), cycle(feeds), list[float]()) for run in (static, dynamic)
+        (program, max(1, int(SHORT / run_time(program, feeds[:1]))), cycle(feeds), list[float]())
+        for program in (static, dynamic)
     ]
     least, most = GOES
     end = perf_counter() + SECONDS
     for go in range(most):
         if go >= least and perf_counter() > end:
             break
-        for run, count, source, times in forms:
-            times.append(run_time(run, list(islice(source, count))) / count)
+        for program, count, source, times in forms:
+            times.append(run_time(program, list(islice(source, count))) / count)
     return median(forms[0][3]), median(forms[1][3])
 
 
-def run_time(run: Callable[[Sequence[Any]], Any], feeds: Sequence[Sequence[Any]]) -> float:
+def run_time(program: Callable[[Sequence[Any]], Any], feeds: Sequence[Sequence[Any]]) -> float:
     """Return the time of all runs, one for each feed."""
     start = perf_counter()
     for feed in feeds:
-        run(feed)
+        program(feed)
     return max(perf_counter() - start, 1e-9)
 
 

@@ -66,11 +66,14 @@ def side_by_side(comparisons: Sequence[Comparison], collapse: Sequence[str] = ()
 def scripts_side_by_side(comparison: ScriptComparison, collapse: Sequence[str] = ()) -> Graph:
     """Return a picture of two scripts: a frame for the static graph, and one with the dynamic graphs that differ."""
     static, dynamic = comparison.static, comparison.dynamic
-    built, drawn = len(dynamic.operations), len(dynamic.pictures)
-    some = f"; {drawn} graphs are drawn" if drawn > 1 else "; one graph is drawn"
+    graph_count, picture_count = len(dynamic.operations), len(dynamic.pictures)
+    some = f"; {picture_count} graphs are drawn" if picture_count > 1 else "; one graph is drawn"
     titles = (
         (f"static: built once, run {amount(len(static.times), 'time')}", amount(static.operations[0], "operation")),
-        (f"dynamic: built {amount(built, 'time')}", f"{total(dynamic.operations)} operations{some * (drawn < built)}"),
+        (
+            f"dynamic: built {amount(graph_count, 'time')}",
+            f"{total(dynamic.operations)} operations{some * (picture_count < graph_count)}",
+        ),
     )
     inner = [
         in_frame(f"r{run}", graph, (f"run {run}", amount(graph_size(graph), "operation")))
@@ -92,10 +95,10 @@ def readable(graph: Graph, collapse: Sequence[str] = ()) -> Graph:
     if collapse:
         return grouped(graph, collapse=collapse)
     parts = {part for node in graph.nodes for part in node.scope.split("/")} - {""}
-    shown = graph
+    result = graph
     if len(graph.nodes) > FEW_SCOPES and any(part.startswith("gradients") for part in parts):
-        shown = grouped(graph, collapse=("gradients*",))
-    return grouped(graph) if parts and len(shown.nodes) > READABLE_GROUPS else shown
+        result = grouped(graph, collapse=("gradients*",))
+    return grouped(graph) if parts and len(result.nodes) > READABLE_GROUPS else result
 
 
 def graph_size(graph: Graph) -> int:
@@ -138,13 +141,13 @@ def in_frame(key: str, graph: Graph, title: tuple[str, str]) -> Graph:
     scope = "\n".join(line.ljust(max(map(len, title))) for line in title)  # the lines of a title are centred
     framed = graph if graph.regions else with_scopes(graph)
 
-    def moved(node: Node) -> Node:
+    def with_frame(node: Node) -> Node:
         name = node.name.removeprefix(f"{node.scope}/") if node.name and node.scope else node.name
         inner = f"{scope}/{node.scope}" if node.scope else scope
         return node._replace(id=key + node.id, name=name, module=Module(inner), region=node.region + 1)
 
     return Graph(
-        tuple(map(moved, framed.nodes)),
+        tuple(map(with_frame, framed.nodes)),
         tuple(edge._replace(source=key + edge.source, target=key + edge.target) for edge in graph.edges),
         tuple(key + root for root in graph.roots),
         kind="static",

@@ -104,12 +104,12 @@ def of_expression(
         engine.manual_seed(0)
         rows = [[jitter(value) if i else value for value in values.values()] for i in range(runs)]
     frozen = options.frozen if options.backward else values
-    wanted = [i for i, (name, value) in enumerate(values.items()) if name not in frozen and value.is_floating_point()]
+    places = [i for i, (name, value) in enumerate(values.items()) if name not in frozen and value.is_floating_point()]
 
     def build() -> Static:
         source = form.define(values)
         placeholders = list(source.feeds)
-        slopes = gradients(source.root, [placeholders[i] for i in wanted]) if wanted else []
+        slopes = gradients(source.root, [placeholders[i] for i in places]) if places else []
         return plan_static(source.graph, placeholders, [source.root, *slopes])
 
     names = {name: tensor for name, tensor in computed.names.items() if name not in computed.expressions}
@@ -117,11 +117,11 @@ def of_expression(
     nodes = [node.kind for node in picture.nodes]
     forward, leaves = nodes.count("operation"), nodes.count("accumulate")
     arrays = [[value.detach().numpy() if value.dim() else value.item() for value in row] for row in rows]
-    run = dynamic(program, values, wanted, options.roots[0] if options.roots else None)
-    if not wanted:  # nothing requires a gradient, so nothing is recorded
+    run = dynamic(program, values, places, options.roots[0] if options.roots else None)
+    if not places:  # nothing requires a gradient, so nothing is recorded
         pair = ProgramPair(text, "the value, no gradients", build, run, arrays, forward, forward)
         return replace(pair, in_tensorflow=SMALL_IN_TENSORFLOW), computed.notes
-    derived = [name for i, name in enumerate(values) if i in wanted]
+    derived = [name for i, name in enumerate(values) if i in places]
     return ProgramPair(
         text,
         f"the value and the gradients of {', '.join(derived)}",
@@ -152,7 +152,7 @@ def plan_static(graph: Graph, placeholders: Sequence[Tensor], fetches: Sequence[
 
 
 def dynamic(
-    program: Program, values: Mapping[str, Any], wanted: Sequence[int], root: str | None
+    program: Program, values: Mapping[str, Any], places: Sequence[int], root: str | None
 ) -> Callable[[Sequence[Any]], list[Any]]:
     """Return a function that makes leaves of a feed, computes the expression with the engine, and goes backward.
 
@@ -161,14 +161,14 @@ def dynamic(
     forward = compile_program(
         program, {piece: find_callee(word, piece) for piece, word in program.words.items()}, root=root
     )
-    tensor, types = engine.tensor, [(value.dtype, i in wanted) for i, value in enumerate(values.values())]
+    tensor, types = engine.tensor, [(value.dtype, i in places) for i, value in enumerate(values.values())]
 
     def run(feed: Sequence[Any]) -> list[Any]:
         leaves = [tensor(v, dtype=dtype, requires_grad=r) for v, (dtype, r) in zip(feed, types, strict=True)]
         root = forward(*leaves)
-        if wanted:
+        if places:
             root.backward(engine.ones_like(root) if root.dim() else None)
-        return [root, *(leaves[i].grad for i in wanted)]
+        return [root, *(leaves[i].grad for i in places)]
 
     return run
 
@@ -190,11 +190,11 @@ def read_feed(feed: Mapping[str, str], number: int, values: Mapping[str, Any], d
             f"feed {number}: there is no value called {excerpt(name)}",
             hint=did_you_mean(name, values, f"the values are {', '.join(values)}"),
         )
-    wanted, budget, row = find_dtype(dtype), Budget(), []
+    value_dtype, budget, row = find_dtype(dtype), Budget(), []
     for name, first in values.items():
         if name not in feed:
             raise SourceError(f"feed {number}: {name} is missing", hint=f"give it there, or for all feeds: {name}=1")
-        value = make_value(name, feed[name], wanted, requires_grad=False, budget=budget)
+        value = make_value(name, feed[name], value_dtype, requires_grad=False, budget=budget)
         if value.shape != first.shape:
             raise SourceError(
                 (

@@ -115,8 +115,8 @@ def compared(
     Returns:
         The names, the counts of runs that have them, and what :func:`gviz.compare.difference_between` returns.
     """
-    known = {name for results in dynamic for name in results}
-    names = tuple(dict.fromkeys(name for results in static for name in results if name in known))
+    dynamic_names = {name for results in dynamic for name in results}
+    names = tuple(dict.fromkeys(name for results in static for name in results if name in dynamic_names))
     ours, theirs = ([one for one in runs if any(name in one for name in names)] for runs in (static, dynamic))
     rows = (
         (number, name, one[name], other[name])
@@ -205,24 +205,24 @@ def run_static(source: Source, argv: tuple[str, ...]) -> tuple[ScriptRuns, set[s
         SourceError: it raises an error, or builds no graph.
     """
     observer = SessionRuns()
-    left = static_source.source_in(run_observed(source, argv, observer))
-    if left is None:
+    graph_source = static_source.source_in(run_observed(source, argv, observer))
+    if graph_source is None:
         raise SourceError(f"{source.file} imports tensorflow and builds no static graph")
     runs = observer.runs
-    runs.operations.append(len(left.graph.operations))
-    runs.pictures[0] = static_picture(left.graph, names=left.names)
-    runs.results.extend(results_of(left, fetched) for fetched in observer.fetched)
+    runs.operations.append(len(graph_source.graph.operations))
+    runs.pictures[0] = static_picture(graph_source.graph, names=graph_source.names)
+    runs.results.extend(results_of(graph_source, fetched) for fetched in observer.fetched)
     return runs, {name for results in runs.results for name in results}
 
 
-def results_of(left: static_source.StaticSource, fetched: Mapping[Tensor, Any]) -> dict[str, Any]:
+def results_of(source: static_source.StaticSource, fetched: Mapping[Tensor, Any]) -> dict[str, Any]:
     """Return what a run fetched by the script's names, else by those of operations; of a gradient by ``x.grad``."""
-    names = {getattr(part, "_ref", part): name for name, part in reversed(left.names.items())}
+    names = {getattr(part, "_ref", part): name for name, part in reversed(source.names.items())}
     results: dict[str, Any] = {}
     for tensor, value in fetched.items():
-        by = [x for _, x in left.graph.derivatives.get(tensor, ())]
-        named = [f"{names.get(x, x.op.name)}{GRAD}" for x in by] or [names.get(tensor, tensor.op.name)]
-        results |= dict.fromkeys(named, value)
+        by = [x for _, x in source.graph.derivatives.get(tensor, ())]
+        result_names = [f"{names.get(x, x.op.name)}{GRAD}" for x in by] or [names.get(tensor, tensor.op.name)]
+        results |= dict.fromkeys(result_names, value)
     return results
 
 
@@ -231,12 +231,12 @@ class BackwardRuns(Runs):
     """Notes the calls of backward: the graph that each goes through, and what it leaves.
 
     Args:
-        wanted: the names of the results that are noted.
+        names: the names of the results that are noted.
     """
 
-    def __init__(self, wanted: set[str]) -> None:
+    def __init__(self, names: set[str]) -> None:
         super().__init__()
-        self.wanted = wanted
+        self.names = names
         self.forms: set[object] = set()
 
     def attach(self, listener: Listener) -> None:
@@ -270,15 +270,15 @@ class BackwardRuns(Runs):
             frame = frame.f_back
         with self.listener.quiet():
             space, roots = {**frame.f_globals, **frame.f_locals}, differentiable(args, words)
-            values = {name: named_value(space, name) for name in self.wanted}
+            values = {name: named_value(space, name) for name in self.names}
             self.runs.results.append({name: value for name, value in values.items() if value is not None})
             if len(self.runs.pictures) < MOST_DRAWN:
                 self.draw(roots, named_tensors(space, [engine]))
 
     def draw(self, roots: Sequence[Any], names: Mapping[str, Any]) -> None:
         """Keep the graph of a run if none before was like it."""
-        called = {id(tensor): name for name, tensor in reversed([*names.items()])}
-        graph = walk({called.get(id(root), f"root {number}"): root for number, root in enumerate(roots, 1)}, names)
+        names_by_id = {id(tensor): name for name, tensor in reversed([*names.items()])}
+        graph = walk({names_by_id.get(id(root), f"root {number}"): root for number, root in enumerate(roots, 1)}, names)
         form = tuple(node.label for node in graph.nodes), tuple(edge[:3] for edge in graph.edges)
         if form not in self.forms:
             self.forms.add(form)
@@ -287,9 +287,9 @@ class BackwardRuns(Runs):
 
 def differentiable(args: Sequence[Any], words: Mapping[str, Any]) -> list[Any]:
     """Return the tensors at which a graph begins, of what backward was given; all else the engine refuses."""
-    given = args[0] if args else words.get("outputs", words.get("tensors"))
-    listed = given if isinstance(given, list | tuple) else [given]
-    return [tensor for tensor in listed if isinstance(tensor, engine.Tensor) and tensor.requires_grad]
+    argument = args[0] if args else words.get("outputs", words.get("tensors"))
+    roots = argument if isinstance(argument, list | tuple) else [argument]
+    return [tensor for tensor in roots if isinstance(tensor, engine.Tensor) and tensor.requires_grad]
 
 
 def named_value(space: Mapping[str, Any], name: str) -> Any:
@@ -302,13 +302,13 @@ def named_value(space: Mapping[str, Any], name: str) -> Any:
     return engine.tensor(value) if type(value) in (bool, int, float) else None
 
 
-def run_dynamic(source: Source, argv: tuple[str, ...], wanted: set[str]) -> ScriptRuns:
+def run_dynamic(source: Source, argv: tuple[str, ...], names: set[str]) -> ScriptRuns:
     """Run the dynamic script; return what it did, with the results of these names.
 
     Raises:
         SourceError: it raises an error, or never goes backward.
     """
-    observer = BackwardRuns(wanted)
+    observer = BackwardRuns(names)
     run_observed(source, argv, observer)
     if not observer.runs.times:
         raise SourceError(

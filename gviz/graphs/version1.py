@@ -75,9 +75,10 @@ def _row(old: dict[str, Any], at: str) -> dict[str, Any]:
     tensor = _numbers(old.pop("value", None), old.pop("shape", None), old.pop("dtype", None), f"{at}.value")
     grad = _filled(value=_numbers(old.pop("grad", None), None, None, f"{at}.grad"))
     grad |= _filled(before=_numbers(old.pop("before", None), None, None, f"{at}.before"))
-    cut = {name: old.pop(name, "") for name in ("cut", "cut_by", "cut_at", "cut_from")}
-    where = _place_of(cut["cut_at"]) or None
-    broken = cut["cut"] and {"place": where, "call": cut["cut_by"], "reason": cut["cut"], "source": cut["cut_from"]}
+    old_cut = {name: old.pop(name, "") for name in ("cut", "cut_by", "cut_at", "cut_from")}
+    where = _place_of(old_cut["cut_at"]) or None
+    reason, call, _, source = old_cut.values()
+    broken = reason and {"place": where, "call": call, "reason": reason, "source": source}
     history = _filled(
         grad_cleared=_place_of(old.pop("taken_at", "")),
         requires_grad_set=_place_of(old.pop("cured_at", "")),
@@ -106,14 +107,14 @@ def graph_break(old: Any) -> Any:
 
 def _numbers(value: object, shape: Any, dtype: Any, at: str) -> dict[str, Any]:
     """Return numbers with their shape, as records have them; nothing where there are none."""
-    known = _filled(shape=shape, dtype=dtype) | ({"shape": shape} if shape is not None else {})
+    sizes = _filled(shape=shape, dtype=dtype) | ({"shape": shape} if shape is not None else {})
     if value is None:
-        return known | ({"shape": None} if dtype and shape is None else {})
+        return sizes | ({"shape": None} if dtype and shape is None else {})
     try:
         new = Numbers.of(value)
     except ValueError as error:
         raise ValueError(f"{at} is {excerpt(repr(value))}: {error}") from None
-    return {"shape": list(new.shape or ()), **known, "elements": list(new.elements or ())}
+    return {"shape": list(new.shape or ()), **sizes, "elements": list(new.elements or ())}
 
 
 def _place(line: int, file: Any = "", column: int = 0, run: int = 0) -> dict[str, Any]:

@@ -41,8 +41,8 @@ def without_cycles(graph: Graph, box_of: Mapping[str, str]) -> dict[str, tuple[s
     while whole or partly:
         ready = whole or partly
         box = next(iter(ready))
-        run = ready.pop(box)
-        for one in run:  # grows while it is read
+        members = ready.pop(box)
+        for one in members:  # grows while it is read
             part_of[one] = box, parts[box]
             for target in uses.get(one, ()):
                 waiting[target] -= 1
@@ -51,7 +51,7 @@ def without_cycles(graph: Graph, box_of: Mapping[str, str]) -> dict[str, tuple[s
                 if other != box and not late[other] and other in partly:
                     whole[other] = partly.pop(other)
                 if not waiting[target]:
-                    there = run if other == box else (partly if late[other] else whole).setdefault(other, [])
+                    there = members if other == box else (partly if late[other] else whole).setdefault(other, [])
                     there.append(target)
         parts[box] += 1
     return part_of
@@ -75,6 +75,6 @@ def knotted(edges: Iterable[tuple[str, str]]) -> set[str]:
                 waiting[other] -= 1
                 if not waiting[other]:
                     free.append(other)
-        gone = set(free)
-        arrows = [arrow for arrow in arrows if not gone & {*arrow}]
+        outside = set(free)
+        arrows = [arrow for arrow in arrows if not outside & {*arrow}]
     return {box for arrow in arrows for box in arrow}

@@ -26,19 +26,19 @@ def known_of_blocks(graph: Graph, places: Sequence[Coordinates], *, has_ranges: 
         has_ranges: whether ranges of values and gradients are asked for.
     """
     members: dict[int, list[tuple[tuple[int, ...], Node]]] = {}
-    for node, (drawn, blocks) in zip(graph.nodes, places, strict=True):
+    for node, (representative, blocks) in zip(graph.nodes, places, strict=True):
         if blocks:
-            members.setdefault(drawn, []).append(((*blocks.values(),), node))
-    blocks_of = {drawn: Blocks(shares=shares) for drawn, shares in shares_of(graph, places).items()}
-    for drawn, several in members.items():
+            members.setdefault(representative, []).append(((*blocks.values(),), node))
+    blocks_of = {representative: Blocks(shares=shares) for representative, shares in shares_of(graph, places).items()}
+    for representative, several in members.items():
         several.sort(key=lambda one: one[0])
         nodes = [node for _, node in several]
-        facts = Blocks(varies_in(nodes), shares=blocks_of.get(drawn, Blocks()).shares)
+        facts = Blocks(varies_in(nodes), shares=blocks_of.get(representative, Blocks()).shares)
         if has_ranges:
             cards = [node.card.grad if node.card else norm_of(node.grad.value) for node in nodes]
             facts = facts._replace(values=span(norm_of(node.value) for node in nodes), grads=span(cards))
         if facts != Blocks():
-            blocks_of[drawn] = facts
+            blocks_of[representative] = facts
     return blocks_of
 
 
@@ -64,11 +64,11 @@ def span(values: Iterable[float | None]) -> tuple[float, ...]:
     >>> span([2.0, 1.0]), span([1.0, None]), span([1.0, math.nan])
     ((1.0, 2.0), (), (nan, nan))
     """
-    listed = [*values]
-    known = [value for value in listed if value is not None]
-    if not known or len(known) < len(listed):
+    items = [*values]
+    present = [value for value in items if value is not None]
+    if not present or len(present) < len(items):
         return ()
-    return (math.nan, math.nan) if any(map(math.isnan, known)) else (min(known), max(known))
+    return (math.nan, math.nan) if any(map(math.isnan, present)) else (min(present), max(present))
 
 
 def shares_of(graph: Graph, places: Sequence[Coordinates]) -> dict[int, tuple[Share, ...]]:
@@ -77,23 +77,23 @@ def shares_of(graph: Graph, places: Sequence[Coordinates]) -> dict[int, tuple[Sh
     The last blocks are first; what does not come from a block is behind them, without a number.
     """
     place_of = {node.id: number for number, node in enumerate(graph.nodes)}
-    handed: dict[int, dict[tuple[int, ...], list[Numbers | None]]] = {}
+    gradients: dict[int, dict[tuple[int, ...], list[Numbers | None]]] = {}
     for edge in graph.edges:
         source = place_of[edge.source]
-        drawn, own = places[source]
-        if drawn == source and edge.kind == "data" and graph.nodes[source].kind == "leaf":
+        representative, own = places[source]
+        if representative == source and edge.kind == "data" and graph.nodes[source].kind == "leaf":
             blocks = places[place_of[edge.target]][1]
             key = tuple(block for one, block in blocks.items() if one not in own)
-            handed.setdefault(source, {}).setdefault(key, []).append(edge.flow.handed)
+            gradients.setdefault(source, {}).setdefault(key, []).append(edge.flow.handed)
     shares: dict[int, tuple[Share, ...]] = {}
-    for number, parts in handed.items():
+    for number, parts in gradients.items():
         grad = graph.nodes[number].grad
         total = grad.value if not norm_of(grad.before) else plus(grad.value, times(grad.before, MINUS_ONE))
         sums = {key: sum_of(several) for key, several in sorted(parts.items(), reverse=True)}
-        known = [one for one in sums.values() if one is not None]
-        if len({*sums} - {()}) > 1 and len(known) == len(sums) and not grad.hooks and come_to(known, total):
+        amounts = [one for one in sums.values() if one is not None]
+        if len({*sums} - {()}) > 1 and len(amounts) == len(sums) and not grad.hooks and come_to(amounts, total):
             texts = (".".join(str(block + 1) for block in key) for key in sums)
-            shares[number] = tuple(map(Share, texts, known))
+            shares[number] = tuple(map(Share, texts, amounts))
     return shares
 
 

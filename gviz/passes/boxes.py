@@ -64,15 +64,15 @@ class Boxes:
         self.sizes = sizes_through(graph, self.box_of)
 
     @cached_property
-    def taken(self) -> dict[Wire, Ends]:
+    def ends_of_wires(self) -> dict[Wire, Ends]:
         """For each arrow from a group which of its nodes, and which of their outputs, it is of."""
-        taken: dict[Wire, set[tuple[int, int]]] = defaultdict(set)
+        ends_of: dict[Wire, set[tuple[int, int]]] = defaultdict(set)
         for edge in self.graph.edges:
             start, end = self.box_of[edge.source], self.box_of[edge.target]
             if start != end and start in self.groups:
                 wire = self.wire_of(edge._replace(source=start, target=end))
-                taken[wire].add((self.number_of[edge.source], edge.output))
-        return {wire: tuple(sorted(ends)) for wire, ends in taken.items()}
+                ends_of[wire].add((self.number_of[edge.source], edge.output))
+        return {wire: tuple(sorted(ends)) for wire, ends in ends_of.items()}
 
     def wire_of(self, edge: Edge) -> Wire:
         """Return which arrow between boxes it is: of those to a group there is one of each kind."""
@@ -83,7 +83,7 @@ class Boxes:
     def outputs(self) -> dict[str, list[Ends]]:
         """What is used of each group outside, each together with what else is used in the same place."""
         outputs: dict[str, list[Ends]] = defaultdict(list)
-        for (start, *_), ends in self.taken.items():
+        for (start, *_), ends in self.ends_of_wires.items():
             if ends not in outputs[start]:
                 insort(outputs[start], ends)
         return outputs
@@ -95,13 +95,13 @@ class Boxes:
         edges: list[Edge] = []
         for edge in self.between:
             if edge.source in self.groups:
-                outputs, ends = self.outputs[edge.source], self.taken[self.wire_of(edge)]
-                called = edge.called
+                outputs, ends = self.outputs[edge.source], self.ends_of_wires[self.wire_of(edge)]
+                names = edge.called
                 if len(outputs) > 1 and edge.target not in self.groups:
                     number, output = ends[0]
                     node = inside[edge.source][number]
-                    called = ((edge.slot, (not node.is_letter and output_name(node, output)) or ELSEWHERE),)
-                edge = edge._replace(output=outputs.index(ends), called=called)  # noqa: PLW2901
+                    names = ((edge.slot, (not node.is_letter and output_name(node, output)) or ELSEWHERE),)
+                edge = edge._replace(output=outputs.index(ends), called=names)  # noqa: PLW2901
             edges.append(edge)
         return tuple(edges)
 
@@ -134,11 +134,11 @@ class Boxes:
         """
         path, box = title.partition(",")[0], inside[0].id
         digest = blake2b(repr(self.outputs[box]).encode(), digest_size=8)
-        used: dict[str, set[int]] = defaultdict(set)
+        sources: dict[str, set[int]] = defaultdict(set)
         for node in inside:
             for edge in self.graph.inputs[node.id]:
-                used[self.box_of[edge.source]].add(self.number_of[edge.source])
-        ranks = {other: sorted(numbers) for other, numbers in used.items() if other != box}
+                sources[self.box_of[edge.source]].add(self.number_of[edge.source])
+        ranks = {other: sorted(numbers) for other, numbers in sources.items() if other != box}
         for node in inside:
             form = (node.id,) if node.id in self.unknown else form_of(node, is_exact=False)
             names = [
@@ -206,8 +206,8 @@ def sizes_through(graph: Graph, box_of: Mapping[str, str]) -> dict[str, tuple[tu
 
 def all_of(sizes: Iterable[Sizes | None]) -> tuple[Sizes, ...]:
     """Return sizes of which all are known, else none."""
-    listed = [*sizes]
-    return tuple(one for one in listed if one is not None) * (None not in listed)
+    items = [*sizes]
+    return tuple(one for one in items if one is not None) * (None not in items)
 
 
 def card_of(nodes: Sequence[Node], kind: str, inputs: tuple[Sizes, ...], outputs: tuple[Sizes, ...]) -> Card:

@@ -43,33 +43,33 @@ def dataflow(graph: Graph, words: Mapping[str, Words] | None = None, *, has_cons
     data = [edge for edge in graph.edges if edge.kind == "data"]
     aside = {node.id for node in graph.nodes if node.kind in ("accumulate", "saved", "intermediate")}
     results = {e.source: nodes[e.target] for e in data if nodes[e.target].kind == "output" and e.source not in aside}
-    known = {(edge.target, edge.slot) for edge in graph.edges} if has_constants else set()
+    slots = {(edge.target, edge.slot) for edge in graph.edges} if has_constants else set()
     merged = {result.id for result in results.values()}
     shifted: dict[str, int] = {}  # a number on the left has the first place
     outside = Outside(rows, {node.name for node in graph.nodes})
-    made = outside.nodes
+    new_nodes = outside.nodes
 
     for node in graph.nodes:
         if node.id in aside or node.id in merged:
             continue
         if node.kind != "operation":
-            made.append(node._replace(kind="leaf") if node.kind == "output" else node)
+            new_nodes.append(node._replace(kind="leaf") if node.kind == "output" else node)
             continue
-        told, result = words.get(node.id), results.get(node.id, node)
+        own_words, result = words.get(node.id), results.get(node.id, node)
         tensor = node
         if result is not node:
             grad = result.grad._replace(arrived=node.grad.arrived, hooks=node.grad.hooks)
             tensor = node._replace(name=result.name, numbers=result.numbers, grad=grad, later=result.later)
-        if told is None:
-            made.append(tensor)
+        if own_words is None:
+            new_nodes.append(tensor)
             continue
-        made.append(tensor._replace(expression=told.expression))
-        outside.add_operands(node, told, known)
-        constant = constant_of(node.label, told)
+        new_nodes.append(tensor._replace(expression=own_words.expression))
+        outside.add_operands(node, own_words, slots)
+        constant = constant_of(node.label, own_words)
         if constant is not None:
             shifted.update({node.id: 1} if constant.is_left else {})
             outside.add(constant.text, node.id, 1 - constant.is_left)
-    ends = {node.id for node in made}
+    ends = {node.id for node in new_nodes}
     edges = outside.edges + [
         moved(edge, stands_for, shifted) if edge.source in stands_for or edge.target in shifted else edge
         for edge in data
@@ -78,7 +78,7 @@ def dataflow(graph: Graph, words: Mapping[str, Words] | None = None, *, has_cons
     edges = [edge for edge in edges if edge.source in ends]
     made_by = {result.id: node for node, result in results.items()}
     return graph.changed(
-        nodes=tuple(made), edges=tuple(edges), roots=tuple(made_by.get(root, root) for root in graph.roots)
+        nodes=tuple(new_nodes), edges=tuple(edges), roots=tuple(made_by.get(root, root) for root in graph.roots)
     )
 
 
@@ -87,20 +87,20 @@ class Outside:
 
     Args:
         rows: the tensors of the program by their names.
-        listed: the names that have a node.
+        names: the names that have a node.
     """
 
-    def __init__(self, rows: Mapping[str, TensorRow], listed: set[str | None]) -> None:
-        self.rows, self.listed = rows, listed
-        self.made: dict[str, str] = {}
+    def __init__(self, rows: Mapping[str, TensorRow], names: set[str | None]) -> None:
+        self.rows, self.names = rows, names
+        self.node_ids: dict[str, str] = {}
         """The first node of each, by its text."""
         self.nodes: list[Node] = []
         self.edges: list[Edge] = []
 
-    def add_operands(self, node: Node, words: Words, known: Container[tuple[str, int]]) -> None:
+    def add_operands(self, node: Node, words: Words, slots: Container[tuple[str, int]]) -> None:
         """Add the operands that no edge leads to, and what else an operation holds: conditions, classes, indices."""
         for slot, operand in enumerate(words.operands):
-            if operand not in (UNKNOWN, "None") and (node.id, slot) not in known:
+            if operand not in (UNKNOWN, "None") and (node.id, slot) not in slots:
                 self.add(operand, node.id, slot, "" if operand in self.rows else why_cut(operand, node))
         inputs = {*input_names(node.label), "result"} if node.recorded.held else set[str]()
         formula = Formula.read(words.expression) if "[" in words.expression else None
@@ -108,9 +108,9 @@ class Outside:
         others = [*(text for key, text in node.recorded.held if key not in inputs), *indices]
         slot = len(words.operands)
         for text in others:
-            if text in self.made:  # what another operation holds, too
-                self.edges.append(Edge(self.made[text], node.id, slot))
-            elif text in self.rows and text not in self.listed:
+            if text in self.node_ids:  # what another operation holds, too
+                self.edges.append(Edge(self.node_ids[text], node.id, slot))
+            elif text in self.rows and text not in self.names:
                 self.add(text, node.id, slot)
             else:
                 continue
@@ -131,9 +131,9 @@ class Outside:
             expression = formula.python if formula is not None else ""
             self.nodes.append(node._replace(state=outside, expression=expression, later=later))
             self.edges.append(Edge(own, target, place))
-            self.listed.add(name)
-            self.made.setdefault(name, own)
-            names = sorted(formula.names & self.rows.keys() - self.listed) if formula is not None else []
+            self.names.add(name)
+            self.node_ids.setdefault(name, own)
+            names = sorted(formula.names & self.rows.keys() - self.names) if formula is not None else []
             todo += [(one, own, at, "cut off" * self.rows[one].requires_grad) for at, one in enumerate(names)]
 
 
@@ -162,20 +162,20 @@ def outputs_of(graph: Graph) -> dict[str, dict[int, Node]]:
         graph: what :func:`dataflow` returns.
     """
     rows = {row.name: row for row in graph.tensors}
-    handed: dict[str, dict[int, list[Numbers | None]]] = {node.id: {} for node in graph.nodes}
+    gradients: dict[str, dict[int, list[Numbers | None]]] = {node.id: {} for node in graph.nodes}
     for edge in graph.edges:
-        handed[edge.source].setdefault(edge.output, []).append(edge.flow.handed)
+        gradients[edge.source].setdefault(edge.output, []).append(edge.flow.handed)
     nodes: dict[str, dict[int, Node]] = {}
     for node in graph.nodes:
         if node.recorded.outputs and node.id in graph.roots and node.name in node.recorded.outputs:
-            handed[node.id][node.recorded.outputs.index(node.name)] = [None]  # what it starts with is not known
-        if not node.recorded.outputs and len(handed[node.id]) < 2:
-            nodes[node.id] = dict.fromkeys(handed[node.id] or [0], node)
+            gradients[node.id][node.recorded.outputs.index(node.name)] = [None]  # what it starts with is not known
+        if not node.recorded.outputs and len(gradients[node.id]) < 2:
+            nodes[node.id] = dict.fromkeys(gradients[node.id] or [0], node)
             continue
         of_node = nodes[node.id] = {}
-        for number in sorted(handed[node.id]):
+        for number in sorted(gradients[node.id]):
             name = output_name(node, number)
-            row, arrives = rows.get(name) if node.recorded.outputs else None, reduce(plus, handed[node.id][number])
+            row, arrives = rows.get(name) if node.recorded.outputs else None, reduce(plus, gradients[node.id][number])
             numbers, grad, later = row.at_backward() if row is not None else (None, NO_GRADIENT, None)
             of_node[number] = node._replace(
                 id=f"{node.id}_{number}" if of_node else node.id,

@@ -139,13 +139,13 @@ def settled_numbers(value: Numbers | None, array: np.ndarray, amount: np.ndarray
     return value if is_same or value is None else numbers_of(rest, value.dtype)
 
 
-def amount_along(edge: Edge, amount: np.ndarray, handed: np.ndarray) -> np.ndarray:
+def amount_along(edge: Edge, amount: np.ndarray, gradient: np.ndarray) -> np.ndarray:
     """Return the sizes of what a gradient was added up from that an operation hands on.
 
     Args:
         edge: to the operation.
         amount: the sizes of what the gradient that arrives was added up from.
-        handed: the gradient.
+        gradient: the gradient.
     """
     import numpy as np
 
@@ -154,10 +154,10 @@ def amount_along(edge: Edge, amount: np.ndarray, handed: np.ndarray) -> np.ndarr
         if local is not None and are_aligned(amount.shape, local.shape):
             along = array_of(sum_to(numbers_of(amount * abs(local)), edge.flow.handed))
             if along is not None:
-                return np.broadcast_to(along, handed.shape)  # as a sum hands on one number to all
-        if jacobian is not None and jacobian.shape == (amount.size, handed.size):
-            return np.asarray(amount.reshape(1, -1) @ abs(jacobian)).reshape(handed.shape)
-        return np.asarray(np.abs(handed))
+                return np.broadcast_to(along, gradient.shape)  # as a sum hands on one number to all
+        if jacobian is not None and jacobian.shape == (amount.size, gradient.size):
+            return np.asarray(amount.reshape(1, -1) @ abs(jacobian)).reshape(gradient.shape)
+        return np.asarray(np.abs(gradient))
 
 
 def sum_to(value: Numbers | None, like: Numbers | None) -> Numbers | None:

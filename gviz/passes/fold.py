@@ -134,11 +134,11 @@ class Candidate:
 
 def without_accumulate(graph: Graph) -> Graph:
     """Return the graph with leaves in place of their AccumulateGrad."""
-    known = graph.by_id
+    by_id = graph.by_id
     leaf_of = {
         edge.target: edge.source
         for edge in graph.edges
-        if known[edge.target].kind == "accumulate" and edge.kind == "data"
+        if by_id[edge.target].kind == "accumulate" and edge.kind == "data"
     }
     if not leaf_of:
         return graph
@@ -174,8 +174,8 @@ class Folding:
         titles = [*best.unfolded, *self.titles.values()]
         for name in unfold:
             if all(name not in (title, stem_of(title)) for title in best.unfolded):
-                listed = f"there are {joined(titles, most=5)}" if titles else "nothing repeats"
-                hint = did_you_mean(name, [*titles, *map(stem_of, titles)]) or listed
+                hint_text = f"there are {joined(titles, most=5)}" if titles else "nothing repeats"
+                hint = did_you_mean(name, [*titles, *map(stem_of, titles)]) or hint_text
                 raise RenderError(f"there is no fold {excerpt(name)!r}", hint=hint)
 
     def _candidates(self, least: int, unfold: Collection[str]) -> Iterator[Candidate]:
@@ -198,7 +198,7 @@ class Folding:
         """For each node of the graph where it is drawn."""
         nodes = range(len(self.graph.nodes))
         places: dict[int, tuple[Fold, int, int]] = {}  # of each level: an operation is once in it
-        drawn, blocks = [*nodes], [dict[Counted, int]() for _ in nodes]
+        representatives, blocks = [*nodes], [dict[Counted, int]() for _ in nodes]
         level = self.folds
         while level:  # outer folds first: from there on an operation is where that of the last block is
             places = {
@@ -208,22 +208,22 @@ class Folding:
                 for step, number in enumerate(numbers)
             }
             for number in nodes:
-                if (at := places.get(drawn[number])) is not None:
+                if (at := places.get(representatives[number])) is not None:
                     fold, block, step = at
                     blocks[number][fold] = block
-                    drawn[number] = fold.blocks[-1][step]
+                    representatives[number] = fold.blocks[-1][step]
             level = [inner for fold in level for inner in fold.inside]
         outer = {inner: fold for fold in self.all_folds() for inner in fold.inside}
         for number in {leaf for _, leaf in self.rows}:
             parent, around = 0, None
             is_inside = True
-            while (parent, drawn[number]) in self.rows:
-                row, block = self.rows[parent, drawn[number]]
+            while (parent, representatives[number]) in self.rows:
+                row, block = self.rows[parent, representatives[number]]
                 fold = row.folds[0]
                 is_inside = is_inside and len(row.folds) == 1 and outer.get(fold) is around
                 blocks[number][fold if is_inside else row.first] = block
-                drawn[number], parent, around = row.leaves[-1], row.number, fold
-        return [Coordinates(*one) for one in zip(drawn, blocks, strict=True)]
+                representatives[number], parent, around = row.leaves[-1], row.number, fold
+        return [Coordinates(*one) for one in zip(representatives, blocks, strict=True)]
 
     def all_folds(self) -> list[Fold]:
         """Return all folds, outer ones first."""
@@ -235,7 +235,7 @@ class Folding:
     @property
     def least_boxes(self) -> int:
         """How many boxes are drawn, signs for what is carried not counted."""
-        return len({place.drawn for place in self.coordinates})
+        return len({place.representative for place in self.coordinates})
 
     # ---------------------------------------------------------------- the folded graph
     @cached_property
@@ -247,9 +247,9 @@ class Folding:
         places = self.coordinates
         names: dict[int, list[str]] = {}
         for number in sorted(range(len(places)), key=lambda one: (*places[one].blocks.values(),)):
-            drawn, blocks = places[number]
+            representative, blocks = places[number]
             if any(isinstance(one, Variant) for one in blocks) or self.graph.nodes[number].kind != "operation":
-                names.setdefault(drawn, []).append(self.graph.nodes[number].name or "")
+                names.setdefault(representative, []).append(self.graph.nodes[number].name or "")
         regions, region_of = self.frames.with_folds(self.titles, places)
         blocks_of = known_of_blocks(self.graph, places, has_ranges=self.has_ranges)
         nodes = tuple(
@@ -259,11 +259,11 @@ class Folding:
                 blocks=blocks_of.get(number),
             )
             for number, node in enumerate(self.graph.nodes)
-            if places[number].drawn == number
+            if places[number].representative == number
         )
         folded = self.graph.changed(nodes=nodes, edges=self._edges(places), regions=regions)
-        said = dict.fromkeys((*self.graph.remarks, *fold_remarks(folded)[:MOST_SAID]))
-        return with_signs(folded.changed(remarks=(*said,)), self._lacking(places))
+        remarks = dict.fromkeys((*self.graph.remarks, *fold_remarks(folded)[:MOST_SAID]))
+        return with_signs(folded.changed(remarks=(*remarks,)), self._lacking(places))
 
     def _edges(self, places: list[Coordinates]) -> tuple[Edge, ...]:
         """Return the edges of the folded graph, each for all those of the whole one that it stands for."""
@@ -279,7 +279,7 @@ class Folding:
             count = again.get(one := edge[:6], 0)
             again[one] = count + 1
             slot = edge.slot if end.blocks else -1
-            key = start.drawn, end.drawn, slot, edge.label, edge.kind, edge.output, steps, count
+            key = start.representative, end.representative, slot, edge.label, edge.kind, edge.output, steps, count
             wires.setdefault(key, []).append((edge, start, end))
         return tuple(self._edge(several) for one in wires.values() for several in in_slots(one))
 
@@ -289,9 +289,9 @@ class Folding:
         fed: dict[tuple[str, int], set[tuple[int, ...]]] = {}
         folds: dict[tuple[str, int], list[Counted]] = {}
         for edge in self.graph.edges:
-            drawn, blocks = place_of[edge.target]
+            representative, blocks = place_of[edge.target]
             if blocks and edge.kind == "data":
-                key = self.graph.nodes[drawn].id, edge.slot
+                key = self.graph.nodes[representative].id, edge.slot
                 folds[key] = [*blocks]
                 fed.setdefault(key, set()).add((*blocks.values(),))
         texts: dict[tuple[str, int], str] = {}
@@ -301,29 +301,29 @@ class Folding:
                 texts[key] = blocks_text({*product(*map(range, sizes))} - fed[key], around)
         return texts
 
-    def _edge(self, placed: list[PlacedEdge]) -> Edge:
+    def _edge(self, edges: list[PlacedEdge]) -> Edge:
         """Return the edge that stands for others: with the slot and the flow of the last of them."""
         edge, start, end = (
-            placed[-1]
-            if len(placed) == 1
-            else max(placed, key=lambda one: (*one[2].blocks.values(), *one[1].blocks.values()))
+            edges[-1]
+            if len(edges) == 1
+            else max(edges, key=lambda one: (*one[2].blocks.values(), *one[1].blocks.values()))
         )
-        text, is_carried = relation([(one.blocks, other.blocks) for _, one, other in placed])
-        step = slot_step(placed)
+        text, is_carried = relation([(one.blocks, other.blocks) for _, one, other in edges])
+        step = slot_step(edges)
         turned = "in reverse order" if step == -1 else f"to every {step}. input" if step not in (0, 1) else ""
         label = ", ".join(filter(None, [edge.label, text, turned]))
         return edge._replace(
-            source=self.graph.nodes[start.drawn].id,
-            target=self.graph.nodes[end.drawn].id,
+            source=self.graph.nodes[start.representative].id,
+            target=self.graph.nodes[end.representative].id,
             label=label,
             kind="carried" if is_carried else edge.kind,
-            times=sum(one.source == self.graph.nodes[start.drawn].id for one, *_ in placed),
-            called=tuple(self._called(placed))[:MOST_PAIRS] or edge.called,
+            times=sum(one.source == self.graph.nodes[start.representative].id for one, *_ in edges),
+            called=tuple(self._names_of_inputs(edges))[:MOST_PAIRS] or edge.called,
         )
 
-    def _called(self, placed: list[PlacedEdge]) -> Iterator[tuple[int, str]]:
+    def _names_of_inputs(self, edges: list[PlacedEdge]) -> Iterator[tuple[int, str]]:
         """Yield for each slot of the drawn target what it gets, if the drawn source has another name."""
-        for edge, start, end in placed:
+        for edge, start, end in edges:
             source = self.graph.by_id[edge.source]
             is_one_leaf = source.kind == "leaf" and not start.blocks.keys() <= end.blocks.keys()
             if is_last(end) and (is_one_leaf or not is_last(start)):
@@ -350,9 +350,9 @@ def with_signs(graph: Graph, lacking: Mapping[tuple[str, int], str]) -> Graph:
             bundle = tuple(sorted(edge._replace(target="", slot=0, flow=NO_FLOW) for edge in bundle_edges))
             targets.setdefault((lacking.get(key, ""), bundle), []).append(carried[-1])
     nodes = [*graph.nodes]
-    taken = {(edge.target, edge.slot) for bundle_edges in targets.values() for edge in bundle_edges}
+    slots = {(edge.target, edge.slot) for bundle_edges in targets.values() for edge in bundle_edges}
     edges = [
-        edge for edge in graph.edges if edge.kind not in ("data", "carried") or (edge.target, edge.slot) not in taken
+        edge for edge in graph.edges if edge.kind not in ("data", "carried") or (edge.target, edge.slot) not in slots
     ]
     for (blocks, bundle), bundle_edges in targets.items():
         carried = [edge for edge in bundle if edge.kind == "carried"]

@@ -84,8 +84,8 @@ def varying_numbers(node: Node) -> tuple[tuple[str, str], ...]:
 def without_numbers(recorded: Recorded) -> Recorded:
     """Return what is recorded of an operation with a sign for each number that may vary."""
     attrs = [(name, "#" if name in VARYING and may_vary(text) else text) for name, text in recorded.attrs]
-    given = ["#" if may_vary(text) else text for text in recorded.given]
-    return recorded._replace(attrs=(*attrs,), given=(*given,))
+    constants = ["#" if may_vary(text) else text for text in recorded.given]
+    return recorded._replace(attrs=(*attrs,), given=(*constants,))
 
 
 def may_vary(text: str) -> bool:

@@ -75,29 +75,29 @@ class Frames:
         """
         paths = {
             number: self._path(number, [one for one in blocks if isinstance(one, Fold)])
-            for number, (drawn, blocks) in enumerate(places)
-            if number == drawn
+            for number, (representative, blocks) in enumerate(places)
+            if number == representative
         }
         regions: list[Region] = []
         varying = self._varying_titles(places)
-        known: dict[tuple[Fold | int, ...], int] = {(): -1}
+        frame_of_path: dict[tuple[Fold | int, ...], int] = {(): -1}
         for path in paths.values():
             for end in range(1, len(path) + 1):
-                if path[:end] not in known:
-                    known[path[:end]] = len(regions)
+                if path[:end] not in frame_of_path:
+                    frame_of_path[path[:end]] = len(regions)
                     region = self._region(path[end - 1], titles)
                     title = (
                         region.title if isinstance(path[end - 1], Fold) else varying.get(path[end - 1], region.title)
                     )
-                    regions.append(region._replace(title=title, within=known[path[: end - 1]]))
-        return tuple(regions), {number: known[path] for number, path in paths.items()}
+                    regions.append(region._replace(title=title, within=frame_of_path[path[: end - 1]]))
+        return tuple(regions), {number: frame_of_path[path] for number, path in paths.items()}
 
     def _varying_titles(self, places: Sequence[Coordinates]) -> dict[Fold | int, str]:
         """Return what each frame inside a fold is called in all of its blocks."""
         titles_of: dict[Fold | int, dict[str, None]] = {}
-        for number, (drawn, blocks) in enumerate(places) if self.sizes else ():
+        for number, (representative, blocks) in enumerate(places) if self.sizes else ():
             if blocks and self.graph.nodes[number].kind in ("operation", "group"):
-                here = self.graph.frames_around(self.graph.nodes[drawn].region)
+                here = self.graph.frames_around(self.graph.nodes[representative].region)
                 for region, other in zip(here, self.graph.frames_around(self.graph.nodes[number].region), strict=False):
                     titles_of.setdefault(region, {})[self.graph.regions[other].title] = None
         return {region: pattern(sorted(titles, key=by_numbers)) for region, titles in titles_of.items()}
@@ -127,11 +127,11 @@ class Frames:
         """Return the frames around a node that is drawn, outer ones first."""
         own = tuple(self.graph.frames_around(self.graph.nodes[number].region)[::-1])
         path: list[Fold | int] = []
-        done = 0
+        count = 0
         for fold in folds:
             around = self.outside.get(fold, ())
             if own[: len(around)] != around:  # a leaf from elsewhere
                 own = around
-            path += [*own[done : len(around)], fold]
-            done = max(done, len(around)) + (self._only_frame(fold) is not None)
-        return (*path, *own[done:])
+            path += [*own[count : len(around)], fold]
+            count = max(count, len(around)) + (self._only_frame(fold) is not None)
+        return (*path, *own[count:])

@@ -88,25 +88,25 @@ def grouped(
     if not groups.tree and not collapse:
         why, instead = NONE[groups.word]
         raise RenderError(f"by {by}: the graph has no {groups.word}s: {why}", hint=instead)
-    shut, opened = groups.named("collapse", collapse), groups.named("expand", expand)
+    shut, opened = groups.matching("collapse", collapse), groups.matching("expand", expand)
     if depth is None:
         levels, enough = range(1, max(groups.levels) + 1), FEW_SCOPES if groups.is_static else ENOUGH
         depth = max(1, bisect_right(levels, enough, key=lambda level: groups.count(groups.closed(level, shut, opened))))
         depth = levels.stop if groups.is_static and collapse else depth
-        shown = groups.drawn(groups.closed(depth, shut, opened))
+        result = groups.graph_of(groups.closed(depth, shut, opened))
         for level in levels[depth:]:
             closed = groups.closed(level, shut, opened)
             if boxes_of is None or groups.count(closed) > MOST_TRIED:
                 break
-            deeper = groups.drawn(closed)
+            deeper = groups.graph_of(closed)
             if boxes_of(deeper) > enough:
                 break
-            shown = deeper
-        return shown
+            result = deeper
+        return result
     if depth > (deepest := max(groups.levels)) + 1:
         remark = f"depth {depth} draws what depth {deepest + 1} does, where all {groups.word}s are open"
         warn_user(remark, RenderWarning)
-    return groups.drawn(groups.closed(depth, shut, opened))
+    return groups.graph_of(groups.closed(depth, shut, opened))
 
 
 class Groups:
@@ -124,25 +124,25 @@ class Groups:
         self.word = "name scope" if self.is_static else by
         self.tree: list[Module] = []
         """The groups, each after the one that it is in."""
-        self.given: list[Module] = []
+        self.modules: list[Module] = []
         """The same, each with the place that the graph has for what it is in."""
         self.places: dict[Module, int] = {}
         self.own: dict[str, int] = {}
         """The innermost group of each node, by its number; -1 for none."""
         self.by = by
-        listed = {"module": self.graph.modules, "function": graph.functions, "line": ()}[by]
+        parts = {"module": self.graph.modules, "function": graph.functions, "line": ()}[by]
         at: list[int] = []  # where the groups are that the graph lists, each after the one around it
-        for one in listed:
+        for one in parts:
             at.append(self.place_of([one], at[one.within] if one.within >= 0 else -1))
         reader = {"module": self.modules_of, "function": self.functions_of, "line": self.line_of}[by]
-        known: dict[object, int] = {None: -1}
+        places: dict[object, int] = {None: -1}
         for node in self.graph.nodes:
             key = node.place if by != "module" else (node.module, node.name) if self.is_static else node.module
             is_in = self.is_static or (node.kind in COUNTED and node.id not in graph.roots)
-            if is_in and key not in known:
+            if is_in and key not in places:
                 around, chain = reader(node)
-                known[key] = self.place_of(chain, at[around] if around >= 0 else -1)
-            self.own[node.id] = known[key] if is_in else -1
+                places[key] = self.place_of(chain, at[around] if around >= 0 else -1)
+            self.own[node.id] = places[key] if is_in else -1
         self.levels: list[int] = []
         """How deep each group is: 1 for those that are in none. The last is that of no group, 0."""
         for group in [*self.tree, Module("", within=-2)]:
@@ -156,7 +156,7 @@ class Groups:
             place = self.places.setdefault(key, len(self.tree))
             if place == len(self.tree):
                 self.tree.append(key)
-                self.given.append(group)
+                self.modules.append(group)
         return place
 
     def modules_of(self, node: Node) -> Chain:
@@ -222,7 +222,7 @@ class Groups:
             for group, number in zip(self.tree, which, strict=True)
         ]
 
-    def named(self, option: str, patterns: Collection[str]) -> dict[int, Weight]:
+    def matching(self, option: str, patterns: Collection[str]) -> dict[int, Weight]:
         """Return the groups that patterns match, by their number, each with how much the pattern says.
 
         Raises:
@@ -285,7 +285,7 @@ class Groups:
         shut = [closed[place] if place >= 0 else -1 for place in self.own.values()]
         return len({*shut} - {-1}) + shut.count(-1)
 
-    def drawn(self, closed: Sequence[int]) -> Graph:
+    def graph_of(self, closed: Sequence[int]) -> Graph:
         """Return the graph with these groups as boxes, and the others as frames."""
         boxes = Boxes(self.graph, {node: closed[place] if place >= 0 else -1 for node, place in self.own.items()})
         titles, parts = self.titles(), Counter(box for box, _ in boxes.members)
@@ -309,13 +309,13 @@ class Groups:
 
     def framed(self, around: Iterable[int], titles: Sequence[str]) -> tuple[dict[int, int], tuple[Region, ...]]:
         """Return the frame of each open group with something in it, by its place among the frames, and these."""
-        used = {-1}
+        around_used = {-1}
         for place in around:
-            while place not in used:
-                used.add(place)
+            while place not in around_used:
+                around_used.add(place)
                 place = self.tree[place].within  # noqa: PLW2901 - outwards
         frames, regions = {-1: -1}, list[Region]()
-        for place in sorted(used - {-1}):
+        for place in sorted(around_used - {-1}):
             frames[place], group = len(regions), self.tree[place]
             title = titles[place].rpartition("/")[2] if self.is_static else titles[place]
             regions.append(Region(title, group.kind, frames[group.within]))
@@ -326,4 +326,4 @@ class Groups:
         if self.by != "module" or self.is_static:
             outer = self.tree[place].path.rpartition("/")[0] if self.is_static else ""
             return Module(outer) if outer else None
-        return self.given[place]
+        return self.modules[place]

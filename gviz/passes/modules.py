@@ -42,7 +42,7 @@ def with_modules(graph: Graph, kinds: Mapping[str, str] | None = None) -> Graph:
         if graph.by_id[edge.target].kind == "accumulate":
             paths[edge.target] = paths.get(edge.source, ())
 
-    def placed(node: Node) -> Node:
+    def with_module(node: Node) -> Node:
         path = ".".join(paths.get(node.id, ()))
         return (
             node
@@ -50,7 +50,7 @@ def with_modules(graph: Graph, kinds: Mapping[str, str] | None = None) -> Graph:
             else node._replace(module=Module(path, (kinds or {}).get(path, "")))
         )
 
-    return replace(graph, nodes=tuple(map(placed, graph.nodes)))
+    return replace(graph, nodes=tuple(map(with_module, graph.nodes)))
 
 
 def path_of(node: Node) -> Path:
@@ -105,10 +105,10 @@ def parts_of(path: str) -> Path:
     return tuple(DOT.split(path))
 
 
-def spread(known: dict[str, Path], node_id: str, neighbours: Sequence[str]) -> None:
+def spread(paths_of: dict[str, Path], node_id: str, neighbours: Sequence[str]) -> None:
     """Give a node without a module the one that its neighbours have in common."""
-    if node_id not in known and (paths := [known[other] for other in neighbours if other in known]):
-        known[node_id] = common(paths)
+    if node_id not in paths_of and (paths := [paths_of[other] for other in neighbours if other in paths_of]):
+        paths_of[node_id] = common(paths)
 
 
 def common(paths: Sequence[Path]) -> Path:

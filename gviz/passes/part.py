@@ -90,19 +90,19 @@ def only(graph: Graph, ids: Collection[str], why: str) -> Graph:
     edges = tuple(edge for edge in graph.edges if edge.source in ids and edge.target in ids)
     roots = tuple(root for root in graph.roots if root in ids)
     less = graph.changed(nodes=nodes, edges=edges, roots=roots)
-    gone = {*fold_remarks(graph)} - {*fold_remarks(less)}
+    old_remarks = {*fold_remarks(graph)} - {*fold_remarks(less)}
     which = " of the folded graph" * bool(fold_remarks(graph))
     remark = f"{len(nodes):,} of {len(graph.nodes):,} boxes{which}: {why}"
-    return less.changed(remarks=(*(one for one in graph.remarks if one not in gone), remark))
+    return less.changed(remarks=(*(one for one in graph.remarks if one not in old_remarks), remark))
 
 
 def fold_remarks(graph: Graph) -> list[str]:
     """Return what is said of each frame around blocks that repeat, outer ones first, if something in it is drawn."""
-    drawn = {around for region in {node.region for node in graph.nodes} for around in graph.frames_around(region)}
+    regions = {around for region in {node.region for node in graph.nodes} for around in graph.frames_around(region)}
     return [
         f"{one.title} × {one.times}: {one.times} blocks of the same, with the numbers of the last"
         for number, one in enumerate(graph.regions)
-        if one.times > 1 and number in drawn
+        if one.times > 1 and number in regions
     ]
 
 
@@ -116,14 +116,14 @@ def ids_of(graph: Graph, name: str) -> set[str]:
     ids = {node.id for node in graph.nodes if node.name in names and node.kind != "saved"}
     ids = ids or {node.id for node in graph.nodes if f"{node.scope}.".startswith(f"{name}.")}
     if not ids:
-        drawn = list(dict.fromkeys(node.name for node in graph.nodes if node.name))
+        box_names = list(dict.fromkeys(node.name for node in graph.nodes if node.name))
         paths = dict.fromkeys(node.scope for node in graph.nodes if node.scope)
         around = {path[: dot.start()] for path in paths for dot in re.finditer(r"[.]|$", path)}
-        there = f"there are {joined(drawn, 12)}" if drawn else "its tensors have no names"
+        there = f"there are {joined(box_names, 12)}" if box_names else "its tensors have no names"
         word = "tensor or module" if around else "tensor"
         raise SourceError(
             f"there is no {word} {excerpt(name)} in this graph",
-            hint=did_you_mean(name, [*drawn, *sorted(around)], there),
+            hint=did_you_mean(name, [*box_names, *sorted(around)], there),
         )
     return ids
 
@@ -152,20 +152,20 @@ def without(graph: Graph, ids: Collection[str]) -> Graph:
         graph: any graph.
         ids: of nodes with one input or none; roots stay.
     """
-    gone = {*ids} - {*graph.roots}
-    source: dict[str, Edge] = {edge.target: edge for edge in graph.edges if edge.target in gone}
+    removable = {*ids} - {*graph.roots}
+    source: dict[str, Edge] = {edge.target: edge for edge in graph.edges if edge.target in removable}
 
     def followed(edge: Edge) -> Edge | None:
         here, calls = edge, ""
-        while here.source in gone:
+        while here.source in removable:
             if here.source not in source:
                 return None
             calls = view_text(graph.by_id[here.source]) + calls
             here = source[here.source]
         return edge if here is edge else edge._replace(source=here.source, output=here.output, label=calls)
 
-    edges = filter(None, (followed(edge) for edge in graph.edges if edge.target not in gone))
-    nodes = tuple(node for node in graph.nodes if node.id not in gone)
+    edges = filter(None, (followed(edge) for edge in graph.edges if edge.target not in removable))
+    nodes = tuple(node for node in graph.nodes if node.id not in removable)
     return graph.changed(nodes=nodes, edges=tuple(edges))
 
 
@@ -189,7 +189,7 @@ def hidden(graph: Graph, kinds: Sequence[str]) -> Graph:
         kinds: of :data:`HIDABLE`: ``views``, operations that only show the same numbers in another shape;
             ``accumulate``, the AccumulateGrad of leaves; ``constants``, what needs no gradient.
     """
-    gone: set[str] = set()
+    removable: set[str] = set()
     for node in graph.nodes:
         is_plain = len(graph.inputs[node.id]) <= 1
         if (
@@ -197,9 +197,9 @@ def hidden(graph: Graph, kinds: Sequence[str]) -> Graph:
             or ("constants" in kinds and node.kind in ("constant", "frozen"))
             or ("views" in kinds and node.kind == "operation" and is_plain and VIEW.fullmatch(node.label))
         ):
-            gone.add(node.id)
-    gone -= {*graph.roots}
-    if not gone:
+            removable.add(node.id)
+    removable -= {*graph.roots}
+    if not removable:
         return graph
-    less = without(graph, gone)
-    return less.changed(remarks=(*less.remarks, f"{len(gone):,} boxes hidden: {', '.join(kinds)}"))
+    less = without(graph, removable)
+    return less.changed(remarks=(*less.remarks, f"{len(removable):,} boxes hidden: {', '.join(kinds)}"))

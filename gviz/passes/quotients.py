@@ -25,7 +25,7 @@ def with_quotients(graph: Graph) -> Graph:
     for edge in graph.edges:
         inputs[edge.target].append(edge)
     outer_of: dict[str, Node] = {}
-    gone: set[str] = set()
+    inner_ids: set[str] = set()
     for node in graph.nodes:
         sources = [nodes[edge.source] for edge in inputs[node.id]]
         if node.label != "MulBackward0" or len(sources) != 2:
@@ -34,7 +34,7 @@ def with_quotients(graph: Graph) -> Graph:
             is_one = one.kind == "constant" and one.name in ("1", "1.0")
             if is_one and inner.label == "ReciprocalBackward0" and len(graph.uses.get(inner.id, ())) == 1:
                 outer_of[inner.id] = node
-                gone |= {one.id, inner.id}
+                inner_ids |= {one.id, inner.id}
     if not outer_of:
         return graph
     edges = []
@@ -43,7 +43,7 @@ def with_quotients(graph: Graph) -> Graph:
             name = nodes[edge.source].name
             flow = edge.flow._replace(symbol=f"-1/{name}²" if name else "")
             edges.append(edge._replace(target=outer_of[edge.target].id, flow=flow))
-        elif edge.source not in gone:
+        elif edge.source not in inner_ids:
             edges.append(edge)
     formulas = {
         outer.id: f"1 / {nodes[edge.source].name or UNKNOWN}"
@@ -53,6 +53,6 @@ def with_quotients(graph: Graph) -> Graph:
     boxes = tuple(
         node._replace(label="ReciprocalBackward0", expression=formulas[node.id]) if node.id in formulas else node
         for node in graph.nodes
-        if node.id not in gone
+        if node.id not in inner_ids
     )
     return graph.changed(nodes=boxes, edges=tuple(edges))

@@ -160,11 +160,11 @@ class OperationSequence:
         before = self.at
         self.order = order
         self.at = {number: index for index, number in enumerate(self.order)}
-        moved = np.array([before[number] for number in self.order])
-        new = np.argsort(moved)
-        self.form, self.input, self.wire = self.form[moved], self.input[moved], self.wire[moved]
+        places = np.array([before[number] for number in self.order])
+        new = np.argsort(places)
+        self.form, self.input, self.wire = self.form[places], self.input[places], self.wire[places]
         self.input = np.where(self.input >= 0, new[np.maximum(self.input, 0)], self.input)
-        self.loose = [self.loose[index] for index in moved]
+        self.loose = [self.loose[index] for index in places]
         self.sources, self.wires = self.input.tolist(), self.wire.tolist()
         return True
 
@@ -184,12 +184,12 @@ class OperationSequence:
             for column, (edge, source) in () if is_fixed else columns:
                 wire = wires.setdefault((edge.kind, edge.label, edge.output), len(wires))
                 cells.append((index, column, self.at.get(source, -2 - source), wire))
-        places, taken, sources, kinds_of = np.array(cells, np.int64).reshape(-1, 4).T
+        places, slots, sources, kinds_of = np.array(cells, np.int64).reshape(-1, 4).T
         self.form = np.array(numbers, np.int64)
-        self.width = 1 + int(taken.max(initial=0))
+        self.width = 1 + int(slots.max(initial=0))
         self.input = np.full((len(self.order), self.width), -1, np.int64)
         self.wire = self.input.copy()
-        self.input[places, taken], self.wire[places, taken] = sources, kinds_of
+        self.input[places, slots], self.wire[places, slots] = sources, kinds_of
         self.sources, self.wires = self.input.tolist(), self.wire.tolist()
         self.kind_of_wire = [*({key[:2]: None for key in wires})]
         kinds = {key: number for number, key in enumerate(self.kind_of_wire)}
@@ -263,18 +263,18 @@ class OperationSequence:
                         (-((end - begin) // period * period), low + begin + period, low + end + period, period)
                     )
         stretches.sort(key=lambda one: one[0])
-        taken = np.zeros(high - low, bool)
+        occupied = np.zeros(high - low, bool)
         folds: list[tuple[int, int, Fold | int]] = []
         for _, begin, end, period in stretches:
-            if taken[begin - period - low : end - low].any():
+            if occupied[begin - period - low : end - low].any():
                 continue
-            placed = self._placed(low, begin, end, period, taken)
-            if placed is None:
+            result = self._fold_at(low, begin, end, period, occupied)
+            if result is None:
                 continue
-            first, last, fold = placed
+            first, last, fold = result
             is_wanted = accepts(fold)
             if is_wanted is not False:
-                taken[first - low : last - low] = True
+                occupied[first - low : last - low] = True
                 folds.append((first, last, fold if is_wanted else period))
         return sorted(folds, key=lambda one: one[0])
 
@@ -294,9 +294,9 @@ class OperationSequence:
             mixed = mark.copy()
             for column in range(self.width):
                 inner = is_inner[:, column]
-                seen = np.where(inner, mark[np.where(inner, source[:, column] - low, 0)], np.uint64(7 + column))
+                neighbour = np.where(inner, mark[np.where(inner, source[:, column] - low, 0)], np.uint64(7 + column))
                 step = np.minimum(back[:, column], 64).astype(np.uint64)
-                mixed = (mixed ^ (seen + step * np.uint64(31))) * np.uint64(0xBF58476D1CE4E5B9) + np.uint64(column)
+                mixed = (mixed ^ (neighbour + step * np.uint64(31))) * np.uint64(0xBF58476D1CE4E5B9) + np.uint64(column)
                 mixed ^= mixed >> np.uint64(29)
             mark = mixed
         periods = [*dict.fromkeys([*self._gaps(mark, places), *periods])]
@@ -324,24 +324,24 @@ class OperationSequence:
             same &= self.wire[here, column] == self.wire[before, column]
         return same
 
-    def _placed(self, low: int, begin: int, end: int, period: int, taken: Any) -> tuple[int, int, Fold] | None:
+    def _fold_at(self, low: int, begin: int, end: int, period: int, occupied: Any) -> tuple[int, int, Fold] | None:
         """Return the fold of a stretch of alike operations, with its beginning and its end in the sequence.
 
         It begins where most blocks fit, fewest wires go from one to the next, and a module, or a line, begins.
         """
         first = begin - period
-        cut = [*zip(self._wires_cut(first, begin, end, period), self._depths(begin, period), strict=True)]
+        cut_wires = [*zip(self._wires_cut(first, begin, end, period), self._depths(begin, period), strict=True)]
         best: tuple[int, int, list[int] | None] | None = None
         most = (end - first) // period + 1
         whole = {shift for shift in (low + period - first,) if 0 <= shift < period}  # with all from the beginning on
-        ways = sorted({*range(period)} - whole, key=lambda shift: (cut[shift], shift))
-        for shift in sorted([*ways[:PHASES], *whole], key=lambda shift: (cut[shift], shift)):
+        ways = sorted({*range(period)} - whole, key=lambda shift: (cut_wires[shift], shift))
+        for shift in sorted([*ways[:PHASES], *whole], key=lambda shift: (cut_wires[shift], shift)):
             count = (end - first - shift) // period
             if count < 2:
                 continue
             start = first + shift
             window = self._before(low, start, period)
-            if window is not None and taken[start - period - low : start - low].any():
+            if window is not None and occupied[start - period - low : start - low].any():
                 window = None
             count += window is not None
             if best is None or count > best[0]:  # of as many the first
@@ -355,11 +355,11 @@ class OperationSequence:
         blocks += [[*range(at, at + period)] for at in range(start, start + (count - len(blocks)) * period, period)]
         for skipped in range(min(2, len(blocks) - 1)):  # the first may be another one
             agreeing, rows = self._agreeing(blocks[skipped:])
-            chosen = blocks[skipped : skipped + agreeing]
+            fold_blocks = blocks[skipped : skipped + agreeing]
             weight = sum(1 + (self.nodes[self.order[index]].kind == "group") for index in blocks[0])
             if agreeing > 1 and (agreeing - 1) * weight >= LEAST_SAVED:
-                fold = Fold([[self.order[index] for index in block] for block in chosen], rows, chosen[-1][0])
-                return min(chosen[0]), chosen[-1][-1] + 1, fold
+                fold = Fold([[self.order[index] for index in block] for block in fold_blocks], rows, fold_blocks[-1][0])
+                return min(fold_blocks[0]), fold_blocks[-1][-1] + 1, fold
         return None
 
     def _depths(self, begin: int, period: int) -> list[tuple[int, bool]]:
@@ -383,11 +383,11 @@ class OperationSequence:
                 if low <= high:
                     change[low] += 1
                     change[high + 1] -= 1
-        cut, total = [], 0
+        counts, total = [], 0
         for step in change[:period]:
             total += step
-            cut.append(total)
-        return cut
+            counts.append(total)
+        return counts
 
     def _before(self, low: int, start: int, period: int) -> list[int] | None:
         """Return the operations just before a block in the order of its own, if they are one block more, else None.
@@ -516,9 +516,9 @@ class Check:
         row = self.rows[sources[0]][0] if sources[0] in self.rows else sources
         form = self._form(sources[0])
         for number, source in enumerate(sources):
-            known = self.rows.get(source)
-            is_known = known is not None and known[0] is row and known[1] == number
-            if not (is_known if row is not sources else known is None) or self._form(source) != form:
+            place = self.rows.get(source)
+            is_known = place is not None and place[0] is row and place[1] == number
+            if not (is_known if row is not sources else place is None) or self._form(source) != form:
                 self._end(number)
                 return
             self.rows[source] = row, number
@@ -587,15 +587,15 @@ def as_soon_as_possible(order: Sequence[int], sources: Sequence[Sequence[int]], 
     for number in reversed(order):
         for source in sources[number]:
             users[source].append(number)
-    done = bytearray(len(sources))
+    is_done = bytearray(len(sources))
     arranged: list[int] = []
     for start in order:
         stack = [start]
         while stack:
             number = stack.pop()
-            if done[number]:
+            if is_done[number]:
                 continue
-            done[number] = 1
+            is_done[number] = 1
             arranged.append(number)
             for user in users[number]:
                 waiting[user] -= 1

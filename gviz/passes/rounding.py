@@ -29,19 +29,19 @@ def without_rounding(graph: Graph) -> Graph:
     data = [edge for edge in graph.edges if edge.kind == "data"]
     results = {edge.source: edge.target for edge in data if nodes[edge.target].kind == "output"}
     leaves = {edge.target: edge.source for edge in data if nodes[edge.target].kind == "accumulate"}
-    used = {edge.source for edge in data if nodes[edge.target].kind == "operation"}
-    shown: dict[str, Node] = {}
+    sources = {edge.source for edge in data if nodes[edge.target].kind == "operation"}
+    new_nodes: dict[str, Node] = {}
     for node in graph.nodes:
-        if node.label in SUMS and inputs[node.id] and not used & {node.id, results.get(node.id)}:
+        if node.label in SUMS and inputs[node.id] and not sources & {node.id, results.get(node.id)}:
             source, result = inputs[node.id][0].source, results.get(node.id, node.id)
             summand = nodes[results.get(source, leaves.get(source, source))]
             numbers = settled_sum(nodes[result].numbers, summand.numbers, node)
             if numbers is not nodes[result].numbers:
-                shown[result] = nodes[result]._replace(numbers=numbers)
-    edges = settled_gradients(graph, {**nodes, **shown}, leaves, shown)
-    if not shown and edges == graph.edges:
+                new_nodes[result] = nodes[result]._replace(numbers=numbers)
+    edges = settled_gradients(graph, {**nodes, **new_nodes}, leaves, new_nodes)
+    if not new_nodes and edges == graph.edges:
         return graph
-    return graph.changed(nodes=tuple(shown.get(node.id, node) for node in graph.nodes), edges=edges)
+    return graph.changed(nodes=tuple(new_nodes.get(node.id, node) for node in graph.nodes), edges=edges)
 
 
 def settled_sum(total: Numbers | None, summands: Numbers | None, node: Node) -> Numbers | None:
@@ -53,7 +53,7 @@ def settled_sum(total: Numbers | None, summands: Numbers | None, node: Node) -> 
 
 
 def settled_gradients(
-    graph: Graph, nodes: Mapping[str, Node], leaves: Mapping[str, str], shown: dict[str, Node]
+    graph: Graph, nodes: Mapping[str, Node], leaves: Mapping[str, str], new_nodes: dict[str, Node]
 ) -> tuple[Edge, ...]:
     """Return the edges with what they hand on, and put the operations and leaves into ``shown``, each without rounding.
 
@@ -70,23 +70,23 @@ def settled_gradients(
             continue
         settled_arrived = settled_numbers(node.grad.arrived, arrived, amount)
         if settled_arrived is not node.grad.arrived:
-            own = shown.get(node.id, node)
-            shown[node.id] = own._replace(grad=own.grad._replace(arrived=settled_arrived))
+            own = new_nodes.get(node.id, node)
+            new_nodes[node.id] = own._replace(grad=own.grad._replace(arrived=settled_arrived))
         for edge in graph.inputs[node.id]:
-            handed = array_of(edge.flow.handed)
-            if handed is None or (edge.source, edge.target) not in uses:
+            gradient = array_of(edge.flow.handed)
+            if gradient is None or (edge.source, edge.target) not in uses:
                 continue
-            part = amount_along(edge, amount, handed)
+            part = amount_along(edge, amount, gradient)
             settled[edge.target, edge.slot, edge.source] = edge._replace(
-                flow=edge.flow._replace(handed=settled_numbers(edge.flow.handed, handed, part))
+                flow=edge.flow._replace(handed=settled_numbers(edge.flow.handed, gradient, part))
             )
             before = amounts.get(edge.source)
             amounts[edge.source] = part if before is None or before.shape != part.shape else before + part
     for gate, leaf in leaves.items():
-        node = shown.get(leaf, nodes[leaf])
+        node = new_nodes.get(leaf, nodes[leaf])
         value = array_of(node.grad.value) if gate in amounts else None
         if value is not None and node.grad.before is None and value.shape == amounts[gate].shape:
             settled_value = settled_numbers(node.grad.value, value, amounts[gate])
             if settled_value is not node.grad.value:
-                shown[leaf] = node._replace(grad=node.grad._replace(value=settled_value))
+                new_nodes[leaf] = node._replace(grad=node.grad._replace(value=settled_value))
     return tuple(settled.get((edge.target, edge.slot, edge.source), edge) for edge in graph.edges)

@@ -111,15 +111,15 @@ def formulas_of(order: list[Node], inner: set[str]) -> dict[str, Formula]:
 def through_edge(part: Part, edge: Edge) -> Part:
     """Return the derivative for an input of an operation from that for the operation."""
     symbol, is_factor = Formula.read(edge.flow.symbol), edge.flow.local is not None or GRAD not in edge.flow.symbol
-    handed = edge.flow.handed
+    gradient = edge.flow.handed
     if symbol is None or part.symbol is None:
-        return Part(None, is_factor, times(part.local, edge.flow.local), handed)
+        return Part(None, is_factor, times(part.local, edge.flow.local), gradient)
     if summed_dims(edge):
         product = as_gradient(part).times(symbol) if is_factor else symbol.replaced({GRAD: as_gradient(part)})
-        return Part(limited(added_up(product, edge)), False, None, handed)
+        return Part(limited(added_up(product, edge)), False, None, gradient)
     if is_factor:
-        return Part(limited(part.symbol.times(symbol)), part.is_factor, times(part.local, edge.flow.local), handed)
-    return Part(limited(symbol.replaced({GRAD: as_gradient(part)})), False, None, handed)
+        return Part(limited(part.symbol.times(symbol)), part.is_factor, times(part.local, edge.flow.local), gradient)
+    return Part(limited(symbol.replaced({GRAD: as_gradient(part)})), False, None, gradient)
 
 
 def added_up(product: Formula, edge: Edge) -> Formula:
@@ -138,12 +138,12 @@ def as_gradient(part: Part) -> Formula:
 
 def added(one: Part, other: Part) -> Part:
     """Return the sum of the derivatives along two ways."""
-    local, handed = plus(one.local, other.local), plus(one.handed, other.handed)
+    local, gradient = plus(one.local, other.local), plus(one.handed, other.handed)
     is_factor = one.is_factor and other.is_factor
     if one.symbol is None or other.symbol is None:
-        return Part(None, is_factor, local, handed)
+        return Part(None, is_factor, local, gradient)
     first, second = (one.symbol, other.symbol) if is_factor else (as_gradient(one), as_gradient(other))
-    return Part(limited(first.plus(second)), is_factor, local, handed)
+    return Part(limited(first.plus(second)), is_factor, local, gradient)
 
 
 def limited(formula: Formula) -> Formula | None:

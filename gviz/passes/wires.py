@@ -27,11 +27,11 @@ class Coordinates(NamedTuple):
     """Where a node of the whole graph is in the folded one.
 
     Args:
-        drawn: the node that is drawn for it, by its place in the graph's nodes.
+        representative: the node that is drawn for it, by its place in the graph's nodes.
         blocks: of each fold, or row of leaves, that it is in, outer ones first: the block that it is in.
     """
 
-    drawn: int
+    representative: int
     blocks: BlockNumbers
 
 
@@ -82,8 +82,8 @@ def relation(pairs: Sequence[tuple[BlockNumbers, BlockNumbers]]) -> tuple[str, b
             texts.append("" if blocks == whole else _for_blocks(blocks) + which)
     if prod(sizes) == len(pairs):
         return ", ".join(dict.fromkeys(filter(None, texts))), is_carried
-    listed = [f"{_numbers(blocks)} → {_numbers(others)}" for blocks, others in pairs[:MOST_PAIRS]]
-    return ", ".join([*listed, *["…"] * (len(pairs) > MOST_PAIRS)]), is_carried
+    parts = [f"{_numbers(blocks)} → {_numbers(others)}" for blocks, others in pairs[:MOST_PAIRS]]
+    return ", ".join([*parts, *["…"] * (len(pairs) > MOST_PAIRS)]), is_carried
 
 
 def _in_step(pairs: Sequence[tuple[BlockNumbers, BlockNumbers]], both: Sequence[Counted]) -> dict[Counted, Counted]:
@@ -169,8 +169,8 @@ def blocks_text(blocks: Collection[tuple[int, ...]], around: Sequence[Counted]) 
     """
     dims = [{*dim} for dim in zip(*blocks, strict=True)]
     if prod(map(len, dims)) > len(blocks):
-        listed = [".".join(str(number + 1) for number in one) for one in sorted(blocks)[:MOST_PAIRS]]
-        return f"blocks {', '.join([*listed, *['…'] * (len(blocks) > MOST_PAIRS)])}"
+        parts = [".".join(str(number + 1) for number in one) for one in sorted(blocks)[:MOST_PAIRS]]
+        return f"blocks {', '.join([*parts, *['…'] * (len(blocks) > MOST_PAIRS)])}"
     several = len(around) > 1
     texts = [
         _for_blocks(dim).removeprefix("for ") + _of_which(one, around) * several
@@ -180,19 +180,19 @@ def blocks_text(blocks: Collection[tuple[int, ...]], around: Sequence[Counted]) 
     return ", ".join(texts)
 
 
-def in_slots(placed: list[PlacedEdge]) -> list[list[PlacedEdge]]:
+def in_slots(edges: list[PlacedEdge]) -> list[list[PlacedEdge]]:
     """Return wires to a node outside of all folds: together if slots are in the order of blocks, else by slots."""
-    if len({edge.slot for edge, *_ in placed}) == 1 or (len(placed[0][1].blocks) == 1 and slot_step(placed)):
-        return [placed]
+    if len({edge.slot for edge, *_ in edges}) == 1 or (len(edges[0][1].blocks) == 1 and slot_step(edges)):
+        return [edges]
     by_slot: dict[int, list[PlacedEdge]] = {}
-    for one in placed:
+    for one in edges:
         by_slot.setdefault(one[0].slot, []).append(one)
     return [*by_slot.values()]
 
 
-def slot_step(placed: list[PlacedEdge]) -> int:
+def slot_step(edges: list[PlacedEdge]) -> int:
     """Return by how much the slot grows from one block to the next; 0 if it does not, or irregularly."""
-    slots = sorted(((*start.blocks.values(),), edge.slot) for edge, start, _ in placed)
+    slots = sorted(((*start.blocks.values(),), edge.slot) for edge, start, _ in edges)
     steps = {after[1] - before[1] for before, after in pairwise(slots)}
     is_each_once = len({blocks for blocks, _ in slots}) == len(slots)
     return steps.pop() if len(steps) == 1 and is_each_once else 0
