@@ -2,14 +2,17 @@
 
 from __future__ import annotations
 
+import ast
 import re
 from collections.abc import Iterator
 from functools import cached_property
 from typing import Any, NamedTuple, TypeAlias
 
 from gviz.causes import fixes
+from gviz.causes.assignments import Assignments, Step
+from gviz.causes.without_cuts import expression_at
 from gviz.formulas.operations import operator_of
-from gviz.graphs import NO_GRADIENT, NO_HISTORY, Graph, Node, Place, Stop, TensorRow
+from gviz.graphs import NO_GRADIENT, NO_HISTORY, Graph, GraphCut, Node, Place, Stop, TensorRow
 from gviz.graphs.numbers import Numbers
 from gviz.passes.dataflow import dataflow
 
@@ -111,6 +114,52 @@ class Diagnosis:
         """Return the number of the first of these lines in the program's text; 0 for one of another file, or a cell."""
         place = lines[0][0] if lines else None
         return place.line if place is not None and not (place.file or place.cell or self.is_expression) else 0
+
+    # ---------------------------------------------------------------- cuts
+    def chain_of(self, cut: GraphCut) -> list[GraphCut]:
+        """Return a cut, and those nearer to the root through which alone what came of it comes into the graph."""
+        chain = [cut]
+        while chain[-1].behind >= 0:
+            chain.append(self.graph.breaks[chain[-1].behind])
+        return chain
+
+    def is_in_text(self, cut: GraphCut) -> bool:
+        """Return whether a cut is written in the text of the program, and not in another file or a cell."""
+        return bool(cut.span and cut.span[0] and self.line_in_text(self.line_of(cut.place)))
+
+    def pair_of(self, cut: GraphCut) -> tuple[ast.stmt, ast.expr] | None:
+        """Return the statement of a cut and its expression, where they are known."""
+        if self.is_in_text(cut):
+            return expression_at(self.graph.code, cut.span)
+        lines = self.line_of(cut.place)
+        return expression_at(lines[0][1], (1, cut.span[1], 1, cut.span[3])) if cut.span and lines else None
+
+    def expression_of(self, cut: GraphCut) -> ast.expr | None:
+        """Return the expression that cuts a tensor off; None where it is not known."""
+        pair = self.pair_of(cut)
+        return pair[1] if pair is not None else None
+
+    def statements_of(self, cut: GraphCut) -> list[ast.stmt]:
+        """Return the statement that an expression cuts a tensor off in, or those of its line."""
+        pair = self.pair_of(cut)
+        return [pair[0]] if pair is not None else fixes.statements(self.code_of(self.line_of(cut.place)))
+
+    def way_of(self, cut: GraphCut) -> list[Step]:
+        """Return the statements through which what a cut has left comes to the graph; [] where that is not known."""
+        pair = self.pair_of(cut) if self.is_in_text(cut) and cut.reason != "no_grad" else None
+        if pair is None:
+            return []
+        root, stop = self.root_row, self.graph.stop
+        own = self.graph.backward, root.place if root is not None else None, stop.place if stop is not None else None
+        last = {place.line for place in own if place is not None and not place.file}
+        places = (node.place for node in self.shown.nodes if node.kind == "operation")
+        ends = last | {place.line for place in places if place is not None and not place.file}
+        return self.assignments.way(*pair, ends, last)
+
+    @cached_property
+    def assignments(self) -> Assignments:
+        """What the program assigns to which names."""
+        return Assignments(self.graph.code)
 
     def without(self, lines: Lines) -> str:
         """Return what to leave out, so that the first of these lines is not run."""

@@ -19,17 +19,8 @@ BUFFER = re.compile(r"self\.register_buffer\([^,]*, (.*)\)$")
 WITHOUT = "leave the line out"
 """What to do about a line that should not be."""
 
-CUTS = {"detach", "item", "tolist", "numpy", "data"}
-"""What leaves the graph, as a call or as an attribute."""
-
 MODULES = {"torch", "F", "nn"}
 """What functions are called on, as in ``torch.relu_(h)``."""
-
-MATH = {
-    "acos", "asin", "atan", "atan2", "ceil", "cos", "cosh", "erf", "exp", "expm1", "floor", "hypot", "lgamma", "log",
-    "log10", "log1p", "log2", "pow", "sin", "sinh", "sqrt", "tan", "tanh",
-}  # fmt: skip
-"""Functions of Python's math module that torch has by the same name."""
 
 CREATORS = {
     "tensor", "zeros", "ones", "full", "empty", "rand", "randn", "randint", "arange", "linspace", "eye", "zeros_like",
@@ -81,12 +72,18 @@ def long_statements(program: str) -> tuple[tuple[int, int, str], ...]:
         return ()
 
 
+@lru_cache(maxsize=4)
+def parsed(program: str) -> ast.Module:
+    """Return the syntax of a program, nobody being to change it; that of an empty one if it cannot be read."""
+    try:
+        return ast.parse(program)
+    except (SyntaxError, ValueError, RecursionError):
+        return ast.Module([], [])
+
+
 def statements_at(program: str, number: int) -> list[ast.stmt]:
     """Return the statements of a program that a line is in, the outermost first."""
-    try:
-        parts = [one for one in ast.walk(ast.parse(program)) if isinstance(one, ast.stmt)]
-    except (SyntaxError, ValueError, RecursionError):
-        return []
+    parts = [one for one in ast.walk(parsed(program)) if isinstance(one, ast.stmt)]
     spans = [(first_line(one), one.end_lineno or one.lineno, one) for one in parts]
     within = [span for span in spans if span[0] <= number <= span[1]]
     return [one for _, _, one in sorted(within, key=lambda span: (span[0], -span[1]))]
@@ -338,89 +335,6 @@ def retaining_leaf(line: str, name: str = "") -> str:
         return node
 
     return rewritten(line, change, name)
-
-
-class _WithoutCuts(ast.NodeTransformer):
-    """Takes ``.detach()``, ``.data`` and their kin out of an expression.
-
-    A list of tensors, not a tensor, is stacked. If one side of ``a if c else b`` alone has the call, that is changed.
-    """
-
-    def __init__(self, call: str, *, is_list: bool) -> None:
-        self.call, self.is_list = call, is_list
-
-    def visit_IfExp(self, node: ast.IfExp) -> ast.expr:
-        both = ("body", "orelse")
-        for name in [one for one in both if self.call in ast.unparse(getattr(node, one))] or both:
-            setattr(node, name, self.visit(getattr(node, name)))
-        return node
-
-    def visit_BinOp(self, node: ast.BinOp) -> ast.expr:
-        left, right = node.left, node.right
-        is_sum = isinstance(node.op, ast.Add)
-        if is_sum and ast.unparse(left).endswith(f" - {ast.unparse(right)}"):  # straight through: hard - y.detach() + y
-            node.right = self.visit(right)
-            return node
-        if is_sum and ast.unparse(right).endswith(f" - {ast.unparse(left)}).detach()"):
-            return node  # the same as x + (hard - x).detach()
-        self.generic_visit(node)
-        return node
-
-    def visit_Call(self, node: ast.Call) -> ast.expr:
-        function, first = node.func, node.args[0] if node.args else None
-        is_cut_inside = first is not None and ast.unparse(first).endswith((".data", ".detach()"))
-        self.generic_visit(node)
-        if getattr(function, "attr", getattr(function, "id", "")) == "Parameter" and is_cut_inside:
-            return node.args[0]  # a new Parameter would be a leaf of its own
-        if isinstance(function, ast.Name) and function.id in ("float", "int") and len(node.args) == 1:
-            return node.args[0]
-        if not isinstance(function, ast.Attribute):
-            return node
-        if isinstance(function.value, ast.Name) and function.value.id == "math" and function.attr in MATH:
-            function.value.id = "torch"
-        if first is not None and function.attr in {"tensor", "as_tensor", "from_numpy"}:
-            is_of_numbers = not any(isinstance(part, ast.Name) for part in ast.walk(first))
-            if not is_of_numbers and (isinstance(first, ast.List | ast.ListComp) or self.is_list):
-                return ast.Call(ast.Attribute(function.value, "stack", ast.Load()), node.args, [])
-            return node if is_of_numbers else node.args[0]
-        return function.value if function.attr in CUTS and first is None else node
-
-    def visit_Attribute(self, node: ast.Attribute) -> ast.expr:
-        self.generic_visit(node)
-        return node.value if node.attr == "data" else node
-
-
-def within_graph(line: str, call: str = "", *, is_list: bool = False) -> str:
-    """Return a line that stays within the graph.
-
-    Args:
-        line: a line that leaves it.
-        call: the function that cut something off, if it is known which.
-        is_list: whether the line makes a tensor of a list of tensors.
-
-    >>> within_graph("d = h.detach() * 2"), within_graph("loss = torch.tensor(y.item())"), within_graph("y = h * 2")
-    ('d = h * 2', 'loss = y', '')
-    >>> within_graph("h = h.detach()"), within_graph("y = torch.tensor([a * 2, b])")
-    ('leave the line out', 'y = torch.stack([a * 2, b])')
-    >>> within_graph("y = torch.tensor(parts)", is_list=True), within_graph("y = torch.tensor(h)")
-    ('y = torch.stack(parts)', 'y = h')
-    >>> within_graph("def f(x): h = x * 2; h = h.detach(); return h")
-    'leave out h = h.detach()'
-    >>> within_graph("z = hard - y.detach() + y.detach()"), within_graph("q = z + (q - z).detach()")
-    ('z = hard - y.detach() + y', '')
-    >>> within_graph("self.out.weight = nn.Parameter(self.emb.weight.detach())"), within_graph("y = torch.tensor([3, 0])")
-    ('self.out.weight = self.emb.weight', '')
-    >>> within_graph("h = math.exp(w) * 2"), within_graph("a = v.item() if n else v.detach()", "detach")
-    ('h = torch.exp(w) * 2', 'a = v.item() if n else v')
-    """
-    rewrites = changes(line, lambda statement: _WithoutCuts(call, is_list=is_list).visit(statement))
-    is_alone = len(statements(line)) == 1
-    texts = []
-    for before, text in rewrites:
-        target, _, value = text.partition(" = ")
-        is_idle = target == value
-        texts.append((WITHOUT if is_alone else f"leave out {before}") if is_idle else text)
-    return "; ".join(texts)
 
 
 def as_write_in_place(line: str, name: str = "") -> str:

@@ -85,7 +85,7 @@ def causes_of_number(case: Diagnosis, row: TensorRow) -> Iterator[Cause | None]:
         yield from causes_of_hooks(case, row)
         yield cause_gradient_not_finite(case, row)._replace(verdict="nan" if has_nan(row.grad.value) else "inf")
     if root is not None and root.is_leaf and (root is row or root.broken is not None):
-        yield cause_false_cure(case, root)._replace(name=row.name)
+        yield cause_false_cure(case, root, row)
     yield from causes_of_hooks(case, row)
     if (left_out := cause_left_out(case, row)) is not None and not has_only(row.grad.value, 0.0):
         what = f"{row.name} has the gradient that an earlier backward has left: {left_out.what}"

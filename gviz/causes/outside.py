@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+import ast
 import re
 from collections.abc import Iterator, Sequence
 
 from gviz.causes import fixes
+from gviz.causes.assignments import name_of
 from gviz.causes.diagnosis import Cause, Diagnosis, Lines, is_own
-from gviz.graphs import GraphCut, TensorRow, Unlisted
+from gviz.causes.without_cuts import IDLE, without_cuts
+from gviz.graphs import GraphCut, Place, TensorRow, Unlisted
 from gviz.trace.switches import LIBRARY
 
 CUT_SENTENCES = {
@@ -43,6 +46,9 @@ CONSTANT = "the derivative is a constant, through which no gradient flows: use a
 NO_CREATE_GRAPH = "the gradients that autograd returns have no graph of their own without create_graph=True"
 """What is said of a call of ``torch.autograd.grad``, and of functions that call it."""
 
+NUMPY = "compute it with torch: numpy keeps no graph"
+"""What to do about numbers that numpy computes with."""
+
 USE_TORCH = "compute it with torch: Python's own numbers keep no graph"
 """What to do about a function that makes a number of a tensor by itself."""
 
@@ -72,12 +78,12 @@ def cause_cut_off(case: Diagnosis, row: TensorRow) -> Cause | None:
     if cut is None:
         return None
     source = f" from {cut.source}" if cut.source else ""
-    what, mend = cut_clause(case, cut, "it", source), mend_of_cut(case, cut)
-    return Cause(row.name, cut.reason, what, case.line_of(cut.place), mend)
+    what, (lines, mend) = cut_clause(case, cut, "it", source), at_cuts(case, [cut])
+    return Cause(row.name, cut.reason, what, lines, mend)
 
 
 def mend_of_cut(case: Diagnosis, cut: GraphCut) -> str:
-    """Return what to write in place of a line that cuts off what is made from a tensor."""
+    """Return what to write in place of an expression that cuts off what is made from a tensor."""
     lines = case.line_of(cut.place)
     code = case.code_of(lines)
     if keeps_graph(case, cut):
@@ -95,12 +101,35 @@ def mend_of_cut(case: Diagnosis, cut: GraphCut) -> str:
             mend = "write torch.set_grad_enabled(True) where gradients are wanted again"
         return mend
     if ".numpy(" in code:
-        return "compute it with torch: numpy keeps no graph"
+        return NUMPY
     is_hidden = code != "" and cut.call not in code  # as float() in math.erfc(w)
-    better = fixes.within_graph(code, cut.call, is_list=cut.is_list)
-    better = case.without(lines) if better == fixes.WITHOUT else better
-    better = better or (USE_TORCH if is_hidden else CUT_MENDS["detached"].format(by=cut.call))
-    return "; and ".join([better, *detached_elsewhere(case, cut, next(iter(fixes.assigned_in(code)), "it"))])
+    better = "; ".join(filter(None, (without_cut(case, cut, one) for one in case.statements_of(cut))))
+    return better or (USE_TORCH if is_hidden else CUT_MENDS["detached"].format(by=cut.call))
+
+
+def without_cut(case: Diagnosis, cut: GraphCut, statement: ast.stmt) -> str:
+    """Return a statement without what cuts a tensor off in it; "" if it has no such thing."""
+
+    def is_cut(node: ast.AST) -> bool:
+        expression = case.expression_of(cut)
+        return node is expression if expression is not None else name_of(getattr(node, "func", node)) == cut.call
+
+    text = without_cuts(statement, is_cut, is_list=cut.is_list)
+    if text != IDLE:
+        return NUMPY if text is None else text
+    lines = case.line_of(cut.place)
+    is_alone = len(fixes.statements(case.code_of(lines))) < 2
+    return case.without(lines) if is_alone else f"leave out {ast.unparse(statement)}"
+
+
+def mends_on_way(case: Diagnosis, cut: GraphCut) -> Iterator[tuple[Lines, str]]:
+    """Yield the lines, each with what to write there, through which a tensor that is not cut off any more is to go on."""
+    for step in case.way_of(cut)[1:]:
+        text = without_cuts(step.statement, step.is_taking, is_list=step.is_list)
+        if text == "":
+            continue
+        line = case.line_of(Place(step.statement.lineno))
+        yield line, f"compute it with torch in {line[0][0]}" if text is None else text
 
 
 def detached_elsewhere(case: Diagnosis, cut: GraphCut, name: str) -> Iterator[str]:
@@ -125,41 +154,73 @@ def cut_clause(case: Diagnosis, cut: GraphCut, it: str, source: str = "") -> str
     return CUT_SENTENCES[cut.reason].format(it=it, by=by, source=source, switch=cut.switch or ANY_SWITCH)
 
 
-def cuts_to_blame(case: Diagnosis, row: TensorRow) -> list[GraphCut]:
-    """Return the cuts between a leaf and the root of which one is to be mended; [] if none is known.
+def clause_of_cuts(case: Diagnosis, cuts: Sequence[GraphCut], it: str) -> str:
+    """Return what some calls have cut off, as a clause."""
+    clauses = dict.fromkeys(cut_clause(case, cut, "it") for cut in cuts[1:])
+    first = cut_clause(case, cuts[0], it)
+    others = [f"; on another way, {one}" for one in clauses if one != cut_clause(case, cuts[0], "it")]
+    count = f", in {len(cuts)} places, one of which may be meant" if len(cuts) > 1 else ""
+    return f"{first}{''.join(others)}{count}"
 
-    A cut behind another one is left out: to mend it alone would help nothing. Cuts whose result is only added to the
-    root come before those whose result is a factor: a factor, such as an advantage, may be meant to be a constant.
+
+def cuts_to_blame(case: Diagnosis, row: TensorRow) -> list[GraphCut]:
+    """Return the cuts between a leaf and the root, one on each way; [] if none is known.
+
+    A cut behind another one is left out if that cuts off the leaf as well. Cuts whose result is only added to the root
+    come before those whose result is a factor: a factor, such as an advantage, may be meant to be a constant.
     """
     all_cuts = [cut for cut in case.graph.breaks if row.name in cut.leaves]
-    cuts = [cut for cut in all_cuts if cut.is_used]
+    cuts = [cut for cut in all_cuts if cut.is_used or (cut.is_number and case.way_of(cut))]
     cuts = [cut for cut in cuts if cut.reason != "no derivative"] or cuts  # such as an argmax beside the way
-    cuts = [cut for cut in cuts if not cut.is_behind] or cuts
+    cuts = [cut for cut in cuts if not any(one in cuts for one in case.chain_of(cut)[1:])]
+    cuts = [cut for cut in cuts if not is_straight_through(case, cut)] or cuts
     if cuts:
-        return [cut for cut in cuts if cut.is_summand] or cuts
+        return (
+            [cut for cut in cuts if cut.is_summand or not cut.is_used] if any(cut.is_summand for cut in cuts) else cuts
+        )
     cuts = [cut for cut in all_cuts if not ONLY_PRINTED.match(case.code_of(case.line_of(cut.place)))]
-    return [cut for cut in cuts if cut.is_number or not case.nodes][-1:]  # nobody knows where a number goes
+    return [cut for cut in cuts if (cut.is_number and not case.is_in_text(cut)) or not case.nodes][-1:]
+
+
+def is_straight_through(case: Diagnosis, cut: GraphCut) -> bool:
+    """Return whether a cut is the one that a straight-through estimator has: ``hard - y.detach() + y``.
+
+    It is with one detach() too many, too; the other one is to be blamed.
+    """
+    expression = case.expression_of(cut)
+    if expression is None or cut.call != "detach":
+        return False
+    text = ast.unparse(expression)
+    plain = text.removesuffix(".detach()")
+    for one in (one for statement in case.statements_of(cut) for one in ast.walk(statement)):
+        if isinstance(one, ast.BinOp) and isinstance(one.op, ast.Add):
+            left, right = one.left, one.right
+            is_taken = isinstance(left, ast.BinOp) and isinstance(left.op, ast.Sub) and left.right is expression
+            if is_taken and ast.unparse(right).removesuffix(".detach()") == plain:
+                return True
+            if right is expression and plain.endswith(f" - {ast.unparse(left).removesuffix('.detach()')})"):
+                return True
+    return False
 
 
 def at_cuts(case: Diagnosis, cuts: Sequence[GraphCut]) -> tuple[Lines, str]:
-    """Return the lines that cut off what is made from a leaf, and the mend: of several, that of one line or another."""
-    lines = tuple(line for cut in cuts[:MOST_CUTS] for line in case.line_of(cut.place))
-    mends = [mend_of_cut(case, cut) for cut in cuts[:MOST_CUTS]]
-    return lines, "; or ".join(dict.fromkeys(mends))
-
-
-def with_root(case: Diagnosis, cause: Cause, root: TensorRow | None) -> Cause:
-    """Return a cause with the line, too, that makes its root from numbers, as ``loss = torch.tensor(total)`` does.
-
-    To mend the first line alone would not help: ``torch.tensor`` cuts off a tensor as well.
-    """
-    lines = case.line_of(root.place) if root is not None else ()
-    lines = lines if root is not None and (root.is_leaf or "tensor(" in case.code_of(lines)) else ()
-    is_list = any(".append(" in code for _, code in cause.lines)
-    better = fixes.within_graph(case.code_of(lines), is_list=is_list)
-    if not better or set(lines) & set(cause.lines):
-        return cause
-    return cause._replace(lines=(*cause.lines, *lines), mend=f"{cause.mend}; and then {better}")
+    """Return the lines that cut off what is made from a leaf, and the mend: of several ways, that of one or another."""
+    lines: list[tuple[Place, str]] = []
+    mends = []
+    for cut in cuts[:MOST_CUTS]:
+        parts = []
+        for one in case.chain_of(cut):
+            lines += case.line_of(one.place)
+            following = [*mends_on_way(case, one)]
+            lines += [line for more, _ in following for line in more]
+            own = "; and then ".join([mend_of_cut(case, one), *(text for _, text in following)])
+            name = next(
+                (name for statement in case.statements_of(one) for name in fixes.assigned_in(ast.unparse(statement))),
+                "it",
+            )
+            parts += [own, *detached_elsewhere(case, one, name)]
+        mends.append("; and ".join(dict.fromkeys(parts)))
+    return tuple(dict.fromkeys(lines)), "; or ".join(dict.fromkeys(mends))
 
 
 def cause_outside(case: Diagnosis, row: TensorRow) -> Cause | None:
@@ -211,19 +272,21 @@ def with_parameter(case: Diagnosis, cause: Cause, row: TensorRow) -> Cause:
     return cause._replace(what=what, lines=(*cause.lines, *lines), mend=f"{cause.mend}; and {mend}")
 
 
-def cause_false_cure(case: Diagnosis, row: TensorRow) -> Cause:
-    """Return the cause for a root that is a leaf itself: backward ends where it begins.
-
-    If something had cut it off before, ``requires_grad_()`` on it was the user's cure for the error of backward, and a
-    false one: the error is gone, and the leaves still get no gradient.
-    """
-    cause = cause_cut_off(case, row)
-    if cause is None:
-        what = f"{row.name} is a leaf itself: backward ends where it begins"
-        return Cause(row.name, "leaf root", what, case.line_of(row.place))
-    what = f"requires_grad makes a leaf of {row.name}, and brings no graph back: {cause.what}"
-    return cause._replace(
-        verdict="false cure",
-        what=what,
-        lines=tuple(dict.fromkeys((*cause.lines, *case.line_of(row.history.requires_grad_set)))),
-    )
+def cause_false_cure(case: Diagnosis, root: TensorRow, row: TensorRow) -> Cause:
+    """Return the cause of a leaf for a root that was made a leaf, too: backward ends where it begins."""
+    what = f"requires_grad makes a leaf of {root.name}, and brings no graph back"
+    required_at = case.line_of(root.history.requires_grad_set)
+    cuts = cuts_to_blame(case, row) if row is not root else []
+    if cuts:
+        lines, mend = at_cuts(case, cuts)
+        what = f"{what}: {clause_of_cuts(case, cuts, f'what is made from {row.name}')}"
+    elif root.broken is None:
+        what = f"{root.name} is a leaf itself: backward ends where it begins"
+        return Cause(row.name, "leaf root", what, case.line_of(root.place))
+    elif row is not root and case.graph.breaks and not case.is_expression:
+        what = f"{what}; that it is made from {row.name} is not known"
+        return Cause(row.name, "false cure", what, required_at, f"use {row.name} where {root.name} is computed")
+    else:
+        clause = cut_clause(case, root.broken, "it", f" from {root.broken.source}" if root.broken.source else "")
+        what, (lines, mend) = f"{what}: {clause}", at_cuts(case, [root.broken])
+    return Cause(row.name, "false cure", what, tuple(dict.fromkeys((*lines, *required_at))), mend)

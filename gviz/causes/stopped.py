@@ -6,7 +6,7 @@ import re
 
 from gviz.causes import fixes
 from gviz.causes.diagnosis import Cause, Diagnosis, Lines, sign_in_program
-from gviz.causes.outside import cause_cut_off, cause_never_required, with_root
+from gviz.causes.outside import at_cuts, cause_cut_off, cause_never_required, clause_of_cuts, cuts_to_blame
 from gviz.graphs import Edge, Node, Place, Stop, TensorRow
 from gviz.reference.error_help import help_in
 from gviz.text import joined
@@ -133,20 +133,16 @@ def cause_not_scalar(case: Diagnosis, row: TensorRow, stop: Stop) -> Cause:
 def cause_without_graph(case: Diagnosis, row: TensorRow, stop: Stop) -> Cause:
     """Return the cause for a root that has no graph."""
     root = case.rows.get(named_in(stop.code))
-    behind = [cut for cut in case.graph.breaks if row.name in cut.leaves or row is root]
-    if (
-        root is not None and behind and (root.broken is None or root.broken.place not in [cut.place for cut in behind])
-    ):  # the leaf was lost on another way
-        root = root._replace(broken=behind[-1]._replace(source=root.broken.source if root.broken is not None else ""))
-    cause = (
-        cause_cut_off(case, root)
-        if root is not None and (root.broken is None or root.broken.reason != "frozen")
-        else None
-    )
-    if root is not None and cause is not None:
+    cuts = cuts_to_blame(case, row) if row is not root else []
+    if root is not None and cuts:
+        lines, mend = at_cuts(case, cuts)
+        clause = clause_of_cuts(case, cuts, f"what is made from {row.name}")
+        what = f"backward did not run: {root.name} has no graph; {clause}"
+        return Cause(row.name, cuts[0].reason, what, (*case.line_of_stop, *lines), mend)
+    cause = cause_cut_off(case, root) if root is not None else None
+    if root is not None and cause is not None and cause.verdict != "frozen":
         what = f"backward did not run: {root.name} has no graph; {cause.what}"
-        cause = cause._replace(name=row.name, what=what, lines=(*case.line_of_stop, *cause.lines))
-        return with_root(case, cause, root)
+        return cause._replace(name=row.name, what=what, lines=(*case.line_of_stop, *cause.lines))
     what = f"backward did not run: nothing that {root.name if root else 'the root'} is made from requires a gradient"
     floats = (one for one in case.graph.tensors if one.is_leaf and "float" in one.dtype and not one.requires_grad)
     leaf = next((one for one in floats if one is not root), None)

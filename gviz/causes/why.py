@@ -20,10 +20,10 @@ from gviz.causes.outside import (
     cause_false_cure,
     cause_never_required,
     cause_outside,
+    clause_of_cuts,
     cut_clause,
     cuts_to_blame,
     with_parameter,
-    with_root,
 )
 from gviz.causes.stopped import cause_stopped, is_about, is_without_graph
 from gviz.causes.training import cause_taken_away, is_used
@@ -102,7 +102,7 @@ def causes_of_none(case: Diagnosis, row: TensorRow) -> Iterator[Cause | None]:
         yield cause_not_retained(case, row)
     root = case.root_row
     if root is not None and root.is_leaf and root.broken is not None:
-        yield cause_false_cure(case, root)._replace(name=row.name)
+        yield cause_false_cure(case, root, row)
 
 
 def cause_overwritten(case: Diagnosis, row: TensorRow) -> Cause | None:
@@ -170,7 +170,7 @@ def cause_not_reached(case: Diagnosis, row: TensorRow) -> Cause:
         what = f"{row.name} had its gradient until it was taken away"
         return Cause(row.name, "cleared", what, case.line_of(node.later.cleared_at))
     if cuts and (case.has_run or not case.nodes):
-        clause = cut_clause(case, cuts[0], "what is made from it") + f", in {len(cuts)} lines" * (len(cuts) > 1)
+        clause = clause_of_cuts(case, cuts, "what is made from it")
         what = f"no gradient comes from {case.root_name} to {row.name}: {clause}"
         lines, mend = at_cuts(case, cuts)
         if (module := module_beside(case, row, cuts)) and case.has_run:
@@ -178,8 +178,7 @@ def cause_not_reached(case: Diagnosis, row: TensorRow) -> Cause:
             return Cause(row.name, "not trained", what, lines, f"none, unless {module} is to be trained: {mend}")
         if cuts[0].reason == "no_grad" and not row.history.is_optimized:
             mend = f"{mend}; or, if it is not to be trained, call {row.name}.requires_grad_(False)"
-        cause = with_root(case, Cause(row.name, cuts[0].reason, what, lines, mend), case.root_row)
-        return with_parameter(case, cause, row)
+        return with_parameter(case, Cause(row.name, cuts[0].reason, what, lines, mend), row)
     return cause_no_path(case, row) if case.has_run else cause_not_run(case, row)
 
 

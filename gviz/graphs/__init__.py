@@ -376,6 +376,9 @@ class GraphCut(NamedTuple):
         is_behind: whether what came of it comes into the graph only through another one.
         is_summand: whether what came of it is only added to the root, so that no gradient depends on it.
         others: names of tensors with graphs of their own in which it is used as well, as the loss of a discriminator.
+        span: where its expression is written: first line and column, last line and column, lines counted from 1, columns
+            from 0; with line 0 in the code of its place alone. () where that is not known.
+        behind: of one that is behind another one: the place of that among the cuts of the graph; -1 for none.
     """
 
     place: Place | None
@@ -391,6 +394,8 @@ class GraphCut(NamedTuple):
     is_behind: bool = False
     is_summand: bool = False
     others: tuple[str, ...] = ()
+    span: tuple[int, ...] = ()
+    behind: int = -1
 
 
 class Unlisted(NamedTuple):

@@ -7,13 +7,14 @@ import linecache
 import math
 import re
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
+from itertools import islice
 from typing import Any
 
 from gviz.graphs import GraphCut, History, Module, Place, TensorRow
 from gviz.sources.arguments import CallSites
 from gviz.trace import Trace
 from gviz.trace.facts import recall
-from gviz.trace.records import Cut, FunctionCall, Write, record_of
+from gviz.trace.records import CallRecord, Cut, CutResult, FunctionCall, Write, record_of
 from gviz.walk import Origin, bytes_kept, grad_fn, graph_nodes
 
 CHANGED = re.compile(
@@ -140,8 +141,9 @@ class Lines:
                 call.cut_by,
                 call.reason,
                 source,
-                is_list=any(one.is_list for one in call.cuts),
+                is_list=any(one.cut.is_list for one in call.cuts),
                 switch=call.switch,
+                span=self.span(call),
             )
             if call.reason and call.cut_at is not None
             else None
@@ -222,26 +224,54 @@ class Lines:
             return
         nodes, roots = graph_nodes(roots), [*roots]
         of_roots = [call for root in roots if (call := recall(trace.outside.records, root)) is not None]
-        direct = cuts_in(nodes) | {cut for call in of_roots for cut in call.cuts}
+        direct = cuts_in(nodes) | {result for call in of_roots for result in call.cuts}
         sums = sums_of(roots)
         summed = cuts_in(sums) - cuts_in(node for node in nodes if node not in sums)
-        in_graph = [*direct]
-        for cut in in_graph:  # grows while it is read
-            in_graph += [one for one in cut.earlier if one not in in_graph]
+        results = [result for cut in trace.outside.cuts.values() for result in cut.results.values()]
+        nearer: dict[CutResult, CutResult | None] = dict.fromkeys(one for one in results if one in direct)
+        in_graph = [*nearer]
+        for result in in_graph:  # grows while it is read
+            for one in [one for one in results if one in result.earlier and one not in nearer]:
+                nearer[one] = result
+                in_graph.append(one)
+        groups: dict[tuple[Cut, bool], list[CutResult]] = {}
+        for result in results:
+            groups.setdefault((result.cut, result in nearer), []).append(result)
         others = {
             name: cuts_in(graph_nodes([one]))
             for name, one in names.items()
             if grad_fn(one) is not None and one.grad_fn not in nodes and one.numel() == 1 and not is_any_of(one, roots)
         }
-        for cut in trace.outside.cuts.values():
-            behind = tuple(name for name, tensor in names.items() if recall(cut.leaves, tensor))
-            place = self.place(cut.call.cut_at) if cut.call.cut_at is not None else None
-            facts = cut.call.cut_by, cut.call.reason, "", behind, cut in in_graph, cut.is_number
+        order = [*groups]
+        for (cut, is_used), group in groups.items():
+            leaves = {key for one in group for key, (leaf, _) in one.leaves.items() if leaf() is not None}
+            behind = tuple(name for name, tensor in names.items() if id(tensor) in leaves)
+            place = self.place(cut.call.cut_at)._replace(run=cut.last_run) if cut.call.cut_at is not None else None
+            facts = cut.call.cut_by, cut.call.reason, "", behind, is_used, cut.is_number
+            after = nearer[group[0]] if is_used and direct.isdisjoint(group) else None
+            while after is not None and after in group:
+                after = nearer[after]
             yield GraphCut(place, *facts, cut.is_list, not cut.is_deep, cut.call.switch)._replace(
-                is_behind=cut in in_graph and cut not in direct,
-                is_summand=cut in summed,
-                others=tuple(name for name, cuts in others.items() if cut in cuts),
+                is_behind=after is not None,
+                is_summand=not summed.isdisjoint(group),
+                others=tuple(name for name, cuts in others.items() if not cuts.isdisjoint(group)),
+                span=self.span(cut.call),
+                behind=-1 if after is None else order.index((after.cut, True)),
             )
+
+    def span(self, call: CallRecord) -> tuple[int, ...]:
+        """Return where the expression of a call is written; () where that is not known, and of an expression's source."""
+        if call.at is None or call.place.column:
+            return ()
+        code, instruction = call.at
+        line, last, column, end = next(islice(code.co_positions(), instruction // 2, None))
+        if line is None or last is None or column is None or end is None:
+            return ()
+        if code.co_filename == self.sites.file:
+            return line, column, last, end
+        text = linecache.getline(code.co_filename, line)
+        indent = len(text) - len(text.lstrip())
+        return (0, column - indent, 0, end - indent) if line == last else ()
 
     def writes_in(self, message: str, roots: Iterable[Any]) -> tuple[tuple[Place, str], ...]:
         """Return the writes that PyTorch's message about a changed variable is about, in the order of the program."""
@@ -288,19 +318,23 @@ def is_any_of(tensor: object, others: Iterable[object]) -> bool:
     return any(tensor is one for one in others)
 
 
-def cuts_in(nodes: Iterable[Any]) -> set[Cut]:
-    """Return the calls that have cut off what these operations use."""
+def cuts_in(nodes: Iterable[Any]) -> set[CutResult]:
+    """Return what came of cuts and is used by these operations."""
     records = filter(None, map(record_of, nodes))
-    return {cut for record in records for call in record.outside for cut in call.cuts}
+    return {result for record in records for call in record.outside for result in call.cuts}
 
 
 def sums_of(roots: Iterable[Any]) -> set[Any]:
-    """Return the sums through which what comes in is only added to the roots, be it times a constant."""
+    """Return the sums through which what comes in is only added to the roots, be it times a constant.
+
+    The last operation of a call that records several, such as cosine_similarity, is none: it does not add its inputs.
+    """
     todo, sums = [*filter(None, map(grad_fn, roots))], set[Any]()
     for node in todo:  # grows while it is read
         label, inputs = BACKWARD.sub("", type(node).__name__), [one for one, _ in node.next_functions]
         inside = [one for one in inputs if one is not None]
-        if label in SUMS and node not in sums:
+        is_call = (record := record_of(node)) is not None and record.call.name.endswith(label.lower())
+        if label in SUMS and is_call and node not in sums:
             sums.add(node)
             todo += inside
         elif len(inside) == 1 and (label == "Mul" or (label == "Div" and inputs[0] is not None)):

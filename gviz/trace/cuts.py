@@ -3,14 +3,13 @@
 from __future__ import annotations
 
 from collections import deque
-from collections.abc import Iterator
+from collections.abc import Collection, Iterator
 from types import ModuleType
 from typing import Any
 
-from gviz.graphs import Place
-from gviz.trace.facts import ByTensor, recall, remember
 from gviz.trace.frames import RunningProgram
-from gviz.trace.records import CallRecord, Cut
+from gviz.trace.facts import ByTensor, recall, remember
+from gviz.trace.records import CallRecord, Cut, CutResult
 from gviz.trace.switches import LIBRARY
 
 FROM_NUMBERS = {"tensor", "as_tensor", "new_tensor", "from_numpy"}
@@ -39,7 +38,7 @@ class OutsideGraph:
         self.records: ByTensor[CallRecord] = {}
         self.leaves: ByTensor[bool] = {}  # the tensors that a call has made, or let require a gradient
         self.numbers: deque[tuple[Any, CallRecord]] = deque(maxlen=LATEST)
-        self.cuts: dict[tuple[Place, str, str], Cut] = {}
+        self.cuts: dict[tuple[Any, ...], Cut] = {}  # by the place in the code, the name and the reason
         self.detach_record: CallRecord | None = None  # how the tensor that detach_ is called on is cut off
 
     def keep(self, tensor: Any, call: CallRecord) -> None:
@@ -57,11 +56,11 @@ class OutsideGraph:
         """Note what detach_ is going to take out of its graph, which is gone afterwards."""
         self.detach_record = None
         if call is not None and tensor.grad_fn is not None:
-            self.detach_record = self.record_of_cut(call._replace(name="detach_"), tensor, is_number=False)
+            self.detach_record = self.record_of_cut(call._replace(name="detach_"), [tensor], is_number=False)
 
     def put_outside(self, tensor: Any, call: CallRecord, name: str) -> None:
         """Note a tensor that a call has taken out of its graph: ``detach_``, or ``requires_grad_`` with False."""
-        reason, cuts = "frozen", frozenset[Cut]()
+        reason, cuts = "frozen", frozenset[CutResult]()
         if name == "detach_":
             reason, cuts = "detached", self.detach_record.cuts if self.detach_record is not None else cuts
         self.records.pop(id(tensor), None)
@@ -79,8 +78,8 @@ class OutsideGraph:
         """Note a number, or an array, that a call has made of a tensor."""
         record = self.record_of_result(call, args, is_number=True)
         self.numbers.append((value, record))
-        for cut in record.cuts:
-            cut.is_number = True
+        for one in record.cuts:
+            one.cut.is_number = True
 
     def cut_off_among(self, args: tuple[Any, ...]) -> tuple[CallRecord, ...]:
         """Return what is known of the arguments that were cut off from a graph."""
@@ -90,14 +89,18 @@ class OutsideGraph:
     def record_of_result(self, call: CallRecord, args: tuple[Any, ...], *, is_number: bool = False) -> CallRecord:
         """Return how a tensor outside the graph was made, and what cut it off, if anything did."""
         records: list[CallRecord] = []
+        inside, is_list = [], False
         for value in args:
             for one in flat(value) if value.__class__ in (list, tuple) else (value,):
                 if not isinstance(one, self.tensor):
                     continue
                 if one.requires_grad:
-                    records.append(self.record_of_cut(call, one, is_number=is_number, is_list=one is not value))
+                    inside.append(one)
+                    is_list = is_list or one is not value
                 elif (before := recall(self.records, one)) is not None and before.reason not in ("", "frozen"):
                     records.append(before)
+        if inside:
+            records.insert(0, self.record_of_cut(call, inside, is_number=is_number, is_list=is_list))
         if call.name in FROM_NUMBERS and not records and self.numbers:
             ids = {id(one) for value in args[:1] for one in flat(value) if not isinstance(one, int)}
             records = [record for number, record in self.numbers if id(number) in ids and record.reason]
@@ -107,20 +110,22 @@ class OutsideGraph:
         cuts = first.cuts if len(records) == 1 else first.cuts.union(*(one.cuts for one in records))
         return first._replace(place=call.place, name=call.name, writes=call.writes, cuts=cuts)
 
-    def record_of_cut(self, call: CallRecord, tensor: Any, *, is_number: bool, is_list: bool = False) -> CallRecord:
-        """Return how a call makes something outside the graph of a tensor inside; note the leaves behind it."""
+    def record_of_cut(
+        self, call: CallRecord, tensors: Collection[Any], *, is_number: bool, is_list: bool = False
+    ) -> CallRecord:
+        """Return how a call makes something outside the graph of tensors inside; note the leaves behind them."""
         reason = "detached" if is_number or call.name in DETACHES else "no derivative"
         is_on = self.engine.is_grad_enabled() and call.name != CHECKPOINT
         reason = reason if is_on or reason == "detached" else "no_grad"
         place, switch = self.frames.switch() if reason == "no_grad" else (None, "")
         switch = switch or (LIBRARY if call.name == CHECKPOINT else "")
-        key = place or call.place, call.name, reason
+        key = place or call.place, call.name, reason, call.at if reason != "no_grad" else None
         cut = self.cuts.get(key)
         if cut is None:
             record = call._replace(reason=reason, cut_at=key[0], cut_by=call.name, switch=switch)
             cut = self.cuts[key] = Cut(record)
-        cut.is_list = cut.is_list or is_list
-        return cut.add_tensor(tensor)
+        cut.is_list, cut.last_run = cut.is_list or is_list, self.frames.run
+        return cut.add_tensors(tensors)
 
 
 def flat(value: Any) -> Iterator[Any]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Collection
 from types import CodeType
 from typing import Any, NamedTuple
 from weakref import ref
@@ -18,6 +19,9 @@ EFFORT = 100_000
 """Operations that are looked at, in all, for the leaves behind what a call cuts off: a call in a loop does so very
 often."""
 
+MOST_RESULTS = 100
+"""Groups of leaves that are kept apart, for one call that cuts tensors off: those of further ones go with the last."""
+
 
 class CallRecord(NamedTuple):
     """The call that made a tensor.
@@ -32,7 +36,7 @@ class CallRecord(NamedTuple):
         switch: what had switched gradients off there, as the program has it; "" for another reason.
         source: the tensor inside, weakly.
         writes: whether it wrote its result into the memory of its first argument.
-        cuts: the calls that cut it off from the graph: several, if it was made from several such tensors.
+        cuts: what cut it off from the graph: several calls, if it was made from several such tensors.
         is_view: whether it wrote into a view: its operation makes the view anew, and another one has written.
         at: the code that made it, and the instruction there; None where that is not known.
     """
@@ -45,7 +49,7 @@ class CallRecord(NamedTuple):
     switch: str = ""
     source: Any = None
     writes: bool = False
-    cuts: frozenset[Cut] = frozenset()
+    cuts: frozenset[CutResult] = frozenset()
     is_view: bool = False
     at: tuple[CodeType, int] | None = None
 
@@ -89,38 +93,63 @@ class NodeRecord(NamedTuple):
 
 
 class Cut:
-    """A call in a line that cuts tensors off.
+    """A call of the program that cuts tensors off.
 
     Args:
         call: what it did the first time.
     """
 
-    __slots__ = ("as_set", "call", "earlier", "effort", "is_deep", "is_list", "is_number", "leaves")
+    __slots__ = ("call", "effort", "is_deep", "is_list", "is_number", "last_run", "results")
 
     def __init__(self, call: CallRecord) -> None:
-        self.as_set = frozenset([self])
-        self.call = call._replace(cuts=self.as_set)
-        self.leaves: ByTensor[bool] = {}  # behind what it took, in all of its runs
-        self.earlier: set[Cut] = set()  # earlier ones, of which something came into what it took
+        self.call, self.last_run = call, 0
+        self.results: dict[frozenset[int], CutResult] = {}  # by the identities of the leaves behind what was taken
         self.effort, self.is_number = EFFORT, False  # whether numbers came of it, which nobody can follow
         self.is_list, self.is_deep = False, False  # whether it took a list of tensors, and one that is no leaf
 
-    def add_tensor(self, tensor: Any) -> CallRecord:
-        """Note one more tensor that is cut off; return what is known of the result."""
-        if tensor.grad_fn is None and tensor._base is not None:  # noqa: SLF001 - a view, under no_grad
-            tensor = tensor._base  # noqa: SLF001 - PyTorch's own name
-        self.is_deep = self.is_deep or tensor.grad_fn is not None
-        if self.effort > 0:  # each run of a loop has a graph of its own, and mostly the same leaves
-            nodes = graph_nodes([tensor])
-            for node, leaf in nodes.items():
-                if leaf is not None:
-                    remember(self.leaves, leaf, True)
-                elif (node_record := record_of(node)) is not None:
-                    self.earlier.update(*(call.cuts for call in node_record.outside))
-            if not nodes:
-                remember(self.leaves, tensor, True)
-            self.effort -= len(nodes) + 10
-        return self.call._replace(source=ref(tensor))
+    def add_tensors(self, tensors: Collection[Any]) -> CallRecord:
+        """Note that tensors are cut off by one call; return what is known of the result."""
+        owners = [*map(owner_under_no_grad, tensors)]
+        self.is_deep = self.is_deep or any(one.grad_fn is not None for one in owners)
+        result = self.result_of(owners) if self.effort > 0 or not self.results else [*self.results.values()][-1]
+        return self.call._replace(source=ref(owners[0]), cuts=result.as_set)
+
+    def result_of(self, tensors: Collection[Any]) -> CutResult:
+        """Return what comes of tensors, by the leaves behind them: those of each run of a loop are mostly the same."""
+        nodes = graph_nodes(tensors)
+        leaves = [*filter(lambda leaf: leaf is not None, nodes.values())]
+        leaves += [one for one in tensors if one.grad_fn is None]
+        self.effort -= len(nodes) + 10
+        key = frozenset(map(id, leaves))
+        if key not in self.results and len(self.results) == MOST_RESULTS:
+            key = next(reversed(self.results))
+        result = self.results.setdefault(key, CutResult(self))
+        for leaf in leaves:
+            remember(result.leaves, leaf, True)
+        for node_record in filter(None, map(record_of, nodes)):
+            result.earlier.update(*(call.cuts for call in node_record.outside))
+        return result
+
+
+def owner_under_no_grad(tensor: Any) -> Any:
+    """Return the tensor that a view of it without a graph of its own, as made under no_grad, stands for."""
+    base = tensor._base  # noqa: SLF001 - PyTorch's own name
+    return base if tensor.grad_fn is None and base is not None else tensor
+
+
+class CutResult:
+    """What came of those calls of a cut that took tensors with the same leaves behind them.
+
+    Args:
+        cut: the call.
+    """
+
+    __slots__ = ("as_set", "cut", "earlier", "leaves")
+
+    def __init__(self, cut: Cut) -> None:
+        self.cut, self.as_set = cut, frozenset([self])
+        self.leaves: ByTensor[bool] = {}
+        self.earlier: set[CutResult] = set()  # of earlier cuts, of which something came into what it took
 
 
 class Write(NamedTuple):

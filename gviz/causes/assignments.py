@@ -1,0 +1,251 @@
+"""Where a value goes in a program, by the names that its text gives it: of a number, nothing else tells."""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Collection, Iterator
+from collections.abc import Set as AbstractSet
+from typing import NamedTuple, TypeAlias
+
+from gviz.causes.fixes import parsed
+
+Key: TypeAlias = "tuple[ast.AST | str | None, str]"
+"""The function that has a variable, None for the program itself; "." for an attribute, "()" for what a function returns;
+and the name, of one of several results with its place, and with [] for any of them."""
+
+STORES = {"append", "appendleft", "extend", "insert", "add", "update", "setdefault", "put"}
+"""Methods that put what they are given into what they are called on, besides those such as ``copy_``."""
+
+
+class Line(NamedTuple):
+    """A statement, the function that it is in, and the blocks around it by their identity, the outermost first."""
+
+    statement: ast.stmt
+    function: ast.FunctionDef | None
+    blocks: tuple[int, ...]
+
+
+class Step(NamedTuple):
+    """A statement through which a value goes.
+
+    Args:
+        statement: which.
+        names: the variables and attributes by which it takes the value; none in the statement that makes it.
+        is_list: whether one of them is a list.
+    """
+
+    statement: ast.stmt
+    names: frozenset[str] = frozenset()
+    is_list: bool = False
+
+    def is_taking(self, node: ast.AST) -> bool:
+        """Return whether a node of the statement takes the value."""
+        is_read = isinstance(node, ast.Name | ast.Attribute | ast.Call) and not is_stored(node)
+        return is_read and name_of(getattr(node, "func", node)) in self.names
+
+
+class Assignments:
+    """What a program assigns to which names; branches count as taken, and each name of a function as one variable.
+
+    Args:
+        program: its text.
+    """
+
+    def __init__(self, program: str) -> None:
+        self.lines: dict[ast.stmt, Line] = {}
+        self.around: dict[ast.FunctionDef, ast.FunctionDef | None] = {}  # function -> the one that it stands in
+        self.functions: dict[str, list[ast.FunctionDef]] = {}
+        self.variables: dict[ast.FunctionDef | None, set[str]] = {None: set()}
+        self.writers: dict[Key, list[Line]] = {}
+        self.readers: dict[Key, list[Line]] = {}
+        self.lists: set[Key] = set()
+        self.collect(parsed(program))
+        for line in self.lines.values():
+            for source, keys in self.flows_of(line):
+                for key in keys:
+                    self.writers.setdefault(key, []).append(line)
+                    self.lists |= {key} if isinstance(source, ast.List | ast.ListComp) else set()
+                for key in self.keys_read(source, line.function):
+                    self.readers.setdefault(key, []).append(line)
+
+    # ---------------------------------------------------------------- the text
+    def collect(self, tree: ast.AST) -> None:
+        """Note the statements with their functions, and the functions with their variables."""
+        todo = [(tree, Line(ast.Pass(), None, ()))]
+        while todo:
+            node, line = todo.pop()
+            if isinstance(node, ast.FunctionDef):
+                self.around[node], own = line.function, [*node.args.posonlyargs, *node.args.args, *node.args.kwonlyargs]
+                self.functions.setdefault(node.name, []).append(node)
+                self.variables[node], line = {one.arg for one in own}, line._replace(function=node)
+            elif isinstance(node, ast.stmt):
+                self.lines[node] = line._replace(statement=node)
+                self.variables[line.function] |= {
+                    target.id for target in targets_of(node) if isinstance(target, ast.Name)
+                }
+            bodies = [value for _, value in ast.iter_fields(node) if isinstance(value, list)]
+            for body in bodies:
+                inner = line._replace(blocks=(*line.blocks, id(body)))
+                todo += [(one, inner) for one in reversed(body) if isinstance(one, ast.stmt | ast.ExceptHandler)]
+
+    def key(self, node: ast.AST, function: ast.FunctionDef | None) -> Key:
+        """Return the variable, or the attribute, that an expression is, or is an item of; that of no name for another."""
+        while isinstance(node, ast.Subscript | ast.Starred):
+            node = node.value
+        if not isinstance(node, ast.Name):
+            return ".", name_of(node)
+        while function is not None and node.id not in self.variables[function]:
+            function = self.around[function]
+        return function, node.id
+
+    def keys_read(self, source: ast.AST, function: ast.FunctionDef | None) -> Iterator[Key]:
+        """Yield the variables, attributes and results of functions that an expression reads."""
+        items: dict[ast.AST, str] = {}  # calls of which one item is taken: which
+        for node in ast.walk(source):
+            if isinstance(node, ast.Subscript) and isinstance(node.slice, ast.Constant):
+                items[node.value] = f"[{node.slice.value!r}]"
+            if isinstance(node, ast.Call):
+                name = name_of(node.func)
+                own = (
+                    name
+                    if name in self.functions or name_of(getattr(node.func, "value", node)) not in ("", "self")
+                    else "forward"
+                )
+                yield from (("()", f"{own}{item}") for item in ("", items.get(node, "[]")))
+            if isinstance(node, ast.Name | ast.Attribute) and not is_stored(node):
+                yield self.key(node, function)
+
+    def flows_of(self, line: Line) -> Iterator[tuple[ast.AST, list[Key]]]:
+        """Yield the expressions of a statement, each with what comes to hold its value.
+
+        These are its targets, lists, parameters, and the result of its function.
+        """
+        statement, function = line.statement, line.function
+        if isinstance(statement, ast.Return) and statement.value is not None and function is not None:
+            parts = statement.value.elts if isinstance(statement.value, ast.Tuple) else []
+            for at, part in enumerate(parts):
+                yield part, [("()", f"{function.name}{item}") for item in (f"[{at}]", "[]")]
+            yield (ast.Pass() if parts else statement.value), [("()", function.name)]
+        for call in [node for node in parts_of(statement) if isinstance(node, ast.Call)]:
+            name, words = name_of(call.func), [(word.arg, word.value) for word in call.keywords]
+            if isinstance(call.func, ast.Attribute) and (name in STORES or (name[-1:] == "_" and name[-2:] != "__")):
+                key = self.key(call.func.value, function)
+                self.lists |= {key} if name in STORES else set()
+                yield from ((value, [key]) for value in (*call.args, *(value for _, value in words)))
+            for one in self.functions.get(name, ()):
+                own = [arg.arg for arg in (*one.args.posonlyargs, *one.args.args) if arg.arg != "self"]
+                yield from ((value, [(one, to)]) for to, value in (*zip(own, call.args, strict=False), *words) if to)
+        for value, target in assigned_pairs(statement):
+            for at, part in enumerate(getattr(target, "elts", [target])):
+                is_item = part is not target and isinstance(value, ast.Call)
+                source = ast.Subscript(value, ast.Constant(at), ast.Load()) if is_item else value
+                yield source, [self.key(part, function)]
+        if isinstance(statement, ast.Expr) and name_of(getattr(statement.value, "func", statement)) not in STORES:
+            yield statement.value, []
+
+    # ---------------------------------------------------------------- ways
+    def way(self, start: ast.stmt, part: ast.AST, ends: AbstractSet[int], last: AbstractSet[int]) -> list[Step]:
+        """Return the statements through which what an expression gives comes to one of some lines; [] if it does not.
+
+        Args:
+            start: the statement that the expression is in.
+            part: the expression.
+            ends: the lines at which a statement that takes the value puts it into the graph.
+            last: those of the root, which may be the line of the expression itself.
+        """
+        if not last.isdisjoint(numbers_of(start)):
+            return [Step(start)]
+        first = [
+            (key, self.lines[start])
+            for source, keys in self.flows_of(self.lines[start])
+            for key in keys
+            if part in ast.walk(source)
+        ]
+        before: dict[tuple[Key, Line], tuple[Key, Line] | None] = dict.fromkeys(first)
+        todo = [*before]
+        for here in todo:  # grows while it is read
+            key, written = here
+            for line in [one for one in self.readers.get(key, ()) if not self.is_overwritten(key, written, one)]:
+                if not ends.isdisjoint(numbers_of(line.statement)):
+                    return self.steps(here, line, before)
+                for source, keys in self.flows_of(line):
+                    if key in self.keys_read(source, line.function):
+                        new = [(one, line) for one in keys if (one, line) not in before]
+                        before.update(dict.fromkeys(new, here))
+                        todo += new
+        return []
+
+    def steps(
+        self, here: tuple[Key, Line] | None, last: Line, before: dict[tuple[Key, Line], tuple[Key, Line] | None]
+    ) -> list[Step]:
+        """Return the statements of a way, which is known from its end on."""
+        steps, statement = [], last.statement
+        while here is not None:
+            key, written = here
+            steps.append(Step(statement, frozenset([key[1].partition("[")[0]]), key in self.lists))
+            statement, here = written.statement, before[here]
+        return [Step(statement), *reversed(steps)]
+
+    def is_overwritten(self, key: Key, written: Line, read: Line) -> bool:
+        """Return whether a variable is always assigned anew between a line that writes it and one that reads it."""
+        number = read.statement.lineno
+        anew = [
+            one.statement.lineno
+            for one in self.writers.get(key, ())
+            if one.function is read.function
+            and one.blocks == read.blocks[: len(one.blocks)]
+            and isinstance(one.statement, ast.Assign | ast.For)
+            and key
+            in [self.key(target, one.function) for target in targets_of(one.statement) if isinstance(target, ast.Name)]
+        ]
+        last = max([line for line in anew if line < number], default=0)
+        return last > 0 and written.statement.lineno != last and not last < written.statement.lineno < number
+
+
+def parts_of(statement: ast.stmt) -> Iterator[ast.AST]:
+    """Yield the parts of a statement, without the statements within it."""
+    todo: list[ast.AST] = [statement]
+    for node in todo:  # grows while it is read
+        yield node
+        todo += [one for one in ast.iter_child_nodes(node) if not isinstance(one, ast.stmt | ast.ExceptHandler)]
+
+
+def assigned_pairs(statement: ast.stmt) -> Iterator[tuple[ast.expr, ast.expr]]:
+    """Yield what a statement assigns, each with its target."""
+    value: ast.expr | None = getattr(statement, "value", None)
+    if isinstance(statement, ast.Assign):
+        for target in statement.targets:
+            values, targets = getattr(value, "elts", []), getattr(target, "elts", [])
+            yield from (
+                zip(values, targets, strict=True) if len(values) == len(targets) > 0 else [(statement.value, target)]
+            )
+    elif isinstance(statement, ast.AugAssign | ast.AnnAssign) and value is not None:
+        yield value, statement.target
+    elif isinstance(statement, ast.For):
+        yield statement.iter, statement.target
+    for one in getattr(statement, "items", ()):
+        if one.optional_vars is not None:
+            yield one.context_expr, one.optional_vars
+    yield from ((one.value, one.target) for one in parts_of(statement) if isinstance(one, ast.NamedExpr))
+
+
+def targets_of(statement: ast.stmt) -> list[ast.expr]:
+    """Return what a statement assigns to: names, attributes, items."""
+    return [part for _, target in assigned_pairs(statement) for part in getattr(target, "elts", [target])]
+
+
+def is_stored(node: ast.AST) -> bool:
+    """Return whether a name is assigned where it stands."""
+    return isinstance(getattr(node, "ctx", None), ast.Store)
+
+
+def name_of(node: ast.AST) -> str:
+    """Return the last part of a name: of ``self.loss`` it is ``loss``."""
+    return str(getattr(node, "attr", getattr(node, "id", "")))
+
+
+def numbers_of(statement: ast.stmt) -> range:
+    """Return the lines of a statement, of a block those of its head."""
+    last = statement.end_lineno or statement.lineno
+    body = getattr(statement, "body", None)
+    return range(statement.lineno, body[0].lineno if body else last + 1)
