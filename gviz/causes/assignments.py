@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 import ast
-from collections.abc import Collection, Iterator
-from collections.abc import Set as AbstractSet
+from collections.abc import Iterator, Set as AbstractSet
 from typing import NamedTuple, TypeAlias
 
 from gviz.causes.fixes import parsed
@@ -134,7 +133,8 @@ class Assignments:
                 yield from ((value, [key]) for value in (*call.args, *(value for _, value in words)))
             for one in self.functions.get(name, ()):
                 own = [arg.arg for arg in (*one.args.posonlyargs, *one.args.args) if arg.arg != "self"]
-                yield from ((value, [(one, to)]) for to, value in (*zip(own, call.args, strict=False), *words) if to)
+                for to, value in (*zip(own, call.args, strict=False), *words):
+                    yield value, [(one, to)] if to else []
         for value, target in assigned_pairs(statement):
             for at, part in enumerate(getattr(target, "elts", [target])):
                 is_item = part is not target and isinstance(value, ast.Call)

@@ -68,6 +68,9 @@ HAS_NN = re.compile(r"^\s*(from torch import .*\bnn\b|import torch\.nn as nn\b)"
 ONLY_PRINTED = re.compile(r"print\(|assert\b|(if|elif|while)\b|(log|logs|logger|logging|writer|wandb)\.")
 """A line that only prints numbers, logs them, or decides by them: no loss is computed from them there."""
 
+SETS_FLAG = re.compile(r"\.requires_grad\s*=\s*True$")
+"""A line that makes a leaf of a tensor."""
+
 MOST_CUTS = 3
 """Lines of an answer that cut off one leaf."""
 
@@ -205,22 +208,17 @@ def is_straight_through(case: Diagnosis, cut: GraphCut) -> bool:
 
 def at_cuts(case: Diagnosis, cuts: Sequence[GraphCut]) -> tuple[Lines, str]:
     """Return the lines that cut off what is made from a leaf, and the mend: of several ways, that of one or another."""
-    lines: list[tuple[Place, str]] = []
-    mends = []
+    lines, mends = dict[tuple[Place, str], None](), dict[str, None]()
     for cut in cuts[:MOST_CUTS]:
-        parts = []
+        parts, others = dict[str, None](), dict[str, None]()
         for one in case.chain_of(cut):
-            lines += case.line_of(one.place)
-            following = [*mends_on_way(case, one)]
-            lines += [line for more, _ in following for line in more]
-            own = "; and then ".join([mend_of_cut(case, one), *(text for _, text in following)])
-            name = next(
-                (name for statement in case.statements_of(one) for name in fixes.assigned_in(ast.unparse(statement))),
-                "it",
-            )
-            parts += [own, *detached_elsewhere(case, one, name)]
-        mends.append("; and ".join(dict.fromkeys(parts)))
-    return tuple(dict.fromkeys(lines)), "; or ".join(dict.fromkeys(mends))
+            on_way = [*mends_on_way(case, one)]
+            lines |= dict.fromkeys((*case.line_of(one.place), *(line for more, _ in on_way for line in more)))
+            parts |= dict.fromkeys([mend_of_cut(case, one), *(text for _, text in on_way)])
+            names = [name for code in map(ast.unparse, case.statements_of(one)) for name in fixes.assigned_in(code)]
+            others |= dict.fromkeys(detached_elsewhere(case, one, (names or ["it"])[0]))
+        mends["; and ".join(["; and then ".join(parts), *others])] = None
+    return tuple(lines), "; or ".join(mends)
 
 
 def cause_outside(case: Diagnosis, row: TensorRow) -> Cause | None:
@@ -289,4 +287,7 @@ def cause_false_cure(case: Diagnosis, root: TensorRow, row: TensorRow) -> Cause:
     else:
         clause = cut_clause(case, root.broken, "it", f" from {root.broken.source}" if root.broken.source else "")
         what, (lines, mend) = f"{what}: {clause}", at_cuts(case, [root.broken])
+    code = case.code_of(required_at)
+    if SETS_FLAG.search(code):  # PyTorch refuses it for what has a graph
+        mend = "; or ".join(f"{one}; and leave out {code}" for one in mend.split("; or "))
     return Cause(row.name, "false cure", what, tuple(dict.fromkeys((*lines, *required_at))), mend)

@@ -7,8 +7,8 @@ from collections.abc import Collection, Iterator
 from types import ModuleType
 from typing import Any
 
-from gviz.trace.frames import RunningProgram
 from gviz.trace.facts import ByTensor, recall, remember
+from gviz.trace.frames import RunningProgram
 from gviz.trace.records import CallRecord, Cut, CutResult
 from gviz.trace.switches import LIBRARY
 
@@ -124,7 +124,7 @@ class OutsideGraph:
         if cut is None:
             record = call._replace(reason=reason, cut_at=key[0], cut_by=call.name, switch=switch)
             cut = self.cuts[key] = Cut(record)
-        cut.is_list, cut.last_run = cut.is_list or is_list, self.frames.run
+        cut.is_list, cut.last_run = cut.is_list or is_list, self.frames.runs
         return cut.add_tensors(tensors)
 
 

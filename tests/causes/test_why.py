@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from mended import has_gradient, is_code, mended
 from program import Program
 
 import gviz as package
@@ -897,7 +898,7 @@ loss.backward()
 """,
         "false cure",
         [3, 5],
-        "h = w * 2",
+        "h = w * 2; and leave out loss.requires_grad = True",
     ),
     "second": (
         "w",
@@ -1778,6 +1779,23 @@ def test_the_mend_mends(tmp_path: Path, case: str) -> None:
     cause = why(graph_of(tmp_path, mended), name)
     assert cause.verdict == "ok", cause
     assert not cause.is_wrong
+
+
+CUT_VERDICTS = {"detached", "no_grad", "no derivative", "false cure", "frozen root", "no path"}
+
+
+@pytest.mark.filterwarnings("ignore::gviz.GvizWarning", "ignore::UserWarning")
+@pytest.mark.parametrize("engine", ENGINES)
+def test_what_the_table_of_causes_proposes_in_code_brings_a_gradient(tmp_path: Path, engine: str) -> None:
+    tried = []
+    for case, (name, program, verdict, _, mend) in CASES.items():
+        parts = mend.replace("; and then ", "; and ").split("; and ")
+        if verdict not in CUT_VERDICTS or not all(map(is_code, parts)):
+            continue
+        cause = why(graph_of(tmp_path, program, engine), name)
+        assert has_gradient(graph_of(tmp_path, mended(program, cause, mend), engine), name), (case, mend)
+        tried.append(case)
+    assert len(tried) > 10, tried
 
 
 @pytest.mark.parametrize(
