@@ -9,8 +9,8 @@ from typing import NamedTuple, TypeAlias
 from gviz.causes.fixes import parsed
 
 Key: TypeAlias = "tuple[ast.AST | str | None, str]"
-"""The function that has a variable, None for the program itself; "." for an attribute, "()" for what a function returns;
-and the name, of one of several results with its place, and with [] for any of them."""
+"""The function that has a variable, None for the program itself; "." for an attribute, "()" for what a function
+returns; and the name, of one of several results with its place, and with [] for any of them."""
 
 STORES = {"append", "appendleft", "extend", "insert", "add", "update", "setdefault", "put"}
 """Methods that put what they are given into what they are called on, besides those such as ``copy_``."""
@@ -24,8 +24,8 @@ class Line(NamedTuple):
     blocks: tuple[int, ...]
 
 
-class Step(NamedTuple):
-    """A statement through which a value goes.
+class Carrier(NamedTuple):
+    """A statement that carries a value on.
 
     Args:
         statement: which.
@@ -88,7 +88,7 @@ class Assignments:
                 todo += [(one, inner) for one in reversed(body) if isinstance(one, ast.stmt | ast.ExceptHandler)]
 
     def key(self, node: ast.AST, function: ast.FunctionDef | None) -> Key:
-        """Return the variable, or the attribute, that an expression is, or is an item of; that of no name for another."""
+        """Return the variable, or the attribute, that an expression is, or is an item of; "" as the name of another."""
         while isinstance(node, ast.Subscript | ast.Starred):
             node = node.value
         if not isinstance(node, ast.Name):
@@ -144,7 +144,7 @@ class Assignments:
             yield statement.value, []
 
     # ---------------------------------------------------------------- ways
-    def way(self, start: ast.stmt, part: ast.AST, ends: AbstractSet[int], last: AbstractSet[int]) -> list[Step]:
+    def way(self, start: ast.stmt, part: ast.AST, ends: AbstractSet[int], last: AbstractSet[int]) -> list[Carrier]:
         """Return the statements through which what an expression gives comes to one of some lines; [] if it does not.
 
         Args:
@@ -154,7 +154,7 @@ class Assignments:
             last: those of the root, which may be the line of the expression itself.
         """
         if not last.isdisjoint(numbers_of(start)):
-            return [Step(start)]
+            return [Carrier(start)]
         first = [
             (key, self.lines[start])
             for source, keys in self.flows_of(self.lines[start])
@@ -167,7 +167,7 @@ class Assignments:
             key, written = here
             for line in [one for one in self.readers.get(key, ()) if not self.is_overwritten(key, written, one)]:
                 if not ends.isdisjoint(numbers_of(line.statement)):
-                    return self.steps(here, line, before)
+                    return self.carriers(here, line, before)
                 for source, keys in self.flows_of(line):
                     if key in self.keys_read(source, line.function):
                         new = [(one, line) for one in keys if (one, line) not in before]
@@ -175,16 +175,16 @@ class Assignments:
                         todo += new
         return []
 
-    def steps(
+    def carriers(
         self, here: tuple[Key, Line] | None, last: Line, before: dict[tuple[Key, Line], tuple[Key, Line] | None]
-    ) -> list[Step]:
+    ) -> list[Carrier]:
         """Return the statements of a way, which is known from its end on."""
-        steps, statement = [], last.statement
+        carriers, statement = [], last.statement
         while here is not None:
             key, written = here
-            steps.append(Step(statement, frozenset([key[1].partition("[")[0]]), key in self.lists))
+            carriers.append(Carrier(statement, frozenset([key[1].partition("[")[0]]), key in self.lists))
             statement, here = written.statement, before[here]
-        return [Step(statement), *reversed(steps)]
+        return [Carrier(statement), *reversed(carriers)]
 
     def is_overwritten(self, key: Key, written: Line, read: Line) -> bool:
         """Return whether a variable is always assigned anew between a line that writes it and one that reads it."""

@@ -9,7 +9,7 @@ from functools import cached_property
 from typing import Any, NamedTuple, TypeAlias
 
 from gviz.causes import fixes
-from gviz.causes.assignments import Assignments, Step
+from gviz.causes.assignments import Assignments, Carrier
 from gviz.causes.without_cuts import expression_at
 from gviz.formulas.operations import operator_of
 from gviz.graphs import NO_GRADIENT, NO_HISTORY, Graph, GraphCut, Node, Place, Stop, TensorRow
@@ -144,7 +144,7 @@ class Diagnosis:
         pair = self.pair_of(cut)
         return [pair[0]] if pair is not None else fixes.statements(self.code_of(self.line_of(cut.place)))
 
-    def way_of(self, cut: GraphCut) -> list[Step]:
+    def way_of(self, cut: GraphCut) -> list[Carrier]:
         """Return the statements through which what a cut has left comes to the graph; [] where that is not known."""
         pair = self.pair_of(cut) if self.is_in_text(cut) and cut.reason != "no_grad" else None
         if pair is None:

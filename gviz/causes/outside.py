@@ -126,12 +126,12 @@ def without_cut(case: Diagnosis, cut: GraphCut, statement: ast.stmt) -> str:
 
 
 def mends_on_way(case: Diagnosis, cut: GraphCut) -> Iterator[tuple[Lines, str]]:
-    """Yield the lines, each with what to write there, through which a tensor that is not cut off any more is to go on."""
-    for step in case.way_of(cut)[1:]:
-        text = without_cuts(step.statement, step.is_taking, is_list=step.is_list)
+    """Yield the lines that carry on what a cut has left, each with what to write there so that it stays in the graph."""
+    for carrier in case.way_of(cut)[1:]:
+        text = without_cuts(carrier.statement, carrier.is_taking, is_list=carrier.is_list)
         if text == "":
             continue
-        line = case.line_of(Place(step.statement.lineno))
+        line = case.line_of(Place(carrier.statement.lineno))
         yield line, f"compute it with torch in {line[0][0]}" if text is None else text
 
 

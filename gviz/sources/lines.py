@@ -260,7 +260,7 @@ class Lines:
             )
 
     def span(self, call: CallRecord) -> tuple[int, ...]:
-        """Return where the expression of a call is written; () where that is not known, and of an expression's source."""
+        """Return where the expression of a call is written; () where that is not known, and in a typed expression."""
         if call.at is None or call.place.column:
             return ()
         code, instruction = call.at
