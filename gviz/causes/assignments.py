@@ -40,7 +40,7 @@ class Carrier(NamedTuple):
     def is_taking(self, node: ast.AST) -> bool:
         """Return whether a node of the statement takes the value."""
         is_read = isinstance(node, ast.Name | ast.Attribute | ast.Call) and not is_stored(node)
-        return is_read and name_of(getattr(node, "func", node)) in self.names
+        return is_read and last_name(getattr(node, "func", node)) in self.names
 
 
 class Assignments:
@@ -80,7 +80,7 @@ class Assignments:
             elif isinstance(node, ast.stmt):
                 self.lines[node] = line._replace(statement=node)
                 self.variables[line.function] |= {
-                    target.id for target in targets_of(node) if isinstance(target, ast.Name)
+                    target.id for target in assignment_targets(node) if isinstance(target, ast.Name)
                 }
             bodies = [value for _, value in ast.iter_fields(node) if isinstance(value, list)]
             for body in bodies:
@@ -92,7 +92,7 @@ class Assignments:
         while isinstance(node, ast.Subscript | ast.Starred):
             node = node.value
         if not isinstance(node, ast.Name):
-            return ".", name_of(node)
+            return ".", last_name(node)
         while function is not None and node.id not in self.variables[function]:
             function = self.around[function]
         return function, node.id
@@ -104,10 +104,10 @@ class Assignments:
             if isinstance(node, ast.Subscript) and isinstance(node.slice, ast.Constant):
                 items[node.value] = f"[{node.slice.value!r}]"
             if isinstance(node, ast.Call):
-                name = name_of(node.func)
+                name = last_name(node.func)
                 own = (
                     name
-                    if name in self.functions or name_of(getattr(node.func, "value", node)) not in ("", "self")
+                    if name in self.functions or last_name(getattr(node.func, "value", node)) not in ("", "self")
                     else "forward"
                 )
                 yield from (("()", f"{own}{item}") for item in ("", items.get(node, "[]")))
@@ -125,8 +125,8 @@ class Assignments:
             for at, part in enumerate(parts):
                 yield part, [("()", f"{function.name}{item}") for item in (f"[{at}]", "[]")]
             yield (ast.Pass() if parts else statement.value), [("()", function.name)]
-        for call in [node for node in parts_of(statement) if isinstance(node, ast.Call)]:
-            name, words = name_of(call.func), [(word.arg, word.value) for word in call.keywords]
+        for call in [node for node in own_parts(statement) if isinstance(node, ast.Call)]:
+            name, words = last_name(call.func), [(word.arg, word.value) for word in call.keywords]
             if isinstance(call.func, ast.Attribute) and (name in STORES or (name[-1:] == "_" and name[-2:] != "__")):
                 key = self.key(call.func.value, function)
                 self.lists |= {key} if name in STORES else set()
@@ -140,7 +140,7 @@ class Assignments:
                 is_item = part is not target and isinstance(value, ast.Call)
                 source = ast.Subscript(value, ast.Constant(at), ast.Load()) if is_item else value
                 yield source, [self.key(part, function)]
-        if isinstance(statement, ast.Expr) and name_of(getattr(statement.value, "func", statement)) not in STORES:
+        if isinstance(statement, ast.Expr) and last_name(getattr(statement.value, "func", statement)) not in STORES:
             yield statement.value, []
 
     # ---------------------------------------------------------------- ways
@@ -153,7 +153,7 @@ class Assignments:
             ends: the lines at which a statement that takes the value puts it into the graph.
             last: those of the root, which may be the line of the expression itself.
         """
-        if not last.isdisjoint(numbers_of(start)):
+        if not last.isdisjoint(line_numbers(start)):
             return [Carrier(start)]
         first = [
             (key, self.lines[start])
@@ -166,7 +166,7 @@ class Assignments:
         for here in todo:  # grows while it is read
             key, written = here
             for line in [one for one in self.readers.get(key, ()) if not self.is_overwritten(key, written, one)]:
-                if not ends.isdisjoint(numbers_of(line.statement)):
+                if not ends.isdisjoint(line_numbers(line.statement)):
                     return self.carriers(here, line, before)
                 for source, keys in self.flows_of(line):
                     if key in self.keys_read(source, line.function):
@@ -196,13 +196,17 @@ class Assignments:
             and one.blocks == read.blocks[: len(one.blocks)]
             and isinstance(one.statement, ast.Assign | ast.For)
             and key
-            in [self.key(target, one.function) for target in targets_of(one.statement) if isinstance(target, ast.Name)]
+            in [
+                self.key(target, one.function)
+                for target in assignment_targets(one.statement)
+                if isinstance(target, ast.Name)
+            ]
         ]
         last = max([line for line in anew if line < number], default=0)
         return last > 0 and written.statement.lineno != last and not last < written.statement.lineno < number
 
 
-def parts_of(statement: ast.stmt) -> Iterator[ast.AST]:
+def own_parts(statement: ast.stmt) -> Iterator[ast.AST]:
     """Yield the parts of a statement, without the statements within it."""
     todo: list[ast.AST] = [statement]
     for node in todo:  # grows while it is read
@@ -226,10 +230,10 @@ def assigned_pairs(statement: ast.stmt) -> Iterator[tuple[ast.expr, ast.expr]]:
     for one in getattr(statement, "items", ()):
         if one.optional_vars is not None:
             yield one.context_expr, one.optional_vars
-    yield from ((one.value, one.target) for one in parts_of(statement) if isinstance(one, ast.NamedExpr))
+    yield from ((one.value, one.target) for one in own_parts(statement) if isinstance(one, ast.NamedExpr))
 
 
-def targets_of(statement: ast.stmt) -> list[ast.expr]:
+def assignment_targets(statement: ast.stmt) -> list[ast.expr]:
     """Return what a statement assigns to: names, attributes, items."""
     return [part for _, target in assigned_pairs(statement) for part in getattr(target, "elts", [target])]
 
@@ -239,12 +243,12 @@ def is_stored(node: ast.AST) -> bool:
     return isinstance(getattr(node, "ctx", None), ast.Store)
 
 
-def name_of(node: ast.AST) -> str:
+def last_name(node: ast.AST) -> str:
     """Return the last part of a name: of ``self.loss`` it is ``loss``."""
     return str(getattr(node, "attr", getattr(node, "id", "")))
 
 
-def numbers_of(statement: ast.stmt) -> range:
+def line_numbers(statement: ast.stmt) -> range:
     """Return the lines of a statement, of a block those of its head."""
     last = statement.end_lineno or statement.lineno
     body = getattr(statement, "body", None)

@@ -7,7 +7,7 @@ import re
 from collections.abc import Iterator, Sequence
 
 from gviz.causes import fixes
-from gviz.causes.assignments import name_of
+from gviz.causes.assignments import last_name
 from gviz.causes.diagnosis import Cause, Diagnosis, Lines, is_own
 from gviz.causes.without_cuts import IDLE, without_cuts
 from gviz.graphs import GraphCut, Place, TensorRow, Unlisted
@@ -115,7 +115,7 @@ def without_cut(case: Diagnosis, cut: GraphCut, statement: ast.stmt) -> str:
 
     def is_cut(node: ast.AST) -> bool:
         expression = case.expression_of(cut)
-        return node is expression if expression is not None else name_of(getattr(node, "func", node)) == cut.call
+        return node is expression if expression is not None else last_name(getattr(node, "func", node)) == cut.call
 
     text = without_cuts(statement, is_cut, is_list=cut.is_list)
     if text != IDLE:

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 
 from gviz.causes import fixes
 from gviz.causes.diagnosis import Cause, Diagnosis
-from gviz.causes.outside import at_cuts, cut_clause, cuts_to_blame
+from gviz.causes.outside import at_cuts, clause_of_cuts, cuts_to_blame
 from gviz.graphs import GraphCut, TensorRow
 
 BEFORE_EACH = "optimizer.zero_grad(), or {}.grad = None, before each backward()"
@@ -75,7 +75,7 @@ def cause_of_other_backward(case: Diagnosis, row: TensorRow) -> Cause:
     if cuts and row.history.is_same_call:
         lines, mend = at_cuts(case, cuts)
         what = f"{row.name} has the gradient that an earlier run of this backward() has left: this time comes none"
-        clause = cut_clause(case, cuts[0], "what is made from it")
+        clause = clause_of_cuts(case, cuts, "what is made from it")
         return Cause(row.name, cuts[0].reason, f"{what}: {clause}", lines, mend)
     what = f"{row.name} has the gradient that another backward has left"
     if cuts:
@@ -88,7 +88,7 @@ def with_other_cuts(case: Diagnosis, cause: Cause, cuts: Sequence[GraphCut]) -> 
     if not cuts:
         return cause
     lines, mend = at_cuts(case, cuts)
-    what = f"{cause.what}; from {case.root_name} comes none: {cut_clause(case, cuts[0], 'what is made from it')}"
+    what = f"{cause.what}; from {case.root_name} comes none: {clause_of_cuts(case, cuts, 'what is made from it')}"
     mend = f"none, unless {case.root_name} is to train it: {mend}"
     return cause._replace(what=what, lines=tuple(dict.fromkeys((*cause.lines, *lines))), mend=mend)
 
