@@ -126,7 +126,7 @@ def without_cut(case: Diagnosis, cut: GraphCut, statement: ast.stmt) -> str:
 
 
 def mends_on_way(case: Diagnosis, cut: GraphCut) -> Iterator[tuple[Lines, str]]:
-    """Yield the lines that carry on what a cut has left, each with what to write there so that it stays in the graph."""
+    """Yield the lines that carry on what a cut has left, each with what to write there to stay in the graph."""
     for carrier in case.way_of(cut)[1:]:
         text = without_cuts(carrier.statement, carrier.is_taking, is_list=carrier.is_list)
         if text == "":
