@@ -146,6 +146,8 @@ FULL = Graph(
                 switch="torch.no_grad()",
                 is_behind=True,
                 is_summand=True,
+                span=(3, 8, 3, 18),
+                behind=0,
                 others=("d_loss",),
             ),
             leaves=("w", "x"),

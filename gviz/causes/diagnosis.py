@@ -119,7 +119,7 @@ class Diagnosis:
     def chain_of(self, cut: GraphCut) -> list[GraphCut]:
         """Return a cut, and those nearer to the root through which alone what came of it comes into the graph."""
         chain = [cut]
-        while chain[-1].behind >= 0:
+        while 0 <= chain[-1].behind < len(self.graph.breaks) and self.graph.breaks[chain[-1].behind] not in chain:
             chain.append(self.graph.breaks[chain[-1].behind])
         return chain
 

@@ -377,7 +377,7 @@ class GraphCut(NamedTuple):
         is_summand: whether what came of it is only added to the root, so that no gradient depends on it.
         others: names of tensors with graphs of their own in which it is used as well, as the loss of a discriminator.
         span: where its expression is written: first line and column, last line and column, lines counted from 1, columns
-            from 0; with line 0 in the code of its place alone. () where that is not known.
+            from 0; with line 0 in the code of its place alone. None where that is not known.
         behind: of one that is behind another one: the place of that among the cuts of the graph; -1 for none.
     """
 
@@ -394,7 +394,7 @@ class GraphCut(NamedTuple):
     is_behind: bool = False
     is_summand: bool = False
     others: tuple[str, ...] = ()
-    span: tuple[int, ...] = ()
+    span: tuple[int, int, int, int] | None = None
     behind: int = -1
 
 

@@ -259,19 +259,19 @@ class Lines:
                 behind=-1 if after is None else order.index((after.cut, True)),
             )
 
-    def span(self, call: CallRecord) -> tuple[int, ...]:
-        """Return where the expression of a call is written; () where that is not known, and in a typed expression."""
+    def span(self, call: CallRecord) -> tuple[int, int, int, int] | None:
+        """Return where the expression of a call is written; None where that is not known, and in a typed expression."""
         if call.at is None or call.place.column:
-            return ()
+            return None
         code, instruction = call.at
         line, last, column, end = next(islice(code.co_positions(), instruction // 2, None))
         if line is None or last is None or column is None or end is None:
-            return ()
+            return None
         if code.co_filename == self.sites.file:
             return line, column, last, end
         text = linecache.getline(code.co_filename, line)
         indent = len(text) - len(text.lstrip())
-        return (0, column - indent, 0, end - indent) if line == last else ()
+        return (0, column - indent, 0, end - indent) if line == last else None
 
     def writes_in(self, message: str, roots: Iterable[Any]) -> tuple[tuple[Place, str], ...]:
         """Return the writes that PyTorch's message about a changed variable is about, in the order of the program."""
