@@ -129,10 +129,12 @@ class Diagnosis:
 
     def pair_of(self, cut: GraphCut) -> tuple[ast.stmt, ast.expr] | None:
         """Return the statement of a cut and its expression, where they are known."""
+        lines, span = self.line_of(cut.place), cut.span
+        if span is None or not lines:
+            return None
         if self.is_in_text(cut):
-            return expression_at(self.graph.code, cut.span)
-        lines = self.line_of(cut.place)
-        return expression_at(lines[0][1], (1, cut.span[1], 1, cut.span[3])) if cut.span and lines else None
+            return expression_at(self.graph.code, span)
+        return expression_at(lines[0][1], (1, span[1], 1, span[3]))
 
     def expression_of(self, cut: GraphCut) -> ast.expr | None:
         """Return the expression that cuts a tensor off; None where it is not known."""
