@@ -29,7 +29,7 @@ Dims: TypeAlias = "Sequence[int | None] | None"
 
 DTYPES = {
     "float32": 1, "float64": 2, "int32": 3, "uint8": 4, "int16": 5, "int8": 6, "string": 7, "complex64": 8, "int64": 9,
-    "bool": 10, "bfloat16": 14, "complex128": 18, "float16": 19,
+    "bool": 10, "bfloat16": 14, "complex128": 18, "float16": 19, "resource": 20,
 }  # fmt: skip
 """TensorFlow's DataType; PyTorch's names are the same."""
 

@@ -12,7 +12,7 @@ steps, y = tf.while_loop(
 grad = tf.gradients(y, x)[0]
 
 with tf.Session() as sess:
-    for value in (3.0, 40.0, 200.0):
+    for value in (12.0, 40.0, 200.0):
         print(value, "->", *sess.run([steps, y, grad], feed_dict={x: value}))
 print("operations:", len(tf.get_default_graph().get_operations()))
 

@@ -9,97 +9,138 @@ operation is: plans and gradients treat it so (:func:`unit_of`).
 
 from __future__ import annotations
 
+from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterable, Sequence
 from functools import partial
 from itertools import repeat
-from typing import Any
+from typing import Any, Protocol
 
 from gviz.numbers.words import refuse
 from gviz.static.build import add_operation, constant, convert, make, of_dtype
 from gviz.static.errors import DeadlineExceededError
-from gviz.static.graph import Graph, Operation, Tensor, TensorLike, get_default_graph
+from gviz.static.graph import ControlFlowContext, Graph, Operation, Tensor, TensorLike, get_default_graph
 from gviz.static.types import Dims, TensorShape, as_shape, bool_, common_dims, fill_structure, int32, leaves, nesting
 
 
-class Context:
+class StepValues(Protocol):
+    """What a gradient loop knows of the steps of the loop before it (:mod:`gviz.static.stacks`)."""
+
+    def is_of_a_step(self, tensor: Tensor, /) -> bool:
+        """Return whether a tensor is one of the forward loop's inside."""
+
+    def value_then(self, tensor: Tensor, name: str, /) -> Tensor:
+        """Return what a tensor of the forward loop was at the step."""
+
+
+class Context(ControlFlowContext):
     """The inside of a loop or of a branch, while it is built and afterwards.
 
-    Tensors come in through operations of the type ``gate``. In a branch these take the predicate, too, and their output
-    of the number ``side`` is inside: 0 in a false branch, 1 in a true one.
+    Tensors come into a loop through an Enter each, and into a branch through a Switch, which takes the predicate, too:
+    its output of the number ``side`` is inside, 0 in a false branch, 1 in a true one.
     """
 
-    def __init__(self, graph: Graph, gate: str, predicate: Tensor | None = None, side: int = 0) -> None:
-        self.graph, self.gate, self.predicate, self.side = graph, gate, predicate, side
+    history: StepValues | None = None  # of a gradient loop
+
+    def __init__(self, graph: Graph, predicate: Tensor | None = None, side: int = 0) -> None:
+        self.graph, self.predicate, self.side = graph, predicate, side
         self.frame = f"{graph.scope}while_context"  # of a loop: the name that tells its steps from those of others
+        self.parallel_iterations = 10
         self.outer = graph.context
+        self.loop = self if predicate is None else self.outer and self.outer.loop  # that it is, or is in
         self.captures: dict[Tensor, Tensor] = {}  # from outside: what it is inside
         self.pivot: Operation | None = None  # runs whenever the inside runs
 
     def captured(self, inputs: Sequence[Tensor], op: Operation) -> tuple[Tensor, ...]:
         """Return a new operation's inputs, brought in unless they are variables.
 
-        Without inputs it waits for the inside.
+        One that takes nothing of a step waits for the inside. In a gradient loop, one that asks for the size of a value
+        of the forward loop moves there: its result takes less memory than the value.
         """
-        if not inputs and self.pivot is not None and self.pivot not in op.control_inputs:
+        if self.history is not None and op.type in ("Shape", "Size", "Rank") and self.history.is_of_a_step(inputs[0]):
+            op.context = inputs[0].op.context
+            return tuple(inputs)
+        brought = tuple(t if t.dtype.is_ref else self.bring_in(t, op.name) for t in inputs)
+        op.control_inputs = self.within_the_loop(op.control_inputs)
+        is_fixed = (
+            self.predicate is None and not op.control_inputs and all(t.op.attrs.get("is_constant") for t in brought)
+        )
+        waits = any(before.context is self for before in op.control_inputs)
+        if self.pivot is not None and not waits and (is_fixed or not inputs):
             op.control_inputs.append(self.pivot)
-        return tuple(t if t.dtype.is_ref else self.bring_in(t, op.name) for t in inputs)
+        return brought
+
+    def within_the_loop(self, before: Iterable[Operation]) -> list[Operation]:
+        """Return those operations that are in the same loop: what comes in has waited for the others."""
+        return [op for op in before if self.loop is (op.context and op.context.loop)]
 
     def bring_in(self, tensor: Tensor, name: str) -> Tensor:
         """Return a tensor as it is inside: one from outside comes through an operation of its own below ``name``."""
         if tensor.op.context is self:
             return tensor
+        if self.history is not None and self.history.is_of_a_step(tensor):
+            return self.history.value_then(tensor, name)
         if tensor not in self.captures:
             at_door = tensor if self.outer is None else self.outer.bring_in(tensor, name)
-            beside = [] if self.predicate is None else [self.predicate]
-            door = self.add(self.gate, [at_door, *beside], f"{name}/{self.gate}", frame=self.frame)
-            self.captures[tensor] = door.outputs[self.side]
+            if self.predicate is None:
+                self.captures[tensor] = self.enter(at_door, f"{name}/Enter", is_constant=True)
+            else:
+                gate = self.add("Switch", [at_door, self.predicate], f"{name}/Switch")
+                self.captures[tensor] = gate.outputs[self.side]
         return self.captures[tensor]
+
+    @property
+    def doors(self) -> dict[Tensor, Tensor]:
+        """Return what has come in, as it is just outside: what it is inside."""
+        return {inside.op.inputs[0]: inside for inside in self.captures.values()}
+
+    def enter(self, tensor: Tensor, name: str | None = None, *, is_constant: bool = False) -> Tensor:
+        """Return a tensor as a loop has it inside: in the first step, or in all."""
+        steps = self.parallel_iterations
+        door = self.add(
+            "Enter", [tensor], name, frame_name=self.frame, is_constant=is_constant, parallel_iterations=steps
+        )
+        return door.outputs[0]
 
     def add(self, type: str, inputs: Sequence[Tensor], name: str | None = None, **attrs: object) -> Operation:
         """Add an operation of the loop's or branch's own machinery: nothing is brought in for it."""
         scope = self.graph.scope if name is None or "/" not in name else ""
-        with self.graph.with_open(context=None), self.graph.name_scope(scope):
+        control = self.graph.control if type == "Enter" else []
+        with self.graph.with_open(context=None, control=control), self.graph.name_scope(scope):
             op = add_operation(self.graph, type, inputs, attrs, name)
+        if self.outer is not None:
+            op.control_inputs = self.outer.within_the_loop(op.control_inputs)
         op.context = self
         return op
 
-    def begin(self, starts: Sequence[Tensor], shapes: Iterable[Dims]) -> list[Operation]:
-        """Bring the first values of a loop's variables in; return what gives the variables, which have these shapes."""
-        enters = [self.add("Enter", [t], frame=self.frame).outputs[0] for t in starts]
-        return [self.add("Merge", [t, t], shape=dims) for t, dims in zip(enters, shapes, strict=True)]
 
-    def turn(self, merges: Iterable[Operation], results: Iterable[Tensor], name: str) -> list[Tensor]:
-        """Let what a step of a loop comes to be the variables of the next one; return it as it is inside."""
-        brought = [self.bring_in(t, name) for t in results]
-        for merge, result in zip(merges, brought, strict=True):
-            merge.inputs = (merge.inputs[0], self.add("NextIteration", [result]).outputs[0])
-        return brought
-
-
-class Unit:
+class Unit(ABC):
     """A loop or a pair of branches, seen from outside as one operation; its name is its scope."""
 
     number = 0
-    control_inputs: tuple[Operation, ...] = ()
     built_again: Callable[..., Any]
 
     def __init__(self, name: str, context: Context) -> None:
         self.name, self.context = name, context
-        self.inputs: list[Tensor] = []
         self.outputs: list[Tensor] = []
-        # of a loop: the variables' first values, where a step begins, and the variables after a step
-        self.starts: Sequence[Tensor] = ()
-        self.merges: list[Operation] = []
-        self.results: Any = []
+        self.results: Any = []  # what its inside gives
 
-    def close(self, results: Sequence[Operation], inputs: Sequence[Tensor]) -> None:
-        """Note what comes out of the context and what goes in."""
-        self.outputs = [op.outputs[0] for op in results]
-        self.inputs = list(dict.fromkeys(inputs))
-        self.number = results[-1].number
+    @property
+    @abstractmethod
+    def inputs(self) -> Sequence[Tensor]:
+        """Return what comes in."""
+
+    @property
+    def control_inputs(self) -> Sequence[Operation]:
+        """Return what it waits for."""
+        return ()
+
+    def close(self, results: Iterable[Operation]) -> None:
+        """Note what comes out of the context."""
         for op in results:
+            self.outputs.append(op.outputs[0])
+            self.number = op.number
             op.attrs["unit"] = self
-            op.context = op.context and op.context.outer
+            op.context = self.context.outer
 
 
 def unit_of(op: Operation) -> Operation | Unit:
@@ -108,29 +149,100 @@ def unit_of(op: Operation) -> Operation | Unit:
 
 
 # ------------------------------------------------------------------ loops
-class Loop(Unit):
-    """A ``while_loop``, with its inside."""
+SECOND_ORDER = "Second-order gradient for while loops not supported."
 
-    switches: list[Operation]
-    bodies: list[Tensor]  # the variables in a step
+
+class Loop(Unit):
+    """A ``while_loop``, with its inside.
+
+    Its variables have each a first value (``starts``), what gives the value at the start of a step (``merges``) and in
+    it (``switches``), the value after the step (``results``) and after the loop (``outputs``). Those of the program
+    come first and have a name in a step (``bodies``); the others count steps and add gradients up.
+    """
+
     condition: Tensor
+    back_prop = True
+    forward: Loop | None = None  # of a gradient loop
+
+    def __init__(self, name: str, context: Context) -> None:
+        super().__init__(name, context)
+        self.starts: list[Tensor] = []
+        self.merges: list[Operation] = []
+        self.switches: list[Operation] = []
+        self.bodies: list[Tensor] = []
+
+    @property
+    def inputs(self) -> Sequence[Tensor]:
+        """Return what comes in."""
+        return list(dict.fromkeys([*self.starts, *self.context.doors]))
+
+    @property
+    def control_inputs(self) -> Sequence[Operation]:
+        """Return what it waits for."""
+        doors = [*(merge.inputs[0] for merge in self.merges), *self.context.captures.values()]
+        return list(dict.fromkeys(op for door in doors for op in door.op.control_inputs))
+
+    def merge(self, start: Tensor, door: Tensor, dims: Dims, name: str | None = None) -> Tensor:
+        """Return a variable at the begin of a step, of which the first value has come in."""
+        self.starts.append(start)
+        self.merges.append(self.context.add("Merge", [door, door], name, shape=dims))
+        return self.merges[-1].outputs[0]
+
+    def switch(self, variable: Tensor) -> Operation:
+        """Return what hands a variable on, out of the loop or into the step."""
+        self.switches.append(self.context.add("Switch", [variable, self.condition]))
+        return self.switches[-1]
+
+    def turn(self, place: int, result: Tensor) -> Operation:
+        """Let the value after a step be the variable in the next one; return what hands it on."""
+        turned = self.context.add("NextIteration", [result])
+        self.results.append(turned.outputs[0])
+        self.merges[place].inputs = (self.merges[place].inputs[0], turned.outputs[0])
+        return turned
+
+    def add_variable(
+        self,
+        start: Tensor,
+        step: Callable[[Tensor], Tensor],
+        label: str,
+        merge: str | None = None,
+        condition: Callable[[Tensor], Tensor] | None = None,
+    ) -> tuple[Tensor, Operation]:
+        """Add a variable beside the program's; return what it is after the loop, and what hands it on to a step."""
+        graph, inside, place = self.context.graph, self.context, len(self.merges)
+        variable = self.merge(start, inside.enter(start, label), start._dims, merge)
+        if condition is not None:
+            inside.pivot = variable.op
+            with graph.with_open(context=inside, control=[]):
+                self.condition = make("LoopCond", [condition(variable)], label)
+        switch = self.switch(variable)
+        with graph.with_open(context=inside, control=[]):
+            after = step(switch.outputs[1])
+        if condition is not None:
+            inside.pivot = after.op
+        turned = self.turn(place, after)
+        out = inside.add("Exit", [switch.outputs[0]], label)
+        self.close([out])
+        return out.outputs[0], turned
 
     def needs(self, wanted: Iterable[int]) -> tuple[list[int], list[Tensor]]:
         """Return the variables that some results need (the first always, as it gives the beat) and what comes in for them."""
-        doors = {inside.op: t for t, inside in self.context.captures.items()}
+        doors = {inside.op: t for t, inside in self.context.doors.items()}
         place = {op: i for ops in (self.merges, self.switches) for i, op in enumerate(ops)}
-        kept, seen = {0, *wanted}, set()
+        kept, seen = {0, *wanted}, set[Operation | Unit]()
         outside: dict[Tensor, None] = dict.fromkeys(self.starts[i] for i in kept)
-        waiting = [self.condition, *(self.results[i] for i in kept)]
+        waiting: list[Tensor | Operation] = [self.condition, *(self.results[i] for i in kept)]
         while waiting:
-            tensor = waiting.pop()
-            unit = unit_of(tensor.op)
-            if tensor.op in doors or tensor.op.context is not self.context:
-                outside[doors.get(tensor.op, tensor)] = None
+            part = waiting.pop()
+            op = part.op if isinstance(part, Tensor) else part
+            unit = unit_of(op)
+            if op in doors or op.context is not self.context:
+                if isinstance(part, Tensor):
+                    outside[doors.get(op, part)] = None
             elif unit not in seen:
                 seen.add(unit)
                 if unit not in place:
-                    waiting.extend(self.context.captures.get(t, t) for t in unit.inputs)
+                    waiting.extend([*unit.inputs, *unit.control_inputs])
                 elif place[unit] not in kept:
                     kept.add(place[unit])
                     outside[self.starts[place[unit]]] = None
@@ -138,14 +250,17 @@ class Loop(Unit):
         return sorted(kept), list(outside)
 
     def built_again(self, name: str, copied: Callable[..., list[Tensor]], new: dict[Tensor, Tensor]) -> Any:
-        """Return the same loop in the context that is open, from other tensors."""
-        inner = self.context
-        known = {inside: new.get(t, t) for t, inside in inner.captures.items()}
-        merges = [m.outputs[0] for m in self.merges]
+        """Return the same loop in the context that is open, from other tensors; TypeError for a gradient loop."""
+        refuse(self.forward is not None, SECOND_ORDER, TypeError)
+        inner, own = self.context, len(self.bodies)
+        known = {inside: new.get(t, t) for t, inside in inner.doors.items()}
+        merges = [m.outputs[0] for m in self.merges[:own]]
+        results = [t.op.inputs[0] for t in self.results[:own]]
         return while_loop(
             lambda *now: copied(self.condition.op.inputs, inner, known | dict(zip(merges, now, strict=True)))[0],
-            lambda *now: copied(self.results, inner, known | dict(zip(self.bodies, now, strict=True))),
-            [new.get(t, t) for t in self.starts], [TensorShape(m.shape) for m in merges], name=name, return_same_structure=True,
+            lambda *now: copied(results, inner, known | dict(zip(self.bodies, now, strict=True))),
+            [new.get(t, t) for t in self.starts[:own]], [TensorShape(m.shape) for m in merges], name=name,
+            return_same_structure=True,
         )  # fmt: skip
 
 
@@ -182,7 +297,8 @@ def while_loop(
     else:
         with get_default_graph().name_scope(name or "while") as scope:
             shapes = None if shape_invariants is None else [as_shape(s) for s in leaves(shape_invariants)]
-            packed = build_loop(scope, cond, body, loop_vars, shapes)
+            loop, packed = build_loop(scope, cond, body, loop_vars, shapes)
+            loop.back_prop = back_prop
     return packed[0] if len(loop_vars) == 1 and not return_same_structure else packed
 
 
@@ -192,24 +308,25 @@ def build_loop(
     body: Callable[..., object],
     form: Sequence[object],
     shapes: Sequence[Dims] | None,
-) -> Any:
+) -> tuple[Loop, Any]:
     """Build the operations of a loop in TensorFlow's order, for variables in some form.
 
-    Return its results in the form in which the body returns them.
+    Return the loop, and its results in the form in which the body returns them.
     """
     graph = get_default_graph()
     starts = [convert(v) for v in leaves(form)]
     shapes = [t._dims for t in starts] if shapes is None else shapes
-    inside = Context(graph, "Enter")
+    inside = Context(graph)
     loop = Loop(scope.rstrip("/"), inside)
     if inside.outer is not None:
         starts = [inside.outer.bring_in(t, loop.name) for t in starts]
-    loop.starts, loop.merges = starts, inside.begin(starts, shapes)
-    variables = [merge.outputs[0] for merge in loop.merges]
+    doors = [inside.enter(start) for start in starts]
+    variables = [loop.merge(*parts) for parts in zip(starts, doors, shapes, strict=True)]
+    inside.pivot = variables[0].op
     with graph.with_open(context=inside):
         loop.condition = make("LoopCond", [of_dtype("LoopCond", "input", cond(*in_the_form(form, variables)), bool_)])
-    loop.switches = [inside.add("Switch", [v, loop.condition]) for v in variables]
-    loop.bodies = [inside.add("Identity", [s.outputs[1]]).outputs[0] for s in loop.switches]
+    switches = [loop.switch(variable) for variable in variables]
+    loop.bodies = [inside.add("Identity", [s.outputs[1]]).outputs[0] for s in switches]
     inside.pivot = loop.bodies[0].op
     with graph.with_open(context=inside):
         given = in_form(form, body(*in_the_form(form, loop.bodies)))
@@ -219,12 +336,13 @@ def build_loop(
                 f"First structure: {form}\n\nSecond structure: {given}"
             )
         results = [convert(v) for v in leaves(given)]
-    loop.results = inside.turn(loop.merges, results, loop.name)
-    for start, result, dims in zip(starts, loop.results, shapes, strict=True):
+    brought = [inside.bring_in(t, loop.name) for t in results]
+    for place, result in enumerate(brought):
+        loop.turn(place, result)
+    for start, result, dims in zip(starts, brought, shapes, strict=True):
         check_variable(start, result, dims)
-    exits = [inside.add("Exit", [s.outputs[0]]) for s in loop.switches]
-    loop.close(exits, [*starts, *inside.captures])
-    return in_the_form(given, loop.outputs)
+    loop.close([inside.add("Exit", [s.outputs[0]]) for s in switches])
+    return loop, in_the_form(given, loop.outputs)
 
 
 def in_the_form(form: object, tensors: Iterable[Tensor]) -> Any:
@@ -270,10 +388,17 @@ class Branches(Unit):
         super().__init__(name, sides[0])
         self.predicate, self.sides, self.results = predicate, sides, ([], [])
 
+    @property
+    def inputs(self) -> Sequence[Tensor]:
+        """Return what comes in."""
+        chosen = self.context.predicate
+        parts = [self.predicate, chosen, *(door for side in self.sides for door in side.doors)]
+        return list(dict.fromkeys(part for part in parts if part is not None))
+
     def built_again(self, name: str, copied: Callable[..., list[Tensor]], new: dict[Tensor, Tensor]) -> Any:
         """Return the same branches in the context that is open, from other tensors."""
         false, true = (
-            partial(copied, results, side, {inside: new.get(t, t) for t, inside in side.captures.items()})
+            partial(copied, results, side, {inside: new.get(t, t) for t, inside in side.doors.items()})
             for side, results in zip(self.sides, self.results, strict=True)
         )
         return cond(new.get(self.predicate, self.predicate), true, false, strict=True, name=name)
@@ -303,7 +428,8 @@ def cond(
         both = make("Switch", [predicate, predicate]).op
         pivots = [make("Identity", [both.outputs[side]], f"switch_{'ft'[side]}").op for side in (1, 0)]
         inner = make("Identity", [predicate], "pred_id")
-        sides = (Context(graph, "Switch", inner, 0), Context(graph, "Switch", inner, 1))
+        predicate = inner.op.inputs[0]  # as it is in the loop that is being built
+        sides = (Context(graph, inner, 0), Context(graph, inner, 1))
         unit = Branches(scope.rstrip("/"), predicate, sides)
         given: dict[int, object] = {}
         for side in (1, 0):
@@ -318,7 +444,7 @@ def cond(
             for one, other in zip(*unit.results, strict=True)
         ]
     if merges:
-        unit.close(merges, [predicate, inner, *sides[0].captures, *sides[1].captures])
+        unit.close(merges)
     packed = fill_structure(given[1], iter(unit.outputs))
     return packed[0] if isinstance(packed, (list, tuple)) and len(packed) == 1 and not strict else packed
 

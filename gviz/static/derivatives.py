@@ -203,6 +203,8 @@ def of_join(op: Operation, grad: Tensor) -> Grads:
     *parts, axis = op.inputs
     if len(parts) == 1:
         return [grad, None]
+    if grad.op.context is not axis.op.context and constant_value(axis) is not None:
+        axis = constant(constant_value(axis), axis.dtype)
     along = axis % rank(parts[0])  # type: ignore[operator]
     sizes: Any = []
     for part in parts:
@@ -317,10 +319,7 @@ def of_pool(op: Operation, grad: Tensor) -> Grads:
                 "MaxPoolGrad", "max_pool_back", lambda t: (t[2], t[0], *options), x, op.outputs[0], grad, **op.attrs
             )
         ]
-    sizes = make("Shape", [x], out_type=int32)
-    return [
-        of_call("AvgPoolGrad", "avg_pool_back", lambda t: (t[1], t[0].op.inputs[0], *options), sizes, grad, **op.attrs)
-    ]
+    return [of_call("AvgPoolGrad", "avg_pool_back", lambda t: (t[1], t[0], *options), shape(x), grad, **op.attrs)]
 
 
 def of_log_softmax(grad: Tensor, softmax: Tensor) -> Tensor:

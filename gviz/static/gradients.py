@@ -5,26 +5,29 @@ of the table by name; here each of these names stands for "add an operation" (:f
 dynamic engine evaluates writes its own graph. :data:`IN_OPERATIONS` has the parts that TensorFlow writes in operations
 of its own.
 
-A branch or a loop is built again from the same tensors and the copy is differentiated; so nothing that a branch or a
-step made has to be kept but the loop's variables, which the forward loop puts aside step by step.
+A loop has a gradient loop (``stacks.py``). A branch is built again from the same tensors and the copy is
+differentiated, so that nothing of it has to be kept.
 """
 
 from __future__ import annotations
 
 import builtins
+from collections import Counter, deque
 from collections.abc import Callable, Iterable, Iterator, Sequence
+from contextlib import AbstractContextManager, nullcontext
 from functools import cache, partial
-from typing import Any, NoReturn
+from typing import Any
 
 from gviz.autograd.formulas import bind, inputs_of, parameters
 from gviz.numbers.words import refuse
 from gviz.ops import ARRAYS, ROWS
 from gviz.static import functions as tf
 from gviz.static.build import add_operation, cast, constant, convert, make
-from gviz.static.control import Branches, Context, Loop, Unit, cond, unit_of
+from gviz.static.control import SECOND_ORDER, Branches, Context, Loop, Unit, cond, unit_of
 from gviz.static.derivatives import DERIVATIVES
 from gviz.static.graph import Graph, Operation, Tensor, TensorLike, replace_tensors, symbolic_tensors
 from gviz.static.kernels import KERNELS, array_function
+from gviz.static.stacks import GradientLoop
 from gviz.static.table import FAMILY, FLAT, call_of, type_of
 
 
@@ -97,7 +100,21 @@ def first_gradients(ys: Sequence[Tensor], weights: Sequence[TensorLike | None]) 
 
 def fill_with_zeros(grads: Sequence[Tensor | None], tensors: Sequence[Tensor]) -> Iterator[Tensor]:
     """Return gradients with zeros for those that are None."""
-    return (make("ZerosLike", [t], "zeros_like") if g is None else g for g, t in zip(grads, tensors, strict=True))
+    for grad, tensor in zip(grads, tensors, strict=True):
+        if grad is not None:
+            yield grad
+        elif tensor.op.context is not None:
+            yield zeros_as(tensor, "Const")
+        elif tensor.op.type == "Exit" and tensor.shape.is_fully_defined():
+            yield zeros_as(tensor, "zeros")
+        else:
+            yield make("ZerosLike", [tensor], "zeros_like")
+
+
+def zeros_as(tensor: Tensor, name: str) -> Tensor:
+    """Return zeros of the shape of a tensor: a constant of that name if the shape is known."""
+    is_known = tensor.shape.is_fully_defined()
+    return tf.zeros(tensor.shape, tensor.dtype, name) if is_known else tf.zeros(tf.shape(tensor), tensor.dtype)
 
 
 def carry_back(
@@ -109,7 +126,10 @@ def carry_back(
     *,
     gated: bool = False,
 ) -> list[Tensor | None]:
-    """Carry gradients back from ys to xs, one operation after the other, the last first."""
+    """Carry gradients back from ys to xs, one operation after the other.
+
+    ``gated`` makes the gradients of an operation wait for each other.
+    """
     parts: dict[Tensor, list[Tensor]] = {}
     for y, weight in zip(ys, weights, strict=True):
         parts.setdefault(y, []).append(weight)
@@ -120,21 +140,68 @@ def carry_back(
             totals[tensor] = tf.add_n(parts[tensor])
         return totals.get(tensor)
 
-    for unit in reversed(operations_between(ys, xs, stopped)):
+    units, reached = operations_between(ys, xs, stopped)
+    back = {loop: GradientLoop(loop) for loop in reversed(units) if isinstance(loop, Loop)}
+    for unit in in_order_back(units, ys, xs):
+        if isinstance(unit, Tensor):
+            total(unit)
+            continue
         if not any(out in parts for out in unit.outputs):
             continue
         grads = [total(out) for out in unit.outputs]
-        if isinstance(unit, Operation) and type_of(unit).several:
-            grads = list(fill_with_zeros(grads, unit.outputs))
-        with graph.name_scope(unit.name.split("/")[-1] + "_grad" if not graph.scope else f"{unit.name}_grad"):
-            carried = [
-                (tensor, grad)
-                for tensor, grad in OF_UNITS.get(type(unit), of_operation)(unit, grads)
-                if grad is not None and tensor.dtype.is_floating
-            ]
-            for tensor, grad in with_gate(graph, carried) if gated and len(carried) > 1 else carried:
-                parts.setdefault(tensor, []).append(grad)
+        if isinstance(unit, Loop):
+            carried: Iterable[tuple[Tensor, Tensor]] = of_loop(back[unit], grads, reached, gated=gated)
+        else:
+            carried = through(unit, grads, gated=gated)
+        for tensor, grad in carried:
+            parts.setdefault(tensor, []).append(grad)
     return [total(x) for x in xs]
+
+
+def through(unit: Operation | Unit, grads: Sequence[Tensor | None], *, gated: bool) -> Iterable[tuple[Tensor, Tensor]]:
+    """Return the gradients of an operation's inputs, or of what a pair of branches takes, in a scope of its own."""
+    graph = unit.outputs[0].graph
+    if isinstance(unit, Operation) and type_of(unit).several:
+        grads = list(fill_with_zeros(grads, unit.outputs))
+    with gradient_scope(graph, unit.name):
+        given: Iterable[tuple[Tensor, Tensor | None]] = ()
+        if isinstance(unit, Branches):
+            given = of_branches(unit, grads)
+        elif isinstance(unit, Operation):
+            given = of_operation(unit, grads)
+        carried = [(tensor, grad) for tensor, grad in given if grad is not None and tensor.dtype.is_floating]
+        return list(with_gate(graph, carried)) if gated and len(carried) > 1 else carried
+
+
+def in_order_back(
+    units: Sequence[Operation | Unit], ys: Iterable[Tensor], xs: Iterable[Tensor]
+) -> Iterator[Operation | Unit | Tensor]:
+    """Return operations and xs as TensorFlow comes to them: each when all that use it are through, first come first."""
+    maker: dict[Tensor, Operation | Unit | Tensor] = {x: x for x in xs}
+    maker |= {out: unit for unit in units for out in unit.outputs}
+    uses = Counter[Operation | Unit | Tensor]()
+    waiting = firsts = list(dict.fromkeys(maker[y] for y in ys if y in maker))
+    counted = set(firsts)
+    while waiting:
+        before = [maker[t] for unit in waiting if not isinstance(unit, Tensor) for t in unit.inputs if t in maker]
+        uses.update(before)
+        waiting = [unit for unit in dict.fromkeys(before) if unit not in counted]
+        counted.update(waiting)
+    ready = deque(unit for unit in firsts if not uses[unit])
+    while ready:
+        unit = ready.popleft()
+        yield unit
+        for part in () if isinstance(unit, Tensor) else unit.inputs:
+            before_it = maker.get(part)
+            if before_it is not None:
+                uses[before_it] -= 1
+                if not uses[before_it]:
+                    ready.append(before_it)
+
+
+def gradient_scope(graph: Graph, name: str) -> AbstractContextManager[str]:
+    """Open the scope for the derivative of an operation of that name."""
+    return graph.name_scope(f"{name if graph.scope else name.rpartition('/')[2]}_grad")
 
 
 def with_gate(graph: Graph, carried: Sequence[tuple[Tensor, Tensor]]) -> Iterator[tuple[Tensor, Tensor]]:
@@ -147,15 +214,18 @@ def with_gate(graph: Graph, carried: Sequence[tuple[Tensor, Tensor]]) -> Iterato
                 yield tensor, make("Identity", [grad], "control_dependency")
 
 
-def operations_between(ys: Sequence[Tensor], xs: Sequence[Tensor], stopped: Sequence[Tensor]) -> list[Operation | Unit]:
-    """Return the operations (a loop or a branch counts as one) that ys need and that depend on xs."""
+def operations_between(
+    ys: Sequence[Tensor], xs: Iterable[Tensor], stopped: Iterable[Tensor]
+) -> tuple[list[Operation | Unit], set[Tensor]]:
+    """Return the operations that ys need and that depend on xs, and their results; a loop or a branch counts as one."""
     reached, out = set(xs), []
     for unit in units_before(ys, set(stopped).__contains__):
         real = [t for t in unit.outputs if t.dtype.is_floating]
-        if real and any(t in reached for t in unit.inputs):
+        forward = unit.forward if isinstance(unit, Loop) else None
+        if real and any(t in reached for t in [*unit.inputs, *(forward.inputs if forward else ())]):
             reached.update(real)
             out.append(unit)
-    return out
+    return out, reached
 
 
 def units_before(tensors: Iterable[Tensor], is_given: Callable[[Tensor], bool]) -> list[Operation | Unit]:
@@ -253,17 +323,6 @@ IN_OPERATIONS: dict[str, Callable[..., Any]] = {
 
 
 # ------------------------------------------------------------------ branches and loops
-class BackLoop(Unit):
-    """A loop over the steps of another one, the last first."""
-
-    forward: Loop
-    variables: list[Tensor]  # the forward loop's, as they were at the step
-
-    def built_again(self, *ignored: object) -> NoReturn:
-        """Raise TypeError: second derivatives of loops are not there, as in TensorFlow."""
-        raise TypeError("Second-order gradient for while loops not supported.")
-
-
 def copies_of(results: Sequence[Tensor], inside: Context, given: dict[Tensor, Tensor]) -> list[Tensor]:
     """Build results of ``inside`` again in the context that is open; ``given`` stands for some tensors."""
     new = dict(given)
@@ -277,61 +336,95 @@ def copies_of(results: Sequence[Tensor], inside: Context, given: dict[Tensor, Te
             outputs = unit.built_again(
                 name, lambda tensors, context, known: copies_of(tensors, context, new | known), new
             )
-        new.update(zip(unit.outputs, outputs, strict=True))
+        new.update(zip(unit.outputs, outputs, strict=False))  # without what counts a loop's steps
     return [new.get(t, t) for t in results]
 
 
 def of_branches(unit: Branches, grads: Sequence[Tensor | None]) -> Iterator[tuple[Tensor, Tensor | None]]:
     """Return the derivative of a ``cond`` with respect to what its branches take from outside."""
-    outside = [t for t in unit.sides[0].captures | unit.sides[1].captures if t.dtype.is_floating]
+    graph, around = unit.context.graph, unit.context.graph.context
+    doors = list(dict.fromkeys([*unit.sides[0].doors, *unit.sides[1].doors]))
+    here = {t: t if around is None else around.bring_in(t, graph.scope[:-1]) for t in doors}
+    outside = {t: own for t, own in here.items() if t.dtype.is_floating}
+    wanted = list(outside.values())
 
     def derivative(side: Context, results: Sequence[Tensor]) -> list[Tensor]:
-        copies = copies_of(results, side, {inside: t for t, inside in side.captures.items()})
+        copies = copies_of(results, side, {inside: here[t] for t, inside in side.doors.items()})
         ys, weights = zip(*((c, g) for c, g in zip(copies, grads, strict=True) if g is not None), strict=True)
-        return list(fill_with_zeros(carry_back(side.graph, ys, outside, weights, outside), outside))
+        return list(fill_with_zeros(carry_back(graph, ys, wanted, weights, wanted), wanted))
 
     if outside:
         false, true = (partial(derivative, *side) for side in zip(unit.sides, unit.results, strict=True))
         yield from zip(outside, cond(unit.predicate, true, false, strict=True), strict=True)
 
 
-def of_loop(loop: Loop, grads: Sequence[Tensor | None]) -> Iterator[tuple[Tensor, Tensor | None]]:
-    """Return the derivative of a loop with respect to its variables' first values and to what it takes from outside."""
-    graph = loop.context.graph
-    inside = Context(graph, "Enter")
-    back = BackLoop(graph.scope.rstrip("/"), inside)
-    back.forward = loop
-    real = [i for i, t in enumerate(loop.starts) if t.dtype.is_floating]
-    outside = [t for t in loop.context.captures if t.dtype.is_floating]
-    back.starts = [
-        *fill_with_zeros([grads[i] for i in real], [loop.outputs[i] for i in real]),
-        *(make("ZerosLike", [t]) for t in outside),
-    ]
-    back.merges = inside.begin(back.starts, [t._dims for t in back.starts])
-    running = [merge.outputs[0] for merge in back.merges]
-    back.variables = [
-        inside.add("StackPopV2", [], dtype=t.dtype.base_dtype, shape=t._dims).outputs[0] for t in loop.bodies
-    ]
-    given = dict(zip(loop.bodies, back.variables, strict=True)) | {
-        inner: t for t, inner in loop.context.captures.items()
-    }
+def of_loop(
+    state: GradientLoop, grads: Sequence[Tensor | None], reached: set[Tensor], *, gated: bool
+) -> Iterator[tuple[Tensor, Tensor]]:
+    """Return the derivative of a loop with respect to its variables' first values and to what it takes from outside.
 
+    Args:
+        state: its gradient loop.
+        grads: of the loop's results.
+        reached: what depends on the tensors that are asked for.
+        gated: as in :func:`carry_back`.
+    """
+    loop, back = state.loop, state.back
+    graph, inside = loop.context.graph, back.context
+    refuse(loop.forward is not None, SECOND_ORDER, TypeError)
+    if not loop.back_prop:
+        return
+    doors = {t: inner for t, inner in loop.context.doors.items() if t.dtype.is_floating and t in reached}
+    places = changing_variables(loop, doors.values(), reached)
+    needed, _ = loop.needs(i for i, grad in enumerate(grads) if grad is not None)
+    weights = []
+    for i, (out, grad) in enumerate(zip(loop.outputs, grads, strict=True)):
+        if not out.dtype.is_floating:
+            continue
+        start = next(fill_with_zeros([grad], [out]))
+        with gradient_scope(graph, out.op.name):
+            door = inside.enter(start, "b_exit")
+        if i in places and i in needed:
+            with gradient_scope(graph, loop.switches[i].name):
+                merge = back.merge(start, door, out._dims, "b_switch")
+            with gradient_scope(graph, loop.merges[i].name):
+                switch = back.switch(merge)
+            with gradient_scope(graph, loop.merges[i].inputs[0].op.name):
+                back.close([inside.add("Exit", [switch.outputs[0]])])
+            weights.append(switch.outputs[1])
+    between = [i for i in places if i in needed]
+    bodies = [loop.bodies[i] for i in between]
     with graph.with_open(context=inside):
-        copies = copies_of([loop.results[i] for i in real], loop.context, given)
-        wanted = [*(back.variables[i] for i in real), *outside]
-        parts = carry_back(graph, copies, wanted, running[: len(real)], wanted)
-        sums = zip(running[len(real) :], parts[len(real) :], strict=True)
-        results = [
-            *fill_with_zeros(parts[: len(real)], wanted[: len(real)]),
-            *(t if g is None else make("AddV2", [t, g]) for t, g in sums),
-        ]
-    back.results = inside.turn(back.merges, results, back.name)
-    exits = [inside.add("Exit", [m.outputs[0]]) for m in back.merges]
-    if exits:
-        back.close(exits, [*back.starts, *inside.captures, *loop.outputs])
-        yield from zip([*(loop.starts[i] for i in real), *outside], back.outputs, strict=True)
+        wanted = [*bodies, *doors.values()]
+        results = [loop.results[i].op.inputs[0] for i in between]
+        parts = carry_back(graph, results, wanted, weights, wanted, gated=gated)
+    for place, (i, part) in enumerate(zip(between, parts, strict=False), 1):
+        with gradient_scope(graph, loop.switches[i].name) if part is not None else nullcontext():
+            with graph.with_open(context=inside):
+                after = zeros_as(loop.bodies[i], "Const") if part is None else part
+            back.turn(place, after)
+    yield from zip((loop.starts[i] for i in between), back.outputs[1:], strict=True)
+    for (tensor, inner), part in zip(doors.items(), parts[len(between) :], strict=True):
+        if part is not None:
+            with gradient_scope(graph, inner.op.name):
+                total, _ = back.add_variable(zeros_as(tensor, "b_acc"), adding(part), "b_acc", "b_acc")
+            yield tensor, total
 
 
-OF_UNITS: dict[type, Callable[[Any, Sequence[Tensor | None]], Iterator[tuple[Tensor, Tensor | None]]]] = {
-    Branches: of_branches, Loop: of_loop, BackLoop: BackLoop.built_again,
-}  # fmt: skip
+def adding(part: Tensor) -> Callable[[Tensor], Tensor]:
+    """Return what adds a part to a sum."""
+    return lambda total: make("AddV2", [total, part], "Add")
+
+
+def changing_variables(loop: Loop, doors: Iterable[Tensor], reached: set[Tensor]) -> list[int]:
+    """Return the variables that depend on what was reached: by their first values, or by what comes into the loop."""
+    real = [i for i, body in enumerate(loop.bodies) if body.dtype.is_floating]
+    changing = {i for i in real if loop.starts[i] in reached}
+    results = [loop.results[i].op.inputs[0] for i in real]
+    while True:
+        xs = [*(loop.bodies[i] for i in changing), *doors]
+        _, inside = operations_between(results, xs, xs)
+        more = changing.union(i for i, result in zip(real, results, strict=True) if result in inside)
+        if more == changing:
+            return sorted(changing)
+        changing = more

@@ -288,6 +288,12 @@ def summarize_histogram(tag: bytes, values: Array) -> bytes:
     return events.histogram_summary(tag, facts, [limits[i] for i in kept], [counts[i] for i in kept])
 
 
+def push_value(stack: list[Any], value: Any) -> Any:
+    """Put a value on a stack."""
+    stack.append(value)
+    return value
+
+
 def kernel(key: str, type: str, forward: Callable[..., Any] | None = None, **declared: object) -> Row:
     """Return a row, declared as the engine's are (``gviz/autograd/row.py``), with TensorFlow's type for the node.
 
@@ -475,6 +481,10 @@ KERNELS: dict[str, Row] = {
         kernel("row_at", "TensorArrayReadV3", lambda elements, place: elements[int(place)]),
         kernel("with_row", "TensorArrayGradV3", lambda part, x, place: put_back(part, x, (int(place),))),
         kernel("without_row", "TensorArrayGradV3", without_row),
+        # what loops keep for their gradient loops
+        kernel("stack_of_values", "StackV2", lambda most: []),
+        kernel("push", "StackPushV2", push_value),
+        kernel("pop", "StackPopV2", lambda stack: stack.pop()),
         # what TensorBoard shows
         kernel("scalar_summary", "ScalarSummary", summarize_scalar),
         kernel("histogram_summary", "HistogramSummary", summarize_histogram),

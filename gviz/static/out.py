@@ -139,7 +139,8 @@ def as_graph_def(graph: Graph) -> bytes:
 
 DTYPES_OF = {
     **dict.fromkeys(["LogicalAnd", "LogicalOr", "LogicalNot", "LoopCond", "MergeSummary", "StringJoin"], ""),
-    **dict.fromkeys(["ConcatOffset", "NoOp", "PyFunc", "Assert"], ""),
+    **dict.fromkeys(["ConcatOffset", "NoOp", "PyFunc", "Assert", "ControlTrigger", "StackV2", "StackPopV2"], ""),
+    "StackPushV2": "T:1",
     "GatherV2": "Tparams:0 Tindices:1 Taxis:2", "Cast": "SrcT:0", "InTopKV2": "T:1", "OneHot": "T:2 TI:0",
     "Fill": "T:1",
     "SparseSoftmaxCrossEntropyWithLogits": "T:0 Tlabels:1", "StridedSlice": "T:0 Index:1",
@@ -161,7 +162,6 @@ DROPPED = {
     "Split": "axis",
     "SplitV": "axis",
     "NoOp": "gate",
-    "Switch": "frame",
     "BatchMatMulV2": "transpose_a transpose_b",
 }
 """Fixed parameters that TensorFlow has in another way."""
@@ -210,7 +210,6 @@ OTHERS: dict[str, Callable[[Operation], dict[str, Any]]] = {
     "Print": lambda op: {"U": [t.dtype for t in op.inputs[1:]]},
     "Assert": lambda op: {"T": [t.dtype for t in op.inputs[1:]]},
     "PyFunc": lambda op: {"Tin": [t.dtype for t in op.inputs], "token": op.name},
-    "Enter": lambda op: {"frame_name": op.attrs["frame"], "frame": None},
 }  # fmt: skip
 """What is written of some types besides, by name; None for what is not."""
 

@@ -8,7 +8,7 @@ calls are made once, and the rest is written down as Python, one line a call (lo
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Hashable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Hashable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import Any, NoReturn
@@ -17,7 +17,6 @@ import numpy as np
 
 from gviz.static.control import Branches, Loop, Unit, refuse_endless, unit_of
 from gviz.static.errors import InvalidArgumentError
-from gviz.static.gradients import BackLoop
 from gviz.static.graph import Operation, Tensor, replace_tensors, symbolic_tensors
 from gviz.static.kernels import array_function
 from gviz.static.steps import UPDATES
@@ -77,6 +76,23 @@ def used_by(unit: Operation | Unit) -> Sequence[Tensor]:
     return unit.inputs
 
 
+def in_building_order(needed: Mapping[Operation | Unit, Iterable[Operation]]) -> Iterator[Operation | Unit]:
+    """Return operations in the order of making, but each behind all that it needs: a loop gets stacks later on."""
+    begun, done = set[Operation | Unit](), set[Operation | Unit]()
+    for first in sorted(needed, key=lambda unit: unit.number):
+        waiting = [first]
+        while waiting:
+            unit = waiting[-1]
+            if unit in begun:
+                if unit not in done:
+                    done.add(unit)
+                    yield unit
+                waiting.pop()
+                continue
+            begun.add(unit)
+            waiting.extend(before for before in map(unit_of, needed[unit]) if before in needed and before not in begun)
+
+
 # ------------------------------------------------------------------ the plan
 class Plan:
     """The function for some fetches and feeds.
@@ -104,7 +120,6 @@ class Plan:
         self._bound: dict[Hashable, str] = {}
         self._calls: dict[str, str] = {}  # results by the text of their calls
         self._outside: set[str] = set()  # results that live on elsewhere
-        self._traces: dict[Loop, str] = {}  # lists of what a loop's variables were
         self._wanted: dict[Loop, set[int]] = {}  # which results of a loop are needed
         self._done: set[Operation | Unit] = set()
         self._writes: list[Operation] = []  # what gives variables new values, in order
@@ -132,34 +147,35 @@ class Plan:
     # -------------------------------------------------------------- which operations, in which order
     def _emit(self, targets: Iterable[Tensor | Operation]) -> None:
         """Write all that the targets need and that is not there yet."""
-        needed: set[Operation | Unit] = set()
+        needed: dict[Operation | Unit, list[Operation]] = {}  # and what is computed before
         waiting = [t.op if isinstance(t, Tensor) else t for t in targets if t not in self._names]
         while waiting:
             op = waiting.pop()
             unit: Operation | Unit = unit_of(op)
             if unit in self._done or (unit in needed and not isinstance(unit, Loop)):
                 continue
-            needed.add(unit)
             inputs = used_by(unit)
             if isinstance(unit, Loop):
                 inputs = self._part(unit, op)
-            elif isinstance(unit, BackLoop):
-                self._traces.setdefault(unit.forward, self._new("trace"))
             elif op.type == "Assign":  # what a variable gets does not depend on what it holds
                 inputs = inputs[1:]
-            waiting.extend(t.op for t in inputs if t not in self._names)
             earlier = (op for op in unit.control_inputs if "gate" not in op.attrs)  # a gate has nothing to do here
-            waiting.extend(op for op in earlier if not op.outputs or not self._fed.issuperset(op.outputs))
+            before = [
+                *(t.op for t in inputs if t not in self._names),
+                *(op for op in earlier if not op.outputs or not self._fed.issuperset(op.outputs)),
+            ]
+            needed.setdefault(unit, []).extend(before)
+            waiting.extend(before)
         around = self._before
-        for unit in sorted(needed, key=lambda u: u.number):
+        for unit in in_building_order(needed):
             sources = map(unit_of, [*(t.op for t in used_by(unit)), *unit.control_inputs])
             self._before = around.union(*(self._after.get(source, ()) for source in sources))
-            before, count = self._before, len(self._writes)
+            before_it, count = self._before, len(self._writes)
             self._done.add(unit)
             self._read_again(used_by(unit))
             WRITERS.get(unit.type if isinstance(unit, Operation) else type(unit), Plan._called)(self, unit)
-            self._after[unit] = before.union(self._writes[count:])
-            self._seen.update(dict.fromkeys(unit.outputs, before))
+            self._after[unit] = before_it.union(self._writes[count:])
+            self._seen.update(dict.fromkeys(unit.outputs, before_it))
         self._before = around
 
     def _part(self, loop: Loop, result: Operation) -> list[Tensor]:
@@ -339,9 +355,6 @@ class Plan:
         self._line(", ".join(self._text(loop.starts[i]) for i in kept), loop, ", ".join(names), used)
         steps = self._new("steps")
         self._line(f"{steps} = 0", loop)
-        trace = self._traces.get(loop)
-        if trace:
-            self._line(f"{trace} = []", loop)
         self._line("while True:", loop)
         with self._block(loop, [loop.outputs[i] for i in kept], names, [loop.results[i] for i in kept]):
             self._names.update((m.outputs[0], name) for m, name in zip(merges, names, strict=True))
@@ -353,20 +366,6 @@ class Plan:
             self._line(f"if {steps} > {self.limit}: {refuse}({loop.name!r}, {self.limit})", loop)
             self._names.update((s.outputs[1], name) for s, name in zip(switches, names, strict=True))
             self._done.update(switches)
-            if trace:
-                self._line(f"{trace}.append(({', '.join(names)},))", loop)
-
-    def _back_loop(self, loop: BackLoop) -> None:
-        """Write ``for`` over the forward loop's steps, the last first."""
-        names = [self._new("loop") for _ in loop.merges]
-        variables = [self._new("then") for _ in loop.variables]
-        used = [self._text(t) for t in loop.inputs]
-        self._line(", ".join(self._text(t) for t in loop.starts), loop, ", ".join(names), used)
-        self._line(f"for {', '.join(variables)}, in reversed({self._traces[loop.forward]}):", loop)
-        with self._block(loop, loop.outputs, names, loop.results):
-            self._names.update((m.outputs[0], name) for m, name in zip(loop.merges, names, strict=True))
-            self._done.update(loop.merges)
-            self._names.update(zip(loop.variables, variables, strict=True))
 
     def _branches(self, unit: Branches) -> None:
         """Write ``if`` and ``else``."""
@@ -407,7 +406,7 @@ TEXTS = STORED | {
 """Operations that are not calls, as Python."""
 WRITERS: dict[str | type, Callable[[Plan, Any], None]] = {
     **dict.fromkeys(TEXTS, Plan._by_text), **dict.fromkeys(UPDATES, Plan._update),
-    **dict.fromkeys(("NoOp", "VariableV2"), lambda plan, op: plan.operations.append(op)),
+    **dict.fromkeys(("NoOp", "ControlTrigger", "VariableV2"), lambda plan, op: plan.operations.append(op)),
     "Const": lambda plan, op: plan._constants.update({op.outputs[0]: op.attrs["value"][()]}), "Placeholder": Plan._unfed,
-    Loop: Plan._loop, BackLoop: Plan._back_loop, Branches: Plan._branches,
+    Loop: Plan._loop, Branches: Plan._branches,
 }  # fmt: skip

@@ -20,7 +20,7 @@ from gviz.static.graph import Operation, symbolic_tensors
 from gviz.static.kernels import index_of
 from gviz.static.rules import axes_of, constant_value
 from gviz.static.steps import UPDATES
-from gviz.static.types import DTYPES, ClashError, Dims, DType, bool_, int32, merge_dims
+from gviz.static.types import DTYPES, RESOURCE, ClashError, Dims, DType, bool_, int32, merge_dims
 
 Call: TypeAlias = "tuple[str, tuple[Any, ...]]"
 
@@ -160,7 +160,7 @@ FLAT = (
     "OneHot", "PyFunc",
 )  # fmt: skip
 """Types through which no gradient goes."""
-EFFECTS = ("Print", "Assert", "PyFunc")
+EFFECTS = ("Print", "Assert", "PyFunc", "StackV2", "StackPushV2", "StackPopV2")
 """Types that do something besides, in each run."""
 REDUCTIONS = {
     "Sum": "sum_dim", "Mean": "mean_dim", "Prod": "prod_axes", "Max": "amax", "Min": "amin", "All": "all_of", "Any": "any_of",
@@ -253,8 +253,8 @@ TYPES: dict[str, OpType] = {
     "StopGradient": OpType("pass"),
     # what the plan writes itself
     "Const": OpType(None, infer=lambda op: [(op.attrs["dtype"], op.attrs["value"].shape)]),
-    **dict.fromkeys(("Placeholder", "StackPopV2"), OpType(None, infer=lambda op: [(op.attrs["dtype"], op.attrs["shape"])])),
-    "NoOp": OpType(None, infer=lambda op: []),
+    "Placeholder": OpType(None, infer=lambda op: [(op.attrs["dtype"], op.attrs["shape"])]),
+    **dict.fromkeys(("NoOp", "ControlTrigger"), OpType(None, infer=lambda op: [])),
     "VariableV2": OpType(None, infer=lambda op: [(op.attrs["dtype"].ref, op.attrs["shape"])]),
     **dict.fromkeys(("Assign", "AssignAdd", "AssignSub"), OpType(
         None, infer=lambda op: [(op.inputs[0].dtype, merge_dims(op.inputs[0]._dims, op.inputs[1]._dims))])),
@@ -263,6 +263,9 @@ TYPES: dict[str, OpType] = {
     **{f"Random{name}": OpType(None, infer=rule.sized) for name in ("StandardNormal", "Uniform", "UniformInt")},
     "TruncatedNormal": OpType(None, infer=rule.sized),
     # loops and branches (gviz.static.control)
+    "StackV2": OpType("stack_of_values", infer=lambda op: [(RESOURCE, (2,))]),
+    "StackPushV2": OpType("push", infer=lambda op: [(op.inputs[1].dtype.base_dtype, op.inputs[1]._dims)]),
+    "StackPopV2": OpType("pop", infer=lambda op: [(op.attrs["elem_type"], None)]),
     **dict.fromkeys(("Enter", "Exit", "NextIteration", "LoopCond"), OpType("pass")),
     "Switch": OpType("pass", infer=lambda op: [(op.inputs[0].dtype.base_dtype, op.inputs[0]._dims)] * 2),
     "Merge": OpType(None, infer=lambda op: [(op.inputs[0].dtype.base_dtype, op.attrs["shape"]), (int32, ())]),

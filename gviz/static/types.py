@@ -38,7 +38,7 @@ class DType:
         self.is_ref = base is not None
         self.base_dtype = base or self
         number = self.base_dtype.name
-        self.as_numpy_dtype: type[np.generic] = np.dtype(object if number == "string" else number).type
+        self.as_numpy_dtype: type[np.generic] = np.dtype(object if number in ("string", "resource") else number).type
         self.is_floating = number.startswith("float")
         self.is_integer = "int" in number
         self.is_bool = number == "bool"
@@ -69,6 +69,8 @@ DTYPES = {
     for name in ("float32", "float64", "int32", "uint8", "int16", "int8", "string", "int64", "bool", "float16")
 }
 
+RESOURCE = DType("resource")
+"""What is no number: a stack."""
 float32, int32, bool_ = DTYPES["float32"], DTYPES["int32"], DTYPES["bool"]
 
 PYTHON = {float: float32, "float": float32, int: int32, bool: bool_, str: DTYPES["string"], bytes: DTYPES["string"]}

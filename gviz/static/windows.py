@@ -140,8 +140,9 @@ def avg_pool(x: Array, size: Sizes, strides: Sizes, padding: str) -> Array:
     return windows(x, size, strides, padding).sum((4, 5)) / window_counts(x, size, strides, padding)
 
 
-def avg_pool_back(part: Array, x: Array, size: Sizes, strides: Sizes, padding: str) -> Array:
-    """Return its gradient, of which each element of a window has the same share."""
+def avg_pool_back(part: Array, shape: Array, size: Sizes, strides: Sizes, padding: str) -> Array:
+    """Return its gradient, of which each element of a window has the same share, for images of a shape."""
+    x = np.empty(tuple(shape), part.dtype)
     whole, share = (
         np.zeros_like(with_frame(x, size, strides, padding, ONES)),
         part / window_counts(x, size, strides, padding),

@@ -266,7 +266,7 @@ def test_a_cycle_made_by_hand_is_named(graph: Any) -> None:
     b = tf.constant(1.0) + 1
     c = b * 2
     b.op.inputs = (c, b.op.inputs[1])
-    with pytest.raises(tf.errors.InvalidArgumentError, match="contains a cycle with mul"):
+    with pytest.raises(tf.errors.InvalidArgumentError, match="contains a cycle with"):
         tf.Session().run(c)
 
 
