@@ -75,7 +75,7 @@ def is_short(value: Numbers | None) -> bool:
 
 def is_scalar(chain: Chain, path: Path) -> bool:
     """Return whether all steps of a path are plain numbers."""
-    values = chain.start, *path.factors, path.product, *path.passed
+    values = chain.start, *path.factors, path.product, *path.gradients
     has_maps = any(
         edge.flow.jacobian is not None or (GRAD in edge.flow.symbol and edge.flow.local is None) for edge in path.edges
     )
@@ -113,7 +113,7 @@ def decimals_of(chain: Chain, path: Path) -> list[tuple[int, int, int]]:
     Each gradient has as many as what follows from it needs.
     """
     decimals = []
-    before, least = (chain.start, *path.passed, *[None] * len(path.edges)), PRECISION
+    before, least = (chain.start, *path.gradients, *[None] * len(path.edges)), PRECISION
     for at, (product, after) in reversed([*enumerate(gradients_of(chain, path))]):
         edge, total = path.edges[at], least
         if path.sums[at]:
@@ -129,7 +129,7 @@ def decimals_of(chain: Chain, path: Path) -> list[tuple[int, int, int]]:
 
 def gradients_of(chain: Chain, path: Path) -> list[tuple[Numbers | None, Numbers | None]]:
     """Return what the gradient is after each step of a path: the product, and what that is summed to."""
-    gradients = path.passed or (None,) * len(path.edges)
+    gradients = path.gradients or (None,) * len(path.edges)
     return [
         (times(before, edge.flow.local) if text and after is not None else after, after)
         for before, edge, text, after in zip((chain.start, *gradients), path.edges, path.sums, gradients, strict=False)
@@ -185,7 +185,7 @@ def target(chain: Chain) -> tuple[str, str]:
 
     So it is if backward began with another than 1, or if hooks have made it.
     """
-    if begins_with_one(chain) and not (chain.hooks and chain.found is None):
+    if begins_with_one(chain) and not (chain.hooks and chain.path_sum is None):
         return " + ".join(chain.of), chain.wrt
     return "", f"the gradient of {chain.wrt}"
 
@@ -270,7 +270,7 @@ def unchecked(chain: Chain, name: str) -> str:
         return "not checked: backward did not run, so that the engine has no gradient to compare with"
     if chain.hooks:
         return f"what comes to {chain.wrt} is {numbers(chain.grad)}, for hooks have changed it: {hooks_text(chain)}"
-    if chain.found is None:
+    if chain.path_sum is None:
         why = "not all steps are numbers, or small matrices, that could be multiplied"
         return f"not checked: {why}; the engine's gradient is {numbers(chain.grad, LONGEST_VALUE)}"
     why = odd_text(chain.odd) if chain.odd is not None else ROUNDED

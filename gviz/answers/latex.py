@@ -284,8 +284,8 @@ class LatexWriter(Writer):
         yield environment("itemize", items)
 
     def values(self, derivation: Derivation) -> Iterator[str]:
-        lines = [f"{name_of(node.name or '')} &= {value_of(node)}" for node in derivation.given]
-        for node in derivation.computed:
+        lines = [f"{name_of(node.name or '')} &= {value_of(node)}" for node in derivation.start_nodes]
+        for node in derivation.operations:
             formula, value = math(node.expression) if node.expression else "", value_of(node)
             sides = ("\\quad " if value.startswith("\\text") else " = ").join(filter(None, [formula, value]))
             lines.append(f"{name_of(node.name or node.label)} &= {sides}")
@@ -325,7 +325,7 @@ class LatexWriter(Writer):
         yield _aligned(lines)
 
     def total(self, name: str, chain: Chain) -> Iterator[str]:
-        value = self.number(chain.found if chain.sum is None else chain.sum)
+        value = self.number(chain.path_sum if chain.sum is None else chain.sum)
         middle = self.sum_of(chain) if chain.is_complete else self.words("the sum of all")
         end = f"\\texttt{{{prose(grad_name(chain))}}}" if grad_name(chain) else ""
         if value:

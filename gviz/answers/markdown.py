@@ -54,8 +54,8 @@ class MarkdownWriter(Writer):
                 yield f"  ```python\n{''.join(f'  {line}{chr(10)}' for line in code.splitlines())}  ```"
 
     def values(self, derivation: Derivation) -> Iterator[str]:
-        rows = [(node.name or "", "", forward(node)[2]) for node in derivation.given]
-        yield table(("tensor", "computed as", "value"), [*rows, *map(forward, derivation.computed)])
+        rows = [(node.name or "", "", forward(node)[2]) for node in derivation.start_nodes]
+        yield table(("tensor", "computed as", "value"), [*rows, *map(forward, derivation.operations)])
 
     def subtitle(self, name: str, text: str) -> Iterator[str]:
         yield f"### {_plain(name)}: {text}"
@@ -69,7 +69,7 @@ class MarkdownWriter(Writer):
         yield table(("step", "local derivative", "its numbers", "gradient behind it"), steps(chain, path))
 
     def total(self, name: str, chain: Chain) -> Iterator[str]:
-        value = self.number(chain.found if chain.sum is None else chain.sum)
+        value = self.number(chain.path_sum if chain.sum is None else chain.sum)
         middle = self.sum_of(chain) if chain.is_complete else "the sum of all"
         sides = " = ".join(filter(None, [name, middle, value, grad_name(chain)]))
         yield " — ".join(filter(None, [f"**{_plain(sides)}**" if value else "", _plain(remark(chain))]))

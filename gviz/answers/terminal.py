@@ -87,13 +87,13 @@ class TerminalWriter(Writer):
     # ---------------------------------------------------------------- chain rule
     def values(self, derivation: Derivation) -> Iterator[str]:
         yield ""
-        yield from self.start_values(derivation.given)
-        rows = [forward(node) for node in derivation.computed[:MOST_LISTED]]
+        yield from self.start_values(derivation.start_nodes)
+        rows = [forward(node) for node in derivation.operations[:MOST_LISTED]]
         width = max((display_width(name) for name, _, _ in rows), default=0)
         for name, text, value in rows:
             yield from self.equation(f"  {name:<{width}} = ", _beside(text, value, " = ").split(" = "))
-        if len(derivation.computed) > MOST_LISTED:
-            yield self.line(f"  … and {len(derivation.computed) - MOST_LISTED:,} more", DIM)
+        if len(derivation.operations) > MOST_LISTED:
+            yield self.line(f"  … and {len(derivation.operations) - MOST_LISTED:,} more", DIM)
 
     def start_values(self, nodes: Sequence[Node]) -> Iterator[str]:
         """Yield the values that the computation begins with, in lines as long as they fit."""
@@ -172,7 +172,7 @@ class TerminalWriter(Writer):
                 yield self.line(f"    {line}".rstrip(), style)
 
     def total(self, name: str, chain: Chain) -> Iterator[str]:
-        gradient = chain.found if chain.sum is None else chain.sum
+        gradient = chain.path_sum if chain.sum is None else chain.sum
         if gradient is None and chain.count == 1:
             gradient = chain.paths[0].product
         room = self.width - display_width(f"  {name} =  = {chain.wrt}.grad")

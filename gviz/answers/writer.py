@@ -87,7 +87,7 @@ class Writer(ABC):
 
     def sum_of(self, chain: Chain) -> str:
         """Return the products of all paths with a plus between them; "" where that is not all there is to say."""
-        total, parts = chain.found if chain.sum is None else chain.sum, [path.product for path in chain.paths]
+        total, parts = chain.path_sum if chain.sum is None else chain.sum, [path.product for path in chain.paths]
         level = level_that_holds(total, PRECISION, partial(printed_sum, parts, PRECISION))
         products = [self.number(part, level) for part in parts]
         has_all = chain.is_complete and len(products) > 1 and all(products)

@@ -42,22 +42,22 @@ class Derivation:
 
     Args:
         of: the names of the roots.
-        given: the tensors that it begins with: leaves, and what needs no gradient; in the order of the program.
-        computed: the operations on the way, each after what it is made from.
+        start_nodes: the tensors that it begins with: leaves, and what needs no gradient; in the order of the program.
+        operations: the operations on the way, each after what it is made from.
         chains: for each tensor its paths, their products and their sum.
         ran: whether backward ran, so that there is a gradient of the engine's to compare with.
     """
 
     of: tuple[str, ...]
-    given: tuple[Node, ...]
-    computed: tuple[Node, ...]
+    start_nodes: tuple[Node, ...]
+    operations: tuple[Node, ...]
     chains: tuple[Chain, ...]
     ran: bool
 
     @property
     def has_unknown(self) -> bool:
         """Whether :data:`~gviz.formulas.formula.UNKNOWN` stands in one of its formulas."""
-        return any(UNKNOWN in text for text in (*(node.expression for node in self.computed), *self.symbols))
+        return any(UNKNOWN in text for text in (*(node.expression for node in self.operations), *self.symbols))
 
     @property
     def is_by_rows(self) -> bool:
@@ -99,32 +99,33 @@ def derive(graph: Graph, wrt: Sequence[str] = (), most: int = MOST_PATHS) -> Der
         raise SourceError("this graph is static: backward goes through a recorded one only", hint=hint)
     is_large = len(graph.nodes) > MOST_DERIVED
     graph = prepared(graph, is_large=is_large)
-    shown = dataflow(graph, has_constants=not is_large)
+    values_graph = dataflow(graph, has_constants=not is_large)
     if not is_large:
-        shown = without_large(with_names_of_maps(with_parts_apart(shown)))
-    roots = {node.id for node in shown.nodes if node.id in graph.roots or node.id in shown.roots}
-    chains = chains_of(graph, shown, names_to_explain(graph, shown, wrt, roots), roots, most)
-    listed = listed_operations(shown, chains)
-    computed = [node for node in shown.order if node.id in listed]
-    nodes, inputs = shown.by_id, shown.inputs
-    used = {edge.source for node in listed for edge in inputs[node]}
+        values_graph = without_large(with_names_of_maps(with_parts_apart(values_graph)))
+    roots = {node.id for node in values_graph.nodes if node.id in graph.roots or node.id in values_graph.roots}
+    chains = chains_of(graph, values_graph, names_to_explain(graph, values_graph, wrt, roots), roots, most)
+    op_ids = listed_operations(values_graph, chains)
+    computed = [node for node in values_graph.order if node.id in op_ids]
+    nodes, inputs = values_graph.by_id, values_graph.inputs
+    sources = {edge.source for node in op_ids for edge in inputs[node]}
     if is_large:
         stated = {node.id for node in computed[:MOST_LISTED]}
         chains, small = with_formulas_of_part(graph, chains, stated)
         computed = [small.by_id[node.id] if node.id in stated else node for node in computed]
         nodes = nodes | small.by_id
-        used |= {edge.source for edge in small.edges if edge.target in stated}
-    used = made_from(used - listed, listed, inputs)
-    rows = {row.name: position for position, row in enumerate(shown.tensors)}
-    given = sorted(
-        (node for node in nodes.values() if node.id in used and is_given(node)),
+        sources |= {edge.source for edge in small.edges if edge.target in stated}
+    sources = made_from(sources - op_ids, op_ids, inputs)
+    rows = {row.name: position for position, row in enumerate(values_graph.tensors)}
+    start_nodes = sorted(
+        (node for node in nodes.values() if node.id in sources and is_given(node)),
         key=lambda node: rows.get(node.name or "", len(rows)),
     )
-    outside = [node for node in given if node.expression]
-    given = [node for node in given if not node.expression]
-    given = [*{node.name: node for node in reversed(given)}.values()][::-1]  # a frozen one has a node at each use
-    steps = in_order((*outside, *computed), rows, shown)
-    return Derivation(chains[0].of, tuple(given), steps, chains, any(chain.grad is not None for chain in chains))
+    outside = [node for node in start_nodes if node.expression]
+    start_nodes = [node for node in start_nodes if not node.expression]
+    by_name = {node.name: node for node in reversed(start_nodes)}  # a frozen one has a node at each use
+    start_nodes = [*by_name.values()][::-1]
+    steps = in_order((*outside, *computed), rows, values_graph)
+    return Derivation(chains[0].of, tuple(start_nodes), steps, chains, any(chain.grad is not None for chain in chains))
 
 
 def prepared(graph: Graph, *, is_large: bool) -> Graph:
@@ -136,29 +137,29 @@ def prepared(graph: Graph, *, is_large: bool) -> Graph:
     return with_leaf_names(without_rounding(graph))
 
 
-def names_to_explain(graph: Graph, shown: Graph, wrt: Sequence[str], roots: set[str]) -> tuple[str, ...]:
+def names_to_explain(graph: Graph, values_graph: Graph, wrt: Sequence[str], roots: set[str]) -> tuple[str, ...]:
     """Return the names of the tensors that were asked for, or of all leaves; SourceError if there are none."""
-    names = tuple(graph.aliases.get(name, name) for name in wrt) or leaves_of(shown, roots)
+    names = tuple(graph.aliases.get(name, name) for name in wrt) or leaves_of(values_graph, roots)
     if names:
         return names
-    root = " and ".join(node.name or "it" for node in shown.nodes if node.id in roots)
+    root = " and ".join(node.name or "it" for node in values_graph.nodes if node.id in roots)
     hint = f"write what it is computed by, as in {root}=x*w"
     raise SourceError(f"{root} is a leaf: no operation has made it, so that there is no path to explain", hint=hint)
 
 
-def chains_of(graph: Graph, shown: Graph, names: Sequence[str], roots: set[str], most: int) -> tuple[Chain, ...]:
+def chains_of(graph: Graph, values_graph: Graph, names: Sequence[str], roots: set[str], most: int) -> tuple[Chain, ...]:
     """Return the paths to each tensor, with what its gradient was before, and why there is none of backward's steps."""
-    has_tensors = any(node.shape for node in shown.nodes if node.id in roots)
+    has_tensors = any(node.shape for node in values_graph.nodes if node.id in roots)
     before = {row.name: row.grad.before for row in graph.tensors}
-    has_run = any(node.grad.value is not None or node.grad.arrived is not None for node in shown.nodes)
-    too_large = absence_in_large(shown)
+    has_run = any(node.grad.value is not None or node.grad.arrived is not None for node in values_graph.nodes)
+    too_large = absence_in_large(values_graph)
     return tuple(
         replace(
             completed(chain, has_tensors=has_tensors),
             before=before.get(chain.wrt),
-            absent=too_large or absence(chain, shown) if chain.grad is None and has_run else "",
+            absent=too_large or absence(chain, values_graph) if chain.grad is None and has_run else "",
         )
-        for chain in find_chains(shown, names, most)
+        for chain in find_chains(values_graph, names, most)
     )
 
 
@@ -175,14 +176,14 @@ def with_formulas_of_part(graph: Graph, chains: Sequence[Chain], stated: set[str
     return tuple(with_symbols_of(chain, symbols) for chain in chains), dataflow(subgraph(part, stated), words)
 
 
-def in_order(computed: Sequence[Node], rows: Mapping[str, int], shown: Graph) -> tuple[Node, ...]:
+def in_order(computed: Sequence[Node], rows: Mapping[str, int], graph: Graph) -> tuple[Node, ...]:
     """Return what was computed in the order of the program, in which letters were given.
 
     A step that the program has no name for, as the reciprocal of ``1 / x``, stands before what uses it first.
     """
     places: dict[str, int] = {}
     for node in reversed(computed):
-        after = [places[edge.target] for edge in shown.uses.get(node.id, ()) if edge.target in places]
+        after = [places[edge.target] for edge in graph.uses.get(node.id, ()) if edge.target in places]
         places[node.id] = rows.get(node.name or "", min(after, default=len(rows)))
     return tuple(sorted(computed, key=lambda node: places[node.id]))
 
@@ -200,14 +201,14 @@ def is_given(node: Node) -> bool:
     return bool(node.name) and node.kind != "constant" and is_known
 
 
-def made_from(used: set[str], listed: set[str], inputs: Mapping[str, Sequence[Edge]]) -> set[str]:
+def made_from(sources: set[str], op_ids: set[str], inputs: Mapping[str, Sequence[Edge]]) -> set[str]:
     """Return what is used and not listed, and what that is made from, as what is cut off is."""
-    todo = [*used]
+    todo = [*sources]
     for here in todo:  # grows while it is read
-        new = {edge.source for edge in inputs.get(here, ())} - used - listed
-        used |= new
+        new = {edge.source for edge in inputs.get(here, ())} - sources - op_ids
+        sources |= new
         todo += new
-    return used
+    return sources
 
 
 def subgraph(graph: Graph, ids: set[str]) -> Graph:
@@ -215,82 +216,82 @@ def subgraph(graph: Graph, ids: set[str]) -> Graph:
     outputs = {node.id for node in graph.nodes if node.kind == "output"}
     inputs = {edge.source for edge in graph.edges if edge.target in ids}
     leaves = {edge.source for edge in graph.edges if edge.target in inputs}
-    kept = (
+    inside = (
         ids | inputs | leaves | {edge.target for edge in graph.edges if edge.target in outputs and edge.source in ids}
     )
-    if len(kept) == len(graph.nodes):
+    if len(inside) == len(graph.nodes):
         return graph
-    edges = tuple(edge for edge in graph.edges if edge.source in kept and edge.target in kept)
-    nodes = tuple(node for node in graph.nodes if node.id in kept)
-    return graph.changed(nodes=nodes, edges=edges, roots=tuple(root for root in graph.roots if root in kept))
+    edges = tuple(edge for edge in graph.edges if edge.source in inside and edge.target in inside)
+    nodes = tuple(node for node in graph.nodes if node.id in inside)
+    return graph.changed(nodes=nodes, edges=edges, roots=tuple(root for root in graph.roots if root in inside))
 
 
-def with_symbols_of(chain: Chain, known: Mapping[tuple[str, int], str]) -> Chain:
+def with_symbols_of(chain: Chain, symbol_of: Mapping[tuple[str, int], str]) -> Chain:
     """Return a chain with the symbols that are known of the steps of its paths, by the operation and its slot."""
 
-    def named(path: Path) -> Path:
-        symbols = [known.get((edge.target, edge.slot)) or edge.flow.symbol for edge in path.edges]
+    def with_symbols(path: Path) -> Path:
+        symbols = [symbol_of.get((edge.target, edge.slot)) or edge.flow.symbol for edge in path.edges]
         pairs = zip(path.edges, symbols, strict=True)
         edges = tuple(Edge(*edge[:6], Flow(symbol, *edge.flow[1:])) for edge, symbol in pairs)
         return path._replace(edges=edges, symbols=tuple(symbols))
 
-    return replace(chain, paths=tuple(map(named, chain.paths)))
+    return replace(chain, paths=tuple(map(with_symbols, chain.paths)))
 
 
-def listed_operations(shown: Graph, chains: Sequence[Chain]) -> set[str]:
+def listed_operations(graph: Graph, chains: Sequence[Chain]) -> set[str]:
     """Return the operations on the paths, and those that their factors are computed by: the nearest ones, if they are many."""
-    on_paths = above(shown, [chain.node.id for chain in chains])
-    users = {edge.target for edge in shown.edges if edge.source in on_paths}
-    todo = [node.id for node in reversed(shown.order) if node.id in users]
+    on_paths = above(graph, [chain.node.id for chain in chains])
+    users = {edge.target for edge in graph.edges if edge.source in on_paths}
+    todo = [node.id for node in reversed(graph.order) if node.id in users]
     if len(todo) >= MOST_LISTED:
         return set(todo)
-    operations = {node.id for node in shown.order if node.kind == "operation"}
+    operations = {node.id for node in graph.order if node.kind == "operation"}
     ids = dict.fromkeys(todo)
     for here in todo:  # grows while it is read
-        for edge in shown.inputs[here]:
+        for edge in graph.inputs[here]:
             if edge.source in operations and edge.source not in ids and len(ids) < MOST_LISTED:
                 ids[edge.source] = None
                 todo.append(edge.source)
     return set(ids)
 
 
-def absence_in_large(shown: Graph) -> str:
+def absence_in_large(graph: Graph) -> str:
     """Return why a large graph has no gradients of backward's steps; "" for one that is not too large."""
-    number = sum(node.kind in ("operation", "leaf") for node in shown.nodes)
+    number = sum(node.kind in ("operation", "leaf") for node in graph.nodes)
     limit = f"gviz follows backward through {MOST_FLOWING} at most"
     return f"it has {number:,} operations and leaves, and {limit}" if number > MOST_FLOWING else ""
 
 
-def absence(chain: Chain, shown: Graph) -> str:
+def absence(chain: Chain, graph: Graph) -> str:
     """Return why a graph that is not too large has no gradients of backward's steps, though backward ran."""
     if chain.node.state.startswith((LEFT_OUT, RETURNED)):
         return chain.node.state
-    on_paths = above(shown, [chain.node.id]) - {chain.node.id}
-    operations = [node for node in shown.nodes if node.id in on_paths]
+    on_paths = above(graph, [chain.node.id]) - {chain.node.id}
+    operations = [node for node in graph.nodes if node.id in on_paths]
     size = max(math.prod(size_of(node.numbers)) for node in (*operations, chain.node))
     if size > LARGE:
         return f"a tensor has {size:,} elements, and the numbers of more than {LARGE:,} are left out"
     if own := next((node.label for node in operations if node.label not in rows_by_label()), ""):
         return f"{own.removesuffix('Backward')} is a function of your own, whose backward gviz runs no second time"
-    written = [
-        node.name for node in shown.nodes if node.name and node.later is not None and node.later.numbers is not None
+    names = [
+        node.name for node in graph.nodes if node.name and node.later is not None and node.later.numbers is not None
     ]
-    if shown.backward is None and written:
-        return f"backward did not run before {joined(written)} {'was' if len(written) == 1 else 'were'} written"
+    if graph.backward is None and names:
+        return f"backward did not run before {joined(names)} {'was' if len(names) == 1 else 'were'} written"
     refused = [
         node
         for node in operations
-        if node.grad.arrived is not None and all(edge.flow.handed is None for edge in shown.inputs[node.id])
+        if node.grad.arrived is not None and all(edge.flow.handed is None for edge in graph.inputs[node.id])
     ]
     if refused:
         return f"the backward of {refused[-1].label} cannot be run a second time"
     return "backward had freed it" if any(node.state == FREED for node in operations) else "it was saved without them"
 
 
-def leaves_of(shown: Graph, roots: set[str]) -> tuple[str, ...]:
+def leaves_of(graph: Graph, roots: set[str]) -> tuple[str, ...]:
     """Return the names of the leaves that gradients go to, in the order of the program."""
-    leaves = [node.name for node in shown.nodes if node.kind == "leaf" and node.id not in roots and node.name]
-    rows = {row.name: position for position, row in enumerate(shown.tensors)}
+    leaves = [node.name for node in graph.nodes if node.kind == "leaf" and node.id not in roots and node.name]
+    rows = {row.name: position for position, row in enumerate(graph.tensors)}
     return tuple(sorted(leaves, key=lambda name: rows.get(name, len(rows))))
 
 
@@ -307,17 +308,17 @@ def with_leaf_names(graph: Graph) -> Graph:
     )
 
 
-def with_names_of_maps(shown: Graph) -> Graph:
+def with_names_of_maps(graph: Graph) -> Graph:
     """Return the graph with a Jacobian, ``grad @ J(svd)``, for each derivative without a formula."""
-    nodes = {node.id: node for node in shown.nodes if node.kind == "operation"}
+    nodes = {node.id: node for node in graph.nodes if node.kind == "operation"}
 
-    def named(edge: Edge) -> Edge:
+    def with_name(edge: Edge) -> Edge:
         node = nodes.get(edge.target)
         if node is None or edge.flow.symbol:
             return edge
         return edge._replace(flow=edge.flow._replace(symbol=jacobian_symbol(node.label)))
 
-    return shown.changed(edges=tuple(map(named, shown.edges)))
+    return graph.changed(edges=tuple(map(with_name, graph.edges)))
 
 
 def without_large(graph: Graph) -> Graph:
@@ -334,7 +335,7 @@ def without_large(graph: Graph) -> Graph:
         if not dims or factor is None:
             return edge._replace(flow=Flow(edge.flow.symbol))
         over = "" if len(dims) == len(size_of(edge.flow.local)) else f", {dims}"
-        return edge._replace(flow=Flow(f"sum({Formula.named(GRAD).times(factor)}{over})"))
+        return edge._replace(flow=Flow(f"sum({Formula.parse(GRAD).times(factor)}{over})"))
 
     return graph.changed(edges=tuple(map(small, graph.edges)))
 
@@ -350,9 +351,9 @@ def completed(chain: Chain, *, has_tensors: bool) -> Chain:
         return chain
     factors = (factor for path in chain.paths for factor in path.factors)
     if chain.grad is None and (has_tensors or any(factor is not None and factor.shape for factor in factors)):
-        unknown = tuple(path._replace(product=None, passed=()) for path in chain.paths)
-        return replace(chain, paths=unknown, found=None)
-    paths = (path._replace(product=(chain.start, *path.passed)[-1]) for path in chain.paths)
+        unknown = tuple(path._replace(product=None, gradients=()) for path in chain.paths)
+        return replace(chain, paths=unknown, path_sum=None)
+    paths = (path._replace(product=(chain.start, *path.gradients)[-1]) for path in chain.paths)
     return replace(chain, paths=tuple(paths))
 
 
@@ -427,5 +428,5 @@ def path_record(path: Path) -> dict[str, Any]:
         pairs = zip(path.sums, path.edges, strict=True)
         record["sums"] = [{"symbol": text, "dim": summed_dims(edge)} if text else None for text, edge in pairs]
     if record.keys() & {"kinds", "sums"}:
-        record["gradients"] = [_jsonable(one) for one in path.passed or (None,) * len(path.edges)]
+        record["gradients"] = [_jsonable(one) for one in path.gradients or (None,) * len(path.edges)]
     return record

@@ -19,33 +19,33 @@ MOST = 256
 """Elements of a tensor whose parts are steps of their own."""
 
 
-def with_parts_apart(shown: Graph) -> Graph:
+def with_parts_apart(graph: Graph) -> Graph:
     """Return the graph of the values with a node for each part of a tensor, which then is made as a slice is."""
-    nodes, edges = {node.id: [node] for node in shown.nodes}, list[Edge]()
-    for node in shown.nodes:
-        inputs, uses = shown.inputs.get(node.id, []), shown.uses.get(node.id, [])
+    nodes, edges = {node.id: [node] for node in graph.nodes}, list[Edge]()
+    for node in graph.nodes:
+        inputs, uses = graph.inputs.get(node.id, []), graph.uses.get(node.id, [])
         whole = inputs[0].flow.handed if len(inputs) == 1 else None
         outputs = sorted({use.output for use in uses})
         ranges = ranges_of(node, size_of(whole), outputs) if whole is not None and 0 < whole.numel <= MOST else {}
-        if not ranges or node.id in shown.roots:
+        if not ranges or node.id in graph.roots:
             edges += inputs
             continue
         nodes[node.id] = []
         for number, part_range in ranges.items():
             arrived = sum_of([use.flow.handed for use in uses if use.output == number])
-            values = shown.by_id[inputs[0].source].numbers
+            values = graph.by_id[inputs[0].source].numbers
             part, edge = step_of_part(node, number, part_range, inputs[0], values=values, arrived=arrived)
             nodes[node.id].append(part)
             edges.append(edge)
-    cut = {node for node, parts in nodes.items() if not parts}
-    cut |= {node for node, parts in nodes.items() if parts and parts[0].id != node}
-    if not cut:
-        return shown
+    whole_ids = {node for node, parts in nodes.items() if not parts}
+    whole_ids |= {node for node, parts in nodes.items() if parts and parts[0].id != node}
+    if not whole_ids:
+        return graph
     edges = [
-        edge._replace(source=part_id(edge.source, edge.output), output=0) if edge.source in cut else edge
+        edge._replace(source=part_id(edge.source, edge.output), output=0) if edge.source in whole_ids else edge
         for edge in edges
     ]
-    return shown.changed(nodes=tuple(part for parts in nodes.values() for part in parts), edges=tuple(edges))
+    return graph.changed(nodes=tuple(part for parts in nodes.values() for part in parts), edges=tuple(edges))
 
 
 def part_id(node: str, number: int) -> str:
@@ -80,12 +80,14 @@ def step_of_part(
     own = (*sizes[:dim], *(() if is_one else (end - start,)), *sizes[dim + 1 :])
 
     def spread(elements: tuple[Element, ...] | None) -> Numbers | None:
-        given = dict(zip(places, elements or (), strict=False))
-        return Numbers(sizes, "float64", tuple(given.get(at, 0) for at in range(math.prod(sizes)))) if given else None
+        entries = dict(zip(places, elements or (), strict=False))
+        return (
+            Numbers(sizes, "float64", tuple(entries.get(at, 0) for at in range(math.prod(sizes)))) if entries else None
+        )
 
-    known = {"dim": dim, "index": start, "start": start, "end": end, "step": 1}
+    options = {"dim": dim, "index": start, "start": start, "end": end, "step": 1}
     label = "SelectBackward0" if is_one else "SliceBackward0"
-    local = lecture(label, "self", known, Facts(sizes), Facts(own))
+    local = lecture(label, "self", options, Facts(sizes), Facts(own))
     is_factor = local is not None and local.is_factor
     rows = [[int(at == place) for at in range(math.prod(sizes))] for place in places]
     flow = Flow(

@@ -43,7 +43,7 @@ class Path(NamedTuple):
         symbols: the local derivative of each edge, as in ``b``; the quotient ``∂y/∂a`` where none is known.
         factors: their numbers; None for one that is no factor.
         product: of the factors; None where they are not the gradient, element by element.
-        passed: what the gradient has become after each edge, as far as that is known.
+        gradients: what the gradient has become after each edge, as far as that is known.
         skipped: how many steps are left out in the middle; one edge, with the symbol :data:`GAP`, stands for them.
     """
 
@@ -52,7 +52,7 @@ class Path(NamedTuple):
     symbols: tuple[str, ...]
     factors: tuple[Numbers | None, ...]
     product: Numbers | None
-    passed: tuple[Numbers | None, ...] = ()
+    gradients: tuple[Numbers | None, ...] = ()
     skipped: int = 0
 
     @property
@@ -132,7 +132,7 @@ class Chain:
         start: the gradient that backward starts from; 1, or what was given for the root.
         sum: of the products of all paths; None where that is not the engine's gradient.
         grad: the engine's gradient; None if there is none.
-        found: that sum, whatever the engine's gradient is; None where a factor is not known.
+        path_sum: that sum, whatever the engine's gradient is; None where a factor is not known.
         odd: the step nearest to the tensor at which the engine hands on another gradient than the product, if the sum is
             not the engine's gradient.
         before: what the tensor's ``.grad`` was when backward was called; None where it was none, or that is not known.
@@ -148,7 +148,7 @@ class Chain:
     start: Numbers | None
     sum: Numbers | None
     grad: Numbers | None
-    found: Numbers | None = None
+    path_sum: Numbers | None = None
     odd: BackwardStep | None = None
     before: Numbers | None = None
     absent: str = ""
@@ -171,8 +171,8 @@ def find_chains(graph: Graph, names: Iterable[str], most: int = MOST) -> tuple[C
     Raises:
         SourceError: there is no such tensor below the roots, or no gradient goes to it.
     """
-    named = {node.name: node for node in reversed(graph.nodes)}
-    targets = {name: wanted_node(graph, name, named) for name in names}
+    node_of = {node.name: node for node in reversed(graph.nodes)}
+    targets = {name: wanted_node(graph, name, node_of) for name in names}
     on_paths = above(graph, [node.id for node in targets.values()])
     inputs = graph.inputs
     if len(on_paths) < len(inputs):
@@ -180,9 +180,9 @@ def find_chains(graph: Graph, names: Iterable[str], most: int = MOST) -> tuple[C
     order = [node for node in reversed(graph.order) if node.id in on_paths]
     start = start_of(graph)
     totals = totals_of(graph.roots, order, inputs, start)
-    if lost := [name for name, node in targets.items() if node.id not in totals]:  # of a saved graph
+    if missing := [name for name, node in targets.items() if node.id not in totals]:  # of a saved graph
         raise SourceError(
-            f"no path leads from a root of this graph to {joined(lost, 4)}: an edge, or the root, is missing"
+            f"no path leads from a root of this graph to {joined(missing, 4)}: an edge, or the root, is missing"
         )
     ways = first_prefixes(graph.roots, inputs, totals, start, most)
     gradients = {name: gradient_of(node, graph.uses) for name, node in targets.items()}
@@ -227,9 +227,9 @@ def above(graph: Graph, ids: Iterable[str]) -> set[str]:
     return reached
 
 
-def wanted_node(graph: Graph, name: str, named: Mapping[str | None, Node]) -> Node:
+def wanted_node(graph: Graph, name: str, node_of: Mapping[str | None, Node]) -> Node:
     """Return the node of a name; SourceError if it has none, or no gradient goes there."""
-    node = named.get(name)
+    node = node_of.get(name)
     is_the_root = node is not None and node.id in graph.roots and len(graph.roots) == 1
     if node is not None and not is_the_root and node.kind not in ("constant", "frozen"):
         return node
@@ -253,12 +253,14 @@ def wanted_node(graph: Graph, name: str, named: Mapping[str | None, Node]) -> No
         raise SourceError(f"{where}: it stands for {row.expression} within a statement", hint=hint)
     if is_root(graph, row):
         raise SourceError(f"{where}: {joined(roots)} is {excerpt(name)} itself, by another name", hint=ways)
-    made, word = " and ".join(roots), re.compile(rf"(?<![\w.]){re.escape(name)}(?!\w)")
+    roots_text, word = " and ".join(roots), re.compile(rf"(?<![\w.]){re.escape(name)}(?!\w)")
     others = [each.name for each in graph.nodes if each.kind == "frozen" and each.name and word.search(each.name)]
     if others:
-        raise SourceError(f"{where}: {made} is made from {joined(others)}, through which no gradient flows", hint=ways)
-    cut = "or the way is cut off: detach(), item() and torch.no_grad() end a graph"
-    raise SourceError(f"{where}: {made} is not made from it, {cut}", hint=ways)
+        raise SourceError(
+            f"{where}: {roots_text} is made from {joined(others)}, through which no gradient flows", hint=ways
+        )
+    advice = "or the way is cut off: detach(), item() and torch.no_grad() end a graph"
+    raise SourceError(f"{where}: {roots_text} is not made from it, {advice}", hint=ways)
 
 
 def is_root(graph: Graph, row: TensorRow) -> bool:
@@ -298,7 +300,7 @@ def totals_of(
 ) -> dict[str, Total]:
     """Return what comes to each tensor, from the roots down."""
     totals = {root: Total(1, start, magnitude(start)) for root in roots if root in inputs}
-    known: dict[int, Total] = {}  # many are equal
+    total_of: dict[int, Total] = {}  # many are equal
     for node in order:
         here = totals.get(node.id)
         if here is None:  # it leads to no root, as in a saved graph
@@ -307,7 +309,7 @@ def totals_of(
             flow, there = edge.flow, totals.get(edge.source)
             if flow is NO_FLOW:  # as in a graph that is too large for numbers
                 paths = here.paths + there.paths if there else here.paths
-                totals[edge.source] = known[paths] if paths in known else known.setdefault(paths, Total(paths))
+                totals[edge.source] = total_of[paths] if paths in total_of else total_of.setdefault(paths, Total(paths))
                 continue
             step = magnitude(flow.local) if flow.jacobian is None else max(magnitude(flow.jacobian), CANCELLED)
             part = gradient_along(here.sum, edge)
@@ -337,12 +339,12 @@ def first_prefixes(
     while todo:
         way, edge = todo.pop()
         node = way.node if edge is None else edge.source
-        known = ways[node]
-        if len(known) == most:
+        prefixes = ways[node]
+        if len(prefixes) == most:
             continue
         if edge is not None:
             way = way.further(edge, is_alone=totals[way.node].paths == 1)
-        known.append(way)
+        prefixes.append(way)
         todo += [(way, each) for each in reversed(inputs[node])]
     return ways
 

@@ -69,7 +69,7 @@ class Notation(ast.NodeTransformer):
 def filled_pattern(pattern: str, args: list[ast.expr]) -> ast.expr:
     """Return a pattern with arguments in place of their numbers."""
     names = {f"arg_{place}": Formula(arg) for place, arg in enumerate(args)}
-    return Formula.named(pattern.format(*names)).replaced(names).node
+    return Formula.parse(pattern.format(*names)).replaced(names).node
 
 
 def transposed(node: ast.expr) -> ast.expr:
@@ -89,7 +89,7 @@ def transposed(node: ast.expr) -> ast.expr:
 def noted(formula: Formula) -> Formula:
     """Return a formula in the signs of mathematics.
 
-    >>> noted(Formula.named("addmm(b, X, permute(W, (1, 0)))")).python
+    >>> noted(Formula.parse("addmm(b, X, permute(W, (1, 0)))")).python
     'X @ W.T + b'
     """
     return Formula(ast.fix_missing_locations(Notation().visit(deepcopy(formula.node))))
@@ -123,7 +123,7 @@ def backward_formula(
     local = Formula.read(aliased(symbol, aliases)) if symbol and UNKNOWN not in symbol else None
     if local is None:
         return None
-    gradient = Formula.named(letter)
+    gradient = Formula.parse(letter)
     if GRAD in local.names:
         notation = Notation()
         node = notation.visit(local.replaced({GRAD: gradient}).node)
@@ -155,7 +155,7 @@ class Outer(ast.NodeTransformer):
 
     def visit_Subscript(self, node: ast.Subscript) -> ast.Subscript:
         """Return a row of a tensor."""
-        return ast.Subscript(node.value, Formula(node.slice).replaced({ROW: Formula.named(self.place)}).node, node.ctx)
+        return ast.Subscript(node.value, Formula(node.slice).replaced({ROW: Formula.parse(self.place)}).node, node.ctx)
 
     def visit_BinOp(self, node: ast.BinOp) -> ast.BinOp:
         """Return a product."""

@@ -14,7 +14,7 @@ from keyword import iskeyword
 from typing import NamedTuple, Self
 
 from gviz.formulas.formula import GRAD, UNKNOWN, Formula
-from gviz.formulas.operands import UNTOLD, arguments_of, held_operands, part_of_result, signed, typed
+from gviz.formulas.operands import UNTOLD, arguments_of, held_operands, option_text, part_of_result, signed
 from gviz.formulas.operations import GRAD_FN, OPERATORS, SIGNS, operator_of, recorded_function
 from gviz.graphs import Edge, Graph, Node
 
@@ -58,18 +58,18 @@ class Pattern(NamedTuple):
         >>> Pattern.of(["x", "w", "2.5", "x"]), Pattern.of(["x + w"])
         (Pattern(texts=('operand_0_', 'operand_1_', '2.5', 'operand_0_'), names=('x', 'w')), None)
         """
-        shown, names = dict[str, str](), list[str]()
+        text_of, names = dict[str, str](), list[str]()
         for text in texts:
-            if text in shown:
+            if text in text_of:
                 continue
             if text.isidentifier() and text.isascii() and not (iskeyword(text) or text == GRAD or STAND_IN in text):
-                shown[text] = f"{STAND_IN}{len(names)}_"
+                text_of[text] = f"{STAND_IN}{len(names)}_"
                 names.append(text)
             elif text == UNKNOWN or text.replace(".", "").isdecimal():
-                shown[text] = text
+                text_of[text] = text
             else:
                 return None
-        return cls(tuple([shown[text] for text in texts]), tuple(names))
+        return cls(tuple([text_of[text] for text in texts]), tuple(names))
 
     def form(self, text: str) -> str:
         """Return a text that was made from the pattern as one to format with the names.
@@ -164,10 +164,10 @@ def words_beside(
         level: how strongly the last operation in the expression of the node binds.
     """
     is_told = bool(node.expression) and all(mentions(node.expression, source) for source in sources)
-    held = held_operands(node, operands) if node.recorded.held or node.recorded.given else {}
-    result = Text(node.expression, level) if is_told else expression_of(node, operands, held)
+    constant_texts = held_operands(node, operands) if node.recorded.held or node.recorded.given else {}
+    result = Text(node.expression, level) if is_told else expression_of(node, operands, constant_texts)
     parts = [
-        (operands[slot].text or UNKNOWN) if slot in operands else held.get(slot, UNKNOWN)
+        (operands[slot].text or UNKNOWN) if slot in operands else constant_texts.get(slot, UNKNOWN)
         for slot in range(node.recorded.slots)
     ]
     constants = with_constants(parts, operands, result.text)
@@ -299,16 +299,16 @@ def mentions(statement: str, node: Node) -> bool:
     return all(re.search(rf"(?<!\w){re.escape(name)}(?!\w)", statement) for name in names)
 
 
-def with_constants(parts: list[str], known: Collection[int], expression: str) -> tuple[str, ...]:
+def with_constants(parts: list[str], slots: Collection[int], expression: str) -> tuple[str, ...]:
     """Return the operands with those that the graph lacks read off an expression with a sign between two.
 
     >>> with_constants(["w", "□"], {0}, "w + 1"), with_constants(["□", "w"], {1}, "10 * w")
     (('w', '1'), ('10', 'w'))
     """
-    if len(parts) == 2 and len(known) == 1:
-        other = other_operand(expression, parts[min(known)])
+    if len(parts) == 2 and len(slots) == 1:
+        other = other_operand(expression, parts[min(slots)])
         if other is not None:
-            return tuple(part if slot in known else other.text for slot, part in enumerate(parts))
+            return tuple(part if slot in slots else other.text for slot, part in enumerate(parts))
     return tuple(parts)
 
 
@@ -329,7 +329,7 @@ def other_operand(expression: str, operand: str) -> Beside | None:
     >>> other_operand("10 - d", "d"), other_operand("x ** 2", "x"), other_operand("2 / x", "reciprocal(x)"), other_operand("x - y", "z")
     (Beside(text='10', is_left=True), Beside(text='2', is_left=False), Beside(text='2', is_left=True), None)
     """
-    sides = Formula.named(expression).sides
+    sides = Formula.parse(expression).sides
     if sides is None:
         return None
     left, right = sides
@@ -345,27 +345,27 @@ def other_operand(expression: str, operand: str) -> Beside | None:
 
 def constant_of(label: str, words: Words) -> Beside | None:
     """Return the number of an operation between two that the graph has as an operation of one, such as 10 - d and x ** 2."""
-    named = GRAD_FN.fullmatch(label)
-    if named is None or named[1] not in SIGNS or len(words.operands) != 1:
+    match = GRAD_FN.fullmatch(label)
+    if match is None or match[1] not in SIGNS or len(words.operands) != 1:
         return None
     return other_operand(words.expression, words.operands[0])
 
 
-def expression_of(node: Node, operands: dict[int, Text], held: Mapping[int, str]) -> Text:
+def expression_of(node: Node, operands: dict[int, Text], constants: Mapping[int, str]) -> Text:
     """Return what an operation computes from the texts of its operands, and of those that it holds.
 
     "" if too little is known.
 
     A number beside the one operand stands in the statement that the operation is the last of.
     """
-    own = {slot: as_typed(text) for slot, text in held.items()}
+    own = {slot: as_typed(text) for slot, text in constants.items()}
     parts = [(own | operands).get(slot, Text(UNKNOWN)) for slot in range(node.recorded.slots)]
-    named, options = GRAD_FN.fullmatch(node.label), dict(node.recorded.attrs)
+    match, options = GRAD_FN.fullmatch(node.label), dict(node.recorded.attrs)
     number = other_operand(node.expression, next(iter(operands.values())).text) if len(operands) == 1 else None
     is_known = all(part.text for part in parts) and any(part.text != UNKNOWN for part in parts)
-    if named is None or not is_known or len(parts) > MOST_OPERANDS:
+    if match is None or not is_known or len(parts) > MOST_OPERANDS:
         return Text("")
-    name, overload = named.groups()
+    name, overload = match.groups()
     if name == "Neg":
         return Text(f"-{in_brackets_below(parts[0], MINUS)}", MINUS)
     if name == "T":
@@ -377,7 +377,7 @@ def expression_of(node: Node, operands: dict[int, Text], held: Mapping[int, str]
         return Text(call_text(node, [part.text for part in parts]))
     sign, level = SIGNS[name]
     is_turned = name == "Rsub" or (name == "Pow" and overload == "2")  # the number is on the left: 2 - x, 2 ** x
-    other = as_typed(typed(options.get("self" if is_turned else "exponent", options.get("other", UNKNOWN))))
+    other = as_typed(option_text(options.get("self" if is_turned else "exponent", options.get("other", UNKNOWN))))
     if other.text == UNKNOWN and len(parts) == len(node.recorded.given) == 1:  # 1 - x saves nothing
         other = as_typed(node.recorded.given[0] or UNKNOWN)
     if number is not None:
@@ -413,8 +413,8 @@ def index_text(kind: str, options: Mapping[str, str]) -> str:
     >>> index_text("Slice", {"dim": "0", "start": "1", "end": "9223372036854775807", "step": "1"})
     '1:'
     """
-    known = {name: int(signed(text)) for name, text in options.items() if re.fullmatch(r"\d+", text)}
-    match kind, known:
+    values = {name: int(signed(text)) for name, text in options.items() if re.fullmatch(r"\d+", text)}
+    match kind, values:
         case "Select", {"dim": dim, "index": index} if dim >= LAST_DIM:
             own = str(index)
         case "Slice", {"dim": dim, "start": start, "end": end, "step": step} if dim >= LAST_DIM:
@@ -461,26 +461,28 @@ def letters() -> Iterator[str]:
     return filterfalse(iskeyword, words)
 
 
-def root_names(taken: Container[str]) -> Iterator[str]:
+def root_names(other_names: Container[str]) -> Iterator[str]:
     """Return the names for roots that the program has given none: y, z, u, v, y2, y3 ... that are not taken.
 
     >>> from itertools import islice
     >>> list(islice(root_names(["y", "u"]), 3))
     ['z', 'v', 'y2']
     """
-    return (name for name in chain("yzuv", (f"y{number}" for number in count(2))) if name not in taken)
+    return (name for name in chain("yzuv", (f"y{number}" for number in count(2))) if name not in other_names)
 
 
 def with_letters(graph: Graph) -> Graph:
     """Return the graph with a letter for each operation whose result has no name, as formulas need one."""
     nodes = dict(graph.by_id)
-    taken = {node.name for node in graph.nodes} | {row.name for row in graph.tensors}
+    names = {node.name for node in graph.nodes} | {row.name for row in graph.tensors}
     texts = {text for node in graph.nodes for text in (node.expression, *node.recorded.given)}
-    taken |= {name for text in texts if text for name in re.findall(r"\w+", text)}  # also those of plain numbers
-    named = {edge.source for edge in graph.edges if edge.kind == "data" and nodes[edge.target].kind == "output"}
-    free = (letter for letter in letters() if letter not in taken)
+    names |= {name for text in texts if text for name in re.findall(r"\w+", text)}  # also those of plain numbers
+    output_sources = {
+        edge.source for edge in graph.edges if edge.kind == "data" and nodes[edge.target].kind == "output"
+    }
+    free = (letter for letter in letters() if letter not in names)
     for node in graph.inputs_first():
-        if node.kind == "operation" and node.name is None and node.id not in named:
+        if node.kind == "operation" and node.name is None and node.id not in output_sources:
             # all fields at once: a third of the time of _replace, and nearly all nodes come here
             nodes[node.id] = tuple.__new__(Node, (*node[:3], next(free), *node[4:8], True, *node[9:]))
     return graph.changed(nodes=tuple(nodes.values()))

@@ -17,12 +17,12 @@ def facts_about(value: Numbers | None, like: Numbers | None = None) -> Facts | N
     >>> facts_about(None, Numbers.of([[2.0]])).shape, facts_about(None)
     ((1, 1), None)
     """
-    known = value if value is not None and value.shape is not None else like
-    if known is None or known.shape is None:
+    source = value if value is not None and value.shape is not None else like
+    if source is None or source.shape is None:
         return None
-    if known is like or not known.is_known:
-        return Facts(size_of(known))
-    return Facts(size_of(known), known.summary.zeros > 0, known.has_nan, known.has_only(0))
+    if source is like or not source.is_known:
+        return Facts(size_of(source))
+    return Facts(size_of(source), source.summary.zeros > 0, source.has_nan, source.has_only(0))
 
 
 def with_ties(result: Facts | None, value: Numbers | None, of: Numbers | None) -> Facts | None:

@@ -46,7 +46,7 @@ class Formula:
     >>> w, minus, difference = map(Formula.named, ("w", "-1", "a - b"))
     >>> str(minus.times(w)), str(w.times(difference)), str(minus.times(minus)), str(w.plus(minus))
     ('-w', 'w·(a - b)', '1', 'w - 1')
-    >>> str(difference.replaced({"a": Formula.named("x * y")})), sorted(difference.names), minus.is_number
+    >>> str(difference.replaced({"a": Formula.parse("x * y")})), sorted(difference.names), minus.is_number
     ('x·y - b', ['a', 'b'], True)
     """
 
@@ -75,7 +75,7 @@ class Formula:
         return formula
 
     @classmethod
-    def named(cls, text: str) -> Self:
+    def parse(cls, text: str) -> Self:
         """Return an expression of Python's.
 
         Any other text, as an operand that is not known, is a name.
@@ -90,7 +90,7 @@ class Formula:
 
         A sign that Python reads in another order than people do has brackets around its operands.
 
-        >>> str(Formula.named("x ** 2 ** 3")), str(Formula.named("5 % 3 * x")), str(Formula.named("W @ x * w * 2.0"))
+        >>> str(Formula.parse("x ** 2 ** 3")), str(Formula.parse("5 % 3 * x")), str(Formula.parse("W @ x * w * 2.0"))
         ('x^(2³)', '(5 % 3)·x', '(W @ x)·w·2')
         """
         text = self.python
@@ -115,11 +115,11 @@ class Formula:
     def variables(self) -> set[str]:
         """The names in it that are not those of functions.
 
-        >>> Formula.named("sin(x) + w").variables == {"x", "w"}
+        >>> Formula.parse("sin(x) + w").variables == {"x", "w"}
         True
         """
-        called = {id(node.func) for node in ast.walk(self.node) if isinstance(node, ast.Call)}
-        return {node.id for node in ast.walk(self.node) if isinstance(node, ast.Name) and id(node) not in called}
+        functions = {id(node.func) for node in ast.walk(self.node) if isinstance(node, ast.Call)}
+        return {node.id for node in ast.walk(self.node) if isinstance(node, ast.Name) and id(node) not in functions}
 
     @property
     def is_number(self) -> bool:
@@ -144,9 +144,9 @@ class Formula:
     def simplified(self) -> Formula:
         """It as lecturers write it: numbers first, in one factor; no factor and no exponent of 1.
 
-        >>> str(Formula.named("1 * (1 * w) * (3 * (x ** 1 * 2))").simplified), str(Formula.named("-(x * 1)").simplified)
+        >>> str(Formula.parse("1 * (1 * w) * (3 * (x ** 1 * 2))").simplified), str(Formula.parse("-(x * 1)").simplified)
         ('6·w·x', '-x')
-        >>> str(Formula.named("tanh_backward(1 * (y * -2 * 1), y)").simplified)
+        >>> str(Formula.parse("tanh_backward(1 * (y * -2 * 1), y)").simplified)
         '-(2·y·(1 - y²))'
         """
         return Formula(_Simplifier().visit(deepcopy(self.node)))
@@ -207,7 +207,7 @@ class _Simplifier(ast.NodeTransformer):
         match node:
             case ast.Call(func=ast.Name(id=name), args=[gradient, result], keywords=[]) if name in SLOPES:
                 operands = {"_g": Formula(gradient), "_y": Formula(result)}
-                return self.product(Formula.named(SLOPES[name]).replaced(operands).node)
+                return self.product(Formula.parse(SLOPES[name]).replaced(operands).node)
         return node
 
     def visit_BinOp(self, node: ast.BinOp) -> ast.expr:
@@ -240,5 +240,5 @@ class _Simplifier(ast.NodeTransformer):
                 case factor:
                     factors.append(Formula(factor))
         size = Formula(ast.Constant(int(abs(number)) if number.is_integer() else abs(number)))
-        found = reduce(Formula.times, factors, size).node
-        return ast.UnaryOp(ast.USub(), found) if number < 0 else found
+        result = reduce(Formula.times, factors, size).node
+        return ast.UnaryOp(ast.USub(), result) if number < 0 else result

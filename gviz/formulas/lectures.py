@@ -117,50 +117,50 @@ class Lecture(NamedTuple):
 
 
 def lecture(
-    label: str, name: str, known: Mapping[str, Any], input: Facts | None, result: Facts | None
+    label: str, name: str, terms: Mapping[str, Any], input: Facts | None, result: Facts | None
 ) -> Lecture | None:
     """Return the derivative of an operation for an input as lectures write it; None where they have none.
 
     >>> from gviz.formulas.formula import Formula
-    >>> names, grid = {"self": Formula.named("x"), "result": Formula.named("y"), "dim": 1}, Facts((2, 3), False)
+    >>> names, grid = {"self": Formula.parse("x"), "result": Formula.parse("y"), "dim": 1}, Facts((2, 3), False)
     >>> str(lecture("SoftmaxBackward0", "self", names, grid, grid).formula)
     'diag(y[i]) - y[i]·y[i].T'
 
     Args:
         label: the class of the node.
         name: of the input, in the table.
-        known: formulas of the inputs and of the result, and the options, by their names there.
+        terms: formulas of the inputs and of the result, and the options, by their names there.
         input: what is known of the elements of the input.
         result: what is known of those of the result.
     """
     kind, text = LECTURES.get((label, name), ("", ""))
     if kind == EACH:
-        return filled_in(text, known, is_factor=True)
+        return filled_in(text, terms, is_factor=True)
     if input is None or not input.shape or input.has_nan or (result is not None and result.has_nan):
         return None
-    values = {**known, **derived(known, input, result)}
+    values = {**terms, **derived(terms, input, result)}
     is_number = result is not None and not result.shape
     is_shown = result is not None and not result.is_zero and values["along"] is not None
     fits = {EVERY: True, SINGLE: is_number, MATRIX: len(input.shape) == MATRICES, ALONG: is_shown}
     if not fits.get(kind):
         kind = SINGLE if is_number else MATRIX
-        text = norm_text(label, known) if is_number else picked_text(label, values, input.shape)
-    has_no_zeros = result is not None and result.has_zeros is False and known.get("p", 2) == 2
+        text = norm_text(label, terms) if is_number else picked_text(label, values, input.shape)
+    has_no_zeros = result is not None and result.has_zeros is False and terms.get("p", 2) == 2
     if not text or (label in REGULAR and not has_no_zeros):
         return None
     if kind == ALONG:
         return along(text, values, name, len(input.shape))
-    values |= {GRAD: Formula.named(GRAD)} if kind == MATRIX else {}
+    values |= {GRAD: Formula.parse(GRAD)} if kind == MATRIX else {}
     return filled_in(text, values, is_factor=kind == SINGLE)
 
 
-def norm_text(label: str, known: Mapping[str, Any]) -> str:
+def norm_text(label: str, options: Mapping[str, Any]) -> str:
     """Return the factor of a norm to a power above 2; "" for another, whose formula the table has.
 
     >>> norm_text("LinalgVectorNormBackward0", {"ord": 3}), norm_text("LinalgVectorNormBackward0", {"ord": 2})
     ('self·absolute(self)^1/result^2', '')
     """
-    power = known.get("ord")
+    power = options.get("ord")
     if label != "LinalgVectorNormBackward0" or not isinstance(power, int) or power <= 2:
         return ""
     return f"self·absolute(self)^{power - 2}/result^{power - 1}"
@@ -216,7 +216,7 @@ def part_of_list(label: str, slot: int, dim: Any, facts: Sequence[Facts | None])
         shapes = [one.shape for one in facts[: slot + 1] if one is not None and len(one.shape) == len(result.shape)]
         end = sum(shape[at] for shape in shapes)
         part = f"{end - shapes[-1][at]}:{end}" if len(shapes) == slot + 1 else ""
-    return Lecture(Formula.named(f"{GRAD}[{', '.join([':'] * at + [part])}]"), is_factor=False) if part else None
+    return Lecture(Formula.parse(f"{GRAD}[{', '.join([':'] * at + [part])}]"), is_factor=False) if part else None
 
 
 def jacobian_notes(symbols: Iterable[str]) -> list[str]:
@@ -238,7 +238,7 @@ def along(text: str, values: dict[str, Any], name: str, count: int) -> Lecture |
         return None
     if count > 1:
         own = {key: f"{values[key].python}[{rows}]" for key in (name, "result") if values[key].python.isidentifier()}
-        values |= {key: Formula.named(text) for key, text in own.items()}
+        values |= {key: Formula.parse(text) for key, text in own.items()}
     return filled_in(text, values, is_factor=False)
 
 
@@ -251,12 +251,12 @@ def is_by_rows(symbol: str) -> bool:
     return bool(_BY_ROWS.search(symbol))
 
 
-def derived(known: Mapping[str, Any], input: Facts, result: Facts | None) -> dict[str, Any]:
+def derived(terms: Mapping[str, Any], input: Facts, result: Facts | None) -> dict[str, Any]:
     """Return what formulas use besides inputs, the result and options; None where that is not known."""
-    sizes, dim, index = input.shape, known.get("dim"), known.get("index")
-    has = {key: getattr(known.get(key), "python", "None") != "None" for key in ("weight", "bias")}
-    if "normalized_shape" in known:
-        dim = -1 if len(known["normalized_shape"]) == 1 and not any(has.values()) else None
+    sizes, dim, index = input.shape, terms.get("dim"), terms.get("index")
+    has = {key: getattr(terms.get(key), "python", "None") != "None" for key in ("weight", "bias")}
+    if "normalized_shape" in terms:
+        dim = -1 if len(terms["normalized_shape"]) == 1 and not any(has.values()) else None
     along = dim % len(sizes) if isinstance(dim, int) and len(sizes) <= len(PLACES) else None
     count = sizes[along] if along is not None else None
     return {
@@ -267,9 +267,9 @@ def derived(known: Mapping[str, Any], input: Facts, result: Facts | None) -> dic
         "rows": sizes[0],
         "columns": sizes[-1],
         "classes": sizes[-1] if len(sizes) < 3 and not has["weight"] else None,
-        "share": sizes[0] if known.get("reduction") == 1 and len(sizes) == 2 else 1,
+        "share": sizes[0] if terms.get("reduction") == 1 and len(sizes) == 2 else 1,
         "ties": (result.ties or None) if result is not None else None,
-        GRAD: Formula.named(GRAD if known.get("keepdim") else f"unsqueeze({GRAD}, {dim})"),
+        GRAD: Formula.parse(GRAD if terms.get("keepdim") else f"unsqueeze({GRAD}, {dim})"),
     }
 
 
@@ -278,12 +278,12 @@ def filled_in(text: str, values: Mapping[str, Any], *, is_factor: bool) -> Lectu
     formula = Formula.read(text)
     if formula is None:
         return None
-    used: dict[str, Formula] = {}
+    formulas: dict[str, Formula] = {}
     for name in formula.names & values.keys():
         value = values[name]
         if value is None or (isinstance(value, Formula) and UNKNOWN in value.names):
             return None
         if value == 1:
             formula = Formula.read(str(formula).replace(f"/{name}", "")) or formula
-        used[name] = value if isinstance(value, Formula) else Formula(ast.parse(repr(value), mode="eval").body)
-    return Lecture(formula.replaced(used), is_factor)
+        formulas[name] = value if isinstance(value, Formula) else Formula(ast.parse(repr(value), mode="eval").body)
+    return Lecture(formula.replaced(formulas), is_factor)

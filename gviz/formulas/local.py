@@ -77,7 +77,7 @@ def _namespace() -> dict[str, Any]:
         "zeros_in": lambda value: value.has_zeros(),
         "recording": lambda: False,
         "equal": is_equal,
-        "zeros_of": lambda _, sizes: Symbol.named(f"zeros({sizes})"),
+        "zeros_of": lambda _, sizes: Symbol.parse(f"zeros({sizes})"),
         "logit": lambda value, _: applied("logit", value),
         "view": lambda value, sizes: applied("reshape", value, sizes),
         "reshape": lambda value, sizes: applied("reshape", value, sizes),
@@ -99,7 +99,7 @@ def local_derivative(
     result: str,
     attributes: Mapping[str, str],
     *,
-    held: Mapping[str, str] | None = None,
+    constants: Mapping[str, str] | None = None,
     facts: Sequence[Facts | None] = (),
 ) -> Local | None:
     """Return the local derivative of an operation for one of its inputs.
@@ -110,7 +110,7 @@ def local_derivative(
         operands: what each of its inputs is called, or how it is computed.
         result: what its result is called.
         attributes: what the node saved that is no tensor, as texts.
-        held: the saved tensors by their names there: what the program calls each, or how it writes it.
+        constants: the saved tensors by their names there: what the program calls each, or how it writes it.
         facts: what is known of the elements of each input, and of the result.
 
     Returns:
@@ -131,30 +131,34 @@ def local_derivative(
     if row is None or slot >= len(row.edges) or len(operands) != len(row.edges):
         return None
     with suppress(*REFUSALS):
-        return _from_formula(row, slot, _known(row, (*operands, result), attributes, held or {}, facts), label, facts)
+        return _from_formula(
+            row, slot, _variables(row, (*operands, result), attributes, constants or {}, facts), label, facts
+        )
     return None
 
 
-def _known(
+def _variables(
     row: Row,
     texts: Sequence[str],
     attributes: Mapping[str, str],
-    held: Mapping[str, str],
+    constants: Mapping[str, str],
     facts: Sequence[Facts | None],
 ) -> dict[str, Any]:
     """Return what a formula of the row may use besides the gradient, as symbols and options, by its name there."""
-    known: dict[str, Any] = dict.fromkeys(row.hidden)
-    known |= dict(zip(row.parameters[-len(row.defaults) :], row.defaults, strict=False))
-    known |= {name: option_value(text) for name, text in attributes.items() if text != "freed"}
-    known |= {name: Symbol.named(text) for name, text in held.items()} | {"result": Symbol.of(texts[-1], facts[-1])}
-    known |= {MASK: (True,) * len(row.edges)}
+    values: dict[str, Any] = dict.fromkeys(row.hidden)
+    values |= dict(zip(row.parameters[-len(row.defaults) :], row.defaults, strict=False))
+    values |= {name: option_value(text) for name, text in attributes.items() if text != "freed"}
+    values |= {name: Symbol.parse(text) for name, text in constants.items()} | {
+        "result": Symbol.of(texts[-1], facts[-1])
+    }
+    values |= {MASK: (True,) * len(row.edges)}
     inputs = zip((row.parameters[at] for at in row.edges), texts, facts, strict=False)
     missing = {name for name, text in attributes.items() if text == "None"}  # an input that may be left out
-    return known | {name: None if name in missing else Symbol.of(text, about) for name, text, about in inputs}
+    return values | {name: None if name in missing else Symbol.of(text, about) for name, text, about in inputs}
 
 
 def _from_formula(
-    row: Row, slot: int, known: Mapping[str, Any], label: str, facts: Sequence[Facts | None]
+    row: Row, slot: int, variables: Mapping[str, Any], label: str, facts: Sequence[Facts | None]
 ) -> Local | None:
     """Return what the formula for an input comes to with symbols.
 
@@ -166,7 +170,7 @@ def _from_formula(
     formula = row.formulas.get("__".join(group))
     if formula is None:
         return None
-    if (own := lecture(label, name, known, facts[slot], facts[-1])) is not None:
+    if (own := lecture(label, name, variables, facts[slot], facts[-1])) is not None:
         return Local(lecture_text(own), own.is_factor)
     needs, derivative = parameters(formula)[1:], bind(formula, _namespace())
     sizes = facts[-1] and Facts(facts[-1].shape)
@@ -174,12 +178,12 @@ def _from_formula(
     for grad in (Symbol.of("1", sizes), Symbol.of(GRAD, sizes)):
         is_factor = isinstance(grad.node, ast.Constant)
         try:
-            values = derivative(grad, *[known[need] for need in needs])
+            values = derivative(grad, *[variables[need] for need in needs])
             slope = as_number(tree(values[group.index(name)] if len(group) > 1 else values))
         except REFUSALS:
-            return Local(jacobian_name(label), is_factor=True) if row_works_on_each(row, known) else None
-        given = [value.node for value in known.values() if isinstance(value, Symbol)]
-        if not is_factor or is_single or is_elementwise(slope, given) or row_works_on_each(row, known):
+            return Local(jacobian_name(label), is_factor=True) if row_works_on_each(row, variables) else None
+        nodes = [value.node for value in variables.values() if isinstance(value, Symbol)]
+        if not is_factor or is_single or is_elementwise(slope, nodes) or row_works_on_each(row, variables):
             return Local(str(Formula(slope)), is_factor)
     return None
 
@@ -189,13 +193,13 @@ def lecture_text(own: Lecture) -> str:
     return str(own.formula) if own.is_factor else str(own.formula).replace(".T", "ᵀ")
 
 
-def row_works_on_each(row: Row, known: Mapping[str, Any]) -> bool:
+def row_works_on_each(row: Row, values: Mapping[str, Any]) -> bool:
     """Return whether an operation works element by element, with the options that its node has."""
     is_plain = not (row.view or row.outputs or row.node == "NotImplemented")
     names = [name for at, name in enumerate(row.parameters) if at not in row.inputs]
-    if not is_plain or not row.edges or not known.keys() >= {*names}:
+    if not is_plain or not row.edges or not values.keys() >= {*names}:
         return False
-    options = tuple(TENSOR if at in row.inputs else known[name] for at, name in enumerate(row.parameters))
+    options = tuple(TENSOR if at in row.inputs else values[name] for at, name in enumerate(row.parameters))
     return all(isinstance(one, Hashable) for one in options) and works_on_each(row.key, options)
 
 
@@ -217,19 +221,19 @@ def with_symbols(graph: Graph, words: Mapping[str, Words] | None = None) -> Grap
     words = words_of(graph) if words is None else words
     nodes = graph.by_id
     alike: dict[tuple[object, ...], Local | None] = {}
-    facts = facts_of(graph, {node: said.operands for node, said in words.items()})
+    facts = facts_of(graph, {node: of_node.operands for node, of_node in words.items()})
 
     def derived(node: Node, slot: int, operands: Sequence[str], result: str) -> Local | None:
-        told = dict(node.recorded.held)
-        held = {name: told.get(name, UNKNOWN) for name in node.recorded.tensors}
+        texts_of_held = dict(node.recorded.held)
+        constants = {name: texts_of_held.get(name, UNKNOWN) for name in node.recorded.tensors}
         options = node.recorded.options
-        return local_derivative(node.label, slot, operands, result, options, held=held, facts=facts[node.id])
+        return local_derivative(node.label, slot, operands, result, options, constants=constants, facts=facts[node.id])
 
-    def found_for(node: Node, slot: int, said: Words) -> Local | None:
-        texts = (said.result or UNKNOWN, *said.operands)
+    def local_of(node: Node, slot: int, of_node: Words) -> Local | None:
+        texts = (of_node.result or UNKNOWN, *of_node.operands)
         pattern = Pattern.of(texts) if not node.recorded.held else None
         if pattern is None:
-            return derived(node, slot, said.operands, texts[0])
+            return derived(node, slot, of_node.operands, texts[0])
         key = node.label, id(node.recorded), slot, facts[node.id], *pattern.texts  # equal records are mostly one
         if key not in alike:
             local = derived(node, slot, pattern.texts[1:], pattern.texts[0])
@@ -237,18 +241,18 @@ def with_symbols(graph: Graph, words: Mapping[str, Words] | None = None) -> Grap
         local = alike[key]
         return local and Local(local.symbol.format(*pattern.names), local.is_factor)
 
-    def named(edge: Edge) -> Edge:
-        node, said = nodes[edge.target], words.get(edge.target)
-        if edge.kind != "data" or said is None:
+    def with_symbol(edge: Edge) -> Edge:
+        node, of_node = nodes[edge.target], words.get(edge.target)
+        if edge.kind != "data" or of_node is None:
             return edge
-        local_of_edge = found_for(node, edge.slot, said)
+        local_of_edge = local_of(node, edge.slot, of_node)
         if local_of_edge is None:
             return edge._replace(flow=edge.flow._replace(local=None))
         local = edge.flow.local if local_of_edge.is_factor else None
         jacobian = edge.flow.jacobian if local is None else None
         return Edge(*edge[:6], Flow(local_of_edge.symbol, local, edge.flow.handed, jacobian), *edge[7:])
 
-    return graph.changed(edges=tuple(named(edge) for edge in graph.edges))
+    return graph.changed(edges=tuple(with_symbol(edge) for edge in graph.edges))
 
 
 def option_value(text: str) -> Any:

@@ -59,12 +59,12 @@ def input_names(label: str) -> tuple[str, ...]:
     return () if row is None or row.takes_list else tuple(row.parameters[place] for place in row.edges)
 
 
-def held_operands(node: Node, known: Collection[int] = ()) -> dict[int, str]:
+def held_operands(node: Node, slots: Collection[int] = ()) -> dict[int, str]:
     """Return the operands that no edge leads to, by their slots: what an operation holds, or what its call was given.
 
     Args:
         node: the operation.
-        known: the slots that edges lead to; what the call was given is told apart where it fills the others.
+        slots: the slots that edges lead to; what the call was given is told apart where it fills the others.
 
     >>> from gviz.graphs import Node, Recorded
     >>> held_operands(Node("n0", "operation", "AddmmBackward0", recorded=Recorded(held=(("mat1", "data"), ("result", "h")))))
@@ -72,10 +72,10 @@ def held_operands(node: Node, known: Collection[int] = ()) -> dict[int, str]:
     >>> held_operands(Node("n0", "operation", "SubBackward0", recorded=Recorded(2, given=("t",))), [0])
     {1: 't'}
     """
-    held, empty = dict(node.recorded.held), [slot for slot in range(node.recorded.slots) if slot not in known]
-    given = node.recorded.given
-    own = dict(zip(empty, given, strict=False)) if len(given) in (1, len(empty)) else {}
-    names = {slot: held[key] for slot, key in enumerate(input_names(node.label)) if key in held}
+    constants, empty = dict(node.recorded.held), [slot for slot in range(node.recorded.slots) if slot not in slots]
+    arguments = node.recorded.given
+    own = dict(zip(empty, arguments, strict=False)) if len(arguments) in (1, len(empty)) else {}
+    names = {slot: constants[key] for slot, key in enumerate(input_names(node.label)) if key in constants}
     return {slot: text for slot, text in own.items() if text} | names
 
 
@@ -101,10 +101,11 @@ def arguments_of(node: Node, operands: Sequence[str] = ()) -> list[str]:
     if row is None:  # an operation of PyTorch's alone; a user's Function has a slot for all that it takes
         return [*operands, *([UNTOLD] if _NUMBERED.search(node.label) else ())]
     of_place = dict(zip(row.edges, ([*operands],) if row.takes_list else [[one] for one in operands], strict=False))
-    known = {name: typed(text) for name, text in node.recorded.options.items() if text != "freed"}
-    known |= dict(node.recorded.held)
+    texts = {name: option_text(text) for name, text in node.recorded.options.items() if text != "freed"}
+    texts |= dict(node.recorded.held)
     if node.shape is not None:
-        known.setdefault("size", typed(str(node.shape)))  # a view, or what is expanded, has the size that was asked for
+        # a view, or what is expanded, has the size that was asked for
+        texts.setdefault("size", option_text(str(node.shape)))
     defaults = dict(zip(row.parameters[::-1], map(str, row.defaults[::-1]), strict=False))
     arguments, options = list[str](), 0
     is_next = not row.takes_list and len(row.edges) == 1 and not row.outputs
@@ -112,9 +113,9 @@ def arguments_of(node: Node, operands: Sequence[str] = ()) -> list[str]:
         if place in row.edges or name in row.internal:
             arguments += of_place.get(place, ())
             continue
-        default, usual = typed(defaults.get(name, "False")), USUAL.get(name) or USUAL.get(f"{row.key}.{name}")
-        text = known.get(name, "None")
-        if name not in known and not (name in UNSAID and name in defaults):
+        default, usual = option_text(defaults.get(name, "False")), USUAL.get(name) or USUAL.get(f"{row.key}.{name}")
+        text = texts.get(name, "None")
+        if name not in texts and not (name in UNSAID and name in defaults):
             text = "None"
             arguments += [UNTOLD] if UNTOLD not in arguments else ()
         if text in ("None", "()", usual, default, default.removesuffix(".0")) or set(_NUMBER.findall(text)) == {usual}:
@@ -126,23 +127,23 @@ def arguments_of(node: Node, operands: Sequence[str] = ()) -> list[str]:
     return arguments if options <= MOST_OPTIONS else [*operands, UNTOLD]
 
 
-def part_of_result(label: str, used: Collection[int]) -> str:
+def part_of_result(label: str, slots: Collection[int]) -> str:
     """Return what picks the one tensor that others use, of an operation that makes several; "" where they use more.
 
     >>> part_of_result("LinalgSlogdetBackward0", [1]), part_of_result("MaxBackward0", [0]), part_of_result("ExpBackward0", [0])
     ('.logabsdet', '.values', '')
     """
     row = rows_by_label().get(label)
-    fields = row.outputs if row is not None and len(used) == 1 else ()
+    fields = row.outputs if row is not None and len(slots) == 1 else ()
     if {"info", "result0", "..."} & {*fields}:  # PyTorch's functions return one tensor, or a list
         return ""
-    return "".join(f".{fields[number]}" for number in used if number < len(fields))
+    return "".join(f".{fields[number]}" for number in slots if number < len(fields))
 
 
-def typed(text: str) -> str:
+def option_text(text: str) -> str:
     """Return a saved option as a program has it.
 
-    >>> typed("18446744073709551614"), typed("(1,)"), typed("tanh"), typed("None")
+    >>> option_text("18446744073709551614"), option_text("(1,)"), option_text("tanh"), option_text("None")
     ('-2', '1', "'tanh'", 'None')
     """
     text = signed(text)

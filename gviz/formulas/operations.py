@@ -35,10 +35,10 @@ def operator_of(label: str) -> str:
     >>> operator_of("MulBackward0"), operator_of("RsubBackward1"), operator_of("LogBackward0"), operator_of("Cube")
     ('×', '−', 'log', 'Cube')
     """
-    named = GRAD_FN.fullmatch(label)
-    if named is None:
+    match = GRAD_FN.fullmatch(label)
+    if match is None:
         return label
-    name = named[1]
+    name = match[1]
     if name in SIGNS:
         return {"*": "×", "/": "÷", "**": "^", "-": "−"}.get(SIGNS[name][0], SIGNS[name][0])
     return "−" if name == "Neg" else recorded_function(label)
@@ -50,8 +50,8 @@ def kind_of(label: str) -> str:
     >>> kind_of("MulBackward0"), kind_of("Cube")
     ('Mul', '')
     """
-    named = GRAD_FN.fullmatch(label)
-    return "" if named is None else named[1]
+    match = GRAD_FN.fullmatch(label)
+    return "" if match is None else match[1]
 
 
 def recorded_function(label: str) -> str:
@@ -60,10 +60,10 @@ def recorded_function(label: str) -> str:
     >>> recorded_function("LogSoftmaxBackward0"), recorded_function("CubeBackward"), recorded_function("Cube")
     ('log_softmax', 'Cube', 'Cube')
     """
-    named = GRAD_FN.fullmatch(label)
-    if named is None:
+    match = GRAD_FN.fullmatch(label)
+    if match is None:
         return label
-    return function_of(named[1]) if named[2] else named[1]
+    return function_of(match[1]) if match[2] else match[1]
 
 
 def jacobian_symbol(label: str) -> str:

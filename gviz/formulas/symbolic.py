@@ -89,7 +89,7 @@ class Symbol(Formula):
     @classmethod
     def of(cls, text: str, facts: Facts | None) -> Symbol:
         """Return the symbol of a tensor of which something is known."""
-        symbol = cls.named(text)
+        symbol = cls.parse(text)
         symbol.facts, symbol.has_nan = facts, facts is not None and facts.has_nan
         symbol.is_nonzero = facts is not None and facts.has_zeros is False
         return symbol
@@ -175,7 +175,7 @@ def number_tree(value: Any) -> ast.expr:
     if isinstance(value, float) and not math.isfinite(value):
         return ast.Name(str(value), ast.Load())
     if isinstance(value, float) and not value.is_integer():
-        name = next((name for known, name in CONSTANTS.items() if math.isclose(value, known, rel_tol=1e-12)), "")
+        name = next((name for constant, name in CONSTANTS.items() if math.isclose(value, constant, rel_tol=1e-12)), "")
         part = Fraction(value).limit_denominator(MOST_PARTS)
         if not name and math.isclose(value, part, rel_tol=1e-12) and round(value, DIGITS) != value:
             name = str(part)
@@ -197,13 +197,13 @@ def applied(name: str, *args: Any) -> Symbol:
         return first
     has_nan = any(isinstance(arg, Symbol) and arg.has_nan for arg in args)
     if name in SPREAD or name == "scalar_like":
-        made = Symbol(tree(args[name == "scalar_like"]))
+        result = Symbol(tree(args[name == "scalar_like"]))
     else:
         parts = [tree(arg) for arg in args]
         shorter = simplified(name, parts, has_nan=has_nan)
-        made = Symbol(written_as(name, parts)) if shorter is None else shorter
-    made.has_nan, made.is_nonzero, made.made_by = has_nan, is_shaped and args[0].is_nonzero, (name, args)
-    return made
+        result = Symbol(written_as(name, parts)) if shorter is None else shorter
+    result.has_nan, result.is_nonzero, result.made_by = has_nan, is_shaped and args[0].is_nonzero, (name, args)
+    return result
 
 
 def simplified(name: str, parts: list[ast.expr], *, has_nan: bool = False) -> Symbol | None:
@@ -297,14 +297,14 @@ def is_constant(node: ast.expr) -> bool:
 def is_elementwise(node: ast.expr, operands: Sequence[ast.expr]) -> bool:
     """Return whether an expression is computed element by element from operands, however those are computed themselves.
 
-    >>> a, product = Symbol.named("a").node, Symbol.named("x @ w").node
+    >>> a, product = Symbol.parse("a").node, Symbol.parse("x @ w").node
     >>> is_elementwise(applied("mul", Symbol(a), Symbol(product)).node, [a, product]), is_elementwise(applied("t", 1).node, [])
     (True, False)
     """
-    given = {id(operand) for operand in operands}
+    ids = {id(operand) for operand in operands}
     todo: list[ast.AST] = [node]
     for part in todo:  # grows while it is read
-        if id(part) in given:
+        if id(part) in ids:
             continue
         if isinstance(part, ast.Call):
             args = [literal_of(arg) if is_constant(arg) else argument_of(arg) for arg in part.args]
@@ -348,7 +348,7 @@ def works_on_each(name: str, args: tuple[Any, ...]) -> bool:
     masks = {at for at, arg in enumerate(args) if arg == MASKED or names[at : at + 1] == ("mask",)}
     probes = [np.roll(PROBES, at) > 0 if at in masks else np.roll(PROBES, at) for at in range(len(args))]
 
-    def made(shape: tuple[int, ...], part: Any) -> Any:
+    def probe(shape: tuple[int, ...], part: Any) -> Any:
         pairs = zip(args, probes, strict=True)
         parts = (one[part].reshape(shape) if arg in (TENSOR, MASKED) else arg for arg, one in pairs)
         result = function(*parts)
@@ -357,8 +357,8 @@ def works_on_each(name: str, args: tuple[Any, ...]) -> bool:
     try:
         with np.errstate(all="ignore"), warnings.catch_warnings():
             warnings.simplefilter("ignore")
-            each = [made((1,), at) for at in range(len(PROBES))]
-            wholes = [(shape, made(shape, ...)) for shape in ((2, 3), (len(PROBES),))]
+            each = [probe((1,), at) for at in range(len(PROBES))]
+            wholes = [(shape, probe(shape, ...)) for shape in ((2, 3), (len(PROBES),))]
     except REFUSALS:
         return False
     shapes = [np.shape(one) == shape for shape, one in [*(((1,), one) for one in each), *wholes]]

@@ -56,7 +56,7 @@ def by_statement(graph: Graph) -> Graph:
     owner = owners(order, graph.uses, graph.roots)
     inner = {node.id for node in order if owner[node.id] != node.id}
     formulas = formulas_of(order, inner)
-    parts = {node.id: Part(Formula.named("1"), True, ONE, node.grad.arrived) for node in order if node.id not in inner}
+    parts = {node.id: Part(Formula.parse("1"), True, ONE, node.grad.arrived) for node in order if node.id not in inner}
     part_of: dict[tuple[str, int, str], Part] = {}
     position = {node.id: number for number, node in enumerate(graph.nodes)}
     places: dict[tuple[str, int, str], tuple[int, int]] = {}
@@ -104,7 +104,7 @@ def formulas_of(order: list[Node], inner: set[str]) -> dict[str, Formula]:
     for node in order:
         if node.id in inner and node.name:
             formula = Formula.read(node.expression)
-            formulas[node.name] = (limited(formula.replaced(formulas)) if formula else None) or Formula.named(TOO_LONG)
+            formulas[node.name] = (limited(formula.replaced(formulas)) if formula else None) or Formula.parse(TOO_LONG)
     return formulas
 
 
@@ -127,13 +127,13 @@ def added_up(product: Formula, edge: Edge) -> Formula:
     dims, sizes = summed_dims(edge), size_of(edge.flow.handed)
     is_whole = len(sizes) + len(dims) == len(size_of(edge.flow.local))
     name, over = ("sum", dims[0] if len(dims) == 1 else dims) if is_whole else ("sum_to_size", sizes)
-    return Formula.named(f"{name}({product.python}, {over})" if sizes else f"sum({product.python})")
+    return Formula.parse(f"{name}({product.python}, {over})" if sizes else f"sum({product.python})")
 
 
 def as_gradient(part: Part) -> Formula:
     """Return what a part makes of the gradient that arrives at the statement."""
-    symbol = part.symbol or Formula.named(UNKNOWN)
-    return Formula.named(GRAD).times(symbol) if part.is_factor else symbol
+    symbol = part.symbol or Formula.parse(UNKNOWN)
+    return Formula.parse(GRAD).times(symbol) if part.is_factor else symbol
 
 
 def added(one: Part, other: Part) -> Part:

@@ -254,7 +254,7 @@ class CircuitReader(Reader):
         name, formula = self.operand(node)
         if found is None or formula is None or GRAD in found.names:
             return None
-        z = Formula.named(self.comes_in)
+        z = Formula.parse(self.comes_in)
         is_step = operator_of(node.label) == "relu"  # whose result is above 0 where what comes in is
         found = found.replaced({node.name or "": z if is_step else formula, name: z})
         is_known = found.variables <= {self.comes_in} and len(found.python) <= LONGEST

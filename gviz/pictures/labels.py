@@ -13,7 +13,7 @@ from typing import Any
 
 from gviz.formulas.expressions import output_name, words_of
 from gviz.formulas.formula import UNKNOWN, Formula
-from gviz.formulas.operands import input_names, signed, typed
+from gviz.formulas.operands import input_names, option_text, signed
 from gviz.graphs import (
     FREED,
     LEFT_OUT,
@@ -475,7 +475,7 @@ def block_lines(node: Node, options: RenderOptions) -> list[Line]:
     blocks = node.blocks or Blocks()
     rows: list[Line] = []
     for one in blocks.varies[:MOST_VARYING]:
-        text = f"{one.name} varies: ".lstrip() + braced([typed(text) for text in one.texts])[1:-1]
+        text = f"{one.name} varies: ".lstrip() + braced([option_text(text) for text in one.texts])[1:-1]
         rows.append((Span(short(text, LONGEST_EXPRESSION), "muted"),))
     if len(blocks.varies) > MOST_VARYING:
         rows.append((Span(f"{len(blocks.varies) - MOST_VARYING} more vary", "muted"),))

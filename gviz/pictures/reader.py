@@ -116,7 +116,7 @@ class Reader:
     @cached_property
     def restored(self) -> dict[str, Formula]:
         """The names that others stand for, as formulas."""
-        return {own: Formula.named(name) for name, own in self.aliases.items()}
+        return {own: Formula.parse(name) for name, own in self.aliases.items()}
 
     def operand(self, node: Node) -> tuple[str, Formula | None]:
         """Return the one operand that is no constant, and what is computed of it with a letter in its place."""
@@ -126,7 +126,7 @@ class Reader:
         name = self.aliases.get(name, name)
         if formula is None or name not in formula.names:
             return name, None
-        return name, noted(formula).replaced({**self.outside, name: Formula.named(self.comes_in)})
+        return name, noted(formula).replaced({**self.outside, name: Formula.parse(self.comes_in)})
 
     def sign(self, node: Node) -> TypeBox:
         """Return what stands in a circle: a sign, the name of a function, or what is done with z."""

@@ -193,7 +193,7 @@ def path_lines(number: int, path: Path, chain: Chain, options: RenderOptions) ->
 
 def gradients_along(chain: Chain, path: Path, precision: int) -> str:
     """Return what a gradient becomes along a path with more than factors; "" where it is long, or unknown."""
-    values = [chain.start, *path.passed]
+    values = [chain.start, *path.gradients]
     if len(values) != len(path.names) or len(values) > MOST_PARTS or not all(values):
         return ""
     texts = (short_value(value, precision) for value in values)
@@ -208,7 +208,7 @@ def factors_in_numbers(path: Path, precision: int, level: int) -> list[str] | No
     A Jacobian, which stands behind @, is a product with what is before it where that is a number or a vector.
     """
     texts = []
-    for edge, gradient in zip(path.edges, path.passed, strict=False):
+    for edge, gradient in zip(path.edges, path.gradients, strict=False):
         is_matrix = step_kind(edge) == "matrix"
         value = edge.flow.jacobian if is_matrix else edge.flow.local
         most = MOST_ENTRIES if is_matrix else MOST_VALUES
@@ -246,10 +246,10 @@ def _sum_line(chain: Chain, own: Sequence[tuple[int, Path]], options: RenderOpti
             why = f"{equation(grad, known, options.precision)}, and what an operation on the way hands on is not known"
         yield Span(f"{why}: no numbers are claimed", "muted")
         return
-    if chain.sum is None and chain.hooks and chain.found is not None and agree(chain.start, ONE):
+    if chain.sum is None and chain.hooks and chain.path_sum is not None and agree(chain.start, ONE):
         came = equation(grad, chain.node.grad.value, options.precision) if chain.node.kind == "leaf" else ""
         came = came or f"{short_value(chain.grad, options.precision)} comes to {chain.wrt}"
-        yield Span(equation(_quotient(chain), chain.found, options.precision), is_bold=True)
+        yield Span(equation(_quotient(chain), chain.path_sum, options.precision), is_bold=True)
         yield Span(f"   but {came}: {chain.hooks[0][1].as_cause}", "muted")
         return
     if chain.sum is None:

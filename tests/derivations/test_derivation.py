@@ -58,14 +58,14 @@ def test_without_names_all_leaves_are_derived_in_the_order_of_the_program() -> N
 def test_what_was_computed_is_listed_in_the_order_of_the_program() -> None:
     found = explain("L=(w*x-y)**2+b*norm(w)**2", options=SourceOptions(values={"w": 2}), say=lambda _: None).content
     assert isinstance(found, Derivation)
-    assert [node.name for node in found.computed] == ["a", "c", "f", "g", "h", "j", "L"]
+    assert [node.name for node in found.operations] == ["a", "c", "f", "g", "h", "j", "L"]
 
 
 def test_a_step_without_a_name_of_the_program_is_listed_before_what_uses_it() -> None:
     options = SourceOptions(values={"s": 2}, frozen=("s", "x"))
     found = explain("L=log(1/(s*sqrt(2*pi))*exp(m-x))", options=options, say=lambda _: None).content
     assert isinstance(found, Derivation)
-    listed = [node.expression for node in found.computed]
+    listed = [node.expression for node in found.operations]
     assert listed[:2] == ["s * sqrt(2 * pi)", "1 / a"]
     assert listed[-2:] == ["b * f", "log(g)"]
 
@@ -74,15 +74,15 @@ def test_an_index_that_was_computed_is_listed_with_what_it_was_computed_from() -
     values = {"z": [1.0, 2, 3], "t": 2}
     found = explain("L=-log(z[t.long()])", options=SourceOptions(values=values), say=lambda _: None).content
     assert isinstance(found, Derivation)
-    assert [node.name for node in found.given] == ["z", "t"]
-    assert (found.computed[0].name, found.computed[0].expression) == ("a", "t.long()")
+    assert [node.name for node in found.start_nodes] == ["z", "t"]
+    assert (found.operations[0].name, found.operations[0].expression) == ("a", "t.long()")
 
 
 def test_a_value_that_is_used_several_times_is_listed_once() -> None:
     options = SourceOptions(values={"x": 2}, frozen=("x", "y", "n"))
     found = explain("u=w-n*(w*x-y)*x; L=(u*x-y)**2", options=options, say=lambda _: None).content
     assert isinstance(found, Derivation)
-    assert sorted(node.name or "" for node in found.given) == ["n", "w", "x", "y"]
+    assert sorted(node.name or "" for node in found.start_nodes) == ["n", "w", "x", "y"]
 
 
 def test_a_whole_number_has_no_point() -> None:
@@ -317,10 +317,10 @@ def test_each_name_in_a_formula_and_in_a_factor_is_listed_with_its_value(text: s
     values = {"x": [[1, 2]], "W": [[1, 0], [0, 1]]} if "@" in text else {}
     content = explain(text, SPARE[text], options=SourceOptions(values=values), say=lambda _: None).content
     assert isinstance(content, Derivation)
-    listed = {node.name for node in (*content.given, *content.computed) if node.value is not None}
+    listed = {node.name for node in (*content.start_nodes, *content.operations) if node.value is not None}
     symbols = [edge.flow.symbol for chain in content.chains for path in chain.paths for edge in path.edges]
     functions = {"sigmoid", "sin", "cos", "tanh", "exp", "sum", "grad", "T"}
-    assert set(re.findall(r"[a-zA-Z][a-zA-Z0-9_]*", " ".join([*symbols, *(node.expression for node in content.computed)]))) <= {
+    assert set(re.findall(r"[a-zA-Z][a-zA-Z0-9_]*", " ".join([*symbols, *(node.expression for node in content.operations)]))) <= {
         *listed, *functions,
     }  # fmt: skip
 
@@ -359,11 +359,11 @@ def test_numbers_and_data_that_operations_have_saved_are_named_as_in_the_program
         tmp_path, "def f():\n    x = torch.tensor(2.0, requires_grad=True)\n    (x * 3).backward()\nf()\n"
     ).content
     assert isinstance(content, Derivation)
-    assert [node.expression for node in content.computed] == ["x * 3"]
+    assert [node.expression for node in content.operations] == ["x * 3"]
     content = of_script(tmp_path, text).content
     assert isinstance(content, Derivation)
-    assert "addmm(model.bias, data, a)" in [node.expression for node in content.computed]
-    assert "data" in [node.name for node in content.given]
+    assert "addmm(model.bias, data, a)" in [node.expression for node in content.operations]
+    assert "data" in [node.name for node in content.start_nodes]
     assert not content.has_unknown
 
 
@@ -499,7 +499,7 @@ def test_a_large_graph_has_the_symbols_of_a_small_one(monkeypatch: pytest.Monkey
     monkeypatch.setattr("gviz.derivations.derivation.MOST_DERIVED", 10)
     part = derive(product_of(100))
     assert part.as_dict() == whole.as_dict()
-    assert part.computed[:40] == whole.computed[:40]
+    assert part.operations[:40] == whole.operations[:40]
     assert Explanation("source", part).text() == Explanation("source", whole).text()
 
 

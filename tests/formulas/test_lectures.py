@@ -114,7 +114,7 @@ def test_a_symbol_is_what_backward_does(text: str) -> None:
     used = {name: one for name, one in VALUES.items() if re.search(rf"\b{name}\b", text)}
     found = explain(f"y={text}", options=SourceOptions(values=used, dtype="float64"), say=lambda _: None)
     assert isinstance(found.content, Derivation)
-    nodes = (*found.content.given, *found.content.computed)
+    nodes = (*found.content.start_nodes, *found.content.operations)
     names = {node.name: array(node.numbers) for node in nodes if node.name and node.numbers and node.numbers.elements}
     steps = [
         (edge, path, at) for chain in found.content.chains for path in chain.paths for at, edge in enumerate(path.edges)
@@ -122,13 +122,13 @@ def test_a_symbol_is_what_backward_does(text: str) -> None:
     assert steps
     for edge, path, at in steps:
         assert "J(" not in edge.flow.symbol, edge.flow.symbol
-        before = path.passed[at - 1] if at else None
+        before = path.gradients[at - 1] if at else None
         check(edge, array(before) if before is not None else torch.tensor(1.0, dtype=torch.float64), names)
 
 
 def test_extremes_that_several_elements_share_are_divided() -> None:
     both, one = Facts((), ties=2), Facts((), ties=1)
-    known = {"self": Formula.named("x"), "result": Formula.named("y")}
+    known = {"self": Formula.parse("x"), "result": Formula.parse("y")}
     found = [lecture("MaxBackward1", "self", known, Facts((3,)), facts) for facts in (both, one)]
     assert [str(each.formula) for each in found if each] == ["[x == y]/2", "[x == y]"]
 

@@ -167,12 +167,12 @@ def test_of_a_tensor_without_numbers_the_sizes_are_known() -> None:
 
 
 def test_the_product_of_two_that_are_not_known_is_no_square() -> None:
-    assert [str(applied("mul", Symbol.named(text), Symbol.named(text))) for text in ("x", UNKNOWN)] == ["x²", "□·□"]
+    assert [str(applied("mul", Symbol.parse(text), Symbol.parse(text))) for text in ("x", UNKNOWN)] == ["x²", "□·□"]
 
 
 def test_powers_and_products_are_written_as_mathematics_does() -> None:
     shown = {
-        text: str(Formula.named(text)) for text in ("3 * x ** 2", "x ** 3 / y", "x ** (w - 1)", "x ** 25", "x ** 3.5")
+        text: str(Formula.parse(text)) for text in ("3 * x ** 2", "x ** 3 / y", "x ** (w - 1)", "x ** 25", "x ** 3.5")
     }
     assert shown == {
         "3 * x ** 2": "3·x²",
@@ -189,7 +189,7 @@ SAMPLED = [key for key, row in ROWS.items() if row.node not in (None, "NotImplem
 def locals_of(label: str, attributes: dict[str, str], held: dict[str, str] | None = None) -> list[Local | None]:
     """Return the local derivatives of an operation whose inputs are a, b ..., and whose result is y, one for each input."""
     count = len(rows_by_label()[label].edges)
-    return [local_derivative(label, slot, "abcdefgh"[:count], "y", attributes, held=held) for slot in range(count)]
+    return [local_derivative(label, slot, "abcdefgh"[:count], "y", attributes, constants=held) for slot in range(count)]
 
 
 def test_the_symbols_of_all_rows_are_those_in_the_file() -> None:

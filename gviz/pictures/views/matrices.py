@@ -135,7 +135,7 @@ def with_same_numbers(graph: Graph) -> Graph:
 
 def same_numbers(edge: Edge) -> str:
     """Return how an operation changes sizes, and none of the numbers: ``T``, ``same``, "" for another."""
-    match noted(Formula.named(edge.flow.symbol)).node if GRAD in edge.flow.symbol else None:
+    match noted(Formula.parse(edge.flow.symbol)).node if GRAD in edge.flow.symbol else None:
         case ast.Name(id="grad"):
             return "same"
         case ast.Attribute(value=ast.Name(id="grad")):
