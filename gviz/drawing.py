@@ -334,7 +334,7 @@ def graph(
 
 
 def notebook_names(tensors: Any) -> dict[str, Any]:
-    """Return the tensors of a notebook's variables by their names, those that a graph has; nothing in other programs."""
+    """Return the tensors with a graph that the variables of a notebook name; nothing in other programs."""
     shell = sys.modules["IPython"].get_ipython() if "IPython" in sys.modules else None
     if shell is None:
         return {}

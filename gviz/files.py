@@ -89,7 +89,9 @@ def missing(path: str) -> FileError:
 
 
 def decode(data: bytes, file: str) -> str:
-    """Return the text of a file, its line ends as newlines (PEP 263: a coding line or a byte order mark decides, else UTF-8).
+    """Return the text of a file, with newlines as line ends.
+
+    A byte order mark or a coding line says the encoding (PEP 263); without one it is UTF-8.
 
     Raises:
         FileError: binary, an unknown encoding, or bytes that the encoding does not have.
@@ -241,7 +243,7 @@ def for_file(name: str) -> Iterator[None]:
 
 
 def write_all(stream: BinaryIO, data: bytes) -> None:
-    """Write all of the data now: without a buffer a stream takes a part, and a pipe that does not block is waited for."""
+    """Write all of the data: a stream without a buffer takes a part at a time, and a pipe that is full is waited for."""
     raw, rest = getattr(stream, "raw", stream), memoryview(data)
     stream.flush()
     while rest:
@@ -304,7 +306,7 @@ def _replace(target: str, raw: bytes) -> None:
 
 @contextmanager
 def _signals_wait() -> Iterator[None]:
-    """Let signals that end the process, which leaves the file written aside, wait until it is renamed or gone: milliseconds."""
+    """Let signals that end the process wait while the new file takes the place of the old one: some milliseconds."""
     import signal
 
     numbers = {signal.SIGINT, signal.SIGTERM, getattr(signal, "SIGHUP", signal.SIGTERM)}

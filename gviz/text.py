@@ -1,4 +1,4 @@
-"""Words for people: texts made short, visible and as wide as they look, lists with commas, and the name that was meant."""
+"""Words for people: short texts, their width on a screen, lists with commas, and the name that was probably meant."""
 
 from __future__ import annotations
 

@@ -157,7 +157,7 @@ class Runs(Observer):
 
     @abstractmethod
     def will_run(self, seconds: float, args: Sequence[Any], words: Mapping[str, Any], /) -> float:
-        """Take note of a run that begins so long after the first operation; return the time that belongs to it already."""
+        """Note a run that begins so many seconds after the first operation; return how many of these belong to it."""
 
     @abstractmethod
     def has_run(self, args: Sequence[Any], words: Mapping[str, Any], result: object, /) -> None:
@@ -253,7 +253,7 @@ class BackwardRuns(Runs):
         mode.node_callbacks = tuple(note for note in mode.node_callbacks if note != self.note)
 
     def will_run(self, seconds: float, args: Sequence[Any], words: Mapping[str, Any]) -> float:
-        """Note the size of a graph through which no backward has gone; what was computed before is a part of the run."""
+        """Note the size of a graph on which no backward has run yet; the time of its forward belongs to the run."""
         roots = differentiable(args, words)
         notes = roots[0].grad_fn.metadata if roots and roots[0].grad_fn is not None else {}
         if roots and __name__ not in notes:

@@ -1,4 +1,4 @@
-"""A gradient derived as on paper: what was computed, each path of the chain rule with its steps, and what they come to."""
+"""A gradient derived as on paper: the operations, and the chain rule with each path, its steps and the sum."""
 
 from __future__ import annotations
 
@@ -164,7 +164,7 @@ def chains_of(graph: Graph, values_graph: Graph, names: Sequence[str], roots: se
 
 
 def with_formulas_of_part(graph: Graph, chains: Sequence[Chain], stated: set[str]) -> tuple[tuple[Chain, ...], Graph]:
-    """Return the paths of a large graph with the symbols of their steps, and the graph of the values of some operations.
+    """Return the paths of a large graph with symbols, and a small graph with the formulas of some operations.
 
     Formulas of all operations would take too long.
     """
@@ -176,16 +176,16 @@ def with_formulas_of_part(graph: Graph, chains: Sequence[Chain], stated: set[str
     return tuple(with_symbols_of(chain, symbols) for chain in chains), dataflow(subgraph(part, stated), words)
 
 
-def in_order(computed: Sequence[Node], rows: Mapping[str, int], graph: Graph) -> tuple[Node, ...]:
-    """Return what was computed in the order of the program, in which letters were given.
+def in_order(operations: Sequence[Node], rows: Mapping[str, int], graph: Graph) -> tuple[Node, ...]:
+    """Return operations in the order of the program, which is also that of their letters.
 
     A step that the program has no name for, as the reciprocal of ``1 / x``, stands before what uses it first.
     """
     places: dict[str, int] = {}
-    for node in reversed(computed):
+    for node in reversed(operations):
         after = [places[edge.target] for edge in graph.uses.get(node.id, ()) if edge.target in places]
         places[node.id] = rows.get(node.name or "", min(after, default=len(rows)))
-    return tuple(sorted(computed, key=lambda node: places[node.id]))
+    return tuple(sorted(operations, key=lambda node: places[node.id]))
 
 
 def is_given(node: Node) -> bool:
@@ -212,7 +212,7 @@ def made_from(sources: set[str], op_ids: set[str], inputs: Mapping[str, Sequence
 
 
 def subgraph(graph: Graph, ids: set[str]) -> Graph:
-    """Return some operations of a graph, what their inputs and these ones' inputs are, and the names of their results."""
+    """Return some operations of a graph with two levels of their inputs, and with the names of their results."""
     outputs = {node.id for node in graph.nodes if node.kind == "output"}
     inputs = {edge.source for edge in graph.edges if edge.target in ids}
     leaves = {edge.source for edge in graph.edges if edge.target in inputs}
@@ -239,7 +239,7 @@ def with_symbols_of(chain: Chain, symbol_of: Mapping[tuple[str, int], str]) -> C
 
 
 def listed_operations(graph: Graph, chains: Sequence[Chain]) -> set[str]:
-    """Return the operations on the paths, and those that their factors are computed by: the nearest ones, if they are many."""
+    """Return the operations on the paths, and those that compute their factors; if they are many, the nearest ones."""
     on_paths = above(graph, [chain.node.id for chain in chains])
     users = {edge.target for edge in graph.edges if edge.source in on_paths}
     todo = [node.id for node in reversed(graph.order) if node.id in users]

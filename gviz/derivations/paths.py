@@ -264,7 +264,7 @@ def wanted_node(graph: Graph, name: str, node_of: Mapping[str | None, Node]) -> 
 
 
 def is_root(graph: Graph, row: TensorRow) -> bool:
-    """Return whether a leaf is the only root: that is a leaf with the same numbers, of which the gradient is no coincidence."""
+    """Return whether a leaf is the only root of the graph: its row has the numbers and the gradient of the root's row."""
     roots = [
         each
         for each in graph.tensors
@@ -394,7 +394,9 @@ def backward_step(graph: Graph, edge: Edge) -> BackwardStep:
 
 
 def first_odd_steps(order: Sequence[Node], inputs: Mapping[str, list[Edge]]) -> dict[str, tuple[tuple[int, int], Edge]]:
-    """Return for each tensor the nearest step at which an operation hands on another gradient than what arrives, times its derivative.
+    """Return for each tensor the nearest step where an operation hands on something else than the chain rule says.
+
+    By the chain rule it is the gradient that arrives, times the local derivative.
 
     Args:
         order: the operations, roots first.

@@ -191,7 +191,7 @@ def is_plain_call(text: str) -> bool:
 
 
 def pieces_of(graph: Graph, inputs: Mapping[str, list[Edge]]) -> dict[str, str]:
-    """Return the part of a statement that each operation without a name of its own computes, as far as the two are alike.
+    """Return for each operation without a name of its own the part of the statement that it computes, if that is clear.
 
     >>> from gviz.graphs import Edge, Graph, Node, Recorded
     >>> total = Node("n0", "operation", "AddBackward0", name="h", expression="w * x + b", recorded=Recorded(slots=2))
@@ -344,7 +344,7 @@ def other_operand(expression: str, operand: str) -> Beside | None:
 
 
 def constant_of(label: str, words: Words) -> Beside | None:
-    """Return the number of an operation between two that the graph has as an operation of one, such as 10 - d and x ** 2."""
+    """Return the number in an operation such as 10 - d or x ** 2, which has only one input in the graph."""
     match = GRAD_FN.fullmatch(label)
     if match is None or match[1] not in SIGNS or len(words.operands) != 1:
         return None
@@ -406,7 +406,7 @@ def as_typed(text: str) -> Text:
 
 
 def index_text(kind: str, options: Mapping[str, str]) -> str:
-    """Return the index that picks what an operation takes from a tensor, as it is typed; "" for one that no index writes.
+    """Return the index by which Python code takes this part of a tensor; "" if there is no such index.
 
     >>> index_text("Select", {"dim": "1", "index": "18446744073709551615"})
     ':, -1'

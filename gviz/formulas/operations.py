@@ -67,7 +67,7 @@ def recorded_function(label: str) -> str:
 
 
 def jacobian_symbol(label: str) -> str:
-    """Return what an operation makes of the gradient, if no formula says it: its product with a Jacobian that has a name.
+    """Return the gradient that an operation without a formula hands on: a product with a Jacobian that has a name.
 
     >>> jacobian_symbol("LinalgSvdBackward0"), jacobian_symbol("CubeBackward")
     ('grad @ J(svd)', 'grad @ J(Cube)')

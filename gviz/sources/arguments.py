@@ -47,7 +47,7 @@ class CallSites:
         self.positions: dict[int, list[tuple[int | None, ...]]] = {}  # of code by its identity; the trace keeps it
 
     def arguments_of(self, noted: NodeRecord, label: str) -> Iterator[tuple[Any, str]]:
-        """Yield the arguments without a gradient of the call that recorded an operation, each with what is written there.
+        """Yield the arguments without a gradient of the call behind an operation, each with its text in the program.
 
         Args:
             noted: what is known of the operation.
@@ -76,7 +76,7 @@ class CallSites:
             yield None, "None"  # the bias
 
     def argument_texts(self, code: CodeType | None, instruction: int, name: str, count: int) -> list[str]:
-        """Return what is written for each argument of a call, "" for what is long; nothing where the call is another one.
+        """Return the text of each argument of a call, "" for a long one; [] where another call stands there.
 
         Args:
             code: what the call stands in; None where that is not known.

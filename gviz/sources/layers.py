@@ -54,7 +54,7 @@ def holders_of(modules: Mapping[int, tuple[str, Any]], names: Mapping[str, Any])
 def unlisted(
     modules: Mapping[int, tuple[str, Any]], names: Mapping[str, Any], is_ours: Callable[[str], bool]
 ) -> dict[str, Unlisted]:
-    """Return the tensors that modules hold, by their names in the program, and that are no parameters: what keeps each out.
+    """Return, by its name, each tensor that a module holds but does not list as a parameter, with the reason.
 
     Args:
         modules: from :func:`module_names`.

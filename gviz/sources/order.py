@@ -66,7 +66,7 @@ def derivatives(
 
 
 def factors(roots: Mapping[str, Any]) -> Mapping[Any, Any]:
-    """Return the local derivatives in the graphs of derivatives that no backward is going to run from, as in a script."""
+    """Return the local derivatives in the graphs of a script's derivatives, from which no backward is going to run."""
     tensors = list(roots.values())
     return flow(engine_of(tensors[0]), tensors, has_gradient=False)
 

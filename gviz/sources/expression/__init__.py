@@ -209,7 +209,7 @@ def _check_frozen(program: Program, options: SourceOptions) -> None:
 
 
 def notes_on_reading(program: Program) -> list[Note]:
-    """Return notes on what was read as another thing than what was typed: the expression, once it has run, and values."""
+    """Return notes on the expression, and on values, that were read as another text than what was typed."""
     texts = [program.reading(), *program.readings]
     return [Note(f"read as {shorten(text, MAX_READ, middle=True, mark=' … ')}") for text in texts if text]
 

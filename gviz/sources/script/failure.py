@@ -72,7 +72,7 @@ CLOSE = 2
 
 
 def described_error(error: BaseException, script: Script) -> tuple[SourceError, int | None]:
-    """Return the message for an error that a script raised, or for its exit, and the script's own line that was running."""
+    """Return the message for a script's error, or its exit, and the number of the script's line that was running."""
     frames = [frame for frame in extract_tb(error.__traceback__) if script.is_ours(frame.filename)]
     own = next((frame for frame in reversed(frames) if frame.filename == script.code_file), None)
     place = _place(frames[-1], script) if frames else None
@@ -200,7 +200,7 @@ def _another_engine(name: str, script: Script, *, is_sure: bool) -> str:
 
 
 def _not_of_torch(error: BaseException, message: str) -> str | None:
-    """Return what to do about a package that is missing, an attribute of something else than torch, or a keyword argument."""
+    """Return advice about a missing package, an unknown keyword argument, or an attribute of another library."""
     keyword = UNEXPECTED.search(message) if isinstance(error, TypeError) else None
     if keyword:
         return did_you_mean(keyword["name"], KEYWORDS) or None

@@ -75,7 +75,10 @@ class Unharmed:
 
 
 def is_replaced(module: str, name: str, was: object, now: object) -> bool:
-    """Return whether a part of a module was replaced, rather than changed as modules do it themselves, or as it is meant."""
+    """Return whether the script has replaced a part of a module.
+
+    Changes that modules make themselves do not count, nor those for which Python has a place, as for a hook.
+    """
     if (module == "sys" and name in SYS) or name.endswith("hook"):
         return False
     if now is GONE or works(was):

@@ -101,7 +101,10 @@ def of_script(source: str) -> list[Missing]:
 
 
 def methods(tree: ast.Module) -> Iterator[tuple[str, int]]:
-    """Yield the attributes of what may be a tensor that PyTorch's tensors have and the engine's lack, with their lines."""
+    """Yield the attributes in a script that PyTorch's tensors have and the engine's lack, each with its line.
+
+    Whether what stands before the dot is a tensor is not known.
+    """
     missing = {name.rpartition(".")[2] for name in of_module("torch.Tensor")} - PYTHONS - own_names(tree)
     torchs = binding_names(tree)
     others = {name for _, name, path in imports(tree) if not is_torch(path)}

@@ -146,7 +146,7 @@ def _parts(value: Any, kind: type, tensors: tuple[type, ...], modules: tuple[typ
 
 
 def _may_hold(kind: type, classes: tuple[type, ...]) -> bool:
-    """Return whether objects of a class are tensors, or may hold some: classes that are known for it, and the program's own."""
+    """Return whether objects of a class may hold tensors: those of the given classes, and of the program's own."""
     if issubclass(kind, classes):
         return True
     home = type.__getattribute__(kind, "__module__")
@@ -171,7 +171,7 @@ def _written(key: object) -> str:
 
 
 def _parameters(module: Any) -> list[tuple[str, Any]]:
-    """Return a module's parameters by all their paths, and buffers that require a gradient; as far as its class gives them."""
+    """Return a module's parameters and the buffers that require a gradient, with their paths; [] if its methods fail."""
     for words in ({"remove_duplicate": False}, {}):
         with suppress(Exception):  # overridden, or a module whose __init__ did not get that far
             buffers = [(path, one) for path, one in module.named_buffers(**words) if one.requires_grad]
@@ -180,7 +180,7 @@ def _parameters(module: Any) -> list[tuple[str, Any]]:
 
 
 def _modules(module: Any) -> list[tuple[str, Any]]:
-    """Return a module and those within it, each with the beginning of its attributes' names; as far as the class gives them."""
+    """Return a module and those within it, each with the beginning of its attributes' names; [] if its methods fail."""
     try:
         return [(f"{path}." if path else "", one) for path, one in module.named_modules()]
     except Exception:  # noqa: BLE001 - as for its parameters

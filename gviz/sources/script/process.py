@@ -101,7 +101,10 @@ def engine_module(fullname: str) -> ModuleType | None:
 
 
 class Arguments(list[str]):
-    """``sys.argv`` of a script. ``multiprocessing`` pickles it for the processes that it starts anew: so these get torch."""
+    """``sys.argv`` of a script.
+
+    ``multiprocessing`` pickles it for each process that it starts: unpickled there, it makes ``import torch`` work.
+    """
 
     def __init__(self, argv: Sequence[str], *, has_engine: bool) -> None:
         super().__init__(argv)
@@ -112,7 +115,7 @@ class Arguments(list[str]):
 
 
 def in_child(argv: list[str], has_engine: bool) -> list[str]:
-    """Return a script's arguments in a process that it has started, which from now on imports torch as the script does."""
+    """Return a script's arguments in a process that it has started; there ``import torch`` works from now on."""
     if not any(
         isinstance(finder, EngineFinder) for finder in sys.meta_path
     ):  # there is one where a script copies sys.argv

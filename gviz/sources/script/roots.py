@@ -27,7 +27,9 @@ OWN_NAMES = (ast.FunctionDef, ast.AsyncFunctionDef, ast.Lambda, ast.ClassDef, as
 
 @record
 class ScriptRun(Run):
-    """A script after its run: first with its named tensors at the end, then, once its roots are chosen, as they are drawn.
+    """A script after its run.
+
+    Its ``names`` are those at its end; once the roots are chosen, those of the moment that is drawn.
 
     Args:
         script: where its code is.

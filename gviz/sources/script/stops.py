@@ -201,7 +201,7 @@ def _bodies(tree: ast.Module) -> Iterator[list[ast.stmt]]:
 
 
 def _first(body: list[ast.stmt]) -> int:
-    """Return the number of the first statement that something may stand before: not a docstring, nor what is of the future."""
+    """Return the number of the first statement after the docstring and the imports from ``__future__``."""
     for number, statement in enumerate(body):
         is_text = number == 0 and isinstance(statement, ast.Expr) and isinstance(statement.value, ast.Constant)
         if not is_text and not (isinstance(statement, ast.ImportFrom) and statement.module == "__future__"):

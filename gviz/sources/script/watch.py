@@ -73,7 +73,9 @@ class Call:
 
 
 class Calls(Observer):
-    """The calls of a script that a picture may be of: each is noted before it is made, since it may raise, and what it has left.
+    """The calls of a script that a picture may be of.
+
+    Each is noted before it runs, since it may raise; the gradients that it leaves are noted afterwards.
 
     Args:
         script: whose code is the script's.
@@ -269,7 +271,7 @@ class Calls(Observer):
                 yield id(leaf), f"{RETURNED}autograd.grad{where}"
 
     def retain(self, names: Mapping[str, Any]) -> list[Any]:
-        """Return the tensors that are to keep their gradients, by the names that they have now, once they are told so."""
+        """Tell the tensors that have a name of ``--retain`` now to keep their gradients, and return them."""
         candidates = named_tensors(names, [self.engine]) if self.options.retain else {}
         tensors = {
             name: candidates[name]
@@ -393,7 +395,13 @@ def _nodes_of(engine: Any, tensors: Collection[Any]) -> list[NodeLike]:
 
 
 def _keep_first_bad(engine: Any, last: dict[str, Call], leaves: list[Any]) -> None:
-    """Keep the first of the last calls of backward, now one to these leaves, that all left something that is not finite."""
+    """Keep the first of the calls of backward, up to the last one, that all left nan or inf.
+
+    Args:
+        engine: the module that the tensors are of.
+        last: the calls that are kept; ``nan`` is that one.
+        leaves: those that the last call came to.
+    """
     call = last.get("backward")
     if call is not None and _is_finite(engine, [*call.tensors, *(leaf.grad for leaf in leaves)]):
         last.pop("nan", None)
