@@ -15,7 +15,7 @@ from gviz.errors import warn_user
 from gviz.graphs import Graph
 from gviz.layout import RenderWarning
 from gviz.pictures.options import GROUPS, SHEETS, RenderOptions, flags_of
-from gviz.pictures.picture import LARGE, Arrow, Frame, LazyStatements, Picture, Shape, Statement
+from gviz.pictures.picture import LARGE, Arrow, Frame, LazyStatements, Picture, Plate, Shape, Statement
 
 if TYPE_CHECKING:
     from gviz.layout.ink import Sheet
@@ -26,6 +26,7 @@ __all__ = [
     "Frame",
     "LazyStatements",
     "Picture",
+    "Plate",
     "RenderOptions",
     "Shape",
     "Statement",

@@ -14,6 +14,12 @@ class Shape(NamedTuple):
     look: Mapping[str, str]
 
 
+class Plate(Shape):
+    """A text on a line, which is a box to Graphviz: a line without a head leads to it, another one from it."""
+
+    __slots__ = ()
+
+
 class Arrow(NamedTuple):
     """A line between two boxes; ``tail`` and ``head`` are the sides that it leaves and enters: ``e``, ``n`` ..."""
 

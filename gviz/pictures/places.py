@@ -6,10 +6,14 @@ import json
 import re
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
-from typing import NamedTuple
+from itertools import pairwise
+from math import hypot
+from typing import Any, NamedTuple
 
 from gviz.layout.graphviz import draw
-from gviz.pictures.picture import Arrow, Frame, Picture, Shape, Statement
+from gviz.layout.spots import Rect
+from gviz.layout.straight import Course, Router, extent, middle_of
+from gviz.pictures.picture import LARGE, Arrow, Frame, Picture, Plate, Shape, Statement
 
 _POINT = re.compile(r"([es],)?(-?[\d.]+(?:e[-+]?\d+)?),(-?[\d.]+(?:e[-+]?\d+)?)")
 
@@ -54,9 +58,9 @@ def laid_out(picture: Picture, write: Callable[[Picture], str], graphviz: str) -
         else:
             numbered.append(one)
     bare = {key: value for key, value in picture.graph.items() if key not in ("label", "size")}
-    data = json.loads(
-        draw(write(replace(picture, graph={**bare, "pad": "0"}, statements=numbered)), "json0", using=graphviz)
-    )
+    has_plates = any(isinstance(one, Plate) for one in numbered)
+    text = write(replace(picture, graph={**bare, "pad": "0"}, statements=numbered))
+    data = json.loads(draw(text, "json" if has_plates else "json0", using=graphviz))
     shapes, frames = {}, {}
     for item in data.get("objects", []):
         if "pos" in item:
@@ -69,7 +73,108 @@ def laid_out(picture: Picture, write: Callable[[Picture], str], graphviz: str) -
     for item in data.get("edges", []):
         arrows[int(item["id"][1:])] = {key: item[key] for key in ("pos", "lp") if key in item}
     left, bottom, right, top = (float(number) for number in data["bb"].split(","))
-    return Layout(shapes, arrows, frames, (left, bottom, right, top))
+    layout = Layout(shapes, arrows, frames, (left, bottom, right, top))
+    if not has_plates or len(shapes) > LARGE:
+        return layout
+    listed = [one for one in numbered if isinstance(one, Shape)]
+    boxes = {one.id: box_of({**shapes[one.id], **fixed_size(one)}) for one in listed if one.id in shapes}
+    ops = {bytes.fromhex(item["id"]).decode(): item.get("_ldraw_", ()) for item in data["objects"] if "pos" in item}
+    texts = [text for name, box in boxes.items() for text in texts_outside(box, ops[name])]
+    return with_straight_lines(layout, picture, numbered, boxes, texts)
+
+
+def fixed_size(shape: Shape) -> dict[str, str]:
+    """Return the size of a shape that its label does not change; nothing for any other."""
+    return {key: shape.look[key] for key in ("width", "height") if "fixedsize" in shape.look and key in shape.look}
+
+
+def texts_outside(box: Rect, ops: Iterable[Mapping[str, Any]]) -> Iterator[Rect]:
+    """Yield the rectangles of the texts of a box that stand outside of it, as Graphviz tells where it draws them."""
+    size = 0.0
+    for op in ops:
+        if op["op"] == "F":
+            size = op["size"]
+        elif op["op"] == "T" and op["text"].strip():
+            (x, y), wide = op["pt"], op["width"]
+            left = x - {"l": 0.0, "c": 0.5, "r": 1.0}[op["align"]] * wide
+            rect = Rect(left, y - 0.2 * size, left + wide, y + 0.75 * size)
+            if not (box.left <= rect.left and rect.right <= box.right and box.top <= y <= box.bottom):
+                yield rect
+
+
+def box_of(place: Mapping[str, Any]) -> Rect:
+    """Return the rectangle of a box by its place."""
+    x, y = map(float, place["pos"].split(","))
+    return Rect.around((x, y), 72 * float(place["width"]), 72 * float(place["height"]))
+
+
+def with_straight_lines(
+    layout: Layout,
+    picture: Picture,
+    statements: Sequence[Statement],
+    rects: Mapping[str, Rect],
+    texts: Sequence[Rect],
+) -> Layout:
+    """Return the layout with lines that are as straight as they can be, and the texts on them where they are free."""
+    shapes = [one for one in statements if isinstance(one, Shape) and one.id in rects]
+    plates = {one.id: rects[one.id] for one in shapes if isinstance(one, Plate)}
+    boxes = {one.id: rects[one.id] for one in shapes if not isinstance(one, Plate)}
+    circles = {one.id for one in shapes if one.look.get("shape") == "circle"}
+    arrows = [one for one in statements if isinstance(one, Arrow)]
+    out = {one.start: at for at, one in enumerate(arrows) if one.start in plates}
+    numbers = [
+        (at, out[one.end]) if one.end in out else (at,)
+        for at, one in enumerate(arrows)
+        if one.start not in plates and "pos" in layout.arrows[at] and one.start != one.end
+    ]
+    courses = []
+    for own in numbers:
+        curves = [curve_of(layout.arrows[at]["pos"]) for at in own]
+        first, last = curves[0], curves[-1]
+        points = [first[1]] if first[1] is not None else []
+        for curve in curves:
+            points += [*points_on(curve[0])][::3]
+            points.append(curve[0][-1])
+        points += [last[2]] if last[2] is not None else []
+        head = hypot(last[0][-1][0] - last[2][0], last[0][-1][1] - last[2][1]) if last[2] is not None else 0.0
+        plate = plates.get(arrows[own[0]].end)
+        courses.append(Course(arrows[own[0]].start, arrows[own[-1]].end, points, plate, head))
+    is_across = picture.graph.get("rankdir", "TB") in ("LR", "RL")
+    routes = Router(courses, boxes, circles, texts, is_across=is_across).routed()
+    moved, lines = dict(layout.shapes), list(layout.arrows)
+    for own, route in zip(numbers, routes, strict=True):
+        if route.is_own:
+            continue
+        for at, piece in zip(own, route.pieces, strict=True):
+            lines[at] = {**layout.arrows[at], "pos": straight_pos(piece, curve_of(layout.arrows[at]["pos"]))}
+        if route.plate is not None:
+            x, y = middle_of(route.plate)
+            name = arrows[own[0]].end
+            moved[name] = {**layout.shapes[name], "pos": f"{x:.3f},{y:.3f}"}
+    whole = extent([layout.bounds[:2], layout.bounds[2:], *(point for route in routes for point in route.points)])
+    return layout._replace(shapes=moved, arrows=lines, bounds=(whole.left, whole.top, whole.right, whole.bottom))
+
+
+def straight_pos(points: Sequence[Point], like: Curve) -> str:
+    """Return a line of straight pieces as Graphviz writes its place, with the arrowheads of another one."""
+    curve, start, end = like
+    way, marks = list(points), ""
+    if start is not None:
+        marks += f"s,{way[0][0]:.3f},{way[0][1]:.3f} "
+        way[0] = towards(way[0], way[1], hypot(curve[0][0] - start[0], curve[0][1] - start[1]))
+    if end is not None:
+        marks += f"e,{way[-1][0]:.3f},{way[-1][1]:.3f} "
+        way[-1] = towards(way[-1], way[-2], hypot(curve[-1][0] - end[0], curve[-1][1] - end[1]))
+    thirds = [
+        towards(a, b, share * hypot(b[0] - a[0], b[1] - a[1])) for a, b in pairwise(way) for share in (1 / 3, 2 / 3, 1)
+    ]
+    return marks + " ".join(f"{x:.3f},{y:.3f}" for x, y in (way[0], *thirds))
+
+
+def towards(point: Point, other: Point, length: float) -> Point:
+    """Return the point that is so far from one towards another."""
+    share = length / (hypot(other[0] - point[0], other[1] - point[1]) or 1)
+    return point[0] + share * (other[0] - point[0]), point[1] + share * (other[1] - point[1])
 
 
 def curve_of(place: str) -> Curve:
@@ -92,8 +197,7 @@ def placed(statements: Iterable[Statement], layout: Layout) -> list[Statement]:
             result.append(one._replace(look={**one.look, **layout.arrows[count]}))
             count += 1
         elif isinstance(one, Shape):
-            own = {key: one.look[key] for key in ("width", "height") if "fixedsize" in one.look and key in one.look}
-            result.append(one._replace(look={**one.look, **layout.shapes[one.id], **own}))
+            result.append(one._replace(look={**one.look, **layout.shapes[one.id], **fixed_size(one)}))
         else:
             whole = [layout.frames[one.path]] if one.path in layout.frames else [{}]
             first, *others = [piece for path, piece in layout.pieces if path == one.path] or whole
@@ -101,6 +205,19 @@ def placed(statements: Iterable[Statement], layout: Layout) -> list[Statement]:
                 result += [Frame(f"{one.path} … {number}", {**one.look, **piece}), Frame()]
             result.append(one._replace(look={**one.look, **first}) if one.path else one)
     return result
+
+
+def with_places(picture: Picture, write: Callable[[Picture], str], graphviz: str) -> Picture:
+    """Return a picture with the places of its layout; what stands below it gets its place when it is drawn.
+
+    Args:
+        picture: what is laid out.
+        write: returns a picture as DOT.
+        graphviz: the engine that lays out.
+    """
+    layout = laid_out(picture, write, graphviz)
+    graph = {key: value for key, value in picture.graph.items() if key not in ("size", "rankdir")}
+    return replace(picture, graph=graph, statements=placed(picture.statements, layout))
 
 
 ROOM = 3

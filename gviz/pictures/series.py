@@ -22,7 +22,7 @@ from gviz.pictures import html, slide
 from gviz.pictures.labels import REPEATED, name_line
 from gviz.pictures.options import RenderOptions
 from gviz.pictures.page import WAYS, themed
-from gviz.pictures.picture import Arrow, Picture, Shape, Statement
+from gviz.pictures.picture import Arrow, Picture, Plate, Shape, Statement
 from gviz.pictures.places import Layout, curve_of, laid_out
 from gviz.pictures.repeat import with_repeats
 from gviz.pictures.slide import Page
@@ -268,7 +268,7 @@ class _Scene:
             ink = "" if is_lit(number, self.graph.edges[number], step) else "muted"
             plate = html.plate([(Span(part, ink),) for part in text], self.theme)
             is_there = number in step.handed or lines  # from the step on in which it is used
-            yield Shape(f"p{number}", plate if is_there else {**plate, "style": "invis"})
+            yield Plate(f"p{number}", plate if is_there else {**plate, "style": "invis"})
 
     def operation(self, node: Node, lines: Sequence[Line], step: Step) -> dict[str, str]:
         """Return the look of an operation: lit, known, or faint until it is computed."""

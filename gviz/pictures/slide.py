@@ -16,6 +16,7 @@ from typing import NamedTuple
 from gviz.errors import warn_user
 from gviz.layout import RenderWarning
 from gviz.layout.graphviz import draw
+from gviz.layout.ink import COLUMN
 from gviz.pictures import wrap
 from gviz.pictures.html import BARE, Html
 from gviz.pictures.picture import Arrow, Picture, Shape, Statement
@@ -103,10 +104,10 @@ def on_page(
     def put(name: str, content: str, size: float, x: float, y: float, *, room: float = page.width) -> None:
         most, divisor, is_too_long = (room - 2 * x) / scale, scale, True
         while is_too_long:  # in smaller letters, not in one step: letters grow by whole pixels
-            table = _scaled(_table(content), divisor)
-            width, _ = _size(table, size / divisor, picture, write)
+            table, points = _scaled(_table(content), divisor), broad_enough(size / divisor)
+            width, _ = _size(table, points, picture, write)
             is_too_long = width > most and divisor < scale * MOST_SMALLER
-            look = {"label": Html(f"<{table}>"), **BARE, "margin": "0", "fontsize": f"{size / divisor:.3f}"}
+            look = {"label": Html(f"<{table}>"), **BARE, "margin": "0", "fontsize": f"{points:.3f}"}
             divisor *= max(width / most, 1.02)
         texts.append(Shape(name, {**look, "pos": place(x + width * scale / 2, y)}))
 
@@ -212,6 +213,21 @@ def _size(table: str, points: float, picture: Picture, write: Callable[[Picture]
         "objects"
     ][0]
     return float(shape["width"]) * 72, float(shape["height"]) * 72
+
+
+def broad_enough(points: float) -> float:
+    """Return a size of type, or the next one, whose letters are not broader than Graphviz takes them to be.
+
+    It takes type for whole pixels high, of 96 to the inch, and a letter for whole pixels broad; a program that shows
+    an SVG does not.
+
+    >>> broad_enough(7.2), round(broad_enough(7.0), 2)
+    (7.2, 7.13)
+    """
+    pixels = points * 96 / 72
+    while round(COLUMN * round(pixels)) < COLUMN * pixels:
+        pixels += 0.01
+    return pixels * 72 / 96
 
 
 def least_type(picture: Picture) -> float:

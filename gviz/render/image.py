@@ -11,6 +11,7 @@ import warnings
 from collections.abc import Iterator
 from contextlib import nullcontext
 from dataclasses import replace
+from functools import partial
 from operator import itemgetter
 from typing import TYPE_CHECKING, NamedTuple
 
@@ -19,7 +20,7 @@ from gviz.graphs import Graph
 from gviz.layout import NoEngineError, RenderWarning
 from gviz.layout.graphviz import draw, engines, time_limit
 from gviz.layout.plan import is_for_layered, make_plan
-from gviz.pictures import LARGE, Arrow, Frame, Picture, Shape, html, picture_of, sheet_of
+from gviz.pictures import LARGE, Arrow, Frame, Picture, Plate, Shape, html, picture_of, sheet_of
 from gviz.pictures.look import LONGEST_TITLE
 from gviz.pictures.options import SHEETS, RenderOptions
 from gviz.pictures.page import TITLE
@@ -162,11 +163,17 @@ def _draw(graph: Graph, options: RenderOptions, output: str) -> bytes:
     if plan.is_slow:
         warn_of_size(len(shapes), len(plan.long), "DOT (graph.dot) and the tree (graph.txt) are there at once")
     if not plan.long:
+        write = partial(dot.dot_text, extra=plan.attributes)
         if len(shapes) <= LARGE and any(isinstance(one, Frame) and one.path for one in listed):
             from gviz.pictures.places import with_free_titles  # few pictures have frames
 
-            picture = with_free_titles(picture, lambda bare: dot.dot_text(bare, plan.attributes), options.graphviz)
-        return _by_graphviz(picture, dot.dot_text(picture, plan.attributes), output, options)
+            picture = with_free_titles(picture, write, options.graphviz)
+        if len(shapes) <= LARGE and any(isinstance(one, Plate) for one in listed):
+            from gviz.pictures.places import with_places
+
+            picture = with_places(picture, write, options.graphviz)
+            return _by_graphviz(picture, write(picture), output, options, program="nop2")
+        return _by_graphviz(picture, write(picture), output, options)
     long = {id(arrows[number]) for number in plan.long}
     kept = replace(picture, statements=[one for one in listed if id(one) not in long])
     placed = draw(dot.dot_text(kept, plan.attributes), "dot", using=options.graphviz)

@@ -123,11 +123,11 @@ def test_a_screen_reader_gets_names_and_the_caption(page: Browser) -> None:
 
 def test_boxes_stay_where_they_are(page: Browser) -> None:
     """Measured in the page: each leaf's outline is at one place in all steps."""
-    outlines = "[...picture.querySelectorAll('g.node')].filter(g => /^[xw] ?=/.test(g.textContent.trim().replace(/\\s+/g, ' ')))"
+    outlines = "[...picture.querySelectorAll('rect')].filter(rect => /^[xw] ?=/.test(rect.textContent.trim()))"
     places = []
     for _ in range(9):
         boxes = page.value(
-            f"{outlines}.map(g => (b => [b.x, b.y, b.width].map(Math.round))(g.querySelector('path').getBoundingClientRect()))"
+            f"{outlines}.map(rect => (b => [b.x, b.y, b.width].map(Math.round))(rect.getBoundingClientRect()))"
         )
         places.append(boxes)
         page.press("ArrowRight")

@@ -37,7 +37,7 @@ from gviz.pictures.labels import (
 )
 from gviz.pictures.options import FOLDING, RenderOptions
 from gviz.pictures.page import KINDS, WAYS, Legend, kinds_in, themed
-from gviz.pictures.picture import Arrow, Picture, Shape, Statement
+from gviz.pictures.picture import Arrow, Picture, Plate, Shape, Statement
 from gviz.pictures.repeat import with_repeats
 from gviz.pictures.spans import Line, Span
 from gviz.pictures.sums import Decimals, handed_on, sum_at
@@ -237,7 +237,7 @@ def _lines_of(
             plate = html.plate(
                 [(Span(part, ink, is_bold=is_bold),) for part in parts], faded(theme) if is_off else theme
             )
-            yield Shape(f"p{number}", plate)
+            yield Plate(f"p{number}", plate)
             yield Arrow(edge.source, f"p{number}", {**look, "arrowhead": "none"}, out, into)
             yield Arrow(f"p{number}", edge.target, look, out, into)
 

@@ -31,7 +31,7 @@ from gviz.pictures.labels import (
 )
 from gviz.pictures.options import FOLDING, RenderOptions
 from gviz.pictures.page import WAYS, Legend, themed
-from gviz.pictures.picture import Arrow, Picture, Shape, Statement
+from gviz.pictures.picture import Arrow, Picture, Plate, Shape, Statement
 from gviz.pictures.repeat import with_repeats
 from gviz.pictures.spans import Line, Span
 from gviz.pictures.sums import handed_on, product_of, sum_at
@@ -96,7 +96,7 @@ def _statements(whole: Graph, formula: Graph, options: RenderOptions, theme: The
         if not text:
             yield Arrow(edge.source, edge.target, {})
             continue
-        yield Shape(f"g{number}", html.plate([(Span(text, "gradient"),)], theme))
+        yield Plate(f"g{number}", html.plate([(Span(text, "gradient"),)], theme))
         yield Arrow(edge.source, f"g{number}", {"arrowhead": "none"}, "", way.into)
         yield Arrow(f"g{number}", edge.target, {}, way.out)
     for root in graph.roots:
