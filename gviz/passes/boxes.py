@@ -15,6 +15,7 @@ from gviz.graphs import NO_FLOW, Card, Edge, Graph, Node
 from gviz.graphs.numbers import Sizes
 from gviz.passes.acyclic import without_cycles
 from gviz.passes.forms import DIGITS, form_of, unknown_operations, varying_numbers
+from gviz.text import joined
 
 COUNTED = ("operation", "group")
 """The kinds of nodes that are in the group that recorded them; all others are in that of what uses them."""
@@ -27,6 +28,9 @@ STATIC = ("placeholder", "variable", "constant")
 
 ELSEWHERE = "…"
 """The name in a formula of what a box that is not drawn, or is one of several outputs, has made, if it has none."""
+
+MOST_LABELS = 2
+"""Labels of edges that an edge in place of them has."""
 
 Wire: TypeAlias = tuple[str, str, str, int]
 """An arrow between boxes: from, to, its kind, and its slot in an operation."""
@@ -158,7 +162,7 @@ class Boxes:
 def merged(edges: Iterable[Edge], box_of: Mapping[str, str], cards: Collection[str]) -> tuple[Edge, ...]:
     """Return the edges between boxes: those of a group each once, unless they are other inputs of an operation.
 
-    What only says that one runs before another is no input.
+    What only says that one runs before another is no input. An edge that is one for several has the labels of all.
 
     Args:
         edges: between nodes.
@@ -166,6 +170,7 @@ def merged(edges: Iterable[Edge], box_of: Mapping[str, str], cards: Collection[s
         cards: the boxes that are groups.
     """
     edge_of: dict[object, Edge] = {}
+    labels = defaultdict[object, dict[str, None]](dict)
     slots: Counter[str] = Counter()
     for number, edge in enumerate(edges):
         start, end = box_of[edge.source], box_of[edge.target]
@@ -174,12 +179,16 @@ def merged(edges: Iterable[Edge], box_of: Mapping[str, str], cards: Collection[s
         elif start != end:
             slot = -1 if end in cards or edge.kind == "control" else edge.slot
             output = 0 if start in cards else edge.output
-            key = start, end, edge.kind, edge.label, slot, output
+            key = start, end, edge.kind, slot, output
+            labels[key][edge.label] = None
             if key not in edge_of:
                 is_numbered = end in cards and edge.kind == "data"
                 slot = slots[end] if is_numbered else edge.slot * (end not in cards)
                 slots[end] += is_numbered
                 edge_of[key] = edge._replace(source=start, target=end, slot=slot, output=output, flow=NO_FLOW)
+    for one, several in labels.items():
+        if len(several) > 1:
+            edge_of[one] = edge_of[one]._replace(label=joined(filter(None, several), MOST_LABELS))
     return tuple(edge_of.values())
 
 

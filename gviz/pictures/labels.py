@@ -426,7 +426,7 @@ def card_lines(node: Node, card: Card, options: RenderOptions, most: float = 0.0
         options: ``show`` and ``precision`` are read.
         most: the largest norm of a gradient of all groups, to which a bar is drawn; 0 for no bar.
     """
-    kind = (Span(f"  {card.kind}", "muted"),) if card.kind else ()
+    kind = (Span(f"  {short(card.kind, LONGEST_NAME)}", "muted"),) if card.kind else ()
     rows: list[Line] = [(Span(short(node.name or node.label, LONGEST_NAME), is_bold=True), *kind)]
     kept = f", {bytes_text(card.kept)} saved" if card.kept is not None else ""
     rows.append((Span(f"{amount(card.operations, 'operation')}{kept}", "muted"),))

@@ -398,3 +398,28 @@ def test_a_formula_says_which_of_several_outputs_of_a_module_it_takes(gviz: Prog
     drawn = gviz("render", "net.py", "--by", "module", "--depth", 1, "-o", "-", "--format", "dot").out
     assert all(text in drawn for text in ("mean ** 2", "exp(spread)", "relu(other)"))
     assert not re.search(r"exp\(net\)|net \*\* 2", drawn)
+
+
+def test_between_two_groups_is_one_arrow_for_all_tensors_with_the_labels_of_the_first() -> None:
+    ops = [Node(f"n{at}", "operation", "Mul", name=f"one/m{at}", module=Module("one")) for at in range(4)]
+    add = [Node(f"a{at}", "operation", "Add", name=f"two/a{at}", module=Module("two")) for at in range(4)]
+    edges = [
+        Edge(one.id, other.id, label=f"2×{at % 3 + 2}") for at, (one, other) in enumerate(zip(ops, add, strict=True))
+    ]
+    (arrow,) = grouped(Graph((*ops, *add), (*edges,), kind="static"), depth=1).edges
+    assert arrow.label == "2×2, 2×3 and 1 more"
+
+
+def test_titles_and_classes_of_many_letters_are_shortened(gviz: Program) -> None:
+    name = "Long" * 2_500
+    body = f"self.{name.lower()} = nn.Linear(2, 2)\n    def forward(self, x):\n        return self.{name.lower()}(x)"
+    (gviz.folder / "net.py").write_text(
+        f"import torch\nfrom torch import nn\nclass {name}(nn.Module):\n    def __init__(self):\n"
+        f"        super().__init__()\n        {body}\nnet = {name}()\nnet(torch.ones(1, 2)).sum().backward()\n"
+    )
+    for depth in (1, 2, 3):
+        done = gviz("render", "net.py", "--by", "module", "--depth", depth, "-o", "y.svg")
+        assert done.status == 0, done.err
+        width = re.search(r'width="(\d+)pt"', (gviz.folder / "y.svg").read_text())
+        assert width is not None
+        assert int(width[1]) < 2_000
