@@ -115,6 +115,16 @@ def joined(items: Iterable[str], most: int = 6) -> str:
     return ", ".join(texts[:most]) + more
 
 
+def ordinal(number: int) -> str:
+    """Return the place that a number is of.
+
+    >>> ordinal(1), ordinal(12), ordinal(22)
+    ('1st', '12th', '22nd')
+    """
+    endings = {1: "st", 2: "nd", 3: "rd"}
+    return f"{number}{endings.get(number % 10, 'th') if number % 100 not in (11, 12, 13) else 'th'}"
+
+
 def quotient_of(of: str, by: str, order: int = 1) -> str:
     """Return a derivative as it is written.
 

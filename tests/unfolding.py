@@ -90,9 +90,11 @@ def parts_of_label(label: str) -> tuple[str, str, int]:
     """Return what the arrow had on it before, what is said of blocks, and by how much the slot grows with each."""
     own = re.match(r"\.T(?:, |$)", label)
     rest = label[own.end() :] if own else label
-    turned = re.search(r"(?:, |^)(?:to every (-?\d+)[.] input|in reverse order)$", rest)
-    text = rest[: turned.start()] if turned else rest
-    step = int(turned[1] or -1) if turned else int(bool(re.search(r"each|blocks ", text)))
+    way = -1 if rest.endswith("in reverse order") else 1
+    rest = rest.removesuffix("in reverse order").removesuffix(", ")
+    every = re.search(r"(?:, |^)to every (\d+)(?:st|nd|rd|th) input$", rest)
+    text = rest[: every.start()] if every else rest
+    step = way * int(every[1]) if every else way if way < 0 else int(bool(re.search(r"each|blocks ", text)))
     return ".T" if own else "", text, step
 
 

@@ -35,7 +35,7 @@ from gviz.passes.wires import (
     slot_step,
 )
 from gviz.records import without_collecting
-from gviz.text import did_you_mean, excerpt, joined
+from gviz.text import did_you_mean, excerpt, joined, ordinal
 
 MOST_SAID = 3
 """Folds that the text below a picture lists."""
@@ -310,8 +310,8 @@ class Folding:
         )
         text, is_carried = relation([(one.blocks, other.blocks) for _, one, other in edges])
         step = slot_step(edges)
-        turned = "in reverse order" if step == -1 else f"to every {step}. input" if step not in (0, 1) else ""
-        label = ", ".join(filter(None, [edge.label, text, turned]))
+        every = f"to every {ordinal(abs(step))} input" if abs(step) > 1 else ""
+        label = ", ".join(filter(None, [edge.label, text, every, "in reverse order" if step < 0 else ""]))
         return edge._replace(
             source=self.graph.nodes[start.representative].id,
             target=self.graph.nodes[end.representative].id,

@@ -17,7 +17,7 @@ from gviz.errors import SourceError
 from gviz.formulas.expressions import letters, root_names
 from gviz.sources.expression.allowed import FIELDS
 from gviz.sources.expression.program import Program
-from gviz.text import shorten
+from gviz.text import ordinal, shorten
 
 MAX_TEXT = 119
 """Characters of a text; of a longer one, a list of many names for instance, the middle is left out."""
@@ -168,7 +168,7 @@ class Names:
         before = self.tensors.get(name)
         if before is not None and before is not tensor:
             self._times[name] += 1
-            old = f"{name} ({_ordinal(self._times[name])})"
+            old = f"{name} ({ordinal(self._times[name])})"
             for texts in (self.expressions, self._statements):  # all that has been computed was from the earlier tensor
                 for key, text in texts.items():
                     texts[key] = re.sub(rf"(?<![\w.]){re.escape(name)}(?!\w| \(|=(?!=))", old, text)  # type: ignore[index]
@@ -205,8 +205,3 @@ def tensors_of(value: object, name: str) -> list[tuple[Tensor, str]]:
         for number, part in enumerate(value)
         if isinstance(part, Tensor)
     ]
-
-
-def _ordinal(number: int) -> str:
-    endings = {1: "st", 2: "nd", 3: "rd"}
-    return f"{number}{endings.get(number % 10, 'th') if number % 100 not in (11, 12, 13) else 'th'}"
