@@ -65,18 +65,21 @@ def make_plan(nodes: Sequence[str], edges: Sequence[tuple[str, str]]) -> LayoutP
     return LayoutPlan({"nslimit": f"{limit:.4g}"} if limit < 1_000 else {}, frozenset(long), size > _SLOW)
 
 
-def is_for_layered(nodes: Sequence[str], edges: Sequence[tuple[str, str]], *, is_bare: bool) -> bool:
+def is_for_layered(
+    nodes: Sequence[str], edges: Sequence[tuple[str, str]], *, is_bare: bool, has_labels: bool = False
+) -> bool:
     """Return True for a graph that gviz lays out itself, since Graphviz would take too long.
 
     Args:
         nodes: ids.
         edges: (source, target) of each.
         is_bare: whether it is TorchViz's own picture, which is Graphviz's as long as that can route all of its arrows.
+        has_labels: whether an edge has a label: Graphviz puts a rank for labels between two others then.
     """
     if is_bare:
         plan = make_plan(nodes, edges)
         return plan.is_slow or bool(plan.long)
-    return len(nodes) + sum(span - 1 for span in rank_spans(nodes, edges)) > _LATE
+    return len(nodes) + sum(span * (1 + has_labels) - 1 for span in rank_spans(nodes, edges)) > _LATE
 
 
 def rank_spans(nodes: Sequence[str], edges: Sequence[tuple[str, str]]) -> list[int]:

@@ -7,14 +7,15 @@ fills, pens and dashes; plain labels, and the rows, inks and bold words of HTML-
 from __future__ import annotations
 
 import re
+from collections import defaultdict
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from functools import cached_property
 from html import unescape
-from itertools import pairwise
+from itertools import pairwise, product
 from typing import NamedTuple
 
 from gviz.layout.ink import Inked, Item, Outline, Pen, Point, Stretch, Stroke, TextLine, head_of, text_width
 from gviz.layout.layered import layered
+from gviz.layout.spots import Rect
 from gviz.pictures import Arrow, Picture, Shape
 from gviz.pictures.html import Html
 from gviz.pictures.page import TITLE
@@ -50,6 +51,18 @@ COLOURS = {
     "yellow": "#FFFF00",
 }
 """Graphviz's names of colours that pictures use."""
+
+NOTE = {"shape": "box", "style": "", "penwidth": "0", "fillcolor": "", "width": "0", "height": "0"}
+"""The look of a text that stands alone, as a box."""
+
+ASIDE = 3.0
+"""Points from a line to its text."""
+
+SHARES = 0.5, 0.25, 0.75
+"""Where along a piece of a line its text is tried."""
+
+CELL = 200.0, 30.0
+"""The size of a cell of the page, in points."""
 
 DASHES = {"dashed": (5.0, 2.0), "dotted": (1.0, 4.0)}
 
@@ -182,7 +195,12 @@ class Scene:
         kinds = [looks.setdefault(id(one.look), len(looks)) for one in self.arrows]
         is_across = self.direction in ("LR", "RL")
         sizes = [style.size[::-1] if is_across else style.size for style in self.styles]
-        self.places = layered(sizes, [(number[one.start], number[one.end]) for one in self.arrows], kinds)
+        ends = [(number[one.start], number[one.end]) for one in self.arrows]
+        rooms = [
+            self._text_size({**self.picture.edge, **one.look})[not is_across] if "label" in one.look else 0.0
+            for one in self.arrows
+        ]
+        self.places = layered(sizes, ends, kinds, rooms)
         wide, high = self.places.size[::-1] if is_across else self.places.size
         heads = [self._text_size(look) for look in self.above]
         feet = [self._text_size(look) for look in self.below]
@@ -190,12 +208,19 @@ class Scene:
         self.top = MARGIN + sum(height + BETWEEN for _, height in heads)
         self.inner = wide, high
         self.size = wide + 2 * self.left, self.top + high + MARGIN + sum(height + BETWEEN for _, height in feet)
+        self.labels = list(self._labels())
+        rects = [Rect.around(middle, *style_of(look, "").size) for look, middle in self.labels]
+        x, y = (max([0.0, *(-rect[side] for rect in rects)]) for side in (0, 1))
+        right, below = (
+            max([size, *(rect[side] for rect in rects)]) for size, side in zip(self.size, (2, 3), strict=True)
+        )
+        self.left, self.top, self.size = self.left + x, self.top + y, (right + x, below + y)
+        self.labels = [(look, (at + x, height + y)) for look, (at, height) in self.labels]
 
     @staticmethod
     def _text_size(look: Mapping[str, str]) -> Point:
         """Return the size of a text that stands alone."""
-        style = style_of({**look, "shape": "box", "width": "0", "height": "0"}, "")
-        return style.size
+        return style_of({**look, "shape": "box", "width": "0", "height": "0"}, "").size
 
     def turned(self, stroke: Stroke) -> Stroke:
         """Return a stroke in the direction of the picture, on its page."""
@@ -211,14 +236,13 @@ class Scene:
             points = [(x, self.inner[1] - y) for x, y in points]
         return tuple(n for x, y in points for n in (x + self.left, y + self.top))
 
-    @cached_property
     def middles(self) -> list[Point]:
-        """The middles of the boxes on the page."""
+        """Return the middles of the boxes on the page."""
         return [(turned[0], turned[1]) for turned in map(self.turned, self.places.middles)]
 
     def ways(self) -> Iterator[tuple[Arrow, Stretch]]:
         """Yield the lines, those first that are straight and behind all others."""
-        number = {one.id: at for at, one in enumerate(self.shapes)}
+        number, middles = {one.id: at for at, one in enumerate(self.shapes)}, self.middles()
         pens: dict[int, tuple[Pen, float, str]] = {}
         straight = [at for at, strokes in enumerate(self.places.lines) if strokes is None]
         for at in [*straight, *(at for at, strokes in enumerate(self.places.lines) if strokes)]:
@@ -230,7 +254,7 @@ class Scene:
                 turned = [self.turned(stroke) for stroke in strokes]
                 has_head = self.places.heads[at]
             else:
-                turned, has_head = [self.middles[number[arrow.start]], self.middles[number[arrow.end]]], False
+                turned, has_head = [middles[number[arrow.start]], middles[number[arrow.end]]], False
                 pen = Pen(pen.colour, pen.width / 2, pen.dash)
             heads = [(end_of(turned[-1]), before_end(turned))] if has_head and ends in ("forward", "both") else []
             if ends in ("back", "both") and strokes:
@@ -246,24 +270,71 @@ class Scene:
 
     def items(self) -> Iterator[Item]:
         """Yield all that is drawn, what is behind first."""
-        for arrow, way in self.ways():
+        for _, way in self.ways():
             yield way
-            if "label" in arrow.look:
-                style = style_of({"shape": "box", **self.picture.edge, **arrow.look}, "")
-                (x, y), (u, v) = way.strokes[0][-2:], way.strokes[1][-2:]
-                yield from texts(style, ((x + u) / 2 + style.size[0] / 2, (y + v) / 2))
-        for style, middle in zip(self.styles, self.middles, strict=True):
-            yield Outline(middle, style.size, style.radius, style.fill, style.pen)
+        shapes = zip(self.styles, self.middles(), strict=True)
+        for style, middle in [*shapes, *((style_of(look, ""), middle) for look, middle in self.notes())]:
+            if style.fill or style.pen.colour:
+                yield Outline(middle, style.size, style.radius, style.fill, style.pen)
             yield from texts(style, middle)
-        for look, middle in self.notes():
-            yield from texts(style_of({**look, "shape": "box"}, ""), middle)
 
-    def notes(self) -> Iterator[tuple[Mapping[str, str], Point]]:
-        """Yield the texts above and below the picture, each with its middle."""
+    def notes(self) -> Iterator[tuple[dict[str, str], Point]]:
+        """Yield the texts above and below the picture, and those of lines, as boxes, each with its middle."""
         wide, high = self.size
         for look, is_above in [*((one, True) for one in self.above), *((one, False) for one in self.below)]:
             half = self._text_size(look)[1] / 2
-            yield look, (wide / 2, MARGIN + half if is_above else high - MARGIN - half)
+            yield {**look, **NOTE}, (wide / 2, MARGIN + half if is_above else high - MARGIN - half)
+        yield from self.labels
+
+    def _labels(self) -> Iterator[tuple[dict[str, str], Point]]:
+        """Yield the texts of lines, each where the page is free, as near to the beginning of its line as that can be."""
+        page, free = {"style": "filled", "fillcolor": self.page} if self.page else {}, FreePlaces()
+        for style, middle in zip(self.styles, self.middles(), strict=True):
+            free.take(Rect.around(middle, *style.size))
+        for arrow, way in self.ways():
+            if "label" in arrow.look:
+                look = {**self.picture.edge, **arrow.look, **NOTE, **page, "margin": "0.02,0"}
+                size = style_of(look, "").size
+                yield look, free.first(places_beside(way.strokes, size), size)
+
+
+class FreePlaces:
+    """What of a page is free yet: what is taken is listed by the cells of the page that it touches."""
+
+    def __init__(self) -> None:
+        self.taken = defaultdict[tuple[int, int], list[Rect]](list)
+
+    def take(self, rect: Rect) -> None:
+        """Note that a rectangle is taken."""
+        for cell in cells_of(rect):
+            self.taken[cell].append(rect)
+
+    def first(self, middles: Sequence[Point], size: Point) -> Point:
+        """Return the first of some middles around which that much is free, or the first of all; it is taken then."""
+        chosen = next((one for one in middles if self.is_free(Rect.around(one, *size))), middles[0])
+        self.take(Rect.around(chosen, *size))
+        return chosen
+
+    def is_free(self, rect: Rect) -> bool:
+        """Return whether a rectangle meets nothing."""
+        return not any(rect.meets(other) for cell in cells_of(rect) for other in self.taken[cell])
+
+
+def cells_of(rect: Rect) -> Iterator[tuple[int, int]]:
+    """Yield the cells of the page that a rectangle touches."""
+    (wide, high), (left, top, right, bottom) = CELL, rect
+    return product(range(int(left // wide), int(right // wide) + 1), range(int(top // high), int(bottom // high) + 1))
+
+
+def places_beside(strokes: Sequence[Stroke], size: Point) -> list[Point]:
+    """Return the middles of places for a text of that size along a line: beside what is straight, else on it."""
+    places = []
+    for share, (start, end) in product(SHARES, pairwise(stroke[-2:] for stroke in strokes)):
+        x, y = (one + (other - one) * share for one, other in zip(start, end, strict=True))
+        aside, above = (half / 2 + ASIDE for half in size)
+        aside, above = aside * (start[0] == end[0]), above * (start[1] == end[1])
+        places += [(x + aside, y - above), (x - aside, y + above)]
+    return places
 
 
 def before_end(strokes: Sequence[Stroke]) -> Point:
@@ -286,15 +357,20 @@ def texts(style: Style, middle: Point) -> Iterator[TextLine]:
             yield TextLine((x, first + at * style.leading), style.type_size, style.ink, row)
 
 
-def placed_looks(scene: Scene) -> Iterator[Shape | Arrow]:
-    """Yield the boxes and lines with their places in Graphviz's words, for formats that it writes: y grows upwards."""
+def placed_looks(scene: Scene, *, has_labels: bool = True) -> Iterator[Shape | Arrow]:
+    """Yield the boxes and lines with their places in Graphviz's words, for formats that it writes: y grows upwards.
+
+    Args:
+        scene: the picture.
+        has_labels: whether lines have their texts.
+    """
     high = scene.size[1]
 
     def points(numbers: Iterable[float]) -> str:
         flat = list(numbers)
         return " ".join(f"{x:.2f},{high - y:.2f}" for x, y in zip(flat[::2], flat[1::2], strict=True))
 
-    for shape, style, middle in zip(scene.shapes, scene.styles, scene.middles, strict=True):
+    for shape, style, middle in zip(scene.shapes, scene.styles, scene.middles(), strict=True):
         width, height = (f"{side / 72:.4f}" for side in style.size)
         yield shape._replace(look={**shape.look, "pos": points(middle), "width": width, "height": height})
     for arrow, way in scene.ways():
@@ -307,13 +383,14 @@ def placed_looks(scene: Scene) -> Iterator[Shape | Arrow]:
             _, left, right = head_of(tip, base, way.size)
             numbers[place : place + 2 or None] = [(left[0] + right[0]) / 2, (left[1] + right[1]) / 2]
             ends += f"{sign},{points(tip)} "
-        look = arrow.look if way.heads else {**arrow.look, "dir": "none"}
+        look = dict(arrow.look) if way.heads else {**arrow.look, "dir": "none"}
+        if not has_labels:
+            look.pop("label", None)
         yield arrow._replace(look={**look, "pos": ends + points(numbers)}, tail="", head="")
 
 
 def placed_notes(scene: Scene) -> Iterator[Shape]:
-    """Yield the texts above and below the picture with their places, likewise, as boxes without an outline."""
+    """Yield the texts besides those of boxes with their places, likewise, as boxes without an outline."""
     high = scene.size[1]
     for at, (look, (x, y)) in enumerate(scene.notes()):
-        pos = f"{x:.2f},{high - y:.2f}"
-        yield Shape(f"note {at}", {**look, "shape": "box", "style": "", "penwidth": "0", "fillcolor": "", "pos": pos})
+        yield Shape(f"note {at}", {**look, "pos": f"{x:.2f},{high - y:.2f}"})

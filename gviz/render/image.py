@@ -146,13 +146,11 @@ def _draw(graph: Graph, options: RenderOptions, output: str) -> bytes:
     shapes = [one.id for one in listed if isinstance(one, Shape)]
     arrows = [one for one in listed if isinstance(one, Arrow)]
     ends = [(arrow.start, arrow.end) for arrow in arrows]
-    has_folds = any(region.times > 1 for region in graph.regions)  # which frames alone tell
-    is_in_pages = options.pages and options.format == "pdf"
-    if (
-        options.layout == "layered"
-        or is_in_pages
-        or (options.layout == "auto" and not has_folds and is_for_layered(shapes, ends, is_bare=not options.show))
-    ):
+    is_own = options.layout == "layered" or (options.pages and options.format == "pdf")
+    if options.layout == "auto" and not is_own:
+        has_labels = any("label" in one.look for one in arrows)
+        is_own = is_for_layered(shapes, ends, is_bare=not options.show, has_labels=has_labels)
+    if is_own:
         has_frames = graph.regions or any(isinstance(one, Frame) and one.path not in ("", TITLE) for one in listed)
         if has_frames and options.view == "torchviz":
             _warn("gviz's own layout has no frames: each box has the title of its own (▢); --layout dot draws them")
@@ -223,8 +221,10 @@ def _draw_layered(picture: Picture, options: RenderOptions, output: str) -> byte
     if options.format in RASTER and float(page.get("dpi", "96")) > sharpest:
         _warn(f"the image is made smaller, to {MOST_PIXELS:,.0f} pixels; pdf and svg are sharp at any size")
         page["dpi"] = f"{sharpest:.3g}"
-    notes = [] if options.format in _POSITIONS else _scene.placed_notes(scene)  # these list boxes and lines alone
-    placed = replace(picture, graph=page, statements=[*_scene.placed_looks(scene), *notes])
+    page["outputorder"] = "edgesfirst"  # boxes, and texts, are drawn over lines
+    is_list = options.format in _POSITIONS  # of boxes and lines alone
+    looks, notes = _scene.placed_looks(scene, has_labels=is_list), () if is_list else _scene.placed_notes(scene)
+    placed = replace(picture, graph=page, statements=[*looks, *notes])
     return draw(dot.dot_text(placed), output, using=options.graphviz, program="nop2")
 
 

@@ -85,8 +85,10 @@ def test_a_picture_without_frames_says_in_each_box_which_frame_it_is_in() -> Non
 def test_an_image_of_its_own_layout_has_remarks_and_heads_at_the_right_ends() -> None:
     options = RenderOptions(format="png", fold="on", layout="layered")
     scene = Scene(picture_of(drawn_parts(layers(7), options), options))
-    (note,) = placed_notes(scene)
+    note, *texts = placed_notes(scene)
     assert "7 blocks of the same" in re.sub(r"\s", " ", note.look["label"])
+    assert [one.look["label"].strip() for one in texts] == ["first"]
+    assert not [one for one in placed_looks(scene, has_labels=False) if one.look.get("label", "").strip() == "first"]
     arrows = [one for one in placed_looks(scene) if isinstance(one, Arrow)]
     assert {one.look["pos"][0] for one in arrows if one.look.get("dir") == "back"} == {"s"}
     for one in arrows:

@@ -14,7 +14,7 @@ from typing import NamedTuple
 
 from gviz.layout.ink import Stroke
 from gviz.layout.layered.across import across
-from gviz.layout.layered.lines import grid_of, strokes_of
+from gviz.layout.layered.lines import ROW, grid_of, strokes_of
 from gviz.layout.layered.net import Ends, Net
 from gviz.layout.layered.order import ordered
 from gviz.layout.layered.ranks import ranks_of
@@ -49,6 +49,7 @@ def layered(
     sizes: Sequence[tuple[float, float]],
     lines: Sequence[Ends],
     looks: Sequence[int] | None = None,
+    rooms: Sequence[float] = (),
     *,
     may_cut: bool = True,
 ) -> Places:
@@ -58,6 +59,7 @@ def layered(
         sizes: width and height of each box, in points.
         lines: (from, to) of each line, by the numbers of the boxes.
         looks: a number for the look of each line: those that look different never share a trunk.
+        rooms: for the text of each line, how much there is to be below the row of its first box, in points.
         may_cut: whether a long, thin picture is cut into columns.
 
     >>> places = layered([(40, 20)] * 3, [(0, 1), (1, 2)])
@@ -70,7 +72,10 @@ def layered(
     net = Net(ranks_of(widths, lines), widths, lines, looks or [0] * len(lines))
     rows, place, crossed = ordered(net)
     x = across(net, rows, place, crossed)
-    grid = grid_of(net, rows, x, heights, may_cut=may_cut)
+    gaps = [ROW] * len(rows)
+    for (source, _), room in zip(lines, rooms, strict=False):
+        gaps[net.rank[source]] = max(gaps[net.rank[source]], room)
+    grid = grid_of(net, rows, x, heights, gaps, may_cut=may_cut)
     twins = Counter(tuple(chain) for chain in net.chains if chain)
     passed: Counter[tuple[int, ...]] = Counter()
     drawn: list[list[Stroke] | None] = []

@@ -61,7 +61,9 @@ class Grid(NamedTuple):
         return self.bottoms[row] - self.tops[row]
 
 
-def grid_of(net: Net, rows: Rows, x: Sequence[float], heights: Sequence[float], *, may_cut: bool) -> Grid:
+def grid_of(
+    net: Net, rows: Rows, x: Sequence[float], heights: Sequence[float], gaps: Sequence[float], *, may_cut: bool
+) -> Grid:
     """Return where the rows are.
 
     Args:
@@ -69,9 +71,10 @@ def grid_of(net: Net, rows: Rows, x: Sequence[float], heights: Sequence[float], 
         rows: their order.
         x: their middles.
         heights: of the boxes.
+        gaps: points below each row, at least.
         may_cut: whether a thin picture is cut into columns.
     """
-    tops, bottoms = edges_of(net, rows, x, heights)
+    tops, bottoms = edges_of(net, rows, x, heights, gaps)
     width = max([middle + wide / 2 for middle, wide in zip(x, net.width, strict=True)])
     through = [sum(len(net.down[v]) for v in row) for row in rows]
     cuts = cuts_of(bottoms, width, through) if may_cut else []
@@ -98,16 +101,18 @@ def grid_of(net: Net, rows: Rows, x: Sequence[float], heights: Sequence[float], 
     return Grid(tops, bottoms, column, shift, edge, lane, lanes, (at - 2 * GAP, low_end + above))
 
 
-def edges_of(net: Net, rows: Rows, x: Sequence[float], heights: Sequence[float]) -> tuple[list[float], list[float]]:
+def edges_of(
+    net: Net, rows: Rows, x: Sequence[float], heights: Sequence[float], gaps: Sequence[float]
+) -> tuple[list[float], list[float]]:
     """Return the upper and the lower edges of the rows; a gap is as high as its lines need to turn in."""
     tops: list[float] = []
     bottoms: list[float] = []
     y = 0.0
-    for row in rows:
+    for row, gap in zip(rows, gaps, strict=True):
         tops.append(y)
         bottoms.append(y + max([heights[v] for v in row if v < net.count], default=10.0))
         turn = max([abs(x[u] - x[v]) for v in row for u in net.down[v]], default=0.0)
-        y = bottoms[-1] + ROW + min(turn * PITCH, MOST_TURN)
+        y = bottoms[-1] + gap + min(turn * PITCH, MOST_TURN)
     return tops, bottoms
 
 
