@@ -31,6 +31,10 @@ if TYPE_CHECKING:
 @field_option(RenderOptions, "by")
 @field_option(RenderOptions, "depth")
 @field_option(RenderOptions, "collapse")
+@field_option(RenderOptions, "expand")
+@field_option(RenderOptions, "fold")
+@field_option(RenderOptions, "unfold")
+@field_option(RenderOptions, "fold_min")
 @listed_option(
     "--gradients",
     is_flag=True,

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+from collections import defaultdict
 from collections.abc import Iterable, Iterator, Sequence
-from itertools import combinations, pairwise
+from itertools import combinations, pairwise, product
 from math import hypot
 from typing import NamedTuple
 
-from gviz.layout.ink import Point
+from gviz.layout.ink import Point, Stroke
 
 ON_BOX, ON_LINE, NEAR_LINE, ASTRAY = 60.0, 40.0, 14.0, 30.0
 """What a place costs: on a box or a text, on a line, close to one; and nearer to another line than to its own."""
@@ -33,6 +34,16 @@ ROUNDS = 4
 
 BAD = ON_LINE
 """The cost from which on a place is none."""
+
+
+ASIDE = 3.0
+"""Points from a line to its text."""
+
+SHARES = 0.5, 0.25, 0.75
+"""Where along a piece of a line its text is tried."""
+
+CELL = 200.0, 30.0
+"""The size of a cell of the page, in points."""
 
 
 class Rect(NamedTuple):
@@ -242,6 +253,45 @@ class TextPlaces:
         best = min(spots, key=lambda spot: spot.cost)
         self.taken.append(best.rect)
         return best
+
+
+class FreePlaces:
+    """What of a page is free yet: what is taken is listed by the cells of the page that it touches."""
+
+    def __init__(self) -> None:
+        self.taken = defaultdict[tuple[int, int], list[Rect]](list)
+
+    def take(self, rect: Rect) -> None:
+        """Note that a rectangle is taken."""
+        for cell in cells_of(rect):
+            self.taken[cell].append(rect)
+
+    def first(self, middles: Sequence[Point], size: Point) -> Point:
+        """Return the first of some middles around which that much is free, or the first of all; it is taken then."""
+        chosen = next((one for one in middles if self.is_free(Rect.around(one, *size))), middles[0])
+        self.take(Rect.around(chosen, *size))
+        return chosen
+
+    def is_free(self, rect: Rect) -> bool:
+        """Return whether a rectangle meets nothing."""
+        return not any(rect.meets(other) for cell in cells_of(rect) for other in self.taken[cell])
+
+
+def cells_of(rect: Rect) -> Iterator[tuple[int, int]]:
+    """Yield the cells of the page that a rectangle touches."""
+    (wide, high), (left, top, right, bottom) = CELL, rect
+    return product(range(int(left // wide), int(right // wide) + 1), range(int(top // high), int(bottom // high) + 1))
+
+
+def places_beside(strokes: Sequence[Stroke], size: Point) -> list[Point]:
+    """Return the middles of places for a text of that size along a line: beside what is straight, else on it."""
+    places = []
+    for share, (start, end) in product(SHARES, pairwise(stroke[-2:] for stroke in strokes)):
+        x, y = (one + (other - one) * share for one, other in zip(start, end, strict=True))
+        aside, above = (half / 2 + ASIDE for half in size)
+        aside, above = aside * (start[0] == end[0]), above * (start[1] == end[1])
+        places += [(x + aside, y - above), (x - aside, y + above)]
+    return places
 
 
 def worst(spots: Iterable[Spot | None]) -> float:

@@ -14,7 +14,7 @@ from gviz.graphs import Graph
 from gviz.layout import RenderWarning
 from gviz.passes import part
 from gviz.passes.rounding import without_rounding
-from gviz.pictures.options import FOLDING, READABLE, RenderOptions
+from gviz.pictures.options import READABLE, RenderOptions
 from gviz.pictures.picture import LARGE
 from gviz.text import joined
 
@@ -48,7 +48,7 @@ PARTS = ("around", "between", "hide", "max_nodes", "color_by", "ghosts")
 def may_group(options: RenderOptions, suffix: str) -> bool:
     """Return whether modules are boxes if there are too many operations: nobody has said what is drawn."""
     is_usual = options.view == "torchviz" and bool(options.show) and not options.by
-    return is_usual and not options.differs(*PARTS, *FOLDING) and suffix not in DATA
+    return is_usual and not options.differs(*PARTS) and suffix not in DATA
 
 
 def is_by_module(graph: Graph, options: RenderOptions) -> bool:

@@ -7,15 +7,14 @@ fills, pens and dashes; plain labels, and the rows, inks and bold words of HTML-
 from __future__ import annotations
 
 import re
-from collections import defaultdict
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from html import unescape
-from itertools import pairwise, product
+from itertools import pairwise
 from typing import NamedTuple
 
 from gviz.layout.ink import Inked, Item, Outline, Pen, Point, Stretch, Stroke, TextLine, head_of, text_width
 from gviz.layout.layered import layered
-from gviz.layout.spots import Rect
+from gviz.layout.spots import FreePlaces, Rect, places_beside
 from gviz.pictures import Arrow, Picture, Shape
 from gviz.pictures.html import Html
 from gviz.pictures.page import TITLE
@@ -54,15 +53,6 @@ COLOURS = {
 
 NOTE = {"shape": "box", "style": "", "penwidth": "0", "fillcolor": "", "width": "0", "height": "0"}
 """The look of a text that stands alone, as a box."""
-
-ASIDE = 3.0
-"""Points from a line to its text."""
-
-SHARES = 0.5, 0.25, 0.75
-"""Where along a piece of a line its text is tried."""
-
-CELL = 200.0, 30.0
-"""The size of a cell of the page, in points."""
 
 DASHES = {"dashed": (5.0, 2.0), "dotted": (1.0, 4.0)}
 
@@ -296,45 +286,6 @@ class Scene:
                 look = {**self.picture.edge, **arrow.look, **NOTE, **page, "margin": "0.02,0"}
                 size = style_of(look, "").size
                 yield look, free.first(places_beside(way.strokes, size), size)
-
-
-class FreePlaces:
-    """What of a page is free yet: what is taken is listed by the cells of the page that it touches."""
-
-    def __init__(self) -> None:
-        self.taken = defaultdict[tuple[int, int], list[Rect]](list)
-
-    def take(self, rect: Rect) -> None:
-        """Note that a rectangle is taken."""
-        for cell in cells_of(rect):
-            self.taken[cell].append(rect)
-
-    def first(self, middles: Sequence[Point], size: Point) -> Point:
-        """Return the first of some middles around which that much is free, or the first of all; it is taken then."""
-        chosen = next((one for one in middles if self.is_free(Rect.around(one, *size))), middles[0])
-        self.take(Rect.around(chosen, *size))
-        return chosen
-
-    def is_free(self, rect: Rect) -> bool:
-        """Return whether a rectangle meets nothing."""
-        return not any(rect.meets(other) for cell in cells_of(rect) for other in self.taken[cell])
-
-
-def cells_of(rect: Rect) -> Iterator[tuple[int, int]]:
-    """Yield the cells of the page that a rectangle touches."""
-    (wide, high), (left, top, right, bottom) = CELL, rect
-    return product(range(int(left // wide), int(right // wide) + 1), range(int(top // high), int(bottom // high) + 1))
-
-
-def places_beside(strokes: Sequence[Stroke], size: Point) -> list[Point]:
-    """Return the middles of places for a text of that size along a line: beside what is straight, else on it."""
-    places = []
-    for share, (start, end) in product(SHARES, pairwise(stroke[-2:] for stroke in strokes)):
-        x, y = (one + (other - one) * share for one, other in zip(start, end, strict=True))
-        aside, above = (half / 2 + ASIDE for half in size)
-        aside, above = aside * (start[0] == end[0]), above * (start[1] == end[1])
-        places += [(x + aside, y - above), (x - aside, y + above)]
-    return places
 
 
 def before_end(strokes: Sequence[Stroke]) -> Point:

@@ -152,8 +152,12 @@ def test_a_large_picture_is_of_modules_by_itself(gviz: Program) -> None:
     said = gviz("render", net, "-o", "y.svg").err
     assert "drawn by module; --by operation draws all" in said
     assert re.search(r"net\.blocks\.{.…7}", (gviz.folder / "y.svg").read_text())
-    off = ["--fold", "off"]
-    for more in (["--by", "operation", *off], ["--view", "torchviz", *off], ["--show", "none"]):
+    for more in (["--fold", "off"], ["--unfold", "net.blocks.{0…7}"]):  # all blocks of that picture
+        said = gviz("render", net, "-o", "y.svg", *more).err
+        assert "drawn by module" in said
+        assert "drawn once" not in said
+        assert "blocks.5" in (gviz.folder / "y.svg").read_text()
+    for more in (["--by", "operation", "--fold", "off"], ["--show", "none"]):
         said = gviz("render", net, "-o", "z.svg", *more).err
         assert "drawn by module" not in said
         assert "--by module, or --root NAME, draws fewer" in said
