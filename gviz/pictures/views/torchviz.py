@@ -8,7 +8,7 @@ from functools import partial
 from gviz.graphs import Edge, Graph, Node, Region
 from gviz.passes.scopes import with_scopes
 from gviz.pictures import html
-from gviz.pictures.labels import LONGEST_NAME, boxes, local_text, short
+from gviz.pictures.labels import boxes, local_text, short
 from gviz.pictures.look import ARROWS, BOX, BOXES, CLUSTER, LABEL, LONGEST_LINE, picture_size
 from gviz.pictures.options import RenderOptions
 from gviz.pictures.page import USUAL, WAYS, Legend, direction, themed
@@ -231,7 +231,7 @@ def frame_title(region: Region, outer: str = "") -> str:
     times = f"× {region.times}" if region.times > 1 else ""
     rest = region.title.removeprefix(f"{outer}.")
     title = region.title if times or not rest or rest[0].isdigit() else rest
-    return "  ".join(filter(None, [short(title, LONGEST_NAME), short(region.kind, LONGEST_NAME), times]))
+    return "  ".join(filter(None, [short(title, LONGEST_LINE), short(region.kind, LONGEST_LINE), times]))
 
 
 def _entered(graph: Graph, arrows: Iterable[tuple[str, str]]) -> set[int]:
