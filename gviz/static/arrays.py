@@ -106,8 +106,8 @@ def repeat_along(
     """
     with get_default_graph().name_scope(name):
         parts = [convert(one) for one in leaves(elems)]
-        known = parts[0].shape[0].value
-        count: Any = shape(parts[0])[0] if known is None else constant(known, int32)
+        length = parts[0].shape[0].value
+        count: Any = shape(parts[0])[0] if length is None else constant(length, int32)
         lists = [TensorArray(part.dtype.base_dtype, count).unstack(part) for part in parts]
 
         def part_at(place: Tensor) -> Any:
@@ -120,22 +120,22 @@ def repeat_along(
         form = dtype if dtype is not None else start
         now = [] if dtype is not None else [convert(one) for one in leaves(start)]
         dtypes = list(map(as_dtype, leaves(dtype))) if dtype is not None else [one.dtype.base_dtype for one in now]
-        kept = [TensorArray(own, count) for own in dtypes] if keeps else []
+        arrays = [TensorArray(own, count) for own in dtypes] if keeps else []
         if keeps and begin is not first:
-            kept = [one.write(first, value) for one, value in zip(kept, now, strict=True)]
+            arrays = [one.write(first, value) for one, value in zip(arrays, now, strict=True)]
 
-        def body(place: Tensor, before: Sequence[Tensor], written: Sequence[TensorArray]) -> Any:
-            given = fn(fill_structure(form, iter(before)) if before else None, part_at(place))
-            values = [convert(one, own) for one, own in zip(leaves(given), dtypes, strict=True)]
-            after = [one.write(place, value) for one, value in zip(written, values, strict=True)] if keeps else []
+        def body(place: Tensor, before: Sequence[Tensor], old_arrays: Sequence[TensorArray]) -> Any:
+            result = fn(fill_structure(form, iter(before)) if before else None, part_at(place))
+            values = [convert(one, own) for one, own in zip(leaves(result), dtypes, strict=True)]
+            after = [one.write(place, value) for one, value in zip(old_arrays, values, strict=True)] if keeps else []
             return place + step, values if before else [], after
 
         results = while_loop(
-            lambda place, *_: place >= 0 if reverse else place < count, body, (begin, now, kept), name="while"
+            lambda place, *_: place >= 0 if reverse else place < count, body, (begin, now, arrays), name="while"
         )
         out = [one.stack() for one in results[2]] if keeps else results[1]
         for one in out if keeps else []:
-            one.set_shape([known, *one.shape.as_list()[1:]] if one.shape.rank else None)
+            one.set_shape([length, *one.shape.as_list()[1:]] if one.shape.rank else None)
         return fill_structure(form, iter(out))
 
 

@@ -14,19 +14,19 @@ from gviz.static.table import infer_outputs
 from gviz.static.types import ArrayLike, DType, DTypeLike, as_dtype, as_value, bool_, int32, leaves
 
 
-def check_others(function: str, given: Mapping[str, object], **usual: object) -> None:
+def check_others(function: str, arguments: Mapping[str, object], **usual: object) -> None:
     """Refuse arguments that a function lacks.
 
     Args:
         function: its name.
-        given: arguments by name that it does not read.
+        arguments: arguments by name that it does not read.
         usual: those among TensorFlow's that gviz has no use for, with their defaults.
 
     Raises:
         TypeError: TensorFlow has none of that name.
         ValueError: it asks for something that gviz does not do.
     """
-    for name, value in given.items():
+    for name, value in arguments.items():
         if name not in usual:
             raise TypeError(f"{function}() got an unexpected keyword argument '{name}'")
         refuse(value is not None and value != usual[name], f"gviz has no {name} for {function}()", ValueError)
@@ -77,14 +77,16 @@ def add_operation(
         if tensor.graph is not graph:
             raise ValueError(f"{tensor} must be from the same graph as {inputs[0]}.")
     earlier = {t.op for t in inputs}  # of what was asked for, an input may be a part, or have waited for it
-    waits = [op for wanted, made in graph.control if not made & earlier for op in wanted if op not in earlier]
+    waits = [
+        op for before, operations in graph.control if not operations & earlier for op in before if op not in earlier
+    ]
     op = Operation(graph, graph.new_name(name or type), type, attrs or {}, dict.fromkeys([*waits, *control]))
     op.inputs = tuple(inputs) if op.context is None else op.context.captured(inputs, op)
     op.outputs = [Tensor(op, i, dtype, dims) for i, (dtype, dims) in enumerate(infer_outputs(op))]
     op.number = len(graph.operations)  # what it brings in comes before it
     graph.operations[op.name] = op
-    for _, made in graph.control:
-        made.add(op)
+    for _, operations in graph.control:
+        operations.add(op)
     return op
 
 
@@ -223,9 +225,9 @@ def alike(type: str, label: str, tensors: Sequence[Tensor]) -> Sequence[Tensor]:
 
 def cast(x: TensorLike, dtype: DTypeLike, name: str | None = None) -> Tensor:
     """Return a tensor in another dtype; one that has it is returned as it is."""
-    wanted = as_dtype(dtype)
-    if is_symbolic(x) and convert(x).dtype.base_dtype == wanted:
+    target = as_dtype(dtype)
+    if is_symbolic(x) and convert(x).dtype.base_dtype == target:
         return convert(x)
     with operation_scope(common_graph(x), name, "Cast") as scope:
         tensor = convert(x, name="x")
-        return tensor if tensor.dtype.base_dtype == wanted else make("Cast", [tensor], scope, DstT=wanted)
+        return tensor if tensor.dtype.base_dtype == target else make("Cast", [tensor], scope, DstT=target)

@@ -53,7 +53,7 @@ class Philox:
             keys = [(key + step) & LOW for key, step in zip(keys, STEPS, strict=True)]
         return np.stack([a, b, c, d], 1).reshape(len(starts), -1)
 
-    def drawn(self, size: Iterable[int], width: int) -> tuple[Array, int, tuple[int, ...]]:
+    def draw(self, size: Iterable[int], width: int) -> tuple[Array, int, tuple[int, ...]]:
         """Return whole numbers for so many numbers of some width, how many these are, and their shape; count on."""
         shape = tuple(int(n) for n in size)
         many = math.prod(shape)
@@ -63,18 +63,18 @@ class Philox:
 
     def uniform(self, size: Iterable[int], dtype: Kind) -> Array:
         """Return numbers from 0 to 1."""
-        words, many, shape = self.drawn(size, 1 + (dtype is np.float64))
+        words, many, shape = self.draw(size, 1 + (dtype is np.float64))
         return fractions(words, dtype)[:many].reshape(shape).astype(dtype)
 
     def integers(self, size: Iterable[int], low: Array, high: Array, dtype: Kind) -> Array:
         """Return whole numbers from low to high, high not among them."""
-        words, many, shape = self.drawn(size, 1 + (dtype is np.int64))
+        words, many, shape = self.draw(size, 1 + (dtype is np.int64))
         whole = words if dtype is np.int32 else words[::2] | words[1::2] << np.uint64(32)
         return (low + (whole % np.uint64(int(high) - int(low))).astype(np.int64))[:many].reshape(shape).astype(dtype)
 
     def normal(self, size: Iterable[int], dtype: Kind) -> Array:
         """Return normally distributed numbers."""
-        words, many, shape = self.drawn(size, 1 + (dtype is np.float64))
+        words, many, shape = self.draw(size, 1 + (dtype is np.float64))
         return in_pairs(fractions(words, dtype))[:many].reshape(shape).astype(dtype)
 
     def truncated_normal(self, size: Iterable[int], dtype: Kind) -> Array:
@@ -110,16 +110,16 @@ DEFAULT_SEED = 87654321
 
 def seeds_of(graph: Graph, seed: int | None) -> tuple[int, int] | None:
     """Return the two seeds of a new operation, from the graph's and its own; None if it has neither."""
-    whole = graph.kept.get("seed")
+    whole = graph.extras.get("seed")
     if whole is None:
         return None if seed is None else (DEFAULT_SEED, int(seed))
     if seed is None:
-        seed = graph.kept.setdefault("seeds", 0)
-        graph.kept["seeds"] += 1
+        seed = graph.extras.setdefault("seeds", 0)
+        graph.extras["seeds"] += 1
     return int(whole), int(seed)
 
 
 def generator_of(seeds: tuple[int, int] | None) -> Philox:
     """Return what draws numbers for seeds: without any, others in each session."""
-    chosen = np.random.default_rng().integers(2**32, size=2).tolist() if seeds is None else seeds
-    return Philox((chosen[0], chosen[1] if any(chosen) else 2**31 - 1))
+    key = np.random.default_rng().integers(2**32, size=2).tolist() if seeds is None else seeds
+    return Philox((key[0], key[1] if any(key) else 2**31 - 1))

@@ -59,15 +59,17 @@ class Context(ControlFlowContext):
         if self.history is not None and op.type in ("Shape", "Size", "Rank") and self.history.is_of_a_step(inputs[0]):
             op.context = inputs[0].op.context
             return tuple(inputs)
-        brought = tuple(t if t.dtype.is_ref else self.bring_in(t, op.name) for t in inputs)
+        inside_inputs = tuple(t if t.dtype.is_ref else self.bring_in(t, op.name) for t in inputs)
         op.control_inputs = self.within_the_loop(op.control_inputs)
         is_fixed = (
-            self.predicate is None and not op.control_inputs and all(t.op.attrs.get("is_constant") for t in brought)
+            self.predicate is None
+            and not op.control_inputs
+            and all(t.op.attrs.get("is_constant") for t in inside_inputs)
         )
         waits = any(before.context is self for before in op.control_inputs)
         if self.pivot is not None and not waits and (is_fixed or not inputs):
             op.control_inputs.append(self.pivot)
-        return brought
+        return inside_inputs
 
     def within_the_loop(self, before: Iterable[Operation]) -> list[Operation]:
         """Return those operations that are in the same loop: what comes in has waited for the others."""
@@ -225,13 +227,13 @@ class Loop(Unit):
         self.close([out])
         return out.outputs[0], turned
 
-    def needs(self, wanted: Iterable[int]) -> tuple[list[int], list[Tensor]]:
+    def needs(self, numbers: Iterable[int]) -> tuple[list[int], list[Tensor]]:
         """Return the variables that some results need (the first always, as it gives the beat) and what comes in for them."""
         doors = {inside.op: t for t, inside in self.context.doors.items()}
         place = {op: i for ops in (self.merges, self.switches) for i, op in enumerate(ops)}
-        kept, seen = {0, *wanted}, set[Operation | Unit]()
-        outside: dict[Tensor, None] = dict.fromkeys(self.starts[i] for i in kept)
-        waiting: list[Tensor | Operation] = [self.condition, *(self.results[i] for i in kept)]
+        places, seen = {0, *numbers}, set[Operation | Unit]()
+        outside: dict[Tensor, None] = dict.fromkeys(self.starts[i] for i in places)
+        waiting: list[Tensor | Operation] = [self.condition, *(self.results[i] for i in places)]
         while waiting:
             part = waiting.pop()
             op = part.op if isinstance(part, Tensor) else part
@@ -243,22 +245,22 @@ class Loop(Unit):
                 seen.add(unit)
                 if unit not in place:
                     waiting.extend([*unit.inputs, *unit.control_inputs])
-                elif place[unit] not in kept:
-                    kept.add(place[unit])
+                elif place[unit] not in places:
+                    places.add(place[unit])
                     outside[self.starts[place[unit]]] = None
                     waiting.append(self.results[place[unit]])
-        return sorted(kept), list(outside)
+        return sorted(places), list(outside)
 
     def built_again(self, name: str, copied: Callable[..., list[Tensor]], new: dict[Tensor, Tensor]) -> Any:
         """Return the same loop in the context that is open, from other tensors; TypeError for a gradient loop."""
         refuse(self.forward is not None, SECOND_ORDER, TypeError)
         inner, own = self.context, len(self.bodies)
-        known = {inside: new.get(t, t) for t, inside in inner.doors.items()}
+        doors = {inside: new.get(t, t) for t, inside in inner.doors.items()}
         merges = [m.outputs[0] for m in self.merges[:own]]
         results = [t.op.inputs[0] for t in self.results[:own]]
         return while_loop(
-            lambda *now: copied(self.condition.op.inputs, inner, known | dict(zip(merges, now, strict=True)))[0],
-            lambda *now: copied(results, inner, known | dict(zip(self.bodies, now, strict=True))),
+            lambda *now: copied(self.condition.op.inputs, inner, doors | dict(zip(merges, now, strict=True)))[0],
+            lambda *now: copied(results, inner, doors | dict(zip(self.bodies, now, strict=True))),
             [new.get(t, t) for t in self.starts[:own]], [TensorShape(m.shape) for m in merges], name=name,
             return_same_structure=True,
         )  # fmt: skip
@@ -329,20 +331,20 @@ def build_loop(
     loop.bodies = [inside.add("Identity", [s.outputs[1]]).outputs[0] for s in switches]
     inside.pivot = loop.bodies[0].op
     with graph.with_open(context=inside):
-        given = in_form(form, body(*in_the_form(form, loop.bodies)))
-        if nesting(given) != nesting(form):
+        structure = in_form(form, body(*in_the_form(form, loop.bodies)))
+        if nesting(structure) != nesting(form):
             raise ValueError(
                 f"The two structures don't have the same nested structure.\n\n"
-                f"First structure: {form}\n\nSecond structure: {given}"
+                f"First structure: {form}\n\nSecond structure: {structure}"
             )
-        results = [convert(v) for v in leaves(given)]
-    brought = [inside.bring_in(t, loop.name) for t in results]
-    for place, result in enumerate(brought):
+        results = [convert(v) for v in leaves(structure)]
+    inside_results = [inside.bring_in(t, loop.name) for t in results]
+    for place, result in enumerate(inside_results):
         loop.turn(place, result)
-    for start, result, dims in zip(starts, brought, shapes, strict=True):
+    for start, result, dims in zip(starts, inside_results, shapes, strict=True):
         check_variable(start, result, dims)
     loop.close([inside.add("Exit", [s.outputs[0]]) for s in switches])
-    return loop, in_the_form(given, loop.outputs)
+    return loop, in_the_form(structure, loop.outputs)
 
 
 def in_the_form(form: object, tensors: Iterable[Tensor]) -> Any:
@@ -351,9 +353,9 @@ def in_the_form(form: object, tensors: Iterable[Tensor]) -> Any:
     return fill_structure(form, (one.with_flow(t) if hasattr(one, "with_flow") else t for one, t in pairs))
 
 
-def in_form(form: Sequence[object], given: object) -> object:
+def in_form(form: Sequence[object], value: object) -> object:
     """Return the result of a body; that of one variable may come without its list."""
-    return [given] if len(form) == 1 and nesting(given) != nesting(form) else given
+    return [value] if len(form) == 1 and nesting(value) != nesting(form) else value
 
 
 def check_variable(start: Tensor, result: Tensor, dims: Dims) -> None:
@@ -391,8 +393,8 @@ class Branches(Unit):
     @property
     def inputs(self) -> Sequence[Tensor]:
         """Return what comes in."""
-        chosen = self.context.predicate
-        parts = [self.predicate, chosen, *(door for side in self.sides for door in side.doors)]
+        outer_predicate = self.context.predicate
+        parts = [self.predicate, outer_predicate, *(door for side in self.sides for door in side.doors)]
         return list(dict.fromkeys(part for part in parts if part is not None))
 
     def built_again(self, name: str, copied: Callable[..., list[Tensor]], new: dict[Tensor, Tensor]) -> Any:
@@ -431,21 +433,21 @@ def cond(
         predicate = inner.op.inputs[0]  # as it is in the loop that is being built
         sides = (Context(graph, inner, 0), Context(graph, inner, 1))
         unit = Branches(scope.rstrip("/"), predicate, sides)
-        given: dict[int, object] = {}
+        results: dict[int, object] = {}
         for side in (1, 0):
             sides[side].pivot = pivots[1 - side]
             with graph.with_open(context=sides[side]):
-                given[side] = (false_fn, true_fn)[side]()
-                tensors = [branch_result(value, sides[side], inner) for value in leaves(given[side])]
+                results[side] = (false_fn, true_fn)[side]()
+                tensors = [branch_result(value, sides[side], inner) for value in leaves(results[side])]
             unit.results[side].extend(sides[side].bring_in(t, unit.name) for t in tensors)
-        check_results(given, unit)
+        check_results(results, unit)
         merges = [
             sides[0].add("Merge", [one, other], shape=common_dims(one._dims, other._dims))
             for one, other in zip(*unit.results, strict=True)
         ]
     if merges:
         unit.close(merges)
-    packed = fill_structure(given[1], iter(unit.outputs))
+    packed = fill_structure(results[1], iter(unit.outputs))
     return packed[0] if isinstance(packed, (list, tuple)) and len(packed) == 1 and not strict else packed
 
 
@@ -457,12 +459,12 @@ def branch_result(value: TensorLike | Operation | None, side: Context, inner: Te
         return make("Identity", [inner])
 
 
-def check_results(given: dict[int, object], unit: Branches) -> None:
+def check_results(results: dict[int, object], unit: Branches) -> None:
     """Raise ValueError for branches that return different structures or different dtypes."""
-    if fill_structure(given[0], repeat(0)) != fill_structure(given[1], repeat(0)):
+    if fill_structure(results[0], repeat(0)) != fill_structure(results[1], repeat(0)):
         raise ValueError(
             f"Outputs of true_fn and false_fn must have the same structure: "
-            f"{given[1]} from 'true_fn' and {given[0]} from 'false_fn'."
+            f"{results[1]} from 'true_fn' and {results[0]} from 'false_fn'."
         )
     for false, true in zip(*unit.results, strict=True):
         refuse(

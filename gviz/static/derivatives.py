@@ -57,13 +57,13 @@ def broadcast_axes(x: Tensor, y: Tensor) -> tuple[list[int], list[int]] | None:
 def reduced(x: Tensor, y: Tensor, grads: Grads) -> Grads:
     """Return the gradients of two operands, each summed back to the operand's shape where it was broadcast."""
     sizes, axes = [shape(x), shape(y)], broadcast_axes(x, y)
-    wanted: Sequence[Any] = axes or add_operation(x.graph, "BroadcastGradientArgs", sizes).outputs
+    axes_of_both: Sequence[Any] = axes or add_operation(x.graph, "BroadcastGradientArgs", sizes).outputs
     shorter = [axes is None or (a.shape.rank or 0) < (b.shape.rank or 0) for a, b in ((x, y), (y, x))]
     return [
         grad
         if grad is None or not (is_shorter or isinstance(own, Tensor) or own)
         else reshape(total(grad, own, True), to)
-        for grad, own, is_shorter, to in zip(grads, wanted, shorter, sizes, strict=True)
+        for grad, own, is_shorter, to in zip(grads, axes_of_both, shorter, sizes, strict=True)
     ]
 
 
@@ -120,9 +120,9 @@ def of_squared_difference(x: Tensor, y: Tensor, grad: Tensor, result: Tensor) ->
 # ------------------------------------------------------------------ sums and means
 def reduced_shape(sizes: Tensor, axes: Tensor) -> Any:
     """Return the sizes of a tensor with 1 for those along some axes."""
-    known, along = constant_value(sizes), constant_value(axes)
-    if known is not None and along is not None:
-        return np.array([1 if i in np.ravel(along) % len(known) else n for i, n in enumerate(known)], np.int32)
+    lengths, along = constant_value(sizes), constant_value(axes)
+    if lengths is not None and along is not None:
+        return np.array([1 if i in np.ravel(along) % len(lengths) else n for i, n in enumerate(lengths)], np.int32)
     count: Any = size(sizes)
     places = (axes + count) % count
     many = shape(places)
@@ -138,9 +138,9 @@ def of_sum(op: Operation, grad: Tensor) -> list[Tensor | None]:
             flat = reshape(grad, np.ones(len(dims), np.int32))
             return [FUNCTIONS["tile"](flat, constant(np.array(dims), int32) if None not in dims else shape(x)), None]
         if None not in dims:
-            kept = [1 if i in np.ravel(along) % len(dims) else n for i, n in enumerate(dims)]
-            times = [n // max(m or 1, 1) for n, m in zip(dims, kept, strict=True) if n is not None]
-            return [FUNCTIONS["tile"](reshape(grad, np.array(kept, np.int32)), np.array(times, np.int32)), None]
+            kept_dims = [1 if i in np.ravel(along) % len(dims) else n for i, n in enumerate(dims)]
+            times = [n // max(m or 1, 1) for n, m in zip(dims, kept_dims, strict=True) if n is not None]
+            return [FUNCTIONS["tile"](reshape(grad, np.array(kept_dims, np.int32)), np.array(times, np.int32)), None]
     sizes = shape(x)
     if not op.attrs["keep_dims"]:
         grad = reshape(grad, reduced_shape(sizes, axes))
@@ -234,11 +234,11 @@ def of_strided_slice(op: Operation, grad: Tensor) -> Grads:
     """Return the derivative of a part: zeros, with the gradient where the part was taken."""
     ends: list[Any] = [shape(op.inputs[0]), *op.inputs[1:]]
     with operation_scope(grad.graph, None, "StridedSliceGrad") as scope:
-        known = [constant_value(end) for end in ends]
+        values = [constant_value(end) for end in ends]
         labels = ("shape", "begin", "end", "strides")
         inputs = [
             end if value is None else constant(value, name=label)
-            for end, value, label in zip(ends, known, labels, strict=True)
+            for end, value, label in zip(ends, values, labels, strict=True)
         ]
         return [make("StridedSliceGrad", [*inputs, grad], scope, kinds=op.attrs["kinds"])]
 
@@ -283,13 +283,13 @@ def of_largest(op: Operation, grad: Tensor) -> Grads:
     (x, axes), best = op.inputs, op.outputs[0]
     sizes = shape(x)
     if op.attrs["keep_dims"]:
-        kept = shape(best)
+        kept_shape = shape(best)
     else:
-        kept = reduced_shape(sizes, axes)
-        best, grad = reshape(best, kept), reshape(grad, kept)
-    chosen = cast(FUNCTIONS["equal"](best, x), grad.dtype.base_dtype)
-    count = reshape(total(chosen, axes), kept)
-    return [FUNCTIONS["divide"](chosen, count) * grad, None]
+        kept_shape = reduced_shape(sizes, axes)
+        best, grad = reshape(best, kept_shape), reshape(grad, kept_shape)
+    ties = cast(FUNCTIONS["equal"](best, x), grad.dtype.base_dtype)
+    count = reshape(total(ties, axes), kept_shape)
+    return [FUNCTIONS["divide"](ties, count) * grad, None]
 
 
 def of_call(type: str, key: str, order: Callable[[Any], tuple[Any, ...]], *inputs: Tensor, **attrs: Any) -> Tensor:

@@ -79,12 +79,12 @@ def generate_function(names: str, spec: str) -> Callable[..., Tensor]:
     labels = re.sub("/[a-z]+|=[0-9]+", "", spec)
 
     def build(*args: object, **kwargs: object) -> Tensor:
-        placed = dict(zip([*defaults, "name"], args, strict=False))
+        by_place = dict(zip([*defaults, "name"], args, strict=False))
         worded = {others.get(name, name): value for name, value in kwargs.items()}
         unread = {name: worded.pop(name) for name in worded.keys() - {*defaults, "name"}}
-        values: dict[str, Any] = {name: int(number) for name, number in defaults.items() if number} | placed | worded
+        values: dict[str, Any] = {name: int(number) for name, number in defaults.items() if number} | by_place | worded
         check_others(f"tf.{function}", unread, **UNUSED.get(function, {}))
-        if values.keys() - {"name"} != defaults.keys() or placed.keys() & worded or len(args) > len(defaults) + 1:
+        if values.keys() - {"name"} != defaults.keys() or by_place.keys() & worded or len(args) > len(defaults) + 1:
             raise TypeError(
                 f"tf.{function}() takes {', '.join(defaults)} and name, "
                 f"got {len(args)} by position and {sorted(kwargs)}"
@@ -291,7 +291,7 @@ def to_dtype(kind: str, dtype: str, x: TensorLike, name: str | None = None) -> T
 
 def fact(
     type: str,
-    known: Callable[[TensorShape], ArrayLike | None],
+    value_of: Callable[[TensorShape], ArrayLike | None],
     input: TensorLike,
     name: str | None = None,
     out_type: DTypeLike = int32,
@@ -299,7 +299,7 @@ def fact(
     """Return ``shape``, ``rank`` or ``size``: a constant if it is known while building."""
     with operation_scope(common_graph(input), name, type) as scope:
         x, dtype = convert(input), as_dtype(out_type)
-        value = known(x.shape)
+        value = value_of(x.shape)
         return make(type, [x], scope, out_type=dtype) if value is None else constant(value, dtype, name=scope)
 
 
@@ -391,11 +391,13 @@ def one_hot(
     name: str | None = None,
 ) -> Tensor:
     """Return 1 at each of some places of a new axis and 0 elsewhere, or two other values."""
-    given = next((convert(value).dtype for value in (on_value, off_value) if is_symbolic(value)), dtype or float32)
+    dtype_of_values = next(
+        (convert(value).dtype for value in (on_value, off_value) if is_symbolic(value)), dtype or float32
+    )
     with operation_scope(common_graph(indices), name, "one_hot") as scope:
         places = convert(indices, None, "indices")
-        on = convert(1 if on_value is None else on_value, given, "on_value")
-        off = convert(0 if off_value is None else off_value, given, "off_value")
+        on = convert(1 if on_value is None else on_value, dtype_of_values, "on_value")
+        off = convert(0 if off_value is None else off_value, dtype_of_values, "off_value")
         many = convert(depth, int32, "depth")
         return make("OneHot", [places, many, on, off], scope, axis=-1 if axis is None else axis)
 
@@ -448,8 +450,8 @@ def _reduction(
     along = reduction_indices if axis is None else axis
     with common_graph(input_tensor).as_default():
         if along is None:
-            known = convert(input_tensor).shape.rank if is_symbolic(input_tensor) else None
-            along = constant(np.arange(known, dtype=np.int32)) if known else range_(0, rank(input_tensor))
+            static_rank = convert(input_tensor).shape.rank if is_symbolic(input_tensor) else None
+            along = constant(np.arange(static_rank, dtype=np.int32)) if static_rank else range_(0, rank(input_tensor))
         keep = bool(keep_dims if keepdims is None else keepdims)
         return apply(type, "input reduction_indices:int", [input_tensor, along], name, keep_dims=keep)
 
@@ -574,8 +576,8 @@ def clip_by_value(
 ) -> Tensor:
     """Return values kept between two bounds."""
     with operation_scope(common_graph(t), name, "clip_by_value") as scope:
-        kept = FUNCTIONS["minimum"](convert(t, name="t"), clip_value_max)
-        return apply("Maximum", "x y", [kept, clip_value_min], scope)
+        below = FUNCTIONS["minimum"](convert(t, name="t"), clip_value_max)
+        return apply("Maximum", "x y", [below, clip_value_min], scope)
 
 
 def add_n(inputs: Sequence[TensorLike], name: str | None = None) -> Tensor:
@@ -674,7 +676,7 @@ FUNCTIONS: dict[str, Callable[..., Any]] = {
     "cumsum": lambda x, axis=0, exclusive=False, reverse=False, name=None: (
         apply("Cumsum", "x axis:int", [x, axis], name, exclusive=exclusive, reverse=reverse)
     ),
-    "set_random_seed": lambda seed: get_default_graph().kept.update(seed=seed),
+    "set_random_seed": lambda seed: get_default_graph().extras.update(seed=seed),
     "device": lambda device_name_or_function: get_default_graph().device(device_name_or_function),
     "zeros": zeros, "ones": ones, "zeros_like": zeros_like, "ones_like": partial(like, "ones_like", ones),
     "shape": shape, "rank": rank, "size": size, "range": range_,

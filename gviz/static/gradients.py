@@ -60,8 +60,8 @@ def gradients(
         LookupError: an operation on the way has no derivative.
     """
     roots = [convert(y) for y in _as_list(ys)]
-    wanted, stopped = ([getattr(x, "_ref", x) for x in _as_list(values)] for values in (xs, stop_gradients))
-    graph: Graph = (roots or wanted)[0].graph
+    targets, stopped = ([getattr(x, "_ref", x) for x in _as_list(values)] for values in (xs, stop_gradients))
+    graph: Graph = (roots or targets)[0].graph
     unconnected = getattr(unconnected_gradients, "value", unconnected_gradients)
     refuse(
         unconnected not in ("none", "zero"),
@@ -70,11 +70,11 @@ def gradients(
     )
     with graph.as_default(), graph.name_scope(name):
         weights = list(first_gradients(roots, _as_list(grad_ys) or [None] * len(roots)))
-        grads = carry_back(graph, roots, wanted, weights, stopped, gated=gate_gradients)
-        for slope, x in zip(grads, wanted, strict=True):
+        grads = carry_back(graph, roots, targets, weights, stopped, gated=gate_gradients)
+        for slope, x in zip(grads, targets, strict=True):
             if slope is not None and graph.context is None:  # those inside of a loop are nobody's
                 graph.derivatives.setdefault(slope, []).append((roots, x))
-        return list(fill_with_zeros(grads, wanted)) if unconnected == "zero" else grads
+        return list(fill_with_zeros(grads, targets)) if unconnected == "zero" else grads
 
 
 def _as_list(values: object) -> list[Any]:
@@ -164,12 +164,12 @@ def through(unit: Operation | Unit, grads: Sequence[Tensor | None], *, gated: bo
     if isinstance(unit, Operation) and type_of(unit).several:
         grads = list(fill_with_zeros(grads, unit.outputs))
     with gradient_scope(graph, unit.name):
-        given: Iterable[tuple[Tensor, Tensor | None]] = ()
+        gradients_in: Iterable[tuple[Tensor, Tensor | None]] = ()
         if isinstance(unit, Branches):
-            given = of_branches(unit, grads)
+            gradients_in = of_branches(unit, grads)
         elif isinstance(unit, Operation):
-            given = of_operation(unit, grads)
-        carried = [(tensor, grad) for tensor, grad in given if grad is not None and tensor.dtype.is_floating]
+            gradients_in = of_operation(unit, grads)
+        carried = [(tensor, grad) for tensor, grad in gradients_in if grad is not None and tensor.dtype.is_floating]
         return list(with_gate(graph, carried)) if gated and len(carried) > 1 else carried
 
 
@@ -181,12 +181,12 @@ def in_order_back(
     maker |= {out: unit for unit in units for out in unit.outputs}
     uses = Counter[Operation | Unit | Tensor]()
     waiting = firsts = list(dict.fromkeys(maker[y] for y in ys if y in maker))
-    counted = set(firsts)
+    visited = set(firsts)
     while waiting:
         before = [maker[t] for unit in waiting if not isinstance(unit, Tensor) for t in unit.inputs if t in maker]
         uses.update(before)
-        waiting = [unit for unit in dict.fromkeys(before) if unit not in counted]
-        counted.update(waiting)
+        waiting = [unit for unit in dict.fromkeys(before) if unit not in visited]
+        visited.update(waiting)
     ready = deque(unit for unit in firsts if not uses[unit])
     while ready:
         unit = ready.popleft()
@@ -323,10 +323,10 @@ IN_OPERATIONS: dict[str, Callable[..., Any]] = {
 
 
 # ------------------------------------------------------------------ branches and loops
-def copies_of(results: Sequence[Tensor], inside: Context, given: dict[Tensor, Tensor]) -> list[Tensor]:
+def copies_of(results: Sequence[Tensor], inside: Context, replacements: dict[Tensor, Tensor]) -> list[Tensor]:
     """Build results of ``inside`` again in the context that is open; ``given`` stands for some tensors."""
-    new = dict(given)
-    for unit in units_before(results, lambda t: t in given or t.op.context is not inside):
+    new = dict(replacements)
+    for unit in units_before(results, lambda t: t in replacements or t.op.context is not inside):
         name = unit.name.rsplit("/", 1)[-1]
         if isinstance(unit, Operation):
             outputs = add_operation(
@@ -334,7 +334,9 @@ def copies_of(results: Sequence[Tensor], inside: Context, given: dict[Tensor, Te
             ).outputs
         else:
             outputs = unit.built_again(
-                name, lambda tensors, context, known: copies_of(tensors, context, new | known), new
+                name,
+                lambda tensors, context, inner_replacements: copies_of(tensors, context, new | inner_replacements),
+                new,
             )
         new.update(zip(unit.outputs, outputs, strict=False))  # without what counts a loop's steps
     return [new.get(t, t) for t in results]
@@ -346,12 +348,12 @@ def of_branches(unit: Branches, grads: Sequence[Tensor | None]) -> Iterator[tupl
     doors = list(dict.fromkeys([*unit.sides[0].doors, *unit.sides[1].doors]))
     here = {t: t if around is None else around.bring_in(t, graph.scope[:-1]) for t in doors}
     outside = {t: own for t, own in here.items() if t.dtype.is_floating}
-    wanted = list(outside.values())
+    inputs = list(outside.values())
 
     def derivative(side: Context, results: Sequence[Tensor]) -> list[Tensor]:
         copies = copies_of(results, side, {inside: here[t] for t, inside in side.doors.items()})
         ys, weights = zip(*((c, g) for c, g in zip(copies, grads, strict=True) if g is not None), strict=True)
-        return list(fill_with_zeros(carry_back(graph, ys, wanted, weights, wanted), wanted))
+        return list(fill_with_zeros(carry_back(graph, ys, inputs, weights, inputs), inputs))
 
     if outside:
         false, true = (partial(derivative, *side) for side in zip(unit.sides, unit.results, strict=True))
@@ -395,9 +397,9 @@ def of_loop(
     between = [i for i in places if i in needed]
     bodies = [loop.bodies[i] for i in between]
     with graph.with_open(context=inside):
-        wanted = [*bodies, *doors.values()]
+        targets = [*bodies, *doors.values()]
         results = [loop.results[i].op.inputs[0] for i in between]
-        parts = carry_back(graph, results, wanted, weights, wanted, gated=gated)
+        parts = carry_back(graph, results, targets, weights, targets, gated=gated)
     for place, (i, part) in enumerate(zip(between, parts, strict=False), 1):
         with gradient_scope(graph, loop.switches[i].name) if part is not None else nullcontext():
             with graph.with_open(context=inside):

@@ -178,7 +178,7 @@ class Graph:
             tuple[list[Operation], set[Operation]]
         ] = []  # what was asked for, and what was made under it
         self.collections: dict[str, list[Any]] = {}
-        self.kept: dict[object, Any] = {}  # what others keep of it, by their own keys
+        self.extras: dict[object, Any] = {}  # what others keep of it, by their own keys
         self.unfeedable: set[Tensor] = set()
         self.derivatives: dict[Tensor, list[tuple[Sequence[Tensor], Tensor]]] = {}  # what each is of, and by what
         self._numbers: dict[
@@ -242,9 +242,9 @@ class Graph:
     def control_dependencies(self, control_inputs: Iterable[GraphElement] | None) -> Iterator[None]:
         """Have operations made inside run after these; None forgets those that are asked for outside."""
         parts = [self.as_graph_element(c) for c in control_inputs or ()]
-        wanted = list(dict.fromkeys(p.op if isinstance(p, Tensor) else p for p in parts))
+        operations = list(dict.fromkeys(p.op if isinstance(p, Tensor) else p for p in parts))
         forgets = control_inputs is None
-        control = [] if forgets else [*self.control, (wanted, set[Operation]())]
+        control = [] if forgets else [*self.control, (operations, set[Operation]())]
         with self.with_open(control=control, context=None if forgets else self.context):
             yield
 
@@ -314,8 +314,8 @@ class Graph:
 
     def get_collection(self, name: str, scope: str | None = None) -> list[Any]:
         """Return what is kept under a name, of a scope what has a name that begins so."""
-        kept = self.collections.get(name, ())
-        return [one for one in kept if scope is None or re.match(scope, getattr(one, "name", ""))]
+        items = self.collections.get(name, ())
+        return [one for one in items if scope is None or re.match(scope, getattr(one, "name", ""))]
 
 
 _stack = [Graph()]

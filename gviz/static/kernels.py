@@ -77,12 +77,12 @@ def product_of_others(x: Array, axes: tuple[int, ...] | None) -> Array:
     """Return for each element the product of all others along some axes (None for all)."""
     axes = tuple(range(x.ndim)) if axes is None else axes
     first = range(len(axes))
-    moved = np.moveaxis(x, axes, first)
-    rows = moved.reshape((-1, *moved.shape[len(axes) :]))
+    axes_first = np.moveaxis(x, axes, first)
+    rows = axes_first.reshape((-1, *axes_first.shape[len(axes) :]))
     one = np.ones_like(rows[:1])
     before = np.cumprod(np.concatenate([one, rows[:-1]]), axis=0)
     after = np.cumprod(np.concatenate([one, rows[:0:-1]]), axis=0)[::-1]
-    return np.moveaxis((before * after).reshape(moved.shape), first, axes)
+    return np.moveaxis((before * after).reshape(axes_first.shape), first, axes)
 
 
 def select(condition: Array, one: Array, other: Array) -> Array:
@@ -245,8 +245,8 @@ def check_condition(condition: Array, parts: Sequence[Array], most: int) -> None
 
 def call_python(parts: Sequence[Array], function: Callable[..., Any], dtypes: Sequence[Any]) -> list[Array]:
     """Return what a Python function makes of arrays, with the dtypes that were promised; ValueError for others."""
-    given = function(*(np.asarray(part) for part in parts))
-    results = list(given) if isinstance(given, (list, tuple)) else [given] * (given is not None)
+    value = function(*(np.asarray(part) for part in parts))
+    results = list(value) if isinstance(value, (list, tuple)) else [value] * (value is not None)
     arrays = [np.asarray(result) for result in results]
     for array, dtype in zip(arrays, dtypes, strict=False):
         if array.dtype != dtype:
@@ -274,10 +274,10 @@ def summarize_histogram(tag: bytes, values: Array) -> bytes:
     if not np.isfinite(numbers).all():
         raise ValueError(f"Nan in summary histogram for: {tag.decode()}")
     largest = sys.float_info.max
-    grown = list(accumulate(repeat(1.1, 773), operator.mul, initial=1e-12))
-    limits = [-largest, *(-n for n in reversed(grown)), 0.0, *grown, largest]
+    powers = list(accumulate(repeat(1.1, 773), operator.mul, initial=1e-12))
+    limits = [-largest, *(-n for n in reversed(powers)), 0.0, *powers, largest]
     counts = np.bincount(np.searchsorted(limits, numbers, "right"), minlength=len(limits)).tolist()
-    kept = [i for i, n in enumerate(counts) if n or i + 1 == len(counts) or counts[i + 1]]
+    buckets = [i for i, n in enumerate(counts) if n or i + 1 == len(counts) or counts[i + 1]]
     facts = [
         numbers.min(initial=largest),
         numbers.max(initial=-largest),
@@ -285,7 +285,7 @@ def summarize_histogram(tag: bytes, values: Array) -> bytes:
         numbers.sum(),
         np.square(numbers).sum(),
     ]
-    return events.histogram_summary(tag, facts, [limits[i] for i in kept], [counts[i] for i in kept])
+    return events.histogram_summary(tag, facts, [limits[i] for i in buckets], [counts[i] for i in buckets])
 
 
 def push_value(stack: list[Any], value: Any) -> Any:

@@ -19,15 +19,17 @@ UNUSED = dict.fromkeys(("activity_regularizer", "kernel_constraint", "bias_const
 
 
 def own_variables(
-    x: Tensor, shape: Sequence[int], units: int, given: dict[str, Any], trainable: bool
+    x: Tensor, shape: Sequence[int], units: int, options: dict[str, Any], trainable: bool
 ) -> list[Tensor | None]:
     """Return a layer's kernel and bias, None for no bias; ``given`` has what a caller wants of them."""
     dtype = x.dtype.base_dtype
-    kernel = get_variable("kernel", shape, dtype, given["kernel_initializer"], given["kernel_regularizer"], trainable)
-    if not given["use_bias"]:
+    kernel = get_variable(
+        "kernel", shape, dtype, options["kernel_initializer"], options["kernel_regularizer"], trainable
+    )
+    if not options["use_bias"]:
         return [kernel._read, None]
-    first = given["bias_initializer"] or INITIALIZERS["zeros_initializer"]()
-    return [kernel._read, get_variable("bias", [units], dtype, first, given["bias_regularizer"], trainable)._read]
+    first = options["bias_initializer"] or INITIALIZERS["zeros_initializer"]()
+    return [kernel._read, get_variable("bias", [units], dtype, first, options["bias_regularizer"], trainable)._read]
 
 
 def known_length(x: Tensor, layer: str) -> int:
@@ -63,14 +65,14 @@ def dense(
 ) -> Tensor:
     """Return ``activation(inputs @ kernel + bias)``, along the last axis."""
     check_others("tf.layers.dense", others, **UNUSED)
-    given = {
+    options = {
         "use_bias": use_bias, "kernel_initializer": kernel_initializer, "bias_initializer": bias_initializer,
         "kernel_regularizer": kernel_regularizer, "bias_regularizer": bias_regularizer,
     }  # fmt: skip
     x = convert(inputs)
     length = known_length(x, "Dense")
     with variable_scope(name, "dense", reuse=reuse):
-        kernel, bias = own_variables(x, [length, units], units, given, trainable)
+        kernel, bias = own_variables(x, [length, units], units, options, trainable)
         if x.shape.rank == 2:
             whole = FUNCTIONS["matmul"](x, kernel)
         else:
@@ -105,14 +107,14 @@ def convolution_layer(
     """Return ``activation(convolution of inputs + bias)``."""
     check_others("tf.layers.conv2d", others, **UNUSED)
     check_channels("tf.layers.conv2d()", data_format)
-    given = {
+    options = {
         "use_bias": use_bias, "kernel_initializer": kernel_initializer, "bias_initializer": bias_initializer,
         "kernel_regularizer": kernel_regularizer, "bias_regularizer": bias_regularizer,
     }  # fmt: skip
     x = convert(inputs)
     size = sizes_of("tf.layers.conv2d()", kernel_size)[1:3]
     with variable_scope(name, "conv2d", reuse=reuse):
-        kernel, bias = own_variables(x, [*size, known_length(x, "Conv2D"), filters], filters, given, trainable)
+        kernel, bias = own_variables(x, [*size, known_length(x, "Conv2D"), filters], filters, options, trainable)
         return activated(conv2d(x, kernel, strides, padding, dilations=dilation_rate), bias, activation)
 
 

@@ -105,30 +105,30 @@ def dropout(
     """Return a tensor with some elements 0, by chance, and the others larger; ValueError for no rate or a wrong one."""
     refuse(keep_prob is None and rate is None, "Either keep_prob or rate must be passed", ValueError)
     tensor = convert(x)
-    kept: Any = keep_prob
-    gone: Any = 1 - kept if rate is None else rate
-    is_known = not is_symbolic(gone)
+    keep: Any = keep_prob
+    drop: Any = 1 - keep if rate is None else rate
+    is_known = not is_symbolic(drop)
     refuse(
-        is_known and not 0 <= gone < 1,
-        f"`rate` must be a scalar tensor or a float in the range [0, 1). Received: rate={gone}",
+        is_known and not 0 <= drop < 1,
+        f"`rate` must be a scalar tensor or a float in the range [0, 1). Received: rate={drop}",
         ValueError,
     )
     with operation_scope(tensor.graph, name, "dropout"):
         dtype = tensor.dtype.base_dtype
-        if is_known and gone == 0:
+        if is_known and drop == 0:
             return tensor
         if is_known:
-            larger = apply("Mul", "x y", [tensor, constant(1 / (1 - gone), dtype)])
+            larger = apply("Mul", "x y", [tensor, constant(1 / (1 - drop), dtype)])
         else:
-            gone = cast(gone, dtype)
-            larger = apply("RealDiv", "x y", [tensor, apply("Sub", "x y", [constant(1, dtype), gone])])
+            drop = cast(drop, dtype)
+            larger = apply("RealDiv", "x y", [tensor, apply("Sub", "x y", [constant(1, dtype), drop])])
         size = (
             fact("Shape", lambda dims: np.array(dims.as_list(), np.int32) if dims.is_fully_defined() else None, tensor)
             if (noise_shape is None)
             else noise_shape
         )
         chance = random_uniform(size, dtype=dtype, seed=seed)
-        stays = apply("GreaterEqual", "x y", [chance, gone])
+        stays = apply("GreaterEqual", "x y", [chance, drop])
         result = make("SelectV2", [stays, larger, constant(0, dtype)], "SelectV2")
         result.set_shape(tensor.shape)
         return result
@@ -332,9 +332,9 @@ def declare_loss(name: str, formula: Callable[..., Tensor]) -> Callable[..., Ten
         call = whole.bind(*args, **kwargs)
         call.apply_defaults()
         common = {entry.name: call.arguments.pop(entry.name) for entry in COMMON}
-        given = list(call.arguments.values())[:2]
-        refuse(any(one is None for one in given), f"{own[0].name} and {own[1].name} must not be None.", ValueError)
-        with operation_scope(common_graph(*given), common.pop("scope"), name):
+        operands = list(call.arguments.values())[:2]
+        refuse(any(one is None for one in operands), f"{own[0].name} and {own[1].name} must not be None.", ValueError)
+        with operation_scope(common_graph(*operands), common.pop("scope"), name):
             return weighted(formula(**call.arguments), **common)
 
     return loss
@@ -360,16 +360,16 @@ def as_numbers(value: TensorLike) -> Any:
 def of_log(labels: TensorLike, predictions: TensorLike, epsilon: float = 1e-7) -> Tensor:
     """Return the cross entropy of two classes, for probabilities."""
     p, z = as_numbers(predictions), as_numbers(labels)
-    found: Tensor = -z * FUNCTIONS["log"](p + epsilon) - (1 - z) * FUNCTIONS["log"](1 - p + epsilon)
-    return found
+    loss: Tensor = -z * FUNCTIONS["log"](p + epsilon) - (1 - z) * FUNCTIONS["log"](1 - p + epsilon)
+    return loss
 
 
 def of_huber(labels: TensorLike, predictions: TensorLike, delta: float = 1.0) -> Tensor:
     """Return half the square of small errors, and a line for larger ones."""
     error = FUNCTIONS["abs"](as_numbers(predictions) - as_numbers(labels))
     near = FUNCTIONS["minimum"](error, delta)
-    found: Tensor = near * near * 0.5 + (error - near) * delta
-    return found
+    loss: Tensor = near * near * 0.5 + (error - near) * delta
+    return loss
 
 
 def of_softmax(onehot_labels: TensorLike, logits: TensorLike, label_smoothing: float = 0) -> Tensor:
@@ -413,9 +413,9 @@ def get_total_loss(
     """Return the sum of all losses; ValueError if there are none."""
     graph = get_default_graph()
     keys = ("losses", *([REGULARIZATION_LOSSES] if add_regularization_losses else []))
-    found = [loss for key in keys for loss in graph.get_collection(key, scope)]
-    refuse(not found, "No losses were added", ValueError)
-    return FUNCTIONS["add_n"](found, name)
+    losses = [loss for key in keys for loss in graph.get_collection(key, scope)]
+    refuse(not losses, "No losses were added", ValueError)
+    return FUNCTIONS["add_n"](losses, name)
 
 
 LOSSES |= {

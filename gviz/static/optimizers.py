@@ -11,7 +11,7 @@ from gviz.static.build import cast, check_others, convert, make
 from gviz.static.functions import group
 from gviz.static.gradients import gradients
 from gviz.static.graph import Graph, Operation, Tensor, TensorLike
-from gviz.static.scopes import INITIALIZERS, filled, get_variable, variable_scope
+from gviz.static.scopes import INITIALIZERS, constant_initializer, get_variable, variable_scope
 from gviz.static.variables import ASSIGNING, TRAINABLE, Variable, variables_of
 
 
@@ -42,7 +42,7 @@ class Optimizer:
 
     def __init__(self, use_locking: bool, name: str, attrs: dict[str, Any] | None = None, **numbers: Any) -> None:
         self._name, self._attrs, self._numbers = name, attrs or {}, numbers
-        self._kept: dict[Graph, dict[Any, Variable]] = {}
+        self._variables_of: dict[Graph, dict[Any, Variable]] = {}
 
     def minimize(
         self,
@@ -95,7 +95,7 @@ class Optimizer:
             )
         graph = changes[0][0].graph
         with graph.as_default(), graph.control_dependencies(None):
-            kept = self._keep([variable for _, variable in changes])
+            variables_beside = self._keep([variable for _, variable in changes])
         with graph.as_default(), graph.name_scope(name or self._name) as scope:
             numbers = {
                 key: convert(value() if callable(value) else value, None, key) for key, value in self._numbers.items()
@@ -106,10 +106,11 @@ class Optimizer:
                 with graph.name_scope(f"update_{variable.op.name}"):
                     dtype = variable.dtype.base_dtype
                     inputs = [
-                        cast(t, dtype) for t in (*(kept[power]._read for power in self.powers), *numbers.values())
+                        cast(t, dtype)
+                        for t in (*(variables_beside[power]._read for power in self.powers), *numbers.values())
                     ]
                     inputs.insert(len(inputs) if self.place is None else self.place, convert(grad, dtype))
-                    slots = [kept[variable, slot]._ref for slot in self.order or self.slots]
+                    slots = [variables_beside[variable, slot]._ref for slot in self.order or self.slots]
                     updates.append(make(self.type, [variable._ref, *slots, *inputs], **self._attrs).op)
             if global_step is None:
                 return self._finish(graph, updates, numbers, scope)
@@ -121,25 +122,25 @@ class Optimizer:
         after = []
         with graph.control_dependencies(updates):
             for power in self.powers:
-                variable: Any = self._kept[graph][power]
+                variable: Any = self._variables_of[graph][power]
                 after.append(ASSIGNING["assign"](variable, variable * numbers[power], name="Assign").op)
         return group(*updates, *after, name=name)
 
     def _keep(self, variables: Sequence[Variable]) -> dict[Any, Variable]:
         """Return the variables that are kept beside some others, and the powers; they are made the first time."""
-        kept = self._kept.setdefault(variables[0].graph, {})
+        variables_beside = self._variables_of.setdefault(variables[0].graph, {})
         for power in self.powers:
-            if power not in kept:
-                kept[power] = Variable(self._numbers[power], False, name=f"{power}_power")
+            if power not in variables_beside:
+                variables_beside[power] = Variable(self._numbers[power], False, name=f"{power}_power")
         for variable in variables:
             for slot, first in self.slots.items():
-                if (variable, slot) not in kept:
-                    kept[variable, slot] = self._slot(variable, first)
-        return kept
+                if (variable, slot) not in variables_beside:
+                    variables_beside[variable, slot] = self._slot(variable, first)
+        return variables_beside
 
     def _slot(self, variable: Variable, first: str | float) -> Variable:
         """Return a new variable that is kept beside another one."""
-        make_first = INITIALIZERS[f"{first}_initializer"]() if isinstance(first, str) else filled(first)
+        make_first = INITIALIZERS[f"{first}_initializer"]() if isinstance(first, str) else constant_initializer(first)
         with variable_scope(None, f"{variable.op.name}/{self._name}", reuse=None):
             return get_variable("", variable.shape, variable.dtype.base_dtype, make_first, trainable=False)
 
@@ -160,7 +161,7 @@ class Optimizer:
 
     def get_slot(self, var: Variable, name: str) -> Variable | None:
         """Return what is kept beside a variable under a name, None if there is nothing."""
-        return self._kept.get(var.graph, {}).get((var, name))
+        return self._variables_of.get(var.graph, {}).get((var, name))
 
     def get_name(self) -> str:
         """Return its name."""
@@ -168,7 +169,7 @@ class Optimizer:
 
     def variables(self) -> list[Variable]:
         """Return all that is kept in any graph."""
-        return [variable for kept in self._kept.values() for variable in kept.values()]
+        return [variable for of_graph in self._variables_of.values() for variable in of_graph.values()]
 
 
 class GradientDescentOptimizer(Optimizer):

@@ -56,13 +56,13 @@ def static_picture(
             size = "" if dims is None else "×".join("?" if n is None else str(n) for n in dims)
             edges.append(Edge(ids[tensor.op], ids[op], slot, size, output=tensor.value_index))
         edges += [Edge(ids[before], ids[op], slot, kind="control") for slot, before in enumerate(op.control_inputs)]
-    used = {edge.source for edge in edges}
+    sources = {edge.source for edge in edges}
     meanings = meanings_of(graph, names or {})
     nodes = (static_node(op, ids[op], values or {}) for op in operations)
     return Picture(
         tuple(node._replace(expression=meanings.get(node.name, "")) for node in nodes),
         tuple(edges),
-        differentiated(graph, ids) or tuple(ids[op] for op in operations if ids[op] not in used),
+        differentiated(graph, ids) or tuple(ids[op] for op in operations if ids[op] not in sources),
         title=title,
         kind="static",
     )
@@ -81,8 +81,8 @@ def meanings_of(graph: Graph, names: Mapping[str, Any]) -> dict[str | None, str]
         graph: what the operations are in.
         names: the program's names of tensors and variables.
     """
-    called = {getattr(part, "_ref", part): name for name, part in reversed([*names.items()])}
-    tensors = {part: name for part, name in called.items() if isinstance(part, Tensor) and part.value_index == 0}
+    names_of = {getattr(part, "_ref", part): name for name, part in reversed([*names.items()])}
+    tensors = {part: name for part, name in names_of.items() if isinstance(part, Tensor) and part.value_index == 0}
     meanings: dict[str | None, list[str]] = {}
 
     def last(tensor: Tensor) -> str:
@@ -90,7 +90,7 @@ def meanings_of(graph: Graph, names: Mapping[str, Any]) -> dict[str | None, str]
 
     def word(tensor: Tensor) -> str:
         derivative = f"({meanings[tensor.op.name][0]})" if tensor in graph.derivatives else ""
-        return called.get(tensor) or derivative or last(tensor)
+        return names_of.get(tensor) or derivative or last(tensor)
 
     for slope, pairs in graph.derivatives.items():
         of = [f"∂{' + '.join(map(word, ys))}/∂{word(x)}" for ys, x in pairs]
@@ -169,18 +169,21 @@ DROPPED = {
 
 def attrs(op: Operation) -> dict[str, bytes]:
     """Return the fixed parameters that TensorFlow's operation of that type has."""
-    known: dict[str, Any] = {name: op.attrs[name] for name in op.attrs.keys() - set(DROPPED.get(op.type, "").split())}
-    taken = [t.dtype.base_dtype for t in op.inputs]
-    first = next((t.dtype for t in op.outputs if t.dtype.base_dtype in taken), taken[0] if taken else None)
-    words = DTYPES_OF.get(op.type, "T" if taken else "").split()
-    known |= {
-        name: taken[int(number)] if number else first for name, _, number in (word.partition(":") for word in words)
+    values: dict[str, Any] = {name: op.attrs[name] for name in op.attrs.keys() - set(DROPPED.get(op.type, "").split())}
+    input_dtypes = [t.dtype.base_dtype for t in op.inputs]
+    first = next(
+        (t.dtype for t in op.outputs if t.dtype.base_dtype in input_dtypes), input_dtypes[0] if input_dtypes else None
+    )
+    words = DTYPES_OF.get(op.type, "T" if input_dtypes else "").split()
+    values |= {
+        name: input_dtypes[int(number)] if number else first
+        for name, _, number in (word.partition(":") for word in words)
     }
     if op.type in COUNTED:
-        known["N"] = len(op.inputs) - COUNTED[op.type]
-    known |= OTHERS[op.type](op) if op.type in OTHERS else {}
-    written = {name: attr(name, value) for name, value in known.items()}
-    return {name: value for name, value in written.items() if value is not None}
+        values["N"] = len(op.inputs) - COUNTED[op.type]
+    values |= OTHERS[op.type](op) if op.type in OTHERS else {}
+    messages = {name: attr(name, value) for name, value in values.items()}
+    return {name: value for name, value in messages.items() if value is not None}
 
 
 def masks(op: Operation) -> dict[str, Any]:
@@ -246,8 +249,8 @@ class FileWriter(AbstractContextManager["FileWriter"]):
         session: object = None,
     ) -> None:
         self._folder = logdir
-        shown = graph if graph is not None else getattr(session, "graph", None)
-        events.write_events(logdir, events.event_file(None if shown is None else as_graph_def(shown)))
+        graph_written = graph if graph is not None else getattr(session, "graph", None)
+        events.write_events(logdir, events.event_file(None if graph_written is None else as_graph_def(graph_written)))
 
     def add_graph(self, graph: Graph, global_step: object = None, graph_def: None = None) -> None:
         """Write a graph."""
@@ -281,25 +284,25 @@ def summary_tensor(
     refuse(family is not None, "gviz has no family for tf.summary", ValueError)
     with operation_scope(common_graph(tensor), re.sub(r"[^-/\w.]", "_", name).lstrip("/"), type) as scope:
         tag = constant(scope[:-1], name=label)
-        made = make(type, [tag, convert(tensor, name="values")], scope)
+        summary = make(type, [tag, convert(tensor, name="values")], scope)
     for key in [SUMMARIES] if collections is None else collections:
-        made.graph.add_to_collection(key, made)
-    return made
+        summary.graph.add_to_collection(key, summary)
+    return summary
 
 
 def merge(inputs: Sequence[Tensor], collections: Sequence[str] | None = None, name: str | None = None) -> Tensor:
     """Return several summaries as one."""
     with operation_scope(common_graph(*inputs), name, "Merge"):
-        made = make("MergeSummary", [convert(one) for one in inputs])
+        summary = make("MergeSummary", [convert(one) for one in inputs])
     for key in collections or ():
-        made.graph.add_to_collection(key, made)
-    return made
+        summary.graph.add_to_collection(key, summary)
+    return summary
 
 
 def merge_all(key: str = SUMMARIES, scope: str | None = None, name: str | None = None) -> Tensor | None:
     """Return all summaries of the graph as one, None if there are none."""
-    found = get_default_graph().get_collection(key, scope)
-    return merge(found, name=name) if found else None
+    summaries = get_default_graph().get_collection(key, scope)
+    return merge(summaries, name=name) if summaries else None
 
 
 SUMMARY: dict[str, Any] = {

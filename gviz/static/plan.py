@@ -60,9 +60,9 @@ def lend_memory(steps: Sequence[PlanLine], results: set[str], bind: Callable[[ob
     such functions have seen: no views of them can be around.
     """
     last = {name: i for i, step in enumerate(steps) for name in step.args}
-    kept = results.union(*(step.args for step in steps if not step.is_elementwise))
+    long_lived = results.union(*(step.args for step in steps if not step.is_elementwise))
     plain = {i: step for i, step in enumerate(steps) if step.depth == 1 and step.is_elementwise and step.memory}
-    memories = {step.target: step.memory for step in plain.values() if step.target not in kept}
+    memories = {step.target: step.memory for step in plain.values() if step.target not in long_lived}
     for i, step in plain.items():
         name = next((name for name in step.args if last[name] == i and memories.get(name) == step.memory), None)
         if name is not None:
@@ -78,14 +78,14 @@ def used_by(unit: Operation | Unit) -> Sequence[Tensor]:
 
 def in_building_order(needed: Mapping[Operation | Unit, Iterable[Operation]]) -> Iterator[Operation | Unit]:
     """Return operations in the order of making, but each behind all that it needs: a loop gets stacks later on."""
-    begun, done = set[Operation | Unit](), set[Operation | Unit]()
+    begun, yielded = set[Operation | Unit](), set[Operation | Unit]()
     for first in sorted(needed, key=lambda unit: unit.number):
         waiting = [first]
         while waiting:
             unit = waiting[-1]
             if unit in begun:
-                if unit not in done:
-                    done.add(unit)
+                if unit not in yielded:
+                    yielded.add(unit)
                     yield unit
                 waiting.pop()
                 continue
@@ -120,12 +120,12 @@ class Plan:
         self._bound: dict[Hashable, str] = {}
         self._calls: dict[str, str] = {}  # results by the text of their calls
         self._outside: set[str] = set()  # results that live on elsewhere
-        self._wanted: dict[Loop, set[int]] = {}  # which results of a loop are needed
-        self._done: set[Operation | Unit] = set()
+        self._needed_results: dict[Loop, set[int]] = {}  # which results of a loop are needed
+        self._written: set[Operation | Unit] = set()
         self._writes: list[Operation] = []  # what gives variables new values, in order
         self._before = frozenset[Operation]()  # the writes that what is being written down comes after
         self._after: dict[Operation | Unit, frozenset[Operation]] = {}  # the same of whatever follows an operation
-        self._seen: dict[Tensor, frozenset[Operation]] = {}  # the writes before a variable was last read
+        self._writes_before: dict[Tensor, frozenset[Operation]] = {}  # the writes before a variable was last read
         self._depth, self._count, self._fed = 1, 0, set(feeds)
         params = [self._new() for _ in feeds]
         self._names.update(zip(feeds, params, strict=True))
@@ -152,7 +152,7 @@ class Plan:
         while waiting:
             op = waiting.pop()
             unit: Operation | Unit = unit_of(op)
-            if unit in self._done or (unit in needed and not isinstance(unit, Loop)):
+            if unit in self._written or (unit in needed and not isinstance(unit, Loop)):
                 continue
             inputs = used_by(unit)
             if isinstance(unit, Loop):
@@ -171,31 +171,31 @@ class Plan:
             sources = map(unit_of, [*(t.op for t in used_by(unit)), *unit.control_inputs])
             self._before = around.union(*(self._after.get(source, ()) for source in sources))
             before_it, count = self._before, len(self._writes)
-            self._done.add(unit)
+            self._written.add(unit)
             self._read_again(used_by(unit))
-            WRITERS.get(unit.type if isinstance(unit, Operation) else type(unit), Plan._called)(self, unit)
+            WRITERS.get(unit.type if isinstance(unit, Operation) else type(unit), Plan._write_call)(self, unit)
             self._after[unit] = before_it.union(self._writes[count:])
-            self._seen.update(dict.fromkeys(unit.outputs, before_it))
+            self._writes_before.update(dict.fromkeys(unit.outputs, before_it))
         self._before = around
 
     def _part(self, loop: Loop, result: Operation) -> list[Tensor]:
         """Note that a loop's result is needed; return what comes in for it. An inner loop is computed whole."""
-        wanted = self._wanted.setdefault(loop, set())
+        needed = self._needed_results.setdefault(loop, set())
         place = next(i for i, t in enumerate(loop.outputs) if t.op is result)
-        if place in wanted:
+        if place in needed:
             return []
-        kept, outside = loop.needs([place] if loop.context.outer is None else range(len(loop.merges)))
-        wanted.update(kept)
+        numbers, outside = loop.needs([place] if loop.context.outer is None else range(len(loop.merges)))
+        needed.update(numbers)
         return outside
 
-    def _called(self, op: Operation) -> None:
+    def _write_call(self, op: Operation) -> None:
         """Write an operation that is a call of a function."""
         key, args = call_of(op)
         self._refresh(symbolic_tensors(args))
         if key == "pass":
             source = op.inputs[0]
-            known: dict[Tensor, Any] = self._names if source in self._names else self._constants
-            known |= dict.fromkeys(op.outputs, known[source])
+            table: dict[Tensor, Any] = self._names if source in self._names else self._constants
+            table |= dict.fromkeys(op.outputs, table[source])
             return
         function, tensors = array_function(key), list(symbolic_tensors(args))
         is_pure = op.type not in EFFECTS
@@ -300,7 +300,7 @@ class Plan:
     def _refresh(self, tensors: Iterable[Tensor]) -> None:
         """Read variables where their values are used."""
         for tensor in tensors:
-            if tensor.op.type == "VariableV2" and tensor.op in self._done and tensor not in self._fed:
+            if tensor.op.type == "VariableV2" and tensor.op in self._written and tensor not in self._fed:
                 name = self._names[tensor] = self._new()
                 self._line(f"state[{self._bind(tensor.op)}]", tensor.op, name)
                 self._outside.add(name)
@@ -313,8 +313,8 @@ class Plan:
             if not is_read or self._fed & {tensor, variable}:
                 continue
             writes = frozenset(write for write in self._before if variable in write.inputs)
-            if writes - self._seen.get(tensor, frozenset()):
-                self._seen[tensor] = writes
+            if writes - self._writes_before.get(tensor, frozenset()):
+                self._writes_before[tensor] = writes
                 name = self._names[tensor] = self._new()
                 self._line(f"state[{self._bind(variable.op)}]", variable.op, name)
                 self._outside.add(name)
@@ -331,41 +331,41 @@ class Plan:
     def _update(self, op: Operation) -> None:
         """Write a step of an optimiser: the new values of a variable and of what is kept beside it."""
         args = [self._text(t) for t in op.inputs if not t.dtype.is_ref]
-        kept = [f"state[{self._bind(t.op)}]" for t in op.inputs if t.dtype.is_ref]
+        targets = [f"state[{self._bind(t.op)}]" for t in op.inputs if t.dtype.is_ref]
         options = [f"{key}={value!r}" for key, value in op.attrs.items()]
         name = self._write(
-            op, f"{self._bind(UPDATES[op.type], op.type)}({', '.join([*kept, *args, *options])})", args=args
+            op, f"{self._bind(UPDATES[op.type], op.type)}({', '.join([*targets, *args, *options])})", args=args
         )
-        self._store(op, name, kept)
+        self._store(op, name, targets)
         self._names[op.outputs[0]] = f"{name}[0]"
 
-    def _store(self, op: Operation, name: str, kept: Sequence[str]) -> None:
+    def _store(self, op: Operation, name: str, targets: Sequence[str]) -> None:
         """Write that variables have new values."""
         self._outside.add(name)
         self._writes.append(op)
-        self._line(f"{', '.join(kept)}{',' * (op.type in UPDATES)} = {name}", op, args=[name])
+        self._line(f"{', '.join(targets)}{',' * (op.type in UPDATES)} = {name}", op, args=[name])
 
     # -------------------------------------------------------------- loops and branches
     def _loop(self, loop: Loop) -> None:
         """Write ``while True``, left if the condition fails."""
-        kept, outside = loop.needs(self._wanted[loop])
-        merges, switches = ([group[i] for i in kept] for group in (loop.merges, loop.switches))
-        names = [self._new("loop") for _ in kept]
-        used = [self._text(t) for t in outside if not t.dtype.is_ref]  # a variable is read where it is used
-        self._line(", ".join(self._text(loop.starts[i]) for i in kept), loop, ", ".join(names), used)
+        numbers, outside = loop.needs(self._needed_results[loop])
+        merges, switches = ([group[i] for i in numbers] for group in (loop.merges, loop.switches))
+        names = [self._new("loop") for _ in numbers]
+        inputs = [self._text(t) for t in outside if not t.dtype.is_ref]  # a variable is read where it is used
+        self._line(", ".join(self._text(loop.starts[i]) for i in numbers), loop, ", ".join(names), inputs)
         steps = self._new("steps")
         self._line(f"{steps} = 0", loop)
         self._line("while True:", loop)
-        with self._block(loop, [loop.outputs[i] for i in kept], names, [loop.results[i] for i in kept]):
+        with self._block(loop, [loop.outputs[i] for i in numbers], names, [loop.results[i] for i in numbers]):
             self._names.update((m.outputs[0], name) for m, name in zip(merges, names, strict=True))
-            self._done.update(merges)
+            self._written.update(merges)
             self._emit([loop.condition])
-            self._line(f"if not {self._text(loop.condition)}: break", loop, args=used)
+            self._line(f"if not {self._text(loop.condition)}: break", loop, args=inputs)
             refuse = self._bind(refuse_endless, "refuse_endless")
             self._line(f"{steps} += 1", loop)
             self._line(f"if {steps} > {self.limit}: {refuse}({loop.name!r}, {self.limit})", loop)
             self._names.update((s.outputs[1], name) for s, name in zip(switches, names, strict=True))
-            self._done.update(switches)
+            self._written.update(switches)
 
     def _branches(self, unit: Branches) -> None:
         """Write ``if`` and ``else``."""
@@ -380,13 +380,13 @@ class Plan:
         self, unit: Unit, outputs: Sequence[Tensor], names: Sequence[str], results: Sequence[Tensor]
     ) -> Iterator[None]:
         """Indent lines, the last of which computes results; only the outputs, by name, are there outside."""
-        kept = dict(self._names), dict(self._calls), set(self._done), dict(self._seen)
+        before = dict(self._names), dict(self._calls), set(self._written), dict(self._writes_before)
         self._depth += 1
         yield
         self._emit(results)
         self._line(", ".join(self._text(t) for t in results), unit, ", ".join(names))
         self._depth -= 1
-        self._names, self._calls, self._done, self._seen = kept
+        self._names, self._calls, self._written, self._writes_before = before
         self._names.update(zip(outputs, names, strict=True))
         self._outside.update(names)
 

@@ -160,19 +160,23 @@ def examples(key: str, args: object, forms: Sequence[tuple[Any, tuple[int | None
     A known length (but one) and an unknown one are two small numbers each; where those clash, an unknown length may be
     one, or any of the known ones.
     """
-    known = sorted({n for _, dims in forms for n in dims if n not in (None, 1)})
+    known_lengths = sorted({n for _, dims in forms for n in dims if n not in (None, 1)})
     pairs: dict[Any, tuple[int, int]] = {1: (1, 1), None: (2, 3)}
-    pairs |= {n: (n, n) if key == "cat" else (4 + 2 * i, 5 + 2 * i) for i, n in enumerate(known)}  # cat adds lengths
+    pairs |= {
+        n: (n, n) if key == "cat" else (4 + 2 * i, 5 + 2 * i) for i, n in enumerate(known_lengths)
+    }  # cat adds lengths
     lengths = {pair: n for n, pair in pairs.items()}
     element = 0 if key in ("take", "give_back") else 1  # these take places
     problem: Exception | None = None
-    for choice in islice(product([None, 1, *known], repeat=sum(dims.count(None) for _, dims in forms)), TRIALS):
-        chosen = iter(choice)
-        filled = [(dtype, [pairs[next(chosen) if n is None else n] for n in dims]) for dtype, dims in forms]
+    for choice in islice(product([None, 1, *known_lengths], repeat=sum(dims.count(None) for _, dims in forms)), TRIALS):
+        lengths_in_turn = iter(choice)
+        full_forms = [
+            (dtype, [pairs[next(lengths_in_turn) if n is None else n] for n in dims]) for dtype, dims in forms
+        ]
         results = []
         try:
             for i in (0, 1):
-                arrays = (np.full([pair[i] for pair in dims], element, dtype) for dtype, dims in filled)
+                arrays = (np.full([pair[i] for pair in dims], element, dtype) for dtype, dims in full_forms)
                 with np.errstate(all="ignore"):
                     result = array_function(key)(*replace_tensors(args, arrays))
                 results.append(
@@ -192,43 +196,43 @@ def examples(key: str, args: object, forms: Sequence[tuple[Any, tuple[int | None
 
 
 # ------------------------------------------------------------------ by rule
-def reshaped(op: Operation) -> Outputs:
+def reshape_dims(op: Operation) -> Outputs:
     """Return the shape that is asked for, with a length for -1; ClashError if the elements do not fit."""
-    wanted, have = integers_in(op.inputs[1]), op.inputs[0].shape.num_elements()
-    if wanted is None:
+    sizes, have = integers_in(op.inputs[1]), op.inputs[0].shape.num_elements()
+    if sizes is None:
         return None
-    refuse(wanted.count(-1) > 1, "Only one input size may be -1", ClashError)
-    if have is None or None in wanted:
-        return tuple(None if n == -1 else n for n in wanted)
-    known = math.prod(n for n in wanted if n not in (-1, None))
+    refuse(sizes.count(-1) > 1, "Only one input size may be -1", ClashError)
+    if have is None or None in sizes:
+        return tuple(None if n == -1 else n for n in sizes)
+    known_size = math.prod(n for n in sizes if n not in (-1, None))
     refuse(
-        -1 not in wanted and have != known,
-        f"Cannot reshape a tensor with {have} elements to shape {dims_text(wanted)} ({known} elements)",
+        -1 not in sizes and have != known_size,
+        f"Cannot reshape a tensor with {have} elements to shape {dims_text(sizes)} ({known_size} elements)",
         ClashError,
     )
     refuse(
-        -1 in wanted and (not known or have % known),
-        f"Dimension size must be evenly divisible by {known} but is {have}",
+        -1 in sizes and (not known_size or have % known_size),
+        f"Dimension size must be evenly divisible by {known_size} but is {have}",
         ClashError,
     )
-    return tuple(have // known if n == -1 else n for n in wanted)
+    return tuple(have // known_size if n == -1 else n for n in sizes)
 
 
-def unstacked(op: Operation) -> Outputs:
+def unstack_dims(op: Operation) -> Outputs:
     """Taken apart along an axis."""
     dims, axis = op.inputs[0]._dims, op.attrs["axis"]
     rest = None if dims is None else tuple(n for i, n in enumerate(dims) if i != axis % len(dims))
     return [(op.inputs[0].dtype.base_dtype, rest)] * op.attrs["num"]
 
 
-def sliced(op: Operation) -> Outputs:
+def slice_dims(op: Operation) -> Outputs:
     """Some of the elements; a length is known if its ends and the length before are."""
     dims, kinds = op.inputs[0]._dims, op.attrs["kinds"]
     if dims is None:
         return None
-    taken = len(kinds) - kinds.count(None) - kinds.count(...)
+    count = len(kinds) - kinds.count(None) - kinds.count(...)
     refuse(
-        taken > len(dims),
+        count > len(dims),
         f"Index out of range using input dim {len(dims)}; input has only {len(dims)} dims for '{op.name}'",
         ValueError,
     )
@@ -239,7 +243,7 @@ def sliced(op: Operation) -> Outputs:
         if kind is None:
             out.append(1)
         elif kind is ...:
-            out.extend(size for _, size in islice(rest, len(dims) - taken))
+            out.extend(size for _, size in islice(rest, len(dims) - count))
         elif kind == 0:
             (place, size), start = next(rest), parts[0]
             refuse(
@@ -249,20 +253,20 @@ def sliced(op: Operation) -> Outputs:
             )
         else:
             size = next(rest)[1]
-            given = [part if flag else None for part, flag in zip(parts, kind, strict=True)]
-            is_unknown = given.count(None) > kind.count(False)
-            out.append(None if size is None or is_unknown else len(range(size)[slice(*given)]))
+            ends_given = [part if flag else None for part, flag in zip(parts, kind, strict=True)]
+            is_unknown = ends_given.count(None) > kind.count(False)
+            out.append(None if size is None or is_unknown else len(range(size)[slice(*ends_given)]))
     return (*out, *(size for _, size in rest))
 
 
-def sized(op: Operation) -> Outputs:
+def dims_from_value(op: Operation) -> Outputs:
     """The shape is a value, the dtype an attribute or that of the value that fills it."""
     size, value = op.inputs[0], op.inputs[-1]
     if op.type == "BroadcastTo":
         size, value = value, size
-    wanted = integers_in(size)
+    sizes = integers_in(size)
     dtype = op.attrs.get("dtype") or value.dtype.base_dtype
-    return [(dtype, None if wanted is None else tuple(wanted))]
+    return [(dtype, None if sizes is None else tuple(sizes))]
 
 
 def ranged(op: Operation) -> Outputs:

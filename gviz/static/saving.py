@@ -44,8 +44,8 @@ class Saver:
         **others: object,
     ) -> None:
         check_others("tf.train.Saver", others, **UNUSED)
-        given = variables_of(GLOBAL) if var_list is None else var_list
-        self._variables = dict(given) if isinstance(given, Mapping) else {v.op.name: v for v in given}
+        variables = variables_of(GLOBAL) if var_list is None else var_list
+        self._variables = dict(variables) if isinstance(variables, Mapping) else {v.op.name: v for v in variables}
         refuse(not self._variables, "No variables to save", ValueError)
         self._most, self.last_checkpoints = max_to_keep, list[str]()
 
@@ -73,17 +73,18 @@ class Saver:
                     ZipInfo(f"{name}.npy"), part.getvalue()
                 )  # without the time: the same values, the same file
         write(f"{path}.npz", data.getvalue())
-        self.last_checkpoints = [*(kept for kept in self.last_checkpoints if kept != path), path]
+        self.last_checkpoints = [*(other for other in self.last_checkpoints if other != path), path]
         while self._most and len(self.last_checkpoints) > self._most:
             os.unlink(f"{self.last_checkpoints.pop(0)}.npz")
         if write_state:
             folder = os.path.dirname(path)
             names = [
-                kept if os.path.isabs(kept) else os.path.relpath(kept, folder or ".") for kept in self.last_checkpoints
+                other if os.path.isabs(other) else os.path.relpath(other, folder or ".")
+                for other in self.last_checkpoints
             ]
             lines = [
                 f'model_checkpoint_path: "{names[-1]}"',
-                *(f'all_model_checkpoint_paths: "{kept}"' for kept in names),
+                *(f'all_model_checkpoint_paths: "{other}"' for other in names),
             ]
             write(os.path.join(folder, latest_filename or "checkpoint"), ("\n".join(lines) + "\n").encode())
         return path
@@ -110,8 +111,8 @@ def get_checkpoint_state(checkpoint_dir: str, latest_filename: str | None = None
     state = os.path.join(checkpoint_dir, latest_filename or "checkpoint")
     if not os.path.exists(state):
         return None
-    found = re.findall(r'^(\w+): "(.*)"$', read_file(state).decode(), re.MULTILINE)
-    paths = [(key, os.path.join(checkpoint_dir, path)) for key, path in found]
+    entries = re.findall(r'^(\w+): "(.*)"$', read_file(state).decode(), re.MULTILINE)
+    paths = [(key, os.path.join(checkpoint_dir, path)) for key, path in entries]
     return SimpleNamespace(
         model_checkpoint_path=paths[0][1], all_model_checkpoint_paths=[path for _, path in paths[1:]]
     )

@@ -66,7 +66,7 @@ class Store:
 
 def store_of(graph: Graph) -> Store:
     """Return a graph's variables by name; the graph keeps them."""
-    store: Store = graph.kept.setdefault(Store, Store())
+    store: Store = graph.extras.setdefault(Store, Store())
     return store
 
 
@@ -161,18 +161,18 @@ def get_variable(
             "Did you mean to set reuse=True or reuse=tf.AUTO_REUSE in VarScope?",
             ValueError,
         )
-        known = own[whole]
-        is_same = shape is None or known.shape.is_compatible_with(shape)
-        sizes = f"specified shape {TensorShape(shape)} and found shape {known.shape}"
+        variable = own[whole]
+        is_same = shape is None or variable.shape.is_compatible_with(shape)
+        sizes = f"specified shape {TensorShape(shape)} and found shape {variable.shape}"
         refuse(not is_same, f"Trying to share variable {whole}, but {sizes}.", ValueError)
-        wanted = dtype and as_dtype(dtype)
+        value_dtype = dtype and as_dtype(dtype)
         refuse(
-            wanted and wanted != known.dtype.base_dtype,
-            f"Trying to share variable {whole}, but specified dtype {wanted and wanted.name} and "
-            f"found dtype {known.dtype.base_dtype.name}_ref.",
+            value_dtype and value_dtype != variable.dtype.base_dtype,
+            f"Trying to share variable {whole}, but specified dtype {value_dtype and value_dtype.name} and "
+            f"found dtype {variable.dtype.base_dtype.name}_ref.",
             ValueError,
         )
-        return known
+        return variable
     refuse(
         scope.reuse is True,
         f"Variable {whole} does not exist, or was not created with tf.get_variable(). "
@@ -180,9 +180,9 @@ def get_variable(
         ValueError,
     )
     first: Any = initializer if initializer is not None else scope.initializer
-    wanted = as_dtype(dtype or scope.dtype)
+    value_dtype = as_dtype(dtype or scope.dtype)
     if first is None:
-        first = variance_scaling(1.0, "fan_avg", "uniform") if wanted.is_floating else initial(zeros, wanted)
+        first = variance_scaling(1.0, "fan_avg", "uniform") if value_dtype.is_floating else initial(zeros, value_dtype)
     first = first() if first in INITIALIZERS.values() else first
     dims = TensorShape(shape)
     if callable(first):
@@ -193,24 +193,24 @@ def get_variable(
         )
     else:
         refuse(shape is not None, "If initializer is a constant, do not specify shape.", ValueError)
-    value = (lambda: first(dims.as_list(), dtype=wanted)) if callable(first) else first
+    value = (lambda: first(dims.as_list(), dtype=value_dtype)) if callable(first) else first
     with graph.name_scope(None):
         # with its slash the name stands as it is, though a scope has it
-        made = Variable(
+        new_variable = Variable(
             value,
             trainable,
             collections,
             name=whole if name else f"{whole}/",
-            dtype=wanted if callable(first) else dtype,
+            dtype=value_dtype if callable(first) else dtype,
         )
-    own[whole] = made
+    own[whole] = new_variable
     loss = regularizer or scope.regularizer
     if loss is not None:
         with graph.name_scope(None), graph.name_scope(f"{whole}/Regularizer/"):
-            penalty = loss(made._read)
+            penalty = loss(new_variable._read)
         if penalty is not None:
             graph.add_to_collection(REGULARIZATION_LOSSES, penalty)
-    return made
+    return new_variable
 
 
 # ------------------------------------------------------------------ first values
@@ -246,7 +246,7 @@ def variance_scaling(
     return initial(build, dtype)
 
 
-def filled(value: ArrayLike = 0, dtype: DTypeLike = float32, verify_shape: bool = False) -> Initializer:
+def constant_initializer(value: ArrayLike = 0, dtype: DTypeLike = float32, verify_shape: bool = False) -> Initializer:
     """Return a first value that is given."""
     return initial(lambda shape, own: constant(value, own, shape, verify_shape=verify_shape), dtype)
 
@@ -254,7 +254,7 @@ def filled(value: ArrayLike = 0, dtype: DTypeLike = float32, verify_shape: bool 
 INITIALIZERS: dict[str, Callable[..., Initializer]] = {
     "zeros_initializer": lambda dtype=float32: initial(zeros, dtype),
     "ones_initializer": lambda dtype=float32: initial(ones, dtype),
-    "constant_initializer": filled,
+    "constant_initializer": constant_initializer,
     "random_normal_initializer": lambda mean=0.0, stddev=1.0, seed=None, dtype=float32: initial(
         lambda shape, own: random_normal(shape, mean, stddev, own, seed), dtype
     ),
@@ -278,8 +278,8 @@ GLOBAL_STEP = "global_step"
 
 def get_global_step(graph: Graph | None = None) -> Variable | None:
     """Return the variable that counts the steps of a training, None if there is none."""
-    found = (graph or get_default_graph()).get_collection(GLOBAL_STEP)
-    return found[0] if found else None
+    steps = (graph or get_default_graph()).get_collection(GLOBAL_STEP)
+    return steps[0] if steps else None
 
 
 def get_or_create_global_step(graph: Graph | None = None) -> Variable:

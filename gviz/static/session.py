@@ -242,11 +242,11 @@ def failure(plan: Plan, error: Exception) -> InvalidArgumentError:
     values = [eval(name, frame.f_globals, frame.f_locals) for name in step.args]  # noqa: S307 - the plan's own name
     shapes = [dims_text(np.shape(value)) for value in values]
     if op.type == "Reshape" and "call" not in op.attrs:
-        known = constant_value(op.inputs[1])
-        shape = values[1] if known is None else known
+        static_shape = constant_value(op.inputs[1])
+        shape = values[1] if static_shape is None else static_shape
         needs = "requires a multiple of" if -1 in shape else "has"
-        size, wanted = np.size(values[0]), np.prod(shape[shape != -1])
-        message = f"Input to reshape is a tensor with {size} values, but the requested shape {needs} {wanted}"
+        size, count = np.size(values[0]), np.prod(shape[shape != -1])
+        message = f"Input to reshape is a tensor with {size} values, but the requested shape {needs} {count}"
     elif "ZeroDivision" in message:
         message = "Integer division by zero"
     elif len(shapes) == 2 and op.type in ("MatMul", "BatchMatMulV2"):
@@ -272,22 +272,22 @@ class Traced:
 
     def __call__(self, *args: object, **kwargs: object) -> Any:
         """Return its results: arrays for arrays, tensors for tensors."""
-        given = [list(args), kwargs]
-        values = list(leaves(given))
+        arguments = [list(args), kwargs]
+        values = list(leaves(arguments))
         if any(isinstance(value, Tensor) for value in values):
             return self.python_function(*args, **kwargs)
         signature = [(v.dtype.name, v.shape) if is_array(v) else (type(v).__name__, v) for v in values]
-        key = (str(fill_structure(given, repeat(0))), *signature)
+        key = (str(fill_structure(arguments, repeat(0))), *signature)
         if key not in self.traces:
-            self.traces[key] = self.trace(given)
+            self.traces[key] = self.trace(arguments)
         session, inputs, outputs = self.traces[key]
         return session.run(outputs, dict(zip(inputs, filter(is_array, values), strict=True)))
 
-    def trace(self, given: object) -> tuple[Session, list[Tensor], Any]:
+    def trace(self, arguments: object) -> tuple[Session, list[Tensor], Any]:
         """Return the graph for arguments of this signature: its session, its placeholders and its results."""
         with Graph().as_default() as graph:
-            symbolic = [placeholder(as_dtype(v.dtype), v.shape) if is_array(v) else v for v in leaves(given)]
-            args, kwargs = fill_structure(given, iter(symbolic))
+            symbolic = [placeholder(as_dtype(v.dtype), v.shape) if is_array(v) else v for v in leaves(arguments)]
+            args, kwargs = fill_structure(arguments, iter(symbolic))
             result = self.python_function(*args, **kwargs)
             outputs = fill_structure(result, (v if v is None else convert(v) for v in leaves(result)))
         return Session(graph=graph), [v for v in symbolic if isinstance(v, Tensor)], outputs

@@ -34,9 +34,9 @@ class GradientLoop:
         with graph.with_open(context=loop.context.outer, control=[]):
             start = constant(0, int32, name="f_count")
             if outer is not None:
-                start.op.control_inputs.append(outer.counted.inputs[0].op)
-            count, counted = loop.add_variable(start, lambda n: add(n, 1), "f_count")
-        self.counted: Operation = counted
+                start.op.control_inputs.append(outer.counter.inputs[0].op)
+            count, next_count = loop.add_variable(start, lambda n: add(n, 1), "f_count")
+        self.counter: Operation = next_count
         if outer is not None:
             count = outer.value_then(count, graph.scope[:-1])
         with graph.with_open(control=[]):
@@ -47,11 +47,11 @@ class GradientLoop:
             inside.history = self
             self.back = Loop(inside.frame.rpartition("/")[0], inside)
             self.back.forward = loop
-            left, self.counted_down = self.back.add_variable(
+            runs_left, self.counted_down = self.back.add_variable(
                 count, lambda n: subtract(n, one), "b_count", condition=lambda n: at_least(n, one)
             )
             if outer is not None:  # the steps of one inner loop come before those of the next
-                outer.sync(graph.scope[:-1]).control_inputs.append(left.op)
+                outer.sync(graph.scope[:-1]).control_inputs.append(runs_left.op)
 
     def is_of_a_step(self, tensor: Tensor) -> bool:
         """Return whether a tensor is one of the forward loop's inside."""
@@ -81,9 +81,9 @@ class GradientLoop:
             with graph.with_open(context=self.outside, control=[]):
                 stack = make("StackV2", [constant(-1, int32)], "f_acc", elem_type=tensor.dtype.base_dtype)
             with graph.with_open(context=forward, control=[]):
-                inside, before = forward.bring_in(stack, name), self.counted.inputs[0].op
+                inside, before = forward.bring_in(stack, name), self.counter.inputs[0].op
                 push = add_operation(graph, "StackPushV2", [inside, tensor], {"swap_memory": False}, control=[before])
-        self.counted.control_inputs.append(push)
+        self.counter.control_inputs.append(push)
         return stack
 
     def pop(self, stack: Tensor, tensor: Tensor, name: str) -> Tensor:

@@ -16,10 +16,10 @@ from gviz.static.types import Array
 Values: TypeAlias = "tuple[Array, ...]"
 
 
-def momentum(old: Array, moved: Array, rate: Array, grad: Array, decay: Array, use_nesterov: bool = False) -> Values:
+def momentum(old: Array, velocity: Array, rate: Array, grad: Array, decay: Array, use_nesterov: bool = False) -> Values:
     """Go on in the direction of earlier steps; with ``use_nesterov`` with the gradient of now once more."""
-    moved = moved * decay + grad
-    return old - (rate * grad + rate * decay * moved if use_nesterov else rate * moved), moved
+    velocity = velocity * decay + grad
+    return old - (rate * grad + rate * decay * velocity if use_nesterov else rate * velocity), velocity
 
 
 def adagrad(old: Array, total: Array, rate: Array, grad: Array) -> Values:
@@ -36,21 +36,21 @@ def adadelta(old: Array, squares: Array, steps: Array, rate: Array, rho: Array, 
 
 
 def rms_prop(
-    old: Array, squares: Array, moved: Array, rate: Array, rho: Array, decay: Array, epsilon: Array, grad: Array
+    old: Array, squares: Array, velocity: Array, rate: Array, rho: Array, decay: Array, epsilon: Array, grad: Array
 ) -> Values:
     """Divide by the root of the mean square of late."""
     squares = squares + (grad * grad - squares) * (1 - rho)
-    moved = moved * decay + rate * grad / np.sqrt(squares + epsilon)
-    return old - moved, squares, moved
+    velocity = velocity * decay + rate * grad / np.sqrt(squares + epsilon)
+    return old - velocity, squares, velocity
 
 
-def centered_rms_prop(old: Array, mean: Array, squares: Array, moved: Array, *others: Array) -> Values:
+def centered_rms_prop(old: Array, mean: Array, squares: Array, velocity: Array, *others: Array) -> Values:
     """Divide by the root of the variance of late."""
     rate, rho, decay, epsilon, grad = others
     squares = squares + (grad * grad - squares) * (1 - rho)
     mean = mean + (grad - mean) * (1 - rho)
-    moved = moved * decay + rate * grad / np.sqrt(squares - mean * mean + epsilon)
-    return old - moved, mean, squares, moved
+    velocity = velocity * decay + rate * grad / np.sqrt(squares - mean * mean + epsilon)
+    return old - velocity, mean, squares, velocity
 
 
 def adam(old: Array, mean: Array, squares: Array, *others: Array) -> Values:

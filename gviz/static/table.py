@@ -78,14 +78,14 @@ def _reshape(op: Operation) -> Call:
     What derivatives write in several operations is one call: a sum over the axes that were broadcast.
     """
     x, size = op.inputs
-    wanted, source = rule.integers_in(size), size.op
+    sizes, source = rule.integers_in(size), size.op
     if x.op.type == "Sum" and x.op.inputs[1].op.type == "BroadcastGradientArgs":
         if source.type == "Shape":
             return "spread_sum", (x.op.inputs[0], source.inputs[0])
-        if wanted is not None and None not in wanted:
-            return "sum_to", (x.op.inputs[0], tuple(wanted))
-    if wanted is not None and None not in wanted:
-        return "unsafe_view", (x, tuple(wanted))
+        if sizes is not None and None not in sizes:
+            return "sum_to", (x.op.inputs[0], tuple(sizes))
+    if sizes is not None and None not in sizes:
+        return "unsafe_view", (x, tuple(sizes))
     if source.type == "Shape":
         return "shape_like", (x, source.inputs[0])
     if source.type == "DynamicStitch" and source.inputs[2].op.type == "Shape":
@@ -98,9 +98,9 @@ def _spread(op: Operation) -> Call:
     """Return the call of what repeats a tensor: to another one's shape, or a known one, if it has one element."""
     x, size = op.inputs
     if op.type == "BroadcastTo" or (x._dims is not None and set(x._dims) <= {1}):
-        wanted = rule.integers_in(size)
-        if wanted is not None and None not in wanted:
-            return "expand_to", (x, tuple(wanted))
+        sizes = rule.integers_in(size)
+        if sizes is not None and None not in sizes:
+            return "expand_to", (x, tuple(sizes))
         if size.op.type == "Shape":
             return "spread_like", (x, size.op.inputs[0])
     return "tile" if op.type == "Tile" else "broadcast_to", op.inputs
@@ -121,13 +121,17 @@ def with_attrs(key: str, *names: str) -> Callable[[Operation], Call]:
 def _put_back(op: Operation) -> Call:
     """Return the call of what puts a part back among zeros; sizes and index may be known while building."""
     sizes, part, kinds = op.inputs[0], op.inputs[4], op.attrs["kinds"]
-    ends, wanted = [constant_value(t) for t in op.inputs[1:4]], constant_value(sizes)
+    ends, static_sizes = [constant_value(t) for t in op.inputs[1:4]], constant_value(sizes)
     index = index_of(kinds, *ends) if all(e is not None for e in ends) else None
     if index is None:
         return "put_in", (part, *op.inputs[:4], kinds)
     if sizes.op.type == "Shape":
         return "put_back", (part, sizes.op.inputs[0], index)
-    return ("put_at", (part, sizes, index)) if wanted is None else ("put_at", (part, tuple(wanted.tolist()), index))
+    return (
+        ("put_at", (part, sizes, index))
+        if static_sizes is None
+        else ("put_at", (part, tuple(static_sizes.tolist()), index))
+    )
 
 
 def axis_of(op: Operation) -> int:
@@ -193,10 +197,10 @@ TYPES: dict[str, OpType] = {
     "Cast": OpType(lambda op: ("to_dtype", (op.inputs[0], np.dtype(op.attrs["DstT"].as_numpy_dtype))),
                    infer=lambda op: [(op.attrs["DstT"], op.inputs[0]._dims)]),
     # shapes and picking
-    "Reshape": OpType(_reshape, infer=rule.reshaped),
+    "Reshape": OpType(_reshape, infer=rule.reshape_dims),
     "Transpose": OpType(_transpose),
     "InvertPermutation": OpType("inverse_of"),
-    "BroadcastTo": OpType(_spread, infer=rule.sized),
+    "BroadcastTo": OpType(_spread, infer=rule.dims_from_value),
     "BroadcastGradientArgs": OpType("broadcast_axes", infer=lambda op: [(int32, (None,))] * 2, several=True),
     "DynamicStitch": OpType(
         lambda op: ("stitch", (op.inputs[:2], op.inputs[2:])), infer=lambda op: op.inputs[2]._dims),
@@ -205,7 +209,7 @@ TYPES: dict[str, OpType] = {
         infer=lambda op: [(int32, (t.shape.rank,)) for t in op.inputs]),
     "ConcatV2": OpType(lambda op: ("cat", (op.inputs[:-1], axis_of(op)))),
     "Pack": OpType(lambda op: ("stack", (op.inputs, op.attrs["axis"]))),
-    "Unpack": OpType(with_attrs("unbind", "axis"), infer=rule.unstacked, several=True),
+    "Unpack": OpType(with_attrs("unbind", "axis"), infer=rule.unstack_dims, several=True),
     **dict.fromkeys(("Split", "SplitV"), OpType(
         lambda op: ("split_at", (op.inputs[op.type == "Split"], op.attrs["sizes"], op.attrs["axis"])),
         infer=rule.split_dims, several=True)),
@@ -234,7 +238,7 @@ TYPES: dict[str, OpType] = {
     "PyFunc": OpType(
         lambda op: ("call", (op.inputs, op.attrs["function"], [dtype.as_numpy_dtype for dtype in op.attrs["Tout"]])),
         infer=lambda op: [(dtype, None) for dtype in op.attrs["Tout"]], several=True),
-    "StridedSlice": OpType(_slice, infer=rule.sliced),
+    "StridedSlice": OpType(_slice, infer=rule.slice_dims),
     "StridedSliceGrad": OpType(_put_back, infer=rule.put_back_dims),
     "ConcatOffset": OpType(
         lambda op: ("offsets", (op.inputs[0], op.inputs[1:])), several=True,
@@ -243,7 +247,7 @@ TYPES: dict[str, OpType] = {
     "ExpandDims": OpType(lambda op: ("unsqueeze", (op.inputs[0], axis_of(op)))),
     "Squeeze": OpType(
         lambda op: ("squeeze", (*op.inputs, op.attrs["axis"])) if op.attrs["axis"] else ("squeeze_all", op.inputs)),
-    "Fill": OpType(_fill, infer=rule.sized),
+    "Fill": OpType(_fill, infer=rule.dims_from_value),
     "Shape": OpType(lambda op: ("shape_of", (op.inputs[0], op.attrs["out_type"].as_numpy_dtype))),
     "Rank": OpType("rank_of"),
     "Size": OpType(lambda op: ("size_of", (op.inputs[0], op.attrs["out_type"].as_numpy_dtype))),
@@ -260,8 +264,8 @@ TYPES: dict[str, OpType] = {
         None, infer=lambda op: [(op.inputs[0].dtype, merge_dims(op.inputs[0]._dims, op.inputs[1]._dims))])),
     "IsVariableInitialized": OpType(None, infer=lambda op: [(bool_, ())]),
     **dict.fromkeys((*UPDATES, "ApplyGradientDescent"), OpType(None, infer=lambda op: op.inputs[0]._dims)),
-    **{f"Random{name}": OpType(None, infer=rule.sized) for name in ("StandardNormal", "Uniform", "UniformInt")},
-    "TruncatedNormal": OpType(None, infer=rule.sized),
+    **{f"Random{name}": OpType(None, infer=rule.dims_from_value) for name in ("StandardNormal", "Uniform", "UniformInt")},
+    "TruncatedNormal": OpType(None, infer=rule.dims_from_value),
     # loops and branches (gviz.static.control)
     "StackV2": OpType("stack_of_values", infer=lambda op: [(RESOURCE, (2,))]),
     "StackPushV2": OpType("push", infer=lambda op: [(op.inputs[1].dtype.base_dtype, op.inputs[1]._dims)]),

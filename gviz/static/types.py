@@ -311,8 +311,8 @@ def leaves(structure: object) -> Iterator[Any]:
 def fill_structure(structure: object, items: Iterator[object]) -> Any:
     """Return the same structure with other leaves."""
     if isinstance(structure, dict):
-        filled = {key: fill_structure(structure[key], items) for key in sorted(structure)}
-        return {key: filled[key] for key in structure}
+        values = {key: fill_structure(structure[key], items) for key in sorted(structure)}
+        return {key: values[key] for key in structure}
     if isinstance(structure, (list, tuple)):
         parts = [fill_structure(item, items) for item in structure]
         return type(structure)(*parts) if hasattr(structure, "_fields") else type(structure)(parts)

@@ -46,11 +46,11 @@ def convolved_dims(x: Dims, filter: Dims, strides: Sizes, padding: str, dilation
         return (None,) * 4 if filter is None else (None, None, None, filter[-1])
     refuse(len(filter) != 4, f"Shape must be rank 4 but is rank {len(filter)}", ClashError)
     height, width, channels, out = (n or 0 for n in filter)
-    found = pooled_dims(x, (1, height, width, 1), strides, padding, dilations)
+    dims = pooled_dims(x, (1, height, width, 1), strides, padding, dilations)
     has = None if x is None else x[-1]
     if has not in (None, channels):
         raise ClashError(f"Depth of input ({has}) is not a multiple of input depth of filter ({channels})")
-    return (*(found or ())[:3], out)
+    return (*(dims or ())[:3], out)
 
 
 def with_frame(x: Array, size: Sizes, strides: Sizes, padding: str, dilations: Sizes, fill: float = 0.0) -> Array:
@@ -65,8 +65,8 @@ def with_frame(x: Array, size: Sizes, strides: Sizes, padding: str, dilations: S
 def windows(x: Array, size: Sizes, strides: Sizes, padding: str, dilations: Sizes = ONES, fill: float = 0.0) -> Array:
     """Return all windows: examples x rows x columns x channels x height x width."""
     whole = with_frame(x, size, strides, padding, dilations, fill)
-    seen = sliding_window_view(whole, window_spans(size, dilations)[1:3], (1, 2))
-    return seen[:, :: strides[1], :: strides[2], :, :: dilations[1], :: dilations[2]]
+    view = sliding_window_view(whole, window_spans(size, dilations)[1:3], (1, 2))
+    return view[:, :: strides[1], :: strides[2], :, :: dilations[1], :: dilations[2]]
 
 
 def window_places(
@@ -93,16 +93,16 @@ def window_size(filter: Array) -> Sizes:
 
 def convolution(x: Array, filter: Array, strides: Sizes, padding: str, dilations: Sizes) -> Array:
     """Return the filter times each window of some images."""
-    seen = windows(x, window_size(filter), strides, padding, dilations)
-    return np.tensordot(seen, filter, ([4, 5, 3], [0, 1, 2]))
+    views = windows(x, window_size(filter), strides, padding, dilations)
+    return np.tensordot(views, filter, ([4, 5, 3], [0, 1, 2]))
 
 
 def convolution_to_filter(
     part: Array, x: Array, filter: Array, strides: Sizes, padding: str, dilations: Sizes
 ) -> Array:
     """Return the gradient of a convolution for its filter."""
-    seen = windows(x, window_size(filter), strides, padding, dilations)
-    return np.tensordot(seen, part, ([0, 1, 2], [0, 1, 2])).transpose(1, 2, 0, 3)
+    views = windows(x, window_size(filter), strides, padding, dilations)
+    return np.tensordot(views, part, ([0, 1, 2], [0, 1, 2])).transpose(1, 2, 0, 3)
 
 
 def convolution_to_input(part: Array, x: Array, filter: Array, strides: Sizes, padding: str, dilations: Sizes) -> Array:
@@ -122,8 +122,8 @@ def max_pool(x: Array, size: Sizes, strides: Sizes, padding: str) -> Array:
 
 def max_pool_back(part: Array, x: Array, size: Sizes, strides: Sizes, padding: str) -> Array:
     """Return its gradient, which the first of the largest elements has."""
-    seen = windows(x, size, strides, padding, fill=-np.inf)
-    first = seen.reshape(*seen.shape[:4], -1).argmax(-1)
+    views = windows(x, size, strides, padding, fill=-np.inf)
+    first = views.reshape(*views.shape[:4], -1).argmax(-1)
     whole = np.zeros_like(with_frame(x, size, strides, padding, ONES))
     for row, column, covered in window_places(whole, part.shape, size, strides, ONES):
         np.add(covered, part * (first == row * size[2] + column), out=covered)
