@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterator
 from functools import reduce
 
@@ -36,10 +37,12 @@ MENDS_OF_NAN = {
     "softmax": "a row of nothing but -inf has no softmax: leave an element of each row unmasked",
 }
 GROWN = (
-    "the numbers grow from one backward to the next: take a smaller learning rate, or torch.nn.utils.clip_grad_norm_;"
-    " unless the program itself writes .grad, or the weights, in between"
+    "the numbers grow from one backward to the next: take a smaller learning rate, or torch.nn.utils.clip_grad_norm_"
 )
 GIVEN = "look at what goes into it: a number that is not finite, or one that is too large for its dtype"
+MUCH = 10
+"""How many times its norm a leaf has come to, where it is said to grow."""
+
 MENDS_OF_ZERO = {
     "relu": "give it inputs above 0, or use a function such as leaky_relu or softplus",
     "round": "rounding has no slope: x + (x.round() - x).detach() lets the gradient through",
@@ -315,7 +318,9 @@ def first_not_finite(case: Diagnosis) -> set[str]:
     inputs = [node for node in case.whole.nodes if node.kind != "operation" and not is_finite(node.value)]
     operations = [node for node in case.whole.nodes if node.kind == "operation" and makes_not_finite(case, node)]
     if case.root_row is not None and has_nan(case.root_row.value):  # an inf may be there on purpose: a mask
-        inputs = [node for node in inputs if has_nan(node.value)] or ([] if operations else inputs)
+        inputs = [node for node in inputs if has_nan(node.value) or node.kind == "leaf"] or (
+            [] if operations else inputs
+        )
         operations = [node for node in operations if not node.label.startswith(PUT_IN)] or operations
     first = min(
         reversed(operations), key=lambda node: node.run, default=None
@@ -340,23 +345,41 @@ def cause_forward(case: Diagnosis, name: str, what: str) -> Cause | None:
     """
     if (spoiled := spoiled_row(case)) is not None:
         return cause_spoiled(case, name, what, spoiled)
-    first = next((case.whole.by_id[one] for one in sorted(first_not_finite(case))), None)
+    nodes = [case.whole.by_id[one] for one in sorted(first_not_finite(case))]
+    first = next((node for node in nodes if node.name == name), nodes[0] if nodes else None)
     if first is None:
         return None
     if first.kind != "operation":
         row = case.rows.get(first.name or "")
-        lines = case.line_of(row.place) if row is not None else ()
+        lines = case.line_of(row.history.written or row.place) if row is not None else ()
         if case.graph.earlier and first.kind == "leaf":
-            return Cause(
-                name, "nan", f"{what}: {first.name} was not finite any more when this backward began", lines, GROWN
-            )
+            what = f"{what}: {first.name} was not finite any more when this backward began"
+            return cause_written_not_finite(case, Cause(name, "nan", what, lines), row)
         return Cause(name, "nan", f"{what}: {first.name} is not finite itself", lines, "look at the data")
     sign = sign_in_program(first)
-    general = (
-        GIVEN if sign in ("+", "-", "*", "@", "sum", "mean", "addmm") else f"keep the input of {sign} within its domain"
-    )
-    mend = MENDS_OF_NAN.get(sign, GROWN if case.graph.earlier else general)
+    is_plain = sign in ("+", "-", "*", "@", "sum", "mean", "addmm") or not has_nan(first.value)  # it is too large
+    general = GIVEN if is_plain else f"keep the input of {sign} within its domain"
+    mend = MENDS_OF_NAN.get(sign, GROWN if case.graph.earlier and has_grown(case) else general)
     return Cause(name, "nan", f"{what}: {sign} makes the first of them, forward", case.line_of_node(first), mend)
+
+
+def cause_written_not_finite(case: Diagnosis, cause: Cause, row: TensorRow | None) -> Cause:
+    """Return the cause for a leaf that was not finite when a backward began, with the line that wrote it last."""
+    if row is None or row.history.written is None:
+        return cause._replace(what=f"{cause.what}, and what has written it is not known")
+    code = cause.lines[0][1] if cause.lines else ""
+    is_update = ".step(" in code or ".grad" in code
+    mend = GROWN if has_grown(case) else "look at the options of the optimizer, such as its learning rate"
+    mend = mend if is_update else "write finite numbers there"
+    return cause._replace(what=f"{cause.what}, and was written last by this line", mend=mend)
+
+
+def has_grown(case: Diagnosis) -> bool:
+    """Return whether the leaves have become much larger since their first gradients came."""
+    norms = [(row.history.first_norm, row.at_backward()[0].norm) for row in case.rows.values()]
+    known = [(first, now) for first, now in norms if first is not None and math.isfinite(first + now)]
+    before, now = (math.hypot(*side) for side in zip(*known, strict=True)) if known else (0.0, 0.0)
+    return now > MUCH * max(before, 1.0)
 
 
 def first_not_finite_number(value: Numbers | None) -> str:

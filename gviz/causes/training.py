@@ -129,7 +129,7 @@ def cause_accumulated(case: Diagnosis, row: TensorRow) -> Cause:
         )
     elif history.is_stale:
         what = f"{what}, though {row.name} had been updated with it by then"
-        mend = before_each
+        mend = before_each if history.was_used else f"none, if no step() is to use the sum; else {before_each}"
     elif history.steps:
         mend = f"none, if the sum is meant, as of several batches for one step; else {before_each}"
     return Cause(row.name, "accumulated", what, case.line_of_backward, mend)

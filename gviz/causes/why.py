@@ -216,6 +216,11 @@ def cause_no_path(case: Diagnosis, row: TensorRow) -> Cause:
         what = f"{what}: {cut_clause(case, deep[-1], 'what comes of it')}, and {case.root_name} does not use it"
         return Cause(row.name, "no path", what, lines, f"{mend}; and use it where {case.root_name} is computed")
     since, mend = row.history.requires_grad_set, f"use {row.name} where {case.root_name} is computed"
+    if row.history.is_updated and not row.history.is_optimized:
+        what = f"{what}, and the program writes it itself, as a moving average or a copy of other weights"
+        return Cause(
+            row.name, "not trained", what, case.line_of(row.place), f"none, unless it is to be trained: {mend}"
+        )
     if since is not None:
         what = f"{what}, or was before {row.name} required a gradient"
         mend = f"call requires_grad_() before {row.name} is used; or {mend}"
@@ -234,7 +239,7 @@ def cause_not_run(case: Diagnosis, row: TensorRow) -> Cause:
             " as it ran, it ended before, or failed"
         )
     if row.history.autograd_grad:
-        mend = f"{case.root or 'loss'}.backward()"
+        mend = f"{case.root or 'loss'}.backward() in its place, or give each tensor its .grad"
         lines = case.line_of(row.history.autograd_grad)
         what = "torch.autograd.grad returns the gradients, and leaves .grad as it is"
     elif case.is_expression and root is not None and root.shape:

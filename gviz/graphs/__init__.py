@@ -331,12 +331,15 @@ class History(NamedTuple):
         is_optimized: whether an optimizer has the tensor; None where the program has made no optimizer.
         written: where its memory was written last before the graph used it; None where it was as it was made.
         optimizer: where the last optimizer was made, if none has the tensor.
+        first_norm: its norm when a backward brought its first gradient; None where none has, or that is not known.
         steps: how many steps of optimizers have had a gradient of it to use.
         idle_steps: how many of those that have the tensor have had none.
         stepped: where one of them stepped last.
         is_stale: whether what was in ``.grad`` had been used when the last backward added to it.
-        is_updated: whether the tensor was written since a backward brought its first gradient.
-        is_same_call: whether the backward that brought the last gradient was called where the last one of all was.
+        is_updated: whether the tensor was written since a backward brought its first gradient; of one that got none,
+            since the first backward of all.
+        is_same_call: whether the backward that brought the last gradient was called where the last one of all was, for
+            the same optimizer.
         grad_set: where the program has given it a gradient of its own, which is there still.
         spoiled: where the program has written nan or inf into a gradient that backward had left finite.
     """
@@ -349,6 +352,7 @@ class History(NamedTuple):
     is_optimized: bool | None = None
     written: Place | None = None
     optimizer: Place | None = None
+    first_norm: float | None = None
     steps: int = 0
     idle_steps: int = 0
     stepped: Place | None = None

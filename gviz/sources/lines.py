@@ -6,7 +6,7 @@ import ast
 import linecache
 import math
 import re
-from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from itertools import islice
 from typing import Any
 
@@ -154,12 +154,16 @@ class Lines:
 
     def last_write_before(self, tensor: Any, use: int) -> Place | None:
         """Return where the memory of a tensor was written last before a run of a line; None where it was not."""
+        own = [one.place for one in self.writes_to(tensor) if one.run < use]
+        return self.place_if_any(own[-1] if own else None)
+
+    def writes_to(self, tensor: object) -> Sequence[Write]:
+        """Return the writes into the memory of a tensor, in order."""
         if self.writes is None:
             self.writes = {}
             for write in self.trace.writes:
-                self.writes.setdefault(id(write.owner()), []).append(write)
-        own = [one.place for one in self.writes.get(id(tensor), ()) if one.run < use]
-        return self.place_if_any(own[-1] if own else None)
+                self.writes.setdefault(id((write.leaf or write.owner)()), []).append(write)
+        return self.writes.get(id(tensor), ())
 
     def history(self, row: TensorRow, tensor: Any) -> History:
         """Return what has become of a tensor's gradient, and where the program asked for one."""
@@ -177,18 +181,22 @@ class Lines:
         )
         record = recall(gradients.records, tensor)
         if record is None:
-            return history
+            first = gradients.first_run
+            is_updated = first > 0 and any(one.run > first for one in self.writes_to(tensor))
+            return history._replace(is_updated=is_updated)
+        is_of_other = record.steps > 0 and record.stepped_in < gradients.backwards  # another optimizer's turn
         is_cleared, is_there = record.cleared_at is not None, bool(record.chain) or record.set_at is not None
         return history._replace(
             grad_cleared=self.place_if_any(record.cleared_at),
             was_used=record.was_used if is_cleared else is_there and (record.was_read or record.has_updated),
             was_early=is_cleared and record.cleared_in < gradients.backwards,
+            first_norm=record.first_norm,
             steps=record.steps,
             idle_steps=record.idle_steps,
             stepped=self.place_if_any(record.stepped_at),
             is_stale=record.is_stale,
             is_updated=is_there and record.version != record.first_version,
-            is_same_call=bool(record.chain) and record.chain == gradients.chain,
+            is_same_call=bool(record.chain) and record.chain == gradients.chain and not is_of_other,
             grad_set=self.place_if_any(record.set_at),
             spoiled=self.place_if_any(record.spoiled_at),
         )

@@ -81,7 +81,11 @@ def not_finite_notes(
     for name, number in _first_infinite(tensors.items()):
         expression = f" = {expressions[name]}" if name in expressions else ""
         place = f" ({lines[name]})" if lines and name in lines else ""
-        yield Note(f"{name}{expression} is {number}: the first {what} that is not finite{place}", "warning")
+        is_stepped = (
+            lines is not None and tensors[name].is_leaf and tensors[name].requires_grad
+        )  # as steps have left it
+        when = " at the end" if is_stepped else f": the first {what} that is not finite{place}"
+        yield Note(f"{name}{expression} is {number}{when}", "warning")
     grads = ((name, tensor.grad) for name, tensor in tensors.items() if tensor.is_leaf or tensor.retains_grad)
     for name, number in _first_infinite((name, grad) for name, grad in grads if grad is not None):
         yield Note("; ".join(filter(None, [f"the gradient of {name} is {number}", ways])), "warning")

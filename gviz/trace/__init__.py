@@ -67,6 +67,7 @@ class Trace(Observer):
         self.writes: deque[Write] = deque(maxlen=MOST)
         self.requires_grad_set: ByTensor[Place] = {}  # of tensors that were made without: where they came to require it
         self.autograd_grad: ByTensor[Place] = {}  # of tensors: where autograd.grad was asked for their gradients
+        self.leaves: ByTensor[Any] = {}  # of tensors on the memory of a leaf, as .data gives: the leaf, weakly
         self.versions: Versions | None = None  # of a script: what knows which tensors numpy may write
 
     def listening(self) -> Listener:
@@ -129,7 +130,8 @@ class Trace(Observer):
             before = node.next_functions[0][0] if node.next_functions else None
             makers = "" if before is None else type(before).__name__, type(node).__name__
         shapes = tuple(result.shape), tuple(owner.shape)
-        self.writes.append(Write(call.place, name, ref(owner), shapes, version, makers, self.frames.runs))
+        leaf = recall(self.leaves, owner)
+        self.writes.append(Write(call.place, name, ref(owner), shapes, version, makers, self.frames.runs, leaf))
         if node is not None and base is not None:
             self.record_node(base, call, args)
         return call if base is None else call._replace(is_view=True)
@@ -147,6 +149,8 @@ class Trace(Observer):
         """Note a tensor outside the graph that a call has made, or has put there."""
         if name in SHARES:
             self.gradients.shared(args[0], result)
+            if args[0].is_leaf and args[0].requires_grad:
+                remember(self.leaves, result, ref(args[0]))
         if name == "apply" and args[0].__name__ == CHECKPOINT:  # it runs a function where gradients are off
             modules = [one for one in args if hasattr(one, "parameters")]
             args, call = tuple(one for module in modules for one in module.parameters()), call._replace(name=CHECKPOINT)

@@ -14,6 +14,7 @@ from gviz.graphs import Place
 from gviz.trace.facts import ByTensor, recall, remember
 from gviz.trace.frames import Chain, RunningProgram
 from gviz.trace.listening import Observer, ParameterGroups
+from gviz.walk import numbers
 
 EMPTIES = {"zero_", "fill_", "detach_", "requires_grad_"}
 """Methods by which a program empties a gradient that it has read, or prepares that."""
@@ -30,14 +31,15 @@ class GradientRecord:
     """
 
     __slots__ = (
-        "chain", "cleared_at", "cleared_in", "first_version", "idle_steps", "is_stale", "leaf", "leaf_version",
-        "set_at", "spoiled_at", "stepped_at", "steps", "was_read", "was_used",
+        "chain", "cleared_at", "cleared_in", "first_norm", "first_version", "idle_steps", "is_stale", "leaf",
+        "leaf_version", "set_at", "spoiled_at", "stepped_at", "stepped_in", "steps", "was_read", "was_used",
     )  # fmt: skip
 
     def __init__(self, leaf: Any) -> None:
-        self.leaf, self.cleared_in, self.steps, self.idle_steps = ref(leaf), 0, 0, 0
+        self.leaf, self.cleared_in, self.stepped_in, self.steps, self.idle_steps = ref(leaf), 0, 0, 0, 0
         self.first_version = self.leaf_version = self.version
         self.was_read = self.was_used = self.is_stale = False
+        self.first_norm: float | None = None  # of the leaf, when its first gradient came
         self.chain: Chain = ()  # where the backward was called that has come to it last
         self.cleared_at: Place | None = None  # where it was set to None, or to zeros
         self.set_at: Place | None = None  # where the program has given a gradient of its own
@@ -55,8 +57,10 @@ class GradientRecord:
         """Whether the leaf was written since a backward brought the gradient, as by a step."""
         return self.was_used or self.version != self.leaf_version
 
-    def note_arrival(self, chain: Chain) -> None:
+    def note_arrival(self, leaf: Any, chain: Chain) -> None:
         """Note that a backward has brought a gradient, be it that it was added to one that was there."""
+        if self.first_norm is None:
+            self.first_norm = numbers(leaf).norm
         is_left = bool(self.chain) and self.cleared_at is None
         self.is_stale = is_left and (self.is_stale or self.has_updated)
         self.chain, self.leaf_version, self.was_read, self.was_used = chain, self.version, False, False
@@ -72,6 +76,7 @@ class Gradients(Observer):
 
     def __init__(self, frames: RunningProgram) -> None:
         self.frames, self.backwards, self.chain, self.is_finite = frames, 0, Chain(), True
+        self.first_run = 0  # of a line, when the first backward had ended; 0 for none
         self.records: ByTensor[GradientRecord] = {}  # of leaves
         self.by_memory: ByTensor[GradientRecord] = {}  # of gradients, and of tensors on their memory
         self.optimized: ByTensor[bool] = {}  # the tensors of optimizers
@@ -90,10 +95,11 @@ class Gradients(Observer):
         """Note a backward that has come to these leaves, and whether all that it has left is finite."""
         self.backwards += 1
         self.chain, self.is_finite = self.frames.chain(), is_finite
+        self.first_run = self.first_run or self.frames.runs
         for leaf in leaves:
             if leaf.grad is not None:
                 record = self.record_of(leaf)
-                record.note_arrival(self.chain)
+                record.note_arrival(leaf, self.chain)
                 remember(self.by_memory, leaf.grad, record)
 
     def has_parameters(self, optimizer: ParameterGroups) -> None:
@@ -109,7 +115,7 @@ class Gradients(Observer):
         for one in (one for group in optimizer.param_groups for one in group["params"]):
             remember(self.optimized, one, True)
             record = self.record_of(one)
-            record.stepped_at = call.place if call is not None else None
+            record.stepped_at, record.stepped_in = call.place if call is not None else None, self.backwards
             if one.grad is not None and record.cleared_at is None:
                 record.steps, record.was_used = record.steps + 1, True
             else:

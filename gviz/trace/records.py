@@ -163,6 +163,7 @@ class Write(NamedTuple):
         version: of the memory afterwards.
         makers: the operations that had made the owner before, and now, by their classes; "" for none.
         run: which run of a line that was, counted over the whole program.
+        leaf: weakly, the leaf whose memory the owner has by ``.data``, or ``detach()``; None for another owner.
     """
 
     place: Place
@@ -172,6 +173,7 @@ class Write(NamedTuple):
     version: int
     makers: tuple[str, str] = ("", "")
     run: int = 0
+    leaf: Any = None
 
 
 def record_of(node: Any) -> NodeRecord | None:

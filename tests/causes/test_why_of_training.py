@@ -123,6 +123,66 @@ def test_nan_that_a_program_writes_is_told_of_all_that_it_spoils(tmp_path: Path,
         assert "learning rate" not in cause.mend
 
 
+NAN = {
+    "of the weights, by hand": (
+        "if i == 1: net.weight.data /= 0\n    opt.zero_grad(); head(net(x)).pow(2).sum().backward(); opt.step()",
+        8,
+        "net.weight was not finite any more when this backward began, and was written last by this line",
+        "write finite numbers there",
+    ),
+    "of the learning rate": (
+        "opt.zero_grad(); head(net(x)).sum().backward(); opt.param_groups[0]['lr'] = float('nan')\n    opt.step()",
+        9,
+        "net.weight was not finite any more when this backward began, and was written last by this line",
+        "look at the options of the optimizer",
+    ),
+    "of weights that grow": (
+        "opt.zero_grad(); (1e12 * head(net(x)).pow(2).sum()).backward(); opt.step()",
+        8,
+        "makes the first of them, forward",
+        "the numbers grow from one backward to the next: take a smaller learning rate",
+    ),
+    "of data": (
+        "opt.zero_grad(); head(net(x * 1e30 ** (i == 2))).pow(2).sum().backward(); opt.step()",
+        8,
+        "makes the first of them, forward",
+        "look at what goes into it: a number that is not finite, or one that is too large for its dtype",
+    ),
+}
+
+
+@pytest.mark.parametrize("engine", ENGINES)
+@pytest.mark.parametrize("case", NAN)
+def test_nan_comes_from_the_line_that_has_made_it(tmp_path: Path, case: str, engine: str) -> None:
+    body, line, what, mend = NAN[case]
+    cause = why(graph_of(tmp_path, LOOP.format(body), engine), "net.weight")
+    assert cause.verdict in ("nan", "inf")
+    assert lines_of(cause) == [line], cause
+    assert what in cause.what
+    assert cause.mend.startswith(mend), cause
+
+
+@pytest.mark.parametrize("engine", ENGINES)
+def test_a_moving_average_is_not_trained(tmp_path: Path, engine: str) -> None:
+    program = LOOP.replace("x =", "ema = nn.Linear(3, 3)\nx =")
+    body = "opt.zero_grad(); head(net(x)).sum().backward(); opt.step(); ema.weight.data.mul_(0.9).add_(net.weight.data)"
+    graph = graph_of(tmp_path, program.format(body), engine)
+    assert [why(graph, name).verdict for name in ("ema.weight", "ema.bias")] == ["not trained", "no path"]
+
+
+@pytest.mark.parametrize("engine", ENGINES)
+def test_optimizers_that_take_turns_in_one_line_have_no_fault(tmp_path: Path, engine: str) -> None:
+    body = (
+        "for opt, of in {one: net, two: head}.items():\n"
+        "        loss = head(net(x) if of is net else net(x).detach()).pow(2).sum()\n"
+        "        opt.zero_grad(); loss.backward(); opt.step()"
+    )
+    pair = "one, two = (torch.optim.SGD(of.parameters(), 0.1) for of in (net, head))"
+    program = LOOP.replace("opt = torch.optim.SGD([*net.parameters(), *head.parameters()], 0.1)", pair)
+    cause = why(graph_of(tmp_path, program.replace("{}", body), engine), "net.weight")
+    assert (cause.verdict, cause.is_wrong) == ("ok", False), cause
+
+
 @pytest.mark.parametrize("engine", ENGINES)
 def test_a_tensor_that_no_optimizer_has_is_not_trained(tmp_path: Path, engine: str) -> None:
     program = LOOP.replace("x =", "head = nn.Linear(3, 2)\nx =")
