@@ -58,6 +58,7 @@ class Assignments:
         self.writers: dict[Key, list[Line]] = {}
         self.readers: dict[Key, list[Line]] = {}
         self.lists: set[Key] = set()
+        self.loops: set[int] = set()  # blocks by their identity
         self.collect(parsed(program))
         for line in self.lines.values():
             for source, keys in self.flows_of(line):
@@ -85,6 +86,7 @@ class Assignments:
             bodies = [value for _, value in ast.iter_fields(node) if isinstance(value, list)]
             for body in bodies:
                 inner = line._replace(blocks=(*line.blocks, id(body)))
+                self.loops |= {id(body)} if isinstance(node, ast.For | ast.While) else set()
                 todo += [(one, inner) for one in reversed(body) if isinstance(one, ast.stmt | ast.ExceptHandler)]
 
     def key(self, node: ast.AST, function: ast.FunctionDef | None) -> Key:
@@ -186,24 +188,38 @@ class Assignments:
             statement, here = written.statement, before[here]
         return [Carrier(statement), *reversed(carriers)]
 
+    def carried_into(self, number: int) -> Iterator[tuple[ast.expr, ast.stmt, ast.AST]]:
+        """Yield the variables that a line reads as an earlier run has left them, with the statement and the value there.
+
+        Args:
+            number: of the line.
+        """
+        for line in [one for one in self.lines.values() if number in line_numbers(one.statement)]:
+            reads = [node for source, _ in self.flows_of(line) for node in ast.walk(source)]
+            names = [node for node in reads if isinstance(node, ast.Name | ast.Attribute) and not is_stored(node)]
+            for key, node in {self.key(node, line.function): node for node in names}.items():
+                for writer in [one for one in self.writers.get(key, ()) if one.statement.lineno >= number]:
+                    values = [value for value, keys in self.flows_of(writer) if key in keys]
+                    if not isinstance(values[0], ast.Constant) and not self.is_overwritten(key, writer, line):
+                        yield node, writer.statement, values[0]
+
     def is_overwritten(self, key: Key, written: Line, read: Line) -> bool:
         """Return whether a variable is always assigned anew between a line that writes it and one that reads it."""
-        number = read.statement.lineno
+        number, at = read.statement.lineno, written.statement.lineno
+        shared = [one for one, other in zip(written.blocks, read.blocks, strict=False) if one == other]
+        depth = max([place for place, block in enumerate(shared, 1) if block in self.loops], default=0)
         anew = [
             one.statement.lineno
             for one in self.writers.get(key, ())
             if one.function is read.function
             and one.blocks == read.blocks[: len(one.blocks)]
             and isinstance(one.statement, ast.Assign | ast.For)
+            and (at < number or len(one.blocks) >= depth)  # what stands before a loop is not run between its runs
             and key
-            in [
-                self.key(target, one.function)
-                for target in assignment_targets(one.statement)
-                if isinstance(target, ast.Name)
-            ]
+            in [self.key(to, one.function) for to in assignment_targets(one.statement) if isinstance(to, ast.Name)]
         ]
         last = max([line for line in anew if line < number], default=0)
-        return last > 0 and written.statement.lineno != last and not last < written.statement.lineno < number
+        return last > 0 and at != last and not last < at < number
 
 
 def own_parts(statement: ast.stmt) -> Iterator[ast.AST]:

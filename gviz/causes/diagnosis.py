@@ -123,6 +123,10 @@ class Diagnosis:
             chain.append(self.graph.breaks[chain[-1].behind])
         return chain
 
+    def is_shared(self, cut: GraphCut) -> bool:
+        """Return whether a cut ran once, before more than one backward: without it the second fails, as it is written."""
+        return cut.place is not None and 0 < cut.place.run <= self.graph.earlier and not cut.others
+
     def is_in_text(self, cut: GraphCut) -> bool:
         """Return whether a cut is written in the text of the program, and not in another file or a cell."""
         return bool(cut.span and cut.span[0] and self.line_in_text(self.line_of(cut.place)))

@@ -22,6 +22,9 @@ WITHOUT = "leave the line out"
 MODULES = {"torch", "F", "nn"}
 """What functions are called on, as in ``torch.relu_(h)``."""
 
+SIGNS = {"floor_divide": "floordiv"}
+"""Operations without a derivative that a program writes as signs, by Python's name for these."""
+
 CREATORS = {
     "tensor", "zeros", "ones", "full", "empty", "rand", "randn", "randint", "arange", "linspace", "eye", "zeros_like",
     "ones_like", "full_like", "rand_like", "randn_like", "empty_like",
@@ -89,6 +92,17 @@ def statements_at(program: str, number: int) -> list[ast.stmt]:
     return [one for _, _, one in sorted(within, key=lambda span: (span[0], -span[1]))]
 
 
+def decorated_line(program: str, number: int, decorator: str) -> int:
+    r"""Return the line of a decorator above the function that a line is in; 0 if there is none.
+
+    >>> decorated_line("@torch.no_grad()\ndef f(x):\n    return net(x)", 3, "torch.no_grad()")
+    1
+    """
+    around = (one for one in statements_at(program, number) if isinstance(one, ast.FunctionDef))
+    above = [one.lineno for function in around for one in function.decorator_list if ast.unparse(one) == decorator]
+    return above[-1] if above else 0
+
+
 def first_line(statement: ast.stmt) -> int:
     """Return the first line of a statement, with its decorators."""
     decorators: list[ast.expr] = getattr(statement, "decorator_list", [])
@@ -137,9 +151,55 @@ def detaching(line: str, name: str) -> str:
     class Detaching(ast.NodeTransformer):
         def visit_Name(self, node: ast.Name) -> ast.expr:
             is_use = node.id == name and isinstance(node.ctx, ast.Load)
-            return ast.Call(ast.Attribute(node, "detach", ast.Load()), [], []) if is_use else node
+            return detached(node) if is_use else node
 
     return rewritten(line, Detaching().visit)
+
+
+def detached(node: ast.expr) -> ast.expr:
+    """Return what takes the value of an expression out of its graph."""
+    return ast.Call(ast.Attribute(node, "detach", ast.Load()), [], [])
+
+
+def with_detached(statement: ast.stmt, value: ast.AST) -> str:
+    """Return a statement in which a value is taken out of its graph; "" if the value is none of its expressions.
+
+    >>> keeping = parsed("hist.append(pred)").body[0]
+    >>> with_detached(keeping, keeping.value.args[0])
+    'hist.append(pred.detach())'
+    """
+
+    class Detaching(ast.NodeTransformer):
+        def visit(self, node: ast.AST) -> ast.AST:
+            return detached(node) if node is value and isinstance(node, ast.expr) else self.generic_visit(node)
+
+    text = ast.unparse(statement)
+    copy = ast.parse(text)
+    number = next((at for at, node in enumerate(ast.walk(statement)) if node is value), None)
+    value = [*ast.walk(copy.body[0])][number] if number is not None else value
+    better = ast.unparse(Detaching().visit(copy.body[0]))
+    return better if better != text else ""
+
+
+def with_detached_operand(line: str, name: str) -> str:
+    """Return the expression of a line that calls an operation, with its first operand taken out of the graph.
+
+    >>> with_detached_operand("loss = a + (score // 1).sum()", "floor_divide"), with_detached_operand("y = x", "f")
+    ('score.detach() // 1', '')
+    """
+    for node in (one for statement in statements(line) for one in ast.walk(statement)):
+        if isinstance(node, ast.BinOp) and type(node.op).__name__.lower() == SIGNS.get(name):
+            node.left = detached(node.left)
+            return ast.unparse(node)
+        function = node.func if isinstance(node, ast.Call) else None
+        if isinstance(node, ast.Call) and getattr(function, "attr", "") == name and isinstance(function, ast.Attribute):
+            is_function = isinstance(function.value, ast.Name) and function.value.id in MODULES
+            if is_function and node.args:
+                node.args[0] = detached(node.args[0])
+            else:
+                function.value = detached(function.value)
+            return ast.unparse(node)
+    return ""
 
 
 def through_library(line: str) -> str:

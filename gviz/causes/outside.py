@@ -102,7 +102,8 @@ def mend_of_cut(case: Diagnosis, cut: GraphCut) -> str:
             mend = fixes.through_library(code) or SWITCHED[cut.switch]
         elif cut.switch == code != "":
             mend = "write torch.set_grad_enabled(True) where gradients are wanted again"
-        return mend
+        number = fixes.decorated_line(case.graph.code, case.line_in_text(lines), cut.switch)
+        return f"{mend}, which stands above its function in line {number}" if number else mend
     if ".numpy(" in code:
         return NUMPY
     is_hidden = code != "" and cut.call not in code  # as float() in math.erfc(w)
@@ -214,7 +215,8 @@ def at_cuts(case: Diagnosis, cuts: Sequence[GraphCut]) -> tuple[Lines, str]:
         for one in case.chain_of(cut):
             on_way = [*mends_on_way(case, one)]
             lines |= dict.fromkeys((*case.line_of(one.place), *(line for more, _ in on_way for line in more)))
-            parts |= dict.fromkeys([mend_of_cut(case, one), *(text for _, text in on_way)])
+            again = ", and run it before each backward()" if case.is_shared(one) else ""
+            parts |= dict.fromkeys([f"{mend_of_cut(case, one)}{again}", *(text for _, text in on_way)])
             names = [name for code in map(ast.unparse, case.statements_of(one)) for name in fixes.assigned_in(code)]
             others |= dict.fromkeys(detached_elsewhere(case, one, (names or ["it"])[0]))
         mends["; and ".join(["; and then ".join(parts), *others])] = None

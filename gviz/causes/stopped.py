@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import ast
 import re
 
 from gviz.causes import fixes
+from gviz.causes.assignments import last_name
 from gviz.causes.diagnosis import Cause, Diagnosis, Lines, sign_in_program
 from gviz.causes.outside import at_cuts, cause_cut_off, cause_never_required, clause_of_cuts, cuts_to_blame
 from gviz.graphs import Edge, Node, Place, Stop, TensorRow
@@ -113,7 +115,8 @@ def cause_without_derivative(case: Diagnosis, row: TensorRow, stop: Stop) -> Cau
     name = match[1] if match is not None else "an operation"
     node = next((node for node in case.shown.nodes if node.label == "NotImplemented"), None)
     what = f"backward did not run: {name} has no derivative"
-    mend = f"compute the loss from something that changes smoothly; or give {name} x.detach(), for a number alone"
+    detached = fixes.with_detached_operand(case.code_of(case.line_of_node(node)), name) or f"{name} x.detach()"
+    mend = f"compute the loss from something that changes smoothly; or, for a number alone, write {detached}"
     return Cause(row.name, "failed", what, (*case.line_of_stop, *case.line_of_node(node)), mend)
 
 
@@ -179,26 +182,43 @@ def linked(case: Diagnosis, freed: Node, user: Node) -> tuple[str, Lines, str]:
         user: one that uses what it made.
     """
     lines, user_lines = case.line_of_node(freed), case.line_of_node(user)
-    code = user_lines[0][1] if user_lines else ""
-    makes = fixes.assigned_in(lines[0][1]) if lines else []
-    carried = [
-        one for one in fixes.assigned_in(code) if re.search(rf"=.*\b{re.escape(one)}\b", code)
-    ]  # from run to run
-    names = carried or makes[:1] or [freed.name if freed.name and not freed.is_letter else "a tensor"]
-    is_named = all(one.isidentifier() and re.search(rf"\b{one}\b", code) for one in names)
     is_again = any(at_line(node) == at_line(freed) and node.run > freed.run for node in case.shown.nodes)
+    carried = carried_over(case, user_lines) if is_again else []
+    makes = fixes.assigned_in(lines[0][1]) if lines else []
+    names = [name for name, _, _ in carried] or makes[:1] or [case.name_of(freed)]
     where = f", made in {lines[0][0]}," if lines else ""
     links = f"{joined(names)}{where} {'links' if len(names) == 1 else 'link'} the two"
     what = f"backward went on into a graph that an earlier one had freed: {links}"
-    if is_again and is_named:
-        values = ", ".join(f"{one}.detach()" for one in names)
-        mend = f"{', '.join(names)} = {values} before {'it is' if len(names) == 1 else 'they are'} used again"
-    elif is_again:
+    if carried:
+        again = [name for name, _, mend in carried if not mend]
+        mends = list(dict.fromkeys(mend for _, _, mend in carried if mend))
+        if again:
+            values, they = ", ".join(f"{one}.detach()" for one in again), "it is" if len(again) == 1 else "they are"
+            mends.append(f"{', '.join(again)} = {values} before {they} used again")
+        return what, (*lines, *user_lines, *(line for _, more, _ in carried for line in more)), "; and ".join(mends)
+    if is_again:
         mend = f"detach in {user_lines[0][0] if user_lines else 'the next run'} what is left of the run before"
-    else:
-        anew = f"compute {names[0]} anew before each backward()"
-        mend = f"{anew}; or give the one before retain_graph=True; or call backward() once, on the sum of the losses"
-    return what, (*lines, *(user_lines if is_again else ())), mend
+        return what, (*lines, *user_lines), mend
+    anew = f"compute {names[0]} anew before each backward()"
+    mend = f"{anew}; or give the one before retain_graph=True; or call backward() once, on the sum of the losses"
+    return what, lines, mend
+
+
+def carried_over(case: Diagnosis, user_lines: Lines) -> list[tuple[str, Lines, str]]:
+    """Return the tensors that a line takes from its run before.
+
+    Returns:
+        of each its name, the line that keeps it, and that line with the tensor taken out of its graph, if it is another.
+    """
+    number, found = case.line_in_text(user_lines), dict[str, tuple[str, Lines, str]]()
+    for node, statement, value in case.assignments.carried_into(number) if number else ():
+        name, lines = ast.unparse(node), case.line_of(Place(statement.lineno))
+        is_tensor = any(row.partition("[")[0].rpartition(".")[2] == last_name(node) for row in case.rows)
+        is_kept_elsewhere = number not in range(statement.lineno, (statement.end_lineno or 0) + 1)
+        detached = fixes.with_detached(statement, value) if is_kept_elsewhere else ""
+        if is_tensor or not case.rows:
+            found[name] = name, lines, detached
+    return [*found.values()]
 
 
 def at_line(node: Node) -> Place | None:
@@ -231,9 +251,9 @@ def cause_written_after_saving(case: Diagnosis, row: TensorRow, stop: Stop) -> C
     general = "write the result into a new tensor; of a layer, leave out inplace=True"
     mend = "call each backward() before step()" if ".step(" in code else fixes.out_of_place(code) or general
     link = link_of(case) if ".step(" in code and case.graph.earlier else None
-    if link is not None:  # what is carried over from run to run leads to weights that have been stepped since
+    if link is not None and case.nodes[link.target].run > case.graph.earlier:  # older weights have been stepped since
         _, _, better = linked(case, case.nodes[link.source], case.nodes[link.target])
-        mend = better if ".detach()" in better else mend
+        mend = better.partition("; or ")[0]
     return Cause(row.name, "written in place", what, (*case.line_of_stop, *case.line_of_node(saver), *writes), mend)
 
 

@@ -212,9 +212,7 @@ def cause_no_path(case: Diagnosis, row: TensorRow) -> Cause:
         return Cause(row.name, "no path", what, case.line_of(last.place), mend)
     deep = [cut for cut in case.graph.breaks if row.name in cut.leaves and not cut.is_of_leaves]
     if deep:
-        lines, mend = at_cuts(case, deep[-1:])
-        what = f"{what}: {cut_clause(case, deep[-1], 'what comes of it')}, and {case.root_name} does not use it"
-        return Cause(row.name, "no path", what, lines, f"{mend}; and use it where {case.root_name} is computed")
+        return cause_cut_beside(case, row, deep[-1])
     since, mend = row.history.requires_grad_set, f"use {row.name} where {case.root_name} is computed"
     if row.history.is_updated and not row.history.is_optimized:
         what = f"{what}, and the program writes it itself, as a moving average or a copy of other weights"
@@ -226,6 +224,18 @@ def cause_no_path(case: Diagnosis, row: TensorRow) -> Cause:
         mend = f"call requires_grad_() before {row.name} is used; or {mend}"
     what = f"{what}: there is no path between them"
     return Cause(row.name, "no path", what, case.line_of(since or row.place), mend)
+
+
+def cause_cut_beside(case: Diagnosis, row: TensorRow, cut: GraphCut) -> Cause:
+    """Return the cause for a leaf that the root is not made from, where a cut is on its way to something else."""
+    lines, mend = at_cuts(case, [cut._replace(others=())])
+    what = f"{case.root_name} is not made from {row.name}: {cut_clause(case, cut, 'what comes of it')}"
+    what = f"{what}, on its way to {cut.others[0]}" if cut.others else f"{what}, and {case.root_name} does not use it"
+    if row.history.is_optimized is False:
+        what = f"{what}; no optimizer that steps has {row.name}"
+        return Cause(row.name, "not trained", what, lines, f"none, unless {row.name} is to be trained: {mend}")
+    mend = mend if cut.others else f"{mend}; and use it where {case.root_name} is computed"
+    return Cause(row.name, "no path", what, lines, mend)
 
 
 def cause_not_run(case: Diagnosis, row: TensorRow) -> Cause:

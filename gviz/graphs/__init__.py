@@ -367,7 +367,7 @@ class GraphCut(NamedTuple):
     """A call that cut tensors off from the graph.
 
     Args:
-        place: its line.
+        place: its line, with its run if it ran once.
         call: the name of the function.
         reason: ``detached``, ``no_grad``, ``no derivative`` or ``frozen``.
         source: the name of the tensor inside that one tensor was cut off from; "" if it has none, or there are several.

@@ -254,7 +254,8 @@ class Lines:
         for (cut, is_used), group in groups.items():
             leaves = {key for one in group for key, (leaf, _) in one.leaves.items() if leaf() is not None}
             behind = tuple(name for name, tensor in names.items() if id(tensor) in leaves)
-            place = self.place(cut.call.cut_at)._replace(run=cut.last_run) if cut.call.cut_at is not None else None
+            run = cut.last_run if cut.runs == 1 else 0
+            place = self.place(cut.call.cut_at)._replace(run=run) if cut.call.cut_at is not None else None
             facts = cut.call.cut_by, cut.call.reason, "", behind, is_used, cut.is_number
             after = nearer[group[0]] if is_used and direct.isdisjoint(group) else None
             while after is not None and after in group:

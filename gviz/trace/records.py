@@ -99,10 +99,10 @@ class Cut:
         call: what it did the first time.
     """
 
-    __slots__ = ("call", "effort", "is_deep", "is_list", "is_number", "last_run", "results")
+    __slots__ = ("call", "effort", "is_deep", "is_list", "is_number", "last_run", "results", "runs")
 
     def __init__(self, call: CallRecord) -> None:
-        self.call, self.last_run = call, 0
+        self.call, self.last_run, self.runs = call, 0, 0
         self.results: dict[frozenset[int], CutResult] = {}  # by the identities of the leaves behind what was taken
         self.effort, self.is_number = EFFORT, False  # whether numbers came of it, which nobody can follow
         self.is_list, self.is_deep = False, False  # whether it took a list of tensors, and one that is no leaf

@@ -216,3 +216,117 @@ def test_each_way_is_told_with_its_line_and_each_mend_mends(tmp_path: Path, case
     for mend in mends:
         if is_code(mend.split("; and ")[0]):
             assert has_gradient(graph_of(tmp_path, mended(program, cause, mend), engine), name), mend
+
+
+STORIES: dict[str, tuple[str, str, str, list[int], str]] = {
+    "the_prediction_of_the_run_before": (
+        "net.weight",
+        """\
+net = nn.Linear(3, 2)
+x = torch.randn(4, 3)
+prev = None
+for i in range(3):
+    pred = torch.softmax(net(x), 1)
+    loss = pred.pow(2).sum()
+    if prev is not None:
+        loss = loss + (pred * (pred / prev).log()).sum()
+    prev = pred
+    loss.backward()
+""",
+        "second backward",
+        [13, 8, 11, 12],
+        "prev = pred.detach()",
+    ),
+    "a_list_of_predictions": (
+        "net.weight",
+        """\
+net = nn.Linear(3, 2)
+x = torch.randn(4, 3)
+old = [torch.zeros(4, 2)]
+for i in range(3):
+    pred = net(x)
+    loss = (pred - 0.5 * old[-1]).pow(2).sum()
+    old.append(pred)
+    loss.backward()
+""",
+        "second backward",
+        [11, 8, 9, 10],
+        "old.append(pred.detach())",
+    ),
+    "a_weight_that_is_computed_once": (
+        "v",
+        """\
+v = nn.Parameter(torch.randn(2, 3))
+opt = torch.optim.SGD([v], lr=0.1)
+w = v * v.norm(dim=1, keepdim=True)
+for i in range(3):
+    loss = (torch.randn(4, 3) @ w.t()).pow(2).mean()
+    loss.backward(retain_graph=True)
+    opt.step()
+""",
+        "written in place",
+        [9, 6, 10],
+        "compute w anew before each backward()",
+    ),
+    "features_that_are_computed_once_without_gradients": (
+        "body.weight",
+        """\
+body, head = nn.Linear(3, 3), nn.Linear(3, 1)
+opt = torch.optim.SGD([*body.parameters(), *head.parameters()], lr=0.1)
+with torch.no_grad():
+    h = body(torch.randn(4, 3))
+for i in range(2):
+    loss = head(h).pow(2).mean()
+    loss.backward()
+    opt.step()
+""",
+        "no_grad",
+        [7],
+        "take the line out of torch.no_grad(), and run it before each backward()",
+    ),
+    "a_decorator": (
+        "body.weight",
+        """\
+body, head = nn.Linear(3, 3), nn.Linear(3, 1)
+@torch.no_grad()
+def features(x):
+    return body(x)
+loss = head(features(torch.randn(4, 3))).pow(2).mean()
+loss.backward()
+torch.optim.SGD(body.parameters(), lr=0.1).step()
+""",
+        "no_grad",
+        [7],
+        "take the line out of torch.no_grad(), which stands above its function in line 5",
+    ),
+    "a_teacher_after_a_pass_in_eval": (
+        "ema.weight",
+        """\
+net, ema = nn.Linear(3, 1), nn.Linear(3, 1)
+opt = torch.optim.SGD(net.parameters(), lr=0.1)
+for i in range(2):
+    x = torch.randn(4, 3)
+    loss = (net(x) - ema(x).detach()).pow(2).mean()
+    opt.zero_grad()
+    loss.backward()
+    opt.step()
+out = net(torch.randn(2, 3)).sum()
+out.backward()
+""",
+        "not trained",
+        [8],
+        "none, unless ema.weight is to be trained: loss = (net(x) - ema(x)).pow(2).mean()",
+    ),
+}
+"""Of each: the tensor, the program after three lines of imports, the verdict, the lines that are named, and the mend."""
+
+
+@pytest.mark.parametrize("engine", ENGINES)
+@pytest.mark.parametrize("case", STORIES)
+def test_a_tensor_that_outlives_its_run_has_its_line_and_its_mend(tmp_path: Path, case: str, engine: str) -> None:
+    name, rest, verdict, lines, mend = STORIES[case]
+    program = TRAINING.partition("{}")[0] + rest
+    cause = why(graph_of(tmp_path, program, engine), name)
+    assert (cause.verdict, [place.line for place, _ in cause.lines], cause.mend) == (verdict, lines, mend), cause
+    if is_code(mend):
+        assert has_gradient(graph_of(tmp_path, mended(program, cause, mend), engine), name)

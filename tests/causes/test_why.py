@@ -444,7 +444,7 @@ loss.backward()
 """,
         "failed",
         [4, 3],
-        "compute the loss from something that changes smoothly; or give floor_divide x.detach(), for a number alone",
+        "compute the loss from something that changes smoothly; or, for a number alone, write w.detach() // 1",
     ),
     "leaf_written_after_use": (
         "x",
