@@ -189,7 +189,7 @@ class Assignments:
         return [Carrier(statement), *reversed(carriers)]
 
     def carried_into(self, number: int) -> Iterator[tuple[ast.expr, ast.stmt, ast.AST]]:
-        """Yield the variables that a line reads as an earlier run has left them, with the statement and the value there.
+        """Yield the variables that a line reads as an earlier run has left them, each with the statement and the value.
 
         Args:
             number: of the line.

@@ -124,7 +124,7 @@ class Diagnosis:
         return chain
 
     def is_shared(self, cut: GraphCut) -> bool:
-        """Return whether a cut ran once, before more than one backward: without it the second fails, as it is written."""
+        """Return whether a cut ran once, before more than one backward: without it the second would fail."""
         return cut.place is not None and 0 < cut.place.run <= self.graph.earlier and not cut.others
 
     def is_in_text(self, cut: GraphCut) -> bool:

@@ -208,7 +208,7 @@ def carried_over(case: Diagnosis, user_lines: Lines) -> list[tuple[str, Lines, s
     """Return the tensors that a line takes from its run before.
 
     Returns:
-        of each its name, the line that keeps it, and that line with the tensor taken out of its graph, if it is another.
+        of each its name, the line that keeps it, and, if it is another line, that with the tensor out of its graph.
     """
     number, found = case.line_in_text(user_lines), dict[str, tuple[str, Lines, str]]()
     for node, statement, value in case.assignments.carried_into(number) if number else ():
