@@ -143,6 +143,12 @@ def test_what_does_not_fit_is_refused_in_tensorflow_s_words(graph: Any) -> None:
     refused: list[tuple[Any, str]] = [
         (lambda: tf.constant([1, 2, 3], shape=[2]), r"^Too many elements provided\. Takes at most 2, but got 3\.$"),
         (lambda: x[5], r"^slice index 5 of dimension 0 out of bounds\. for '\{\{node strided_slice"),
+        (lambda: tf.stack([x, tf.ones([4])]), r"^Dimensions must be equal, but are 3 and 4 for '\{\{node stack\}\}"),
+        (lambda: tf.concat([x, tf.ones([3, 4])], 0), r"^Tensors must have same number of dimensions: got 1 and 2 for"),
+        (
+            lambda: tf.concat([tf.ones([1, 3]), tf.ones([3, 4])], 0),
+            r"^Sizes of tensors must match except in dimension 0",
+        ),
     ]
     for build, text in refused:
         with pytest.raises(ValueError, match=text):
@@ -176,6 +182,7 @@ def test_an_unknown_rank_is_what_the_function_lets_it_be(graph: Any) -> None:
     x = tf.placeholder(tf.float32)
     assert tf.transpose(x, [0, 3, 1, 2]).shape.as_list() == [None] * 4
     assert [(x @ tf.ones([3, 2])).shape.dims, tf.reduce_sum(x, 4).shape.dims, (x + 1).shape.dims] == [None] * 3
+    assert tf.argmax(x, 5).shape.dims is None  # the largest rank that is tried is the first that has such an axis
 
 
 def test_types_in_gradients_are_tensorflow_s(graph: Any) -> None:
