@@ -34,7 +34,7 @@ def draw_in_child(dot: bytes, output: str, program: str, *, wide: bool) -> bytes
     """
     import subprocess
 
-    done = subprocess.run(  # noqa: S603 gviz itself, with three words of its own
+    process = subprocess.run(  # noqa: S603 gviz itself, with three words of its own
         [
             sys.executable or "python3",
             "-P",
@@ -49,13 +49,13 @@ def draw_in_child(dot: bytes, output: str, program: str, *, wide: bool) -> bytes
         env={**os.environ, "PYTHONPATH": os.pathsep.join(path for path in sys.path if path)},
         check=False,
     )
-    errors = done.stderr.decode("utf-8", "replace")
-    if done.returncode not in (0, _REFUSED):
-        raise _breakdown(done.returncode, errors)
-    if done.returncode == _REFUSED:
+    errors = process.stderr.decode("utf-8", "replace")
+    if process.returncode not in (0, _REFUSED):
+        raise _breakdown(process.returncode, errors)
+    if process.returncode == _REFUSED:
         raise refusal(errors.splitlines(), NAME, output)
     pass_on(errors.splitlines())
-    return done.stdout
+    return process.stdout
 
 
 def _breakdown(status: int, errors: str) -> DrawingError:

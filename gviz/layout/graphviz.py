@@ -78,14 +78,14 @@ def draw(dot: str, output: str, *, using: str = "auto", program: str = "dot") ->
 
 def _draw_by(name: str, raw: bytes, output: str, program: str, *, wide: bool) -> bytes:
     """Return the picture by the renderer that is asked for, else by whichever the engine has for this format."""
-    drawn = _by_embedded if name == "embedded" else system.draw_by_system
+    draw = _by_embedded if name == "embedded" else system.draw_by_system
     plain = output.partition(":")[0]
     try:
-        return drawn(raw, output, program, wide=wide)
+        return draw(raw, output, program, wide=wide)
     except NoEngineError:
         if plain == output:
             raise
-        return drawn(raw, plain, program, wide=wide)
+        return draw(raw, plain, program, wide=wide)
 
 
 def _by_embedded(raw: bytes, output: str, program: str, *, wide: bool) -> bytes:

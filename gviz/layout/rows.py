@@ -96,15 +96,15 @@ def row_blocks(net: Net, columns: list[list[int]], chains: Sequence[Sequence[int
 
     Two are joined only if the blocks still have an order from above to below.
     """
-    wanted: list[Ends] = []
+    pairs: list[Ends] = []
     for box in sorted(range(net.count), key=lambda box: -net.depth[box]):
         deepest = sorted(net.up[box], key=lambda source: -net.depth[source])
         if deepest and (len(deepest) == 1 or net.depth[deepest[0]] > net.depth[deepest[1]]):
-            wanted.append((deepest[0], box))
-    wanted += [pair for chain in chains for pair in pairwise(chain[1:-1])]
-    wanted += [pair for chain in chains if len(chain) > 2 for pair in ((chain[0], chain[1]), (chain[-2], chain[-1]))]
+            pairs.append((deepest[0], box))
+    pairs += [pair for chain in chains for pair in pairwise(chain[1:-1])]
+    pairs += [pair for chain in chains if len(chain) > 2 for pair in ((chain[0], chain[1]), (chain[-2], chain[-1]))]
     of = list(range(len(net.rank)))
-    for one, other in wanted:
+    for one, other in pairs:
         joined = [of[one] if block == of[other] else block for block in of]
         if has_order({(joined[v], joined[w]) for column in columns for v, w in pairwise(column)}):
             of = joined

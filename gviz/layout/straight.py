@@ -125,10 +125,10 @@ class Router:
 
     def routed(self) -> list[Route]:
         """Return the best route of each line."""
-        listed = [sorted(self._routes_of(course), key=lambda pair: pair[0]) for course in self.courses]
+        routes_of_courses = [sorted(self._routes_of(course), key=lambda pair: pair[0]) for course in self.courses]
         for _ in range(ROUNDS):
             before = list(self.routes)
-            for number, routes in enumerate(listed):
+            for number, routes in enumerate(routes_of_courses):
                 self.routes[number] = self._best(number, routes)
             if before == self.routes:
                 break
@@ -274,12 +274,12 @@ def extent(points: Iterable[Point]) -> Rect:
 def point_at(points: Sequence[Point], share: float) -> Point:
     """Return the point of a line that so much of its length is before."""
     lengths = [hypot(b[0] - a[0], b[1] - a[1]) for a, b in pairwise(points)]
-    left = share * sum(lengths)
+    rest = share * sum(lengths)
     for (a, b), length in zip(pairwise(points), lengths, strict=True):
-        if left <= length:
-            part = left / (length or 1)
+        if rest <= length:
+            part = rest / (length or 1)
             return a[0] + part * (b[0] - a[0]), a[1] + part * (b[1] - a[1])
-        left -= length
+        rest -= length
     return points[-1]
 
 

@@ -58,10 +58,10 @@ def draw_by_system(dot: bytes, output: str, program: str = "dot", *, wide: bool 
     graphviz = _package()
     name, _, renderer = output.partition(":")
     remarks = io.TextIOWrapper(io.BytesIO(), encoding="latin-1")  # takes any bytes, whatever language they are in
-    layout, given = ("neato", _GIVEN[program]) if program in _GIVEN else (program, None)
+    layout, mode = ("neato", _GIVEN[program]) if program in _GIVEN else (program, None)
     try:
         with drawing_environment(wide=wide), redirect_stderr(remarks):
-            picture: bytes = graphviz.pipe(layout, name, dot, renderer=renderer or None, neato_no_op=given)
+            picture: bytes = graphviz.pipe(layout, name, dot, renderer=renderer or None, neato_no_op=mode)
     except graphviz.ExecutableNotFound:
         raise NoEngineError("there is no dot program", hint=_INSTALL) from None
     except graphviz.CalledProcessError as error:

@@ -18,24 +18,24 @@ and between a cut and what stands beside it."""
 
 def in_parts(block: Block, count: int, theme: Theme) -> Block | None:
     """Return a long circuit in so many rows; None where it cannot be cut."""
-    rows, rest, taken = list[Block](), block, 0
-    for left in range(count, 1, -1):
-        found = cut_in_two(rest, 1 / left, taken, theme)
-        if found is None:
+    rows, rest, numbers_before = list[Block](), block, 0
+    for parts_left in range(count, 1, -1):
+        halves = cut_in_two(rest, 1 / parts_left, numbers_before, theme)
+        if halves is None:
             return None
-        first, rest, more = found
+        first, rest, more = halves
         rows.append(first)
-        taken += more
+        numbers_before += more
     return one_below_another((*rows, rest), WRAPPED_GAP)
 
 
-def cut_in_two(block: Block, share: float, taken: int, theme: Theme) -> tuple[Block, Block, int] | None:
+def cut_in_two(block: Block, share: float, numbers_before: int, theme: Theme) -> tuple[Block, Block, int] | None:
     """Return a circuit cut where level lines alone go through, with numbers on the ends of several; None for nowhere.
 
     Args:
         block: the circuit.
         share: where it is to be cut, by its width.
-        taken: how many numbers stand on the ends of lines already.
+        numbers_before: how many numbers stand on the ends of lines already.
         theme: the colours.
     """
     wide, _ = block.size
@@ -48,9 +48,9 @@ def cut_in_two(block: Block, share: float, taken: int, theme: Theme) -> tuple[Bl
         is_taken = any(left - HAIR < at < right + HAIR for left, right in spans)
         if is_taken or any(min(abs(at - end) for end in span) < HEAD / 2 for _, span in lines):
             continue
-        met = [(item, level_at(item, at)) for item, (left, right) in lines if left < at < right]
-        levels = [(item, y) for item, y in met if y is not None]
-        if not met or len(levels) < len(met):
+        crossings = [(item, level_at(item, at)) for item, (left, right) in lines if left < at < right]
+        levels = [(item, y) for item, y in crossings if y is not None]
+        if not crossings or len(levels) < len(crossings):
             continue
         cost = abs(at - wide * share) + 0.12 * wide * (len(ends_of(levels)) - 1)
         if best is None or cost < best[0]:
@@ -58,18 +58,18 @@ def cut_in_two(block: Block, share: float, taken: int, theme: Theme) -> tuple[Bl
     if best is None:
         return None
     _, at, levels = best
-    cut = {id(item): y for item, y in levels}
+    heights = {id(item): y for item, y in levels}
     halves: tuple[list[Item], list[Item]] = [], []
     ends = ends_of(levels)
     more = STUB - JOINT * (len(ends) > 1)
     for item, (left, _) in extents:
-        if id(item) in cut:
-            parts = halves_of(item, at, cut[id(item)], more)  # type: ignore[arg-type]
+        if id(item) in heights:
+            parts = halves_of(item, at, heights[id(item)], more)  # type: ignore[arg-type]
             for half, part in zip(halves, parts, strict=True):
                 half.append(part)
         else:
             halves[left >= at].append(item)
-    for number, y in enumerate(ends if len(ends) > 1 else (), taken + 1):
+    for number, y in enumerate(ends if len(ends) > 1 else (), numbers_before + 1):
         for half, x in zip(halves, (at + STUB, at - STUB), strict=True):
             half.extend(row_joint((x, y), str(number), theme))
     first, second = (
@@ -82,8 +82,8 @@ def cut_in_two(block: Block, share: float, taken: int, theme: Theme) -> tuple[Bl
 def level_at(line: Stretch, x: float) -> float | None:
     """Return how high a line is at a place where it is level; None where it climbs, or passes twice."""
     points = [(stroke[-2], stroke[-1]) for stroke in line.strokes]
-    met = [(one, other) for one, other in pairwise(points) if min(one[0], other[0]) < x < max(one[0], other[0])]
-    return met[0][0][1] if len(met) == 1 and abs(met[0][0][1] - met[0][1][1]) < 0.5 else None
+    pieces = [(one, other) for one, other in pairwise(points) if min(one[0], other[0]) < x < max(one[0], other[0])]
+    return pieces[0][0][1] if len(pieces) == 1 and abs(pieces[0][0][1] - pieces[0][1][1]) < 0.5 else None
 
 
 def ends_of(levels: Sequence[tuple[Stretch, float]]) -> list[float]:

@@ -76,10 +76,10 @@ def level_that_holds(total: Numbers | None, decimals: int, compute: Callable[[in
     """
     nearest = 0
     for level in range(MOST_LEVELS):
-        found = compute(level)
-        if found is None or total is None or total.elements is None or found.elements is None:
+        value = compute(level)
+        if value is None or total is None or total.elements is None or value.elements is None:
             break
-        pairs = [*zip(found.elements, total.elements, strict=False)]
+        pairs = [*zip(value.elements, total.elements, strict=False)]
         if all(significant(one, decimals) == significant(other, decimals) for one, other in pairs):
             return level
         if not nearest and all(
@@ -102,8 +102,8 @@ def printed_product(start: Numbers | None, edges: Sequence[Edge], precision: int
     for edge in edges:
         flow = edge.flow
         local, jacobian = (printed(one, precision, level) for one in (flow.local, flow.jacobian))
-        shown = flow if flow is NO_FLOW else flow._replace(local=local, jacobian=jacobian)
-        value = gradient_along(value, edge._replace(flow=shown))
+        rounded_flow = flow if flow is NO_FLOW else flow._replace(local=local, jacobian=jacobian)
+        value = gradient_along(value, edge._replace(flow=rounded_flow))
     return value
 
 

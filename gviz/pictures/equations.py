@@ -204,8 +204,8 @@ def number_grid(
         return NumberGrid(((MORE if rows else "",),), is_cut=bool(rows))
     is_whole = is_whole and len(rows) <= TALLEST
     down, across = (picked(count, is_whole) for count in (len(rows), wide))
-    shown = [(row, at) for row in down for at in across if row is not None and at is not None]
-    texts = dict(zip(shown, aligned_texts([rows[row][at] for row, at in shown], precision), strict=True))
+    places = [(row, at) for row in down for at in across if row is not None and at is not None]
+    texts = dict(zip(places, aligned_texts([rows[row][at] for row, at in places], precision), strict=True))
     table = [tuple(texts.get((row, at), MORE) for at in across) for row in down]  # type: ignore[arg-type]
     return NumberGrid(tuple(table), sizes[-2] if len(sizes) > MATRIX else 0, is_cut=not is_whole)
 
@@ -258,14 +258,14 @@ class EquationWriter:
     def lines(self, rows: Iterable[Sequence[Part]], wide: float) -> tuple[list[list[EquationPiece]], Point]:
         """Return rows no wider than that, if they can be cut, short ones beside each other, and the size of all."""
         lines: list[list[EquationPiece]] = []
-        used = wide
+        end = wide
         for row in rows:
             for piece in self.cut(row, wide):
-                if used + APART + piece.width > wide:
+                if end + APART + piece.width > wide:
                     lines.append([])
-                    used = -APART
+                    end = -APART
                 lines[-1].append(piece)
-                used += APART + piece.width
+                end += APART + piece.width
         highs = [max(one.above for one in line) + max(one.below for one in line) + ROWS_APART for line in lines]
         widest = max((sum(one.width + APART for one in line) - APART for line in lines), default=0.0)
         return lines, (widest, max(sum(highs) - ROWS_APART, 0.0))
@@ -313,12 +313,12 @@ class EquationWriter:
         bottom = low + max([-7.0, *(part.grad.height for part in brackets if part.grad is not None)])
         has_formulas = any(part.note.formula.parts for part in brackets)
         items: list[Item] = []
-        x, taken, between = 0.0, -math.inf, 0
+        x, notes_end, between = 0.0, -math.inf, 0
         for part in row:
             if isinstance(part, Bracket):
                 notes = self.notes(part)
                 half = max([0.0, *(box.width for box, _ in notes)]) / 2
-                room = max(0.0, taken + 16 + half - part.slot / 2 - x)
+                room = max(0.0, notes_end + 16 + half - part.slot / 2 - x)
                 items[between:] = shifted(items[between:], room / 2, 0)
                 x += room
                 middle = x + part.slot / 2
@@ -328,12 +328,12 @@ class EquationWriter:
                     y += max(box.above, 11.0) + 5
                     items += box.centred(middle, y, ink)
                     y += box.below
-                taken, x, between = middle + half if notes else taken, x + part.slot, len(items)
+                notes_end, x, between = middle + half if notes else notes_end, x + part.slot, len(items)
             else:
-                found, x = self.sign(part, x) if isinstance(part, Sign) else self.words(part, x)
-                items += found
+                new_items, x = self.sign(part, x) if isinstance(part, Sign) else self.words(part, x)
+                items += new_items
         if has_formulas:
-            right = max(x, taken)
+            right = max(x, notes_end)
             left = min(extent_of_ink(items)[0], 0.0)
             items.append(arrow([(right, bottom + 8), (left, bottom + 8)], Pen(self.theme.gradient, LINE)))
         left, top, right, end = extent_of_ink(items)
@@ -353,9 +353,9 @@ class EquationWriter:
         fill, pen = (self.pale, self.theme.gradient) if is_lone else self.theme.boxes[part.kind]
         ink = self.theme.gradient if is_lone else self.theme.ink
         dash = (4.0, 3.0) if part.kind in ("frozen", "constant") else ()
-        shown = grid or NumberGrid((("?",),))
+        content = grid or NumberGrid((("?",),))
         yield from self.fenced(
-            shown, part, (middle, top), ("" if part.is_again else fill, Pen(pen, LINE, dash), ink), part.tip
+            content, part, (middle, top), ("" if part.is_again else fill, Pen(pen, LINE, dash), ink), part.tip
         )
         y = top - 6
         for name, *others in part.head:

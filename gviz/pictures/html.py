@@ -78,14 +78,14 @@ def span_text(span: Span, theme: Theme) -> str:
 
 def inks(theme: Theme) -> dict[str, str]:
     """Return the colour of each ink but the usual one."""
-    named = {
+    colours = {
         "muted": theme.muted,
         "gradient": theme.gradient,
         "value": theme.value,
         "faint": theme.faint,
         "error": theme.boxes["error"].pen,
     }
-    return named | {f"path {number}": colour for number, colour in enumerate(theme.paths)}
+    return colours | {f"path {number}": colour for number, colour in enumerate(theme.paths)}
 
 
 def line_text(line: Iterable[Span], theme: Theme) -> str:

@@ -76,8 +76,8 @@ def laid_out(picture: Picture, write: Callable[[Picture], str], graphviz: str) -
     layout = Layout(shapes, arrows, frames, (left, bottom, right, top))
     if not has_plates or len(shapes) > LARGE:
         return layout
-    listed = [one for one in numbered if isinstance(one, Shape)]
-    boxes = {one.id: box_of({**shapes[one.id], **fixed_size(one)}) for one in listed if one.id in shapes}
+    shape_statements = [one for one in numbered if isinstance(one, Shape)]
+    boxes = {one.id: box_of({**shapes[one.id], **fixed_size(one)}) for one in shape_statements if one.id in shapes}
     ops = {bytes.fromhex(item["id"]).decode(): item.get("_ldraw_", ()) for item in data["objects"] if "pos" in item}
     texts = [text for name, box in boxes.items() for text in texts_outside(box, ops[name])]
     return with_straight_lines(layout, picture, numbered, boxes, texts)
@@ -141,7 +141,7 @@ def with_straight_lines(
         courses.append(Course(arrows[own[0]].start, arrows[own[-1]].end, points, plate, head))
     is_across = picture.graph.get("rankdir", "TB") in ("LR", "RL")
     routes = Router(courses, boxes, circles, texts, is_across=is_across).routed()
-    moved, lines = dict(layout.shapes), list(layout.arrows)
+    new_shapes, lines = dict(layout.shapes), list(layout.arrows)
     for own, route in zip(numbers, routes, strict=True):
         if route.is_own:
             continue
@@ -150,9 +150,9 @@ def with_straight_lines(
         if route.plate is not None:
             x, y = middle_of(route.plate)
             name = arrows[own[0]].end
-            moved[name] = {**layout.shapes[name], "pos": f"{x:.3f},{y:.3f}"}
+            new_shapes[name] = {**layout.shapes[name], "pos": f"{x:.3f},{y:.3f}"}
     whole = extent([layout.bounds[:2], layout.bounds[2:], *(point for route in routes for point in route.points)])
-    return layout._replace(shapes=moved, arrows=lines, bounds=(whole.left, whole.top, whole.right, whole.bottom))
+    return layout._replace(shapes=new_shapes, arrows=lines, bounds=(whole.left, whole.top, whole.right, whole.bottom))
 
 
 def straight_pos(points: Sequence[Point], like: Curve) -> str:
@@ -295,13 +295,13 @@ def with_free_titles(picture: Picture, write: Callable[[Picture], str], graphviz
                 has_grown = True
             elif before:
                 labels[path] = title.label(before)
-        listed = [
+        statements = [
             one._replace(look={**one.look, "label": labels[one.path]})
             if isinstance(one, Frame) and one.path in labels
             else one
             for one in picture.statements
         ]
-        picture = replace(picture, statements=listed)
+        picture = replace(picture, statements=statements)
         if not has_grown:
             break
     return picture

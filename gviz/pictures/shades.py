@@ -45,9 +45,9 @@ def shaded(picture: Picture, graph: Graph, options: RenderOptions) -> Picture:
         size = sizes.get(one.id) if isinstance(one, Shape) else None
         step = 0 if size is None else step_of(size, scale)
         colour = "" if size else theme.faint
-        drawn = one if size is None else one._replace(look=_filled(one.look, fills[step], PENS[step], colour))
-        statements.append(drawn)
-        colours |= fills_of(drawn.look, picture.node) if isinstance(drawn, Shape) else set()
+        statement = one if size is None else one._replace(look=_filled(one.look, fills[step], PENS[step], colour))
+        statements.append(statement)
+        colours |= fills_of(statement.look, picture.node) if isinstance(statement, Shape) else set()
     look = dict(picture.graph)
     if "label" in look:
         texts = [_text_of(number, options.color_by) for number in bounds(scale)]

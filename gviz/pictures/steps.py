@@ -119,8 +119,8 @@ def chosen(steps: Sequence[Step], only: str = "", first: int = 1, last: int | No
         first: the first that is wanted.
         last: the last that is wanted; None for the last that there is.
     """
-    wanted = range(first, min(len(steps), last or len(steps)) + 1)
-    return [number for number in wanted if only in ("", PHASES[steps[number - 1].phase])]
+    numbers = range(first, min(len(steps), last or len(steps)) + 1)
+    return [number for number in numbers if only in ("", PHASES[steps[number - 1].phase])]
 
 
 class StepBuilder:
@@ -177,9 +177,9 @@ class StepBuilder:
 
     def run_by_run(self, runs: Sequence[tuple[str, ...]]) -> Iterator[Step]:
         """Yield the steps forward: the leaves, then each operation, or module."""
-        known = frozenset(node.id for node in self.graph.nodes if node.kind != "operation")
+        start_nodes = frozenset(node.id for node in self.graph.nodes if node.kind != "operation")
         head = "The leaves have values. " if any(node.kind == "leaf" for node in self.graph.nodes) else ""
-        step = Step("leaves", computed=known, caption=((Span(f"{head}{NOTHING}"),),))
+        step = Step("leaves", computed=start_nodes, caption=((Span(f"{head}{NOTHING}"),),))
         yield step
         for run in runs:
             caption = self.forward(self.nodes[run[0]]) if len(run) == 1 else self.call_of(run)
@@ -196,11 +196,11 @@ class StepBuilder:
         step = Step("leaves", computed=frozenset(leaf for leaf, line in leaves.items() if not line))
         for turn, run in [*runs.items(), (0, [])]:
             line = line_number(self.nodes[run[0]].place) if run else 0
-            used = {self.graph.edges[number].source for node in run for number in self.inputs[node]}
+            sources = {self.graph.edges[number].source for node in run for number in self.inputs[node]}
             new = [
                 leaf
                 for leaf, at in leaves.items()
-                if leaf not in step.computed and (at < line or leaf in used or not run)
+                if leaf not in step.computed and (at < line or leaf in sources or not run)
             ]
             for at in sorted({leaves[leaf] for leaf in new}):
                 own = tuple(leaf for leaf in new if leaves[leaf] == at)
@@ -237,18 +237,18 @@ class StepBuilder:
     def order(self) -> list[str]:
         """Return the operations in the order of computing: of first assignments, operands from left to right."""
         results = {node.name: node.id for node in self.graph.nodes if node.kind == "operation"}
-        named = [results[name] for name in self.rows if name in results]
-        todo = list(reversed([*named, *self.graph.roots, *results.values(), *self.nodes]))
-        done: dict[str, None] = {}
+        named_nodes = [results[name] for name in self.rows if name in results]
+        todo = list(reversed([*named_nodes, *self.graph.roots, *results.values(), *self.nodes]))
+        order: dict[str, None] = {}
         while todo:
             node = todo[-1]
             sources = [self.graph.edges[number].source for number in self.inputs[node]]
-            waiting = [source for source in reversed(sources) if source not in done]
-            if node in done or not waiting:
-                done[todo.pop()] = None
+            waiting = [source for source in reversed(sources) if source not in order]
+            if node in order or not waiting:
+                order[todo.pop()] = None
             else:
                 todo += waiting
-        return [node for node in done if self.nodes[node].kind == "operation"]
+        return [node for node in order if self.nodes[node].kind == "operation"]
 
     def forward(self, node: Node) -> tuple[Line, ...]:
         """Return what is said of an operation that is computed."""
@@ -504,13 +504,13 @@ def starts_of(graph: Graph) -> dict[str, Numbers | None]:
     nodes = graph.by_id
     starts: dict[str, Numbers | None] = {}
     for root in graph.roots:
-        arrives, handed = nodes[root].grad.arrived, handed_on(graph.uses[root])
-        if not handed or arrives is None:
+        arrives, gradients = nodes[root].grad.arrived, handed_on(graph.uses[root])
+        if not gradients or arrives is None:
             starts[root] = arrives
-        elif not is_close(arrives, sum_of(handed)):
-            starts[root] = plus(arrives, times(sum_of(handed), MINUS_ONE))
-    known = {root: start for root, start in starts.items() if start is not None or nodes[root].recorded.outputs}
-    return known or dict.fromkeys(graph.roots)
+        elif not is_close(arrives, sum_of(gradients)):
+            starts[root] = plus(arrives, times(sum_of(gradients), MINUS_ONE))
+    sure_starts = {root: start for root, start in starts.items() if start is not None or nodes[root].recorded.outputs}
+    return sure_starts or dict.fromkeys(graph.roots)
 
 
 def line_number(place: SourcePlace | None) -> int:

@@ -113,11 +113,11 @@ def sum_at(node: Node, parts: Sequence[Numbers | None]) -> Sum:
         parts if node.grad.hook_change is None else [node.grad.hook_change.made]
     )  # of what came, a hook has made that
     arrived, before = sum_of(parts), node.grad.before if node.kind == "leaf" else None
-    known = node.grad.value if node.kind == "leaf" else node.grad.arrived
-    if norm(before) > 0 and agree(plus(before, arrived), known, scale=max(ROUNDED, ROUNDED * magnitude(before))):
-        return Sum(parts, arrived, known, before, is_whole=True)
-    is_whole = is_close(known, arrived)
-    total = known if is_whole else arrived
+    gradient = node.grad.value if node.kind == "leaf" else node.grad.arrived
+    if norm(before) > 0 and agree(plus(before, arrived), gradient, scale=max(ROUNDED, ROUNDED * magnitude(before))):
+        return Sum(parts, arrived, gradient, before, is_whole=True)
+    is_whole = is_close(gradient, arrived)
+    total = gradient if is_whole else arrived
     return Sum(parts, total, total, is_whole=is_whole)
 
 

@@ -19,10 +19,10 @@ LONGEST_CELL = 40
 
 def settled_rows(graph: Graph, rows: Sequence[TensorRow]) -> list[TensorRow]:
     """Return rows with 0 for what rounding has left of a sum, as pictures have it."""
-    shown = graph if graph.kind == "static" or len(graph.nodes) > LARGE else without_rounding(graph)
-    pairs = zip(graph.nodes, shown.nodes, strict=True)
+    settled = graph if graph.kind == "static" or len(graph.nodes) > LARGE else without_rounding(graph)
+    pairs = zip(graph.nodes, settled.nodes, strict=True)
     new = {(old.name, old.numbers, old.grad.value): node for old, node in pairs if old is not node}
-    listed = []
+    new_rows = []
     for row in rows:
         then, grad, _ = row.at_backward()
         node = new.get((row.name, then, grad.value))
@@ -31,8 +31,8 @@ def settled_rows(graph: Graph, rows: Sequence[TensorRow]) -> list[TensorRow]:
             row = row._replace(moment=row.moment._replace(numbers=node.numbers, grad=grad))  # noqa: PLW2901
         elif node is not None:
             row = row._replace(numbers=node.numbers or row.numbers, grad=grad)  # noqa: PLW2901
-        listed.append(row)
-    return listed
+        new_rows.append(row)
+    return new_rows
 
 
 def columns_of(rows: Sequence[TensorRow], places: Mapping[str, int], *, before: bool) -> dict[str, list[str]]:
@@ -61,13 +61,13 @@ def columns_of(rows: Sequence[TensorRow], places: Mapping[str, int], *, before: 
         "note": [note_of(row) for row in rows],
     }
     lines = {row.place.without_run for row in rows if row.place is not None}
-    wanted = {
+    conditions = {
         "line": len(lines) > 1 or (len(rows) == 1 and not places),  # all of an expression is in line 1
         "column": bool(places),
         "later": any(columns["later"]),
         "note": any(map(note_of, rows)),
     }
-    return {key: cells for key, cells in columns.items() if wanted.get(key, True)}
+    return {key: cells for key, cells in columns.items() if conditions.get(key, True)}
 
 
 def recorded_value(row: TensorRow) -> Numbers:

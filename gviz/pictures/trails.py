@@ -112,20 +112,20 @@ def trails_of(graph: Graph, names: Sequence[str]) -> Trails | None:
     if not names:
         return None
     chains = find_chains(without_large(graph), names)
-    taken: list[tuple[int, int]] = []
+    turns: list[tuple[int, int]] = []
     for turn in range(MOST):
-        taken += [(number, turn) for number, chain in enumerate(chains) if turn < len(chain.paths)]
-    listed = tuple((chains[number], chains[number].paths[turn]) for number, turn in sorted(taken[:MOST]))
+        turns += [(number, turn) for number, chain in enumerate(chains) if turn < len(chain.paths)]
+    pairs = tuple((chains[number], chains[number].paths[turn]) for number, turn in sorted(turns[:MOST]))
     nodes = frozenset(above(graph, [chain.node.id for chain in chains]))
     through: dict[tuple[str, int], tuple[int, ...]] = {
         (edge.target, edge.slot): () for edge in graph.edges if edge.source in nodes
     }
-    for number, (_, path) in enumerate(listed):
+    for number, (_, path) in enumerate(pairs):
         for edge in path.edges:
             key = edge.target, edge.slot
             if key in through:  # what stands for the steps that a long path leaves out is no edge
                 through[key] = (*through[key], number)
-    return Trails(chains, listed, through, nodes)
+    return Trails(chains, pairs, through, nodes)
 
 
 def heading(trails: Trails) -> str:
@@ -241,9 +241,11 @@ def _sum_line(chain: Chain, own: Sequence[tuple[int, Path]], options: RenderOpti
     """Yield the spans of what the paths come to, or of why no numbers are claimed."""
     grad = f"{chain.wrt}.grad" if chain.node.kind == "leaf" else _quotient(chain)
     if chain.grad is None:
-        known, why = chain.node.grad.value, "there is no gradient to compare with"
-        if known is not None:
-            why = f"{equation(grad, known, options.precision)}, and what an operation on the way hands on is not known"
+        gradient, why = chain.node.grad.value, "there is no gradient to compare with"
+        if gradient is not None:
+            why = (
+                f"{equation(grad, gradient, options.precision)}, and what an operation on the way hands on is not known"
+            )
         yield Span(f"{why}: no numbers are claimed", "muted")
         return
     if chain.sum is None and chain.hooks and chain.path_sum is not None and agree(chain.start, ONE):

@@ -151,13 +151,13 @@ def row(*boxes: TypeBox) -> TypeBox:
 
 def in_stack(boxes: Iterable[TypeBox], gap: float) -> TypeBox:
     """Return boxes below each other, their middles on one line; the base line is that of the first."""
-    listed = [box for box in boxes if box.width]
-    wide, y, parts = max([0.0, *(box.width for box in listed)]), 0.0, list[TypeRun | Rule]()
-    for number, box in enumerate(listed):
+    rows = [box for box in boxes if box.width]
+    wide, y, parts = max([0.0, *(box.width for box in rows)]), 0.0, list[TypeRun | Rule]()
+    for number, box in enumerate(rows):
         y += box.above + gap if number else 0.0
         parts += box.shifted((wide - box.width) / 2, y)
         y += box.below
-    return TypeBox(wide, listed[0].above, y, tuple(parts)) if listed else TypeBox()
+    return TypeBox(wide, rows[0].above, y, tuple(parts)) if rows else TypeBox()
 
 
 def with_commas(boxes: Iterable[TypeBox], size: float) -> TypeBox:
@@ -314,11 +314,11 @@ def typeset(formula: str, size: float, arrays: Collection[str] = ()) -> TypeBox:
     name, equals, right = formula.partition(" = ")
     if equals and "(" not in EARLIER.sub("", name):
         return row(name_box(name, size), text_box("  =  ", size), typeset(right, size, arrays))
-    found = Formula.read(formula) if len(formula) <= LONGEST else None
-    if found is None:
+    read_formula = Formula.read(formula) if len(formula) <= LONGEST else None
+    if read_formula is None:
         return text_box(formula, 0.9 * size, "mono")
     try:
-        return Setter(arrays).set(found.node, size, 0)
+        return Setter(arrays).set(read_formula.node, size, 0)
     except RecursionError:
         return text_box(formula, 0.9 * size, "mono")
 

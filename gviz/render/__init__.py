@@ -97,21 +97,21 @@ def find(suffix: str, *, any_word: bool = False) -> Format:
     Raises:
         RenderError: there is none; the message lists those there are.
     """
-    wanted = suffix.lower()
-    module = _serving(wanted)
+    word = suffix.lower()
+    module = _serving(word)
     if module is not None:
         return module
     first = ("pdf", "svg", "png")
-    known = [*first, *sorted(row.suffix for row in formats() if row.works and row.suffix not in first)]
-    if not wanted:
-        hint = f"end it in one of {', '.join(known)}, or give a --format (in Python RenderOptions(format=...))"
+    suffixes = [*first, *sorted(row.suffix for row in formats() if row.works and row.suffix not in first)]
+    if not word:
+        hint = f"end it in one of {', '.join(suffixes)}, or give a --format (in Python RenderOptions(format=...))"
         raise RenderError("the file's name has no suffix that tells the format", hint=hint)
-    meant = closest(wanted, known) if wanted not in ELSEWHERE else None
-    takers = (module for module in _modules() if wanted not in getattr(module, "NEVER", (wanted,)))
-    if any_word and meant is None and (taker := next(takers, None)):
+    suggestion = closest(word, suffixes) if word not in ELSEWHERE else None
+    takers = (module for module in _modules() if word not in getattr(module, "NEVER", (word,)))
+    if any_word and suggestion is None and (taker := next(takers, None)):
         return taker
-    advice = f"{ELSEWHERE[wanted]}\n" if wanted in ELSEWHERE else f"Did you mean {meant}? " if meant else ""
-    hint = f"{advice}The formats are {', '.join(known)}."
+    advice = f"{ELSEWHERE[word]}\n" if word in ELSEWHERE else f"Did you mean {suggestion}? " if suggestion else ""
+    hint = f"{advice}The formats are {', '.join(suffixes)}."
     raise RenderError(f"there is no format {suffix!r}", hint=hint)
 
 
@@ -142,14 +142,14 @@ def render(graph: Graph, suffix: str, options: RenderOptions | None = None) -> s
     Raises:
         RenderError: an unknown format, or a picture that cannot be made.
     """
-    wanted, module = replace(options or RenderOptions(), format=suffix.lower()), find(suffix, any_word=True)
-    if is_by_module(graph, wanted):
-        wanted = replace(wanted, by="module")
+    own_options, module = replace(options or RenderOptions(), format=suffix.lower()), find(suffix, any_word=True)
+    if is_by_module(graph, own_options):
+        own_options = replace(own_options, by="module")
         word = "name scope" if graph.kind == "static" else "module"
         warn_user(f"the graph has {len(graph.nodes)} boxes: drawn by {word}; --by operation draws all", RenderWarning)
-    if wanted.fit != "none" and hasattr(module, "fitted"):
-        wanted = module.fitted(graph, wanted)
-    return module.render(drawn_parts(graph, wanted), wanted)
+    if own_options.fit != "none" and hasattr(module, "fitted"):
+        own_options = module.fitted(graph, own_options)
+    return module.render(drawn_parts(graph, own_options), own_options)
 
 
 def save(graph: Graph | HasGraph, path: str | os.PathLike[str], options: RenderOptions | None = None) -> str:
@@ -167,11 +167,11 @@ def save(graph: Graph | HasGraph, path: str | os.PathLike[str], options: RenderO
         RenderError: an unknown format, or a picture that cannot be made.
         FileError: the file cannot be written.
     """
-    drawn = graph if isinstance(graph, Graph) else graph.graph
+    own_graph = graph if isinstance(graph, Graph) else graph.graph
     suffix = options.format if options is not None and options.format else suffix_of(path)
     module = find(suffix, any_word=bool(options and options.format))
     try:
-        return str(getattr(module, "save", write)(path, render(drawn, suffix, options)))
+        return str(getattr(module, "save", write)(path, render(own_graph, suffix, options)))
     except BrokenPipeError:
         raise
     except OSError as error:  # Graphviz has a file of its own for a moment

@@ -33,16 +33,16 @@ def pdf_bytes(sheet: Sheet, *, in_pages: bool = False) -> bytes:
         sheet: the picture.
         in_pages: whether one that is larger than a page can be is cut into several; else it is made smaller.
     """
-    used: Used = {}
+    glyphs_of: Used = {}
     wide, high = sheet.size
-    content = _packed("\n".join(_content(sheet, used)).encode("ascii"))
-    warn_of_missing("".join(char for glyphs in used.values() for char, glyph in glyphs.items() if not glyph))
+    content = _packed("\n".join(_content(sheet, glyphs_of)).encode("ascii"))
+    warn_of_missing("".join(char for glyphs in glyphs_of.values() for char, glyph in glyphs.items() if not glyph))
     scale = 1.0 if in_pages else min(1.0, LONGEST / max(wide, high))
     across, down = (range(int(-(-side // LONGEST)) if in_pages else 1) for side in (wide, high))
     tile = (min(wide, LONGEST), min(high, LONGEST)) if in_pages else (wide, high)
     windows = [(tile[0] * column, high - tile[1] * (row + 1)) for row in down for column in across]
-    first = FIRST + FONT_OBJECTS * len(used)
-    fonts = b"".join(b"/%s %d 0 R" % (face.encode(), FIRST + FONT_OBJECTS * at) for at, face in enumerate(used))
+    first = FIRST + FONT_OBJECTS * len(glyphs_of)
+    fonts = b"".join(b"/%s %d 0 R" % (face.encode(), FIRST + FONT_OBJECTS * at) for at, face in enumerate(glyphs_of))
     pages = [
         b"<</Type/Page/Parent 2 0 R/MediaBox[0 0 %.2f %.2f]/Contents[%d 0 R 3 0 R]/Resources<</Font<<%s>>>>>>"
         % (tile[0] * scale, tile[1] * scale, first + 2 * number, fonts)
@@ -56,7 +56,7 @@ def pdf_bytes(sheet: Sheet, *, in_pages: bool = False) -> bytes:
         b"<</Type/Pages/Kids[%s]/Count %d>>" % (kids, len(windows)),
         content,
         b"<</Title<%s>/Producer(gviz)>>" % title,
-        *(one for at, face in enumerate(used) for one in _font_objects(face, used[face], FIRST + FONT_OBJECTS * at)),
+        *(one for at, face in enumerate(glyphs_of) for one in _font_objects(face, glyphs_of[face], FIRST + FONT_OBJECTS * at)),
         *(one for pair in zip(shifts, pages, strict=True) for one in pair),
     ])  # fmt: skip
 
@@ -66,20 +66,20 @@ FIRST, FONT_OBJECTS = 5, 5
 and how many each has."""
 
 
-def _font_objects(face: str, used: dict[str, int], first: int) -> list[bytes]:
+def _font_objects(face: str, glyphs: dict[str, int], first: int) -> list[bytes]:
     """Return the objects of a font with the characters that are used.
 
     Args:
         face: which.
-        used: their glyphs.
+        glyphs: their glyphs.
         first: the number of the first object.
     """
     font, name = font_of(face), b"GVIZAA+" + FACES[face].document.encode()
     unit = 1000 / font.em
-    pairs = sorted((glyph, char) for char, glyph in used.items() if glyph)
+    pairs = sorted((glyph, char) for char, glyph in glyphs.items() if glyph)
     rows = [f"<{glyph:04X}> <{char.encode('utf-16-be').hex()}>" for glyph, char in pairs]
     parts = [rows[start : start + 100] for start in range(0, len(rows), 100)]
-    known = "\n".join(f"{len(part)} beginbfchar {' '.join(part)} endbfchar" for part in parts)
+    mappings = "\n".join(f"{len(part)} beginbfchar {' '.join(part)} endbfchar" for part in parts)
     widths = "".join(f"{glyph}[{font.widths[glyph] * unit:.0f}]" for glyph, _ in pairs)
     box = " ".join(f"{side * unit:.0f}" for side in font.box)
     outlines = font.subset([glyph for glyph, _ in pairs])
@@ -92,12 +92,12 @@ def _font_objects(face: str, used: dict[str, int], first: int) -> list[bytes]:
         b"/FontDescriptor %d 0 R/CIDToGIDMap/Identity/DW 602/W[%s]>>" % (name, first + 2, widths.encode()),
         b"<</Type/FontDescriptor/FontName/%s/Flags %d/FontBBox[%s]/ItalicAngle %d/Ascent 928/Descent -236"
         b"/CapHeight 729/StemV 80/FontFile2 %d 0 R>>" % (name, flags, box.encode(), FACES[face].slant, first + 4),
-        _packed(_CMAP.format(known).encode()),
+        _packed(_CMAP.format(mappings).encode()),
         _packed(outlines, b"/Length1 %d" % len(outlines)),
     ]  # fmt: skip
 
 
-def _content(sheet: Sheet, used: Used) -> Iterator[str]:
+def _content(sheet: Sheet, glyphs_of: Used) -> Iterator[str]:
     """Yield the operators that draw a picture; the characters that it uses get their glyphs on the way."""
     wide, high = sheet.size
     yield f"q 1 0 0 -1 0 {high:.2f} cm 1 j"
@@ -118,18 +118,18 @@ def _content(sheet: Sheet, used: Used) -> Iterator[str]:
             paint = "B" if fill and pen else "f" if fill else "S" if pen else "n"
             yield f"{ink}{_pen(item) if pen else ''} {_outline(item)} {paint}"
         else:
-            yield from _text(item, used)
+            yield from _text(item, glyphs_of)
     yield "Q"
 
 
-def _text(item: TextLine, used: Used) -> Iterator[str]:
+def _text(item: TextLine, glyphs_of: Used) -> Iterator[str]:
     """Yield the operators of a line of text, each of its words in its ink; a bold one of code has an outline, too."""
     x = item.place[0] - text_width(item.words, item.size) / 2 * item.is_centred
     for word in item.words:
-        glyphs, known = used.setdefault(word.face, {}), font_of(word.face).glyphs
+        glyphs, font_glyphs = glyphs_of.setdefault(word.face, {}), font_of(word.face).glyphs
         for char in word.text:
             if char not in glyphs:
-                glyphs[char] = known.get(ord(char), 0)
+                glyphs[char] = font_glyphs.get(ord(char), 0)
         codes = "".join(f"{glyphs[char]:04X}" for char in word.text)
         ink = _colour(word.colour or item.colour)
         bold = f"{ink} RG {item.size / 30:.2f} w [] 0 d 2 Tr" if word.is_bold else "0 Tr"

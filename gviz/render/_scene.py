@@ -153,10 +153,10 @@ class Scene:
 
     def __init__(self, picture: Picture, room: float = 1.0) -> None:
         self.picture, self.title, self.room = picture, picture.title, room
-        listed = list(picture.statements)
-        self.shapes = [one for one in listed if isinstance(one, Shape)]
-        self.arrows = [one for one in listed if isinstance(one, Arrow)]
-        title = next((one.look for one in listed if isinstance(one, Frame) and one.path == TITLE), None)
+        statements = list(picture.statements)
+        self.shapes = [one for one in statements if isinstance(one, Shape)]
+        self.arrows = [one for one in statements if isinstance(one, Arrow)]
+        title = next((one.look for one in statements if isinstance(one, Frame) and one.path == TITLE), None)
         self._styles: dict[int, Style] = {}
         self.styles = [self._style(one) for one in self.shapes]
         self.above = [{**picture.node, **title}] if title else []

@@ -41,8 +41,8 @@ def _operations(sheet: Sheet) -> Iterator[str]:
     high = sheet.size[1] * ZOOM
 
     def points(places: Iterable[Point]) -> str:
-        listed = list(places)
-        return f"{len(listed)} " + " ".join(f"{x:.2f} {high - y:.2f}" for x, y in listed)
+        ends = list(places)
+        return f"{len(ends)} " + " ".join(f"{x:.2f} {high - y:.2f}" for x, y in ends)
 
     for item in shifted(sheet.items(), 0, 0, ZOOM):
         if isinstance(item, TextLine):
@@ -70,17 +70,17 @@ def dashes(line: Sequence[Point], pattern: Sequence[float]) -> Iterator[list[Poi
     >>> [[x for x, _ in dash] for dash in dashes([(0.0, 0.0), (5.0, 0.0), (9.0, 0.0)], (4.0, 2.0))]
     [[0.0, 4.0], [6.0, 9.0]]
     """
-    turn, left, dash = 0, pattern[0], [line[0]]
+    turn, rest, dash = 0, pattern[0], [line[0]]
     for start, end in pairwise(line):
-        length, done = hypot(end[0] - start[0], end[1] - start[1]), 0.0
-        while length - done > left:
-            done += left
-            at = start[0] + (end[0] - start[0]) * done / length, start[1] + (end[1] - start[1]) * done / length
+        length, position = hypot(end[0] - start[0], end[1] - start[1]), 0.0
+        while length - position > rest:
+            position += rest
+            at = start[0] + (end[0] - start[0]) * position / length, start[1] + (end[1] - start[1]) * position / length
             if not turn % 2:
                 yield [*dash, at]
             turn, dash = turn + 1, [at]
-            left = pattern[turn % len(pattern)]
-        left -= length - done
+            rest = pattern[turn % len(pattern)]
+        rest -= length - position
         dash.append(end)
     if not turn % 2:
         yield dash
@@ -91,9 +91,9 @@ def _texts(item: TextLine, high: float) -> Iterator[str]:
     x = item.place[0] - text_width(item.words, item.size) / 2 * item.is_centred
     for word in item.words:
         width = word_width(word, item.size)
-        face = f"F {item.size:.3f} {_counted(FACES[word.face].family)}"
+        face = f"F {item.size:.3f} {_with_length(FACES[word.face].family)}"
         place = f"{x:.2f} {high - item.place[1]:.2f} -1 {width:.2f}"
-        yield f"{_word('c', word.colour or item.colour)} {face} T {place} {_counted(word.text)}"
+        yield f"{_word('c', word.colour or item.colour)} {face} T {place} {_with_length(word.text)}"
         x += width
 
 
@@ -110,7 +110,7 @@ def _rounded(item: Outline) -> Iterator[Point]:
 
 def _word(operation: str, text: str) -> str:
     """Return an operation with a text."""
-    return f"{operation} {_counted(text)}"
+    return f"{operation} {_with_length(text)}"
 
 
 def _quoted(text: str) -> str:
@@ -119,7 +119,7 @@ def _quoted(text: str) -> str:
     return " + ".join('"' + piece.replace('"', '\\"') + '"' for piece in pieces)
 
 
-def _counted(text: str) -> str:
+def _with_length(text: str) -> str:
     """Return a text with the number of its bytes, as xdot has it."""
-    shown = text if text.isprintable() else visible(text)
-    return f"{len(shown.encode())} -{shown}"
+    printable = text if text.isprintable() else visible(text)
+    return f"{len(printable.encode())} -{printable}"

@@ -66,29 +66,29 @@ def dot_text(picture: Picture, extra: Mapping[str, str] | None = None) -> str:
     return "\n".join([*head, *dot_lines(picture.statements), "}"]) + "\n"
 
 
-def dot_lines(listed: Iterable[Statement]) -> list[str]:
+def dot_lines(statements: Iterable[Statement]) -> list[str]:
     """Return a line for each box and arrow; the attributes that boxes or arrows share are written once."""
     names, looks, indent = _Ids(), _Looks(), "    "
-    written: list[str] = []
+    lines: list[str] = []
     look, text = None, ""
-    for one in listed:
+    for one in statements:
         if one.look is not look:  # most arrows have that of the one before
             look = one.look
             text = looks.get(id(look)) or looks.write(look)
         if isinstance(one, Arrow):
             start, end, _, tail, head = one
-            written.append(f"{indent}{names[start]}{tail and ':' + tail} -> {names[end]}{head and ':' + head}{text}")
+            lines.append(f"{indent}{names[start]}{tail and ':' + tail} -> {names[end]}{head and ':' + head}{text}")
         elif isinstance(one, Shape):
-            written.append(f"{indent}{names[one.id]}{text}")
+            lines.append(f"{indent}{names[one.id]}{text}")
         elif one.path:
             kind = "" if "rank" in look else "cluster_"
-            written.append(f"{indent}subgraph {quote(kind + one.path)} {{")
+            lines.append(f"{indent}subgraph {quote(kind + one.path)} {{")
             indent += "    "
-            written.append(f"{indent}graph{text}")
+            lines.append(f"{indent}graph{text}")
         else:
             indent = indent[4:]
-            written.append(f"{indent}}}")
-    return written
+            lines.append(f"{indent}}}")
+    return lines
 
 
 class _Ids(dict[str, str]):

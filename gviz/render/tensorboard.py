@@ -40,10 +40,10 @@ def event_operations(graph: Graph, options: RenderOptions) -> list[events.Op]:
     graph = with_modules(graph)
     nodes = graph.by_id
     into: dict[str, list[Edge]] = {node_id: [] for node_id in nodes}
-    used: dict[str, set[int]] = defaultdict(set)
+    outputs_of: dict[str, set[int]] = defaultdict(set)
     for edge in sorted(graph.edges, key=lambda edge: (edge.kind != "data", edge.slot)):
         into[edge.target].append(edge)
-        used[edge.source].add(edge.output)
+        outputs_of[edge.source].add(edge.output)
     if graph.kind == "static":  # its operations have TensorFlow's names already
         names = {node.id: node.name or node.id for node in graph.nodes}
     else:
@@ -51,7 +51,7 @@ def event_operations(graph: Graph, options: RenderOptions) -> list[events.Op]:
         names = _names([nodes[node_id] for node_id in order], into)
     ops = []
     for node_id, name in names.items():
-        node, edges, outputs = nodes[node_id], into[node_id], used[node_id] or {0}
+        node, edges, outputs = nodes[node_id], into[node_id], outputs_of[node_id] or {0}
         shape = nodes[edges[0].source].shape if node.kind == "accumulate" and edges else node.shape
         if len(outputs) > 1:  # it is that of one of them
             shape = None
@@ -101,7 +101,7 @@ def _names(nodes: list[Node], into: dict[str, list[Edge]]) -> dict[str, str]:
     variable's helpers are in TensorFlow's own graphs.
     """
     names: dict[str, str] = {}
-    taken: set[str] = set()
+    unique_names: set[str] = set()
     numbers: dict[str, count[int]] = defaultdict(lambda: count(1))
     for node in nodes:
         if node.kind == "operation":
@@ -112,10 +112,10 @@ def _names(nodes: list[Node], into: dict[str, list[Edge]]) -> dict[str, str]:
         else:
             *path, last = map(_part, parts_of(node.name or node.label or node.kind))
             scope = "/".join(path)
-        wanted = name = f"{scope}/{last}" if scope else last
-        while name in taken:
-            name = f"{wanted}_{next(numbers[wanted])}"
-        taken.add(name)
+        base = name = f"{scope}/{last}" if scope else last
+        while name in unique_names:
+            name = f"{base}_{next(numbers[base])}"
+        unique_names.add(name)
         names[node.id] = name
     return names
 

@@ -85,9 +85,9 @@ class Tree:
         self.guides = _ASCII if options.ascii else _UNICODE
         self.nodes, self.inputs = graph.by_id, graph.inputs
         self.roots = graph.roots
-        drawn = dict(zip(self.nodes, boxes(graph, options, table=False), strict=True))
-        self.texts = {node: describe(box) for node, box in drawn.items()}
-        inks = {node: WRONG if box.is_error else ANSI.get(box.kind) for node, box in drawn.items()}
+        box_of = dict(zip(self.nodes, boxes(graph, options, table=False), strict=True))
+        self.texts = {node: describe(box) for node, box in box_of.items()}
+        inks = {node: WRONG if box.is_error else ANSI.get(box.kind) for node, box in box_of.items()}
         self.colours = inks if options.color else {}
         self.deepest = max(options.width - _LEAST_ROOM, 6)
         self.seen: set[str] = set()

@@ -58,10 +58,10 @@ def make_dot(
     for argument, tensor in [*(("var", output) for output in outputs), *params.items()]:
         if not is_tensor(tensor):
             raise TypeError(f"make_dot draws tensors; {argument} is of type {type(tensor).__name__}")
-    named = dict({id(tensor): (name, tensor) for name, tensor in params.items()}.values())  # the last, as in TorchViz
-    name_of = {id(tensor): name for name, tensor in named.items()}
+    names = dict({id(tensor): (name, tensor) for name, tensor in params.items()}.values())  # the last, as in TorchViz
+    name_of = {id(tensor): name for name, tensor in names.items()}
     roots = {f"{name_of.get(id(output), '')}\0{number}": output for number, output in enumerate(outputs)}
-    graph = walk(roots, named, saved=show_saved, most=None, detailed=math.inf if show_attrs else 0)
+    graph = walk(roots, names, saved=show_saved, most=None, detailed=math.inf if show_attrs else 0)
     picture = Digraph(node_attr=BOX)
     Drawing(picture.body, graph, max(max_attr_chars, 3) if show_attrs else 0).draw()
     picture.graph_attr["size"] = picture_size(len(picture.body))
@@ -143,10 +143,10 @@ def _operation_text(node: Node, max_chars: int) -> str:
     kinds = node.recorded.tensors  # of these the sizes are left out
     rows = [(key, f"{text.partition(']')[0]}]" if key in kinds else text) for key, text in node.recorded.attrs]
     rows = [(key, f"[{FREED}]" if text == FREED else text) for key, text in rows]
-    left = max(len(key) for key, _ in rows)
+    width = max(len(key) for key, _ in rows)
     right = min(max(len(text) for _, text in rows), max_chars)
-    rule = "-" * max(left + right + 2, len(node.label))
-    table = [f"{key:<{left}}: {shorten(text, right):>{right}}" for key, text in rows]
+    rule = "-" * max(width + right + 2, len(node.label))
+    table = [f"{key:<{width}}: {shorten(text, right):>{right}}" for key, text in rows]
     return "\n".join([node.label, rule, *table])
 
 

@@ -77,16 +77,16 @@ def layered(
         gaps[net.rank[source]] = max(gaps[net.rank[source]], room)
     grid = grid_of(net, rows, x, heights, gaps, may_cut=may_cut)
     twins = Counter(tuple(chain) for chain in net.chains if chain)
-    passed: Counter[tuple[int, ...]] = Counter()
-    drawn: list[list[Stroke] | None] = []
+    counts: Counter[tuple[int, ...]] = Counter()
+    all_strokes: list[list[Stroke] | None] = []
     for chain in net.chains:
         strokes = strokes_of(chain, net, x, heights, grid) if chain else None
         if strokes and chain and twins[tuple(chain)] > 1:
-            aside = (passed[tuple(chain)] - (twins[tuple(chain)] - 1) / 2) * PARALLEL
+            aside = (counts[tuple(chain)] - (twins[tuple(chain)] - 1) / 2) * PARALLEL
             strokes = [tuple(n if i % 2 else n + aside for i, n in enumerate(stroke)) for stroke in strokes]
-            passed[tuple(chain)] += 1
-        drawn.append(strokes)
+            counts[tuple(chain)] += 1
+        all_strokes.append(strokes)
     middles = [grid.middle(net.rank[box], x[box]) for box in range(len(sizes))]
     heads = [chain is not None and chain[-1] < len(sizes) for chain in net.chains]
     straight = sum(abs(x[u] - x[v]) < 1 for u, v in net.main) / max(len(net.main), 1)
-    return Places(middles, drawn, heads, grid.size, sum(crossed), straight)
+    return Places(middles, all_strokes, heads, grid.size, sum(crossed), straight)

@@ -57,14 +57,14 @@ def settle_rows(net: Net, rows: Rows, room: Sequence[float]) -> list[float]:
     for turn in range(SETTLING):
         beside, mates = (net.down, net.after) if turn % 2 else (net.up, net.before)
         for row, offsets in reversed(spaced) if turn % 2 else spaced:
-            wanted = []
+            targets = []
             for v, offset in zip(row, offsets, strict=True):
                 if mates[v] >= 0:
-                    wanted.append((x[mates[v]] - offset, MAIN))
+                    targets.append((x[mates[v]] - offset, MAIN))
                 else:
                     near = [x[u] for u in beside[v]]
-                    wanted.append((median(near) - offset, 1.0) if near else (x[v] - offset, FREE))
-            for v, offset, at in zip(row, offsets, rising(wanted), strict=True):
+                    targets.append((median(near) - offset, 1.0) if near else (x[v] - offset, FREE))
+            for v, offset, at in zip(row, offsets, rising(targets), strict=True):
                 x[v] = at + offset
     return x
 
@@ -74,7 +74,7 @@ def row_offsets(net: Net, room: Sequence[float], row: Sequence[int]) -> list[flo
     return [*accumulate((space_between(net, room, v, w) for v, w in pairwise(row)), initial=0.0)]
 
 
-def rising(wanted: Iterable[tuple[float, float]]) -> list[float]:
+def rising(targets: Iterable[tuple[float, float]]) -> list[float]:
     """Return numbers that do not fall, as near as can be to those that are wanted, each with its weight.
 
     That is isotonic regression by pooling what falls.
@@ -83,7 +83,7 @@ def rising(wanted: Iterable[tuple[float, float]]) -> list[float]:
     [1.0, 4.0, 4.0]
     """
     pools: list[tuple[float, float, int]] = []
-    for number, weight in wanted:
+    for number, weight in targets:
         total, count = number * weight, 1
         while pools and pools[-1][0] * weight >= total * pools[-1][1]:
             before, heavy, many = pools.pop()
@@ -99,18 +99,18 @@ def aligned(net: Net, rows: Rows, place: list[int], crossed: Sequence[int], room
     up = [sorted(one, key=place.__getitem__) for one in net.up]
     down = [sorted(one, key=place.__getitem__) for one in net.down]
     layouts = []
-    for beside, mates, back, listed in (
+    for beside, mates, back, order in (
         (up, net.before, net.after, rows),
         (down, net.after, net.before, rows[::-1]),
     ):
         for is_leftward in (True, False):
-            root = blocks(listed, place, beside, mates, back, barred=barred, is_leftward=is_leftward)
+            root = blocks(order, place, beside, mates, back, barred=barred, is_leftward=is_leftward)
             layouts.append(packed(net, rows, root, room, is_leftward=is_leftward))
     spans = [(min(x, default=0.0), max(x, default=0.0)) for x in layouts]
     low, high = min(spans, key=lambda span: span[1] - span[0])
     shifts = [high - end if turn % 2 else low - begin for turn, (begin, end) in enumerate(spans)]
-    moved = ([at + shift for at in x] for x, shift in zip(layouts, shifts, strict=True))
-    return [sum(sorted(four)[1:3]) / 2 for four in zip(*moved, strict=True)]
+    shifted = ([at + shift for at in x] for x, shift in zip(layouts, shifts, strict=True))
+    return [sum(sorted(four)[1:3]) / 2 for four in zip(*shifted, strict=True)]
 
 
 def barred_lines(net: Net, rows: Rows, place: list[int], crossed: Sequence[int]) -> set[tuple[int, int]]:
@@ -144,15 +144,15 @@ def blocks(
     is_leftward: bool,
 ) -> list[int]:
     """Return the block of each box, what stands vertically in one line, by the number of its first."""
-    root, taken = list(range(len(place))), bytearray(len(place))
+    root, is_taken = list(range(len(place))), bytearray(len(place))
     sign = 1 if is_leftward else -1
     for row in rows:
         reach = -(1 << 60)
         for v in row if is_leftward else reversed(row):
             for u in candidates(mates[v], beside[v], is_leftward=is_leftward):
-                is_free = not taken[u] and (back[u] < 0 or back[u] == v) and place[u] * sign > reach
+                is_free = not is_taken[u] and (back[u] < 0 or back[u] == v) and place[u] * sign > reach
                 if is_free and (u, v) not in barred and (v, u) not in barred:
-                    root[v], taken[u], reach = root[u], 1, place[u] * sign
+                    root[v], is_taken[u], reach = root[u], 1, place[u] * sign
                     break
     return root
 
@@ -212,16 +212,16 @@ def relaxed(net: Net, rows: Rows, x: list[float], room: Sequence[float]) -> list
     order = sorted(pulls, key=at.__getitem__)
     last = [v for v in reversed(net.by_row) if is_side[v]]
     for turn in range(RELAXING):
-        moved = 0.0
+        shift = 0.0
         for block in (order if turn % 2 else order[::-1]) + last:
             if pulls[block]:
                 low = max([at[u] + space for u, space in left.get(block, ())], default=-FAR)
                 high = min([at[u] - space for u, space in right.get(block, ())], default=FAR)
-                wanted = min(max(nearest_median(at[block], [at[u] for u in pulls[block]]), low), high)
+                target = min(max(nearest_median(at[block], [at[u] for u in pulls[block]]), low), high)
                 if low <= high:
-                    moved = max(moved, abs(wanted - at[block]))
-                    at[block] = wanted
-        if moved < 1:
+                    shift = max(shift, abs(target - at[block]))
+                    at[block] = target
+        if shift < 1:
             break
     return [at[block] for block in root]
 

@@ -127,11 +127,11 @@ def cuts_of(bottoms: Sequence[float], width: float, through: Sequence[int]) -> l
     thin = bottoms[-1] / max(width, 1.0)
     parts, cuts = round((thin * ASPECT) ** 0.5) if thin > THIN and bottoms[-1] > LONG else 1, [-1]
     part = bottoms[-1] / parts
-    for wanted in [part * number for number in range(1, parts)]:
-        first = max(cuts[-1] + 1, bisect_left(bottoms, wanted - 0.2 * part))
-        near = range(first, min(bisect_left(bottoms, wanted + 0.2 * part), len(bottoms) - 1))
+    for target in [part * number for number in range(1, parts)]:
+        first = max(cuts[-1] + 1, bisect_left(bottoms, target - 0.2 * part))
+        near = range(first, min(bisect_left(bottoms, target + 0.2 * part), len(bottoms) - 1))
         if near:
-            cuts.append(min(near, key=lambda row: (through[row], abs(bottoms[row] - wanted))))
+            cuts.append(min(near, key=lambda row: (through[row], abs(bottoms[row] - target))))
     return cuts[1:] if max([through[cut] for cut in cuts[1:]], default=0) <= MOST_CUT else []
 
 

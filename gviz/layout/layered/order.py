@@ -110,11 +110,11 @@ def sweep(rows: Rows, place: list[int], beside: list[list[int]], *, is_downward:
             continue
         keys = [median([place[u] for u in beside[v]]) if beside[v] else -1.0 for v in row]
         moving = iter(sorted([at for at, key in enumerate(keys) if key >= 0], key=keys.__getitem__))
-        moved = [v if key < 0 else row[next(moving)] for v, key in zip(row, keys, strict=True)]
-        if moved != row:
-            rows[at_row] = moved
+        new_row = [v if key < 0 else row[next(moving)] for v, key in zip(row, keys, strict=True)]
+        if new_row != row:
+            rows[at_row] = new_row
             changed.add(at_row)
-            for at, v in enumerate(moved):
+            for at, v in enumerate(new_row):
                 place[v] = at
     return changed
 

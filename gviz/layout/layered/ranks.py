@@ -34,11 +34,11 @@ def ranks_of(widths: Sequence[float], lines: Sequence[Ends]) -> list[int]:
         for source in ins[box]:
             rank[source] = max(rank[source], low)
     rows = max(rank, default=0) + 1
-    filled = [0.0] * rows
+    row_widths = [0.0] * rows
     for row, width in zip(rank, widths, strict=True):
-        filled[row] += width
-    if max(filled) > WIDE * HIGH * rows:
-        rank = narrow(widths, ins, outs, (ASPECT * HIGH * sum(filled)) ** 0.5)
+        row_widths[row] += width
+    if max(row_widths) > WIDE * HIGH * rows:
+        rank = narrow(widths, ins, outs, (ASPECT * HIGH * sum(row_widths)) ** 0.5)
         rows = max(rank) + 1
         return [rows - 1 - row for row in rank]
     return with_short_lines([rows - 1 - row for row in rank], order, ins, outs)
@@ -65,9 +65,9 @@ def users_before(ins: list[list[int]], outs: list[list[int]]) -> list[int]:
         if at == len(order):  # a cycle: one of its boxes goes before its users
             while is_done[rest]:
                 rest += 1
-            last, passed = rest, set()
-            while last not in passed:
-                passed.add(last)
+            last, visited = rest, set()
+            while last not in visited:
+                visited.add(last)
                 last = next(user for user in outs[last] if not is_done[user])
             waiting[last] = 0
             order.append(last)
@@ -109,21 +109,23 @@ def narrow(widths: Sequence[float], ins: list[list[int]], outs: list[list[int]],
     The boxes come depth first, so that a chain stays together.
     """
     rank, waiting = [0] * len(widths), [len(users) for users in outs]
-    used, further = [0.0], [0]  # of each row: its width, and the next row that may have room
+    row_widths, further = [0.0], [0]  # of each row: its width, and the next row that may have room
     stack = [box for box in reversed(range(len(widths))) if not waiting[box]]
     while stack:
         box = stack.pop()
         row = max([rank[user] for user in outs[box]], default=-1) + 1
         path = []
-        while row < len(used) and (further[row] > row or (used[row] and used[row] + widths[box] > limit)):
+        while row < len(row_widths) and (
+            further[row] > row or (row_widths[row] and row_widths[row] + widths[box] > limit)
+        ):
             path.append(row)
             further[row] = row = max(further[row], row + 1)
         for other in path:
             further[other] = row
-        while row >= len(used):
-            further.append(len(used))
-            used.append(0.0)
-        used[row] += widths[box]
+        while row >= len(row_widths):
+            further.append(len(row_widths))
+            row_widths.append(0.0)
+        row_widths[row] += widths[box]
         rank[box] = row
         for source in reversed(ins[box]):
             waiting[source] -= 1

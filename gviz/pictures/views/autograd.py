@@ -42,14 +42,14 @@ own."""
 
 def picture(graph: Graph, options: RenderOptions) -> Picture:
     """Return the picture of a graph."""
-    shown, theme = dataflow(graph), THEMES[options.theme]
+    values_graph, theme = dataflow(graph), THEMES[options.theme]
     way = WAYS[options.direction]
     notes: list[Line] = [
         (Span(f"{way.data} forward: data"),),
         (Span(f"{way.back} backward: next_functions, with the gradient that they get", "gradient"),),
         (Span("┈▷ grad_fn"),),
     ]
-    return themed(shown, options, SPACE, list(_statements(shown, options, theme)), Legend({}, notes))
+    return themed(values_graph, options, SPACE, list(_statements(values_graph, options, theme)), Legend({}, notes))
 
 
 def _statements(graph: Graph, options: RenderOptions, theme: Theme) -> Iterator[Statement]:

@@ -43,9 +43,11 @@ WIDEST = 40
 
 def picture(graph: Graph, options: RenderOptions) -> Picture:
     """Return the picture of a graph."""
-    shown, theme = dataflow(graph), THEMES[options.theme]
-    drawn = list(_statements(shown, options, theme))
-    return themed(shown, options, SPACE, drawn, Legend(RECORDS, [], kinds_in(shown, "operation", "output")))
+    values_graph, theme = dataflow(graph), THEMES[options.theme]
+    statements = list(_statements(values_graph, options, theme))
+    return themed(
+        values_graph, options, SPACE, statements, Legend(RECORDS, [], kinds_in(values_graph, "operation", "output"))
+    )
 
 
 def _statements(graph: Graph, options: RenderOptions, theme: Theme) -> Iterator[Statement]:

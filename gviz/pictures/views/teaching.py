@@ -61,9 +61,9 @@ def prepare(formula: Graph) -> Graph:
 def picture(graph: Graph, options: RenderOptions) -> Picture:
     """Return the picture of a graph."""
     formula, theme = dataflow(graph), THEMES[options.theme]
-    shown = prepare(formula)
-    drawn = list(_statements(shown, formula, options, theme))
-    return themed(shown, options, SPACE, drawn, _legend(shown, drawn, options))
+    values_graph = prepare(formula)
+    statements = list(_statements(values_graph, formula, options, theme))
+    return themed(values_graph, options, SPACE, statements, _legend(values_graph, statements, options))
 
 
 def _statements(whole: Graph, formula: Graph, options: RenderOptions, theme: Theme) -> Iterator[Statement]:
@@ -140,27 +140,27 @@ def _product(edge: Edge, user: Node, options: RenderOptions) -> str:
     """Return what is handed on along a line: the gradient that arrives, times the local derivative."""
     if edge.flow.handed is None or "grad" not in options.show:
         return ""
-    handed, rule = short_value(edge.flow.handed, options.precision), product_of(edge, user)
+    gradient, rule = short_value(edge.flow.handed, options.precision), product_of(edge, user)
     arrow = WAYS[options.direction].back
     if rule.is_equation:
         arrives, local = map(short_value, rule[:2], rule.decimals(options.precision))
         product = f"{arrives} · {in_brackets(local)}"
-        text = f"{arrow} {f'{sum_text(edge)} ({product})' if rule.is_summed else product} = {handed}"
+        text = f"{arrow} {f'{sum_text(edge)} ({product})' if rule.is_summed else product} = {gradient}"
         if len(text) <= LONGEST:
             return text
     # norms do not multiply, and of what was broadcast the sum is handed on
     return f"{arrow} {short_value(edge.flow.handed, options.precision, LONGEST // 2)}"
 
 
-def _legend(graph: Graph, drawn: Sequence[Statement], options: RenderOptions) -> Legend:
+def _legend(graph: Graph, statements: Sequence[Statement], options: RenderOptions) -> Legend:
     """Return the text below the picture."""
     nodes, way = graph.by_id, WAYS[options.direction]
     kinds = {node.kind for node in graph.nodes}
-    kinds |= {"saved"} if any(f">{SAVED}" in one.look.get("label", "") for one in drawn) else set()
+    kinds |= {"saved"} if any(f">{SAVED}" in one.look.get("label", "") for one in statements) else set()
     kinds |= {"output"} if any(nodes[root].kind == "operation" for root in graph.roots) else set()
     products = [_product(edge, nodes[edge.target], options) for edge in graph.edges]
     notes: list[Line] = [(Span(f"{way.data} data"),)]
     if any(products):
         factor = " · local derivative" if any(" · " in text for text in products) else ""
         notes.append((Span(f"{way.back} gradient{factor}", "gradient"),))
-    return Legend(KINDS, [*notes, *html.unknown(drawn)], kinds)
+    return Legend(KINDS, [*notes, *html.unknown(statements)], kinds)
