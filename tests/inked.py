@@ -9,7 +9,7 @@ from itertools import combinations, pairwise
 from math import hypot
 from typing import NamedTuple
 
-from gviz.layout.fonts.faces import FACES, bearings_of, extent_of, type_width
+from gviz.layout.fonts.faces import FACES, bearings_of, extent_of, font_of, type_width
 from gviz.layout.ink import COLUMN
 from gviz.layout.spots import Leg, Rect, distance_to
 from gviz.pictures import places
@@ -20,7 +20,12 @@ HAIR = 0.4
 """Points by which things may touch."""
 
 
-Line = tuple[tuple[float, float], tuple[float, float]]
+class Line(NamedTuple):
+    """A straight piece of a line, and half of how broad it is."""
+
+    start: tuple[float, float]
+    end: tuple[float, float]
+    half: float = 0.0
 
 
 class Text(NamedTuple):
@@ -67,9 +72,17 @@ def read(svg: str) -> Page:
             x, y, width, height = (float(one.attrib[name]) for name in ("x", "y", "width", "height"))
             boxes.append(Rect(x, y, x + width, y + height))
         elif one.tag == f"{SVG}path":
-            numbers = [float(number) for number in re.findall(r"-?[\d.]+", one.attrib["d"])]
-            lines += pairwise(zip(numbers[::2], numbers[1::2], strict=True))
+            half = float(re.search(r"stroke-width:([\d.]+)", rules[one.attrib["class"]])[1]) / 2  # type: ignore[index]
+            lines += [Line(*pair, half) for pair in pairwise(points_of(one.attrib["d"]))]
+        elif one.tag == f"{SVG}polygon":
+            lines += [Line(*pair) for pair in pairwise(points_of(one.attrib["points"]))]
     return Page((wide, high), texts, boxes, lines)
+
+
+def points_of(text: str) -> list[tuple[float, float]]:
+    """Return the points of a line."""
+    numbers = [float(number) for number in re.findall(r"-?[\d.]+", text)]
+    return list(zip(numbers[::2], numbers[1::2], strict=True))
 
 
 def read_graphviz(svg: str) -> Page:
@@ -85,10 +98,7 @@ def read_graphviz(svg: str) -> Page:
     curves: list[list[tuple[float, float]]] = []
 
     def at(points: str) -> list[tuple[float, float]]:
-        numbers = [float(number) for number in re.findall(r"-?[\d.]+", points)]
-        return [
-            ((a + x) * scale - left, (b + y) * scale - top) for a, b in zip(numbers[::2], numbers[1::2], strict=True)
-        ]
+        return [((a + x) * scale - left, (b + y) * scale - top) for a, b in points_of(points)]
 
     for group in whole.iter(f"{SVG}g"):
         kind, words = group.attrib.get("class", ""), list[Text]()
@@ -98,7 +108,7 @@ def read_graphviz(svg: str) -> Page:
             elif one.tag == f"{SVG}path" and kind == "edge":
                 curves.append(list(places.points_on(at(one.attrib["d"]))))
             elif one.tag == f"{SVG}polygon" and kind == "edge":
-                lines += pairwise(at(one.attrib["points"]))
+                lines += [Line(*pair) for pair in pairwise(at(one.attrib["points"]))]
             elif one.tag == f"{SVG}ellipse" and kind == "node":
                 (middle,), half = at(f"{one.attrib['cx']} {one.attrib['cy']}"), float(one.attrib["rx"]) * scale
                 boxes.append(Rect.around(middle, 2 * half, 2 * half))
@@ -109,7 +119,9 @@ def read_graphviz(svg: str) -> Page:
         texts += joined_texts(words)
     for curve in curves:  # what lies behind the box in which a line ends is not seen
         ends = [box for box in boxes for end in (curve[0], curve[-1]) if gap_to(box, end) == 0]
-        lines += [pair for pair in pairwise(curve) if not any(gap_to(box, end) == 0 for box in ends for end in pair)]
+        lines += [
+            Line(*pair) for pair in pairwise(curve) if not any(gap_to(box, end) == 0 for box in ends for end in pair)
+        ]
     return Page((wide, high), texts, boxes, lines)
 
 
@@ -154,6 +166,9 @@ def text_of(one: ET.Element, rules: str) -> Text:
     x, y = float(one.attrib["x"]), float(one.attrib["y"])
     above, below = extent_of(words, size, face)
     left, right = bearings_of(words, size) if face == "math" and words.strip() else (0.0, 0.0)
+    end = words.rstrip()[-1:]
+    if face != "math" and end and any(font_of(face).ink(end)):  # the last letter's ink ends before the letter does
+        right = 2 * min(0.0, font_of(face).ink(end)[2] * size / font_of(face).em - type_width(end, size, face))
     rect = Rect(x - left / 2, y - above, x + type_width(words.rstrip(), size, face) + right / 2, y + below)
     return Text(words, size, rect, rules.rpartition("fill:")[2])
 
@@ -173,11 +188,7 @@ def cards(svg: str) -> list[Card]:
 def ways(svg: str) -> list[list[tuple[float, float]]]:
     """Return the lines, each with its points."""
     root = ET.fromstring(svg)  # noqa: S314 - gviz's own
-    found = []
-    for one in root.iter(f"{SVG}path"):
-        numbers = [float(number) for number in re.findall(r"-?[\d.]+", one.attrib["d"])]
-        found.append(list(zip(numbers[::2], numbers[1::2], strict=True)))
-    return found
+    return [points_of(one.attrib["d"]) for one in root.iter(f"{SVG}path")]
 
 
 class Wire(NamedTuple):
@@ -237,7 +248,7 @@ def faults(page: Page) -> Iterator[str]:
             is_inside = box.left < ink.left and ink.right < box.right and box.top < ink.top and ink.bottom < box.bottom
             if box.meets(ink) and not is_inside:
                 yield f"{text.words!r} stands on the outline of a box"
-        if any(ink.is_hit(*line) for line in page.lines):
+        if any(ink.grown(line.half, line.half).is_hit(line.start, line.end) for line in page.lines):
             yield f"a line goes through {text.words!r}"
     for one, other in combinations(texts, 2):
         if one.ink.grown(-HAIR, -HAIR).meets(other.ink.grown(-HAIR, -HAIR)):

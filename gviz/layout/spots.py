@@ -26,6 +26,9 @@ ALONG = (0.46, 0.4, 0.52, 0.34, 0.6, 0.28, 0.68, 0.22, 0.76)
 FARTHER = ((0.46, 5.0), (0.34, 5.0), (0.58, 5.0))
 """TextPlaces farther from the line, with the points."""
 
+BESIDE = 2.6
+"""Points between a line and its text."""
+
 SHORTEST = 14.0
 """Points of the shortest stretch that a text stands beside."""
 
@@ -91,11 +94,16 @@ class Rect(NamedTuple):
 
 
 class Leg(NamedTuple):
-    """A straight piece of a line, with the number of that line; -1 for one that has no texts."""
+    """A straight piece of a line, with the number of that line; -1 for one that has no texts; and half its breadth."""
 
     start: Point
     end: Point
     line: int
+    half: float = 0.0
+
+    def hits(self, rect: Rect) -> bool:
+        """Return whether it goes through a rectangle."""
+        return rect.grown(self.half, self.half).is_hit(self.start, self.end)
 
 
 class Spot(NamedTuple):
@@ -120,10 +128,10 @@ class TextPlaces:
 
     Args:
         lines: the points of each line that may have texts.
-        others: further lines.
+        halves: half the breadth of each, with all that is drawn along it.
+        pieces: where lines and arrowheads are.
         boxes: what no text may stand on; texts are added as they are placed.
         twins: by line, those that join the same two boxes, itself among them: to be near to one is to be near to all.
-        aside: points that texts keep from their lines besides.
 
     Attributes:
         crowded: how many pairs of texts of different lines are close to each other.
@@ -132,15 +140,14 @@ class TextPlaces:
     def __init__(
         self,
         lines: Sequence[Sequence[Point]],
-        others: Iterable[Sequence[Point]],
+        halves: Sequence[float],
+        pieces: Iterable[Leg],
         boxes: Iterable[Rect],
         twins: Sequence[set[int]],
-        aside: float = 0.0,
     ) -> None:
-        self.lines, self.twins, self.aside = lines, twins, aside
+        self.lines, self.twins, self.halves = lines, twins, halves
         self.taken, self.crowded = list(boxes), 0
-        self.pieces = [Leg(*pair, number) for number, line in enumerate(lines) for pair in pairwise(line)]
-        self.pieces += [Leg(*pair, -1) for line in others for pair in pairwise(line)]
+        self.pieces = list(pieces)
 
     def beside(self, texts: Sequence[Sides], sources: Sequence[int]) -> tuple[list[list[Spot | None]], int]:
         """Return the places of the two texts of each line, above and below, and how many are bad.
@@ -205,7 +212,7 @@ class TextPlaces:
             if across[1] * side < 0 or (abs(across[1]) < 1e-9 and across[0] * side < 0):
                 across = -across[0], -across[1]
             base = piece + SHARED * self._is_shared(number, (start, end), sources)
-            reach = wide / 2 * abs(across[0]) + high / 2 * abs(across[1]) + 3.2 + self.aside
+            reach = wide / 2 * abs(across[0]) + high / 2 * abs(across[1]) + BESIDE + self.halves[number]
             for share, more in [*((share, 0.0) for share in ALONG), *FARTHER]:
                 off = reach + more
                 x = start[0] + along[0] * length * share + across[0] * off
@@ -229,8 +236,8 @@ class TextPlaces:
             wide.meets(other) for other in taken
         )
         for one in self.pieces:
-            if wide.is_hit(one.start, one.end):
-                cost += ON_LINE * rect.is_hit(one.start, one.end) + NEAR_LINE * (one.line != number)
+            if one.hits(wide):
+                cost += ON_LINE * one.hits(rect) + NEAR_LINE * (one.line != number)
         return cost
 
     def _is_shared(self, number: int, piece: tuple[Point, Point], sources: Sequence[int]) -> bool:
@@ -248,7 +255,7 @@ class TextPlaces:
             around = rect.grown(*CROWDED)
             cost = turn + ON_BOX * sum(rect.meets(other) for other in self.taken)
             cost += NEAR_TEXT * sum(around.meets(other) for other in self.taken)
-            cost += ON_LINE * sum(rect.is_hit(one.start, one.end) for one in self.pieces)
+            cost += ON_LINE * sum(one.hits(rect) for one in self.pieces)
             spots.append(Spot(middle, rect, cost))
         best = min(spots, key=lambda spot: spot.cost)
         self.taken.append(best.rect)

@@ -15,10 +15,10 @@ from gviz.pictures.sheets import WIDE, Block, LegendEntry, scale_in, theme_of
 from gviz.pictures.slide import PAGES
 from gviz.pictures.typesetting import TypeBox, name_box, row, text_box
 
-ROOMY = ((1.0, 1.5), (8.0, 16.0, 28.0, 44.0, 64.0))
+ROOMY = ((1.0, 1.5, 3.0), (8.0, 16.0, 28.0, 44.0, 64.0))
 """What is tried, in turn, until all texts have their places: room beside numbers, and points between cards."""
 
-FAR_APART = (64.0, 90.0)
+FAR_APART = (20.0, 64.0, 90.0)
 """Points between cards where texts have no place of their own otherwise."""
 
 DENSITIES = (
@@ -100,7 +100,7 @@ class CircuitContent:
             is_free = best is not None and best[0] > 0  # no text stands on anything else
             if best is not None and is_free and (gaps is FAR_APART or best[3].least_type * best[2] >= least):
                 break
-            stretches = (1.0, 1.6) if is_tight else (1.0, 1.5)
+            stretches = (1.0, 1.6) if is_tight else (1.0, 1.5, 3.0) if gaps is FAR_APART else (1.0, 1.5)
             attempts = [Attempt(one, apart, is_tight, self.has_both, is_bare) for one in stretches for apart in gaps]
             for circuit, far in self._tries(attempts):
                 if not far and best is not None and best[0] > 0:

@@ -13,7 +13,7 @@ from gviz.passes.dataflow import dataflow
 from gviz.passes.rounding import without_rounding
 from gviz.pictures.circuit_content import CircuitContent
 from gviz.pictures.circuit_reader import CircuitReader
-from gviz.pictures.circuits import Component
+from gviz.pictures.circuits import LIT_HEAD, Component
 from gviz.pictures.html import inks, unknown
 from gviz.pictures.options import RenderOptions
 from gviz.pictures.series import LIT_LINE, LIT_PEN, code_beside, progress, width_beside
@@ -246,14 +246,14 @@ class StepLook:
             return item
         width = float(LIT_LINE) * self.scene.scale
         if step.phase != "backward":
-            return item._replace(pen=Pen(theme.value, width), size=item.size * 1.3)
+            return item._replace(pen=Pen(theme.value, width), size=item.size * LIT_HEAD)
         back = [stroke[-2:] for stroke in item.strokes[::-1]]
         if item.heads:
             back[0] = item.heads[0][0]  # where a line has a head it ends before its tip
         (x, y), tip = back[-2][-2:], back[-1][-2:]
         pieces = [one for one in self.scene.items if one.part == item.part]
         heads = [((tip[0], tip[1]), (x, y))] if item is pieces[0] else []
-        size = 1.3 * max(one.size for one in pieces if isinstance(one, Stretch))
+        size = LIT_HEAD * max(one.size for one in pieces if isinstance(one, Stretch))
         if heads:
             away = max(((tip[0] - x) ** 2 + (tip[1] - y) ** 2) ** 0.5, 1e-9)
             back[-1] = tip[0] - (tip[0] - x) / away * 0.8 * size, tip[1] - (tip[1] - y) / away * 0.8 * size

@@ -10,10 +10,10 @@ from itertools import pairwise
 from math import copysign, hypot
 from typing import NamedTuple
 
-from gviz.layout.fonts.faces import type_width
-from gviz.layout.ink import Inked, Item, Outline, Pen, Point, Stretch, TextLine, extent_of_ink, shifted
+from gviz.layout.fonts.faces import extent_of, type_width
+from gviz.layout.ink import BREADTH, Inked, Item, Outline, Pen, Point, Stretch, TextLine, extent_of_ink, shifted
 from gviz.layout.rows import Placed, Room, in_rows
-from gviz.layout.spots import BAD, Rect, Sides, TextPlaces, count_crossings
+from gviz.layout.spots import BAD, Leg, Rect, Sides, TextPlaces, count_crossings
 from gviz.pictures.theme import Theme
 from gviz.pictures.typesetting import TypeBox
 
@@ -29,11 +29,14 @@ RADIUS = 21.0
 HEAD, LINE = 7.5, 1.3
 """Points: of an arrowhead, and the breadth of a line."""
 
+BACK, LIT_HEAD = 2.6, 1.3
+"""Points from a wire to its line, and to that back; how many times larger the arrowhead of a line is that a step shows."""
+
+FARTHER = 28.0
+"""Points farther from its card, for a text that has no place near to it."""
+
 OUT = 24.0
 """Points of the line that leads out of a root."""
-
-TALL = 0.74
-"""The height of a number, by the size of its type."""
 
 LEAST_ROOM, STEEP, MOST_ROOM = 24.0, 0.62, 150.0
 """Points between columns; how many more a line needs by the height that it climbs, so that none is steep; at most."""
@@ -183,9 +186,10 @@ class Circuit:
         self.crossings = count_crossings(self.lines)
         twins = [{n for n, one in enumerate(wires) if one[:2] == wire[:2]} for wire in wires]
         boxes = [Rect.around(self.middle(number), *size) for number, size in enumerate(self.sizes)]
-        broad = max([0, *(len(wire.paths) - 1 + (wire.paths == (len(STRANDS) - 1,)) for wire in wires)])
-        aside = max(2.8 * attempt.both + BESIDE * broad * attempt.both, BESIDE * broad / 2 + 0.8 * bool(broad))
-        self.places = TextPlaces(self.lines, self.ends, boxes, twins, aside)
+        halves = [self._half(wire) for wire in wires]
+        pieces = [Leg(*pair, n, halves[n]) for n, line in enumerate(self.lines) for pair in pairwise(line)]
+        pieces += [*self._heads(), *(Leg(*pair, -1) for line in self.ends for pair in pairwise(line))]
+        self.places = TextPlaces(self.lines, halves, pieces, boxes, twins)
         self.bad = 0
         texts = [*self._root_texts(), *self._numbers(), *self._words()]
         self.crowded = self.places.crowded
@@ -296,6 +300,22 @@ class Circuit:
             return x + across * reach, y + down * reach
         return x + copysign(wide / 2, across), y + copysign(high / 2 - 6, down)
 
+    def _half(self, wire: Wire) -> float:
+        """Return half the breadth of what is drawn along a wire: its line, one back beside it, or its paths."""
+        strands_ = max(0, len(wire.paths) - 1 + (len(STRANDS) - 1 in wire.paths)) * BESIDE
+        if not self.attempt.both:
+            return (strands_ + (STRAND if wire.paths else LINE)) / 2
+        return BACK + strands_ + 0.75 if wire.grad or wire.paths else LINE / 2
+
+    def _heads(self) -> Iterator[Leg]:
+        """Yield the arrowheads of the wires, as broad as they are."""
+        for number, (wire, line) in enumerate(zip(self.wires, self.lines, strict=True)):
+            size, both = HEAD * (1.5 if len(wire.paths) > 1 else LIT_HEAD), self.attempt.both and wire.grad
+            for tip, other in ((line[-1], line[-2]), *([(line[0], line[1])] if both else [])):
+                share = 0.0 if wire.is_dashed else size / (hypot(other[0] - tip[0], other[1] - tip[1]) or 1)
+                end = tip[0] + share * (other[0] - tip[0]), tip[1] + share * (other[1] - tip[1])
+                yield Leg(tip, end, number, BREADTH * size + (BACK if both else 0.0))
+
     # ------------------------------------------------------------ texts
     def _root_texts(self) -> Iterator[Item]:
         """Yield the name, value and gradient at the end of the line out of each root."""
@@ -316,10 +336,14 @@ class Circuit:
     def _numbers(self) -> Iterator[Item]:
         """Yield the texts on the lines."""
         shown = [(wire.value, wire.grad) for wire in self.wires]
-        high = NUMBER * TALL
         sides = [
             Sides(
-                *((self._wide(text, is_gradient=bool(side)), high) if text else None for side, text in enumerate(texts))
+                *(
+                    (self._wide(text, is_gradient=bool(side)), sum(self._extent(text, is_gradient=bool(side))))
+                    if text
+                    else None
+                    for side, text in enumerate(texts)
+                )
             )
             for texts in shown
         ]
@@ -329,13 +353,18 @@ class Circuit:
         for number, (wire, texts, pair) in enumerate(zip(self.wires, shown, spots, strict=True)):
             for word, text, spot, (ink, face) in zip(("value", "grad"), texts, pair, looks, strict=True):
                 if spot is not None:
-                    place = spot.middle[0], spot.middle[1] + high / 2 - 0.2
+                    above, below = self._extent(text, is_gradient=word == "grad")
+                    place = spot.middle[0], spot.middle[1] + (above - below) / 2
                     item = number_at(place, text, theme.muted if wire.is_faint else ink, face)
                     yield item._replace(part=f"{word} {number}")
 
     def _wide(self, text: str, *, is_gradient: bool = False) -> float:
         """Return the width of a number on a line."""
         return type_width(text, NUMBER, self.theme.gradient_face if is_gradient else "bold")
+
+    def _extent(self, text: str, *, is_gradient: bool = False) -> tuple[float, float]:
+        """Return how far a number on a line goes above its base line, and below."""
+        return extent_of(text, NUMBER, self.theme.gradient_face if is_gradient else "bold")
 
     def _words(self) -> Iterator[Item]:
         """Yield names, notes and sums, each at one of a few places around its card."""
@@ -358,13 +387,16 @@ class Circuit:
         up, down = y - high / 2 - 6 - box.below, y + high / 2 + 6 + max(box.above, 9)
         if kind == "name":
             left = x - wide / 2 - box.width / 2 + 4
-            return [(x, up), (x, down), (left, y - high / 2), (left, y + high / 2 + box.above - 2)]
+            beside = (left, y - high / 2), (left, y + high / 2 + box.above - 2)
+            return [(x, up), (x, down), *beside, (x, up - FARTHER), (x, down + FARTHER)]
         if kind == "note":
             aside = x - wide / 4 - box.width / 4, x + box.width / 4
-            return [(x, down), (x, up), (aside[0], down), (aside[1], down), (x, down + 16), (x, up - 16)]
+            near = [(x, down), (x, up), (aside[0], down), (aside[1], down), (x, down + 16), (x, up - 16)]
+            return [*near, (x, down + FARTHER), (x, up - FARTHER)]
         start = x - wide / 2 + max(box.width, wide) / 2
         left = x - wide / 2 - 6 - box.width / 2
-        return [(start, down), (start, up), (x, down), (x, up), (x, down + 18), (x, up - 18), (left, y + 4)]
+        near = [(start, down), (start, up), (x, down), (x, up), (x, down + 18), (x, up - 18), (left, y + 4)]
+        return [*near, (x, down + FARTHER), (x, up - FARTHER), (x, up - 1.5 * FARTHER)]
 
     # ------------------------------------------------------------ ink
     def _drawn_lines(self) -> Iterator[Item]:
@@ -380,12 +412,12 @@ class Circuit:
         ink = theme.faint if wire.is_faint else theme.boxes["dashed"].pen if wire.is_dashed else theme.line
         pen = Pen(ink, LINE, (5.0, 2.0) if wire.is_dashed else ())
         if both and wire.grad:
-            yield arrow(line_beside(line, -2.6), pen)
+            yield arrow(line_beside(line, -BACK), pen)
         elif wire.is_dashed:
             yield Stretch(line, pen)
         elif not wire.paths:
             yield arrow(line, pen)
-        back = line_beside(line, 2.6)[::-1]
+        back = line_beside(line, BACK)[::-1]
         if wire.paths:
             yield from strands(back if both else line, wire.paths, theme, is_beside=both)
         elif both and wire.grad:

@@ -219,8 +219,9 @@ def rules_along(points: Iterable[tuple[float, float]], breadth: float, width: fl
 
 def root(box: TypeBox, size: float) -> TypeBox:
     """Return a square root."""
-    above, start, thin = box.above + 0.14 * size, 0.5 * size, RULE * size
-    bends = [(0, -0.25 * size), (0.14 * size, -0.3 * size), (0.3 * size, box.below), (0.47 * size, -above)]
+    above, start, thin = box.above + 0.14 * size, 0.56 * size, RULE * size
+    points = (0.06, -0.25 * size), (0.2, -0.3 * size), (0.36, box.below), (0.53, -above)
+    bends = [(x * size, y) for x, y in points]
     end = start + box.width + 0.05 * size
     sign = rules_along([*bends, (end, -above)], thin, end)
     return TypeBox(end + 0.05 * size, above + thin, box.below, (*sign.parts, *box.shifted(start)))
