@@ -151,7 +151,7 @@ class Follower:
             self.unknown.update(following for following, _ in node.next_functions if following is not None)
             return ()
         is_asked = self.jacobians or any(map(may_be_rounding, in_numbers))  # of what was added up tells the Jacobian
-        matrices = jacobians_of(engine, node, grads[0], in_grads) if is_asked and count == 1 else ()
+        matrices = jacobians_of(engine, node, grads, in_grads) if is_asked and len(arrived) == 1 else ()
         inputs = [
             Flow("", None if factor is None else numbers(factor, elements), one if self.has_gradient else None, matrix)
             for factor, one, matrix in zip_longest(factors, in_numbers, matrices)
@@ -239,7 +239,9 @@ class Follower:
         return changes
 
 
-def jacobians_of(engine: Any, node: NodeLike, arrived: Any, grads: Sequence[Any]) -> tuple[Numbers | None, ...]:
+def jacobians_of(
+    engine: Any, node: NodeLike, out_grads: Sequence[Any], grads: Sequence[Any]
+) -> tuple[Numbers | None, ...]:
     """Return the Jacobian of an operation for each input; None for a large one.
 
     Where nan or inf arrives, an entry is the whole number 0 if the operation lets nothing through there, as a
@@ -248,9 +250,10 @@ def jacobians_of(engine: Any, node: NodeLike, arrived: Any, grads: Sequence[Any]
     Args:
         engine: the module that its tensors are of.
         node: the operation.
-        arrived: a gradient of the size of the result.
+        out_grads: a gradient of the size of the result; of several results all but one are None.
         grads: one of the size of each input, or None.
     """
+    arrived = next(grad for grad in out_grads if grad is not None)
     count = arrived.numel()
     places = [at for at, grad in enumerate(grads) if grad is not None and count * grad.numel() <= MOST_ENTRIES]
     matrices: list[Numbers | None] = [None] * len(grads)
@@ -259,7 +262,10 @@ def jacobians_of(engine: Any, node: NodeLike, arrived: Any, grads: Sequence[Any]
         is_finite = numbers(arrived).is_finite
         probes = [units] if is_finite else [units, engine.where(units == 1, math.nan, units)]
         rows, *nans = (
-            [to_sizes(node, _as_tuple(node(one))) for one in probe]  # type: ignore[operator]
+            [
+                to_sizes(node, _as_tuple(node(*[None if grad is None else one for grad in out_grads])))  # type: ignore[operator]
+                for one in probe
+            ]
             for probe in probes
         )
         for at in places:

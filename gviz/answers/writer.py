@@ -26,6 +26,7 @@ from gviz.derivations.derivation import Derivation, begins_with_one
 from gviz.derivations.paths import GAP, Chain, Path
 from gviz.graphs import Edge
 from gviz.graphs.numbers import Numbers
+from gviz.passes.elements import agree, is_finite, sum_of
 from gviz.pictures.digits import decimals_at, level_that_holds, printed_product, printed_sum
 from gviz.pictures.labels import in_brackets
 
@@ -91,6 +92,8 @@ class Writer(ABC):
         level = level_that_holds(total, PRECISION, partial(printed_sum, parts, PRECISION))
         products = [self.number(part, level) for part in parts]
         has_all = chain.is_complete and len(products) > 1 and all(products)
+        if has_all and not all(map(is_finite, parts)):  # what backward adds up first may be finite: 0 · inf is nan
+            has_all = agree(sum_of(parts), total)
         return " + ".join(map(self.bracketed, products)) if has_all else ""
 
     def ends(self, parts: Sequence[Part]) -> Sequence[Part]:

@@ -124,6 +124,8 @@ class _Reader:
         self.tokens = [*_split(tokens_of(with_angles("".join(map(_plain, source.code)))), self.values)]
         self.pieces: list[Piece] = []
         self.pairs = dict(_bracket_pairs(self.tokens))
+        if "Σ" not in {*self.values, *self._assigned()}:  # the letter of a keyboard for the sign of a sum
+            self.tokens = [replace(one, text="∑", kind="operator") if one.text == "Σ" else one for one in self.tokens]
         self.doubts: list[Doubt] = []  # what has two readings
         self.stop: Token | None = None  # the first token that cannot be read with certainty
         self.defined: dict[str, list[str]] = {}  # f(x) = ... -> what is in its brackets

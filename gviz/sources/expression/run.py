@@ -72,11 +72,6 @@ HINTS: list[tuple[type[Exception], str, str]] = [
         "write x + w to add tensors, stack([x, w]) to join them, tensor([1, 2]) for numbers",
     ),
     (ValueError, "^expected sequence", "all rows need the same length, as in [[1,2],[3,4]]"),
-    (
-        TypeError,
-        r"^maximum.*Tensor, not|^max\(.*got \((int|float), T",
-        "for max(0, x) write relu(x), or clamp(x, min=0)",
-    ),
     (TypeError, r"^log\(\) takes 1", "for another base, write log(x)/log(2)"),
     (
         TypeError,
@@ -92,7 +87,6 @@ HINTS: list[tuple[type[Exception], str, str]] = [
         "^Dimension out of range",
         "the tensor has no dimension of that number; to bound each element, write clamp(x, min=0) or clamp(x, max=1)",
     ),
-    (TypeError, r"^minimum.*Tensor, not|^min\(.*got \((int|float), T", "for min(1, x) write clamp(x, max=1)"),
     (IndexError, "^Target .* out of bounds", "classes are counted from 0: of three classes the last one is 2"),
     (RuntimeError, "Long|int64|index tensor", "the numbers of classes and places are integers: write t.long() for t"),
     (RuntimeError, "^both arguments to matmul", "@ is for vectors and matrices: w=[1,2] x=[3,4]; write * for numbers"),
@@ -274,8 +268,12 @@ def engine_error(error: BaseException, source: ExpressionText, piece: ast.AST | 
         return SourceError("lists in lists, nested too deeply to compute with", place=place)
     text = str(error.args[-1] if error.args else "")
     what = text.partition(", but expected one of:")[0]  # a list of call forms is too long for one line
+    from gviz.sources.expression.suggestion import call_advice  # only an error needs it
+
     hints = (hint for kind, pattern, hint in HINTS if isinstance(error, kind) and re.search(pattern, what))
-    return SourceError(what or type(error).__name__, place=place, hint=next(hints, None))
+    start = place.column or 0
+    advice = next(hints, None) or call_advice(place.text[start : start + place.length], what)
+    return SourceError(what or type(error).__name__, place=place, hint=advice)
 
 
 def _failed_piece(error: BaseException) -> Any:

@@ -6,6 +6,7 @@ import ast
 import re
 import warnings
 from collections.abc import Iterable
+from functools import reduce
 from itertools import count
 from unicodedata import normalize
 
@@ -102,6 +103,62 @@ def doubt_error(doubt: Doubt, source: ExpressionText) -> SourceError:
         hint = f"write {' or '.join(texts)}"
     token = doubt.token
     return SourceError(doubt.what, place=source.place_at(token.line, token.column, len(token.text)), hint=hint)
+
+
+def call_advice(text: str, what: str) -> str | None:
+    """Return what to write for a call that takes no numbers, or for the extreme of three; None where that is not certain.
+
+    >>> call_advice("max(0, |x|)", "max() received an invalid combination of arguments - got (int, Tensor)")
+    'write relu(|x|), or clamp(|x|, min=0)'
+    >>> call_advice("min(a, b, 2)", "min() received an invalid combination of arguments - got (Tensor, Tensor, int)")
+    'write clamp(min(a, b), max=2)'
+    >>> call_advice("hypot(x, 2)", "hypot(): argument 'other' (position 2) must be Tensor, not int")
+    'write hypot(x, tensor(2))'
+
+    Args:
+        text: the call as it is typed.
+        what: the engine's refusal.
+    """
+    call, got = re.fullmatch(r"(\w+)\((.*)\)", text, re.DOTALL), re.search(r"got \(([\w, ]+)\)$", what)
+    refused = re.search(r"position (\d+)\) must be Tensor, not (?:int|float)$", what)
+    if call is None or not (got or refused):
+        return None
+    name, given = call[1], arguments_in(call[2])
+    kinds = got[1].split(", ") if got else ["Tensor"] * len(given)
+    if refused is not None:
+        kinds[int(refused[1]) - 1 : int(refused[1])] = ["number"]
+    pairs = [*zip(given, kinds, strict=False)]
+    numbers = [one for one, kind in pairs if kind in ("int", "float", "number")]
+    tensors = [one for one, kind in pairs if kind == "Tensor"]
+    if not numbers + tensors or len(numbers + tensors) != len(given):
+        return None
+    if not tensors:
+        return "all of these are numbers: write what it comes to"
+    if name in ("max", "min", "maximum", "minimum"):
+        extreme = reduce(lambda one, other: f"{name[:3]}({one}, {other})", tensors)
+        bounded = reduce(
+            lambda one, bound: f"clamp({one}, {'min' if name[:3] == 'max' else 'max'}={bound})", numbers, extreme
+        )
+        return f"write {f'relu({extreme}), or ' if (name[:3], numbers) == ('max', ['0']) else ''}{bounded}"
+    if refused is None or not all(re.fullmatch(r"-?[\d.]+", one) for one in numbers):
+        return None
+    return f"write {name}({', '.join([f'tensor({one})' if one in numbers else one for one in given])})"
+
+
+def arguments_in(text: str) -> list[str]:
+    """Return the arguments of a call, as they are typed.
+
+    >>> arguments_in("x[0, 1], f(a, b), 2")
+    ['x[0, 1]', 'f(a, b)', '2']
+    """
+    parts, depth = [""], 0
+    for sign in text:
+        depth += (sign in "([{⟨") - (sign in ")]}⟩")
+        if sign == "," and depth == 0:
+            parts.append("")
+        else:
+            parts[-1] += sign
+    return [part.strip() for part in parts]
 
 
 def example_values(names: Iterable[str]) -> str:
