@@ -395,13 +395,14 @@ def _noted_dim(
     return new_kwargs
 
 
-def chosen_sign(sign: str, left: Any, right: Any) -> str:
+def chosen_sign(sign: str, left: Any, right: Any, typed: tuple[str, str] = ("x", "w")) -> str:
     """Return the operator that a sign of mathematics is between two values: ``*``, ``@`` or ``**``.
 
     Args:
         sign: ``·`` for a product, also one without a sign; ``^`` for a power.
         left: a number, or a tensor of the engine or of a static graph.
         right: likewise.
+        typed: what was typed for the two.
 
     Raises:
         SourceError: it may be one or the other.
@@ -417,10 +418,12 @@ def chosen_sign(sign: str, left: Any, right: Any) -> str:
         return "*"
     if sign == "·" and len(one) + len(other) > 2:
         return "@"
+    first, second = map(as_operand, typed)
     if sign == "·":
-        raise SourceError("a product of vectors has two readings", hint="write x*w for each element or x @ w")
-    of_matrices = "inverse(A)" if right == -1 else f"matrix_power(A, {right})"
-    hint = f"write A**{right} for each element or {of_matrices}"
+        hint = f"write {first}*{second} for each element or {first} @ {second}"
+        raise SourceError("a product of vectors has two readings", hint=hint)
+    of_matrices = f"inverse({typed[0]})" if right == -1 else f"matrix_power({typed[0]}, {typed[1]})"
+    hint = f"write {first}**{second} for each element or {of_matrices}"
     raise SourceError("a power of matrices has two readings", hint=hint)
 
 
@@ -430,13 +433,28 @@ def choose_sign(piece: Any, program: Program, left: object, right: object) -> st
     Raises:
         SourceError: it may be one or the other; so may a product of matrices behind ``*``, as in ``A*B x``.
     """
-    name = chosen_sign(program.words[piece], left, right)
+    before = piece.left
+    is_behind_times = isinstance(before, ast.BinOp) and isinstance(before.op, ast.Mult) and before not in program.marks
+    if is_behind_times and isinstance(before.right, ast.Constant):  # x*2w
+        return "*"
+    name = chosen_sign(program.words[piece], left, right, (ast.unparse(before), ast.unparse(piece.right)))
     if name == "@":
-        before = piece.left
-        if isinstance(before, ast.BinOp) and isinstance(before.op, ast.Mult) and before not in program.marks:
-            raise SourceError("a product of matrices behind * has two readings", hint="write A*(B @ x) or (A*B) @ x")
+        if is_behind_times:
+            one, two, three = (as_operand(ast.unparse(part)) for part in (before.left, before.right, piece.right))
+            ways = f"write {one}*({two} @ {three}) or ({one}*{two}) @ {three}"
+            raise SourceError("a product of matrices behind * has two readings", hint=ways)
         piece.op = ast.MatMult()
     return name
+
+
+def as_operand(text: str) -> str:
+    """Return an operand as it stands beside a sign that binds more strongly than its own.
+
+    >>> [as_operand(text) for text in ("x[0]", "x + w", "-x", "2")]
+    ['x[0]', '(x + w)', '(-x)', '2']
+    """
+    node = ast.parse(text, mode="eval").body
+    return f"({text})" if isinstance(node, ast.BinOp | ast.UnaryOp | ast.Compare) else text
 
 
 LISTS = {

@@ -53,7 +53,8 @@ def suggestion(source: ExpressionText, but: str = "", names: Iterable[str] = ())
     if not is_fit or not is_right(text, source):
         return None
     operands = re.findall(r"(?<![\w.])([^\W\d]\w*)(?=(?:\.T)? @)|@ ([^\W\d]\w*)(?![\w(])", text)
-    missing = [name for name in dict.fromkeys(one or other for one, other in operands) if name not in source.values]
+    known = {*source.values, *re.findall(r"([^\W\d]\w*) *=(?!=)", text)}
+    missing = [name for name in dict.fromkeys(one or other for one, other in operands) if name not in known]
     return f"write {source.prefix}{text}{' and give ' if missing else ''}{example_values(missing)}"
 
 
