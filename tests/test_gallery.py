@@ -61,9 +61,9 @@ FACTS = {
     "five_twice": ["RuntimeError: Trying to backward through the graph a second"],
     "five_retain_graph": ["grad = -22", "grad = -12", "grad = -16", "grad = -4", "grad = -8"],
     "e_torchviz": ["e = 17.5129", "grad = 2.3026", "grad = 0.5", "grad = 3"],
-    "while": ["6 + 4 + 2 = 12 operations", "Exit_1 = y", "y = 192", "y = 160", "y = 200", "grad = 16"],
-    "if": ["2 x 3 = 6 operations", "Merge = y", "x * w", "x - w", "y = 10", "y = -7"],
-    "growing": ["5 + 7 = 12 operations", "while", "y = 2.5", "y = 4.25", "grad = 3"],
+    "while": ["5 + 3 + 1 = 9 operations", "Exit_1 = y", "y = 192", "y = 160", "y = 200", "grad = 16"],
+    "if": ["2 x 1 = 2 operations", "Merge = y", "x * w", "x - w", "y = 10", "y = -7"],
+    "growing": ["4 + 6 = 10 operations", "while", "y = 2.5", "y = 4.25", "grad = 3"],
     "e_formula": ["u = 6", "t = 2.3026", "v = 11.5129", "e = 17.5129", "∂e/∂t = 5", "1/d = 0.1"],
 }
 """What some figures say, by their names: a line of a picture, whatever its inks."""

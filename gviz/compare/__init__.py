@@ -93,6 +93,7 @@ class Comparison:
         largest: the largest difference between two of them, relative to the largest number of their tensor.
         differs: the number of the first run (from 1) that differs; None if none does.
         where: which of its tensors differs, and both of its values.
+        not_finite: how many of the numbers are nan or inf.
     """
 
     pair: ProgramPair
@@ -104,6 +105,7 @@ class Comparison:
     largest: float
     differs: int | None
     where: str = ""
+    not_finite: int = 0
 
     @property
     def ratio(self) -> float:
@@ -164,7 +166,7 @@ def run_time(program: Callable[[Sequence[Any]], Any], feeds: Sequence[Sequence[A
     return max(perf_counter() - start, 1e-9)
 
 
-def difference_of(static: Static, pair: ProgramPair) -> tuple[int, float, int | None, str]:
+def difference_of(static: Static, pair: ProgramPair) -> tuple[int, float, int | None, str, int]:
     """Compare the numbers of all runs; as :func:`difference_between` returns it."""
     return difference_between(
         (number, name, ours, theirs)
@@ -175,23 +177,25 @@ def difference_of(static: Static, pair: ProgramPair) -> tuple[int, float, int | 
 
 def difference_between(
     results: Iterable[tuple[int, str, Value | None, engine.Tensor | None]],
-) -> tuple[int, float, int | None, str]:
+) -> tuple[int, float, int | None, str, int]:
     """Compare results of both forms.
 
     Args:
         results: the number of a run, the name of a result, and what it is as a static graph and as a dynamic one.
 
     Returns:
-        The count of their numbers, the largest difference, the first run that differs, and which of its results does.
+        The count of their numbers, the largest difference, the first run that differs, which of its results does, and
+        how many of the numbers are nan or inf.
     """
-    count, largest, differs, where = 0, 0.0, None, ""
+    count, largest, differs, where, not_finite = 0, 0.0, None, "", 0
     for number, name, ours, theirs in results:
         size, apart, is_same = distance(ours, theirs)
         count, largest = count + size, max(largest, apart)
+        not_finite += 0 if theirs is None else int((~theirs.isfinite()).sum())
         if not is_same and differs is None:
             values = ("none" if value is None else excerpt(str(value.tolist())) for value in (ours, theirs))
             differs, where = number, "{} is {} as a static graph, {} as a dynamic one".format(name, *values)
-    return count, largest, differs, where
+    return count, largest, differs, where, not_finite
 
 
 def distance(ours: Value | None, theirs: engine.Tensor | None) -> tuple[int, float, bool]:

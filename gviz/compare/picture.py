@@ -103,7 +103,7 @@ def readable(graph: Graph, collapse: Sequence[str] = ()) -> Graph:
 
 def graph_size(graph: Graph) -> int:
     """Return the count of the operations that a run records."""
-    return sum(node.kind in ("operation", "accumulate") for node in graph.nodes)
+    return sum(node.kind == "operation" for node in graph.nodes)
 
 
 def total(counts: Sequence[int]) -> str:

@@ -128,7 +128,7 @@ def of_expression(
         build,
         run,
         arrays,
-        forward + leaves,
+        forward,
         2 * forward + leaves,
         picture,
         ("the value", *(f"the gradient of {name}" for name in derived)),

@@ -115,9 +115,10 @@ def same(comparison: Comparison | ScriptComparison) -> str:
             f"the relative difference is {comparison.largest:.2g}. "
             "TensorFlow and PyTorch define a few derivatives differently, as of maximum(a, a)."
         )
+    odd = f" ({comparison.not_finite} of them nan or inf)" if comparison.not_finite else ""
     return (
         f"Both give the same numbers: "
-        f"{comparison.values} compared, the largest relative difference is {comparison.largest:.1g}."
+        f"{comparison.values} compared{odd}, the largest relative difference is {comparison.largest:.1g}."
     )
 
 

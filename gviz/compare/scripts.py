@@ -70,6 +70,7 @@ class ScriptComparison:
         largest: the largest difference between two of them, relative to the largest number of their tensor.
         differs: the number of the first of these runs (from 1) that differs; None if none does.
         where: which of its results differs, and both of its values.
+        not_finite: how many of the numbers are nan or inf.
     """
 
     files: tuple[str, str]
@@ -81,6 +82,7 @@ class ScriptComparison:
     largest: float
     differs: int | None
     where: str
+    not_finite: int
 
 
 def compare_scripts(sources: Sequence[Source], argv: tuple[str, ...] = ()) -> ScriptComparison:
@@ -109,7 +111,7 @@ def compare_scripts(sources: Sequence[Source], argv: tuple[str, ...] = ()) -> Sc
 
 def compared(
     static: Sequence[Mapping[str, Any]], dynamic: Sequence[Mapping[str, Any]]
-) -> tuple[tuple[str, ...], tuple[int, int], int, float, int | None, str]:
+) -> tuple[tuple[str, ...], tuple[int, int], int, float, int | None, str, int]:
     """Compare the runs in which both scripts have results of the same names, in their order.
 
     Returns:
@@ -257,7 +259,7 @@ class BackwardRuns(Runs):
         roots = differentiable(args, words)
         notes = roots[0].grad_fn.metadata if roots and roots[0].grad_fn is not None else {}
         if roots and __name__ not in notes:
-            self.runs.operations.append(len(graph_nodes(roots)))
+            self.runs.operations.append(sum(type(node).__name__ != "AccumulateGrad" for node in graph_nodes(roots)))
         notes[__name__] = True
         return seconds
 

@@ -114,7 +114,9 @@ def with_derivatives(graph: Graph) -> Graph:
 
     is_bare = not any(edge.flow.local is not None or edge.flow.handed is not None for edge in graph.edges)
     if is_bare and any(node.kind == "operation" for node in graph.nodes):
-        warn_user(f"there are symbols but no numbers on the lines: {why_without_numbers(graph)}", RenderWarning)
+        warn_user(
+            f"there are no numbers of gradients and local derivatives: {why_without_numbers(graph)}", RenderWarning
+        )
     if any(edge.flow.symbol for edge in graph.edges):
         return graph
     from gviz.formulas.local import with_formula

@@ -12,7 +12,8 @@ from functools import cache
 from typing import Any, NamedTuple
 
 from gviz.errors import SourceError
-from gviz.text import excerpt
+from gviz.reference.words import WORDS as WORDS_OF_AUTOGRAD
+from gviz.text import excerpt, joined
 
 
 class ErrorHelp(NamedTuple):
@@ -557,6 +558,10 @@ def looks_like_an_error(text: str) -> bool:
     return any((HEAD.search(code), WORDS.search(code), QUESTION.fullmatch(code), help_in(code)))
 
 
+MOST_OF_A_TERM = 3
+"""Words of a text that is a term rather than a sentence."""
+
+
 def help_for(text: str) -> ErrorHelp:
     """Return what a text means.
 
@@ -575,6 +580,9 @@ def help_for(text: str) -> ErrorHelp:
         )
         suggestion = next((one for each in ERRORS for one in each.texts if letters_alone(one) in near), "")
         hint = "it explains PyTorch's errors about autograd: paste the whole message, the last line of a traceback"
+        if not begins_as_an_error(text) and len(text.split()) <= MOST_OF_A_TERM and not suggestion:
+            hint = f"the words are {joined([word.names[0] for word in WORDS_OF_AUTOGRAD], 30)}"
+            raise SourceError(f"gviz explains no word of that name: {excerpt(last.strip(), 60)}", hint=hint)
         hint = f"did you mean this one? {suggestion}" if suggestion else hint
         raise SourceError(f"gviz does not know this error: {excerpt(last.strip(), 60)}", hint=hint)
     return trouble

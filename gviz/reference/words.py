@@ -35,6 +35,20 @@ class Word(NamedTuple):
 
 WORDS = (
     Word(
+        ("chain rule", "chainrule", "path", "local derivative", "local gradient"),
+        "The derivative of a result by an input is a sum over all paths between the two: along each path the local "
+        "derivatives of its operations are multiplied, and the products of all paths are added. backward() computes "
+        "it from the root to the leaves, with one product for each operation and input, and adds up where paths meet.",
+        "import torch\n\n"
+        "x = torch.tensor(2.0, requires_grad=True)\n"
+        "a = x * 3\n"
+        "y = a**2\n"
+        "y.backward()\n"
+        "print(x.grad)  # tensor(36.)\n"
+        "print(2 * a.item() * 3)  # 36.0",
+        'gviz explain "y=(x*3)**2" x=2',
+    ),
+    Word(
         ("leaf", "leaves", "leaf tensor", "leaf node", "leaf variable"),
         "A leaf is a tensor that you made yourself, and that no recorded operation has computed: a weight, a bias, "
         "an input. A graph begins at its leaves. backward() goes from the root to the leaves, and leaves the "

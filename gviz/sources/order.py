@@ -38,8 +38,13 @@ def derivatives(
     tensors = _tensors_of(names, options.wrt)
     grads: dict[str, Any] = {}
     lacking: list[str] = []
+    notes: list[str] = []
     for name, root in roots.items():
         firsts = _grad(name, root, list(tensors.values()), options)  # at once: what they have in common is there once
+        leaves = [by for by, first in zip(tensors, firsts, strict=True) if first is not None]
+        if options.order > 1 and len(leaves) > 1:
+            mixed = quotient_of(quotient_of(name, leaves[0]), leaves[1])
+            notes.append(f"each is derived by one tensor alone: mixed derivatives, such as {mixed}, are not drawn")
         for (by, tensor), first in zip(tensors.items(), firsts, strict=True):
             grad, order = first, 1
             if grad is None and not options.wrt:
@@ -59,7 +64,7 @@ def derivatives(
                     f"{quotient_of(name, by, order)}{value} is constant: it does not require grad, and has no graph"
                 )
     if grads:
-        return grads, list(map(Note, lacking))
+        return grads, list(map(Note, lacking + notes))
     none = f"{joined(roots)} depends on no leaf that has a name"
     hint = "without --order the graph of the root itself is drawn" if options.order == 1 else "take a smaller --order"
     raise SourceError(lacking[0] if lacking else none, hint=hint)

@@ -19,6 +19,9 @@ from gviz.static.session import Session, computed
 from gviz.static.variables import Variable
 from gviz.text import did_you_mean, joined
 
+MOST_WRITTEN = 16
+"""Elements of a constant that are written out."""
+
 
 @dataclass(frozen=True)
 class StaticSource:
@@ -122,12 +125,24 @@ def plan_text(reading: Reading, roots: Sequence[str] = ()) -> str:
         plan = Session(graph=source.graph).plan(fetches, feeds)
     except (ValueError, TypeError, RuntimeError, OpError) as error:
         raise SourceError(str(error)) from None
+    constants = [f"{name} = {constant_text(value)}\n" for name, value in plan.constants.items()]
     return (
         f"# {len(operations)} operations in the graph: "
         f"{len(plan.operations)} {'is' if len(plan.operations) == 1 else 'are'} computed, "
         f"{len(plan.folded)} folded into constants, {len(plan.shared)} shared"
-        f"\n{plan.source}"
+        f"\n{''.join(constants)}{plan.source}"
     )
+
+
+def constant_text(value: Any) -> str:
+    """Return the numbers of a constant in a plan, and their type; of a large one the sizes in their place.
+
+    >>> import numpy as np
+    >>> constant_text(np.float32(3)), constant_text(np.zeros((9, 9)))
+    ('3.0  # float32', '...  # float64 of size (9, 9)')
+    """
+    is_small = value.size <= MOST_WRITTEN
+    return f"{value.tolist()}  # {value.dtype}" if is_small else f"...  # {value.dtype} of size {value.shape}"
 
 
 def named_root(source: StaticSource, name: str) -> Any:

@@ -144,6 +144,11 @@ class Plan:
         exec(compile(self.source, "<plan>", "exec"), self._space)  # noqa: S102 - our own text, of our own names
         self.call: Callable[..., tuple[Value | None, ...]] = self._space["run"]
 
+    @property
+    def constants(self) -> dict[str, Value]:
+        """The arrays and numbers that the function uses, by their names there."""
+        return {name: value for name, value in self._space.items() if isinstance(value, np.ndarray | np.generic)}
+
     # -------------------------------------------------------------- which operations, in which order
     def _emit(self, targets: Iterable[Tensor | Operation]) -> None:
         """Write all that the targets need and that is not there yet."""

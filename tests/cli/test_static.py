@@ -295,7 +295,9 @@ def test_inspect_lists_a_static_script(gviz: Program) -> None:
 
 def test_the_plan_is_a_function(gviz: Program) -> None:
     text = ok(gviz("static", "y=a*b+a*b+(2+3)*1", "--plan")).out
-    assert text.startswith("# 7 operations in the graph: 3 are computed, 0 folded into constants, 1 shared\ndef run(")
+    assert text.startswith(
+        "# 7 operations in the graph: 3 are computed, 0 folded into constants, 1 shared\nk_0 = 5.0  # float32\ndef run("
+    )
     compile(text, "plan", "exec")
     assert "graph: 1 is computed, 0 folded" in ok(gviz("static", "y=max(a,b)", "--plan")).out
 

@@ -46,7 +46,7 @@ def test_feeds_near_the_values_are_the_same_each_time() -> None:
 )
 def test_both_forms_agree(text: str, values: dict[str, str]) -> None:
     pair, _ = of_expression(text, SourceOptions(values=values), runs=3)
-    count, _, differs, _ = difference_of(pair.build(), pair)
+    count, _, differs, *_ = difference_of(pair.build(), pair)
     assert count > 0
     assert differs is None
 
@@ -125,3 +125,9 @@ def test_an_expression_of_ones_own_says_what_the_real_tensorflow_does() -> None:
     for backward in (True, False):
         pair, _ = of_expression("y=x*w", SourceOptions(backward=backward), runs=2)
         assert "the session is slower than eager on a few operations without gradients, 2.3 times" in pair.in_tensorflow
+
+
+def test_numbers_that_are_nan_are_counted_apart() -> None:
+    pair, _ = of_expression("y=sqrt(a)", SourceOptions(values={"a": "-1"}), runs=3)
+    count, _, differs, _, not_finite = difference_of(pair.build(), pair)
+    assert (count, differs, not_finite) == (6, None, 6)

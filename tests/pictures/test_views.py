@@ -116,7 +116,7 @@ def test_without_backward_there_are_symbols_and_no_gradients() -> None:
 def test_a_saved_graph_without_gradients_on_their_way_is_drawn_with_symbols_and_says_why() -> None:
     text, values = ARTICLE
     graph = Graph.from_json(gviz.read(text, SourceOptions(values=values)).graph.to_json())
-    with pytest.warns(gviz.GvizWarning, match="symbols but no numbers"):
+    with pytest.warns(gviz.GvizWarning, match="no numbers of gradients"):
         drawn = lines(graph, "dataflow")
     assert "∂y/∂a = b" in drawn
 

@@ -128,7 +128,7 @@ def test_the_paths_of_a_derivative_come_to_the_next_one(gviz: Program) -> None:
     )
     assert (done.status, done.err) == (0, "")
     text = done.out.replace("\N{NO-BREAK SPACE}", " ")
-    assert "  ∂y/∂x → d → c → x:   b · 3 · 2·x = 3 · 3 · 4 = </text>" in text
+    assert "  ∂y/∂x → f → c → x:   b · 3 · 2·x = 3 · 3 · 4 = </text>" in text
     assert all(part in text for part in (">∂(∂y/∂x)/∂x</text>", ">36</text>", ">   which is x.grad</text>"))
 
 
@@ -175,3 +175,9 @@ def test_the_gradient_of_a_root_that_is_no_scalar_is_given() -> None:
     assert nested(next(node.value for node in graph.nodes if node.id in graph.roots)) == [60.0, 16.0]
     with pytest.raises(SourceError, match="Mismatch in shape"):
         read("y = x**2*w", SourceOptions(values=values, order=1, grad_output="[1, 2, 3]"))
+
+
+def test_it_is_said_that_mixed_derivatives_are_not_drawn() -> None:
+    notes = [note.text for note in read("f=x**2*y**2", SourceOptions(order=2)).notes]
+    assert "each is derived by one tensor alone: mixed derivatives, such as ∂(∂f/∂x)/∂y, are not drawn" in notes
+    assert not any("mixed" in note.text for note in read("f=x**3", SourceOptions(order=2)).notes)

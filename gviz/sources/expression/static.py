@@ -82,7 +82,9 @@ def build(text: str, options: SourceOptions) -> StaticSource:
         *notes_on_names(program, options),
     ]
     if len(options.roots) > 1:
-        notes.append(Note(f"--root {','.join(options.roots[1:])} not used: a static graph is drawn whole", "warning"))
+        first, others = options.roots[0], ",".join(options.roots[1:])
+        what = f"--root {others} not used: {first} is what is computed and differentiated; the graph is drawn whole"
+        notes.append(Note(what, "warning"))
     source = StaticForm(program, options.roots).define(values)
     return replace(source, notes=(*notes_on_reading(program), *notes))
 
