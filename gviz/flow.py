@@ -14,7 +14,7 @@ from contextlib import AbstractContextManager, contextmanager
 from functools import partial
 from importlib import import_module
 from itertools import zip_longest
-from typing import Any
+from typing import Any, cast
 
 from gviz.graphs import NO_FLOW, Flow, Hooked
 from gviz.graphs.numbers import ALL_ELEMENTS, Numbers
@@ -259,13 +259,10 @@ def jacobians_of(
     matrices: list[Numbers | None] = [None] * len(grads)
     if places and 0 < count <= MOST_ROWS and numbers(arrived).elements is not None:
         units = engine.eye(count, dtype=arrived.dtype).reshape(count, *arrived.shape)
-        is_finite = numbers(arrived).is_finite
+        is_finite, call = numbers(arrived).is_finite, cast("Callable[..., Any]", node)
         probes = [units] if is_finite else [units, engine.where(units == 1, math.nan, units)]
         rows, *nans = (
-            [
-                to_sizes(node, _as_tuple(node(*[None if grad is None else one for grad in out_grads])))  # type: ignore[operator]
-                for one in probe
-            ]
+            [to_sizes(node, _as_tuple(call(*[None if grad is None else one for grad in out_grads]))) for one in probe]
             for probe in probes
         )
         for at in places:

@@ -116,6 +116,8 @@ HINTS: list[tuple[type[Exception], str, str]] = [
         "^tensors used as indices",
         "round brackets call a function: relu(x); to pick elements, write x[i.long()]",
     ),
+    (TypeError, r"got \((int|float)(, (int|float))*\)$", "all of these are numbers: write what it comes to"),
+    (TypeError, "must be Tensor, not (int|float)$", "write tensor(2) for a number there"),
     (ValueError, "^'then' and 'else'", "both need the shape of the condition, as in x*0 + w"),
 ]
 """Kind of error, what is in its text, and what to do."""
@@ -268,11 +270,11 @@ def engine_error(error: BaseException, source: ExpressionText, piece: ast.AST | 
         return SourceError("lists in lists, nested too deeply to compute with", place=place)
     text = str(error.args[-1] if error.args else "")
     what = text.partition(", but expected one of:")[0]  # a list of call forms is too long for one line
-    from gviz.sources.expression.suggestion import call_advice  # only an error needs it
+    from gviz.sources.expression.suggestion import extreme_advice  # only an error needs it
 
     hints = (hint for kind, pattern, hint in HINTS if isinstance(error, kind) and re.search(pattern, what))
     start = place.column or 0
-    advice = next(hints, None) or call_advice(place.text[start : start + place.length], what)
+    advice = extreme_advice(place.text[start : start + place.length], what) or next(hints, None)
     return SourceError(what or type(error).__name__, place=place, hint=advice)
 
 

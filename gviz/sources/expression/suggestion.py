@@ -106,44 +106,33 @@ def doubt_error(doubt: Doubt, source: ExpressionText) -> SourceError:
     return SourceError(doubt.what, place=source.place_at(token.line, token.column, len(token.text)), hint=hint)
 
 
-def call_advice(text: str, what: str) -> str | None:
-    """Return what to write for a call that takes no numbers, or for the extreme of three; None where that is not certain.
+def extreme_advice(text: str, what: str) -> str | None:
+    """Return what to write for the largest or smallest of more than PyTorch takes; None for any other call.
 
-    >>> call_advice("max(0, |x|)", "max() received an invalid combination of arguments - got (int, Tensor)")
+    >>> extreme_advice("max(0, |x|)", "max() received an invalid combination of arguments - got (int, Tensor)")
     'write relu(|x|), or clamp(|x|, min=0)'
-    >>> call_advice("min(a, b, 2)", "min() received an invalid combination of arguments - got (Tensor, Tensor, int)")
+    >>> extreme_advice("min(a, b, 2)", "min() received an invalid combination of arguments - got (Tensor, Tensor, int)")
     'write clamp(min(a, b), max=2)'
-    >>> call_advice("hypot(x, 2)", "hypot(): argument 'other' (position 2) must be Tensor, not int")
-    'write hypot(x, tensor(2))'
 
     Args:
         text: the call as it is typed.
-        what: the engine's refusal.
+        what: the engine's refusal, which says what is a number.
     """
-    call, got = re.fullmatch(r"(\w+)\((.*)\)", text, re.DOTALL), re.search(r"got \(([\w, ]+)\)$", what)
-    refused = re.search(r"position (\d+)\) must be Tensor, not (?:int|float)$", what)
-    if call is None or not (got or refused):
+    call = re.fullmatch(r"(max|min)(?:imum)?\((.*)\)", text, re.DOTALL)
+    kinds = re.search(r"got \(([\w, ]+)\)$|position (\d)\) must be Tensor, not (?:int|float)$", what)
+    if call is None or kinds is None:
         return None
-    name, given = call[1], arguments_in(call[2])
-    kinds = got[1].split(", ") if got else ["Tensor"] * len(given)
-    if refused is not None:
-        kinds[int(refused[1]) - 1 : int(refused[1])] = ["number"]
-    pairs = [*zip(given, kinds, strict=False)]
-    numbers = [one for one, kind in pairs if kind in ("int", "float", "number")]
-    tensors = [one for one, kind in pairs if kind == "Tensor"]
-    if not numbers + tensors or len(numbers + tensors) != len(given):
+    given = arguments_in(call[2])
+    is_tensor = [one == "Tensor" for one in kinds[1].split(", ")] if kinds[1] else [kinds[2] == "2", kinds[2] == "1"]
+    if len(given) != len(is_tensor) or not any(is_tensor):
         return None
-    if not tensors:
-        return "all of these are numbers: write what it comes to"
-    if name in ("max", "min", "maximum", "minimum"):
-        extreme = reduce(lambda one, other: f"{name[:3]}({one}, {other})", tensors)
-        bounded = reduce(
-            lambda one, bound: f"clamp({one}, {'min' if name[:3] == 'max' else 'max'}={bound})", numbers, extreme
-        )
-        return f"write {f'relu({extreme}), or ' if (name[:3], numbers) == ('max', ['0']) else ''}{bounded}"
-    if refused is None or not all(re.fullmatch(r"-?[\d.]+", one) for one in numbers):
-        return None
-    return f"write {name}({', '.join([f'tensor({one})' if one in numbers else one for one in given])})"
+    tensors = [one for one, own in zip(given, is_tensor, strict=True) if own]
+    bounds = [one for one, own in zip(given, is_tensor, strict=True) if not own]
+    extreme = reduce(lambda one, other: f"{call[1]}({one}, {other})", tensors)
+    bounded = reduce(
+        lambda one, bound: f"clamp({one}, {'min' if call[1] == 'max' else 'max'}={bound})", bounds, extreme
+    )
+    return f"write relu({extreme}), or {bounded}" if (call[1], bounds) == ("max", ["0"]) else f"write {bounded}"
 
 
 def arguments_in(text: str) -> list[str]:
