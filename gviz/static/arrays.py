@@ -6,10 +6,19 @@ from collections.abc import Callable, Sequence
 from typing import Any
 
 from gviz.numbers.words import refuse
-from gviz.static.build import check_others, constant, convert, make
+from gviz.static.build import (
+    add_operation,
+    check_others,
+    common_graph,
+    constant,
+    convert,
+    make,
+    operation_scope,
+)
 from gviz.static.control import while_loop
-from gviz.static.functions import shape
+from gviz.static.functions import getitem, range_, shape
 from gviz.static.graph import Tensor, TensorLike, get_default_graph
+from gviz.static.rules import constant_value
 from gviz.static.types import Dims, DTypeLike, ShapeLike, TensorShape, as_dtype, as_shape, fill_structure, int32, leaves
 
 
@@ -31,7 +40,7 @@ class TensorArray:
         dynamic_size: bool | None = None,
         clear_after_read: bool | None = None,
         tensor_array_name: str | None = None,
-        handle: None = None,
+        handle: Tensor | None = None,
         flow: Tensor | None = None,
         infer_shape: bool = True,
         element_shape: ShapeLike = None,
@@ -39,42 +48,70 @@ class TensorArray:
         name: str | None = None,
     ) -> None:
         self.dtype, self._dims = as_dtype(dtype), as_shape(element_shape)
-        count = convert(0 if size is None else size, int32) if flow is None else None
-        attrs = {"dtype": self.dtype, "dynamic_size": bool(dynamic_size)}
-        self._read: Any = flow if count is None else make("TensorArrayV3", [count], name, **attrs)
+        self._size: Tensor | None = None
+        self.handle: Any = handle
+        self._read: Any = flow  # a loop carries it along
+        if handle is None:
+            with operation_scope(common_graph(size), name, "TensorArray") as scope:
+                self._size = convert(0 if size is None else size, int32, "size")
+                attrs = {
+                    "dtype": self.dtype, "dynamic_size": bool(dynamic_size), "element_shape": self._dims,
+                    "clear_after_read": clear_after_read is not False, "identical_element_shapes": infer_shape,
+                    "tensor_array_name": tensor_array_name or "",
+                }  # fmt: skip
+                made = add_operation(self._size.graph, "TensorArrayV3", [self._size], attrs, scope)
+                self.handle, self._read = made.outputs
+            self._size = None if dynamic_size else self._size
 
     flow = property(lambda self: self._read)
 
     def with_flow(self, flow: Tensor, dims: Dims = None) -> TensorArray:
         """Return the list in another state."""
-        return TensorArray(self.dtype, flow=flow, element_shape=self._dims if dims is None else TensorShape(dims))
+        shape = self._dims if dims is None else TensorShape(dims)
+        after = TensorArray(self.dtype, handle=self.handle, flow=flow, element_shape=shape)
+        after._size = self._size
+        return after
 
     def write(self, index: TensorLike, value: TensorLike, name: str | None = None) -> TensorArray:
         """Return the list with an element written."""
-        element = convert(value, self.dtype)
-        place = convert(index, int32)
-        return self.with_flow(make("TensorArrayWriteV3", [self._read, place, element], name), element._dims)
+        with self.handle.graph.name_scope(name or "TensorArrayWrite"):
+            element = convert(value, self.dtype, "value")
+            place = convert(index, int32, "TensorArrayWriteV3/index")
+            flow = make("TensorArrayWriteV3", [self.handle, place, element, self._read])
+        return self.with_flow(flow, element._dims)
 
     def read(self, index: TensorLike, name: str | None = None) -> Tensor:
         """Return an element."""
-        element = make("TensorArrayReadV3", [self._read, convert(index, int32)], name)
+        with operation_scope(self.handle.graph, name, "TensorArrayReadV3") as scope:
+            place = convert(index, int32, "index")
+            element = make("TensorArrayReadV3", [self.handle, place, self._read], scope, dtype=self.dtype)
         element.set_shape(self._dims)
         return element
 
     def unstack(self, value: TensorLike, name: str | None = None) -> TensorArray:
         """Return the list of a tensor's parts along its first axis."""
-        whole = convert(value, self.dtype)
-        return self.with_flow(make("TensorArrayScatterV3", [whole], name), whole._dims and whole._dims[1:])
+        with self.handle.graph.name_scope(name or "TensorArrayUnstack"):
+            whole = convert(value, self.dtype, "value")
+            places = range_(0, getitem(shape(whole), 0))
+            with self.handle.graph.name_scope("TensorArrayScatter"):
+                flow = make("TensorArrayScatterV3", [self.handle, places, whole, self._read])
+        return self.with_flow(flow, whole._dims and whole._dims[1:])
 
     def stack(self, name: str | None = None) -> Tensor:
         """Return all elements as one tensor."""
-        whole = make("TensorArrayGatherV3", [self._read], name)
+        with self.handle.graph.name_scope(name or "TensorArrayStack"):
+            places = range_(0, self.size())
+            attrs: dict[str, Any] = {"dtype": self.dtype, "element_shape": self._dims}
+            whole = make("TensorArrayGatherV3", [self.handle, places, self._read], **attrs)
         whole.set_shape(None if self._dims is None else (None, *self._dims))
         return whole
 
     def size(self, name: str | None = None) -> Tensor:
         """Return how many elements there are."""
-        return make("TensorArraySizeV3", [self._read], name)
+        if self._size is None:
+            return make("TensorArraySizeV3", [self.handle, self._read], name)
+        known = constant_value(self._size)
+        return self._size if known is None else constant(known, int32)
 
 
 UNUSED = {"parallel_iterations": 10, "back_prop": True, "swap_memory": False, "infer_shape": True}
@@ -107,14 +144,16 @@ def repeat_along(
     with get_default_graph().name_scope(name):
         parts = [convert(one) for one in leaves(elems)]
         length = parts[0].shape[0].value
-        count: Any = shape(parts[0])[0] if length is None else constant(length, int32)
-        lists = [TensorArray(part.dtype.base_dtype, count).unstack(part) for part in parts]
+        count: Any = shape(parts[0])[0] if length is None else length
+        lists = [
+            TensorArray(part.dtype.base_dtype, count, element_shape=part.shape[1:]).unstack(part) for part in parts
+        ]
 
         def part_at(place: Tensor) -> Any:
             return fill_structure(elems, iter([one.read(place) for one in lists]))
 
-        first: Any = (count - 1) if reverse else constant(0, int32)
-        step, begin = -1 if reverse else 1, first
+        first: Any = (count - 1) if reverse else 0
+        step, begin, is_scan = -1 if reverse else 1, first, keeps and dtype is None
         if start is None and dtype is None:
             start, begin = part_at(first), first + step
         form = dtype if dtype is not None else start
@@ -131,7 +170,10 @@ def repeat_along(
             return place + step, values if before else [], after
 
         results = while_loop(
-            lambda place, *_: place >= 0 if reverse else place < count, body, (begin, now, arrays), name="while"
+            lambda place, *_: place >= 0 if reverse else place < count,
+            body,
+            (begin if is_scan else convert(begin), now, arrays),
+            maximum_iterations=count,
         )
         out = [one.stack() for one in results[2]] if keeps else results[1]
         for one in out if keeps else []:

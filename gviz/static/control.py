@@ -288,19 +288,20 @@ def while_loop(
     if not isinstance(loop_vars, (list, tuple)):
         loop_vars = [loop_vars]
     refuse(not loop_vars, "'loop_vars' must be provided.", ValueError)
-    if maximum_iterations is not None:
-        packed = while_loop(
-            lambda n, v: make("LogicalAnd", [n < maximum_iterations, convert(cond(*v))]),
-            lambda n, v: (n + 1, in_form(loop_vars, body(*v))),
-            (constant(0, int32, name="iteration_counter"), loop_vars),
-            None if shape_invariants is None else (TensorShape([]), shape_invariants),
-            name=name,
-        )[1]
-    else:
-        with get_default_graph().name_scope(name or "while") as scope:
-            shapes = None if shape_invariants is None else [as_shape(s) for s in leaves(shape_invariants)]
+    with get_default_graph().name_scope(name or "while") as scope:
+        shapes = None if shape_invariants is None else [as_shape(s) for s in leaves(shape_invariants)]
+        if maximum_iterations is None:
             loop, packed = build_loop(scope, cond, body, loop_vars, shapes)
-            loop.back_prop = back_prop
+        else:
+            most: Any = convert(maximum_iterations, name="maximum_iterations")
+            loop, (_, packed) = build_loop(
+                scope,
+                lambda n, v: make("LogicalAnd", [n < most, convert(cond(*v))]),
+                lambda n, v: (n + 1, in_form(loop_vars, body(*v))),
+                (constant(0, most.dtype, name="iteration_counter"), loop_vars),
+                None if shapes is None else [(), *shapes],
+            )
+        loop.back_prop = back_prop
     return packed[0] if len(loop_vars) == 1 and not return_same_structure else packed
 
 

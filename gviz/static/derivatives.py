@@ -270,12 +270,57 @@ def of_slice(op: Operation, grad: Tensor) -> Grads:
     return [FUNCTIONS["pad"](grad, concat([before, behind], 1)), None, None]
 
 
-def of_write(op: Operation, grad: Tensor) -> Grads:
-    """Return the derivative of an element that is written: the list has the gradient of all others."""
-    _, place, value = op.inputs
-    part = make("TensorArrayReadV3", [grad, place])
-    part.set_shape(value.shape)
-    return [of_call("TensorArrayGradV3", "without_row", lambda t: t, grad, place), None, part]
+def gradient_list(op: Operation, flow: Tensor, source: Tensor) -> tuple[Tensor, Tensor]:
+    """Return the list of the gradients of a list that an operation writes or reads, and what tells that it is there.
+
+    Each call of ``tf.gradients`` has a list of its own: the scope of what it has built (``source``) names it.
+    """
+    parts = source.op.name.split("/")
+    last = max((i for i, part in enumerate(parts) if part.startswith("gradients")), default=0)
+    with flow.graph.name_scope("TensorArrayGrad"):
+        attrs = {"source": "/".join(parts[: last + 1])}
+        made = add_operation(flow.graph, "TensorArrayGradV3", [op.inputs[0], flow], attrs).outputs[0]
+        return made, after(made, lambda: make("Identity", [flow], "gradient_flow"))
+
+
+def of_written(op: Operation, flow: Tensor) -> tuple[Tensor, Tensor, Tensor]:
+    """Return the list of the gradients behind a write, which is through by then, and the gradient of the flow."""
+    done = make("Identity", [op.outputs[0]], "flow_out")
+    barrier = after(done, lambda: make("Identity", [flow], "write_barrier"))
+    return (*gradient_list(op, barrier, flow), barrier)
+
+
+def of_write(op: Operation, flow: Tensor) -> Grads:
+    """Return the derivative of an element that is written: what has been written of its gradient."""
+    elements, own, barrier = of_written(op, flow)
+    value = make("TensorArrayReadV3", [elements, op.inputs[1], own], dtype=op.inputs[2].dtype.base_dtype)
+    value.set_shape(op.inputs[2].shape)
+    return [None, None, value, barrier]
+
+
+def of_scatter(op: Operation, flow: Tensor) -> Grads:
+    """Return the derivative of several elements that are written."""
+    elements, own, barrier = of_written(op, flow)
+    dtype, dims = op.inputs[2].dtype.base_dtype, op.inputs[2]._dims
+    value = make(
+        "TensorArrayGatherV3", [elements, op.inputs[1], own], dtype=dtype, element_shape=None if dims is None else dims[1:]
+    )
+    value.set_shape(op.inputs[2].shape)
+    return [None, None, value, barrier]
+
+
+def of_read(op: Operation, grad: Tensor) -> Grads:
+    """Return the derivative of an element that is read: its gradient is written."""
+    elements, flow = gradient_list(op, op.inputs[2], grad)
+    with grad.graph.name_scope("TensorArrayWrite"):
+        return [None, None, make("TensorArrayWriteV3", [elements, op.inputs[1], grad, flow])]
+
+
+def of_elements(op: Operation, grad: Tensor) -> Grads:
+    """Return the derivative of elements as one tensor."""
+    elements, flow = gradient_list(op, op.inputs[2], grad)
+    with grad.graph.name_scope("TensorArrayScatter"):
+        return [None, None, make("TensorArrayScatterV3", [elements, op.inputs[1], grad, flow])]
 
 
 def of_largest(op: Operation, grad: Tensor) -> Grads:
@@ -370,7 +415,7 @@ DERIVATIVES: dict[str, Derivative] = {
         *[None] * 4, make("StridedSlice", [g, *op.inputs[1:4]], "strided_slice", kinds=op.attrs["kinds"])],
     "Slice": of_slice, "Tile": of_tile, "Pad": of_pad,
     "TensorArrayWriteV3": of_write,
-    "TensorArrayReadV3": lambda op, g: [of_call("TensorArrayGradV3", "with_row", lambda t: t, g, *op.inputs), None],
+    "TensorArrayScatterV3": of_scatter, "TensorArrayReadV3": of_read, "TensorArrayGatherV3": of_elements,
     "ReverseV2": lambda op, g: [FUNCTIONS["reverse"](g, op.inputs[1]), None],
     "Cumsum": lambda op, g: [
         FUNCTIONS["cumsum"](g, op.inputs[1], op.attrs["exclusive"], not op.attrs["reverse"]), None],

@@ -16,6 +16,7 @@ from gviz import events
 from gviz.autograd.row import Row
 from gviz.ops import ARRAYS, ROWS
 from gviz.static import windows
+from gviz.static.elements import Elements, gather_elements, scatter_elements, write_element
 from gviz.static.types import Array, dims_text
 
 Index: TypeAlias = "tuple[Any, ...]"
@@ -192,23 +193,6 @@ def stitched(places: Sequence[Array], values: Sequence[Array]) -> Array:
     for place, value in zip(places, values, strict=True):
         whole[place] = value
     return whole
-
-
-def with_element(elements: Array, place: Array, value: Array) -> Array:
-    """Return a list of elements with one written; the first one says which shape all have."""
-    count = max(len(elements), int(place) + 1)
-    out = np.zeros((count, *np.shape(value)), elements.dtype)
-    if elements.shape[1:] != (0,):
-        out[: len(elements)] = elements
-    out[int(place)] = value
-    return out
-
-
-def without_row(part: Array, place: Array) -> Array:
-    """Return a list with zeros in place of one element."""
-    out = part.copy()
-    out[int(place)] = 0
-    return out
 
 
 def index_between(begin: Array, size: Array) -> Index:
@@ -475,12 +459,13 @@ KERNELS: dict[str, Row] = {
         ),
         kernel("join_texts", "StringJoin", joined_texts, lists=("parts",)),
         # lists of tensors
-        kernel("row_count", "TensorArraySizeV3", lambda elements: np.int32(len(elements))),
-        kernel("empty", "TensorArrayV3", lambda count, dtype: np.zeros((int(count), 0), dtype)),
-        kernel("written", "TensorArrayWriteV3", with_element),
-        kernel("row_at", "TensorArrayReadV3", lambda elements, place: elements[int(place)]),
-        kernel("with_row", "TensorArrayGradV3", lambda part, x, place: put_back(part, x, (int(place),))),
-        kernel("without_row", "TensorArrayGradV3", without_row),
+        kernel("count_elements", "TensorArraySizeV3", lambda elements, flow: np.int32(len(elements))),
+        kernel("new_elements", "TensorArrayV3", lambda count: [Elements(int(count)), np.float32(0)]),
+        kernel("write_element", "TensorArrayWriteV3", write_element),
+        kernel("read_element", "TensorArrayReadV3", lambda elements, place, flow: elements.read(int(place))),
+        kernel("scatter_elements", "TensorArrayScatterV3", scatter_elements),
+        kernel("gather_elements", "TensorArrayGatherV3", gather_elements),
+        kernel("gradient_of", "TensorArrayGradV3", lambda elements, flow, source: [elements.gradient(source), flow]),
         # what loops keep for their gradient loops
         kernel("stack_of_values", "StackV2", lambda most: []),
         kernel("push", "StackPushV2", push_value),

@@ -140,6 +140,8 @@ def as_graph_def(graph: Graph) -> bytes:
 DTYPES_OF = {
     **dict.fromkeys(["LogicalAnd", "LogicalOr", "LogicalNot", "LoopCond", "MergeSummary", "StringJoin"], ""),
     **dict.fromkeys(["ConcatOffset", "NoOp", "PyFunc", "Assert", "ControlTrigger", "StackV2", "StackPopV2"], ""),
+    **dict.fromkeys([f"TensorArray{name}V3" for name in ("", "Grad", "Read", "Gather", "Size")], ""),
+    "TensorArrayWriteV3": "T:2", "TensorArrayScatterV3": "T:2",
     "StackPushV2": "T:1",
     "GatherV2": "Tparams:0 Tindices:1 Taxis:2", "Cast": "SrcT:0", "InTopKV2": "T:1", "OneHot": "T:2 TI:0",
     "Fill": "T:1",
@@ -221,7 +223,7 @@ def attr(name: str, value: Any) -> bytes | None:
     """Return one parameter in wire form; None for what only gviz has a use for, or nobody could read."""
     if isinstance(value, DType):
         return events.dtype_attr(value.base_dtype.name)
-    if name == "shape":
+    if name in ("shape", "element_shape"):
         return events.shape_attr(value)
     if isinstance(value, np.ndarray):
         dtype = "string" if value.dtype == object else value.dtype.name

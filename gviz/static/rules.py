@@ -355,7 +355,6 @@ OF_ARGUMENTS: dict[str, Callable[..., Dims]] = {
     "avg_pool_back": lambda part, sizes, *rest: None if (dims := integers_in(sizes)) is None else tuple(dims),
     "conv2d_to_filter": lambda part, x, filter, *rest: filter._dims,
     **dict.fromkeys(("max_pool", "avg_pool"), lambda x, *rest: windows.pooled_dims(x._dims, *rest)),
-    **dict.fromkeys(("with_row", "without_row"), lambda part, *rest: None),
     "sum_over": lambda x, axes, keep: (None,) * x.shape.rank if keep and x.shape.rank is not None else None,
     "sum_of_places": lambda values, places, count: (
         values._dims and (None if (n := known_value(count)) is None else int(n), *values._dims[1:])

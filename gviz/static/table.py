@@ -20,7 +20,7 @@ from gviz.static.graph import Operation, symbolic_tensors
 from gviz.static.kernels import index_of
 from gviz.static.rules import axes_of, constant_value
 from gviz.static.steps import UPDATES
-from gviz.static.types import DTYPES, RESOURCE, ClashError, Dims, DType, bool_, int32, merge_dims
+from gviz.static.types import DTYPES, RESOURCE, ClashError, Dims, DType, bool_, float32, int32, merge_dims
 
 Call: TypeAlias = "tuple[str, tuple[Any, ...]]"
 
@@ -161,10 +161,14 @@ FAMILY = {
 }
 FLAT = (
     "Floor", "Ceil", "Rint", "Round", "FloorDiv", "ZerosLike", "OnesLike", "StopGradient", "Fill", "Range",
-    "OneHot", "PyFunc",
+    "OneHot", "PyFunc", "TensorArrayGradV3",
 )  # fmt: skip
 """Types through which no gradient goes."""
-EFFECTS = ("Print", "Assert", "PyFunc", "StackV2", "StackPushV2", "StackPopV2")
+LIST = [(RESOURCE, (2,)), (float32, ())]
+"""What an operation that makes a list of tensors gives: the list, and a number that tells that it is there."""
+EFFECTS = ("Print", "Assert", "PyFunc", "StackV2", "StackPushV2", "StackPopV2") + tuple(
+    f"TensorArray{name}V3" for name in ("", "Grad", "Write", "Scatter", "Read", "Gather", "Size")
+)
 """Types that do something besides, in each run."""
 REDUCTIONS = {
     "Sum": "sum_dim", "Mean": "mean_dim", "Prod": "prod_axes", "Max": "amax", "Min": "amin", "All": "all_of", "Any": "any_of",
@@ -224,14 +228,15 @@ TYPES: dict[str, OpType] = {
     **{name: OpType(key, infer=lambda op: [(DTYPES["string"], ())]) for name, key in SUMMARIES.items()},
     "MergeSummary": OpType(lambda op: ("merge_summaries", (op.inputs,)), infer=lambda op: [(DTYPES["string"], ())]),
     "SelectV2": OpType("where"),
-    "TensorArrayV3": OpType(
-        lambda op: ("empty", (op.inputs[0], op.attrs["dtype"].as_numpy_dtype)),
+    "TensorArrayV3": OpType("new_elements", infer=lambda op: LIST, several=True),
+    "TensorArrayGradV3": OpType(with_attrs("gradient_of", "source"), infer=lambda op: LIST, several=True),
+    "TensorArrayWriteV3": OpType("write_element", infer=lambda op: LIST[1:]),
+    "TensorArrayScatterV3": OpType("scatter_elements", infer=lambda op: LIST[1:]),
+    "TensorArrayReadV3": OpType("read_element", infer=lambda op: [(op.attrs["dtype"], None)]),
+    "TensorArrayGatherV3": OpType(
+        lambda op: ("gather_elements", (*op.inputs, op.attrs["dtype"].as_numpy_dtype)),
         infer=lambda op: [(op.attrs["dtype"], None)]),
-    "TensorArrayWriteV3": OpType("written", infer=lambda op: None),
-    "TensorArrayReadV3": OpType("row_at", infer=lambda op: None),
-    **dict.fromkeys(
-        ("TensorArrayScatterV3", "TensorArrayGatherV3"), OpType("pass", infer=lambda op: op.inputs[0]._dims)),
-    "TensorArraySizeV3": OpType(lambda op: ("row_count", op.inputs), infer=lambda op: [(int32, ())]),
+    "TensorArraySizeV3": OpType("count_elements", infer=lambda op: [(int32, ())]),
     "Print": OpType(lambda op: ("show", (op.inputs[0], op.inputs[1:], op.attrs["message"], op.attrs["summarize"])),
         infer=lambda op: op.inputs[0]._dims),
     "Assert": OpType(lambda op: ("check", (op.inputs[0], op.inputs[1:], op.attrs["summarize"])), infer=lambda op: []),
