@@ -39,6 +39,7 @@ from gviz.static import (
     layers as own_layers,
     neural,
     optimizers,
+    recurrent,
     scopes,
     types as dtypes,
     variables,
@@ -100,7 +101,7 @@ def _part(name: str, **members: object) -> Any:
     return module
 
 
-nn = _part("nn", **neural.NN)
+nn = _part("nn", **(neural.NN | recurrent.RECURRENT))
 math = _part("math", **(functions.FUNCTIONS | functions.NN))
 linalg = _part("linalg", matmul=functions.matmul, eye=functions.FUNCTIONS["eye"])
 random = _part(

@@ -19,7 +19,7 @@ from gviz.numbers.words import refuse
 from gviz.static.build import add_operation, constant, convert, make, of_dtype
 from gviz.static.errors import DeadlineExceededError
 from gviz.static.graph import ControlFlowContext, Graph, Operation, Tensor, TensorLike, get_default_graph
-from gviz.static.types import Dims, TensorShape, as_shape, bool_, common_dims, fill_structure, int32, leaves, nesting
+from gviz.static.types import Dims, TensorShape, as_shape, bool_, common_dims, fill_structure, leaves, nesting
 
 
 class StepValues(Protocol):
@@ -274,7 +274,7 @@ def while_loop(
     parallel_iterations: int = 10,
     back_prop: bool = True,
     swap_memory: bool = False,
-    maximum_iterations: object = None,
+    maximum_iterations: TensorLike = None,
     name: str | None = None,
     return_same_structure: bool = False,
 ) -> Any:
@@ -291,7 +291,7 @@ def while_loop(
     with get_default_graph().name_scope(name or "while") as scope:
         shapes = None if shape_invariants is None else [as_shape(s) for s in leaves(shape_invariants)]
         if maximum_iterations is None:
-            loop, packed = build_loop(scope, cond, body, loop_vars, shapes)
+            loop, packed = build_loop(scope, cond, body, loop_vars, shapes, parallel_iterations)
         else:
             most: Any = convert(maximum_iterations, name="maximum_iterations")
             loop, (_, packed) = build_loop(
@@ -300,6 +300,7 @@ def while_loop(
                 lambda n, v: (n + 1, in_form(loop_vars, body(*v))),
                 (constant(0, most.dtype, name="iteration_counter"), loop_vars),
                 None if shapes is None else [(), *shapes],
+                parallel_iterations,
             )
         loop.back_prop = back_prop
     return packed[0] if len(loop_vars) == 1 and not return_same_structure else packed
@@ -311,6 +312,7 @@ def build_loop(
     body: Callable[..., object],
     form: Sequence[object],
     shapes: Sequence[Dims] | None,
+    parallel_iterations: int,
 ) -> tuple[Loop, Any]:
     """Build the operations of a loop in TensorFlow's order, for variables in some form.
 
@@ -320,6 +322,7 @@ def build_loop(
     starts = [convert(v) for v in leaves(form)]
     shapes = [t._dims for t in starts] if shapes is None else shapes
     inside = Context(graph)
+    inside.parallel_iterations = parallel_iterations
     loop = Loop(scope.rstrip("/"), inside)
     if inside.outer is not None:
         starts = [inside.outer.bring_in(t, loop.name) for t in starts]

@@ -303,7 +303,10 @@ def of_scatter(op: Operation, flow: Tensor) -> Grads:
     elements, own, barrier = of_written(op, flow)
     dtype, dims = op.inputs[2].dtype.base_dtype, op.inputs[2]._dims
     value = make(
-        "TensorArrayGatherV3", [elements, op.inputs[1], own], dtype=dtype, element_shape=None if dims is None else dims[1:]
+        "TensorArrayGatherV3",
+        [elements, op.inputs[1], own],
+        dtype=dtype,
+        element_shape=None if dims is None else dims[1:],
     )
     value.set_shape(op.inputs[2].shape)
     return [None, None, value, barrier]

@@ -3,12 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from gviz.numbers.words import refuse
 from gviz.static.types import Array, Value
+
+if TYPE_CHECKING:
+    from numpy import typing as npt  # which is slow to import
 
 
 class Elements:
@@ -32,12 +35,13 @@ class Elements:
         return self._gradients.setdefault(source, Elements(len(self), self))
 
     def read(self, place: int) -> Value:
-        """Return an element; zeros if a gradient has none there."""
-        item = self._items[place]
-        if item is None and self._forward is not None:
-            item = np.zeros_like(self._forward.read(place))
-        refuse(item is None, f"Could not read index {place} twice or before it was written")
-        return item
+        """Return an element; zeros if there is none in its place."""
+        if self._items[place] is not None:
+            return self._items[place]
+        known = [*self._items, *(self._forward._items if self._forward else ())]
+        like = next((item for item in known if item is not None), None)
+        refuse(like is None, f"Could not read index {place} twice or before it was written")
+        return np.zeros_like(like)
 
     def write(self, place: int, value: Value) -> None:
         """Put an element in its place."""
@@ -59,6 +63,6 @@ def scatter_elements(elements: Elements, places: Iterable[Value], value: Array, 
     return flow
 
 
-def gather_elements(elements: Elements, places: Array, flow: Value, dtype: Any) -> Array:
+def gather_elements(elements: Elements, places: Array, flow: Value, dtype: npt.DTypeLike) -> Array:
     """Return some elements as one tensor."""
     return np.array([elements.read(int(place)) for place in places], dtype)

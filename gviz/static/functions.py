@@ -28,6 +28,7 @@ from gviz.static.build import (
 )
 from gviz.static.chance import seeds_of
 from gviz.static.graph import Operation, Tensor, TensorLike, get_default_graph
+from gviz.static.rules import constant_value
 from gviz.static.table import REDUCTIONS
 from gviz.static.types import ArrayLike, DTypeLike, ShapeLike, TensorShape, as_dtype, as_shape, float32, int32, leaves
 
@@ -405,14 +406,17 @@ def one_hot(
 def split_along(
     value: TensorLike,
     num_or_size_splits: int | Sequence[int],
-    axis: int = 0,
+    axis: int | Tensor = 0,
     num: int | None = None,
     name: str = "split",
 ) -> list[Tensor]:
     """Return several parts of a tensor along an axis: so many equal ones, or parts of some lengths."""
     x = convert(value)
-    check_axis(axis, x.shape.rank)
-    along = axis if x.shape.rank is None else axis % x.shape.rank
+    known = constant_value(axis) if isinstance(axis, Tensor) else axis
+    refuse(known is None, f"gviz splits along an axis that is known while building, not {axis}", ValueError)
+    place = int(known)
+    check_axis(place, x.shape.rank)
+    along = place if x.shape.rank is None else place % x.shape.rank
     whole = None if x._dims is None else x._dims[along]
     if isinstance(num_or_size_splits, int):
         refuse(whole is None, f"gviz splits an axis whose length is known, not that of {x}", ValueError)
@@ -624,9 +628,14 @@ def assert_(
     condition: TensorLike, data: Sequence[TensorLike], summarize: int | None = None, name: str | None = None
 ) -> Operation:
     """Return an operation that fails if a condition does not hold, and tells some tensors."""
-    tensors = [convert(part) for part in (condition, *data)]
-    attrs = {"summarize": 3 if summarize is None else summarize}
-    return add_operation(common_graph(*tensors), "Assert", tensors, attrs, name)
+    graph = common_graph(condition, data)
+    with operation_scope(graph, name, "Assert"):
+        for part in data:
+            convert(part)  # as TensorFlow does
+        with graph.name_scope("Assert") as scope:
+            tensors = [convert(condition, None, "condition")]
+            tensors += [convert(part, None, f"data_{i}") for i, part in enumerate(data)]
+            return add_operation(graph, "Assert", tensors, {"summarize": 3 if summarize is None else summarize}, scope)
 
 
 def py_func(

@@ -152,13 +152,15 @@ def carry_back(
         if isinstance(unit, Loop):
             carried: Iterable[tuple[Tensor, Tensor]] = of_loop(back[unit], grads, reached, gated=gated)
         else:
-            carried = through(unit, grads, gated=gated)
+            carried = gradients_through(unit, grads, gated=gated)
         for tensor, grad in carried:
             parts.setdefault(tensor, []).append(grad)
     return [total(x) for x in xs]
 
 
-def through(unit: Operation | Unit, grads: Sequence[Tensor | None], *, gated: bool) -> Iterable[tuple[Tensor, Tensor]]:
+def gradients_through(
+    unit: Operation | Unit, grads: Sequence[Tensor | None], *, gated: bool
+) -> Iterable[tuple[Tensor, Tensor]]:
     """Return the gradients of an operation's inputs, or of what a pair of branches takes, in a scope of its own."""
     graph = unit.outputs[0].graph
     if isinstance(unit, Operation) and type_of(unit).several:
@@ -390,10 +392,13 @@ def of_loop(
             with gradient_scope(graph, loop.switches[i].name):
                 merge = back.merge(start, door, out._dims, "b_switch")
             with gradient_scope(graph, loop.merges[i].name):
-                switch = back.switch(merge)
+                ways = back.switch(merge).outputs
+                if gated:
+                    with graph.with_open(context=inside):
+                        ways = [way for _, way in with_gate(graph, list(zip(ways, ways, strict=True)))]
             with gradient_scope(graph, loop.merges[i].inputs[0].op.name):
-                back.close([inside.add("Exit", [switch.outputs[0]])])
-            weights.append(switch.outputs[1])
+                back.close([inside.add("Exit", [ways[0]])])
+            weights.append(ways[1])
     between = [i for i in places if i in needed]
     bodies = [loop.bodies[i] for i in between]
     with graph.with_open(context=inside):

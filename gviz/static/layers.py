@@ -3,17 +3,20 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from functools import partial
 from typing import Any
 
 import numpy as np
 
 from gviz.numbers.words import refuse
 from gviz.static.build import cast, check_others, common_graph, constant, convert, make, operation_scope
+from gviz.static.control import cond
 from gviz.static.functions import FUNCTIONS
 from gviz.static.graph import Tensor, TensorLike
 from gviz.static.neural import NN, conv2d, dropout, pool, sizes_of
 from gviz.static.scopes import INITIALIZERS, Initializer, Regularizer, get_variable, variable_scope
 from gviz.static.types import float32
+from gviz.static.variables import ASSIGNING, Variable
 
 UNUSED = dict.fromkeys(("activity_regularizer", "kernel_constraint", "bias_constraint"))
 
@@ -170,13 +173,106 @@ def dropout_layer(
     """Return a tensor with some elements 0, by chance, while ``training``, which may be a tensor."""
     x = convert(inputs)
     with variable_scope(name, "dropout"):
-        if isinstance(training, Tensor):
-            return FUNCTIONS["cond"](
-                training,
-                lambda: dropout(x, noise_shape=noise_shape, seed=seed, rate=rate),
-                lambda: FUNCTIONS["identity"](x),
+
+        def thinned() -> Tensor:
+            return dropout(x, noise_shape=noise_shape, seed=seed, rate=rate)
+
+        return while_training(training, thinned, lambda: FUNCTIONS["identity"](x))
+
+
+def batch_normalization_layer(
+    inputs: TensorLike,
+    axis: int = -1,
+    momentum: float = 0.99,
+    epsilon: float = 0.001,
+    center: bool = True,
+    scale: bool = True,
+    beta_initializer: Initializer | None = None,
+    gamma_initializer: Initializer | None = None,
+    moving_mean_initializer: Initializer | None = None,
+    moving_variance_initializer: Initializer | None = None,
+    beta_regularizer: Regularizer | None = None,
+    gamma_regularizer: Regularizer | None = None,
+    beta_constraint: None = None,
+    gamma_constraint: None = None,
+    training: bool | Tensor = False,
+    trainable: bool = True,
+    name: str | None = None,
+    reuse: object = None,
+    **others: object,
+) -> Tensor:
+    """Return a tensor with mean 0 and variance 1 along all axes but the last, then scaled and shifted.
+
+    Mean and variance are those of the inputs while ``training``, else the moving ones. What brings these up to date is
+    in the collection ``tf.GraphKeys.UPDATE_OPS``, and a training step has to run it.
+    """
+    check_others("tf.layers.batch_normalization", others, **NOT_NORMALIZED)
+    constraints = {"beta_constraint": beta_constraint, "gamma_constraint": gamma_constraint}
+    check_others("tf.layers.batch_normalization", constraints, **dict.fromkeys(constraints))
+    x = convert(inputs)
+    refuse(
+        x.shape.rank is None or axis not in (-1, x.shape.rank - 1),
+        f"gviz has no axis {axis} for tf.layers.batch_normalization(), only the last one, and inputs of a known rank",
+        ValueError,
+    )
+    length, dtype = known_length(x, "BatchNormalization"), x.dtype.base_dtype
+    zero, one = (INITIALIZERS[f"{word}_initializer"]() for word in ("zeros", "ones"))
+
+    def kept(label: str, first: Initializer, regularizer: Regularizer | None, learned: bool) -> Any:
+        return get_variable(label, [length], dtype, first, regularizer, trainable and learned)
+
+    with variable_scope(name, "batch_normalization", reuse=reuse):
+        gamma = kept("gamma", gamma_initializer or one, gamma_regularizer, True)._read if scale else None
+        beta = kept("beta", beta_initializer or zero, beta_regularizer, True)._read if center else None
+        averages = [
+            kept("moving_mean", moving_mean_initializer or zero, None, False),
+            kept("moving_variance", moving_variance_initializer or one, None, False),
+        ]
+        mean, variance = (average._read for average in averages)
+        if training is not False:
+            values = NN["moments"](x, list(range((x.shape.rank or 1) - 1)))
+            mean, variance = (
+                while_training(training, itself(v), itself(a._read)) for a, v in zip(averages, values, strict=True)
             )
-        return dropout(x, noise_shape=noise_shape, seed=seed, rate=rate) if training else FUNCTIONS["identity"](x)
+            pairs = [(averages[0], mean), (averages[1], variance)]
+            if x.shape.rank == 4:  # TensorFlow's operation for images, which counts one example less here
+                count: Any = FUNCTIONS["truediv"](cast(FUNCTIONS["size"](x), dtype), float(length))
+                pairs[1] = averages[1], variance * (count / (count - 1.0))
+            for average, value in pairs:
+                done = while_training(
+                    training, partial(updated_average, average, value, momentum), itself(average._read)
+                )
+                x.graph.add_to_collection(UPDATE_OPS, done.op)
+        result = NN["batch_normalization"](x, mean, variance, beta, gamma, epsilon)
+        result.set_shape(x.shape)
+        return result
+
+
+NOT_NORMALIZED = dict.fromkeys(("renorm_clipping", "fused", "virtual_batch_size", "adjustment")) | {
+    "renorm": False, "renorm_momentum": 0.99,
+}  # fmt: skip
+"""Arguments of TensorFlow's batch normalization that gviz has no use for, with their defaults."""
+UPDATE_OPS = "update_ops"
+
+
+def itself(tensor: Tensor) -> Callable[[], Tensor]:
+    """Return a function that returns a tensor."""
+    return lambda: tensor
+
+
+def while_training(training: bool | Tensor, one: Callable[[], Tensor], other: Callable[[], Tensor]) -> Tensor:
+    """Return what holds while training, or the other; for a tensor the run decides."""
+    if isinstance(training, Tensor):
+        result: Tensor = cond(training, one, other)
+        return result
+    return one() if training else other()
+
+
+def updated_average(average: Variable, value: Tensor, momentum: float) -> Tensor:
+    """Return an operation that brings a moving average nearer to a value."""
+    with average.graph.name_scope("AssignMovingAvg") as scope:
+        share = constant(1.0 - momentum, value.dtype, name="decay")
+        return ASSIGNING["assign_sub"](average, (average._read - value) * share, name=scope)
 
 
 def decay(name: str, factor: Callable[..., Any]) -> Callable[..., Tensor]:
@@ -223,7 +319,7 @@ def contrib_flatten(inputs: TensorLike, outputs_collections: None = None, scope:
 
 LAYERS: dict[str, Callable[..., Tensor]] = {
     "dense": dense, "conv2d": convolution_layer, "flatten": flatten, "dropout": dropout_layer,
-    "max_pooling2d": pooling("MaxPool"), "average_pooling2d": pooling("AvgPool"),
+    "batch_normalization": batch_normalization_layer, "max_pooling2d": pooling("MaxPool"), "average_pooling2d": pooling("AvgPool"),
 }  # fmt: skip
 CONTRIB: dict[str, Callable[..., Any]] = {
     "flatten": contrib_flatten,

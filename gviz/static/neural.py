@@ -242,8 +242,8 @@ def batch_normalization(
     with operation_scope(common_graph(x, mean), name, "batchnorm"):
         factor: Any = FUNCTIONS["rsqrt"](convert(variance) + variance_epsilon)
         factor = factor if scale is None else factor * scale
-        less = -convert(mean) * factor if offset is None else convert(offset) - convert(mean) * factor
-        return convert(x) * factor + less
+        scaled = convert(x) * factor
+        return scaled + (-convert(mean) * factor if offset is None else convert(offset) - convert(mean) * factor)
 
 
 # ------------------------------------------------------------------ clipping

@@ -194,7 +194,7 @@ def get_variable(
     else:
         refuse(shape is not None, "If initializer is a constant, do not specify shape.", ValueError)
     value = (lambda: first(dims.as_list(), dtype=value_dtype)) if callable(first) else first
-    with graph.name_scope(None):
+    with graph.name_scope(None), graph.control_dependencies(None):  # outside of a loop that is being built
         # with its slash the name stands as it is, though a scope has it
         new_variable = Variable(
             value,

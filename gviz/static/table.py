@@ -164,11 +164,12 @@ FLAT = (
     "OneHot", "PyFunc", "TensorArrayGradV3",
 )  # fmt: skip
 """Types through which no gradient goes."""
-LIST = [(RESOURCE, (2,)), (float32, ())]
+LIST: list[tuple[DType, Dims]] = [(RESOURCE, (2,)), (float32, ())]
 """What an operation that makes a list of tensors gives: the list, and a number that tells that it is there."""
-EFFECTS = ("Print", "Assert", "PyFunc", "StackV2", "StackPushV2", "StackPopV2") + tuple(
-    f"TensorArray{name}V3" for name in ("", "Grad", "Write", "Scatter", "Read", "Gather", "Size")
-)
+EFFECTS = (
+    "Print", "Assert", "PyFunc", "StackV2", "StackPushV2", "StackPopV2",
+    *(f"TensorArray{name}V3" for name in ("", "Grad", "Write", "Scatter", "Read", "Gather", "Size")),
+)  # fmt: skip
 """Types that do something besides, in each run."""
 REDUCTIONS = {
     "Sum": "sum_dim", "Mean": "mean_dim", "Prod": "prod_axes", "Max": "amax", "Min": "amin", "All": "all_of", "Any": "any_of",

@@ -60,6 +60,7 @@ def samples() -> dict[str, Any]:
         "fn": lambda *given: given[-1], "elems": [1.0, 2.0],
         "num_or_size_splits": 2, "dimension": 0, "sess": tf.Session(), "global_step_tensor": variable,
         "true_fn": lambda: 1.0, "false_fn": lambda: 2.0, "initializer": 1.0, "key": "variables", "self": variable,
+        "num_units": 2, "cell": tf.nn.rnn_cell.BasicRNNCell(2), "cells": [tf.nn.rnn_cell.BasicRNNCell(2)],
     }  # fmt: skip
 
 

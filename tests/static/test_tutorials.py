@@ -249,6 +249,63 @@ def test_a_loop_fills_a_list_of_tensors() -> None:
     assert (value.tolist(), slope, size, part.tolist()) == ([[0, 0], [2, 1], [4, 2]], 3.0, 3, [4, 2])
 
 
+# ------------------------------------------------------------------ recurrent networks
+CELLS = {
+    "BasicRNNCell": [9.874214, 41.67974, 1.181913], "BasicLSTMCell": [0.07821939, 0.7095543, 0.3348364],
+    "LSTMCell": [0.07821939, 0.7095543, 0.3348364],
+    "GRUCell": [0.07890416, 0.2097901, 0.114366, 0.7577556, 0.3590491],
+}  # fmt: skip
+"""What TensorFlow 2.21 gives for the loss below, and for the sums of its gradients."""
+
+
+@pytest.mark.parametrize("name", CELLS)
+def test_a_cell_goes_through_sequences_of_several_lengths(name: str) -> None:
+    tf.set_random_seed(1)
+    x, lengths = tf.placeholder(tf.float32, [None, 5, 3]), tf.placeholder(tf.int32, [None])
+    outputs, state = tf.nn.dynamic_rnn(getattr(tf.nn.rnn_cell, name)(4), x, sequence_length=lengths, dtype=tf.float32)
+    loss = tf.reduce_sum(tf.square(outputs))
+    slopes = [tf.reduce_sum(tf.abs(slope)) for slope in tf.gradients(loss, tf.trainable_variables())]
+    feeds = {x: np.sin(np.arange(30.0)).reshape(2, 5, 3), lengths: [2, 4]}
+    loss_and_sums, whole, last = started().run([[loss, *slopes], outputs, getattr(state, "h", state)], feeds)
+    np.testing.assert_allclose(loss_and_sums, CELLS[name], rtol=1e-5)
+    assert whole.shape == (2, 5, 4)
+    assert not whole[0, 2:].any()
+    np.testing.assert_array_equal(last, [whole[0, 1], whole[1, 3]])
+
+
+def test_a_loop_and_no_loop_give_the_same_states() -> None:
+    x = tf.placeholder(tf.float32, [2, 3, 3])
+    cell = tf.nn.rnn_cell.MultiRNNCell([tf.nn.rnn_cell.GRUCell(4), tf.nn.rnn_cell.BasicLSTMCell(2)])
+    looped, first = tf.nn.dynamic_rnn(cell, x, dtype=tf.float32)
+    with tf.variable_scope("", reuse=True):
+        steps, second = tf.nn.static_rnn(cell, tf.unstack(x, axis=1), dtype=tf.float32)
+    values = started().run([looped, tf.stack(steps, 1), first[0], second[0]], {x: np.ones((2, 3, 3))})
+    np.testing.assert_allclose(values[0], values[1], rtol=1e-6)
+    np.testing.assert_allclose(values[2], values[3], rtol=1e-6)
+    with pytest.raises(ValueError, match="gviz has no use_peepholes for"):
+        tf.nn.rnn_cell.LSTMCell(4, use_peepholes=True)
+
+
+@pytest.mark.parametrize(
+    ("dims", "variance"),
+    [([12, 3], [0.9990368, 0.9986096, 0.9989871]), ([3, 2, 2, 3], [0.9991311, 0.998665, 0.9990768])],
+)
+def test_batch_normalization_has_moving_averages_to_be_brought_up_to_date(
+    dims: list[int], variance: list[float]
+) -> None:
+    x, training = tf.placeholder(tf.float32, [None, *dims[1:]]), tf.placeholder(tf.bool, [])
+    y = tf.layers.batch_normalization(x, momentum=0.998, training=training)
+    updates = tf.get_collection(tf.GraphKeys.UPDATE_OPS)
+    feeds = {x: np.sin(np.arange(36.0) ** 2).reshape(dims), training: True}
+    session = started()
+    value, _ = session.run([y, updates], feeds)
+    flat = value.reshape(-1, 3)
+    np.testing.assert_allclose([flat.mean(0), flat.std(0)], [[0] * 3, [1] * 3], atol=3e-3)
+    np.testing.assert_allclose(session.run(tf.global_variables()[3]), variance, rtol=1e-6)
+    same = session.run(y, {**feeds, training: False})
+    np.testing.assert_allclose(same, feeds[x] / np.sqrt(np.array(variance) + 0.001), rtol=1e-2, atol=1e-2)
+
+
 # ------------------------------------------------------------------ random numbers
 def test_random_numbers_are_those_of_tensorflow_s_seeds() -> None:
     tf.set_random_seed(5)
