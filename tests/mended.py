@@ -19,15 +19,27 @@ def is_code(text: str) -> bool:
         return False
 
 
+def parts_of_mend(mend: str) -> list[str]:
+    """Return the parts of a mend, which are to be made all."""
+    return mend.replace("; and then ", "; and ").split("; and ")
+
+
 def mended(program: str, cause: Cause, mend: str) -> str:
     """Return a program in which each part of a mend stands in the place of the statement that is most like it."""
-    for part in mend.replace("; and then ", "; and ").split("; and "):
+    for part in parts_of_mend(mend):
         numbers = {place.line for place, _ in cause.lines if not place.file}
         simple = [one for one in ast.walk(ast.parse(program)) if isinstance(one, ast.stmt) and not hasattr(one, "body")]
         named = [one for one in simple if not numbers.isdisjoint(range(one.lineno, (one.end_lineno or 0) + 1))]
         is_left_out = part.startswith("leave ")
         text = part.removeprefix("leave out ")
-        like = [difflib.SequenceMatcher(None, ast.unparse(one), text).ratio() for one in named]
+        head = text.partition(" = ")[0]
+        like = [
+            (
+                ast.unparse(one).partition(" = ")[0] == head,
+                difflib.SequenceMatcher(None, ast.unparse(one), text).ratio(),
+            )
+            for one in named
+        ]
         chosen = named[like.index(max(like))]
         lines = program.split("\n")
         first, last, end = chosen.lineno - 1, chosen.end_lineno or 0, chosen.end_col_offset

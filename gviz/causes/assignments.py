@@ -31,11 +31,13 @@ class Carrier(NamedTuple):
         statement: which.
         names: the variables and attributes by which it takes the value; none in the statement that makes it.
         is_list: whether one of them is a list.
+        is_kept: whether it holds what earlier runs of a loop have put there, too.
     """
 
     statement: ast.stmt
     names: frozenset[str] = frozenset()
     is_list: bool = False
+    is_kept: bool = False
 
     def is_taking(self, node: ast.AST) -> bool:
         """Return whether a node of the statement takes the value."""
@@ -76,7 +78,7 @@ class Assignments:
             node, line = todo.pop()
             if isinstance(node, ast.FunctionDef):
                 self.around[node], own = line.function, [*node.args.posonlyargs, *node.args.args, *node.args.kwonlyargs]
-                self.functions.setdefault(node.name, []).append(node)
+                self.functions.setdefault(known_name(node), []).append(node)
                 self.variables[node], line = {one.arg for one in own}, line._replace(function=node)
             elif isinstance(node, ast.stmt):
                 self.lines[node] = line._replace(statement=node)
@@ -106,15 +108,16 @@ class Assignments:
             if isinstance(node, ast.Subscript) and isinstance(node.slice, ast.Constant):
                 items[node.value] = f"[{node.slice.value!r}]"
             if isinstance(node, ast.Call):
-                name = last_name(node.func)
-                own = (
-                    name
-                    if name in self.functions or last_name(getattr(node.func, "value", node)) not in ("", "self")
-                    else "forward"
-                )
-                yield from (("()", f"{own}{item}") for item in ("", items.get(node, "[]")))
+                result = self.called(node)
+                yield from (("()", f"{result}{item}") for item in ("", items.get(node, "[]")))
             if isinstance(node, ast.Name | ast.Attribute) and not is_stored(node):
                 yield self.key(node, function)
+
+    def called(self, call: ast.Call) -> str:
+        """Return the function, or method, of the program that a call may be of; forward for one of an object."""
+        name, owner = last_name(call.func), getattr(call.func, "value", None)
+        known = name if owner is None else f".{name}"
+        return known if known in self.functions or last_name(owner or call.func) not in (name, "self") else ".forward"
 
     def flows_of(self, line: Line) -> Iterator[tuple[ast.AST, list[Key]]]:
         """Yield the expressions of a statement, each with what comes to hold its value.
@@ -125,15 +128,16 @@ class Assignments:
         if isinstance(statement, ast.Return) and statement.value is not None and function is not None:
             parts = statement.value.elts if isinstance(statement.value, ast.Tuple) else []
             for at, part in enumerate(parts):
-                yield part, [("()", f"{function.name}{item}") for item in (f"[{at}]", "[]")]
-            yield (ast.Pass() if parts else statement.value), [("()", function.name)]
+                yield part, [("()", f"{known_name(function)}{item}") for item in (f"[{at}]", "[]")]
+            yield (ast.Pass() if parts else statement.value), [("()", known_name(function))]
         for call in [node for node in own_parts(statement) if isinstance(node, ast.Call)]:
             name, words = last_name(call.func), [(word.arg, word.value) for word in call.keywords]
-            if isinstance(call.func, ast.Attribute) and (name in STORES or (name[-1:] == "_" and name[-2:] != "__")):
+            is_store = name in STORES or (name[-1:] == "_" and name[-2:] != "__")
+            if isinstance(call.func, ast.Attribute) and is_store and self.called(call) not in self.functions:
                 key = self.key(call.func.value, function)
                 self.lists |= {key} if name in STORES else set()
                 yield from ((value, [key]) for value in (*call.args, *(value for _, value in words)))
-            for one in self.functions.get(name, ()):
+            for one in self.functions.get(self.called(call), ()):
                 own = [arg.arg for arg in (*one.args.posonlyargs, *one.args.args) if arg.arg != "self"]
                 for to, value in (*zip(own, call.args, strict=False), *words):
                     yield value, [(one, to)] if to else []
@@ -181,12 +185,16 @@ class Assignments:
         self, here: tuple[Key, Line] | None, last: Line, before: dict[tuple[Key, Line], tuple[Key, Line] | None]
     ) -> list[Carrier]:
         """Return the statements of a way, which is known from its end on."""
-        carriers, statement = [], last.statement
+        carriers, line = list[Carrier](), last
         while here is not None:
             key, written = here
-            carriers.append(Carrier(statement, frozenset([key[1].partition("[")[0]]), key in self.lists))
-            statement, here = written.statement, before[here]
-        return [Carrier(statement), *reversed(carriers)]
+            is_list, names = key in self.lists, frozenset([key[1].partition("[")[0]])
+            own = {one for source, _ in self.flows_of(written) for one in self.keys_read(source, written.function)}
+            is_growing = is_list or key in own or isinstance(written.statement, ast.AugAssign)
+            is_kept = is_growing and key[0] != "()" and not self.is_overwritten(key, written, line, is_carried=True)
+            carriers.append(Carrier(line.statement, names, is_list, is_kept))
+            line, here = written, before[here]
+        return [Carrier(line.statement), *reversed(carriers)]
 
     def carried_into(self, number: int) -> Iterator[tuple[ast.expr, ast.stmt, ast.AST]]:
         """Yield the variables that a line reads as an earlier run has left them, each with the statement and the value.
@@ -203,8 +211,15 @@ class Assignments:
                     if not isinstance(values[0], ast.Constant) and not self.is_overwritten(key, writer, line):
                         yield node, writer.statement, values[0]
 
-    def is_overwritten(self, key: Key, written: Line, read: Line) -> bool:
-        """Return whether a variable is always assigned anew between a line that writes it and one that reads it."""
+    def is_overwritten(self, key: Key, written: Line, read: Line, *, is_carried: bool = False) -> bool:
+        """Return whether a variable is always assigned anew between a line that writes it and one that reads it.
+
+        Args:
+            key: the variable.
+            written: the one line.
+            read: the other.
+            is_carried: whether that is to be in another run of the loop that both are in.
+        """
         number, at = read.statement.lineno, written.statement.lineno
         shared = [one for one, other in zip(written.blocks, read.blocks, strict=False) if one == other]
         depth = max([place for place, block in enumerate(shared, 1) if block in self.loops], default=0)
@@ -212,14 +227,17 @@ class Assignments:
             one.statement.lineno
             for one in self.writers.get(key, ())
             if one.function is read.function
+            and not (is_carried and one is written)
             and one.blocks == read.blocks[: len(one.blocks)]
             and isinstance(one.statement, ast.Assign | ast.For)
-            and (at < number or len(one.blocks) >= depth)  # what stands before a loop is not run between its runs
+            and (
+                (at < number and not is_carried) or len(one.blocks) >= depth
+            )  # what stands before a loop is not run between its runs
             and key
             in [self.key(to, one.function) for to in assignment_targets(one.statement) if isinstance(to, ast.Name)]
         ]
         last = max([line for line in anew if line < number], default=0)
-        return last > 0 and at != last and not last < at < number
+        return last > 0 and at != last and (is_carried or not last < at < number)
 
 
 def own_parts(statement: ast.stmt) -> Iterator[ast.AST]:
@@ -252,6 +270,12 @@ def assigned_pairs(statement: ast.stmt) -> Iterator[tuple[ast.expr, ast.expr]]:
 def assignment_targets(statement: ast.stmt) -> list[ast.expr]:
     """Return what a statement assigns to: names, attributes, items."""
     return [part for _, target in assigned_pairs(statement) for part in getattr(target, "elts", [target])]
+
+
+def known_name(function: ast.FunctionDef) -> str:
+    """Return the name by which calls know a function: of a method it begins with a dot, of __call__ it is forward."""
+    is_method = bool(function.args.args) and function.args.args[0].arg == "self"
+    return (".forward" if function.name == "__call__" else f".{function.name}") if is_method else function.name
 
 
 def is_stored(node: ast.AST) -> bool:

@@ -8,7 +8,7 @@ from functools import reduce
 
 from gviz.causes.diagnosis import Cause, Diagnosis, is_own, sign_in_program
 from gviz.causes.hooks import cause_as_it_came, causes_of_hooks
-from gviz.causes.outside import cause_false_cure, made_parameter, no_parameter
+from gviz.causes.outside import at_cuts, cause_false_cure, clause_of_cuts, cuts_to_blame, made_parameter, no_parameter
 from gviz.causes.training import (
     cause_accumulated,
     cause_not_used,
@@ -96,7 +96,7 @@ def causes_of_number(case: Diagnosis, row: TensorRow) -> Iterator[Cause | None]:
         left_out = left_out._replace(verdict="ok", what=what, mend=mend)
     yield left_out
     if has_only(row.grad.value, 0.0):
-        yield cause_zero(case, row)
+        yield with_other_ways(case, cause_zero(case, row), row)
     if row.unlisted is not None and (row.moment is None or row.moment.numbers in (None, row.numbers)):
         what = f"{row.name} has a gradient, but {no_parameter(row.unlisted)}: an optimizer of these leaves it as it is"
         yield Cause(row.name, "no parameter", what, *made_parameter(case, row.unlisted, row))
@@ -179,6 +179,18 @@ def cause_zero(case: Diagnosis, row: TensorRow) -> Cause:
     if sign == "**" and all(value is not None and has_only(value, 0.0) for value in case.root_values):
         mend = f"none: {case.root_name} is 0, and a square is never less"
     return Cause(row.name, "zero", what, tuple(lines), mend)
+
+
+def with_other_ways(case: Diagnosis, cause: Cause, row: TensorRow) -> Cause:
+    """Return the cause for a gradient of zeros with what cuts its tensor off on other ways."""
+    cuts = cuts_to_blame(case, row)
+    if not cuts:
+        return cause
+    lines, mend = at_cuts(case, cuts)
+    what = f"{cause.what}; on another way, {clause_of_cuts(case, cuts, 'what is made from it')}"
+    return cause._replace(
+        what=what, lines=tuple(dict.fromkeys((*cause.lines, *lines))), mend=f"{cause.mend}; or {mend}"
+    )
 
 
 def cause_zeroed(case: Diagnosis, row: TensorRow, parts: list[Numbers | None]) -> Cause:

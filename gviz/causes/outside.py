@@ -11,6 +11,7 @@ from gviz.causes.assignments import last_name
 from gviz.causes.diagnosis import Cause, Diagnosis, Lines, is_own
 from gviz.causes.without_cuts import IDLE, without_cuts
 from gviz.graphs import GraphCut, Place, TensorRow, Unlisted
+from gviz.text import joined
 from gviz.trace.switches import LIBRARY
 
 CUT_SENTENCES = {
@@ -71,7 +72,7 @@ ONLY_PRINTED = re.compile(r"print\(|assert\b|(if|elif|while)\b|(log|logs|logger|
 SETS_FLAG = re.compile(r"\.requires_grad\s*=\s*True$")
 """A line that makes a leaf of a tensor."""
 
-MOST_CUTS = 3
+MOST_CUTS = 6
 """Lines of an answer that cut off one leaf."""
 
 
@@ -96,16 +97,23 @@ def mend_of_cut(case: Diagnosis, cut: GraphCut) -> str:
         return fixes.keeping_graph(code) or "create_graph=True"
     if cut.reason == "frozen":
         return case.without(lines)
-    if cut.reason != "detached":
-        mend = CUT_MENDS[cut.reason].format(by=cut.call, switch=cut.switch)
-        if cut.reason == "no_grad" and cut.switch in ("", LIBRARY):
-            mend = fixes.through_library(code) or SWITCHED[cut.switch]
-        elif cut.switch == code != "":
-            mend = "write torch.set_grad_enabled(True) where gradients are wanted again"
-        number = fixes.decorated_line(case.graph.code, case.line_in_text(lines), cut.switch)
-        return f"{mend}, which stands above its function in line {number}" if number else mend
+    if cut.reason == "detached":
+        return mend_of_detach(case, cut, code)
+    mend = CUT_MENDS[cut.reason].format(by=cut.call, switch=cut.switch)
+    if cut.reason == "no_grad" and cut.switch in ("", LIBRARY):
+        mend = fixes.through_library(code) or SWITCHED[cut.switch]
+    elif cut.switch == code != "":
+        mend = "write torch.set_grad_enabled(True) where gradients are wanted again"
+    number = fixes.decorated_line(case.graph.code, case.line_in_text(lines), cut.switch)
+    return f"{mend}, which stands above its function in line {number}" if number else mend
+
+
+def mend_of_detach(case: Diagnosis, cut: GraphCut, code: str) -> str:
+    """Return what to write in place of an expression that takes a tensor out of its graph, or makes numbers of it."""
     if ".numpy(" in code:
         return NUMPY
+    if (estimator := straight_through(case, cut)) is not None:
+        return mend_of_straight_through(case, cut, estimator)
     is_hidden = code != "" and cut.call not in code  # as float() in math.erfc(w)
     better = "; ".join(filter(None, (without_cut(case, cut, one) for one in case.statements_of(cut))))
     return better or (USE_TORCH if is_hidden else CUT_MENDS["detached"].format(by=cut.call))
@@ -129,11 +137,12 @@ def without_cut(case: Diagnosis, cut: GraphCut, statement: ast.stmt) -> str:
 def mends_on_way(case: Diagnosis, cut: GraphCut) -> Iterator[tuple[Lines, str]]:
     """Yield the lines that carry on what a cut has left, each with what to write there to stay in the graph."""
     for carrier in case.way_of(cut)[1:]:
-        text = without_cuts(carrier.statement, carrier.is_taking, is_list=carrier.is_list)
-        if text == "":
-            continue
+        text, name = without_cuts(carrier.statement, carrier.is_taking, is_list=carrier.is_list), min(carrier.names)
         line = case.line_of(Place(carrier.statement.lineno))
-        yield line, f"compute it with torch in {line[0][0]}" if text is None else text
+        if text != "":
+            yield line, f"compute it with torch in {line[0][0]}" if text is None else text
+        if carrier.is_kept and case.graph.earlier:
+            yield (), f"{f'empty {name}' if carrier.is_list else f'{name} = {name}.detach()'} after each backward()"
 
 
 def detached_elsewhere(case: Diagnosis, cut: GraphCut, name: str) -> Iterator[str]:
@@ -152,7 +161,7 @@ def cut_clause(case: Diagnosis, cut: GraphCut, it: str, source: str = "") -> str
     """Return what a call has cut off, as a clause: ``it was cut off from h by .data``."""
     if cut.call == "grad":
         return NO_CREATE_GRAPH if not keeps_graph(case, cut) else WITHOUT_LEAVES
-    by = f".{cut.call}" if cut.call == "data" else COMPARISONS.get(cut.call) or f"{cut.call}()"
+    by = by_call(cut)
     if cut.reason == "no derivative" and cut.call in WITH_INDICES:
         return f"the indices of {by} have no derivative"
     return CUT_SENTENCES[cut.reason].format(it=it, by=by, source=source, switch=cut.switch or ANY_SWITCH)
@@ -160,11 +169,16 @@ def cut_clause(case: Diagnosis, cut: GraphCut, it: str, source: str = "") -> str
 
 def clause_of_cuts(case: Diagnosis, cuts: Sequence[GraphCut], it: str) -> str:
     """Return what some calls have cut off, as a clause."""
-    clauses = dict.fromkeys(cut_clause(case, cut, "it") for cut in cuts[1:])
-    first = cut_clause(case, cuts[0], it)
-    others = [f"; on another way, {one}" for one in clauses if one != cut_clause(case, cuts[0], "it")]
+    calls = [*dict.fromkeys(by_call(cut) for cut in cuts if cut.reason == "detached" and cut.call != "grad")]
+    others = dict.fromkeys(cut_clause(case, cut, it) for cut in cuts if cut.reason != "detached" or cut.call == "grad")
+    clauses = [*([CUT_SENTENCES["detached"].format(it=it, by=joined(calls), source="")] if calls else []), *others]
     count = f", in {len(cuts)} places, one of which may be meant" if len(cuts) > 1 else ""
-    return f"{first}{''.join(others)}{count}"
+    return "; on another way, ".join(clauses) + count
+
+
+def by_call(cut: GraphCut) -> str:
+    """Return the call that cuts off, as a program writes it."""
+    return f".{cut.call}" if cut.call == "data" else COMPARISONS.get(cut.call) or f"{cut.call}()"
 
 
 def cuts_to_blame(case: Diagnosis, row: TensorRow) -> list[GraphCut]:
@@ -192,24 +206,52 @@ def is_straight_through(case: Diagnosis, cut: GraphCut) -> bool:
     It is with one detach() too many, too; the other one is to be blamed.
     """
     expression = case.expression_of(cut)
-    if expression is None or cut.call != "detach":
-        return False
-    text = ast.unparse(expression)
-    plain = text.removesuffix(".detach()")
-    for one in (one for statement in case.statements_of(cut) for one in ast.walk(statement)):
-        if isinstance(one, ast.BinOp) and isinstance(one.op, ast.Add):
-            left, right = one.left, one.right
-            is_taken = isinstance(left, ast.BinOp) and isinstance(left.op, ast.Sub) and left.right is expression
-            if is_taken and ast.unparse(right).removesuffix(".detach()") == plain:
-                return True
-            if right is expression and plain.endswith(f" - {ast.unparse(left).removesuffix('.detach()')})"):
-                return True
-    return False
+    plain = ast.unparse(expression).removesuffix(".detach()") if expression is not None else ""
+    return straight_through(case, cut) is not None or any(
+        isinstance(one.left, ast.BinOp)
+        and isinstance(one.left.op, ast.Sub)
+        and one.left.right is expression
+        and ast.unparse(one.right).removesuffix(".detach()") == plain
+        for one in sums_with(case, cut)
+    )
+
+
+def straight_through(case: Diagnosis, cut: GraphCut) -> ast.BinOp | None:
+    """Return the sum ``x + (hard - x).detach()`` that a cut stands in; None for any other cut."""
+    for one in sums_with(case, cut):
+        left = ast.unparse(one.left).removesuffix(".detach()")
+        if one.right is case.expression_of(cut) and ast.unparse(one.right).endswith(f" - {left}).detach()"):
+            return one
+    return None
+
+
+def sums_with(case: Diagnosis, cut: GraphCut) -> list[ast.BinOp]:
+    """Return the sums in the statement that a detach() stands in."""
+    nodes = (
+        [one for statement in case.statements_of(cut) for one in ast.walk(statement)] if cut.call == "detach" else []
+    )
+    return [one for one in nodes if isinstance(one, ast.BinOp) and isinstance(one.op, ast.Add)]
+
+
+def mend_of_straight_through(case: Diagnosis, cut: GraphCut, estimator: ast.BinOp) -> str:
+    """Return what to do about an estimator that hands the gradient on to the other one of its tensors.
+
+    If that is a constant, the two are on each other's sides.
+    """
+    constant, expression = ast.unparse(estimator.left).removesuffix(".detach()"), ast.unparse(estimator.right)
+    cut_off = expression.removeprefix("(").removesuffix(f" - {constant}).detach()")
+    place = cut.place.without_run if cut.place is not None else None
+    if any(node.place is not None and node.place.without_run == place for node in case.shown.nodes):
+        return f"add to {case.root_name} what trains it, such as ({cut_off} - {constant}.detach()).pow(2).mean()"
+    return f"write {cut_off} + ({constant} - {cut_off}).detach()"
 
 
 def at_cuts(case: Diagnosis, cuts: Sequence[GraphCut]) -> tuple[Lines, str]:
     """Return the lines that cut off what is made from a leaf, and the mend: of several ways, that of one or another."""
     lines, mends = dict[tuple[Place, str], None](), dict[str, None]()
+    root = case.root_row
+    code = case.code_of(case.line_of(root.history.requires_grad_set)) if root is not None else ""
+    flags = [f"leave out {code}"] if SETS_FLAG.search(code) else []  # PyTorch refuses it for what has a graph
     for cut in cuts[:MOST_CUTS]:
         parts, others = dict[str, None](), dict[str, None]()
         for one in case.chain_of(cut):
@@ -219,7 +261,9 @@ def at_cuts(case: Diagnosis, cuts: Sequence[GraphCut]) -> tuple[Lines, str]:
             parts |= dict.fromkeys([f"{mend_of_cut(case, one)}{again}", *(text for _, text in on_way)])
             names = [name for code in map(ast.unparse, case.statements_of(one)) for name in fixes.assigned_in(code)]
             others |= dict.fromkeys(detached_elsewhere(case, one, (names or ["it"])[0]))
-        mends["; and ".join(["; and then ".join(parts), *others])] = None
+        mends["; and ".join(["; and then ".join(parts), *others, *flags])] = None
+    if flags and root is not None:
+        lines |= dict.fromkeys(case.line_of(root.history.requires_grad_set))
     return tuple(lines), "; or ".join(mends)
 
 
@@ -289,7 +333,4 @@ def cause_false_cure(case: Diagnosis, root: TensorRow, row: TensorRow) -> Cause:
     else:
         clause = cut_clause(case, root.broken, "it", f" from {root.broken.source}" if root.broken.source else "")
         what, (lines, mend) = f"{what}: {clause}", at_cuts(case, [root.broken])
-    code = case.code_of(required_at)
-    if SETS_FLAG.search(code):  # PyTorch refuses it for what has a graph
-        mend = "; or ".join(f"{one}; and leave out {code}" for one in mend.split("; or "))
     return Cause(row.name, "false cure", what, tuple(dict.fromkeys((*lines, *required_at))), mend)

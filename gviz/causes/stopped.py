@@ -137,11 +137,11 @@ def cause_without_graph(case: Diagnosis, row: TensorRow, stop: Stop) -> Cause:
     """Return the cause for a root that has no graph."""
     root = case.rows.get(named_in(stop.code))
     cuts = cuts_to_blame(case, row) if row is not root else []
-    if root is not None and cuts:
+    if cuts:
         lines, mend = at_cuts(case, cuts)
-        is_root = root.broken is not None and root.broken.span == cuts[0].span
+        is_root = root is not None and root.broken is not None and root.broken.span == cuts[0].span
         clause = clause_of_cuts(case, cuts, "it" if is_root else f"what is made from {row.name}")
-        what = f"backward did not run: {root.name} has no graph; {clause}"
+        what = f"backward did not run: {named_in(stop.code) or 'the root'} has no graph; {clause}"
         return Cause(row.name, cuts[0].reason, what, (*case.line_of_stop, *lines), mend)
     cause = cause_cut_off(case, root) if root is not None else None
     if root is not None and cause is not None and cause.verdict != "frozen":

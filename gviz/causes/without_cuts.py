@@ -12,7 +12,7 @@ from gviz.causes.fixes import LONGEST, MODULES, parsed
 CUTS = {"detach", "detach_", "item", "tolist", "numpy", "data"}
 """What leaves the graph, as a method or as an attribute."""
 
-FROM_NUMBERS = {"tensor", "as_tensor", "from_numpy"}
+FROM_NUMBERS = {"tensor", "as_tensor", "from_numpy", "Tensor", "FloatTensor", "DoubleTensor"}
 """Functions of torch that make a tensor of numbers."""
 
 MATH = {

@@ -125,7 +125,7 @@ class OutsideGraph:
             record = call._replace(reason=reason, cut_at=key[0], cut_by=call.name, switch=switch)
             cut = self.cuts[key] = Cut(record)
         cut.is_list, cut.last_run = cut.is_list or is_list, self.frames.runs
-        cut.runs += 1
+        cut.runs += 2 if call.writes else 1  # a write into what is outside already is not told again
         return cut.add_tensors(tensors)
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 
 import pytest
-from mended import has_gradient, is_code, mended
+from mended import has_gradient, is_code, mended, parts_of_mend
 
 import gviz as package
 from gviz import SourceOptions
@@ -189,6 +189,102 @@ loss.backward()
         [6],
         ["return h"],
     ),
+    "a_function_of_the_name_of_a_method": (
+        "net.weight",
+        """\
+net = nn.Linear(3, 1)
+opt = torch.optim.SGD(net.parameters(), 0.1)
+def step(x):
+    return net(x).pow(2).mean().item()
+tot = 0.0
+for i in range(3):
+    tot += step(torch.randn(4, 3))
+loss = torch.tensor(tot / 3, requires_grad=True)
+loss.backward()
+opt.step()
+""",
+        [7, 11],
+        ["return net(x).pow(2).mean(); and then loss = tot / 3"],
+    ),
+    "a_float_tensor_that_is_made_a_leaf": (
+        "net.weight",
+        """\
+net = nn.Linear(3, 1)
+losses = []
+for x in torch.randn(6, 3):
+    losses.append(float(net(x) ** 2))
+loss = torch.FloatTensor(losses).mean()
+loss.requires_grad = True
+loss.backward()
+""",
+        [7, 8, 9],
+        [
+            (
+                "losses.append(net(x) ** 2); and then loss = torch.stack(losses).mean();"
+                " and leave out loss.requires_grad = True"
+            )
+        ],
+    ),
+    "a_number_in_an_attribute": (
+        "net.weight",
+        """\
+net = nn.Linear(3, 1)
+class Loss:
+    def __call__(self, p):
+        v = p.pow(2).mean()
+        self.w = 1 / (v.item() + 1)
+        return v.detach() * self.w
+crit = Loss()
+loss = crit(net(torch.randn(4, 3))) + net.bias.sum()
+loss.backward()
+""",
+        [8, 9],
+        ["self.w = 1 / (v + 1)", "return v * self.w"],
+    ),
+    "a_list_that_keeps_all_runs": (
+        "net.weight",
+        """\
+net, head = nn.Linear(3, 2), nn.Linear(2, 1)
+seen = []
+for i in range(3):
+    h = net(torch.randn(4, 3))
+    seen.append(h.pow(2).mean().item())
+    loss = head(h.detach()).mean() + sum(seen)
+    loss.backward()
+""",
+        [8, 9],
+        [
+            "seen.append(h.pow(2).mean()); and then empty seen after each backward()",
+            "loss = head(h).mean() + sum(seen)",
+        ],
+    ),
+    "no_slope_on_one_way": (
+        "w",
+        """\
+w = nn.Parameter(torch.randn(3))
+loss = w.round().sum() + (w.detach() ** 3).sum()
+loss.backward()
+""",
+        [5],
+        [
+            "rounding has no slope: x + (x.round() - x).detach() lets the gradient through",
+            "loss = w.round().sum() + (w ** 3).sum()",
+        ],
+    ),
+    "an_estimator_on_the_wrong_side": (
+        "enc.weight",
+        """\
+enc, dec = nn.Linear(3, 3), nn.Linear(3, 3)
+x, book = torch.randn(4, 3), torch.randn(8, 3)
+z = enc(x)
+q = book[torch.cdist(z, book).argmin(1)]
+q = q + (z - q).detach()
+loss = (dec(q) - x).pow(2).mean()
+loss.backward()
+""",
+        [8],
+        ["write z + (q - z).detach()"],
+    ),
     "a_list_of_numbers_and_constants": (
         "net.weight",
         """\
@@ -214,7 +310,7 @@ def test_each_way_is_told_with_its_line_and_each_mend_mends(tmp_path: Path, case
     assert [place.line for place, _ in cause.lines] == lines, cause
     assert cause.mend.split("; or ") == mends, cause
     for mend in mends:
-        if is_code(mend.split("; and ")[0]):
+        if all(map(is_code, parts_of_mend(mend))):
             assert has_gradient(graph_of(tmp_path, mended(program, cause, mend), engine), name), mend
 
 

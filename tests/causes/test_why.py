@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from mended import has_gradient, is_code, mended
+from mended import has_gradient, is_code, mended, parts_of_mend
 from program import Program
 
 import gviz as package
@@ -1787,8 +1787,7 @@ CUT_VERDICTS = {"detached", "no_grad", "no derivative", "false cure", "frozen ro
 def test_what_the_table_of_causes_proposes_in_code_brings_a_gradient(tmp_path: Path, engine: str) -> None:
     tried = []
     for case, (name, program, verdict, _, mend) in CASES.items():
-        parts = mend.replace("; and then ", "; and ").split("; and ")
-        if verdict not in CUT_VERDICTS or not all(map(is_code, parts)):
+        if verdict not in CUT_VERDICTS or not all(map(is_code, parts_of_mend(mend))):
             continue
         cause = why(graph_of(tmp_path, program, engine), name)
         assert has_gradient(graph_of(tmp_path, mended(program, cause, mend), engine), name), (case, mend)
