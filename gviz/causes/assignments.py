@@ -78,7 +78,7 @@ class Assignments:
             node, line = todo.pop()
             if isinstance(node, ast.FunctionDef):
                 self.around[node], own = line.function, [*node.args.posonlyargs, *node.args.args, *node.args.kwonlyargs]
-                self.functions.setdefault(known_name(node), []).append(node)
+                self.functions.setdefault(function_key(node), []).append(node)
                 self.variables[node], line = {one.arg for one in own}, line._replace(function=node)
             elif isinstance(node, ast.stmt):
                 self.lines[node] = line._replace(statement=node)
@@ -128,8 +128,8 @@ class Assignments:
         if isinstance(statement, ast.Return) and statement.value is not None and function is not None:
             parts = statement.value.elts if isinstance(statement.value, ast.Tuple) else []
             for at, part in enumerate(parts):
-                yield part, [("()", f"{known_name(function)}{item}") for item in (f"[{at}]", "[]")]
-            yield (ast.Pass() if parts else statement.value), [("()", known_name(function))]
+                yield part, [("()", f"{function_key(function)}{item}") for item in (f"[{at}]", "[]")]
+            yield (ast.Pass() if parts else statement.value), [("()", function_key(function))]
         for call in [node for node in own_parts(statement) if isinstance(node, ast.Call)]:
             name, words = last_name(call.func), [(word.arg, word.value) for word in call.keywords]
             is_store = name in STORES or (name[-1:] == "_" and name[-2:] != "__")
@@ -272,7 +272,7 @@ def assignment_targets(statement: ast.stmt) -> list[ast.expr]:
     return [part for _, target in assigned_pairs(statement) for part in getattr(target, "elts", [target])]
 
 
-def known_name(function: ast.FunctionDef) -> str:
+def function_key(function: ast.FunctionDef) -> str:
     """Return the name by which calls know a function: of a method it begins with a dot, of __call__ it is forward."""
     is_method = bool(function.args.args) and function.args.args[0].arg == "self"
     return (".forward" if function.name == "__call__" else f".{function.name}") if is_method else function.name
