@@ -160,7 +160,8 @@ def _draw(graph: Graph, options: RenderOptions, output: str) -> bytes:
     plan = make_plan(shapes, ends)
     if plan.is_slow:
         warn_of_size(len(shapes), len(plan.long), "DOT (graph.dot) and the tree (graph.txt) are there at once")
-    if not plan.long:
+    is_large_image = options.format in RASTER and len(shapes) > LARGE
+    if not plan.long and not is_large_image:
         write = partial(dot.dot_text, extra=plan.attributes)
         if len(shapes) <= LARGE and any(isinstance(one, Frame) and one.path for one in listed):
             from gviz.pictures.places import with_free_titles  # few pictures have frames
@@ -175,8 +176,27 @@ def _draw(graph: Graph, options: RenderOptions, output: str) -> bytes:
     long = {id(arrows[number]) for number in plan.long}
     kept = replace(picture, statements=[one for one in listed if id(one) not in long])
     placed = draw(dot.dot_text(kept, plan.attributes), "dot", using=options.graphviz)
-    straight = dot.dot_lines(one for one in listed if id(one) in long)
+    dots = [f"graph [dpi={dots_per_inch(picture, size_of_layout(placed, picture))}]"] if is_large_image else []
+    straight = [*dots, *dot.dot_lines(one for one in listed if id(one) in long)]
     return _by_graphviz(picture, with_straight(placed, straight), output, options, program="nop2")
+
+
+def size_of_layout(placed: bytes, picture: Picture) -> tuple[float, float]:
+    """Return width and height of a picture that Graphviz has laid out, in points, at most those that the picture has."""
+    corner = re.search(rb'bb="[-.\d]+,[-.\d]+,([-.\d]+),([-.\d]+)"', placed)
+    wide, high = map(float, corner.groups()) if corner is not None else (1.0, 1.0)
+    most = [72 * float(side) for side in picture.graph.get("size", "1e9,1e9").rstrip("!").split(",")]
+    scale = min(1.0, most[0] / wide, most[-1] / high)
+    return wide * scale, high * scale
+
+
+def dots_per_inch(picture: Picture, size: tuple[float, float]) -> str:
+    """Return how sharp an image of that many points is: less than was asked for if no memory would hold it."""
+    asked, sharpest = picture.graph.get("dpi", "96"), 72 * (MOST_PIXELS / (size[0] * size[1])) ** 0.5
+    if float(asked) <= sharpest:
+        return asked
+    _warn(f"the image is made smaller, to {MOST_PIXELS:,.0f} pixels; pdf and svg are sharp at any size")
+    return f"{sharpest:.3g}"
 
 
 def _by_graphviz(picture: Picture, text: str, output: str, options: RenderOptions, program: str = "dot") -> bytes:
@@ -217,10 +237,8 @@ def _draw_layered(picture: Picture, options: RenderOptions, output: str) -> byte
     if options.format == "pdf":
         return _pdf.pdf_bytes(scene, in_pages=options.pages)
     page = {key: value for key, value in picture.graph.items() if key not in ("label", "size", "rankdir")}
-    sharpest = 72 * (MOST_PIXELS / (scene.size[0] * scene.size[1])) ** 0.5
-    if options.format in RASTER and float(page.get("dpi", "96")) > sharpest:
-        _warn(f"the image is made smaller, to {MOST_PIXELS:,.0f} pixels; pdf and svg are sharp at any size")
-        page["dpi"] = f"{sharpest:.3g}"
+    if options.format in RASTER:
+        page["dpi"] = dots_per_inch(picture, scene.size)
     page["outputorder"] = "edgesfirst"  # boxes, and texts, are drawn over lines
     is_list = options.format in _POSITIONS  # of boxes and lines alone
     looks, notes = _scene.placed_looks(scene, has_labels=is_list), () if is_list else _scene.placed_notes(scene)

@@ -219,3 +219,18 @@ def test_an_image_of_a_large_graph_is_not_larger_than_memory(monkeypatch: pytest
         data = render(chain(100), "png", replace(LAYERED, scale=4))
     assert isinstance(data, bytes)
     assert struct.unpack(">LL", data[16:24])[0] * struct.unpack(">LL", data[16:24])[1] < 1.2e6
+
+
+def test_an_image_that_graphviz_lays_out_is_not_larger_than_memory_either(monkeypatch: pytest.MonkeyPatch) -> None:
+    graph, options = chain(320), RenderOptions(layout="dot", fold="off")
+    monkeypatch.setattr("gviz.render.image.MOST_PIXELS", 4e5)
+    with pytest.warns(RenderWarning, match="made smaller"):
+        data = render(graph, "png", options)
+    assert isinstance(data, bytes)
+    wide, high = struct.unpack(">LL", data[16:24])
+    assert 2e5 < wide * high < 5e5
+    monkeypatch.setattr("gviz.render.image.MOST_PIXELS", 1e9)
+    assert isinstance(whole := render(graph, "png", options), bytes)
+    assert struct.unpack(">LL", whole[16:24])[1] / struct.unpack(">LL", whole[16:24])[0] == pytest.approx(
+        high / wide, rel=0.05
+    )
