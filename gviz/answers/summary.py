@@ -30,7 +30,8 @@ class ModuleRow(NamedTuple):
         calls: how often it was called.
         operations: how many were recorded in it.
         parameters: how many numbers its leaves have.
-        kept: bytes that its operations save for backward; None where that is not known.
+        kept: bytes that its operations save for backward; a tensor that two of them save counts twice. None where that
+            is not known.
         grad: the norm of the gradients of its leaves together; None where one has none.
     """
 
@@ -55,7 +56,7 @@ class GraphSummary(NamedTuple):
         width: operations that are as far from the leaves, at most.
         leaves: how many take a gradient.
         parameters: how many numbers these have.
-        kept: bytes that all operations save for backward; None where that is not known.
+        kept: bytes that all operations save for backward, counted likewise; None where that is not known.
         path: the longest path, from a leaf to the root.
         repeats: blocks that repeat, outermost ones: their title, how often, and how many operations each has.
         modules: outer ones first.
@@ -212,7 +213,9 @@ def summary_lines(short: GraphSummary, source: str = "SOURCE", arguments: str = 
         source: as the command line has it, with its values.
         arguments: those of a script, likewise.
     """
-    saved = f", {bytes_text(short.kept)} saved for backward" if short.kept is not None else ""
+    saved = (
+        f", {bytes_text(short.kept)} saved for backward, counted for each operation" if short.kept is not None else ""
+    )
     kinds = [f"{count:,} {label}" for label, count in short.kinds[:MOST_KINDS]]
     more, repeats = len(short.kinds) - MOST_KINDS, short.repeats[:MOST_KINDS]
     steps = list(short.path)

@@ -59,7 +59,7 @@ def between(graph: Graph, first: str, last: str) -> Graph:
             return only(graph, below & above, f"from {title}")
     raise SourceError(
         f"there is no way from {excerpt(first)} to {excerpt(last)} in this graph",
-        hint=f"gviz why SOURCE {first} tells what it was cut off by",
+        hint="neither is made from the other; --around NAME draws what is near a tensor",
     )
 
 
