@@ -287,7 +287,8 @@ def numbers(tensor: TensorLike, most: int | None = FEW_ELEMENTS) -> Numbers:
         most: elements that are listed; None to read no numbers.
     """
     shape, dtype = shape_of(tensor), dtype_name(tensor.dtype)
-    if most is None or not all(isinstance(size, int) for size in shape):
+    is_fake = hasattr(tensor, "fake_mode")  # PyTorch's, whose numbers are symbols
+    if most is None or is_fake or not all(isinstance(size, int) for size in shape):
         return Numbers(shape, dtype)
     own: Any = tensor.detach()
     try:
@@ -298,7 +299,9 @@ def numbers(tensor: TensorLike, most: int | None = FEW_ELEMENTS) -> Numbers:
             for _ in shape:  # that is quicker than reshape, which is an operation
                 items = chain.from_iterable(items)  # type: ignore[arg-type]
             return Numbers(shape, dtype, elements_of(items))
-        return Numbers(shape, dtype, None, _summary_of(own))
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")  # numpy's, for inf - inf
+            return Numbers(shape, dtype, None, _summary_of(own))
     except RuntimeError:  # a tensor without numbers: on the device meta, fake, or sparse
         return Numbers(shape, dtype)
 
@@ -326,17 +329,16 @@ def _summary_of(tensor: Any) -> Summary:
     for part in _chunks(tensor):
         amounts = part.abs() if is_complex else part
         chunk = amounts if str(amounts.dtype).endswith(("float32", "float64")) else amounts.double()
-        low, high = float(chunk.min()), float(chunk.max())
+        low, high = map(float, chunk.aminmax())
         size = max(abs(low), abs(high))
         scale = size if 0 < size < TINY or HUGE < size < math.inf else 1.0
         scaled = chunk if scale == 1 else chunk / scale
-        with warnings.catch_warnings():
-            warnings.simplefilter("ignore")  # numpy's, for inf - inf
-            own = float(scaled.sum()) * scale
+        own = float(scaled.sum()) * scale
         norm, total = math.hypot(norm, float(scaled.norm()) * scale), total + own
         if not math.isnan(low):
             smallest, largest = min(smallest, low), max(largest, high)
-        zeros += len(chunk) - int(chunk.count_nonzero())
+        if not float(chunk.abs().min()) > 0:  # it is nan if one is; to count takes twice as long
+            zeros += len(chunk) - int(chunk.count_nonzero())
         if not math.isfinite(own):
             nans += int(chunk.isnan().sum())
             infs += int(chunk.isinf().sum())
@@ -627,12 +629,14 @@ def numel_of(tensor: TensorLike) -> int:
 
 
 def bytes_kept(node: NodeLike) -> int | None:
-    """Return the bytes of the tensors that a node saves for backward; None where it has freed them, so nobody knows."""
+    """Return the bytes of the tensors that a node saves for backward; None where it has freed them, or one is nested."""
     own = ["saved_tensors"] * hasattr(type(node), "saved_tensors")
     values = [saved_value(node, name) for name in [*dict(saved_names(type(node))).values(), *own]]
     items = [one for value in values for one in (value if isinstance(value, tuple | list) else (value,))]
     is_freed = any(type(one) is str and one == FREED for one in items)
-    return None if is_freed else sum(numel_of(one) * one.element_size() for one in items if is_tensor(one))
+    tensors = [one for one in items if is_tensor(one)]
+    is_sized = all(isinstance(size, int) for one in tensors for size in shape_of(one))
+    return None if is_freed or not is_sized else sum(numel_of(one) * one.element_size() for one in tensors)
 
 
 def saved_constants(node: NodeLike) -> tuple[tuple[str, TensorLike], ...]:

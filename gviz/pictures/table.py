@@ -107,9 +107,10 @@ def totals(graph: Graph) -> list[str]:
     operations, leaves = (sum(node.kind == kind for node in graph.nodes) for kind in ("operation", "leaf"))
     if not operations:
         return []
-    sizes = [node.recorded.kept for node in graph.nodes if node.recorded.kept is not None]
+    kept = [node.recorded.kept for node in graph.nodes if node.kind == "operation"]
+    sizes = [size for size in kept if size is not None]
     parts = [f"{operations:,} operation{'s' * (operations > 1)}", f"{leaves:,} {'leaf' if leaves == 1 else 'leaves'}"]
-    return [", ".join([*parts, *([f"{sum(sizes):,} bytes saved for backward"] if sizes else [])])]
+    return [", ".join([*parts, *([f"{sum(sizes):,} bytes saved for backward"] if len(sizes) == len(kept) else [])])]
 
 
 def html_table(columns: Mapping[str, Sequence[str]]) -> str:
