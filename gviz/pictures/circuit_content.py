@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from itertools import product
 
 from gviz.formulas.formula import UNKNOWN, UNNAMED
@@ -18,7 +18,7 @@ from gviz.pictures.typesetting import TypeBox, name_box, row, text_box
 ROOMY = ((1.0, 1.5, 3.0), (8.0, 16.0, 28.0, 44.0, 64.0))
 """What is tried, in turn, until all texts have their places: room beside numbers, and points between cards."""
 
-FAR_APART = (20.0, 64.0, 90.0)
+FAR_APART = (20.0, 32.0, 46.0, 64.0, 90.0)
 """Points between cards where texts have no place of their own otherwise."""
 
 DENSITIES = (
@@ -53,7 +53,7 @@ class CircuitContent:
     def __init__(self, reader: CircuitReader) -> None:
         self.reader, self.options, self.theme = reader, reader.options, theme_of(reader.options)
         self.titles, self.remarks = reader.titles(), reader.remarks
-        self.arrays: Collection[str] = ()
+        self.arrays: Mapping[str, int] = {}
         self.description = f"The circuit of {'; '.join(self.titles)}, with values and gradients on its lines"
         self.all_cards, self.wires = reader.circuit(0)
         self.cards: Sequence[Component] = self.all_cards

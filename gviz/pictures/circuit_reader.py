@@ -180,8 +180,9 @@ class CircuitReader(Reader):
         is_wrong = node.value is not None and not is_finite(node.value)
         note = in_stack(self._states(node), 4.0)
         box = self.phrase(name, NUMBER) if kind == "constant" else self.name(name, LEAF)
-        if kind == "frozen" and name in self.outside and len(self.outside[name].python) <= LONGEST_TEXT:
-            box = self.typeset(self.outside[name], LEAF)
+        formula = self.outside.get(name) or (Formula.read(name) if kind == "frozen" and "(" in name else None)
+        if kind == "frozen" and formula is not None and len(formula.python) <= LONGEST_TEXT:
+            box = self.typeset(formula, LEAF)
         total, is_long = self._total(node) if kind == "leaf" else (TypeBox(), False)
         if is_long:
             total = self._sum_text(f"… = {self.number(node.grad.value)}")
@@ -250,7 +251,7 @@ class CircuitReader(Reader):
     def _symbol(self, node: Node, edge: Edge) -> Formula | None:
         """Return a local derivative in terms of what comes in; None if it is long, or no factor."""
         text = edge.flow.symbol
-        found = Formula.read(text) if text and UNKNOWN not in text else None
+        found = Formula.read(text) if text and UNKNOWN not in text and not text.startswith("zeros_like(") else None
         name, formula = self.operand(node)
         if found is None or formula is None or GRAD in found.names:
             return None

@@ -29,6 +29,9 @@ MOST = 24
 TOP, FOOT = 28.0, 20.0
 """Points above the title, and below the line that tells how far it is."""
 
+GAP = 24.0
+"""Points between a program and the circuit beside it."""
+
 SPENT = 52.0
 """Points at the top of a page that has its title elsewhere."""
 
@@ -109,12 +112,13 @@ class CircuitScene:
         self.note = "".join(map(text_of, unknown((), said)))
         self.lines = 0 if is_bare else max(len(step.caption) for step in steps)
         self.side = width_beside(graph, options, page)
+        start = self.side + GAP * bool(self.side)
         top = SPENT if is_bare else TOP + max(page.title * 1.4, title.size[1] + page.title * 0.4)
         low = 0.0 if is_bare else FOOT + page.legend + self.lines * page.caption * LINE + 14
-        room = page.width - 48 - self.side, page.height - top - low - 16
+        room = page.width - 48 - start, page.height - top - low - 16
         block, self.scale, _ = self.content.in_room(room)
         place = (
-            self.side + (page.width - self.side - block.size[0] * self.scale) / 2,
+            start + (page.width - start - block.size[0] * self.scale) / 2,
             top + (room[1] - block.size[1] * self.scale) / 2 + 8,
         )
         self.top, self.room = top, room

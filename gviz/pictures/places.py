@@ -71,7 +71,8 @@ def laid_out(picture: Picture, write: Callable[[Picture], str], graphviz: str) -
             frames[path] = {**place, "label": labels[path]}
     arrows: list[Mapping[str, str]] = [{}] * count
     for item in data.get("edges", []):
-        arrows[int(item["id"][1:])] = {key: item[key] for key in ("pos", "lp") if key in item}
+        if item.get("style") != "invis":  # which only hold boxes in their order
+            arrows[int(item["id"][1:])] = {key: item[key] for key in ("pos", "lp") if key in item}
     left, bottom, right, top = (float(number) for number in data["bb"].split(","))
     layout = Layout(shapes, arrows, frames, (left, bottom, right, top))
     if not has_plates or len(shapes) > LARGE:
@@ -194,7 +195,8 @@ def placed(statements: Iterable[Statement], layout: Layout) -> list[Statement]:
     count = 0
     for one in statements:
         if isinstance(one, Arrow):
-            result.append(one._replace(look={**one.look, **layout.arrows[count]}))
+            if layout.arrows[count] or one.look.get("style") != "invis":
+                result.append(one._replace(look={**one.look, **layout.arrows[count]}))
             count += 1
         elif isinstance(one, Shape):
             result.append(one._replace(look={**one.look, **layout.shapes[one.id], **fixed_size(one)}))

@@ -55,7 +55,7 @@ class Reader:
         """Return a formula as mathematics sets it, or as code."""
         if self.options.math == "off":
             return text_box(formula.python, CODE * size, "mono")
-        return Setter(arrays=()).set(formula.node, size, depth)
+        return Setter().set(formula.node, size, depth)
 
     def name(self, name: str, size: float) -> TypeBox:
         """Return a name as mathematics sets it, or as code."""
@@ -91,9 +91,10 @@ class Reader:
         return made.get(edge.output) or self.nodes[edge.source]
 
     @cached_property
-    def arrays(self) -> set[str]:
-        """The names of tensors with several elements."""
-        return {node.name for made in self.made.values() for node in made.values() if node.name and node.shape}
+    def arrays(self) -> dict[str, int]:
+        """How many axes tensors with several elements have, by name."""
+        nodes = [node for made in self.made.values() for node in made.values()]
+        return {node.name: len(node.shape) for node in nodes if node.name and node.shape}
 
     def named(self, name: str, size: float) -> TypeBox:
         """Return a name, or what stands in place of one, as mathematics sets it."""
@@ -215,9 +216,12 @@ def as_formula(text: str) -> Formula | None:
 class Functions(ast.NodeTransformer):
     """Writes calls of methods, and those with a module's name, as calls of functions."""
 
-    def visit_Call(self, node: ast.Call) -> ast.Call:
-        """Return a call as that of a function."""
+    def visit_Call(self, node: ast.Call) -> ast.expr:
+        """Return a call as that of a function, a selection as an index."""
         self.generic_visit(node)
+        match node:  # which is what p[0] is to PyTorch
+            case ast.Call(func=ast.Name(id="select"), args=[owner, ast.Constant(value=0), place], keywords=[]):
+                return ast.Subscript(owner, place)
         if not isinstance(node.func, ast.Attribute):
             return node
         owner, name = node.func.value, ast.Name(node.func.attr, ast.Load())

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import NamedTuple, Protocol
 
@@ -112,8 +112,8 @@ class Content(Protocol):
         ...
 
     @property
-    def arrays(self) -> Collection[str]:
-        """The names of tensors with several elements."""
+    def arrays(self) -> Mapping[str, int]:
+        """How many axes tensors with several elements have, by name."""
         ...
 
     @property

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import ast
 import re
-from collections.abc import Callable, Collection, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from itertools import pairwise
 from math import cos, pi, sin
 from typing import NamedTuple
@@ -31,6 +31,11 @@ LETTERS = {
     "lam": "λ",
 }
 """Greek letters by the names that programs have for them."""
+
+NO_ARRAYS: Mapping[str, int] = {}
+
+REDUCED = ("sum", "mean", "trace", "det", "norm")
+"""Functions that make one number of all elements."""
 
 RAISED = ("sin", "cos", "tan", "tanh", "sinh", "cosh", "log", "ln")
 """Functions whose power stands between name and bracket."""
@@ -301,13 +306,13 @@ def number_box(text: str, size: float, face: str = "sans") -> TypeBox:
 
 
 # ---------------------------------------------------------------- formulas
-def typeset(formula: str, size: float, arrays: Collection[str] = ()) -> TypeBox:
+def typeset(formula: str, size: float, arrays: Mapping[str, int] = NO_ARRAYS) -> TypeBox:
     """Return a formula, or a statement ``y = ...``, as mathematics sets it; what is none as it was typed.
 
     Args:
         formula: as Python or gviz writes it.
         size: of the type, in points.
-        arrays: names of tensors with several elements: their product is that of the elements.
+        arrays: how many axes tensors with several elements have, by name: their product is that of the elements.
 
     >>> typeset("y = x ** 2 / (w_1 + 1)", 10).text
     'y  =  x2w1 + 1'
@@ -328,10 +333,10 @@ class Setter:
     """Sets parts of a formula.
 
     Args:
-        arrays: names of tensors with several elements.
+        arrays: how many axes tensors with several elements have, by name.
     """
 
-    def __init__(self, arrays: Collection[str] = ()) -> None:
+    def __init__(self, arrays: Mapping[str, int] = NO_ARRAYS) -> None:
         self.arrays = arrays
 
     def set(self, node: ast.expr, size: float, depth: int) -> TypeBox:
@@ -381,8 +386,13 @@ class Setter:
         return with_scripts(self.within(node.value, ATOM, size, depth), size, text_box("T", SMALLER * size))
 
     def _subscript(self, node: ast.Subscript, size: float, depth: int) -> TypeBox:
-        index = self.set(node.slice, max(SMALLER * size, LEAST), 2)
-        return with_scripts(self.within(node.value, ATOM, size, depth), size, index=index)
+        owner: ast.expr = node.value
+        places = [node.slice]
+        while isinstance(owner, ast.Subscript) and is_place(owner.slice):  # p[0][1] is p[0, 1]
+            places = [owner.slice, *places]
+            owner = owner.value
+        index = with_commas((self.set(place, max(SMALLER * size, LEAST), 2) for place in places), SMALLER * size)
+        return with_scripts(self.within(owner, ATOM, size, depth), size, index=index)
 
     def _tuple(self, node: ast.Tuple, size: float, depth: int) -> TypeBox:
         return with_commas((self.set(part, size, depth) for part in node.elts), size)
@@ -399,13 +409,16 @@ class Setter:
         return fenced(row(left, text_box(COMPARED[type(node.ops[0])], size), right), size, "[]")
 
     def _call(self, node: ast.Call, size: float, depth: int) -> TypeBox | None:
+        if isinstance(node.func, ast.Constant) and len(node.args) == 1:  # 100(y - x), which is a product
+            return self.product(ast.BinOp(node.func, ast.Mult(), node.args[0]), size, depth)
         if not isinstance(node.func, ast.Name):
             return None
         name, args = node.func.id, node.args
         if len(args) == 1 and not node.keywords and name in SIGNS:
             return SIGNS[name](self, args[0], size, depth)
         if len(args) == 2 and name in ("matmul", "mm", "mv", "dot"):
-            return self.set(ast.BinOp(args[0], ast.MatMult(), args[1]), size, depth)
+            left = ast.Attribute(args[0], "T") if name == "dot" else args[0]
+            return self.set(ast.BinOp(left, ast.MatMult(), args[1]), size, depth)
         options = [text_box(ast.unparse(option), size) for option in node.keywords]
         inner = with_commas([*(self.set(part, size, depth) for part in args), *options], size)
         head = text_box("σ", 1.08 * size, "math") if name == "sigmoid" else name_box(name, size)
@@ -429,11 +442,20 @@ class Setter:
         right = self.within(
             node.right, POWER if is_quotient(node.right) or is_matrix_product(node) else PRODUCT, size, depth
         )
-        both = all(self.arrays and names_in(part) & {*self.arrays} for part in (node.left, node.right))
-        if isinstance(node.op, ast.Mult) and both:
+        if isinstance(node.op, ast.Mult) and self.is_array(node.left) and self.is_array(node.right):
             return row(left, circled_dot(size), right)
-        sign = TypeBox(0.1 * size) if is_juxtaposed(node.left, node.right) else text_box(" · ", size)
-        return row(left, sign, right)
+        if not is_juxtaposed(node.left, node.right):
+            return row(left, text_box(" · ", size), right)
+        return row(left, TypeBox((0.22 if isinstance(node.right, ast.Call) else 0.1) * size), right)
+
+    def is_array(self, node: ast.expr) -> bool:
+        """Return whether a part has several elements, as far as that is known: x[0] of a vector has not, nor a sum."""
+        match node:
+            case ast.Subscript(value=ast.Name(id=name), slice=place) if is_place(place):
+                return self.arrays.get(name, 0) > len(place.elts if isinstance(place, ast.Tuple) else [place])
+            case ast.Call(func=ast.Name(id=name), args=[_], keywords=[]) if name in REDUCED:
+                return False
+        return bool(names_in(node) & self.arrays.keys())
 
     def quotient(self, node: ast.BinOp, size: float, depth: int) -> TypeBox:
         """Return a fraction; deep inside of others a/b."""
@@ -516,10 +538,17 @@ def is_juxtaposed(left: ast.expr, right: ast.expr) -> bool:
     if ast.dump(left) == ast.dump(right):
         return False  # x · x: xx is no product to the eye
     is_number = isinstance(left, ast.Constant)
-    follows = (
-        is_short_name(right) or isinstance(right, ast.BinOp) or (isinstance(right, ast.Call) and level(right) > PRODUCT)
-    )
+    is_function = isinstance(right, ast.Call) and level(right) > PRODUCT and len(right.args) == 1
+    follows = is_short_name(right) or isinstance(right, ast.BinOp) or is_function
     return follows and (is_number or is_short_name(left) or isinstance(left, ast.BinOp))
+
+
+def is_place(node: ast.expr) -> bool:
+    """Return whether an index is the place of one element along each axis that it has."""
+    parts = node.elts if isinstance(node, ast.Tuple) else [node]
+    return all(
+        isinstance(part.operand if isinstance(part, ast.UnaryOp) else part, ast.Constant | ast.Name) for part in parts
+    )
 
 
 def is_short_name(node: ast.expr) -> bool:

@@ -31,6 +31,11 @@ from gviz.pictures.typesetting import Rule, TypeBox, TypeRun, name_box, number_b
         "2e-07 * x": "2 · 10−7x",
         "x_1 + theta_2": "x1 + θ2",
         "f(x": "f(x",
+        "100(y - x) ** 2": "100(y − x)2",
+        "w * sin(x)": "wsin(x)",
+        "g * one_hot(0, 2)": "g · one_hot(0, 2)",
+        "dot(a, b) / 2": "aTb2",
+        "p[0][1] * 2": "p0, 1 · 2",
         "y = a ** b": "y  =  ab",
     }.items(),
 )
@@ -57,9 +62,18 @@ def test_a_fraction_has_a_rule_between_its_parts_and_a_root_one_above() -> None:
     assert sum(isinstance(part, Rule) for part in typeset("sqrt(x)", 10).parts) == 4
 
 
+@pytest.mark.parametrize(
+    ("text", "is_of_elements"),
+    {"u * v": True, "W[0] * u": True, "u[0] * v[1]": False, "W[0, 1] * u": False, "W[0, 1] * u[-1]": False}.items(),
+)
+def test_the_product_of_two_numbers_is_none_of_elements(text: str, is_of_elements: bool) -> None:
+    rules = [part for part in typeset(text, 10, {"u": 1, "v": 1, "W": 2}).parts if isinstance(part, Rule)]
+    assert bool(rules) is is_of_elements
+
+
 def test_the_product_of_elements_has_a_sign_of_its_own() -> None:
-    assert any(isinstance(part, Rule) for part in typeset("g * x", 10, ["g", "x"]).parts)
-    assert not any(isinstance(part, Rule) for part in typeset("g * x", 10, ["g"]).parts)
+    assert any(isinstance(part, Rule) for part in typeset("g * x", 10, {"g": 1, "x": 1}).parts)
+    assert not any(isinstance(part, Rule) for part in typeset("g * x", 10, {"g": 1}).parts)
 
 
 def test_boxes_are_as_wide_as_their_type() -> None:

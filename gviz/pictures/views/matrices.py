@@ -307,7 +307,7 @@ class EquationReader(Reader):
         if found is None:
             return NOTHING
         own = found.formula.replaced(self.restored)
-        brief = Setter(self.arrays | ({self.letter} if node.shape else set())).set(own.node, FORMULA, 1)
+        brief = Setter(self.arrays | ({self.letter: len(node.shape)} if node.shape else {})).set(own.node, FORMULA, 1)
         if brief.width > WIDEST:
             return NOTHING
         root = self.names[0] if len(self.names) == 1 else ""
