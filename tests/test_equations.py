@@ -12,7 +12,7 @@ import pytest
 from fuzzing import MORE, relaxed
 from hypothesis import given, strategies as st
 
-from gviz.answers import Page, explain
+from gviz.answers import PageStyle, explain
 from gviz.sources import SourceOptions
 
 VALUES = {
@@ -234,5 +234,5 @@ def test_the_numbers_of_an_explanation_hold_together(text: str) -> None:
     found = explained(text)
     for record in found.as_dict()["wrt"]:
         assert checked(record)
-    checked_lines(found.text("text", Page(width=400)))
+    checked_lines(found.text("text", PageStyle(width=400)))
     assert MORE

@@ -27,7 +27,7 @@ if TYPE_CHECKING:
     from gviz.reference.naming import Named
     from gviz.reference.words import Word
 
-__all__ = ["FORMATS", "Explanation", "Page", "explain", "explain_words", "subject_of", "suffix_for"]
+__all__ = ["FORMATS", "Explanation", "PageStyle", "explain", "explain_words", "subject_of", "suffix_for"]
 
 FORMATS = {"text": "terminal", "latex": "latex", "markdown": "markdown", "json": ""}
 """The formats by their names, each with its module here, if it needs one."""
@@ -42,7 +42,7 @@ Subject: TypeAlias = Literal["source", "operation", "error", "word"]
 
 
 @dataclass(frozen=True)
-class Page:
+class PageStyle:
     """The page that a text is written on.
 
     Args:
@@ -72,7 +72,7 @@ class Explanation:
     content: Derivation | tuple[Named, ...] | ErrorHelp | Word
     reading: Reading | None = None
 
-    def text(self, form: str = "text", page: Page | None = None) -> str:
+    def text(self, form: str = "text", page: PageStyle | None = None) -> str:
         """Return it in a format: ``text``, ``latex`` (a document), ``markdown`` or ``json``.
 
         Raises:
@@ -81,7 +81,7 @@ class Explanation:
         if format_named(form) == "json":
             return json.dumps(self.as_dict(), ensure_ascii=False, allow_nan=False) + "\n"
         module = import_module(f"gviz.answers.{FORMATS[format_named(form)]}")
-        return str(module.render(self, page or Page()))
+        return str(module.render(self, page or PageStyle()))
 
     def save(self, path: str | os.PathLike[str]) -> str:
         """Write it to a file, whole or not at all: ``.txt``, ``.tex``, ``.md`` or ``.json``; return the path.

@@ -36,10 +36,10 @@ PRECISION = 4
 """Decimals of a number."""
 
 
-def numbers(value: Numbers | None, most: int = 1000, precision: int = PRECISION) -> str:
+def numbers_text(value: Numbers | None, most: int = 1000, precision: int = PRECISION) -> str:
     """Return the numbers of a small tensor; the size and the norm of another; "" for none.
 
-    >>> numbers(Numbers.of([[1.0, 2.5]])), numbers(Numbers.of([2.0])), numbers(Numbers.of([1.0] * 100))
+    >>> numbers_text(Numbers.of([[1.0, 2.5]])), numbers_text(Numbers.of([2.0])), numbers_text(Numbers.of([1.0] * 100))
     ('[[1, 2.5]]', '[2]', '(100) all 1')
 
     Args:
@@ -90,7 +90,7 @@ def is_one_of_several(chain: Chain, path: Path) -> bool:
     return len(path.edges) == 1 < chain.count
 
 
-def steps(chain: Chain, path: Path) -> list[tuple[str, str, str, str]]:
+def path_steps(chain: Chain, path: Path) -> list[tuple[str, str, str, str]]:
     """Return the steps of a path: the derivative, its symbol, its numbers, and the gradient behind it.
 
     A sum over what the input was spread over is a step of its own.
@@ -100,10 +100,10 @@ def steps(chain: Chain, path: Path) -> list[tuple[str, str, str, str]]:
     for pair, symbol, edge, text, ((product, total), (of_factor, *decimals)) in zip(
         pairwise(path.names), path.symbols, path.edges, path.sums, pairs, strict=True
     ):
-        factor, gradient = local_text(edge, of_factor), numbers(product, precision=decimals[0])
+        factor, gradient = derivative_text(edge, of_factor), numbers_text(product, precision=decimals[0])
         step = " → ".join(pair) if is_one_of_several(chain, path) else quotient(*pair)
         rows.append((step, symbol if edge.flow.symbol else "", factor, gradient))
-        rows += [("", text, "", numbers(total, precision=decimals[1]))] if text else []
+        rows += [("", text, "", numbers_text(total, precision=decimals[1]))] if text else []
     return rows
 
 
@@ -141,11 +141,11 @@ def quotient(of: str, wrt: str) -> str:
     return "/".join(f"∂({name})" if " " in name else f"∂{name}" for name in (of, wrt))
 
 
-def local_text(edge: Edge, precision: int = PRECISION) -> str:
+def derivative_text(edge: Edge, precision: int = PRECISION) -> str:
     """Return the numbers of a step: of each element, or its Jacobian; only the size of a large Jacobian."""
     kind = step_kind(edge)
     if kind == "factor":
-        return numbers(edge.flow.local, precision=precision)
+        return numbers_text(edge.flow.local, precision=precision)
     if kind == "matrix":
         rows, columns = size_of(edge.flow.jacobian)
         return (
@@ -190,7 +190,7 @@ def target(chain: Chain) -> tuple[str, str]:
     return "", f"the gradient of {chain.wrt}"
 
 
-def heading(derivation: Derivation) -> str:
+def answer_title(derivation: Derivation) -> str:
     """Return the title: what is derived."""
     return f"The gradient of {' + '.join(derivation.of)}, path by path"
 
@@ -216,15 +216,14 @@ def remark(chain: Chain) -> str:
         return f"equals {name}"
     later = chain.node.later
     if chain.node.grad.value is None and later is not None and later.other:
-        value = numbers(later.grad, LONGEST_VALUE)
+        value = numbers_text(later.grad, LONGEST_VALUE)
         return f"equals the engine's gradient; backward has not run here: {name}, {value}, is of {later.other}"
     if chain.node.grad.value is None and not chain.node.grad.hooks:
         is_returned = chain.node.state.startswith(RETURNED)
         why = chain.node.state if is_returned else "backward() has not run, or it was cleared"
         return f"equals the engine's gradient; {name} itself is None: {why}"
-    return (
-        f"equals what the steps of backward give; {name} is {numbers(chain.node.grad.value) or 'None'}: {since(chain)}"
-    )
+    value = numbers_text(chain.node.grad.value) or "None"
+    return f"equals what the steps of backward give; {name} is {value}: {since(chain)}"
 
 
 def afterwards(node: Node, name: str) -> str:
@@ -237,12 +236,16 @@ def afterwards(node: Node, name: str) -> str:
     later = node.later
     if later is not None and (later.is_cleared or later.cleared_at is not None):
         return f"{name} was cleared afterwards{f', {later.cleared_at}' if later.cleared_at is not None else ''}"
-    return f"{name} is now {numbers(later.grad, LONGEST_VALUE)}" if later is not None and later.grad is not None else ""
+    return (
+        f"{name} is now {numbers_text(later.grad, LONGEST_VALUE)}"
+        if later is not None and later.grad is not None
+        else ""
+    )
 
 
 def since(chain: Chain) -> str:
     """Return why the gradient that a tensor has is not the one that the paths come to."""
-    was = f"it was {numbers(chain.before)} before"
+    was = f"it was {numbers_text(chain.before)} before"
     if agree(plus(chain.before, chain.grad), chain.node.grad.value):
         return f"{was}, and backward adds to it"
     if chain.hooks or chain.node.grad.hooks:
@@ -261,7 +264,9 @@ def unchecked(chain: Chain, name: str) -> str:
     """Return why a sum is not known to be the gradient."""
     if chain.absent:
         value = (
-            f"; {name} is {numbers(chain.node.grad.value, LONGEST_VALUE)}" if chain.node.grad.value is not None else ""
+            f"; {name} is {numbers_text(chain.node.grad.value, LONGEST_VALUE)}"
+            if chain.node.grad.value is not None
+            else ""
         )
         if chain.absent == chain.node.state:
             return f"not checked: {name} has nothing of it, {chain.absent}{value}"
@@ -269,19 +274,22 @@ def unchecked(chain: Chain, name: str) -> str:
     if chain.grad is None:
         return "not checked: backward did not run, so that the engine has no gradient to compare with"
     if chain.hooks:
-        return f"what comes to {chain.wrt} is {numbers(chain.grad)}, for hooks have changed it: {hooks_text(chain)}"
+        return (
+            f"what comes to {chain.wrt} is {numbers_text(chain.grad)}, for hooks have changed it: {hooks_text(chain)}"
+        )
     if chain.path_sum is None:
         why = "not all steps are numbers, or small matrices, that could be multiplied"
-        return f"not checked: {why}; the engine's gradient is {numbers(chain.grad, LONGEST_VALUE)}"
+        return f"not checked: {why}; the engine's gradient is {numbers_text(chain.grad, LONGEST_VALUE)}"
     why = odd_text(chain.odd) if chain.odd is not None else ROUNDED
-    return f"this is not the engine's gradient, {numbers(chain.grad)}: {why}"
+    return f"this is not the engine's gradient, {numbers_text(chain.grad)}: {why}"
 
 
 def odd_text(step: BackwardStep) -> str:
     """Return what backward does at a step in place of the product."""
     place = quotient_of(step.of.name or step.of.label, step.wrt)
     if is_finite(step.product) or not is_finite(step.edge.flow.handed):
-        return f"at {place} it hands on {numbers(step.edge.flow.handed)}, and not the product, {numbers(step.product)}"
+        handed, product = numbers_text(step.edge.flow.handed), numbers_text(step.product)
+        return f"at {place} it hands on {handed}, and not the product, {product}"
     function = operator_of(step.of.label)
     selects = f"the engine's backward of {function} selects: it hands on 0 where its derivative is 0, whatever arrives"
     return f"the nan is inf · 0 at {place}, in the product alone; {selects}"
@@ -289,7 +297,7 @@ def odd_text(step: BackwardStep) -> str:
 
 def forward(node: Node) -> tuple[str, str, str]:
     """Return what an operation computes: its name, its expression, its numbers."""
-    value = "" if 0 in (node.shape or ()) else numbers(node.value)
+    value = "" if 0 in (node.shape or ()) else numbers_text(node.value)
     size = "" if value or not node.shape else shape_text(node.shape)
     formula = Formula.read(node.expression) if node.expression else None
     return node.name or node.label, node.expression if formula is None else str(formula), value or size

@@ -9,7 +9,7 @@ from itertools import pairwise
 from math import isfinite
 from unicodedata import normalize
 
-from gviz.answers import Explanation, Page
+from gviz.answers import Explanation, PageStyle
 from gviz.answers.formulas import (
     PRECISION,
     decimals_of,
@@ -17,7 +17,7 @@ from gviz.answers.formulas import (
     gradients_of,
     is_one_of_several,
     is_short,
-    numbers,
+    numbers_text,
     remark,
 )
 from gviz.answers.writer import Writer
@@ -93,7 +93,7 @@ LONGEST = 300
 """Characters of an expression that is set as a formula; a longer one is set as code."""
 
 
-def render(explanation: Explanation, page: Page) -> str:
+def render(explanation: Explanation, page: PageStyle) -> str:
     """Return the document; or a part of one, without what a slide refuses: sections and lines as they are typed."""
     body = "\n\n".join((PartWriter if page.fragment else LatexWriter)().blocks(explanation.content))
     return f"{NEEDS}\n{body}\n" if page.fragment else f"{HEAD}\n{body}\n\n{FOOT}"
@@ -223,7 +223,7 @@ def tensor(value: Numbers | None, precision: int = PRECISION) -> str:
     if not sizes:
         return _number(scalar_of(value), precision)
     if value is None or not is_short(value) or len(sizes) > 2 or sizes[-1] > MOST_COLUMNS:
-        return f"\\text{{{prose(numbers(value))}}}"
+        return f"\\text{{{prose(numbers_text(value))}}}"
     rows = value.nested() if len(sizes) == 2 else (value.nested(),)
     lines = " \\\\ ".join(" & ".join(_number(item, precision) for item in row) for row in rows)
     return f"\\begin{{bmatrix}} {lines} \\end{{bmatrix}}" + "^{\\top}" * (len(sizes) == 1)

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 
-from gviz.answers import Explanation, Page
-from gviz.answers.formulas import forward, grad_name, remark, steps
+from gviz.answers import Explanation, PageStyle
+from gviz.answers.formulas import forward, grad_name, path_steps, remark
 from gviz.answers.writer import Writer
 from gviz.derivations.derivation import Derivation
 from gviz.derivations.paths import Chain, Path
@@ -15,7 +15,7 @@ SPECIAL = str.maketrans({sign: f"\\{sign}" for sign in "\\`*_{}[]<>#|"})
 """Signs that Markdown would take for its own."""
 
 
-def render(explanation: Explanation, _page: Page) -> str:
+def render(explanation: Explanation, _page: PageStyle) -> str:
     """Return the text, ending in a newline."""
     return "\n\n".join(MarkdownWriter().blocks(explanation.content)) + "\n"
 
@@ -66,7 +66,7 @@ class MarkdownWriter(Writer):
 
     def steps(self, chain: Chain, path: Path) -> Iterator[str]:
         yield _plain(" → ".join(path.names))
-        yield table(("step", "local derivative", "its numbers", "gradient behind it"), steps(chain, path))
+        yield table(("step", "local derivative", "its numbers", "gradient behind it"), path_steps(chain, path))
 
     def total(self, name: str, chain: Chain) -> Iterator[str]:
         value = self.number(chain.path_sum if chain.sum is None else chain.sum)

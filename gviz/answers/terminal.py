@@ -7,8 +7,8 @@ import textwrap
 from collections.abc import Iterable, Iterator, Sequence
 from itertools import zip_longest
 
-from gviz.answers import Explanation, Page
-from gviz.answers.formulas import forward, grad_name, numbers, remark, steps
+from gviz.answers import Explanation, PageStyle
+from gviz.answers.formulas import forward, grad_name, numbers_text, path_steps, remark
 from gviz.answers.writer import Part, Writer
 from gviz.derivations.derivation import MOST_LISTED, Derivation, begins_with_one
 from gviz.derivations.paths import GAP, Chain, Path
@@ -30,7 +30,7 @@ ASCII = str.maketrans({
 BOLD, DIM = "1", "2"
 
 
-def render(explanation: Explanation, page: Page) -> str:
+def render(explanation: Explanation, page: PageStyle) -> str:
     """Return the lines, none wider than the page, each ending in a newline."""
     lines = list(TerminalWriter(page).blocks(explanation.content))
     return "".join(f"{line}\n" for line in lines[not lines[0] :])
@@ -39,7 +39,7 @@ def render(explanation: Explanation, page: Page) -> str:
 class TerminalWriter(Writer):
     """Writes lines, with an empty one before each block."""
 
-    def __init__(self, page: Page) -> None:
+    def __init__(self, page: PageStyle) -> None:
         self.page = page
         self.width = max(page.width, LEAST_WIDTH)
 
@@ -152,8 +152,8 @@ class TerminalWriter(Writer):
     def steps(self, chain: Chain, path: Path) -> Iterator[str]:
         """Yield the steps of a path as a table: the derivative, its symbol, its numbers, and the gradient behind it."""
         yield self.line(f"  {self.names(path)}")
-        start = [] if begins_with_one(chain) else [("start", "", "", numbers(chain.start))]
-        rows = [("step", "derivative", "its numbers", "gradient"), *start, *steps(chain, path)]
+        start = [] if begins_with_one(chain) else [("start", "", "", numbers_text(chain.start))]
+        rows = [("step", "derivative", "its numbers", "gradient"), *start, *path_steps(chain, path)]
         table = [row for row in zip(*rows, strict=True) if any(row[1:])]
         lines = [[line for cell in column for line in matrix_lines(cell)] for column in table]
         least = [max(display_width(line) for cell in column for line in in_lines(cell, 1)) for column in table]
@@ -176,7 +176,7 @@ class TerminalWriter(Writer):
         if gradient is None and chain.count == 1:
             gradient = chain.paths[0].product
         room = self.width - display_width(f"  {name} =  = {chain.wrt}.grad")
-        parts, total = self.sum_of(chain), numbers(gradient, room)
+        parts, total = self.sum_of(chain), numbers_text(gradient, room)
         sides = list(dict.fromkeys(filter(None, [parts, total])))
         if parts and display_width(f"  {name} = {parts} = {total}") > self.width:
             sides = ["the sum of these", total] if total else []

@@ -11,12 +11,12 @@ from typing import TypeVar
 from gviz.answers.formulas import (
     PRECISION,
     Section,
+    answer_title,
+    derivative_text,
     footnotes,
-    heading,
     is_one_of_several,
     is_scalar,
-    local_text,
-    numbers,
+    numbers_text,
     path_count,
     quotient,
     section_of,
@@ -49,7 +49,7 @@ class Writer(ABC):
 
     def derivation(self, derivation: Derivation) -> Iterator[str]:
         """Yield what was computed, then for each tensor its paths, and what they come to."""
-        yield from self.title(heading(derivation))
+        yield from self.title(answer_title(derivation))
         yield from self.values(derivation)
         for chain in derivation.chains:
             of, wrt = target(chain)
@@ -107,11 +107,11 @@ class Writer(ABC):
 
     def number(self, value: Numbers | None, level: int = 0) -> str:
         """Return the numbers of a tensor, as exact as :mod:`gviz.pictures.digits` says; "" for none."""
-        return numbers(value, precision=decimals_at(value, PRECISION, level))
+        return numbers_text(value, precision=decimals_at(value, PRECISION, level))
 
     def factor(self, edge: Edge, level: int) -> str:
         """Return the numbers of a step; a sign where steps are left out."""
-        return local_text(edge, decimals_at(edge.flow.local, PRECISION, level))
+        return derivative_text(edge, decimals_at(edge.flow.local, PRECISION, level))
 
     def quotient(self, of: str, wrt: str) -> str:
         """Return a derivative: ``∂y/∂w``; that of a sum, or by a name with spaces, in brackets."""

@@ -14,7 +14,7 @@ from gviz.autograd.tensor import Tensor, edge_of, from_array
 from gviz.autograd.words import COMPLEX
 from gviz.numbers import dtypes
 from gviz.numbers.classes import type_text
-from gviz.numbers.shapes import broadcast_shape, steps_of
+from gviz.numbers.shapes import broadcast_shape, element_strides
 from gviz.numbers.words import no_memory
 
 OPERANDS: Any = (Tensor, *NUMBERS)
@@ -24,7 +24,7 @@ FACTS: dict[str, Any] = {
     "sizes": lambda array: array.shape,
     "dtype": lambda array: array.dtype,
     "numel": lambda array: array.size,
-    "strides": steps_of,
+    "strides": element_strides,
 }
 """What a row may save of an input instead of the input."""
 
@@ -122,7 +122,7 @@ def results(row: Row, args: tuple[Any, ...], data: Any) -> Any:
         else sum(array is None or array.dtype.kind in row.grad_kinds for array in outputs)
     )
     node = (
-        record(row, args, arrays, flows)
+        record_call(row, args, arrays, flows)
         if mode.recording and (flows or (outputs and "?" not in row.grad_kinds))
         else None
     )
@@ -152,7 +152,7 @@ def own_memory(row: Row, args: tuple[Any, ...], data: Any) -> Any:
     return array.copy() if shared else array
 
 
-def record(row: Row, args: tuple[Any, ...], arrays: list[Any], flows: int) -> Node | None:
+def record_call(row: Row, args: tuple[Any, ...], arrays: list[Any], flows: int) -> Node | None:
     """Return the node of a call with so many outputs that have a gradient; None if no input requires one."""
     if row.node is None:
         return None

@@ -53,7 +53,7 @@ def backward(
     if grad_variables is not None:
         warnings.warn("`grad_variables` is deprecated. Use `grad_tensors` instead.", FutureWarning, stacklevel=2)
         grad_tensors = grad_variables
-    targets = None if inputs is None else inputs_of(inputs, "backward")
+    targets = None if inputs is None else gradient_targets(inputs, "backward")
     roots = roots_of(tensors, grad_tensors)
     if create_graph:
         warn_once(CYCLE)
@@ -86,7 +86,7 @@ def grad(
         "Expected allow_unused to be True or not passed when materialize_grads=True, but got: allow_unused=False.",
         ValueError,
     )
-    targets = inputs_of(inputs, "grad")
+    targets = gradient_targets(inputs, "grad")
     keep = bool(index(create_graph if retain_graph is None else retain_graph))
     unused = materialize_grads if allow_unused is None else allow_unused
     if is_grads_batched and grad_outputs is not None:  # one after the other
@@ -139,7 +139,7 @@ def as_tuple(value: Any) -> tuple[Any, ...]:
     return (value,) if isinstance(value, PLACES) else tuple(value)
 
 
-def inputs_of(inputs: Places | dict[Any, Place], name: str) -> list[Any]:
+def gradient_targets(inputs: Places | dict[Any, Place], name: str) -> list[Any]:
     """The inputs for which gradients are wanted. RuntimeError: there are none."""
     targets = [inputs] if isinstance(inputs, PLACES) else list(inputs.values() if isinstance(inputs, dict) else inputs)
     refuse(not targets, f"`inputs` argument to `{name}()` cannot be empty.")

@@ -17,7 +17,7 @@ from gviz.autograd.node import Array, Edge, Node, short_name, target_of
 from gviz.autograd.row import TENSORS
 from gviz.autograd.tensor import Tensor, edge_of, from_array, recorded_edge
 from gviz.autograd.words import FREED, VIEW_OF_BLOCK, VIEW_OF_FUNCTION, VIEW_OF_SEVERAL
-from gviz.numbers.shapes import steps_of
+from gviz.numbers.shapes import element_strides
 
 
 def refuse_view(view: Tensor, *, indirect: bool = False) -> None:
@@ -60,8 +60,8 @@ class CopySlices(Node):
         array = base._array
         super().__init__((edge_of(base), *writer._next[1:]), ((array.shape, array.dtype),))
         self.writer: Node | None = writer
-        self.layout = array.shape, steps_of(array)
-        self.part = view._array.shape, steps_of(view._array), offset(view._array, array)
+        self.layout = array.shape, element_strides(array)
+        self.part = view._array.shape, element_strides(view._array), offset(view._array, array)
 
     def apply(self, grads: list[Any], mask: list[bool]) -> Any:
         """The gradients of the old base and of what was written."""
@@ -108,7 +108,7 @@ def refresh(view: Tensor) -> None:
     source = base.detach().requires_grad_() if base._edge is None else base
     with enable_grad():
         fresh = TENSORS["as_strided"](
-            source, view._array.shape, steps_of(view._array), offset(view._array, base._array)
+            source, view._array.shape, element_strides(view._array), offset(view._array, base._array)
         )
     if source is not base:  # the leaf was a view, and its views have lost their way to it
         fresh._edge._next = (None,)

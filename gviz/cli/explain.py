@@ -80,14 +80,14 @@ class _Output(NamedTuple):
 
     def write(self, explanation: Explanation) -> None:
         """Write it."""
-        from gviz.answers import Page
+        from gviz.answers import PageStyle
 
         if self.file is not None:
             from gviz.files import write
 
-            write(self.file, explanation.text(self.form, Page(fragment=self.fragment)))
+            write(self.file, explanation.text(self.form, PageStyle(fragment=self.fragment)))
             return
-        page = Page(**streams.terminal_look(), fragment=self.fragment)
+        page = PageStyle(**streams.terminal_look(), fragment=self.fragment)
         streams.write_product(explanation.text(self.form, page))
 
 

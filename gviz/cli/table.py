@@ -53,10 +53,10 @@ def fit(columns: Mapping[str, list[str]], width: int) -> tuple[dict[str, list[st
     return (whole if width_of(whole) <= width else short), remarks
 
 
-def heading(key: str) -> str:
+def column_heading(key: str) -> str:
     """Return the heading of a column on a terminal.
 
-    >>> heading("grad_after"), heading("grad_fn")
+    >>> column_heading("grad_after"), column_heading("grad_fn")
     ('grad\\n_after', 'grad_fn')
     """
     return key.replace("_", "\n_") if key in TWO_LINES else key
@@ -64,7 +64,10 @@ def heading(key: str) -> str:
 
 def width_of(columns: Mapping[str, list[str]]) -> int:
     """Return the terminal columns that a table takes, with one space between two columns."""
-    return sum(max(map(display_width, (*heading(key).split("\n"), *cells))) + 1 for key, cells in columns.items()) - 1
+    return (
+        sum(max(map(display_width, (*column_heading(key).split("\n"), *cells))) + 1 for key, cells in columns.items())
+        - 1
+    )
 
 
 def with_less_code(columns: dict[str, list[str]], width: int) -> dict[str, list[str]]:
@@ -119,7 +122,7 @@ def print_rows(
     room = terminal.width - 2 * len(headings)  # columns stand three spaces apart, not one as width_of has it
     columns, remarks = fit({key: [row[i] for row in rows] for i, key in enumerate(headings)}, room)
     for key in columns:
-        table.add_column(heading(key), no_wrap=key in whole, overflow="fold", vertical="bottom")
+        table.add_column(column_heading(key), no_wrap=key in whole, overflow="fold", vertical="bottom")
     for row in zip(*columns.values(), strict=True):
         table.add_row(*row, style="dim" if row[-1] in dim else "")
     terminal.print(table)

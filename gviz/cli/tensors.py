@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 from gviz.cli import streams
-from gviz.cli.table import console, fit, heading, print_rows, ruled
+from gviz.cli.table import column_heading, console, fit, print_rows, ruled
 from gviz.graphs import TensorRow
 from gviz.pictures.table import cell_text, columns_of, totals
 from gviz.text import aligned_text, joined
@@ -35,7 +35,7 @@ def print_tensors(reading: Reading, rows_listed: Sequence[TensorRow]) -> None:
     columns, remarks = fit(columns_of(rows, graph.columns(), before=reading.ran_backward), terminal.width)
     table = ruled(padding=0)
     for key in columns:  # rich cuts the names if the table is still too wide
-        table.add_column(heading(key), no_wrap=key != "name", overflow="ellipsis", vertical="bottom")
+        table.add_column(column_heading(key), no_wrap=key != "name", overflow="ellipsis", vertical="bottom")
     for row, (name, *cells) in zip(rows, zip(*columns.values(), strict=True), strict=True):
         style = "green" if row.name in roots else "bright_blue" if row.is_leaf and row.requires_grad else ""
         rest = [Text(cell, "dim" if cell == "None" else "") for cell in cells]

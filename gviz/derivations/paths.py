@@ -17,7 +17,7 @@ from gviz.errors import SourceError
 from gviz.formulas.operations import operator_of
 from gviz.graphs import NO_FLOW, Edge, Flow, Graph, Hooked, Node, TensorRow
 from gviz.graphs.numbers import Numbers
-from gviz.passes.elements import ONE, agree, magnitude, plus, sum_of, sum_text, sum_to, through, times
+from gviz.passes.elements import ONE, agree, magnitude, plus, sum_of, sum_text, sum_to, times, times_jacobian
 from gviz.text import did_you_mean, excerpt, joined, quotient_of
 
 MOST = 4
@@ -381,7 +381,7 @@ def gradient_along(gradient: Numbers | None, edge: Edge) -> Numbers | None:
     if edge.flow.handed is None:
         return times(gradient, edge.flow.local)
     if edge.flow.jacobian is not None:
-        return through(gradient, edge.flow.jacobian, edge.flow.handed)
+        return times_jacobian(gradient, edge.flow.jacobian, edge.flow.handed)
     return sum_to(times(gradient, edge.flow.local), edge.flow.handed)
 
 

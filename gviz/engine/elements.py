@@ -45,7 +45,7 @@ class Elements(Tensor):
 
     def stride(self, dim: int | None = None) -> Any:
         """Return the steps between elements along each dim, or along one."""
-        steps = shapes.steps_of(self._array)
+        steps = shapes.element_strides(self._array)
         return steps if dim is None else steps[dim_of(self, dim)]
 
     dim = ndimension = array_method("Return the number of dims.", lambda array: array.ndim)

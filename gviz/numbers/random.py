@@ -238,7 +238,7 @@ def randint(
     return numbers.astype(np_dtype, copy=False)
 
 
-def integers(shape: Sequence[int], dtype: DType, generator: Generator | None = None) -> Array:
+def draw_integers(shape: Sequence[int], dtype: DType, generator: Generator | None = None) -> Array:
     """Return integers from 0 to the largest that a type holds without a gap (``Tensor.random_`` without bounds)."""
     source, count = generator or default_generator, math.prod(shape)
     top = (

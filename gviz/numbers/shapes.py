@@ -44,7 +44,7 @@ def check_written(shape: Sequence[int], target: Sequence[int]) -> None:
         raise RuntimeError(f"output with shape {list(shape)} doesn't match the broadcast shape {list(common)}")
 
 
-def steps_of(array: Array) -> tuple[int, ...]:
+def element_strides(array: Array) -> tuple[int, ...]:
     """Return strides in elements.
 
     Of an empty array as if it had one element along each dimension, where numpy says 0.

@@ -54,7 +54,7 @@ def infer(data: object, dtype: np.dtype[Any] | None = None) -> Array:
         )
     values, sizes = unpacked(data)
     types = set(map(type, values))
-    kinds = [number_type(one()) for one in types] if types <= PLAIN else [element_type(value) for value in values]
+    kinds = [number_type(one()) for one in types] if types <= PLAIN else [type_of_number(value) for value in values]
     if not types <= PLAIN:
         values = [OF_KIND[kind.kind](value) for kind, value in zip(kinds, values, strict=True)]
     array_type = dtype if dtype is not None else reduce(promote, kinds) if kinds else get_default_dtype().np
@@ -86,19 +86,19 @@ def is_sequence(value: object) -> bool:
         return True
     if is_pytorchs(type(value)):
         raise TypeError(MIXED)
-    return hasattr(type(value), "__getitem__") and not isinstance(value, dict | np.generic) and not is_tensor(value)
+    return hasattr(type(value), "__getitem__") and not isinstance(value, dict | np.generic) and not has_dtype(value)
 
 
-def is_tensor(value: object) -> bool:
+def has_dtype(value: object) -> bool:
     """Return whether a value is a tensor: it has an element type as its ``dtype``."""
     return isinstance(getattr(value, "dtype", None), dtype)
 
 
-def element_type(value: Any) -> np.dtype[Any]:
+def type_of_number(value: Any) -> np.dtype[Any]:
     """Return the type of one number: a Python, numpy or 0-d tensor's one; refuse anything else."""
     if isinstance(value, bool | int | float | complex) and not isinstance(value, np.generic):
         return number_type(value)
-    if is_tensor(value):
+    if has_dtype(value):
         return value.dtype.np  # type: ignore[no-any-return]
     if isinstance(value, str | bytes):
         raise TypeError(f"new(): invalid data type '{type_text(value)}'")

@@ -69,7 +69,7 @@ def plus(left: Numbers | None, right: Numbers | None) -> Numbers | None:
     [0.0, 4.0]
     """
     rest = epsilon(left, right)
-    return combined(left, right, lambda one, other: settled(one + other, abs(one) + abs(other), rest))
+    return combined(left, right, lambda one, other: zero_where_rounding(one + other, abs(one) + abs(other), rest))
 
 
 def sum_of(parts: Sequence[Numbers | None]) -> Numbers | None:
@@ -107,7 +107,7 @@ def epsilon(*values: Numbers | None) -> float:
     return max(EPSILON if value is None else EPSILONS.get(value.dtype, EPSILON) for value in values)
 
 
-def settled(total: Any, amount: Any, rest: float) -> Any:
+def zero_where_rounding(total: Any, amount: Any, rest: float) -> Any:
     """Return a sum, or an array of sums, with 0 where only a rounding is left of what was added up.
 
     Args:
@@ -134,7 +134,7 @@ def settled_numbers(value: Numbers | None, array: np.ndarray, amount: np.ndarray
     import numpy as np
 
     with np.errstate(all="ignore"):
-        rest = np.asarray(settled(array, amount, epsilon(value)))
+        rest = np.asarray(zero_where_rounding(array, amount, epsilon(value)))
     is_same = value is None or np.array_equal(rest, array, equal_nan=True)
     return value if is_same or value is None else numbers_of(rest, value.dtype)
 
@@ -180,7 +180,7 @@ def sum_to(value: Numbers | None, like: Numbers | None) -> Numbers | None:
 
     spread = spread_dims(array.shape, sizes)
     with np.errstate(all="ignore"):
-        total = settled(array.sum(spread), np.abs(array).sum(spread), epsilon(value))
+        total = zero_where_rounding(array.sum(spread), np.abs(array).sum(spread), epsilon(value))
     return numbers_of(np.asarray(total).reshape(sizes), value.dtype)
 
 
@@ -220,16 +220,16 @@ def sum_text(edge: Edge) -> str:
     return f"Σ over dim{'s' * (len(dims) > 1)} {', '.join(map(str, dims))}"
 
 
-def through(value: Numbers | None, matrix: Numbers | None, like: Numbers | None) -> Numbers | None:
+def times_jacobian(value: Numbers | None, matrix: Numbers | None, like: Numbers | None) -> Numbers | None:
     """Return the product of a gradient, as a row of numbers, and a Jacobian, in the sizes of an input.
 
     None if they do not fit. Where the Jacobian has the whole number 0, nothing goes along, not even nan; 0.0 is a
     number.
 
     >>> matrix = Numbers.of([[1.0, 2.0, 3.0], [4.0, 5.0, 6.0]])
-    >>> through(Numbers.of([1.0, 10.0]), matrix, Numbers.of([[0.0], [0.0], [0.0]])).nested()
+    >>> times_jacobian(Numbers.of([1.0, 10.0]), matrix, Numbers.of([[0.0], [0.0], [0.0]])).nested()
     [[41.0], [52.0], [63.0]]
-    >>> through(Numbers.of([1.0, "nan"]), Numbers.of([[1.0, 2.0], [0, 0.0]]), Numbers.of([0.0, 0.0])).nested()
+    >>> times_jacobian(Numbers.of([1.0, "nan"]), Numbers.of([[1.0, 2.0], [0, 0.0]]), Numbers.of([0.0, 0.0])).nested()
     [1.0, nan]
     """
     gradient, jacobian = array_of(value), array_of(matrix)
@@ -245,7 +245,7 @@ def through(value: Numbers | None, matrix: Numbers | None, like: Numbers | None)
             parts[np.array([type(item) is int and not item for item in matrix.elements or ()]).reshape(parts.shape)] = (
                 0.0
             )
-        row = settled(parts.sum(0), np.abs(parts).sum(0), epsilon(value))
+        row = zero_where_rounding(parts.sum(0), np.abs(parts).sum(0), epsilon(value))
     return numbers_of(row.reshape(size_of(like)), value.dtype if value is not None else "")
 
 

@@ -137,7 +137,7 @@ def on_line(text: str, theme: Theme, options: RenderOptions) -> Html:
     return Html(f"<{table}{span_text(Span(text), theme)}</TD></TR></TABLE>>")
 
 
-def record(cells: Sequence[Line], theme: Theme, look: Mapping[str, str]) -> Html:
+def record_label(cells: Sequence[Line], theme: Theme, look: Mapping[str, str]) -> Html:
     """Return a label of cells side by side, with lines between."""
     text = "<VR/>".join(f"<TD>{line_text(cell, theme)}</TD>" for cell in cells)
     return Html(f'<<TABLE {table_attributes(look)} CELLPADDING="5"><TR>{text}</TR></TABLE>>')

@@ -63,12 +63,12 @@ def make_dot(
     roots = {f"{name_of.get(id(output), '')}\0{number}": output for number, output in enumerate(outputs)}
     graph = walk(roots, names, saved=show_saved, most=None, detailed=math.inf if show_attrs else 0)
     picture = Digraph(node_attr=BOX)
-    Drawing(picture.body, graph, max(max_attr_chars, 3) if show_attrs else 0).draw()
+    DotWriter(picture.body, graph, max(max_attr_chars, 3) if show_attrs else 0).draw()
     picture.graph_attr["size"] = picture_size(len(picture.body))
     return picture
 
 
-class Drawing:
+class DotWriter:
     """Adds a graph's boxes and arrows to the body of a Digraph in TorchViz's order, since the layout depends on it."""
 
     def __init__(self, body: list[str], graph: Graph, max_chars: int) -> None:

@@ -12,7 +12,7 @@ from typing import Any
 import pytest
 
 from gviz import engine
-from gviz.answers import FORMATS, Explanation, Page, explain, subject_of
+from gviz.answers import FORMATS, Explanation, PageStyle, explain, subject_of
 from gviz.answers.latex import math, name_of, prose, tensor
 from gviz.answers.terminal import TerminalWriter
 from gviz.derivations.derivation import Derivation
@@ -51,7 +51,7 @@ def explanation(name: str) -> Explanation:
 @pytest.mark.parametrize("name", [*SOURCES, *WORDS])
 def test_no_line_is_wider_than_the_page(name: str, width: int) -> None:
     code = ("      ",)  # code is not broken
-    lines = explanation(name).text("text", Page(width)).splitlines()
+    lines = explanation(name).text("text", PageStyle(width)).splitlines()
     assert max(display_width(line) for line in lines if not line.startswith(code)) <= width
 
 
@@ -60,16 +60,16 @@ def test_no_line_is_wider_than_the_page(name: str, width: int) -> None:
 )
 def test_of_many_leaves_the_first_are_listed_and_the_others_counted(count: int, end: str) -> None:
     text = "y=" + "+".join(f"w{number}" for number in range(count))
-    lines = explain(text, ["w0"], say=lambda _: None).text("text", Page(400)).splitlines()
+    lines = explain(text, ["w0"], say=lambda _: None).text("text", PageStyle(400)).splitlines()
     assert next(line for line in lines if line.startswith("  w0 = 1, ")).endswith(f", {end}")
 
 
 @pytest.mark.parametrize("name", [*SOURCES, *WORDS])
 def test_ascii_and_colours_are_as_the_terminal_wants_them(name: str) -> None:
     found = explanation(name)
-    assert found.text("text", Page(ascii=True)).isascii()
+    assert found.text("text", PageStyle(ascii=True)).isascii()
     assert "\x1b" not in found.text()
-    coloured = found.text("text", Page(color=True))
+    coloured = found.text("text", PageStyle(color=True))
     assert re.sub(r"\x1b\[\d*m", "", coloured) == found.text()
     assert coloured != found.text()
 
@@ -290,7 +290,7 @@ def test_a_greek_letter_is_one_in_latex_outside_formulas_too() -> None:
 
 
 def test_an_equation_has_a_line_or_a_line_for_each_side_none_of_them_longer_than_the_page() -> None:
-    writer = TerminalWriter(Page(width=40))
+    writer = TerminalWriter(PageStyle(width=40))
     assert list(writer.equation("dy/dx = ", ["2 * x", "4"])) == ["dy/dx = 2 * x = 4"]
     lines = list(writer.equation("dy/dx = ", ["2 * a_long_name_of_a_tensor", "b_long_name_of_a_tensor", "4" * 80]))
     assert lines[:2] == ["dy/dx = 2 * a_long_name_of_a_tensor", "        = b_long_name_of_a_tensor"]
@@ -315,7 +315,7 @@ def test_a_fragment_of_latex_has_no_preamble_and_nothing_that_a_slide_refuses() 
         "leaf",
         "grad can be implicitly created only for scalar outputs",
     ):
-        whole, part = (explain(word).text("latex", Page(fragment=fragment)) for fragment in (False, True))
+        whole, part = (explain(word).text("latex", PageStyle(fragment=fragment)) for fragment in (False, True))
         assert whole.startswith("\\documentclass")
         for refused in (
             "\\documentclass",
@@ -361,7 +361,7 @@ def test_a_small_jacobian_stands_whole_that_of_softmax_as_lectures_write_it() ->
     ],
 )
 def test_a_symbol_reads_as_mathematics_and_is_not_cut(source: str, told: str) -> None:
-    assert told in explain(source, x=0.5).text("text", Page(width=100))
+    assert told in explain(source, x=0.5).text("text", PageStyle(width=100))
 
 
 def test_a_matrix_of_six_columns_is_set_as_one_and_a_wider_one_as_text() -> None:

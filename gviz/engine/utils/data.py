@@ -36,7 +36,7 @@ FLOAT64 = np.dtype(np.float64)
 
 def seed(generator: random.Generator | None = None) -> int:
     """Draw a seed for another generator."""
-    return int(random.integers((), np.dtype(np.int64), generator))
+    return int(random.draw_integers((), np.dtype(np.int64), generator))
 
 
 # ------------------------------------------------------------------ datasets

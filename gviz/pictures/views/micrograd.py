@@ -67,7 +67,7 @@ def _statements(graph: Graph, options: RenderOptions, theme: Theme) -> Iterator[
         for one in outputs[node.id].values():
             own = with_alarm(look, records[one.id], theme)
             parts = [(matrix(cell), "") for cell in records[one.id]]
-            label = html.stacked(parts, theme, own) if is_tall else html.record(records[one.id], theme, own)
+            label = html.stacked(parts, theme, own) if is_tall else html.record_label(records[one.id], theme, own)
             yield Shape(one.id, {"label": label, **html.BARE})
         if node.id in operations:
             yield Shape(SIGN.format(node.id), _circle(node, theme))
