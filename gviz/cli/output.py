@@ -31,7 +31,7 @@ from gviz.files import STDIN
 from gviz.graphs import Graph
 from gviz.layout import RenderWarning
 from gviz.options import declared
-from gviz.pictures.look import docstring_of
+from gviz.pictures.look import LONGEST_TITLE, docstring_of
 from gviz.pictures.options import SHOWABLE, flags_of
 from gviz.pictures.parts import may_fold
 from gviz.records import record
@@ -46,9 +46,6 @@ TREE_LINES = 20
 
 LONGEST_STEM = 100
 """Characters of a file name that is made from a root's name."""
-
-LONGEST_TITLE = 60
-"""Characters of a formula as a title."""
 
 
 VIEWED = (

@@ -15,7 +15,7 @@ from gviz.pictures import html
 from gviz.pictures.labels import decimal, norm, of_one_pass
 from gviz.pictures.options import RenderOptions
 from gviz.pictures.picture import Picture, Shape
-from gviz.pictures.theme import THEMES
+from gviz.pictures.theme import THEMES, Theme
 
 LIGHT = ("#FFFFFF", "#EBF4FC", "#D9EAF9", "#C7E0F6", "#B5D6F3")
 DARK = ("#14171A", "#182431", "#1C3146", "#1F3E5B", "#234B70")
@@ -45,7 +45,11 @@ def shaded(picture: Picture, graph: Graph, options: RenderOptions) -> Picture:
         size = sizes.get(one.id) if isinstance(one, Shape) else None
         step = 0 if size is None else step_of(size, scale)
         colour = "" if size else theme.faint
-        statement = one if size is None else one._replace(look=_filled(one.look, fills[step], PENS[step], colour))
+        statement = one
+        if isinstance(one, Shape):
+            statement = one._replace(look=unfilled(one.look, theme))
+        if size is not None:
+            statement = statement._replace(look=_filled(statement.look, fills[step], PENS[step], colour))
         statements.append(statement)
         colours |= fills_of(statement.look, picture.node) if isinstance(statement, Shape) else set()
     look = dict(picture.graph)
@@ -56,6 +60,17 @@ def shaded(picture: Picture, graph: Graph, options: RenderOptions) -> Picture:
         own = _FILL.sub(lambda match: match[0] if match[1] in colours else f'BGCOLOR="{theme.page}"', look["label"])
         look["label"] = html.with_scale(own, TITLES[options.color_by], steps)
     return replace(picture, graph=look, statements=statements)
+
+
+def unfilled(look: Mapping[str, str], theme: Theme) -> dict[str, str]:
+    """Return the look of a box without the fills of kinds that might be read as shades: in print all are grey."""
+    kinds = ("leaf", "saved") if theme is THEMES["print"] else ("leaf",)
+    label, own = look.get("label", ""), look.get("fillcolor", "")
+    for fill in {theme.boxes[kind].fill for kind in kinds}:
+        label = label.replace(f'BGCOLOR="{fill}"', f'BGCOLOR="{theme.page}"')
+        own = theme.page if own == fill else own
+    changed = {"label": html.Html(label)} if label != look.get("label", "") else {}
+    return {**look, **changed, **({"fillcolor": own} if own else {})}
 
 
 def _filled(look: Mapping[str, str], fill: str, pen: str, colour: str) -> dict[str, str]:
