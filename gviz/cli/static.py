@@ -9,7 +9,7 @@ import click
 
 from gviz.cli import streams
 from gviz.cli.options import SourceCommand, field_option, listed_option, takes_source
-from gviz.cli.output import Output, makes_picture
+from gviz.cli.output import Output, makes_picture, title_of
 from gviz.cli.reading import read_source
 from gviz.options import SourceOptions
 from gviz.pictures.options import RenderOptions
@@ -111,5 +111,7 @@ def static(
 
         picture.write_events(event_file(as_graph_def(reading.static.graph)), reading.graph)
     else:
+        if picture.options.fit != "none" and not picture.options.title:
+            picture = picture.drawn_with(title=title_of(source, reading.graph))
         picture.write(reading.graph)
     return reading.status

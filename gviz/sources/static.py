@@ -15,7 +15,7 @@ from gviz.static.errors import OpError
 from gviz.static.gradients import gradients
 from gviz.static.graph import Graph, Operation, Tensor, get_default_graph
 from gviz.static.out import static_picture
-from gviz.static.session import Session, computed
+from gviz.static.session import Session, computed, unused_operations
 from gviz.static.variables import Variable
 from gviz.text import did_you_mean, joined
 
@@ -69,8 +69,13 @@ def source_in(space: dict[str, Any], name: str = "", title: str = "") -> StaticS
     graph = next((each for each in choice if each.operations), None)
     if graph is None:
         return None
-    tensors = {key: space[key] for key, of in types.items() if issubclass(of, (Tensor, Variable, Operation))}
-    return StaticSource(graph, {key: each for key, each in tensors.items() if each.graph is graph}, title=title)
+    tensors = ((key, space[key]) for key, of in types.items() if issubclass(of, (Tensor, Variable, Operation)))
+    return StaticSource(
+        graph,
+        {key: each for key, each in tensors if each.graph is graph},
+        notes=tuple(map(Note, unused_operations(graph))),
+        title=title,
+    )
 
 
 def reading(source: StaticSource, talk: Talk, status: int = 0) -> Reading:

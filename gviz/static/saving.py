@@ -92,6 +92,12 @@ class Saver:
     def restore(self, sess: Session, save_path: str) -> None:
         """Give the variables the values of a file; NotFoundError if there is none, or it lacks a variable."""
         refuse(save_path is None, "Can't load save_path when it is None.", ValueError)
+        is_other = os.path.exists(f"{save_path}.index") and not checkpoint_exists(save_path)
+        refuse(
+            is_other,
+            f"{save_path}.index is a checkpoint of TensorFlow's, which gviz does not read: its own are {save_path}.npz",
+            ValueError,
+        )
         refuse(
             not checkpoint_exists(save_path), f"The passed save_path is not a valid checkpoint: {save_path}", ValueError
         )

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import functools
+from collections import Counter
 from collections.abc import Callable, Hashable, Iterable, Iterator, Mapping, Sequence
 from contextlib import ExitStack, contextmanager
 from itertools import repeat
@@ -103,6 +104,7 @@ class Session:
             tensors = [self._feed(feed) for feed in feeds]
             plan = Plan([self._fetch(fetch) for fetch in fetches], tensors, self.loop_limit)
             self._plans[key] = plan, [reader(tensor) for tensor in tensors]
+            self.graph.extras["was_run"] = True
         return self._plans[key]
 
     def _call(self, plan: Plan, values: Iterable[Value]) -> tuple[Value | None, ...]:
@@ -188,6 +190,22 @@ def run_part(self: Tensor | Operation, feed_dict: Feeds | None = None, session: 
 
 
 Tensor.eval = Operation.run = run_part
+
+
+MANY = 1_000
+"""Operations of one line, from which on it is said that they were built and not computed."""
+
+
+def unused_operations(graph: Graph) -> list[str]:
+    """Return what to say of a line that has built many operations of a graph which no session has run, if there is one."""
+    places = Counter(op.place for op in graph.get_operations() if op.place)
+    return [
+        f"line {place.rpartition(':')[2]} has built {count:,} operations, and no session has run the graph: nothing was "
+        "computed. In graph mode a call builds operations each time; a time that the script takes around it is that of "
+        "building"
+        for place, count in places.most_common(1)
+        if count >= MANY and "was_run" not in graph.extras
+    ]
 
 
 def computed(graph: Graph, feeds: Feeds) -> dict[Tensor, Value]:

@@ -518,3 +518,23 @@ def test_the_plan_is_that_of_an_operation_of_the_table_too(gviz: Program) -> Non
     done = gviz("static", "y=x*w+b", "--plan", "--root", "mul")
     assert (done.status, done.out.count(" + "), done.out.count(" * ")) == (0, 0, 1)
     gviz("static", "y=x*w+b", "--plan", "--root", "add").assert_refused("there are x, w, b, y, mul")
+
+
+def test_a_page_has_the_formula_as_its_title(gviz: Program) -> None:
+    svg = ok(gviz("static", "e=a*b+log(d)*c", "--gradients", "--fit", "slide", "--format", "svg", "-o", "-")).out
+    assert ">e = a × b + log(d) × c<" in svg
+
+
+def test_operations_that_a_script_builds_and_never_runs_are_told(gviz: Program) -> None:
+    program = "import tensorflow as tf\nx = tf.ones([2, 2])\nfor _ in range(1000):\n    tf.matmul(x, x)\n"
+    (gviz.folder / "timed.py").write_text(program, encoding="utf-8")
+    words = "line 4 has built 1,000 operations, and no session has run the graph: nothing was computed"
+    assert words in gviz("static", "timed.py", "--table").err
+    (gviz.folder / "timed.py").write_text(f"{program}tf.Session().run(x)\n", encoding="utf-8")
+    assert "has built" not in gviz("static", "timed.py", "--table").err
+
+
+def test_where_a_page_cuts_the_picture_each_mark_has_its_line(gviz: Program) -> None:
+    words = ("L=mean((X@W-Y)^2)", "X=[[1,2],[3,4]]", "W=[[1],[2]]", "Y=[[0],[1]]")
+    svg = ok(gviz("static", *words, "--gradients", "--fit", "slide", "--format", "svg", "-o", "-")).out
+    assert svg.count("<ellipse") == 2 * 5  # with what keeps the gradients below it would be seven lines
