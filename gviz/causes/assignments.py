@@ -108,16 +108,20 @@ class Assignments:
             if isinstance(node, ast.Subscript) and isinstance(node.slice, ast.Constant):
                 items[node.value] = f"[{node.slice.value!r}]"
             if isinstance(node, ast.Call):
-                result = self.called(node)
+                result = self.callee(node)
                 yield from (("()", f"{result}{item}") for item in ("", items.get(node, "[]")))
             if isinstance(node, ast.Name | ast.Attribute) and not is_stored(node):
                 yield self.key(node, function)
 
-    def called(self, call: ast.Call) -> str:
+    def callee(self, call: ast.Call) -> str:
         """Return the function, or method, of the program that a call may be of; forward for one of an object."""
         name, owner = last_name(call.func), getattr(call.func, "value", None)
-        known = name if owner is None else f".{name}"
-        return known if known in self.functions or last_name(owner or call.func) not in (name, "self") else ".forward"
+        name_called = name if owner is None else f".{name}"
+        return (
+            name_called
+            if name_called in self.functions or last_name(owner or call.func) not in (name, "self")
+            else ".forward"
+        )
 
     def flows_of(self, line: Line) -> Iterator[tuple[ast.AST, list[Key]]]:
         """Yield the expressions of a statement, each with what comes to hold its value.
@@ -133,11 +137,11 @@ class Assignments:
         for call in [node for node in own_parts(statement) if isinstance(node, ast.Call)]:
             name, words = last_name(call.func), [(word.arg, word.value) for word in call.keywords]
             is_store = name in STORES or (name[-1:] == "_" and name[-2:] != "__")
-            if isinstance(call.func, ast.Attribute) and is_store and self.called(call) not in self.functions:
+            if isinstance(call.func, ast.Attribute) and is_store and self.callee(call) not in self.functions:
                 key = self.key(call.func.value, function)
                 self.lists |= {key} if name in STORES else set()
                 yield from ((value, [key]) for value in (*call.args, *(value for _, value in words)))
-            for one in self.functions.get(self.called(call), ()):
+            for one in self.functions.get(self.callee(call), ()):
                 own = [arg.arg for arg in (*one.args.posonlyargs, *one.args.args) if arg.arg != "self"]
                 for to, value in (*zip(own, call.args, strict=False), *words):
                     yield value, [(one, to)] if to else []
@@ -170,8 +174,8 @@ class Assignments:
         before: dict[tuple[Key, Line], tuple[Key, Line] | None] = dict.fromkeys(first)
         todo = [*before]
         for here in todo:  # grows while it is read
-            key, written = here
-            for line in [one for one in self.readers.get(key, ()) if not self.is_overwritten(key, written, one)]:
+            key, writer = here
+            for line in [one for one in self.readers.get(key, ()) if not self.is_overwritten(key, writer, one)]:
                 if not ends.isdisjoint(line_numbers(line.statement)):
                     return self.carriers(here, line, before)
                 for source, keys in self.flows_of(line):
@@ -187,13 +191,13 @@ class Assignments:
         """Return the statements of a way, which is known from its end on."""
         carriers, line = list[Carrier](), last
         while here is not None:
-            key, written = here
+            key, writer = here
             is_list, names = key in self.lists, frozenset([key[1].partition("[")[0]])
-            own = {one for source, _ in self.flows_of(written) for one in self.keys_read(source, written.function)}
-            is_growing = is_list or key in own or isinstance(written.statement, ast.AugAssign)
-            is_kept = is_growing and key[0] != "()" and not self.is_overwritten(key, written, line, is_carried=True)
+            own = {one for source, _ in self.flows_of(writer) for one in self.keys_read(source, writer.function)}
+            is_growing = is_list or key in own or isinstance(writer.statement, ast.AugAssign)
+            is_kept = is_growing and key[0] != "()" and not self.is_overwritten(key, writer, line, is_carried=True)
             carriers.append(Carrier(line.statement, names, is_list, is_kept))
-            line, here = written, before[here]
+            line, here = writer, before[here]
         return [Carrier(line.statement), *reversed(carriers)]
 
     def carried_into(self, number: int) -> Iterator[tuple[ast.expr, ast.stmt, ast.AST]]:
@@ -211,24 +215,24 @@ class Assignments:
                     if not isinstance(values[0], ast.Constant) and not self.is_overwritten(key, writer, line):
                         yield node, writer.statement, values[0]
 
-    def is_overwritten(self, key: Key, written: Line, read: Line, *, is_carried: bool = False) -> bool:
+    def is_overwritten(self, key: Key, writer: Line, reader: Line, *, is_carried: bool = False) -> bool:
         """Return whether a variable is always assigned anew between a line that writes it and one that reads it.
 
         Args:
             key: the variable.
-            written: the one line.
-            read: the other.
+            writer: the one line.
+            reader: the other.
             is_carried: whether that is to be in another run of the loop that both are in.
         """
-        number, at = read.statement.lineno, written.statement.lineno
-        shared = [one for one, other in zip(written.blocks, read.blocks, strict=False) if one == other]
+        number, at = reader.statement.lineno, writer.statement.lineno
+        shared = [one for one, other in zip(writer.blocks, reader.blocks, strict=False) if one == other]
         depth = max([place for place, block in enumerate(shared, 1) if block in self.loops], default=0)
         anew = [
             one.statement.lineno
             for one in self.writers.get(key, ())
-            if one.function is read.function
-            and not (is_carried and one is written)
-            and one.blocks == read.blocks[: len(one.blocks)]
+            if one.function is reader.function
+            and not (is_carried and one is writer)
+            and one.blocks == reader.blocks[: len(one.blocks)]
             and isinstance(one.statement, ast.Assign | ast.For)
             and (
                 (at < number and not is_carried) or len(one.blocks) >= depth

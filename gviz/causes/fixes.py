@@ -137,8 +137,8 @@ def without_statement(line: str, words: Sequence[str]) -> str:
     ''
     """
     texts = [ast.unparse(one) for one in statements(line)]
-    found = [text for text in texts if any(word in text for word in words)]
-    return f"leave {found[0]} out" if len(texts) > 1 and found else ""
+    lines = [text for text in texts if any(word in text for word in words)]
+    return f"leave {lines[0]} out" if len(texts) > 1 and lines else ""
 
 
 def detaching(line: str, name: str) -> str:

@@ -121,9 +121,9 @@ class _WithoutCuts(ast.NodeTransformer):
         """Return what makes a tensor of a list of tensors, and of numbers that no tensor is behind."""
         if isinstance(parts, ast.List):
             whole: list[Any] = [_WithoutCuts(lambda _: True).visit(one) for one in parts.elts]
-            made = ast.Attribute(torch, "tensor", ast.Load())
+            make_tensor = ast.Attribute(torch, "tensor", ast.Load())
             is_tensor = [has(one, lambda part: isinstance(part, ast.Name)) for one in whole]
             parts.elts = [
-                one if flag else ast.Call(made, [one], []) for one, flag in zip(whole, is_tensor, strict=True)
+                one if flag else ast.Call(make_tensor, [one], []) for one, flag in zip(whole, is_tensor, strict=True)
             ]
         return ast.Call(ast.Attribute(torch, "stack", ast.Load()), [parts], [])

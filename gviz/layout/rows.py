@@ -39,7 +39,7 @@ class Room(NamedTuple):
     meeting: float
 
 
-class Placed(NamedTuple):
+class RowPlaces(NamedTuple):
     """The columns and heights of boxes and lanes.
 
     Args:
@@ -57,7 +57,7 @@ class Placed(NamedTuple):
     crossings: int
 
 
-def in_rows(above: Sequence[float], below: Sequence[float], lines: Sequence[Ends], room: Room) -> Placed:
+def in_rows(above: Sequence[float], below: Sequence[float], lines: Sequence[Ends], room: Room) -> RowPlaces:
     """Return where boxes go.
 
     Args:
@@ -88,7 +88,7 @@ def in_rows(above: Sequence[float], below: Sequence[float], lines: Sequence[Ends
         gaps[pair] = max(gaps.get(pair, 0.0), gap)
     pulls = [(block[v], block[w], 1.0 if max(v, w) < net.count else LONG) for v in net.by_row for w in net.down[v]]
     heights = least_squares(max(block, default=-1) + 1, pulls, gaps)
-    return Placed(net.rank, [heights[one] for one in block], chains, columns, sum(crossed))
+    return RowPlaces(net.rank, [heights[one] for one in block], chains, columns, sum(crossed))
 
 
 def row_blocks(net: Net, columns: list[list[int]], chains: Sequence[Sequence[int]]) -> list[int]:

@@ -146,7 +146,7 @@ class TextPlaces:
         twins: Sequence[set[int]],
     ) -> None:
         self.lines, self.twins, self.halves = lines, twins, halves
-        self.taken, self.crowded = list(boxes), 0
+        self.rects, self.crowded = list(boxes), 0
         self.pieces = list(pieces)
 
     def beside(self, texts: Sequence[Sides], sources: Sequence[int]) -> tuple[list[list[Spot | None]], int]:
@@ -172,8 +172,8 @@ class TextPlaces:
                     for spot in spots
                     if spot is not None
                 ]
-                spots_of[number] = self._pair(number, texts[number], sources, [*self.taken, *around])
-        self.taken += [spot.rect for spots in spots_of.values() for spot in spots if spot is not None]
+                spots_of[number] = self._pair(number, texts[number], sources, [*self.rects, *around])
+        self.rects += [spot.rect for spots in spots_of.values() for spot in spots if spot is not None]
         bad = sum(worst(spots) >= BAD for spots in spots_of.values())
         wide = [[spot.rect.grown(*CROWDED) for spot in spots if spot is not None] for spots in spots_of.values()]
         self.crowded = sum(
@@ -181,10 +181,10 @@ class TextPlaces:
         )
         return [spots_of.get(number, [None, None]) for number in range(len(texts))], bad
 
-    def _pair(self, number: int, sides: Sides, sources: Sequence[int], taken: Sequence[Rect]) -> list[Spot | None]:
+    def _pair(self, number: int, sides: Sides, sources: Sequence[int], rects: Sequence[Rect]) -> list[Spot | None]:
         """Return the best places of the two texts of a line, opposite to each other if that is free."""
         above, below = (
-            list(self._spots(number, size, side, sources, taken)) if size is not None else [None]
+            list(self._spots(number, size, side, sources, rects)) if size is not None else [None]
             for size, side in ((sides.above, -1), (sides.below, 1))
         )
         best: list[Spot | None] = [None, None]
@@ -199,7 +199,7 @@ class TextPlaces:
         return best
 
     def _spots(
-        self, number: int, size: Point, side: int, sources: Sequence[int], taken: Sequence[Rect]
+        self, number: int, size: Point, side: int, sources: Sequence[int], rects: Sequence[Rect]
     ) -> Iterator[Spot]:
         """Yield places of a text on one side of a line."""
         wide, high = size
@@ -218,7 +218,7 @@ class TextPlaces:
                 x = start[0] + along[0] * length * share + across[0] * off
                 y = start[1] + along[1] * length * share + across[1] * off
                 rect = Rect.around((x, y), wide + 3, high + 3)
-                cost = base + 6 * abs(share - ALONG[0]) + 2 * more + self._cost(rect, number, taken)
+                cost = base + 6 * abs(share - ALONG[0]) + 2 * more + self._cost(rect, number, rects)
                 near = Rect.around((x, y), 2 * off, 2 * off)
                 if any(
                     one.line not in self.twins[number]
@@ -229,11 +229,11 @@ class TextPlaces:
                     cost += ASTRAY
                 yield Spot((x, y), rect, cost, piece, share)
 
-    def _cost(self, rect: Rect, number: int, taken: Sequence[Rect]) -> float:
+    def _cost(self, rect: Rect, number: int, rects: Sequence[Rect]) -> float:
         """Return what it costs a text of a line to stand there."""
         wide = rect.grown(7, 4)
-        cost = ON_BOX * sum(rect.meets(other) for other in taken) + NEAR_TEXT * sum(
-            wide.meets(other) for other in taken
+        cost = ON_BOX * sum(rect.meets(other) for other in rects) + NEAR_TEXT * sum(
+            wide.meets(other) for other in rects
         )
         for one in self.pieces:
             if one.hits(wide):
@@ -253,12 +253,12 @@ class TextPlaces:
         for turn, middle in enumerate(middles):
             rect = Rect.around(middle, wide + 2, high + 2)
             around = rect.grown(*CROWDED)
-            cost = turn + ON_BOX * sum(rect.meets(other) for other in self.taken)
-            cost += NEAR_TEXT * sum(around.meets(other) for other in self.taken)
+            cost = turn + ON_BOX * sum(rect.meets(other) for other in self.rects)
+            cost += NEAR_TEXT * sum(around.meets(other) for other in self.rects)
             cost += ON_LINE * sum(one.hits(rect) for one in self.pieces)
             spots.append(Spot(middle, rect, cost))
         best = min(spots, key=lambda spot: spot.cost)
-        self.taken.append(best.rect)
+        self.rects.append(best.rect)
         return best
 
 
@@ -266,22 +266,22 @@ class FreePlaces:
     """What of a page is free yet: what is taken is listed by the cells of the page that it touches."""
 
     def __init__(self) -> None:
-        self.taken = defaultdict[tuple[int, int], list[Rect]](list)
+        self.rects = defaultdict[tuple[int, int], list[Rect]](list)
 
     def take(self, rect: Rect) -> None:
         """Note that a rectangle is taken."""
         for cell in cells_of(rect):
-            self.taken[cell].append(rect)
+            self.rects[cell].append(rect)
 
     def first(self, middles: Sequence[Point], size: Point) -> Point:
         """Return the first of some middles around which that much is free, or the first of all; it is taken then."""
-        chosen = next((one for one in middles if self.is_free(Rect.around(one, *size))), middles[0])
-        self.take(Rect.around(chosen, *size))
-        return chosen
+        middle = next((one for one in middles if self.is_free(Rect.around(one, *size))), middles[0])
+        self.take(Rect.around(middle, *size))
+        return middle
 
     def is_free(self, rect: Rect) -> bool:
         """Return whether a rectangle meets nothing."""
-        return not any(rect.meets(other) for cell in cells_of(rect) for other in self.taken[cell])
+        return not any(rect.meets(other) for cell in cells_of(rect) for other in self.rects[cell])
 
 
 def cells_of(rect: Rect) -> Iterator[tuple[int, int]]:

@@ -12,7 +12,7 @@ from typing import NamedTuple
 
 from gviz.layout.fonts.faces import extent_of, type_width
 from gviz.layout.ink import BREADTH, Inked, Item, Outline, Pen, Point, Stretch, TextLine, extent_of_ink, shifted
-from gviz.layout.rows import Placed, Room, in_rows
+from gviz.layout.rows import Room, RowPlaces, in_rows
 from gviz.layout.spots import BAD, Leg, Rect, Sides, TextPlaces, count_crossings
 from gviz.pictures.theme import Theme
 from gviz.pictures.typesetting import TypeBox
@@ -178,7 +178,7 @@ class Circuit:
         self.cards, self.wires, self.theme, self.attempt = cards, wires, theme, attempt
         self.sizes = [card.size(is_tight=attempt.is_tight) for card in cards]
         self.notes = [card.bare if attempt.is_bare else card.brief if attempt.is_tight else card.note for card in cards]
-        self.placed = self._in_rows()
+        self.row_places = self._in_rows()
         self.x = self._across()
         self.lines = [self._line(number) for number in range(len(wires))]
         self.roots = [number for number, card in enumerate(cards) if card.end is not None]
@@ -193,9 +193,9 @@ class Circuit:
         self.bad = 0
         texts = [*self._root_texts(), *self._numbers(), *self._words()]
         self.crowded = self.places.crowded
-        drawn = [*self._drawn_lines(), *self._drawn_cards(), *texts]
-        left, top, right, bottom = extent_of_ink(drawn)
-        self.items = list(shifted(drawn, 2 - left, 2 - top))
+        items = [*self._drawn_lines(), *self._drawn_cards(), *texts]
+        left, top, right, bottom = extent_of_ink(items)
+        self.items = list(shifted(items, 2 - left, 2 - top))
         self.size = right - left + 4, bottom - top + 4
 
     @property
@@ -204,7 +204,7 @@ class Circuit:
         return NOTE if any(note.width for note in self.notes) else NUMBER
 
     # ------------------------------------------------------------ places
-    def _in_rows(self) -> Placed:
+    def _in_rows(self) -> RowPlaces:
         """Return the columns and heights, with room for what stands above and below each card."""
         above = [
             high / 2 + (NAME if card.name.width else 0) for card, (_, high) in zip(self.cards, self.sizes, strict=True)
@@ -220,22 +220,22 @@ class Circuit:
 
     def _across(self) -> list[float]:
         """Return the middle of each column: room for the widest number, for lines that climb, for notes."""
-        placed, count = self.placed, len(self.placed.columns)
-        of_cards = [[card for card in column if card < len(self.cards)] for column in placed.columns]
+        places, count = self.row_places, len(self.row_places.columns)
+        of_cards = [[card for card in column if card < len(self.cards)] for column in places.columns]
         wide = [max([0.0, *(self.sizes[card][0] for card in column)]) for column in of_cards]
         room = [LEAST_ROOM * self.attempt.stretch] * count
-        for wire, chain in zip(self.wires, placed.chains, strict=True):
+        for wire, chain in zip(self.wires, places.chains, strict=True):
             text = max(self._wide(wire.value), self._wide(wire.grad, is_gradient=True))
-            first, last = placed.column[wire.source], placed.column[wire.target] - 1
+            first, last = places.column[wire.source], places.column[wire.target] - 1
             room[first] = max(room[first], text + (12 if self.attempt.is_tight else 20 * self.attempt.stretch))
-            climb = abs(placed.y[chain[-2]] - placed.y[wire.target])
+            climb = abs(places.y[chain[-2]] - places.y[wire.target])
             room[last] = max(room[last], min(MOST_ROOM, climb * STEEP + 26 * (climb > 2)))
         x = [wide[0] / 2] if wide else []
         for column in range(1, count):
             at = x[-1] + wide[column - 1] / 2 + room[column - 1] + wide[column] / 2
             for one in of_cards[column]:
                 for other in of_cards[column - 1]:
-                    is_level = abs(placed.y[one] - placed.y[other]) < 20
+                    is_level = abs(places.y[one] - places.y[other]) < 20
                     if is_level and self.notes[one].width and self.notes[other].width:
                         at = max(at, x[-1] + (self.notes[one].width + self.notes[other].width) / 2 + 12)
             x.append(at)
@@ -244,14 +244,14 @@ class Circuit:
 
     def middle(self, number: int) -> Point:
         """Return the middle of a card, or where a long line crosses a column."""
-        return self.x[self.placed.column[number]], self.placed.y[number]
+        return self.x[self.row_places.column[number]], self.row_places.y[number]
 
     def _line(self, number: int) -> list[Point]:
         """Return the points of a wire: straight, or with bends where it goes around others."""
-        wire, chain = self.wires[number], self.placed.chains[number]
+        wire, chain = self.wires[number], self.row_places.chains[number]
         start, end = self.middle(wire.source), self.middle(wire.target)
         lanes = [
-            (x + side * self.wide[self.placed.column[lane]] / 2, y)
+            (x + side * self.wide[self.row_places.column[lane]] / 2, y)
             for lane in chain[1:-1]
             for x, y in [self.middle(lane)]
             for side in (-1, 1)
@@ -331,11 +331,11 @@ class Circuit:
                 low = x, y + NUMBER * 0.92
                 yield number_at(low, grad, self.theme.gradient, face)._replace(part=f"end grad {number}")
             high = NUMBER * 1.28 + name.height
-            self.places.taken.append(Rect(x - wide / 2, y - high, x + wide / 2, y + NUMBER))
+            self.places.rects.append(Rect(x - wide / 2, y - high, x + wide / 2, y + NUMBER))
 
     def _numbers(self) -> Iterator[Item]:
         """Yield the texts on the lines."""
-        shown = [(wire.value, wire.grad) for wire in self.wires]
+        pairs = [(wire.value, wire.grad) for wire in self.wires]
         sides = [
             Sides(
                 *(
@@ -345,12 +345,12 @@ class Circuit:
                     for side, text in enumerate(texts)
                 )
             )
-            for texts in shown
+            for texts in pairs
         ]
         spots, self.bad = self.places.beside(sides, [wire.source for wire in self.wires])
         theme = self.theme
         looks = (theme.value, "bold"), (theme.gradient, theme.gradient_face)
-        for number, (wire, texts, pair) in enumerate(zip(self.wires, shown, spots, strict=True)):
+        for number, (wire, texts, pair) in enumerate(zip(self.wires, pairs, spots, strict=True)):
             for word, text, spot, (ink, face) in zip(("value", "grad"), texts, pair, looks, strict=True):
                 if spot is not None:
                     above, below = self._extent(text, is_gradient=word == "grad")
@@ -459,12 +459,12 @@ def strands(line: Sequence[Point], paths: Sequence[int], theme: Theme, *, is_bes
         theme: the colours.
         is_beside: whether they are all to one side of the line.
     """
-    drawn = [(number, off) for number in paths for off in ((-0.5, 0.5) if number == len(STRANDS) - 1 else (0.0,))]
+    strokes = [(number, off) for number in paths for off in ((-0.5, 0.5) if number == len(STRANDS) - 1 else (0.0,))]
     short = arrow(line, Pen(theme.line, LINE))
     head = Pen(theme.paths[paths[0]] if len(paths) == 1 else theme.line, 0.0)
     points = [(stroke[-2], stroke[-1]) for stroke in short.strokes]
     at = {number: BESIDE * (place if is_beside else place - (len(paths) - 1) / 2) for place, number in enumerate(paths)}
-    for number, off in drawn:
+    for number, off in strokes:
         pen = Pen(theme.paths[number], DOUBLE if off else STRAND, STRANDS[number])
         yield Stretch(line_beside(points, at[number] + off * BESIDE), pen)
     yield Stretch([points[-1], line[-1]], head, short.heads, short.size * (1.2 + 0.3 * (len(paths) > 1)))
@@ -481,20 +481,20 @@ def arrow(line: Sequence[Point], pen: Pen) -> Stretch:
 
 def without_bends(points: Sequence[Point]) -> list[Point]:
     """Return a line without points at which it goes straight on."""
-    kept = [points[0]]
+    corners = [points[0]]
     for (x, y), (to_x, to_y) in pairwise(points[1:]):
-        left, top = kept[-1]
+        left, top = corners[-1]
         area = abs((x - left) * (to_y - top) - (y - top) * (to_x - left))
         if area > 0.6 * hypot(to_x - left, to_y - top):
-            kept.append((x, y))
-    return [*kept, points[-1]]
+            corners.append((x, y))
+    return [*corners, points[-1]]
 
 
 def line_beside(points: Sequence[Point], off: float) -> list[Point]:
     """Return a line shifted aside, to its right for a positive number of points."""
-    found = []
+    new_points = []
     for number, (x, y) in enumerate(points):
         before, after = points[max(number - 1, 0)], points[min(number + 1, len(points) - 1)]
         length = hypot(after[0] - before[0], after[1] - before[1]) or 1
-        found.append((x - (after[1] - before[1]) / length * off, y + (after[0] - before[0]) / length * off))
-    return found
+        new_points.append((x - (after[1] - before[1]) / length * off, y + (after[0] - before[0]) / length * off))
+    return new_points

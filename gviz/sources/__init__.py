@@ -125,8 +125,8 @@ def _expression(text: str, options: SourceOptions, talk: Talk) -> Reading:
     talk.say(*run.notes, *not_finite_notes(run.names, run.expressions))
     graph = graph_of_run(run, options)
     if run.error:  # it has no root, and is read to be explained
-        wanted = options.roots or tuple(run.names)[-1:]
-        graph = replace(graph, stop=Stop(run.error.what, code=f"{wanted[0]}.backward()"))
+        roots = options.roots or tuple(run.names)[-1:]
+        graph = replace(graph, stop=Stop(run.error.what, code=f"{roots[0]}.backward()"))
     return Reading(graph, tuple(talk.notes), ran_backward=options.backward)
 
 

@@ -59,8 +59,8 @@ class TensorArray:
                     "clear_after_read": clear_after_read is not False, "identical_element_shapes": infer_shape,
                     "tensor_array_name": tensor_array_name or "",
                 }  # fmt: skip
-                made = add_operation(self._size.graph, "TensorArrayV3", [self._size], attrs, scope)
-                self.handle, self._read = made.outputs
+                operation = add_operation(self._size.graph, "TensorArrayV3", [self._size], attrs, scope)
+                self.handle, self._read = operation.outputs
             self._size = None if dynamic_size else self._size
 
     flow = property(lambda self: self._read)
@@ -110,8 +110,8 @@ class TensorArray:
         """Return how many elements there are."""
         if self._size is None:
             return make("TensorArraySizeV3", [self.handle, self._read], name)
-        known = constant_value(self._size)
-        return self._size if known is None else constant(known, int32)
+        static_size = constant_value(self._size)
+        return self._size if static_size is None else constant(static_size, int32)
 
 
 UNUSED = {"parallel_iterations": 10, "back_prop": True, "swap_memory": False, "infer_shape": True}

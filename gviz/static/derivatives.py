@@ -279,14 +279,14 @@ def gradient_list(op: Operation, flow: Tensor, source: Tensor) -> tuple[Tensor, 
     last = max((i for i, part in enumerate(parts) if part.startswith("gradients")), default=0)
     with flow.graph.name_scope("TensorArrayGrad"):
         attrs = {"source": "/".join(parts[: last + 1])}
-        made = add_operation(flow.graph, "TensorArrayGradV3", [op.inputs[0], flow], attrs).outputs[0]
-        return made, after(made, lambda: make("Identity", [flow], "gradient_flow"))
+        array = add_operation(flow.graph, "TensorArrayGradV3", [op.inputs[0], flow], attrs).outputs[0]
+        return array, after(array, lambda: make("Identity", [flow], "gradient_flow"))
 
 
 def of_written(op: Operation, flow: Tensor) -> tuple[Tensor, Tensor, Tensor]:
     """Return the list of the gradients behind a write, which is through by then, and the gradient of the flow."""
-    done = make("Identity", [op.outputs[0]], "flow_out")
-    barrier = after(done, lambda: make("Identity", [flow], "write_barrier"))
+    marker = make("Identity", [op.outputs[0]], "flow_out")
+    barrier = after(marker, lambda: make("Identity", [flow], "write_barrier"))
     return (*gradient_list(op, barrier, flow), barrier)
 
 

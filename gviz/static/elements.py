@@ -38,8 +38,8 @@ class Elements:
         """Return an element; zeros if there is none in its place."""
         if self._items[place] is not None:
             return self._items[place]
-        known = [*self._items, *(self._forward._items if self._forward else ())]
-        like = next((item for item in known if item is not None), None)
+        items = [*self._items, *(self._forward._items if self._forward else ())]
+        like = next((item for item in items if item is not None), None)
         refuse(like is None, f"Could not read index {place} twice or before it was written")
         return np.zeros_like(like)
 

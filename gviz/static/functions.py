@@ -412,9 +412,9 @@ def split_along(
 ) -> list[Tensor]:
     """Return several parts of a tensor along an axis: so many equal ones, or parts of some lengths."""
     x = convert(value)
-    known = constant_value(axis) if isinstance(axis, Tensor) else axis
-    refuse(known is None, f"gviz splits along an axis that is known while building, not {axis}", ValueError)
-    place = int(known)
+    static_axis = constant_value(axis) if isinstance(axis, Tensor) else axis
+    refuse(static_axis is None, f"gviz splits along an axis that is known while building, not {axis}", ValueError)
+    place = int(static_axis)
     check_axis(place, x.shape.rank)
     along = place if x.shape.rank is None else place % x.shape.rank
     whole = None if x._dims is None else x._dims[along]

@@ -218,15 +218,15 @@ def batch_normalization_layer(
     length, dtype = known_length(x, "BatchNormalization"), x.dtype.base_dtype
     zero, one = (INITIALIZERS[f"{word}_initializer"]() for word in ("zeros", "ones"))
 
-    def kept(label: str, first: Initializer, regularizer: Regularizer | None, learned: bool) -> Any:
+    def variable(label: str, first: Initializer, regularizer: Regularizer | None, learned: bool) -> Any:
         return get_variable(label, [length], dtype, first, regularizer, trainable and learned)
 
     with variable_scope(name, "batch_normalization", reuse=reuse):
-        gamma = kept("gamma", gamma_initializer or one, gamma_regularizer, True)._read if scale else None
-        beta = kept("beta", beta_initializer or zero, beta_regularizer, True)._read if center else None
+        gamma = variable("gamma", gamma_initializer or one, gamma_regularizer, True)._read if scale else None
+        beta = variable("beta", beta_initializer or zero, beta_regularizer, True)._read if center else None
         averages = [
-            kept("moving_mean", moving_mean_initializer or zero, None, False),
-            kept("moving_variance", moving_variance_initializer or one, None, False),
+            variable("moving_mean", moving_mean_initializer or zero, None, False),
+            variable("moving_variance", moving_variance_initializer or one, None, False),
         ]
         mean, variance = (average._read for average in averages)
         if training is not False:
@@ -239,10 +239,10 @@ def batch_normalization_layer(
                 count: Any = FUNCTIONS["truediv"](cast(FUNCTIONS["size"](x), dtype), float(length))
                 pairs[1] = averages[1], variance * (count / (count - 1.0))
             for average, value in pairs:
-                done = while_training(
+                update = while_training(
                     training, partial(updated_average, average, value, momentum), itself(average._read)
                 )
-                x.graph.add_to_collection(UPDATE_OPS, done.op)
+                x.graph.add_to_collection(UPDATE_OPS, update.op)
         result = NN["batch_normalization"](x, mean, variance, beta, gamma, epsilon)
         result.set_shape(x.shape)
         return result

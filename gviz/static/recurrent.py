@@ -222,9 +222,9 @@ class LSTMCell(RNNCell):
     def step(self, x: Tensor, state: State) -> tuple[Tensor, Any]:
         """Return the output and the next state."""
         before, last = state
-        taken, new, kept, given = split_along(self.gate([x, last]), 4, 1)
-        own = sigmoid(kept + self.forget_bias) * before + sigmoid(taken) * self._activation(new)
-        output = sigmoid(given) * self._activation(own)
+        input_gate, new, forget_gate, output_gate = split_along(self.gate([x, last]), 4, 1)
+        own = sigmoid(forget_gate + self.forget_bias) * before + sigmoid(input_gate) * self._activation(new)
+        output = sigmoid(output_gate) * self._activation(own)
         return output, LSTMStateTuple(own, output)
 
 
@@ -249,10 +249,12 @@ class BasicLSTMCell(LSTMCell):
     def step(self, x: Tensor, state: State) -> tuple[Tensor, Any]:
         """Return the output and the next state."""
         axis, (before, last) = constant(1, int32), state
-        taken, new, kept, given = split_along(self.gate([x, last]), 4, axis)
-        bias = constant(self.forget_bias, kept.dtype)
-        own = add(multiply(before, sigmoid(add(kept, bias))), multiply(sigmoid(taken), self._activation(new)))
-        output = multiply(self._activation(own), sigmoid(given))
+        input_gate, new, forget_gate, output_gate = split_along(self.gate([x, last]), 4, axis)
+        bias = constant(self.forget_bias, forget_gate.dtype)
+        own = add(
+            multiply(before, sigmoid(add(forget_gate, bias))), multiply(sigmoid(input_gate), self._activation(new))
+        )
+        output = multiply(self._activation(own), sigmoid(output_gate))
         return output, LSTMStateTuple(own, output)
 
 
@@ -358,10 +360,10 @@ def dynamic_rnn(
         batch: Any = shape(x)[1] if examples is None else examples
         state = first_state(cell, batch, initial_state, dtype)
         if lengths is not None:
-            sizes, wanted = shape(lengths), stack([batch])
+            sizes, expected_sizes = shape(lengths), stack([batch])
             fits = FUNCTIONS["Assert"](
-                FUNCTIONS["reduce_all"](FUNCTIONS["equal"](sizes, wanted)),
-                [f"Expected shape for Tensor {lengths.name} is ", wanted, " but saw shape: ", sizes],
+                FUNCTIONS["reduce_all"](FUNCTIONS["equal"](sizes, expected_sizes)),
+                [f"Expected shape for Tensor {lengths.name} is ", expected_sizes, " but saw shape: ", sizes],
             )
             with get_default_graph().control_dependencies([fits]):
                 lengths = FUNCTIONS["identity"](lengths, "CheckSeqLen")

@@ -32,13 +32,13 @@ def with_results(graph: Graph, dtype: str | None) -> Graph:
         graph: of operations.
         dtype: of the computation; None for the usual one.
     """
-    named = {edge.source for edge in graph.edges if graph.by_id[edge.target].kind == "output"}
-    unnamed = [node for node in graph.nodes if node.kind == "operation" and node.id not in named]
+    output_sources = {edge.source for edge in graph.edges if graph.by_id[edge.target].kind == "output"}
+    unnamed = [node for node in graph.nodes if node.kind == "operation" and node.id not in output_sources]
     if not 0 < sum(not is_whole(node.numbers) for node in unnamed) <= MOST:
         return graph
-    shown = {node.id: node for node in dataflow(graph).nodes if node.name and node.kind != "constant"}
-    numbers_by_name = {node.name: node.numbers for node in shown.values() if is_whole(node.numbers)}
-    operations = [node for node in reversed(shown.values()) if node.kind == "operation"]
+    values_by_id = {node.id: node for node in dataflow(graph).nodes if node.name and node.kind != "constant"}
+    numbers_by_name = {node.name: node.numbers for node in values_by_id.values() if is_whole(node.numbers)}
+    operations = [node for node in reversed(values_by_id.values()) if node.kind == "operation"]
     todo = [node for node in operations if not is_whole(node.numbers)]
     results: dict[str, Numbers] = {}
     computed: set[str | None] = set()

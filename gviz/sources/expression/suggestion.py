@@ -53,8 +53,8 @@ def suggestion(source: ExpressionText, but: str = "", names: Iterable[str] = ())
     if not is_fit or not is_right(text, source):
         return None
     operands = re.findall(r"(?<![\w.])([^\W\d]\w*)(?=(?:\.T)? @)|@ ([^\W\d]\w*)(?![\w(])", text)
-    known = {*source.values, *re.findall(r"([^\W\d]\w*) *=(?!=)", text)}
-    missing = [name for name in dict.fromkeys(one or other for one, other in operands) if name not in known]
+    known_names = {*source.values, *re.findall(r"([^\W\d]\w*) *=(?!=)", text)}
+    missing = [name for name in dict.fromkeys(one or other for one, other in operands) if name not in known_names]
     return f"write {source.prefix}{text}{' and give ' if missing else ''}{example_values(missing)}"
 
 
@@ -122,12 +122,12 @@ def extreme_advice(text: str, what: str) -> str | None:
     kinds = re.search(r"got \(([\w, ]+)\)$|position (\d)\) must be Tensor, not (?:int|float)$", what)
     if call is None or kinds is None:
         return None
-    given = arguments_in(call[2])
+    arguments = arguments_in(call[2])
     is_tensor = [one == "Tensor" for one in kinds[1].split(", ")] if kinds[1] else [kinds[2] == "2", kinds[2] == "1"]
-    if len(given) != len(is_tensor) or not any(is_tensor):
+    if len(arguments) != len(is_tensor) or not any(is_tensor):
         return None
-    tensors = [one for one, own in zip(given, is_tensor, strict=True) if own]
-    bounds = [one for one, own in zip(given, is_tensor, strict=True) if not own]
+    tensors = [one for one, own in zip(arguments, is_tensor, strict=True) if own]
+    bounds = [one for one, own in zip(arguments, is_tensor, strict=True) if not own]
     extreme = reduce(lambda one, other: f"{call[1]}({one}, {other})", tensors)
     bounded = reduce(
         lambda one, bound: f"clamp({one}, {'min' if call[1] == 'max' else 'max'}={bound})", bounds, extreme
