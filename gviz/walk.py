@@ -634,9 +634,9 @@ def bytes_kept(node: NodeLike) -> int | None:
     values = [saved_value(node, name) for name in [*dict(saved_names(type(node))).values(), *own]]
     items = [one for value in values for one in (value if isinstance(value, tuple | list) else (value,))]
     is_freed = any(type(one) is str and one == FREED for one in items)
-    tensors = [one for one in items if is_tensor(one)]
-    is_sized = all(isinstance(size, int) for one in tensors for size in shape_of(one))
-    return None if is_freed or not is_sized else sum(numel_of(one) * one.element_size() for one in tensors)
+    sizes = [(*shape_of(one), one.element_size()) for one in items if is_tensor(one)]
+    known = [[size for size in one if isinstance(size, int)] for one in sizes]
+    return None if is_freed or known != [[*one] for one in sizes] else sum(map(math.prod, known))
 
 
 def saved_constants(node: NodeLike) -> tuple[tuple[str, TensorLike], ...]:
