@@ -233,7 +233,7 @@ def walk(
 
 def is_tensor(value: object) -> TypeGuard[TensorLike]:
     """Return True for a tensor, of whichever library."""
-    return hasattr(value, "grad_fn") and hasattr(value, "requires_grad")
+    return hasattr(type(value), "grad_fn") and hasattr(type(value), "requires_grad")  # asks the value for neither
 
 
 def tensor_row(
