@@ -109,7 +109,7 @@ def summary(source: Graph | WithGraph) -> GraphSummary:
     card = card_of([*operations, *leaves], "", (), ())
     depths, path = longest_path(graph)
     widths = Counter(depths[node.id] for node in operations if node.id in depths)
-    modules = tuple(module_rows(graph))
+    modules, repeats = tuple(module_rows(graph)), repeats_of(graph)
     return GraphSummary(
         graph.title,
         len(graph.nodes),
@@ -121,9 +121,9 @@ def summary(source: Graph | WithGraph) -> GraphSummary:
         card.elements,
         card.kept,
         tuple(step_text(node) for node in path),
-        repeats_of(graph),
+        repeats,
         modules,
-        command(len(graph.nodes), modules),
+        command(len(graph.nodes), has_modules=graph.has_modules, has_repeats=bool(repeats)),
     )
 
 
@@ -194,15 +194,15 @@ def step_text(node: Node) -> str:
     return f"{node.name} = {label}" if node.label and node.name and node.name != label else label
 
 
-def command(boxes: int, modules: tuple[ModuleRow, ...]) -> str:
+def command(boxes: int, *, has_modules: bool, has_repeats: bool) -> str:
     """Return the options of ``gviz render`` that draw a graph of so many boxes so that it can be read.
 
-    >>> command(20, ()), command(400, ())
-    ('', '--fold on')
+    >>> command(20, has_modules=True, has_repeats=True), command(400, has_modules=False, has_repeats=False)
+    ('', '--max-nodes 150')
     """
     if boxes <= READABLE:
         return ""
-    return "--by module" if modules else "--fold on"
+    return "--by module" if has_modules else "--fold on" if has_repeats else f"--max-nodes {READABLE}"
 
 
 def summary_lines(short: GraphSummary, source: str = "SOURCE", arguments: str = "") -> list[str]:

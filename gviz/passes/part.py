@@ -67,7 +67,7 @@ def nearest_to_roots(graph: Graph, most: int) -> Graph:
     """Return so many nodes of a graph that has more: those that are the fewest lines away from its roots."""
     if len(graph.nodes) <= most:
         return graph
-    ids = dict.fromkeys(graph.roots)
+    ids = dict.fromkeys(graph.roots[:most])
     todo = [*ids]
     for one in todo:  # grows while it is read
         if len(ids) >= most:

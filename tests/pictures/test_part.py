@@ -11,7 +11,7 @@ from program import Program
 
 import gviz
 from gviz.errors import RenderError, SourceError
-from gviz.graphs import Edge, Graph
+from gviz.graphs import Edge, Graph, Node
 from gviz.passes.part import around, between, hidden, nearest_to_roots
 from gviz.pictures.options import RenderOptions
 from gviz.render import render
@@ -89,3 +89,14 @@ def test_tensors_without_a_way_between_them_are_refused() -> None:
         between(gviz.read("y=x*w", x=1, w=2).graph, "x", "w")
     with pytest.raises(RenderError, match="between takes two names, not 1"):
         RenderOptions(between=("x",))
+
+
+def test_a_graph_of_more_roots_than_boxes_are_wanted_is_cut_too() -> None:
+    nodes = [Node(f"n{at}", "operation", "MulBackward0", f"y{at}") for at in range(20)]
+    graph = Graph(
+        (*nodes, Node("w", "leaf", name="w")), tuple(Edge("w", one.id) for one in nodes), tuple(one.id for one in nodes)
+    )
+    less = nearest_to_roots(graph, 5)
+    assert [node.name for node in less.nodes] == ["y0", "y1", "y2", "y3", "y4"]
+    assert less.remarks == ("5 of 21 boxes: those nearest to the root",)
+    assert nearest_to_roots(graph, 21) is graph
