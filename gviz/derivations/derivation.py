@@ -116,14 +116,11 @@ def derive(graph: Graph, wrt: Sequence[str] = (), most: int = MOST_PATHS) -> Der
         sources |= {edge.source for edge in small.edges if edge.target in stated}
     sources = made_from(sources - op_ids, op_ids, inputs)
     rows = {row.name: position for position, row in enumerate(values_graph.tensors)}
-    start_nodes = sorted(
-        (node for node in nodes.values() if node.id in sources and is_given(node)),
-        key=lambda node: rows.get(node.name or "", len(rows)),
-    )
-    outside = [node for node in start_nodes if node.expression]
-    start_nodes = [node for node in start_nodes if not node.expression]
-    by_name = {node.name: node for node in reversed(start_nodes)}  # a frozen one has a node at each use
-    start_nodes = [*by_name.values()][::-1]
+    starts = [node for node in nodes.values() if node.id in sources and is_given(node)]
+    by_name = {node.name: node for node in reversed(starts)}  # a frozen one has a node at each use
+    starts = sorted(reversed(by_name.values()), key=lambda node: rows.get(node.name or "", len(rows)))
+    outside = [node for node in starts if node.expression]
+    start_nodes = [node for node in starts if not node.expression]
     steps = in_order((*outside, *computed), rows, values_graph)
     return Derivation(chains[0].of, tuple(start_nodes), steps, chains, any(chain.grad is not None for chain in chains))
 

@@ -23,10 +23,10 @@ NORMALIZED = "(I - ones(count, count)/count - result·resultᵀ/count)·norm(res
 
 LECTURES: dict[tuple[str, str], tuple[str, str]] = {
     ("LogSigmoidBackward0", "self"): (EACH, "sigmoid(-self)"),
-    ("ClampBackward0", "self"): (EACH, "[min <= self <= max]"),
-    ("ClampBackward1", "self"): (EACH, "[min <= self <= max]"),
-    ("HardtanhBackward0", "self"): (EACH, "[min_val < self < max_val]"),
-    ("HardsigmoidBackward0", "self"): (EACH, "[-3 < self < 3]/6"),
+    ("ClampBackward0", "self"): (EACH, "[self >= min]·[self <= max]"),
+    ("ClampBackward1", "self"): (EACH, "[self >= min]·[self <= max]"),
+    ("HardtanhBackward0", "self"): (EACH, "[self > min_val]·[self < max_val]"),
+    ("HardsigmoidBackward0", "self"): (EACH, "[self > -3]·[self < 3]/6"),
     ("RemainderBackward1", "other"): (EACH, "-floor(self/other)"),
     ("FmodBackward1", "other"): (EACH, "-trunc(self/other)"),
     ("SoftmaxBackward0", "self"): (ALONG, SOFT),

@@ -59,7 +59,7 @@ def computed(symbol: str, names: dict[str, Any]) -> float:
     text = symbol
     for sign, python in (("²", "**2"), ("³", "**3"), ("^", "**"), ("·", "*")):
         text = text.replace(sign, python)
-    text = re.sub(r"\[(.*)\]", r"(\1)", text)  # [x > 0] is 1 where that holds
+    text = re.sub(r"\[(.*?)\]", r"(\1)", text)  # [x > 0] is 1 where that holds
     with np.errstate(all="ignore"):
         return float(eval(text, {**FUNCTIONS, **names}))  # noqa: S307 - gviz's own symbol
 

@@ -42,6 +42,7 @@ class Names:
         self._used_names = {*program.names, *other_names}
         self._letters = (letter for letter in letters() if letter not in self._used_names)
         self.tensors: dict[str, Tensor] = {}  # in the order of first assignment
+        self._frozen: dict[str, Tensor] = {}  # results without a gradient, by their texts
         self._by_tensor: dict[int, str] = {}  # by identity; the names keep every tensor alive
         self._times: Counter[str] = Counter()
         self._values: dict[str, object] = {}
@@ -73,8 +74,11 @@ class Names:
             return value
         text, name = self._text(piece), None
         if isinstance(value, Tensor):
+            is_inner = piece in self._live and piece not in self._outermost
+            if is_inner and not value.requires_grad and is_same(value, before := self._frozen.setdefault(text, value)):
+                value = before  # nothing tells the two apart, so one letter is enough
             name = self._by_tensor.get(id(value))
-            if name is None and piece in self._live and piece not in self._outermost:
+            if name is None and is_inner:
                 name = self._add(next(self._letters), value, text)
             elif name is None:
                 self._statements[id(value)] = text
@@ -177,6 +181,11 @@ class Names:
                 self._by_tensor[id(before)] = old
         self.tensors[name] = tensor
         self._has_aliases |= self._by_tensor.setdefault(id(tensor), name) != name
+
+
+def is_same(one: Tensor, other: Tensor) -> bool:
+    """Return whether two tensors are one, or have the same numbers."""
+    return one is other or (one.shape == other.shape and one.dtype == other.dtype and bool((one == other).all()))
 
 
 def _without_plus(node: ast.expr) -> ast.expr:

@@ -56,6 +56,13 @@ def test_after_z_come_two_letters() -> None:
     assert list(result.expressions)[-8:] == ["z", "aa", "ab", "ac", "af", "ag", "ah", "aj"]
 
 
+def test_what_is_taken_twice_from_a_frozen_tensor_has_one_letter() -> None:
+    result = evaluate("y=x[0]*w + x[0]*w**2 + x[1]*w", SourceOptions(values={"x": "[1, 2]", "w": "3"}, frozen=("x",)))
+    assert [name for name, text in result.expressions.items() if text == "x[0]"] == ["a"]
+    assert result.expressions["b"] == "a * w"
+    assert result.names["w"].grad.item() == 1 + 6 + 2
+
+
 def test_no_result_is_called_d_e_or_i_which_mathematics_has_for_other_things() -> None:
     result = run("L = log(1 + e^(-y*(w*x + b)))", "y=1", "w=2", "x=3", "b=1")
     assert list(result.expressions) == ["a", "c", "f", "g", "h", "j"]
