@@ -118,7 +118,8 @@ def derive(graph: Graph, wrt: Sequence[str] = (), most: int = MOST_PATHS) -> Der
     rows = {row.name: position for position, row in enumerate(values_graph.tensors)}
     starts = [node for node in nodes.values() if node.id in sources and is_given(node)]
     by_name = {node.name: node for node in reversed(starts)}  # a frozen one has a node at each use
-    starts = sorted(reversed(by_name.values()), key=lambda node: rows.get(node.name or "", len(rows)))
+    starts = [*by_name.values()][::-1]
+    starts.sort(key=lambda node: rows.get(node.name or "", len(rows)))
     outside = [node for node in starts if node.expression]
     start_nodes = [node for node in starts if not node.expression]
     steps = in_order((*outside, *computed), rows, values_graph)

@@ -20,9 +20,9 @@ from gviz.autograd.row import ARRAYS, COMPOSITES, MASK, ROWS, Row
 from gviz.formulas.expressions import Pattern, Words, with_letters, words_of
 from gviz.formulas.facts import facts_of
 from gviz.formulas.formula import GRAD, UNKNOWN, Formula
-from gviz.formulas.lectures import Facts, Lecture, lecture, part_of_list
+from gviz.formulas.lectures import JACOBIANS, Facts, Lecture, lecture, part_of_list
 from gviz.formulas.operands import rows_by_label
-from gviz.formulas.operations import jacobian_name
+from gviz.formulas.operations import jacobian_name, recorded_function
 from gviz.formulas.symbolic import (
     REFUSALS,
     TENSOR,
@@ -172,6 +172,8 @@ def _from_formula(
         return None
     if (own := lecture(label, name, variables, facts[slot], facts[-1])) is not None:
         return Local(lecture_text(own), own.is_factor)
+    if recorded_function(label) in JACOBIANS:  # of which a sentence says more than the table's program
+        return None
     needs, derivative = parameters(formula)[1:], bind(formula, _namespace())
     sizes = facts[-1] and Facts(facts[-1].shape)
     is_single = sizes is not None and not sizes.shape
