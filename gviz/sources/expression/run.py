@@ -99,6 +99,7 @@ HINTS: list[tuple[type[Exception], str, str]] = [
         "size mismatch|cannot be multiplied",
         "a matrix has as many columns as what is behind @ has rows: W=[[1,2],[3,4]] x=[1,2]",
     ),
+    (RuntimeError, "is singular", "its determinant is 0, so that there is no inverse: give it other numbers"),
     (RuntimeError, "must match the size", "give both as many numbers, or one of them a single number: x=[1,2] w=3"),
     (
         ValueError,
