@@ -36,26 +36,20 @@ def with_results(graph: Graph, dtype: str | None) -> Graph:
     unnamed = [node for node in graph.nodes if node.kind == "operation" and node.id not in output_sources]
     if not 0 < sum(not is_whole(node.numbers) for node in unnamed) <= MOST:
         return graph
-    values_by_id = {node.id: node for node in dataflow(graph).nodes if node.name and node.kind != "constant"}
-    numbers_by_name = {node.name: node.numbers for node in values_by_id.values() if is_whole(node.numbers)}
-    operations = [node for node in reversed(values_by_id.values()) if node.kind == "operation"]
-    todo = [node for node in operations if not is_whole(node.numbers)]
+    named_nodes = [node for node in dataflow(graph).order if node.name and node.kind != "constant"]  # inputs first
+    numbers_by_name = {node.name: node.numbers for node in named_nodes if is_whole(node.numbers)}
     results: dict[str, Numbers] = {}
     computed: set[str | None] = set()
-    is_further = True
-    while is_further:  # each turn computes at least one, or is the last
-        is_further = False
-        for node in [node for node in todo if node.name not in numbers_by_name]:
-            value = computed_from(node, numbers_by_name, dtype)
-            if value is not None:
-                numbers_by_name[node.name] = results[node.id] = value
-                computed.add(node.name)
-                is_further = True
-    for node in operations:
-        if node.id not in results and node.numbers is not None and not computed.isdisjoint(operands_named_in(node)):
-            value = computed_from(node, numbers_by_name, dtype)
-            if value is not None and not agree(value, node.numbers):
-                return graph
+    for node in named_nodes:
+        is_known = node.name in numbers_by_name
+        if node.kind != "operation" or (is_known and computed.isdisjoint(Formula.parse(node.expression).variables)):
+            continue
+        value = computed_from(node, numbers_by_name, dtype)
+        if is_known and value is not None and not agree(value, node.numbers):
+            return graph
+        if not is_known and value is not None:
+            numbers_by_name[node.name] = results[node.id] = value
+            computed.add(node.name)
     nodes = tuple(node._replace(numbers=results[node.id]) if node.id in results else node for node in graph.nodes)
     return graph.changed(nodes=nodes) if results else graph
 
@@ -63,12 +57,6 @@ def with_results(graph: Graph, dtype: str | None) -> Graph:
 def is_whole(value: Numbers | None) -> bool:
     """Return whether all elements of a tensor are known."""
     return value is not None and value.elements is not None
-
-
-def operands_named_in(node: Node) -> set[str]:
-    """Return the names of what an operation is computed from, as far as its expression says it."""
-    formula = Formula.read(node.expression)
-    return set() if formula is None else formula.variables
 
 
 def computed_from(node: Node, numbers_by_name: dict[str | None, Numbers | None], dtype: str | None) -> Numbers | None:

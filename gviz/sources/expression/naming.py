@@ -75,7 +75,7 @@ class Names:
         text, name = self._text(piece), None
         if isinstance(value, Tensor):
             is_inner = piece in self._live and piece not in self._outermost
-            if is_inner and not value.requires_grad and is_same(value, before := self._frozen.setdefault(text, value)):
+            if is_inner and not value.requires_grad and value.equal(before := self._frozen.setdefault(text, value)):
                 value = before  # nothing tells the two apart, so one letter is enough
             name = self._by_tensor.get(id(value))
             if name is None and is_inner:
@@ -181,11 +181,6 @@ class Names:
                 self._by_tensor[id(before)] = old
         self.tensors[name] = tensor
         self._has_aliases |= self._by_tensor.setdefault(id(tensor), name) != name
-
-
-def is_same(one: Tensor, other: Tensor) -> bool:
-    """Return whether two tensors are one, or have the same numbers."""
-    return one is other or (one.shape == other.shape and one.dtype == other.dtype and bool((one == other).all()))
 
 
 def _without_plus(node: ast.expr) -> ast.expr:
