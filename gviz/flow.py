@@ -161,7 +161,7 @@ class Follower:
         return in_grads
 
     def grads_to_goals(self, node: NodeLike, grads: Sequence[Any]) -> tuple[Any, ...]:
-        """Return what an operation hands on, without what goes to no input that backward is asked for."""
+        """Return the gradients that an operation hands on; None where no input of ``inputs=`` lies behind."""
         goals = self.goals
         if goals is None:
             return tuple(grads)
@@ -233,7 +233,7 @@ class Follower:
         return ()
 
     def take_changes(self) -> tuple[Hooked, ...]:
-        """Return what hooks have done since this was asked last."""
+        """Return the changes that hooks have made since the last call of this method."""
         changes = tuple(self.changes)
         self.changes.clear()
         return changes
@@ -317,7 +317,7 @@ def _as_tuple(result: Any) -> tuple[Any, ...]:
 
 
 def to_sizes(node: NodeLike, grads: tuple[Any, ...]) -> tuple[Any, ...]:
-    """Return gradients in the sizes of their inputs: of an input that was broadcast the sum, as backward takes it."""
+    """Return gradients in the sizes of their inputs: where an input was broadcast, its gradient is summed."""
     result = list(grads)
     for place, ((following, number), grad) in enumerate(zip(node.next_functions, grads, strict=False)):
         metadata = getattr(following, "_input_metadata", ())
@@ -332,7 +332,7 @@ def add(arrived: dict[int, Any], number: int, grad: Any) -> None:
 
 
 def users_first(starts: Sequence[NodeLike], most: int) -> list[NodeLike]:
-    """Return the operations below some, each after all of its users; none if they are too many."""
+    """Return the operations below some others, each after all of its users; [] if they are too many."""
     users: dict[NodeLike, int] = dict.fromkeys(starts, 0)
     todo = list(users)
     for node in todo:  # grows while it is read

@@ -72,7 +72,7 @@ class NodeLike(Protocol):
 
     @property
     def next_functions(self) -> Slots:
-        """The nodes that the gradient goes to, None for an input that needs none, each with the number of its output."""
+        """The node behind each input, with the number of its output; None for an input that needs no gradient."""
 
 
 Slots: TypeAlias = "Sequence[tuple[NodeLike | None, int]]"
@@ -516,7 +516,7 @@ class Walker:
         return node_id, slots
 
     def constant_texts(self, saved: Sequence[tuple[str, TensorLike]]) -> tuple[tuple[str, str], ...]:
-        """Return what can be told of saved tensors without gradient: the name, or the number that Python code had there."""
+        """Return of each saved tensor without a gradient its name, or its number in the program, if that is known."""
         texts = [(key, self.row_of[id(one)].name if id(one) in self.row_of else _number_of(one)) for key, one in saved]
         return tuple([pair for pair in texts if pair[1]])
 
@@ -716,7 +716,7 @@ def result_sizes(node: NodeLike) -> Numbers | None:
 
 
 def state_of(row: TensorRow, grad: Gradient) -> str:
-    """Return the honest remark on a tensor's gradient when backward ran, or on the moment that its numbers are of."""
+    """Return the remark on a tensor's gradient when backward ran, or on the moment that its numbers are of."""
     if row.moment is not None and row.moment.remark:
         return row.moment.remark
     if grad.value is not None:

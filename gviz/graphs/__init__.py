@@ -151,7 +151,7 @@ class Gradient(NamedTuple):
 
     @property
     def hook_change(self) -> Hooked | None:
-        """What hooks have made, together, of what came to it; None where none has changed that."""
+        """The gradient before the first hook and after the last one; None where no hook has changed it."""
         own = [one for one in self.hooks if one.kind == "arrived"]
         return own[-1]._replace(given=own[0].given) if own else None
 

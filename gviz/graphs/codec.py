@@ -124,12 +124,12 @@ Reader: TypeAlias = "Callable[[Any, str], Any]"
 
 @cache
 def readers_of(record: Any) -> Mapping[str, Reader]:
-    """Return what reads each field of a record."""
+    """Return the reader of each field of a record."""
     return {name: reader_of(hint) for name, hint in get_type_hints(record).items() if not name.startswith("_")}
 
 
 def reader_of(hint: Any) -> Reader:
-    """Return what reads a field of that type: a plain one, a record, a tuple, or one of several."""
+    """Return the reader of a field of that type: a plain one, a record, a tuple, or a union."""
     parts = get_args(hint)
     if isinstance(hint, UnionType) or get_origin(hint) is Union:
         return one_of([part for part in parts if part is not NoneType], is_nullable=NoneType in parts)
@@ -141,7 +141,7 @@ def reader_of(hint: Any) -> Reader:
 
 
 def of_types(types: tuple[type, ...], *, is_nullable: bool = False) -> Reader:
-    """Return what reads a plain field."""
+    """Return the reader of a plain field."""
     words = " or ".join(WORDS[one] for one in types) + " or null" * is_nullable
     fitting = {*types, *((int,) if float in types else ()), *((NoneType,) if is_nullable else ())}
 
@@ -160,7 +160,7 @@ def of_types(types: tuple[type, ...], *, is_nullable: bool = False) -> Reader:
 
 
 def one_of(kinds: list[Any], *, is_nullable: bool) -> Reader:
-    """Return what reads a field that may be of several plain types, or a record, or nothing."""
+    """Return the reader of a field that may be of several plain types, or a record, or null."""
     if all(kind in WORDS for kind in kinds):
         return of_types(tuple(kinds), is_nullable=is_nullable)
     inner = reader_of(kinds[0])
@@ -168,7 +168,7 @@ def one_of(kinds: list[Any], *, is_nullable: bool) -> Reader:
 
 
 def of_record(record: Any) -> Reader:
-    """Return what reads a record."""
+    """Return the reader of a record."""
 
     def read(value: Any, place: str) -> Any:
         if not isinstance(value, Mapping):
@@ -182,7 +182,7 @@ def of_record(record: Any) -> Reader:
 
 
 def many(inner: Reader) -> Reader:
-    """Return what reads a list of as many items as there are."""
+    """Return the reader of a list of any length."""
 
     def read(value: Any, place: str) -> Any:
         if not isinstance(value, list | tuple):
@@ -194,7 +194,7 @@ def many(inner: Reader) -> Reader:
 
 
 def several(inner: list[Reader]) -> Reader:
-    """Return what reads a list of so many items."""
+    """Return the reader of a list with a reader for each of its items."""
 
     def read(value: Any, place: str) -> Any:
         if not isinstance(value, list | tuple) or len(value) != len(inner):

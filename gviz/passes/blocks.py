@@ -18,7 +18,7 @@ ROUNDING = 0.01
 
 
 def known_of_blocks(graph: Graph, places: Sequence[Coordinates], *, has_ranges: bool) -> dict[int, Blocks]:
-    """Return what is said beside the drawn nodes, by their places in the graph.
+    """Return the remarks on all blocks of a fold, by the drawn nodes that they stand beside.
 
     Args:
         graph: the whole one, without AccumulateGrad.
@@ -59,7 +59,7 @@ def norm_of(numbers: Numbers | None) -> float | None:
 
 
 def span(values: Iterable[float | None]) -> tuple[float, ...]:
-    """Return the least and the greatest of numbers, nan for both if one is; nothing if one is not known.
+    """Return the smallest and the largest number; nan twice if one is nan; () if one is not known.
 
     >>> span([2.0, 1.0]), span([1.0, None]), span([1.0, math.nan])
     ((1.0, 2.0), (), (nan, nan))

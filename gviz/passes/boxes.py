@@ -214,13 +214,13 @@ def sizes_through(graph: Graph, box_of: Mapping[str, str]) -> dict[str, tuple[tu
 
 
 def all_of(sizes: Iterable[Sizes | None]) -> tuple[Sizes, ...]:
-    """Return sizes of which all are known, else none."""
+    """Return the sizes if all of them are known, else ()."""
     items = [*sizes]
     return tuple(one for one in items if one is not None) * (None not in items)
 
 
 def card_of(nodes: Sequence[Node], kind: str, inputs: tuple[Sizes, ...], outputs: tuple[Sizes, ...]) -> Card:
-    """Return what nodes come to together; what is a group already counts as all that is in it."""
+    """Return the card of several nodes together; a group among them counts as all the nodes in it."""
     cards = [node.card or card_of_one(node) for node in nodes]
     saved_bytes = [card.kept for card in cards if card.operations]
     grads = [card.grad for card in cards if card.parameters]
@@ -237,7 +237,7 @@ def card_of(nodes: Sequence[Node], kind: str, inputs: tuple[Sizes, ...], outputs
 
 
 def card_of_one(node: Node) -> Card:
-    """Return what one node comes to."""
+    """Return the card of one node."""
     if node.kind == "leaf":
         grad = node.grad.value.norm if node.grad.value is not None and node.grad.value.is_known else None
         return Card("", 0, 1, node.numbers.numel if node.numbers is not None else 0, grad=grad)

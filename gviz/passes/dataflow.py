@@ -138,7 +138,7 @@ class Outside:
 
 
 def moved(edge: Edge, sources: Mapping[str, str], shifts: Mapping[str, int]) -> Edge:
-    """Return an edge from what stands in place of its source, to the slot that is its own beside a constant."""
+    """Return an edge with its new source, and with its slot moved by one where a constant comes first."""
     source, target, slot, *others = edge
     # all fields at once: a third of the time of _replace, of which there may be as many as operations
     return tuple.__new__(Edge, (sources.get(source, source), target, slot + shifts.get(target, 0), *others))

@@ -195,7 +195,7 @@ class Folding:
     # ---------------------------------------------------------------- where a node is drawn
     @cached_property
     def coordinates(self) -> list[Coordinates]:
-        """For each node of the graph where it is drawn."""
+        """The coordinates of each node of the graph: which node is drawn for it, and in which blocks it is."""
         nodes = range(len(self.graph.nodes))
         places: dict[int, tuple[Fold, int, int]] = {}  # of each level: an operation is once in it
         representatives, blocks = [*nodes], [dict[Counted, int]() for _ in nodes]

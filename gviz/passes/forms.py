@@ -19,7 +19,7 @@ CALL = re.compile(", (call|run) [0-9]+$")
 
 
 def form_of(node: Node, *, is_exact: bool = True) -> tuple[Any, ...]:
-    """Return what two operations have in common that are alike.
+    """Return the form of an operation: two operations are alike if their forms are equal.
 
     What is last depends on which inputs have a gradient: sizes and strides of inputs, which tensors are saved and which
     are None, and what the call was given without one.
@@ -99,7 +99,7 @@ def _is_saved(node: Node, name: str) -> bool:
 
 
 def leaf_form_of(node: Node) -> tuple[Any, ...]:
-    """Return what two leaves have in common that take each other's place."""
+    """Return the form of a leaf: leaves with equal forms may be drawn as one in a fold."""
     return node.kind, node.label, node.shape, node.dtype
 
 

@@ -183,7 +183,7 @@ class Groups:
         return -1, () if place is None else (Module(str(place), self.graph.code_at(place), place.run),)
 
     def place_held(self) -> None:
-        """Put tensors, and what fills their gradients, where all that use them are.
+        """Put tensors, and the nodes that fill their gradients, into the innermost group with all their users.
 
         Not leaves that no module holds: these are what the program itself brings.
         """
@@ -253,7 +253,7 @@ class Groups:
         return [place for place, group in enumerate(self.tree) if is_part(group.path)]
 
     def hint(self, pattern: str) -> str:
-        """Return what may have been meant by a name that no group has, or which there are."""
+        """Return a hint for a name that no group has: a similar name, or the names that there are."""
         if self.is_static and pattern == "gradients":
             return "--gradients adds it"
         paths = list(dict.fromkeys(group.path for group in self.tree))

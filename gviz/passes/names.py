@@ -21,7 +21,7 @@ UNNAMED = "repeats"
 
 
 def pattern(names: Sequence[str]) -> str:
-    """Return one name for several.
+    """Return one pattern for several names.
 
     >>> pattern(["blocks.0.weight", "blocks.1.weight", "blocks.2.weight"]), pattern(["a", "a"]), pattern(["u", "w"])
     ('blocks.{0…2}.weight', 'a', '{u, w}')
@@ -52,7 +52,7 @@ def common_path(paths: Sequence[Sequence[T]]) -> list[T]:
 
 
 def by_numbers(name: str) -> list[int]:
-    """Return the numbers in a name: names are sorted by these."""
+    """Return the key to sort names by: the numbers in a name."""
     return [int(digits) for digits in DIGITS.findall(name)]
 
 

@@ -20,7 +20,7 @@ NAMES = {"UnsafeView": "reshape", "ReshapeAlias": "reshape"}
 
 
 def around(graph: Graph, names: Collection[str], hops: int) -> Graph:
-    """Return what is so many lines or fewer away from tensors, along the lines or against them.
+    """Return the nodes that are at most so many edges away from some tensors, in either direction.
 
     >>> from gviz.graphs import Node
     >>> nodes = Node("a", "leaf", name="a"), *(Node(one, "operation", "Neg", one) for one in "bcd")
@@ -182,7 +182,7 @@ def view_text(node: Node) -> str:
 
 
 def hidden(graph: Graph, kinds: Sequence[str]) -> Graph:
-    """Return the graph without what nobody looks for.
+    """Return the graph without some kinds of boxes.
 
     Args:
         graph: a recorded one.

@@ -577,7 +577,7 @@ def walked(starts: Sequence[int], sources: Sequence[Sequence[int]]) -> list[int]
 
 
 def as_soon_as_possible(order: Sequence[int], sources: Sequence[Sequence[int]], stays: Sequence[bool]) -> list[int]:
-    """Return an order in which what follows from a node alone comes right after it, and is not left to the end.
+    """Return an order in which an operation comes as soon as all of its inputs have come.
 
     A loss for each step would else come after all steps. What ``stays``, as what is made of a leaf, is where it was:
     before what needs it.

@@ -55,7 +55,7 @@ def settled_sum(total: Numbers | None, summands: Numbers | None, node: Node) -> 
 def settled_gradients(
     graph: Graph, nodes: Mapping[str, Node], leaves: Mapping[str, str], new_nodes: dict[str, Node]
 ) -> tuple[Edge, ...]:
-    """Return the edges with what they hand on, and put the operations and leaves into ``shown``, each without rounding.
+    """Return the edges with gradients without rounding; add operations and leaves without it to ``new_nodes``.
 
     What comes to a tensor is compared with what it was added up from along all ways.
     """

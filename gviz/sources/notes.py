@@ -20,7 +20,7 @@ def short_text(value: object) -> str:
 
 
 def unused(options: SourceOptions, kind: str) -> list[Note]:
-    """Return a warning for options that were set though a source has no use for them: as they are typed, and what to do.
+    """Return a warning for each option that was set and has no effect on this kind of source, with advice.
 
     >>> [note.text for note in unused(SourceOptions(stop_at="backward", watch="y"), "expression")]
     ['--stop-at backward, --watch y not used: an expression is computed as a whole; these are for scripts']

@@ -210,7 +210,7 @@ def _with_lines(graph: Graph, run: Run, lines: Lines, rows: tuple[TensorRow, ...
 
 
 def first_uses(graph: Graph) -> dict[str, int]:
-    """Return by the names of leaves the first run of a line in which a graph uses each."""
+    """Return for each leaf, by its name, the first run of a line that uses it in the graph."""
     first: dict[str, int] = {}
     for node in graph.nodes:
         if node.kind in ("leaf", "frozen", "constant") and node.name:

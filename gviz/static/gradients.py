@@ -326,7 +326,7 @@ IN_OPERATIONS: dict[str, Callable[..., Any]] = {
 
 # ------------------------------------------------------------------ branches and loops
 def copies_of(results: Sequence[Tensor], inside: Context, replacements: dict[Tensor, Tensor]) -> list[Tensor]:
-    """Build results of ``inside`` again in the context that is open; ``given`` stands for some tensors."""
+    """Build results of ``inside`` again in the context that is open, with ``replacements`` for some tensors."""
     new = dict(replacements)
     for unit in units_before(results, lambda t: t in replacements or t.op.context is not inside):
         name = unit.name.rsplit("/", 1)[-1]

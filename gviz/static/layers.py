@@ -24,7 +24,7 @@ UNUSED = dict.fromkeys(("activity_regularizer", "kernel_constraint", "bias_const
 def own_variables(
     x: Tensor, shape: Sequence[int], units: int, options: dict[str, Any], trainable: bool
 ) -> list[Tensor | None]:
-    """Return a layer's kernel and bias, None for no bias; ``given`` has what a caller wants of them."""
+    """Return a layer's kernel and bias, None for no bias; ``options`` has the initializers and regularizers."""
     dtype = x.dtype.base_dtype
     kernel = get_variable(
         "kernel", shape, dtype, options["kernel_initializer"], options["kernel_regularizer"], trainable

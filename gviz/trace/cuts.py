@@ -130,7 +130,7 @@ class OutsideGraph:
 
 
 def flat(value: Any) -> Iterator[Any]:
-    """Yield what is in nested lists, the first of it; what is no list as it is."""
+    """Yield the first items of nested lists; of anything else the thing itself."""
     todo, count = [value], 0
     while todo and count < LATEST:
         item = todo.pop()

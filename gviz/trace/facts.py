@@ -20,18 +20,18 @@ class TensorRef(ref):  # type: ignore[type-arg]
 
 
 def forget(one: TensorRef) -> None:
-    """Know nothing more of a tensor that is gone."""
+    """Forget the facts of a tensor that is gone."""
     one.facts.pop(one.key, None)
 
 
 def remember(facts: ByTensor[T], tensor: Any, fact: T) -> None:
-    """Know something of a tensor, as long as it lives."""
+    """Keep a fact about a tensor as long as the tensor lives."""
     one = TensorRef(tensor, forget)
     one.facts, one.key = facts, id(tensor)
     facts[one.key] = one, fact
 
 
 def recall(facts: ByTensor[T], tensor: Any) -> T | None:
-    """Return what is known of a tensor."""
+    """Return the fact that is kept about a tensor; None for none."""
     one = facts.get(id(tensor))
     return one[1] if one is not None and one[0]() is tensor else None

@@ -59,7 +59,7 @@ class ParameterGroups(Protocol):
 
 
 class Observer:
-    """Somebody who is told what a program does. Each event has a method; who wants to know of it overrides that."""
+    """Base class of observers of a program. Each event has a method; an observer overrides those that it needs."""
 
     listener: Listener
 
@@ -74,10 +74,10 @@ class Observer:
         """Take note that the memory of a tensor is going to be written; some writes do not count for backward."""
 
     def has_shared(self, tensor: Any, result: Any, *, is_counted: bool) -> None:
-        """Take note of a tensor on the memory of another; writes to one count for the other, too, or do not."""
+        """Take note that two tensors share memory; ``is_counted`` says whether a write to one counts for the other."""
 
     def has_lent(self, tensor: object) -> None:
-        """Take note of a tensor whose memory an array of numpy's has, too: who writes that is not told of."""
+        """Take note of a tensor that shares its memory with a numpy array: writes to the array raise no event."""
 
     def has_parameters(self, optimizer: ParameterGroups) -> None:
         """Take note that an optimizer has got a group of parameters, the last of its groups."""
@@ -150,7 +150,7 @@ class Listener:
 
     @contextmanager
     def quiet(self) -> Iterator[None]:
-        """Tell nobody of what the block does: calls of gviz's own, for the program's."""
+        """Raise no events in the block: gviz itself computes there."""
         before = self.is_inside, self.is_quiet
         self.is_inside = self.is_quiet = True
         try:
@@ -160,7 +160,7 @@ class Listener:
             self.is_inside, self.is_quiet = before
 
     def replace(self, owner: object, name: str, value: object) -> None:
-        """Put something in the place of what an owner has by a name, until the listener is left."""
+        """Replace an attribute of an object until the listener is left."""
         is_own = not isinstance(owner, type) or name in vars(owner)
         before = vars(owner).get(name) if isinstance(owner, type) else getattr(owner, name)
         self.replaced.append((owner, name, is_own, before))

@@ -51,7 +51,7 @@ def spans_of(program: str) -> Spans:
 
 
 def is_switch(text: str) -> bool:
-    """Return whether what stands at the head of a block, or above a function, may switch gradients off."""
+    """Return whether the head of a block, or a decorator, may switch gradients off."""
     return any(one in text for one in SWITCHES)
 
 

@@ -72,12 +72,12 @@ class Versions(Observer):
 
     # ---------------------------------------------------------------- being told
     def has_shared(self, tensor: Any, result: Any, *, is_counted: bool) -> None:
-        """Note a tensor that does not tell on whose memory it is."""
+        """Note a tensor on the memory of another one that PyTorch does not name as its base."""
         owner, counts = self.owner(tensor)
         remember(self.shared, result, (ref(owner), is_counted and counts))
 
     def has_lent(self, tensor: Any) -> None:
-        """Note what a tensor is whose memory numpy may write from now on."""
+        """Note the numbers of a tensor whose memory numpy may write from now on."""
         owner, _ = self.owner(tensor)
         if owner.numel() <= FEW_ELEMENTS and recall(self.lent, owner) is None:
             remember(self.lent, owner, (self.now() - WRITE, numbers(owner)))
@@ -104,7 +104,7 @@ class Versions(Observer):
                 remember(self.lent, owner, (since, after))
 
     def was_used(self, tensors: Iterable[Any], node: Any) -> None:
-        """Note what tensors are that numpy may write, now that an operation has used them."""
+        """Note the numbers of tensors that numpy may write, now that an operation has used them."""
         number = node._sequence_nr()  # noqa: SLF001 - PyTorch's own name
         self.look_at_lent(number - WRITE, number + WRITE, {*map(id, tensors)})
 
@@ -162,7 +162,7 @@ class Versions(Observer):
             return None
 
     def numbers_of(self, tensor: Any, most: int = FEW_ELEMENTS) -> Numbers:
-        """Return the numbers of a tensor; those of a large one are computed when it was written, and not each time."""
+        """Return the numbers of a tensor; those of a large one are computed anew only after a write."""
         if tensor.numel() <= FEW_ELEMENTS or tensor.is_inference():
             return numbers(tensor, most)
         version, entry = tensor._version, recall(self.large, tensor)  # noqa: SLF001
@@ -172,7 +172,7 @@ class Versions(Observer):
         return entry[1]
 
     def forget(self) -> None:
-        """Keep those numbers only that a graph has seen which lives: a loop may make very many."""
+        """Keep only the numbers that a living graph has used: a loop may overwrite very many."""
         with self.listener.quiet():
             nodes = [one for one, leaf in graph_nodes(self.living()).items() if leaf is None]
             alive = sorted({one._sequence_nr() for one in nodes})  # noqa: SLF001 - PyTorch's own name
@@ -272,7 +272,7 @@ class Versions(Observer):
         return numbers(array.as_strided(tensor.shape, tensor.stride(), tensor.storage_offset()))
 
     def outdated(self, roots: Iterable[Any]) -> set[NodeLike]:
-        """Return the operations below tensors that have saved what was written since: backward would use that."""
+        """Return the operations that have saved a tensor which was overwritten since: backward would use new numbers."""
         outdated = set[NodeLike]()
         for node, leaf in graph_nodes(roots).items() if self.before else ():
             for one in saved_tensors(node) if leaf is None else ():
@@ -317,12 +317,12 @@ def saved_tensors(node: Any) -> list[Any]:
 
 @cache
 def raw_names(kind: type[object]) -> list[str]:
-    """Return the names by which a kind of node has what it saved as it is kept."""
+    """Return the names of the ``_raw_saved_`` attributes of a class of nodes."""
     return [name for name in sorted(dir(kind)) if name.startswith("_raw_saved_")]
 
 
 def room_taken(version: Overwritten) -> int:
-    """Return how much room a version takes."""
+    """Return how many numbers a version holds, and some more for itself."""
     return 8 + len((version.numbers and version.numbers.elements) or ())
 
 

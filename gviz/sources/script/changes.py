@@ -87,7 +87,7 @@ class Changes:
             self.keep(Change(place, tensor_row(name, tensor, most=most), is_value))
 
     def keep(self, change: Change) -> None:
-        """Tell a change, or keep it."""
+        """Give a change to the caller of ``tell``; without one, keep it."""
         self.count += 1
         if self.tell is not None:
             self.tell(change)
@@ -103,7 +103,7 @@ class Changes:
 
 
 def state(tensor: Any) -> tuple[Any, ...]:
-    """Return what another value would show in."""
+    """Return what tells whether a tensor has changed: its ``requires_grad``, its version and its numbers."""
     version = 0 if tensor.is_inference() else tensor._version  # noqa: SLF001 - PyTorch's own name
     value = numbers(tensor, MOST_COMPARED) if numel_of(tensor) <= MOST_COMPARED else None
     return bool(tensor.requires_grad), version, value

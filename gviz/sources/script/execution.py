@@ -238,7 +238,7 @@ def run_observed(source: Source, argv: tuple[str, ...], observer: Observer) -> d
 
 
 def executed(code: Any, space: dict[str, Any]) -> BaseException | None:
-    """Run the code in its namespace; return what it raised, if that is the script's own affair."""
+    """Run the code in its namespace; return the error that it raised, unless the error is about a closed pipe."""
     try:
         exec(code, space)  # noqa: S102 - running the user's own script is what it was given for
     except SystemExit as end:

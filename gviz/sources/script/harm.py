@@ -87,5 +87,5 @@ def is_replaced(module: str, name: str, was: object, now: object) -> bool:
 
 
 def works(thing: object) -> bool:
-    """Return whether a thing does something: a function, a class, a module, a property."""
+    """Return whether an object is a function, a class, a module, or a property."""
     return callable(thing) or isinstance(thing, ModuleType) or hasattr(type(thing), "__get__")

@@ -82,7 +82,7 @@ class ScriptHooks(Observer):
         return places[0] if len({*places}) == 1 else None
 
     def entering(self, original: Callable[..., Any]) -> Callable[..., Any]:
-        """Return what begins a block in which tensors are packed, for one that is noted."""
+        """Return a method that begins a block of ``saved_tensors_hooks``, and notes that."""
 
         @functools.wraps(original)
         def enter(own: object) -> object:
@@ -94,7 +94,7 @@ class ScriptHooks(Observer):
         return enter
 
     def registering(self, original: Callable[..., Any], kind: str) -> Callable[..., Any]:
-        """Return the method that registers a hook, for one that is noted."""
+        """Return a method that registers a hook, and watches that hook."""
 
         @functools.wraps(original)
         def register(own: Any, hook: Any, *args: Any, **kwargs: Any) -> Any:
@@ -170,7 +170,7 @@ class WatchedHook:
         return result
 
     def numbers(self, value: Any) -> list[Numbers | None]:
-        """Return the numbers of gradients: of the tensors given, or of what the leaf has."""
+        """Return the numbers of gradients: of the tensors in ``value``, or of the leaf's ``.grad``."""
         with self.hooks.listener.quiet():
             grads = [value.grad] if self.kind == "grad" else value if isinstance(value, tuple | list) else [value]
             return [None if one is None else self.hooks.numbers_of(one) for one in grads]
@@ -185,7 +185,7 @@ class WatchedHook:
 
 
 def number_of(node: Any) -> tuple[str, int]:
-    """Return what tells a node of PyTorch from others, whose object lives no longer than somebody has it."""
+    """Return the key of a node of PyTorch: the node may get a new Python object each time that it is asked for."""
     return type(node).__name__, node._sequence_nr()  # noqa: SLF001 - PyTorch's own name
 
 

@@ -41,7 +41,7 @@ MAX_COPIED = 1000
 
 
 def loop_names(tree: ast.Module) -> set[str]:
-    """Return the names that loops alone give, and no assignment.
+    """Return the names that only loops bind, and no assignment.
 
     >>> sorted(loop_names(ast.parse("for p, (q, w) in x: r = p; w = 1")))
     ['p', 'q']
@@ -188,7 +188,7 @@ def _modules(module: Any) -> list[tuple[str, Any]]:
 
 
 def shallow(namespace: Mapping[str, Any]) -> dict[str, Any]:
-    """Return a copy of the namespace that later assignments, also to items of lists and dicts, leave alone."""
+    """Return a copy of a namespace, with copies of its lists and dicts, so that later assignments do not change it."""
     copy = dict(namespace)
     for name, value in copy.items():
         if type(value) in {list, dict} and len(value) <= MAX_COPIED:

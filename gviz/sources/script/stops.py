@@ -113,7 +113,7 @@ class RunEnd:
 
     @contextmanager
     def hooked(self) -> Iterator[None]:
-        """Let the calls of the block's code come here."""
+        """Take the calls that are put between the statements, as long as the block runs."""
         setattr(builtins, HOOK, self._on_call)
         try:
             yield
