@@ -147,6 +147,7 @@ FULL = Graph(
                 is_behind=True,
                 is_summand=True,
                 span=(3, 8, 3, 18),
+                is_freed=True,
                 behind=0,
                 others=("d_loss",),
             ),

@@ -96,7 +96,7 @@ def causes_of_number(case: Diagnosis, row: TensorRow) -> Iterator[Cause | None]:
         left_out = left_out._replace(verdict="ok", what=what, mend=mend)
     yield left_out
     if has_only(row.grad.value, 0.0):
-        yield with_other_ways(case, cause_zero(case, row), row)
+        yield cause_zero(case, row)
     if row.unlisted is not None and (row.moment is None or row.moment.numbers in (None, row.numbers)):
         what = f"{row.name} has a gradient, but {no_parameter(row.unlisted)}: an optimizer of these leaves it as it is"
         yield Cause(row.name, "no parameter", what, *made_parameter(case, row.unlisted, row))
@@ -166,7 +166,8 @@ def cause_zero(case: Diagnosis, row: TensorRow) -> Cause:
     own = next(filter(is_own, ends), None)
     if own is not None:  # a gradient came to it that was not 0
         what = f"the gradient of {row.name} is 0: the backward of {own.label.removesuffix('Backward')} gives 0"
-        return Cause(row.name, "zero", what, case.line_of_node(own), "look at what its backward returns")
+        cause = Cause(row.name, "zero", what, case.line_of_node(own), "look at what its backward returns")
+        return with_other_ways(case, cause, row)
     texts = list(dict.fromkeys(cut_text(case, edge) for edge in cuts[:MOST]))
     more = f", and {len(cuts) - MOST} more" if len(cuts) > MOST else ""
     lines = dict.fromkeys(line for edge in cuts[:MOST] for line in case.line_of_node(case.nodes[edge.target]))
@@ -178,11 +179,15 @@ def cause_zero(case: Diagnosis, row: TensorRow) -> Cause:
         mend = "it is flat for inputs this far apart: make them smaller, or use a loss that takes logits"
     if sign == "**" and all(value is not None and has_only(value, 0.0) for value in case.root_values):
         mend = f"none: {case.root_name} is 0, and a square is never less"
-    return Cause(row.name, "zero", what, tuple(lines), mend)
+    cause = Cause(row.name, "zero", what, tuple(lines), mend)
+    return with_other_ways(case, cause, row) if "has no slope" in mend else cause
 
 
 def with_other_ways(case: Diagnosis, cause: Cause, row: TensorRow) -> Cause:
-    """Return the cause for a gradient of zeros with what cuts its tensor off on other ways."""
+    """Return the cause for a function without slope with what cuts its tensor off on other ways.
+
+    Another operation may make the gradient 0 at some inputs alone, and stand on those ways, too.
+    """
     cuts = cuts_to_blame(case, row)
     if not cuts:
         return cause

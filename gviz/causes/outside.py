@@ -69,6 +69,9 @@ HAS_NN = re.compile(r"^\s*(from torch import .*\bnn\b|import torch\.nn as nn\b)"
 ONLY_PRINTED = re.compile(r"print\(|assert\b|(if|elif|while)\b|(log|logs|logger|logging|writer|wandb)\.")
 """A line that only prints numbers, logs them, or decides by them: no loss is computed from them there."""
 
+FREED = "; and compute what it takes anew: another backward() has freed that graph"
+"""What is said besides of a cut that takes something after the backward that it is for."""
+
 SETS_FLAG = re.compile(r"\.requires_grad\s*=\s*True$")
 """A line that makes a leaf of a tensor."""
 
@@ -258,6 +261,7 @@ def at_cuts(case: Diagnosis, cuts: Sequence[GraphCut]) -> tuple[Lines, str]:
             on_way = [*mends_on_way(case, one)]
             lines |= dict.fromkeys((*case.line_of(one.place), *(line for more, _ in on_way for line in more)))
             again = ", and run it before each backward()" if case.is_shared(one) else ""
+            again = FREED if one.is_freed and one.call != "grad" else again
             parts |= dict.fromkeys([f"{mend_of_cut(case, one)}{again}", *(text for _, text in on_way)])
             names = [name for code in map(ast.unparse, case.statements_of(one)) for name in fixes.assigned_in(code)]
             others |= dict.fromkeys(detached_elsewhere(case, one, (names or ["it"])[0]))

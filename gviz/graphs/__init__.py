@@ -382,6 +382,7 @@ class GraphCut(NamedTuple):
         others: names of tensors with graphs of their own in which it is used as well, as the loss of a discriminator.
         span: where its expression is written: first line and column, last line and column, lines counted from 1, columns
             from 0; with line 0 in the code of its place alone. None where that is not known.
+        is_freed: whether a backward on another root has freed the graph of what it took last.
         behind: of one that is behind another one: the place of that among the cuts of the graph; -1 for none.
     """
 
@@ -399,6 +400,7 @@ class GraphCut(NamedTuple):
     is_summand: bool = False
     others: tuple[str, ...] = ()
     span: tuple[int, int, int, int] | None = None
+    is_freed: bool = False
     behind: int = -1
 
 

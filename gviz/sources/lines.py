@@ -6,7 +6,7 @@ import ast
 import linecache
 import math
 import re
-from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Container, Iterable, Iterator, Mapping, Sequence
 from itertools import islice
 from typing import Any
 
@@ -265,6 +265,7 @@ class Lines:
                 is_summand=not summed.isdisjoint(group),
                 others=tuple(name for name, cuts in others.items() if not cuts.isdisjoint(group)),
                 span=self.span(cut.call),
+                is_freed=is_freed_beside(cut.source(), nodes),
                 behind=-1 if after is None else order.index((after.cut, True)),
             )
 
@@ -331,6 +332,12 @@ def cuts_in(nodes: Iterable[Any]) -> set[CutResult]:
     """Return what came of cuts and is used by these operations."""
     records = filter(None, map(record_of, nodes))
     return {result for record in records for call in record.outside for result in call.cuts}
+
+
+def is_freed_beside(tensor: Any, nodes: Container[Any]) -> bool:
+    """Return whether a backward through other operations than these has freed some that a tensor is made by."""
+    own = [node for node in graph_nodes([tensor]) if node not in nodes] if tensor is not None else []
+    return any(bytes_kept(node) is None for node in own)
 
 
 def sums_of(roots: Iterable[Any]) -> set[Any]:

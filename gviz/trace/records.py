@@ -99,10 +99,10 @@ class Cut:
         call: what it did the first time.
     """
 
-    __slots__ = ("call", "effort", "is_deep", "is_list", "is_number", "last_run", "results", "runs")
+    __slots__ = ("call", "effort", "is_deep", "is_list", "is_number", "last_run", "results", "runs", "source")
 
     def __init__(self, call: CallRecord) -> None:
-        self.call, self.last_run, self.runs = call, 0, 0
+        self.call, self.last_run, self.runs, self.source = call, 0, 0, call.source
         self.results: dict[frozenset[int], CutResult] = {}  # by the identities of the leaves behind what was taken
         self.effort, self.is_number = EFFORT, False  # whether numbers came of it, which nobody can follow
         self.is_list, self.is_deep = False, False  # whether it took a list of tensors, and one that is no leaf
@@ -112,7 +112,8 @@ class Cut:
         owners = [*map(owner_under_no_grad, tensors)]
         self.is_deep = self.is_deep or any(one.grad_fn is not None for one in owners)
         result = self.result_of(owners) if self.effort > 0 or not self.results else [*self.results.values()][-1]
-        return self.call._replace(source=ref(owners[0]), cuts=result.as_set)
+        self.source = ref(owners[0])
+        return self.call._replace(source=self.source, cuts=result.as_set)
 
     def result_of(self, tensors: Collection[Any]) -> CutResult:
         """Return what comes of tensors, by the leaves behind them: those of each run of a loop are mostly the same."""
