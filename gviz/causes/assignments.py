@@ -194,7 +194,8 @@ class Assignments:
             key, writer = here
             is_list, names = key in self.lists, frozenset([key[1].partition("[")[0]])
             own = {one for source, _ in self.flows_of(writer) for one in self.keys_read(source, writer.function)}
-            is_growing = is_list or key in own or isinstance(writer.statement, ast.AugAssign)
+            is_whole = key in self.keys_replaced(writer)
+            is_growing = key in own or isinstance(writer.statement, ast.AugAssign) or (is_list and not is_whole)
             is_kept = is_growing and key[0] != "()" and not self.is_overwritten(key, writer, line, is_carried=True)
             carriers.append(Carrier(line.statement, names, is_list, is_kept))
             line, here = writer, before[here]
@@ -212,8 +213,20 @@ class Assignments:
             for key, node in {self.key(node, line.function): node for node in names}.items():
                 for writer in [one for one in self.writers.get(key, ()) if one.statement.lineno >= number]:
                     values = [value for value, keys in self.flows_of(writer) if key in keys]
-                    if not isinstance(values[0], ast.Constant) and not self.is_overwritten(key, writer, line):
+                    is_carried = key[0] == "." or self.depth_of_loop(writer, line) > 0
+                    is_value = is_carried and not isinstance(values[0], ast.Constant)
+                    if is_value and not self.is_overwritten(key, writer, line):
                         yield node, writer.statement, values[0]
+
+    def depth_of_loop(self, one: Line, other: Line) -> int:
+        """Return in how many blocks the innermost loop around two lines stands, with its own; 0 if there is none."""
+        shared = [block for block, same in zip(one.blocks, other.blocks, strict=False) if block == same]
+        return max([place for place, block in enumerate(shared, 1) if block in self.loops], default=0)
+
+    def keys_replaced(self, line: Line) -> list[Key]:
+        """Return the variables of which a line leaves nothing as it was."""
+        targets = assignment_targets(line.statement) if isinstance(line.statement, ast.Assign | ast.For) else []
+        return [self.key(to, line.function) for to in targets if isinstance(to, ast.Name)]
 
     def is_overwritten(self, key: Key, writer: Line, reader: Line, *, is_carried: bool = False) -> bool:
         """Return whether a variable is always assigned anew between a line that writes it and one that reads it.
@@ -225,20 +238,17 @@ class Assignments:
             is_carried: whether that is to be in another run of the loop that both are in.
         """
         number, at = reader.statement.lineno, writer.statement.lineno
-        shared = [one for one, other in zip(writer.blocks, reader.blocks, strict=False) if one == other]
-        depth = max([place for place, block in enumerate(shared, 1) if block in self.loops], default=0)
+        depth = self.depth_of_loop(writer, reader)
         anew = [
             one.statement.lineno
             for one in self.writers.get(key, ())
             if one.function is reader.function
             and not (is_carried and one is writer)
             and one.blocks == reader.blocks[: len(one.blocks)]
-            and isinstance(one.statement, ast.Assign | ast.For)
             and (
                 (at < number and not is_carried) or len(one.blocks) >= depth
             )  # what stands before a loop is not run between its runs
-            and key
-            in [self.key(to, one.function) for to in assignment_targets(one.statement) if isinstance(to, ast.Name)]
+            and key in self.keys_replaced(one)
         ]
         last = max([line for line in anew if line < number], default=0)
         return last > 0 and at != last and (is_carried or not last < at < number)

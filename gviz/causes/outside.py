@@ -142,7 +142,9 @@ def mends_on_way(case: Diagnosis, cut: GraphCut) -> Iterator[tuple[Lines, str]]:
     for carrier in case.way_of(cut)[1:]:
         text, name = without_cuts(carrier.statement, carrier.is_taking, is_list=carrier.is_list), min(carrier.names)
         line = case.line_of(Place(carrier.statement.lineno))
-        if text != "":
+        if text == IDLE:
+            yield line, f"leave out {ast.unparse(carrier.statement)}"
+        elif text != "":
             yield line, f"compute it with torch in {line[0][0]}" if text is None else text
         if carrier.is_kept and case.graph.earlier:
             yield (), f"{f'empty {name}' if carrier.is_list else f'{name} = {name}.detach()'} after each backward()"

@@ -183,7 +183,7 @@ def linked(case: Diagnosis, freed: Node, user: Node) -> tuple[str, Lines, str]:
     """
     lines, user_lines = case.line_of_node(freed), case.line_of_node(user)
     is_again = any(at_line(node) == at_line(freed) and node.run > freed.run for node in case.shown.nodes)
-    carried = carried_over(case, user_lines) if is_again else []
+    carried = carried_over(case, user_lines)
     makes = fixes.assigned_in(lines[0][1]) if lines else []
     names = [name for name, _, _ in carried] or makes[:1] or [case.name_of(freed)]
     where = f", made in {lines[0][0]}," if lines else ""

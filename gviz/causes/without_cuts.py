@@ -21,6 +21,9 @@ MATH = {
 }  # fmt: skip
 """Functions of Python's math module that torch has by the same name."""
 
+LEAVES = {"float", "int", "Parameter", "Variable"}
+"""Functions that make a number, or a leaf, of what they are given."""
+
 NUMPY = {"np", "numpy"}
 """Names of the module whose functions keep no graph."""
 
@@ -113,7 +116,7 @@ class _WithoutCuts(ast.NodeTransformer):
         if owner is not None and name in FROM_NUMBERS:
             is_list = isinstance(first, ast.List | ast.ListComp) or (self.is_list and isinstance(first, ast.Name))
             return self.stacked(owner, first) if is_list else first
-        is_cut = name in ("float", "int", "Parameter") or (name == "detach" and module in MODULES)
+        is_cut = name in LEAVES or (name == "detach" and module in MODULES)
         return first if is_cut else node
 
     @staticmethod

@@ -285,6 +285,56 @@ loss.backward()
         [8],
         ["write z + (q - z).detach()"],
     ),
+    "three_ways_out_of_a_module": (
+        "net.body.weight",
+        """\
+class Net(nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.body, self.head = nn.Linear(3, 4), nn.Linear(4, 2)
+    def forward(self, x):
+        h = torch.relu(self.body(x))
+        reg = float(h.abs().mean())
+        return self.head(h.detach()), {"reg": reg, "aux": self.head(h.data)}
+net = Net()
+out, info = net(torch.randn(4, 3))
+loss = out.mean() + 0.1 * info["reg"] + info["aux"].mean()
+loss.backward()
+""",
+        [10, 11],
+        [
+            "reg = h.abs().mean()",
+            "return (self.head(h), {'reg': reg, 'aux': self.head(h.data)})",
+            "return (self.head(h.detach()), {'reg': reg, 'aux': self.head(h)})",
+        ],
+    ),
+    "numbers_that_are_made_a_variable": (
+        "m.weight",
+        """\
+m = nn.Linear(3, 2)
+total = 0
+for r in torch.randn(4, 3):
+    v = m(r).pow(2).sum().item()
+    total = total + v
+loss = torch.autograd.Variable(torch.tensor(total), requires_grad=True)
+loss.backward()
+""",
+        [7, 9],
+        ["v = m(r).pow(2).sum(); and then loss = total"],
+    ),
+    "a_list_that_each_run_makes": (
+        "enc.weight",
+        """\
+enc, a, b = nn.Linear(3, 3), nn.Linear(3, 2), nn.Linear(3, 2)
+for i in range(2):
+    h = enc(torch.randn(4, 3))
+    outs = [d(h.detach()) for d in (a, b)]
+    loss = sum(one.sum() for one in outs)
+    loss.backward()
+""",
+        [7],
+        ["outs = [d(h) for d in (a, b)]"],
+    ),
     "a_list_of_numbers_and_constants": (
         "net.weight",
         """\
@@ -348,6 +398,21 @@ for i in range(3):
         "second backward",
         [11, 8, 9, 10],
         "old.append(pred.detach())",
+    ),
+    "a_memory_of_results": (
+        "net.weight",
+        """\
+net = nn.Linear(3, 3)
+mem = torch.zeros(3)
+for i in range(3):
+    y = net(torch.randn(3)) + mem
+    loss = y.pow(2).sum()
+    mem = 0.5 * mem + 0.5 * y
+    loss.backward()
+""",
+        "second backward",
+        [10, 9, 7],
+        "mem = (0.5 * mem + 0.5 * y).detach()",
     ),
     "a_weight_that_is_computed_once": (
         "v",
