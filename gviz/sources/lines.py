@@ -250,12 +250,11 @@ class Lines:
             for name, one in names.items()
             if grad_fn(one) is not None and one.grad_fn not in nodes and one.numel() == 1 and not is_any_of(one, roots)
         }
-        order = [*groups]
         for (cut, is_used), group in groups.items():
             leaves = {key for one in group for key, (leaf, _) in one.leaves.items() if leaf() is not None}
             behind = tuple(name for name, tensor in names.items() if id(tensor) in leaves)
-            run = cut.last_run if cut.runs == 1 else 0
-            place = self.place(cut.call.cut_at)._replace(run=run) if cut.call.cut_at is not None else None
+            place = self.place_if_any(cut.call.cut_at)
+            place = place._replace(run=cut.last_run) if place is not None and cut.runs == 1 else place
             facts = cut.call.cut_by, cut.call.reason, "", behind, is_used, cut.is_number
             after = nearer[group[0]] if is_used and direct.isdisjoint(group) else None
             while after is not None and after in group:
@@ -266,7 +265,7 @@ class Lines:
                 others=tuple(name for name, cuts in others.items() if not cuts.isdisjoint(group)),
                 span=self.span(cut.call),
                 is_freed=is_freed_beside(cut.source(), nodes),
-                behind=-1 if after is None else order.index((after.cut, True)),
+                behind=-1 if after is None else [*groups].index((after.cut, True)),
             )
 
     def span(self, call: CallRecord) -> tuple[int, int, int, int] | None:
@@ -336,8 +335,8 @@ def cuts_in(nodes: Iterable[Any]) -> set[CutResult]:
 
 def is_freed_beside(tensor: Any, nodes: Container[Any]) -> bool:
     """Return whether a backward through other operations than these has freed some that a tensor is made by."""
-    own = [node for node in graph_nodes([tensor]) if node not in nodes] if tensor is not None else []
-    return any(bytes_kept(node) is None for node in own)
+    own = graph_nodes([tensor]) if tensor is not None else ()
+    return any(node not in nodes and bytes_kept(node) is None for node in own)
 
 
 def sums_of(roots: Iterable[Any]) -> set[Any]:
