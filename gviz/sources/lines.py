@@ -227,15 +227,15 @@ class Lines:
             roots: the tensors that the graph is of.
             names: the tensors that have a name.
         """
-        trace = self.trace
-        if not trace.outside.cuts:
+        outside = self.trace.outside
+        if not outside.cuts:
             return
         nodes, roots = graph_nodes(roots), [*roots]
-        of_roots = [call for root in roots if (call := recall(trace.outside.records, root)) is not None]
+        of_roots = [call for root in roots if (call := recall(outside.records, root)) is not None]
         direct = cuts_in(nodes) | {result for call in of_roots for result in call.cuts}
         sums = sums_of(roots)
         summed = cuts_in(sums) - cuts_in(node for node in nodes if node not in sums)
-        results = [result for cut in trace.outside.cuts.values() for result in cut.results.values()]
+        results = [result for cut in outside.cuts.values() for result in cut.results.values()]
         nearer: dict[CutResult, CutResult | None] = dict.fromkeys(one for one in results if one in direct)
         in_graph = [*nearer]
         for result in in_graph:  # grows while it is read
@@ -255,11 +255,13 @@ class Lines:
             behind = tuple(name for name, tensor in names.items() if id(tensor) in leaves)
             place = self.place_if_any(cut.call.cut_at)
             place = place._replace(run=cut.last_run) if place is not None and cut.runs == 1 else place
-            facts = cut.call.cut_by, cut.call.reason, "", behind, is_used, cut.is_number
             after = nearer[group[0]] if is_used and direct.isdisjoint(group) else None
             while after is not None and after in group:
                 after = nearer[after]
-            yield GraphCut(place, *facts, cut.is_list, not cut.is_deep, cut.call.switch)._replace(
+            yield GraphCut(place, cut.call.cut_by, cut.call.reason, "", behind, is_used, cut.is_number)._replace(
+                is_list=cut.is_list,
+                is_of_leaves=not cut.is_deep,
+                switch=cut.call.switch,
                 is_behind=after is not None,
                 is_summand=not summed.isdisjoint(group),
                 others=tuple(name for name, cuts in others.items() if not cuts.isdisjoint(group)),
@@ -278,8 +280,7 @@ class Lines:
             return None
         if code.co_filename == self.sites.file:
             return line, column, last, end
-        text = linecache.getline(code.co_filename, line)
-        indent = len(text) - len(text.lstrip())
+        indent = len(text := linecache.getline(code.co_filename, line)) - len(text.lstrip())
         return (0, column - indent, 0, end - indent) if line == last else None
 
     def writes_in(self, message: str, roots: Iterable[Any]) -> tuple[tuple[Place, str], ...]:
