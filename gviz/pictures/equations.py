@@ -29,6 +29,9 @@ HEAD, LINE = 8.0, 1.6
 WHOLE, TALLEST, CORNER = 16, 8, 4
 """Elements of a tensor that is written whole, the rows that it has at most, and rows and columns without a gap."""
 
+MOST_DECIMALS = 4
+"""Decimals that small numbers may add to those that were asked for."""
+
 MORE = "…"
 """Stands for numbers that are left out."""
 
@@ -220,9 +223,13 @@ def aligned_texts(items: Sequence[Element], precision: int) -> tuple[str, ...]:
 
     >>> aligned_texts([1.0, -0.25, math.nan], 4), aligned_texts([2.0, 1e-6], 4)
     (('1.00', '-0.25', 'nan'), ('2', '1e-06'))
+    >>> aligned_texts([0.5, -0.0125], 2)
+    ('0.500', '-0.013')
     """
-    least = 10.0**-precision / 2  # what is smaller has all its digits, and is not written as 0
     sizes = [abs(item) if isinstance(item, float) and math.isfinite(item) else None for item in items]
+    smallest = math.floor(math.log10(min(filter(None, sizes), default=1.0)))
+    precision = max(precision, min(MOST_DECIMALS, 1 - smallest))  # two digits of the smallest number
+    least = 10.0**-precision / 2  # what is smaller has all its digits, and is not written as 0
     texts = [
         f"{item:.{precision}f}" if size is not None and least <= size < 2 * least else decimal(item, precision)
         for item, size in zip(items, sizes, strict=True)

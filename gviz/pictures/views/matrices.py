@@ -539,7 +539,9 @@ class EquationContent:
             if scale * REMARK >= PAGES[self.options.fit].least:
                 break
             less = EquationReader(self.graph, replace(self.options, precision=few), whole)
-            told = text_box(f"Numbers are rounded to {few} decimals: --precision 4 shows more.", REMARK)
+            told = text_box(
+                f"Numbers are rounded to {few} decimals, small ones to two digits: --precision 4 shows more.", REMARK
+            )
             shorter, larger = self._rows_in([*less.rows(), [Phrase(told)]], room)
             if larger > 1.04 * scale:
                 block, scale = shorter, larger
