@@ -23,6 +23,11 @@ from gviz.static.steps import UPDATES
 from gviz.static.table import EFFECTS, call_of, type_of
 from gviz.static.types import Value, dims_text
 
+QUICK = {
+    "spread_sum": "{0} if {0}.shape == {1}.shape else {2}({0}, {1})",  # most gradients stay as they are
+    "push": "{0}.append({1})", "pop": "{0}.pop()",
+}  # fmt: skip
+"""What is quicker than a call of the function."""
 INFIX = {np.add: "+", np.subtract: "-", np.multiply: "*", np.divide: "/"}  # three times as fast on numbers
 FOLDED_SIZE = 1_000_000
 """Constants with more elements than this are not made while planning."""
@@ -209,8 +214,8 @@ class Plan:
         names = [self._text(a) for a in args]
         if function in INFIX:
             text = f"{names[0]} {INFIX[function]} {names[1]}"
-        elif key == "spread_sum":  # quicker than a call, as most gradients stay as they are
-            text = "{0} if {0}.shape == {1}.shape else {2}({0}, {1})".format(*names, self._bind(function, key))
+        elif key in QUICK:
+            text = QUICK[key].format(*names, self._bind(function, key))
         else:
             text = f"{self._bind(function, key)}({', '.join(names)})"
         name = self._write(op, text, function, [self._text(t) for t in tensors], shared=is_pure)
@@ -352,23 +357,27 @@ class Plan:
 
     # -------------------------------------------------------------- loops and branches
     def _loop(self, loop: Loop) -> None:
-        """Write ``while True``, left if the condition fails."""
+        """Write ``while True``, left if the condition fails; for a gradient loop ``for``, as its steps are counted."""
         numbers, outside = loop.needs(self._needed_results[loop])
         merges, switches = ([group[i] for i in numbers] for group in (loop.merges, loop.switches))
         names = [self._new("loop") for _ in numbers]
         inputs = [self._text(t) for t in outside if not t.dtype.is_ref]  # a variable is read where it is used
         self._line(", ".join(self._text(loop.starts[i]) for i in numbers), loop, ", ".join(names), inputs)
         steps = self._new("steps")
-        self._line(f"{steps} = 0", loop)
-        self._line("while True:", loop)
+        if loop.forward is None:
+            self._line(f"{steps} = 0", loop)
+        self._line(
+            "while True:" if loop.forward is None else f"for {steps} in {self._bind(range, 'range')}({names[0]}):", loop
+        )
         with self._block(loop, [loop.outputs[i] for i in numbers], names, [loop.results[i] for i in numbers]):
             self._names.update((m.outputs[0], name) for m, name in zip(merges, names, strict=True))
             self._written.update(merges)
-            self._emit([loop.condition])
-            self._line(f"if not {self._text(loop.condition)}: break", loop, args=inputs)
-            refuse = self._bind(refuse_endless, "refuse_endless")
-            self._line(f"{steps} += 1", loop)
-            self._line(f"if {steps} > {self.limit}: {refuse}({loop.name!r}, {self.limit})", loop)
+            if loop.forward is None:
+                self._emit([loop.condition])
+                self._line(f"if not {self._text(loop.condition)}: break", loop, args=inputs)
+                refuse = self._bind(refuse_endless, "refuse_endless")
+                self._line(f"{steps} += 1", loop)
+                self._line(f"if {steps} > {self.limit}: {refuse}({loop.name!r}, {self.limit})", loop)
             self._names.update((s.outputs[1], name) for s, name in zip(switches, names, strict=True))
             self._written.update(switches)
 
