@@ -182,11 +182,6 @@ def folded(layout: Layout, page: Page, captions: int, foot: float, picture: Pict
     best, most = layout, scale_of(layout, page, captions, foot, beside=beside)
     direction = picture.graph.get("rankdir", "TB")
     size = float(picture.node["fontsize"])
-    # lines that keep parts in place and are not seen have no ends to be marked where the picture is cut
-    drawn = [one for one in picture.statements if isinstance(one, Arrow)]
-    hidden = {number for number, one in enumerate(drawn) if one.look.get("style") == "invis"}
-    arrows = [{} if number in hidden else place for number, place in enumerate(layout.arrows)]
-    layout = layout._replace(arrows=arrows)
     for parts in range(2, wrap.MOST_PARTS + 1) if size * most < LEAST_TYPE else ():
         other = wrap.wrapped(layout, parts, direction) if size * most < GOOD_TYPE else None
         scale = 0.0 if other is None else scale_of(other, page, captions, foot, beside=beside)

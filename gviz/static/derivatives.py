@@ -6,6 +6,7 @@ is derived by the formula of the function that computes it (:mod:`gviz.static.gr
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Sequence
 from typing import Any, TypeAlias
 
@@ -381,6 +382,19 @@ def of_select(op: Operation, grad: Tensor) -> Grads:
     return [None, where(condition, grad, nothing), where(condition, nothing, grad)]
 
 
+def of_choice(op: Operation, grad: Tensor) -> Grads:
+    """Return the derivative of a choice between tensors that are broadcast."""
+    (condition, *sides), out, nothing = op.inputs, op.outputs[0], FUNCTIONS["zeros"]([], grad.dtype.base_dtype)
+    parts = [make("SelectV2", [condition, grad, nothing]), make("SelectV2", [condition, nothing, grad])]
+    return [None, *(reduced(side, out, [part, None])[0] for side, part in zip(sides, parts, strict=True))]
+
+
+def of_error_function(op: Operation, grad: Tensor) -> Grads:
+    """Return the derivative of the error function."""
+    factor = constant(2 / math.sqrt(math.pi), grad.dtype.base_dtype)
+    return [after(grad, lambda: grad * factor * FUNCTIONS["exp"](negative(FUNCTIONS["square"](op.inputs[0]))))]
+
+
 DERIVATIVES: dict[str, Derivative] = {
     "AddV2": of_operands(lambda x, y, g, z: [g, g], quick=True),
     "Sub": of_operands(lambda x, y, g, z: [g, negative(g)], quick=True),
@@ -409,7 +423,9 @@ DERIVATIVES: dict[str, Derivative] = {
     "Sum": of_sum, "Mean": of_mean,
     "AddN": lambda op, g: [g] * len(op.inputs),
     "L2Loss": lambda op, g: [op.inputs[0] * g],
-    "Select": of_select,
+    "Select": of_select, "SelectV2": of_choice, "Erf": of_error_function,
+    "Tan": lambda op, g: [
+        after(g, lambda: FUNCTIONS["square"](FUNCTIONS["reciprocal"](FUNCTIONS["cos"](op.inputs[0]))) * g)],
     "Cast": lambda op, g: [cast(g, op.inputs[0].dtype.base_dtype)],
     "Reshape": reshaped_back, "ExpandDims": reshaped_back, "Squeeze": lambda op, g: reshaped_back(op, g)[:1],
     "Transpose": lambda op, g: [FUNCTIONS["transpose"](g, make("InvertPermutation", [op.inputs[1]])), None],
