@@ -43,7 +43,7 @@ _RAISED = re.compile(r" \*\* [23](?![\w.])")  # not the beginning of 25 or of 2.
 class Formula:
     """An expression over names.
 
-    >>> w, minus, difference = map(Formula.named, ("w", "-1", "a - b"))
+    >>> w, minus, difference = map(Formula.parse, ("w", "-1", "a - b"))
     >>> str(minus.times(w)), str(w.times(difference)), str(minus.times(minus)), str(w.plus(minus))
     ('-w', 'w·(a - b)', '1', 'w - 1')
     >>> str(difference.replaced({"a": Formula.parse("x * y")})), sorted(difference.names), minus.is_number

@@ -79,6 +79,9 @@ LONG = "a formula of it would be longer than a line"
 EXTREMES = {label for (label, _), (_, text) in LECTURES.items() if text.endswith("/ties")}
 """Operations of which it matters how many elements are the result."""
 
+IDENTITY = "I"
+"""The matrix that is called so in the texts."""
+
 MATRICES = 2
 """The dimensions of a matrix."""
 
@@ -276,7 +279,7 @@ def derived(terms: Mapping[str, Any], input: Facts, result: Facts | None) -> dic
 def filled_in(text: str, values: Mapping[str, Any], *, is_factor: bool) -> Lecture | None:
     """Return a text with values in place of its names; None if one of them is not known."""
     formula = Formula.read(text)
-    if formula is None:
+    if formula is None or not formula.variables <= {*values, GRAD, IDENTITY}:
         return None
     formulas: dict[str, Formula] = {}
     for name in formula.names & values.keys():

@@ -226,8 +226,7 @@ def with_symbols(graph: Graph, words: Mapping[str, Words] | None = None) -> Grap
     facts = facts_of(graph, {node: of_node.operands for node, of_node in words.items()})
 
     def derived(node: Node, slot: int, operands: Sequence[str], result: str) -> Local | None:
-        texts_of_held = dict(node.recorded.held)
-        constants = {name: texts_of_held.get(name, UNKNOWN) for name in node.recorded.tensors}
+        constants = dict.fromkeys(node.recorded.tensors, UNKNOWN) | dict(node.recorded.held)  # which may be freed
         options = node.recorded.options
         return local_derivative(node.label, slot, operands, result, options, constants=constants, facts=facts[node.id])
 

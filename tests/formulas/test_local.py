@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 import re
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -233,3 +234,10 @@ def test_the_derivative_of_every_operation_that_runs_is_a_formula_or_none(key: s
     graph = with_formula(walk({"y": results[0]}, {}, flow=flow_of(results[0])))
     for edge in graph.edges:
         assert not edge.flow.symbol or Formula.read(edge.flow.symbol) is not None, edge
+
+
+def test_a_target_that_backward_has_freed_has_its_name(tmp_path: Path) -> None:
+    lines = "import torch", "z = torch.ones(1, 2, requires_grad=True)", "t = torch.tensor([1])"
+    (tmp_path / "loss.py").write_text("\n".join([*lines, "torch.nn.functional.cross_entropy(z, t).backward()"]))
+    graph = gviz.read(str(tmp_path / "loss.py"), SourceOptions(flow=True, lines=True)).graph
+    assert "-one_hot(t, 2)" in {edge.flow.symbol for edge in graph.edges}
