@@ -168,8 +168,11 @@ FULL = Graph(
                 is_stale=True,
                 is_updated=True,
                 is_same_call=True,
+                arrivals=8,
+                wasted=6,
                 grad_set=Place(10),
                 spoiled=Place(11),
+                spread=Place(12),
             ),
             moment=Moment(
                 Numbers.of(1.0),

@@ -10,10 +10,13 @@ from gviz.causes.diagnosis import Cause, Diagnosis, is_own, sign_in_program
 from gviz.causes.hooks import cause_as_it_came, causes_of_hooks
 from gviz.causes.outside import at_cuts, cause_false_cure, clause_of_cuts, cuts_to_blame, made_parameter, no_parameter
 from gviz.causes.training import (
+    as_far_as_used,
     cause_accumulated,
     cause_not_used,
     cause_of_other_backward,
+    cause_of_own_gradient,
     cause_spoiled,
+    cause_spread,
     mend_of_clearing,
     spoiled_row,
     why_cleared,
@@ -71,7 +74,8 @@ PUT_IN = ("MaskedFill", "Where")
 
 def cause_of_gradient(case: Diagnosis, row: TensorRow) -> Cause:
     """Return the cause of a gradient that is there."""
-    return next(filter(None, causes_of_number(case, row)), None) or cause_as_it_came(case, row)
+    cause = next(filter(None, causes_of_number(case, row)), None)
+    return cause or as_far_as_used(cause_as_it_came(case, row), row)
 
 
 def causes_of_number(case: Diagnosis, row: TensorRow) -> Iterator[Cause | None]:
@@ -80,22 +84,21 @@ def causes_of_number(case: Diagnosis, row: TensorRow) -> Iterator[Cause | None]:
     if row.history.grad_cleared:  # what it was is gone: the tensor itself tells
         yield cause_not_finite(case, row)
     if not is_finite(row.grad.value):
-        number = first_not_finite_number(row.grad.value)
-        if (spoiled := spoiled_row(case, row)) is not None:
-            cause = cause_spoiled(case, row.name, f"{row.name}.grad is {number}", spoiled)
-            yield cause._replace(verdict="nan" if has_nan(row.grad.value) else "inf")
-        yield from causes_elsewhere(case, row)
-        yield from causes_of_hooks(case, row)
-        yield cause_gradient_not_finite(case, row)._replace(verdict="nan" if has_nan(row.grad.value) else "inf")
+        yield from causes_of_nan(case, row)
     if root is not None and root.is_leaf and (root is row or root.broken is not None):
         yield cause_false_cure(case, root, row)
     yield from causes_of_hooks(case, row)
+    if not has_only(row.grad.value, 0.0):
+        yield cause_of_own_gradient(case, row)
     if (left_out := cause_left_out(case, row)) is not None and not has_only(row.grad.value, 0.0):
         what = f"{row.name} has the gradient that an earlier backward has left: {left_out.what}"
         mend = f"none, unless it is to have this one too: {left_out.mend}"
         left_out = left_out._replace(verdict="ok", what=what, mend=mend)
     yield left_out
     if has_only(row.grad.value, 0.0):
+        spoiled = spoiled_row(case, row) if row.history.grad_cleared else None
+        what = f"{row.name}.grad is 0, which {row.history.grad_cleared} has written"
+        yield cause_spoiled(case, row.name, what, spoiled) if spoiled is not None else None
         yield cause_zero(case, row)
     if row.unlisted is not None and (row.moment is None or row.moment.numbers in (None, row.numbers)):
         what = f"{row.name} has a gradient, but {no_parameter(row.unlisted)}: an optimizer of these leaves it as it is"
@@ -115,6 +118,18 @@ def causes_of_number(case: Diagnosis, row: TensorRow) -> Iterator[Cause | None]:
             cause = cause._replace(what=what, lines=lines, mend=f"{nothing.mend}; {cause.mend}")
         yield cause
     yield unused
+
+
+def causes_of_nan(case: Diagnosis, row: TensorRow) -> Iterator[Cause]:
+    """Yield the causes for a gradient that is not finite."""
+    verdict, number = "nan" if has_nan(row.grad.value) else "inf", first_not_finite_number(row.grad.value)
+    if (spoiled := spoiled_row(case, row)) is not None:
+        yield cause_spoiled(case, row.name, f"{row.name}.grad is {number}", spoiled)._replace(verdict=verdict)
+    if row.history.spread is not None and row.grad.before is None:
+        yield cause_spread(case, row, number)._replace(verdict=verdict)
+    yield from causes_elsewhere(case, row)
+    yield from causes_of_hooks(case, row)
+    yield cause_gradient_not_finite(case, row)._replace(verdict=verdict)
 
 
 def cause_left_out(case: Diagnosis, row: TensorRow) -> Cause | None:

@@ -61,7 +61,8 @@ def cause_stopped(case: Diagnosis, row: TensorRow) -> Cause | None:
     if cause is None or case.graph.failure is None:
         return cause
     caught = "" if case.graph.stop is not None else ". The program caught the error, and went on"
-    left = f". {row.name}.grad is of an earlier backward" if row.grad.value is not None else ""
+    is_left = row.grad.value is not None and (NO_GRAPH in stop.message or row.grad.before is not None)
+    left = f". {row.name}.grad is of an earlier backward" if is_left else ""
     return cause._replace(what=f"{cause.what}{caught}{left}")
 
 
@@ -79,13 +80,14 @@ def cause_of_stop(case: Diagnosis, row: TensorRow, stop: Stop) -> Cause | None:
     for words, answer in answers.items():
         if words in stop.message:
             return answer(case, row, stop)
-    if ".backward(" not in stop.code and case.graph.backward is not None:
+    if case.graph.failure is None and ".backward(" not in stop.code and case.graph.backward is not None:
         return None
     is_known = help_in(stop.message) is not None
     words = " ".join(stop.message.partition(": ")[2].split()[:8])
     mend = f'gviz explain "{words}" says what helps' if is_known else "mend this line first"
     what = "the program stopped" if case.graph.stop is not None else "backward failed"
-    return Cause(row.name, "failed", f"{what}: {stop.message}", case.line_of_stop, mend)
+    lines = (*case.line_of_stop, *(case.line_of_backward if case.graph.failure is not None else ()))
+    return Cause(row.name, "failed", f"{what}: {stop.message}", tuple(dict.fromkeys(lines)), mend)
 
 
 def cause_leaf_written(case: Diagnosis, row: TensorRow, stop: Stop) -> Cause:

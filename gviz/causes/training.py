@@ -8,6 +8,10 @@ from gviz.causes import fixes
 from gviz.causes.diagnosis import Cause, Diagnosis
 from gviz.causes.outside import at_cuts, clause_of_cuts, cuts_to_blame
 from gviz.graphs import GraphCut, TensorRow
+from gviz.passes.elements import is_finite
+
+NOT_WASTED = "none, if these steps are left out on purpose; else call zero_grad() after each step() alone"
+"""What to do about gradients that are taken away unused, of which some are used."""
 
 BEFORE_EACH = "optimizer.zero_grad(), or {}.grad = None, before each backward()"
 """What to do about a gradient that is still there."""
@@ -19,7 +23,7 @@ def is_used(row: TensorRow) -> bool:
     To read it alone, as for a print, is no use then.
     """
     history = row.history
-    is_trained = history.steps > 0 or history.is_updated or not history.is_optimized
+    is_trained = history.steps != 0 or history.is_updated or not history.is_optimized
     return history.was_used and is_trained
 
 
@@ -93,10 +97,27 @@ def with_other_cuts(case: Diagnosis, cause: Cause, cuts: Sequence[GraphCut]) -> 
     return cause._replace(what=what, lines=tuple(dict.fromkeys((*cause.lines, *lines))), mend=mend)
 
 
+def cause_of_own_gradient(case: Diagnosis, row: TensorRow) -> Cause | None:
+    """Return the cause for a gradient that the program itself has put there; None for any other."""
+    lines = case.line_of(row.history.grad_set)
+    return Cause(row.name, "ok", f"{row.name} has the gradient that this line has given it", lines) if lines else None
+
+
+def as_far_as_used(cause: Cause, row: TensorRow) -> Cause:
+    """Return a cause with how many gradients were taken away unused, though steps have used others that came alike."""
+    arrivals, wasted, is_trained = row.history.arrivals, row.history.wasted, row.history.is_optimized
+    if not wasted or not row.history.steps or not is_trained:
+        return cause
+    what = (
+        f"{cause.what}; {wasted} of the {arrivals} that this backward() has brought went before a step() had used them"
+    )
+    return cause._replace(what=what.replace(", and nothing is wrong with it", ""), mend=NOT_WASTED)
+
+
 def cause_not_used(case: Diagnosis, row: TensorRow) -> Cause | None:
     """Return the cause for a gradient that no step has used, though there is an optimizer; None for any other."""
     history, is_ended = row.history, case.stop is None
-    if history.is_optimized is None or history.steps or history.is_updated or not is_ended or not row.is_leaf:
+    if history.is_optimized is None or history.steps != 0 or history.is_updated or not is_ended or not row.is_leaf:
         return None
     node, steps, lines = case.named.get(row.name), case.line_of(history.stepped), case.line_of_backward
     if not history.is_optimized:
@@ -156,3 +177,15 @@ def cause_spoiled(case: Diagnosis, name: str, what: str, spoiled: TensorRow) -> 
     then = f"; from there they came into {spoiled.name}" if name != spoiled.name else ""
     what = f"{what}: backward had left finite numbers in {of}, and this line has written nan or inf into it{then}"
     return Cause(name, "nan", what, lines, f"write finite numbers into {of}; or {without}")
+
+
+def cause_spread(case: Diagnosis, row: TensorRow, number: str) -> Cause:
+    """Return the cause for a gradient that another one has made nan or inf, as all are clipped to one norm."""
+    others = [one for one in case.rows.values() if one.is_leaf and one is not row and one.history.spread is None]
+    origin = next((one.name for one in others if one.moment is not None and not is_finite(one.moment.grad.value)), "")
+    what = f"{row.name}.grad is {number}: backward had left finite numbers in it, and this line has written others"
+    what = f"{what}, since the gradient of {origin or 'another tensor'} was not finite"
+    mend = (
+        f"gviz why SCRIPT {origin} tells where that began" if origin else "see which gradient is not finite before it"
+    )
+    return Cause(row.name, "nan", what, case.line_of(row.history.spread), mend)

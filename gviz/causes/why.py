@@ -214,6 +214,14 @@ def cause_no_path(case: Diagnosis, row: TensorRow) -> Cause:
     if deep:
         return cause_cut_beside(case, row, deep[-1])
     since, mend = row.history.requires_grad_set, f"use {row.name} where {case.root_name} is computed"
+    names = {name for name in case.rows if not name.startswith("leaf ")}
+    unnamed = (node for node in case.shown.nodes if node.kind == "leaf" and node.name not in names)
+    if row.history.is_optimized is False and any(node.shape == row.shape for node in unnamed):
+        what = (
+            f"{what}, but from a tensor of its sizes that has no name any more, as after {row.name} = nn.Parameter(...)"
+        )
+        mend = f"with torch.no_grad(): {row.name}.copy_(...), which writes into the parameter that is there"
+        return Cause(row.name, "overwritten", what, case.line_of(since), mend)
     if row.history.is_updated and not row.history.is_optimized:
         what = f"{what}, and the program writes it itself, as a moving average or a copy of other weights"
         return Cause(

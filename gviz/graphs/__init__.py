@@ -332,7 +332,8 @@ class History(NamedTuple):
         written: where its memory was written last before the graph used it; None where it was as it was made.
         optimizer: where the last optimizer was made, if none has the tensor.
         first_norm: its norm when a backward brought its first gradient; None where none has, or that is not known.
-        steps: how many steps of optimizers have had a gradient of it to use.
+        steps: how many steps of optimizers have had a gradient of it to use; None if the run was ended early, so that
+            more may have been to come.
         idle_steps: how many of those that have the tensor have had none.
         stepped: where one of them stepped last.
         is_stale: whether what was in ``.grad`` had been used when the last backward added to it.
@@ -340,8 +341,11 @@ class History(NamedTuple):
             since the first backward of all.
         is_same_call: whether the backward that brought the last gradient was called where the last one of all was, for
             the same optimizer.
+        arrivals: how many gradients the calls of backward have brought that were made where the last one was.
+        wasted: how many of these were taken away before anything had used them.
         grad_set: where the program has given it a gradient of its own, which is there still.
-        spoiled: where the program has written nan or inf into a gradient that backward had left finite.
+        spoiled: where the program has written nan or inf into a gradient that backward had left finite, as all others.
+        spread: where it has done so when another gradient was not finite, as by clipping all to one norm.
     """
 
     grad_cleared: Place | None = None
@@ -353,14 +357,17 @@ class History(NamedTuple):
     written: Place | None = None
     optimizer: Place | None = None
     first_norm: float | None = None
-    steps: int = 0
+    steps: int | None = 0
     idle_steps: int = 0
     stepped: Place | None = None
     is_stale: bool = False
     is_updated: bool = False
     is_same_call: bool = False
+    arrivals: int = 0
+    wasted: int = 0
     grad_set: Place | None = None
     spoiled: Place | None = None
+    spread: Place | None = None
 
 
 class GraphCut(NamedTuple):

@@ -191,7 +191,9 @@ class Lines:
             was_used=record.was_used if is_cleared else is_there and (record.was_read or record.has_updated),
             was_early=is_cleared and record.cleared_in < gradients.backwards,
             first_norm=record.first_norm,
-            steps=record.steps,
+            steps=record.steps if gradients.is_complete else None,
+            arrivals=record.arrivals[gradients.chain],
+            wasted=record.wasted[gradients.chain],
             idle_steps=record.idle_steps,
             stepped=self.place_if_any(record.stepped_at),
             is_stale=record.is_stale,
@@ -199,6 +201,7 @@ class Lines:
             is_same_call=bool(record.chain) and record.chain == gradients.chain and not is_of_other,
             grad_set=self.place_if_any(record.set_at),
             spoiled=self.place_if_any(record.spoiled_at),
+            spread=self.place_if_any(record.spread_at),
         )
 
     def place_if_any(self, where: Place | None) -> Place | None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import dis
 import sys
+from collections import Counter
 from collections.abc import Iterable
 from itertools import dropwhile, takewhile
 from types import CodeType
@@ -31,19 +32,23 @@ class GradientRecord:
     """
 
     __slots__ = (
-        "chain", "cleared_at", "cleared_in", "first_norm", "first_version", "idle_steps", "is_stale", "leaf",
-        "leaf_version", "set_at", "spoiled_at", "stepped_at", "stepped_in", "steps", "was_read", "was_used",
+        "arrivals", "chain", "cleared_at", "cleared_in", "first_norm", "first_version", "idle_steps", "is_finite",
+        "is_stale", "leaf", "leaf_version", "set_at", "spoiled_at", "spread_at", "stepped_at", "stepped_in", "steps",
+        "was_read", "was_used", "wasted",
     )  # fmt: skip
 
     def __init__(self, leaf: Any) -> None:
         self.leaf, self.cleared_in, self.stepped_in, self.steps, self.idle_steps = ref(leaf), 0, 0, 0, 0
         self.first_version = self.leaf_version = self.version
         self.was_read = self.was_used = self.is_stale = False
+        self.is_finite = True  # whether the gradient is, since a backward brought it
+        self.arrivals, self.wasted = Counter[Chain](), Counter[Chain]()  # by where backward was called
         self.first_norm: float | None = None  # of the leaf, when its first gradient came
         self.chain: Chain = ()  # where the backward was called that has come to it last
         self.cleared_at: Place | None = None  # where it was set to None, or to zeros
         self.set_at: Place | None = None  # where the program has given a gradient of its own
-        self.spoiled_at: Place | None = None  # where it has written nan or inf into one that was finite
+        self.spoiled_at: Place | None = None  # where it has written nan or inf into one that was finite, as all were
+        self.spread_at: Place | None = None  # where it has done so when others were not finite
         self.stepped_at: Place | None = None  # where an optimizer of the leaf stepped last
 
     @property
@@ -61,6 +66,7 @@ class GradientRecord:
         """Note that a backward has brought a gradient, be it that it was added to one that was there."""
         if self.first_norm is None:
             self.first_norm = numbers(leaf).norm
+        self.arrivals[chain] += 1
         is_left = bool(self.chain) and self.cleared_at is None
         self.is_stale = is_left and (self.is_stale or self.has_updated)
         self.chain, self.leaf_version, self.was_read, self.was_used = chain, self.version, False, False
@@ -76,6 +82,7 @@ class Gradients(Observer):
 
     def __init__(self, frames: RunningProgram) -> None:
         self.frames, self.backwards, self.chain, self.is_finite = frames, 0, Chain(), True
+        self.is_complete = True  # whether the program has come to its end, be it by an error
         self.first_run = 0  # of a line, when the first backward had ended; 0 for none
         self.records: ByTensor[GradientRecord] = {}  # of leaves
         self.by_memory: ByTensor[GradientRecord] = {}  # of gradients, and of tensors on their memory
@@ -100,6 +107,7 @@ class Gradients(Observer):
             if leaf.grad is not None:
                 record = self.record_of(leaf)
                 record.note_arrival(leaf, self.chain)
+                record.is_finite = is_finite or numbers(leaf.grad).is_finite
                 remember(self.by_memory, leaf.grad, record)
 
     def has_parameters(self, optimizer: ParameterGroups) -> None:
@@ -120,6 +128,7 @@ class Gradients(Observer):
                 record.steps, record.was_used = record.steps + 1, True
             else:
                 record.idle_steps += 1
+                record.first_version = record.version  # what this step has written is no update with a gradient
 
     def got_gradient(self, leaf: Any) -> None:
         """Note that somebody reads the gradient of a leaf: the caller's caller.
@@ -138,9 +147,10 @@ class Gradients(Observer):
         if value is None:
             return None if record is None else self.note_write(record, None)
         record = record or self.record_of(leaf)
+        if recall(self.by_memory, value) is not record:  # as it would be after p.grad += noise
+            call = self.frames.note_call("grad", is_new=False)
+            record.set_at = call.place if call is not None else None
         remember(self.by_memory, value, record)
-        call = self.frames.note_call("grad", is_new=False)
-        record.set_at = call.place if call is not None else None
         return self.note_write(record, value)
 
     def wrote(self, tensor: Any) -> None:
@@ -160,12 +170,16 @@ class Gradients(Observer):
         is_sparse = getattr(value, "is_sparse", False)
         if value is not None and (is_sparse or bool(value.any())):
             record.cleared_at = None
-            if self.is_finite and not record.spoiled_at and not (is_sparse or bool(value.isfinite().all())):
-                call = self.frames.note_call("grad")
-                record.spoiled_at = call.place if call is not None else None
+            if record.is_finite and not (is_sparse or bool(value.isfinite().all())):
+                call, record.is_finite = self.frames.note_call("grad"), False
+                if call is not None and self.is_finite:
+                    record.spoiled_at = record.spoiled_at or call.place
+                elif call is not None:
+                    record.spread_at = record.spread_at or call.place
         elif record.cleared_at is None and (call := self.frames.note_call("grad")) is not None:
             record.cleared_at, record.cleared_in = call.place, self.backwards
             record.was_used = record.was_read or record.has_updated
+            record.wasted[record.chain] += not record.was_used
 
     def is_use(self, code: CodeType, at: int) -> bool:
         """Return whether code uses the gradient that it reads there: not if it asks for None, or empties it."""

@@ -95,8 +95,38 @@ CASES = {
     "a gradient of its own": (
         "opt.zero_grad(); head(net(x)).sum().backward(); net.weight.grad = torch.ones(3, 3); opt.step()",
         "ok",
+        "net.weight has the gradient that this line has given it",
         "",
+    ),
+    "noise on a gradient": (
+        "opt.zero_grad(); head(net(x)).sum().backward(); net.weight.grad += torch.ones(3, 3); opt.step()",
+        "ok",
+        "nothing is wrong with it",
         "",
+    ),
+    "a gradient times 0": (
+        "opt.zero_grad(); head(net(x)).sum().backward()\n    net.weight.grad *= torch.zeros(3, 3); opt.step()",
+        "zero",
+        "it was set to 0 after backward",
+        "leave net.weight.grad *= torch.zeros(3, 3) out; or net.weight.requires_grad_(False)",
+    ),
+    "one of three steps": (
+        "opt.zero_grad(); head(net(x)).sum().backward(); (opt.step() if i == 2 else None)",
+        "ok",
+        "2 of the 3 that this backward() has brought went before a step() had used them",
+        "none, if these steps are left out on purpose; else call zero_grad() after each step() alone",
+    ),
+    "inf that is set to 0": (
+        "opt.zero_grad(); head(net(x)).sum().backward(); net.weight.grad.fill_(float('inf')).zero_(); opt.step()",
+        "nan",
+        "net.weight.grad is 0, which line 8 has written: backward had left finite numbers in net.weight.grad",
+        "write finite numbers into net.weight.grad",
+    ),
+    "a parameter made anew": (
+        "opt.zero_grad(); head(net(x)).sum().backward(); opt.step(); net.weight = nn.Parameter(net.weight.detach() + 1)",
+        "overwritten",
+        "but from a tensor of its sizes that has no name any more",
+        "with torch.no_grad(): net.weight.copy_(...)",
     ),
 }
 """Of each: what the loop does, and the verdict for net.weight, with words of the sentence and of the mend."""
@@ -163,6 +193,24 @@ def test_nan_comes_from_the_line_that_has_made_it(tmp_path: Path, case: str, eng
 
 
 @pytest.mark.parametrize("engine", ENGINES)
+def test_clipping_to_one_norm_spreads_nan_and_its_origin_is_named(tmp_path: Path, engine: str) -> None:
+    body = (
+        "opt.zero_grad(); (head(x).sum() + net(x).mul(0).sqrt().sum()).backward()\n"
+        "    nn.utils.clip_grad_norm_([*net.parameters(), *head.parameters()], 1.0)\n    opt.step()"
+    )
+    graph = graph_of(tmp_path, LOOP.format(body), engine)
+    assert [lines_of(why(graph, name)) for name in ("head.weight", "net.weight")] == [[9], [8]]
+    assert "since the gradient of net.weight was not finite" in why(graph, "head.weight").what
+
+
+def test_a_script_that_gviz_ends_early_may_have_steps_to_come(tmp_path: Path) -> None:
+    (tmp_path / "train.py").write_text(LOOP.format(CASES["sound"][0].replace("; ", "\n    ")))
+    options = SourceOptions(diagnose=True, stop_at="backward")
+    graph = package.read(tmp_path / "train.py", options, rootless=True).graph
+    assert why(graph, "net.weight").verdict == "ok"
+
+
+@pytest.mark.parametrize("engine", ENGINES)
 def test_a_moving_average_is_not_trained(tmp_path: Path, engine: str) -> None:
     program = LOOP.replace("x =", "ema = nn.Linear(3, 3)\nx =")
     body = "opt.zero_grad(); head(net(x)).sum().backward(); opt.step(); ema.weight.data.mul_(0.9).add_(net.weight.data)"
@@ -194,7 +242,7 @@ def test_a_tensor_that_no_optimizer_has_is_not_trained(tmp_path: Path, engine: s
 FAILURES = {
     "cut": ("loss = loss.detach()", "detached", [11, 9], "it was cut off by detach()"),
     "twice": ("loss.backward()", "second backward", [11, 8], "freed"),
-    "of a hook": ("loss.register_hook(lambda g: 1 / 0)", "failed", [11], "ZeroDivisionError"),
+    "of a hook": ("loss.register_hook(lambda g: 1 / 0)", "failed", [9, 11], "ZeroDivisionError"),
 }
 
 

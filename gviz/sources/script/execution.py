@@ -126,6 +126,8 @@ class Execution:
         ):
             unharmed = Unharmed(self.engine)
             self.raised = executed(code, vars(self.main))
+            if self.trace is not None:
+                self.trace.gradients.is_complete = not isinstance(self.raised, KeyboardInterrupt | Stopped)
             self.talk.say(unharmed.put_back())
             self._report(threads)
         with suppress(AttributeError, OSError, ValueError):  # a notebook's stream, a closed one, a full disk

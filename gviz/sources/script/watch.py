@@ -9,7 +9,7 @@ from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager, nullcontext
 from dataclasses import replace
 from itertools import zip_longest
-from traceback import walk_stack
+from traceback import walk_stack, walk_tb
 from types import FrameType
 from typing import Any
 
@@ -153,8 +153,12 @@ class Calls(Observer):
 
     def failure_of(self, error: BaseException | None) -> Stop | None:
         """Return why a backward has failed; None if Ctrl-C ended it, or what it was called on is no tensor."""
-        call, is_own = self.last.get("backward"), isinstance(error, Exception)
-        return Stop(f"{type(error).__name__}: {error}", call.about.place) if call is not None and is_own else None
+        call = self.last.get("backward")
+        if call is None or not isinstance(error, Exception):
+            return None
+        frames = [(frame.f_code.co_filename, line) for frame, line in walk_tb(error.__traceback__)]
+        inside = [self.script.place(line) for file, line in frames if file == self.script.code_file]  # as in a hook
+        return Stop(f"{type(error).__name__}: {error}", inside[-1] if inside else call.about.place)
 
     def failure_in(self, text: str) -> Stop | None:
         """Return why the last backward failed, if the picture is of that call; with its line in the text."""
