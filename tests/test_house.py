@@ -98,7 +98,7 @@ BUDGETS = {
     "files below gviz/": 1490,  # 1450
     "answers": 920,  # 895
     "autograd": 1470,  # 1430
-    "causes": 1590,  # 1567
+    "causes": 1625,  # 1603
     "cli": 1680,  # 1631
     "compare": 540,  # 527
     "derivations": 550,  # 538
@@ -115,7 +115,7 @@ BUDGETS = {
     "signatures": 360,  # 352
     "sources": 5450,  # 5291
     "static": 4100,  # 3985
-    "trace": 1110,  # 1100
+    "trace": 1125,  # 1114
 }
 """The statements that a room, a folder or file below gviz/, may have at most: today's number and 3% for what somebody adds.
 
