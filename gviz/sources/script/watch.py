@@ -156,15 +156,14 @@ class Calls(Observer):
         call = self.last.get("backward")
         if call is None or not isinstance(error, Exception):
             return None
-        frames = [(frame.f_code.co_filename, line) for frame, line in walk_tb(error.__traceback__)]
-        inside = [self.script.place(line) for file, line in frames if file == self.script.code_file]  # as in a hook
+        own, frames = self.script.code_file, walk_tb(error.__traceback__)
+        inside = [self.script.place(line) for frame, line in frames if frame.f_code.co_filename == own]  # as in a hook
         return Stop(f"{type(error).__name__}: {error}", inside[-1] if inside else call.about.place)
 
     def failure_in(self, text: str) -> Stop | None:
         """Return why the last backward failed, if the picture is of that call; with its line in the text."""
-        one, call = self.failure, self.chosen
-        is_chosen = call is not None and call is self.last.get("backward")
-        return one._replace(code=self.script.code_at(one.place, text)) if one and one.place and is_chosen else None
+        one = self.failure if self.chosen is self.last.get("backward") else None
+        return one._replace(code=self.script.code_at(one.place, text)) if one and one.place else None
 
     def attach(self, listener: Listener) -> None:
         """Begin to be told of the calls of the engine's ``backward`` and ``grad``."""
