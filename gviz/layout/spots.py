@@ -247,6 +247,18 @@ class TextPlaces:
             for other, source in enumerate(sources)
         )
 
+    def alone(self, number: int, size: Point) -> Spot | None:
+        """Return the best place of the only text of a line, which is taken then; None if it is too short for one.
+
+        It is on either side of it, near to its middle if that is free.
+        """
+        own, middle = range(len(self.lines)), len(self.lines[number]) / 2 - 1
+        spots = [spot for side in (-1, 1) for spot in self._spots(number, size, side, own, self.rects)]
+        best = min(spots, key=lambda spot: spot.cost - spot.piece + 2 * abs(spot.piece - middle), default=None)
+        if best is not None:
+            self.rects.append(best.rect)
+        return best
+
     def near(self, wide: float, high: float, middles: Sequence[Point]) -> Spot:
         """Return the best of some places for a text of that size, which is taken then; the earlier the better."""
         spots = []

@@ -32,6 +32,7 @@ _SWATCHES = {
     "constant": 'BORDER="1" STYLE="DASHED"',
     "carried": 'BORDER="1" STYLE="ROUNDED,DOTTED"',
     "circle": 'BORDER="1" STYLE="ROUNDED"',
+    "group": 'BORDER="2"',
     "root circle": 'BORDER="2" STYLE="ROUNDED"',
 }
 BANNER, MOST_LINES = 60, 8

@@ -11,9 +11,12 @@ from math import hypot
 from typing import Any, NamedTuple
 
 from gviz.layout.graphviz import draw
-from gviz.layout.spots import Rect
+from gviz.layout.ink import COLUMN
+from gviz.layout.spots import Leg, Rect, TextPlaces
 from gviz.layout.straight import Course, Router, extent, middle_of
+from gviz.pictures.html import Html
 from gviz.pictures.picture import LARGE, Arrow, Frame, Picture, Plate, Shape, Statement
+from gviz.text import display_width
 
 _POINT = re.compile(r"([es],)?(-?[\d.]+(?:e[-+]?\d+)?),(-?[\d.]+(?:e[-+]?\d+)?)")
 
@@ -75,13 +78,34 @@ def laid_out(picture: Picture, write: Callable[[Picture], str], graphviz: str) -
             arrows[int(item["id"][1:])] = {key: item[key] for key in ("pos", "lp") if key in item}
     left, bottom, right, top = (float(number) for number in data["bb"].split(","))
     layout = Layout(shapes, arrows, frames, (left, bottom, right, top))
-    if not has_plates or len(shapes) > LARGE:
+    if len(shapes) > LARGE:
         return layout
     shape_statements = [one for one in numbered if isinstance(one, Shape)]
     boxes = {one.id: box_of({**shapes[one.id], **fixed_size(one)}) for one in shape_statements if one.id in shapes}
+    if not has_plates:
+        return with_free_labels(layout, picture, [*boxes.values()])
     ops = {bytes.fromhex(item["id"]).decode(): item.get("_ldraw_", ()) for item in data["objects"] if "pos" in item}
     texts = [text for name, box in boxes.items() for text in texts_outside(box, ops[name])]
     return with_straight_lines(layout, picture, numbered, boxes, texts)
+
+
+def with_free_labels(layout: Layout, picture: Picture, boxes: Sequence[Rect]) -> Layout:
+    """Return the layout with the texts beside lines where they are near to no other line and to no other text."""
+    arrows = [one for one in picture.statements if isinstance(one, Arrow)]
+    numbers = [at for at, place in enumerate(layout.arrows) if "pos" in place]
+    curves = [curve_of(layout.arrows[at]["pos"])[0] for at in numbers]
+    lines = [[*[*points_on(curve)][::5], curve[-1]] for curve in curves]
+    pieces = [Leg(*pair, number, 0.5) for number, line in enumerate(lines) for pair in pairwise(line)]
+    texts = TextPlaces(lines, [0.5] * len(lines), pieces, boxes, [{number} for number in range(len(lines))])
+    moved, size = list(layout.arrows), float(picture.edge.get("fontsize", "14"))
+    for number, at in enumerate(numbers):
+        label = arrows[at].look.get("label", "")
+        if "lp" not in moved[at] or isinstance(label, Html):
+            continue
+        spot = texts.alone(number, (display_width(label.strip()) * size * COLUMN, 0.8 * size))
+        if spot is not None:
+            moved[at] = {**moved[at], "lp": f"{spot.middle[0]:.3f},{spot.middle[1]:.3f}"}
+    return layout._replace(arrows=moved)
 
 
 def fixed_size(shape: Shape) -> dict[str, str]:

@@ -22,11 +22,14 @@ SPACE = 22.0
 INSET = 8.0
 """Points between the outline of a frame and what is in it."""
 
+NARROW = 4.0
+"""Points of a space in which nothing is cut: lines begin about as far from their boxes."""
+
 STUB = 12.0
 """Points that a line is longer where it is cut."""
 
-LABEL = 30.0
-"""Points that the text of a line takes, about: Graphviz does not tell."""
+LABEL, LOW_LABEL = 30.0, 12.0
+"""Points that the text of a line takes, about, and those of its height: Graphviz does not tell."""
 
 NEAR = 0.25
 """How far from its ideal place a cut may be, as a part of a row, to strike fewer lines."""
@@ -71,7 +74,7 @@ def wrapped(layout: Layout, count: int, direction: str) -> Layout | None:
     boxes = {name: _box_of(shape, turn) for name, shape in layout.shapes.items()}
     curves = [_turned(arrow.get("pos", ""), turn) for arrow in layout.arrows]
     labels = [_turned(arrow.get("lp", ""), turn)[0] for arrow in layout.arrows]
-    texts = [(label[0], (LABEL, LABEL)) for label in labels if label]
+    texts = [(label[0], (LABEL if turn.is_across else LOW_LABEL, LABEL)) for label in labels if label]
     frames = {path: Area.of(frame, turn) for path, frame in layout.frames.items()}
     edges = [edge for frame in frames.values() for edge in frame.edges(boxes.values())]
     places = cuts([*boxes.values(), *texts, *edges], curves, [*frames.values()], count)
@@ -232,7 +235,12 @@ def frame_pieces(
                 middle = along, top + half + title.letter * (before or 0)
                 is_struck = before is None
             place = frame._replace(low=low, high=high, top=top, bottom=bottom, middle=middle)
-            yield path, number, place, "" if is_struck and is_rest else title.label()  # where it goes on it is known
+            yield (
+                path,
+                number,
+                place,
+                "" if is_struck and is_rest else title.label(),
+            )  # where it goes on it is known
 
 
 def _point(text: str) -> Point:
@@ -263,7 +271,7 @@ def cuts(
     intervals = sorted((along - width / 2, along + width / 2) for (along, _), (width, _) in boxes)
     free, reach = [], intervals[0][1]
     for low, high in intervals:
-        if low > reach:
+        if low > reach + NARROW:
             free += [reach + (low - reach) * share for share in SHARES]
         reach = max(reach, high)
     first, length = intervals[0][0], reach - intervals[0][0]

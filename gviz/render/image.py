@@ -317,7 +317,7 @@ def page_layout(graph: Graph, options: RenderOptions) -> PageLayout:
     drawn: list[PageLayout] = []
     for rankdir in [options.rankdir] if options.rankdir else ["TB", "LR"]:
         picture = picture_of(graph, replace(options, rankdir=rankdir))
-        if graph.regions:
+        if any(isinstance(one, Frame) and one.path for one in picture.statements):
             picture = places.with_free_titles(picture, dot.dot_text, options.graphviz)
         layout = places.laid_out(picture, dot.dot_text, options.graphviz)
         label = picture.graph.get("label", "")

@@ -10,6 +10,7 @@ import inked
 import pytest
 from fuzzing import relaxed
 from hypothesis import given, strategies as st
+from program import Program
 from test_drawn_equations import EXPRESSIONS, VALUES
 
 import gviz
@@ -92,3 +93,14 @@ def test_a_line_bends_where_it_would_go_through_a_text(
     order = options.pop("order", 0)
     source = gviz.SourceOptions(values=values, flow=True, order=order)
     assert not faults_of(gviz.read(text, source, say=lambda _: None).graph, 0, **options)
+
+
+@pytest.mark.filterwarnings("ignore::gviz.GvizWarning")
+@pytest.mark.parametrize("text", ["e=a*b+log(d)*c", "y=exp(x*w)", "y=(x*w+b)**2"])
+def test_slides_of_static_graphs_with_frames_can_be_read(text: str, gviz: Program) -> None:
+    values = {name: "[[1,2],[3,4]]" if name.isupper() else "2" for name in re.findall(r"\b[a-zA-Z]\b", text)}
+    inputs = [f"{name}={value}" for name, value in values.items() if f"{name}=" not in text]
+    done = gviz("static", text, *inputs, "--gradients", "--fit", "slide", "-o", "y.svg")
+    svg = (gviz.folder / "y.svg").read_text(encoding="utf-8")
+    assert done.status == 0, done.err
+    assert not list(inked.faults(inked.read(svg)))
