@@ -91,7 +91,8 @@ def of_this_version(data: object) -> Mapping[str, Any]:
         raise ValueError(f'this JSON is not a graph of gviz (it has no "format": "{FORMAT}")')
     version = data.get("version")
     if version not in (1, VERSION) or isinstance(version, bool):
-        raise ValueError(f"this graph has the version {version!r}; this gviz reads versions 1 to {VERSION}")
+        newer = ", and a newer one the file" if isinstance(version, int) and version > VERSION else ""
+        raise ValueError(f"this graph has the version {version!r}; this gviz reads versions 1 to {VERSION}{newer}")
     for part in ("nodes", "edges"):
         if part not in data:
             raise ValueError(f'there is no "{part}" in this graph')
