@@ -141,14 +141,14 @@ def test_the_dashes_of_a_line_are_as_long_as_the_pen_says_wherever_it_begins() -
     assert list(pieces) == [[(10.0, 20.0), (10.0, 24.0)], [(10.0, 26.0), (10.0, 29.0)]]
 
 
-@pytest.mark.filterwarnings("ignore:there are symbols")
+@pytest.mark.filterwarnings("ignore:there are no numbers of gradients")
 @pytest.mark.parametrize("view", VIEWS)
 @pytest.mark.parametrize("suffix", ["svg", "pdf"])
 def test_all_views_are_drawn_without_graphviz_and_it_is_said(
     view: str, suffix: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr("gviz.render.image.draw", no_graphviz)
-    told = "there are symbols" if view in SHEETS else "laid out and written by gviz itself"
+    told = "there are no numbers of gradients" if view in SHEETS else "laid out and written by gviz itself"
     with pytest.warns(RenderWarning, match=told):
         assert len(render(article(), suffix, RenderOptions(view=view))) > 1_000
 

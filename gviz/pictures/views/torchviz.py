@@ -208,15 +208,21 @@ def _with_titles(drawn: Iterable[Box], graph: Graph) -> list[Box]:
 
 
 def titles_around(regions: Sequence[Region], number: int) -> str:
-    """Return what the title of a frame says, and of those around it how often they repeat.
+    """Return what the title of a frame says, with those around it that it does not begin with, and how often they repeat.
 
     >>> titles_around((Region("loop", times=3), Region("net", "Net", 0), Region("net.{0…4}", "Block", 1, 5)), 2)
     'net.{0…4}  Block  × 5 × 3'
+    >>> titles_around((Region("layer3"), Region("norm", within=0)), 1)
+    'layer3/norm'
     """
-    text, around = frame_title(regions[number]), regions[number].within
-    while around >= 0:
-        text += f" × {regions[around].times}" * (regions[around].times > 1)
-        around = regions[around].within
+    inner, text = regions[number], frame_title(regions[number])
+    while inner.within >= 0:
+        outer = regions[inner.within]
+        if outer.times > 1:
+            text += f" × {outer.times}"
+        elif not inner.title.startswith(outer.title):
+            text = f"{outer.title}/{text}"
+        inner = outer
     return text
 
 
