@@ -193,7 +193,8 @@ def cuts_to_blame(case: Diagnosis, row: TensorRow) -> list[GraphCut]:
     come before those whose result is a factor: a factor, such as an advantage, may be meant to be a constant.
     """
     all_cuts = [cut for cut in case.graph.breaks if row.name in cut.leaves]
-    cuts = [cut for cut in all_cuts if cut.is_used or (cut.is_number and case.way_of(cut))]
+    is_leaf = case.root_row is not None and case.root_row.is_leaf  # which PyTorch may not tell of, as of a Variable
+    cuts = [cut for cut in all_cuts if cut.is_used or ((cut.is_number or is_leaf) and case.way_of(cut))]
     cuts = [cut for cut in cuts if cut.reason != "no derivative"] or cuts  # such as an argmax beside the way
     cuts = [cut for cut in cuts if not any(one in cuts for one in case.chain_of(cut)[1:])]
     cuts = [cut for cut in cuts if not is_straight_through(case, cut)] or cuts

@@ -322,6 +322,22 @@ loss.backward()
         [7, 9],
         ["v = m(r).pow(2).sum(); and then loss = total"],
     ),
+    "a_tensor_that_is_made_a_variable": (
+        "m.weight",
+        """\
+m = nn.Linear(3, 2)
+loss = nn.functional.mse_loss(m(torch.randn(4, 3)).data, torch.randn(4, 2))
+loss = torch.autograd.Variable(loss, requires_grad=True)
+loss.backward()
+""",
+        [5, 6],
+        [
+            (
+                "loss = nn.functional.mse_loss(m(torch.randn(4, 3)), torch.randn(4, 2));"
+                " and then leave out loss = torch.autograd.Variable(loss, requires_grad=True)"
+            )
+        ],
+    ),
     "a_list_that_each_run_makes": (
         "enc.weight",
         """\
