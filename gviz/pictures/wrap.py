@@ -229,8 +229,12 @@ def frame_pieces(
             if turn.is_across:
                 middle = (low + half if turn.sign > 0 else high - half), top + (title.height + PAD) / 2
             else:
-                along = low + frame.head / 2 if is_rest else frame.middle[0]
-                beside = [y for x, y in points if abs(x - along) < title.height / 2]
+                along, clear = low + frame.head / 2 if is_rest else frame.middle[0], 0.0
+                if along > high:  # a title at the lower end stands where the lines are longer, beside their numbers
+                    high, clear = high + STUB - 1, NARROW
+                    along = high - title.height / 2
+                near = (y for x, y in points if abs(x - along) < title.height / 2 + clear)
+                beside = [place for y in near for place in (y - clear, y, y + clear)]
                 before = title.room_before(top, bottom, beside)
                 middle = along, top + half + title.letter * (before or 0)
                 is_struck = before is None
