@@ -14,7 +14,7 @@ from threading import RLock, current_thread, main_thread
 from gviz.errors import warn_user
 from gviz.layout import ENGINES, DrawingError, NoEngineError, RenderWarning, embedded, system
 from gviz.layout.child import draw_in_child
-from gviz.layout.fonts import FAMILY, needs_more, warn_of_missing
+from gviz.layout.fonts import needs_more, warn_of_missing
 
 _WITHOUT = "SVG, PDF, DOT, JSON and the tree of a graph need no Graphviz: graph.svg"
 
@@ -56,7 +56,7 @@ def draw(dot: str, output: str, *, using: str = "auto", program: str = "dot") ->
     """
     if "\0" in dot:
         raise DrawingError("there is a NUL character in the DOT text, at which Graphviz would stop reading")
-    raw, wide = dot.encode("utf-8", "backslashreplace"), needs_more(dot) or FAMILY in dot
+    raw, wide = dot.encode("utf-8", "backslashreplace"), needs_more(dot)
     missing: list[NoEngineError] = []
     for name in ENGINES[using]:
         try:

@@ -12,7 +12,7 @@ from gviz.pictures.look import LONGEST_TITLE, fitting_size
 from gviz.pictures.options import RenderOptions
 from gviz.pictures.picture import Arrow, Frame, Picture, Shape, Statement
 from gviz.pictures.spans import Line, Span
-from gviz.pictures.theme import FONT, THEMES, box_attributes
+from gviz.pictures.theme import FONT, SANS, THEMES, box_attributes
 from gviz.text import shorten
 
 
@@ -92,10 +92,11 @@ def themed(
         legend: what is said below it, where there is to be something.
     """
     theme = THEMES[options.theme]
-    text = {"fontname": FONT, "fontcolor": theme.ink}
+    font = FONT if options.fit == "none" else SANS
+    text = {"fontname": font, "fontcolor": theme.ink}
     page = {
         "bgcolor": "transparent" if options.transparent else theme.page,
-        "fontname": FONT,
+        "fontname": font,
         "fontcolor": theme.muted,
         "fontsize": "9",
         "pad": "0.15",

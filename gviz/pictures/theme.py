@@ -13,7 +13,8 @@ from typing import NamedTuple
 
 from gviz.pictures.spans import Line
 
-FONT = "monospace"
+FONT, SANS = "monospace", "Gviz Sans,Liberation Sans,Arial,Helvetica,sans-serif"
+"""The type of a picture, and on a page."""
 
 
 class Pair(NamedTuple):

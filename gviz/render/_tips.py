@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from html import unescape
 
+from gviz.layout.fonts.faces import type_width
 from gviz.pictures import Arrow, Picture, Shape
 from gviz.pictures.look import LONGEST_LINE
 from gviz.render._scene import label_rows
@@ -12,6 +13,7 @@ from gviz.render._svg import shown
 from gviz.text import shorten
 
 _GROUP = re.compile(r'<g id="(?:node|edge|clust)\d+" class="(\w+)">\n<title>([^<]*)</title>\n')
+_SANS = re.compile(r'(font-family="Gviz Sans,[^"]*"( font-weight="bold")?[^>]* font-size="([\d.]+)"[^>]*)>([^<]+)</text>')
 _HEAD = re.compile(r'(<svg [^>]*?)>\n(<g id="graph0" class="graph"[^>]*>)\n(?:<title>[^<]*</title>\n)?')
 
 
@@ -32,6 +34,17 @@ def with_tips(svg: str, picture: Picture) -> str:
         return f'{match[1]} role="img">\n{names}\n{match[2]}\n'
 
     return _GROUP.sub(group, _HEAD.sub(head, svg, count=1))
+
+
+def with_widths(svg: str) -> str:
+    """Return an SVG whose texts in gviz's proportional face are as wide as it is, whatever font a viewer has."""
+
+    def text(match: re.Match[str]) -> str:
+        start, bold, size, words = match.groups()
+        wide = type_width(unescape(words), float(size), "bold" if bold else "sans")
+        return f'{start} textLength="{wide:.2f}" lengthAdjust="spacingAndGlyphs">{words}</text>'
+
+    return _SANS.sub(text, svg)
 
 
 def tip_of(label: str, name: str) -> str:

@@ -202,11 +202,12 @@ def dots_per_inch(picture: Picture, size: tuple[float, float]) -> str:
 def _by_graphviz(picture: Picture, text: str, output: str, options: RenderOptions, program: str = "dot") -> bytes:
     """Return a picture as Graphviz draws it, given as DOT, too; the boxes of an SVG have tooltips."""
     drawn = draw(text, output, using=options.graphviz, program=program)
-    if output != "svg" or not options.show:
+    if output != "svg":
         return drawn
-    from gviz.render._tips import with_tips
+    from gviz.render._tips import with_tips, with_widths
 
-    return with_tips(drawn.decode(), picture).encode()
+    svg = with_widths(drawn.decode())
+    return (with_tips(svg, picture) if options.show else svg).encode()
 
 
 def sheet_file(sheet: Sheet, options: RenderOptions, output: str) -> bytes:

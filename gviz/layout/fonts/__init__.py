@@ -1,9 +1,9 @@
-"""The font that gviz ships, and the configuration by which fontconfig finds it.
+"""The fonts that gviz ships, and the configuration by which fontconfig finds them.
 
 Where a machine has no font, Graphviz draws empty boxes without a word. So while Graphviz draws, fontconfig reads a
-configuration of gviz's. ``own.conf`` names the folder ``shipped`` alone: one font, nothing to search, nothing to cache,
-the same picture on every machine, and no wait for an inventory of the system's fonts. ``system.conf`` has the system's
-fonts behind it, for texts with characters that this font lacks. Both find that folder through ``XDG_DATA_HOME``, since
+configuration of gviz's. ``own.conf`` names the folders ``shipped`` and ``faces`` alone: four fonts, nothing to cache, the
+same picture on every machine, and no wait for an inventory of the system's fonts. ``system.conf`` has the system's
+fonts behind it, for texts with characters that these lack. Both find these folders through ``XDG_DATA_HOME``, since
 a file that is shipped cannot know where it will lie. A user's own ``FONTCONFIG_FILE`` is left alone. The file ``.uuid``
 is there because fontconfig 2.13, which the wheels carry, else writes one, a new one for each installation.
 
@@ -26,9 +26,6 @@ from gviz.text import joined
 
 FOLDER = os.path.dirname(os.path.abspath(__file__))
 FONT = os.path.join(FOLDER, "shipped", "DejaVuSansMono.ttf")
-
-FAMILY = "Gviz S"
-"""How the families of the faces begin that ``system.conf`` alone finds: most pictures need none of them."""
 
 _FOLDERS = ("/usr/share/fonts", "/usr/local/share/fonts", "~/.local/share/fonts", "~/.fonts")
 _SUFFIXES = (".ttf", ".otf", ".ttc", ".otc")
