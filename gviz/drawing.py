@@ -87,9 +87,8 @@ class Reading(sources.Reading):
         look_options = look_with(options, look)
         is_script = self.source is not None and self.source.kind == "script"  # which is not run again for numbers
         facts = {"flow": look_options.needs_flow, "jacobians": look_options.needs_flow and not is_script}
-        graph = self.with_facts(
-            **facts, functions=look_options.groups == "function", lines=look_options.groups == "line"
-        )
+        has_lines = look_options.groups in ("line", "code")
+        graph = self.with_facts(**facts, functions=look_options.needs_functions, lines=has_lines)
         return graph.save(path, look_options)
 
     def steps(self, path: str | os.PathLike[str] = "", /, seconds: float = 2.0, **look: Any) -> list[str] | Player:

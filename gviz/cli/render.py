@@ -63,7 +63,7 @@ def render(*, source: Source, options: SourceOptions, picture: Output) -> int:
         costs=look.needs_costs,
         kept=bool(look.groups)
         or (source.kind == "script" and may_group(look, picture.format)),  # it may be of modules by itself
-        functions=look.groups == "function",
+        functions=look.needs_functions,
         details=picture.has_details,
         folds=picture.may_fold,
         shares=picture.may_fold and look.asks_folds,
@@ -80,7 +80,7 @@ def render(*, source: Source, options: SourceOptions, picture: Output) -> int:
         picture.write(reading.graph)
     look_of_file, boxes = replace(look, format=picture.format), len(reading.graph.nodes)
     is_whole = look.by in ("", "operation") and not look.groups and not is_by_module(reading.graph, look_of_file)
-    if boxes > MANY and is_whole and picture.format not in DATA:
+    if boxes > MANY and is_whole and look.fit == "none" and picture.format not in DATA:
         if picture.may_fold:
             boxes = len(drawn_parts(reading.graph, look_of_file).nodes)
         graph = reading.graph

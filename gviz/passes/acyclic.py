@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable, Mapping
+from collections.abc import Hashable, Iterable, Mapping
 
 from gviz.graphs import Graph
 
@@ -24,7 +24,7 @@ def without_cycles(graph: Graph, box_of: Mapping[str, str]) -> dict[str, tuple[s
         box_of: the box of each node.
     """
     edges = [edge for edge in graph.edges if edge.kind not in BESIDE]
-    knot = knotted({(box_of[edge.source], box_of[edge.target]) for edge in edges})
+    knot = knotted((box_of[edge.source], box_of[edge.target]) for edge in edges)
     part_of = {node.id: (box_of[node.id], 0) for node in graph.nodes}
     inside = [edge for edge in edges if box_of[edge.source] in knot and box_of[edge.target] in knot] if knot else []
     waiting = Counter(edge.target for edge in inside)
@@ -57,15 +57,15 @@ def without_cycles(graph: Graph, box_of: Mapping[str, str]) -> dict[str, tuple[s
     return part_of
 
 
-def knotted(edges: Iterable[tuple[str, str]]) -> set[str]:
+def knotted(edges: Iterable[tuple[Hashable, Hashable]]) -> set[Hashable]:
     """Return the boxes on circles of arrows, and those between two circles.
 
     >>> sorted(knotted([("a", "b"), ("b", "c"), ("c", "b"), ("c", "d")]))
     ['b', 'c']
     """
-    arrows = [pair for pair in edges if pair[0] != pair[1]]
+    arrows = [pair for pair in {*edges} if pair[0] != pair[1]]
     for start, end in ((0, 1), (1, 0)):  # first what has no circle before it goes, then what has none behind it
-        following: dict[str, list[str]] = {}
+        following: dict[Hashable, list[Hashable]] = {}
         for arrow in arrows:
             following.setdefault(arrow[start], []).append(arrow[end])
         waiting = Counter(arrow[end] for arrow in arrows)

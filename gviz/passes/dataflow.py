@@ -100,7 +100,9 @@ class Outside:
     def add_operands(self, node: Node, words: Words, slots: Container[tuple[str, int]]) -> None:
         """Add the operands that no edge leads to, and what else an operation holds: conditions, classes, indices."""
         for slot, operand in enumerate(words.operands):
-            if operand not in (UNKNOWN, "None") and (node.id, slot) not in slots:
+            row = self.rows.get(operand)
+            is_left_out = row is not None and row.requires_grad and operand not in self.names  # of a part of a graph
+            if operand not in (UNKNOWN, "None") and (node.id, slot) not in slots and not is_left_out:
                 self.add(operand, node.id, slot, "" if operand in self.rows else why_cut(operand, node))
         inputs = {*input_names(node.label), "result"} if node.recorded.held else set[str]()
         formula = Formula.read(words.expression) if "[" in words.expression else None

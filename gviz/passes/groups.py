@@ -11,13 +11,14 @@ from heapq import heapify, heappop, heappush
 from typing import TypeAlias
 
 from gviz.errors import RenderError, warn_user
-from gviz.graphs import Graph, Module, Node, Recorded, Region
+from gviz.graphs import Graph, Module, Node, Place, Recorded, Region
 from gviz.layout import RenderWarning
+from gviz.passes.acyclic import knotted
 from gviz.passes.boxes import COUNTED, Boxes
 from gviz.passes.forms import DIGITS
 from gviz.passes.modules import parts_of, with_modules
 from gviz.passes.scopes import scope_of, scopes_of, with_constants_beside
-from gviz.text import did_you_mean, joined
+from gviz.text import amount, did_you_mean, joined
 
 ENOUGH = 40
 """Boxes that people read at a glance: as many levels are opened as give no more."""
@@ -46,6 +47,7 @@ NONE = {
         "gviz notes it of a script that it runs itself",
     ),
     "line": ("nothing is known of where its operations were recorded", "gviz notes it of a script that it runs itself"),
+    "code": ("nothing is known of where its operations were recorded", "gviz notes it of a script that it runs itself"),
     "name scope": ("all of it was built outside of any", "tf.name_scope makes one in a script"),
 }
 """Why a graph may have no groups of a kind, and what to do."""
@@ -72,7 +74,8 @@ def grouped(
 
     Args:
         graph: any graph.
-        by: ``module``, which is the name scopes of a static graph, ``function`` or ``line``.
+        by: ``module``, which is the name scopes of a static graph, ``function``, ``line``, or ``code``: modules, else
+            functions, and each line outside of them, all of its runs together.
         depth: with 1 the outermost groups are boxes, with 2 they are open, and what is in them are boxes; a group with
             no other inside is opened by more levels than there are. None is the most that gives :data:`ENOUGH` boxes,
             of a static graph :data:`FEW_SCOPES`; of one with scopes to collapse it is all.
@@ -118,10 +121,13 @@ class Groups:
     """
 
     def __init__(self, graph: Graph, by: str) -> None:
+        self.word, self.has_lines = by, by == "code"
+        if self.has_lines:
+            by = "module" if graph.has_modules else "function"
         self.is_static = graph.kind == "static" and by == "module"
         self.graph = (with_constants_beside if self.is_static else with_modules)(graph) if by == "module" else graph
         self.scopes = scopes_of(self.graph) if self.is_static else set()
-        self.word = "name scope" if self.is_static else by
+        self.word = "name scope" if self.is_static else self.word
         self.tree: list[Module] = []
         """The groups, each after the one that it is in."""
         self.modules: list[Module] = []
@@ -143,6 +149,11 @@ class Groups:
                 around, chain = reader(node)
                 places[key] = self.place_of(chain, at[around] if around >= 0 else -1)
             self.own[node.id] = places[key] if is_in else -1
+        self.lines = range(len(self.tree), len(self.tree))
+        """The groups that are lines outside of modules and functions."""
+        if self.has_lines:
+            self.add_lines()
+            self.lines = range(self.lines.start, len(self.tree))
         self.levels: list[int] = []
         """How deep each group is: 1 for those that are in none. The last is that of no group, 0."""
         for group in [*self.tree, Module("", within=-2)]:
@@ -182,17 +193,43 @@ class Groups:
         place = node.place
         return -1, () if place is None else (Module(str(place), self.graph.code_at(place), place.run),)
 
+    def add_lines(self) -> None:
+        """Put what no innermost group holds into a group for its line, if that has several operations there.
+
+        The runs of a line are one group, unless arrows would go round in a circle so.
+        """
+        around = {group.within for group in self.tree} | {-1}
+        own, boxes = (
+            self.own,
+            dict[str, object]((name, place if place >= 0 else name) for name, place in self.own.items()),
+        )
+        listed = [node for node in self.graph.nodes if node.kind in COUNTED and node.place and own[node.id] in around]
+        listed = [node for node in listed if node.id not in self.graph.roots]
+        boxes |= {node.id: (own[node.id], node.place.without_run) for node in listed if node.place}
+        knot = knotted((boxes[edge.source], boxes[edge.target]) for edge in self.graph.edges)
+        lines = defaultdict[tuple[int, Place], list[str]](list)
+        for node in listed:
+            if node.place:
+                run = node.place.run if boxes[node.id] in knot else 0
+                lines[own[node.id], node.place.without_run._replace(run=run)].append(node.id)
+        for (within, place), inside in lines.items():
+            if len(inside) > 1:
+                line = self.place_of([Module(str(place), self.graph.code_at(place), place.run)], within)
+                self.own |= dict.fromkeys(inside, line)
+
     def place_held(self) -> None:
         """Put tensors, and the nodes that fill their gradients, into the innermost group with all their users.
 
-        Not leaves that no module holds: these are what the program itself brings.
+        Not leaves that no module holds: these are what the program itself brings. What a line outside of modules does
+        with a parameter takes it out of no module.
         """
         kinds = () if self.is_static else ("leaf", "accumulate", "saved", "constant", "frozen", "intermediate")
         for node in reversed(self.graph.order):
             uses = self.graph.uses[node.id]
             is_given = node.kind in ("leaf", "accumulate") and node.module is None
             if node.kind in kinds and uses and not is_given and node.id not in self.graph.roots:
-                self.own[node.id] = self.common({self.own[edge.target] for edge in uses})
+                places = {self.own[edge.target] for edge in uses}
+                self.own[node.id] = self.common({place for place in places if place not in self.lines} or places)
 
     def common(self, places: Collection[int]) -> int:
         """Return the innermost group that all of these are in."""
@@ -287,7 +324,8 @@ class Groups:
 
     def graph_of(self, closed: Sequence[int]) -> Graph:
         """Return the graph with these groups as boxes, and the others as frames."""
-        boxes = Boxes(self.graph, {node: closed[place] if place >= 0 else -1 for node, place in self.own.items()})
+        places = {node: closed[place] if place >= 0 else -1 for node, place in self.own.items()}
+        boxes = Boxes(self.with_shared(places) if self.has_lines else self.graph, places)
         titles, parts = self.titles(), Counter(box for box, _ in boxes.members)
         group_of = {box: boxes.groups.get(box, self.own[box]) for box in boxes.box_of.values()}
         around = {box: self.tree[place].within if box in boxes.groups else place for box, place in group_of.items()}
@@ -305,7 +343,28 @@ class Groups:
                 node = Node(node.id, "group", kind or self.word, title, module=module, recorded=recorded, card=card)
             nodes.append(node._replace(region=frames[around[node.id]]))
         roots = tuple(dict.fromkeys(boxes.box_of[root] for root in self.graph.roots))
-        return self.graph.changed(nodes=tuple(nodes), edges=boxes.edges, roots=roots, regions=regions)
+        return boxes.graph.changed(nodes=tuple(nodes), edges=boxes.edges, roots=roots, regions=regions)
+
+    def with_shared(self, places: dict[str, int]) -> Graph:
+        """Return the graph without the arrows of a parameter that several boxes use, and put it into the first of them.
+
+        Args:
+            places: the box of each node, -1 for one of its own.
+        """
+        gone: set[int] = set()
+        shared = 0
+        for node in reversed(self.graph.order):
+            users = [edge for edge in self.graph.uses[node.id] if places[edge.target] >= 0]
+            users = [edge for edge in users if places[edge.target] not in self.lines]
+            if node.kind in ("leaf", "accumulate") and node.module is not None and places[node.id] < 0 and users:
+                first = places[node.id] = min(places[edge.target] for edge in users)  # groups are listed as they ran
+                gone |= {id(edge) for edge in users if places[edge.target] != first}
+                shared += node.kind == "leaf"
+        said = f"{amount(shared, 'parameter')} that several boxes use stand{'s' * (shared == 1)} in the first of them"
+        remarks = (*self.graph.remarks, *[said] * bool(shared))
+        return self.graph.changed(
+            edges=tuple(edge for edge in self.graph.edges if id(edge) not in gone), remarks=remarks
+        )
 
     def framed(self, around: Iterable[int], titles: Sequence[str]) -> tuple[dict[int, int], tuple[Region, ...]]:
         """Return the frame of each open group with something in it, by its place among the frames, and these."""

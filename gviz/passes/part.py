@@ -6,6 +6,7 @@ import re
 from collections.abc import Collection, Iterable, Sequence
 
 from gviz.errors import SourceError
+from gviz.formulas.expressions import words_of
 from gviz.graphs import Edge, Graph, Node
 from gviz.text import did_you_mean, excerpt, joined
 
@@ -88,6 +89,13 @@ def only(graph: Graph, ids: Collection[str], why: str) -> Graph:
         return graph
     nodes = tuple(node for node in graph.nodes if node.id in ids)
     edges = tuple(edge for edge in graph.edges if edge.source in ids and edge.target in ids)
+    cut = {edge.target for edge in graph.edges if edge.target in ids and edge.source not in ids}
+    if cut:  # what an operation computes is said with the names of inputs that are left out
+        near = {*ids, *(edge.source for one in cut for edge in graph.inputs[one])}
+        inside = tuple(edge for edge in graph.edges if edge.source in near and edge.target in near)
+        words = words_of(graph.changed(nodes=tuple(node for node in graph.nodes if node.id in near), edges=inside))
+        told = {one: words[one].expression for one in cut & words.keys()}
+        nodes = tuple(node._replace(expression=told[node.id]) if node.id in told else node for node in nodes)
     roots = tuple(root for root in graph.roots if root in ids)
     less = graph.changed(nodes=nodes, edges=edges, roots=roots)
     old_remarks = {*fold_remarks(graph)} - {*fold_remarks(less)}

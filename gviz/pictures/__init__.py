@@ -18,7 +18,7 @@ from gviz.pictures.options import GROUPS, SHEETS, RenderOptions, flags_of
 from gviz.pictures.picture import LARGE, Arrow, Frame, LazyStatements, Picture, Plate, Shape, Statement
 
 if TYPE_CHECKING:
-    from gviz.layout.ink import Sheet
+    from gviz.pictures.sheets import InkedPage
 
 __all__ = [
     "LARGE",
@@ -39,13 +39,13 @@ SIZES, SPACES = ("fontsize", "width", "height"), ("nodesep", "ranksep")
 """Attributes that grow with the text: of boxes, and of the room between them."""
 
 
-def sheet_of(graph: Graph, options: RenderOptions) -> Sheet | None:
+def sheet_of(graph: Graph, options: RenderOptions) -> InkedPage | None:
     """Return the picture of a graph as ink, where its view is laid out by gviz itself; else None."""
     if options.view not in SHEETS or graph.kind == "static":
         return None
     view = import_module(f"gviz.pictures.views.{options.view}")
     warn_of_unused(view.IGNORES, options)
-    sheet: Sheet | None = view.sheet(with_derivatives(graph), options)
+    sheet: InkedPage | None = view.sheet(with_derivatives(graph), options)
     return sheet
 
 

@@ -21,6 +21,9 @@ ROOMY = ((1.0, 1.5, 3.0), (8.0, 16.0, 28.0, 44.0, 64.0))
 FAR_APART = (20.0, 32.0, 46.0, 64.0, 90.0)
 """Points between cards where texts have no place of their own otherwise."""
 
+HOPELESS, MANY = 0.25, 30
+"""How small type is, by what can be read, that a denser circuit would not make large enough; boxes of a large circuit."""
+
 DENSITIES = (
     (False, False, (8.0, 20.0, 36.0)),
     (True, False, (8.0, 20.0, 36.0)),
@@ -98,12 +101,15 @@ class CircuitContent:
         best: tuple[float, Block, float, Circuit] | None = None
         for is_tight, is_bare, gaps in DENSITIES:
             is_free = best is not None and best[0] > 0  # no text stands on anything else
-            if best is not None and is_free and (gaps is FAR_APART or best[3].least_type * best[2] >= least):
+            points = best[3].least_type * best[2] if best is not None else 0.0
+            if best is not None and (points < HOPELESS * least or (is_free and (gaps is FAR_APART or points >= least))):
                 break
+            count = 2 if len(self.all_cards) > MANY else len(ROOMY[0]) * len(gaps)  # of a large one each takes long
             stretches = (1.0, 1.6) if is_tight else (1.0, 1.5, 3.0) if gaps is FAR_APART else (1.0, 1.5)
-            attempts = [Attempt(one, apart, is_tight, self.has_both, is_bare) for one in stretches for apart in gaps]
+            tries = [*product(stretches, gaps)][:count]
+            attempts = [Attempt(stretch, apart, is_tight, self.has_both, is_bare) for stretch, apart in tries]
             for circuit, far in self._tries(attempts):
-                if not far and best is not None and best[0] > 0:
+                if not far and best is not None and best[0] > 0 and best[3].least_type * best[2] >= least:
                     break
                 whole = Block(circuit.items, circuit.size)
                 scale = scale_in(room, whole)

@@ -19,6 +19,7 @@ from gviz.pictures.labels import (
     not_finite_first,
     size_text,
     small_text,
+    statement_of,
     value_text,
     why_without_numbers,
 )
@@ -128,11 +129,11 @@ class CircuitReader(Reader):
         return faint, wires
 
     def _constants_inside(self) -> set[str]:
-        """Return the constants that stand in the circle of the one operation that has them."""
+        """Return the constants that stand in the circle of the one operation, or in the statement, that has them."""
         found = set()
         for node in self.graph.nodes:
             constants = [edge.source for edge in self.inputs[node.id] if self.nodes[edge.source].kind == "constant"]
-            if len(constants) < len(self.inputs[node.id]) < 3:
+            if statement_of(node, self.options) or len(constants) < len(self.inputs[node.id]) < 3:
                 found |= {*constants}
         return found
 

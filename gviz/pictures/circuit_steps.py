@@ -23,8 +23,11 @@ from gviz.pictures.spans import Line, Span, text_of
 from gviz.pictures.steps import Step, steps_of
 from gviz.pictures.theme import Theme
 
-MOST = 24
-"""Boxes of a circuit that steps are drawn on; of a larger graph Graphviz makes the slides."""
+MOST, LEAST_TYPE = 40, 8
+"""Boxes of a circuit that steps are drawn on, and points of its smallest type; else Graphviz makes the slides."""
+
+TALL_TITLE = 100.0
+"""Points of statements that take too much of a page: it is called by its root then."""
 
 TOP, FOOT = 28.0, 20.0
 """Points above the title, and below the line that tells how far it is."""
@@ -45,15 +48,10 @@ class CircuitSlide(NamedTuple):
     of: int
 
 
-def suits(graph: Graph) -> bool:
-    """Return whether the steps of a graph can be read on a circuit."""
-    return sum(node.kind != "constant" for node in dataflow(graph).nodes) <= MOST
-
-
 def circuit_slides(
     graph: Graph, options: RenderOptions, page: Page, wanted: Sequence[int] = (), *, bare: bool = False
 ) -> list[CircuitSlide]:
-    """Return the slides.
+    """Return the slides; none where the circuit could not be read.
 
     Args:
         graph: a graph that tells local derivatives and gradients on their way.
@@ -64,8 +62,12 @@ def circuit_slides(
     """
     shown = dataflow(without_rounding(graph))
     options = replace(options, view="circuit", fit="slide")
+    if sum(node.kind != "constant" for node in shown.nodes) > MOST:
+        return []
     steps = steps_of(shown, options)
     scene = CircuitScene(shown, graph, options, steps, page, is_bare=bare)
+    if scene.least_type < LEAST_TYPE:
+        return []
     numbers = wanted or range(1, len(steps) + 1)
     return [CircuitSlide(scene.at(number), steps[number - 1], number, len(steps)) for number in numbers]
 
@@ -107,6 +109,8 @@ class CircuitScene:
                 self.local[edge.target].add(number)
         titled = replace(options, title="" if options.of else options.title)
         title = SheetWriter(self.content, graph, titled).title()
+        if title.size[1] > TALL_TITLE:
+            title = SheetWriter(self.content, graph, replace(options, title=graph.title)).title()
         self.title = [] if is_bare else list(title.items)
         said = [*(line for step in steps for line in step.caption), *((Span(title),) for title in self.content.titles)]
         self.note = "".join(map(text_of, unknown((), said)))
@@ -116,7 +120,7 @@ class CircuitScene:
         top = SPENT if is_bare else TOP + max(page.title * 1.4, title.size[1] + page.title * 0.4)
         low = 0.0 if is_bare else FOOT + page.legend + self.lines * page.caption * LINE + 14
         room = page.width - 48 - start, page.height - top - low - 16
-        block, self.scale, _ = self.content.in_room(room)
+        block, self.scale, self.least_type = self.content.in_room(room)
         place = (
             start + (page.width - start - block.size[0] * self.scale) / 2,
             top + (room[1] - block.size[1] * self.scale) / 2 + 8,

@@ -5,6 +5,7 @@ A line is a list of spans. How an ink looks, and how a text is quoted, is the bu
 
 from __future__ import annotations
 
+import ast
 import math
 import re
 from collections.abc import Container, Iterator, Sequence
@@ -391,7 +392,7 @@ def lines(
         rows += [(Span(line, "muted"),) for line in node.expression.split("\n") if line]
     elif is_operation and (has_box or node.name is None):
         sizes = short(size_text(node.shape), LONGEST_NAME) if node.shape and node.kind == "operation" else ""
-        about = short(node.expression, LONGEST_EXPRESSION) or sizes
+        about = short(node.expression, min(LONGEST_EXPRESSION, options.max_chars)) or sizes
         rows += [(Span(about, "muted"),)] if about else []
     else:
         rows += value_lines(node, options)
@@ -408,6 +409,9 @@ def lines(
     return rows
 
 
+BRIEF = 30
+"""Characters of a line from which down boxes are short."""
+
 MOST_SIZES = 4
 """Sizes that a group's box tells of what goes in, and of what goes out."""
 
@@ -423,17 +427,21 @@ def card_lines(node: Node, card: Card, options: RenderOptions, most: float = 0.0
     Args:
         node: the group.
         card: what is known of it.
-        options: ``show`` and ``precision`` are read.
+        options: ``show``, ``precision`` and ``max_chars`` are read: with short lines there are no amounts.
         most: the largest norm of a gradient of all groups, to which a bar is drawn; 0 for no bar.
     """
-    kind = (Span(f"  {short(card.kind, LONGEST_NAME)}", "muted"),) if card.kind else ()
-    rows: list[Line] = [(Span(short(node.name or node.label, LONGEST_NAME), is_bold=True), *kind)]
+    is_brief, name = options.max_chars <= BRIEF, Span(short(node.name or node.label, LONGEST_NAME), is_bold=True)
+    kind = short(card.kind, min(LONGEST_EXPRESSION, options.max_chars))
+    is_code = " " in kind
+    rows: list[Line] = [(name, Span(f"  {kind}", "muted")) if kind and not is_code else (name,)]
+    rows += [(Span(kind, "muted"),)] if is_code else []
     kept = f", {bytes_text(card.kept)} saved" if card.kept is not None else ""
-    rows.append((Span(f"{amount(card.operations, 'operation')}{kept}", "muted"),))
-    if card.parameters:
+    rows += [] if is_brief else [(Span(f"{amount(card.operations, 'operation')}{kept}", "muted"),)]
+    if card.parameters and not is_brief:
         rows.append((Span(f"{card.elements:,} numbers in {amount(card.parameters, 'parameter')}", "muted"),))
     sides = [
-        joined((size_text(shape) or "number" for shape in shapes), MOST_SIZES) for shapes in (card.inputs, card.outputs)
+        joined((size_text(shape) or "number" for shape in shapes), 1 if is_brief else MOST_SIZES)
+        for shapes in (card.inputs, card.outputs)
     ]
     if any(sides):
         rows.append((Span(" → ".join(sides).strip(), "muted"),))
@@ -589,6 +597,20 @@ def short(text: str, most: int) -> str:
     return text if len(text) <= most else shorten(text, most, middle=True, mark="…")
 
 
+def statement_of(node: Node, options: RenderOptions) -> Formula | None:
+    """Return the formula of a statement of several operations, which stands in place of a sign; None of any other node.
+
+    >>> texts = "x + w", "x*w + 1"
+    >>> nodes = [Node("n0", "operation", "AddBackward0", "a", expression=text) for text in texts]
+    >>> [str(statement_of(node, RenderOptions(by="statement"))) for node in nodes]
+    ['None', 'x·w + 1']
+    """
+    formula = Formula.read(node.expression) if options.by == "statement" and node.kind == "operation" else None
+    parts = ast.iter_child_nodes(formula.node) if formula is not None else ()
+    is_one = all(isinstance(part, ast.Name | ast.Constant | ast.operator) for part in parts)
+    return None if is_one else formula
+
+
 def _torchviz(node: Node) -> list[str]:
     """Return TorchViz's own label: the class of an operation; the name of a tensor, known or not, above its shape."""
     if node.kind in OPERATIONS:
@@ -619,7 +641,10 @@ def value_lines(node: Node, options: RenderOptions) -> list[Line]:
     shape = node.shape
     text = small_text(node.value, options.precision) if "value" in show else ""
     has_value = 0 < len(text) <= options.max_chars
-    name, expression = short(_name(node), LONGEST_NAME), short(node.expression, LONGEST_EXPRESSION)
+    name, expression = (
+        short(_name(node), LONGEST_NAME),
+        short(node.expression, min(LONGEST_EXPRESSION, options.max_chars)),
+    )
     sizes = [short(size_text(shape), LONGEST_NAME)] if shape and ("shape" in show or not has_value) else []
     dtype = (Span(f" {node.dtype}", "muted"),) if "dtype" in show and node.dtype else ()
     head = [Span(name, is_bold=True)] if name else []
@@ -632,7 +657,7 @@ def value_lines(node: Node, options: RenderOptions) -> list[Line]:
     rows: list[Line] = [(*head, *dtype)] if head else []
     if has_value:
         ink = "" if is_finite(node.value) else "error"
-        if len(text_of(tuple(head))) + len(text) + 3 <= LONGEST_STATEMENT or not head:
+        if len(text_of(tuple(head))) + len(text) + 3 <= min(LONGEST_STATEMENT, options.max_chars) or not head:
             rows = [(*head, Span(f" = {text}" if head else text, ink), *dtype)]
         else:
             rows = [tuple(head), (Span(f"= {text}", ink), *dtype)]

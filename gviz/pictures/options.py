@@ -36,9 +36,9 @@ MEASURES = ("grad-norm", "value", "memory", "time")
 REPEATS = ("auto", "never", "always")
 """Leaves that are drawn again: from the third use on where it is far away, none, or at each further use."""
 
-GROUPS = ("module", "function", "line")
+GROUPS = ("module", "function", "line", "code")
 """What is one box, or a frame around its parts: each call of a module (of a static graph a name scope), each call
-of a function of the program, or each run of a line."""
+of a function of the program, each run of a line; or modules, else functions, and each line outside of them."""
 
 STEPS = ("operation", "statement", *GROUPS)
 """What has a node of its own: each operation, of the formula each statement of the program, or each group."""
@@ -255,6 +255,8 @@ class RenderOptions:
     """Whether the picture shows local derivatives, or gradients on their way."""
     needs_lines: bool = field(init=False, repr=False, default=False)
     """Whether it shows lines of the program."""
+    needs_functions: bool = field(init=False, repr=False, default=False)
+    """Whether it shows calls of functions of the program, or may."""
     needs_costs: bool = field(init=False, repr=False, default=False)
     """Whether it shows how long operations took, or what they keep."""
 
@@ -286,7 +288,8 @@ class RenderOptions:
             rankdir=rankdir,
             format=self.format.lower(),
             direction=rankdir or VIEWS.get(view, "TB"),
-            needs_lines="line" in show or self.ghosts or groups in ("line", "function"),
+            needs_lines="line" in show or self.ghosts or groups in ("line", "function", "code"),
+            needs_functions=groups in ("function", "code") or (self.fit != "none" and view == "torchviz"),
             needs_costs=self.color_by in ("memory", "time"),
             needs_flow=view != "torchviz" or "local" in show or self.color_by == "grad-norm",
         )

@@ -113,6 +113,9 @@ def themed(
         **box_attributes(USUAL, theme),
     }
     line = {"fontsize": "10", "color": theme.line, "penwidth": "1.1", "arrowsize": "0.6"}
+    if options.fit != "none":  # no type is smaller than that of most boxes
+        line["fontsize"] = str(RenderOptions.font_size)
+        statements = [with_type(one, RenderOptions.font_size) for one in statements]
     if options.title and options.fit == "none":  # a page has a place of its own for it
         look = {
             "label": shorten(options.title, LONGEST_TITLE, mark=" …"),
@@ -134,6 +137,12 @@ def themed(
         own = {**own, "size": fitting_size(own.get("size", ""))}
     own = {key: value for key, value in own.items() if value}
     return Picture(graph.title, {**page, **own}, {**text, **box}, {**text, **line}, straightened(statements))
+
+
+def with_type(one: Statement, size: int) -> Statement:
+    """Return a box, line or frame whose type is no smaller than that."""
+    is_small = float(one.look.get("fontsize", size)) < size
+    return one._replace(look={**one.look, "fontsize": str(size)}) if is_small else one
 
 
 def straightened(statements: Iterable[Statement]) -> Iterable[Statement]:

@@ -14,7 +14,7 @@ from gviz.graphs import Graph
 from gviz.layout import RenderWarning
 from gviz.passes import part
 from gviz.passes.rounding import without_rounding
-from gviz.pictures.options import READABLE, RenderOptions
+from gviz.pictures.options import GROUPS, READABLE, SHEETS, RenderOptions
 from gviz.pictures.picture import LARGE
 from gviz.text import joined
 
@@ -103,21 +103,36 @@ def ways_to_fit(graph: Graph, options: RenderOptions) -> Iterator[tuple[RenderOp
     What somebody has chosen stays: ``--fold off`` folds nothing, ``--by operation`` groups nothing.
     """
     yield options, ""
-    is_boxes = options.view == "torchviz" and bool(options.show)
-    folded = replace(options, fold="on") if is_boxes and options.fold == "auto" else options
+    places = [node.place for node in graph.nodes if node.place is not None]
+    named = {node.name for node in graph.nodes if node.kind in RESULTS and not node.is_letter} - {None}
+    if options.view in BY_STATEMENT and not options.by and len(named) > 1:
+        yield replace(options, by="statement"), "each statement is a box"
+    if options.view != "torchviz" or not options.show:
+        return
+    folded = replace(options, fold="on") if options.fold == "auto" else options
     if folded is not options:
         yield folded, "blocks that repeat are drawn once"
-    if is_boxes and graph.has_modules and options.by in ("", "module") and options.depth is None:
-        if not options.groups:
-            yield replace(folded, by="module"), "modules are boxes, and what repeats is drawn once"
-        for depth in DEPTHS:
-            for way in dict.fromkeys((options, folded)):
-                what = "" if way is options else ", what repeats is drawn once"
-                own = replace(way, by="module", depth=depth, layout="layered")  # without frames, so in several rows
-                yield own, f"modules are boxes (--depth {depth}){what}"
-    if options.view == "dataflow" and not options.by and any(node.place is not None for node in graph.nodes):
-        yield replace(options, by="statement"), "each statement is a box"
+    has_parts = graph.has_modules or bool(graph.functions) or any(not place.column for place in places)
+    if not has_parts or options.by not in ("", *GROUPS):
+        return
+    is_free = options.by in ("", "module") and options.depth is None and graph.kind != "static"
+    by = "code" if is_free else options.by or "module"
+    hide = tuple(dict.fromkeys((*options.hide, "accumulate")))
+    for depth in DEPTHS if options.depth is None else (options.depth,):
+        for way in dict.fromkeys((options, folded)):
+            what = "" if way is options else ", what repeats is drawn once"
+            own = replace(way, by=by, depth=depth, hide=hide, layout="layered")  # without frames, so in several rows
+            yield own, f"{PARTS_OF[by]} are boxes (--by {by} --depth {depth}){what}"
 
+
+PARTS_OF = {"module": "modules", "function": "functions", "line": "lines", "code": "parts of the program"}
+"""What is a box, in words, by the option."""
+
+BY_STATEMENT = ("dataflow", *SHEETS)
+"""Views that can draw each statement as one box."""
+
+RESULTS = ("operation", "output")
+"""Kinds of nodes that have the name of a result."""
 
 DEPTHS = (3, 2, 1)
 """Levels of modules that are opened on a page, until its type can be read."""

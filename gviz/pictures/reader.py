@@ -14,7 +14,16 @@ from gviz.graphs import GRAD_OF, NOW, Edge, Graph, Node
 from gviz.graphs.numbers import size_of
 from gviz.passes.dataflow import outputs_of
 from gviz.passes.elements import has_only
-from gviz.pictures.labels import TOLD, change_text, later_text, name_along, place_text
+from gviz.pictures.labels import (
+    LONGEST_STATEMENT,
+    TOLD,
+    change_text,
+    later_text,
+    name_along,
+    place_text,
+    short,
+    statement_of,
+)
 from gviz.pictures.options import RenderOptions
 from gviz.pictures.typesetting import SIGNS as SET, Setter, TypeBox, fenced, name_box, phrase, row, text_box, typeset
 
@@ -102,10 +111,12 @@ class Reader:
 
     @cached_property
     def outside(self) -> dict[str, Formula]:
-        """What stands for letters that gviz has given to results without a gradient: ``1 - t``."""
-        letters = {row.name for row in self.graph.tensors if row.expression is not None}
-        nodes = [node for node in self.graph.nodes if node.kind == "frozen" and node.name in letters]
-        found = {node.name or "": as_formula(node.expression) for node in nodes}
+        """What stands for letters that gviz has given to results without a gradient, or not drawn: ``1 - t``."""
+        shown = {node.name or "": node for node in self.graph.nodes}
+        letters = {row.name: row.expression for row in self.graph.tensors if row.expression is not None}
+        texts = {name: shown[name].expression if name in shown else text for name, text in letters.items()}
+        drawn = {name for name, node in shown.items() if node.kind != "frozen"}
+        found = {name: as_formula(text) for name, text in texts.items() if name not in drawn}
         known = {name: formula for name, formula in found.items() if formula is not None}
         return {name: formula.replaced(known) for name, formula in known.items()}
 
@@ -130,7 +141,9 @@ class Reader:
         return name, noted(formula).replaced({**self.outside, name: Formula.parse(self.comes_in)})
 
     def sign(self, node: Node) -> TypeBox:
-        """Return what stands in a circle: a sign, the name of a function, or what is done with z."""
+        """Return what stands in a circle: a sign, the name of a function, what is done with z; or a statement."""
+        if statement := statement_of(node, self.options):
+            return self.phrase(short(str(statement), LONGEST_STATEMENT), NUMBER)
         _, formula = self.operand(node)
         sign = operator_of(node.label)
         if self.options.math == "off":

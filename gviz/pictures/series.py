@@ -16,6 +16,7 @@ from typing import Any, NamedTuple
 
 from gviz.formulas.operations import operator_of
 from gviz.graphs import Edge, Graph, Node
+from gviz.layout.fonts.faces import type_width
 from gviz.passes.dataflow import dataflow
 from gviz.passes.rounding import without_rounding
 from gviz.pictures import html, slide
@@ -28,7 +29,7 @@ from gviz.pictures.repeat import with_repeats
 from gviz.pictures.slide import Page
 from gviz.pictures.spans import Line, Span, text_of
 from gviz.pictures.steps import PHASES, Step, has_backward, lines_at, root_name, steps_of
-from gviz.pictures.theme import THEMES, Theme, box_attributes
+from gviz.pictures.theme import FONT, THEMES, Theme, box_attributes
 from gviz.pictures.views.dataflow import MOST_EDGES, circle, derivative
 from gviz.text import quotient_of, shorten
 
@@ -185,7 +186,8 @@ def _beside(code: str, line: int, rows: int, theme: Theme) -> str:
             f'<TR><TD ALIGN="RIGHT">{html.span_text(number, theme)}</TD>'
             f'<TD ALIGN="LEFT"{fill}>{html.span_text(text, theme)}</TD></TR>'
         )
-    return f'<TABLE BORDER="0" CELLBORDER="0" CELLSPACING="0" CELLPADDING="1">{"".join(cells)}</TABLE>'
+    table = f'<TABLE BORDER="0" CELLBORDER="0" CELLSPACING="0" CELLPADDING="1">{"".join(cells)}</TABLE>'
+    return f'<FONT FACE="{FONT}">{table}</FONT>'
 
 
 class _Scene:
@@ -230,7 +232,7 @@ class _Scene:
     def laid_out(self, write: Callable[[Picture], str], page: Page, captions: int) -> Layout:
         """Return the layout of all steps: each line of a box is as long as the longest that will stand there."""
         longest = {
-            node: [max(rows, key=lambda row: len(text_of(row))) for rows in zip(*series, strict=True)]
+            node: [max(rows, key=lambda row: type_width(text_of(row), 1.0)) for rows in zip(*series, strict=True)]
             for node, series in self.lines.items()
         }
         statements = [*self.boxes(len(self.steps) - 1, longest), *self.arrows(len(self.steps) - 1)]

@@ -14,7 +14,7 @@ from gviz.layout.ink import Item, Pen, Point, shifted
 from gviz.pictures.circuits import arrow, strands
 from gviz.pictures.look import docstring_of
 from gviz.pictures.options import RenderOptions
-from gviz.pictures.slide import MARGIN, PAGES
+from gviz.pictures.slide import MARGIN, PAGES, warn_of_small_type
 from gviz.pictures.theme import THEMES, Theme
 from gviz.pictures.typesetting import TypeBox, row, text_box, typeset
 from gviz.text import excerpt
@@ -28,18 +28,11 @@ EDGE, GAP = 12.0, 14.0
 MOST_SCALE = 1.7
 """How far a small circuit is enlarged on a page."""
 
-ROOMY = ((1.0, 1.5), (8.0, 14.0, 22.0, 32.0, 44.0))
-"""What is tried, in turn, until all texts have their places: room beside numbers, and points between cards."""
-
 WIDE = 1000.0
 """Points from which on a picture that stands on no page goes on in a second row."""
 
 MOST_WIDE = 900.0
 """Points of the longest line of text that stands on no page."""
-
-WRAPPED_GAP, STUB, JOINT, HAIR = 22.0, 16.0, 7.0, 0.4
-"""Points between two rows of a circuit that is cut, of the piece that each end of a line gets, of half a number on it;
-and between a cut and what stands beside it."""
 
 LEAD = 72.0
 """Points of an arrow, or of the line of a path, before what is said of it."""
@@ -74,13 +67,14 @@ class Remark(NamedTuple):
 
 @dataclass
 class InkedPage:
-    """A page as ink: see :class:`gviz.layout.ink.Sheet`."""
+    """A page as ink: see :class:`gviz.layout.ink.Sheet`. ``least_type`` is the size of its smallest type, in points."""
 
     title: str
     description: str
     size: Point
     page: str
     content: list[Item]
+    least_type: float = CAPTION
 
     def items(self) -> Iterable[Item]:
         """Return all that is drawn."""
@@ -164,7 +158,7 @@ class SheetWriter:
         title = self.title()
         above = title.size[1] + GAP * bool(title.items)
         if self.room is None:
-            drawing, scale, top, edge = self.shown.as_large_as_it_is(), 1.0, EDGE, EDGE
+            drawing, scale, points, top, edge = self.shown.as_large_as_it_is(), 1.0, CAPTION, EDGE, EDGE
             foot = self.foot()
             wide = max(drawing.size[0], title.size[0], foot.size[0]) + 2 * EDGE
             size = wide, above + drawing.size[1] + foot.size[1] + 2 * EDGE + GAP
@@ -176,12 +170,7 @@ class SheetWriter:
                 room = size[0] - 48, size[1] - title.size[1] - high - 2 * top - 2 * GAP
                 drawing, scale, points = self.shown.in_room(room)
                 foot = self.foot()
-            if points < (least := PAGES[self.options.fit].least):
-                warn_user(
-                    f"the smallest type on the page has {points:.1f} points, below {least:g}: "
-                    "--root NAME draws a part of the graph",
-                    RenderWarning,
-                )
+            warn_of_small_type(points, "a part of the graph, --root NAME or --max-nodes N", PAGES[self.options.fit])
         start = top + above
         free = size[1] - start - foot.size[1] - top - GAP - drawing.size[1] * scale
         place = (size[0] - drawing.size[0] * scale) / 2, start + max(free, 0) / 2
@@ -191,7 +180,7 @@ class SheetWriter:
             *shifted(foot.items, edge, size[1] - top - foot.size[1]),
         ]
         page = "" if self.options.transparent else self.theme.page
-        return InkedPage(self.graph.title, self.shown.description, size, page, content)
+        return InkedPage(self.graph.title, self.shown.description, size, page, content, points)
 
     def title(self) -> Block:
         """Return the title: what was asked for, else what a script says of itself, else the statements.

@@ -37,6 +37,11 @@ class Page(NamedTuple):
     code: float = 11
     least: float = 12
 
+    @property
+    def readable(self) -> float:
+        """The size of type from which on nobody sees that it is smaller than that."""
+        return 0.98 * self.least
+
 
 PAGES = {"slide": Page(960, 540), "a4": Page(842, 595, 22, 14, 11, 10, 8)}
 """16:9 as PowerPoint has it, 13.33 inches wide; A4 across."""
@@ -49,8 +54,7 @@ MOST_SMALLER = 3.0
 """How many times smaller the letters of a text become that is too long for its page."""
 
 LEAST_TYPE, GOOD_TYPE = 10, 13
-"""Points below which a reader in the last row is lost, and a graph is cut; and those with which it is not cut any
-further."""
+"""Points below which a reader in the last row is lost, and a small graph is cut; and those that are better than that."""
 
 WORTH = 1.25
 """How many times larger the type has to get for another row or column."""
@@ -92,7 +96,7 @@ def on_page(
     top, bottom = _space(page, len(caption), foot_height)
     room = page.height - top - bottom
     zoom, scale = scale, scale_of(layout, page, len(caption), foot_height, beside=beside if side else 0.0)
-    warn_of_small_type(least_type(picture) * scale, larger, min(page.least, LEAST_TYPE))
+    warn_of_small_type(float(picture.node["fontsize"]) * scale, larger, page)
     middle = (page.width + (beside if side else 0)) / 2
     left, low = (x0 + x1) / 2 * scale - middle, (y0 + y1) / 2 * scale - (bottom + room / 2)
 
@@ -177,15 +181,19 @@ def rows_beside(page: Page, captions: int, foot: float) -> int:
     return int((page.height - sum(_space(page, captions, foot))) / (page.code * LINE))
 
 
-def folded(layout: Layout, page: Page, captions: int, foot: float, picture: Picture, *, beside: float = 0.0) -> Layout:
-    """Return the layout, in several rows or columns if its type is too small and gets larger so."""
-    best, most = layout, scale_of(layout, page, captions, foot, beside=beside)
-    direction = picture.graph.get("rankdir", "TB")
-    size = float(picture.node["fontsize"])
-    for parts in range(2, wrap.MOST_PARTS + 1) if size * most < LEAST_TYPE else ():
-        other = wrap.wrapped(layout, parts, direction) if size * most < GOOD_TYPE else None
+def folded(
+    layout: Layout, page: Page, captions: int, foot: float, picture: Picture, *, beside: float = 0.0, least: float = 0.0
+) -> Layout:
+    """Return the layout, in several rows or columns if its type is too small and gets larger so.
+
+    ``least`` is the size of type that is not too small, if it is not that of the page.
+    """
+    whole = most = scale_of(layout, page, captions, foot, beside=beside)
+    best, direction, size = layout, picture.graph.get("rankdir", "TB"), float(picture.node["fontsize"])
+    for parts in range(2, wrap.MOST_PARTS + 1):
+        other = wrap.wrapped(layout, parts, direction) if size * most < (least or page.readable) else None
         scale = 0.0 if other is None else scale_of(other, page, captions, foot, beside=beside)
-        if other is not None and scale > most * WORTH:
+        if other is not None and scale > max(whole * WORTH, most):
             best, most = other, scale
     return best
 
@@ -230,21 +238,9 @@ def broad_enough(points: float) -> float:
     return pixels * 72 / 96
 
 
-def least_type(picture: Picture) -> float:
-    """Return the smallest type of the texts in a picture, before it is put on a page."""
-    usual = float(picture.node["fontsize"])
-    sizes = [float(one.look.get("fontsize", usual)) for one in picture.statements if isinstance(one, Shape)]
-    labels = [
-        float(picture.edge["fontsize"]) for one in picture.statements if isinstance(one, Arrow) and "label" in one.look
-    ]
-    return min([usual, *sizes, *labels])
-
-
-def warn_of_small_type(points: float, larger: str, least: float = LEAST_TYPE) -> None:
+def warn_of_small_type(points: float, larger: str, page: Page) -> None:
     """Say that a page will be hard to read, and what helps."""
-    if round(points, 1) < least:
-        reader = "a room" if least == LEAST_TYPE else "paper"
-        remark = (
-            f"the smallest type on this page has {points:.1f} points, and {reader} needs {least:g}; larger: {larger}"
-        )
-        warn_user(remark, RenderWarning)
+    if points < page.readable:
+        reader = "a room" if page is PAGES["slide"] else "paper"
+        remark = f"the smallest type on this page has {points:.1f} points, and {reader} needs {page.least:g}"
+        warn_user(f"{remark}; larger: {larger}", RenderWarning)

@@ -290,7 +290,10 @@ def cuts(
             place: sum(map(partial(cost, place=place), curves)) + sum(frame.is_cut(place) for frame in frames)
             for place in near
         }
-        places.append(min(near, key=lambda place: (struck[place], abs(place - ideal))))
+        best = min(near, key=lambda place: (struck[place], abs(place - ideal)))
+        if struck[best] >= HEAD:  # an arrow would end in nothing, and the number of its other end stand nowhere
+            return None
+        places.append(best)
     return places
 
 

@@ -13,7 +13,9 @@ from gviz.render._svg import shown
 from gviz.text import shorten
 
 _GROUP = re.compile(r'<g id="(?:node|edge|clust)\d+" class="(\w+)">\n<title>([^<]*)</title>\n')
-_SANS = re.compile(r'(font-family="Gviz Sans,[^"]*"( font-weight="bold")?[^>]* font-size="([\d.]+)"[^>]*)>([^<]+)</text>')
+_SANS = re.compile(
+    r'(font-family="Gviz Sans,[^"]*"( font-weight="bold")?[^>]* font-size="([\d.]+)"[^>]*)>([^<]+)</text>'
+)
 _HEAD = re.compile(r'(<svg [^>]*?)>\n(<g id="graph0" class="graph"[^>]*>)\n(?:<title>[^<]*</title>\n)?')
 
 

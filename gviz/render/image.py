@@ -12,26 +12,23 @@ from collections.abc import Iterator
 from contextlib import nullcontext
 from dataclasses import replace
 from functools import partial
-from operator import itemgetter
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING
 
 from gviz.errors import RenderError, warn_user
 from gviz.graphs import Graph
 from gviz.layout import NoEngineError, RenderWarning
 from gviz.layout.graphviz import draw, engines, time_limit
 from gviz.layout.plan import is_for_layered, make_plan
-from gviz.pictures import LARGE, Arrow, Frame, Picture, Plate, Shape, html, picture_of, sheet_of
-from gviz.pictures.look import LONGEST_TITLE
-from gviz.pictures.options import SHEETS, RenderOptions
+from gviz.pictures import LARGE, Arrow, Frame, Picture, Plate, Shape, picture_of, sheet_of
+from gviz.pictures.options import RenderOptions
 from gviz.pictures.page import TITLE
 from gviz.render import FormatRow, dot
 from gviz.render.marks import mark
-from gviz.text import shorten
 from gviz.wiring import Wires
 
 if TYPE_CHECKING:
     from gviz.layout.ink import Sheet
-    from gviz.pictures.places import Layout
+
 
 DESCRIPTION = "pictures, by Graphviz"
 
@@ -136,7 +133,10 @@ def _draw(graph: Graph, options: RenderOptions, output: str) -> bytes:
         )
         options = replace(options, fit="none")
     if options.fit != "none":
-        page = _on_page(graph, options)
+        from gviz.render._fit import page_of  # few pictures are put on a page
+
+        dots = options.scale if options.format in RASTER else 0.5  # a point of the page is a point of a PDF
+        page = page_of(graph, options, dots)
         return _by_graphviz(page, dot.dot_text(page), output, options, program="nop2")
     picture = picture_of(graph, options)
     if options.format in RASTER and options.scale != 1:
@@ -248,118 +248,10 @@ def _draw_layered(picture: Picture, options: RenderOptions, output: str) -> byte
 
 
 def fitted(graph: Graph, options: RenderOptions) -> RenderOptions:
-    """Return the options with which a picture can be read on its page, and say so if they are not those asked for.
+    """Return the options with which a picture can be read on its page: see :func:`gviz.render._fit.fit_to_page`."""
+    from gviz.render import _fit  # few pictures are put on a page
 
-    What repeats is drawn once, then modules, or statements, are boxes. If all of that is too small, it is the way with
-    the largest type.
-    """
-    from gviz.pictures.parts import drawn_parts, ways_to_fit
-    from gviz.pictures.slide import LEAST_TYPE, PAGES, WORTH
-
-    operations = sum(node.kind == "operation" for node in graph.nodes)
-    if options.view in SHEETS or graph.kind == "static" or operations < FEW:
-        return options
-    sizes: list[tuple[float, int, RenderOptions, int, str]] = []
-    for number, (way, what) in enumerate(ways_to_fit(graph, options)):
-        with warnings.catch_warnings():
-            warnings.simplefilter("ignore", RenderWarning)
-            shown = drawn_parts(graph, way)
-            size = page_layout(shown, way).points if len(shown.nodes) <= LARGE else 0.0
-        if way.fold != options.fold and not any(region.times > 1 for region in shown.regions):
-            continue  # nothing repeats
-        says_little = bool(number) and sum(node.kind == "group" for node in shown.nodes) == 1  # all is in one box
-        if not number and size >= min(PAGES[options.fit].least, LEAST_TYPE):  # it stays if little is won without it
-            size *= WORTH
-        sizes.append((size / (1 + says_little), -number, way, len(shown.nodes), what))
-        if sizes[-1][0] >= PAGES[options.fit].least:
-            break
-    _, number, way, boxes, what = max(sizes, key=itemgetter(0, 1))
-    if number:
-        first = sizes[0]
-        small = f"type of {first[0]:.1f} points" if first[0] else "no room"
-        whole = "all " * (first[3] == len(graph.nodes))
-        _warn(f"{whole}{first[3]} boxes would have {small} on this page: {what}, {boxes} boxes; {ALL} draws all")
-    return way
-
-
-FEW = 10
-"""Operations that a page draws all of, however small."""
-
-ALL = "--fold off --by operation"
-"""The options with which a page has all boxes, however small."""
-
-
-class PageLayout(NamedTuple):
-    """A picture as it is laid out for a page.
-
-    Args:
-        picture: what is drawn.
-        legend: what stands below it.
-        layout: where everything is.
-        typed: the lines of caption that were asked for.
-        points: the size of its smallest type.
-        key: how good it is.
-    """
-
-    picture: Picture
-    legend: str
-    layout: Layout
-    typed: list[str]
-    points: float
-    key: tuple[float, ...]
-
-
-def page_layout(graph: Graph, options: RenderOptions) -> PageLayout:
-    """Return the picture as it goes onto a page, in the direction that gives the larger type if none was asked for."""
-    from gviz.pictures import places, slide  # with all that lines on a page need
-
-    page = slide.PAGES[options.fit]
-    typed = [html.escaped(line) for text in (*graph.remarks, options.caption) for line in html.caption_lines(text)]
-    drawn: list[PageLayout] = []
-    for rankdir in [options.rankdir] if options.rankdir else ["TB", "LR"]:
-        picture = picture_of(graph, replace(options, rankdir=rankdir))
-        if any(isinstance(one, Frame) and one.path for one in picture.statements):
-            picture = places.with_free_titles(picture, dot.dot_text, options.graphviz)
-        layout = places.laid_out(picture, dot.dot_text, options.graphviz)
-        label = picture.graph.get("label", "")
-        legend = label[1:-1] if isinstance(label, html.Html) else html.escaped(label)
-        foot = slide.height_of(legend, page, picture, dot.dot_text)
-        captions = len(picture.caption) + len(typed)
-        layout = slide.folded(layout, page, captions, foot, picture)
-        scale = slide.scale_of(layout, page, captions, foot)
-        enough = min(scale * options.font_size, slide.LEAST_TYPE)  # then in one piece
-        key = (enough, -len(layout.marks), scale, -len(drawn))
-        drawn.append(PageLayout(picture, legend, layout, typed, slide.least_type(picture) * scale, key))
-    return max(drawn, key=lambda one: one.key)
-
-
-def _on_page(graph: Graph, options: RenderOptions) -> Picture:
-    """Return the picture on its page."""
-    from gviz.pictures import slide
-
-    picture, legend, layout, typed, *_ = page_layout(graph, options)
-    dots = options.scale if options.format in RASTER else 0.5  # a point of the page is a point of a PDF
-    title = (options.title or picture.heading or graph.title).replace("\n", " ")
-    most = html.fitting(title, LONGEST_TITLE)
-    if len(title) > most:
-        _warn(
-            f"the title has {len(title)} characters, of which {most - 2} have room on the page; "
-            "--caption has room for more"
-        )
-    ways = (
-        "--by statement, another --view, --root NAME" if options.view == "dataflow" else "another --view, --root NAME"
-    )
-    return slide.on_page(
-        picture,
-        layout,
-        slide.PAGES[options.fit],
-        title=html.escaped(shorten(title, most, mark=" …")),
-        caption=[*picture.caption, *typed],
-        legend=legend,
-        larger=ways,
-        scale=dots,
-        write=dot.dot_text,
-    )
+    return _fit.fit_to_page(graph, options)
 
 
 def with_straight(placed: bytes, arrows: list[str]) -> str:

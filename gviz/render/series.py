@@ -22,7 +22,7 @@ from gviz.files import write
 from gviz.graphs import Graph
 from gviz.layout import RenderWarning
 from gviz.layout.graphviz import draw
-from gviz.pictures.circuit_steps import CircuitSlide, circuit_slides, suits
+from gviz.pictures.circuit_steps import CircuitSlide, circuit_slides
 from gviz.pictures.html import inks, unknown
 from gviz.pictures.options import RenderOptions
 from gviz.pictures.series import Slide, series
@@ -191,8 +191,9 @@ def _said_once() -> Iterator[None]:
 def _slides(graph: Graph, suffix: str, options: RenderOptions, wanted: Sequence[int]) -> Sequence[Slide | CircuitSlide]:
     """Return the slides, in the size that a format needs."""
     scale = POINTS if suffix in DRAWN else options.scale * (ANIMATED if suffix in WHOLE else 1)
-    if suits(graph):
-        return circuit_slides(graph, options, PAGES["slide"], wanted, bare=suffix == "html")
+    slides = circuit_slides(graph, options, PAGES["slide"], wanted, bare=suffix == "html")
+    if slides:
+        return slides
     return series(graph, replace(options, scale=scale), PAGES["slide"], dot.dot_text, wanted, bare=suffix == "html")
 
 

@@ -10,7 +10,7 @@ import pytest
 from gviz import RenderOptions, SourceOptions, read
 from gviz.graphs import Graph
 from gviz.layout.ink import Outline, Stretch, TextLine, extent_of_ink
-from gviz.pictures.circuit_steps import CircuitSlide, circuit_slides, suits
+from gviz.pictures.circuit_steps import CircuitSlide, circuit_slides
 from gviz.pictures.slide import PAGES
 from gviz.render import series
 
@@ -121,8 +121,9 @@ def test_by_line_the_code_stands_beside_the_circuit_with_the_line_that_runs_lit(
 
 
 def test_large_graphs_have_slides_by_graphviz() -> None:
-    assert suits(graph_of(Y))
-    assert not suits(graph_of("; ".join(["a0=x*w", *[f"a{number + 1}=tanh(a{number})" for number in range(30)]])))
+    assert slides_of(graph_of(Y))
+    assert not slides_of(graph_of("; ".join(["a0=x*w", *[f"a{number + 1}=tanh(a{number})" for number in range(30)]])))
+    assert not slides_of(graph_of("; ".join(["a0=x*w", *[f"a{number + 1}=tanh(a{number})" for number in range(50)]])))
 
 
 def test_a_page_that_plays_has_each_part_once_and_the_looks_of_all() -> None:
@@ -138,7 +139,7 @@ def test_the_same_steps_make_the_same_bytes() -> None:
 
 
 def test_a_title_of_two_lines_stands_above_the_circuit() -> None:
-    text = "first=tanh(a*b+c*d); second=tanh(e*f+g*h); third=tanh(k*l+m*n); loss=(first*second-third*o)**2"
+    text = "first=tanh(left*right); second_result=tanh(first+shift); loss_of_all=(second_result*first-target_value)**2"
     slide = slides_of(graph_of(text))[-1]
     items = [*slide.picture.items()]
     title = [one for one in items if isinstance(one, TextLine) and not one.part and one.place[1] < 200]

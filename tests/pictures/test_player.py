@@ -122,17 +122,15 @@ def test_a_screen_reader_gets_names_and_the_caption(page: Browser) -> None:
 
 
 def test_boxes_stay_where_they_are(page: Browser) -> None:
-    """Measured in the page: each leaf's outline is at one place in all steps."""
-    outlines = "[...picture.querySelectorAll('rect')].filter(rect => /^[xw] ?=/.test(rect.textContent.trim()))"
+    """Measured in the page: each box of the first step is at one place in all steps."""
+    place = "(b => [b.x, b.y, b.width].map(Math.round).join())(rect.getBoundingClientRect())"
+    boxes = f"[...picture.querySelectorAll('rect')].map(rect => {place})"
     places = []
     for _ in range(9):
-        boxes = page.value(
-            f"{outlines}.map(rect => (b => [b.x, b.y, b.width].map(Math.round))(rect.getBoundingClientRect()))"
-        )
-        places.append(boxes)
+        places.append(page.value(boxes))
         page.press("ArrowRight")
-    assert len(places[0]) == 2
-    assert all(boxes == places[0] for boxes in places)
+    assert len({*places[0]}) >= 4  # the page, two leaves, and faint circles
+    assert all({*places[0]} <= {*step} for step in places)
 
 
 def test_what_is_known_grows(page: Browser) -> None:

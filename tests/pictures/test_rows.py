@@ -129,8 +129,8 @@ def test_a_page_has_one_size_whoever_makes_it() -> None:
 
 def test_small_type_is_said_in_tenths_of_a_point_with_what_makes_it_larger() -> None:
     long = "; ".join(["a0=x*w", *(f"a{number}=sin(a{number - 1})*w" for number in range(1, 40))])
-    (said,) = said_of(long, view="dataflow")
-    found = re.fullmatch(r"the smallest type on this page has ([\d.]+) points, and a room needs 10; larger: (.*)", said)
+    (said,) = said_of(long, view="dataflow", by="operation")
+    found = re.fullmatch(r"the smallest type on this page has ([\d.]+) points, and a room needs 12; larger: (.*)", said)
     assert found is not None
     assert float(found[1]) < slide.LEAST_TYPE
     assert "--by statement" in found[2]
@@ -266,12 +266,10 @@ def test_a_page_of_modules_that_can_be_read_stays_as_it_is_and_its_legend_fits(g
         "import torch\nfrom torch import nn\n"
         "net = nn.Sequential(nn.Linear(3, 3), nn.ReLU(), nn.Linear(3, 1))\n"
         "net[0].register_forward_hook(lambda module, inputs, output: output * 2 + 1)\n"
-        "net[1].register_forward_pre_hook(lambda module, inputs: (inputs[0] + 1,))\n"
-        "net[2].register_forward_hook(lambda module, inputs, output: output * 2)\n"
         "loss = net(torch.ones(1, 3)).sum()\nloss.backward()\n"
     )
     done = gviz("render", "net.py", "--by", "module", "--fit", "slide", "-o", "net.svg")
-    assert done.err == "root: loss (backward called at line 8)\n"
+    assert done.err == "root: loss (backward called at line 6)\n"
     assert (gviz.folder / "net.svg").read_text().count('class="clust') == 1
 
 

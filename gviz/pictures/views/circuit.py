@@ -8,18 +8,18 @@ from __future__ import annotations
 from gviz.errors import warn_user
 from gviz.graphs import Graph
 from gviz.layout import RenderWarning
-from gviz.layout.ink import Sheet
 from gviz.passes.dataflow import dataflow
 from gviz.passes.quotients import with_quotients
+from gviz.passes.statements import by_statement
 from gviz.pictures.circuit_content import CircuitContent
 from gviz.pictures.circuit_reader import CircuitReader
 from gviz.pictures.options import FOLDING, RenderOptions
 from gviz.pictures.picture import Picture
-from gviz.pictures.sheets import SheetWriter
+from gviz.pictures.sheets import InkedPage, SheetWriter
 from gviz.pictures.views import dataflow as boxes
 
 IGNORES = (
-    *("ghosts", "rankdir", "layout", "color_by", "symbols", "by", "font_size", "repeat_leaves"),
+    *("ghosts", "rankdir", "layout", "color_by", "symbols", "font_size", "repeat_leaves"),
     *("graph", "node", "edge", *FOLDING),
 )
 
@@ -34,13 +34,19 @@ def picture(graph: Graph, options: RenderOptions, missing: str = "circuits") -> 
     return boxes.picture(graph, options)
 
 
-def sheet(graph: Graph, options: RenderOptions) -> Sheet | None:
+def steps_of_formula(graph: Graph, options: RenderOptions) -> Graph:
+    """Return the graph of the formula, with a node for each operation or for each statement."""
+    shown = with_quotients(dataflow(graph))
+    return by_statement(shown) if options.by == "statement" else shown
+
+
+def sheet(graph: Graph, options: RenderOptions) -> InkedPage | None:
     """Return the circuit of a graph; None of one that has too many boxes for it, which is said.
 
     Raises:
         SourceError: a path was asked for to a tensor that there is none to.
     """
-    shown = with_quotients(dataflow(graph))
+    shown = steps_of_formula(graph, options)
     count = sum(node.kind != "constant" for node in shown.nodes)
     if count > MOST:
         if not options.path:

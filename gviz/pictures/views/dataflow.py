@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-import ast
 import re
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
 
-from gviz.formulas.formula import UNKNOWN, Formula
+from gviz.formulas.formula import UNKNOWN
 from gviz.formulas.lectures import BY_ROWS, is_by_rows
 from gviz.formulas.operations import jacobian_symbol, operator_of
 from gviz.graphs import Edge, Graph, Node
@@ -31,6 +30,7 @@ from gviz.pictures.labels import (
     place_lines,
     short,
     small_text,
+    statement_of,
     uses_line,
     value_lines,
     value_text,
@@ -128,7 +128,8 @@ def _statements(
         if trails is not None and node.id in trails.nodes:
             parts = trails.parts(node.id, options.precision) if has_parts(node, room) else None
             lines = with_parts(lines, parts, node, options.precision)
-        sign = statement_text(node, options) or operator_of(node.label)
+        statement = statement_of(node, options)
+        sign = short(str(statement), LONGEST_NUMBER) if statement else operator_of(node.label)
         look = _box(
             node, lines, own, sign, is_root=node.id in graph.roots, is_upright=options.direction in ("TB", "BT")
         )
@@ -185,20 +186,6 @@ def with_parts(lines: list[Line], parts: Line | None, node: Node, precision: int
     return [line for line in plain if not line[0].text.startswith("= ")] + [(head, *parts)]
 
 
-def statement_text(node: Node, options: RenderOptions) -> str:
-    """Return the formula of a statement of several operations, which stands in place of a sign; "" for any other node.
-
-    >>> texts = "x + w", "x*w + 1"
-    >>> nodes = [Node("n0", "operation", "AddBackward0", "a", expression=text) for text in texts]
-    >>> [statement_text(node, RenderOptions(by="statement")) for node in nodes]
-    ['', 'x·w + 1']
-    """
-    formula = Formula.read(node.expression) if options.by == "statement" and node.kind == "operation" else None
-    parts = ast.iter_child_nodes(formula.node) if formula is not None else ()
-    is_one = all(isinstance(part, ast.Name | ast.Constant | ast.operator) for part in parts)
-    return "" if formula is None or is_one else short(str(formula), LONGEST_NUMBER)
-
-
 def _box(node: Node, lines: list[Line], theme: Theme, sign: str, *, is_root: bool, is_upright: bool) -> dict[str, str]:
     """Return the look of a node; of an operation with a sign."""
     if node.kind == "operation":
@@ -220,7 +207,7 @@ def _lines_of(
 ) -> Iterator[Statement]:
     """Yield the lines, each with its local derivative on a plate in the middle."""
     out, side = WAYS[options.direction][:2]
-    boxes = {node for node in nodes if statement_text(nodes[node], options)}
+    boxes = {node for node in nodes if statement_of(nodes[node], options)}
     is_two = on_two_lines([text for _, text in texts])
     for number, (edge, text) in enumerate(texts):
         is_off = trails is not None and not trails.has(edge)

@@ -20,10 +20,9 @@ from gviz.formulas.operations import operator_of
 from gviz.graphs import Edge, Graph, Node
 from gviz.graphs.numbers import Numbers, size_of
 from gviz.layout import RenderWarning
-from gviz.layout.ink import Item, Outline, Pen, Point, Sheet, Stretch
-from gviz.passes.dataflow import DETACHED, dataflow
+from gviz.layout.ink import Item, Outline, Pen, Point, Stretch
+from gviz.passes.dataflow import DETACHED
 from gviz.passes.elements import AXES, ONE, spread_dims, sum_of, sum_text
-from gviz.passes.quotients import with_quotients
 from gviz.pictures.circuits import LINE as THIN
 from gviz.pictures.equations import (
     FORMULA,
@@ -47,6 +46,7 @@ from gviz.pictures.reader import Reader, as_formula
 from gviz.pictures.sheets import (
     WIDE,
     Block,
+    InkedPage,
     LegendEntry,
     Remark,
     SheetWriter,
@@ -100,9 +100,9 @@ def picture(graph: Graph, options: RenderOptions) -> Picture:
     return circuit.picture(graph, options, "equations")
 
 
-def sheet(graph: Graph, options: RenderOptions) -> Sheet | None:
+def sheet(graph: Graph, options: RenderOptions) -> InkedPage | None:
     """Return the equations of a graph; None of one that has too many operations for them, which is said."""
-    shown = with_same_numbers(with_quotients(dataflow(graph)))
+    shown = with_same_numbers(circuit.steps_of_formula(graph, options))
     operations = [node for node in shown.nodes if node.kind == "operation"]
     if len(operations) > MOST:
         told = f"matrices are drawn of at most {MOST} operations: this graph is drawn by --view dataflow"
@@ -315,8 +315,9 @@ class EquationReader(Reader):
         head = [] if is_part else [*self.quotient(source), text_box(" = ", FORMULA)]
         remarks = [text for text in (sum_text(edge).removeprefix("Σ "), copied_text(edge, node, found)) if text]
         remarks += [f"for each {self.place}"] * found.is_by_rows
-        part = ["a part: sum below"] if len(self.uses(source)) > 1 and edge.flow.handed is not None else []
-        return BracketNote(row(*head, brief), brief, (*remarks, *part), own.python)
+        part = "a part: sum below" if self.adds_up(source) else "a part"
+        part_of = [part] if len(self.uses(source)) > 1 and edge.flow.handed is not None else []
+        return BracketNote(row(*head, brief), brief, (*remarks, *part_of), own.python)
 
     @property
     def are_quotients(self) -> bool:
@@ -447,7 +448,7 @@ class EquationReader(Reader):
     def sums(self, node: Node) -> Iterator[list[Part]]:
         """Yield the row that adds up what comes to a tensor in several ways, with what was there before."""
         parts = handed_on(self.uses(node))
-        if "grad" not in self.options.show or not parts or not self.is_shared(node):
+        if "grad" not in self.options.show or not parts or not self.is_shared(node) or not self.adds_up(node):
             return
         sent = node.grad.hook_change
         total = sum_at(node, parts)
@@ -466,6 +467,17 @@ class EquationReader(Reader):
             row_of_terms += [Sign(text_box("+", SIGN), size=SIGN)] if number else []
             row_of_terms.append(self.alone(node, term, (remark,) if remark else ()))
         yield [*row_of_terms, Phrase(text_box("=", SIGN)), self.alone(node, whole)]
+
+    def adds_up(self, node: Node) -> bool:
+        """Return whether the gradient of a tensor is the sum of what is drawn: of a part of a graph it may not be."""
+        known = node.grad.value if node.kind == "leaf" else node.grad.arrived
+        is_root = node.id in self.graph.roots
+        return (
+            known is None
+            or node.grad.hook_change is not None
+            or is_root
+            or sum_at(node, handed_on(self.uses(node))).is_whole
+        )
 
     def grad_of(self, node: Node) -> TypeBox:
         """Return the gradient of a tensor by its name in the program."""

@@ -44,6 +44,7 @@ GROUPS = {
     "names": "module, as names of parameters tell",
     "function": "function of the program",
     "line": "line of the program",
+    "code": "part of the program",
 }
 """What the legend says of each kind of box, and of groups."""
 
@@ -149,6 +150,7 @@ def _frames(graph: Graph, looks: list[dict[str, str]], options: RenderOptions) -
     over, below = ("b", "t") if options.direction == "BT" else ("t", "b")  # BT turns the picture over
     entered = _entered(graph, [(edge.source, edge.target) for edge in graph.edges])
     left = _entered(graph, [(edge.target, edge.source) for edge in graph.edges])
+    drawn = {around for region in {node.region for node in graph.nodes} for around in graph.frames_around(region)}
     waiting: list[tuple[int, bool]] = [(-1, False)]
     while waiting:  # a stack: frames nest as deep as they like
         number, is_done = waiting.pop()
@@ -164,7 +166,7 @@ def _frames(graph: Graph, looks: list[dict[str, str]], options: RenderOptions) -
             yield Frame(paths[number], {"label": frame_title(region, outer), **own})
             waiting.append((number, True))
         yield from inside[number]
-        waiting.extend((inner, False) for inner in reversed(within[number]))
+        waiting.extend((inner, False) for inner in reversed(within[number]) if inner in drawn)
 
 
 def _below_roots(graph: Graph) -> Iterator[Arrow]:
@@ -200,8 +202,11 @@ def _with_titles(drawn: Iterable[Box], graph: Graph) -> list[Box]:
         is_inside = node.region >= 0 and not is_said
         if is_inside:
             if (key := (id(box), node.region)) not in known:
-                title = (Span(f"▢ {titles_around(graph.regions, node.region)}", "muted"),)
-                known[key] = box._replace(lines=(*box.lines, title))
+                text = titles_around(graph.regions, node.region).removeprefix(node.name or " ").strip()
+                label, *others = box.lines
+                if node.kind == "carried" and node.label.startswith(f"↻ {region.title}"):  # which the title says
+                    label = (Span(f"↻ {node.label[node.label.rindex('of the block') :]}"),)
+                known[key] = box._replace(lines=(label, *others, (Span(f"▢ {text}", "muted"),)))
             box = known[key]  # noqa: PLW2901 - the same box with a line more
         found.append(box)
     return found

@@ -1,0 +1,184 @@
+"""A graph on a page whose type can be read: folded, grouped, with short boxes, or a part of it; and what was laid out."""
+
+from __future__ import annotations
+
+import warnings
+from dataclasses import replace
+from typing import NamedTuple
+
+from gviz.errors import warn_user
+from gviz.graphs import Graph
+from gviz.layout import RenderWarning
+from gviz.pictures import Frame, Picture, html, picture_of, places, sheet_of, slide
+from gviz.pictures.labels import BRIEF
+from gviz.pictures.look import LONGEST_TITLE
+from gviz.pictures.options import RenderOptions
+from gviz.pictures.parts import drawn_parts, ways_to_fit
+from gviz.pictures.places import Layout
+from gviz.pictures.slide import PAGES, Page
+from gviz.render import dot
+from gviz.text import shorten
+
+
+def fit_to_page(graph: Graph, options: RenderOptions) -> RenderOptions:
+    """Return the options with which a picture can be read on its page, and say so if they are not those asked for.
+
+    What repeats is drawn once, then modules, lines or statements are boxes, each with what it says in short if need be.
+    If all of that is too small, what is nearest to the root is drawn of the way with the largest type.
+    """
+    page = PAGES[options.fit]
+    is_small = sum(node.kind == "operation" for node in graph.nodes) < FEW
+    if not options.show or (is_small and options.view == "torchviz"):
+        return options
+    trials: list[Trial] = []
+    for way, what in ways_to_fit(graph, options):
+        trial = Trial(way, what, drawn_quietly(graph, way))
+        if trials and trial.is_like(trials[-1]):
+            continue  # nothing repeats
+        trials.append(trial.with_points())
+        if way.view == "torchviz" and BRIEF_WORTH * page.least <= trials[-1].points < page.readable:
+            brief, said = replace(way, max_chars=BRIEF), f"{what}, boxes are short".removeprefix(", ")
+            trials.append(Trial(brief, said, drawn_quietly(graph, brief)).with_points())
+        if trials[-1].points >= page.readable:
+            break
+    first, best = trials[0], max(trials, key=lambda one: min(one.points, page.least))
+    is_small = is_small or len(best.shown.nodes) < FEW
+    if best.points < page.readable and not (is_small or options.by == "operation" or options.max_nodes):
+        best = best.part(graph, page)
+    if best is not first:
+        small = f"type of {first.points:.1f} points" if first.points else "no room"
+        count, whole = len(first.shown.nodes), "all " * (len(first.shown.nodes) == len(graph.nodes))
+        every = f"{'--fold off ' * (options.view == 'torchviz')}--by operation"
+        now = f"{best.what}, {len(best.shown.nodes)} boxes"
+        warn_user(f"{whole}{count} boxes would have {small} on this page: {now}; {every} draws all", RenderWarning)
+    return best.options
+
+
+def drawn_quietly(graph: Graph, options: RenderOptions) -> Graph:
+    """Return what is drawn of a graph; nothing is said of it."""
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", RenderWarning)
+        return drawn_parts(graph, options)
+
+
+FEW, FEWEST, MOST = 10, 5, 100
+"""Operations, or boxes, that a page draws all of, however small; boxes of the smallest part; and of the largest page."""
+
+BRIEF_WORTH = 0.4
+"""How large type has to be, by what can be read, that short boxes may make it large enough."""
+
+
+class Trial(NamedTuple):
+    """A way to draw a graph on a page.
+
+    Args:
+        options: how.
+        what: what is drawn so, in words.
+        shown: the graph.
+        points: the smallest type; 0 for what has no room, and for what says nothing: that all is in one box.
+    """
+
+    options: RenderOptions
+    what: str
+    shown: Graph
+    points: float = 0.0
+
+    def is_like(self, other: Trial) -> bool:
+        """Return whether another way draws the same."""
+        ids, others = ([node.id for node in one.shown.nodes] for one in (self, other))
+        return ids == others and (self.options.by, self.options.layout) == (other.options.by, other.options.layout)
+
+    def with_points(self) -> Trial:
+        """Return it with the size of its smallest type."""
+        nodes = self.shown.nodes
+        is_one_box = bool(self.what) and sum(node.kind == "group" for node in nodes) == 1
+        if is_one_box or len(nodes) > MOST:
+            return self
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore", RenderWarning)
+            sheet = sheet_of(self.shown, self.options)
+            points = page_layout(self.shown, self.options).points if sheet is None else sheet.least_type
+        return self._replace(points=points)
+
+    def part(self, graph: Graph, page: Page) -> Trial:
+        """Return the part nearest to the root that can be read on a page."""
+        count, part = len(self.shown.nodes), self
+        while count > FEWEST and part.points < page.readable:
+            share = max((part.points / page.least) ** 2, 0.5)  # type is about as large as a box has room
+            count = max(min(int(count * share), count - 1, MOST), FEWEST)
+            less = replace(self.options, max_nodes=count)
+            part = Trial(less, self.what, drawn_quietly(graph, less)).with_points()
+        what = f"{self.what}, the part nearest to the root is drawn (--max-nodes {count})".removeprefix(", ")
+        return part._replace(what=what) if part.points > self.points else self
+
+
+class PageLayout(NamedTuple):
+    """A picture as it is laid out for a page.
+
+    Args:
+        picture: what is drawn.
+        legend: what stands below it.
+        layout: where everything is.
+        typed: the lines of caption that were asked for.
+        points: the size of its smallest type.
+        key: how good it is.
+    """
+
+    picture: Picture
+    legend: str
+    layout: Layout
+    typed: list[str]
+    points: float
+    key: tuple[float, ...]
+
+
+def page_layout(graph: Graph, options: RenderOptions) -> PageLayout:
+    """Return the picture as it goes onto a page, in the direction that gives the larger type if none was asked for."""
+    page = PAGES[options.fit]
+    said = "; ".join(graph.remarks)
+    typed = [html.escaped(line) for text in (said, options.caption) for line in html.caption_lines(text)]
+    drawn: list[PageLayout] = []
+    operations = sum(node.card.operations if node.card else node.kind == "operation" for node in graph.nodes)
+    least = slide.LEAST_TYPE if operations < FEW else page.readable
+    for rankdir in [options.rankdir] if options.rankdir else ["TB", "LR"]:
+        picture = picture_of(graph, replace(options, rankdir=rankdir))
+        if any(isinstance(one, Frame) and one.path for one in picture.statements):
+            picture = places.with_free_titles(picture, dot.dot_text, options.graphviz)
+        layout = places.laid_out(picture, dot.dot_text, options.graphviz)
+        label = picture.graph.get("label", "")
+        legend = label[1:-1] if isinstance(label, html.Html) else html.escaped(label)
+        foot = slide.height_of(legend, page, picture, dot.dot_text)
+        captions = len(picture.caption) + len(typed)
+        layout = slide.folded(layout, page, captions, foot, picture, least=least)
+        scale = slide.scale_of(layout, page, captions, foot)
+        enough = min(scale * options.font_size, page.least)  # then in one piece
+        key = (enough, -len(layout.marks), scale, -len(drawn))
+        drawn.append(PageLayout(picture, legend, layout, typed, float(picture.node["fontsize"]) * scale, key))
+    return max(drawn, key=lambda one: one.key)
+
+
+def page_of(graph: Graph, options: RenderOptions, dots: float) -> Picture:
+    """Return the picture on its page, of which 1920 pixels, if it has any, are so many times as many."""
+    picture, legend, layout, typed, *_ = page_layout(graph, options)
+    title = (options.title or picture.heading or graph.title).replace("\n", " ")
+    most = html.fitting(title, LONGEST_TITLE)
+    if len(title) > most:
+        warn_user(
+            f"the title has {len(title)} characters, of which {most - 2} have room on the page; "
+            "--caption has room for more",
+            RenderWarning,
+        )
+    ways = (
+        "--by statement, another --view, --root NAME" if options.view == "dataflow" else "another --view, --root NAME"
+    )
+    return slide.on_page(
+        picture,
+        layout,
+        PAGES[options.fit],
+        title=html.escaped(shorten(title, most, mark=" …")),
+        caption=[*picture.caption, *typed],
+        legend=legend,
+        larger=ways,
+        scale=dots,
+        write=dot.dot_text,
+    )
