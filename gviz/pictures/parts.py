@@ -13,7 +13,10 @@ from dataclasses import replace
 from gviz.graphs import Graph
 from gviz.layout import RenderWarning
 from gviz.passes import part
+from gviz.passes.dataflow import dataflow
 from gviz.passes.rounding import without_rounding
+from gviz.passes.statements import by_statement
+from gviz.pictures.labels import LONGEST_STATEMENT
 from gviz.pictures.options import GROUPS, READABLE, SHEETS, RenderOptions
 from gviz.pictures.picture import LARGE
 from gviz.text import joined
@@ -104,9 +107,10 @@ def ways_to_fit(graph: Graph, options: RenderOptions) -> Iterator[tuple[RenderOp
     """
     yield options, ""
     places = [node.place for node in graph.nodes if node.place is not None]
-    named = {node.name for node in graph.nodes if node.kind in RESULTS and not node.is_letter} - {None}
-    if options.view in BY_STATEMENT and not options.by and len(named) > 1:
-        yield replace(options, by="statement"), "each statement is a box"
+    if options.view in BY_STATEMENT and not options.by:
+        statements = [node for node in by_statement(dataflow(graph)).nodes if node.kind == "operation"]
+        if len(statements) > 1 and max(len(node.expression) for node in statements) <= LONGEST_STATEMENT:
+            yield replace(options, by="statement"), "each statement is a box"
     if options.view != "torchviz" or not options.show:
         return
     folded = replace(options, fold="on") if options.fold == "auto" else options
@@ -130,9 +134,6 @@ PARTS_OF = {"module": "modules", "function": "functions", "line": "lines", "code
 
 BY_STATEMENT = ("dataflow", *SHEETS)
 """Views that can draw each statement as one box."""
-
-RESULTS = ("operation", "output")
-"""Kinds of nodes that have the name of a result."""
 
 DEPTHS = (3, 2, 1)
 """Levels of modules that are opened on a page, until its type can be read."""
