@@ -28,6 +28,7 @@ DENSITIES = (
     (False, False, (8.0, 20.0, 36.0)),
     (True, False, (8.0, 20.0, 36.0)),
     (True, True, (8.0, 14.0, 20.0, 28.0)),
+    (False, True, (8.0, 20.0, 36.0)),
     (False, False, FAR_APART),
 )
 """What is tried on a page: whether it is tight, whether local derivatives are left out, and points between cards."""
@@ -106,6 +107,7 @@ class CircuitContent:
                 break
             count = 2 if len(self.all_cards) > MANY else len(ROOMY[0]) * len(gaps)  # of a large one each takes long
             stretches = (1.0, 1.6) if is_tight else (1.0, 1.5, 3.0) if gaps is FAR_APART else (1.0, 1.5)
+            stretches = (0.85, 1.0) if is_bare and not is_tight else stretches
             tries = [*product(stretches, gaps)][:count]
             attempts = [Attempt(stretch, apart, is_tight, self.has_both, is_bare) for stretch, apart in tries]
             for circuit, far in self._tries(attempts):

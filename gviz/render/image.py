@@ -135,8 +135,8 @@ def _draw(graph: Graph, options: RenderOptions, output: str) -> bytes:
     if options.fit != "none":
         from gviz.render._fit import page_of  # few pictures are put on a page
 
-        dots = options.scale if options.format in RASTER else 0.5  # a point of the page is a point of a PDF
-        page = page_of(graph, options, dots)
+        scale = options.scale if options.format in RASTER else 0.5  # a point of the page is a point of a PDF
+        page = page_of(graph, options, scale)
         return _by_graphviz(page, dot.dot_text(page), output, options, program="nop2")
     picture = picture_of(graph, options)
     if options.format in RASTER and options.scale != 1:
