@@ -1,0 +1,90 @@
+"""Pages whose type can be read: what is folded, grouped, said in short or left out for it, and what is said of that."""
+
+from __future__ import annotations
+
+import warnings
+from pathlib import Path
+
+import pytest
+
+from gviz import RenderOptions, SourceOptions, read
+from gviz.errors import GvizWarning
+from gviz.graphs import Graph
+from gviz.layout.ink import TextLine
+from gviz.passes.dataflow import dataflow
+from gviz.passes.groups import grouped
+from gviz.passes.part import nearest_to_roots
+from gviz.pictures import sheet_of
+from gviz.pictures.parts import drawn_parts
+from gviz.pictures.slide import PAGES
+from gviz.render import render
+from gviz.render._fit import fit_to_page, page_layout
+
+MODELS = Path(__file__).parents[2] / "samples" / "models"
+RNN = "; ".join(["h0=tanh(w*x0)", *[f"h{n}=tanh(w*x{n}+u*h{n - 1})" for n in range(1, 7)], "L=(h6-1)**2"])
+
+
+def model(name: str) -> Graph:
+    return read(str(MODELS / name), SourceOptions(functions=True, lines=True, kept=True)).graph
+
+
+def said_of(graph: Graph, options: RenderOptions) -> list[str]:
+    with warnings.catch_warnings(record=True) as said:
+        warnings.simplefilter("always")
+        render(graph, "svg", options)
+    return [str(one.message) for one in said if issubclass(one.category, GvizWarning)]
+
+
+@pytest.mark.parametrize("name", ["vae.py", "training_step.py", "adam.py"])
+@pytest.mark.parametrize("fit", ["slide", "a4"])
+def test_the_type_of_a_model_can_be_read_and_what_draws_all_of_it_is_named(name: str, fit: str) -> None:
+    graph = model(name)
+    said = said_of(graph, RenderOptions(fit=fit))
+    assert not [text for text in said if text.startswith("the smallest type")]
+    assert [text for text in said if text.endswith("; --fold off --by operation draws all")]
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        options = fit_to_page(graph, RenderOptions(fit=fit, format="svg"))
+        assert page_layout(drawn_parts(graph, options), options).points >= PAGES[fit].readable
+
+
+def test_parts_of_the_program_are_modules_and_lines_with_all_their_runs() -> None:
+    graph = grouped(model("training_step.py"), "code", 2)
+    names = {node.name: node for node in graph.nodes if node.kind == "group"}
+    assert {"model.0", "model.5", "line 15", "line 16"} <= names.keys()
+    assert names["line 16"].label.startswith("decay = sum(")
+    inside = names["line 16"].card
+    assert inside is not None
+    assert inside.operations == 18  # six parameters: a square, its sum, and all of them added up
+    assert not [node for node in graph.nodes if node.kind == "leaf"]  # each stays in its module
+
+
+def test_runs_of_a_line_between_which_others_run_are_boxes_of_their_own() -> None:
+    graph = grouped(model("unet.py"), "code", 2)
+    assert not [node.name for node in graph.nodes if "part " in (node.name or "")]
+
+
+def test_what_a_part_leaves_out_is_no_input_without_a_gradient() -> None:
+    graph = read(RNN, SourceOptions(flow=True)).graph
+    part = dataflow(nearest_to_roots(graph, 12))
+    frozen = {node.name for node in part.nodes if node.kind == "frozen"}
+    assert not frozen & {row.name for row in graph.tensors if row.requires_grad}
+
+
+@pytest.mark.parametrize("view", ["circuit", "matrices"])
+def test_no_sum_of_a_part_is_said_to_be_the_gradient(view: str) -> None:
+    graph = read(RNN, SourceOptions(flow=True)).graph
+    whole = next(row for row in graph.tensors if row.name == "w").grad
+    assert whole is not None
+    sheet = sheet_of(nearest_to_roots(graph, 14), RenderOptions(view=view, fit="slide"))
+    assert sheet is not None
+    texts = ["".join(word.text for word in one.words) for one in sheet.items() if isinstance(one, TextLine)]
+    assert not [text for text in texts if "sum below" in text or text.startswith("gradient of ")]
+
+
+def test_operations_that_are_asked_for_are_all_drawn() -> None:
+    graph = read(RNN, SourceOptions(flow=True)).graph
+    assert fit_to_page(graph, RenderOptions(view="circuit", fit="slide", by="operation")).max_nodes == 0
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        assert fit_to_page(graph, RenderOptions(view="circuit", fit="slide")).max_nodes > 0
