@@ -19,7 +19,7 @@ from gviz.layout.graphviz import draw
 from gviz.layout.ink import COLUMN
 from gviz.pictures import wrap
 from gviz.pictures.html import BARE, Html
-from gviz.pictures.picture import Arrow, Picture, Shape, Statement
+from gviz.pictures.picture import Picture, Shape, Statement
 from gviz.pictures.places import Layout, placed
 
 
