@@ -44,7 +44,7 @@ def test_a_cycle_and_a_graph_without_lines_have_a_main_line_too() -> None:
     assert main_line("abc", [("a", "a"), ("a", "b"), ("b", "c")]) == {1, 2}
 
 
-@pytest.mark.filterwarnings("ignore:there are symbols")
+@pytest.mark.filterwarnings("ignore:there are no numbers of gradients")
 @pytest.mark.parametrize("view", VIEWS)
 def test_no_view_but_torchviz_s_own_picture_is_without(view: str) -> None:
     assert "weight=20" in str(render(network(3), "dot", RenderOptions(view=view)))

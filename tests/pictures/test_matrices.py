@@ -245,7 +245,7 @@ def test_random_equations_hold_and_can_be_read(text: str, fit: str, theme: str) 
 
 
 # ---------------------------------------------------------------- it can be read
-@pytest.mark.filterwarnings("ignore:the smallest type", "ignore:there are symbols")
+@pytest.mark.filterwarnings("ignore:the smallest type", "ignore:there are no numbers of gradients")
 @pytest.mark.parametrize("fit", ["none", "slide", "a4"])
 @pytest.mark.parametrize("text", EQUATIONS)
 def test_no_text_stands_on_a_text_a_line_or_an_outline(text: str, fit: str) -> None:
