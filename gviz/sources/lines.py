@@ -185,7 +185,7 @@ class Lines:
             is_updated = first > 0 and any(one.run > first for one in self.writes_to(tensor))
             return history._replace(is_updated=is_updated)
         is_of_other = record.steps > 0 and record.stepped_in < gradients.backwards  # another optimizer's turn
-        is_cleared, is_there = record.cleared_at is not None, bool(record.chain) or record.set_at is not None
+        is_cleared, is_there = record.cleared_at is not None, record.has_had_gradient
         return history._replace(
             grad_cleared=self.place_if_any(record.cleared_at),
             was_used=record.was_used if is_cleared else is_there and (record.was_read or record.has_updated),

@@ -58,6 +58,11 @@ class GradientRecord:
         return -1 if leaf is None else leaf._version  # noqa: SLF001 - PyTorch's own name
 
     @property
+    def has_had_gradient(self) -> bool:
+        """Whether a gradient has come to the leaf, or the program has given it one."""
+        return bool(self.chain) or self.set_at is not None
+
+    @property
     def has_updated(self) -> bool:
         """Whether the leaf was written since a backward brought the gradient, as by a step."""
         return self.was_used or self.version != self.leaf_version
@@ -176,7 +181,9 @@ class Gradients(Observer):
                     record.spoiled_at = record.spoiled_at or call.place
                 elif call is not None:
                     record.spread_at = record.spread_at or call.place
-        elif record.cleared_at is None and (call := self.frames.note_call("grad")) is not None:
+        elif not record.has_had_gradient or record.cleared_at is not None:
+            return  # there is nothing that it could take away
+        elif (call := self.frames.note_call("grad")) is not None:
             record.cleared_at, record.cleared_in = call.place, self.backwards
             record.was_used = record.was_read or record.has_updated
             record.wasted[record.chain] += not record.was_used

@@ -239,6 +239,16 @@ def test_a_tensor_that_no_optimizer_has_is_not_trained(tmp_path: Path, engine: s
     assert (cause.verdict, cause.is_wrong, lines_of(cause)) == ("not trained", False, [5]), cause
 
 
+@pytest.mark.parametrize("engine", ENGINES)
+def test_a_layer_that_is_not_used_has_lost_no_gradient(tmp_path: Path, engine: str) -> None:
+    program = LOOP.replace("*head.parameters()", "*head.parameters(), *spare.parameters()")
+    program = program.replace("opt =", "spare = nn.Linear(3, 3)\nopt =")
+    for line in ("opt.zero_grad()", "opt.zero_grad(set_to_none=False)", "spare.weight.grad = None"):
+        body = f"{line}; head(net(x)).sum().backward(); opt.step()"
+        cause = why(graph_of(tmp_path, program.format(body), engine), "spare.weight")
+        assert (cause.verdict, lines_of(cause)) == ("no path", [5]), cause
+
+
 FAILURES = {
     "cut": ("loss = loss.detach()", "detached", [11, 9], "it was cut off by detach()"),
     "twice": ("loss.backward()", "second backward", [11, 8], "freed"),
