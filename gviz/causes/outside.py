@@ -195,9 +195,10 @@ def cuts_to_blame(case: Diagnosis, row: TensorRow) -> list[GraphCut]:
     all_cuts = [cut for cut in case.graph.breaks if row.name in cut.leaves]
     is_leaf = case.root_row is not None and case.root_row.is_leaf  # which PyTorch may not tell of, as of a Variable
     cuts = [cut for cut in all_cuts if cut.is_used or ((cut.is_number or is_leaf) and case.way_of(cut))]
-    cuts = [cut for cut in cuts if cut.reason != "no derivative"] or cuts  # such as an argmax beside the way
+    cuts = [cut for cut in cuts if cut.is_used or cut.reason != "no derivative"] or cuts  # such as a sampled index
     cuts = [cut for cut in cuts if not any(one in cuts for one in case.chain_of(cut)[1:])]
-    cuts = [cut for cut in cuts if not is_straight_through(case, cut)] or cuts
+    if through := [cut for cut in cuts if is_straight_through(case, cut)]:  # with an argmax, as well
+        cuts = [cut for cut in cuts if cut not in through and cut.reason != "no derivative"] or through
     if cuts:
         return (
             [cut for cut in cuts if cut.is_summand or not cut.is_used] if any(cut.is_summand for cut in cuts) else cuts

@@ -102,6 +102,20 @@ loss.backward()
         [7, 8],
         ["loss = -(lp * reward.detach()).mean()"],
     ),
+    "an_argmax_beside_a_target": (
+        "q.weight",
+        """\
+q = nn.Linear(3, 2)
+s, s2, r = torch.randn(6, 3), torch.randn(6, 3), torch.randn(6)
+pred = q(s).argmax(dim=1).float()
+y = r + 0.9 * q(s2).max(1)[0].detach()
+loss = (pred - y).pow(2).mean()
+loss.requires_grad_(True)
+loss.backward()
+""",
+        [6, 7, 9],
+        ["compute the loss from something that changes smoothly", "y = r + 0.9 * q(s2).max(1)[0]"],
+    ),
     "straight_through_with_one_too_many": (
         "enc.weight",
         """\
