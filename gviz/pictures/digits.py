@@ -83,7 +83,9 @@ def level_that_holds(total: Numbers | None, decimals: int, compute: Callable[[in
         if all(significant(one, decimals) == significant(other, decimals) for one, other in pairs):
             return level
         if not nearest and all(
-            isinstance(one, float) and isinstance(other, float) and math.isclose(one, other, rel_tol=FLOAT32)
+            isinstance(one, float)
+            and isinstance(other, float)
+            and math.isclose(one, other, rel_tol=FLOAT32, abs_tol=0 if other else FLOAT32)  # what cancels out is 0
             for one, other in pairs
         ):
             nearest = level
