@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import re
 from collections.abc import Iterator
 from functools import reduce
 
@@ -30,7 +31,7 @@ MOST = 3
 """Places that are listed."""
 
 MENDS_OF_NAN = {
-    "log": "log is infinite at 0, and nan below: keep its input above 0, as x.clamp(min=1e-6) does",
+    "log": "log is infinite at 0, and nan below: keep its input above 0, as {x}.clamp(min=1e-6) does",
     "exp": "exp is too large for its dtype: subtract the maximum first, or use torch.log_softmax or torch.logsumexp",
     "/": "it is a division by 0: add a small number to the divisor",
     "reciprocal": "it is a division by 0: add a small number to the divisor",
@@ -39,6 +40,15 @@ MENDS_OF_NAN = {
     "sqrt": "sqrt is nan below 0: keep its input above it",
     "softmax": "a row of nothing but -inf has no softmax: leave an element of each row unmasked",
 }
+MENDS_OF_SLOPE = {
+    **dict.fromkeys(("acos", "asin", "atanh"), "as {x}.clamp(-1 + 1e-6, 1 - 1e-6) does"),
+    **dict.fromkeys(("sqrt", "**", "norm", "acosh"), "add a small number, or clamp it"),
+}
+"""How to keep away from where a derivative is infinite."""
+
+LEAST_AT_ZERO = ("mse_loss", "smooth_l1_loss", "huber_loss")
+"""Losses that are never less than 0."""
+
 GROWN = (
     "the numbers grow from one backward to the next: take a smaller learning rate, or torch.nn.utils.clip_grad_norm_"
 )
@@ -48,9 +58,9 @@ MUCH = 10
 
 MENDS_OF_ZERO = {
     "relu": "give it inputs above 0, or use a function such as leaky_relu or softplus",
-    "round": "rounding has no slope: x + (x.round() - x).detach() lets the gradient through",
-    "floor": "rounding has no slope: x + (x.floor() - x).detach() lets the gradient through",
-    "sign": "sign has no slope: x + (x.sign() - x).detach() lets the gradient through",
+    "round": "rounding has no slope: {x} + ({x}.round() - {x}).detach() lets the gradient through",
+    "floor": "rounding has no slope: {x} + ({x}.floor() - {x}).detach() lets the gradient through",
+    "sign": "sign has no slope: {x} + ({x}.sign() - {x}).detach() lets the gradient through",
     "where": "the condition picks the other side everywhere: see what it is made from",
     "sigmoid": "it is flat for inputs this large: make them smaller, or use a loss that takes logits",
     "tanh": "it is flat for inputs this large: make them smaller",
@@ -190,12 +200,45 @@ def cause_zero(case: Diagnosis, row: TensorRow) -> Cause:
     first = case.nodes[cuts[0].target]
     sign = sign_in_program(first)
     mend = MENDS_OF_ZERO.get(sign, f"give {sign} inputs where its derivative is not 0")
+    mend = with_operand(case, mend, case.nodes[cuts[0].source])
     if sign == "softmax" and not is_alike(first):
         mend = "it is flat for inputs this far apart: make them smaller, or use a loss that takes logits"
-    if sign == "**" and all(value is not None and has_only(value, 0.0) for value in case.root_values):
-        mend = f"none: {case.root_name} is 0, and a square is never less"
+    if first.expression.startswith("dropout("):
+        mend = "dropout has set it to 0 in this run: training=False leaves it as it is"
+    if is_least_at_zero(first) and all(value is not None and has_only(value, 0.0) for value in case.root_values):
+        mend = f"none: {case.root_name} is 0, and never less"
     cause = Cause(row.name, "zero", what, tuple(lines), mend)
     return with_other_ways(case, cause, row) if "has no slope" in mend else cause
+
+
+def with_operand(case: Diagnosis, mend: str, node: Node | None) -> str:
+    """Return a mend with the input of an operation as the program can write it, in place of ``{x}``.
+
+    That is its name, or what it is computed by from what has a name; else the word input.
+    """
+    if "{x}" not in mend:
+        return mend
+    if node is not None and node.name and not node.is_letter:
+        return mend.format(x=node.name)
+    text = node.expression if node is not None else ""
+    letters = {one.name for one in case.shown.nodes if one.is_letter}
+    if text and not letters & {*re.findall(r"[^\W\d]\w*", text)}:
+        return mend.format(x=f"({text})")
+    return mend.format(x="input")
+
+
+def is_least_at_zero(node: Node) -> bool:
+    """Return whether an operation is a square, or such a loss, of which backward wants less."""
+    arrives = node.grad.arrived
+    if (
+        arrives is None
+        or arrives.elements is None
+        or any(isinstance(one, complex) or one <= 0 for one in arrives.elements)
+    ):
+        return False
+    exponent = node.recorded.options.get("exponent", "")
+    is_even = node.label.startswith("PowBackward") and exponent.isdecimal() and not int(exponent) % 2
+    return is_even or sign_in_program(node) in LEAST_AT_ZERO
 
 
 def with_other_ways(case: Diagnosis, cause: Cause, row: TensorRow) -> Cause:
@@ -303,18 +346,24 @@ def cause_gradient_not_finite(case: Diagnosis, row: TensorRow) -> Cause:
         return Cause(row.name, "nan", what, case.line_of_backward)
     source, target, where = case.nodes[edge.source], case.nodes[edge.target], chooser(case, edge)
     sign, name, lines = sign_in_program(target), case.name_of(source), case.line_of_node(target)
+    kind = "nan" if has_nan(edge.flow.local) else "inf"
     origin = (
-        f"{sign} hands on {number}"
-        if is_finite(edge.flow.local)
-        else f"the derivative of {sign} for {name} is not finite"
+        f"{sign} hands on {number}" if is_finite(edge.flow.local) else f"the derivative of {sign} for {name} is {kind}"
     )
     if where is None:
-        mend = f"keep the input of {sign} away from where its derivative is infinite: add a small number, or clamp it"
+        away = MENDS_OF_SLOPE.get(sign, "clamp it")
+        mend = f"keep the input of {sign} away from where its derivative is infinite: {away}"
+        mend = with_operand(case, mend, source)
+        if kind == "nan" and not is_finite(edge.flow.local):
+            mend = f"keep the input of {sign} within its domain"
+        if sign == "**" and edge.slot == 1:
+            mend = "keep the base of ** above 0: the derivative for the exponent has its logarithm"
         return Cause(row.name, "nan", f"{row.name}.grad is {number}: {origin}, backward", lines, mend)
     what = (
-        f"{row.name}.grad is {number}: {origin}, and where() picks the other side, but 0 times inf is nan all the same"
+        f"{row.name}.grad is {number}: {origin}, and where() picks the other side, "
+        f"but 0 times {kind} is nan all the same"
     )
-    inner = f"torch.where(condition, {name if name != 'its input' else 'x'}, 1)"
+    inner = with_operand(case, "torch.where(condition, {x}, 1)", source)
     harmless = f"{sign}({inner})" if sign.isidentifier() else f"{inner} in place of {name}"
     mend = f"give {sign} a harmless input where it is not picked: {harmless}"
     return Cause(row.name, "nan", what, tuple(dict.fromkeys((*lines, *case.line_of_node(where)))), mend)
@@ -392,6 +441,8 @@ def cause_forward(case: Diagnosis, name: str, what: str) -> Cause | None:
     is_plain = sign in ("+", "-", "*", "@", "sum", "mean", "addmm") or not has_nan(first.value)  # it is too large
     general = GIVEN if is_plain else f"keep the input of {sign} within its domain"
     mend = MENDS_OF_NAN.get(sign, GROWN if case.graph.earlier and has_grown(case) else general)
+    inputs = case.whole.inputs[first.id]
+    mend = with_operand(case, mend, case.whole.by_id[inputs[0].source] if inputs else None)
     return Cause(name, "nan", f"{what}: {sign} makes the first of them, forward", case.line_of_node(first), mend)
 
 

@@ -281,7 +281,7 @@ loss.backward()
 """,
         [5],
         [
-            "rounding has no slope: x + (x.round() - x).detach() lets the gradient through",
+            "rounding has no slope: w + (w.round() - w).detach() lets the gradient through",
             "loss = w.round().sum() + (w ** 3).sum()",
         ],
     ),

@@ -512,7 +512,43 @@ loss.backward()
 """,
         "zero",
         [3],
-        "none: loss is 0, and a square is never less",
+        "none: loss is 0, and never less",
+    ),
+    "saddle": (
+        "w",
+        """\
+import torch
+w = torch.tensor(0.0, requires_grad=True)
+loss = w ** 3
+loss.backward()
+""",
+        "zero",
+        [3],
+        "give ** inputs where its derivative is not 0",
+    ),
+    "most": (
+        "w",
+        """\
+import torch
+w = torch.tensor(0.0, requires_grad=True)
+loss = -(w ** 2)
+loss.backward()
+""",
+        "zero",
+        [3],
+        "give ** inputs where its derivative is not 0",
+    ),
+    "slope_of_acos": (
+        "w",
+        """\
+import torch
+w = torch.tensor(1.0, requires_grad=True)
+loss = torch.acos(w)
+loss.backward()
+""",
+        "inf",
+        [3],
+        "keep the input of acos away from where its derivative is infinite: as w.clamp(-1 + 1e-6, 1 - 1e-6) does",
     ),
     "carried_with_its_graph": (
         "cell.weight_ih",
@@ -544,7 +580,7 @@ w.grad[w.grad.isnan()] = 0
 """,
         "nan",
         [3, 5],
-        "log is infinite at 0, and nan below: keep its input above 0, as x.clamp(min=1e-6) does",
+        "log is infinite at 0, and nan below: keep its input above 0, as (w * 0).clamp(min=1e-6) does",
     ),
     "cleared_before_the_step": (
         "w",
@@ -965,7 +1001,7 @@ loss.backward()
 """,
         "nan",
         [3],
-        "log is infinite at 0, and nan below: keep its input above 0, as x.clamp(min=1e-6) does",
+        "log is infinite at 0, and nan below: keep its input above 0, as w.clamp(min=1e-6) does",
     ),
     "nan_backward": (
         "w",
@@ -1603,7 +1639,7 @@ loss.backward()
 """,
         "nan",
         [3],
-        "log is infinite at 0, and nan below: keep its input above 0, as x.clamp(min=1e-6) does",
+        "log is infinite at 0, and nan below: keep its input above 0, as w.clamp(min=1e-6) does",
     ),
     "made_infinite_by_hand": (
         "w",
@@ -1886,7 +1922,7 @@ EXPRESSIONS: dict[str, tuple[str, str, dict[str, Any], str, str, str]] = {
     ),
     "nan_forward": (
         "w", "h = log(w); y = (h**2).sum()", {"values": {"w": [1, -2]}},
-        "nan", "h = log(w)", "log is infinite at 0, and nan below: keep its input above 0, as x.clamp(min=1e-6) does",
+        "nan", "h = log(w)", "log is infinite at 0, and nan below: keep its input above 0, as w.clamp(min=1e-6) does",
     ),
     "nan_backward": (
         "w", "h = sqrt(w*w); y = h.sum()", {"values": {"w": [0, 1]}},
