@@ -46,8 +46,8 @@ MENDS_OF_SLOPE = {
 }
 """How to keep away from where a derivative is infinite."""
 
-LEAST_AT_ZERO = ("mse_loss", "smooth_l1_loss", "huber_loss")
-"""Losses that are never less than 0."""
+LEAST_AT_ZERO = ("mse_loss", "smooth_l1_loss", "huber_loss", "l1_loss", "abs")
+"""Functions that are never less than 0."""
 
 GROWN = (
     "the numbers grow from one backward to the next: take a smaller learning rate, or torch.nn.utils.clip_grad_norm_"
@@ -229,12 +229,8 @@ def with_operand(case: Diagnosis, mend: str, node: Node | None) -> str:
 
 def is_least_at_zero(node: Node) -> bool:
     """Return whether an operation is a square, or such a loss, of which backward wants less."""
-    arrives = node.grad.arrived
-    if (
-        arrives is None
-        or arrives.elements is None
-        or any(isinstance(one, complex) or one <= 0 for one in arrives.elements)
-    ):
+    elements = node.grad.arrived.elements if node.grad.arrived is not None else None
+    if not elements or not all(isinstance(one, float) and one > 0 for one in elements):
         return False
     exponent = node.recorded.options.get("exponent", "")
     is_even = node.label.startswith("PowBackward") and exponent.isdecimal() and not int(exponent) % 2
