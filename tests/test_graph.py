@@ -164,6 +164,7 @@ FULL = Graph(
                 first_norm=1.5,
                 steps=2,
                 idle_steps=1,
+                still_steps=1,
                 stepped=Place(9),
                 is_stale=True,
                 is_updated=True,

@@ -205,6 +205,12 @@ class Diagnosis:
         is_operation = any(self.nodes[root].kind == "operation" for root in self.shown.roots)
         return row if row is not None and not (is_operation and row.is_leaf) else None
 
+    @cached_property
+    def has_idle_optimizer(self) -> bool:
+        """Whether no optimizer has any of the leaves of the graph, and one has made steps without any gradient."""
+        reached = [row.history for row in self.rows.values() if row.is_leaf and self.is_reached(row)]
+        return all(one.is_optimized is False for one in reached) and any(one.idle_steps > 0 for one in reached)
+
     @property
     def root_values(self) -> list[Numbers | None]:
         """The values of the roots, as far as they are known."""

@@ -106,14 +106,11 @@ def causes_of_number(case: Diagnosis, row: TensorRow) -> Iterator[Cause | None]:
         left_out = left_out._replace(verdict="ok", what=what, mend=mend)
     yield left_out
     if has_only(row.grad.value, 0.0):
-        spoiled = spoiled_row(case, row) if row.history.grad_cleared else None
-        what = f"{row.name}.grad is 0, which {row.history.grad_cleared} has written"
-        yield cause_spoiled(case, row.name, what, spoiled) if spoiled is not None else None
-        yield cause_zero(case, row)
+        yield from causes_of_zero(case, row)
     if row.unlisted is not None and (row.moment is None or row.moment.numbers in (None, row.numbers)):
         what = f"{row.name} has a gradient, but {no_parameter(row.unlisted)}: an optimizer of these leaves it as it is"
         yield Cause(row.name, "no parameter", what, *made_parameter(case, row.unlisted, row))
-    if case.has_run and case.nodes and not case.is_reached(row):
+    if is_of_other_root(case, row):
         yield cause_of_other_backward(case, row)
     unused = cause_not_used(case, row)
     if unused is not None and unused.is_wrong:
@@ -128,6 +125,22 @@ def causes_of_number(case: Diagnosis, row: TensorRow) -> Iterator[Cause | None]:
             cause = cause._replace(what=what, lines=lines, mend=f"{nothing.mend}; {cause.mend}")
         yield cause
     yield unused
+
+
+def is_of_other_root(case: Diagnosis, row: TensorRow) -> bool:
+    """Return whether the gradient of a leaf is of another backward than that of the root, which is not made from it."""
+    return case.has_run and bool(case.nodes) and not case.is_reached(row)
+
+
+def causes_of_zero(case: Diagnosis, row: TensorRow) -> Iterator[Cause]:
+    """Yield the causes for a gradient of zeros: what has written them, or where it becomes zero on its way."""
+    if (spoiled := spoiled_row(case, row) if row.history.grad_cleared else None) is not None:
+        what = f"{row.name}.grad is 0, which {row.history.grad_cleared} has written"
+        yield cause_spoiled(case, row.name, what, spoiled)
+    if is_of_other_root(case, row) and not row.history.grad_cleared:
+        what = f"{row.name}.grad is 0, as another backward has left it: {case.root_name} is not made from {row.name}"
+        yield Cause(row.name, "zero", what, mend="gviz why --root NAME tells of that one")
+    yield cause_zero(case, row)
 
 
 def causes_of_nan(case: Diagnosis, row: TensorRow) -> Iterator[Cause]:
@@ -201,7 +214,9 @@ def cause_zero(case: Diagnosis, row: TensorRow) -> Cause:
     sign = sign_in_program(first)
     mend = MENDS_OF_ZERO.get(sign, f"give {sign} inputs where its derivative is not 0")
     mend = with_operand(case, mend, case.nodes[cuts[0].source])
-    if sign == "softmax" and not is_alike(first):
+    if sign == "softmax" and first.value is not None and has_only(first.value, 1.0):
+        mend = "softmax of one element is 1 whatever it is: use sigmoid, or a loss that takes logits"
+    elif sign == "softmax" and not is_alike(first):
         mend = "it is flat for inputs this far apart: make them smaller, or use a loss that takes logits"
     if first.expression.startswith("dropout("):
         mend = "dropout has set it to 0 in this run: training=False leaves it as it is"

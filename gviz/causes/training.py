@@ -111,30 +111,48 @@ def as_far_as_used(cause: Cause, row: TensorRow) -> Cause:
     what = (
         f"{cause.what}; {wasted} of the {arrivals} that this backward() has brought went before a step() had used them"
     )
-    return cause._replace(what=what.replace(", and nothing is wrong with it", ""), mend=NOT_WASTED)
+    what, is_most = what.replace(", and nothing is wrong with it", ""), wasted * 2 > arrivals
+    return cause._replace(verdict="taken away" if is_most else cause.verdict, what=what, mend=NOT_WASTED)
 
 
 def cause_not_used(case: Diagnosis, row: TensorRow) -> Cause | None:
     """Return the cause for a gradient that no step has used, though there is an optimizer; None for any other."""
     history, is_ended = row.history, case.stop is None
-    if history.is_optimized is None or history.steps != 0 or history.is_updated or not is_ended or not row.is_leaf:
+    is_changed = history.steps != history.still_steps or history.is_updated
+    if history.is_optimized is None or is_changed or not is_ended or not row.is_leaf:
         return None
-    node, steps, lines = case.named.get(row.name), case.line_of(history.stepped), case.line_of_backward
     if not history.is_optimized:
-        if history.was_used and (node is None or node.module is None):
-            return None
-        what = f"{row.name} has a gradient, but no optimizer has {row.name}: no step() changes it"
-        mend = (
-            "none, if it is not to be trained; else make the optimizer after the tensor,"
-            " or give it to the optimizer's add_param_group()"
+        return cause_not_optimized(case, row)
+    lines = (*case.line_of(history.stepped), *case.line_of_backward)
+    if history.still_steps:
+        what = (
+            f"{row.name} has a gradient, but each step() of its optimizer had the learning rate 0, and changed nothing"
         )
-        return Cause(row.name, "not trained", what, case.line_of(history.optimizer) or lines, mend)
+        mend = "see what sets the learning rate: lr= of the optimizer, or a scheduler; it is to be above 0"
+        is_fault = history.still_steps > 1  # a warm-up may begin with 0
+        return Cause(row.name, "not used", what, lines, mend) if is_fault else None
     if not history.idle_steps:
         what = f"{row.name} has a gradient, but step() of the optimizer that has it was not called"
         return Cause(row.name, "not used", what, lines, "call step() of the optimizer after backward()")
     what = f"{row.name} has a gradient, but each step() of its optimizer ran while {row.name}.grad was empty"
     mend = "call step() after backward(), and before the next zero_grad()"
-    return Cause(row.name, "not used", what, (*steps, *lines), mend)
+    return Cause(row.name, "not used", what, lines, mend)
+
+
+def cause_not_optimized(case: Diagnosis, row: TensorRow) -> Cause | None:
+    """Return the cause for a gradient of a leaf that no optimizer has; None if the program has read the gradient."""
+    node, lines = case.named.get(row.name), case.line_of(row.history.optimizer) or case.line_of_backward
+    if row.history.was_used and (node is None or node.module is None):
+        return None
+    what = f"{row.name} has a gradient, but no optimizer has {row.name}: no step() changes it"
+    if case.has_idle_optimizer:
+        mend = f"give {row.name} to the optimizer, whose step() has no gradient to use"
+        return Cause(row.name, "not used", what, lines, mend)
+    mend = (
+        "none, if it is not to be trained; else make the optimizer after the tensor,"
+        " or give it to the optimizer's add_param_group()"
+    )
+    return Cause(row.name, "not trained", what, lines, mend)
 
 
 def cause_accumulated(case: Diagnosis, row: TensorRow) -> Cause:
@@ -142,7 +160,9 @@ def cause_accumulated(case: Diagnosis, row: TensorRow) -> Cause:
     history, before_each = row.history, BEFORE_EACH.format(row.name)
     what = f"{row.name}.grad is the sum of more than one backward: it was not empty when the last one began"
     mend = f"{before_each}; unless the sum is what you want"
+    verdict = "accumulated"
     if history.is_optimized is False:
+        verdict = verdict if history.is_updated else "not trained"
         what = f"{what}; no optimizer has {row.name}, so that no zero_grad() of one clears it"
         mend = (
             f"{row.name}.requires_grad_(False), if it is not to be trained; else give it to the optimizer,"
@@ -153,7 +173,7 @@ def cause_accumulated(case: Diagnosis, row: TensorRow) -> Cause:
         mend = before_each if history.was_used else f"none, if no step() is to use the sum; else {before_each}"
     elif history.steps:
         mend = f"none, if the sum is meant, as of several batches for one step; else {before_each}"
-    return Cause(row.name, "accumulated", what, case.line_of_backward, mend)
+    return Cause(row.name, verdict, what, case.line_of_backward, mend)
 
 
 def spoiled_row(case: Diagnosis, row: TensorRow | None = None) -> TensorRow | None:

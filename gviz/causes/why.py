@@ -176,8 +176,16 @@ def cause_not_reached(case: Diagnosis, row: TensorRow) -> Cause:
         if (module := module_beside(case, row, cuts)) and case.has_run:
             what = f"{what}, and so is all of {module}, as of a teacher or a target: {case.root_name} trains others"
             return Cause(row.name, "not trained", what, lines, f"none, unless {module} is to be trained: {mend}")
-        if cuts[0].reason == "no_grad" and not row.history.is_optimized:
-            mend = f"{mend}; or, if it is not to be trained, call {row.name}.requires_grad_(False)"
+        if row.history.is_optimized and case.has_idle_optimizer:
+            what = f"{what}; the optimizer has {row.name}, and nothing that {case.root_name} is made from"
+            mend = f"give the optimizer what {case.root_name} is to train, in place of {row.name}"
+        elif cuts[0].reason == "no_grad":
+            out = (
+                "leave it out of the optimizer"
+                if row.history.is_optimized
+                else f"call {row.name}.requires_grad_(False)"
+            )
+            mend = f"{mend}; or, if it is not to be trained, {out}"
         return with_parameter(case, Cause(row.name, cuts[0].reason, what, lines, mend), row)
     return cause_no_path(case, row) if case.has_run else cause_not_run(case, row)
 

@@ -334,7 +334,9 @@ class History(NamedTuple):
         first_norm: its norm when a backward brought its first gradient; None where none has, or that is not known.
         steps: how many steps of optimizers have had a gradient of it to use; None if the run was ended early, so that
             more may have been to come.
-        idle_steps: how many of those that have the tensor have had none.
+        still_steps: how many of these had the learning rate 0.
+        idle_steps: how many of those that have the tensor have had none; of a tensor that no optimizer has, how many steps
+            have had no gradient at all.
         stepped: where one of them stepped last.
         is_stale: whether what was in ``.grad`` had been used when the last backward added to it.
         is_updated: whether the tensor was written since a backward brought its first gradient; of one that got none,
@@ -358,6 +360,7 @@ class History(NamedTuple):
     optimizer: Place | None = None
     first_norm: float | None = None
     steps: int | None = 0
+    still_steps: int = 0
     idle_steps: int = 0
     stepped: Place | None = None
     is_stale: bool = False

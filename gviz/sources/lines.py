@@ -178,6 +178,7 @@ class Lines:
             autograd_grad=self.place_if_any(recall(trace.autograd_grad, tensor)),
             is_optimized=is_optimized,
             optimizer=self.place_if_any(gradients.optimizer_at) if is_optimized is False else None,
+            idle_steps=gradients.idle_steps,
         )
         record = recall(gradients.records, tensor)
         if record is None:
@@ -194,7 +195,8 @@ class Lines:
             steps=record.steps if gradients.is_complete else None,
             arrivals=record.arrivals[gradients.chain],
             wasted=record.wasted[gradients.chain],
-            idle_steps=record.idle_steps,
+            still_steps=record.still_steps,
+            idle_steps=record.idle_steps if is_optimized else gradients.idle_steps,
             stepped=self.place_if_any(record.stepped_at),
             is_stale=record.is_stale,
             is_updated=is_there and record.version != record.first_version,

@@ -33,12 +33,13 @@ class GradientRecord:
 
     __slots__ = (
         "arrivals", "chain", "cleared_at", "cleared_in", "first_norm", "first_version", "idle_steps", "is_finite",
-        "is_stale", "leaf", "leaf_version", "set_at", "spoiled_at", "spread_at", "stepped_at", "stepped_in", "steps",
+        "is_stale", "leaf", "leaf_version", "set_at", "spoiled_at", "spread_at", "stepped_at", "stepped_in", "steps", "still_steps",
         "was_read", "was_used", "wasted",
     )  # fmt: skip
 
     def __init__(self, leaf: Any) -> None:
-        self.leaf, self.cleared_in, self.stepped_in, self.steps, self.idle_steps = ref(leaf), 0, 0, 0, 0
+        self.leaf, self.cleared_in, self.stepped_in = ref(leaf), 0, 0
+        self.steps = self.still_steps = self.idle_steps = 0
         self.first_version = self.leaf_version = self.version
         self.was_read = self.was_used = self.is_stale = False
         self.is_finite = True  # whether the gradient is, since a backward brought it
@@ -94,6 +95,7 @@ class Gradients(Observer):
         self.optimized: ByTensor[bool] = {}  # the tensors of optimizers
         self.optimizer_at: Place | None = None  # where the last one was made
         self.has_optimizers = False
+        self.idle_steps = 0  # how many steps of optimizers had no gradient at all
         self.uses: dict[tuple[int, int], tuple[bool, CodeType]] = {}
 
     def record_of(self, leaf: Any) -> GradientRecord:
@@ -124,15 +126,19 @@ class Gradients(Observer):
 
     def has_stepped(self, optimizer: ParameterGroups) -> None:
         """Note which gradients a step of an optimizer has used."""
-        call = self.frames.note_call("step", is_new=False)
-        for one in (one for group in optimizer.param_groups for one in group["params"]):
+        call, before = self.frames.note_call("step", is_new=False), self.idle_steps
+        self.idle_steps += 1
+        for one, rate in ((one, group.get("lr")) for group in optimizer.param_groups for one in group["params"]):
             remember(self.optimized, one, True)
             record = self.record_of(one)
             record.stepped_at, record.stepped_in = call.place if call is not None else None, self.backwards
-            if one.grad is not None and record.cleared_at is None:
-                record.steps, record.was_used = record.steps + 1, True
+            has_gradient, is_still = one.grad is not None and record.cleared_at is None, rate is not None and rate == 0
+            if has_gradient:
+                record.steps, record.was_used, self.idle_steps = record.steps + 1, True, before
+                record.still_steps += is_still
             else:
                 record.idle_steps += 1
+            if is_still or not has_gradient:
                 record.first_version = record.version  # what this step has written is no update with a gradient
 
     def got_gradient(self, leaf: Any) -> None:

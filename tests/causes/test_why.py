@@ -2269,7 +2269,7 @@ BOTH = "[torch.optim.SGD(maker.parameters(), 0.1), torch.optim.Adam([judge.weigh
         (
             ("[torch.optim.Adam([judge.weight])]", "made"),
             "maker.bias",
-            ("accumulated", "maker.bias.requires_grad_(False)"),
+            ("not trained", "maker.bias.requires_grad_(False)"),
         ),
         (("[]", "made"), "maker.bias", ("accumulated", "optimizer.zero_grad()")),
         ((BOTH, "made"), "maker.bias", ("ok", "")),

@@ -112,7 +112,7 @@ CASES = {
     ),
     "one of three steps": (
         "opt.zero_grad(); head(net(x)).sum().backward(); (opt.step() if i == 2 else None)",
-        "ok",
+        "taken away",
         "2 of the 3 that this backward() has brought went before a step() had used them",
         "none, if these steps are left out on purpose; else call zero_grad() after each step() alone",
     ),
@@ -247,6 +247,64 @@ def test_a_layer_that_is_not_used_has_lost_no_gradient(tmp_path: Path, engine: s
         body = f"{line}; head(net(x)).sum().backward(); opt.step()"
         cause = why(graph_of(tmp_path, program.format(body), engine), "spare.weight")
         assert (cause.verdict, lines_of(cause)) == ("no path", [5]), cause
+
+
+TARGET = LOOP.replace("opt = torch.optim.SGD([*net.parameters(), *head.parameters()], 0.1)", "{}")
+
+
+@pytest.mark.parametrize("engine", ENGINES)
+@pytest.mark.parametrize("zero_grad", ["opt.zero_grad()", "net.zero_grad()"])
+def test_an_optimizer_that_has_only_the_target_is_told_at_both(tmp_path: Path, zero_grad: str, engine: str) -> None:
+    head = "opt = torch.optim.SGD(head.parameters(), 0.1)"
+    body = f"""with torch.no_grad():
+        y = head(x)
+    loss = (net(x) - y).pow(2).sum(); {zero_grad}; loss.backward(); opt.step()"""
+    graph = graph_of(tmp_path, TARGET.replace("{}", head, 1).format(body), engine)
+    trained, target = why(graph, "net.weight"), why(graph, "head.weight")
+    assert (trained.verdict, lines_of(trained)) == ("not used", [5])
+    assert trained.mend == "give net.weight to the optimizer, whose step() has no gradient to use"
+    assert (target.verdict, lines_of(target)) == ("no_grad", [9])
+    assert "the optimizer has head.weight, and nothing that loss is made from" in target.what
+    assert target.mend == "give the optimizer what loss is to train, in place of head.weight"
+
+
+@pytest.mark.parametrize("engine", ENGINES)
+def test_a_gradient_that_no_zero_grad_of_an_optimizer_clears_is_of_a_tensor_that_is_not_trained(
+    tmp_path: Path, engine: str
+) -> None:
+    program = TARGET.replace("{}", "opt = torch.optim.SGD(head.parameters(), 0.1)", 1)
+    body = "opt.zero_grad(); head(net(x)).sum().backward(); opt.step()"
+    cause = why(graph_of(tmp_path, program.format(body), engine), "net.weight")
+    assert cause.verdict == "not trained", cause
+    assert "no optimizer has net.weight, so that no zero_grad() of one clears it" in cause.what
+
+
+@pytest.mark.parametrize("engine", ENGINES)
+def test_a_learning_rate_of_0_in_each_step_trains_nothing(tmp_path: Path, engine: str) -> None:
+    for ten, verdict in ((10, "not used"), (2, "ok")):
+        sched = f"sched = torch.optim.lr_scheduler.LambdaLR(opt, lambda s: s // {ten})\nx = "
+        body = "opt.zero_grad(); head(net(x)).sum().backward(); opt.step(); sched.step()"
+        cause = why(graph_of(tmp_path, LOOP.replace("x = ", sched).format(body), engine), "net.weight")
+        assert cause.verdict == verdict, cause
+        assert ("had the learning rate 0" in cause.what) == (ten == 10)
+
+
+@pytest.mark.parametrize("engine", ENGINES)
+def test_zeros_of_another_backward_are_not_said_to_be_of_the_last_one(tmp_path: Path, engine: str) -> None:
+    body = "(head(x) - head(x + 1)).sum().backward(); loss = net(x).sum(); loss.backward()"
+    cause = why(graph_of(tmp_path, LOOP.replace("opt = ", "_ = ").format(body), engine), "head.bias")
+    what = "head.bias.grad is 0, as another backward has left it: loss is not made from head.bias"
+    assert (cause.verdict, cause.what, cause.lines) == ("zero", what, ())
+
+
+@pytest.mark.parametrize("engine", ENGINES)
+def test_a_softmax_of_one_element_is_told_so(tmp_path: Path, engine: str) -> None:
+    body = "(torch.softmax(head(net(x)), 1) - 0.5).pow(2).sum().backward()"
+    cause = why(graph_of(tmp_path, LOOP.format(body), engine), "net.weight")
+    assert (cause.verdict, cause.mend) == (
+        "zero",
+        "softmax of one element is 1 whatever it is: use sigmoid, or a loss that takes logits",
+    )
 
 
 FAILURES = {
