@@ -89,6 +89,10 @@ def laid_out(picture: Picture, write: Callable[[Picture], str], graphviz: str) -
     return with_straight_lines(layout, picture, numbered, boxes, texts)
 
 
+MOST_TRIED = 6_000
+"""Texts times pieces of lines up to which each text is moved to where it is free: more would take seconds."""
+
+
 def with_free_labels(layout: Layout, picture: Picture, boxes: Sequence[Rect]) -> Layout:
     """Return the layout with the texts beside lines where they are near to no other line and to no other text."""
     arrows = [one for one in picture.statements if isinstance(one, Arrow)]
@@ -96,6 +100,9 @@ def with_free_labels(layout: Layout, picture: Picture, boxes: Sequence[Rect]) ->
     curves = [curve_of(layout.arrows[at]["pos"])[0] for at in numbers]
     lines = [[*[*points_on(curve)][::5], curve[-1]] for curve in curves]
     pieces = [Leg(*pair, number, 0.5) for number, line in enumerate(lines) for pair in pairwise(line)]
+    labels = sum("lp" in place for place in layout.arrows)
+    if labels * len(pieces) > MOST_TRIED:
+        return layout
     texts = TextPlaces(lines, [0.5] * len(lines), pieces, boxes, [{number} for number in range(len(lines))])
     moved, size = list(layout.arrows), float(picture.edge.get("fontsize", "14"))
     for number, at in enumerate(numbers):
