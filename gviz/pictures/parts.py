@@ -119,7 +119,7 @@ def ways_to_fit(graph: Graph, options: RenderOptions) -> Iterator[tuple[RenderOp
     has_parts = graph.has_modules or bool(graph.functions) or any(not place.column for place in places)
     if not has_parts or options.by not in ("", *GROUPS):
         return
-    is_free = options.by in ("", "module") and options.depth is None and graph.kind != "static"
+    is_free = options.by in ("", "module") and options.depth is None
     by = "code" if is_free else options.by or "module"
     hide = tuple(dict.fromkeys((*options.hide, "accumulate")))
     for depth in DEPTHS if options.depth is None else (options.depth,):

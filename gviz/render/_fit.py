@@ -28,7 +28,7 @@ def fit_to_page(graph: Graph, options: RenderOptions) -> RenderOptions:
     """
     page = PAGES[options.fit]
     is_small = sum(node.kind == "operation" for node in graph.nodes) < FEW
-    if not options.show or (is_small and options.view == "torchviz"):
+    if not options.show or graph.kind == "static" or (is_small and options.view == "torchviz"):
         return options
     trials: list[Trial] = []
     for way, what in ways_to_fit(graph, options):
