@@ -13,7 +13,7 @@ from gviz.derivations.paths import gradient_along
 from gviz.graphs import NO_FLOW, Edge
 from gviz.graphs.numbers import Element, Numbers
 from gviz.passes.elements import sum_of, sum_to
-from gviz.pictures.labels import decimal
+from gviz.pictures.labels import DIGITS, decimal
 
 MOST_LEVELS = 8
 """Levels that are tried."""
@@ -37,7 +37,7 @@ def decimals_at(value: Numbers | None, precision: int, level: int) -> int:
         return precision
     sizes = [abs(item) for item in value.elements if isinstance(item, float) and item and math.isfinite(item)]
     exponents = [math.floor(math.log10(size)) for size in sizes]
-    if max(exponents, default=0) > precision:  # it is written with an exponent
+    if max(exponents, default=0) >= DIGITS:  # it is written with an exponent
         return precision + level
     return max(precision, precision + level - 2 - min(exponents, default=0))
 

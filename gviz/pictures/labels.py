@@ -80,23 +80,29 @@ def _number(value: Element) -> str:
     return f"{value or 0.0:.7g}" if isinstance(value, float) else str(value)
 
 
+LONG, DIGITS = 1e5, 7
+"""From there on a number has so many digits at most: a float32 has no more. A longer one is written with an exponent."""
+
+
 def decimal(value: Element, precision: int = 4) -> str:
     """Return a number with so many decimals, without zeros at its end; a tiny or huge one with an exponent.
 
     What is nearly a whole number, as a saturated sigmoid is nearly 1, keeps its zeros: it is not that number.
 
     >>> [decimal(value) for value in (6.0, 2.302585092994046, -0.50004, -1.5e-5, 1234567.0, math.nan, -0.0, 0.999994)]
-    ['6', '2.3026', '-0.5', '-1.5e-05', '1.23e+06', 'nan', '0', '1.0000']
-    >>> [decimal(value) for value in (0.00015, 1 / 3000, 1e6, 1000001.0, 0.0109)]
-    ['0.00015', '0.000333', '1e+06', '1.00e+06', '0.0109']
+    ['6', '2.3026', '-0.5', '-1.5e-05', '1234567', 'nan', '0', '1.0000']
+    >>> [decimal(value) for value in (0.00015, 1 / 3000, 123456.72, 1e8, 10000001.0, 0.0109)]
+    ['0.00015', '0.000333', '123456.7', '1e+08', '1.00e+07', '0.0109']
     """
     if not isinstance(value, float) or not math.isfinite(value):
         return str(value)
     digits, least = max(precision - 1, 3), precision - 1 if precision > 2 else precision
-    if value and not 10.0**-least <= abs(value) < 1e5:
+    if value and not 10.0**-least <= abs(value) < 10.0**DIGITS:
         text = f"{value:.{digits}g}"
         is_nearly_round = "e+" in text and "." not in text and float(text) != value
         return f"{value:.{digits - 1}e}" if is_nearly_round else text
+    if abs(value) >= LONG:
+        precision = min(precision, DIGITS - 1 - math.floor(math.log10(abs(value))))
     text = f"{value or 0.0:.{precision}f}"  # no minus before a 0
     is_nearly_whole = text.endswith("0" * precision) and abs(value - round(value)) > ROUNDING * abs(value)
     return text.rstrip("0").rstrip(".") if precision and not is_nearly_whole else text
