@@ -17,6 +17,7 @@ from textwrap import wrap
 from typing import NamedTuple, TypeAlias
 
 from gviz.formulas.expressions import call_text
+from gviz.formulas.formula import GRAD
 from gviz.formulas.operations import operator_of
 from gviz.graphs import Edge, Gradient, Graph, Module, Node, Place as SourcePlace
 from gviz.graphs.numbers import Numbers, size_of
@@ -65,6 +66,9 @@ NOTHING = "Nothing is computed yet, and there is no graph."
 
 Place: TypeAlias = tuple[str, int]
 """A node, and which of its outputs, counted from 0: each has a name and a gradient of its own."""
+
+_ROW = re.compile(r"\[[:, ]*i\]")
+"""The index of a row, in a derivative that is that of each row by itself."""
 
 _WORD = re.compile(r"(?<![\w.])[^\W\d]\w*")
 _UNKNOWN = re.compile(r"(?<![\w.])[^\W\d]\w*+(?!\()|[\w)]\.[^\W\d]|□")
@@ -356,7 +360,11 @@ class StepBuilder:
         if flow.symbol and flow.local is not None:
             return [*words, incoming, Span(f" · {in_brackets(flow.symbol)} = ")], []
         if flow.symbol:
-            pieces = [Span(piece) for piece in _word("grad").split(flow.symbol.replace(" * ", " × "))]
+            symbol = flow.symbol.replace(" * ", " × ")
+            if not _word(GRAD).search(symbol):  # a Jacobian: of each row by itself, if it names one
+                row = _ROW.search(symbol)
+                return [incoming, Span(row[0] if row else "", "gradient"), Span(f" @ ({symbol}) = ")], []
+            pieces = [Span(piece) for piece in _word(GRAD).split(symbol)]
             return [pieces[0], *(span for piece in pieces[1:] for span in (incoming, piece)), Span(" = ")], []
         return [Span(f"from {user.label}: ")], []
 

@@ -67,6 +67,22 @@ def test_the_first_articles_formula_is_told_in_nine_steps() -> None:
     ]
 
 
+@pytest.mark.parametrize(
+    ("source", "values", "line"),
+    [
+        ("y=softmax(x,dim=0)[0]", {"x": [1, 2]}, "to x:  ∂y/∂a @ (diag(a) - a·aᵀ) = [0.1966, -0.1966]"),
+        ("L=cross_entropy(x,t)", {"x": [1, 2], "t": 1}, "to x:  ∂L/∂a @ (I - 1·exp(a)ᵀ) = [0.2689, -0.2689]"),
+        (
+            "y=softmax(x,dim=-1).sum(0)[0]",
+            {"x": [[1, 2]]},
+            "to x:  ∂y/∂a[i] @ (diag(a[i]) - a[i]·a[i]ᵀ) = [[0.1966, -0.1966]]",
+        ),
+    ],
+)
+def test_what_arrives_stands_before_a_jacobian(source: str, values: Mapping[str, Any], line: str) -> None:
+    assert line in " | ".join(told(graph_of(source, values))).split(" | ")
+
+
 def test_backward_goes_the_other_way_round_as_pytorch_does() -> None:
     steps = steps_of(dataflow(graph_of(FIVE, VALUES)), LIGHT)
     forward = [step.nodes for step in steps if step.phase == "forward"]
