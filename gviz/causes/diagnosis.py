@@ -207,8 +207,9 @@ class Diagnosis:
 
     @cached_property
     def has_idle_optimizer(self) -> bool:
-        """Whether no optimizer has any of the leaves of the graph, and one has made steps without any gradient."""
-        reached = [row.history for row in self.rows.values() if row.is_leaf and self.is_reached(row)]
+        """Whether no optimizer has any of the parameters in the graph, and one has made steps without any gradient."""
+        parameters = {node.name for node in self.shown.nodes if node.kind == "leaf" and node.module is not None}
+        reached = [row.history for row in self.rows.values() if row.name in parameters]
         return all(one.is_optimized is False for one in reached) and any(one.idle_steps > 0 for one in reached)
 
     @property

@@ -146,7 +146,7 @@ def cause_not_optimized(case: Diagnosis, row: TensorRow) -> Cause | None:
         return None
     what = f"{row.name} has a gradient, but no optimizer has {row.name}: no step() changes it"
     if case.has_idle_optimizer:
-        mend = f"give {row.name} to the optimizer, whose step() has no gradient to use"
+        mend = f"give {row.name} to the optimizer, whose step() has no gradient to use; or, if not, see why it has none"
         return Cause(row.name, "not used", what, lines, mend)
     mend = (
         "none, if it is not to be trained; else make the optimizer after the tensor,"

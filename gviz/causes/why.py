@@ -178,14 +178,9 @@ def cause_not_reached(case: Diagnosis, row: TensorRow) -> Cause:
             return Cause(row.name, "not trained", what, lines, f"none, unless {module} is to be trained: {mend}")
         if row.history.is_optimized and case.has_idle_optimizer:
             what = f"{what}; the optimizer has {row.name}, and nothing that {case.root_name} is made from"
-            mend = f"give the optimizer what {case.root_name} is to train, in place of {row.name}"
-        elif cuts[0].reason == "no_grad":
-            out = (
-                "leave it out of the optimizer"
-                if row.history.is_optimized
-                else f"call {row.name}.requires_grad_(False)"
-            )
-            mend = f"{mend}; or, if it is not to be trained, {out}"
+            mend = f"{mend}; or give the optimizer what {case.root_name} is to train, in place of {row.name}"
+        elif cuts[0].reason == "no_grad" and not row.history.is_optimized:
+            mend = f"{mend}; or, if it is not to be trained, call {row.name}.requires_grad_(False)"
         return with_parameter(case, Cause(row.name, cuts[0].reason, what, lines, mend), row)
     return cause_no_path(case, row) if case.has_run else cause_not_run(case, row)
 
