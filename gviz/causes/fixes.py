@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import ast
 import re
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Collection, Sequence
 from functools import lru_cache
 
 LONGEST = 20
@@ -15,6 +15,9 @@ DERIVATIVES = {"grad", "jacobian", "hessian", "vjp", "hvp", "vhp", "jvp"}
 
 BUFFER = re.compile(r"self\.register_buffer\([^,]*, (.*)\)$")
 """A line that gives a module a buffer."""
+
+PRETRAINED = re.compile(r"\bEmbedding(Bag)?\.from_pretrained\(")
+"""What makes an embedding that is frozen, unless it is asked not to."""
 
 WITHOUT = "leave the line out"
 """What to do about a line that should not be."""
@@ -210,30 +213,27 @@ def through_library(line: str) -> str:
     """
 
     def change(node: ast.stmt) -> ast.stmt | None:
-        for call in [one for one in ast.walk(node) if isinstance(one, ast.Call)]:
-            if isinstance(call.func, ast.Attribute) and call.func.attr == "sample":
-                call.func.attr = "rsample"
-            if getattr(call.func, "attr", getattr(call.func, "id", "")) == "checkpoint":
-                call.keywords = [one for one in call.keywords if one.arg != "use_reentrant"]
-                call.keywords.append(ast.keyword("use_reentrant", ast.Constant(False)))
+        for one in ast.walk(node):
+            if isinstance(one, ast.Call) and isinstance(one.func, ast.Attribute) and one.func.attr == "sample":
+                one.func.attr = "rsample"
         return node
 
-    return rewritten(line, change)
+    sampled = rewritten(line, change)
+    return with_keyword(sampled or line, ("checkpoint",), "use_reentrant", value=False) or sampled
 
 
-def keeping_graph(line: str) -> str:
-    """Return a line whose derivatives have a graph of their own.
+def with_keyword(line: str, functions: Collection[str], name: str, *, value: bool) -> str:
+    """Return a line whose calls of some functions have a keyword with a value; "" if it has no such call.
 
-    >>> keeping_graph("g = torch.autograd.grad(out.sum(), x)[0]")
+    >>> with_keyword("g = torch.autograd.grad(out.sum(), x)[0]", DERIVATIVES, "create_graph", value=True)
     'g = torch.autograd.grad(out.sum(), x, create_graph=True)[0]'
     """
 
     def change(node: ast.stmt) -> ast.stmt | None:
-        calls = [one for one in ast.walk(node) if isinstance(one, ast.Call)]
-        for call in calls:
-            if getattr(call.func, "attr", getattr(call.func, "id", "")) in DERIVATIVES:
-                call.keywords = [one for one in call.keywords if one.arg != "create_graph"]
-                call.keywords.append(ast.keyword("create_graph", ast.Constant(True)))
+        for call in [one for one in ast.walk(node) if isinstance(one, ast.Call)]:
+            if getattr(call.func, "attr", getattr(call.func, "id", "")) in functions:
+                call.keywords = [one for one in call.keywords if one.arg != name]
+                call.keywords.append(ast.keyword(name, ast.Constant(value)))
         return node
 
     return rewritten(line, change)
@@ -318,7 +318,11 @@ def requiring(line: str, name: str = "") -> str:
     ('w = torch.randn(3, requires_grad=True)', 'w = torch.ones(2, requires_grad=True)', '')
     >>> requiring("def __init__(self): self.w = torch.ones(2); self.b = torch.ones(1)", "net.b")
     'self.b = torch.ones(1, requires_grad=True)'
+    >>> requiring("emb = nn.Embedding.from_pretrained(vectors)")
+    'emb = nn.Embedding.from_pretrained(vectors, freeze=False)'
     """
+    if PRETRAINED.search(line):
+        return with_keyword(line, ("from_pretrained",), "freeze", value=False)
 
     def change(node: ast.stmt) -> ast.stmt | None:
         value = getattr(node, "value", None)

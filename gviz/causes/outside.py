@@ -97,14 +97,14 @@ def mend_of_cut(case: Diagnosis, cut: GraphCut) -> str:
         own = next((node.label.removesuffix("Backward") for node in case.shown.nodes if is_own(node)), "")
         return f"let the backward of {own} compute with tensors of the graph: without detach()" if own else CONSTANT
     if cut.call == "grad":
-        return fixes.keeping_graph(code) or "create_graph=True"
+        return fixes.with_keyword(code, fixes.DERIVATIVES, "create_graph", value=True) or "create_graph=True"
     if cut.reason == "frozen":
-        return case.without(lines)
+        return fixes.requiring(code) or case.without(lines)
     if cut.reason == "detached":
         return mend_of_detach(case, cut, code)
     mend = CUT_MENDS[cut.reason].format(by=cut.call, switch=cut.switch)
     if cut.reason == "no_grad" and cut.switch in ("", LIBRARY):
-        mend = fixes.through_library(code) or SWITCHED[cut.switch]
+        mend = fixes.through_library(without_other_cuts(case, cut) or code) or SWITCHED[cut.switch]
     elif cut.switch == code != "":
         mend = "write torch.set_grad_enabled(True) where gradients are wanted again"
     number = fixes.decorated_line(case.graph.code, case.line_in_text(lines), cut.switch)
@@ -120,6 +120,17 @@ def mend_of_detach(case: Diagnosis, cut: GraphCut, code: str) -> str:
     is_hidden = code != "" and cut.call not in code  # as float() in math.erfc(w)
     better = "; ".join(filter(None, (without_cut(case, cut, one) for one in case.statements_of(cut))))
     return better or (USE_TORCH if is_hidden else CUT_MENDS["detached"].format(by=cut.call))
+
+
+def without_other_cuts(case: Diagnosis, cut: GraphCut) -> str:
+    """Return the statement of a cut without the other cuts in it; "" if there are none."""
+    others = [one for one in map(case.pair_of, case.graph.breaks) if one is not None]
+    statements = case.statements_of(cut)
+    expressions = [
+        part for statement, part in others if statement in statements and part is not case.expression_of(cut)
+    ]
+    text = without_cuts(statements[0], expressions.__contains__) if expressions else ""
+    return "" if text in (None, IDLE) else text
 
 
 def without_cut(case: Diagnosis, cut: GraphCut, statement: ast.stmt) -> str:

@@ -152,8 +152,8 @@ class Trace(Observer):
             if args[0].is_leaf and args[0].requires_grad:
                 remember(self.leaves, result, ref(args[0]))
         if name == "apply" and args[0].__name__ == CHECKPOINT:  # it runs a function where gradients are off
-            modules = [one for one in args if hasattr(one, "parameters")]
-            args, call = tuple(one for module in modules for one in module.parameters()), call._replace(name=CHECKPOINT)
+            args = (*(own for one in args if hasattr(one, "parameters") for own in one.parameters()), *args[1:])
+            call = call._replace(name=CHECKPOINT)
         is_frozen = name == "requires_grad_" and args[1:] == (False,) and not self.outside.never_required(result)
         if name == "detach_" or is_frozen:
             self.outside.put_outside(result, call, name)

@@ -102,6 +102,22 @@ loss.backward()
         [7, 8],
         ["loss = -(lp * reward.detach()).mean()"],
     ),
+    "a_checkpoint_of_detached_data": (
+        "layers.0.weight",
+        """\
+from torch.utils.checkpoint import checkpoint
+inp, layers, head = nn.Linear(3, 4), nn.ModuleList([nn.Linear(4, 4), nn.Linear(4, 4)]), nn.Linear(4, 1)
+h = inp(torch.randn(5, 3))
+for layer in layers:
+    h = checkpoint(layer, h.data, use_reentrant=True)
+loss = head(h).pow(2).mean()
+loss.backward()
+""",
+        [8],
+        [
+            "h = checkpoint(layer, h, use_reentrant=False)",
+        ],
+    ),
     "an_argmax_beside_a_target": (
         "q.weight",
         """\
@@ -394,6 +410,15 @@ def test_each_way_is_told_with_its_line_and_each_mend_mends(tmp_path: Path, case
             assert has_gradient(graph_of(tmp_path, mended(program, cause, mend), engine), name), mend
 
 
+@pytest.mark.parametrize("engine", ENGINES)
+def test_a_pretrained_embedding_is_frozen_by_its_maker(tmp_path: Path, engine: str) -> None:
+    rest = "emb = nn.Embedding.from_pretrained(torch.randn(5, 3))\nhead = nn.Linear(3, 1)\n"
+    program = TRAINING.format(f"{rest}loss = head(emb(torch.tensor([1, 2]))).pow(2).mean()\nloss.backward()\n")
+    cause = why(graph_of(tmp_path, program, engine), "emb.weight")
+    assert cause.mend == "emb = nn.Embedding.from_pretrained(torch.randn(5, 3), freeze=False)", cause
+    assert has_gradient(graph_of(tmp_path, mended(program, cause, cause.mend), engine), "emb.weight")
+
+
 STORIES: dict[str, tuple[str, str, str, list[int], str]] = {
     "the_prediction_of_the_run_before": (
         "net.weight",
@@ -488,7 +513,10 @@ torch.optim.SGD(body.parameters(), lr=0.1).step()
 """,
         "no_grad",
         [7],
-        "take the line out of torch.no_grad(), which stands above its function in line 5",
+        (
+            "take the line out of torch.no_grad(), which stands above its function in line 5;"
+            " or give the optimizer what loss is to train, in place of body.weight"
+        ),
     ),
     "a_teacher_after_a_pass_in_eval": (
         "ema.weight",
