@@ -98,7 +98,7 @@ BUDGETS = {
     "files below gviz/": 1490,  # 1450
     "answers": 920,  # 895
     "autograd": 1470,  # 1430
-    "causes": 1690,  # 1651
+    "causes": 1710,  # 1705
     "cli": 1680,  # 1631
     "compare": 540,  # 527
     "derivations": 550,  # 538
