@@ -421,6 +421,21 @@ def as_write_in_place(line: str, name: str = "") -> str:
     return rewritten(line, change, name)
 
 
+def as_copy(statement: ast.stmt) -> str:
+    """Return a statement that writes into a parameter what it makes a new one of; "" if it is not made of the old one.
+
+    >>> as_copy(parsed("self.w = nn.Parameter(F.normalize(self.w, dim=1))").body[0])
+    'with torch.no_grad(): self.w.copy_(F.normalize(self.w, dim=1))'
+    """
+    maker = statement.value if isinstance(statement, ast.Assign) else None
+    if not isinstance(statement, ast.Assign) or not isinstance(maker, ast.Call) or not maker.args:
+        return ""
+    name, new = ast.unparse(statement.targets[0]), maker.args[0]
+    is_made_of_old = any(ast.unparse(part) == name for part in ast.walk(new))
+    is_parameter = ast.unparse(maker.func).endswith("Parameter")
+    return f"with torch.no_grad(): {name}.copy_({ast.unparse(new)})" if is_parameter and is_made_of_old else ""
+
+
 def out_of_place(line: str) -> str:
     """Return a write in place as the assignment of a new tensor; a part of a tensor is written in a copy of it.
 

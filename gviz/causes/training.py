@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from gviz.causes import fixes
 from gviz.causes.diagnosis import Cause, Diagnosis
 from gviz.causes.outside import at_cuts, clause_of_cuts, cuts_to_blame
-from gviz.graphs import GraphCut, TensorRow
+from gviz.graphs import GraphCut, Place, TensorRow
 from gviz.passes.elements import is_finite
 
 NOT_WASTED = "none, if these steps are left out on purpose; else call zero_grad() after each step() alone"
@@ -145,6 +145,12 @@ def cause_not_optimized(case: Diagnosis, row: TensorRow) -> Cause | None:
     if row.history.was_used and (node is None or node.module is None):
         return None
     what = f"{row.name} has a gradient, but no optimizer has {row.name}: no step() changes it"
+    lines_of_name = case.assignments.writers.get((".", row.name.rpartition(".")[2]), ())
+    writers = dict.fromkeys(one.statement for one in lines_of_name)
+    anew = [(case.line_of(Place(one.lineno)), better) for one in writers if (better := fixes.as_copy(one))]
+    if anew and len(writers) <= 2:  # and not an attribute of another class
+        what = f"{what}; the line makes a new parameter of the old one"
+        return Cause(row.name, "overwritten", what, *anew[0])
     if case.has_idle_optimizer:
         mend = f"give {row.name} to the optimizer, whose step() has no gradient to use; or, if not, see why it has none"
         return Cause(row.name, "not used", what, lines, mend)

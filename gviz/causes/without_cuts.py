@@ -121,7 +121,13 @@ class _WithoutCuts(ast.NodeTransformer):
 
     @staticmethod
     def stacked(torch: ast.expr, parts: ast.expr) -> ast.expr:
-        """Return what makes a tensor of a list of tensors, and of numbers that no tensor is behind."""
+        """Return what makes a tensor of a list of tensors, and of numbers that no tensor is behind.
+
+        In a list of lists a tensor may have had another shape than the number that was made of it.
+        """
+        if isinstance(parts, ast.ListComp) and isinstance(inner := parts.elt, ast.ListComp):
+            inner.elt = ast.Call(ast.Attribute(inner.elt, "squeeze", ast.Load()), [], [])
+            parts.elt = _WithoutCuts.stacked(torch, inner)
         if isinstance(parts, ast.List):
             whole: list[Any] = [_WithoutCuts(lambda _: True).visit(one) for one in parts.elts]
             make_tensor = ast.Attribute(torch, "tensor", ast.Load())

@@ -118,6 +118,19 @@ loss.backward()
             "h = checkpoint(layer, h, use_reentrant=False)",
         ],
     ),
+    "numbers_in_a_list_of_lists": (
+        "att.weight",
+        """\
+att = nn.Linear(3, 1)
+rows = torch.randn(2, 4, 3)
+scores = torch.tensor([[att(one).item() for one in row] for row in rows])
+loss = (torch.softmax(scores, 1).unsqueeze(-1) * rows).pow(2).sum()
+loss.requires_grad_(True)
+loss.backward()
+""",
+        [6, 8],
+        ["scores = torch.stack([torch.stack([att(one).squeeze() for one in row]) for row in rows])"],
+    ),
     "an_argmax_beside_a_target": (
         "q.weight",
         """\
@@ -408,6 +421,33 @@ def test_each_way_is_told_with_its_line_and_each_mend_mends(tmp_path: Path, case
     for mend in mends:
         if all(map(is_code, parts_of_mend(mend))):
             assert has_gradient(graph_of(tmp_path, mended(program, cause, mend), engine), name), mend
+
+
+@pytest.mark.parametrize("engine", ENGINES)
+def test_a_parameter_that_each_pass_makes_anew_is_to_be_written_in_place(tmp_path: Path, engine: str) -> None:
+    program = """\
+import torch
+from torch import nn
+class Net(nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.w = nn.Parameter(torch.ones(3, 5))
+        self.b = nn.Parameter(torch.ones(3))
+    def forward(self, x):
+        self.w = nn.Parameter(nn.functional.normalize(self.w, dim=1))
+        return nn.functional.linear(x, self.w, self.b)
+net = Net()
+opt = torch.optim.SGD(net.parameters(), 0.1)
+for i in range(3):
+    loss = net(torch.ones(6, 5)).pow(2).mean()
+    opt.zero_grad()
+    loss.backward()
+    opt.step()
+"""
+    cause = why(graph_of(tmp_path, program, engine), "net.w")
+    mend = "with torch.no_grad(): self.w.copy_(nn.functional.normalize(self.w, dim=1))"
+    assert (cause.verdict, [place.line for place, _ in cause.lines], cause.mend) == ("overwritten", [9], mend), cause
+    assert why(graph_of(tmp_path, mended(program, cause, mend), engine), "net.w").verdict == "ok"
 
 
 @pytest.mark.parametrize("engine", ENGINES)
