@@ -49,6 +49,9 @@ MENDS_OF_SLOPE = {
 LEAST_AT_ZERO = ("mse_loss", "smooth_l1_loss", "huber_loss", "l1_loss", "abs")
 """Functions that are never less than 0."""
 
+SUMS = {"sum": 1, "mean": 1, "*": 1, "/": 1, "+": 2}
+"""Operations that are sums of so many inputs, with factors that are numbers."""
+
 GROWN = (
     "the numbers grow from one backward to the next: take a smaller learning rate, or torch.nn.utils.clip_grad_norm_"
 )
@@ -220,7 +223,7 @@ def cause_zero(case: Diagnosis, row: TensorRow) -> Cause:
         mend = "it is flat for inputs this far apart: make them smaller, or use a loss that takes logits"
     if first.expression.startswith("dropout("):
         mend = "dropout has set it to 0 in this run: training=False leaves it as it is"
-    if is_least_at_zero(first) and all(value is not None and has_only(value, 0.0) for value in case.root_values):
+    if is_least(case):
         mend = f"none: {case.root_name} is 0, and never less"
     cause = Cause(row.name, "zero", what, tuple(lines), mend)
     return with_other_ways(case, cause, row) if "has no slope" in mend else cause
@@ -242,14 +245,17 @@ def with_operand(case: Diagnosis, mend: str, node: Node | None) -> str:
     return mend.format(x="input")
 
 
-def is_least_at_zero(node: Node) -> bool:
-    """Return whether an operation is a square, or such a loss, of which backward wants less."""
-    elements = node.grad.arrived.elements if node.grad.arrived is not None else None
-    if not elements or not all(isinstance(one, float) and one > 0 for one in elements):
-        return False
-    exponent = node.recorded.options.get("exponent", "")
-    is_even = node.label.startswith("PowBackward") and exponent.isdecimal() and not int(exponent) % 2
-    return is_even or sign_in_program(node) in LEAST_AT_ZERO
+def is_least(case: Diagnosis) -> bool:
+    """Return whether the root is 0, and a sum of squares, sizes or losses, none of them with a negative factor."""
+    todo = [case.nodes[root] for root in case.shown.roots]
+    for node in todo:  # grows while it is read
+        inputs, arrives, sign = case.shown.inputs[node.id], node.grad.arrived, sign_in_program(node)
+        exponent = node.recorded.options.get("exponent", "") if sign == "**" else ""
+        is_square = sign in LEAST_AT_ZERO or (exponent.isdecimal() and not int(exponent) % 2)
+        if arrives is None or not arrives.summary.smallest >= 0 or not (is_square or len(inputs) == SUMS.get(sign)):
+            return False
+        todo += [] if is_square else [case.nodes[edge.source] for edge in inputs]
+    return all(value is not None and has_only(value, 0.0) for value in case.root_values)
 
 
 def with_other_ways(case: Diagnosis, cause: Cause, row: TensorRow) -> Cause:

@@ -159,8 +159,7 @@ class CircuitReader(Reader):
         end = self._end(node) if is_root else None
         is_wrong = node.id in self.first_wrong or self._has_stopped(node)
         if node.kind == "operation":
-            is_on_path = self.trails is not None and node.id in self.trails.nodes
-            is_told = self.has_letters or is_on_path  # by its letter
+            is_told = self.has_letters or (self.trails is not None and node.id in self.trails.in_words)  # by its letter
             is_named = name and not node.recorded.outputs and (is_told or not node.is_letter)
             size = "" if is_root else self.size(node)
             shown = row(

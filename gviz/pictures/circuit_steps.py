@@ -137,7 +137,9 @@ class CircuitScene:
         texts = [] if self.is_bare else [*shifted(self.title, MARGIN, TOP), *self._texts(step, number)]
         code = list(self._code(step)) if self.side else []
         size = self.page.width, self.page.height
-        return InkedPage(self.graph.title, self._description(step), size, self.theme.page, [*items, *texts, *code])
+        return InkedPage(
+            self.graph.title, self._description(step), size, self.theme.page, [*items, *shown.heads, *texts, *code]
+        )
 
     def _description(self, step: Step) -> str:
         """Return what a step is, for those who cannot see it."""
@@ -173,9 +175,13 @@ class StepLook:
     Args:
         scene: the circuit.
         step: the step.
+
+    Attributes:
+        heads: arrowheads of gradients. The texts of a line leave no room for one as broad as its lit line makes it.
     """
 
     def __init__(self, scene: CircuitScene, step: Step) -> None:
+        self.heads: list[Item] = []
         self.scene, self.step, self.theme = scene, step, scene.theme
         self.handed = {*step.handed}
         self.is_done = step.phase == "done"
@@ -259,13 +265,13 @@ class StepLook:
         if item.heads:
             back[0] = item.heads[0][0]  # where a line has a head it ends before its tip
         (x, y), tip = back[-2][-2:], back[-1][-2:]
-        pieces = [one for one in self.scene.items if one.part == item.part]
-        heads = [((tip[0], tip[1]), (x, y))] if item is pieces[0] else []
-        size = LIT_HEAD * max(one.size for one in pieces if isinstance(one, Stretch))
-        if heads:
+        pieces = [one for one in self.scene.items if one.part == item.part and isinstance(one, Stretch)]
+        size = max(one.size for one in pieces)
+        if item is pieces[0]:
             away = max(((tip[0] - x) ** 2 + (tip[1] - y) ** 2) ** 0.5, 1e-9)
             back[-1] = tip[0] - (tip[0] - x) / away * 0.8 * size, tip[1] - (tip[1] - y) / away * 0.8 * size
-        return Stretch(back, Pen(theme.gradient, width), heads, size, item.part)
+            self.heads.append(Stretch([back[-1], tip], Pen(theme.gradient, 0.0), [((tip[0], tip[1]), (x, y))], size))
+        return Stretch(back, Pen(theme.gradient, width), part=item.part)
 
     def _value(self, item: Item, number: int) -> Item | None:
         return item if self._is_known(self.scene.wires[number].source) else None

@@ -10,7 +10,7 @@ from textwrap import wrap
 
 from gviz.derivations.derivation import step_kind, without_large
 from gviz.derivations.paths import GAP, MOST, Chain, Path, above, find_chains
-from gviz.formulas.formula import GRAD
+from gviz.formulas.formula import GRAD, Formula
 from gviz.graphs import Edge, Graph
 from gviz.graphs.numbers import size_of
 from gviz.passes.elements import ONE, agree, sum_of
@@ -62,12 +62,14 @@ class Trails:
         listed: those that are drawn, each with its chain.
         through: the edges of all paths, by target and slot, each with the numbers of the listed ones through it.
         nodes: the nodes on them.
+        in_words: these, and those whose names are in the symbols of the listed paths.
     """
 
     chains: tuple[Chain, ...]
     listed: tuple[tuple[Chain, Path], ...]
     through: dict[tuple[str, int], tuple[int, ...]]
     nodes: frozenset[str]
+    in_words: frozenset[str]
 
     def has(self, edge: Edge) -> bool:
         """Return whether an edge is on a path."""
@@ -125,7 +127,14 @@ def trails_of(graph: Graph, names: Sequence[str]) -> Trails | None:
             key = edge.target, edge.slot
             if key in through:  # what stands for the steps that a long path leaves out is no edge
                 through[key] = (*through[key], number)
-    return Trails(chains, pairs, through, nodes)
+    factors = {
+        name
+        for _, path in pairs
+        for symbol in path.symbols
+        if (formula := Formula.read(symbol)) is not None
+        for name in formula.names
+    }
+    return Trails(chains, pairs, through, nodes, nodes | {node.id for node in graph.nodes if node.name in factors})
 
 
 def heading(trails: Trails) -> str:

@@ -550,6 +550,18 @@ loss.backward()
         [3],
         "keep the input of acos away from where its derivative is infinite: as w.clamp(-1 + 1e-6, 1 - 1e-6) does",
     ),
+    "difference_of_squares": (
+        "w",
+        """\
+import torch
+w = torch.tensor(0.0, requires_grad=True)
+loss = w ** 2 - (w * 3) ** 2
+loss.backward()
+""",
+        "zero",
+        [3],
+        "give ** inputs where its derivative is not 0",
+    ),
     "carried_with_its_graph": (
         "cell.weight_ih",
         """\

@@ -202,6 +202,11 @@ def test_what_is_off_the_paths_is_faint_and_can_be_read() -> None:
     assert f"stroke:{theme.faint}" in svg
 
 
+def test_a_letter_that_a_path_has_as_a_factor_stands_at_its_circle() -> None:
+    svg = svg_of("z=r*(1-h)+r*n", {"r": 0.3, "h": 0.5, "n": -0.2}, path=("r",))
+    assert words_of(svg).count("a") == 2  # in the product, and above 1 - h, which is on no path
+
+
 def test_the_paths_of_a_print_are_told_apart_by_their_dashes() -> None:
     svg = svg_of("y=a+b+c+d", {"a": 1.0, "b": 2.0, "c": 3.0, "d": 4.0}, path=("a", "b", "c", "d"), theme="print")
     for dash in (

@@ -58,7 +58,7 @@ from gviz.pictures.sums import handed_on, sum_at
 from gviz.pictures.typesetting import Setter, TypeBox, circled_dot, name_box, row, text_box
 from gviz.pictures.views import circuit
 
-IGNORES = circuit.IGNORES
+IGNORES = (*circuit.IGNORES, "path", "arrows")
 
 MOST = 20
 """Operations of equations; a larger graph is drawn as the view dataflow draws it."""

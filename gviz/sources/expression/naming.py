@@ -120,13 +120,22 @@ class Names:
         if tensors:
             what = f"{name} is several tensors, a root is one"
             hint = f"take one of them: {' or '.join(text for _, text in tensors[:3])}"
-            if isinstance(statement.value, ast.Call) and [*map(type, statement.value.args[1:])] == [ast.Constant]:
-                hint += "; to bound each element, write clamp(x, min=0) or clamp(x, max=1)"
-            if isinstance(statement.value, ast.List) and isinstance(statement.value.elts[0], ast.Compare):
-                hint = "write round brackets: (x > 0)*x has x where it is greater, and 0 elsewhere"
-            if isinstance(statement.value, ast.Tuple):
-                hint = f"a comma makes a tuple: write a decimal point as . (1.5); else {hint}"
-                hint = "leave out the comma at the end" if self.program.source.code.rstrip(" ;\n")[-1:] == "," else hint
+            match statement.value:
+                case ast.Call(
+                    func=ast.Name("max" | "min" as extreme), args=[operand, ast.Constant(float() | int() as bound)]
+                ):
+                    size, end = ("larger", "min") if extreme == "max" else ("smaller", "max")
+                    short = f"relu({self._text(operand)}) or " if (extreme, bound) == ("max", 0) else ""
+                    clamped = f"{short}clamp({self._text(operand)}, {end}={bound})"
+                    hint = f"for the {size} of the two write {clamped}; for that of dimension {bound} {hint}"
+                case ast.List(elts=[ast.Compare(), *_]):
+                    hint = "write round brackets: (x > 0)*x has x where it is greater, and 0 elsewhere"
+                case ast.Tuple():
+                    hint = (
+                        "leave out the comma at the end"
+                        if self.program.source.code.rstrip(" ;\n").endswith(",")
+                        else f"a comma makes a tuple: write a decimal point as . (1.5); else {hint}"
+                    )
         elif isinstance(value, list):
             hint = "a list of numbers is the value of a name: y=W*2 W=[1,2]"
         return SourceError(what, place=self.program.source.place(statement), hint=hint)

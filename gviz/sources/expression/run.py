@@ -59,7 +59,10 @@ OF_NUMBERS: dict[str, Callable[[float], float]] = {"abs": abs} | {
 """Functions that people write of a number, as in ``x * sqrt(2)``; PyTorch has them for tensors only, Python in
 ``math``."""
 
-SEVERAL = "max, sort and the like give values and indices with dim: write max(x, dim=0).values, or amax(x, dim=0)"
+SEVERAL = (
+    "max, sort and the like give values and indices with dim: write max(x, dim=0).values, or amax(x, dim=0); for the "
+    "larger of x and 0, write relu(x)"
+)
 
 HINTS: list[tuple[type[Exception], str, str]] = [
     (MemoryError, "", "take smaller tensors"),

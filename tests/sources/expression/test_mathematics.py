@@ -219,7 +219,7 @@ def test_what_has_one_reading_is_read_and_a_note_says_how(text: str, values: dic
         ("y=x if x>0 else -x", {}, ["write y=where(x>0, x, -x)"]),
         ("x>0 ? x : 0", {}, ["write where(x>0, x, 0)"]),
         ("[x>0]", {}, ["(x > 0)*x"]),
-        ("max(x,0)", {}, ["clamp(x, min=0)"]),
+        ("max(x,0)", {}, ["relu(x) or clamp(x, min=0)"]),
         ("min(x,1)", {}, ["clamp(x, max=1)"]),
         ("d/dx x^2", {}, ['write gviz explain "y=x**2" --wrt x']),
         ("1/2(y-t)²", {}, ["write 1/(2*(y-t)²) or (1/2)*(y-t)²"]),
