@@ -153,7 +153,7 @@ def _draw(graph: Graph, options: RenderOptions, output: str) -> bytes:
     if is_own:
         has_frames = graph.regions or any(isinstance(one, Frame) and one.path not in ("", TITLE) for one in listed)
         if has_frames and options.view == "torchviz":
-            _warn("gviz's own layout has no frames: each box has the title of its own (▢); --layout dot draws them")
+            _warn("gviz's own layout has no frames: each box says what it is in; --layout dot draws them")
             own = picture_of(graph, replace(options, layout="layered"))
             picture = replace(own, graph={**own.graph, **picture.graph}, statements=list(own.statements))
         return _draw_layered(picture, options, output)

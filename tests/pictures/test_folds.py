@@ -76,9 +76,9 @@ def test_boxes_of_modules_are_alike_only_if_what_is_in_them_is(tmp_path: Path) -
 
 
 def test_a_picture_without_frames_says_in_each_box_which_frame_it_is_in() -> None:
-    with pytest.warns(RenderWarning, match="each box has the title of its own"):
+    with pytest.warns(RenderWarning, match="each box says what it is in"):
         text = str(render(layers(7), "svg", RenderOptions(fold="on", layout="layered")))
-    assert text.count("▢ net.blocks.{0…6}  × 7") == 6  # three operations, two leaves, and the sign
+    assert text.count("in net.blocks.{0…6}  × 7") == 6  # three operations, two leaves, and the sign
     assert "7 blocks of the same" in re.sub(r"\s|<[^>]*>", " ", text)
 
 

@@ -260,5 +260,5 @@ def test_boxes_say_how_often_they_repeat_where_a_graph_of_that_size_is_laid_out_
     monkeypatch.setattr(plan, "_LATE", 1)
     with pytest.warns(RenderWarning, match="no frames"):
         text = str(render(graph, "svg", RenderOptions(format="svg", fold="on")))
-    assert len(re.findall(r"▢[^<]* × 16", text)) == 4  # three operations, and the sign
+    assert len(re.findall(r"in [^<]* × 16", text)) == 4  # three operations, and the sign
     assert "16 blocks of the same" in re.sub(r"\s|<[^>]*>", " ", text)

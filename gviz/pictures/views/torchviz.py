@@ -29,7 +29,7 @@ LEGEND = {
     "frozen": "needs no gradient",
     "constant": "constant",
     "group": "many operations in one box",
-    "carried": "what the block before has made",
+    "carried": "what the block before has made (dashed arrow)",
 }
 STATIC_LEGEND = {
     "placeholder": "placeholder: gets its value at each run",
@@ -205,8 +205,8 @@ def _with_titles(drawn: Iterable[Box], graph: Graph) -> list[Box]:
                 text = titles_around(graph.regions, node.region).removeprefix(node.name or " ").strip()
                 label, *others = box.lines
                 if node.kind == "carried" and node.label.startswith(f"↻ {region.title}"):  # which the title says
-                    label = (Span(f"↻ {node.label[node.label.rindex('of the block') :]}"),)
-                known[key] = box._replace(lines=(label, *others, (Span(f"▢ {text}", "muted"),)))
+                    label = (Span("↻ from the block before"),)
+                known[key] = box._replace(lines=(label, *others, (Span(text if text.startswith("×") else f"in {text}", "muted"),)))
             box = known[key]  # noqa: PLW2901 - the same box with a line more
         found.append(box)
     return found
