@@ -206,7 +206,9 @@ def _with_titles(drawn: Iterable[Box], graph: Graph) -> list[Box]:
                 label, *others = box.lines
                 if node.kind == "carried" and node.label.startswith(f"↻ {region.title}"):  # which the title says
                     label = (Span("↻ from the block before"),)
-                known[key] = box._replace(lines=(label, *others, (Span(text if text.startswith("×") else f"in {text}", "muted"),)))
+                known[key] = box._replace(
+                    lines=(label, *others, (Span(text if text.startswith("×") else f"in {text}", "muted"),))
+                )
             box = known[key]  # noqa: PLW2901 - the same box with a line more
         found.append(box)
     return found
