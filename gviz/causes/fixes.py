@@ -431,9 +431,8 @@ def as_copy(statement: ast.stmt) -> str:
     if not isinstance(statement, ast.Assign) or not isinstance(maker, ast.Call) or not maker.args:
         return ""
     name, new = ast.unparse(statement.targets[0]), maker.args[0]
-    is_made_of_old = any(ast.unparse(part) == name for part in ast.walk(new))
-    is_parameter = ast.unparse(maker.func).endswith("Parameter")
-    return f"with torch.no_grad(): {name}.copy_({ast.unparse(new)})" if is_parameter and is_made_of_old else ""
+    is_made_anew = ast.unparse(maker.func).endswith("Parameter") and name in map(ast.unparse, ast.walk(new))
+    return f"with torch.no_grad(): {name}.copy_({ast.unparse(new)})" if is_made_anew else ""
 
 
 def out_of_place(line: str) -> str:

@@ -453,7 +453,9 @@ def cause_forward(case: Diagnosis, name: str, what: str) -> Cause | None:
         if case.graph.earlier and first.kind == "leaf":
             what = f"{what}: {first.name} was not finite any more when this backward began"
             return cause_written_not_finite(case, Cause(name, "nan", what, lines), row)
-        return Cause(name, "nan", f"{what}: {first.name} is not finite itself", lines, "look at the data")
+        calls = dict.fromkeys(re.findall(r"\.(\w+)\(", case.code_of(lines)))
+        mend = "; ".join(["look at the data", *(MENDS_OF_NAN[call] for call in calls if call in MENDS_OF_NAN)])
+        return Cause(name, "nan", f"{what}: {first.name} is not finite itself", lines, mend)
     sign = sign_in_program(first)
     is_plain = sign in ("+", "-", "*", "@", "sum", "mean", "addmm") or not has_nan(first.value)  # it is too large
     general = GIVEN if is_plain else f"keep the input of {sign} within its domain"

@@ -124,12 +124,9 @@ def mend_of_detach(case: Diagnosis, cut: GraphCut, code: str) -> str:
 
 def without_other_cuts(case: Diagnosis, cut: GraphCut) -> str:
     """Return the statement of a cut without the other cuts in it; "" if there are none."""
-    others = [one for one in map(case.pair_of, case.graph.breaks) if one is not None]
-    statements = case.statements_of(cut)
-    expressions = [
-        part for statement, part in others if statement in statements and part is not case.expression_of(cut)
-    ]
-    text = without_cuts(statements[0], expressions.__contains__) if expressions else ""
+    statements, pairs = case.statements_of(cut), filter(None, map(case.pair_of, case.graph.breaks))
+    others = [expression for _, expression in pairs if expression is not case.expression_of(cut)]
+    text = without_cuts(statements[0], others.__contains__) if others and statements else ""
     return "" if text in (None, IDLE) else text
 
 
@@ -268,7 +265,11 @@ def at_cuts(case: Diagnosis, cuts: Sequence[GraphCut]) -> tuple[Lines, str]:
     """Return the lines that cut off what is made from a leaf, and the mend: of several ways, that of one or another."""
     lines, mends = dict[tuple[Place, str], None](), dict[str, None]()
     root = case.root_row
-    code = case.code_of(case.line_of(root.history.requires_grad_set)) if root is not None else ""
+    flagged_at = case.line_of(root.history.requires_grad_set) if root is not None else ()
+    if not flagged_at and (root is None or root.is_leaf):  # its name stands for another tensor by now
+        setting = (one for one in case.assignments.lines if ast.unparse(one) == f"{case.root}.requires_grad = True")
+        flagged_at = tuple(line for one in setting for line in case.line_of(Place(one.lineno)))[:1]
+    code = case.code_of(flagged_at)
     flags = [f"leave out {code}"] if SETS_FLAG.search(code) else []  # PyTorch refuses it for what has a graph
     for cut in cuts[:MOST_CUTS]:
         parts, others = dict[str, None](), dict[str, None]()
@@ -281,8 +282,7 @@ def at_cuts(case: Diagnosis, cuts: Sequence[GraphCut]) -> tuple[Lines, str]:
             names = [name for code in map(ast.unparse, case.statements_of(one)) for name in fixes.assigned_in(code)]
             others |= dict.fromkeys(detached_elsewhere(case, one, (names or ["it"])[0]))
         mends["; and ".join(["; and then ".join(parts), *others, *flags])] = None
-    if flags and root is not None:
-        lines |= dict.fromkeys(case.line_of(root.history.requires_grad_set))
+    lines |= dict.fromkeys(flagged_at if flags else ())
     return tuple(lines), "; or ".join(mends)
 
 

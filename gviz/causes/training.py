@@ -145,8 +145,7 @@ def cause_not_optimized(case: Diagnosis, row: TensorRow) -> Cause | None:
     if row.history.was_used and (node is None or node.module is None):
         return None
     what = f"{row.name} has a gradient, but no optimizer has {row.name}: no step() changes it"
-    lines_of_name = case.assignments.writers.get((".", row.name.rpartition(".")[2]), ())
-    writers = dict.fromkeys(one.statement for one in lines_of_name)
+    writers = dict.fromkeys(one.statement for one in case.assignments.writers.get((".", row.name.split(".")[-1]), ()))
     anew = [(case.line_of(Place(one.lineno)), better) for one in writers if (better := fixes.as_copy(one))]
     if anew and len(writers) <= 2:  # and not an attribute of another class
         what = f"{what}; the line makes a new parameter of the old one"
@@ -166,9 +165,8 @@ def cause_accumulated(case: Diagnosis, row: TensorRow) -> Cause:
     history, before_each = row.history, BEFORE_EACH.format(row.name)
     what = f"{row.name}.grad is the sum of more than one backward: it was not empty when the last one began"
     mend = f"{before_each}; unless the sum is what you want"
-    verdict = "accumulated"
+    verdict = "accumulated" if history.is_optimized is not False or history.is_updated else "not trained"
     if history.is_optimized is False:
-        verdict = verdict if history.is_updated else "not trained"
         what = f"{what}; no optimizer has {row.name}, so that no zero_grad() of one clears it"
         mend = (
             f"{row.name}.requires_grad_(False), if it is not to be trained; else give it to the optimizer,"

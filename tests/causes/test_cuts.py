@@ -131,6 +131,20 @@ loss.backward()
         [6, 8],
         ["scores = torch.stack([torch.stack([att(one).squeeze() for one in row]) for row in rows])"],
     ),
+    "a_flag_on_a_loss_whose_name_another_has": (
+        "net.weight",
+        """\
+net = nn.Linear(3, 1)
+for phase in ["train", "val"]:
+    with torch.set_grad_enabled(phase == "Train"):
+        loss = net(torch.randn(4, 3)).pow(2).mean()
+    if phase == "train":
+        loss.requires_grad = True
+        loss.backward()
+""",
+        [7, 9],
+        ["take the line out of torch.set_grad_enabled(phase == 'Train'); and leave out loss.requires_grad = True"],
+    ),
     "an_argmax_beside_a_target": (
         "q.weight",
         """\
