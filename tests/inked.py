@@ -104,7 +104,7 @@ def read_graphviz(svg: str) -> Page:
         kind, words = group.attrib.get("class", ""), list[Text]()
         for one in group:
             if one.tag == f"{SVG}text":
-                words.append(mono_text(one, at, scale))
+                words.append(text_of_graphviz(one, at, scale))
             elif one.tag == f"{SVG}path" and kind == "edge":
                 curves.append(list(places.points_on(at(one.attrib["d"]))))
             elif one.tag == f"{SVG}polygon" and kind == "edge":
@@ -112,7 +112,7 @@ def read_graphviz(svg: str) -> Page:
             elif one.tag == f"{SVG}ellipse" and kind == "node":
                 (middle,), half = at(f"{one.attrib['cx']} {one.attrib['cy']}"), float(one.attrib["rx"]) * scale
                 boxes.append(Rect.around(middle, 2 * half, 2 * half))
-            elif kind == "node" and one.attrib.get("stroke", "none") != "none" and one.tag != f"{SVG}polyline":
+            elif kind == "node" and has_outline(one) and one.tag != f"{SVG}polyline":
                 points = at(one.attrib.get("points") or one.attrib["d"])
                 xs, ys = zip(*points, strict=True)
                 boxes.append(Rect(min(xs), min(ys), max(xs), max(ys)))
@@ -125,19 +125,24 @@ def read_graphviz(svg: str) -> Page:
     return Page((wide, high), texts, boxes, lines)
 
 
-def mono_text(one: ET.Element, at: Callable[[str], list[tuple[float, float]]], scale: float) -> Text:
-    """Read a text that Graphviz has written: all letters of the usual face have one width."""
+def has_outline(one: ET.Element) -> bool:
+    """Return whether the outline of a shape is drawn: that of a plate behind a text on a line is not."""
+    return one.attrib.get("stroke", "none") != "none" and float(one.attrib.get("stroke-width", 1)) > 0
+
+
+def text_of_graphviz(one: ET.Element, at: Callable[[str], list[tuple[float, float]]], scale: float) -> Text:
+    """Read a text that Graphviz has written: in the face for code, or on a page in one with letters of their own widths."""
     words, size = "".join(one.itertext()).replace("\u00a0", " "), float(one.attrib["font-size"]) * scale
+    face = "bold" if one.attrib.get("font-weight") == "bold" else "sans"
+    is_code = one.attrib["font-family"] == "monospace"
+
+    def width(text: str) -> float:
+        return display_width(text) * size * COLUMN if is_code else type_width(text, size, face)
+
     ((x, y),) = at(f"{one.attrib['x']} {one.attrib['y']}")
-    wide = display_width(words) * size * COLUMN
-    left = x - wide / 2 if one.attrib.get("text-anchor") == "middle" else x
-    lead = len(words) - len(words.lstrip())
-    ink = Rect(
-        left + lead * size * COLUMN,
-        y - 0.7 * size,
-        left + display_width(words.rstrip()) * size * COLUMN,
-        y + 0.16 * size,
-    )
+    left = x - width(words) / 2 if one.attrib.get("text-anchor") == "middle" else x
+    lead = width(words[: len(words) - len(words.lstrip())])
+    ink = Rect(left + lead, y - 0.7 * size, left + width(words.rstrip()), y + 0.16 * size)
     return Text(words, size, ink, one.attrib.get("fill", ""))
 
 
