@@ -134,10 +134,11 @@ def text_of_graphviz(one: ET.Element, at: Callable[[str], list[tuple[float, floa
     """Read a text that Graphviz has written: in the face for code, or on a page in one with letters of their own widths."""
     words, size = "".join(one.itertext()).replace("\u00a0", " "), float(one.attrib["font-size"]) * scale
     face = "bold" if one.attrib.get("font-weight") == "bold" else "sans"
-    is_code = one.attrib["font-family"] == "monospace"
+    length = float(one.attrib.get("textLength", 0)) * scale
+    stretch = length / type_width(words, size, face)  # who shows it makes the letters so much wider
 
     def width(text: str) -> float:
-        return display_width(text) * size * COLUMN if is_code else type_width(text, size, face)
+        return type_width(text, size, face) * stretch if length else display_width(text) * size * COLUMN
 
     ((x, y),) = at(f"{one.attrib['x']} {one.attrib['y']}")
     left = x - width(words) / 2 if one.attrib.get("text-anchor") == "middle" else x
