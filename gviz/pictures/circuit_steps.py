@@ -270,7 +270,9 @@ class StepLook:
         if item is pieces[0]:
             away = max(((tip[0] - x) ** 2 + (tip[1] - y) ** 2) ** 0.5, 1e-9)
             back[-1] = tip[0] - (tip[0] - x) / away * 0.8 * size, tip[1] - (tip[1] - y) / away * 0.8 * size
-            self.heads.append(Stretch([back[-1], tip], Pen(theme.gradient, 0.0), [((tip[0], tip[1]), (x, y))], size))
+            self.heads.append(
+                Stretch([back[-1], tip], Pen(theme.gradient, 0.0), [((tip[0], tip[1]), (x, y))], size, item.part)
+            )
         return Stretch(back, Pen(theme.gradient, width), part=item.part)
 
     def _value(self, item: Item, number: int) -> Item | None:
