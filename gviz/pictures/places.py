@@ -105,12 +105,14 @@ def with_free_labels(layout: Layout, picture: Picture, boxes: Sequence[Rect]) ->
         return layout
     texts = TextPlaces(lines, [0.5] * len(lines), pieces, boxes, [{number} for number in range(len(lines))])
     moved, size = list(layout.arrows), float(picture.edge.get("fontsize", "14"))
+    left, _, right, _ = layout.bounds
     for number, at in enumerate(numbers):
         label = arrows[at].look.get("label", "")
         if "lp" not in moved[at] or isinstance(label, Html):
             continue
-        spot = texts.alone(number, (display_width(label.strip()) * size * COLUMN, 0.8 * size))
-        if spot is not None:
+        wide = display_width(label.strip()) * size * COLUMN
+        spot = texts.alone(number, (wide, 0.8 * size))
+        if spot is not None and left <= spot.middle[0] - wide / 2 and spot.middle[0] + wide / 2 <= right:
             moved[at] = {**moved[at], "lp": f"{spot.middle[0]:.3f},{spot.middle[1]:.3f}"}
     return layout._replace(arrows=moved)
 

@@ -12,6 +12,9 @@ from gviz.render._scene import label_rows
 from gviz.render._svg import shown
 from gviz.text import shorten
 
+PIXEL = 0.75
+"""Points: Graphviz measures type at 96 pixels an inch."""
+
 _GROUP = re.compile(r'<g id="(?:node|edge|clust)\d+" class="(\w+)">\n<title>([^<]*)</title>\n')
 _SANS = re.compile(
     r'(font-family="Gviz Sans,[^"]*"( font-weight="bold")?[^>]* font-size="([\d.]+)"[^>]*)>([^<]+)</text>'
@@ -39,11 +42,15 @@ def with_tips(svg: str, picture: Picture) -> str:
 
 
 def with_widths(svg: str) -> str:
-    """Return an SVG whose texts in gviz's proportional face are as wide as it is, whatever font a viewer has."""
+    """Return an SVG whose texts in gviz's proportional face are as wide as Graphviz takes them to be.
+
+    That is what the boxes have room for, whatever font a viewer has: each letter is a whole number of pixels wide.
+    """
 
     def text(match: re.Match[str]) -> str:
         start, bold, size, words = match.groups()
-        wide = type_width(unescape(words), float(size), "bold" if bold else "sans")
+        face = "bold" if bold else "sans"
+        wide = PIXEL * sum(round(type_width(letter, float(size), face) / PIXEL) for letter in unescape(words))
         return f'{start} textLength="{wide:.2f}" lengthAdjust="spacingAndGlyphs">{words}</text>'
 
     return _SANS.sub(text, svg)
