@@ -441,7 +441,7 @@ def choose_sign(piece: Any, program: Program, left: object, right: object) -> st
     """
     before = piece.left
     is_behind_times = isinstance(before, ast.BinOp) and isinstance(before.op, ast.Mult) and before not in program.marks
-    if is_behind_times and isinstance(before.right, ast.Constant):  # x*2w
+    if is_behind_times and isinstance(before.right, ast.Constant) and program.words[piece] == "·":  # x*2w
         return "*"
     name = chosen_sign(program.words[piece], left, right, (ast.unparse(before), ast.unparse(piece.right)))
     if name == "@":

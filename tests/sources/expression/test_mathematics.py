@@ -195,7 +195,7 @@ def test_what_has_one_reading_is_read_and_a_note_says_how(text: str, values: dic
         ("y=1/(x+(w))c", {}, ["/ before a product without a sign has two readings"]),
         ("y=x^2y", {}, ["write x^(2*y) or (x^2)*y"]),
         ("y=e^2x", {}, ["write exp(2*x) or exp(2)*x"]),
-        ("y=wx", {"w": [1, 2], "x": [3, 4]}, ["y=wx\n    ^^\n", "write x*w for each element or x @ w"]),
+        ("y=wx", {"w": [1, 2], "x": [3, 4]}, ["y=wx\n    ^^\n", "write w*x for each element or w @ x"]),
         ("y=x·w", {"w": [1, 2], "x": [3, 4]}, ["write x*w for each element or x @ w"]),
         ("y=A^2", {"A": [[1, 2], [3, 4]]}, ["write A**2 for each element or matrix_power(A, 2)"]),
         ("y=A*Bx", {"A": [[1]], "B": [[1]], "x": [1]}, ["write A*(B @ x) or (A*B) @ x"]),
@@ -622,6 +622,11 @@ def test_both_notations_come_to_the_same_numbers() -> None:
             assert len(grads) == 2, (code, typed)
             assert grads[0] == pytest.approx(grads[1], rel=1e-9, nan_ok=True), (code, typed)
     assert is_read > 100 * MORE
+
+
+def test_a_power_of_a_product_with_a_number_is_a_power() -> None:
+    run = evaluate("y = (w*3)^3", SourceOptions(values={"w": "2"}))
+    assert run.names["y"].item() == 216
 
 
 def test_a_very_long_name_takes_no_longer_than_its_letters() -> None:
