@@ -100,12 +100,10 @@ def with_free_labels(layout: Layout, picture: Picture, boxes: Sequence[Rect]) ->
     curves = [curve_of(layout.arrows[at]["pos"])[0] for at in numbers]
     lines = [[*[*points_on(curve)][::5], curve[-1]] for curve in curves]
     pieces = [Leg(*pair, number, 0.5) for number, line in enumerate(lines) for pair in pairwise(line)]
-    labels = sum("lp" in place for place in layout.arrows)
-    if labels * len(pieces) > MOST_TRIED:
+    if sum("lp" in place for place in layout.arrows) * len(pieces) > MOST_TRIED:
         return layout
     texts = TextPlaces(lines, [0.5] * len(lines), pieces, boxes, [{number} for number in range(len(lines))])
-    moved, size = list(layout.arrows), float(picture.edge.get("fontsize", "14"))
-    left, _, right, _ = layout.bounds
+    moved, size, (left, _, right, _) = list(layout.arrows), float(picture.edge.get("fontsize", "14")), layout.bounds
     for number, at in enumerate(numbers):
         label = arrows[at].look.get("label", "")
         if "lp" not in moved[at] or isinstance(label, Html):
