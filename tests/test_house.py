@@ -96,26 +96,26 @@ WALKING_RENDERER = "gviz.render.torchviz"
 
 BUDGETS = {
     "files below gviz/": 1490,  # 1450
-    "answers": 920,  # 895
+    "answers": 930,  # 902
     "autograd": 1470,  # 1430
-    "causes": 1710,  # 1705
-    "cli": 1680,  # 1631
-    "compare": 540,  # 527
-    "derivations": 550,  # 538
+    "causes": 1760,  # 1710
+    "cli": 1680,  # 1632
+    "compare": 550,  # 531
+    "derivations": 560,  # 548
     "engine": 5150,  # 5004
-    "formulas": 1080,  # 1045
-    "graphs": 690,  # 667
-    "layout": 1780,  # 1726
+    "formulas": 1080,  # 1047
+    "graphs": 710,  # 690
+    "layout": 1780,  # 1725
     "numbers": 660,  # 643
     "ops": 3200,  # 3110
-    "passes": 2170,  # 2104
-    "pictures": 5620,  # 5552
-    "reference": 370,  # 356
-    "render": 1560,  # 1518
+    "passes": 2220,  # 2160
+    "pictures": 5790,  # 5620
+    "reference": 370,  # 361
+    "render": 1580,  # 1532
     "signatures": 360,  # 352
-    "sources": 5450,  # 5291
-    "static": 4100,  # 3985
-    "trace": 1125,  # 1114
+    "sources": 5610,  # 5450
+    "static": 4130,  # 4009
+    "trace": 1160,  # 1125
 }
 """The statements that a room, a folder or file below gviz/, may have at most: today's number and 3% for what somebody adds.
 
