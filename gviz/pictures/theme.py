@@ -181,7 +181,7 @@ _SHAPES: dict[str, dict[str, str]] = {
     "placeholder": {"style": "rounded,filled", "penwidth": "2.6"},
     "variable": {"penwidth": "2"},
     "carried": {"style": "rounded,dotted,filled", "penwidth": "1.6"},
-    "group": {"shape": "box3d", "penwidth": "1.4", "margin": "0.14,0.08"},
+    "group": {"shape": "box3d", "penwidth": "2", "margin": "0.14,0.08"},
 }
 """What sets a kind apart from the usual box, besides its colours."""
 

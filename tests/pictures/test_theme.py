@@ -109,7 +109,7 @@ def test_the_legend_shows_the_pen_and_the_corners_of_a_kind(kind: str) -> None:
     assert f'"{theme.boxes[kind].pen}"' in cell
     for style in ("rounded", "dashed"):
         assert (style in look.get("style", "")) is (style.upper() in cell)
-    assert ('BORDER="2"' in cell) is (look.get("penwidth") == "2" or kind == "group")  # a cell has no 1.4
+    assert ('BORDER="2"' in cell) is (look.get("penwidth") == "2")
 
 
 @pytest.mark.parametrize("theme", THEMES)

@@ -126,9 +126,9 @@ class Execution:
         ):
             unharmed = Unharmed(self.engine)
             self.raised = executed(code, vars(self.main))
+            self.talk.say(unharmed.put_back())  # before anything else: builtins may be gone
             if self.trace is not None:
                 self.trace.gradients.is_complete = not isinstance(self.raised, KeyboardInterrupt | Stopped)
-            self.talk.say(unharmed.put_back())
             self._report(threads)
         with suppress(AttributeError, OSError, ValueError):  # a notebook's stream, a closed one, a full disk
             sys.stdout.flush()  # what the script printed comes before what is said about it
