@@ -8,6 +8,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from itertools import pairwise
 from math import hypot
+from types import MappingProxyType
 from typing import Any, NamedTuple
 
 from gviz.layout.graphviz import draw
@@ -29,7 +30,7 @@ class Layout(NamedTuple):
     """Where everything is: attributes of boxes by id, lines by number, frames by path; the box around all.
 
     The marks are texts with their places: the ends of lines that go on in another row have the same number. A frame
-    that goes on there has several pieces, by its path.
+    that goes on there has several pieces, by its path. The sizes of texts beside lines are by the lines' numbers.
     """
 
     shapes: Mapping[str, Mapping[str, str]]
@@ -38,6 +39,7 @@ class Layout(NamedTuple):
     bounds: tuple[float, float, float, float]
     marks: Sequence[tuple[str, float, float]] = ()
     pieces: Sequence[tuple[str, Mapping[str, str]]] = ()
+    texts: Mapping[int, Point] = MappingProxyType({})
 
 
 def laid_out(picture: Picture, write: Callable[[Picture], str], graphviz: str) -> Layout:
@@ -77,13 +79,13 @@ def laid_out(picture: Picture, write: Callable[[Picture], str], graphviz: str) -
         if item.get("style") != "invis":  # which only hold boxes in their order
             arrows[int(item["id"][1:])] = {key: item[key] for key in ("pos", "lp") if key in item}
     left, bottom, right, top = (float(number) for number in data["bb"].split(","))
-    layout = Layout(shapes, arrows, frames, (left, bottom, right, top))
+    layout = Layout(shapes, arrows, frames, (left, bottom, right, top), texts=text_sizes(picture, arrows))
     if len(shapes) > LARGE:
         return layout
     shape_statements = [one for one in numbered if isinstance(one, Shape)]
     boxes = {one.id: box_of({**shapes[one.id], **fixed_size(one)}) for one in shape_statements if one.id in shapes}
     if not has_plates:
-        return with_free_labels(layout, picture, [*boxes.values()])
+        return with_free_labels(layout, [*boxes.values()])
     ops = {bytes.fromhex(item["id"]).decode(): item.get("_ldraw_", ()) for item in data["objects"] if "pos" in item}
     texts = [text for name, box in boxes.items() for text in texts_outside(box, ops[name])]
     return with_straight_lines(layout, picture, numbered, boxes, texts)
@@ -93,9 +95,19 @@ MOST_TRIED = 6_000
 """Texts times pieces of lines up to which each text is moved to where it is free: more would take seconds."""
 
 
-def with_free_labels(layout: Layout, picture: Picture, boxes: Sequence[Rect]) -> Layout:
+def text_sizes(picture: Picture, places: Sequence[Mapping[str, str]]) -> dict[int, Point]:
+    """Return how wide and high the texts beside lines are, by the numbers of the lines."""
+    size = float(picture.edge.get("fontsize", "14"))
+    labels = [one.look.get("label", "") for one in picture.statements if isinstance(one, Arrow)]
+    return {
+        number: (display_width(label.strip()) * size * COLUMN, 0.8 * size)
+        for number, (label, place) in enumerate(zip(labels, places, strict=True))
+        if "lp" in place and not isinstance(label, Html)
+    }
+
+
+def with_free_labels(layout: Layout, boxes: Sequence[Rect]) -> Layout:
     """Return the layout with the texts beside lines where they are near to no other line and to no other text."""
-    arrows = [one for one in picture.statements if isinstance(one, Arrow)]
     numbers = [at for at, place in enumerate(layout.arrows) if "pos" in place]
     curves = [curve_of(layout.arrows[at]["pos"])[0] for at in numbers]
     lines = [[*[*points_on(curve)][::5], curve[-1]] for curve in curves]
@@ -103,14 +115,17 @@ def with_free_labels(layout: Layout, picture: Picture, boxes: Sequence[Rect]) ->
     if sum("lp" in place for place in layout.arrows) * len(pieces) > MOST_TRIED:
         return layout
     texts = TextPlaces(lines, [0.5] * len(lines), pieces, boxes, [{number} for number in range(len(lines))])
-    moved, size, (left, _, right, _) = list(layout.arrows), float(picture.edge.get("fontsize", "14")), layout.bounds
+    moved, (left, _, right, _) = list(layout.arrows), layout.bounds
+    taken = {at: Rect.around(curve_of(moved[at]["lp"])[0][0], *size) for at, size in layout.texts.items()}
     for number, at in enumerate(numbers):
-        label = arrows[at].look.get("label", "")
-        if "lp" not in moved[at] or isinstance(label, Html):
+        if at not in layout.texts:
             continue
-        wide = display_width(label.strip()) * size * COLUMN
-        spot = texts.alone(number, (wide, 0.8 * size))
-        if spot is not None and left <= spot.middle[0] - wide / 2 and spot.middle[0] + wide / 2 <= right:
+        spot = texts.alone(number, layout.texts[at])
+        others = [*boxes, *(rect for other, rect in taken.items() if other != at)]
+        if spot is None or any(spot.rect.meets(other) for other in others):
+            continue
+        if left <= spot.rect.left and spot.rect.right <= right:
+            taken[at] = spot.rect
             moved[at] = {**moved[at], "lp": f"{spot.middle[0]:.3f},{spot.middle[1]:.3f}"}
     return layout._replace(arrows=moved)
 

@@ -90,6 +90,9 @@ def wrapped(layout: Layout, count: int, direction: str) -> Layout | None:
         spans[part_of[name]] += [over - height / 2, over + height / 2]
     for part, points in chain.from_iterable(lines):
         spans[part] += [over for _, over in points]
+    for number, (width, height) in layout.texts.items():
+        half = (height if turn.is_across else width) / 2
+        spans[part_at(labels[number], places)] += [labels[number][0][1] + side * half for side in (-1, 1)]
     parts = [Strip(*one) for one in zip(begins, ends, heads, spans, strict=True)]
     pieces = [*frame_pieces(frames, parts, list(chain.from_iterable(lines)), turn)]
     for _, part, piece, _ in pieces:
