@@ -125,8 +125,8 @@ class Execution:
             self.end.hooked(),
         ):
             unharmed = Unharmed(self.engine)
-            self.raised = executed(code, vars(self.main))
-            self.talk.say(unharmed.put_back())  # before anything else: builtins may be gone
+            self.raised = executed(code, vars(self.main), unharmed)
+            self.talk.say(unharmed.note)
             if self.trace is not None:
                 self.trace.gradients.is_complete = not isinstance(self.raised, KeyboardInterrupt | Stopped)
             self._report(threads)
@@ -230,7 +230,7 @@ def run_observed(source: Source, argv: tuple[str, ...], observer: Observer) -> d
         as_main(main, script.folder, (script.file, *argv), EngineFinder(engine)),
         Listener(engine, observer),
     ):
-        raised = executed(parsed.code, vars(main))
+        raised = executed(parsed.code, vars(main), Unharmed(engine))
     sys.stdout.flush()
     if isinstance(raised, KeyboardInterrupt):
         raise raised
@@ -239,10 +239,11 @@ def run_observed(source: Source, argv: tuple[str, ...], observer: Observer) -> d
     return vars(main)
 
 
-def executed(code: Any, space: dict[str, Any]) -> BaseException | None:
+def executed(code: Any, space: dict[str, Any], unharmed: Unharmed) -> BaseException | None:
     """Run the code in its namespace; return the error that it raised, unless the error is about a closed pipe."""
     try:
-        exec(code, space)  # noqa: S102 - running the user's own script is what it was given for
+        with unharmed:
+            exec(code, space)  # noqa: S102 - running the user's own script is what it was given for
     except SystemExit as end:
         return None if end.code is None or (isinstance(end.code, int) and not end.code) else end
     except BaseException as error:

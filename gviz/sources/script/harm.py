@@ -31,9 +31,16 @@ GONE = type("Gone", (), {})()
 class Unharmed:
     """Python's modules, numpy, torch and its tensors as they are now, and some memory.
 
+    Leaving the context puts them back, before anything else is done: ``isinstance`` may be gone.
+
     Args:
         engine: what the script knows as torch.
+
+    Attributes:
+        note: a warning of what could not have worked any more: ``os.getcwd``, ``len``; None for nothing.
     """
+
+    note: Note | None = None
 
     def __init__(self, engine: Any) -> None:
         self.reserve: bytearray | None = bytearray(RESERVE)
@@ -48,8 +55,11 @@ class Unharmed:
         owners += [("torch", engine), ("torch.Tensor", engine.Tensor)]
         self.spaces = [(name, owner, dict(vars(owner))) for name, owner in owners]
 
-    def put_back(self) -> Note | None:
-        """Put back what they were; return a warning of what could not have worked any more: ``os.getcwd``, ``len``."""
+    def __enter__(self) -> None:
+        """Nothing is to be done: what there is was noted when this was made."""
+
+    def __exit__(self, *_: object) -> None:
+        """Put back what they were."""
         self.reserve = None
         space = builtins.__dict__  # first of all, with nothing that is in there
         harmed = [(name, space.get(name)) for name, was in self.builtins.items() if space.get(name) is not was]
@@ -71,7 +81,8 @@ class Unharmed:
         sys.setrecursionlimit(self.limit)
         broken = [name for name, now in harmed if not works(now)]
         what = f"the script has replaced what gviz and Python need: {joined(broken)}"
-        return Note(f"{what}; it was put back after the script's end", "warning") if broken else None
+        if broken:
+            self.note = Note(f"{what}; it was put back after the script's end", "warning")
 
 
 def is_replaced(module: str, name: str, was: object, now: object) -> bool:

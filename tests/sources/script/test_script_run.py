@@ -416,6 +416,15 @@ def test_what_a_script_breaks_of_python_s_modules_is_named_and_put_back(gviz: Pr
     assert sum(name in warning for name in names) == 1
 
 
+def test_the_error_of_a_script_that_has_broken_python_is_its_own(gviz: Program) -> None:
+    harm = "import builtins\nbuiltins.isinstance = builtins.getattr = builtins.list = None\n1 / 0\n"
+    (gviz.folder / "net.py").write_text(f"{HEAD}y = x * 2\n{harm}", encoding="utf-8")
+    done = gviz("render", "net.py", "-o", "y.svg")
+    assert (done.status, done.files()) == (1, ["net.py", "y.svg"])
+    assert done.err.splitlines()[1].endswith("ZeroDivisionError: division by zero")
+    assert "Traceback" not in done.err
+
+
 def test_what_a_script_puts_in_the_place_of_a_function_that_works_is_put_back_in_silence(folder: Folder) -> None:
     before = os.getcwd, print
     reading = folder.run(HEAD + "import builtins, os\nos.getcwd = lambda: 1 / 0\nbuiltins.print = len\ny = x * 2\n")
