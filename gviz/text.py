@@ -10,6 +10,9 @@ ALIKE = 0.78
 
 POWERS = str.maketrans("0123456789", "⁰¹²³⁴⁵⁶⁷⁸⁹")
 
+NO_LETTERS = str.maketrans("", "", "_{}")
+"""Signs of a name that stand for an index, as subscripts do."""
+
 UNDRAWABLE = frozenset("\ufeff\ufffe\uffff\u202a\u202b\u202c\u202d\u202e\u2066\u2067\u2068\u2069")
 """Characters that XML forbids, and those that turn around the text behind them."""
 
@@ -134,6 +137,24 @@ def quotient_of(of: str, by: str, order: int = 1) -> str:
     power = "" if order == 1 else str(order).translate(POWERS)
     of, by = (f"({name})" if "/" in name or " + " in name else name for name in (of, by))
     return f"∂{power}{of}/∂{by}{power}"
+
+
+def name_among(typed: str, names: Iterable[str]) -> str:
+    """Return the one of some names that was typed, perhaps with other signs: w_2 for w₂ or w_{2}; else what was typed.
+
+    >>> name_among("w₁₂", ["w_1", "w_12"]), name_among("σ₁", ["σ1"]), name_among("x_{1}", ["x_1", "x1"])
+    ('w_12', 'σ1', 'x_{1}')
+    """
+    from unicodedata import normalize  # only names beyond ASCII need it
+
+    def letters(name: str) -> str:
+        return normalize("NFKC", name).translate(NO_LETTERS)
+
+    there = [*names]
+    if typed in there or (typed.isascii() and "{" not in typed):
+        return typed
+    alike = [name for name in there if letters(name) == letters(typed)]
+    return alike[0] if len(alike) == 1 else typed
 
 
 def closest(name: str, among: Iterable[str]) -> str | None:

@@ -30,8 +30,11 @@ from gviz.causes.training import cause_taken_away, is_used
 from gviz.errors import SourceError
 from gviz.graphs import Graph, GraphCut, Node, TensorRow
 from gviz.records import without_collecting
-from gviz.text import did_you_mean, excerpt, joined
+from gviz.text import did_you_mean, excerpt, joined, name_among
 from gviz.trace.switches import LIBRARY
+
+LONGEST = 60
+"""Characters of what a letter of gviz's stands for, from which on others in it stay."""
 
 GRADIENT = re.compile(r"([\w.\[\]]+)\.grad\b(?!\s*\()")
 """A use of ``.grad``, and not of ``torch.autograd.grad``: of which tensor."""
@@ -48,10 +51,18 @@ def why(graph: Graph, name: str) -> Cause:
         SourceError: there is no tensor of that name.
     """
     case = Diagnosis(graph)
+    name = name_among(name, case.rows)
     row = case.rows.get(name)
     if row is None:
         there = f"the tensors are {joined(case.rows, 12)}" if case.rows else "it leaves no tensors"
         raise SourceError(f"there is no tensor {excerpt(name)}", hint=did_you_mean(name, case.rows, there))
+    if case.is_expression and row.expression is not None:
+        cause, made = cause_of(case, row), row.expression
+        for other in reversed(case.rows.values()):  # a - t is w * x - t
+            if other.expression is not None and len(made) <= LONGEST:
+                made = re.sub(rf"\b{other.name}\b", f"({other.expression})", made)
+        what = f"the formula has no {name}, and gviz gives that name to {made}; {cause.what}"
+        return cause._replace(what=what)
     if not row.same_as:
         return cause_of(case, row)
     cause = cause_of(case, case.rows[row.same_as])

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import re
 from collections.abc import Sequence
 from contextlib import suppress
 from typing import TYPE_CHECKING, Any
@@ -157,9 +158,12 @@ def is_format(word: str) -> bool:
 
 def as_name(text: str) -> str:
     """Return a name with other signs as an expression has it, x_1 for x₁; "" if it is none."""
-    from gviz.sources.expression.characters import replacement  # only an error needs it
+    from unicodedata import normalize  # only names beyond ASCII need it
 
-    name = "".join(sign if (plain := replacement(sign)) is None else plain for sign in text.strip())
+    from gviz.sources.expression.characters import replacement
+
+    signs = re.sub("[₀-₉]+", lambda digits: "_" + normalize("NFKC", digits[0]), text.strip())
+    name = "".join(sign if (plain := replacement(sign)) is None else plain for sign in signs)
     return name if name.isidentifier() else ""
 
 

@@ -10,7 +10,7 @@ from gviz import engine, static as tf
 from gviz.compare import ProgramPair, Static
 from gviz.errors import SourceError
 from gviz.options import SourceOptions
-from gviz.sources.expression import evaluate
+from gviz.sources.expression import evaluate, with_names
 from gviz.sources.expression.limits import Budget
 from gviz.sources.expression.program import Program
 from gviz.sources.expression.run import compile_program, find_callee
@@ -95,6 +95,7 @@ def of_expression(
         feeds = [{**options.values, **feed} for feed in feeds]
         options = replace(options, values=feeds[0])
     program, values = look_through(text, options)
+    options = with_names(options, program)
     rows = [read_feed(feed, i, values, options.dtype) for i, feed in enumerate(feeds, 1)]
     computed = evaluate(text, replace(options, grad_output="ones" if options.backward else None))
     form = StaticForm(program, options.roots)

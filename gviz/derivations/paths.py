@@ -18,7 +18,7 @@ from gviz.formulas.operations import operator_of
 from gviz.graphs import NO_FLOW, Edge, Flow, Graph, Hooked, Node, TensorRow
 from gviz.graphs.numbers import Numbers
 from gviz.passes.elements import ONE, agree, magnitude, plus, sum_of, sum_text, sum_to, times, times_jacobian
-from gviz.text import did_you_mean, excerpt, joined, quotient_of
+from gviz.text import did_you_mean, excerpt, joined, name_among, quotient_of
 
 MOST = 4
 """Paths that are listed."""
@@ -172,7 +172,8 @@ def find_chains(graph: Graph, names: Iterable[str], most: int = MOST) -> tuple[C
         SourceError: there is no such tensor below the roots, or no gradient goes to it.
     """
     node_of = {node.name: node for node in reversed(graph.nodes)}
-    targets = {name: wanted_node(graph, name, node_of) for name in names}
+    called = [name_among(name, filter(None, node_of)) for name in names]
+    targets = {name: wanted_node(graph, name, node_of) for name in called}
     on_paths = above(graph, [node.id for node in targets.values()])
     inputs = graph.inputs
     if len(on_paths) < len(inputs):

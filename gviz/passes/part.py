@@ -8,7 +8,7 @@ from collections.abc import Collection, Iterable, Sequence
 from gviz.errors import SourceError
 from gviz.formulas.expressions import words_of
 from gviz.graphs import Edge, Graph, Node
-from gviz.text import did_you_mean, excerpt, joined
+from gviz.text import did_you_mean, excerpt, joined, name_among
 
 HIDABLE = ("views", "accumulate", "constants")
 """What may be hidden."""
@@ -120,7 +120,7 @@ def ids_of(graph: Graph, name: str) -> set[str]:
     Raises:
         SourceError: there is no tensor, and no module, of that name.
     """
-    names = graph.names_of(name)
+    names = graph.names_of(name_among(name, [node.name for node in graph.nodes if node.name]))
     ids = {node.id for node in graph.nodes if node.name in names and node.kind != "saved"}
     ids = ids or {node.id for node in graph.nodes if f"{node.scope}.".startswith(f"{name}.")}
     if not ids:

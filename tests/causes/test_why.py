@@ -2353,3 +2353,14 @@ def test_what_a_pass_was_not_asked_for_is_told_with_its_line(tmp_path: Path, cod
     cause = why(package.read(tmp_path / "program.py", SourceOptions(diagnose=True)).graph, "x")
     assert (cause.verdict, [place.line for place, _ in cause.lines], cause.mend) == ("no gradient", [7], mend)
     assert "x is not among its inputs" in cause.what
+
+
+def test_a_letter_of_gviz_s_is_said_to_be_one() -> None:
+    reading = package.read("L=(w*x-t)**2", options=SourceOptions(diagnose=True))
+    cause = why(reading.graph, "b")
+    assert cause.what.startswith("the formula has no b, and gviz gives that name to (w * x) - t; b is not a leaf")
+
+
+def test_a_name_is_found_as_it_was_typed() -> None:
+    cause = why(package.read("y=w₁x₁+w₂x₂", options=SourceOptions(diagnose=True)).graph, "w₂")
+    assert (cause.name, cause.verdict) == ("w_2", "ok")

@@ -31,7 +31,7 @@ from gviz.sources.expression.values import make_leaves, make_value, normalize_na
 from gviz.sources.notes import Note, short_text
 from gviz.sources.order import derivatives
 from gviz.sources.run import Pass, Run
-from gviz.text import did_you_mean, excerpt, joined, shorten
+from gviz.text import did_you_mean, excerpt, joined, name_among, shorten
 from gviz.walk import NodeFlow, NodeLike
 
 if TYPE_CHECKING:
@@ -81,6 +81,7 @@ def evaluate(text: str, options: SourceOptions | None = None) -> Run:
     """
     options = _normalized(options or SourceOptions())
     program = read_program(ExpressionText(text), options.values)
+    options = with_names(options, program)
     _check_frozen(program, options)
     notes = notes_on_names(program, options)
     try:
@@ -176,18 +177,24 @@ def _flow(options: SourceOptions, roots: Sequence[engine.Tensor]) -> Mapping[Nod
 
 
 def _normalized(options: SourceOptions) -> SourceOptions:
-    """Return the options with every name as Python reads it."""
+    """Return the options with the name of every value as Python reads it."""
     values: dict[str, str] = {}
     for name, text in options.values.items():
         plain = normalize_name(name)
         if plain in values:
             raise SourceError(f"{plain} has a value twice", hint="leave one out")
         values[plain] = text
-    lists = {  # a name such as m.values is looked up as it is
-        key: tuple({normalize_name(name) if name.isidentifier() else name: None for name in getattr(options, key)})
+    return replace(options, values=values)
+
+
+def with_names(options: SourceOptions, program: Program) -> SourceOptions:
+    """Return the options with the names of an expression for those that were typed with other signs, as w₂."""
+    names = {*program.names, *options.values}
+    lists = {
+        key: tuple(dict.fromkeys(name_among(name, names) for name in getattr(options, key)))
         for key in ("roots", "frozen", "retain", "wrt")
     }
-    return replace(options, values=values, **lists)  # type: ignore[arg-type]
+    return replace(options, **lists)  # type: ignore[arg-type]
 
 
 def _check_frozen(program: Program, options: SourceOptions) -> None:

@@ -47,6 +47,9 @@ KEPT = r"\\(?:text\w*|math(?:rm|it|sf|tt)|operatorname)\s*\{[^{}]*\}|\\[a-zA-Z]+
 LETTERS = re.compile(rf"(?P<kept>{KEPT})|_\s*(?P<index>[0-9]+|[a-zA-Z])|(?P<word>[a-zA-Z]+[0-9]*)(?P<call>(?=\s*\())?")
 """Words that stay whole, an index of one letter or number, and letters side by side."""
 
+SUM_OF_TERMS = re.compile(r"(?<![\\\w])(sum|prod)(?=\s*_\s*\{\s*\w\s*=)")
+"""A sum whose command lacks its ``\\``: ``sum_{i=1}^{n} x_i``."""
+
 LEFT = re.compile(r"(?:^|;|\\\\)\s*([a-zA-Z]\w*)\s*=(?!=)")
 DEFINED = re.compile(r"((?:^|;|\\\\)\s*)([a-zA-Z])\(\s*\w+\s*\)\s*=(?!=)")
 """A value that is written as a function, ``f(x) =``."""
@@ -150,7 +153,7 @@ def read_latex(text: str, values: Mapping[str, object]) -> tuple[str, tuple[Note
     """
     if wrong_brace(text) is not None or DERIVATIVE_IN_LATEX.search(text):
         return text, ()
-    plain, before = DEFINED.sub(r"\1\2=", UNSEEN.sub(" ", text)), ""
+    plain, before = DEFINED.sub(r"\1\2=", UNSEEN.sub(" ", SUM_OF_TERMS.sub(r"\\\1", text))), ""
     plain = _apart(plain, {*values, *LEFT.findall(plain)})
     plain = MARKED.sub(lambda match: f" {match[2] or match[3]}_{match[1]} ", STYLED.sub(r" \1 ", plain))
     while plain != before:

@@ -39,6 +39,9 @@ from gviz.sources.expression.rewriting import WORDS_OF_SIGNS, with_angles
 from gviz.sources.expression.tokens import CLOSING, Token, bar_readings, tokens_of
 
 SUM = "sum(...) adds all elements, as in sum(w*x) with w=[1,2] x=[3,4]"
+BY_ELEMENT = {".*": "*", "./": "/", ".^": "**"}
+"""Signs of MATLAB, for each element by itself."""
+
 LOGARITHMS = ("log10", "log2")
 """What ``lg`` may be."""
 
@@ -121,7 +124,8 @@ class _Reader:
 
     def __init__(self, source: ExpressionText, *, is_python: bool) -> None:
         self.source, self.values = source, source.values
-        self.tokens = [*_split(tokens_of(with_angles("".join(map(_plain, source.code)))), self.values)]
+        tokens = tokens_of(with_angles("".join(map(_plain, source.code))))
+        self.tokens = [replace(one, text=BY_ELEMENT.get(one.text, one.text)) for one in _split(tokens, self.values)]
         self.pieces: list[Piece] = []
         self.pairs = dict(_bracket_pairs(self.tokens))
         if "Σ" not in {*self.values, *self._assigned()}:  # the letter of a keyboard for the sign of a sum

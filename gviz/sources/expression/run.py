@@ -118,7 +118,7 @@ HINTS: list[tuple[type[Exception], str, str]] = [
     (
         IndexError,
         "^tensors used as indices",
-        "round brackets call a function: relu(x); to pick elements, write x[i.long()]",
+        "an index is made of whole numbers: write x[i.long()] for the elements at i, and x*(w) for a product",
     ),
     (TypeError, r"got \((int|float)(, (int|float))*\)$", "all of these are numbers: write what it comes to"),
     (TypeError, "must be Tensor, not (int|float)$", "write tensor(2) for a number there"),
@@ -464,7 +464,7 @@ def as_operand(text: str) -> str:
 
 
 LISTS = {
-    list: "square brackets make a list: write round ones, (x + w)*2, or give the list a name, as in W=[[1,2],[3,4]]",
+    list: "square brackets make a list: write round ones, (x + w)*2; tensor([1, 2]) of numbers, stack([x, w]) of names",
     tuple: "a comma makes a tuple: take one part of it, as in p[0], or write a decimal point as . (1.5)",
 }
 """What Python would repeat or join rather than compute with, and what to do."""

@@ -21,7 +21,7 @@ from gviz.errors import SourceError
 from gviz.numbers.shapes import wrap_dim
 from gviz.options import SourceOptions
 from gviz.signatures.names import NAMES
-from gviz.sources.expression import notes_on_names, notes_on_reading
+from gviz.sources.expression import notes_on_names, notes_on_reading, with_names
 from gviz.sources.expression.allowed import CONSTANTS, DTYPES
 from gviz.sources.expression.limits import Budget, check_power
 from gviz.sources.expression.parse import read_program
@@ -77,6 +77,7 @@ def build(text: str, options: SourceOptions) -> StaticSource:
         SourceError: it cannot be read, or uses what static graphs lack.
     """
     program, values = look_through(text, options)
+    options = with_names(options, program)
     notes = [
         *unused(options, "static"),
         *notes_on_names(program, options),

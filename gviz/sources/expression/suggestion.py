@@ -118,6 +118,9 @@ def extreme_advice(text: str, what: str) -> str | None:
         text: the call as it is typed.
         what: the engine's refusal, which says what is a number.
     """
+    index = re.fullmatch(r"(.+)\[(\w+)\]", text)
+    if index is not None and what.startswith("tensors used as indices"):
+        return f"write {index[1]}[{index[2]}.long()] for the elements at {index[2]}"
     call = re.fullmatch(r"(max|min)(?:imum)?\((.*)\)", text, re.DOTALL)
     kinds = re.search(r"got \(([\w, ]+)\)$|position (\d)\) must be Tensor, not (?:int|float)$", what)
     if call is None or kinds is None:

@@ -359,6 +359,7 @@ def test_a_call_that_pytorch_refuses_gets_the_way_out(text: str, hint: str) -> N
 @pytest.mark.parametrize(
     ("latex", "written"),
     [
+        ("y=sum_{i=1}^{n} x_i", "y=sum(x)"),
         (r"$y=(x+w)\times w_{1}$", "y=(x+w)*w_1"),
         (r"\[ y = \frac{1}{1+e^{-x}} \]", "y=(1/(1+exp(-x)))"),
         (r"\(y = \left(x + w\right)^{2} \ln x\)", "y=(x+w)**2*log(x)"),

@@ -405,6 +405,8 @@ def test_the_work_of_all_calls_is_counted_together() -> None:
         ("y=W@x", {"W": "[[1,2],[3,4]]", "x": "[1,2,3]"}, "as many columns"),
         ("y=x+w", {"x": "[1,2]", "w": "[1,2,3]"}, "as many numbers"),
         ("y=cat([x,w])", {}, "write stack([x, w])"),
+        ("y=x*[1,2]", {}, "tensor([1, 2])"),
+        ("y=softmax(x,dim=0)[w]", {"x": "[1,2]"}, "write softmax(x,dim=0)[w.long()]"),
     ],
 )
 def test_pytorch_s_error_gets_advice(text: str, values: dict[str, str], hint: str) -> None:

@@ -37,6 +37,7 @@ def refusal(text: str, **values: object) -> str:
     ("text", "values", "written"),
     [
         ("2x", {}, "2*x"),
+        ("x.^2 .* w./3", {}, "x**2 * w/3"),
         ("y=2x+3w", {}, "y=2*x+3*w"),
         ("y = 3x**2 + 2x + 1", {}, "y = 3*x**2 + 2*x + 1"),
         ("x w", {}, "x*w"),

@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from gviz import engine
+from gviz import engine, explain
 from gviz.errors import SourceError
 from gviz.options import SourceOptions
 from gviz.sources.expression import evaluate
@@ -205,3 +205,10 @@ def test_other_values_of_integers_are_real_numbers() -> None:
 def test_a_dtype_of_pytorch_is_one_of_an_expression() -> None:
     result = evaluate("y=cross_entropy(x, tensor([2, 1], dtype=torch.long))", SourceOptions(values={"x": "ones(2,3)"}))
     assert result.roots["y"].item() == pytest.approx(1.0986, abs=1e-4)
+
+
+def test_a_name_of_an_option_may_have_the_signs_that_it_was_typed_with() -> None:
+    text = "z₁=w₁x₁+w₁₂; y=2z₁"
+    run = evaluate(text, SourceOptions(roots=("z₁",), frozen=("w₁₂",), retain=("z₁",)))
+    assert (list(run.roots), run.names["w_12"].requires_grad, run.names["z_1"].retains_grad) == (["z_1"], False, True)
+    assert "∂y/∂w_1: one path" in str(explain(text, "w₁"))
