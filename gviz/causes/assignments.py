@@ -6,7 +6,7 @@ import ast
 from collections.abc import Iterator, Set as AbstractSet
 from typing import NamedTuple, TypeAlias
 
-from gviz.causes.fixes import parsed
+from gviz.causes.syntax import last_name, parsed
 
 Key: TypeAlias = "tuple[ast.AST | str | None, str]"
 """The function that has a variable, None for the program itself; "." for an attribute, "()" for what a function
@@ -42,7 +42,7 @@ class Carrier(NamedTuple):
     def is_taking(self, node: ast.AST) -> bool:
         """Return whether a node of the statement takes the value."""
         is_read = isinstance(node, ast.Name | ast.Attribute | ast.Call) and not is_stored(node)
-        return is_read and last_name(getattr(node, "func", node)) in self.names
+        return is_read and last_name(node) in self.names
 
 
 class Assignments:
@@ -150,7 +150,7 @@ class Assignments:
                 is_item = part is not target and isinstance(value, ast.Call)
                 source = ast.Subscript(value, ast.Constant(at), ast.Load()) if is_item else value
                 yield source, [self.key(part, function)]
-        if isinstance(statement, ast.Expr) and last_name(getattr(statement.value, "func", statement)) not in STORES:
+        if isinstance(statement, ast.Expr) and last_name(statement.value) not in STORES:
             yield statement.value, []
 
     # ---------------------------------------------------------------- ways
@@ -295,11 +295,6 @@ def function_key(function: ast.FunctionDef) -> str:
 def is_stored(node: ast.AST) -> bool:
     """Return whether a name is assigned where it stands."""
     return isinstance(getattr(node, "ctx", None), ast.Store)
-
-
-def last_name(node: ast.AST) -> str:
-    """Return the last part of a name: of ``self.loss`` it is ``loss``."""
-    return str(getattr(node, "attr", getattr(node, "id", "")))
 
 
 def line_numbers(statement: ast.stmt) -> range:

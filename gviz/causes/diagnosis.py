@@ -10,7 +10,7 @@ from typing import Any, NamedTuple, TypeAlias
 
 from gviz.causes import fixes
 from gviz.causes.assignments import Assignments, Carrier
-from gviz.causes.without_cuts import expression_at
+from gviz.causes.syntax import expression_at, statements, whole_statement
 from gviz.formulas.operations import operator_of
 from gviz.graphs import NO_GRADIENT, NO_HISTORY, Graph, GraphCut, Node, Place, Stop, TensorRow
 from gviz.graphs.numbers import Numbers
@@ -108,7 +108,7 @@ class Diagnosis:
     def code_of(self, lines: Lines) -> str:
         """Return the code of the first of these lines, for a mend: the whole of a statement of several lines."""
         number = self.line_in_text(lines)
-        return (fixes.whole_statement(self.graph.code, number) if number else "") or (lines[0][1] if lines else "")
+        return (whole_statement(self.graph.code, number) if number else "") or (lines[0][1] if lines else "")
 
     def line_in_text(self, lines: Lines) -> int:
         """Return the number of the first of these lines in the program's text; 0 for one of another file, or a cell."""
@@ -148,7 +148,7 @@ class Diagnosis:
     def statements_of(self, cut: GraphCut) -> list[ast.stmt]:
         """Return the statement that an expression cuts a tensor off in, or those of its line."""
         pair = self.pair_of(cut)
-        return [pair[0]] if pair is not None else fixes.statements(self.code_of(self.line_of(cut.place)))
+        return [pair[0]] if pair is not None else statements(self.code_of(self.line_of(cut.place)))
 
     def way_of(self, cut: GraphCut) -> list[Carrier]:
         """Return the statements through which what a cut has left comes to the graph; [] where that is not known."""

@@ -5,10 +5,9 @@ from __future__ import annotations
 import ast
 import re
 from collections.abc import Callable, Collection, Sequence
-from functools import lru_cache
+from typing import Any
 
-LONGEST = 20
-"""Lines of a statement that is shown as a mend: a longer one is data."""
+from gviz.causes.syntax import calls_in, changed, last_name, statements, statements_at
 
 DERIVATIVES = {"grad", "jacobian", "hessian", "vjp", "hvp", "vhp", "jvp"}
 """Functions of torch.autograd whose results have no graph without ``create_graph=True``."""
@@ -35,66 +34,7 @@ CREATORS = {
 """Functions that take ``requires_grad``."""
 
 
-def statements(line: str) -> list[ast.stmt]:
-    """Return the simple statements of a line, with those of a body that stands on the same line as its head.
-
-    Nothing for a part of a statement, such as the head of a loop.
-
-    >>> [ast.unparse(one) for one in statements("def f(x): h = x * 2; return h")], statements("for i in range(3):")
-    (['h = x * 2', 'return h'], [])
-    """
-    try:
-        todo = ast.parse(line.strip()).body[::-1]
-    except (SyntaxError, ValueError, RecursionError):
-        return []
-    parts = []
-    while todo:
-        node = todo.pop()
-        inner = [*getattr(node, "body", ()), *getattr(node, "orelse", ())]
-        todo += inner[::-1]
-        is_part = isinstance(node, ast.Expr) and not isinstance(node.value, ast.Call)  # of what begins on another line
-        parts += [] if inner or is_part else [node]
-    return parts
-
-
-def whole_statement(program: str, number: int) -> str:
-    r"""Return the simple statement of several lines that a line of a program belongs to; "" if that stands on one line.
-
-    >>> whole_statement("h = f(\n    w,\n)\ny = h", 2), whole_statement("h = f(w)", 1)
-    ('h = f(w)', '')
-    """
-    texts = [text for first, last, text in long_statements(program) if first <= number <= last]
-    return texts[0] if len(texts) == 1 else ""
-
-
-@lru_cache(maxsize=2)
-def long_statements(program: str) -> tuple[tuple[int, int, str], ...]:
-    """Return the simple statements of several lines, each with its first line, its last, and what it is on one line."""
-    try:
-        parts = [one for one in ast.walk(ast.parse(program)) if isinstance(one, ast.stmt) and not hasattr(one, "body")]
-        ends = [(one.lineno, one.end_lineno or one.lineno, one) for one in parts]
-        return tuple((first, last, ast.unparse(one)) for first, last, one in ends if first < last <= first + LONGEST)
-    except (SyntaxError, ValueError, RecursionError):
-        return ()
-
-
-@lru_cache(maxsize=4)
-def parsed(program: str) -> ast.Module:
-    """Return the syntax of a program, nobody being to change it; that of an empty one if it cannot be read."""
-    try:
-        return ast.parse(program)
-    except (SyntaxError, ValueError, RecursionError):
-        return ast.Module([], [])
-
-
-def statements_at(program: str, number: int) -> list[ast.stmt]:
-    """Return the statements of a program that a line is in, the outermost first."""
-    parts = [one for one in ast.walk(parsed(program)) if isinstance(one, ast.stmt)]
-    spans = [(first_line(one), one.end_lineno or one.lineno, one) for one in parts]
-    within = [span for span in spans if span[0] <= number <= span[1]]
-    return [one for _, _, one in sorted(within, key=lambda span: (span[0], -span[1]))]
-
-
+# ---------------------------------------------------------------- what to leave out
 def decorated_line(program: str, number: int, decorator: str) -> int:
     r"""Return the line of a decorator above the function that a line is in; 0 if there is none.
 
@@ -104,12 +44,6 @@ def decorated_line(program: str, number: int, decorator: str) -> int:
     around = (one for one in statements_at(program, number) if isinstance(one, ast.FunctionDef))
     above = [one.lineno for function in around for one in function.decorator_list if ast.unparse(one) == decorator]
     return above[-1] if above else 0
-
-
-def first_line(statement: ast.stmt) -> int:
-    """Return the first line of a statement, with its decorators."""
-    decorators: list[ast.expr] = getattr(statement, "decorator_list", [])
-    return min([statement.lineno, *(one.lineno for one in decorators)])
 
 
 def without_line(program: str, number: int) -> str:
@@ -144,101 +78,7 @@ def without_statement(line: str, words: Sequence[str]) -> str:
     return f"leave {lines[0]} out" if len(texts) > 1 and lines else ""
 
 
-def detaching(line: str, name: str) -> str:
-    """Return a line that takes a tensor out of its graph where it uses it; "" if it does not.
-
-    >>> detaching("d_loss = bce(D(fake), zeros)", "fake"), detaching("d_loss = f(x)", "fake")
-    ('d_loss = bce(D(fake.detach()), zeros)', '')
-    """
-
-    class Detaching(ast.NodeTransformer):
-        def visit_Name(self, node: ast.Name) -> ast.expr:
-            is_use = node.id == name and isinstance(node.ctx, ast.Load)
-            return detached(node) if is_use else node
-
-    return rewritten(line, Detaching().visit)
-
-
-def detached(node: ast.expr) -> ast.expr:
-    """Return what takes the value of an expression out of its graph."""
-    return ast.Call(ast.Attribute(node, "detach", ast.Load()), [], [])
-
-
-def with_detached(statement: ast.stmt, value: ast.AST) -> str:
-    """Return a statement in which a value is taken out of its graph; "" if the value is none of its expressions.
-
-    >>> keeping = parsed("hist.append(pred)").body[0]
-    >>> with_detached(keeping, keeping.value.args[0])
-    'hist.append(pred.detach())'
-    """
-
-    class Detaching(ast.NodeTransformer):
-        def visit(self, node: ast.AST) -> ast.AST:
-            return detached(node) if node is value and isinstance(node, ast.expr) else self.generic_visit(node)
-
-    text = ast.unparse(statement)
-    copy = ast.parse(text)
-    number = next((at for at, node in enumerate(ast.walk(statement)) if node is value), None)
-    value = [*ast.walk(copy.body[0])][number] if number is not None else value
-    better = ast.unparse(Detaching().visit(copy.body[0]))
-    return better if better != text else ""
-
-
-def with_detached_operand(line: str, name: str) -> str:
-    """Return the expression of a line that calls an operation, with its first operand taken out of the graph.
-
-    >>> with_detached_operand("loss = a + (score // 1).sum()", "floor_divide"), with_detached_operand("y = x", "f")
-    ('score.detach() // 1', '')
-    """
-    for node in (one for statement in statements(line) for one in ast.walk(statement)):
-        if isinstance(node, ast.BinOp) and type(node.op).__name__.lower() == SIGNS.get(name):
-            node.left = detached(node.left)
-            return ast.unparse(node)
-        function = node.func if isinstance(node, ast.Call) else None
-        if isinstance(node, ast.Call) and getattr(function, "attr", "") == name and isinstance(function, ast.Attribute):
-            is_function = isinstance(function.value, ast.Name) and function.value.id in MODULES
-            if is_function and node.args:
-                node.args[0] = detached(node.args[0])
-            else:
-                function.value = detached(function.value)
-            return ast.unparse(node)
-    return ""
-
-
-def through_library(line: str) -> str:
-    """Return a line that calls what gradients flow through, in place of what a library has switched gradients off for.
-
-    >>> through_library("z = d.sample((4,))"), through_library("h = checkpoint(body, x, use_reentrant=True)")
-    ('z = d.rsample((4,))', 'h = checkpoint(body, x, use_reentrant=False)')
-    """
-
-    def change(node: ast.stmt) -> ast.stmt | None:
-        for one in ast.walk(node):
-            if isinstance(one, ast.Call) and isinstance(one.func, ast.Attribute) and one.func.attr == "sample":
-                one.func.attr = "rsample"
-        return node
-
-    sampled = rewritten(line, change)
-    return with_keyword(sampled or line, ("checkpoint",), "use_reentrant", value=False) or sampled
-
-
-def with_keyword(line: str, functions: Collection[str], name: str, *, value: bool) -> str:
-    """Return a line whose calls of some functions have a keyword with a value; "" if it has no such call.
-
-    >>> with_keyword("g = torch.autograd.grad(out.sum(), x)[0]", DERIVATIVES, "create_graph", value=True)
-    'g = torch.autograd.grad(out.sum(), x, create_graph=True)[0]'
-    """
-
-    def change(node: ast.stmt) -> ast.stmt | None:
-        for call in [one for one in ast.walk(node) if isinstance(one, ast.Call)]:
-            if getattr(call.func, "attr", getattr(call.func, "id", "")) in functions:
-                call.keywords = [one for one in call.keywords if one.arg != name]
-                call.keywords.append(ast.keyword(name, ast.Constant(value)))
-        return node
-
-    return rewritten(line, change)
-
-
+# ---------------------------------------------------------------- lines, rewritten
 def changes(line: str, change: Callable[[ast.stmt], ast.stmt | None], name: str = "") -> list[tuple[str, str]]:
     """Return the statements of a line that a change of syntax changes, each with what becomes of it.
 
@@ -286,10 +126,9 @@ def asked_in(line: str) -> list[str]:
     >>> asked_in("g = torch.autograd.grad(out.sum(), [x, net.w], create_graph=True)[0]"), asked_in("g = grad(y, x)")
     (['x', 'net.w'], ['x'])
     """
-    calls = [one for statement in statements(line) for one in ast.walk(statement) if isinstance(one, ast.Call)]
-    grads = [call for call in calls if getattr(call.func, "attr", getattr(call.func, "id", "")) == "grad"]
-    words = [word.value for call in grads for word in call.keywords if word.arg == "inputs"]
-    places = [*words, *(call.args[1] for call in grads if len(call.args) > 1)]
+    calls = [call for statement in statements(line) for call in calls_in(statement, "grad")]
+    words = [word.value for call in calls for word in call.keywords if word.arg == "inputs"]
+    places = [*words, *(call.args[1] for call in calls if len(call.args) > 1)]
     return [ast.unparse(part) for place in places for part in getattr(place, "elts", [place])]
 
 
@@ -306,11 +145,95 @@ def may_be(target: str, name: str) -> bool:
     return last[1:] == other[1:] and ("[" in target) == ("[" in name)
 
 
-def asks_for_gradient(keyword: ast.keyword) -> bool:
-    """Return whether a keyword says whether a gradient is wanted."""
-    return keyword.arg == "requires_grad"
+# ---------------------------------------------------------------- tensors out of their graph
+def detached(node: ast.expr) -> ast.expr:
+    """Return what takes the value of an expression out of its graph."""
+    return ast.Call(ast.Attribute(node, "detach", ast.Load()), [], [])
 
 
+def detaching(line: str, name: str) -> str:
+    """Return a line that takes a tensor out of its graph where it uses it; "" if it does not.
+
+    >>> detaching("d_loss = bce(D(fake), zeros)", "fake"), detaching("d_loss = f(x)", "fake")
+    ('d_loss = bce(D(fake.detach()), zeros)', '')
+    """
+    return rewritten(line, lambda node: changed(node, lambda old, new: detached(new) if is_use(old, name) else new))
+
+
+def is_use(node: ast.AST, name: str) -> bool:
+    """Return whether a node reads a variable."""
+    return isinstance(node, ast.Name) and node.id == name and isinstance(node.ctx, ast.Load)
+
+
+def with_detached(statement: ast.stmt, value: ast.AST) -> str:
+    """Return a statement in which a value is taken out of its graph; "" if the value is none of its expressions.
+
+    >>> keeping = statements("hist.append(pred)")[0]
+    >>> with_detached(keeping, keeping.value.args[0])
+    'hist.append(pred.detach())'
+    """
+    text = ast.unparse(changed(statement, lambda old, new: detached(new) if old is value else new))
+    return text if text != ast.unparse(statement) else ""
+
+
+def with_detached_operand(line: str, name: str) -> str:
+    """Return the expression of a line that calls an operation, with its first operand taken out of the graph.
+
+    >>> with_detached_operand("loss = a + (score // 1).sum()", "floor_divide"), with_detached_operand("y = x", "f")
+    ('score.detach() // 1', '')
+    """
+    for node in (one for statement in statements(line) for one in ast.walk(statement)):
+        match node:
+            case ast.BinOp(left, op, right) if type(op).__name__.lower() == SIGNS.get(name):
+                return ast.unparse(ast.BinOp(detached(left), op, right))
+            case ast.Call(ast.Attribute(ast.Name(owner)) as function, [first, *others]) if owner in MODULES:
+                better = ast.Call(function, [detached(first), *others], node.keywords)
+            case ast.Call(ast.Attribute(owner, method), others):
+                better = ast.Call(ast.Attribute(detached(owner), method), others, node.keywords)
+            case _:
+                continue
+        if last_name(node) == name:
+            return ast.unparse(better)
+    return ""
+
+
+# ---------------------------------------------------------------- calls
+def through_library(line: str) -> str:
+    """Return a line that calls what gradients flow through, in place of what a library has switched gradients off for.
+
+    >>> through_library("z = d.sample((4,))"), through_library("h = checkpoint(body, x, use_reentrant=True)")
+    ('z = d.rsample((4,))', 'h = checkpoint(body, x, use_reentrant=False)')
+    """
+
+    def change(old: ast.AST, new: Any) -> Any:
+        is_sample = isinstance(old, ast.Attribute) and old.attr == "sample"
+        return ast.Attribute(new.value, "rsample") if is_sample else new
+
+    sampled = rewritten(line, lambda node: changed(node, change))
+    return with_keyword(sampled or line, ("checkpoint",), "use_reentrant", value=False) or sampled
+
+
+def with_keyword(line: str, functions: Collection[str], name: str, *, value: bool) -> str:
+    """Return a line whose calls of some functions have a keyword with a value; "" if it has no such call.
+
+    >>> with_keyword("g = torch.autograd.grad(out.sum(), x)[0]", DERIVATIVES, "create_graph", value=True)
+    'g = torch.autograd.grad(out.sum(), x, create_graph=True)[0]'
+    """
+
+    def change(old: ast.AST, new: Any) -> Any:
+        return with_word(new, name, value=value) if isinstance(old, ast.Call) and last_name(old) in functions else new
+
+    return rewritten(line, lambda node: changed(node, change))
+
+
+def with_word(call: ast.Call, name: str, *, value: bool | None) -> ast.Call:
+    """Return a call in which a keyword has a value; None leaves it out."""
+    words = [one for one in call.keywords if one.arg != name]
+    words += [ast.keyword(name, ast.Constant(value))] if value is not None else []
+    return ast.Call(call.func, call.args, words)
+
+
+# ---------------------------------------------------------------- leaves
 def requiring(line: str, name: str = "") -> str:
     """Return a line whose tensor, the one of that name if there are several, requires a gradient.
 
@@ -325,32 +248,30 @@ def requiring(line: str, name: str = "") -> str:
         return with_keyword(line, ("from_pretrained",), "freeze", value=False)
 
     def change(node: ast.stmt) -> ast.stmt | None:
-        value = getattr(node, "value", None)
-        if not isinstance(value, ast.Call) or getattr(value.func, "attr", "") not in CREATORS:
+        maker = getattr(node, "value", None)
+        if not isinstance(maker, ast.Call) or getattr(maker.func, "attr", "") not in CREATORS:
             return None
-        value.keywords = [one for one in value.keywords if not asks_for_gradient(one)]
-        value.keywords.append(ast.keyword("requires_grad", ast.Constant(True)))
-        return node
+        better = with_word(maker, "requires_grad", value=True)
+        return with_value(node, better)
 
     return rewritten(line, change, name)
 
 
-class _WithoutLeaf(ast.NodeTransformer):
-    """Takes what makes leaves out of an expression: ``requires_grad=True``, ``requires_grad_()``, ``Parameter()``."""
+def with_value(statement: ast.stmt, value: ast.expr) -> ast.stmt:
+    """Return an assignment, or a return, of another value."""
+    return type(statement)(**{**dict(ast.iter_fields(statement)), "value": value})
 
-    def __init__(self) -> None:
-        self.parameter: ast.expr | None = None
 
-    def visit_Call(self, node: ast.Call) -> ast.expr:
-        self.generic_visit(node)
-        node.keywords = [one for one in node.keywords if not asks_for_gradient(one)]
-        name = getattr(node.func, "attr", getattr(node.func, "id", ""))
-        if name == "requires_grad_" and isinstance(node.func, ast.Attribute):
-            return node.func.value
-        if name == "Parameter" and node.args:
-            self.parameter = node.func
-            return node.args[0]
-        return node
+def without_leaf(_: ast.AST, new: Any) -> Any:
+    """Return an expression without what makes a leaf: ``requires_grad=True``, ``requires_grad_()``, ``Parameter()``."""
+    match new:
+        case ast.Call(ast.Attribute(owner, "requires_grad_")):
+            return owner
+        case ast.Call(function, [first, *_]) if last_name(function) == "Parameter":
+            return first
+        case ast.Call():
+            return with_word(new, "requires_grad", value=None)
+    return new
 
 
 def as_parameter(line: str, attribute: str, wrapper: str) -> str:
@@ -368,10 +289,9 @@ def as_parameter(line: str, attribute: str, wrapper: str) -> str:
     def change(node: ast.stmt) -> ast.stmt | None:
         if not isinstance(node, ast.Assign | ast.AnnAssign) or node.value is None:
             return None
-        value = _WithoutLeaf().visit(node.value) if wrapper.endswith(".Parameter") else node.value
+        value = changed(node.value, without_leaf) if wrapper.endswith(".Parameter") else node.value
         arguments = [] if ast.unparse(value) in ("[]", "{}", "list()", "dict()") else [value]
-        node.value = ast.Call(ast.parse(wrapper, mode="eval").body, arguments, [])
-        return node
+        return with_value(node, ast.Call(ast.parse(wrapper, mode="eval").body, arguments, []))
 
     return rewritten(line, change, f"self.{attribute}")
 
@@ -390,17 +310,15 @@ def retaining_leaf(line: str, name: str = "") -> str:
     def change(node: ast.stmt) -> ast.stmt | None:
         if not isinstance(node, ast.Assign | ast.Return) or node.value is None:
             return None
-        plain, before = _WithoutLeaf(), ast.unparse(node.value)
-        value = plain.visit(node.value)
-        if ast.unparse(value) == before:
-            return None
-        leaf = ast.Attribute(value, "requires_grad_", ast.Load())
-        node.value = ast.Call(plain.parameter, [value], []) if plain.parameter is not None else ast.Call(leaf, [], [])
-        return node
+        value = changed(node.value, without_leaf)
+        makers = [call.func for call in calls_in(node.value, "Parameter")]
+        leaf = ast.Call(makers[0], [value], []) if makers else ast.Call(ast.Attribute(value, "requires_grad_"), [], [])
+        return with_value(node, leaf) if ast.unparse(value) != ast.unparse(node.value) else None
 
     return rewritten(line, change, name)
 
 
+# ---------------------------------------------------------------- writes
 def as_write_in_place(line: str, name: str = "") -> str:
     """Return the assignment of a new tensor as a write into the old one.
 
@@ -409,14 +327,10 @@ def as_write_in_place(line: str, name: str = "") -> str:
     """
 
     def change(node: ast.stmt) -> ast.stmt | None:
-        if not (isinstance(node, ast.Assign) and isinstance(node.value, ast.BinOp) and len(node.targets) == 1):
-            return None
-        target, value = node.targets[0], node.value
-        if not isinstance(target, ast.Name | ast.Attribute | ast.Subscript) or ast.unparse(value.left) != ast.unparse(
-            target
-        ):
-            return None
-        return ast.AugAssign(target, value.op, value.right)
+        match node:
+            case ast.Assign([target], ast.BinOp(left, op, right)) if ast.unparse(left) == ast.unparse(target):
+                return ast.AugAssign(target, op, right)  # type: ignore[arg-type]
+        return None
 
     return rewritten(line, change, name)
 
@@ -424,15 +338,15 @@ def as_write_in_place(line: str, name: str = "") -> str:
 def as_copy(statement: ast.stmt) -> str:
     """Return a statement that writes into a parameter what it makes a new one of; "" if it is not made of the old one.
 
-    >>> as_copy(parsed("self.w = nn.Parameter(F.normalize(self.w, dim=1))").body[0])
+    >>> as_copy(statements("self.w = nn.Parameter(F.normalize(self.w, dim=1))")[0])
     'with torch.no_grad(): self.w.copy_(F.normalize(self.w, dim=1))'
     """
-    maker = statement.value if isinstance(statement, ast.Assign) else None
-    if not isinstance(statement, ast.Assign) or not isinstance(maker, ast.Call) or not maker.args:
-        return ""
-    name, new = ast.unparse(statement.targets[0]), maker.args[0]
-    is_made_anew = ast.unparse(maker.func).endswith("Parameter") and name in map(ast.unparse, ast.walk(new))
-    return f"with torch.no_grad(): {name}.copy_({ast.unparse(new)})" if is_made_anew else ""
+    match statement:
+        case ast.Assign([target], ast.Call(maker, [new, *_])) if last_name(maker) == "Parameter":
+            name = ast.unparse(target)
+            is_made_of_old = name in map(ast.unparse, ast.walk(new))
+            return f"with torch.no_grad(): {name}.copy_({ast.unparse(new)})" if is_made_of_old else ""
+    return ""
 
 
 def out_of_place(line: str) -> str:
@@ -441,25 +355,18 @@ def out_of_place(line: str) -> str:
     >>> out_of_place("y += 1"), out_of_place("y.add_(1)"), out_of_place("torch.relu_(h)"), out_of_place("y[0] = 1")
     ('y = y + 1', 'y = y.add(1)', 'h = torch.relu(h)', 'y = y.clone(); y[0] = 1')
     """
-    for one in statements(line):
-        target = (
-            one.targets[0] if isinstance(one, ast.Assign) else one.target if isinstance(one, ast.AugAssign) else None
-        )
-        if isinstance(target, ast.Subscript) and isinstance(target.value, ast.Name):
-            return f"{target.value.id} = {target.value.id}.clone(); {ast.unparse(one)}"
 
     def change(node: ast.stmt) -> ast.stmt | None:
-        if isinstance(node, ast.AugAssign) and isinstance(node.target, ast.Name):
-            return ast.Assign([node.target], ast.BinOp(ast.Name(node.target.id, ast.Load()), node.op, node.value))
-        call = node.value if isinstance(node, ast.Expr) else None
-        if (
-            isinstance(call, ast.Call)
-            and isinstance(call.func, ast.Attribute)
-            and isinstance(call.func.value, ast.Name)
-        ):
-            owner = call.args[0] if call.func.value.id in MODULES and call.args else call.func.value
-            call.func.attr = call.func.attr.removesuffix("_")
-            return ast.Assign([owner], call)
+        match node:
+            case ast.AugAssign(ast.Name(name) as target, op, value):
+                return ast.Assign([target], ast.BinOp(ast.Name(name), op, value))
+            case ast.Expr(ast.Call(ast.Attribute(ast.Name(name) as owner, method), arguments, words)):
+                call = ast.Call(ast.Attribute(owner, method.removesuffix("_")), arguments, words)
+                return ast.Assign(arguments[:1] if name in MODULES and arguments else [owner], call)
         return None
 
+    for one in statements(line):
+        match one:
+            case ast.Assign([ast.Subscript(ast.Name(name)), *_]) | ast.AugAssign(ast.Subscript(ast.Name(name))):
+                return f"{name} = {name}.clone(); {ast.unparse(one)}"
     return rewritten(line, change)

@@ -6,10 +6,12 @@ import ast
 import re
 
 from gviz.causes import fixes
-from gviz.causes.assignments import last_name
+from gviz.causes.cuts import clause_of_cuts
 from gviz.causes.diagnosis import Cause, Diagnosis, Lines, sign_in_program
-from gviz.causes.outside import at_cuts, cause_cut_off, cause_never_required, clause_of_cuts, cuts_to_blame
-from gviz.graphs import Edge, Node, Place, Stop, TensorRow
+from gviz.causes.facts import Facts
+from gviz.causes.missing import never_required, outside
+from gviz.causes.syntax import last_name
+from gviz.graphs import Edge, Node, Place, Stop
 from gviz.reference.error_help import help_in
 from gviz.text import joined
 
@@ -28,22 +30,23 @@ _DIGIT = re.compile(r"Backward\d*$")
 _BACKWARD = re.compile(r"\b([A-Za-z_]\w*)(?:\.\w+\(\))*\.backward\s*\((?:\s*\[?\s*([A-Za-z_]\w*))?")
 
 
-def is_about(case: Diagnosis, row: TensorRow) -> bool:
+def is_about(facts: Facts) -> bool:
     """Return whether the error spoils a gradient that is there, or is about its tensor."""
-    if case.stop is None or not row.is_leaf:
+    stop, name = facts.case.stop, re.escape(facts.name)
+    if stop is None or not facts.row.is_leaf:
         return False
-    message = case.stop.message
-    is_named = re.search(rf"\b{re.escape(row.name)}\b", case.stop.code) is not None
-    is_of_other = SECOND in message or CHANGED in message or (LEAF_WRITTEN in message and is_named)
-    return is_behind_failure(case, row) if case.graph.failure is not None else is_of_other
+    if facts.case.graph.failure is not None:
+        return is_behind_failure(facts)
+    is_named = LEAF_WRITTEN in stop.message and re.search(rf"\b{name}\b", stop.code) is not None
+    return is_named or SECOND in stop.message or CHANGED in stop.message
 
 
-def is_behind_failure(case: Diagnosis, row: TensorRow) -> bool:
+def is_behind_failure(facts: Facts) -> bool:
     """Return whether what the last backward failed on is made from a leaf, be it that the leaf was cut off."""
-    failure = case.graph.failure
-    is_reached = failure is not None and NO_GRAPH not in failure.message and case.is_reached(row)
-    is_never_required = not row.requires_grad and is_without_graph(case)
-    return is_reached or is_never_required or any(row.name in cut.leaves for cut in case.graph.breaks if cut.is_used)
+    case, failure = facts.case, facts.case.graph.failure
+    is_reached = failure is not None and NO_GRAPH not in failure.message and case.is_reached(facts.row)
+    is_never_required = not facts.row.requires_grad and is_without_graph(case)
+    return is_reached or is_never_required or any(facts.name in cut.leaves for cut in case.graph.breaks if cut.is_used)
 
 
 def is_without_graph(case: Diagnosis) -> bool:
@@ -52,127 +55,126 @@ def is_without_graph(case: Diagnosis) -> bool:
     return case.stop is not None and NO_GRAPH in case.stop.message and not is_cut
 
 
-def cause_stopped(case: Diagnosis, row: TensorRow) -> Cause | None:
+def stopped(facts: Facts) -> Cause | None:
     """Return the cause for a program that raised before the gradient could come; None if that was of no matter."""
-    stop = case.stop
-    if stop is None or (case.graph.stop is None and not is_behind_failure(case, row)):
+    stop, failure, is_over = facts.case.stop, facts.case.graph.failure, facts.case.graph.stop is not None
+    if stop is None or not (is_over or is_behind_failure(facts)):
         return None
-    cause = cause_of_stop(case, row, stop)
-    if cause is None or case.graph.failure is None:
+    answers = (answer for words, answer in ANSWERS.items() if words in stop.message)
+    cause = next(answers, other_error)(facts, stop)
+    if cause is None or failure is None:
         return cause
-    caught = "" if case.graph.stop is not None else ". The program caught the error, and went on"
-    is_left = row.grad.value is not None and (NO_GRAPH in stop.message or row.grad.before is not None)
-    left = f". {row.name}.grad is of an earlier backward" if is_left else ""
+    caught = "" if is_over else ". The program caught the error, and went on"
+    is_left = facts.grad is not None and (NO_GRAPH in stop.message or facts.before is not None)
+    left = f". {facts.name}.grad is of an earlier backward" if is_left else ""
     return cause._replace(what=f"{cause.what}{caught}{left}")
 
 
-def cause_of_stop(case: Diagnosis, row: TensorRow, stop: Stop) -> Cause | None:
-    """Return the cause for a program that an error has stopped, or its last backward."""
-    answers = {
-        NO_GRAPH: cause_without_graph,
-        SECOND: cause_second_backward,
-        CHANGED: cause_written_after_saving,
-        LEAF_WRITTEN: cause_leaf_written,
-        NOT_SCALAR: cause_not_scalar,
-        ASKED_OF_NONE: cause_asked_of_none,
-        NO_DERIVATIVE: cause_without_derivative,
-    }
-    for words, answer in answers.items():
-        if words in stop.message:
-            return answer(case, row, stop)
+def other_error(facts: Facts, stop: Stop) -> Cause | None:
+    """Return the cause for an error that is not about gradients; None if it came after the backward."""
+    case, message = facts.case, stop.message
     if case.graph.failure is None and ".backward(" not in stop.code and case.graph.backward is not None:
         return None
-    is_known = help_in(stop.message) is not None
-    words = " ".join(stop.message.partition(": ")[2].split()[:8])
-    mend = f'gviz explain "{words}" says what helps' if is_known else "mend this line first"
-    what = "the program stopped" if case.graph.stop is not None else "backward failed"
+    words = " ".join(message.partition(": ")[2].split()[:8])
+    mend = f'gviz explain "{words}" says what helps' if help_in(message) is not None else "mend this line first"
     lines = (*case.line_of_stop, *(case.line_of_backward if case.graph.failure is not None else ()))
-    return Cause(row.name, "failed", f"{what}: {stop.message}", tuple(dict.fromkeys(lines)), mend)
-
-
-def cause_leaf_written(case: Diagnosis, row: TensorRow, stop: Stop) -> Cause:
-    """Return the cause for a leaf that was to be written in place."""
-    what = (
-        "the program stopped: a leaf that requires a gradient cannot be written in place while operations are recorded"
+    return facts.cause(
+        "failed",
+        f"{'the program stopped' if case.graph.stop is not None else 'backward failed'}: {message}",
+        lines,
+        mend,
     )
+
+
+def leaf_written(facts: Facts, stop: Stop) -> Cause:
+    """Return the cause for a leaf that was to be written in place."""
+    case = facts.case
     leaves = [node for name, node in case.named.items() if re.search(rf"\b{re.escape(name)}\b", stop.code)]
     is_needed = case.graph.backward is None and any(case.uses[node.id] for node in leaves)  # as it was, by backward
-    mend = (is_needed and fixes.out_of_place(stop.code)) or f"with torch.no_grad(): {stop.code}"
-    return Cause(row.name, "failed", what, case.line_of_stop, mend)
+    what = "a leaf that requires a gradient cannot be written in place while operations are recorded"
+    return facts.cause(
+        "failed",
+        f"the program stopped: {what}",
+        case.line_of_stop,
+        (is_needed and fixes.out_of_place(stop.code)) or f"with torch.no_grad(): {stop.code}",
+    )
 
 
-def cause_asked_of_none(case: Diagnosis, row: TensorRow, stop: Stop) -> Cause:
+def asked_of_none(facts: Facts, stop: Stop) -> Cause:
     """Return the cause for ``autograd.grad`` that is asked for the gradient of a tensor which requires none."""
+    case = facts.case
     names = [name for name in fixes.asked_in(stop.code) if name in case.rows and not case.rows[name].requires_grad]
-    lines = tuple(line for name in names for line in case.line_of(case.rows[name].place))
-    what = f"the program stopped: {joined(names) or 'a tensor'} in this call of autograd.grad() requires no gradient"
+    lines = (line for name in names for line in case.line_of(case.rows[name].place))
     calls = ", ".join(f"{name}.requires_grad_()" for name in names) or "requires_grad_()"
-    mend = f"{calls} where {'it is' if len(names) < 2 else 'they are'} made, before anything is computed of it"
-    return Cause(row.name, "failed", what, (*case.line_of_stop, *lines), mend)
+    return facts.cause(
+        "failed",
+        f"the program stopped: {joined(names) or 'a tensor'} in this call of autograd.grad() requires no gradient",
+        (*case.line_of_stop, *lines),
+        f"{calls} where {'it is' if len(names) < 2 else 'they are'} made, before anything is computed of it",
+    )
 
 
-def cause_without_derivative(case: Diagnosis, row: TensorRow, stop: Stop) -> Cause:
+def without_derivative(facts: Facts, stop: Stop) -> Cause:
     """Return the cause for an operation that PyTorch has no derivative of."""
-    match = re.search(r"derivative for (?:aten::)?(\w+)", stop.message)
+    case, match = facts.case, re.search(r"derivative for (?:aten::)?(\w+)", stop.message)
     name = match[1] if match is not None else "an operation"
-    node = next((node for node in case.shown.nodes if node.label == "NotImplemented"), None)
-    what = f"backward did not run: {name} has no derivative"
-    detached = fixes.with_detached_operand(case.code_of(case.line_of_node(node)), name) or f"{name} x.detach()"
-    mend = f"compute the loss from something that changes smoothly; or, for a number alone, write {detached}"
-    return Cause(row.name, "failed", what, (*case.line_of_stop, *case.line_of_node(node)), mend)
+    lines = case.line_of_node(next((node for node in case.shown.nodes if node.label == "NotImplemented"), None))
+    detached = fixes.with_detached_operand(case.code_of(lines), name) or f"{name} x.detach()"
+    return facts.cause(
+        "failed",
+        f"backward did not run: {name} has no derivative",
+        (*case.line_of_stop, *lines),
+        f"compute the loss from something that changes smoothly; or, for a number alone, write {detached}",
+    )
 
 
-def cause_not_scalar(case: Diagnosis, row: TensorRow, stop: Stop) -> Cause:
+def not_scalar(facts: Facts, stop: Stop) -> Cause:
     """Return the cause for a root of several elements."""
     root = named_in(stop.code) or "loss"
-    what = f"backward did not run: {root} has more than one element, and needs a gradient to start with"
-    return Cause(
-        row.name,
+    return facts.cause(
         "failed",
-        what,
-        case.line_of_stop,
+        f"backward did not run: {root} has more than one element, and needs a gradient to start with",
+        facts.case.line_of_stop,
         f"{root}.sum().backward(), or {root}.backward(torch.ones_like({root}))",
     )
 
 
-def cause_without_graph(case: Diagnosis, row: TensorRow, stop: Stop) -> Cause:
+def without_graph(facts: Facts, stop: Stop) -> Cause:
     """Return the cause for a root that has no graph."""
-    root = case.rows.get(named_in(stop.code))
-    cuts = cuts_to_blame(case, row) if row is not root else []
-    if cuts:
-        lines, mend = at_cuts(case, cuts)
-        is_root = root is not None and root.broken is not None and root.broken.span == cuts[0].span
-        clause = clause_of_cuts(case, cuts, "it" if is_root else f"what is made from {row.name}")
-        what = f"backward did not run: {named_in(stop.code) or 'the root'} has no graph; {clause}"
-        return Cause(row.name, cuts[0].reason, what, (*case.line_of_stop, *lines), mend)
-    cause = cause_cut_off(case, root) if root is not None else None
-    if root is not None and cause is not None and cause.verdict != "frozen":
-        what = f"backward did not run: {root.name} has no graph; {cause.what}"
-        return cause._replace(name=row.name, what=what, lines=(*case.line_of_stop, *cause.lines))
-    what = f"backward did not run: nothing that {root.name if root else 'the root'} is made from requires a gradient"
+    case, root, name = facts.case, facts.case.rows.get(named_in(stop.code)), named_in(stop.code) or "the root"
+    if facts.row is not root and facts.cuts:
+        is_root = root is not None and root.broken is not None and root.broken.span == facts.cuts[0].span
+        clause = clause_of_cuts(case, facts.cuts, "it" if is_root else f"what is made from {facts.name}")
+        (lines, mend), what = facts.at_cuts, f"backward did not run: {name} has no graph; {clause}"
+        return facts.cause(facts.cuts[0].reason, what, (*case.line_of_stop, *lines), mend)
+    cause = outside(Facts(case, root), f"backward did not run: {name} has no graph; ") if root is not None else None
+    if cause is not None and cause.verdict != "frozen":
+        return facts.cause(cause.verdict, cause.what, (*case.line_of_stop, *cause.lines), cause.mend)
     floats = (one for one in case.graph.tensors if one.is_leaf and "float" in one.dtype and not one.requires_grad)
-    leaf = next((one for one in floats if one is not root), None)
-    better = None if leaf is None else (cause_cut_off(case, leaf) or cause_never_required(case, leaf))
-    more, mend = (better.lines, better.mend) if better is not None else ((), "requires_grad=True")
-    return Cause(row.name, "frozen root", what, (*case.line_of_stop, *more), mend)
+    leaf = next((Facts(case, one) for one in floats if one is not root), None)
+    better = (outside(leaf) or never_required(leaf)) if leaf is not None else None
+    lines, mend = (better.lines, better.mend) if better is not None else ((), "requires_grad=True")
+    return facts.cause(
+        "frozen root",
+        f"backward did not run: nothing that {name if root else 'the root'} is made from requires a gradient",
+        (*case.line_of_stop, *lines),
+        mend,
+    )
 
 
-def cause_second_backward(case: Diagnosis, row: TensorRow, _: Stop) -> Cause:
+def second_backward(facts: Facts, _: Stop) -> Cause:
     """Return the cause for a backward through a graph that an earlier one has freed."""
-    link = link_of(case)
+    case, link = facts.case, link_of(facts.case)
     asked_at = next(filter(None, (one.history.autograd_grad for one in case.graph.tensors)), None)
-    lines = case.line_of_stop
     if asked_at and not case.graph.earlier:
-        what = "torch.autograd.grad went through this graph before, and freed it"
+        what, more = "torch.autograd.grad went through this graph before, and freed it", case.line_of(asked_at)
         mend = "torch.autograd.grad(..., create_graph=True) if its result is in the loss, else retain_graph=True"
-        lines = (*lines, *case.line_of(asked_at))
-    elif link is None:
-        what = "backward ran twice through the same graph, and the first time freed it"
-        mend = "call it once, or the first time with backward(retain_graph=True)"
-    else:
+    elif link is not None:
         what, more, mend = linked(case, case.nodes[link.source], case.nodes[link.target])
-        lines = tuple(dict.fromkeys((*lines, *more)))
-    return Cause(row.name, "second backward", what, lines, mend)
+    else:
+        what, more = "backward ran twice through the same graph, and the first time freed it", ()
+        mend = "call it once, or the first time with backward(retain_graph=True)"
+    return facts.cause("second backward", what, (*case.line_of_stop, *more), mend)
 
 
 def linked(case: Diagnosis, freed: Node, user: Node) -> tuple[str, Lines, str]:
@@ -243,10 +245,10 @@ def link_of(case: Diagnosis) -> Edge | None:
     return max(older or reached, key=lambda edge: nodes[edge.source].run, default=None)
 
 
-def cause_written_after_saving(case: Diagnosis, row: TensorRow, stop: Stop) -> Cause:
+def written_after_saving(facts: Facts, stop: Stop) -> Cause:
     """Return the cause for a tensor that was written after an operation had saved it."""
-    writes: Lines = tuple(line for place, _ in case.graph.writes[:1] for line in case.line_of(place))
-    saver = saver_of_written(case, stop)
+    case, saver = facts.case, saver_of_written(facts.case, stop)
+    writes = tuple(line for place, _ in case.graph.writes[:1] for line in case.line_of(place))
     by = f" by {sign_in_program(saver)}" if saver is not None else ""
     what = f"backward did not run: a tensor that was saved{by} for backward was written in place afterwards"
     code = case.code_of(writes)
@@ -256,7 +258,7 @@ def cause_written_after_saving(case: Diagnosis, row: TensorRow, stop: Stop) -> C
     if link is not None and case.nodes[link.target].run > case.graph.earlier:  # older weights have been stepped since
         _, _, better = linked(case, case.nodes[link.source], case.nodes[link.target])
         mend = better.partition("; or ")[0]
-    return Cause(row.name, "written in place", what, (*case.line_of_stop, *case.line_of_node(saver), *writes), mend)
+    return facts.cause("written in place", what, (*case.line_of_stop, *case.line_of_node(saver), *writes), mend)
 
 
 def saver_of_written(case: Diagnosis, stop: Stop) -> Node | None:
@@ -291,3 +293,15 @@ def named_in(code: str) -> str:
         name for match in _BACKWARD.finditer(code) for name in match.groups() if name not in (None, "autograd", "torch")
     ]
     return names[0] if names else ""
+
+
+ANSWERS = {
+    NO_GRAPH: without_graph,
+    SECOND: second_backward,
+    CHANGED: written_after_saving,
+    LEAF_WRITTEN: leaf_written,
+    NOT_SCALAR: not_scalar,
+    ASKED_OF_NONE: asked_of_none,
+    NO_DERIVATIVE: without_derivative,
+}
+"""What an error means, by PyTorch's words."""

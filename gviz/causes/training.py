@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-
 from gviz.causes import fixes
 from gviz.causes.diagnosis import Cause, Diagnosis
-from gviz.causes.outside import at_cuts, clause_of_cuts, cuts_to_blame
-from gviz.graphs import GraphCut, Place, TensorRow
+from gviz.causes.facts import Facts
+from gviz.causes.hooks import as_it_came
+from gviz.graphs import Place, TensorRow
 from gviz.passes.elements import is_finite
 
 NOT_WASTED = "none, if these steps are left out on purpose; else call zero_grad() after each step() alone"
@@ -17,199 +16,216 @@ BEFORE_EACH = "optimizer.zero_grad(), or {}.grad = None, before each backward()"
 """What to do about a gradient that is still there."""
 
 
-def is_used(row: TensorRow) -> bool:
-    """Return whether a gradient was used by the time that it was taken away: by a step, if an optimizer has the tensor.
-
-    To read it alone, as for a print, is no use then.
-    """
-    history = row.history
-    is_trained = history.steps != 0 or history.is_updated or not history.is_optimized
-    return history.was_used and is_trained
-
-
-def why_cleared(row: TensorRow) -> str:
+# ---------------------------------------------------------------- taken away
+def why_cleared(facts: Facts) -> str:
     """Return when a gradient was taken away, if that is right: after its use, or where nothing trains its tensor."""
-    if is_used(row):
+    if facts.is_used:
         return "after the program had used it"
-    is_of_other = row.history.was_early and not row.history.is_optimized
+    is_of_other = facts.history.was_early and not facts.history.is_optimized
     return "before a later backward, of something else" if is_of_other else ""
 
 
-def mend_of_clearing(case: Diagnosis, row: TensorRow) -> str:
+def mend_of_clearing(facts: Facts) -> str:
     """Return what to do about a line that takes a gradient away before anything has used it."""
-    history, lines = row.history, case.line_of(row.history.grad_cleared)
+    case, history, lines = facts.case, facts.history, facts.case.line_of(facts.history.grad_cleared)
     code = case.code_of(lines)
     if "clip_grad" in code:
         return f"give {'clip_grad_value_' if 'clip_grad_value_' in code else 'clip_grad_norm_'} a bound above 0"
     if history.is_optimized and not history.steps and not history.idle_steps:
-        return f"call step() of the optimizer that has {row.name} before that"
-    if not history.is_optimized and "zero_grad(" not in code:
-        return "read .grad before that"
+        return f"call step() of the optimizer that has {facts.name} before that"
     if "zero_grad(" in code:
         before = "once, before the first backward() of the two" if history.was_early else "before backward()"
         mend = f"call zero_grad() {before}, so that step() has a gradient to use"
         return mend if history.is_optimized else f"{mend}; or read .grad before it"
+    if not history.is_optimized:
+        return "read .grad before that"
     mend = fixes.without_statement(code, (".grad",)) or case.without(lines)
-    return f"{mend}; or {row.name}.requires_grad_(False), if it is not to be trained"
+    return f"{mend}; or {facts.name}.requires_grad_(False), if it is not to be trained"
 
 
-def cause_taken_away(case: Diagnosis, row: TensorRow, cuts: Sequence[GraphCut] = ()) -> Cause:
-    """Return the cause for a gradient that the program has taken away again.
-
-    Args:
-        case: the graph.
-        row: the leaf.
-        cuts: between it and the root, if the root brings it none.
-    """
-    lines = case.line_of(row.history.grad_cleared)
-    if not (when := why_cleared(row)):
-        who = "a step()" if row.history.is_optimized else "anything"
-        what = f"{row.name} had a gradient after backward, and it was taken away before {who} had used it"
-        return Cause(row.name, "taken away", what, lines, mend_of_clearing(case, row))
-    what = f"{row.name} had its gradient until it was taken away, {when}"
-    return with_other_cuts(case, Cause(row.name, "cleared", what, lines), cuts)
+def taken_away(facts: Facts) -> Cause:
+    """Return the cause for a gradient that the program has taken away again, with what cuts its tensor off besides."""
+    lines = facts.case.line_of(facts.history.grad_cleared)
+    if when := why_cleared(facts):
+        what = f"{facts.name} had its gradient until it was taken away, {when}"
+        return with_cuts(facts, facts.cause("cleared", what, lines))
+    who = "a step()" if facts.history.is_optimized else "anything"
+    return facts.cause(
+        "taken away",
+        f"{facts.name} had a gradient after backward, and it was taken away before {who} had used it",
+        lines,
+        mend_of_clearing(facts),
+    )
 
 
-def cause_of_other_backward(case: Diagnosis, row: TensorRow) -> Cause:
+# ---------------------------------------------------------------- of another backward
+def of_other_backward(facts: Facts) -> Cause:
     """Return the cause for a leaf with a gradient that the last backward did not add to.
 
     Nothing is wrong with it if another call has brought it; if the same call did, an earlier time, it was cut off now.
     """
-    cuts = cuts_to_blame(case, row)
-    if cuts and row.history.is_same_call:
-        lines, mend = at_cuts(case, cuts)
-        what = f"{row.name} has the gradient that an earlier run of this backward() has left: this time comes none"
-        clause = clause_of_cuts(case, cuts, "what is made from it")
-        return Cause(row.name, cuts[0].reason, f"{what}: {clause}", lines, mend)
-    what = f"{row.name} has the gradient that another backward has left"
-    if cuts:
-        return with_other_cuts(case, Cause(row.name, "ok", what), cuts)
-    return Cause(row.name, "ok", f"{what}: {case.root_name} is not made from it", case.line_of(row.place))
+    if facts.cuts and facts.history.is_same_call:
+        what = f"{facts.name} has the gradient that an earlier run of this backward() has left: this time comes none"
+        return facts.cause(facts.cuts[0].reason, f"{what}: {facts.clause_of_cuts}", *facts.at_cuts)
+    what = f"{facts.name} has the gradient that another backward has left"
+    if facts.cuts:
+        return with_cuts(facts, facts.cause("ok", what))
+    return facts.cause("ok", f"{what}: {facts.case.root_name} is not made from it", facts.lines)
 
 
-def with_other_cuts(case: Diagnosis, cause: Cause, cuts: Sequence[GraphCut]) -> Cause:
+def with_cuts(facts: Facts, cause: Cause) -> Cause:
     """Return a cause for a gradient of another backward, with what cuts its tensor off from the root."""
-    if not cuts:
+    if facts.is_leaf_of_graph or not facts.cuts:
         return cause
-    lines, mend = at_cuts(case, cuts)
-    what = f"{cause.what}; from {case.root_name} comes none: {clause_of_cuts(case, cuts, 'what is made from it')}"
-    mend = f"none, unless {case.root_name} is to train it: {mend}"
-    return cause._replace(what=what, lines=tuple(dict.fromkeys((*cause.lines, *lines))), mend=mend)
-
-
-def cause_of_own_gradient(case: Diagnosis, row: TensorRow) -> Cause | None:
-    """Return the cause for a gradient that the program itself has put there; None for any other."""
-    lines = case.line_of(row.history.grad_set)
-    return Cause(row.name, "ok", f"{row.name} has the gradient that this line has given it", lines) if lines else None
-
-
-def as_far_as_used(cause: Cause, row: TensorRow) -> Cause:
-    """Return a cause with how many gradients were taken away unused, though steps have used others that came alike."""
-    arrivals, wasted, is_trained = row.history.arrivals, row.history.wasted, row.history.is_optimized
-    if not wasted or not row.history.steps or not is_trained:
-        return cause
-    what = (
-        f"{cause.what}; {wasted} of the {arrivals} that this backward() has brought went before a step() had used them"
+    (lines, mend), root = facts.at_cuts, facts.case.root_name
+    return facts.cause(
+        cause.verdict,
+        f"{cause.what}; from {root} comes none: {facts.clause_of_cuts}",
+        (*cause.lines, *lines),
+        f"none, unless {root} is to train it: {mend}",
     )
-    what, is_most = what.replace(", and nothing is wrong with it", ""), wasted * 2 > arrivals
-    return cause._replace(verdict="taken away" if is_most else cause.verdict, what=what, mend=NOT_WASTED)
 
 
-def cause_not_used(case: Diagnosis, row: TensorRow) -> Cause | None:
-    """Return the cause for a gradient that no step has used, though there is an optimizer; None for any other."""
-    history, is_ended = row.history, case.stop is None
+# ---------------------------------------------------------------- used by a step, or not
+def as_far_as_used(facts: Facts) -> Cause:
+    """Return a gradient as it came, and how many alike were taken away unused, though steps have used others."""
+    arrivals, wasted, cause = facts.history.arrivals, facts.history.wasted, as_it_came(facts)
+    if not wasted or not facts.history.steps or not facts.history.is_optimized:
+        return cause
+    before = cause.what.replace(", and nothing is wrong with it", "")
+    what = f"{before}; {wasted} of the {arrivals} that this backward() has brought went before a step() had used them"
+    verdict = "taken away" if wasted * 2 > arrivals else cause.verdict
+    return cause._replace(verdict=verdict, what=what, mend=NOT_WASTED)
+
+
+def is_unused(facts: Facts) -> bool:
+    """Return whether there is an optimizer, and no step has changed a leaf, though it has a gradient."""
+    history = facts.history
     is_changed = history.steps != history.still_steps or history.is_updated
-    if history.is_optimized is None or is_changed or not is_ended or not row.is_leaf:
+    return not is_changed and history.is_optimized is not None and facts.case.stop is None and facts.row.is_leaf
+
+
+def is_unknown_to_optimizers(facts: Facts) -> bool:
+    """Return whether no optimizer has an unused leaf; a tensor whose gradient the program reads itself needs none."""
+    is_parameter = facts.node is not None and facts.node.module is not None
+    is_alone = is_parameter or not facts.history.was_used
+    return is_alone and not facts.history.is_optimized and is_unused(facts)
+
+
+def not_used(facts: Facts) -> Cause | None:
+    """Return the cause for a gradient that no step of its optimizer has used; None if that begins with a warm-up."""
+    history, case, what = facts.history, facts.case, f"{facts.name} has a gradient, but"
+    if history.still_steps == 1:  # with the learning rate 0
         return None
-    if not history.is_optimized:
-        return cause_not_optimized(case, row)
-    lines = (*case.line_of(history.stepped), *case.line_of_backward)
     if history.still_steps:
-        what = (
-            f"{row.name} has a gradient, but each step() of its optimizer had the learning rate 0, and changed nothing"
-        )
+        what = f"{what} each step() of its optimizer had the learning rate 0, and changed nothing"
         mend = "see what sets the learning rate: lr= of the optimizer, or a scheduler; it is to be above 0"
-        is_fault = history.still_steps > 1  # a warm-up may begin with 0
-        return Cause(row.name, "not used", what, lines, mend) if is_fault else None
-    if not history.idle_steps:
-        what = f"{row.name} has a gradient, but step() of the optimizer that has it was not called"
-        return Cause(row.name, "not used", what, lines, "call step() of the optimizer after backward()")
-    what = f"{row.name} has a gradient, but each step() of its optimizer ran while {row.name}.grad was empty"
-    mend = "call step() after backward(), and before the next zero_grad()"
-    return Cause(row.name, "not used", what, lines, mend)
+    elif history.idle_steps:
+        what = f"{what} each step() of its optimizer ran while {facts.name}.grad was empty"
+        mend = "call step() after backward(), and before the next zero_grad()"
+    else:
+        what = f"{what} step() of the optimizer that has it was not called"
+        mend = "call step() of the optimizer after backward()"
+    return facts.cause("not used", what, (*case.line_of(history.stepped), *case.line_of_backward), mend)
 
 
-def cause_not_optimized(case: Diagnosis, row: TensorRow) -> Cause | None:
-    """Return the cause for a gradient of a leaf that no optimizer has; None if the program has read the gradient."""
-    node, lines = case.named.get(row.name), case.line_of(row.history.optimizer) or case.line_of_backward
-    if row.history.was_used and (node is None or node.module is None):
-        return None
-    what = f"{row.name} has a gradient, but no optimizer has {row.name}: no step() changes it"
-    writers = dict.fromkeys(one.statement for one in case.assignments.writers.get((".", row.name.split(".")[-1]), ()))
+def beside_optimizer(facts: Facts) -> Cause | None:
+    """Return the cause for a leaf that no optimizer has though one should: each pass makes it anew, or all steps idle."""
+    case, name, cause = facts.case, facts.name, not_optimized(facts)
+    writers = dict.fromkeys(one.statement for one in case.assignments.writers.get((".", name.split(".")[-1]), ()))
     anew = [(case.line_of(Place(one.lineno)), better) for one in writers if (better := fixes.as_copy(one))]
     if anew and len(writers) <= 2:  # and not an attribute of another class
-        what = f"{what}; the line makes a new parameter of the old one"
-        return Cause(row.name, "overwritten", what, *anew[0])
-    if case.has_idle_optimizer:
-        mend = f"give {row.name} to the optimizer, whose step() has no gradient to use; or, if not, see why it has none"
-        return Cause(row.name, "not used", what, lines, mend)
-    mend = (
+        return facts.cause("overwritten", f"{cause.what}; the line makes a new parameter of the old one", *anew[0])
+    mend = f"give {name} to the optimizer, whose step() has no gradient to use; or, if not, see why it has none"
+    return cause._replace(verdict="not used", mend=mend) if case.has_idle_optimizer else None
+
+
+def not_optimized(facts: Facts) -> Cause:
+    """Return the cause for a gradient of a leaf that no optimizer has."""
+    lines = facts.case.line_of(facts.history.optimizer) or facts.case.line_of_backward
+    return facts.cause(
+        "not trained",
+        f"{facts.name} has a gradient, but no optimizer has {facts.name}: no step() changes it",
+        lines,
         "none, if it is not to be trained; else make the optimizer after the tensor,"
-        " or give it to the optimizer's add_param_group()"
+        " or give it to the optimizer's add_param_group()",
     )
-    return Cause(row.name, "not trained", what, lines, mend)
 
 
-def cause_accumulated(case: Diagnosis, row: TensorRow) -> Cause:
+def accumulated(facts: Facts) -> Cause:
     """Return the cause for a gradient that was added to what an earlier backward had left."""
-    history, before_each = row.history, BEFORE_EACH.format(row.name)
-    what = f"{row.name}.grad is the sum of more than one backward: it was not empty when the last one began"
+    history, name, before_each = facts.history, facts.name, BEFORE_EACH.format(facts.name)
+    what = f"{name}.grad is the sum of more than one backward: it was not empty when the last one began"
     mend = f"{before_each}; unless the sum is what you want"
-    verdict = "accumulated" if history.is_optimized is not False or history.is_updated else "not trained"
     if history.is_optimized is False:
-        what = f"{what}; no optimizer has {row.name}, so that no zero_grad() of one clears it"
+        what = f"{what}; no optimizer has {name}, so that no zero_grad() of one clears it"
         mend = (
-            f"{row.name}.requires_grad_(False), if it is not to be trained; else give it to the optimizer,"
-            f" or {row.name}.grad = None before each backward()"
+            f"{name}.requires_grad_(False), if it is not to be trained; else give it to the optimizer,"
+            f" or {name}.grad = None before each backward()"
         )
     elif history.is_stale:
-        what = f"{what}, though {row.name} had been updated with it by then"
+        what = f"{what}, though {name} had been updated with it by then"
         mend = before_each if history.was_used else f"none, if no step() is to use the sum; else {before_each}"
     elif history.steps:
         mend = f"none, if the sum is meant, as of several batches for one step; else {before_each}"
-    return Cause(row.name, verdict, what, case.line_of_backward, mend)
+    verdict = "accumulated" if history.is_optimized is not False or history.is_updated else "not trained"
+    return facts.cause(verdict, what, facts.case.line_of_backward, mend)
 
 
-def spoiled_row(case: Diagnosis, row: TensorRow | None = None) -> TensorRow | None:
-    """Return the leaf into whose finite gradient the program has written nan or inf: this one, or one of the graph."""
-    rows = [row] if row is not None else [one for one in case.rows.values() if case.graph.earlier]
+# ---------------------------------------------------------------- written by the program
+def spoiled_row(case: Diagnosis) -> TensorRow | None:
+    """Return the leaf of a graph into whose finite gradient the program has written nan or inf in an earlier pass."""
+    rows = case.rows.values() if case.graph.earlier else ()
     return next((one for one in rows if one.history.spoiled is not None), None)
 
 
-def cause_spoiled(case: Diagnosis, name: str, what: str, spoiled: TensorRow) -> Cause:
+def spoiled(case: Diagnosis, name: str, what: str, leaf: TensorRow) -> Cause:
     """Return the cause for nan or inf that the program itself has written into a gradient.
 
     Args:
         case: the graph.
         name: of the tensor that is asked about.
         what: that it is not finite, as a clause.
-        spoiled: the leaf with the gradient.
+        leaf: the one with the gradient.
     """
-    lines = case.line_of(spoiled.history.spoiled)
+    lines, of = case.line_of(leaf.history.spoiled), f"{leaf.name}.grad"
     without = fixes.without_statement(case.code_of(lines), (".grad", "clip_grad")) or case.without(lines)
-    of = f"{spoiled.name}.grad"
-    then = f"; from there they came into {spoiled.name}" if name != spoiled.name else ""
-    what = f"{what}: backward had left finite numbers in {of}, and this line has written nan or inf into it{then}"
-    return Cause(name, "nan", what, lines, f"write finite numbers into {of}; or {without}")
+    then = f"; from there they came into {leaf.name}" if name != leaf.name else ""
+    return Cause(
+        name,
+        "nan",
+        f"{what}: backward had left finite numbers in {of}, and this line has written nan or inf into it{then}",
+        lines,
+        f"write finite numbers into {of}; or {without}",
+    )
 
 
-def cause_spread(case: Diagnosis, row: TensorRow, number: str) -> Cause:
+def spoiled_by_program(facts: Facts) -> Cause:
+    """Return the cause for a gradient into which the program has written nan or inf, and zeros since, it may be."""
+    state = f"0, which {facts.history.grad_cleared} has written" if facts.is_zero else facts.number
+    return spoiled(facts.case, facts.name, f"{facts.name}.grad is {state}", facts.row)
+
+
+def spread(facts: Facts) -> Cause:
     """Return the cause for a gradient that another one has made nan or inf, as all are clipped to one norm."""
-    others = [one for one in case.rows.values() if one.is_leaf and one is not row and one.history.spread is None]
+    others = [
+        one for one in facts.case.rows.values() if one.is_leaf and one is not facts.row and not one.history.spread
+    ]
     origin = next((one.name for one in others if one.moment is not None and not is_finite(one.moment.grad.value)), "")
-    what = f"{row.name}.grad is {number}: backward had left finite numbers in it, and this line has written others"
-    what = f"{what}, since the gradient of {origin or 'another tensor'} was not finite"
     mend = (
         f"gviz why SCRIPT {origin} tells where that began" if origin else "see which gradient is not finite before it"
     )
-    return Cause(row.name, "nan", what, case.line_of(row.history.spread), mend)
+    return facts.cause(
+        "nan",
+        f"{facts.name}.grad is {facts.number}: backward had left finite numbers in it, and this line has written others,"
+        f" since the gradient of {origin or 'another tensor'} was not finite",
+        facts.case.line_of(facts.history.spread),
+        mend,
+    )
+
+
+def given_by_program(facts: Facts) -> Cause:
+    """Return that a gradient is one that the program itself has put there."""
+    return facts.cause(
+        "ok", f"{facts.name} has the gradient that this line has given it", facts.case.line_of(facts.history.grad_set)
+    )

@@ -1,4 +1,4 @@
-"""Why a tensor is outside the graph: something cut it off, or it never required a gradient."""
+"""What cuts tensors off from the graph: which of the cuts are to blame, what they have done, and how they are mended."""
 
 from __future__ import annotations
 
@@ -7,10 +7,10 @@ import re
 from collections.abc import Iterator, Sequence
 
 from gviz.causes import fixes
-from gviz.causes.assignments import last_name
-from gviz.causes.diagnosis import Cause, Diagnosis, Lines, is_own
+from gviz.causes.diagnosis import Diagnosis, Lines, is_own
+from gviz.causes.syntax import last_name, statements
 from gviz.causes.without_cuts import IDLE, without_cuts
-from gviz.graphs import GraphCut, Place, TensorRow, Unlisted
+from gviz.graphs import GraphCut, Place, TensorRow
 from gviz.text import joined
 from gviz.trace.switches import LIBRARY
 
@@ -59,12 +59,6 @@ WITH_INDICES = {"topk", "sort", "max", "min", "median", "nanmedian", "mode", "kt
 COMPARISONS = {"gt": ">", "ge": ">=", "lt": "<", "le": "<=", "eq": "==", "ne": "!="}
 """Calls that a program writes as signs."""
 
-PLAIN = {"List": ("list", "what is in it"), "Dict": ("dict", "what is in it")}
-"""What a module holds in place of a ModuleList, say, and what its parameters() do not list then."""
-
-HAS_NN = re.compile(r"^\s*(from torch import .*\bnn\b|import torch\.nn as nn\b)", re.MULTILINE)
-"""A program that knows torch.nn as nn."""
-
 
 ONLY_PRINTED = re.compile(r"print\(|assert\b|(if|elif|while)\b|(log|logs|logger|logging|writer|wandb)\.")
 """A line that only prints numbers, logs them, or decides by them: no loss is computed from them there."""
@@ -77,16 +71,6 @@ SETS_FLAG = re.compile(r"\.requires_grad\s*=\s*True$")
 
 MOST_CUTS = 6
 """Lines of an answer that cut off one leaf."""
-
-
-def cause_cut_off(case: Diagnosis, row: TensorRow) -> Cause | None:
-    """Return what has cut a tensor off from the graph, its ``what`` being a clause; None if nothing has."""
-    cut = row.broken
-    if cut is None:
-        return None
-    source = f" from {cut.source}" if cut.source else ""
-    what, (lines, mend) = cut_clause(case, cut, "it", source), at_cuts(case, [cut])
-    return Cause(row.name, cut.reason, what, lines, mend)
 
 
 def mend_of_cut(case: Diagnosis, cut: GraphCut) -> str:
@@ -135,13 +119,13 @@ def without_cut(case: Diagnosis, cut: GraphCut, statement: ast.stmt) -> str:
 
     def is_cut(node: ast.AST) -> bool:
         expression = case.expression_of(cut)
-        return node is expression if expression is not None else last_name(getattr(node, "func", node)) == cut.call
+        return node is expression if expression is not None else last_name(node) == cut.call
 
     text = without_cuts(statement, is_cut, is_list=cut.is_list)
     if text != IDLE:
         return NUMPY if text is None else text
     lines = case.line_of(cut.place)
-    is_alone = len(fixes.statements(case.code_of(lines))) < 2
+    is_alone = len(statements(case.code_of(lines))) < 2
     return case.without(lines) if is_alone else f"leave out {ast.unparse(statement)}"
 
 
@@ -284,72 +268,3 @@ def at_cuts(case: Diagnosis, cuts: Sequence[GraphCut]) -> tuple[Lines, str]:
         mends["; and ".join(["; and then ".join(parts), *others, *flags])] = None
     lines |= dict.fromkeys(flagged_at if flags else ())
     return tuple(lines), "; or ".join(mends)
-
-
-def cause_outside(case: Diagnosis, row: TensorRow) -> Cause | None:
-    """Return the cause for a tensor that something has cut off from the graph."""
-    cause = cause_cut_off(case, row)
-    return cause and cause._replace(what=f"{row.name} is outside the graph: {cause.what}")
-
-
-def cause_never_required(case: Diagnosis, row: TensorRow) -> Cause:
-    """Return the cause for a tensor that never required a gradient."""
-    lines = case.line_of(row.place)
-    if "float" not in row.dtype and "complex" not in row.dtype:
-        what = f"{row.name} has the dtype {row.dtype}: only floating-point tensors have gradients"
-        return Cause(row.name, "integer", what, lines, f"write floating-point numbers, or {row.name}.float()")
-    if row.unlisted is not None:
-        what = f"{row.name} does not require a gradient: {no_parameter(row.unlisted)}"
-        return Cause(row.name, "frozen", what, *made_parameter(case, row.unlisted, row))
-    better = (
-        f"leave {row.name} out of --frozen" if case.is_expression else fixes.requiring(case.code_of(lines), row.name)
-    )
-    what = f"{row.name} does not require a gradient"
-    return Cause(row.name, "frozen", what, lines, better or f"{row.name}.requires_grad_()")
-
-
-def no_parameter(part: Unlisted) -> str:
-    """Return what a module holds in place of a parameter, as a clause.
-
-    >>> no_parameter(Unlisted("net", "layers", "ModuleList"))
-    'net.layers is a plain list, and net.parameters() does not list what is in it'
-    """
-    kind, it = PLAIN.get(part.wrapper[-4:], ("tensor", "it"))
-    return f"{part.module}.{part.attribute} is a plain {kind}, and {part.module}.parameters() does not list {it}"
-
-
-def made_parameter(case: Diagnosis, unlisted: Unlisted, row: TensorRow) -> tuple[Lines, str]:
-    """Return the line that gives a module what is no parameter of it, and how the line would make it one."""
-    lines = case.line_of(unlisted.place or row.place)
-    wrapper = f"nn.{unlisted.wrapper}" if HAS_NN.search(case.graph.code) else f"torch.nn.{unlisted.wrapper}"
-    better = fixes.as_parameter(case.code_of(lines), unlisted.attribute, wrapper)
-    return lines, better or f"put what {unlisted.module}.{unlisted.attribute} holds into {wrapper}"
-
-
-def with_parameter(case: Diagnosis, cause: Cause, row: TensorRow) -> Cause:
-    """Return a cause with what keeps its tensor out of a module's parameters besides, if anything does."""
-    if row.unlisted is None or not row.requires_grad:
-        return cause
-    lines, mend = made_parameter(case, row.unlisted, row)
-    what = f"{cause.what}; besides, {no_parameter(row.unlisted)}"
-    return cause._replace(what=what, lines=(*cause.lines, *lines), mend=f"{cause.mend}; and {mend}")
-
-
-def cause_false_cure(case: Diagnosis, root: TensorRow, row: TensorRow) -> Cause:
-    """Return the cause of a leaf for a root that was made a leaf, too: backward ends where it begins."""
-    what = f"requires_grad makes a leaf of {root.name}, and brings no graph back"
-    required_at = case.line_of(root.history.requires_grad_set)
-    cuts = cuts_to_blame(case, row) if row is not root else []
-    if cuts:
-        lines, mend = at_cuts(case, cuts)
-        what = f"{what}: {clause_of_cuts(case, cuts, f'what is made from {row.name}')}"
-    elif root.broken is None:
-        what = f"{root.name} is a leaf itself: backward ends where it begins"
-        return Cause(row.name, "leaf root", what, case.line_of(root.place))
-    elif row is not root and case.graph.breaks and not case.is_expression:
-        what = f"{what}; that it is made from {row.name} is not known"
-        return Cause(row.name, "false cure", what, required_at, f"use {row.name} where {root.name} is computed")
-    else:
-        clause = cut_clause(case, root.broken, "it", f" from {root.broken.source}" if root.broken.source else "")
-        what, (lines, mend) = f"{what}: {clause}", at_cuts(case, [root.broken])
-    return Cause(row.name, "false cure", what, tuple(dict.fromkeys((*lines, *required_at))), mend)

@@ -1,0 +1,124 @@
+"""The facts about one tensor on which its verdict depends, and what a verdict is: a row of an ordered list."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from functools import cached_property
+from typing import NamedTuple, TypeAlias
+
+from gviz.causes.cuts import at_cuts, clause_of_cuts, cuts_to_blame
+from gviz.causes.diagnosis import Cause, Diagnosis, Lines
+from gviz.graphs import GraphCut, TensorRow
+from gviz.graphs.numbers import Numbers
+from gviz.passes.elements import has_only
+
+
+class Facts:
+    """One tensor in its program, with what is known of it.
+
+    Args:
+        case: the graph and its program.
+        row: the tensor.
+    """
+
+    def __init__(self, case: Diagnosis, row: TensorRow) -> None:
+        self.case, self.row, self.name, self.history = case, row, row.name, row.history
+        self.grad, self.before, self.node = row.grad.value, row.grad.before, case.named.get(row.name)
+        self.reason = row.broken.reason if row.broken is not None else ""  # why it is outside the graph
+        self.is_leaf_of_graph = self.node is not None and self.node.kind == "leaf"
+
+    def cause(self, verdict: str, what: str, lines: Lines = (), mend: str = "") -> Cause:
+        """Return an answer, with each of its lines once."""
+        return Cause(self.name, verdict, what, tuple(dict.fromkeys(lines)), mend)
+
+    @cached_property
+    def lines(self) -> Lines:
+        """The line that made it."""
+        return self.case.line_of(self.row.place)
+
+    @cached_property
+    def code(self) -> str:
+        """The code of that line."""
+        return self.case.code_of(self.lines)
+
+    @cached_property
+    def cuts(self) -> list[GraphCut]:
+        """What has cut off the ways between it and the root."""
+        return cuts_to_blame(self.case, self.row)
+
+    @cached_property
+    def at_cuts(self) -> tuple[Lines, str]:
+        """The lines of these cuts, and what to write there."""
+        return at_cuts(self.case, self.cuts)
+
+    @property
+    def clause_of_cuts(self) -> str:
+        """What these cuts have done, as a clause."""
+        return clause_of_cuts(self.case, self.cuts, "what is made from it")
+
+    @property
+    def parts(self) -> list[Numbers | None]:
+        """The gradients that its uses have handed on to it."""
+        return [edge.flow.handed for edge in self.case.uses[self.node.id]] if self.node is not None else []
+
+    @property
+    def number(self) -> str:
+        """The first number of its gradient that is not finite; "" if all are."""
+        return self.grad.not_finite if self.grad is not None else ""
+
+    @property
+    def is_zero(self) -> bool:
+        """Whether its gradient is 0 everywhere."""
+        return has_only(self.grad, 0.0)
+
+    @property
+    def is_of_other_root(self) -> bool:
+        """Whether its gradient is of another backward than that of the root, which is not made from it."""
+        return self.case.has_run and bool(self.case.nodes) and not self.case.is_reached(self.row)
+
+    @property
+    def leaf_root(self) -> TensorRow | None:
+        """The root, if that is a leaf itself."""
+        root = self.case.root_row
+        return root if root is not None and root.is_leaf else None
+
+    @property
+    def is_added(self) -> bool:
+        """Whether its gradient was added to what an earlier backward had left."""
+        is_left = self.before is not None and not has_only(self.before, 0.0)
+        return is_left and self.case.graph.backward is not None
+
+    @property
+    def is_used(self) -> bool:
+        """Whether its gradient was used by the time that it was taken away: by a step, if an optimizer has the tensor.
+
+        To read it alone, as for a print, is no use then.
+        """
+        is_trained = self.history.steps != 0 or self.history.is_updated or not self.history.is_optimized
+        return self.history.was_used and is_trained
+
+
+class Verdict(NamedTuple):
+    """A row of an ordered list: the first whose condition holds, and that has an answer, is the verdict.
+
+    Args:
+        when: the condition on the facts.
+        answer: makes the answer of them; it may find that there is none after all.
+    """
+
+    when: Callable[[Facts], object]
+    answer: Callable[[Facts], Cause | None]
+
+
+Verdicts: TypeAlias = "tuple[Verdict, ...]"
+
+
+def first_answer(verdicts: Verdicts, facts: Facts) -> Cause:
+    """Return the answer of the first verdict that fits: of the last one, which always does, if no other."""
+    answers = (verdict.answer(facts) for verdict in verdicts if verdict.when(facts))
+    return next(answer for answer in answers if answer is not None)
+
+
+def always(_: Facts) -> bool:
+    """Return True: the answer itself finds out whether it fits."""
+    return True

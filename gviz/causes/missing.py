@@ -1,0 +1,382 @@
+"""Why a gradient is None: its tensor is outside the graph, nothing came to it, or backward did not run."""
+
+from __future__ import annotations
+
+import re
+
+from gviz.causes import fixes
+from gviz.causes.cuts import at_cuts, clause_of_cuts, cut_clause
+from gviz.causes.diagnosis import CLASS, Cause, Diagnosis, Lines
+from gviz.causes.facts import Facts
+from gviz.causes.hooks import made_text
+from gviz.graphs import LEFT_OUT, RETURNED, GraphCut, Node, Unlisted
+from gviz.trace.switches import LIBRARY
+
+GRADIENT = re.compile(r"([\w.\[\]]+)\.grad\b(?!\s*\()")
+"""A use of ``.grad``, and not of ``torch.autograd.grad``: of which tensor."""
+
+PLAIN = {"List": ("list", "what is in it"), "Dict": ("dict", "what is in it")}
+"""What a module holds in place of a ModuleList, say, and what its parameters() do not list then."""
+
+HAS_NN = re.compile(r"^\s*(from torch import .*\bnn\b|import torch\.nn as nn\b)", re.MULTILINE)
+"""A program that knows torch.nn as nn."""
+
+RETURNS = "torch.autograd.grad returns the gradients, and leaves .grad as it is"
+"""What is said of a call that brings no leaf its gradient."""
+
+
+# ---------------------------------------------------------------- the name
+def took_name(facts: Facts) -> bool:
+    """Return whether a tensor took over the name of a leaf: one in the graph, or one that its own line names."""
+    row, node = facts.row, facts.node
+    if facts.grad is not None:
+        return False
+    if node is not None and node.kind == "leaf":
+        is_told = node.grad.value is not None and not row.history.grad_cleared and node.later is None
+        return not row.is_leaf or not row.requires_grad or is_told
+    gradients = GRADIENT.findall(facts.code)
+    updated = [*gradients, *(fixes.assigned_in(facts.code) if gradients else ())]
+    is_made_of_leaf = row.leaves or (row.broken is not None and row.broken.source)
+    return bool(is_made_of_leaf) and any(fixes.may_be(name, row.name) for name in updated)
+
+
+def overwritten(facts: Facts) -> Cause:
+    """Return the cause for a name that stands for another tensor than the leaf that has the gradient."""
+    name = facts.name
+    if facts.row.is_leaf and facts.row.requires_grad:
+        return facts.cause(
+            "new leaf",
+            f"{name} is another leaf than backward knew, and its gradient comes with the next backward",
+            facts.lines,
+        )
+    better = fixes.as_write_in_place(facts.code, name) or f"write into {name} in place"
+    head = "" if facts.reason == "no_grad" else "with torch.no_grad(): "
+    return facts.cause(
+        "overwritten",
+        f"{name} is no longer the leaf: the line gives the name to a new tensor, whose .grad is None",
+        facts.lines,
+        f"{head}{better}",
+    )
+
+
+def leaf_within(facts: Facts) -> str:
+    """Return the line that would make a leaf of a tensor, if the leaf is only a part of its line now.
+
+    "" for any other.
+    """
+    is_made = facts.row.grad_fn is not None and facts.name != facts.case.root and not facts.row.retains_grad
+    return fixes.retaining_leaf(facts.code, facts.name) if is_made else ""
+
+
+def not_retained(facts: Facts) -> Cause:
+    """Return the cause for a tensor that an operation made: only leaves keep their gradients."""
+    name, what = facts.name, f"{facts.name} is not a leaf: {facts.row.grad_fn} made it"
+    if better := leaf_within(facts):
+        return facts.cause(
+            "not a leaf: the leaf has no name",
+            f"{what} from the tensor that requires a gradient, and that has no name",
+            facts.lines,
+            better,
+        )
+    mend = f"--retain {name}" if facts.case.is_expression else f"{name}.retain_grad() before backward()"
+    return facts.cause("not a leaf", f"{what}, and only leaves keep their gradient", facts.lines, mend)
+
+
+# ---------------------------------------------------------------- outside the graph
+def outside(facts: Facts, head: str = "") -> Cause | None:
+    """Return the cause for a tensor that something has cut off from the graph; None if nothing has.
+
+    Args:
+        facts: of the tensor.
+        head: what that means, as the sentence begins; "" for that it is outside the graph.
+    """
+    cut, case = facts.row.broken, facts.case
+    if cut is None:
+        return None
+    clause = cut_clause(case, cut, "it", f" from {cut.source}" if cut.source else "")
+    head = head or f"{facts.name} is outside the graph: "
+    return facts.cause(cut.reason, f"{head}{clause}", *at_cuts(case, [cut]))
+
+
+def never_required(facts: Facts) -> Cause:
+    """Return the cause for a tensor that never required a gradient."""
+    row, name = facts.row, facts.name
+    if "float" not in row.dtype and "complex" not in row.dtype:
+        return facts.cause(
+            "integer",
+            f"{name} has the dtype {row.dtype}: only floating-point tensors have gradients",
+            facts.lines,
+            f"write floating-point numbers, or {name}.float()",
+        )
+    what = f"{name} does not require a gradient"
+    if row.unlisted is not None:
+        return facts.cause("frozen", f"{what}: {no_parameter(row.unlisted)}", *made_parameter(facts, row.unlisted))
+    better = f"leave {name} out of --frozen" if facts.case.is_expression else fixes.requiring(facts.code, name)
+    return facts.cause("frozen", what, facts.lines, better or f"{name}.requires_grad_()")
+
+
+def no_parameter(part: Unlisted) -> str:
+    """Return what a module holds in place of a parameter, as a clause.
+
+    >>> no_parameter(Unlisted("net", "layers", "ModuleList"))
+    'net.layers is a plain list, and net.parameters() does not list what is in it'
+    """
+    kind, it = PLAIN.get(part.wrapper[-4:], ("tensor", "it"))
+    return f"{part.module}.{part.attribute} is a plain {kind}, and {part.module}.parameters() does not list {it}"
+
+
+def made_parameter(facts: Facts, unlisted: Unlisted) -> tuple[Lines, str]:
+    """Return the line that gives a module what is no parameter of it, and how the line would make it one."""
+    case = facts.case
+    lines = case.line_of(unlisted.place or facts.row.place)
+    wrapper = f"nn.{unlisted.wrapper}" if HAS_NN.search(case.graph.code) else f"torch.nn.{unlisted.wrapper}"
+    better = fixes.as_parameter(case.code_of(lines), unlisted.attribute, wrapper)
+    return lines, better or f"put what {unlisted.module}.{unlisted.attribute} holds into {wrapper}"
+
+
+def not_listed(facts: Facts) -> Cause | None:
+    """Return the cause for a tensor with a gradient that no ``parameters()`` lists; None for any other."""
+    unlisted, moment = facts.row.unlisted, facts.row.moment
+    if unlisted is None or not (moment is None or moment.numbers in (None, facts.row.numbers)):
+        return None
+    return facts.cause(
+        "no parameter",
+        f"{facts.name} has a gradient, but {no_parameter(unlisted)}: an optimizer of these leaves it as it is",
+        *made_parameter(facts, unlisted),
+    )
+
+
+def false_cure(facts: Facts) -> Cause | None:
+    """Return the cause of a leaf for a root that was made a leaf, too: backward ends where it begins."""
+    case, root, lines, mend = facts.case, facts.leaf_root, Lines(), ""
+    if root is None or not (root is facts.row or root.broken is not None):
+        return None
+    what = f"requires_grad makes a leaf of {root.name}, and brings no graph back"
+    required_at = case.line_of(root.history.requires_grad_set)
+    if facts.row is not root and facts.cuts:
+        what = f"{what}: {clause_of_cuts(case, facts.cuts, f'what is made from {facts.name}')}"
+        lines, mend = facts.at_cuts
+    elif root.broken is None:
+        return facts.cause(
+            "leaf root", f"{root.name} is a leaf itself: backward ends where it begins", case.line_of(root.place)
+        )
+    elif facts.row is not root and case.graph.breaks and not case.is_expression:
+        what = f"{what}; that it is made from {facts.name} is not known"
+        mend = f"use {facts.name} where {root.name} is computed"
+    elif (cause := outside(Facts(case, root), f"{what}: ")) is not None:
+        what, lines, mend = cause.what, cause.lines, cause.mend
+    return facts.cause("false cure", what, (*lines, *required_at), mend)
+
+
+# ---------------------------------------------------------------- no path from the root
+def has_no_way(facts: Facts) -> bool:
+    """Return whether cuts are to blame for a leaf that the root brings no gradient."""
+    return bool(facts.cuts) and (facts.case.has_run or not facts.case.nodes)
+
+
+def is_taken_away(facts: Facts) -> bool:
+    """Return whether the gradient of another backward was taken away, and no cut explains more."""
+    is_cut = facts.cuts and (facts.history.is_same_call or not facts.is_used)
+    return bool(facts.case.has_run and facts.history.grad_cleared and not is_cut)
+
+
+def cleared_in_saved_graph(facts: Facts) -> Cause | None:
+    """Return the cause for a leaf of a saved graph, which has no places, whose gradient was taken away."""
+    later = facts.node.later if facts.node is not None else None
+    if later is None or not later.is_cleared:
+        return None
+    return facts.cause(
+        "cleared", f"{facts.name} had its gradient until it was taken away", facts.case.line_of(later.cleared_at)
+    )
+
+
+def cut_off(facts: Facts) -> Cause:
+    """Return the cause for a leaf that cuts have taken off the root."""
+    case, name, root = facts.case, facts.name, facts.case.root_name
+    what = f"no gradient comes from {root} to {name}: {facts.clause_of_cuts}"
+    lines, mend = facts.at_cuts
+    if case.has_run and (module := module_beside(facts)):
+        return facts.cause(
+            "not trained",
+            f"{what}, and so is all of {module}, as of a teacher or a target: {root} trains others",
+            lines,
+            f"none, unless {module} is to be trained: {mend}",
+        )
+    if facts.history.is_optimized and case.has_idle_optimizer:
+        what = f"{what}; the optimizer has {name}, and nothing that {root} is made from"
+        mend = f"{mend}; or give the optimizer what {root} is to train, in place of {name}"
+    elif facts.cuts[0].reason == "no_grad" and not facts.history.is_optimized:
+        mend = f"{mend}; or, if it is not to be trained, call {name}.requires_grad_(False)"
+    unlisted = facts.row.unlisted
+    if unlisted is not None and facts.row.requires_grad:
+        own, more = made_parameter(facts, unlisted)
+        what, lines, mend = f"{what}; besides, {no_parameter(unlisted)}", (*lines, *own), f"{mend}; and {more}"
+    return facts.cause(facts.cuts[0].reason, what, lines, mend)
+
+
+def module_beside(facts: Facts) -> str:
+    """Return the module of a leaf if all of it stands beside the graph, and nothing of the graph is behind the cuts.
+
+    "" for a leaf that is in no module, for one of a module that the root trains a part of, and where what was cut off
+    is made from a leaf of the graph as well: such a cut is hardly meant, nor one by a library, as in
+    ``Normal.sample()``. "" too for a leaf that an optimizer has, which never got a gradient.
+    """
+    module, dot, _ = facts.name.partition(".")
+    leaves = [node.name or "" for node in facts.case.shown.nodes if node.kind == "leaf"]
+    behind = {name for cut in facts.cuts for name in cut.leaves}
+    is_beside = not any(name in behind or name.partition(".")[0] == module for name in leaves)
+    is_meant = all(cut.reason in ("detached", "no_grad") and not cut.is_number for cut in facts.cuts)
+    is_free = facts.history.is_optimized is False or all(cut.switch != LIBRARY for cut in facts.cuts)
+    return module if dot and leaves and is_meant and is_free and is_beside and not facts.history.is_optimized else ""
+
+
+def no_path(facts: Facts) -> Cause:
+    """Return the cause for a leaf that the root is not made from: what is made of it instead, if that is known."""
+    case, name, history, root = facts.case, facts.name, facts.history, facts.case.root_name
+    own = set(case.root_row.leaves) if case.root_row is not None else set()
+    uses = [other for other in case.rows.values() if name in other.leaves and not own <= {*other.leaves}]
+    what, mend = f"{root} is not made from {name}", f"use {name} where {root} is computed"
+    if uses:
+        last = uses[-1]
+        what, mend = f"{what}: {last.name} is, and {root} does not use it", f"use {last.name} where {root} is computed"
+        return facts.cause("no path", what, case.line_of(last.place), mend)
+    deep = [cut for cut in case.graph.breaks if name in cut.leaves and not cut.is_of_leaves]
+    if deep:
+        return cut_beside(facts, deep[-1])
+    since = case.line_of(history.requires_grad_set)
+    names = {one for one in case.rows if not one.startswith("leaf ")}
+    unnamed = (node for node in case.shown.nodes if node.kind == "leaf" and node.name not in names)
+    if history.is_optimized is False and any(node.shape == facts.row.shape for node in unnamed):
+        return facts.cause(
+            "overwritten",
+            f"{what}, but from a tensor of its sizes that has no name any more, as after {name} = nn.Parameter(...)",
+            since,
+            f"with torch.no_grad(): {name}.copy_(...), which writes into the parameter that is there",
+        )
+    if history.is_updated and not history.is_optimized:
+        return facts.cause(
+            "not trained",
+            f"{what}, and the program writes it itself, as a moving average or a copy of other weights",
+            facts.lines,
+            f"none, unless it is to be trained: {mend}",
+        )
+    if history.requires_grad_set is not None:
+        what = f"{what}, or was before {name} required a gradient"
+        mend = f"call requires_grad_() before {name} is used; or {mend}"
+    return facts.cause("no path", f"{what}: there is no path between them", since or facts.lines, mend)
+
+
+def cut_beside(facts: Facts, cut: GraphCut) -> Cause:
+    """Return the cause for a leaf that the root is not made from, where a cut is on its way to something else."""
+    case, root = facts.case, facts.case.root_name
+    lines, mend = at_cuts(case, [cut._replace(others=())])
+    end = f", on its way to {cut.others[0]}" if cut.others else f", and {root} does not use it"
+    what = f"{root} is not made from {facts.name}: {cut_clause(case, cut, 'what comes of it')}{end}"
+    if facts.history.is_optimized is False:
+        return facts.cause(
+            "not trained",
+            f"{what}; no optimizer that steps has {facts.name}",
+            lines,
+            f"none, unless {facts.name} is to be trained: {mend}",
+        )
+    mend = mend if cut.others else f"{mend}; and use it where {root} is computed"
+    return facts.cause("no path", what, lines, mend)
+
+
+# ---------------------------------------------------------------- backward
+def of_other_root(facts: Facts) -> Cause | None:
+    """Return the cause for a leaf whose gradient is of another root, if backward has not run on this one."""
+    moment, case = facts.row.moment, facts.case
+    if moment is None or not moment.is_of_other or case.graph.backward is not None or not facts.row.is_leaf:
+        return None
+    whose = moment.grad_of or "another backward"
+    lines = case.line_of(moment.grad_at) or facts.lines
+    return facts.cause(
+        "backward not run",
+        f"backward has not run on {case.root_name}: the gradient that {facts.name} has had is of {whose}",
+        lines,
+        f"{case.root or 'loss'}.backward()",
+    )
+
+
+def not_run(facts: Facts) -> Cause:
+    """Return the cause for a leaf of a program that has not called backward."""
+    case, name = facts.case, facts.name
+    what, verdict, asked_at = f"{name}.grad is None: no backward has run to its end", "backward not run", facts.lines
+    mend = f"{case.root}.backward()" if case.root else f"compute a loss from {name}, and call its backward()"
+    if facts.history.autograd_grad:
+        what, asked_at = RETURNS, case.line_of(facts.history.autograd_grad)
+        mend = f"{case.root or 'loss'}.backward() in its place, or give each tensor its .grad"
+    elif case.is_expression and any(case.nodes[root].shape for root in case.shown.roots[:1]):
+        what = f"backward did not run: {case.root_name} has more than one element, and needs a gradient to start with"
+        verdict, mend = "failed", "--grad-output ones, or a scalar as the root, as .sum() makes it"
+    elif case.is_expression:
+        mend = "leave out --no-backward"
+    elif ".backward(" in case.graph.code:
+        mend = "let the program come to its backward(), and let an error of it be seen: as it ran, it ended before, or failed"
+    return facts.cause(verdict, what, asked_at, mend)
+
+
+def left_out(facts: Facts) -> Cause | None:
+    """Return the cause for a leaf that a pass could have come to and did not add to; None for any other."""
+    case, name, state = facts.case, facts.name, facts.node.state if facts.node is not None else ""
+    root = case.root or "loss"
+    if state.startswith(RETURNED):
+        return facts.cause("backward not run", RETURNS, case.line_of_backward, f"{root}.backward()")
+    if not state.startswith(LEFT_OUT):
+        return None
+    call = state.removeprefix(LEFT_OUT).rpartition(", line")[0]
+    is_grad = call.startswith("autograd.grad")
+    mend = f"add {name} to its inputs, or {root}.backward()" if is_grad else f"add {name} to inputs="
+    return facts.cause(
+        "no gradient",
+        f"{call} was asked for the gradients of other tensors: {name} is not among its inputs",
+        case.line_of_backward,
+        mend,
+    )
+
+
+def left_out_this_time(facts: Facts) -> Cause | None:
+    """Return that a leaf has the gradient of an earlier backward, if this one could have come to it and did not."""
+    cause = left_out(facts)
+    return cause and cause._replace(
+        verdict="ok",
+        what=f"{facts.name} has the gradient that an earlier backward has left: {cause.what}",
+        mend=f"none, unless it is to have this one too: {cause.mend}",
+    )
+
+
+def is_handed(case: Diagnosis, node: Node) -> bool:
+    """Return whether a gradient has come to what uses an operation, and so to the operation."""
+    return any(case.nodes[edge.target].grad.arrived is not None for edge in case.uses[node.id])
+
+
+def without_trace(facts: Facts) -> Cause | None:
+    """Return the cause for a leaf in the graph without a gradient after backward: it never came, or a hook took it."""
+    case, name, node = facts.case, facts.name, facts.node
+    if node is None:
+        return None
+    users = [case.nodes[edge.target] for edge in case.uses[node.id]]
+    functions = (one for one in (*users, *case.above(node)) if not CLASS.fullmatch(one.label))
+    own = next((one for one in functions if one in users or is_handed(case, one)), None)
+    if own is not None:
+        of = name if own in users else f"its input, which {name} is behind"
+        return facts.cause(
+            "no gradient",
+            f"the backward of {own.label.removesuffix('Backward')} gives no gradient for {of}",
+            case.line_of_node(own),
+            "return a gradient for each input in its backward",
+        )
+    if node.grad.hooks:
+        change = node.grad.hooks[-1]
+        return facts.cause(
+            "cleared",
+            f"{name} had its gradient until {change.where}, set .grad to None: {made_text(change)}",
+            case.line_of(change.place),
+        )
+    return facts.cause(
+        "no gradient",
+        f"backward has left no gradient in {name}, though there is a path to it",
+        case.line_of_backward,
+        "look at hooks, and at what changes .grad",
+    )

@@ -1,0 +1,250 @@
+"""Where nan and inf come from: put in, made by an operation, forward or backward, or by what the program did."""
+
+from __future__ import annotations
+
+import math
+import re
+
+from gviz.causes.diagnosis import Cause, Diagnosis, is_own, sign_in_program
+from gviz.causes.facts import Facts
+from gviz.causes.training import BEFORE_EACH, spoiled, spoiled_row
+from gviz.graphs import Edge, Node
+from gviz.graphs.numbers import Numbers
+from gviz.passes.elements import is_finite
+
+MENDS_OF_NAN = {
+    "log": "log is infinite at 0, and nan below: keep its input above 0, as {x}.clamp(min=1e-6) does",
+    "exp": "exp is too large for its dtype: subtract the maximum first, or use torch.log_softmax or torch.logsumexp",
+    "/": "it is a division by 0: add a small number to the divisor",
+    "reciprocal": "it is a division by 0: add a small number to the divisor",
+    "std": "std of one element is nan: give it more of them, or correction=0",
+    "var": "var of one element is nan: give it more of them, or correction=0",
+    "sqrt": "sqrt is nan below 0: keep its input above it",
+    "softmax": "a row of nothing but -inf has no softmax: leave an element of each row unmasked",
+}
+MENDS_OF_SLOPE = {
+    **dict.fromkeys(("acos", "asin", "atanh"), "as {x}.clamp(-1 + 1e-6, 1 - 1e-6) does"),
+    **dict.fromkeys(("sqrt", "**", "norm", "acosh"), "add a small number, or clamp it"),
+}
+"""How to keep away from where a derivative is infinite."""
+
+GROWN = (
+    "the numbers grow from one backward to the next: take a smaller learning rate, or torch.nn.utils.clip_grad_norm_"
+)
+GIVEN = "look at what goes into it: a number that is not finite, or one that is too large for its dtype"
+MUCH = 10
+"""How many times its norm a leaf has come to, where it is said to grow."""
+
+PUT_IN = ("MaskedFill", "Where")
+"""Operations that put inf into a tensor because the program says so."""
+
+
+def not_finite_before(facts: Facts) -> Cause:
+    """Return the cause for a gradient that an earlier backward has left so."""
+    number = facts.before.not_finite if facts.before is not None else ""
+    return facts.cause(
+        "nan",
+        f"{facts.name}.grad was {number} before this backward: an earlier one has left it",
+        facts.case.line_of_backward,
+        f"{BEFORE_EACH.format(facts.name)}; gviz why --root tells of it",
+    )
+
+
+def is_changed_since(facts: Facts) -> bool:
+    """Return whether backward had left a finite gradient."""
+    moment = facts.row.moment
+    left = moment.grad.value if moment is not None and not facts.case.graph.is_first_bad else None
+    return left is not None and is_finite(left)
+
+
+def not_finite_since(facts: Facts) -> Cause:
+    """Return the cause for a gradient that the program has changed since."""
+    return facts.cause(
+        "nan",
+        f"{facts.name}.grad is {facts.number}, though backward has left finite numbers: the program has changed it since",
+        facts.case.line_of_backward,
+        "look at what changes .grad",
+    )
+
+
+def gradient_not_finite(facts: Facts) -> Cause:
+    """Return the cause for a gradient with nan or inf: the operation that made the first one, forward or backward."""
+    case, head = facts.case, f"{facts.name}.grad is {facts.number}"
+    turning = [edge for edge in case.shown.edges if turns(case, edge)]
+    edge = max(turning, key=lambda edge: case.nodes[edge.target].run, default=None)  # backward meets the last one first
+    where = chooser(case, edge) if edge is not None else None
+    is_picked = where is not None and all(map(is_finite, case.root_values))
+    if not is_picked and (cause := not_finite_forward(case, facts.name, head)) is not None:
+        return cause
+    own = next((case.nodes[one.source] for one in case.shown.edges if is_given_to_own(case, one)), None)
+    if edge is not None and is_own(case.nodes[edge.target]):
+        own, edge = case.nodes[edge.target], None
+    if edge is not None:
+        return derivative_not_finite(facts, head, edge, where)
+    if own is not None:
+        return facts.cause(
+            "nan",
+            f"{head}: the backward of {own.label.removesuffix('Backward')} gives it",
+            case.line_of_node(own),
+            "look at what its backward returns",
+        )
+    return facts.cause("nan", f"{head}, and where it began is not known", case.line_of_backward)
+
+
+def derivative_not_finite(facts: Facts, head: str, edge: Edge, where: Node | None) -> Cause:
+    """Return the cause for an operation that hands on nan or inf of a finite gradient.
+
+    Args:
+        facts: of the tensor.
+        head: that its gradient is not finite, as a clause.
+        edge: on which it becomes so.
+        where: the torch.where above it; None if there is none.
+    """
+    case, source, target = facts.case, facts.case.nodes[edge.source], facts.case.nodes[edge.target]
+    sign, name, lines = sign_in_program(target), case.name_of(source), case.line_of_node(target)
+    kind = "nan" if has_nan(edge.flow.local) else "inf"
+    is_local = not is_finite(edge.flow.local)
+    origin = f"the derivative of {sign} for {name} is {kind}" if is_local else f"{sign} hands on {facts.number}"
+    if where is not None:
+        inner = with_operand(case, "torch.where(condition, {x}, 1)", source)
+        harmless = f"{sign}({inner})" if sign.isidentifier() else f"{inner} in place of {name}"
+        return facts.cause(
+            "nan",
+            f"{head}: {origin}, and where() picks the other side, but 0 times {kind} is nan all the same",
+            (*lines, *case.line_of_node(where)),
+            f"give {sign} a harmless input where it is not picked: {harmless}",
+        )
+    mend = (
+        f"keep the input of {sign} away from where its derivative is infinite: {MENDS_OF_SLOPE.get(sign, 'clamp it')}"
+    )
+    if kind == "nan" and is_local:
+        mend = f"keep the input of {sign} within its domain"
+    if sign == "**" and edge.slot == 1:
+        mend = "keep the base of ** above 0: the derivative for the exponent has its logarithm"
+    return facts.cause("nan", f"{head}: {origin}, backward", lines, with_operand(case, mend, source))
+
+
+def is_given_to_own(case: Diagnosis, edge: Edge) -> bool:
+    """Return whether a finite gradient comes to a Function of the program's own, which alone knows what it hands on."""
+    return is_own(case.nodes[edge.source]) and edge.flow.handed is not None and is_finite(edge.flow.handed)
+
+
+def chooser(case: Diagnosis, edge: Edge) -> Node | None:
+    """Return the torch.where above an edge; None if there is none."""
+    return next((node for node in case.above(case.nodes[edge.target]) if node.label == "WhereBackward0"), None)
+
+
+def turns(case: Diagnosis, edge: Edge) -> bool:
+    """Return whether a finite gradient is handed on as one that is not."""
+    arrives = case.nodes[edge.target].grad.arrived
+    return (
+        arrives is not None and is_finite(arrives) and edge.flow.handed is not None and not is_finite(edge.flow.handed)
+    )
+
+
+def not_finite_itself(facts: Facts) -> Cause | None:
+    """Return the cause for a tensor that is not finite itself."""
+    number = facts.row.value.not_finite if facts.row.value is not None else ""
+    return not_finite_forward(facts.case, facts.name, f"{facts.name} is {number}")
+
+
+def first_not_finite(case: Diagnosis) -> set[str]:
+    """Return the nodes at which nan or inf begin: what the program has put in, else the first operation."""
+    inputs = [node for node in case.whole.nodes if node.kind != "operation" and not is_finite(node.value)]
+    operations = [node for node in case.whole.nodes if node.kind == "operation" and makes_not_finite(case, node)]
+    if case.root_row is not None and has_nan(case.root_row.value):  # an inf may be there on purpose: a mask
+        inputs = [node for node in inputs if has_nan(node.value) or node.kind == "leaf"] or (
+            [] if operations else inputs
+        )
+        operations = [node for node in operations if not node.label.startswith(PUT_IN)] or operations
+    first = min(
+        reversed(operations), key=lambda node: node.run, default=None
+    )  # of one line, a user stands before what it uses
+    return {node.id for node in inputs or (first,) if node is not None}
+
+
+def makes_not_finite(case: Diagnosis, node: Node) -> bool:
+    """Return whether an operation makes nan, or inf of finite inputs; values that are left out are finite."""
+    if node.value is None or is_finite(node.value):
+        return False
+    inputs = [case.whole.by_id[edge.source] for edge in case.whole.inputs[node.id]]
+    if node.value.has_nan:  # of an inf, such as a mask has
+        return not any(has_nan(one.value) for one in inputs)
+    return all(is_finite(one.value) for one in inputs)
+
+
+def not_finite_forward(case: Diagnosis, name: str, what: str) -> Cause | None:
+    """Return the cause that is the first nan or inf, forward: put in, or made by an operation.
+
+    None if none is known.
+    """
+    if (row := spoiled_row(case)) is not None:
+        return spoiled(case, name, what, row)
+    nodes = [case.whole.by_id[one] for one in sorted(first_not_finite(case))]
+    first = next((node for node in nodes if node.name == name), nodes[0] if nodes else None)
+    if first is None:
+        return None
+    if first.kind != "operation":
+        return not_finite_input(case, name, what, first)
+    sign, is_growing = sign_in_program(first), case.graph.earlier and has_grown(case)
+    is_plain = sign in ("+", "-", "*", "@", "sum", "mean", "addmm") or not has_nan(first.value)  # it is too large
+    general = GIVEN if is_plain else f"keep the input of {sign} within its domain"
+    inputs = [case.whole.by_id[edge.source] for edge in case.whole.inputs[first.id]]
+    return Cause(
+        name,
+        "nan",
+        f"{what}: {sign} makes the first of them, forward",
+        case.line_of_node(first),
+        with_operand(case, MENDS_OF_NAN.get(sign, GROWN if is_growing else general), next(iter(inputs), None)),
+    )
+
+
+def not_finite_input(case: Diagnosis, name: str, what: str, node: Node) -> Cause:
+    """Return the cause for nan or inf that a leaf, or the data, had when it was used."""
+    row = case.rows.get(node.name or "")
+    lines = case.line_of(row.history.written or row.place) if row is not None else ()
+    code = case.code_of(lines)
+    if not case.graph.earlier or node.kind != "leaf":
+        calls = dict.fromkeys(re.findall(r"\.(\w+)\(", code))
+        return Cause(
+            name,
+            "nan",
+            f"{what}: {node.name} is not finite itself",
+            lines,
+            "; ".join(["look at the data", *(MENDS_OF_NAN[call] for call in calls if call in MENDS_OF_NAN)]),
+        )
+    what = f"{what}: {node.name} was not finite any more when this backward began"
+    if row is None or row.history.written is None:
+        return Cause(name, "nan", f"{what}, and what has written it is not known", lines)
+    mend = GROWN if has_grown(case) else "look at the options of the optimizer, such as its learning rate"
+    mend = mend if ".step(" in code or ".grad" in code else "write finite numbers there"
+    return Cause(name, "nan", f"{what}, and was written last by this line", lines, mend)
+
+
+def with_operand(case: Diagnosis, mend: str, node: Node | None) -> str:
+    """Return a mend with the input of an operation as the program can write it, in place of ``{x}``.
+
+    That is its name, or what it is computed by from what has a name; else the word input.
+    """
+    if "{x}" not in mend:
+        return mend
+    if node is not None and node.name and not node.is_letter:
+        return mend.format(x=node.name)
+    text = node.expression if node is not None else ""
+    letters = {one.name for one in case.shown.nodes if one.is_letter}
+    if text and not letters & {*re.findall(r"[^\W\d]\w*", text)}:
+        return mend.format(x=f"({text})")
+    return mend.format(x="input")
+
+
+def has_grown(case: Diagnosis) -> bool:
+    """Return whether the leaves have become much larger since their first gradients came."""
+    norms = [(row.history.first_norm, row.at_backward()[0].norm) for row in case.rows.values()]
+    known = [(first, now) for first, now in norms if first is not None and math.isfinite(first + now)]
+    before, now = (math.hypot(*side) for side in zip(*known, strict=True)) if known else (0.0, 0.0)
+    return now > MUCH * max(before, 1.0)
+
+
+def has_nan(value: Numbers | None) -> bool:
+    """Return whether one of the numbers is nan."""
+    return value is not None and value.has_nan

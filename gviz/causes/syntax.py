@@ -1,0 +1,118 @@
+"""The text of a program as syntax: its statements, and copies of them in which some expressions are others."""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Callable, Iterator, Sequence
+from functools import lru_cache
+from typing import Any, TypeAlias
+
+LONGEST = 20
+"""Lines of a statement that is shown as a mend: a longer one is data."""
+
+Change: TypeAlias = "Callable[[ast.AST, Any], Any]"
+"""What becomes of a node: of the node as it was, and of a copy of it whose parts have been changed already."""
+
+
+@lru_cache(maxsize=4)
+def parsed(program: str) -> ast.Module:
+    """Return the syntax of a program, the same at each call, nobody being to change it."""
+    return syntax_of(program)
+
+
+def syntax_of(text: str) -> ast.Module:
+    """Return the syntax of a text; that of an empty program if it cannot be read."""
+    try:
+        return ast.parse(text)
+    except (SyntaxError, ValueError, RecursionError):
+        return ast.Module([], [])
+
+
+def statements(line: str) -> list[ast.stmt]:
+    """Return the simple statements of a line, with those of a body that stands on the same line as its head.
+
+    Nothing for a part of a statement, such as the head of a loop.
+
+    >>> [ast.unparse(one) for one in statements("def f(x): h = x * 2; return h")], statements("for i in range(3):")
+    (['h = x * 2', 'return h'], [])
+    """
+    parts, todo = list[ast.stmt](), syntax_of(line.strip()).body[::-1]
+    while todo:
+        node = todo.pop()
+        inner = [*getattr(node, "body", ()), *getattr(node, "orelse", ())]
+        todo += inner[::-1]
+        is_part = isinstance(node, ast.Expr) and not isinstance(node.value, ast.Call)  # of what begins on another line
+        parts += [] if inner or is_part else [node]
+    return parts
+
+
+@lru_cache(maxsize=4)
+def spans(program: str) -> tuple[tuple[int, int, ast.stmt], ...]:
+    """Return the statements of a program, the outer ones first, each with its first line and its last one."""
+    parts = [one for one in ast.walk(parsed(program)) if isinstance(one, ast.stmt)]
+    return tuple((first_line(one), one.end_lineno or one.lineno, one) for one in parts)
+
+
+def first_line(statement: ast.stmt) -> int:
+    """Return the first line of a statement, with its decorators."""
+    decorators: list[ast.expr] = getattr(statement, "decorator_list", [])
+    return min([statement.lineno, *(one.lineno for one in decorators)])
+
+
+def statements_at(program: str, number: int) -> list[ast.stmt]:
+    """Return the statements of a program that a line is in, the outermost first."""
+    return [one for first, last, one in spans(program) if first <= number <= last]
+
+
+def whole_statement(program: str, number: int) -> str:
+    r"""Return the simple statement of several lines that a line of a program belongs to; "" if that stands on one line.
+
+    >>> whole_statement("h = f(\n    w,\n)\ny = h", 2), whole_statement("h = f(w)", 1)
+    ('h = f(w)', '')
+    """
+    own = [one for one in statements_at(program, number) if not hasattr(one, "body")]
+    return ast.unparse(own[0]) if len(own) == 1 and 0 < (own[0].end_lineno or 0) - own[0].lineno <= LONGEST else ""
+
+
+def expression_at(program: str, span: Sequence[int]) -> tuple[ast.stmt, ast.expr] | None:
+    """Return the expression at a place of a program, with its statement; None if there is none, or it is in a head.
+
+    >>> ast.unparse(expression_at("y = x.detach() * 2", (1, 4, 1, 14))[1])
+    'x.detach()'
+    """
+    simple = [one for one in statements_at(program, span[0]) if not hasattr(one, "body")]
+    pairs = ((one, part) for one in simple for part in ast.walk(one) if isinstance(part, ast.expr))
+    return next((pair for pair in pairs if is_at(pair[1], span)), None)
+
+
+def is_at(node: ast.AST, span: Sequence[int]) -> bool:
+    """Return whether an expression is written at a place; of a method on a line of its own, where the call ends."""
+    place = tuple(getattr(node, name, 0) for name in ("lineno", "col_offset", "end_lineno", "end_col_offset"))
+    is_same_end = isinstance(node, ast.Call | ast.Attribute) and place[2:] == (*span[2:],) and place[0] < span[0]
+    return place == (*span,) or is_same_end
+
+
+def last_name(node: ast.AST) -> str:
+    """Return the last part of a name, be it that of a call: of ``self.loss`` and ``self.loss(y)`` it is ``loss``."""
+    name = node.func if isinstance(node, ast.Call) else node
+    return str(getattr(name, "attr", getattr(name, "id", "")))
+
+
+def calls_in(node: ast.AST, *names: str) -> Iterator[ast.Call]:
+    """Yield the calls within a statement or an expression of functions, or methods, of these names."""
+    yield from (one for one in ast.walk(node) if isinstance(one, ast.Call) and last_name(one) in names)
+
+
+def has(node: ast.AST, test: Callable[[ast.AST], bool]) -> bool:
+    """Return whether a node, or one within it, passes a test."""
+    return any(map(test, ast.walk(node)))
+
+
+def changed(part: Any, change: Change) -> Any:
+    """Return a copy of a statement or an expression in which each node, the inner ones first, is what becomes of it."""
+    if isinstance(part, list):
+        return [changed(one, change) for one in part]
+    if not isinstance(part, ast.AST):
+        return part
+    copy = type(part)(**{name: changed(value, change) for name, value in ast.iter_fields(part)})
+    return change(part, ast.copy_location(copy, part))

@@ -1,0 +1,226 @@
+"""Why a gradient is 0: where it became so on its way, or what the program has done with it since."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from functools import reduce
+
+from gviz.causes.diagnosis import Cause, Diagnosis, is_own, sign_in_program
+from gviz.causes.facts import Facts
+from gviz.causes.not_finite import not_finite_forward, with_operand
+from gviz.causes.training import BEFORE_EACH, accumulated, mend_of_clearing, why_cleared
+from gviz.graphs import Edge, Node
+from gviz.graphs.numbers import size_of
+from gviz.passes.elements import has_only, is_finite, plus, positions
+from gviz.text import joined
+
+MOST = 3
+"""Places that are listed."""
+
+LEAST_AT_ZERO = ("mse_loss", "smooth_l1_loss", "huber_loss", "l1_loss", "abs")
+"""Functions that are never less than 0."""
+
+SUMS = {"sum": 1, "mean": 1, "*": 1, "/": 1, "+": 2}
+"""Operations that are sums of so many inputs, with factors that are numbers."""
+
+MENDS_OF_ZERO = {
+    "relu": "give it inputs above 0, or use a function such as leaky_relu or softplus",
+    "round": "rounding has no slope: {x} + ({x}.round() - {x}).detach() lets the gradient through",
+    "floor": "rounding has no slope: {x} + ({x}.floor() - {x}).detach() lets the gradient through",
+    "sign": "sign has no slope: {x} + ({x}.sign() - {x}).detach() lets the gradient through",
+    "where": "the condition picks the other side everywhere: see what it is made from",
+    "sigmoid": "it is flat for inputs this large: make them smaller, or use a loss that takes logits",
+    "tanh": "it is flat for inputs this large: make them smaller",
+    "clamp": "its input lies outside of the bounds, where the slope is 0: widen them",
+    "*": "the other factor is 0: give it another value",
+    "@": "the other factor is 0: see what makes it so, such as a relu that lets nothing through",
+    "addmm": "the other factor is 0: see what makes it so, such as a relu that lets nothing through",
+    "embedding": "look up tokens that are no padding",
+    "norm": "the norm has no slope at 0: begin elsewhere",
+    "softmax": "softmax sums to 1 whatever its input is: use log_softmax, or only the elements of the right classes",
+    "normal": "random numbers have no slope: mean + std * torch.randn_like(std) lets the gradient through",
+}
+"""What to do where an operation makes nan or inf, and where it makes a gradient 0."""
+
+MIXES = ("Softmax", "LogSoftmax", "NativeLayerNorm", "NativeBatchNorm", "NativeGroupNorm")
+"""Operations whose derivative is not 0, but which hand on 0 if all that they make counts alike: its sum is constant."""
+
+
+def zero_of_other_root(facts: Facts) -> Cause:
+    """Return the cause for zeros that another backward has left."""
+    root = facts.case.root_name
+    return facts.cause(
+        "zero",
+        f"{facts.name}.grad is 0, as another backward has left it: {root} is not made from {facts.name}",
+        mend="gviz why --root NAME tells of that one",
+    )
+
+
+def brings_nothing(facts: Facts) -> bool:
+    """Return whether what backward has brought is 0, on each way."""
+    return bool(facts.parts) and all(part is not None and has_only(part, 0.0) for part in facts.parts)
+
+
+def accumulated_zero(facts: Facts) -> Cause:
+    """Return the cause for a gradient of an earlier backward, to which this one adds nothing but zeros."""
+    cause, nothing = accumulated(facts), zero(facts)
+    return facts.cause(
+        cause.verdict,
+        f"{cause.what}; and what this one brings is 0: {nothing.what.partition(': ')[2]}",
+        (*cause.lines, *nothing.lines),
+        f"{nothing.mend}; {cause.mend}",
+    )
+
+
+def zero(facts: Facts) -> Cause:
+    """Return the cause for a gradient of zeros: where it becomes zero on its way."""
+    case, head = facts.case, f"the gradient of {facts.name} is 0"
+    if any(part is not None and not has_only(part, 0.0) for part in facts.parts):
+        return zeroed(facts, head)
+    edges = list(edges_to_zero(case, facts.node)) if facts.node is not None else []
+    if not edges:
+        return facts.cause(
+            "zero",
+            f"{head}, and where it became so is not known",
+            case.line_of_backward,
+            "gviz render --view dataflow shows the gradients on their way",
+        )
+    unknown = (one for one in edges if one.flow.handed is not None and not has_only(one.flow.handed, 0.0))
+    ends = (*(case.nodes[edge.target] for edge in edges), *(case.nodes[edge.source] for edge in unknown))
+    own = next(filter(is_own, ends), None)
+    if own is not None:  # a gradient came to it that was not 0
+        what = f"{head}: the backward of {own.label.removesuffix('Backward')} gives 0"
+        mend = "look at what its backward returns"
+        return with_other_ways(facts, facts.cause("zero", what, case.line_of_node(own), mend))
+    texts = "; ".join(dict.fromkeys(derivative_text(case, edge) for edge in edges[:MOST]))
+    more = f", and {len(edges) - MOST} more" if len(edges) > MOST else ""
+    lines = tuple(line for edge in edges[:MOST] for line in case.line_of_node(case.nodes[edge.target]))
+    mend = mend_of_zero(case, edges[0])
+    cause = facts.cause("zero", f"{head}: {texts}{more}", lines, mend)
+    return with_other_ways(facts, cause) if "has no slope" in mend else cause
+
+
+def mend_of_zero(case: Diagnosis, edge: Edge) -> str:
+    """Return what to do where a gradient becomes 0."""
+    first = case.nodes[edge.target]
+    sign = sign_in_program(first)
+    if is_least(case):
+        return f"none: {case.root_name} is 0, and never less"
+    if first.expression.startswith("dropout("):
+        return "dropout has set it to 0 in this run: training=False leaves it as it is"
+    if sign == "softmax" and has_only(first.value, 1.0):
+        return "softmax of one element is 1 whatever it is: use sigmoid, or a loss that takes logits"
+    if sign == "softmax" and not is_alike(first):
+        return "it is flat for inputs this far apart: make them smaller, or use a loss that takes logits"
+    mend = MENDS_OF_ZERO.get(sign, f"give {sign} inputs where its derivative is not 0")
+    return with_operand(case, mend, case.nodes[edge.source])
+
+
+def with_other_ways(facts: Facts, cause: Cause) -> Cause:
+    """Return the cause for a function without slope with what cuts its tensor off on other ways.
+
+    Another operation may make the gradient 0 at some inputs alone, and stand on those ways, too.
+    """
+    if not facts.cuts:
+        return cause
+    lines, mend = facts.at_cuts
+    return facts.cause(
+        cause.verdict,
+        f"{cause.what}; on another way, {facts.clause_of_cuts}",
+        (*cause.lines, *lines),
+        f"{cause.mend}; or {mend}",
+    )
+
+
+def zeroed(facts: Facts, head: str) -> Cause:
+    """Return the cause for a gradient that was not 0 on its way: the parts cancel, or the program has made it 0.
+
+    Args:
+        facts: of the leaf.
+        head: that its gradient is 0, as a clause.
+    """
+    case, name, parts, before = facts.case, facts.name, facts.parts, facts.before
+    total, lines = reduce(plus, parts), case.line_of(facts.history.grad_cleared)
+    if number := next((part.not_finite for part in parts if part is not None and not is_finite(part)), ""):
+        what = f"backward brought {number} to {name}, and it was set to 0 afterwards"
+        cause = not_finite_forward(case, name, what) or facts.cause("nan", what, case.line_of_backward)
+        return facts.cause("nan", cause.what, (*cause.lines, *lines), cause.mend)
+    if has_only(total, 0.0):
+        return facts.cause(
+            "zero",
+            f"{head}: what comes over its {len(parts)} paths cancels out",
+            case.line_of_backward,
+            f"gviz explain --wrt {name} shows the paths",
+        )
+    both = None if before is None else plus(total, before)
+    if before is not None and (has_only(both, 0.0) if both is not None else not has_only(before, 0.0)):
+        return facts.cause(
+            "zero",
+            f"{head}: what this backward has brought cancels what was there before",
+            case.line_of_backward,
+            f"{BEFORE_EACH.format(name)}; unless the sum is what you want",
+        )
+    if not lines:
+        return facts.cause(
+            "zero",
+            f"{head}, though backward brought one: a hook, or the program, has made it 0",
+            case.line_of_backward,
+            "look at what changes .grad, and at hooks",
+        )
+    if when := why_cleared(facts):
+        return facts.cause("cleared", f"{head}: it was set to 0 after backward had brought it, {when}", lines)
+    return facts.cause("zero", f"{head}: it was set to 0 after backward", lines, mend_of_clearing(facts))
+
+
+def is_least(case: Diagnosis) -> bool:
+    """Return whether the root is 0, and a sum of squares, sizes or losses, none of them with a negative factor."""
+    todo = [case.nodes[root] for root in case.shown.roots]
+    for node in todo:  # grows while it is read
+        inputs, arrives, sign = case.shown.inputs[node.id], node.grad.arrived, sign_in_program(node)
+        exponent = node.recorded.options.get("exponent", "") if sign == "**" else ""
+        is_square = sign in LEAST_AT_ZERO or (exponent.isdecimal() and not int(exponent) % 2)
+        if arrives is None or not arrives.summary.smallest >= 0 or not (is_square or len(inputs) == SUMS.get(sign)):
+            return False
+        todo += [] if is_square else [case.nodes[edge.source] for edge in inputs]
+    return all(value is not None and has_only(value, 0.0) for value in case.root_values)
+
+
+def edges_to_zero(case: Diagnosis, node: Node) -> Iterator[Edge]:
+    """Yield the edges on which a gradient that is not 0 becomes 0, above a node."""
+    todo, seen = [node.id], {node.id}
+    for here in todo:  # grows while it is read
+        for edge in case.uses[here]:
+            arrives = case.nodes[edge.target].grad.arrived
+            if arrives is not None and not has_only(arrives, 0.0):
+                yield edge
+            elif edge.target not in seen:
+                seen.add(edge.target)
+                todo.append(edge.target)
+
+
+def is_alike(node: Node) -> bool:
+    """Return whether an operation that mixes its elements hands on 0 since all that comes to it is the same."""
+    arrives = node.grad.arrived
+    if not node.label.startswith(MIXES) or arrives is None:
+        return False
+    return arrives.elements is None or len({*arrives.elements}) == 1 or not node.label.startswith("Softmax")
+
+
+def derivative_text(case: Diagnosis, edge: Edge) -> str:
+    """Return why a gradient becomes 0 at an operation."""
+    source, target = case.nodes[edge.source], case.nodes[edge.target]
+    sign, name = sign_in_program(target), case.name_of(source)
+    place = f" in {target.place}" if target.place is not None else ""
+    if is_alike(target):
+        return f"{sign}{place} hands on 0 to {name}: what comes to it cancels out there"
+    negatives = positions(source.value, lambda number: number < 0) if sign in ("relu", "threshold") else []
+    if negatives and size_of(source.value):
+        indices = [f"{''.join(f'[{i}]' for i in at)} = {number:.4g}" for at, number in negatives]
+        examples = joined([f"{name if name != 'its input' else 'input'}{text}" for text in indices], MOST)
+        return f"{sign}{place} has the derivative 0 at negative inputs ({examples})"
+    if negatives:
+        return f"{sign}{place} has the derivative 0 at a negative input ({name} = {negatives[0][1]:.4g})"
+    padding = target.recorded.options.get("padding_idx", "-1")
+    if sign == "embedding" and padding != "-1":
+        return f"{sign}{place} was asked for nothing but padding (padding_idx={padding}), which gets no gradient"
+    return f"the derivative of {sign}{place} for {name} is 0 here"
