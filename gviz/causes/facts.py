@@ -13,7 +13,7 @@ from gviz.graphs.numbers import Numbers
 from gviz.passes.elements import has_only
 
 
-class Facts:
+class TensorFacts:
     """One tensor in its program, with what is known of it.
 
     Args:
@@ -106,19 +106,19 @@ class Verdict(NamedTuple):
         answer: makes the answer of them; it may find that there is none after all.
     """
 
-    when: Callable[[Facts], object]
-    answer: Callable[[Facts], Cause | None]
+    when: Callable[[TensorFacts], object]
+    answer: Callable[[TensorFacts], Cause | None]
 
 
 Verdicts: TypeAlias = "tuple[Verdict, ...]"
 
 
-def first_answer(verdicts: Verdicts, facts: Facts) -> Cause:
+def first_answer(verdicts: Verdicts, facts: TensorFacts) -> Cause:
     """Return the answer of the first verdict that fits: of the last one, which always does, if no other."""
     answers = (verdict.answer(facts) for verdict in verdicts if verdict.when(facts))
     return next(answer for answer in answers if answer is not None)
 
 
-def always(_: Facts) -> bool:
+def always(_: TensorFacts) -> bool:
     """Return True: the answer itself finds out whether it fits."""
     return True

@@ -7,7 +7,7 @@ import re
 from collections.abc import Callable, Collection, Sequence
 from typing import Any
 
-from gviz.causes.syntax import calls_in, changed, last_name, statements, statements_at
+from gviz.causes.syntax import calls_of, last_name, rebuilt, statements, statements_at
 
 DERIVATIVES = {"grad", "jacobian", "hessian", "vjp", "hvp", "vhp", "jvp"}
 """Functions of torch.autograd whose results have no graph without ``create_graph=True``."""
@@ -84,7 +84,7 @@ def changes(line: str, change: Callable[[ast.stmt], ast.stmt | None], name: str 
 
     Args:
         line: one or several statements.
-        change: gives the statement after the change; None if it cannot be changed so.
+        change: gives the statement after the change; None if it cannot be rebuilt so.
         name: of the tensor that the change is about; "" for a change of all statements.
     """
     parts, rewrites = statements(line), []
@@ -126,7 +126,7 @@ def asked_in(line: str) -> list[str]:
     >>> asked_in("g = torch.autograd.grad(out.sum(), [x, net.w], create_graph=True)[0]"), asked_in("g = grad(y, x)")
     (['x', 'net.w'], ['x'])
     """
-    calls = [call for statement in statements(line) for call in calls_in(statement, "grad")]
+    calls = [call for statement in statements(line) for call in calls_of(statement, "grad")]
     words = [word.value for call in calls for word in call.keywords if word.arg == "inputs"]
     places = [*words, *(call.args[1] for call in calls if len(call.args) > 1)]
     return [ast.unparse(part) for place in places for part in getattr(place, "elts", [place])]
@@ -157,7 +157,7 @@ def detaching(line: str, name: str) -> str:
     >>> detaching("d_loss = bce(D(fake), zeros)", "fake"), detaching("d_loss = f(x)", "fake")
     ('d_loss = bce(D(fake.detach()), zeros)', '')
     """
-    return rewritten(line, lambda node: changed(node, lambda old, new: detached(new) if is_use(old, name) else new))
+    return rewritten(line, lambda node: rebuilt(node, lambda old, new: detached(new) if is_use(old, name) else new))
 
 
 def is_use(node: ast.AST, name: str) -> bool:
@@ -172,7 +172,7 @@ def with_detached(statement: ast.stmt, value: ast.AST) -> str:
     >>> with_detached(keeping, keeping.value.args[0])
     'hist.append(pred.detach())'
     """
-    text = ast.unparse(changed(statement, lambda old, new: detached(new) if old is value else new))
+    text = ast.unparse(rebuilt(statement, lambda old, new: detached(new) if old is value else new))
     return text if text != ast.unparse(statement) else ""
 
 
@@ -209,7 +209,7 @@ def through_library(line: str) -> str:
         is_sample = isinstance(old, ast.Attribute) and old.attr == "sample"
         return ast.Attribute(new.value, "rsample") if is_sample else new
 
-    sampled = rewritten(line, lambda node: changed(node, change))
+    sampled = rewritten(line, lambda node: rebuilt(node, change))
     return with_keyword(sampled or line, ("checkpoint",), "use_reentrant", value=False) or sampled
 
 
@@ -223,7 +223,7 @@ def with_keyword(line: str, functions: Collection[str], name: str, *, value: boo
     def change(old: ast.AST, new: Any) -> Any:
         return with_word(new, name, value=value) if isinstance(old, ast.Call) and last_name(old) in functions else new
 
-    return rewritten(line, lambda node: changed(node, change))
+    return rewritten(line, lambda node: rebuilt(node, change))
 
 
 def with_word(call: ast.Call, name: str, *, value: bool | None) -> ast.Call:
@@ -289,7 +289,7 @@ def as_parameter(line: str, attribute: str, wrapper: str) -> str:
     def change(node: ast.stmt) -> ast.stmt | None:
         if not isinstance(node, ast.Assign | ast.AnnAssign) or node.value is None:
             return None
-        value = changed(node.value, without_leaf) if wrapper.endswith(".Parameter") else node.value
+        value = rebuilt(node.value, without_leaf) if wrapper.endswith(".Parameter") else node.value
         arguments = [] if ast.unparse(value) in ("[]", "{}", "list()", "dict()") else [value]
         return with_value(node, ast.Call(ast.parse(wrapper, mode="eval").body, arguments, []))
 
@@ -310,8 +310,8 @@ def retaining_leaf(line: str, name: str = "") -> str:
     def change(node: ast.stmt) -> ast.stmt | None:
         if not isinstance(node, ast.Assign | ast.Return) or node.value is None:
             return None
-        value = changed(node.value, without_leaf)
-        makers = [call.func for call in calls_in(node.value, "Parameter")]
+        value = rebuilt(node.value, without_leaf)
+        makers = [call.func for call in calls_of(node.value, "Parameter")]
         leaf = ast.Call(makers[0], [value], []) if makers else ast.Call(ast.Attribute(value, "requires_grad_"), [], [])
         return with_value(node, leaf) if ast.unparse(value) != ast.unparse(node.value) else None
 

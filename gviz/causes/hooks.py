@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from gviz.causes.diagnosis import Cause
-from gviz.causes.facts import Facts
+from gviz.causes.facts import TensorFacts
 from gviz.graphs import Hooked
 from gviz.graphs.numbers import Numbers
 from gviz.passes.elements import has_only, is_finite
@@ -13,7 +13,7 @@ from gviz.passes.elements import has_only, is_finite
 MEND = "take the hook away, or let it return what it is given (None keeps the gradient as it is)"
 
 
-def hooks_above(facts: Facts) -> Iterator[tuple[str, Hooked]]:
+def hooks_above(facts: TensorFacts) -> Iterator[tuple[str, Hooked]]:
     """Yield what hooks have made of a gradient on its way to a tensor, each with where: nearest to the tensor first."""
     for node in [facts.node, *facts.case.above(facts.node)] if facts.node is not None else []:
         is_named = node is facts.node or (node.name and not node.is_letter)
@@ -21,7 +21,7 @@ def hooks_above(facts: Facts) -> Iterator[tuple[str, Hooked]]:
         yield from ((name, change) for change in reversed(node.grad.hooks))
 
 
-def made_by_hook(facts: Facts) -> Cause | None:
+def made_by_hook(facts: TensorFacts) -> Cause | None:
     """Return the cause for a gradient that a hook has made zero, or not finite; None for any other."""
 
     def is_bad(value: Numbers | None) -> bool:
@@ -40,7 +40,7 @@ def made_by_hook(facts: Facts) -> Cause | None:
     )
 
 
-def as_it_came(facts: Facts) -> Cause:
+def as_it_came(facts: TensorFacts) -> Cause:
     """Return that nothing is wrong with a gradient; and what hooks have made of it on its way."""
     case, hooks = facts.case, list(hooks_above(facts))[::-1]
     if hooks:

@@ -7,7 +7,7 @@ import re
 from gviz.causes import fixes
 from gviz.causes.cuts import at_cuts, clause_of_cuts, cut_clause
 from gviz.causes.diagnosis import CLASS, Cause, Diagnosis, Lines
-from gviz.causes.facts import Facts
+from gviz.causes.facts import TensorFacts
 from gviz.causes.hooks import made_text
 from gviz.graphs import LEFT_OUT, RETURNED, GraphCut, Node, Unlisted
 from gviz.trace.switches import LIBRARY
@@ -26,7 +26,7 @@ RETURNS = "torch.autograd.grad returns the gradients, and leaves .grad as it is"
 
 
 # ---------------------------------------------------------------- the name
-def took_name(facts: Facts) -> bool:
+def took_name(facts: TensorFacts) -> bool:
     """Return whether a tensor took over the name of a leaf: one in the graph, or one that its own line names."""
     row, node = facts.row, facts.node
     if facts.grad is not None:
@@ -40,7 +40,7 @@ def took_name(facts: Facts) -> bool:
     return bool(is_made_of_leaf) and any(fixes.may_be(name, row.name) for name in updated)
 
 
-def overwritten(facts: Facts) -> Cause:
+def overwritten(facts: TensorFacts) -> Cause:
     """Return the cause for a name that stands for another tensor than the leaf that has the gradient."""
     name = facts.name
     if facts.row.is_leaf and facts.row.requires_grad:
@@ -59,7 +59,7 @@ def overwritten(facts: Facts) -> Cause:
     )
 
 
-def leaf_within(facts: Facts) -> str:
+def leaf_within(facts: TensorFacts) -> str:
     """Return the line that would make a leaf of a tensor, if the leaf is only a part of its line now.
 
     "" for any other.
@@ -68,7 +68,7 @@ def leaf_within(facts: Facts) -> str:
     return fixes.retaining_leaf(facts.code, facts.name) if is_made else ""
 
 
-def not_retained(facts: Facts) -> Cause:
+def not_retained(facts: TensorFacts) -> Cause:
     """Return the cause for a tensor that an operation made: only leaves keep their gradients."""
     name, what = facts.name, f"{facts.name} is not a leaf: {facts.row.grad_fn} made it"
     if better := leaf_within(facts):
@@ -83,7 +83,7 @@ def not_retained(facts: Facts) -> Cause:
 
 
 # ---------------------------------------------------------------- outside the graph
-def outside(facts: Facts, head: str = "") -> Cause | None:
+def outside(facts: TensorFacts, head: str = "") -> Cause | None:
     """Return the cause for a tensor that something has cut off from the graph; None if nothing has.
 
     Args:
@@ -98,7 +98,7 @@ def outside(facts: Facts, head: str = "") -> Cause | None:
     return facts.cause(cut.reason, f"{head}{clause}", *at_cuts(case, [cut]))
 
 
-def never_required(facts: Facts) -> Cause:
+def never_required(facts: TensorFacts) -> Cause:
     """Return the cause for a tensor that never required a gradient."""
     row, name = facts.row, facts.name
     if "float" not in row.dtype and "complex" not in row.dtype:
@@ -125,7 +125,7 @@ def no_parameter(part: Unlisted) -> str:
     return f"{part.module}.{part.attribute} is a plain {kind}, and {part.module}.parameters() does not list {it}"
 
 
-def made_parameter(facts: Facts, unlisted: Unlisted) -> tuple[Lines, str]:
+def made_parameter(facts: TensorFacts, unlisted: Unlisted) -> tuple[Lines, str]:
     """Return the line that gives a module what is no parameter of it, and how the line would make it one."""
     case = facts.case
     lines = case.line_of(unlisted.place or facts.row.place)
@@ -134,7 +134,7 @@ def made_parameter(facts: Facts, unlisted: Unlisted) -> tuple[Lines, str]:
     return lines, better or f"put what {unlisted.module}.{unlisted.attribute} holds into {wrapper}"
 
 
-def not_listed(facts: Facts) -> Cause | None:
+def not_listed(facts: TensorFacts) -> Cause | None:
     """Return the cause for a tensor with a gradient that no ``parameters()`` lists; None for any other."""
     unlisted, moment = facts.row.unlisted, facts.row.moment
     if unlisted is None or not (moment is None or moment.numbers in (None, facts.row.numbers)):
@@ -146,7 +146,7 @@ def not_listed(facts: Facts) -> Cause | None:
     )
 
 
-def false_cure(facts: Facts) -> Cause | None:
+def false_cure(facts: TensorFacts) -> Cause | None:
     """Return the cause of a leaf for a root that was made a leaf, too: backward ends where it begins."""
     case, root, lines, mend = facts.case, facts.leaf_root, Lines(), ""
     if root is None or not (root is facts.row or root.broken is not None):
@@ -163,24 +163,24 @@ def false_cure(facts: Facts) -> Cause | None:
     elif facts.row is not root and case.graph.breaks and not case.is_expression:
         what = f"{what}; that it is made from {facts.name} is not known"
         mend = f"use {facts.name} where {root.name} is computed"
-    elif (cause := outside(Facts(case, root), f"{what}: ")) is not None:
+    elif (cause := outside(TensorFacts(case, root), f"{what}: ")) is not None:
         what, lines, mend = cause.what, cause.lines, cause.mend
     return facts.cause("false cure", what, (*lines, *required_at), mend)
 
 
 # ---------------------------------------------------------------- no path from the root
-def has_no_way(facts: Facts) -> bool:
+def has_no_way(facts: TensorFacts) -> bool:
     """Return whether cuts are to blame for a leaf that the root brings no gradient."""
     return bool(facts.cuts) and (facts.case.has_run or not facts.case.nodes)
 
 
-def is_taken_away(facts: Facts) -> bool:
+def is_taken_away(facts: TensorFacts) -> bool:
     """Return whether the gradient of another backward was taken away, and no cut explains more."""
     is_cut = facts.cuts and (facts.history.is_same_call or not facts.is_used)
     return bool(facts.case.has_run and facts.history.grad_cleared and not is_cut)
 
 
-def cleared_in_saved_graph(facts: Facts) -> Cause | None:
+def cleared_in_saved_graph(facts: TensorFacts) -> Cause | None:
     """Return the cause for a leaf of a saved graph, which has no places, whose gradient was taken away."""
     later = facts.node.later if facts.node is not None else None
     if later is None or not later.is_cleared:
@@ -190,7 +190,7 @@ def cleared_in_saved_graph(facts: Facts) -> Cause | None:
     )
 
 
-def cut_off(facts: Facts) -> Cause:
+def cut_off(facts: TensorFacts) -> Cause:
     """Return the cause for a leaf that cuts have taken off the root."""
     case, name, root = facts.case, facts.name, facts.case.root_name
     what = f"no gradient comes from {root} to {name}: {facts.clause_of_cuts}"
@@ -214,7 +214,7 @@ def cut_off(facts: Facts) -> Cause:
     return facts.cause(facts.cuts[0].reason, what, lines, mend)
 
 
-def module_beside(facts: Facts) -> str:
+def module_beside(facts: TensorFacts) -> str:
     """Return the module of a leaf if all of it stands beside the graph, and nothing of the graph is behind the cuts.
 
     "" for a leaf that is in no module, for one of a module that the root trains a part of, and where what was cut off
@@ -230,7 +230,7 @@ def module_beside(facts: Facts) -> str:
     return module if dot and leaves and is_meant and is_free and is_beside and not facts.history.is_optimized else ""
 
 
-def no_path(facts: Facts) -> Cause:
+def no_path(facts: TensorFacts) -> Cause:
     """Return the cause for a leaf that the root is not made from: what is made of it instead, if that is known."""
     case, name, history, root = facts.case, facts.name, facts.history, facts.case.root_name
     own = set(case.root_row.leaves) if case.root_row is not None else set()
@@ -266,7 +266,7 @@ def no_path(facts: Facts) -> Cause:
     return facts.cause("no path", f"{what}: there is no path between them", since or facts.lines, mend)
 
 
-def cut_beside(facts: Facts, cut: GraphCut) -> Cause:
+def cut_beside(facts: TensorFacts, cut: GraphCut) -> Cause:
     """Return the cause for a leaf that the root is not made from, where a cut is on its way to something else."""
     case, root = facts.case, facts.case.root_name
     lines, mend = at_cuts(case, [cut._replace(others=())])
@@ -284,7 +284,7 @@ def cut_beside(facts: Facts, cut: GraphCut) -> Cause:
 
 
 # ---------------------------------------------------------------- backward
-def of_other_root(facts: Facts) -> Cause | None:
+def of_other_root(facts: TensorFacts) -> Cause | None:
     """Return the cause for a leaf whose gradient is of another root, if backward has not run on this one."""
     moment, case = facts.row.moment, facts.case
     if moment is None or not moment.is_of_other or case.graph.backward is not None or not facts.row.is_leaf:
@@ -299,7 +299,7 @@ def of_other_root(facts: Facts) -> Cause | None:
     )
 
 
-def not_run(facts: Facts) -> Cause:
+def not_run(facts: TensorFacts) -> Cause:
     """Return the cause for a leaf of a program that has not called backward."""
     case, name = facts.case, facts.name
     what, verdict, asked_at = f"{name}.grad is None: no backward has run to its end", "backward not run", facts.lines
@@ -317,7 +317,7 @@ def not_run(facts: Facts) -> Cause:
     return facts.cause(verdict, what, asked_at, mend)
 
 
-def left_out(facts: Facts) -> Cause | None:
+def left_out(facts: TensorFacts) -> Cause | None:
     """Return the cause for a leaf that a pass could have come to and did not add to; None for any other."""
     case, name, state = facts.case, facts.name, facts.node.state if facts.node is not None else ""
     root = case.root or "loss"
@@ -336,7 +336,7 @@ def left_out(facts: Facts) -> Cause | None:
     )
 
 
-def left_out_this_time(facts: Facts) -> Cause | None:
+def left_out_this_time(facts: TensorFacts) -> Cause | None:
     """Return that a leaf has the gradient of an earlier backward, if this one could have come to it and did not."""
     cause = left_out(facts)
     return cause and cause._replace(
@@ -351,7 +351,7 @@ def is_handed(case: Diagnosis, node: Node) -> bool:
     return any(case.nodes[edge.target].grad.arrived is not None for edge in case.uses[node.id])
 
 
-def without_trace(facts: Facts) -> Cause | None:
+def without_trace(facts: TensorFacts) -> Cause | None:
     """Return the cause for a leaf in the graph without a gradient after backward: it never came, or a hook took it."""
     case, name, node = facts.case, facts.name, facts.node
     if node is None:

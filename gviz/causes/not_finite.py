@@ -6,7 +6,7 @@ import math
 import re
 
 from gviz.causes.diagnosis import Cause, Diagnosis, is_own, sign_in_program
-from gviz.causes.facts import Facts
+from gviz.causes.facts import TensorFacts
 from gviz.causes.training import BEFORE_EACH, spoiled, spoiled_row
 from gviz.graphs import Edge, Node
 from gviz.graphs.numbers import Numbers
@@ -39,7 +39,7 @@ PUT_IN = ("MaskedFill", "Where")
 """Operations that put inf into a tensor because the program says so."""
 
 
-def not_finite_before(facts: Facts) -> Cause:
+def not_finite_before(facts: TensorFacts) -> Cause:
     """Return the cause for a gradient that an earlier backward has left so."""
     number = facts.before.not_finite if facts.before is not None else ""
     return facts.cause(
@@ -50,14 +50,14 @@ def not_finite_before(facts: Facts) -> Cause:
     )
 
 
-def is_changed_since(facts: Facts) -> bool:
+def is_changed_since(facts: TensorFacts) -> bool:
     """Return whether backward had left a finite gradient."""
     moment = facts.row.moment
     left = moment.grad.value if moment is not None and not facts.case.graph.is_first_bad else None
     return left is not None and is_finite(left)
 
 
-def not_finite_since(facts: Facts) -> Cause:
+def not_finite_since(facts: TensorFacts) -> Cause:
     """Return the cause for a gradient that the program has changed since."""
     return facts.cause(
         "nan",
@@ -67,7 +67,7 @@ def not_finite_since(facts: Facts) -> Cause:
     )
 
 
-def gradient_not_finite(facts: Facts) -> Cause:
+def gradient_not_finite(facts: TensorFacts) -> Cause:
     """Return the cause for a gradient with nan or inf: the operation that made the first one, forward or backward."""
     case, head = facts.case, f"{facts.name}.grad is {facts.number}"
     turning = [edge for edge in case.shown.edges if turns(case, edge)]
@@ -91,7 +91,7 @@ def gradient_not_finite(facts: Facts) -> Cause:
     return facts.cause("nan", f"{head}, and where it began is not known", case.line_of_backward)
 
 
-def derivative_not_finite(facts: Facts, head: str, edge: Edge, where: Node | None) -> Cause:
+def derivative_not_finite(facts: TensorFacts, head: str, edge: Edge, where: Node | None) -> Cause:
     """Return the cause for an operation that hands on nan or inf of a finite gradient.
 
     Args:
@@ -106,7 +106,7 @@ def derivative_not_finite(facts: Facts, head: str, edge: Edge, where: Node | Non
     is_local = not is_finite(edge.flow.local)
     origin = f"the derivative of {sign} for {name} is {kind}" if is_local else f"{sign} hands on {facts.number}"
     if where is not None:
-        inner = with_operand(case, "torch.where(condition, {x}, 1)", source)
+        inner = with_input(case, "torch.where(condition, {x}, 1)", source)
         harmless = f"{sign}({inner})" if sign.isidentifier() else f"{inner} in place of {name}"
         return facts.cause(
             "nan",
@@ -121,7 +121,7 @@ def derivative_not_finite(facts: Facts, head: str, edge: Edge, where: Node | Non
         mend = f"keep the input of {sign} within its domain"
     if sign == "**" and edge.slot == 1:
         mend = "keep the base of ** above 0: the derivative for the exponent has its logarithm"
-    return facts.cause("nan", f"{head}: {origin}, backward", lines, with_operand(case, mend, source))
+    return facts.cause("nan", f"{head}: {origin}, backward", lines, with_input(case, mend, source))
 
 
 def is_given_to_own(case: Diagnosis, edge: Edge) -> bool:
@@ -142,7 +142,7 @@ def turns(case: Diagnosis, edge: Edge) -> bool:
     )
 
 
-def not_finite_itself(facts: Facts) -> Cause | None:
+def not_finite_itself(facts: TensorFacts) -> Cause | None:
     """Return the cause for a tensor that is not finite itself."""
     number = facts.row.value.not_finite if facts.row.value is not None else ""
     return not_finite_forward(facts.case, facts.name, f"{facts.name} is {number}")
@@ -195,7 +195,7 @@ def not_finite_forward(case: Diagnosis, name: str, what: str) -> Cause | None:
         "nan",
         f"{what}: {sign} makes the first of them, forward",
         case.line_of_node(first),
-        with_operand(case, MENDS_OF_NAN.get(sign, GROWN if is_growing else general), next(iter(inputs), None)),
+        with_input(case, MENDS_OF_NAN.get(sign, GROWN if is_growing else general), next(iter(inputs), None)),
     )
 
 
@@ -221,7 +221,7 @@ def not_finite_input(case: Diagnosis, name: str, what: str, node: Node) -> Cause
     return Cause(name, "nan", f"{what}, and was written last by this line", lines, mend)
 
 
-def with_operand(case: Diagnosis, mend: str, node: Node | None) -> str:
+def with_input(case: Diagnosis, mend: str, node: Node | None) -> str:
     """Return a mend with the input of an operation as the program can write it, in place of ``{x}``.
 
     That is its name, or what it is computed by from what has a name; else the word input.

@@ -8,7 +8,7 @@ import re
 from gviz.causes import fixes
 from gviz.causes.cuts import clause_of_cuts
 from gviz.causes.diagnosis import Cause, Diagnosis, Lines, sign_in_program
-from gviz.causes.facts import Facts
+from gviz.causes.facts import TensorFacts
 from gviz.causes.missing import never_required, outside
 from gviz.causes.syntax import last_name
 from gviz.graphs import Edge, Node, Place, Stop
@@ -30,7 +30,7 @@ _DIGIT = re.compile(r"Backward\d*$")
 _BACKWARD = re.compile(r"\b([A-Za-z_]\w*)(?:\.\w+\(\))*\.backward\s*\((?:\s*\[?\s*([A-Za-z_]\w*))?")
 
 
-def is_about(facts: Facts) -> bool:
+def is_about(facts: TensorFacts) -> bool:
     """Return whether the error spoils a gradient that is there, or is about its tensor."""
     stop, name = facts.case.stop, re.escape(facts.name)
     if stop is None or not facts.row.is_leaf:
@@ -41,7 +41,7 @@ def is_about(facts: Facts) -> bool:
     return is_named or SECOND in stop.message or CHANGED in stop.message
 
 
-def is_behind_failure(facts: Facts) -> bool:
+def is_behind_failure(facts: TensorFacts) -> bool:
     """Return whether what the last backward failed on is made from a leaf, be it that the leaf was cut off."""
     case, failure = facts.case, facts.case.graph.failure
     is_reached = failure is not None and NO_GRAPH not in failure.message and case.is_reached(facts.row)
@@ -55,7 +55,7 @@ def is_without_graph(case: Diagnosis) -> bool:
     return case.stop is not None and NO_GRAPH in case.stop.message and not is_cut
 
 
-def stopped(facts: Facts) -> Cause | None:
+def stopped(facts: TensorFacts) -> Cause | None:
     """Return the cause for a program that raised before the gradient could come; None if that was of no matter."""
     stop, failure, is_over = facts.case.stop, facts.case.graph.failure, facts.case.graph.stop is not None
     if stop is None or not (is_over or is_behind_failure(facts)):
@@ -70,7 +70,7 @@ def stopped(facts: Facts) -> Cause | None:
     return cause._replace(what=f"{cause.what}{caught}{left}")
 
 
-def other_error(facts: Facts, stop: Stop) -> Cause | None:
+def other_error(facts: TensorFacts, stop: Stop) -> Cause | None:
     """Return the cause for an error that is not about gradients; None if it came after the backward."""
     case, message = facts.case, stop.message
     if case.graph.failure is None and ".backward(" not in stop.code and case.graph.backward is not None:
@@ -86,7 +86,7 @@ def other_error(facts: Facts, stop: Stop) -> Cause | None:
     )
 
 
-def leaf_written(facts: Facts, stop: Stop) -> Cause:
+def leaf_written(facts: TensorFacts, stop: Stop) -> Cause:
     """Return the cause for a leaf that was to be written in place."""
     case = facts.case
     leaves = [node for name, node in case.named.items() if re.search(rf"\b{re.escape(name)}\b", stop.code)]
@@ -100,7 +100,7 @@ def leaf_written(facts: Facts, stop: Stop) -> Cause:
     )
 
 
-def asked_of_none(facts: Facts, stop: Stop) -> Cause:
+def asked_of_none(facts: TensorFacts, stop: Stop) -> Cause:
     """Return the cause for ``autograd.grad`` that is asked for the gradient of a tensor which requires none."""
     case = facts.case
     names = [name for name in fixes.asked_in(stop.code) if name in case.rows and not case.rows[name].requires_grad]
@@ -114,7 +114,7 @@ def asked_of_none(facts: Facts, stop: Stop) -> Cause:
     )
 
 
-def without_derivative(facts: Facts, stop: Stop) -> Cause:
+def without_derivative(facts: TensorFacts, stop: Stop) -> Cause:
     """Return the cause for an operation that PyTorch has no derivative of."""
     case, match = facts.case, re.search(r"derivative for (?:aten::)?(\w+)", stop.message)
     name = match[1] if match is not None else "an operation"
@@ -128,7 +128,7 @@ def without_derivative(facts: Facts, stop: Stop) -> Cause:
     )
 
 
-def not_scalar(facts: Facts, stop: Stop) -> Cause:
+def not_scalar(facts: TensorFacts, stop: Stop) -> Cause:
     """Return the cause for a root of several elements."""
     root = named_in(stop.code) or "loss"
     return facts.cause(
@@ -139,7 +139,7 @@ def not_scalar(facts: Facts, stop: Stop) -> Cause:
     )
 
 
-def without_graph(facts: Facts, stop: Stop) -> Cause:
+def without_graph(facts: TensorFacts, stop: Stop) -> Cause:
     """Return the cause for a root that has no graph."""
     case, root, name = facts.case, facts.case.rows.get(named_in(stop.code)), named_in(stop.code) or "the root"
     if facts.row is not root and facts.cuts:
@@ -147,11 +147,13 @@ def without_graph(facts: Facts, stop: Stop) -> Cause:
         clause = clause_of_cuts(case, facts.cuts, "it" if is_root else f"what is made from {facts.name}")
         (lines, mend), what = facts.at_cuts, f"backward did not run: {name} has no graph; {clause}"
         return facts.cause(facts.cuts[0].reason, what, (*case.line_of_stop, *lines), mend)
-    cause = outside(Facts(case, root), f"backward did not run: {name} has no graph; ") if root is not None else None
+    cause = (
+        outside(TensorFacts(case, root), f"backward did not run: {name} has no graph; ") if root is not None else None
+    )
     if cause is not None and cause.verdict != "frozen":
         return facts.cause(cause.verdict, cause.what, (*case.line_of_stop, *cause.lines), cause.mend)
     floats = (one for one in case.graph.tensors if one.is_leaf and "float" in one.dtype and not one.requires_grad)
-    leaf = next((Facts(case, one) for one in floats if one is not root), None)
+    leaf = next((TensorFacts(case, one) for one in floats if one is not root), None)
     better = (outside(leaf) or never_required(leaf)) if leaf is not None else None
     lines, mend = (better.lines, better.mend) if better is not None else ((), "requires_grad=True")
     return facts.cause(
@@ -162,7 +164,7 @@ def without_graph(facts: Facts, stop: Stop) -> Cause:
     )
 
 
-def second_backward(facts: Facts, _: Stop) -> Cause:
+def second_backward(facts: TensorFacts, _: Stop) -> Cause:
     """Return the cause for a backward through a graph that an earlier one has freed."""
     case, link = facts.case, link_of(facts.case)
     asked_at = next(filter(None, (one.history.autograd_grad for one in case.graph.tensors)), None)
@@ -245,7 +247,7 @@ def link_of(case: Diagnosis) -> Edge | None:
     return max(older or reached, key=lambda edge: nodes[edge.source].run, default=None)
 
 
-def written_after_saving(facts: Facts, stop: Stop) -> Cause:
+def written_after_saving(facts: TensorFacts, stop: Stop) -> Cause:
     """Return the cause for a tensor that was written after an operation had saved it."""
     case, saver = facts.case, saver_of_written(facts.case, stop)
     writes = tuple(line for place, _ in case.graph.writes[:1] for line in case.line_of(place))

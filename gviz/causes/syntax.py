@@ -11,16 +11,16 @@ LONGEST = 20
 """Lines of a statement that is shown as a mend: a longer one is data."""
 
 Change: TypeAlias = "Callable[[ast.AST, Any], Any]"
-"""What becomes of a node: of the node as it was, and of a copy of it whose parts have been changed already."""
+"""What becomes of a node: of the node as it was, and of a copy of it whose parts have been rebuilt already."""
 
 
 @lru_cache(maxsize=4)
 def parsed(program: str) -> ast.Module:
     """Return the syntax of a program, the same at each call, nobody being to change it."""
-    return syntax_of(program)
+    return parse(program)
 
 
-def syntax_of(text: str) -> ast.Module:
+def parse(text: str) -> ast.Module:
     """Return the syntax of a text; that of an empty program if it cannot be read."""
     try:
         return ast.parse(text)
@@ -36,7 +36,7 @@ def statements(line: str) -> list[ast.stmt]:
     >>> [ast.unparse(one) for one in statements("def f(x): h = x * 2; return h")], statements("for i in range(3):")
     (['h = x * 2', 'return h'], [])
     """
-    parts, todo = list[ast.stmt](), syntax_of(line.strip()).body[::-1]
+    parts, todo = list[ast.stmt](), parse(line.strip()).body[::-1]
     while todo:
         node = todo.pop()
         inner = [*getattr(node, "body", ()), *getattr(node, "orelse", ())]
@@ -47,7 +47,7 @@ def statements(line: str) -> list[ast.stmt]:
 
 
 @lru_cache(maxsize=4)
-def spans(program: str) -> tuple[tuple[int, int, ast.stmt], ...]:
+def spans_of_statements(program: str) -> tuple[tuple[int, int, ast.stmt], ...]:
     """Return the statements of a program, the outer ones first, each with its first line and its last one."""
     parts = [one for one in ast.walk(parsed(program)) if isinstance(one, ast.stmt)]
     return tuple((first_line(one), one.end_lineno or one.lineno, one) for one in parts)
@@ -61,7 +61,7 @@ def first_line(statement: ast.stmt) -> int:
 
 def statements_at(program: str, number: int) -> list[ast.stmt]:
     """Return the statements of a program that a line is in, the outermost first."""
-    return [one for first, last, one in spans(program) if first <= number <= last]
+    return [one for first, last, one in spans_of_statements(program) if first <= number <= last]
 
 
 def whole_statement(program: str, number: int) -> str:
@@ -98,7 +98,7 @@ def last_name(node: ast.AST) -> str:
     return str(getattr(name, "attr", getattr(name, "id", "")))
 
 
-def calls_in(node: ast.AST, *names: str) -> Iterator[ast.Call]:
+def calls_of(node: ast.AST, *names: str) -> Iterator[ast.Call]:
     """Yield the calls within a statement or an expression of functions, or methods, of these names."""
     yield from (one for one in ast.walk(node) if isinstance(one, ast.Call) and last_name(one) in names)
 
@@ -108,11 +108,11 @@ def has(node: ast.AST, test: Callable[[ast.AST], bool]) -> bool:
     return any(map(test, ast.walk(node)))
 
 
-def changed(part: Any, change: Change) -> Any:
+def rebuilt(part: Any, change: Change) -> Any:
     """Return a copy of a statement or an expression in which each node, the inner ones first, is what becomes of it."""
     if isinstance(part, list):
-        return [changed(one, change) for one in part]
+        return [rebuilt(one, change) for one in part]
     if not isinstance(part, ast.AST):
         return part
-    copy = type(part)(**{name: changed(value, change) for name, value in ast.iter_fields(part)})
+    copy = type(part)(**{name: rebuilt(value, change) for name, value in ast.iter_fields(part)})
     return change(part, ast.copy_location(copy, part))

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from gviz.causes import fixes
 from gviz.causes.diagnosis import Cause, Diagnosis
-from gviz.causes.facts import Facts
+from gviz.causes.facts import TensorFacts
 from gviz.causes.hooks import as_it_came
 from gviz.graphs import Place, TensorRow
 from gviz.passes.elements import is_finite
@@ -17,7 +17,7 @@ BEFORE_EACH = "optimizer.zero_grad(), or {}.grad = None, before each backward()"
 
 
 # ---------------------------------------------------------------- taken away
-def why_cleared(facts: Facts) -> str:
+def why_cleared(facts: TensorFacts) -> str:
     """Return when a gradient was taken away, if that is right: after its use, or where nothing trains its tensor."""
     if facts.is_used:
         return "after the program had used it"
@@ -25,7 +25,7 @@ def why_cleared(facts: Facts) -> str:
     return "before a later backward, of something else" if is_of_other else ""
 
 
-def mend_of_clearing(facts: Facts) -> str:
+def mend_of_clearing(facts: TensorFacts) -> str:
     """Return what to do about a line that takes a gradient away before anything has used it."""
     case, history, lines = facts.case, facts.history, facts.case.line_of(facts.history.grad_cleared)
     code = case.code_of(lines)
@@ -43,7 +43,7 @@ def mend_of_clearing(facts: Facts) -> str:
     return f"{mend}; or {facts.name}.requires_grad_(False), if it is not to be trained"
 
 
-def taken_away(facts: Facts) -> Cause:
+def taken_away(facts: TensorFacts) -> Cause:
     """Return the cause for a gradient that the program has taken away again, with what cuts its tensor off besides."""
     lines = facts.case.line_of(facts.history.grad_cleared)
     if when := why_cleared(facts):
@@ -59,7 +59,7 @@ def taken_away(facts: Facts) -> Cause:
 
 
 # ---------------------------------------------------------------- of another backward
-def of_other_backward(facts: Facts) -> Cause:
+def of_other_backward(facts: TensorFacts) -> Cause:
     """Return the cause for a leaf with a gradient that the last backward did not add to.
 
     Nothing is wrong with it if another call has brought it; if the same call did, an earlier time, it was cut off now.
@@ -73,7 +73,7 @@ def of_other_backward(facts: Facts) -> Cause:
     return facts.cause("ok", f"{what}: {facts.case.root_name} is not made from it", facts.lines)
 
 
-def with_cuts(facts: Facts, cause: Cause) -> Cause:
+def with_cuts(facts: TensorFacts, cause: Cause) -> Cause:
     """Return a cause for a gradient of another backward, with what cuts its tensor off from the root."""
     if facts.is_leaf_of_graph or not facts.cuts:
         return cause
@@ -87,7 +87,7 @@ def with_cuts(facts: Facts, cause: Cause) -> Cause:
 
 
 # ---------------------------------------------------------------- used by a step, or not
-def as_far_as_used(facts: Facts) -> Cause:
+def as_far_as_used(facts: TensorFacts) -> Cause:
     """Return a gradient as it came, and how many alike were taken away unused, though steps have used others."""
     arrivals, wasted, cause = facts.history.arrivals, facts.history.wasted, as_it_came(facts)
     if not wasted or not facts.history.steps or not facts.history.is_optimized:
@@ -98,21 +98,21 @@ def as_far_as_used(facts: Facts) -> Cause:
     return cause._replace(verdict=verdict, what=what, mend=NOT_WASTED)
 
 
-def is_unused(facts: Facts) -> bool:
+def is_unused(facts: TensorFacts) -> bool:
     """Return whether there is an optimizer, and no step has changed a leaf, though it has a gradient."""
     history = facts.history
     is_changed = history.steps != history.still_steps or history.is_updated
     return not is_changed and history.is_optimized is not None and facts.case.stop is None and facts.row.is_leaf
 
 
-def is_unknown_to_optimizers(facts: Facts) -> bool:
+def is_unknown_to_optimizers(facts: TensorFacts) -> bool:
     """Return whether no optimizer has an unused leaf; a tensor whose gradient the program reads itself needs none."""
     is_parameter = facts.node is not None and facts.node.module is not None
     is_alone = is_parameter or not facts.history.was_used
     return is_alone and not facts.history.is_optimized and is_unused(facts)
 
 
-def not_used(facts: Facts) -> Cause | None:
+def not_used(facts: TensorFacts) -> Cause | None:
     """Return the cause for a gradient that no step of its optimizer has used; None if that begins with a warm-up."""
     history, case, what = facts.history, facts.case, f"{facts.name} has a gradient, but"
     if history.still_steps == 1:  # with the learning rate 0
@@ -129,7 +129,7 @@ def not_used(facts: Facts) -> Cause | None:
     return facts.cause("not used", what, (*case.line_of(history.stepped), *case.line_of_backward), mend)
 
 
-def beside_optimizer(facts: Facts) -> Cause | None:
+def beside_optimizer(facts: TensorFacts) -> Cause | None:
     """Return the cause for a leaf that no optimizer has though one should: each pass makes it anew, or all steps idle."""
     case, name, cause = facts.case, facts.name, not_optimized(facts)
     writers = dict.fromkeys(one.statement for one in case.assignments.writers.get((".", name.split(".")[-1]), ()))
@@ -140,7 +140,7 @@ def beside_optimizer(facts: Facts) -> Cause | None:
     return cause._replace(verdict="not used", mend=mend) if case.has_idle_optimizer else None
 
 
-def not_optimized(facts: Facts) -> Cause:
+def not_optimized(facts: TensorFacts) -> Cause:
     """Return the cause for a gradient of a leaf that no optimizer has."""
     lines = facts.case.line_of(facts.history.optimizer) or facts.case.line_of_backward
     return facts.cause(
@@ -152,7 +152,7 @@ def not_optimized(facts: Facts) -> Cause:
     )
 
 
-def accumulated(facts: Facts) -> Cause:
+def accumulated(facts: TensorFacts) -> Cause:
     """Return the cause for a gradient that was added to what an earlier backward had left."""
     history, name, before_each = facts.history, facts.name, BEFORE_EACH.format(facts.name)
     what = f"{name}.grad is the sum of more than one backward: it was not empty when the last one began"
@@ -200,13 +200,13 @@ def spoiled(case: Diagnosis, name: str, what: str, leaf: TensorRow) -> Cause:
     )
 
 
-def spoiled_by_program(facts: Facts) -> Cause:
+def spoiled_by_program(facts: TensorFacts) -> Cause:
     """Return the cause for a gradient into which the program has written nan or inf, and zeros since, it may be."""
     state = f"0, which {facts.history.grad_cleared} has written" if facts.is_zero else facts.number
     return spoiled(facts.case, facts.name, f"{facts.name}.grad is {state}", facts.row)
 
 
-def spread(facts: Facts) -> Cause:
+def made_by_clipping(facts: TensorFacts) -> Cause:
     """Return the cause for a gradient that another one has made nan or inf, as all are clipped to one norm."""
     others = [
         one for one in facts.case.rows.values() if one.is_leaf and one is not facts.row and not one.history.spread
@@ -224,7 +224,7 @@ def spread(facts: Facts) -> Cause:
     )
 
 
-def given_by_program(facts: Facts) -> Cause:
+def given_by_program(facts: TensorFacts) -> Cause:
     """Return that a gradient is one that the program itself has put there."""
     return facts.cause(
         "ok", f"{facts.name} has the gradient that this line has given it", facts.case.line_of(facts.history.grad_set)

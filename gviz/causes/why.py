@@ -14,7 +14,7 @@ import re
 
 from gviz.causes import missing, training, zero
 from gviz.causes.diagnosis import Cause, Diagnosis
-from gviz.causes.facts import Facts, Verdict, always, first_answer
+from gviz.causes.facts import TensorFacts, Verdict, always, first_answer
 from gviz.causes.hooks import made_by_hook
 from gviz.causes.not_finite import (
     gradient_not_finite,
@@ -63,7 +63,7 @@ WITH_GRADIENT = (
     Verdict(lambda one: one.history.grad_cleared and not is_finite(one.row.value), not_finite_itself),
     # It is nan or inf.
     Verdict(lambda one: one.number and one.history.spoiled, training.spoiled_by_program),
-    Verdict(lambda one: one.number and one.history.spread and one.before is None, training.spread),
+    Verdict(lambda one: one.number and one.history.spread and one.before is None, training.made_by_clipping),
     Verdict(lambda one: one.number and not is_finite(one.before), not_finite_before),
     Verdict(lambda one: one.number and is_changed_since(one), not_finite_since),
     Verdict(lambda one: one.number or one.is_zero, made_by_hook),
@@ -106,7 +106,7 @@ def why(graph: Graph, name: str) -> Cause:
     if row is None:
         there = f"the tensors are {joined(case.rows, 12)}" if case.rows else "it leaves no tensors"
         raise SourceError(f"there is no tensor {excerpt(name)}", hint=did_you_mean(name, case.rows, there))
-    cause = cause_of(Facts(case, case.rows[row.same_as or name]))
+    cause = cause_of(TensorFacts(case, case.rows[row.same_as or name]))
     if row.same_as:
         whose = f"{name} and {row.same_as} are one tensor, whose gradient is the sum over all its uses"
         return cause._replace(name=name, what=f"{whose}. {cause.what}")
@@ -126,19 +126,19 @@ def why_all(graph: Graph) -> list[Cause]:
     A leaf of several names has the first of them.
     """
     case = Diagnosis(graph)
-    all_facts = [Facts(case, row) for row in case.rows.values()]
+    all_facts = [TensorFacts(case, row) for row in case.rows.values()]
     asked = [one for one in all_facts if stands_for_leaf(one) and not one.row.same_as]
     behind = {leaf for one in asked if not one.row.is_leaf for leaf in one.row.leaves}
     return [cause_of(one) for one in asked if one.name not in behind]
 
 
-def stands_for_leaf(facts: Facts) -> bool:
+def stands_for_leaf(facts: TensorFacts) -> bool:
     """Return whether a tensor is a leaf, or has the name that a leaf should have."""
     is_leaf = facts.row.is_leaf and (facts.row.requires_grad or facts.reason in ("", "frozen"))
     return is_leaf or missing.took_name(facts) or (not facts.row.is_leaf and missing.leaf_within(facts) != "")
 
 
-def cause_of(facts: Facts) -> Cause:
+def cause_of(facts: TensorFacts) -> Cause:
     """Return the cause for a tensor."""
     verdicts = WITH_GRADIENT if facts.grad is not None else WITHOUT_GRADIENT
     cause = first_answer((Verdict(always, missing.of_other_root), *verdicts), facts)

@@ -6,7 +6,7 @@ import ast
 from collections.abc import Callable
 from typing import Any, TypeAlias
 
-from gviz.causes.syntax import LONGEST, changed, has, last_name
+from gviz.causes.syntax import LONGEST, has, last_name, rebuilt
 
 CUTS = {"detach", "detach_", "item", "tolist", "numpy", "data"}
 """What leaves the graph, as a method or as an attribute."""
@@ -49,9 +49,9 @@ def without_cuts(statement: ast.stmt, is_inside: Test, *, is_list: bool = False)
         return None
 
     def change(old: ast.AST, new: Any) -> Any:
-        return without_cut(new, is_list=is_list) if has(old, is_inside) else new
+        return without_call(new, is_list=is_list) if has(old, is_inside) else new
 
-    after = ast.unparse(ast.fix_missing_locations(changed(statement, change)))
+    after = ast.unparse(ast.fix_missing_locations(rebuilt(statement, change)))
     target, _, value = after.partition(" = ")
     is_idle = target == value or (isinstance(statement, ast.Expr) and "(" not in after)
     is_shown = after != before and after.count("\n") < LONGEST
@@ -63,7 +63,7 @@ def is_numpy(node: ast.AST) -> bool:
     return isinstance(node, ast.Call) and ast.unparse(node.func).partition(".")[0] in NUMPY
 
 
-def without_cut(new: Any, *, is_list: bool) -> Any:
+def without_call(new: Any, *, is_list: bool) -> Any:
     """Return an expression without ``.detach()``, ``float()``, ``torch.tensor()`` and their kin.
 
     Args:
@@ -79,7 +79,7 @@ def without_cut(new: Any, *, is_list: bool) -> Any:
             return ast.Call(ast.Attribute(ast.Name("torch"), name), arguments, words)
         case ast.Call(ast.Attribute(owner, name), [first, *_]) if name in FROM_NUMBERS:
             is_many = isinstance(first, ast.List | ast.ListComp) or (is_list and isinstance(first, ast.Name))
-            return stacked(owner, first) if is_many else first
+            return stack_of(owner, first) if is_many else first
         case ast.Call(function, [first, *_]) if (
             last_name(function) in LEAVES or ast.unparse(function) == "torch.detach"
         ):
@@ -87,7 +87,7 @@ def without_cut(new: Any, *, is_list: bool) -> Any:
     return new
 
 
-def stacked(torch: ast.expr, parts: ast.expr) -> ast.expr:
+def stack_of(torch: ast.expr, parts: ast.expr) -> ast.expr:
     """Return what makes a tensor of a list of tensors, and of numbers that no tensor is behind.
 
     In a list of lists a tensor may have had another shape than the number that was made of it.
@@ -95,7 +95,7 @@ def stacked(torch: ast.expr, parts: ast.expr) -> ast.expr:
     match parts:
         case ast.ListComp(ast.ListComp(inner, inner_loops), loops):
             squeezed = ast.Call(ast.Attribute(inner, "squeeze"), [], [])
-            parts = ast.ListComp(stacked(torch, ast.ListComp(squeezed, inner_loops)), loops)
+            parts = ast.ListComp(stack_of(torch, ast.ListComp(squeezed, inner_loops)), loops)
         case ast.List(elements):
             parts = ast.List([as_tensor(torch, one) for one in elements])
     return ast.Call(ast.Attribute(torch, "stack"), [parts], [])
@@ -103,6 +103,6 @@ def stacked(torch: ast.expr, parts: ast.expr) -> ast.expr:
 
 def as_tensor(torch: ast.expr, element: ast.expr) -> ast.expr:
     """Return an element of a list without cuts; a number that no tensor is behind as a tensor."""
-    whole: ast.expr = changed(element, lambda _, new: without_cut(new, is_list=False))
+    whole: ast.expr = rebuilt(element, lambda _, new: without_call(new, is_list=False))
     is_tensor = has(whole, lambda part: isinstance(part, ast.Name))
     return whole if is_tensor else ast.Call(ast.Attribute(torch, "tensor"), [whole], [])

@@ -6,8 +6,8 @@ from collections.abc import Iterator
 from functools import reduce
 
 from gviz.causes.diagnosis import Cause, Diagnosis, is_own, sign_in_program
-from gviz.causes.facts import Facts
-from gviz.causes.not_finite import not_finite_forward, with_operand
+from gviz.causes.facts import TensorFacts
+from gviz.causes.not_finite import not_finite_forward, with_input
 from gviz.causes.training import BEFORE_EACH, accumulated, mend_of_clearing, why_cleared
 from gviz.graphs import Edge, Node
 from gviz.graphs.numbers import size_of
@@ -46,7 +46,7 @@ MIXES = ("Softmax", "LogSoftmax", "NativeLayerNorm", "NativeBatchNorm", "NativeG
 """Operations whose derivative is not 0, but which hand on 0 if all that they make counts alike: its sum is constant."""
 
 
-def zero_of_other_root(facts: Facts) -> Cause:
+def zero_of_other_root(facts: TensorFacts) -> Cause:
     """Return the cause for zeros that another backward has left."""
     root = facts.case.root_name
     return facts.cause(
@@ -56,12 +56,12 @@ def zero_of_other_root(facts: Facts) -> Cause:
     )
 
 
-def brings_nothing(facts: Facts) -> bool:
+def brings_nothing(facts: TensorFacts) -> bool:
     """Return whether what backward has brought is 0, on each way."""
     return bool(facts.parts) and all(part is not None and has_only(part, 0.0) for part in facts.parts)
 
 
-def accumulated_zero(facts: Facts) -> Cause:
+def accumulated_zero(facts: TensorFacts) -> Cause:
     """Return the cause for a gradient of an earlier backward, to which this one adds nothing but zeros."""
     cause, nothing = accumulated(facts), zero(facts)
     return facts.cause(
@@ -72,7 +72,7 @@ def accumulated_zero(facts: Facts) -> Cause:
     )
 
 
-def zero(facts: Facts) -> Cause:
+def zero(facts: TensorFacts) -> Cause:
     """Return the cause for a gradient of zeros: where it becomes zero on its way."""
     case, head = facts.case, f"the gradient of {facts.name} is 0"
     if any(part is not None and not has_only(part, 0.0) for part in facts.parts):
@@ -92,7 +92,7 @@ def zero(facts: Facts) -> Cause:
         what = f"{head}: the backward of {own.label.removesuffix('Backward')} gives 0"
         mend = "look at what its backward returns"
         return with_other_ways(facts, facts.cause("zero", what, case.line_of_node(own), mend))
-    texts = "; ".join(dict.fromkeys(derivative_text(case, edge) for edge in edges[:MOST]))
+    texts = "; ".join(dict.fromkeys(zero_text(case, edge) for edge in edges[:MOST]))
     more = f", and {len(edges) - MOST} more" if len(edges) > MOST else ""
     lines = tuple(line for edge in edges[:MOST] for line in case.line_of_node(case.nodes[edge.target]))
     mend = mend_of_zero(case, edges[0])
@@ -113,10 +113,10 @@ def mend_of_zero(case: Diagnosis, edge: Edge) -> str:
     if sign == "softmax" and not is_alike(first):
         return "it is flat for inputs this far apart: make them smaller, or use a loss that takes logits"
     mend = MENDS_OF_ZERO.get(sign, f"give {sign} inputs where its derivative is not 0")
-    return with_operand(case, mend, case.nodes[edge.source])
+    return with_input(case, mend, case.nodes[edge.source])
 
 
-def with_other_ways(facts: Facts, cause: Cause) -> Cause:
+def with_other_ways(facts: TensorFacts, cause: Cause) -> Cause:
     """Return the cause for a function without slope with what cuts its tensor off on other ways.
 
     Another operation may make the gradient 0 at some inputs alone, and stand on those ways, too.
@@ -132,7 +132,7 @@ def with_other_ways(facts: Facts, cause: Cause) -> Cause:
     )
 
 
-def zeroed(facts: Facts, head: str) -> Cause:
+def zeroed(facts: TensorFacts, head: str) -> Cause:
     """Return the cause for a gradient that was not 0 on its way: the parts cancel, or the program has made it 0.
 
     Args:
@@ -206,7 +206,7 @@ def is_alike(node: Node) -> bool:
     return arrives.elements is None or len({*arrives.elements}) == 1 or not node.label.startswith("Softmax")
 
 
-def derivative_text(case: Diagnosis, edge: Edge) -> str:
+def zero_text(case: Diagnosis, edge: Edge) -> str:
     """Return why a gradient becomes 0 at an operation."""
     source, target = case.nodes[edge.source], case.nodes[edge.target]
     sign, name = sign_in_program(target), case.name_of(source)
