@@ -1,4 +1,4 @@
-"""What cuts tensors off from the graph: which of the cuts are to blame, what they have done, and how they are mended."""
+"""What cuts tensors off from the graph: which of the cuts are to blame, what they have done, and their mends."""
 
 from __future__ import annotations
 

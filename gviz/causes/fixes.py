@@ -84,7 +84,7 @@ def changes(line: str, change: Callable[[ast.stmt], ast.stmt | None], name: str 
 
     Args:
         line: one or several statements.
-        change: gives the statement after the change; None if it cannot be rebuilt so.
+        change: gives the statement after the change; None if it cannot be changed so.
         name: of the tensor that the change is about; "" for a change of all statements.
     """
     parts, rewrites = statements(line), []

@@ -313,7 +313,10 @@ def not_run(facts: TensorFacts) -> Cause:
     elif case.is_expression:
         mend = "leave out --no-backward"
     elif ".backward(" in case.graph.code:
-        mend = "let the program come to its backward(), and let an error of it be seen: as it ran, it ended before, or failed"
+        mend = (
+            "let the program come to its backward(), and let an error of it be seen:"
+            " as it ran, it ended before, or failed"
+        )
     return facts.cause(verdict, what, asked_at, mend)
 
 

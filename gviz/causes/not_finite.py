@@ -61,7 +61,8 @@ def not_finite_since(facts: TensorFacts) -> Cause:
     """Return the cause for a gradient that the program has changed since."""
     return facts.cause(
         "nan",
-        f"{facts.name}.grad is {facts.number}, though backward has left finite numbers: the program has changed it since",
+        f"{facts.name}.grad is {facts.number}, though backward has left finite numbers:"
+        " the program has changed it since",
         facts.case.line_of_backward,
         "look at what changes .grad",
     )

@@ -11,7 +11,7 @@ LONGEST = 20
 """Lines of a statement that is shown as a mend: a longer one is data."""
 
 Change: TypeAlias = "Callable[[ast.AST, Any], Any]"
-"""What becomes of a node: of the node as it was, and of a copy of it whose parts have been rebuilt already."""
+"""What becomes of a node: of the node as it was, and of a copy of it whose parts have been changed already."""
 
 
 @lru_cache(maxsize=4)

@@ -130,7 +130,7 @@ def not_used(facts: TensorFacts) -> Cause | None:
 
 
 def beside_optimizer(facts: TensorFacts) -> Cause | None:
-    """Return the cause for a leaf that no optimizer has though one should: each pass makes it anew, or all steps idle."""
+    """Return the cause for a leaf that no optimizer has though one should: a pass makes it anew, or all steps idle."""
     case, name, cause = facts.case, facts.name, not_optimized(facts)
     writers = dict.fromkeys(one.statement for one in case.assignments.writers.get((".", name.split(".")[-1]), ()))
     anew = [(case.line_of(Place(one.lineno)), better) for one in writers if (better := fixes.as_copy(one))]
@@ -217,7 +217,8 @@ def made_by_clipping(facts: TensorFacts) -> Cause:
     )
     return facts.cause(
         "nan",
-        f"{facts.name}.grad is {facts.number}: backward had left finite numbers in it, and this line has written others,"
+        f"{facts.name}.grad is {facts.number}: backward had left finite numbers in it,"
+        " and this line has written others,"
         f" since the gradient of {origin or 'another tensor'} was not finite",
         facts.case.line_of(facts.history.spread),
         mend,
