@@ -5,7 +5,6 @@ from __future__ import annotations
 import ast
 import re
 from collections.abc import Callable, Collection, Sequence
-from typing import Any
 
 from gviz.causes.syntax import calls_of, last_name, rebuilt, statements, statements_at
 
@@ -205,9 +204,8 @@ def through_library(line: str) -> str:
     ('z = d.rsample((4,))', 'h = checkpoint(body, x, use_reentrant=False)')
     """
 
-    def change(old: ast.AST, new: Any) -> Any:
-        is_sample = isinstance(old, ast.Attribute) and old.attr == "sample"
-        return ast.Attribute(new.value, "rsample") if is_sample else new
+    def change(_: ast.AST, new: ast.expr) -> ast.expr:
+        return ast.Attribute(new.value, "rsample") if isinstance(new, ast.Attribute) and new.attr == "sample" else new
 
     sampled = rewritten(line, lambda node: rebuilt(node, change))
     return with_keyword(sampled or line, ("checkpoint",), "use_reentrant", value=False) or sampled
@@ -220,8 +218,8 @@ def with_keyword(line: str, functions: Collection[str], name: str, *, value: boo
     'g = torch.autograd.grad(out.sum(), x, create_graph=True)[0]'
     """
 
-    def change(old: ast.AST, new: Any) -> Any:
-        return with_word(new, name, value=value) if isinstance(old, ast.Call) and last_name(old) in functions else new
+    def change(_: ast.AST, new: ast.expr) -> ast.expr:
+        return with_word(new, name, value=value) if isinstance(new, ast.Call) and last_name(new) in functions else new
 
     return rewritten(line, lambda node: rebuilt(node, change))
 
@@ -262,7 +260,7 @@ def with_value(statement: ast.stmt, value: ast.expr) -> ast.stmt:
     return type(statement)(**{**dict(ast.iter_fields(statement)), "value": value})
 
 
-def without_leaf(_: ast.AST, new: Any) -> Any:
+def without_leaf(_: ast.AST, new: ast.expr) -> ast.expr:
     """Return an expression without what makes a leaf: ``requires_grad=True``, ``requires_grad_()``, ``Parameter()``."""
     match new:
         case ast.Call(ast.Attribute(owner, "requires_grad_")):

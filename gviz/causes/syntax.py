@@ -10,7 +10,7 @@ from typing import Any, TypeAlias
 LONGEST = 20
 """Lines of a statement that is shown as a mend: a longer one is data."""
 
-Change: TypeAlias = "Callable[[ast.AST, Any], Any]"
+Change: TypeAlias = "Callable[[ast.AST, ast.expr], ast.AST]"
 """What becomes of a node: of the node as it was, and of a copy of it whose parts have been changed already."""
 
 
@@ -108,11 +108,11 @@ def has(node: ast.AST, test: Callable[[ast.AST], bool]) -> bool:
     return any(map(test, ast.walk(node)))
 
 
-def rebuilt(part: Any, change: Change) -> Any:
+def rebuilt(part: object, change: Change) -> Any:
     """Return a copy of a statement or an expression in which each node, the inner ones first, is what becomes of it."""
     if isinstance(part, list):
         return [rebuilt(one, change) for one in part]
     if not isinstance(part, ast.AST):
         return part
-    copy = type(part)(**{name: rebuilt(value, change) for name, value in ast.iter_fields(part)})
+    copy: Any = type(part)(**{name: rebuilt(value, change) for name, value in ast.iter_fields(part)})
     return change(part, ast.copy_location(copy, part))

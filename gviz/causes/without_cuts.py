@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import ast
 from collections.abc import Callable
-from typing import Any, TypeAlias
+from typing import TypeAlias
 
 from gviz.causes.syntax import LONGEST, has, last_name, rebuilt
 
@@ -48,7 +48,7 @@ def without_cuts(statement: ast.stmt, is_inside: Test, *, is_list: bool = False)
     if any(is_numpy(one) and has(one, is_inside) for one in ast.walk(statement)):
         return None
 
-    def change(old: ast.AST, new: Any) -> Any:
+    def change(old: ast.AST, new: ast.expr) -> ast.expr:
         return without_call(new, is_list=is_list) if has(old, is_inside) else new
 
     after = ast.unparse(ast.fix_missing_locations(rebuilt(statement, change)))
@@ -63,7 +63,7 @@ def is_numpy(node: ast.AST) -> bool:
     return isinstance(node, ast.Call) and ast.unparse(node.func).partition(".")[0] in NUMPY
 
 
-def without_call(new: Any, *, is_list: bool) -> Any:
+def without_call(new: ast.expr, *, is_list: bool) -> ast.expr:
     """Return an expression without ``.detach()``, ``float()``, ``torch.tensor()`` and their kin.
 
     Args:
