@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
+from typing import Any
 
 import numpy as np
 
@@ -178,4 +179,20 @@ def orthogonal_(tensor: Tensor, gain: float = 1, generator: random.Generator | N
     return write(tensor, (q.T if wide else q).reshape(shape) * gain)
 
 
+def renamed(function: Callable[..., Tensor]) -> Callable[..., Tensor]:
+    """Return a function under the name that it had before PyTorch 0.4: without the underscore, and with a warning."""
+    new = function.__name__
+
+    def old(*args: Any, **kwargs: Any) -> Tensor:
+        warn(f"`nn.init.{new[:-1]}` is now deprecated in favor of `nn.init.{new}`.", FutureWarning)
+        return function(*args, **kwargs)
+
+    old.__name__ = old.__qualname__ = new[:-1]
+    return old
+
+
+RENAMED = (
+    uniform_, normal_, constant_, eye_, xavier_uniform_, xavier_normal_, kaiming_uniform_, kaiming_normal_, orthogonal_,
+)  # fmt: skip
+globals().update({function.__name__[:-1]: renamed(function) for function in RENAMED})
 __getattr__ = absent("torch.nn.init")

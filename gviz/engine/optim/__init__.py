@@ -25,7 +25,8 @@ from gviz.numbers.types import Array
 from gviz.numbers.words import absent, refuse, warn
 
 __all__ = [
-    "LBFGS", "SGD", "Adadelta", "Adagrad", "Adam", "AdamW", "Adamax", "NAdam", "Optimizer", "RAdam", "RMSprop", "lr_scheduler",
+    "ASGD", "LBFGS", "SGD", "Adadelta", "Adagrad", "Adam", "AdamW", "Adamax", "NAdam", "Optimizer", "RAdam", "RMSprop",
+    "Rprop", "lr_scheduler",
 ]  # fmt: skip
 
 CALLED = {"lr": "learning rate", "eps": "epsilon value"}
@@ -150,7 +151,7 @@ class Optimizer(Portable):
         """Do one parameter's step from its gradient, as the group wants that."""
         if mode.writing is not None:
             mode.writing(tensor)
-        value, state, decay, lr = tensor._array, self.state.get(tensor, {}), group["weight_decay"], float(group["lr"])
+        value, state, decay, lr = tensor._array, self.state.get(tensor, {}), group.get("weight_decay", 0), float(group["lr"])
         grad = -grad if group["maximize"] else grad
         if apart := decay != 0 and group.get("decoupled_weight_decay", False):  # a write of its own
             value *= 1 - lr * decay
@@ -391,6 +392,58 @@ class Adadelta(
         step = np.sqrt(steps + eps) / np.sqrt(square + eps) * grad
         steps[...] = steps * rho + step * step * (1 - rho)
         value -= step * lr
+
+
+class ASGD(
+    Optimizer,
+    takes="lr=1e-2, lambd=1e-4, alpha=0.75, t0=1e6, weight_decay=0, foreach=None, maximize=False, "
+    "differentiable=False, capturable=False",
+):
+    """Gradient descent with smaller and smaller steps, and the mean of the parameters since step ``t0``."""
+
+    writes = 2
+
+    def update(self, value: Array, grad: Array, lr: float, state: dict[str, Any], group: dict[str, Any]) -> None:
+        """``p -= e (l p + g)``; ``a += m (p - a)``; the sizes e of steps and m of the mean become smaller."""
+        if not state:
+            sizes = {"eta": lr, "mu": 1.0}
+            state["step"] = from_array(np.zeros((), np.float32), None)
+            state.update((name, from_array(np.full((), size, np.float32), None)) for name, size in sizes.items())
+            state["ax"] = from_array(np.zeros_like(value), None)
+        step, eta, share, mean = running(state, value, "eta", "mu", "ax")
+        value *= 1 - group["lambd"] * float(eta)
+        value -= grad * float(eta)
+        mean[...] = value if share == 1 else mean + (value - mean) * float(share)
+        eta[...] = lr / (1 + group["lambd"] * lr * step) ** group["alpha"]
+        share[...] = 1 / max(1, step - group["t0"])
+
+
+class Rprop(
+    Optimizer,
+    takes="lr=1e-2, etas=(0.5, 1.2), step_sizes=(1e-6, 50), *, capturable=False, foreach=None, maximize=False, "
+    "differentiable=False",
+    first="lr etas step_sizes foreach maximize differentiable",
+):
+    """Steps from the sign of the gradient alone, which grow while it stays and shrink when it changes."""
+
+    def _begin(self, arguments: dict[str, Any]) -> None:
+        etas = arguments["etas"]
+        refuse(not 0 < etas[0] < 1 < etas[1], f"Invalid eta values: {etas[0]}, {etas[1]}", ValueError)
+        super()._begin(arguments)
+
+    def update(self, value: Array, grad: Array, lr: float, state: dict[str, Any], group: dict[str, Any]) -> None:
+        """``p -= s sign(g)``, where s grows by one factor while g keeps its sign; else it shrinks, and p stays."""
+        if not state:
+            numbers = {"prev": np.zeros_like(value), "step_size": np.full_like(value, lr)}
+            state["step"] = from_array(np.zeros((), np.float32), None)
+            state.update((name, from_array(array, None)) for name, array in numbers.items())
+        _, before, size = running(state, value, "prev", "step_size")
+        shrink, grow = group["etas"]
+        agreement = np.sign(grad * before)
+        factor = np.where(agreement > 0, grow, np.where(agreement < 0, shrink, 1)).astype(value.dtype)
+        size[...] = np.clip(size * factor, *group["step_sizes"])
+        before[...] = np.where(agreement < 0, 0, grad)
+        value -= np.sign(before) * size
 
 
 class Point(NamedTuple):

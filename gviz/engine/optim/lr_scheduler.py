@@ -19,6 +19,7 @@ __all__ = [
     "ConstantLR",
     "CosineAnnealingLR",
     "CosineAnnealingWarmRestarts",
+    "CyclicLR",
     "ExponentialLR",
     "LRScheduler",
     "LambdaLR",
@@ -307,12 +308,8 @@ class OneCycleLR(
             )
             total = arguments["epochs"] * arguments["steps_per_epoch"]
         refuse(total <= 0, f"Expected positive integer total_steps, but got {total}", ValueError)
-        self.use_beta1 = "betas" in optimizer.defaults
-        refuse(
-            arguments["cycle_momentum"] and not self.use_beta1 and "momentum" not in optimizer.defaults,
-            "optimizer must support momentum or beta1 with `cycle_momentum` option enabled",
-            ValueError,
-        )
+        if arguments["cycle_momentum"]:
+            self.use_beta1 = has_beta1(optimizer)
         for i, group in enumerate(optimizer.param_groups if arguments["last_epoch"] == -1 else []):
             peak = most[i] if isinstance(most, list | tuple) else most
             least = peak / arguments["div_factor"]
@@ -338,8 +335,7 @@ class OneCycleLR(
         for group in self.optimizer.param_groups:
             rates.append(self.between(group, ways[0], share))
             if self.cycle_momentum:
-                momentum = self.between(group, ways[1], share)
-                group.update({"betas": (momentum, *group["betas"][1:])} if self.use_beta1 else {"momentum": momentum})
+                group.update(momentum_option(group, self.between(group, ways[1], share)))
         return rates
 
     def between(self, group: dict[str, Any], way: tuple[str, str], share: float) -> float:
@@ -347,6 +343,103 @@ class OneCycleLR(
         start, end = group[way[0]], group[way[1]]
         linear, cosine = (end - start) * share + start, end + (start - end) / 2.0 * (math.cos(math.pi * share) + 1)
         return linear if self.anneal_strategy == "linear" else cosine
+
+
+class CyclicLR(LRScheduler):
+    """The learning rate from ``base_lr`` up to ``max_lr`` and down again, in cycles, and the momentum down and up.
+
+    Source: L. N. Smith, Cyclical Learning Rates for Training Neural Networks, https://arxiv.org/abs/1506.01186
+    """
+
+    def __init__(
+        self,
+        optimizer: Optimizer,
+        base_lr: float | list[float],
+        max_lr: float | list[float],
+        step_size_up: int = 2000,
+        step_size_down: int | None = None,
+        mode: str = "triangular",
+        gamma: float = 1.0,
+        scale_fn: Callable[[float], float] | None = None,
+        scale_mode: str = "cycle",
+        cycle_momentum: bool = True,
+        base_momentum: float | list[float] = 0.8,
+        max_momentum: float | list[float] = 0.9,
+        last_epoch: int = -1,
+    ) -> None:
+        refuse(not isinstance(optimizer, Optimizer), f"{type(optimizer).__name__} is not an Optimizer", TypeError)
+        groups = optimizer.param_groups if last_epoch == -1 else []
+        base_lrs = per_group("base_lr", optimizer, base_lr)
+        for group, lr in zip(groups, base_lrs, strict=False):
+            group["lr"] = lr
+        self.max_lrs, self.mode, self.gamma = per_group("max_lr", optimizer, max_lr), mode, gamma
+        self.total_size = float(step_size_up) + float(step_size_up if step_size_down is None else step_size_down)
+        self.step_ratio = float(step_size_up) / self.total_size
+        refuse(
+            mode not in ("triangular", "triangular2", "exp_range") and scale_fn is None,
+            "mode is invalid and scale_fn is None",
+            ValueError,
+        )
+        self._scale_fn_custom = scale_fn
+        usual = "iterations" if mode == "exp_range" else "cycle"
+        self.scale_mode, self.cycle_momentum = usual if scale_fn is None else scale_mode, cycle_momentum
+        if cycle_momentum:
+            self.use_beta1 = has_beta1(optimizer)
+            self.base_momentums = per_group("base_momentum", optimizer, base_momentum)
+            self.max_momentums = per_group("max_momentum", optimizer, max_momentum)
+            for group, most, least in zip(groups, self.max_momentums, self.base_momentums, strict=False):
+                group.update(momentum_option(group, most), max_momentum=most, base_momentum=least)
+        super().__init__(optimizer, last_epoch)
+        self.base_lrs = base_lrs
+
+    def scale_fn(self, x: float) -> float:
+        """Return the height of a cycle, beside that of the first, from its number or that of the step."""
+        if self._scale_fn_custom is not None:
+            return self._scale_fn_custom(x)
+        return {"triangular": 1.0, "triangular2": 1 / 2.0 ** (x - 1), "exp_range": self.gamma**x}[self.mode]
+
+    def get_lr(self) -> list[float]:
+        """Return the point on the way up, or down; the momentum is set, too."""
+        cycle = math.floor(1 + self.last_epoch / self.total_size)
+        x = 1.0 + self.last_epoch / self.total_size - cycle
+        share = x / self.step_ratio if x <= self.step_ratio else (x - 1) / (self.step_ratio - 1)
+        height = self.scale_fn(cycle if self.scale_mode == "cycle" else self.last_epoch)
+        if self.cycle_momentum:
+            bounds = zip(self.optimizer.param_groups, self.base_momentums, self.max_momentums, strict=True)
+            for group, least, most in bounds:
+                group.update(momentum_option(group, most - (most - least) * share * height))
+        return [
+            base + (most - base) * share * height for base, most in zip(self.base_lrs, self.max_lrs, strict=True)
+        ]
+
+
+def per_group(name: str, optimizer: Optimizer, value: Any) -> list[Any]:
+    """Return a value for each group of parameters. ValueError: a list of another length."""
+    count = len(optimizer.param_groups)
+    if not isinstance(value, list | tuple):
+        return [value] * count
+    refuse(
+        len(value) != count,
+        f"{name} must have the same length as optimizer.param_groups. {name} has {len(value)} values, param_groups has "
+        f"{count}.",
+        ValueError,
+    )
+    return list(value)
+
+
+def has_beta1(optimizer: Optimizer) -> bool:
+    """Return whether the momentum of an optimizer is the first of its betas. ValueError: it has none."""
+    refuse(
+        not {"momentum", "betas"} & {*optimizer.defaults},
+        "optimizer must support momentum or beta1 with `cycle_momentum` option enabled",
+        ValueError,
+    )
+    return "betas" in optimizer.defaults
+
+
+def momentum_option(group: dict[str, Any], momentum: float) -> dict[str, Any]:
+    """Return a group's option for this momentum: Adam and its kin have it as the first of their betas."""
+    return {"betas": (momentum, *group["betas"][1:])} if "betas" in group else {"momentum": momentum}
 
 
 class ReduceLROnPlateau(LRScheduler):
