@@ -77,11 +77,11 @@ if os.environ.get("GVIZ_FAST") != "0":
     importlib.import_module("gviz.engine.fast").install(globals())
 
 SETTINGS = (
-    "get_default_device", "get_num_threads", "set_default_device", "set_default_tensor_type",
+    "_assert", "get_default_device", "get_num_threads", "set_default_device", "set_default_tensor_type",
     "set_float32_matmul_precision", "set_num_threads", "use_deterministic_algorithms",
 )  # fmt: skip
 SUBMODULES = (
-    "accelerator", "amp", "autograd", "backends", "cuda", "distributions", "func", "linalg", "nn", "optim",
+    "accelerator", "amp", "autograd", "backends", "cuda", "distributions", "func", "fx", "linalg", "nn", "optim",
     "serialization", "special", "utils",
 )  # fmt: skip
 LATE = dict.fromkeys(("load", "save"), "serialization") | dict.fromkeys(SETTINGS, "settings")

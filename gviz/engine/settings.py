@@ -10,6 +10,12 @@ from gviz.numbers.dtypes import ALL, set_default_dtype
 from gviz.numbers.words import refuse, type_name, warn_once
 
 
+def _assert(condition: Any, message: str) -> None:
+    """Refuse what is not true; a function that traced programs can call. AssertionError: it is not."""
+    if not condition:
+        raise AssertionError(message)
+
+
 def set_default_device(device: object) -> None:
     """Let tensors be made on the CPU, as they are. AssertionError, RuntimeError: it is another device."""
     check_device(device)

@@ -19,6 +19,16 @@ NO_VALUE: Any = object()
 """What a type gives for a value that it does not take, and the default of a parameter that has none."""
 
 
+def overrides(value: object) -> bool:
+    """Return whether a value stands for a tensor by ``__torch_function__``: a form takes none, its class is asked."""
+    return hasattr(value.__class__, "__torch_function__") and not isinstance(value, Tensor)
+
+
+def anything(value: object) -> Any:
+    """Take anything but what stands for a tensor."""
+    return NO_VALUE if overrides(value) else value
+
+
 def integer(value: object) -> Any:
     """Take one whole number."""
     if value.__class__ is int:
@@ -52,6 +62,8 @@ def tensors(value: object) -> Any:
         return NO_VALUE
     for i, one in enumerate(value):
         if not isinstance(one, Tensor):
+            if overrides(one):
+                return NO_VALUE
             raise TypeError(f"expected Tensor as element {i} in argument 0, but got {type_text(one)}")
     return list(value)
 
@@ -95,7 +107,7 @@ ARG_TYPES = {
     "Format": ArgType("torch.memory_format", called("torch.memory_format"), object),
     "Layout": ArgType("torch.layout", called("torch.layout"), object),
     "Generator": ArgType("torch.Generator", instance_of(Generator), Generator),
-    "object": ArgType("object", lambda value: value, object),
-    "Any": ArgType("object", lambda value: value, object),  # as above; what the function does with it is not checked
+    "object": ArgType("object", anything, object),
+    "Any": ArgType("object", anything, object),  # as above; what the function does with it is not checked
 }
 """By annotation. A number is ``complex`` in signatures, which for type checkers an int and a float are, too."""

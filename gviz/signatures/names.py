@@ -14,7 +14,7 @@ from __future__ import annotations
 
 import inspect
 from collections.abc import Callable
-from functools import cached_property
+from functools import cached_property, partial, wraps
 from typing import Any
 
 import numpy as np
@@ -25,6 +25,7 @@ from gviz.autograd.row import NAMED, Row
 from gviz.autograd.tensor import Tensor, from_array
 from gviz.numbers.classes import MIXED, is_pytorchs, type_text
 from gviz.numbers.words import refuse, warn_once
+from gviz.signatures.arguments import overrides
 from gviz.signatures.forms import CallForm
 from gviz.signatures.out import write_out
 from gviz.signatures.sentences import SENTENCES
@@ -50,6 +51,31 @@ def sentence(name: str, function: Callable[..., Any], call: Any) -> str:
     return f"{own} It has no gradient." if call.node is None else f"{own} Gradient of {texts}."
 
 
+def override_in(arguments: Any) -> type | None:
+    """Return the class of the first argument that stands for a tensor, in lists too; None: there is none.
+
+    Such a class says in ``__torch_function__`` what the functions of ``torch`` do with it, as in PyTorch.
+    """
+    things = [arguments]
+    for one in things:
+        if overrides(one):
+            return type(one)
+        things += one.values() if isinstance(one, dict) else one if isinstance(one, list | tuple) else ()
+    return None
+
+
+def overridden(kind: Any, function: Any, name: str, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
+    """Return what a class that stands for tensors makes of a call. TypeError: it has no answer."""
+    result = kind.__torch_function__(function, (kind,), args, kwargs)
+    refuse(
+        result is NotImplemented,
+        f"Multiple dispatch failed for '{name}'; all __torch_function__ handlers returned NotImplemented:\n\n"
+        f"  - tensor subclass {kind}\n\nFor more information, try re-running with TORCH_LOGS=not_implemented",
+        TypeError,
+    )
+    return result
+
+
 class Name:
     """A public name: where it stands, and the forms of its rows, in their order, made when it is first called."""
 
@@ -62,6 +88,7 @@ class Name:
         self.space = "" if self.operator or spec.startswith(".") else space or "torch"
         self.declared: list[tuple[Any, Any]] = []
         self.bound = False
+        self.home: dict[str, Any] = {}
 
     @cached_property
     def forms(self) -> list[CallForm]:
@@ -92,7 +119,7 @@ class Name:
         if self.declared[0][0].__code__.co_flags & (inspect.CO_VARARGS | inspect.CO_VARKEYWORDS):
             function = self.declared[0][1]
             function.__doc__ = function.__doc__ or self.help
-            return function
+            return self.overridable(function)
 
         def call(*args: object, **kwargs: object) -> Any:
             out = kwargs.pop("out", None) if kwargs and not own else None
@@ -107,6 +134,18 @@ class Name:
         function = writing if self.writes else call
         self.label(function, own)
         return function
+
+    def overridable(self, function: Any) -> Any:
+        """Return a function of any number of arguments that leaves those that stand for tensors to their class."""
+
+        @wraps(function)
+        def call(*args: object, **kwargs: object) -> Any:
+            if (kind := override_in((args, kwargs))) is None:
+                return function(*args, **kwargs)
+            return overridden(kind, call, f"torch.{self.base}", args, kwargs)
+
+        call.public = self  # type: ignore[attr-defined]
+        return call
 
     def label(self, function: Any, own: int) -> None:
         """Give a function of this name, or (``own`` is 1) a method, what ``help`` and ``inspect.signature`` show."""
@@ -142,6 +181,10 @@ class Name:
                         f"Consider using one of the following signatures instead:\n\t{new}"
                     )
                 return form.call, values
+        if (kind := override_in((args, kwargs))) is not None:
+            function = getattr(Tensor, self.method) if own else self.home[self.base]
+            name = f"torch.Tensor.{self.base}" if own else f"torch.{self.base}"
+            return partial(overridden, kind, function, name, args, kwargs), []
         raise TypeError(self.refusal(args, kwargs, own))
 
     def refusal(self, args: tuple[Any, ...], kwargs: dict[str, Any], own: int = 0) -> str:
@@ -207,6 +250,8 @@ SIGNS = {
     "&": "and", "|": "or", "^": "xor", "<<": "lshift", ">>": "rshift", "<": "lt", "<=": "le", ">": "gt", ">=": "ge",
     "==": "eq", "!=": "ne",
 }  # fmt: skip
+METHODS = {"truediv": "div", "mod": "remainder", "floordiv": "floor_divide"}
+"""The methods of tensors that have another name than Python's operators."""
 UNARY = {"-x": "__neg__", "+x": "__pos__", "~x": "__invert__", "abs(x)": "__abs__"}
 NAMES: dict[str, Name] = {}
 """Every public name of the table, as rows spell it."""
@@ -230,6 +275,8 @@ def as_operator(name: Name) -> Any:
 
     def operate(self: Tensor, other: object) -> Any:
         if not isinstance(other, operands):
+            if overrides(other):
+                return getattr(Tensor, METHODS.get(name.base, name.base))(self, other)
             refuse(is_pytorchs(type(other)), MIXED, TypeError)
             if name.operator != "__eq__" or not isinstance(other, np.ndarray) or other.dtype.kind not in "biufc":
                 return NotImplemented
@@ -255,5 +302,5 @@ def install(spaces: dict[str, dict[str, Any]]) -> None:
         if name.method and "as_method" not in vars(name):
             setattr(Tensor, name.method, as_operator(name) if name.operator and spec not in UNARY else name.as_method)
         if name.space in spaces and not name.bound:
-            name.bound = True
-            spaces[name.space][name.base] = name.function
+            name.bound, name.home = True, spaces[name.space]
+            name.home[name.base] = name.function

@@ -151,7 +151,12 @@ class Optimizer(Portable):
         """Do one parameter's step from its gradient, as the group wants that."""
         if mode.writing is not None:
             mode.writing(tensor)
-        value, state, decay, lr = tensor._array, self.state.get(tensor, {}), group.get("weight_decay", 0), float(group["lr"])
+        value, state, decay, lr = (
+            tensor._array,
+            self.state.get(tensor, {}),
+            group.get("weight_decay", 0),
+            float(group["lr"]),
+        )
         grad = -grad if group["maximize"] else grad
         if apart := decay != 0 and group.get("decoupled_weight_decay", False):  # a write of its own
             value *= 1 - lr * decay

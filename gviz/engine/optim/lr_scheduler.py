@@ -408,9 +408,7 @@ class CyclicLR(LRScheduler):
             bounds = zip(self.optimizer.param_groups, self.base_momentums, self.max_momentums, strict=True)
             for group, least, most in bounds:
                 group.update(momentum_option(group, most - (most - least) * share * height))
-        return [
-            base + (most - base) * share * height for base, most in zip(self.base_lrs, self.max_lrs, strict=True)
-        ]
+        return [base + (most - base) * share * height for base, most in zip(self.base_lrs, self.max_lrs, strict=True)]
 
 
 def per_group(name: str, optimizer: Optimizer, value: Any) -> list[Any]:
