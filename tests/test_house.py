@@ -102,7 +102,7 @@ BUDGETS = {
     "cli": 1680,  # 1632
     "compare": 550,  # 531
     "derivations": 560,  # 548
-    "engine": 5150,  # 5004
+    "engine": 6330,  # 6143
     "formulas": 1080,  # 1047
     "graphs": 710,  # 690
     "layout": 1780,  # 1725
@@ -112,7 +112,7 @@ BUDGETS = {
     "pictures": 5790,  # 5620
     "reference": 370,  # 361
     "render": 1580,  # 1532
-    "signatures": 360,  # 352
+    "signatures": 400,  # 385
     "sources": 5610,  # 5450
     "static": 4130,  # 4009
     "trace": 1160,  # 1125
@@ -136,6 +136,7 @@ LONG_LINES = 175
 """Lines of more than 120 characters outside the table of operations; only ever lowered."""
 
 CATCHES_ALL = {
+    "engine/fx/interpreter.py",  # a program's node, whose error goes on
     *("autograd/backward.py", "autograd/modes.py"),  # a program's Functions and hooks, whose error goes on
     *("cli/__init__.py", "cli/options.py"),  # a program's late errors; the last line of defence
     "files.py",  # no half file stays, and the error goes on

@@ -10,7 +10,7 @@ from gviz.numbers.dtypes import ALL, set_default_dtype
 from gviz.numbers.words import refuse, type_name, warn_once
 
 
-def _assert(condition: Any, message: str) -> None:
+def _assert(condition: object, message: str) -> None:
     """Refuse what is not true; a function that traced programs can call. AssertionError: it is not."""
     if not condition:
         raise AssertionError(message)

@@ -51,12 +51,12 @@ def sentence(name: str, function: Callable[..., Any], call: Any) -> str:
     return f"{own} It has no gradient." if call.node is None else f"{own} Gradient of {texts}."
 
 
-def override_in(arguments: Any) -> type | None:
+def override_in(arguments: object) -> type | None:
     """Return the class of the first argument that stands for a tensor, in lists too; None: there is none.
 
     Such a class says in ``__torch_function__`` what the functions of ``torch`` do with it, as in PyTorch.
     """
-    things = [arguments]
+    things: list[Any] = [arguments]
     for one in things:
         if overrides(one):
             return type(one)
@@ -64,9 +64,13 @@ def override_in(arguments: Any) -> type | None:
     return None
 
 
-def overridden(kind: Any, function: Any, name: str, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
+def overridden(
+    kind: type, function: Callable[..., Any], name: str, args: tuple[Any, ...], kwargs: dict[str, Any]
+) -> Any:
     """Return what a class that stands for tensors makes of a call. TypeError: it has no answer."""
-    result = kind.__torch_function__(function, (kind,), args, kwargs)
+    result = kind.__torch_function__(  # type: ignore[attr-defined]
+        function, (kind,), args, kwargs
+    )
     refuse(
         result is NotImplemented,
         f"Multiple dispatch failed for '{name}'; all __torch_function__ handlers returned NotImplemented:\n\n"
@@ -135,7 +139,7 @@ class Name:
         self.label(function, own)
         return function
 
-    def overridable(self, function: Any) -> Any:
+    def overridable(self, function: Callable[..., Any]) -> Any:
         """Return a function of any number of arguments that leaves those that stand for tensors to their class."""
 
         @wraps(function)

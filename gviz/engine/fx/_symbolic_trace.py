@@ -13,7 +13,7 @@ from typing import Any
 from gviz.autograd.tensor import Tensor
 from gviz.engine.fx.graph import WRAPPED, Graph
 from gviz.engine.fx.graph_module import GraphModule
-from gviz.engine.fx.node import Node
+from gviz.engine.fx.node import Argument, Node, Target
 from gviz.engine.fx.proxy import Proxy, TracerBase
 from gviz.engine.nn.hooks import Hooks
 from gviz.engine.nn.module import Module
@@ -34,10 +34,10 @@ class Tracer(TracerBase):
     """
 
     __module__ = "torch.fx._symbolic_trace"
-    root: Any
+    root: Argument
 
     def __init__(
-        self, autowrap_modules: Any = (), autowrap_functions: Any = (), param_shapes_constant: bool = False
+        self, autowrap_modules: Argument = (), autowrap_functions: Argument = (), param_shapes_constant: bool = False
     ) -> None:
         self.autowrap_functions = tuple(autowrap_functions)
 
@@ -66,7 +66,7 @@ class Tracer(TracerBase):
         finally:
             del self.stack[path]
 
-    def getattr(self, attr: str, attr_val: Any, parameter_proxy_cache: dict[str, Any]) -> Any:
+    def getattr(self, attr: str, attr_val: Argument, parameter_proxy_cache: dict[str, Any]) -> Any:
         """Return what a module has under a name: a parameter as a node."""
         kinds = (
             (Parameter, "named_parameters"),
@@ -85,11 +85,11 @@ class Tracer(TracerBase):
     def create_node(
         self,
         kind: str,
-        target: Any,
+        target: Target,
         args: tuple[Any, ...],
         kwargs: dict[str, Any],
         name: str | None = None,
-        type_expr: Any = None,
+        type_expr: Argument = None,
     ) -> Node:
         """Add a node, which says in which modules it was called."""
         node = super().create_node(kind, target, args, kwargs, name, type_expr)
@@ -97,8 +97,8 @@ class Tracer(TracerBase):
             node.meta["nn_module_stack"] = OrderedDict(self.stack)
         return node
 
-    def one_arg(self, a: Any) -> Any:
-        """Return one thing of an argument; a tensor of the module's is read from it, another becomes a constant of it."""
+    def one_arg(self, a: Argument) -> Any:
+        """Return one thing of an argument; a tensor is read from the module, where it may become a constant."""
         if isinstance(a, Parameter):
             for name, own in self.root.named_parameters():
                 if own is a:
@@ -125,7 +125,7 @@ class Tracer(TracerBase):
         return f"_tensor_constant{number}"
 
     # ------------------------------------------------------------------ tracing
-    def trace(self, root: Any, concrete_args: dict[str, Any] | None = None) -> Graph:
+    def trace(self, root: Argument, concrete_args: dict[str, Any] | None = None) -> Graph:
         """Return the graph of a module, or of a function; ``concrete_args`` are values that are fixed for it."""
         is_module = isinstance(root, Module)
         self.root, function = (root, type(root).forward) if is_module else (Module(), root)
@@ -137,7 +137,7 @@ class Tracer(TracerBase):
             self.create_node("output", "output", (self.create_arg(result),), {})
         return self.graph
 
-    def inputs(self, function: Any, is_module: bool, fixed: dict[str, Any]) -> list[Any]:
+    def inputs(self, function: Argument, is_module: bool, fixed: dict[str, Any]) -> list[Any]:
         """Return the arguments that the program is traced with: a proxy for each, or a value that is fixed."""
         own = inspect.unwrap(function)
         parameters = inspect.signature(own).parameters
@@ -160,7 +160,7 @@ class Tracer(TracerBase):
         kind = kind if isinstance(kind, type) else None
         return self.create_proxy("placeholder", name, default, {}, type_expr=kind)
 
-    def fixed(self, parameter: inspect.Parameter, value: Any) -> Any:
+    def fixed(self, parameter: inspect.Parameter, value: Argument) -> Any:
         """Return the value that a parameter always has; the graph checks that it is called with it."""
         proxy = self.placeholder(parameter, f"{parameter.name}_1")
         message = f"{parameter.name} has been specialized to have value {value} but got another value"
@@ -176,10 +176,10 @@ class Tracer(TracerBase):
         tracer, call, get = self, Hooks.__call__, Module.__getattr__
         cache: dict[str, Any] = {}
 
-        def traced_call(module: Any, *args: Any, **kwargs: Any) -> Any:
+        def traced_call(module: Argument, *args: Argument, **kwargs: Argument) -> Any:
             return tracer.call_module(module, lambda *a, **k: call(module, *a, **k), args, kwargs)
 
-        def traced_getattr(module: Any, name: str) -> Any:
+        def traced_getattr(module: Argument, name: str) -> Any:
             return tracer.getattr(name, get(module, name), cache)
 
         with ExitStack() as undo:
@@ -193,7 +193,7 @@ class Tracer(TracerBase):
             yield
 
 
-def with_plain_parameters(function: Any, count: int) -> Any:
+def with_plain_parameters(function: Argument, count: int) -> Any:
     """Return a function that takes by position what the given one takes by name only, or as ``*args``, ``**kwargs``."""
     code = function.__code__
     if not (code.co_kwonlyargcount or code.co_flags & (inspect.CO_VARARGS | inspect.CO_VARKEYWORDS)):
@@ -203,7 +203,7 @@ def with_plain_parameters(function: Any, count: int) -> Any:
     return FunctionType(code, function.__globals__, function.__name__, None, function.__closure__)
 
 
-def _assert_is_none(value: Any, msg: str) -> None:
+def _assert_is_none(value: Argument, msg: str) -> None:
     if value is not None:
         raise AssertionError(msg)
 
@@ -216,20 +216,20 @@ def noting(function: Callable[..., Any]) -> Callable[..., Any]:
     """Return a function that is noted as a node if an argument of it is traced."""
     from gviz.signatures.names import override_in
 
-    def call(*args: Any, **kwargs: Any) -> Any:
-        kind: Any = override_in((args, kwargs))
+    def call(*args: Argument, **kwargs: Argument) -> Any:
+        kind: Argument = override_in((args, kwargs))
         return function(*args, **kwargs) if kind is None else kind.__torch_function__(function, (kind,), args, kwargs)
 
     return call
 
 
-def wrap(fn_or_name: Any) -> Any:
+def wrap(fn_or_name: Argument) -> Any:
     """Let a function of this module, or one of Python's, be a node of its own; also a decorator."""
     refuse(
         not (callable(fn_or_name) or isinstance(fn_or_name, str)),
         "Unsupported type for global function! Must be either a callable or string name",
     )
-    frame: Any = inspect.currentframe()
+    frame: Argument = inspect.currentframe()
     caller = frame.f_back
     if caller.f_code.co_name != "<module>":
         raise NotImplementedError("wrap must be called at the top level of a module")
@@ -239,7 +239,7 @@ def wrap(fn_or_name: Any) -> Any:
     return fn_or_name
 
 
-def symbolic_trace(root: Any, concrete_args: dict[str, Any] | None = None) -> GraphModule:
+def symbolic_trace(root: Argument, concrete_args: dict[str, Any] | None = None) -> GraphModule:
     """Return a module whose code is what another module, or a function, does with its inputs."""
     tracer = Tracer()
     graph = tracer.trace(root, concrete_args)

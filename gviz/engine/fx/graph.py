@@ -11,7 +11,7 @@ from contextlib import contextmanager
 from operator import attrgetter
 from typing import Any, NamedTuple
 
-from gviz.engine.fx.node import Node, map_arg, qualified_name, type_text
+from gviz.engine.fx.node import Argument, Node, Target, map_arg, qualified_name, type_text
 from gviz.numbers.words import absent, refuse
 
 __all__ = ["Graph", "PythonCode", "map_arg"]
@@ -74,7 +74,9 @@ class Graph:
 
     __module__ = "torch.fx.graph"
 
-    def __init__(self, owning_module: Any = None, tracer_cls: Any = None, tracer_extras: Any = None) -> None:
+    def __init__(
+        self, owning_module: Argument = None, tracer_cls: Argument = None, tracer_extras: Argument = None
+    ) -> None:
         self._names, self._counts = set[str](), dict[str, int]()
         self._root = Node(self, "", "root", "", (), {})
         self._before = self._root  # new nodes stand before this one
@@ -89,11 +91,11 @@ class Graph:
     def create_node(
         self,
         op: str,
-        target: Any,
+        target: Target,
         args: tuple[Any, ...] | None = None,
         kwargs: dict[str, Any] | None = None,
         name: str | None = None,
-        type_expr: Any = None,
+        type_expr: Argument = None,
     ) -> Node:
         """Add a node of any kind."""
         node = Node(self, self.new_name(name or name_for(target)), op, target, args or (), kwargs or {}, type_expr)
@@ -114,12 +116,12 @@ class Graph:
         self._counts[base] = number
         return name
 
-    def placeholder(self, name: str, type_expr: Any = None, default_value: Any = builtins.Ellipsis) -> Node:
+    def placeholder(self, name: str, type_expr: Argument = None, default_value: Argument = builtins.Ellipsis) -> Node:
         """Add an input."""
         args = () if default_value is ... else (default_value,)
         return self.create_node("placeholder", name, args, type_expr=type_expr)
 
-    def get_attr(self, qualified_name: str, type_expr: Any = None) -> Node:
+    def get_attr(self, qualified_name: str, type_expr: Argument = None) -> Node:
         """Add a node for a parameter, a buffer or another attribute of the module."""
         return self.create_node("get_attr", qualified_name, type_expr=type_expr)
 
@@ -128,7 +130,7 @@ class Graph:
         the_function: Callable[..., Any],
         args: tuple[Any, ...] | None = None,
         kwargs: dict[str, Any] | None = None,
-        type_expr: Any = None,
+        type_expr: Argument = None,
         name: str | None = None,
     ) -> Node:
         """Add the call of a function."""
@@ -139,7 +141,7 @@ class Graph:
         method_name: str,
         args: tuple[Any, ...] | None = None,
         kwargs: dict[str, Any] | None = None,
-        type_expr: Any = None,
+        type_expr: Argument = None,
         name: str | None = None,
     ) -> Node:
         """Add the call of a method; the first argument is the object."""
@@ -150,18 +152,18 @@ class Graph:
         module_name: str,
         args: tuple[Any, ...] | None = None,
         kwargs: dict[str, Any] | None = None,
-        type_expr: Any = None,
+        type_expr: Argument = None,
         name: str | None = None,
     ) -> Node:
         """Add the call of a module of the owner, by its dotted name."""
         return self.create_node("call_module", module_name, args, kwargs, name, type_expr)
 
-    def output(self, result: Any, type_expr: Any = None) -> Node:
+    def output(self, result: Argument, type_expr: Argument = None) -> Node:
         """Add what is returned."""
         return self.create_node("output", "output", (result,), type_expr=type_expr)
 
     def node_copy(self, node: Node, arg_transform: Callable[[Node], Any] = lambda node: node) -> Node:
-        """Add a copy of a node, which may be of another graph; ``arg_transform`` gives the nodes here for those there."""
+        """Add a copy of a node of any graph; ``arg_transform`` gives the nodes here for those there."""
         args, kwargs = map_arg((node.args, node.kwargs), arg_transform)
         copy = self.create_node(node.op, node.target, args, kwargs, node.name, node.type)
         copy.meta = dict(node.meta)
@@ -223,7 +225,7 @@ class Graph:
                 changed = True
         return changed
 
-    def find_nodes(self, *, op: str, target: Any = None, sort: bool = True) -> list[Node]:
+    def find_nodes(self, *, op: str, target: Target = None, sort: bool = True) -> list[Node]:
         """Return the nodes of a kind, and of a target if one is given."""
         return [node for node in self.nodes if node.op == op and (target is None or node.target == target)]
 
@@ -249,7 +251,7 @@ class Graph:
                 )
             seen.add(node)
             if self.owning_module is not None and node.op in ("call_module", "get_attr"):
-                holder: Any = self.owning_module
+                holder: Argument = self.owning_module
                 for part in node.target.split("."):
                     refuse(
                         not hasattr(holder, part),
@@ -262,19 +264,15 @@ class Graph:
         return "graph():" + "".join(f"\n    {node.format_node()}" for node in self.nodes)
 
     def print_tabular(self) -> None:
-        """Print the nodes as a table; it needs the package tabulate, as in PyTorch."""
-        try:
-            from tabulate import tabulate  # type: ignore[import-untyped,unused-ignore]
-        except ImportError:
-            sys.stdout.write(
-                "`print_tabular` relies on the library `tabulate`, which could not be found on this machine. Run `pip "
-                "install tabulate` to install the library.\n"
-            )
-            raise
-        rows = [[node.op, node.name, node.target, node.args, node.kwargs] for node in self.nodes]
-        sys.stdout.write(tabulate(rows, headers=["opcode", "name", "target", "args", "kwargs"]) + "\n")
+        """Print the nodes as a table."""
+        head = ["opcode", "name", "target", "args", "kwargs"]
+        rows = [[str(one) for one in (n.op, n.name, n.target, n.args, n.kwargs)] for n in self.nodes]
+        widths = [max(len(title) + 2, *map(len, column)) for title, *column in zip(head, *rows, strict=True)]
+        for row in (head, ["-" * width for width in widths], *rows):
+            line = "  ".join(cell.ljust(width) for cell, width in zip(row, widths, strict=True))
+            sys.stdout.write(f"{line.rstrip()}\n")
 
-    def python_code(self, root_module: str, **_: Any) -> PythonCode:
+    def python_code(self, root_module: str, **_: Argument) -> PythonCode:
         """Return the code of a function ``forward`` that does what the graph says; the module is called so in it."""
         return Code(self, root_module).python_code()
 
@@ -287,7 +285,7 @@ class Graph:
         return copy
 
 
-def name_for(target: Any) -> str:
+def name_for(target: Target) -> str:
     """Return the name that the node of a target has, if it is free: ``relu`` of ``torch.relu``, in snake case."""
     public = getattr(target, "public", None)
     name = (
@@ -366,7 +364,7 @@ class Code:
             return attribute_of(args[0], node.args[1])
         return f"{self.global_name(function)}({', '.join(words)})"
 
-    def global_name(self, function: Any) -> str:
+    def global_name(self, function: Argument) -> str:
         """Return the name that the code calls a function by; one that is not torch's becomes a global of the code."""
         name = qualified_name(function)
         if name.startswith("torch."):
@@ -381,7 +379,7 @@ class Code:
             self.wraps.append(name)
         return name
 
-    def type_name(self, kind: Any) -> str:
+    def type_name(self, kind: Argument) -> str:
         """Return a type as the code has it."""
         text = type_text(kind)
         if not hasattr(builtins, text):
@@ -391,7 +389,7 @@ class Code:
                 self.globals[text] = kind
         return text
 
-    def text(self, arg: Any) -> str:
+    def text(self, arg: Argument) -> str:
         """Return an argument as the code has it."""
         if isinstance(arg, tuple | list):
             parts = ", ".join(map(self.text, arg))
@@ -424,7 +422,7 @@ def last_uses(graph: Graph) -> dict[Node, list[Node]]:
     return deaths
 
 
-def is_operator(function: Any) -> bool:
+def is_operator(function: Argument) -> bool:
     """Return whether a function is one of the module ``operator``."""
     return getattr(function, "__module__", "") == "_operator"
 
@@ -437,7 +435,7 @@ def attribute_of(base: str, target: str) -> str:
 
 
 class Torch:
-    """What the code of a graph calls ``torch``: the engine, and the places where PyTorch has functions of C++ and Python."""
+    """What the code of a graph calls ``torch``: the engine, and where PyTorch has functions of C++ and Python."""
 
     def __getattr__(self, name: str) -> Any:
         from gviz import engine

@@ -9,6 +9,7 @@ from typing import Any, Self
 
 from gviz.autograd.tensor import Tensor
 from gviz.engine.fx.graph import Graph
+from gviz.engine.fx.node import Argument, Node
 from gviz.engine.nn.module import Module
 from gviz.numbers.words import absent, refuse
 
@@ -32,7 +33,7 @@ class GraphModule(Module):
 
     __module__ = "torch.fx.graph_module"
 
-    def __new__(cls, *_: Any, **__: Any) -> Self:
+    def __new__(cls, *_: Argument, **__: Argument) -> Self:
         """Make it of a class of its own: ``forward`` is a method of that."""
         base = next(kind for kind in cls.__mro__ if "is_of_one" not in vars(kind))
         own = type("GraphModuleImpl", (base,), {"is_of_one": True, "__module__": cls.__module__})
@@ -105,7 +106,7 @@ class GraphModule(Module):
             if name and name not in kept and not any(name.startswith(f"{one}.") for one in called):
                 self.delete_submodule(name)
 
-    def print_readable(self, print_output: bool = True, **_: Any) -> str:
+    def print_readable(self, print_output: bool = True, **_: Argument) -> str:
         """Print the code as a class, with the sizes that are known; return it."""
         lines = [f"class {self._get_name()}(torch.nn.Module):"]
         lines += [f"    {line}".rstrip() for line in self.code.strip("\n").rstrip().split("\n")]
@@ -120,7 +121,7 @@ class GraphModule(Module):
         return text
 
     def __deepcopy__(self, memo: dict[int, Any]) -> GraphModule:
-        base: Any = type(self).__mro__[1]
+        base: Argument = type(self).__mro__[1]
         copy = base.__new__(base)
         Module.__init__(copy)
         type(copy).__name__ = type(self).__name__
@@ -134,7 +135,7 @@ class GraphModule(Module):
         return "\n".join([super().__repr__(), self.code, REMINDER])
 
 
-def with_size(line: str, node: Any) -> str:
+def with_size(line: str, node: Node) -> str:
     """Return a line of code with the size of a node's result after its name, if it is known."""
     meta = node.meta.get("tensor_meta")
     if meta is None or not hasattr(meta, "shape"):
@@ -157,7 +158,7 @@ def found(root: Module, target: str) -> Any:
     return root
 
 
-def put(module: Module, target: str, value: Any) -> None:
+def put(module: Module, target: str, value: Argument) -> None:
     """Put a module or a tensor under a dotted name; plain modules are made on the way there."""
     *path, name = target.split(".")
     for part in path:

@@ -7,7 +7,7 @@ from typing import Any
 
 from gviz.engine.fx.graph import Graph, last_uses
 from gviz.engine.fx.graph_module import GraphModule
-from gviz.engine.fx.node import Node, map_aggregate, map_arg
+from gviz.engine.fx.node import Argument, Node, Target, map_aggregate, map_arg
 from gviz.engine.fx.proxy import GraphAppendingTracer, Proxy
 from gviz.numbers.words import absent
 
@@ -19,14 +19,16 @@ class Interpreter:
 
     __module__ = "torch.fx.interpreter"
 
-    def __init__(self, module: Any, garbage_collect_values: bool = True, graph: Graph | None = None) -> None:
+    def __init__(self, module: Argument, garbage_collect_values: bool = True, graph: Graph | None = None) -> None:
         self.module, self.graph = module, graph if graph is not None else module.graph
         self.submodules = dict(module.named_modules())
         self.garbage_collect_values = garbage_collect_values
         self.env: dict[Node, Any] = {}
         self.args_iter: Iterator[Any] = iter(())
 
-    def run(self, *args: Any, initial_env: dict[Node, Any] | None = None, enable_io_processing: bool = True) -> Any:
+    def run(
+        self, *args: Argument, initial_env: dict[Node, Any] | None = None, enable_io_processing: bool = True
+    ) -> Any:
         """Return what the graph returns for these inputs."""
         self.env, self.args_iter = dict(initial_env or {}), iter(args)
         deaths = last_uses(self.graph) if self.garbage_collect_values else {}
@@ -58,7 +60,7 @@ class Interpreter:
         """Return the arguments of a node, with results in place of nodes."""
         return self.map_nodes_to_values(n.args, n), self.map_nodes_to_values(n.kwargs, n)
 
-    def map_nodes_to_values(self, args: Any, n: Node) -> Any:
+    def map_nodes_to_values(self, args: Argument, n: Node) -> Any:
         """Return nested arguments with results in place of nodes. RuntimeError: there is none so far."""
 
         def value(one: Node) -> Any:
@@ -93,7 +95,7 @@ class Interpreter:
         """Return a parameter, a buffer or another attribute of the module."""
         return self.fetch_attr(target)
 
-    def call_function(self, target: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
+    def call_function(self, target: Target, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
         """Return what a function returns."""
         return target(*args, **kwargs)
 
@@ -113,7 +115,7 @@ class Interpreter:
 class TransformerTracer(GraphAppendingTracer):
     """Adds to the new graph of a Transformer."""
 
-    def is_leaf_module(self, _: Any, __: str) -> bool:
+    def is_leaf_module(self, _: Argument, __: str) -> bool:
         """Every module stays one node."""
         return True
 
@@ -123,7 +125,7 @@ class Transformer(Interpreter):
 
     __module__ = "torch.fx.interpreter"
 
-    def __init__(self, module: Any) -> None:
+    def __init__(self, module: Argument) -> None:
         super().__init__(module)
         self.new_graph = Graph()
         self.tracer = TransformerTracer(self.new_graph)
@@ -140,7 +142,7 @@ class Transformer(Interpreter):
         """Return a proxy for the result of a module."""
         return self.tracer.create_proxy("call_module", target, args, kwargs)
 
-    def call_function(self, target: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
+    def call_function(self, target: Target, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
         """Return a proxy for the result of a function."""
         return self.tracer.create_proxy("call_function", target, args, kwargs)
 

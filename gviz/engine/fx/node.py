@@ -8,18 +8,16 @@ from __future__ import annotations
 import builtins
 import operator
 from collections.abc import Callable
-from typing import TYPE_CHECKING, Any
+from typing import Any, TypeAlias
 
 from gviz.numbers.words import absent, refuse
 from gviz.signatures.names import NATIVE_FUNCTIONS, Name
 
-if TYPE_CHECKING:
-    from gviz.engine.fx.graph import Graph
-
 __all__ = ["Argument", "Node", "Target", "has_side_effect", "map_aggregate", "map_arg"]
 
-Argument, Target = Any, Callable[..., Any] | str
-"""What annotations of users' own interpreters name."""
+Argument: TypeAlias = Any
+Target: TypeAlias = Any
+"""What a node may have as an argument, and what it may call: annotations of users' own interpreters name them."""
 
 OPERATIONS = ("placeholder", "call_method", "call_module", "call_function", "get_attr", "output", "root")
 SPACES = {"torch": "torch", "F": "torch.nn.functional", "linalg": "torch._C._linalg", "special": "torch._C._special"}
@@ -40,7 +38,7 @@ def has_side_effect(fn: Callable[..., Any]) -> Callable[..., Any]:
     return fn
 
 
-def map_aggregate(a: Any, fn: Callable[[Any], Any]) -> Any:
+def map_aggregate(a: Argument, fn: Callable[[Any], Any]) -> Any:
     """Return nested tuples, lists, dicts and slices with a function of each thing in them."""
     if isinstance(a, tuple):
         parts = [map_aggregate(one, fn) for one in a]
@@ -54,7 +52,7 @@ def map_aggregate(a: Any, fn: Callable[[Any], Any]) -> Any:
     return fn(a)
 
 
-def map_arg(a: Any, fn: Callable[[Node], Any]) -> Any:
+def map_arg(a: Argument, fn: Callable[[Node], Any]) -> Any:
     """Return nested arguments with a function of each node in them."""
     return map_aggregate(a, lambda one: fn(one) if isinstance(one, Node) else one)
 
@@ -70,9 +68,9 @@ def own_space(name: Name) -> str:
     return SPACES.get(name.space, f"torch.{name.space}")
 
 
-def qualified_name(function: Any) -> str:
+def qualified_name(function: Argument) -> str:
     """Return the dotted name of a function: ``torch.relu``, ``torch.nn.functional.dropout``, ``operator.add``."""
-    public: Any = getattr(function, "public", None)
+    public: Argument = getattr(function, "public", None)
     if isinstance(public, Name):
         space = own_space(public)
         return f"{space}.{public.qualified if space.startswith('torch._C._') else public.base}"
@@ -94,13 +92,13 @@ class Node:
 
     def __init__(
         self,
-        graph: Graph,
+        graph: object,
         name: str,
         op: str,
-        target: Any,
+        target: Target,
         args: tuple[Any, ...],
         kwargs: dict[str, Any],
-        return_type: Any = None,
+        return_type: Argument = None,
     ) -> None:
         if op not in OPERATIONS:
             raise AssertionError(f"op '{op}' is not in _legal_ops")
@@ -188,15 +186,15 @@ class Node:
     def _unlink(self) -> None:
         self._prev._next, self._next._prev = self._next, self._prev
 
-    def update_arg(self, idx: int, arg: Any) -> None:
+    def update_arg(self, idx: int, arg: Argument) -> None:
         """Replace one argument."""
         self.args = (*self.args[:idx], arg, *self.args[idx + 1 :])
 
-    def insert_arg(self, idx: int, arg: Any) -> None:
+    def insert_arg(self, idx: int, arg: Argument) -> None:
         """Insert an argument."""
         self.args = (*self.args[:idx], arg, *self.args[idx:])
 
-    def update_kwarg(self, key: str, arg: Any) -> None:
+    def update_kwarg(self, key: str, arg: Argument) -> None:
         """Replace an argument of that name."""
         self.kwargs = {**self.kwargs, key: arg}
 
@@ -226,7 +224,7 @@ class Node:
             self.op == "call_function" and (self.target in SIDE_EFFECTS or self.target.__name__ == "_assert")
         )
 
-    def format_node(self, placeholder_names: list[str] | None = None, maybe_return_typename: Any = None) -> str:
+    def format_node(self, placeholder_names: list[str] | None = None, maybe_return_typename: Argument = None) -> str:
         """Return the line that the graph is printed with."""
         if self.op == "placeholder":
             shown = f"%{self.name} : {annotation(self.type)}[num_users={len(self.users)}] = placeholder"
@@ -243,7 +241,7 @@ class Node:
         return self.name
 
 
-def shown_name(function: Any) -> str:
+def shown_name(function: Argument) -> str:
     """Return a function's name as a graph shows it: those of Python say that they are builtins."""
     name = qualified_name(function)
     return (
@@ -251,19 +249,19 @@ def shown_name(function: Any) -> str:
     )
 
 
-def annotation(kind: Any) -> str:
+def annotation(kind: Argument) -> str:
     """Return a type as it stands in a line, if there is one."""
     return f"{type_text(kind)} " if kind else ""
 
 
-def type_text(kind: Any) -> str:
+def type_text(kind: Argument) -> str:
     """Return the name of a type: ``int``, ``torch.Tensor``."""
     if isinstance(kind, type) and not hasattr(kind, "__origin__"):
         return kind.__qualname__ if kind.__module__ == "builtins" else f"{kind.__module__}.{kind.__qualname__}"
     return str(kind)
 
 
-def argument_text(arg: Any) -> str:
+def argument_text(arg: Argument) -> str:
     """Return arguments with a % before each node."""
     if isinstance(arg, list):
         return f"[{', '.join(map(argument_text, arg))}]"

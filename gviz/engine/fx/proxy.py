@@ -10,7 +10,7 @@ from typing import Any, NoReturn
 
 from gviz.autograd.tensor import Tensor
 from gviz.engine.fx.graph import Graph
-from gviz.engine.fx.node import IN_PYTHON, Node, map_aggregate
+from gviz.engine.fx.node import IN_PYTHON, Argument, Node, Target, map_aggregate
 from gviz.numbers.words import absent
 from gviz.signatures.names import NATIVE_FUNCTIONS, Name
 
@@ -36,7 +36,7 @@ class Proxy:
 
     def __init__(self, node: Node, tracer: TracerBase | None = None) -> None:
         self.node = node
-        self.tracer = tracer or GraphAppendingTracer(node.graph)
+        self.tracer = tracer or GraphAppendingTracer(node.graph)  # type: ignore[arg-type] # a Graph, which node.py does not know
 
     def __repr__(self) -> str:
         return f"Proxy({self.node.name})"
@@ -44,7 +44,7 @@ class Proxy:
     def __getattr__(self, k: str) -> Any:
         return Attribute(self, k)
 
-    def __call__(self, *args: Any, **kwargs: Any) -> Any:
+    def __call__(self, *args: Argument, **kwargs: Argument) -> Any:
         """Note the call of the value itself."""
         return self.tracer.create_proxy("call_method", "__call__", (self, *args), kwargs)
 
@@ -75,7 +75,7 @@ class Proxy:
 
     @classmethod
     def __torch_function__(
-        cls, orig_method: Any, types: Any, args: tuple[Any, ...] = (), kwargs: dict[str, Any] | None = None
+        cls, orig_method: Argument, types: Argument, args: tuple[Any, ...] = (), kwargs: dict[str, Any] | None = None
     ) -> Any:
         """Note the call of one of torch's functions."""
         args, kwargs = as_python_passes_it(orig_method, args, kwargs or {})
@@ -90,7 +90,7 @@ class Proxy:
 
 
 def as_python_passes_it(
-    function: Any, args: tuple[Any, ...], kwargs: dict[str, Any]
+    function: Argument, args: tuple[Any, ...], kwargs: dict[str, Any]
 ) -> tuple[tuple[Any, ...], dict[str, Any]]:
     """Return the arguments as a function that PyTorch has in Python passes them on.
 
@@ -117,7 +117,7 @@ def as_python_passes_it(
     return tuple(positional), words
 
 
-def tracer_in(arguments: Any) -> TracerBase:
+def tracer_in(arguments: Argument) -> TracerBase:
     """Return the tracer of the first proxy in nested arguments."""
     things = [arguments]
     for one in things:
@@ -143,7 +143,7 @@ class Attribute(Proxy):
             self._node = self.tracer.create_proxy("call_function", getattr, (self.root, self.attr), {}).node
         return self._node
 
-    def __call__(self, *args: Any, **kwargs: Any) -> Any:
+    def __call__(self, *args: Argument, **kwargs: Argument) -> Any:
         """Note the call of a method."""
         return self.tracer.create_proxy("call_method", self.attr, (self.root, *args), kwargs)
 
@@ -152,7 +152,7 @@ def operation(name: str, reflected: bool) -> Any:
     """Return the method for one of Python's operators."""
     function = getattr(operator, name)
 
-    def operate(self: Proxy, *others: Any) -> Any:
+    def operate(self: Proxy, *others: Argument) -> Any:
         args = (others[0], self) if reflected else (self, *others)
         return self.tracer.create_proxy("call_function", function, args, {})
 
@@ -175,11 +175,11 @@ class TracerBase:
     def create_node(
         self,
         kind: str,
-        target: Any,
+        target: Target,
         args: tuple[Any, ...],
         kwargs: dict[str, Any],
         name: str | None = None,
-        type_expr: Any = None,
+        type_expr: Argument = None,
     ) -> Node:
         """Add a node to the graph."""
         return self.graph.create_node(kind, target, args, kwargs, name, type_expr)
@@ -191,11 +191,11 @@ class TracerBase:
     def create_proxy(
         self,
         kind: str,
-        target: Any,
+        target: Target,
         args: tuple[Any, ...],
         kwargs: dict[str, Any],
         name: str | None = None,
-        type_expr: Any = None,
+        type_expr: Argument = None,
         proxy_factory_fn: Callable[[Node], Any] | None = None,
     ) -> Any:
         """Add a node, whose arguments may be proxies; return what stands for its result."""
@@ -203,11 +203,11 @@ class TracerBase:
         node = self.create_node(kind, target, args, kwargs, name, type_expr)
         return (proxy_factory_fn or self.proxy)(node)
 
-    def create_arg(self, a: Any) -> Any:
+    def create_arg(self, a: Argument) -> Any:
         """Return an argument as a node keeps it: nodes in place of proxies, also within lists and dicts."""
         return map_aggregate(a, self.one_arg)
 
-    def one_arg(self, a: Any) -> Any:
+    def one_arg(self, a: Argument) -> Any:
         """Return one thing of an argument as a node keeps it."""
         return a.node if isinstance(a, Proxy) else a
 

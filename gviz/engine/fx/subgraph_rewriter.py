@@ -7,20 +7,20 @@ from typing import Any, NamedTuple
 from gviz.engine.fx._symbolic_trace import symbolic_trace
 from gviz.engine.fx.graph import Graph
 from gviz.engine.fx.graph_module import GraphModule, found, put
-from gviz.engine.fx.node import Node
+from gviz.engine.fx.node import Argument, Node
 from gviz.numbers.words import absent
 
 __all__ = ["Match", "replace_pattern"]
 
 
 class Match(NamedTuple):
-    """Where a pattern was found: its node that gives the result, and the nodes of the graph for those of the pattern."""
+    """Where a pattern was found: its last node, and the nodes of the graph for those of the pattern."""
 
     anchor: Node
     nodes_map: dict[Node, Node]
 
 
-def graph_of(part: Any) -> Graph:
+def graph_of(part: Argument) -> Graph:
     """Return the graph of a function, a module, or what is one."""
     return (
         part if isinstance(part, Graph) else part.graph if isinstance(part, GraphModule) else symbolic_trace(part).graph
@@ -59,7 +59,7 @@ def match_at(pattern: Graph, anchor: Node, taken: set[Node]) -> dict[Node, Node]
     return nodes
 
 
-def flat(things: Any) -> list[Any]:
+def flat(things: Argument) -> list[Any]:
     """Return what is in nested arguments, one after the other."""
     if isinstance(things, dict):
         return [one for key, value in things.items() for one in (key, *flat(value))]
@@ -68,7 +68,7 @@ def flat(things: Any) -> list[Any]:
     return [things]
 
 
-def replace_pattern(gm: GraphModule, pattern: Any, replacement: Any) -> list[Match]:
+def replace_pattern(gm: GraphModule, pattern: Argument, replacement: Argument) -> list[Match]:
     """Replace every occurrence of a pattern that does not overlap with another; return where they were."""
     wanted, new = graph_of(pattern), graph_of(replacement)
     inputs = [node for node in wanted.nodes if node.op == "placeholder"]

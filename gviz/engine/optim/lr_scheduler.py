@@ -411,10 +411,10 @@ class CyclicLR(LRScheduler):
         return [base + (most - base) * share * height for base, most in zip(self.base_lrs, self.max_lrs, strict=True)]
 
 
-def per_group(name: str, optimizer: Optimizer, value: Any) -> list[Any]:
+def per_group(name: str, optimizer: Optimizer, value: float | Sequence[float]) -> list[float]:
     """Return a value for each group of parameters. ValueError: a list of another length."""
     count = len(optimizer.param_groups)
-    if not isinstance(value, list | tuple):
+    if not isinstance(value, Sequence):
         return [value] * count
     refuse(
         len(value) != count,

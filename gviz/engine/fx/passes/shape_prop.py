@@ -6,7 +6,7 @@ from typing import Any, NamedTuple
 
 from gviz.autograd.tensor import Tensor
 from gviz.engine.fx.interpreter import Interpreter
-from gviz.engine.fx.node import Node, map_aggregate
+from gviz.engine.fx.node import Argument, Node, map_aggregate
 from gviz.numbers.words import absent
 
 __all__ = ["ShapeProp", "TensorMetadata"]
@@ -15,11 +15,11 @@ __all__ = ["ShapeProp", "TensorMetadata"]
 class TensorMetadata(NamedTuple):
     """What is known of a tensor without its numbers."""
 
-    shape: Any
-    dtype: Any
+    shape: Argument
+    dtype: Argument
     requires_grad: bool
     stride: tuple[int, ...]
-    memory_format: Any
+    memory_format: Argument
     is_quantized: bool
     qparams: dict[str, Any]
 
@@ -39,7 +39,7 @@ class ShapeProp(Interpreter):
         """Return the result of a node, and note its size."""
         result, tensors = super().run_node(n), list[Tensor]()
 
-        def note(one: Any) -> Any:
+        def note(one: Argument) -> Any:
             if not isinstance(one, Tensor):
                 return one
             tensors.append(one)
@@ -51,7 +51,7 @@ class ShapeProp(Interpreter):
         n.meta["type"] = type(result)
         return result
 
-    def propagate(self, *args: Any) -> Any:
+    def propagate(self, *args: Argument) -> Any:
         """Run the graph on these inputs; return what it returns."""
         return super().run(*args)
 
