@@ -164,6 +164,11 @@ def named_root(source: StaticSource, name: str) -> Any:
     return tensors[name]
 
 
+def tells_side(op: Operation) -> bool:
+    """Return whether an operation is there on one side of a branch alone, for others to wait for."""
+    return op.type == "Identity" and op.inputs[0].op.type == "Switch"
+
+
 def _fetches(source: StaticSource, roots: Sequence[str]) -> Any:
     """Return what a run computes; SourceError for a root that is not there."""
     fetched = [named_root(source, name) for name in roots]
@@ -173,7 +178,7 @@ def _fetches(source: StaticSource, roots: Sequence[str]) -> Any:
         return fetched
     operations = source.graph.get_operations()
     inputs = {tensor for op in operations for tensor in op.inputs}
-    ends = [op for op in operations if op.context is None and op.type != "VariableV2"]
+    ends = [op for op in operations if op.context is None and op.type != "VariableV2" and not tells_side(op)]
     # the second output of a Merge, which tells the branch, is of use to nobody
     outputs = [tensor for op in ends for tensor in (op.outputs[:1] if op.type == "Merge" else op.outputs)]
     return [tensor for tensor in outputs if tensor not in inputs]

@@ -3,15 +3,13 @@
 The operations are TensorFlow's.
 
 What is built inside belongs to a :class:`Context`; a tensor from outside comes in through an Enter (loop) or a Switch
-(branch) of its own. Seen from outside, a whole loop or a pair of branches is one unit with inputs and outputs, as an
-operation is: plans and gradients treat it so (:func:`unit_of`).
+(branch) of its own. Seen from outside, a whole loop is one unit with inputs and outputs, as an operation is: plans and
+gradients treat it so (:func:`unit_of`).
 """
 
 from __future__ import annotations
 
-from abc import ABC, abstractmethod
-from collections.abc import Callable, Iterable, Sequence
-from functools import partial
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from itertools import repeat
 from typing import Any, Protocol
 
@@ -30,6 +28,12 @@ class StepValues(Protocol):
 
     def value_then(self, tensor: Tensor, name: str, /) -> Tensor:
         """Return what a tensor of the forward loop was at the step."""
+
+    def predicate_at_step(self, predicate: Tensor, name: str, /) -> Tensor:
+        """Return what a predicate in the loop was at the step."""
+
+    def zeros_of_other_side(self, tensor: Tensor, branch: ControlFlowContext, /) -> Tensor:
+        """Return zeros for what came into a branch at the step, which are there if the other side ran."""
 
 
 class Context(ControlFlowContext):
@@ -53,31 +57,28 @@ class Context(ControlFlowContext):
     def captured(self, inputs: Sequence[Tensor], op: Operation) -> tuple[Tensor, ...]:
         """Return a new operation's inputs, brought in unless they are variables.
 
-        One that takes nothing of a step waits for the inside. In a gradient loop, one that asks for the size of a value
+        One that takes nothing from inside waits for it. In a gradient loop, one that asks for the size of a value
         of the forward loop moves there: its result takes less memory than the value.
         """
         if self.history is not None and op.type in ("Shape", "Size", "Rank") and self.history.is_of_a_step(inputs[0]):
             op.context = inputs[0].op.context
             return tuple(inputs)
         inside_inputs = tuple(t if t.dtype.is_ref else self.bring_in(t, op.name) for t in inputs)
-        op.control_inputs = self.within_the_loop(op.control_inputs)
+        op.control_inputs = within_loop(self.loop, op.control_inputs)
         is_fixed = (
             self.predicate is None
             and not op.control_inputs
             and all(t.op.attrs.get("is_constant") for t in inside_inputs)
         )
+        takes_variables = self.predicate is not None and all(t.dtype.is_ref for t in inputs)
         waits = any(before.context is self for before in op.control_inputs)
-        if self.pivot is not None and not waits and (is_fixed or not inputs):
+        if self.pivot is not None and not waits and (is_fixed or takes_variables or not inputs):
             op.control_inputs.append(self.pivot)
         return inside_inputs
 
-    def within_the_loop(self, before: Iterable[Operation]) -> list[Operation]:
-        """Return those operations that are in the same loop: what comes in has waited for the others."""
-        return [op for op in before if self.loop is (op.context and op.context.loop)]
-
     def bring_in(self, tensor: Tensor, name: str) -> Tensor:
         """Return a tensor as it is inside: one from outside comes through an operation of its own below ``name``."""
-        if tensor.op.context is self:
+        if tensor is self.predicate or self.holds(tensor):
             return tensor
         if self.history is not None and self.history.is_of_a_step(tensor):
             return self.history.value_then(tensor, name)
@@ -89,6 +90,13 @@ class Context(ControlFlowContext):
                 gate = self.add("Switch", [at_door, self.predicate], f"{name}/Switch")
                 self.captures[tensor] = gate.outputs[self.side]
         return self.captures[tensor]
+
+    def holds(self, tensor: Tensor) -> bool:
+        """Return whether a tensor is inside, or inside of what is there."""
+        context = tensor.op.context
+        while context is not None and context is not self:
+            context = context.outer
+        return context is self
 
     @property
     def doors(self) -> dict[Tensor, Tensor]:
@@ -109,53 +117,27 @@ class Context(ControlFlowContext):
         control = self.graph.control if type == "Enter" else []
         with self.graph.with_open(context=None, control=control), self.graph.name_scope(scope):
             op = add_operation(self.graph, type, inputs, attrs, name)
-        if self.outer is not None:
-            op.control_inputs = self.outer.within_the_loop(op.control_inputs)
+        op.control_inputs = within_loop(self.outer and self.outer.loop, op.control_inputs)
         op.context = self
         return op
 
 
-class Unit(ABC):
-    """A loop or a pair of branches, seen from outside as one operation; its name is its scope."""
-
-    number = 0
-    built_again: Callable[..., Any]
-
-    def __init__(self, name: str, context: Context) -> None:
-        self.name, self.context = name, context
-        self.outputs: list[Tensor] = []
-        self.results: Any = []  # what its inside gives
-
-    @property
-    @abstractmethod
-    def inputs(self) -> Sequence[Tensor]:
-        """Return what comes in."""
-
-    @property
-    def control_inputs(self) -> Sequence[Operation]:
-        """Return what it waits for."""
-        return ()
-
-    def close(self, results: Iterable[Operation]) -> None:
-        """Note what comes out of the context."""
-        for op in results:
-            self.outputs.append(op.outputs[0])
-            self.number = op.number
-            op.attrs["unit"] = self
-            op.context = self.context.outer
+def within_loop(loop: ControlFlowContext | None, before: Iterable[Operation]) -> list[Operation]:
+    """Return those operations that are in a loop, or in none: what comes in has waited for the others."""
+    return [op for op in before if loop is (op.context and op.context.loop)]
 
 
-def unit_of(op: Operation) -> Operation | Unit:
-    """Return the loop or the branches whose result it is, else the operation itself."""
-    return op.attrs.get("unit", op)
+def unit_of(op: Operation) -> Operation | Loop:
+    """Return the loop whose result it is, else the operation itself."""
+    return op.attrs.get("loop", op)
 
 
 # ------------------------------------------------------------------ loops
 SECOND_ORDER = "Second-order gradient for while loops not supported."
 
 
-class Loop(Unit):
-    """A ``while_loop``, with its inside.
+class Loop:
+    """A ``while_loop``, with its inside; its name is its scope.
 
     Its variables have each a first value (``starts``), what gives the value at the start of a step (``merges``) and in
     it (``switches``), the value after the step (``results``) and after the loop (``outputs``). Those of the program
@@ -163,15 +145,26 @@ class Loop(Unit):
     """
 
     condition: Tensor
+    number = 0
     back_prop = True
     forward: Loop | None = None  # of a gradient loop
 
     def __init__(self, name: str, context: Context) -> None:
-        super().__init__(name, context)
+        self.name, self.context = name, context
         self.starts: list[Tensor] = []
         self.merges: list[Operation] = []
         self.switches: list[Operation] = []
         self.bodies: list[Tensor] = []
+        self.results: list[Tensor] = []
+        self.outputs: list[Tensor] = []
+
+    def close(self, results: Iterable[Operation]) -> None:
+        """Note what comes out of the loop."""
+        for op in results:
+            self.outputs.append(op.outputs[0])
+            self.number = op.number
+            op.attrs["loop"] = self
+            op.context = self.context.outer
 
     @property
     def inputs(self) -> Sequence[Tensor]:
@@ -231,14 +224,14 @@ class Loop(Unit):
         """Return the variables that some results need (the first always, as it gives the beat) and what comes in for them."""
         doors = {inside.op: t for t, inside in self.context.doors.items()}
         place = {op: i for ops in (self.merges, self.switches) for i, op in enumerate(ops)}
-        places, seen = {0, *numbers}, set[Operation | Unit]()
+        places, seen = {0, *numbers}, set[Operation | Loop]()
         outside: dict[Tensor, None] = dict.fromkeys(self.starts[i] for i in places)
         waiting: list[Tensor | Operation] = [self.condition, *(self.results[i] for i in places)]
         while waiting:
             part = waiting.pop()
             op = part.op if isinstance(part, Tensor) else part
             unit = unit_of(op)
-            if op in doors or op.context is not self.context:
+            if op in doors or op.context is None or op.context.loop is not self.context:
                 if isinstance(part, Tensor):
                     outside[doors.get(op, part)] = None
             elif unit not in seen:
@@ -250,20 +243,6 @@ class Loop(Unit):
                     outside[self.starts[place[unit]]] = None
                     waiting.append(self.results[place[unit]])
         return sorted(places), list(outside)
-
-    def built_again(self, name: str, copied: Callable[..., list[Tensor]], new: dict[Tensor, Tensor]) -> Any:
-        """Return the same loop in the context that is open, from other tensors; TypeError for a gradient loop."""
-        refuse(self.forward is not None, SECOND_ORDER, TypeError)
-        inner, own = self.context, len(self.bodies)
-        doors = {inside: new.get(t, t) for t, inside in inner.doors.items()}
-        merges = [m.outputs[0] for m in self.merges[:own]]
-        results = [t.op.inputs[0] for t in self.results[:own]]
-        return while_loop(
-            lambda *now: copied(self.condition.op.inputs, inner, doors | dict(zip(merges, now, strict=True)))[0],
-            lambda *now: copied(results, inner, doors | dict(zip(self.bodies, now, strict=True))),
-            [new.get(t, t) for t in self.starts[:own]], [TensorShape(m.shape) for m in merges], name=name,
-            return_same_structure=True,
-        )  # fmt: skip
 
 
 def while_loop(
@@ -387,29 +366,6 @@ def refuse_endless(name: str, limit: int) -> None:
 
 
 # ------------------------------------------------------------------ branches
-class Branches(Unit):
-    """A ``cond``: two insides (the false branch and the true one), of which one runs."""
-
-    def __init__(self, name: str, predicate: Tensor, sides: tuple[Context, Context]) -> None:
-        super().__init__(name, sides[0])
-        self.predicate, self.sides, self.results = predicate, sides, ([], [])
-
-    @property
-    def inputs(self) -> Sequence[Tensor]:
-        """Return what comes in."""
-        outer_predicate = self.context.predicate
-        parts = [self.predicate, outer_predicate, *(door for side in self.sides for door in side.doors)]
-        return list(dict.fromkeys(part for part in parts if part is not None))
-
-    def built_again(self, name: str, copied: Callable[..., list[Tensor]], new: dict[Tensor, Tensor]) -> Any:
-        """Return the same branches in the context that is open, from other tensors."""
-        false, true = (
-            partial(copied, results, side, {inside: new.get(t, t) for t, inside in side.doors.items()})
-            for side, results in zip(self.sides, self.results, strict=True)
-        )
-        return cond(new.get(self.predicate, self.predicate), true, false, strict=True, name=name)
-
-
 def cond(
     pred: TensorLike,
     true_fn: object = None,
@@ -436,23 +392,29 @@ def cond(
         inner = make("Identity", [predicate], "pred_id")
         predicate = inner.op.inputs[0]  # as it is in the loop that is being built
         sides = (Context(graph, inner, 0), Context(graph, inner, 1))
-        unit = Branches(scope.rstrip("/"), predicate, sides)
         results: dict[int, object] = {}
+        inside: dict[int, list[Tensor]] = {}
         for side in (1, 0):
             sides[side].pivot = pivots[1 - side]
             with graph.with_open(context=sides[side]):
                 results[side] = (false_fn, true_fn)[side]()
                 tensors = [branch_result(value, sides[side], inner) for value in leaves(results[side])]
-            unit.results[side].extend(sides[side].bring_in(t, unit.name) for t in tensors)
-        check_results(results, unit)
-        merges = [
-            sides[0].add("Merge", [one, other], shape=common_dims(one._dims, other._dims))
-            for one, other in zip(*unit.results, strict=True)
-        ]
-    if merges:
-        unit.close(merges)
-    packed = fill_structure(results[1], iter(unit.outputs))
+            inside[side] = [sides[side].bring_in(t, scope.rstrip("/")) for t in tensors]
+        check_results(results, inside)
+        outputs = [merge_of(pair).outputs[0] for pair in zip(inside[0], inside[1], strict=True)]
+    packed = fill_structure(results[1], iter(outputs))
     return packed[0] if isinstance(packed, (list, tuple)) and len(packed) == 1 and not strict else packed
+
+
+def sides_of(tensor: Tensor, predicate: Tensor, name: str | None = None) -> Sequence[Tensor]:
+    """Return a tensor as each side has it, the false one and the true one: it is there on the side that runs."""
+    return make("Switch", [tensor, predicate], name).op.outputs
+
+
+def merge_of(sides: Iterable[Tensor], name: str | None = None) -> Operation:
+    """Return what hands on that of two tensors which is there, and its number."""
+    one, other = sides
+    return make("Merge", [one, other], name, shape=common_dims(one._dims, other._dims)).op
 
 
 def branch_result(value: TensorLike | Operation | None, side: Context, inner: Tensor) -> Tensor:
@@ -463,14 +425,14 @@ def branch_result(value: TensorLike | Operation | None, side: Context, inner: Te
         return make("Identity", [inner])
 
 
-def check_results(results: dict[int, object], unit: Branches) -> None:
+def check_results(results: Mapping[int, object], tensors: Mapping[int, Sequence[Tensor]]) -> None:
     """Raise ValueError for branches that return different structures or different dtypes."""
     if fill_structure(results[0], repeat(0)) != fill_structure(results[1], repeat(0)):
         raise ValueError(
             f"Outputs of true_fn and false_fn must have the same structure: "
             f"{results[1]} from 'true_fn' and {results[0]} from 'false_fn'."
         )
-    for false, true in zip(*unit.results, strict=True):
+    for false, true in zip(tensors[0], tensors[1], strict=True):
         refuse(
             false.dtype.base_dtype != true.dtype.base_dtype,
             f"Outputs of 'true_fn' and 'false_fn' must have the same type(s). "

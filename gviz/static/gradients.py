@@ -5,8 +5,8 @@ of the table by name; here each of these names stands for "add an operation" (:f
 dynamic engine evaluates writes its own graph. :data:`IN_OPERATIONS` has the parts that TensorFlow writes in operations
 of its own.
 
-A loop has a gradient loop (``stacks.py``). A branch is built again from the same tensors and the copy is
-differentiated, so that nothing of it has to be kept.
+A loop has a gradient loop (``stacks.py``). A branch has none: what is derived from its inside is there if it ran, and
+what came in has a Merge for its gradient, where a Merge has a Switch.
 """
 
 from __future__ import annotations
@@ -23,12 +23,21 @@ from gviz.numbers.words import refuse
 from gviz.ops import ARRAYS, ROWS
 from gviz.static import functions as tf
 from gviz.static.build import add_operation, cast, constant, convert, make
-from gviz.static.control import SECOND_ORDER, Branches, Context, Loop, Unit, cond, unit_of
+from gviz.static.control import SECOND_ORDER, Loop, merge_of, sides_of, unit_of
 from gviz.static.derivatives import DERIVATIVES
-from gviz.static.graph import Graph, Operation, Tensor, TensorLike, replace_tensors, symbolic_tensors
+from gviz.static.graph import (
+    ControlFlowContext,
+    Graph,
+    Operation,
+    Tensor,
+    TensorLike,
+    replace_tensors,
+    symbolic_tensors,
+)
 from gviz.static.kernels import KERNELS, array_function
 from gviz.static.stacks import GradientLoop
 from gviz.static.table import FAMILY, FLAT, call_of, type_of
+from gviz.static.types import int32
 
 
 def gradients(
@@ -101,14 +110,33 @@ def first_gradients(ys: Sequence[Tensor], weights: Sequence[TensorLike | None]) 
 def fill_with_zeros(grads: Sequence[Tensor | None], tensors: Sequence[Tensor]) -> Iterator[Tensor]:
     """Return gradients with zeros for those that are None."""
     for grad, tensor in zip(grads, tensors, strict=True):
+        op, branch, history = tensor.op, tensor.op.context, step_values(tensor.graph)
         if grad is not None:
             yield grad
-        elif tensor.op.context is not None:
+        elif op.type == "Switch" and branch is not None and branch.predicate is not None:
+            is_of_a_step = history is not None and history.is_of_a_step(tensor)
+            yield (history.zeros_of_other_side if is_of_a_step else zeros_of_other_side)(op.inputs[0], branch)
+        elif branch is not None:
             yield zeros_as(tensor, "Const")
-        elif tensor.op.type == "Exit" and tensor.shape.is_fully_defined():
+        elif op.type == "Exit" and tensor.shape.is_fully_defined():
             yield zeros_as(tensor, "zeros")
         else:
             yield make("ZerosLike", [tensor], "zeros_like")
+
+
+def step_values(graph: Graph) -> Any:
+    """Return what the gradient loop that is being built knows of the loop before it, None if there is none."""
+    loop = graph.context and graph.context.loop
+    return loop and loop.history
+
+
+def zeros_of_other_side(tensor: Tensor, branch: ControlFlowContext) -> Tensor:
+    """Return zeros for what comes into a branch, which are there if the other one runs."""
+    value = sides_of(tensor, branch.predicate)[1 - branch.side]
+    pivot = make("Identity", [value])
+    sizes = make("Shape", [value], out_type=int32)
+    with tensor.graph.control_dependencies([pivot]):
+        return tf.zeros(sizes, value.dtype)
 
 
 def zeros_as(tensor: Tensor, name: str) -> Tensor:
@@ -158,30 +186,24 @@ def carry_back(
     return [total(x) for x in xs]
 
 
-def gradients_through(
-    unit: Operation | Unit, grads: Sequence[Tensor | None], *, gated: bool
-) -> Iterable[tuple[Tensor, Tensor]]:
-    """Return the gradients of an operation's inputs, or of what a pair of branches takes, in a scope of its own."""
-    graph = unit.outputs[0].graph
-    if isinstance(unit, Operation) and type_of(unit).several:
-        grads = list(fill_with_zeros(grads, unit.outputs))
-    with gradient_scope(graph, unit.name):
-        gradients_in: Iterable[tuple[Tensor, Tensor | None]] = ()
-        if isinstance(unit, Branches):
-            gradients_in = of_branches(unit, grads)
-        elif isinstance(unit, Operation):
-            gradients_in = of_operation(unit, grads)
-        carried = [(tensor, grad) for tensor, grad in gradients_in if grad is not None and tensor.dtype.is_floating]
-        return list(with_gate(graph, carried)) if gated and len(carried) > 1 else carried
+def gradients_through(op: Operation, grads: Sequence[Tensor | None], *, gated: bool) -> Iterable[tuple[Tensor, Tensor]]:
+    """Return the gradients of an operation's inputs, in a scope of its own."""
+    if type_of(op).several:
+        grads = list(fill_with_zeros(grads, op.outputs))
+    with gradient_scope(op.graph, op.name):
+        carried = [
+            (tensor, grad) for tensor, grad in of_operation(op, grads) if grad is not None and tensor.dtype.is_floating
+        ]
+        return list(with_gate(op.graph, carried)) if gated and len(carried) > 1 else carried
 
 
 def in_order_back(
-    units: Sequence[Operation | Unit], ys: Iterable[Tensor], xs: Iterable[Tensor]
-) -> Iterator[Operation | Unit | Tensor]:
+    units: Sequence[Operation | Loop], ys: Iterable[Tensor], xs: Iterable[Tensor]
+) -> Iterator[Operation | Loop | Tensor]:
     """Return operations and xs as TensorFlow comes to them: each when all that use it are through, first come first."""
-    maker: dict[Tensor, Operation | Unit | Tensor] = {x: x for x in xs}
+    maker: dict[Tensor, Operation | Loop | Tensor] = {x: x for x in xs}
     maker |= {out: unit for unit in units for out in unit.outputs}
-    uses = Counter[Operation | Unit | Tensor]()
+    uses = Counter[Operation | Loop | Tensor]()
     waiting = firsts = list(dict.fromkeys(maker[y] for y in ys if y in maker))
     visited = set(firsts)
     while waiting:
@@ -218,7 +240,7 @@ def with_gate(graph: Graph, carried: Sequence[tuple[Tensor, Tensor]]) -> Iterato
 
 def operations_between(
     ys: Sequence[Tensor], xs: Iterable[Tensor], stopped: Iterable[Tensor]
-) -> tuple[list[Operation | Unit], set[Tensor]]:
+) -> tuple[list[Operation | Loop], set[Tensor]]:
     """Return the operations that ys need and that depend on xs, and their results; a loop or a branch counts as one."""
     reached, out = set(xs), []
     for unit in units_before(ys, set(stopped).__contains__):
@@ -230,9 +252,9 @@ def operations_between(
     return out, reached
 
 
-def units_before(tensors: Iterable[Tensor], is_given: Callable[[Tensor], bool]) -> list[Operation | Unit]:
+def units_before(tensors: Iterable[Tensor], is_given: Callable[[Tensor], bool]) -> list[Operation | Loop]:
     """Return the operations that tensors need unless they are given, in the order of making."""
-    needed: set[Operation | Unit] = set()
+    needed: set[Operation | Loop] = set()
     waiting = [t for t in tensors if not is_given(t)]
     while waiting:
         unit = unit_of(waiting.pop().op)
@@ -246,14 +268,16 @@ def units_before(tensors: Iterable[Tensor], is_given: Callable[[Tensor], bool]) 
 def of_operation(op: Operation, grads: Sequence[Tensor | None]) -> Iterator[tuple[Tensor, Tensor | None]]:
     """Return the gradient of each input; LookupError if its function has no derivative."""
     own = type_of(op).call
+    if op.type in FLAT:
+        return
     derive = None if "call" in op.attrs else DERIVATIVES.get(op.type)
     if derive is not None:
         yield from zip(op.inputs, derive(op, grads if type_of(op).several else grads[0]), strict=False)
         return
-    if op.type in FLAT or (own is None and op.type != "Merge"):
+    if own is None:
         return
-    if own in (None, "pass"):  # also one of a loop's or a branch's own, with several outputs
-        yield op.inputs[0], next(g for g in grads if g is not None)
+    if own == "pass":
+        yield op.inputs[0], grads[0]
         return
     key, args = call_of(op)
     row = KERNELS.get(key) or ROWS.get(key)
@@ -325,41 +349,27 @@ IN_OPERATIONS: dict[str, Callable[..., Any]] = {
 
 
 # ------------------------------------------------------------------ branches and loops
-def copies_of(results: Sequence[Tensor], inside: Context, replacements: dict[Tensor, Tensor]) -> list[Tensor]:
-    """Build results of ``inside`` again in the context that is open, with ``replacements`` for some tensors."""
-    new = dict(replacements)
-    for unit in units_before(results, lambda t: t in replacements or t.op.context is not inside):
-        name = unit.name.rsplit("/", 1)[-1]
-        if isinstance(unit, Operation):
-            outputs = add_operation(
-                inside.graph, unit.type, [new.get(t, t) for t in unit.inputs], unit.attrs, name
-            ).outputs
-        else:
-            outputs = unit.built_again(
-                name,
-                lambda tensors, context, inner_replacements: copies_of(tensors, context, new | inner_replacements),
-                new,
-            )
-        new.update(zip(unit.outputs, outputs, strict=False))  # without what counts a loop's steps
-    return [new.get(t, t) for t in results]
+def of_switch(op: Operation, grads: Sequence[Tensor]) -> Sequence[Tensor | None]:
+    """Return the derivative of what comes into a branch: that of the side which has run."""
+    if op.context is None:
+        grads = [sides_of(grad, op.inputs[1])[side] for side, grad in enumerate(grads)]
+        return [merge_of(grads).outputs[0], None]
+    return [merge_of(grads, "cond_grad").outputs[0], None]
 
 
-def of_branches(unit: Branches, grads: Sequence[Tensor | None]) -> Iterator[tuple[Tensor, Tensor | None]]:
-    """Return the derivative of a ``cond`` with respect to what its branches take from outside."""
-    graph, around = unit.context.graph, unit.context.graph.context
-    doors = list(dict.fromkeys([*unit.sides[0].doors, *unit.sides[1].doors]))
-    here = {t: t if around is None else around.bring_in(t, graph.scope[:-1]) for t in doors}
-    outside = {t: own for t, own in here.items() if t.dtype.is_floating}
-    inputs = list(outside.values())
+def of_merge(op: Operation, grad: Tensor) -> Sequence[Tensor]:
+    """Return the derivative of what two branches come to: it is there for the side that has run."""
+    branch, history = op.inputs[0].op.context, step_values(op.graph)
+    if branch is None:
+        is_side = [tf.FUNCTIONS["equal"](op.outputs[1], side) for side in (0, 1)]
+        return [sides_of(grad, one)[1] for one in is_side]
+    predicate = branch.predicate
+    if history is not None:
+        predicate = history.predicate_at_step(predicate, op.graph.scope[:-1])
+    return sides_of(grad, predicate, "cond_grad")
 
-    def derivative(side: Context, results: Sequence[Tensor]) -> list[Tensor]:
-        copies = copies_of(results, side, {inside: here[t] for t, inside in side.doors.items()})
-        ys, weights = zip(*((c, g) for c, g in zip(copies, grads, strict=True) if g is not None), strict=True)
-        return list(fill_with_zeros(carry_back(graph, ys, inputs, weights, inputs), inputs))
 
-    if outside:
-        false, true = (partial(derivative, *side) for side in zip(unit.sides, unit.results, strict=True))
-        yield from zip(outside, cond(unit.predicate, true, false, strict=True), strict=True)
+DERIVATIVES.update({"Switch": of_switch, "Merge": of_merge})
 
 
 def of_loop(
@@ -413,7 +423,7 @@ def of_loop(
     yield from zip((loop.starts[i] for i in between), back.outputs[1:], strict=True)
     for (tensor, inner), part in zip(doors.items(), parts[len(between) :], strict=True):
         if part is not None:
-            with gradient_scope(graph, inner.op.name):
+            with gradient_scope(graph, inner.op.name), graph.with_open(context=inside.outer):
                 total, _ = back.add_variable(zeros_as(tensor, "b_acc"), adding(part), "b_acc", "b_acc")
             yield tensor, total
 

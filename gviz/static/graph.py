@@ -32,15 +32,14 @@ class ControlFlowContext(Protocol):
     outer: ControlFlowContext | None
     loop: ControlFlowContext | None
     history: Any
+    predicate: Any
+    side: int
 
     def captured(self, inputs: Sequence[Tensor], op: Operation, /) -> tuple[Tensor, ...]:
         """Return a new operation's inputs as they are inside."""
 
     def bring_in(self, tensor: Tensor, name: str, /) -> Tensor:
         """Return a tensor as it is inside."""
-
-    def within_the_loop(self, before: Iterable[Operation], /) -> list[Operation]:
-        """Return those operations that are in the same loop."""
 
 
 GraphElement: TypeAlias = "Operation | Tensor | HasTensor"

@@ -1,8 +1,9 @@
 """A plan: all that ``Session.run`` computes for the same fetches and feeds, as one flat function over numpy.
 
 The graph is read once: what the fetches don't need is left out, what depends on constants alone is computed now, equal
-calls are made once, and the rest is written down as Python, one line a call (loops and branches as ``while`` and
-``if``). Results that nobody needs any more lend their memory to later ones. The text is :attr:`Plan.source`.
+calls are made once, and the rest is written down as Python, one line a call. A loop is a ``while``; what is there on
+one side of a Switch alone stands in an ``if``. Results that nobody needs any more lend their memory to later ones. The
+text is :attr:`Plan.source`.
 """
 
 from __future__ import annotations
@@ -11,11 +12,11 @@ import math
 from collections.abc import Callable, Hashable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
-from typing import Any, NoReturn
+from typing import Any, NoReturn, TypeAlias
 
 import numpy as np
 
-from gviz.static.control import Branches, Loop, Unit, refuse_endless, unit_of
+from gviz.static.control import Loop, refuse_endless, unit_of
 from gviz.static.errors import InvalidArgumentError
 from gviz.static.graph import Operation, Tensor, replace_tensors, symbolic_tensors
 from gviz.static.kernels import array_function
@@ -31,8 +32,15 @@ QUICK = {
 INFIX = {np.add: "+", np.subtract: "-", np.multiply: "*", np.divide: "/"}  # three times as fast on numbers
 FOLDED_SIZE = 1_000_000
 """Constants with more elements than this are not made while planning."""
+SIZES = ("Shape", "ShapeN", "Size", "Rank")
+"""Types for which their input does not have to be computed."""
 SHARED_SIZE = 1_000
 """Constants with more elements than this are not compared with others."""
+
+
+Guard: TypeAlias = "tuple[Tensor, int]"
+"""A predicate, and the side on which something is there: 0 if it is false, 1 if it is true."""
+Guards: TypeAlias = "tuple[Guard, ...]"
 
 
 @dataclass(slots=True)
@@ -41,7 +49,7 @@ class PlanLine:
 
     target: str
     text: str
-    op: Operation | Unit
+    op: Operation | Loop
     function: Any = None
     args: Sequence[str] = ()
     depth: int = 1
@@ -74,16 +82,31 @@ def lend_memory(steps: Sequence[PlanLine], results: set[str], bind: Callable[[ob
             step.text = f"{bind(step.function, step.function.__name__)}({', '.join(step.args)}, out={name})"
 
 
-def used_by(unit: Operation | Unit) -> Sequence[Tensor]:
+def used_by(unit: Operation | Loop) -> Sequence[Tensor]:
     """Return the tensors that are computed for an operation: what its function takes, not all inputs."""
     if isinstance(unit, Operation) and type_of(unit).call is not None:
         return list(symbolic_tensors(call_of(unit)[1]))
     return unit.inputs
 
 
-def in_building_order(needed: Mapping[Operation | Unit, Iterable[Operation]]) -> Iterator[Operation | Unit]:
+def unit_type(unit: Operation | Loop) -> str | type:
+    """Return what a unit is written by: an operation's type, or that it is a loop."""
+    return unit.type if isinstance(unit, Operation) else type(unit)
+
+
+def waited_for(unit: Operation | Loop) -> Iterator[Operation]:
+    """Return the operations that one comes after, also by inputs that its function does not take."""
+    used, waiting = set(used_by(unit)), [unit]
+    while waiting:
+        part = waiting.pop()
+        yield from (op for op in part.control_inputs if "gate" not in op.attrs)  # a gate has nothing to do here
+        if part is unit or unit_type(part) not in SIZES:
+            waiting.extend(t.op for t in part.inputs if t not in used)
+
+
+def in_building_order(needed: Mapping[Operation | Loop, Iterable[Operation]]) -> Iterator[Operation | Loop]:
     """Return operations in the order of making, but each behind all that it needs: a loop gets stacks later on."""
-    begun, yielded = set[Operation | Unit](), set[Operation | Unit]()
+    begun, yielded = set[Operation | Loop](), set[Operation | Loop]()
     for first in sorted(needed, key=lambda unit: unit.number):
         waiting = [first]
         while waiting:
@@ -123,20 +146,30 @@ class Plan:
         self._constants: dict[Tensor, Value] = {}
         self._space: dict[str, Any] = {"np": np}  # what the function's names are
         self._bound: dict[Hashable, str] = {}
-        self._calls: dict[str, str] = {}  # results by the text of their calls
+        self._calls: dict[
+            tuple[Guards, str], str
+        ] = {}  # results by what they are guarded by and the text of their calls
         self._outside: set[str] = set()  # results that live on elsewhere
         self._needed_results: dict[Loop, set[int]] = {}  # which results of a loop are needed
-        self._written: set[Operation | Unit] = set()
+        self._written: set[Operation | Loop] = set()
         self._writes: list[Operation] = []  # what gives variables new values, in order
         self._before = frozenset[Operation]()  # the writes that what is being written down comes after
-        self._after: dict[Operation | Unit, frozenset[Operation]] = {}  # the same of whatever follows an operation
+        self._after: dict[Operation | Loop, frozenset[Operation]] = {}  # the same of whatever follows an operation
         self._writes_before: dict[Tensor, frozenset[Operation]] = {}  # the writes before a variable was last read
+        self._guards: dict[Operation | Loop | Tensor, Guards] = {}  # when it is there, if that is not always
+        self._guarded_by: Guards = ()  # what is being written down
+        self._around: Guards = ()  # the loop whose inside is being written down
+        self._open: list[
+            tuple[Guard, bool, dict[Tensor, Any]]
+        ] = []  # each ``if`` or ``else``, and names from before it
         self._depth, self._count, self._fed = 1, 0, set(feeds)
         params = [self._new() for _ in feeds]
         self._names.update(zip(feeds, params, strict=True))
         self._outside.update(params)
         with np.errstate(all="ignore"):
             self._emit(fetches)
+        self._guarded_by = ()
+        self._refuse_absent(fetch for fetch in fetches if isinstance(fetch, Tensor))
         self._refresh(fetch for fetch in fetches if isinstance(fetch, Tensor))
         makers = {step.target: step for step in self.steps}
         results: set[str] = set()
@@ -157,11 +190,11 @@ class Plan:
     # -------------------------------------------------------------- which operations, in which order
     def _emit(self, targets: Iterable[Tensor | Operation]) -> None:
         """Write all that the targets need and that is not there yet."""
-        needed: dict[Operation | Unit, list[Operation]] = {}  # and what is computed before
+        needed: dict[Operation | Loop, list[Operation]] = {}  # and what is computed before
         waiting = [t.op if isinstance(t, Tensor) else t for t in targets if t not in self._names]
         while waiting:
             op = waiting.pop()
-            unit: Operation | Unit = unit_of(op)
+            unit: Operation | Loop = unit_of(op)
             if unit in self._written or (unit in needed and not isinstance(unit, Loop)):
                 continue
             inputs = used_by(unit)
@@ -169,24 +202,24 @@ class Plan:
                 inputs = self._part(unit, op)
             elif op.type == "Assign":  # what a variable gets does not depend on what it holds
                 inputs = inputs[1:]
-            earlier = (op for op in unit.control_inputs if "gate" not in op.attrs)  # a gate has nothing to do here
             before = [
                 *(t.op for t in inputs if t not in self._names),
-                *(op for op in earlier if not op.outputs or not self._fed.issuperset(op.outputs)),
+                *(op for op in waited_for(unit) if not op.outputs or not self._fed.issuperset(op.outputs)),
             ]
             needed.setdefault(unit, []).extend(before)
             waiting.extend(before)
-        around = self._before
+        around, guarded_by = self._before, self._guarded_by
         for unit in in_building_order(needed):
-            sources = map(unit_of, [*(t.op for t in used_by(unit)), *unit.control_inputs])
+            sources = map(unit_of, [*(t.op for t in used_by(unit)), *waited_for(unit)])
             self._before = around.union(*(self._after.get(source, ()) for source in sources))
             before_it, count = self._before, len(self._writes)
             self._written.add(unit)
+            self._guarded_by = self._guards_of(unit)
             self._read_again(used_by(unit))
-            WRITERS.get(unit.type if isinstance(unit, Operation) else type(unit), Plan._write_call)(self, unit)
+            WRITERS.get(unit_type(unit), Plan._write_call)(self, unit)
             self._after[unit] = before_it.union(self._writes[count:])
             self._writes_before.update(dict.fromkeys(unit.outputs, before_it))
-        self._before = around
+        self._before, self._guarded_by = around, guarded_by
 
     def _part(self, loop: Loop, result: Operation) -> list[Tensor]:
         """Note that a loop's result is needed; return what comes in for it. An inner loop is computed whole."""
@@ -204,6 +237,10 @@ class Plan:
         self._refresh(symbolic_tensors(args))
         if key == "pass":
             source = op.inputs[0]
+            if op.type == "Switch":
+                guards = self._guarded_by
+                for side, output in enumerate(op.outputs):
+                    self._guards[output] = outer_first({*guards, (source_of(op.inputs[1], ("Identity",)), side)})
             table: dict[Tensor, Any] = self._names if source in self._names else self._constants
             table |= dict.fromkeys(op.outputs, table[source])
             return
@@ -270,23 +307,86 @@ class Plan:
         self, op: Operation, text: str, function: object = None, args: Sequence[str] = (), *, shared: bool = False
     ) -> str:
         """Write a line for an operation, unless an equal one is there; return the name of its result."""
-        if shared and text in self._calls:
-            name = self._calls[text]
+        guards = self._guards_here()
+        same = next((guards[:i] for i in range(len(guards) + 1) if (guards[:i], text) in self._calls), None)
+        if shared and same is not None:
+            name = self._calls[same, text]
             self.shared.append(op)
         else:
             name = self._new()
             self._line(text, op, name, args, function)
             self.operations.append(op)
             if shared:
-                self._calls[text] = name
+                self._calls[guards, text] = name
         for i, tensor in enumerate(op.outputs):
             self._names[tensor] = f"{name}[{i}]" if type_of(op).several else name
         return name
 
     def _line(
-        self, text: str, op: Operation | Unit, target: str = "", args: Sequence[str] = (), function: object = None
+        self, text: str, op: Operation | Loop, target: str = "", args: Sequence[str] = (), function: object = None
     ) -> None:
-        self.steps.append(PlanLine(target, text, op, function, args, self._depth))
+        self._open_for(op)
+        self.steps.append(PlanLine(target, text, op, function, args, self._depth + len(self._open)))
+
+    # -------------------------------------------------------------- what is there on one side alone
+    def _guards_of(self, unit: Operation | Loop) -> Guards:
+        """Return when an operation is computed: if all is there that it takes and waits for."""
+        if unit_type(unit) == "ControlTrigger":
+            return self._around
+        found = [*map(self._when, unit.inputs), *map(self._when, waited_for(unit))]
+        if unit_type(unit) == "Merge":
+            found = [tuple(set(found[0]).intersection(found[1]))]
+        self._guards[unit] = outer_first(set().union(self._around, *found))
+        return self._guards[unit]
+
+    def _when(self, part: Tensor | Operation) -> Guards:
+        """Return when a tensor or an operation is there."""
+        if isinstance(part, Tensor) and part not in self._guards:
+            part = part.op
+        return self._guards.get(part if isinstance(part, Tensor) else unit_of(part), ())
+
+    def _guards_here(self) -> Guards:
+        """Return the sides of what is being written down, without those of the loop around."""
+        return tuple(guard for guard in self._guarded_by if guard not in self._around)
+
+    def _open_for(self, op: Operation | Loop) -> None:
+        """Close each ``if`` that does not hold for what is being written down, and open those that are missing."""
+        guards = self._guards_here()
+        other_side: Guard | None = None  # of the ``if`` that ends here
+        while tuple(guard for guard, _, _ in self._open) != guards[: len(self._open)]:
+            (predicate, side), is_else, names = self._open.pop()
+            other_side = None if is_else else (predicate, 1 - side)
+            self._names |= names
+        for guard in guards[len(self._open) :]:
+            name, depth = self._text(guard[0]), self._depth + len(self._open)
+            is_else, other_side = guard == other_side, None
+            word = "else" if is_else else f"if {name}" if guard[1] else f"if not {name}"
+            self.steps.append(PlanLine("", f"{word}:", op, None, [name], depth))
+            self._open.append((guard, is_else, {}))
+
+    def _rename(self, tensor: Tensor, name: str) -> None:
+        """Give a tensor another name, behind an ``if`` the one from before it again."""
+        if self._open and tensor in self._names:
+            self._open[-1][2].setdefault(tensor, self._names[tensor])
+        self._names[tensor] = name
+
+    def _merge(self, op: Operation) -> None:
+        """Write the choice of what is there."""
+        one, other = (self._text(t) for t in op.inputs)
+        guards = [guard for guard in self._when(op.inputs[0]) if guard not in self._guarded_by]
+        is_there = [f"{'' if side else 'not '}{self._text(predicate)}" for predicate, side in guards]
+        is_first, name = " and ".join(is_there) or "True", self._new()
+        self._line(f"{one} if {is_first} else {other}", op, name, [one, other, *(self._text(p) for p, _ in guards)])
+        self._names.update(zip(op.outputs, (name, f"np.int32(not ({is_first}))"), strict=True))
+        self._outside.add(name)
+        self.operations.append(op)
+
+    def _refuse_absent(self, tensors: Iterable[Tensor]) -> None:
+        """Write that a run is refused whose results are not there."""
+        for tensor in tensors:
+            for predicate, side in self._when(tensor):
+                refuse = self._bind(refuse_absent, "refuse_absent")
+                self._line(f"if {'not ' if side else ''}{self._text(predicate)}: {refuse}({tensor.name!r})", tensor.op)
 
     def _fetched(self, tensor: Tensor, makers: dict[str, PlanLine], results: set[str]) -> str:
         """Return a result as an array; what lives on elsewhere, or may be a view of that, is copied."""
@@ -298,7 +398,8 @@ class Plan:
             return f"np.array({name}, object)[()]"
         if step is None or name in self._outside or twice:
             return f"np.array({name})[()]"
-        return name if step.is_elementwise else f"({name} if {name}.base is None else {name}.copy())"
+        scalar = "" if tensor._dims else "[()]"  # a number is no array
+        return name if step.is_elementwise else f"({name} if {name}.base is None else {name}.copy()){scalar}"
 
     # -------------------------------------------------------------- operations that are no calls
     def _unfed(self, op: Operation) -> NoReturn:
@@ -318,15 +419,16 @@ class Plan:
     def _read_again(self, tensors: Iterable[Tensor]) -> None:
         """Read variables once more that have been written since, if what is being written down comes after that."""
         for tensor in tensors:
-            variable = tensor.op.inputs[0] if tensor.op.type == "Identity" else tensor
+            variable = source_of(tensor)
             is_read = variable is not tensor and variable.dtype.is_ref and tensor in self._names
             if not is_read or self._fed & {tensor, variable}:
                 continue
             writes = frozenset(write for write in self._before if variable in write.inputs)
             if writes - self._writes_before.get(tensor, frozenset()):
                 self._writes_before[tensor] = writes
-                name = self._names[tensor] = self._new()
+                name = self._new()
                 self._line(f"state[{self._bind(variable.op)}]", variable.op, name)
+                self._rename(tensor, name)
                 self._outside.add(name)
 
     def _by_text(self, op: Operation) -> None:
@@ -381,28 +483,38 @@ class Plan:
             self._names.update((s.outputs[1], name) for s, name in zip(switches, names, strict=True))
             self._written.update(switches)
 
-    def _branches(self, unit: Branches) -> None:
-        """Write ``if`` and ``else``."""
-        names = [self._new() for _ in unit.outputs]
-        for side, word in ((1, f"if {self._text(unit.predicate)}:"), (0, "else:")):
-            self._line(word, unit, args=[self._text(t) for t in unit.inputs])
-            with self._block(unit, unit.outputs, names, unit.results[side]):
-                pass  # there are but results
-
     @contextmanager
     def _block(
-        self, unit: Unit, outputs: Sequence[Tensor], names: Sequence[str], results: Sequence[Tensor]
+        self, loop: Loop, outputs: Sequence[Tensor], names: Sequence[str], results: Sequence[Tensor]
     ) -> Iterator[None]:
         """Indent lines, the last of which computes results; only the outputs, by name, are there outside."""
         before = dict(self._names), dict(self._calls), set(self._written), dict(self._writes_before)
-        self._depth += 1
+        place = self._around, self._open, self._depth
+        self._around, self._open, self._depth = self._guarded_by, [], self._depth + len(self._open) + 1
         yield
         self._emit(results)
-        self._line(", ".join(self._text(t) for t in results), unit, ", ".join(names))
-        self._depth -= 1
+        self._line(", ".join(self._text(t) for t in results), loop, ", ".join(names))
+        self._around, self._open, self._depth = place
         self._names, self._calls, self._written, self._writes_before = before
         self._names.update(zip(outputs, names, strict=True))
         self._outside.update(names)
+
+
+def outer_first(guards: Iterable[Guard]) -> Guards:
+    """Return guards, those of outer branches first."""
+    return tuple(sorted(guards, key=lambda guard: (guard[0].op.number, guard[1])))
+
+
+def source_of(tensor: Tensor, through: Sequence[str] = ("Identity", "Switch", "Enter")) -> Tensor:
+    """Return the tensor that is handed on to another one."""
+    while tensor.op.type in through:
+        tensor = tensor.op.inputs[0]
+    return tensor
+
+
+def refuse_absent(name: str) -> NoReturn:
+    """Raise InvalidArgumentError: a result is asked for whose branch has not run."""
+    raise InvalidArgumentError(f"Retval[0] does not have value: {name} is in a branch that has not run")
 
 
 STORED = {
@@ -422,5 +534,5 @@ WRITERS: dict[str | type, Callable[[Plan, Any], None]] = {
     **dict.fromkeys(TEXTS, Plan._by_text), **dict.fromkeys(UPDATES, Plan._update),
     **dict.fromkeys(("NoOp", "ControlTrigger", "VariableV2"), lambda plan, op: plan.operations.append(op)),
     "Const": lambda plan, op: plan._constants.update({op.outputs[0]: op.attrs["value"][()]}), "Placeholder": Plan._unfed,
-    Loop: Plan._loop, Branches: Plan._branches,
+    Loop: Plan._loop, "Merge": Plan._merge,
 }  # fmt: skip

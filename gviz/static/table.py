@@ -277,7 +277,7 @@ TYPES: dict[str, OpType] = {
     "StackPushV2": OpType("push", infer=lambda op: [(op.inputs[1].dtype.base_dtype, op.inputs[1]._dims)]),
     "StackPopV2": OpType("pop", infer=lambda op: [(op.attrs["elem_type"], None)]),
     **dict.fromkeys(("Enter", "Exit", "NextIteration", "LoopCond"), OpType("pass")),
-    "Switch": OpType("pass", infer=lambda op: [(op.inputs[0].dtype.base_dtype, op.inputs[0]._dims)] * 2),
+    "Switch": OpType("pass", infer=lambda op: [(op.inputs[0].dtype.base_dtype, op.inputs[0]._dims)] * 2, several=True),
     "Merge": OpType(None, infer=lambda op: [(op.inputs[0].dtype.base_dtype, op.attrs["shape"]), (int32, ())]),
 }  # fmt: skip
 

@@ -356,7 +356,7 @@ def test_a_value_that_is_not_used_is_named(gviz: Program) -> None:
 
 def test_the_plan_of_a_loop_and_of_branches(gviz: Program) -> None:
     assert "while True:" in ok(gviz("static", SAMPLES / "while_static.py", "--plan")).out
-    branches = "import tensorflow as tf\nx = tf.placeholder(tf.float32, [], name='x')\ny = tf.cond(x > 0, lambda: x * 2, lambda: x)\n"
+    branches = "import tensorflow as tf\nx = tf.placeholder(tf.float32, [], name='x')\ny = tf.cond(x > 0, lambda: x * 2, lambda: -x)\n"
     assert "else:" in ok(gviz("static", write(gviz, branches), "--plan")).out
 
 

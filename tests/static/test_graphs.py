@@ -441,6 +441,49 @@ def test_only_the_branch_that_is_taken_changes_a_variable(graph: Any) -> None:
     assert [session.run(y, {p: taken}) for taken in (True, False, True)] == [1.0, 1.0, 2.0]
 
 
+def test_a_result_of_the_branch_that_has_not_run_is_not_there(graph: Any) -> None:
+    x = tf.placeholder(tf.float32, [])
+    tf.gradients(tf.cond(x > 0, lambda: x * x, lambda: x + 1), x)
+    part = "gradients/cond/mul_grad/Mul:0"
+    assert tf.Session().run(part, {x: 3.0}) == 3.0
+    with pytest.raises(tf.errors.InvalidArgumentError, match="does not have value"):
+        tf.Session().run(part, {x: -3.0})
+
+
+@pytest.mark.parametrize(
+    "function",
+    [
+        tf.reduce_sum,
+        lambda w: tf.reshape(w, [2, 1]),
+        lambda w: w[1],
+        lambda w: tf.gather(w, 1),
+        lambda w: tf.concat([w, w], 0),
+        lambda w: tf.cond(tf.constant(True), lambda: tf.reduce_sum(w), lambda: 0.0),
+    ],
+)
+def test_what_comes_after_a_write_by_one_of_its_constants_does_so(graph: Any, function: Any) -> None:
+    w = tf.Variable([1.0, 2.0])
+    with tf.control_dependencies([tf.assign(w, w * 3)]):
+        after = function(w)
+    session = tf.Session()
+    session.run(w.initializer)
+    assert np.max(session.run(after)) in (6.0, 9.0)
+    np.testing.assert_array_equal(session.run(w), [3, 6])
+
+
+def test_a_variable_changes_from_step_to_step_of_a_loop(graph: Any) -> None:
+    v = tf.Variable(1.0)
+
+    def step(i: Any, total: Any) -> tuple[Any, Any]:
+        with tf.control_dependencies([tf.assign_add(v, 1.0)]):
+            return i + 1, total * 2 + v
+
+    session = tf.Session()
+    total = tf.while_loop(lambda i, total: i < 3, step, [0, 0.0])[1]
+    session.run(v.initializer)
+    assert [session.run(total), session.run(v)] == [18.0, 4.0]
+
+
 # ------------------------------------------------------------------ derivatives where TensorFlow has its own rule
 def test_ties_and_zeros_are_derived_as_tensorflow_does(graph: Any) -> None:
     x, n = tf.constant([0.0, 1.0, -1.0, 2.0]), tf.placeholder(tf.float32, [4])
