@@ -7,6 +7,7 @@ import re
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from contextlib import suppress
 from functools import partial, reduce, wraps
+from itertools import pairwise
 from typing import TYPE_CHECKING, Any, TypeAlias
 
 import click
@@ -73,11 +74,14 @@ class ListedOption(click.Option):
     Args:
         example: a value, as the line begins.
         short: what it does; "" for the words that it takes.
+        alone: the value of one that stands alone, before no word that it takes; "" for none.
     """
 
-    def __init__(self, flags: Sequence[str], *, example: str = "", short: str = "", **more: Any) -> None:
+    def __init__(
+        self, flags: Sequence[str], *, example: str = "", short: str = "", alone: str = "", **more: Any
+    ) -> None:
         super().__init__(flags, **more)
-        self.example, self.short = example, short
+        self.example, self.short, self.alone = example, short, alone
 
     def line(self) -> tuple[str, str]:
         """Return the option as its line begins, and what it does."""
@@ -143,8 +147,14 @@ class SourceCommand(click.Command):
             if word[1:2] != "-" and f"-{word.partition('=')[0]}" in long:
                 raise click.UsageError(f"No such option '{word}'. Did you mean -{word}?")
         ctx.meta[TYPED] = {word.partition("=")[0] for word in args[:end]}
+        listed = [one for one in self.params if isinstance(one, ListedOption) and one.alone]
+        alone = {one.opts[0]: (one.alone, getattr(one.type, "choices", ())) for one in listed}
+        words = [
+            f"{word}={alone[word][0]}" if word in alone and after not in alone[word][1] else word
+            for word, after in pairwise([*args[:end], ""])
+        ]
         try:
-            rest = super().parse_args(ctx, args[:end])
+            rest = super().parse_args(ctx, words)
         except click.NoSuchOption as error:
             raise click.UsageError(
                 f"No such option '{error.option_name}'. {self._advice(ctx, error.option_name, args)}".rstrip()

@@ -35,12 +35,7 @@ if TYPE_CHECKING:
 @field_option(RenderOptions, "fold")
 @field_option(RenderOptions, "unfold")
 @field_option(RenderOptions, "fold_min")
-@listed_option(
-    "--gradients",
-    is_flag=True,
-    help="Add the operations of the root's derivatives, in a scope of their own.",
-    short="add the operations of the derivatives",
-)
+@field_option(RenderOptions, "gradients", alone="below")
 @field_option(SourceOptions, "graph", dest="graph_name", default="")
 @listed_option(
     "--plan",
@@ -57,7 +52,6 @@ def static(
     source: Source,
     options: SourceOptions,
     picture: Output,
-    gradients: bool,
     graph_name: str,
     as_plan: bool,
     as_table: bool,
@@ -71,6 +65,7 @@ def static(
     \b
     Examples:
       gviz static "e=a*b+log(d)*c" a=2 b=3 c=5 d=10 -o e.pdf
+      gviz static "e=a*b+log(d)*c" --gradients beside --fit slide
       gviz static "e=a*b+log(d)*c" --gradients --collapse gradients
       gviz static train_tf.py --format tensorboard -o logs/
       gviz static train_tf.py --plan --root loss
@@ -93,7 +88,7 @@ def static(
     reading = read_source(source, options, product_on_stdout=is_text or picture.is_stdout)
     if reading.graph.kind != "static":
         streams.complain(f"{source.file} is not a static graph: it is drawn as autograd recorded it", "warning")
-    if gradients:
+    if picture.options.gradients not in ("", "off"):
         from gviz.sources.static import with_gradients
 
         reading = with_gradients(reading)

@@ -181,7 +181,7 @@ class Card(NamedTuple):
         parameters: how many leaves.
         elements: how many numbers these have.
         inputs: the sizes of what comes from outside, each once, in their order.
-        outputs: the sizes of what others use.
+        outputs: the sizes of what others use; where nobody uses anything, of what it computes last.
         kept: bytes of the tensors that its operations save for backward; None where that is not known.
         grad: the norm of the gradients of its leaves together; None where one is not known.
         content: a digest of what is in it, each operation with its options and wires: groups alike have the same.

@@ -6,7 +6,7 @@ are known, each line gets the best of a few routes between its ends, and its tex
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from functools import cached_property
 from itertools import pairwise
 from math import atan2, hypot, pi
@@ -107,6 +107,7 @@ class Router:
         boxes: the rectangles of boxes, by id.
         round_: the ids of circles.
         texts: the rectangles of texts outside of their boxes.
+        free: the numbers of the lines that may get another route.
         is_across: whether the picture runs from left to right.
     """
 
@@ -116,19 +117,30 @@ class Router:
         boxes: Mapping[str, Rect],
         round_: set[str],
         texts: Sequence[Rect],
+        free: Collection[int],
         *,
         is_across: bool,
     ) -> None:
         self.courses, self.boxes, self.round, self.is_across = courses, boxes, round_, is_across
-        self.texts = [text.grown(HAIR, HAIR) for text in texts]
+        self.free, self.texts = free, [text.grown(HAIR, HAIR) for text in texts]
         self.routes = [Route(course.points, course.plate, is_own=True) for course in courses]
+        self.costs = [0.0 for _ in courses]
+
+    @property
+    def is_clear(self) -> bool:
+        """Whether no line goes through a box or a text, once the routes are there."""
+        return all(cost < STRUCK for cost in self.costs)
 
     def routed(self) -> list[Route]:
         """Return the best route of each line."""
-        routes_of_courses = [sorted(self._routes_of(course), key=lambda pair: pair[0]) for course in self.courses]
+        routes_of_courses = {
+            number: sorted(self._routes_of(course), key=lambda pair: pair[0])
+            for number, course in enumerate(self.courses)
+            if number in self.free
+        }
         for _ in range(ROUNDS):
             before = list(self.routes)
-            for number, routes in enumerate(routes_of_courses):
+            for number, routes in routes_of_courses.items():
                 self.routes[number] = self._best(number, routes)
             if before == self.routes:
                 break
@@ -148,6 +160,7 @@ class Router:
                 whole = alone + cost_beside(route, others, least - alone) if alone < least else alone
                 if whole < least:
                     best, least = route, whole
+        self.costs[number] = least
         return best
 
     def _routes_of(self, course: Course) -> Iterator[tuple[float, list[Route]]]:

@@ -195,7 +195,8 @@ def merged(edges: Iterable[Edge], box_of: Mapping[str, str], cards: Collection[s
 def sizes_through(graph: Graph, box_of: Mapping[str, str]) -> dict[str, tuple[tuple[Sizes, ...], tuple[Sizes, ...]]]:
     """Return the sizes of what goes into each box and out of it, nothing for a side of which one is not known.
 
-    Parameters of modules are not counted as inputs.
+    Parameters of modules are not counted as inputs. Where nothing goes out it is what the box computes for nobody: the
+    derivatives of a static graph, or its root.
     """
     nodes, shapes = graph.by_id, {node.id: node.shape for node in graph.nodes}
     for edge in graph.edges:
@@ -210,7 +211,11 @@ def sizes_through(graph: Graph, box_of: Mapping[str, str]) -> dict[str, tuple[tu
         if start != end and edge.kind == "data" and not is_parameter:
             for side in (sides[end][0], sides[start][1]):
                 side[edge.source, edge.output] = shapes[edge.source]
-    return {box: (all_of(ins.values()), all_of(outs.values())) for box, (ins, outs) in sides.items()}
+    ends = defaultdict[str, list[Sizes | None]](list)
+    for node in graph.nodes:
+        if node.kind == "operation" and all(edge.kind != "data" for edge in graph.uses[node.id]):
+            ends[box_of[node.id]].append(shapes[node.id])
+    return {box: (all_of(ins.values()), all_of(outs.values() or ends[box])) for box, (ins, outs) in sides.items()}
 
 
 def all_of(sizes: Iterable[Sizes | None]) -> tuple[Sizes, ...]:

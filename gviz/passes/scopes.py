@@ -7,6 +7,7 @@ from collections.abc import Container
 from dataclasses import replace
 
 from gviz.graphs import Graph, Module, Node, Region
+from gviz.passes.part import only
 
 
 def with_scopes(graph: Graph) -> Graph:
@@ -44,6 +45,27 @@ def scopes_of(graph: Graph) -> set[str]:
 def scope_of(node: Node, scopes: Container[str]) -> str:
     """Return the scope that an operation is drawn in: one with a scope's name is in it, as its helpers are."""
     return node.name if node.name and node.name in scopes else node.scope
+
+
+GRADIENTS = "gradients"
+"""How the names of scopes begin that hold the operations of derivatives."""
+
+
+def derived(graph: Graph) -> set[str]:
+    """Return the operations of a static graph's derivatives, and all that is computed from them, by their ids."""
+    todo = [node.id for node in graph.nodes if any(part.startswith(GRADIENTS) for part in node.scope.split("/"))]
+    ids = set(todo)
+    for one in todo:  # grows while it is read
+        new = {edge.target for edge in graph.uses[one]} - ids
+        ids |= new
+        todo += new
+    return ids
+
+
+def without_derivatives(graph: Graph) -> Graph:
+    """Return a static graph without the operations of its derivatives."""
+    ids = {node.id for node in graph.nodes} - derived(graph)
+    return only(graph, ids, "without the derivatives") if len(ids) < len(graph.nodes) else graph
 
 
 def with_constants_beside(graph: Graph) -> Graph:

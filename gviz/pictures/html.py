@@ -102,7 +102,7 @@ def _rows(lines: Iterable[Line], theme: Theme) -> str:
 def label(each: Box, theme: Theme) -> str:
     """Return the label of a box: plain text where it is one line in the usual ink."""
     is_plain = len(each.lines) == 1 and all(not (span.ink or span.is_bold) for span in each.lines[0])
-    return framed(each.lines, theme) if each.is_root else plain(each) if is_plain else box(each.lines, theme)
+    return framed(each, theme) if each.is_root else plain(each) if is_plain else box(each.lines, theme)
 
 
 def plain(box: Box) -> str:
@@ -197,10 +197,18 @@ def beside(middle: Line, lines: Sequence[Line], size: int, theme: Theme) -> Html
     return Html(f'<<TABLE BORDER="0" CELLBORDER="0" CELLSPACING="0" CELLPADDING="0"><TR>{cells}</TR></TABLE>>')
 
 
-def framed(lines: Iterable[Line], theme: Theme) -> Html:
-    """Return the label of a root: with an inner frame, so that arrows end at the outer one."""
-    look = f'BORDER="1" COLOR="{theme.boxes["output"].pen}" CELLBORDER="0" CELLSPACING="0" CELLPADDING="3"'
-    return Html(f"<<TABLE {look}>{_rows(lines, theme)}</TABLE>>")
+def left_aligned(lines: Iterable[str]) -> Html:
+    """Return lines of text that begin below each other."""
+    rows = "".join(f'{escaped(line)}<BR ALIGN="LEFT"/>' for line in lines)
+    return Html(f"<{rows}>")
+
+
+def framed(each: Box, theme: Theme) -> Html:
+    """Return the label of a root: with an inner frame, so that arrows end at the outer one; in a group it has its fill."""
+    fill, pen = theme.boxes["output"]
+    look = f'BORDER="1" COLOR="{pen}" CELLBORDER="0" CELLSPACING="0" CELLPADDING="3"'
+    own = f' BGCOLOR="{fill}"' if each.kind == "group" else ""
+    return Html(f"<<TABLE {look}{own}>{_rows(each.lines, theme)}</TABLE>>")
 
 
 def legend(

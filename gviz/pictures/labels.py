@@ -450,7 +450,8 @@ def card_lines(node: Node, card: Card, options: RenderOptions, most: float = 0.0
         for shapes in (card.inputs, card.outputs)
     ]
     if any(sides):
-        rows.append((Span(" → ".join(sides).strip(), "muted"),))
+        text = " → ".join(sides).strip() if sides[1] else f"from {sides[0]}"
+        rows.append((Span(text, "muted"),))
     if card.grad is not None and "grad" in options.show:
         text = f"‖grad‖ = {decimal(card.grad, options.precision)} {bar(card.grad, most)}"
         rows.append((Span(text.rstrip(), "gradient"),))

@@ -46,6 +46,9 @@ STEPS = ("operation", "statement", *GROUPS)
 GROUPING = ("depth", "collapse", "expand")
 """Options of groups."""
 
+GRADIENTS = ("below", "beside", "off")
+"""Where the derivatives of a static graph are drawn."""
+
 FOLDS = ("auto", "on", "range", "off")
 """Whether blocks that repeat are drawn once: where that makes a large picture readable, always, always and with the
 range of the values and gradients of all blocks, or never."""
@@ -167,6 +170,14 @@ class RenderOptions:
         metavar="PATTERN",
         example="SCOPE",
         short="draw a scope, such as gradients, as one box",
+    )
+    gradients: str = option(
+        "",
+        "Where the derivatives of a static graph are drawn: below the root, beside the operations that they are of, or "
+        "not. Without a word --gradients is below; an expression gets the operations of its derivatives by it.",
+        GRADIENTS,
+        example="beside",
+        short="add the derivatives: beside, below",
     )
     expand: tuple[str, ...] = option((), "Draw a module as a frame with what is inside; repeatable.", metavar="PATTERN")
     symbols: str = option("both", "What stands on its lines.", SYMBOLS)

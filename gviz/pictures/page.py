@@ -10,7 +10,7 @@ from gviz.layout.plan import main_line
 from gviz.pictures import html
 from gviz.pictures.look import LONGEST_TITLE, fitting_size
 from gviz.pictures.options import RenderOptions
-from gviz.pictures.picture import Arrow, Frame, Picture, Shape, Statement
+from gviz.pictures.picture import Arrow, Frame, Picture, Plate, Shape, Statement
 from gviz.pictures.spans import Line, Span
 from gviz.pictures.theme import FONT, SANS, THEMES, box_attributes
 from gviz.text import shorten
@@ -115,7 +115,7 @@ def themed(
     line = {"fontsize": "10", "color": theme.line, "penwidth": "1.1", "arrowsize": "0.6"}
     if options.fit != "none":  # no type is smaller than that of most boxes
         line["fontsize"] = str(RenderOptions.font_size)
-        statements = [with_type(one, RenderOptions.font_size) for one in statements]
+        statements = [with_type(one, RenderOptions.font_size, font) for one in statements]
     if options.title and options.fit == "none":  # a page has a place of its own for it
         look = {
             "label": shorten(options.title, LONGEST_TITLE, mark=" …"),
@@ -139,10 +139,21 @@ def themed(
     return Picture(graph.title, {**page, **own}, {**text, **box}, {**text, **line}, straightened(statements))
 
 
-def with_type(one: Statement, size: int) -> Statement:
-    """Return a box, line or frame whose type is no smaller than that."""
-    is_small = float(one.look.get("fontsize", size)) < size
-    return one._replace(look={**one.look, "fontsize": str(size)}) if is_small else one
+def is_routed(one: Statement) -> bool:
+    """Return whether it is a line that gets a route of its own: it leads to a text on it, or from a row of a record."""
+    return isinstance(one, Plate) or (isinstance(one, Arrow) and bool(one.tail) and one.look.get("style") == "dotted")
+
+
+def is_moved(one: Statement) -> bool:
+    """Return whether it gets another place than that which Graphviz gives it."""
+    return is_routed(one) or (isinstance(one, Frame) and "label" in one.look and one.path != TITLE)
+
+
+def with_type(one: Statement, size: float, font: str) -> Statement:
+    """Return a box, line or frame whose type is no smaller than that, and in that font."""
+    size = max(float(one.look.get("fontsize", size)), size)
+    least = {"fontsize": f"{size:g}", "fontname": font}
+    return one._replace(look={**one.look, **{key: text for key, text in least.items() if key in one.look}})
 
 
 def straightened(statements: Iterable[Statement]) -> Iterable[Statement]:

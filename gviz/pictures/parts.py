@@ -15,6 +15,7 @@ from gviz.layout import RenderWarning
 from gviz.passes import part
 from gviz.passes.dataflow import dataflow
 from gviz.passes.rounding import without_rounding
+from gviz.passes.scopes import without_derivatives
 from gviz.passes.statements import by_statement
 from gviz.pictures.labels import LONGEST_STATEMENT
 from gviz.pictures.options import GROUPS, READABLE, SHEETS, RenderOptions
@@ -140,6 +141,7 @@ DEPTHS = (3, 2, 1)
 
 PASSES: dict[str, Callable[[Graph, RenderOptions], Graph]] = {
     "show": settled,
+    "gradients": lambda graph, options: without_derivatives(graph) if options.gradients == "off" else graph,
     "hide": lambda graph, options: part.hidden(graph, options.hide),
     "between": lambda graph, options: part.between(graph, *options.between),
     "around": lambda graph, options: part.around(graph, options.around, options.hops),

@@ -11,12 +11,15 @@ from math import hypot
 from types import MappingProxyType
 from typing import Any, NamedTuple
 
+from gviz.layout.fonts.faces import type_width
 from gviz.layout.graphviz import draw
 from gviz.layout.ink import COLUMN
 from gviz.layout.spots import Leg, Rect, TextPlaces
 from gviz.layout.straight import Course, Router, extent, middle_of
-from gviz.pictures.html import Html
+from gviz.pictures.html import Html, left_aligned
+from gviz.pictures.page import is_routed
 from gviz.pictures.picture import LARGE, Arrow, Frame, Picture, Plate, Shape, Statement
+from gviz.pictures.theme import FONT, SANS
 from gviz.text import display_width
 
 _POINT = re.compile(r"([es],)?(-?[\d.]+(?:e[-+]?\d+)?),(-?[\d.]+(?:e[-+]?\d+)?)")
@@ -30,7 +33,8 @@ class Layout(NamedTuple):
     """Where everything is: attributes of boxes by id, lines by number, frames by path; the box around all.
 
     The marks are texts with their places: the ends of lines that go on in another row have the same number. A frame
-    that goes on there has several pieces, by its path. The sizes of texts beside lines are by the lines' numbers.
+    that goes on there has several pieces, by its path. The sizes of texts beside lines are by the lines' numbers. It is
+    clear where no line goes through a box or a text on a line.
     """
 
     shapes: Mapping[str, Mapping[str, str]]
@@ -40,10 +44,39 @@ class Layout(NamedTuple):
     marks: Sequence[tuple[str, float, float]] = ()
     pieces: Sequence[tuple[str, Mapping[str, str]]] = ()
     texts: Mapping[int, Point] = MappingProxyType({})
+    is_clear: bool = True
 
 
 def laid_out(picture: Picture, write: Callable[[Picture], str], graphviz: str) -> Layout:
     """Return the layout of a picture without its legend.
+
+    Where a line has no way around a text, boxes are farther apart; where the title of a frame has no room, it is wider.
+
+    Args:
+        picture: what is laid out.
+        write: returns a picture as DOT.
+        graphviz: the engine that lays out.
+    """
+    layout = graphviz_layout(picture, write, graphviz)
+    spaces = {key: float(picture.graph[key]) for key in SPACES if key in picture.graph}
+    for factor in (2, 3) if spaces else ():
+        if layout.is_clear:
+            break
+        wider = {key: f"{factor * space:g}" for key, space in spaces.items()}
+        layout = graphviz_layout(replace(picture, graph={**picture.graph, **wider}), write, graphviz)
+    free, struck = with_free_titles(layout)
+    if not struck:
+        return free
+    wide = {path: Title.of(layout.frames[path]).wide_label for path in struck}
+    statements = [
+        one._replace(look={**one.look, "label": wide[one.path]}) if isinstance(one, Frame) and one.path in wide else one
+        for one in picture.statements
+    ]
+    return with_free_titles(graphviz_layout(replace(picture, statements=statements), write, graphviz))[0]
+
+
+def graphviz_layout(picture: Picture, write: Callable[[Picture], str], graphviz: str) -> Layout:
+    """Return where Graphviz puts everything, with straight lines and their texts where they are free.
 
     Args:
         picture: what is laid out.
@@ -51,29 +84,30 @@ def laid_out(picture: Picture, write: Callable[[Picture], str], graphviz: str) -
         graphviz: the engine that lays out.
     """
     numbered: list[Statement] = []
-    labels: dict[str, str] = {}
+    types: dict[str, dict[str, str]] = {}
+    usual = {"fontname": FONT, "fontsize": "14", **picture.graph}
     count = 0
     for one in picture.statements:
         if isinstance(one, Arrow):
             numbered.append(one._replace(look={**one.look, "id": f"e{count}"}))
             count += 1
         elif name := one.id if isinstance(one, Shape) else one.path:
-            labels[name] = one.look.get("label", "")
+            types[name] = {key: one.look.get(key, usual.get(key, "")) for key in ("label", "fontname", "fontsize")}
             numbered.append(one._replace(look={**one.look, "id": name.encode().hex()}))
         else:
             numbered.append(one)
     bare = {key: value for key, value in picture.graph.items() if key not in ("label", "size")}
-    has_plates = any(isinstance(one, Plate) for one in numbered)
+    has_plates, has_routes = any(isinstance(one, Plate) for one in numbered), any(map(is_routed, numbered))
     text = write(replace(picture, graph={**bare, "pad": "0"}, statements=numbered))
-    data = json.loads(draw(text, "json" if has_plates else "json0", using=graphviz))
+    data = json.loads(draw(text, "json" if has_routes else "json0", using=graphviz))
     shapes, frames = {}, {}
     for item in data.get("objects", []):
         if "pos" in item:
             shapes[bytes.fromhex(item["id"]).decode()] = {key: item[key] for key in ("pos", "width", "height")}
         elif "bb" in item:
             path = bytes.fromhex(item["id"]).decode()
-            place = {key: item[key] for key in ("bb", "lp", "lwidth", "lheight") if key in item}
-            frames[path] = {**place, "label": labels[path]}
+            place = {key: item[key] for key in ("bb", "lp") if key in item}
+            frames[path] = {**place, **types[path]}
     arrows: list[Mapping[str, str]] = [{}] * count
     for item in data.get("edges", []):
         if item.get("style") != "invis":  # which only hold boxes in their order
@@ -85,10 +119,18 @@ def laid_out(picture: Picture, write: Callable[[Picture], str], graphviz: str) -
     shape_statements = [one for one in numbered if isinstance(one, Shape)]
     boxes = {one.id: box_of({**shapes[one.id], **fixed_size(one)}) for one in shape_statements if one.id in shapes}
     if not has_plates:
-        return with_free_labels(layout, [*boxes.values()])
+        layout = with_free_labels(layout, [*boxes.values()])
+    if not has_routes:
+        return layout
     ops = {bytes.fromhex(item["id"]).decode(): item.get("_ldraw_", ()) for item in data["objects"] if "pos" in item}
     texts = [text for name, box in boxes.items() for text in texts_outside(box, ops[name])]
-    return with_straight_lines(layout, picture, numbered, boxes, texts)
+    return with_straight_lines(layout, picture, numbered, boxes, [*texts, *texts_of_lines(layout).values()])
+
+
+def texts_of_lines(layout: Layout) -> dict[int, Rect]:
+    """Return the rectangles of the texts beside lines, by the numbers of the lines."""
+    middles = {at: curve_of(layout.arrows[at]["lp"])[0][0] for at in layout.texts}
+    return {at: Rect.around(middles[at], *size) for at, size in layout.texts.items()}
 
 
 MOST_TRIED = 6_000
@@ -116,7 +158,7 @@ def with_free_labels(layout: Layout, boxes: Sequence[Rect]) -> Layout:
         return layout
     texts = TextPlaces(lines, [0.5] * len(lines), pieces, boxes, [{number} for number in range(len(lines))])
     moved, (left, _, right, _) = list(layout.arrows), layout.bounds
-    taken = {at: Rect.around(curve_of(moved[at]["lp"])[0][0], *size) for at, size in layout.texts.items()}
+    taken = texts_of_lines(layout)
     for number, at in enumerate(numbers):
         if at not in layout.texts:
             continue
@@ -187,7 +229,9 @@ def with_straight_lines(
         plate = plates.get(arrows[own[0]].end)
         courses.append(Course(arrows[own[0]].start, arrows[own[-1]].end, points, plate, head))
     is_across = picture.graph.get("rankdir", "TB") in ("LR", "RL")
-    routes = Router(courses, boxes, circles, texts, is_across=is_across).routed()
+    free = {number for number, own in enumerate(numbers) if plates or is_routed(arrows[own[0]])}
+    router = Router(courses, boxes, circles, texts, free, is_across=is_across)
+    routes = router.routed()
     new_shapes, lines = dict(layout.shapes), list(layout.arrows)
     for own, route in zip(numbers, routes, strict=True):
         if route.is_own:
@@ -199,7 +243,8 @@ def with_straight_lines(
             name = arrows[own[0]].end
             new_shapes[name] = {**layout.shapes[name], "pos": f"{x:.3f},{y:.3f}"}
     whole = extent([layout.bounds[:2], layout.bounds[2:], *(point for route in routes for point in route.points)])
-    return layout._replace(shapes=new_shapes, arrows=lines, bounds=(whole.left, whole.top, whole.right, whole.bottom))
+    bounds = whole.left, whole.top, whole.right, whole.bottom
+    return layout._replace(shapes=new_shapes, arrows=lines, bounds=bounds, is_clear=router.is_clear)
 
 
 def straight_pos(points: Sequence[Point], like: Curve) -> str:
@@ -250,9 +295,16 @@ def placed(statements: Iterable[Statement], layout: Layout) -> list[Statement]:
             whole = [layout.frames[one.path]] if one.path in layout.frames else [{}]
             first, *others = [piece for path, piece in layout.pieces if path == one.path] or whole
             for number, piece in enumerate(others):  # before the frame, and so behind all that is in it
-                result += [Frame(f"{one.path} … {number}", {**one.look, **piece}), Frame()]
-            result.append(one._replace(look={**one.look, **first}) if one.path else one)
+                result += [Frame(f"{one.path} … {number}", framed(one, piece)), Frame()]
+            result.append(one._replace(look=framed(one, first)) if one.path else one)
     return result
+
+
+def framed(frame: Frame, place: Mapping[str, str]) -> dict[str, str]:
+    """Return the look of a frame at its place; lines of its title begin below each other."""
+    lines = place.get("label", "").split("\n")
+    label = {"label": left_aligned(lines)} if len(lines) > 1 else {}
+    return {**frame.look, **place, **label}
 
 
 def with_places(picture: Picture, write: Callable[[Picture], str], graphviz: str) -> Picture:
@@ -268,91 +320,80 @@ def with_places(picture: Picture, write: Callable[[Picture], str], graphviz: str
     return replace(picture, graph=graph, statements=placed(picture.statements, layout))
 
 
-ROOM = 3
-"""Letters more than twice those of a title for which a frame is made wider: what is inside is in the middle, so lines
-come in beside the title."""
+SHARES = (0.0, 0.25, 0.5, 0.75, 1.0)
+"""Where along its width a text of a line is looked for."""
+
+SPACES = "ranksep", "nodesep"
+"""The room between boxes, which is made larger where a line has no way around a text."""
 
 PAD, CLEAR = 8.0, 3.0
 """Points around the title of a frame as Graphviz places it, and those between it and a line."""
 
+WIDER = 2.2
+"""How many times wider than its title a frame becomes that has no room for it: what is inside is in the middle, so lines
+come in beside the title."""
+
 
 class Title(NamedTuple):
-    """The title of a frame: its lines, how many letters wide its label is, a letter's width, the height of all lines."""
+    """The title of a frame: its lines, the size and the face of their type."""
 
     lines: Sequence[str]
-    letters: int
-    letter: float
-    height: float
+    size: float
+    face: str
 
     @classmethod
     def of(cls, frame: Mapping[str, str]) -> Title:
         """Return the title of a frame as it was laid out."""
-        lines = frame["label"].split("\n")
-        letters = max(map(len, lines))
-        letter, height = 72 * float(frame["lwidth"]) / max(letters, 1), 72 * float(frame["lheight"])
-        return cls([line.strip() for line in lines], letters, letter, height)
+        face = "sans" if frame["fontname"] == SANS else "mono"
+        return cls([line.rstrip() for line in frame["label"].split("\n")], float(frame["fontsize"]), face)
 
     @property
     def width(self) -> float:
         """How wide its longest line is."""
-        return max(map(len, self.lines)) * self.letter
+        return max(type_width(line, self.size, self.face) for line in self.lines)
 
-    def room_before(self, low: float, high: float, lines: Iterable[float]) -> int | None:
-        """Return by how many letters it is moved so that no line strikes it through; None if there is no room.
+    @property
+    def height(self) -> float:
+        """How high all of its lines are."""
+        return 1.2 * self.size * len(self.lines)
 
-        >>> title = Title(["net"], 3, 6.0, 10.0)
-        >>> title.room_before(0, 70, [10, 15]), title.room_before(0, 40, [20])
-        (2, None)
+    @property
+    def wide_label(self) -> str:
+        """A text in more lines that takes more room."""
+        lines = [part for line in self.lines for part in line.split("  ", 1)]
+        spaces = (WIDER - 1) * self._replace(lines=lines).width / type_width(" ", self.size, self.face)
+        return "\n".join(line.ljust(len(line) + round(spaces)) for line in lines)
+
+    def start(self, low: float, high: float, lines: Iterable[float]) -> float | None:
+        """Return where it begins between the sides of its frame so that no line strikes it; None if there is no room.
+
+        >>> title = Title(["net"], 10.0, "mono")
+        >>> title.start(0, 70, [10, 15]), title.start(0, 30, [20])
+        (18.0, None)
         """
-        most = int((high - low - 2 * PAD - self.width) / self.letter)
-        struck = [x - low - PAD for x in lines]
-        free = (
-            n for n in range(most + 1) if not any(-CLEAR < x - n * self.letter < self.width + CLEAR for x in struck)
-        )
-        return next(free, None)
-
-    def label(self, before: int = 0) -> str:
-        """Return it as the text of a frame, moved by so many letters."""
-        return "\n".join((" " * before + line).ljust(self.letters) for line in self.lines)
+        struck = sorted(lines)
+        starts = (x for x in (low + PAD, *(x + CLEAR for x in struck)) if low + PAD <= x <= high - PAD - self.width)
+        return next((x for x in starts if not any(x - CLEAR < y < x + self.width + CLEAR for y in struck)), None)
 
 
-def with_free_titles(picture: Picture, write: Callable[[Picture], str], graphviz: str) -> Picture:
-    """Return a picture in whose frames no line strikes the title through, if that can be.
-
-    A title is moved away from the lines that strike it. If there is no room, the frame is made wider, and the title has
-    several lines.
-
-    Args:
-        picture: what is laid out.
-        write: returns a picture as DOT.
-        graphviz: the engine that lays out.
-    """
-    for may_grow in (True, False):
-        layout = laid_out(picture, write, graphviz)
-        points = [point for arrow in layout.arrows for point in points_on(curve_of(arrow.get("pos", ""))[0])]
-        labels: dict[str, str] = {}
-        has_grown = False
-        for path, frame in layout.frames.items() if points else ():
-            title, (left, _, right, _) = Title.of(frame), map(float, frame["bb"].split(","))
-            middle = float(frame["lp"].split(",")[1])
-            beside = [x for x, y in points if abs(y - middle) < title.height / 2]
-            before = title.room_before(left, right, beside)
-            if before is None and may_grow:
-                lines = [part for line in title.lines for part in line.split("  ", 1)]
-                labels[path] = title._replace(lines=lines, letters=2 * max(map(len, lines)) + ROOM).label()
-                has_grown = True
-            elif before:
-                labels[path] = title.label(before)
-        statements = [
-            one._replace(look={**one.look, "label": labels[one.path]})
-            if isinstance(one, Frame) and one.path in labels
-            else one
-            for one in picture.statements
-        ]
-        picture = replace(picture, statements=statements)
-        if not has_grown:
-            break
-    return picture
+def with_free_titles(layout: Layout) -> tuple[Layout, set[str]]:
+    """Return the layout with the titles of frames where no line strikes them, and the frames that have no such place."""
+    points = [point for arrow in layout.arrows for point in points_on(curve_of(arrow.get("pos", ""))[0])]
+    rects = texts_of_lines(layout).values()
+    texts = [
+        (rect.left + share * (rect.right - rect.left), y) for rect in rects for share in SHARES for y in rect[1::2]
+    ]
+    frames, struck = dict(layout.frames), set[str]()
+    for path, frame in frames.items():
+        title, (left, _, right, _) = Title.of(frame), map(float, frame["bb"].split(","))
+        middle = float(frame["lp"].split(",")[1])
+        beside = [x for x, y in [*points, *texts] if abs(y - middle) < title.height / 2]
+        start = title.start(left, right, beside)
+        if start is None:
+            struck.add(path)
+            start = left + PAD
+        frames[path] = {**frame, "label": "\n".join(title.lines), "lp": f"{start + title.width / 2:.3f},{middle:.3f}"}
+    return layout._replace(frames=frames), struck
 
 
 def points_on(curve: Sequence[Point]) -> Iterator[Point]:

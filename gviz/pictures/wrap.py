@@ -155,7 +155,7 @@ class Area(NamedTuple):
         ends = zip(turn.to((x0, y0)), turn.to((x1, y1)), strict=True)
         (low, high), (top, bottom) = (sorted(pair) for pair in ends)
         title = Title.of(frame)
-        head = INSET if turn.is_across else title.height / len(title.lines) + 2
+        head = INSET if turn.is_across else title._replace(lines=title.lines[:1]).height + 2
         return cls(low, high, top, bottom, turn.to(_point(frame["lp"])), title, head)
 
     def is_cut(self, place: float) -> bool:
@@ -165,8 +165,7 @@ class Area(NamedTuple):
     def title_in(self, begin: float) -> Title:
         """Return its title in a part that begins there: where it goes on, its name alone."""
         lines = [f"… {self.title.lines[0].partition('  ')[0]}"] if self.is_cut(begin) else self.title.lines
-        height = self.title.height * len(lines) / len(self.title.lines)
-        return self.title._replace(lines=lines, letters=max(map(len, lines)), height=height)
+        return self.title._replace(lines=lines)
 
     def is_around(self, other: Area) -> bool:
         """Return whether it is around another frame, or is that."""
@@ -238,15 +237,15 @@ def frame_pieces(
                     along = high - title.height / 2
                 near = (y for x, y in points if abs(x - along) < title.height / 2 + clear)
                 beside = [place for y in near for place in (y - clear, y, y + clear)]
-                before = title.room_before(top, bottom, beside)
-                middle = along, top + half + title.letter * (before or 0)
-                is_struck = before is None
+                start = title.start(top, bottom, beside)
+                middle = along, (top + PAD if start is None else start) + title.width / 2
+                is_struck = start is None
             place = frame._replace(low=low, high=high, top=top, bottom=bottom, middle=middle)
             yield (
                 path,
                 number,
                 place,
-                "" if is_struck and is_rest else title.label(),
+                "" if is_struck and is_rest else "\n".join(title.lines),
             )  # where it goes on it is known
 
 

@@ -9,7 +9,7 @@ from typing import NamedTuple
 from gviz.errors import warn_user
 from gviz.graphs import Graph
 from gviz.layout import RenderWarning
-from gviz.pictures import Frame, Picture, html, picture_of, places, sheet_of, slide
+from gviz.pictures import Picture, html, picture_of, places, sheet_of, slide
 from gviz.pictures.labels import BRIEF
 from gviz.pictures.look import LONGEST_TITLE
 from gviz.pictures.options import RenderOptions
@@ -142,8 +142,6 @@ def page_layout(graph: Graph, options: RenderOptions) -> PageLayout:
     least = slide.LEAST_TYPE if operations < FEW else page.readable
     for rankdir in [options.rankdir] if options.rankdir else ["TB", "LR"]:
         picture = picture_of(graph, replace(options, rankdir=rankdir))
-        if any(isinstance(one, Frame) and one.path for one in picture.statements):
-            picture = places.with_free_titles(picture, dot.dot_text, options.graphviz)
         layout = places.laid_out(picture, dot.dot_text, options.graphviz)
         label = picture.graph.get("label", "")
         legend = label[1:-1] if isinstance(label, html.Html) else html.escaped(label)

@@ -19,9 +19,9 @@ from gviz.graphs import Graph
 from gviz.layout import NoEngineError, RenderWarning
 from gviz.layout.graphviz import draw, engines, time_limit
 from gviz.layout.plan import is_for_layered, make_plan
-from gviz.pictures import LARGE, Arrow, Frame, Picture, Plate, Shape, picture_of, sheet_of
+from gviz.pictures import LARGE, Arrow, Frame, Picture, Shape, picture_of, sheet_of
 from gviz.pictures.options import RenderOptions
-from gviz.pictures.page import TITLE
+from gviz.pictures.page import TITLE, is_moved
 from gviz.render import FormatRow, dot
 from gviz.render.marks import mark
 from gviz.wiring import Wires
@@ -163,12 +163,8 @@ def _draw(graph: Graph, options: RenderOptions, output: str) -> bytes:
     is_large_image = options.format in RASTER and len(shapes) > LARGE
     if not plan.long and not is_large_image:
         write = partial(dot.dot_text, extra=plan.attributes)
-        if len(shapes) <= LARGE and any(isinstance(one, Frame) and one.path for one in listed):
-            from gviz.pictures.places import with_free_titles  # few pictures have frames
-
-            picture = with_free_titles(picture, write, options.graphviz)
-        if len(shapes) <= LARGE and any(isinstance(one, Plate) for one in listed):
-            from gviz.pictures.places import with_places
+        if len(shapes) <= LARGE and any(map(is_moved, listed)):
+            from gviz.pictures.places import with_places  # few pictures need it
 
             picture = with_places(picture, write, options.graphviz)
             return _by_graphviz(picture, write(picture), output, options, program="nop2")

@@ -187,6 +187,22 @@ def test_a_frame_s_title_is_where_no_arrow_comes_in(gviz: Program) -> None:
     assert len(titles) == 2
 
 
+def test_derivatives_stand_beside_what_they_are_of(gviz: Program) -> None:
+    below = ok(gviz("static", "y=a*b", "--gradients", "a=2", "b=3", "-o", "-")).out
+    beside = ok(gviz("static", "y=a*b", "a=2", "b=3", "--gradients", "beside", "-o", "-")).out
+    assert ("dir=back" in below, beside.count("dir=back"), "↑ derivatives" in beside) == (False, 4, True)
+    lines = re.findall(r"(n\d+) -> (n\d+)(?! \[style=invis)", below)
+    mirrored = re.findall(r"(n\d+) -> (n\d+) \[dir=back", beside)
+    assert {(end, start) for start, end in mirrored} < {*lines}
+
+
+def test_a_script_s_derivatives_are_left_out_or_beside(gviz: Program) -> None:
+    program = "import tensorflow as tf\nx = tf.constant(2.0)\ny = x * x + x\ng = tf.gradients(y, [x])\n"
+    (gviz.folder / "g.py").write_text(program, encoding="utf-8")
+    off, beside = (ok(gviz("static", "g.py", "--gradients", word, "-o", "-")).out for word in ("off", "beside"))
+    assert ("gradients" in off.replace("--gradients", ""), "dir=back" in beside) == (False, True)
+
+
 def test_another_graph_than_the_default_one(gviz: Program) -> None:
     net = write(gviz, SCOPES)
     assert [node["name"] for node in static_json(gviz, net)["nodes"]] == ["other"]

@@ -6,7 +6,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from functools import partial
 
 from gviz.graphs import Edge, Graph, Node, Region
-from gviz.passes.scopes import with_scopes
+from gviz.passes.scopes import GRADIENTS, derived, with_scopes
 from gviz.pictures import html
 from gviz.pictures.labels import boxes, local_text, short
 from gviz.pictures.look import ARROWS, BOX, BOXES, CLUSTER, LABEL, LONGEST_LINE, picture_size
@@ -53,10 +53,6 @@ REPEATED_FRAME = {"penwidth": "2", "fontsize": "13"}
 """The frame of a block that stands for several."""
 
 
-GRADIENTS = "gradients"
-"""How the names of frames begin that hold a static graph's operations of gradients."""
-
-
 def picture(graph: Graph, options: RenderOptions) -> Picture:
     """Return the picture; ``options.show`` is empty for TorchViz's own."""
     shown, is_large = (
@@ -78,8 +74,8 @@ def picture(graph: Graph, options: RenderOptions) -> Picture:
 
     def statements() -> Iterator[Statement]:
         yield from _frames(shown, looks, options) if in_frames else _shapes(shown.nodes, looks)
-        yield from _lines(shown.edges, shown, arrows, options)
-        yield from _below_roots(shown) if in_frames and graph.kind == "static" else ()
+        lines = _lines(shown.edges, shown, arrows, options)
+        yield from _with_derivatives(lines, shown, options) if in_frames and graph.kind == "static" else lines
 
     listed = LazyStatements(statements) if is_large else list(statements())
     size = {"size": picture_size(len(graph.nodes) + len(graph.edges))} if is_large or not options.show else {}
@@ -104,7 +100,8 @@ def _legend(graph: Graph, drawn: Iterable[Statement], options: RenderOptions) ->
         is_told = options.groups == "module" and module is not None and not module.call
         texts = {**texts, "group": GROUPS["names" if is_told else options.groups]}
     way = WAYS[options.direction]
-    about = f"{way.data} data" if is_static else f"{way.data} data; gradients flow back {way.back}"
+    back = f"{way.back} derivatives" if options.gradients == "beside" and derived(graph) else ""
+    about = f"{way.data} data  {back}".rstrip() if is_static else f"{way.data} data; gradients flow back {way.back}"
     has_control = any(edge.kind == "control" for edge in graph.edges)
     notes = [about, *(["dashed arrow: runs first, hands on no value"] * has_control)]
     return Legend(texts, [*html.unknown(drawn), *((Span(note),) for note in notes)], kinds)
@@ -148,8 +145,9 @@ def _frames(graph: Graph, looks: list[dict[str, str]], options: RenderOptions) -
         inside[node.region].append(shape)
     look = {**CLUSTER, "color": THEMES[options.theme].line} if options.show else CLUSTER
     over, below = ("b", "t") if options.direction == "BT" else ("t", "b")  # BT turns the picture over
-    entered = _entered(graph, [(edge.source, edge.target) for edge in graph.edges])
-    left = _entered(graph, [(edge.target, edge.source) for edge in graph.edges])
+    back = derived(graph) if options.gradients == "beside" and graph.kind == "static" else set[str]()
+    ends = [(edge.target, edge.source) if edge.source in back else (edge.source, edge.target) for edge in graph.edges]
+    entered, left = _entered(graph, ends), _entered(graph, [(end, start) for start, end in ends])
     drawn = {around for region in {node.region for node in graph.nodes} for around in graph.frames_around(region)}
     waiting: list[tuple[int, bool]] = [(-1, False)]
     while waiting:  # a stack: frames nest as deep as they like
@@ -169,27 +167,26 @@ def _frames(graph: Graph, looks: list[dict[str, str]], options: RenderOptions) -
         waiting.extend((inner, False) for inner in reversed(within[number]) if inner in drawn)
 
 
-def _below_roots(graph: Graph) -> Iterator[Arrow]:
-    """Yield lines that are not drawn, and keep the operations of gradients below the root that they are the gradients of.
+def _with_derivatives(lines: Iterable[Arrow], graph: Graph, options: RenderOptions) -> Iterator[Arrow]:
+    """Yield the lines of a static graph, and some that are not drawn, which keep its derivatives below their root.
 
-    Beside it, lines from the leaves would run on each other along the boxes of their rank.
+    Derivatives that are to stand beside what they are of have lines that are laid out backwards: they begin level with
+    the root, and go back as the data comes.
     """
-    around: list[set[int]] = []  # of each frame itself, and all that it is in
-    for number, region in enumerate(graph.regions):
-        around.append({number, -1, *(around[region.within] if region.within >= 0 else ())})
-    outer = [number for number, region in enumerate(graph.regions) if region.title.startswith(GRADIENTS)]
-    frames = {number for number, ways in enumerate(around) if ways & {*outer}}
-    inside = [node.id for node in graph.nodes if node.region in frames]
-    above = set(graph.roots) - {*inside}
-    for here in inside:  # grows while it is read
-        new = [edge.target for edge in graph.uses[here] if edge.target not in inside]
-        above -= {*new}
-        inside += new
+    ids, is_beside = derived(graph), options.gradients == "beside"
+    for line in lines:
+        if not is_beside or line.end not in ids:
+            yield line
+        elif line.start in ids:
+            yield Arrow(line.end, line.start, {**line.look, "dir": "back"})
+        else:
+            yield line._replace(look={**line.look, "constraint": "false"})
+    outer = {number for number, region in enumerate(graph.regions) if region.title.startswith(GRADIENTS)}
     first = [node for node in graph.nodes if node.region in outer and not graph.inputs[node.id]]
-    for root in (node for node in graph.nodes if node.id in above):
-        own = around[root.region] if root.region >= 0 else {-1}
-        ends = (node.id for node in first if graph.regions[node.region].within in own)
-        yield from (Arrow(root.id, end, {"style": "invis"}) for end in ends)
+    look = {"style": "invis", **({"minlen": "0"} if is_beside else {})}
+    for root in (node for node in graph.nodes if node.id in graph.roots and node.id not in ids):
+        own = {-1, *graph.frames_around(root.region)}
+        yield from (Arrow(root.id, node.id, look) for node in first if graph.regions[node.region].within in own)
 
 
 def _with_titles(drawn: Iterable[Box], graph: Graph) -> list[Box]:
