@@ -222,11 +222,15 @@ def why_cut(text: str, user: Node) -> str:
     return f"detached from {text.removesuffix(DETACHED)}{where}"
 
 
+OF_NUMBERS = {"inf", "nan", "pi", "π", "math", "sqrt", "exp", "log"}
+"""Names that stand for numbers, or for what makes a number from a number."""
+
+
 def has_names(text: str) -> bool:
     """Return whether an operand is computed from something with a name, such as h.detach(), or is it.
 
-    >>> has_names("h.detach()"), has_names("8 ** 0.5"), has_names("-inf")
-    (True, False, False)
+    >>> has_names("h.detach()"), has_names("8 ** 0.5"), has_names("-inf"), has_names("sqrt(2 * π)")
+    (True, False, False, False)
     """
     formula = Formula.read(text)
-    return formula is not None and not formula.names <= {"inf", "nan"}
+    return formula is not None and not formula.names <= OF_NUMBERS
