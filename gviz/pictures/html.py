@@ -204,7 +204,7 @@ def left_aligned(lines: Iterable[str]) -> Html:
 
 
 def framed(each: Box, theme: Theme) -> Html:
-    """Return the label of a root: with an inner frame, so that arrows end at the outer one; in a group it has its fill."""
+    """Return the label of a root: with an inner frame, so that arrows end at the outer one; a group's has its fill."""
     fill, pen = theme.boxes["output"]
     look = f'BORDER="1" COLOR="{pen}" CELLBORDER="0" CELLSPACING="0" CELLPADDING="3"'
     own = f' BGCOLOR="{fill}"' if each.kind == "group" else ""

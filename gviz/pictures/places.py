@@ -64,15 +64,20 @@ def laid_out(picture: Picture, write: Callable[[Picture], str], graphviz: str) -
             break
         wider = {key: f"{factor * space:g}" for key, space in spaces.items()}
         layout = graphviz_layout(replace(picture, graph={**picture.graph, **wider}), write, graphviz)
+    titles, wide = {path: Title.of(frame) for path, frame in layout.frames.items()}, dict[str, str]()
     free, struck = with_free_titles(layout)
-    if not struck:
-        return free
-    wide = {path: Title.of(layout.frames[path]).wide_label for path in struck}
-    statements = [
-        one._replace(look={**one.look, "label": wide[one.path]}) if isinstance(one, Frame) and one.path in wide else one
-        for one in picture.statements
-    ]
-    return with_free_titles(graphviz_layout(replace(picture, statements=statements), write, graphviz))[0]
+    for times in WIDER:
+        if not struck:
+            break
+        wide |= {path: titles[path].wide_label(times) for path in struck}
+        statements = [
+            one._replace(look={**one.look, "label": wide[one.path]})
+            if isinstance(one, Frame) and one.path in wide
+            else one
+            for one in picture.statements
+        ]
+        free, struck = with_free_titles(graphviz_layout(replace(picture, statements=statements), write, graphviz))
+    return free
 
 
 def graphviz_layout(picture: Picture, write: Callable[[Picture], str], graphviz: str) -> Layout:
@@ -329,9 +334,9 @@ SPACES = "ranksep", "nodesep"
 PAD, CLEAR = 8.0, 3.0
 """Points around the title of a frame as Graphviz places it, and those between it and a line."""
 
-WIDER = 2.2
-"""How many times wider than its title a frame becomes that has no room for it: what is inside is in the middle, so lines
-come in beside the title."""
+WIDER = 2.2, 3.0
+"""How many times wider than its title a frame becomes that has no room for it: what is inside is in the middle, so
+lines come in beside the title."""
 
 
 class Title(NamedTuple):
@@ -357,11 +362,10 @@ class Title(NamedTuple):
         """How high all of its lines are."""
         return 1.2 * self.size * len(self.lines)
 
-    @property
-    def wide_label(self) -> str:
-        """A text in more lines that takes more room."""
+    def wide_label(self, times: float) -> str:
+        """Return its text in more lines, so many times as wide as they are."""
         lines = [part for line in self.lines for part in line.split("  ", 1)]
-        spaces = (WIDER - 1) * self._replace(lines=lines).width / type_width(" ", self.size, self.face)
+        spaces = (times - 1) * self._replace(lines=lines).width / type_width(" ", self.size, self.face)
         return "\n".join(line.ljust(len(line) + round(spaces)) for line in lines)
 
     def start(self, low: float, high: float, lines: Iterable[float]) -> float | None:
@@ -377,7 +381,7 @@ class Title(NamedTuple):
 
 
 def with_free_titles(layout: Layout) -> tuple[Layout, set[str]]:
-    """Return the layout with the titles of frames where no line strikes them, and the frames that have no such place."""
+    """Return the layout with titles of frames where no line strikes them, and the frames that have no such place."""
     points = [point for arrow in layout.arrows for point in points_on(curve_of(arrow.get("pos", ""))[0])]
     rects = texts_of_lines(layout).values()
     texts = [
