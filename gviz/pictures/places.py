@@ -138,8 +138,8 @@ def texts_of_lines(layout: Layout) -> dict[int, Rect]:
     return {at: Rect.around(middles[at], *size) for at, size in layout.texts.items()}
 
 
-MOST_TRIED = 6_000
-"""Texts times pieces of lines up to which each text is moved to where it is free: more would take seconds."""
+MOST_TRIED = 42_000
+"""Pieces of lines with texts times pieces of all lines up to which each text is moved to where it is free: more takes seconds."""
 
 
 def text_sizes(picture: Picture, places: Sequence[Mapping[str, str]]) -> dict[int, Point]:
@@ -159,7 +159,8 @@ def with_free_labels(layout: Layout, boxes: Sequence[Rect]) -> Layout:
     curves = [curve_of(layout.arrows[at]["pos"])[0] for at in numbers]
     lines = [[*[*points_on(curve)][::5], curve[-1]] for curve in curves]
     pieces = [Leg(*pair, number, 0.5) for number, line in enumerate(lines) for pair in pairwise(line)]
-    if sum("lp" in place for place in layout.arrows) * len(pieces) > MOST_TRIED:
+    tried = sum(len(line) for line, at in zip(lines, numbers, strict=True) if at in layout.texts)
+    if tried * len(pieces) > MOST_TRIED:
         return layout
     texts = TextPlaces(lines, [0.5] * len(lines), pieces, boxes, [{number} for number in range(len(lines))])
     moved, (left, _, right, _) = list(layout.arrows), layout.bounds
