@@ -79,7 +79,7 @@ def test_threads_that_write_one_file_leave_that_of_one_of_them(tmp_path: Path) -
 def test_a_signal_at_any_time_leaves_the_old_file_or_a_whole_one(
     gviz: Program, suffix: str, sent: signal.Signals
 ) -> None:
-    drawing = chain(20_000) if suffix == "dot" else loop(150)
+    drawing = chain(5_000) if suffix == "dot" else loop(150)
     (gviz.folder / "g.json").write_text(drawing.to_json(), encoding="utf-8")
     start = time.monotonic()
     assert started(gviz, "render", "g.json", "-o", f"y.{suffix}").wait() == 0
