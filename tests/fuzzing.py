@@ -1,6 +1,7 @@
 """What tests with input of chance have in common: how much of it, what it may do meanwhile, and how long it may take.
 
-A run of all tests takes the same examples each time, some seconds of them. ``make fuzz`` takes new ones, many times as many.
+A run of all tests takes the same examples each time, some seconds of them. ``make fuzz`` takes new ones, many times as many,
+and looks for a smaller one of those that fail, which may take minutes.
 """
 
 from __future__ import annotations
@@ -14,7 +15,7 @@ from contextlib import contextmanager
 from types import FrameType
 from typing import Any
 
-from hypothesis import HealthCheck, settings
+from hypothesis import HealthCheck, Phase, settings
 
 from gviz import engine, static
 
@@ -71,8 +72,14 @@ _watch = _Watch()
 
 def relaxed(examples: int) -> settings:
     """Settings for that many examples."""
-    checks = list(HealthCheck)
-    return settings(max_examples=examples * MORE, deadline=None, derandomize=MORE == 1, suppress_health_check=checks)
+    is_usual = MORE == 1
+    return settings(
+        max_examples=examples * MORE,
+        deadline=None,
+        derandomize=is_usual,
+        phases=(Phase.explicit, Phase.generate, Phase.target) if is_usual else tuple(Phase),
+        suppress_health_check=list(HealthCheck),
+    )
 
 
 def seeds(count: int) -> list[int]:

@@ -9,7 +9,8 @@ import sys
 from typing import Any
 
 import pytest
-from hypothesis import assume, given, settings, strategies as st
+from fuzzing import relaxed
+from hypothesis import assume, given, strategies as st
 
 import gviz
 from gviz import engine as torch
@@ -135,7 +136,8 @@ def slope(text: str, name: str, values: dict[str, float]) -> float:
     return (ends[0] - ends[1]) / (2 * step)
 
 
-@settings(max_examples=150, deadline=None)
+@pytest.mark.fuzz
+@relaxed(150)
 @given(EXPRESSIONS, st.tuples(NUMBERS, NUMBERS, NUMBERS))
 def test_the_products_of_all_paths_add_up_to_backpropagation_and_to_differences(
     text: str, numbers: tuple[float, ...]

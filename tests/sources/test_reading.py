@@ -9,8 +9,9 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from fuzzing import relaxed
 from graphs import node
-from hypothesis import given, settings, strategies as st
+from hypothesis import given, strategies as st
 from scripts import HEAD, Folder, grad_of, nested, roots, texts, value_of
 
 import gviz
@@ -303,7 +304,8 @@ MANGLING = st.tuples(
 )
 
 
-@settings(max_examples=200, deadline=None)
+@pytest.mark.fuzz
+@relaxed(200)
 @given(st.lists(MANGLING, min_size=1, max_size=3))
 def test_json_cut_and_mangled_anywhere_is_a_graph_or_a_mistake_of_the_users(
     mangling: list[tuple[int, int, str]],

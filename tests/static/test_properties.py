@@ -7,7 +7,9 @@ from collections.abc import Callable, Sequence
 from typing import Any
 
 import numpy as np
-from hypothesis import given, settings, strategies as st
+import pytest
+from fuzzing import relaxed
+from hypothesis import given, strategies as st
 
 from gviz import engine, static
 from gviz.static.control import unit_of
@@ -33,7 +35,6 @@ def program(draw: st.DrawFn) -> tuple[list[tuple[int, ...]], Program]:
 
 
 programs = st.composite(program)()
-SETTINGS = settings(max_examples=60, deadline=None)
 
 
 def built(module: Any, leaves: list[Any], steps: Program) -> list[Any]:
@@ -65,7 +66,8 @@ def placeholders(shapes: Sequence[tuple[int, ...]], known: bool) -> list[Any]:
     return [tf.placeholder(tf.float64, shape if known else None) for shape in shapes]
 
 
-@SETTINGS
+@pytest.mark.fuzz
+@relaxed(60)
 @given(programs, st.booleans())
 def test_values_and_gradients_are_those_of_the_dynamic_engine(
     made: tuple[list[tuple[int, ...]], Program], known: bool
@@ -91,7 +93,8 @@ def test_values_and_gradients_are_those_of_the_dynamic_engine(
             np.testing.assert_allclose(one, other, rtol=1e-9, atol=1e-12)
 
 
-@SETTINGS
+@pytest.mark.fuzz
+@relaxed(60)
 @given(programs, st.data(), st.booleans())
 def test_a_part_that_is_fetched_is_as_in_the_whole(made: Any, data: st.DataObject, known: bool) -> None:
     shapes, steps = made
@@ -125,7 +128,8 @@ def needed(fetches: list[Any], feeds: set[Any]) -> set[Any]:
     return found
 
 
-@SETTINGS
+@pytest.mark.fuzz
+@relaxed(60)
 @given(programs, st.data())
 def test_a_plan_computes_nothing_that_the_fetches_do_not_need(made: Any, data: st.DataObject) -> None:
     shapes, steps = made
@@ -139,7 +143,8 @@ def test_a_plan_computes_nothing_that_the_fetches_do_not_need(made: Any, data: s
     assert len(set(plan.operations)) == len(plan.operations)
 
 
-@SETTINGS
+@pytest.mark.fuzz
+@relaxed(60)
 @given(programs)
 def test_equal_operations_are_computed_once_and_constants_while_planning(made: Any) -> None:
     shapes, steps = made
@@ -157,7 +162,8 @@ def test_equal_operations_are_computed_once_and_constants_while_planning(made: A
         )
 
 
-@SETTINGS
+@pytest.mark.fuzz
+@relaxed(60)
 @given(programs)
 def test_memory_is_lent_without_a_trace(made: Any) -> None:
     _, steps = made
