@@ -6,6 +6,7 @@
 PYTHON ?= python3
 TORCH_INDEX ?=
 ARGS ?=
+JOBS ?= auto
 comma := ,
 
 # Makes the virtual environment $(1) with `pip install $(2)` in it. It is made anew where it is stale: the folder has
@@ -35,6 +36,11 @@ define environment
 	fi
 endef
 
+# Runs pytest on all cores: a process for each, whose arithmetic keeps to that core. Who is done early takes tests over from the others.
+test test-plain test-torch fuzz: export OPENBLAS_NUM_THREADS = 1
+test test-plain test-torch fuzz: export OMP_NUM_THREADS = 1
+pytest = -m pytest --numprocesses=$(JOBS) --dist=worksteal
+
 help: ## list the targets
 	@sed -n 's/^\([a-z-]*\):.*## /\1 /p' Makefile | awk '{ name = $$1; sub(/^[^ ]+ /, ""); printf "make %-16s %s\n", name, $$0 }'
 
@@ -49,18 +55,18 @@ demo: ## install gviz into .venv, draw into out/, print a table and the paths of
 	.venv/bin/gviz inspect 'y=(x+w)*(w+1)' x=2 w=1
 	@echo; echo 'The pictures are here:'; ls "$$(pwd)"/out/*
 
-test: ## install what tests need into .venv and run all tests; ARGS='-k name' for some
+test: ## install what tests need into .venv and run all tests on all cores (JOBS=1: on one); ARGS='-k name' for some
 	$(call environment,.venv,-e .[test])
-	@.venv/bin/python -m pytest $(ARGS)
+	@.venv/bin/python $(pytest) $(ARGS)
 
 test-plain: ## run the engine's tests without its fast lane, gviz/engine/fast.py; ARGS='-k name' for some
 	$(call environment,.venv,-e .[test])
-	@GVIZ_FAST=0 .venv/bin/python -m pytest tests/autograd tests/signatures tests/ops tests/engine $(ARGS)
+	@GVIZ_FAST=0 .venv/bin/python $(pytest) tests/autograd tests/signatures tests/ops tests/engine $(ARGS)
 
 test-torch: ## compare the engine with the real PyTorch, in .venv-parity; ARGS='-k name' for some
 	$(call environment,.venv-parity,-e .[test] torch==2.13.0 torchviz==0.0.3 expecttest$(if $(TORCH_INDEX), --extra-index-url $(TORCH_INDEX)))
 	@.venv-parity/bin/python -c 'import torch'
-	@.venv-parity/bin/python -m pytest -m torch $(ARGS)
+	@.venv-parity/bin/python $(pytest) -m torch $(ARGS)
 
 test-tensorboard: ## show graphs in the real TensorBoard and read them back, in .venv-tensorboard
 	$(call environment,.venv-tensorboard,-e .[test$(comma)tensorboard])
@@ -69,7 +75,7 @@ test-tensorboard: ## show graphs in the real TensorBoard and read them back, in 
 
 fuzz: ## tests with input of chance, new and 40 times as much: some 10 minutes; ARGS='-k name' for some
 	$(call environment,.venv,-e .[test])
-	@GVIZ_FUZZ=$${GVIZ_FUZZ:-40} .venv/bin/python -m pytest -m fuzz $(ARGS)
+	@GVIZ_FUZZ=$${GVIZ_FUZZ:-40} .venv/bin/python $(pytest) -m fuzz $(ARGS)
 
 lint: ## ruff and mypy --strict
 	$(call environment,.venv,-e .[dev])
