@@ -9,7 +9,6 @@ from collections.abc import Iterator, Sequence
 from gviz.causes import fixes
 from gviz.causes.diagnosis import Diagnosis, Lines, is_own
 from gviz.causes.syntax import last_name, statements
-from gviz.causes.without_cuts import IDLE, without_cuts
 from gviz.graphs import GraphCut, Place, TensorRow
 from gviz.text import joined
 from gviz.trace.switches import LIBRARY
@@ -110,8 +109,8 @@ def without_other_cuts(case: Diagnosis, cut: GraphCut) -> str:
     """Return the statement of a cut without the other cuts in it; "" if there are none."""
     statements, pairs = case.statements_of(cut), filter(None, map(case.pair_of, case.graph.breaks))
     others = [expression for _, expression in pairs if expression is not case.expression_of(cut)]
-    text = without_cuts(statements[0], others.__contains__) if others and statements else ""
-    return "" if text in (None, IDLE) else text
+    text = fixes.without_cuts(statements[0], others.__contains__) if others and statements else ""
+    return "" if text in (None, fixes.IDLE) else text
 
 
 def without_cut(case: Diagnosis, cut: GraphCut, statement: ast.stmt) -> str:
@@ -121,8 +120,8 @@ def without_cut(case: Diagnosis, cut: GraphCut, statement: ast.stmt) -> str:
         expression = case.expression_of(cut)
         return node is expression if expression is not None else last_name(node) == cut.call
 
-    text = without_cuts(statement, is_cut, is_list=cut.is_list)
-    if text != IDLE:
+    text = fixes.without_cuts(statement, is_cut, is_list=cut.is_list)
+    if text != fixes.IDLE:
         return NUMPY if text is None else text
     lines = case.line_of(cut.place)
     is_alone = len(statements(case.code_of(lines))) < 2
@@ -132,9 +131,12 @@ def without_cut(case: Diagnosis, cut: GraphCut, statement: ast.stmt) -> str:
 def mends_on_way(case: Diagnosis, cut: GraphCut) -> Iterator[tuple[Lines, str]]:
     """Yield the lines that carry on what a cut has left, each with what to write there to stay in the graph."""
     for carrier in case.way_of(cut)[1:]:
-        text, name = without_cuts(carrier.statement, carrier.is_taking, is_list=carrier.is_list), min(carrier.names)
+        text, name = (
+            fixes.without_cuts(carrier.statement, carrier.is_taking, is_list=carrier.is_list),
+            min(carrier.names),
+        )
         line = case.line_of(Place(carrier.statement.lineno))
-        if text == IDLE:
+        if text == fixes.IDLE:
             yield line, f"leave out {ast.unparse(carrier.statement)}"
         elif text != "":
             yield line, f"compute it with torch in {line[0][0]}" if text is None else text
