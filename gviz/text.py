@@ -10,8 +10,11 @@ ALIKE = 0.78
 
 POWERS = str.maketrans("0123456789", "⁰¹²³⁴⁵⁶⁷⁸⁹")
 
-NO_LETTERS = str.maketrans("", "", "_{}")
+NO_LETTERS = str.maketrans("[", ".", "_{}]")
 """Signs of a name that stand for an index, as subscripts do."""
+
+OTHER_SIGNS = {*"{[."}
+"""Signs of ASCII of which a name may have others in their place."""
 
 UNDRAWABLE = frozenset("\ufeff\ufffe\uffff\u202a\u202b\u202c\u202d\u202e\u2066\u2067\u2068\u2069")
 """Characters that XML forbids, and those that turn around the text behind them."""
@@ -140,10 +143,14 @@ def quotient_of(of: str, by: str, order: int = 1) -> str:
 
 
 def name_among(typed: str, names: Iterable[str]) -> str:
-    """Return the one of some names that was typed, perhaps with other signs: w_2 for w₂ or w_{2}; else what was typed.
+    """Return the one of some names that was typed, perhaps with other signs; else what was typed.
+
+    It may be typed as w₂ or w_{2} for w_2, and as Python has it: net[0].weight for net.0.weight.
 
     >>> name_among("w₁₂", ["w_1", "w_12"]), name_among("σ₁", ["σ1"]), name_among("x_{1}", ["x_1", "x1"])
     ('w_12', 'σ1', 'x_{1}')
+    >>> name_among("net[0].weight", ["net.0.weight", "net.1.weight"]), name_among("ps.0", ["ps[0]"])
+    ('net.0.weight', 'ps[0]')
     """
     from unicodedata import normalize  # only names beyond ASCII need it
 
@@ -151,7 +158,7 @@ def name_among(typed: str, names: Iterable[str]) -> str:
         return normalize("NFKC", name).translate(NO_LETTERS)
 
     there = [*names]
-    if typed in there or (typed.isascii() and "{" not in typed):
+    if typed in there or (typed.isascii() and OTHER_SIGNS.isdisjoint(typed)):
         return typed
     alike = [name for name in there if letters(name) == letters(typed)]
     return alike[0] if len(alike) == 1 else typed

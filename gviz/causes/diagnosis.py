@@ -53,6 +53,15 @@ class Cause(NamedTuple):
         """Show it in a notebook."""
         printer.text(str(self))
 
+    def besides(self, what: str, lines: Lines, mend: str) -> Cause:
+        """Return it with what else is to be said of its tensor."""
+        before = self.what.removesuffix(", and nothing is wrong with it")
+        return self._replace(
+            what=f"{before}; besides, {what}",
+            lines=tuple(dict.fromkeys((*self.lines, *lines))),
+            mend=f"{self.mend}; besides, {mend}" if self.mend else mend,
+        )
+
     @property
     def is_wrong(self) -> bool:
         """Whether the program has to be mended."""

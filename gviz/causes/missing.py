@@ -59,6 +59,22 @@ def overwritten(facts: TensorFacts) -> Cause:
     )
 
 
+def given_to_other_name(facts: TensorFacts) -> Cause | None:
+    """Return the cause for a leaf that the program wanted to write, and has not: it gave a name to a new tensor.
+
+    So does ``p = p - lr * p.grad`` in a loop over parameters.
+    """
+    others = [other for row in facts.case.rows.values() if took_name(other := TensorFacts(facts.case, row))]
+    cause = overwritten(others[0]) if others else None
+    return cause and facts.cause(
+        cause.verdict,
+        f"the program has used the gradient of {facts.name}, and {facts.name} is as it was:"
+        f" the line gives the name {cause.name} to a new tensor",
+        cause.lines,
+        cause.mend,
+    )
+
+
 def leaf_within(facts: TensorFacts) -> str:
     """Return the line that would make a leaf of a tensor, if the leaf is only a part of its line now.
 
@@ -281,6 +297,18 @@ def cut_beside(facts: TensorFacts, cut: GraphCut) -> Cause:
         )
     mend = mend if cut.others else f"{mend}; and use it where {root} is computed"
     return facts.cause("no path", what, lines, mend)
+
+
+def with_constant_part(facts: TensorFacts, cause: Cause) -> Cause:
+    """Return a cause with a penalty on gradients that is added to a loss, and has no graph; a detach() may be meant."""
+    case = facts.case
+    cuts = (cut for cut in case.graph.breaks if facts.name in cut.leaves and cut.call == "grad")
+    cut = next((cut for cut in cuts if cut.is_summand or cut.added_to), None)
+    if cut is None or cause.is_wrong or not facts.is_leaf_of_graph:
+        return cause
+    loss = case.root_name if cut.is_summand else cut.added_to[0]
+    lines, mend = at_cuts(case, [cut._replace(others=(), is_freed=False)])
+    return cause.besides(f"a part of {loss} is a constant for it: {cut_clause(case, cut, 'that part')}", lines, mend)
 
 
 # ---------------------------------------------------------------- backward

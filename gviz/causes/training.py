@@ -98,6 +98,13 @@ def as_far_as_used(facts: TensorFacts) -> Cause:
     return cause._replace(verdict=verdict, what=what, mend=NOT_WASTED)
 
 
+def is_read_alone(facts: TensorFacts) -> bool:
+    """Return whether the program has used the gradient of a leaf, and has not changed the leaf, nor did an optimizer."""
+    history = facts.history
+    is_named = facts.is_leaf_of_graph and not facts.name.startswith("leaf ")
+    return is_named and history.was_used and not history.is_updated and not history.is_optimized
+
+
 def is_unused(facts: TensorFacts) -> bool:
     """Return whether there is an optimizer, and no step has changed a leaf, though it has a gradient."""
     history = facts.history

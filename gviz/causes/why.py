@@ -45,6 +45,7 @@ WITHOUT_GRADIENT = (
     Verdict(lambda one: not one.row.is_leaf, missing.not_retained),
     Verdict(lambda one: one.row is not one.leaf_root or one.reason, missing.false_cure),
     # It is a leaf of the graph, and backward has run.
+    Verdict(training.is_read_alone, missing.given_to_other_name),
     Verdict(lambda one: one.case.has_run and one.is_leaf_of_graph, missing.left_out),
     Verdict(lambda one: one.case.has_run and one.is_leaf_of_graph and one.history.grad_cleared, training.taken_away),
     Verdict(lambda one: one.case.has_run and one.is_leaf_of_graph, missing.without_trace),
@@ -79,7 +80,8 @@ WITH_GRADIENT = (
     Verdict(always, missing.left_out_this_time),
     Verdict(always, missing.not_listed),
     Verdict(lambda one: one.is_of_other_root, training.of_other_backward),
-    # Whether an optimizer uses it.
+    # Whether an optimizer, or the program, uses it.
+    Verdict(training.is_read_alone, missing.given_to_other_name),
     Verdict(lambda one: one.history.is_optimized and training.is_unused(one), training.not_used),
     Verdict(training.is_unknown_to_optimizers, training.beside_optimizer),
     Verdict(lambda one: one.is_added and zero.brings_nothing(one), zero.accumulated_zero),
@@ -143,4 +145,5 @@ def cause_of(facts: TensorFacts) -> Cause:
     verdicts = WITH_GRADIENT if facts.grad is not None else WITHOUT_GRADIENT
     cause = first_answer((Verdict(always, missing.of_other_root), *verdicts), facts)
     is_infinite = facts.grad is not None and facts.number and not facts.grad.has_nan
-    return cause._replace(verdict="inf") if is_infinite and cause.verdict == "nan" else cause
+    cause = cause._replace(verdict="inf") if is_infinite and cause.verdict == "nan" else cause
+    return missing.with_constant_part(facts, cause)

@@ -394,6 +394,7 @@ class GraphCut(NamedTuple):
             from 0; with line 0 in the code of its place alone. None where that is not known.
         is_freed: whether a backward on another root has freed the graph of what it took last.
         behind: of one that is behind another one: the place of that among the cuts of the graph; -1 for none.
+        added_to: those of the others that it is only added to, so that no gradient of theirs depends on it.
     """
 
     place: Place | None
@@ -412,6 +413,7 @@ class GraphCut(NamedTuple):
     span: tuple[int, int, int, int] | None = None
     is_freed: bool = False
     behind: int = -1
+    added_to: tuple[str, ...] = ()
 
 
 class Unlisted(NamedTuple):

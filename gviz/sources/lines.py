@@ -235,11 +235,11 @@ class Lines:
         outside = self.trace.outside
         if not outside.cuts:
             return
-        nodes, roots = graph_nodes(roots), [*roots]
+        roots = [*roots]
+        nodes = graph_nodes(roots)
         of_roots = [call for root in roots if (call := recall(outside.records, root)) is not None]
         direct = cuts_in(nodes) | {result for call in of_roots for result in call.cuts}
-        sums = sums_of(roots)
-        summed = cuts_in(sums) - cuts_in(node for node in nodes if node not in sums)
+        summed = cuts_added_to(roots)
         results = [result for cut in outside.cuts.values() for result in cut.results.values()]
         nearer: dict[CutResult, CutResult | None] = dict.fromkeys(one for one in results if one in direct)
         in_graph = [*nearer]
@@ -250,11 +250,13 @@ class Lines:
         groups: dict[tuple[Cut, bool], list[CutResult]] = {}
         for result in results:
             groups.setdefault((result.cut, result in nearer), []).append(result)
-        others = {
-            name: cuts_in(graph_nodes([one]))
+        beside = {
+            name: one
             for name, one in names.items()
             if grad_fn(one) is not None and one.grad_fn not in nodes and one.numel() == 1 and not is_any_of(one, roots)
         }
+        others = {name: cuts_in(graph_nodes([one])) for name, one in beside.items()}
+        sums = {name: cuts_added_to([one]) for name, one in beside.items() if others[name]}
         for (cut, is_used), group in groups.items():
             leaves = {key for one in group for key, (leaf, _) in one.leaves.items() if leaf() is not None}
             behind = tuple(name for name, tensor in names.items() if id(tensor) in leaves)
@@ -270,6 +272,7 @@ class Lines:
                 is_behind=after is not None,
                 is_summand=not summed.isdisjoint(group),
                 others=tuple(name for name, cuts in others.items() if not cuts.isdisjoint(group)),
+                added_to=tuple(name for name, cuts in sums.items() if not cuts.isdisjoint(group)),
                 span=self.span(cut.call),
                 is_freed=is_freed_beside(cut.source(), nodes),
                 behind=-1 if after is None else [*groups].index((after.cut, True)),
@@ -337,6 +340,12 @@ def cuts_in(nodes: Iterable[Any]) -> set[CutResult]:
     """Return what came of cuts and is used by these operations."""
     records = filter(None, map(record_of, nodes))
     return {result for record in records for call in record.outside for result in call.cuts}
+
+
+def cuts_added_to(roots: Iterable[Any]) -> set[CutResult]:
+    """Return what came of cuts and is only added to some tensors, so that no gradient of theirs depends on it."""
+    sums = sums_of(roots)
+    return cuts_in(sums) - cuts_in(node for node in graph_nodes(roots) if node not in sums)
 
 
 def is_freed_beside(tensor: Any, nodes: Container[Any]) -> bool:

@@ -67,7 +67,9 @@ class Trace(Observer):
         self.writes: deque[Write] = deque(maxlen=MOST)
         self.requires_grad_set: ByTensor[Place] = {}  # of tensors that were made without: where they came to require it
         self.autograd_grad: ByTensor[Place] = {}  # of tensors: where autograd.grad was asked for their gradients
-        self.leaves: ByTensor[Any] = {}  # of tensors on the memory of a leaf, as .data gives: the leaf, weakly
+        self.owners: ByTensor[
+            tuple[Any, str]
+        ] = {}  # of tensors that .data, or detach(), gives: weakly of which, and how
         self.versions: Versions | None = None  # of a script: what knows which tensors numpy may write
 
     def listening(self) -> Listener:
@@ -130,7 +132,11 @@ class Trace(Observer):
             before = node.next_functions[0][0] if node.next_functions else None
             makers = "" if before is None else type(before).__name__, type(node).__name__
         shapes = tuple(result.shape), tuple(owner.shape)
-        leaf = recall(self.leaves, owner)
+        memory, by = recall(self.owners, owner) or (None, "")
+        beside = memory() if memory is not None else None
+        if beside is not None and result.requires_grad and not beside.requires_grad:
+            self.outside.note_made(beside, call._replace(name=by, at=None), args)
+        leaf = memory if beside is not None and beside.requires_grad and beside.is_leaf else None
         self.writes.append(Write(call.place, name, ref(owner), shapes, version, makers, self.frames.runs, leaf))
         if node is not None and base is not None:
             self.record_node(base, call, args)
@@ -149,8 +155,7 @@ class Trace(Observer):
         """Note a tensor outside the graph that a call has made, or has put there."""
         if name in SHARES:
             self.gradients.shared(args[0], result)
-            if args[0].is_leaf and args[0].requires_grad:
-                remember(self.leaves, result, ref(args[0]))
+            remember(self.owners, result, (ref(args[0]), name))
         if name == "apply" and args[0].__name__ == CHECKPOINT:  # it runs a function where gradients are off
             args = (*(own for one in args if hasattr(one, "parameters") for own in one.parameters()), *args[1:])
             call = call._replace(name=CHECKPOINT)

@@ -1,0 +1,108 @@
+"""``gviz why`` of mistakes that programs of people had: the line is told, and the mend, made in the program, helps."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+from mended import mended
+
+import gviz as package
+from gviz import SourceOptions
+from gviz.causes.why import why
+from gviz.graphs import Graph, TensorRow
+
+ENGINES = ["gviz", pytest.param("torch", marks=pytest.mark.torch)]
+
+pytestmark = pytest.mark.filterwarnings("ignore::gviz.GvizWarning", "ignore::UserWarning")
+
+HEAD = """\
+import torch
+from torch import nn
+import torch.nn.functional as F
+torch.manual_seed(0)
+"""
+
+PROGRAMS = {
+    "a penalty on gradients without a graph": (
+        "net.weight",
+        """\
+net = nn.Linear(3, 1)
+opt = torch.optim.SGD(net.parameters(), 0.1)
+for i in range(2):
+    x = torch.randn(4, 3, requires_grad=True)
+    y = torch.tanh(net(x))
+    g, = torch.autograd.grad(y.sum(), x, retain_graph=True)
+    opt.zero_grad()
+    loss = y.mean() + 10 * ((g.norm(dim=1) - 1) ** 2).mean()
+    loss.backward()
+    opt.step()
+""",
+        "ok",
+        "besides, a part of loss is a constant for it: the gradients that autograd returns have no graph of their own",
+        [13, 10],
+        "g, = torch.autograd.grad(y.sum(), x, retain_graph=True, create_graph=True)",
+    ),
+    "a loop that gives its own name to new tensors": (
+        "net.weight",
+        """\
+net = nn.Linear(3, 1)
+for i in range(2):
+    net(torch.randn(4, 3)).pow(2).mean().backward()
+    with torch.no_grad():
+        for p in net.parameters():
+            p = p - 0.1 * p.grad
+    net.zero_grad()
+""",
+        "overwritten",
+        "and net.weight is as it was: the line gives the name p to a new tensor",
+        [10],
+        "p -= 0.1 * p.grad",
+    ),
+    "values written through .data": (
+        "net.weight",
+        """\
+net, scale = nn.Linear(3, 1), nn.Parameter(torch.ones(()))
+opt = torch.optim.SGD([scale, *net.parameters()], 0.1)
+x, ys = torch.randn(4, 2, 3), torch.zeros(4, 2)
+for t in range(2):
+    ys.data[:, t] = net(x[:, t]).squeeze(-1)
+loss = (ys * scale).sum()
+loss.backward()
+opt.step()
+""",
+        "detached",
+        "what is made from it was cut off by .data",
+        [9],
+        "ys[:, t] = net(x[:, t]).squeeze(-1)",
+    ),
+}
+
+
+def graph_of(folder: Path, program: str, engine: str) -> Graph:
+    if engine == "torch":
+        pytest.importorskip("torch")
+    (folder / "train.py").write_text(program)
+    options = SourceOptions(diagnose=True, engine=engine)
+    graph: Graph = package.read(folder / "train.py", options, rootless=True).graph
+    return graph
+
+
+def row_of(graph: Graph, name: str) -> TensorRow:
+    return next(row for row in graph.tensors if row.name == name)
+
+
+@pytest.mark.parametrize("engine", ENGINES)
+@pytest.mark.parametrize("case", PROGRAMS)
+def test_a_mistake_is_told_with_its_line_and_a_mend_that_helps(tmp_path: Path, case: str, engine: str) -> None:
+    name, text, verdict, what, lines, mend = PROGRAMS[case]
+    before = graph_of(tmp_path, HEAD + text, engine)
+    cause = why(before, name)
+    assert (cause.verdict, [place.line for place, _ in cause.lines]) == (verdict, lines), cause
+    assert what in cause.what
+    assert mend in cause.mend
+    after = graph_of(tmp_path, mended(HEAD + text, cause, mend), engine)
+    assert after.stop is None
+    old, new = row_of(before, name), row_of(after, name)
+    assert (old.grad.value, old.numbers) != (new.grad.value, new.numbers)
+    assert why(after, name).verdict in ("ok", "cleared")
