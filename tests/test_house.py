@@ -49,6 +49,9 @@ FLOORS = {
     "compare": 9,
     "drawing": 9,
     "cli": 10,
+    "live": 10,
+    "questions": 11,
+    "pytest_plugin": 12,
 }
 """Each part of the package and the floor it stands on; a part imports from lower floors and from itself."""
 
@@ -73,6 +76,7 @@ HOMES = {
     "click": ("gviz.cli",),
     "pypdf": ("gviz.render.series",),
     "PIL": ("gviz.render.series",),
+    "pytest": ("gviz.pytest_plugin",),
 }
 """Where each third-party library may be imported."""
 
@@ -95,11 +99,11 @@ WALKING_RENDERER = "gviz.render.torchviz"
 """make_dot takes tensors, as TorchViz's does, so it walks."""
 
 BUDGETS = {
-    "files below gviz/": 1490,  # 1450
+    "files below gviz/": 1890,  # 1831
     "answers": 930,  # 902
     "autograd": 1470,  # 1430
-    "causes": 1660,  # 1613
-    "cli": 1680,  # 1632
+    "causes": 1770,  # 1718
+    "cli": 1660,  # 1616
     "compare": 550,  # 531
     "derivations": 560,  # 548
     "engine": 6330,  # 6143
