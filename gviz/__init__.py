@@ -13,8 +13,9 @@ too:
     >>> gviz.graph(x * x, params={"x": x}).title
     'output'
 
-``gviz.explain("y=x*w", "w", x=2, w=3)`` derives a gradient path by path, and explains operations and errors by their
-names.
+``gviz.why(loss, model)`` says of each parameter why its gradient is what it is, and
+``gviz.assert_gradients(loss, model)`` checks them in a test. ``gviz.explain("y=x*w", "w", x=2, w=3)`` derives a
+gradient path by path, and explains operations and errors by their names.
 
 ``gviz.engine`` reads like PyTorch, ``gviz.static`` like TensorFlow 1. A name is imported when it is first used, so that
 ``import gviz`` takes no time and loads neither numpy nor Graphviz.
@@ -37,12 +38,11 @@ from gviz.wiring import Wires  # noqa: E402 - the handler comes first
 TYPE_CHECKING = False  # known to type checkers by its name: the typing module is most of what importing gviz would cost
 if TYPE_CHECKING:
     from gviz import engine, static
-    from gviz.answers import explain
-    from gviz.answers.summary import summary
-    from gviz.drawing import Drawing as Graph, Reading, graph, list_tensors as inspect, read
+    from gviz.drawing import Drawing as Graph, Reading, draw_steps as steps, graph, list_tensors as inspect, read
     from gviz.errors import GvizError, GvizWarning
     from gviz.graphs import Edge, Node, TensorRow
-    from gviz.render import RenderOptions, save
+    from gviz.questions import assert_gradients, explain, save, summary, why
+    from gviz.render import RenderOptions
     from gviz.render.torchviz import make_dot
     from gviz.sources import SourceOptions
 
@@ -59,6 +59,7 @@ __all__ = [
     "SourceOptions",
     "TensorRow",
     "__version__",
+    "assert_gradients",
     "engine",
     "explain",
     "graph",
@@ -67,7 +68,9 @@ __all__ = [
     "read",
     "save",
     "static",
+    "steps",
     "summary",
+    "why",
 ]
 
 _HOMES = {
@@ -80,13 +83,16 @@ _HOMES = {
     "RenderOptions": "gviz.render",
     "SourceOptions": "gviz.sources",
     "TensorRow": "gviz.graphs",
-    "explain": "gviz.answers",
+    "assert_gradients": "gviz.questions",
+    "explain": "gviz.questions",
     "graph": "gviz.drawing",
     "inspect": "gviz.drawing:list_tensors",
     "make_dot": "gviz.render.torchviz",
     "read": "gviz.drawing",
-    "save": "gviz.render",
-    "summary": "gviz.answers.summary",
+    "save": "gviz.questions",
+    "steps": "gviz.drawing:draw_steps",
+    "summary": "gviz.questions",
+    "why": "gviz.questions",
 }
 """The module that each public name comes from, and its name there if that is another."""
 

@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import os
 import sys
-from collections.abc import Mapping
-from dataclasses import fields, replace
+from collections.abc import Iterable, Mapping
+from dataclasses import fields, is_dataclass, replace
 from functools import wraps
 from html import escape
+from types import FrameType
 from typing import TYPE_CHECKING, Any, Literal, TypeAlias
 
 from gviz import sources
@@ -17,7 +18,7 @@ from gviz.graphs import FREED, NOW, Graph, TensorRow
 from gviz.graphs.numbers import ALL_ELEMENTS, FEW_ELEMENTS
 from gviz.passes.modules import with_modules
 from gviz.text import aligned_text
-from gviz.walk import TensorLike, by_name, graph_nodes, is_tensor, walk
+from gviz.walk import ModuleLike, Params, TensorLike, by_name, graph_nodes, is_tensor, walk
 
 if TYPE_CHECKING:
     from gviz.causes.diagnosis import Cause
@@ -29,6 +30,12 @@ MOST_IN_NOTEBOOK = 300
 """Boxes of a picture that a notebook shows by itself; the layout of a larger one may take minutes."""
 
 Values: TypeAlias = Literal["summary", "full"]
+
+Nest: TypeAlias = Any
+"""A tensor, or what holds several: a list, a tuple, a mapping or a dataclass, however they are nested."""
+
+SourceLike: TypeAlias = Any
+"""A source that :func:`gviz.read` takes, what it has returned, a graph, or tensors as :func:`gviz.graph` takes them."""
 
 MOST: dict[Values | None, int | None] = {"summary": FEW_ELEMENTS, "full": sys.maxsize, None: None}
 """How many elements of a tensor are listed."""
@@ -106,19 +113,14 @@ class Reading(sources.Reading):
             RenderError: an unknown format, or a picture that cannot be made.
             FileError: a file cannot be written.
         """
-        from gviz.render import series
-
         options = look_with(None, {"view": "dataflow", "theme": "light", **look})
-        graph = self.with_facts(flow=True, lines=options.every == "line")
-        if path:
-            return series.save(graph, os.fspath(path), options, (), seconds)
-        return Player(series.render(graph, "html", options, (), seconds).decode())
+        return drawn_steps(self.with_facts(flow=True, lines=options.every == "line"), path, seconds, options)
 
     def why(self, name: str) -> Cause:
         """Return why the gradient of a tensor is what it is; SourceError if there is no tensor of that name."""
-        from gviz.causes.why import why
+        from gviz.causes.layers import causes_in
 
-        return why(self.with_facts(lines=True, flow=True), name)
+        return causes_in(self.with_facts(lines=True, flow=True), [name])[0]
 
     def with_facts(self, **facts: bool) -> Drawing:
         """Return the graph with further facts: an expression is computed again for them, a script is not run again.
@@ -171,6 +173,17 @@ class Player:
     def _repr_html_(self) -> str:
         """Return a frame with the page in it."""
         return f'<iframe srcdoc="{escape(self.page)}" width="960" height="680" style="border: 0"></iframe>'
+
+
+def drawn_steps(
+    graph: Graph, path: str | os.PathLike[str], seconds: float, options: RenderOptions
+) -> list[str] | Player:
+    """Draw a computation step by step; arguments and result as for :meth:`Reading.steps`."""
+    from gviz.render import series
+
+    if path:
+        return series.save(graph, os.fspath(path), options, (), seconds)
+    return Player(series.render(graph, "html", options, (), seconds).decode())
 
 
 class Table:
@@ -239,7 +252,9 @@ def read(source: Any, options: sources.SourceOptions | None = None, **words: Any
     return Reading(**{**facts, "graph": drawing_of(reading.graph)})
 
 
-def list_tensors(source: Any, options: sources.SourceOptions | None = None, **words: Any) -> Table:
+def list_tensors(
+    source: SourceLike, options: sources.SourceOptions | None = None, *, only: str = "", sort: str = "", **words: Any
+) -> Table:
     """Return the tensors of a source, or of a graph, as a table: leaf or not, grad_fn, value and gradients.
 
     >>> print(list_tensors("y=x*w", x=2, w=3))
@@ -251,30 +266,60 @@ def list_tensors(source: Any, options: sources.SourceOptions | None = None, **wo
     Args:
         source: what :func:`gviz.read` or :func:`gviz.graph` takes, or what it returned.
         options: how to read it.
-        words: as for :func:`gviz.read`, or :func:`gviz.graph`.
+        only: ``leaf``, ``nonleaf``, ``frozen``, or ``none`` for what has no gradient; "" for all.
+        sort: ``name``, ``line``, ``grad`` or ``size``; "" for the order of the program.
+        words: as for :func:`gviz.read`, or :func:`gviz.graph`: ``model=net``.
     """
-    if is_tensor(source) or isinstance(source, list | tuple | dict):
+    if is_tensor(source) or is_nest(source):
         source = graph(source, **words)
-    if isinstance(source, Graph):
-        return Table(source, ran_backward=False)
-    if not isinstance(source, sources.Reading):
+    elif not isinstance(source, Graph | sources.Reading):
         source = sources.read(source, replace(options or sources.SourceOptions(), lines=True), rootless=True, **words)
-    return Table(source.graph, ran_backward=source.ran_backward)
+    own_graph: Graph = source if isinstance(source, Graph) else source.graph
+    if only or sort:
+        from gviz.pictures.table import rows_to_list
+
+        own_graph = own_graph.changed(tensors=tuple(rows_to_list(own_graph.tensors, only, sort)))
+    return Table(own_graph, ran_backward=getattr(source, "ran_backward", False))
+
+
+def draw_steps(
+    source: SourceLike,
+    path: str | os.PathLike[str] = "",
+    seconds: float = 2.0,
+    *,
+    params: Params = None,
+    model: ModuleLike | None = None,
+    **look: Any,
+) -> list[str] | Player:
+    """Draw a computation step by step, forward and backward: ``gviz.steps(loss, "loss.pdf")``; in a notebook it plays.
+
+    Args:
+        source: a tensor, or what :func:`gviz.graph` takes; a source that :func:`gviz.read` takes, or what it returned.
+        path: a file, as for :meth:`Reading.steps`; "" for a player.
+        seconds: how long each step is shown, where it plays.
+        params: tensors by name, as for :func:`gviz.graph`.
+        model: the module that they are of, likewise.
+        look: fields of :class:`gviz.RenderOptions`.
+    """
+    if not (is_tensor(source) or is_nest(source)):
+        return (source if isinstance(source, Reading) else read(source)).steps(path, seconds, **look)
+    options = look_with(None, {"view": "dataflow", "theme": "light", **look})
+    return drawn_steps(graph(source, params, model=model, flow=True), path, seconds, options)
 
 
 def graph(
-    tensors: Any,
-    params: Any = None,
+    tensors: Nest,
+    params: Params = None,
     *,
     saved: bool = False,
     flow: bool = False,
     values: Values | None = "summary",
-    model: Any = None,
+    model: ModuleLike | None = None,
     view: str = "",
 ) -> Drawing:
     """Return the graph of tensors: ``gviz.graph(loss).save("loss.svg")``.
 
-    In a notebook, its variables are names.
+    Variables of the function that calls it, or of a notebook, are names, too.
 
     >>> from gviz import engine as torch
     >>> x = torch.tensor(2.0, requires_grad=True)
@@ -282,9 +327,11 @@ def graph(
     [('output', 'output'), ('operation', 'output'), ('accumulate', None), ('leaf', 'x')]
 
     Args:
-        tensors: the root, of gviz's engine or of the real torch: a tensor; for several roots a list of tensors, or a
-            dict of their names. A tensor of ``gviz.static``, or its graph, gives the whole static graph.
-        params: tensors by name, as in ``dict(model.named_parameters())``: names for boxes, and rows of the table.
+        tensors: the root, of gviz's engine or of the real torch: a tensor; for several roots a list of tensors, a dict
+            of their names, or what a model returns, however it is nested. A tensor of ``gviz.static``, or its graph,
+            gives the whole static graph.
+        params: tensors by name, as in ``dict(model.named_parameters())``, or the module itself, or a list of tensors:
+            names for boxes, and rows of the table.
         saved: True to draw the tensors that operations save for backward, as nodes of their own.
         flow: True for local derivatives, and for the gradients on their way if backward were to start here with ones:
             what the views ``dataflow``, ``teaching`` and ``micrograd`` show. Not after a backward that has freed the
@@ -310,17 +357,7 @@ def graph(
         return drawing_of(static_picture(owner, title=getattr(first, "name", "").partition(":")[0]))
     flow = flow or (bool(view) and look_with(None, {"view": view}).needs_flow)
     named_tensors = {**(dict(model.named_parameters()) if model is not None else {}), **by_name(params)}
-    ids = {id(tensor) for tensor in named_tensors.values()}
-    names = {**named_tensors, **{name: one for name, one in notebook_names(tensors).items() if id(one) not in ids}}
-    if isinstance(tensors, dict):
-        roots: dict[str, Any] = tensors
-    else:
-        root_tensors = tensors if isinstance(tensors, list | tuple) else [tensors]
-        names_by_id = {id(tensor): name for name, tensor in reversed(names.items())}
-        fresh = (
-            "output" if len(root_tensors) == 1 else f"output{number}" for number in range(1, len(root_tensors) + 1)
-        )
-        roots = {names_by_id.get(id(root), name): root for root, name in zip(root_tensors, fresh, strict=True)}
+    roots, names = named_roots(tensors, named_tensors)
     for name, tensor in (roots | names).items():
         if not is_tensor(tensor):
             raise ArgumentError(f"gviz.graph() takes tensors, but {name!r} is of type {type(tensor).__name__}")
@@ -332,24 +369,86 @@ def graph(
     return drawing_of(graph, view)
 
 
-def notebook_names(tensors: Any) -> dict[str, Any]:
-    """Return the tensors with a graph that the variables of a notebook name; nothing in other programs."""
+def named_roots(tensors: Nest, names: Mapping[str, TensorLike]) -> tuple[dict[str, TensorLike], dict[str, TensorLike]]:
+    """Return the root tensors by their names, and all names of a picture: the caller's variables are names, too.
+
+    Args:
+        tensors: the roots.
+        names: further tensors by name, which win over variables.
+    """
+    inside = nested_tensors(tensors)
+    own = {id(tensor) for tensor in names.values()}
+    all_names = {
+        **names,
+        **{name: one for name, one in caller_variables(inside.values()).items() if id(one) not in own},
+    }
+    if isinstance(tensors, Mapping):
+        return inside, all_names
+    names_by_id = {id(tensor): name for name, tensor in reversed(all_names.items())}
+    own_names = {path: path if path[:1].isalpha() else f"output{path}" for path in inside}
+    return {names_by_id.get(id(one), own_names[path]): one for path, one in inside.items()}, all_names
+
+
+def nested_tensors(thing: Nest) -> dict[str, Any]:
+    """Return the tensors in what a model returns, each with the way that leads to it.
+
+    What else is in it is left out, and so are tensors without a graph where others have one, such as labels.
+
+    >>> from gviz import engine as torch
+    >>> x = torch.ones(2, requires_grad=True)
+    >>> [*nested_tensors({"loss": x.sum(), "hidden": [x * 2, x * 3], "step": 7})], [*nested_tensors([x, x * 2])]
+    (['loss', 'hidden[0]', 'hidden[1]'], ['1', '2'])
+    """
+    todo, things = [("", thing)], dict[str, Any]()
+    while todo:
+        path, one = todo.pop()
+        if is_nest(one):
+            todo += [(next_path(path, key), part) for key, part in items_of(one)][::-1]
+        else:
+            things[path] = one
+    tensors = {path: one for path, one in things.items() if is_tensor(one)}
+    within_graph = {path: one for path, one in tensors.items() if one.requires_grad}
+    return within_graph or tensors or dict([*things.items()][:1])  # a message names what is no tensor
+
+
+def next_path(path: str, key: object) -> str:
+    """Return the way to an item of a thing that a way leads to; items of the outermost list are counted from 1."""
+    if not path:
+        return str(key + 1) if isinstance(key, int) else str(key)
+    return f"{path}[{key}]" if isinstance(key, int) else f"{path}.{key}"
+
+
+def is_nest(thing: object) -> bool:
+    """Return whether a thing may hold tensors: a list, a tuple, a mapping or a dataclass; graphs of gviz do not."""
+    is_data = is_dataclass(thing) and not isinstance(thing, type | Graph | sources.Reading)
+    return isinstance(thing, list | tuple | Mapping) or is_data
+
+
+def items_of(thing: Nest) -> Iterable[tuple[object, Any]]:
+    """Return what such a thing holds, each with its key, its field, or its number."""
+    if isinstance(thing, Mapping):
+        return thing.items()
+    if isinstance(thing, list | tuple):
+        return zip(getattr(thing, "_fields", range(len(thing))), thing, strict=True)
+    return ((one.name, getattr(thing, one.name)) for one in fields(thing))
+
+
+def caller_variables(roots: Iterable[TensorLike]) -> dict[str, Any]:
+    """Return the tensors of a graph that variables name: of the function that has called gviz, or of a notebook."""
+    frame: FrameType | None = sys._getframe()  # noqa: SLF001 - there is no other way to a caller
+    while frame is not None and frame.f_globals.get("__name__", "").partition(".")[0] == "gviz":
+        frame = frame.f_back
     shell = sys.modules["IPython"].get_ipython() if "IPython" in sys.modules else None
-    if shell is None:
-        return {}
+    space, hidden = ({}, ()) if shell is None else (shell.user_ns, shell.user_ns_hidden)
+    if frame is not None and (shell is None or frame.f_globals is space):
+        space = {**frame.f_globals, **frame.f_locals}
+    own = {name: one for name, one in space.items() if name not in hidden and name[:1] != "_" and name.isidentifier()}
+    libraries = [sys.modules[name] for name in ("torch", "gviz.engine") if hasattr(sys.modules.get(name), "Tensor")]
     from gviz.sources.script.names import named_tensors
 
-    roots = (
-        list(tensors.values())
-        if isinstance(tensors, dict)
-        else tensors
-        if isinstance(tensors, list | tuple)
-        else [tensors]
-    )
-    own = {name: one for name, one in shell.user_ns.items() if name not in shell.user_ns_hidden and name[:1] != "_"}
-    libraries = [sys.modules[name] for name in ("torch", "gviz.engine") if hasattr(sys.modules.get(name), "Tensor")]
-    nodes = graph_nodes(filter(is_tensor, roots))
-    inside = {id(one) for one in (*roots, *nodes.values())}
+    tensors = [*filter(is_tensor, roots)]
+    nodes = graph_nodes(tensors)
+    inside = {id(one) for one in (*tensors, *nodes.values())}
     names = named_tensors(own, libraries).items()
     return {name: one for name, one in names if id(one) in inside or one.grad_fn in nodes}
 

@@ -129,6 +129,20 @@ class TensorLike(Protocol):
         """Return a number, or nested lists of numbers."""
 
 
+class ModuleLike(Protocol):
+    """An ``nn.Module`` as questions need it, gviz's or PyTorch's."""
+
+    def named_parameters(self) -> Iterable[tuple[str, TensorLike]]:
+        """Return its parameters, each with its name."""
+
+    def named_modules(self) -> Iterable[tuple[str, ModuleLike]]:
+        """Return it and the modules within it, each with the names that lead there."""
+
+
+Params: TypeAlias = Any
+"""Tensors by name: a module, a dictionary, pairs as ``named_parameters()`` gives them, or a list of tensors."""
+
+
 class NodeFlow(NamedTuple):
     """What happens at one operation when backward runs.
 
@@ -738,12 +752,17 @@ def brief(value: object) -> str:
     return "[saved tensors]" if has_tensors(value) else str(value)
 
 
-def by_name(params: Mapping[str, TensorLike] | None) -> dict[str, TensorLike]:
-    """Return the names that a user gives to tensors; TypeError for anything but a dictionary, or pairs."""
+def by_name(params: Params) -> dict[str, TensorLike]:
+    """Return the names that a user gives to tensors; one of a plain list is called by its place, ``params[0]``.
+
+    Raises:
+        TypeError: there are no names in it.
+    """
+    pairs = params.named_parameters() if hasattr(params, "named_parameters") else () if params is None else params
+    if isinstance(pairs, list | tuple) and all(map(is_tensor, pairs)):
+        pairs = {f"params[{at}]": tensor for at, tensor in enumerate(pairs)}
     try:
-        return {} if params is None else dict(params)
+        return dict(pairs)
     except (TypeError, ValueError):
-        example = "as dict(net.named_parameters()) is; several roots are a list"
-        raise TypeError(
-            f"params is a dictionary of names and tensors, {example}; not of type {type(params).__name__}"
-        ) from None
+        kinds = "a dictionary of names and tensors, as dict(net.named_parameters()) is, a module, or a list of tensors"
+        raise TypeError(f"params is {kinds}; not of type {type(params).__name__}") from None

@@ -109,13 +109,13 @@ def test_a_tensor_has_a_graph() -> None:
         "MulBackward0",
         "AddBackward0",
     ]
-    assert (graph.title, values_of(graph)) == ("output", {"w": 1, "x": 2, "a": 3, "output": 6})
+    assert (graph.title, values_of(graph)) == ("output", {"w": 1, "x": 2, "a": 3, "b": 2, "output": 6})
 
 
 def test_several_tensors_have_one_graph() -> None:
     x = leaf(2.0)
     y, z = x * 2, x * 3
-    assert gviz.graph([y, z], {"z": z}).title == "output1, z"
+    assert gviz.graph([y, z, x * 4], {"z": z}).title == "y, z, output3"
     assert gviz.graph({"y": y, "z": z}).title == "y, z"
 
 
@@ -140,7 +140,7 @@ def test_a_graph_is_made_of_tensors(thing: Any) -> None:
 @pytest.mark.parametrize("function", [gviz.graph, gviz.make_dot])
 def test_names_are_a_dictionary_or_pairs(function: Any) -> None:
     x, net = engine.ones(2, requires_grad=True), engine.nn.Linear(1, 1)
-    for wrong in (x * 2, net, 3):
+    for wrong in (x * 2, [x, 1], 3):
         with pytest.raises(TypeError, match=f"params is a dictionary .* not of type {type(wrong).__name__}"):
             function(x * 2, wrong)
     assert function(net(x[:1]), net.named_parameters()) is not None
@@ -151,8 +151,8 @@ def test_the_graph_function_shows_its_arguments() -> None:
     assert list(inspect.signature(gviz.graph).parameters) == words
     assert "Args:" in str(gviz.graph.__doc__)
     call = (
-        "graph(tensors: 'Any', params: 'Any' = None, *, saved: 'bool' = False, flow: 'bool' = False, "
-        "values: 'Values | None' = 'summary', model: 'Any' = None, view: 'str' = '') -> 'Drawing'"
+        "graph(tensors: 'Nest', params: 'Params' = None, *, saved: 'bool' = False, flow: 'bool' = False, "
+        "values: 'Values | None' = 'summary', model: 'ModuleLike | None' = None, view: 'str' = '') -> 'Drawing'"
     )
     assert call in pydoc.plain(pydoc.render_doc(gviz.graph))
 
@@ -212,7 +212,7 @@ def test_a_notebook_shows_a_line_of_text_for_a_large_graph_and_the_numbers_of_it
         y = -y
     assert y._repr_svg_() is None
     assert gviz.graph(y)._repr_svg_() is None
-    assert repr(gviz.graph(y)) == "<Graph output: 403 boxes, 402 arrows>"
+    assert repr(gviz.graph(y)) == "<Graph y: 403 boxes, 402 arrows>"
 
 
 # Importing

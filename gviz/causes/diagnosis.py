@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import ast
 import re
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from functools import cached_property
+from textwrap import wrap
 from typing import Any, NamedTuple, TypeAlias
 
 from gviz.causes import fixes
@@ -15,12 +16,16 @@ from gviz.formulas.operations import operator_of
 from gviz.graphs import NO_GRADIENT, NO_HISTORY, Graph, GraphCut, Node, Place, Stop, TensorRow
 from gviz.graphs.numbers import Numbers
 from gviz.passes.dataflow import dataflow
+from gviz.text import display_width, printable
 
 FINE = ("ok", "frozen", "integer", "accumulated", "cleared", "new leaf", "not a leaf", "not trained")
 """Verdicts that are no fault of the program: of a tensor that is not trained, say."""
 
 CLASS = re.compile(r"\w+Backward\d+|AccumulateGrad|CopySlices|CopyBackwards")
 """PyTorch's own operations: a user's Function has no number."""
+
+WIDTH = 78
+"""Columns of an answer on a terminal that is wider, and in a pipe."""
 
 Lines: TypeAlias = tuple[tuple[Place, str], ...]
 """Places in a program, each with its code."""
@@ -45,9 +50,31 @@ class Cause(NamedTuple):
 
     def __str__(self) -> str:
         """Return it as people read it: the verdict, what happened, the lines of the program, and the mend."""
-        lines = [f"  {place}  {code}".rstrip() for place, code in self.lines]
-        mend = [f"  mend  {self.mend}"] if self.mend else []
-        return "\n".join([f"{self.name}: {self.verdict}", f"{self.what.removesuffix('.')}.", *lines, *mend])
+        return self.text()
+
+    def text(self, width: int = WIDTH, ink: Callable[[str, str], str] = lambda text, _: text) -> str:
+        """Return it as lines of so many columns.
+
+        Args:
+            width: the columns.
+            ink: gives a text in a style: ``bold``, ``good``, ``bad`` or ``dim``.
+        """
+        column = max([len("mend"), *(display_width(str(place)) for place, _ in self.lines)]) + 3
+        lines = [f"{ink(self.name, 'bold')}: {ink(self.verdict, 'bad' if self.is_wrong else 'good')}"]
+        lines += wrap(f"{self.what.removesuffix('.')}.", width)
+        for place, code in self.lines:
+            room = " " * (column - display_width(str(place)))
+            lines.append(f"  {ink(str(place), 'dim')}{room}{printable(code)}".rstrip())
+        if self.mend:
+            first, *rest = wrap(self.mend, max(width - column - 2, 20), break_long_words=False)
+            lines += [f"  {ink('mend', 'bold')}{' ' * (column - len('mend'))}{first}"]
+            lines += [f"  {' ' * column}{line}" for line in rest]
+        return "\n".join(lines)
+
+    def as_dict(self) -> dict[str, Any]:
+        """Return it for JSON: ``{"name", "verdict", "is_wrong", "what", "lines", "mend"}``."""
+        lines = [[str(place), code] for place, code in self.lines]
+        return {**self._asdict(), "is_wrong": self.is_wrong, "lines": lines}
 
     def _repr_pretty_(self, printer: Any, _cycle: bool) -> None:
         """Show it in a notebook."""

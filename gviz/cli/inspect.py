@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
@@ -59,6 +59,7 @@ def inspect(
     backward ran; what came later has a column of its own.
     """
     from gviz.cli.reading import read_source
+    from gviz.pictures.table import rows_to_list
 
     if watch and (only or sort):
         raise click.UsageError(
@@ -68,7 +69,7 @@ def inspect(
     changes = watch and is_script  # of an expression there are none, and the table says so
     options = replace(options, watch=watch, lines=not changes, kept=not (as_json or changes), is_whole=as_json)
     reading = read_source(source, options, product_on_stdout=True, rootless=True)
-    rows = _rows_to_print(reading.graph.tensors, only, sort)
+    rows = rows_to_list(reading.graph.tensors, only, sort)
     if as_json:
         streams.write_json(_data_of(reading, rows, watch))
     elif reading.changes:
@@ -78,37 +79,6 @@ def inspect(
     else:
         _print_table(reading, rows)
     return reading.status
-
-
-def _rows_to_print(rows: tuple[TensorRow, ...], only: str | None, sort: str | None) -> list[TensorRow]:
-    """Return the rows that are asked for, in the order that is asked for; the program's where that says nothing."""
-    fits: dict[str | None, Callable[[TensorRow], bool]] = {
-        None: lambda _: True,
-        "leaf": lambda row: row.is_leaf and row.required_grad,
-        "nonleaf": lambda row: not row.is_leaf,
-        "frozen": lambda row: not row.required_grad,
-        "none": lambda row: row.grad.value is None,
-    }
-    keys: dict[str | None, Callable[[TensorRow], Any]] = {
-        None: lambda _: 0,
-        "name": lambda row: row.name.lower(),
-        "line": lambda row: (row.place is not None and bool(row.place.file), row.place or ()),
-        "grad": lambda row: -_largest(row.grad.value),
-        "size": lambda row: -row.numbers.numel,
-    }
-    return sorted(filter(fits[only], rows), key=keys[sort])
-
-
-def _largest(numbers: Numbers | None) -> float:
-    """Return the largest amount among the numbers; inf for nan, -1 for none at all.
-
-    >>> _largest(Numbers.of([1.0, -3.0])), _largest(Numbers.of("nan")), _largest(None)
-    (3.0, inf, -1.0)
-    """
-    if numbers is None or not numbers.numel:
-        return -1.0
-    about = numbers.summary
-    return float("inf") if about.nans else max(abs(about.smallest), abs(about.largest))
 
 
 def _data_of(reading: Reading, rows: Sequence[TensorRow], watch: str = "") -> dict[str, Any]:

@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 import sys
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from dataclasses import replace
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import click
 
@@ -18,9 +18,6 @@ if TYPE_CHECKING:
 
 INKS = {"bold": "1", "good": "32;1", "bad": "31;1", "dim": "2"}
 """ANSI's styles of the parts of an answer."""
-
-WIDTH = 78
-"""Columns of an answer on a terminal that is wider, and in a pipe."""
 
 
 @click.command(
@@ -45,15 +42,17 @@ def why(*, source: Source, options: SourceOptions, name: str | None, as_json: bo
 
     The exit status is 1 if something is wrong, or the script failed.
     """
-    from gviz.causes.why import why as cause_of, why_all
+    from gviz.causes.diagnosis import WIDTH
+    from gviz.causes.layers import causes_in
     from gviz.cli.reading import read_source
 
     reading = read_source(source, replace(options, diagnose=True), product_on_stdout=True, rootless=True)
-    causes = [cause_of(reading.graph, name)] if name is not None else why_all(reading.graph)
+    causes = causes_in(reading.graph, None if name is None else [name])
     if as_json:
-        streams.write_json([_record(cause) for cause in causes])
+        streams.write_json([cause.as_dict() for cause in causes])
     elif name is not None:
-        streams.write_product("".join(f"{line}\n" for line in answer(causes[0])))
+        width = min(streams.terminal_look().get("width", WIDTH), WIDTH)
+        streams.write_product(f"{causes[0].text(width, inked)}\n")
     else:
         print_table(causes)
     roots = (reading.graph.by_id[root] for root in reading.graph.roots)
@@ -63,30 +62,6 @@ def why(*, source: Source, options: SourceOptions, name: str | None, as_json: bo
     if reading.graph.stop and not any(cause.is_wrong for cause in causes):
         streams.complain("the script stopped with an error: gviz explain TEXT says what it means", "note")
     return reading.status or int(any(cause.is_wrong for cause in causes))
-
-
-def _record(cause: Cause) -> dict[str, Any]:
-    """Return a cause for JSON: ``{"name", "verdict", "is_wrong", "what", "lines", "mend"}``."""
-    lines = [[str(place), code] for place, code in cause.lines]
-    return {**cause._asdict(), "is_wrong": cause.is_wrong, "lines": lines}
-
-
-def answer(cause: Cause) -> Iterator[str]:
-    """Yield the lines of an answer: the verdict, what happened, the lines of the program, and the mend."""
-    from textwrap import wrap
-
-    from gviz.text import display_width, printable
-
-    width = min(streams.terminal_look().get("width", WIDTH), WIDTH)
-    yield f"{inked(cause.name, 'bold')}: {inked(cause.verdict, 'bad' if cause.is_wrong else 'good')}"
-    yield from wrap(f"{cause.what.removesuffix('.')}.", width)
-    column = max([len("mend"), *(display_width(str(place)) for place, _ in cause.lines)]) + 3
-    for place, code in cause.lines:
-        yield f"  {inked(str(place), 'dim')}{' ' * (column - display_width(str(place)))}{printable(code)}".rstrip()
-    if cause.mend:
-        first, *rest = wrap(cause.mend, max(width - column - 2, 20), break_long_words=False)
-        yield f"  {inked('mend', 'bold')}{' ' * (column - len('mend'))}{first}"
-        yield from (f"  {' ' * column}{line}" for line in rest)
 
 
 def inked(text: str, ink: str) -> str:

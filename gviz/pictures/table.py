@@ -2,19 +2,55 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from html import escape
+from typing import Any
 
+from gviz.errors import ArgumentError
 from gviz.graphs import Graph, TensorRow
 from gviz.graphs.numbers import Numbers
 from gviz.passes.rounding import without_rounding
 from gviz.pictures.labels import later_text, shape_text, short, value_text
 from gviz.pictures.look import LONGEST_LINE
 from gviz.pictures.picture import LARGE
-from gviz.text import cut
+from gviz.text import cut, joined
 
 LONGEST_CELL = 40
 """Characters of a value, for its shape stands beside it."""
+
+
+def rows_to_list(rows: Sequence[TensorRow], only: str | None, sort: str | None) -> list[TensorRow]:
+    """Return the rows that are asked for, in the order that is asked for; the program's where that says nothing."""
+    fits: dict[str, Callable[[TensorRow], bool]] = {
+        "": lambda _: True,
+        "leaf": lambda row: row.is_leaf and row.required_grad,
+        "nonleaf": lambda row: not row.is_leaf,
+        "frozen": lambda row: not row.required_grad,
+        "none": lambda row: row.grad.value is None,
+    }
+    keys: dict[str, Callable[[TensorRow], Any]] = {
+        "": lambda _: 0,
+        "name": lambda row: row.name.lower(),
+        "line": lambda row: (row.place is not None and bool(row.place.file), row.place or ()),
+        "grad": lambda row: -largest_amount(row.grad.value),
+        "size": lambda row: -row.numbers.numel,
+    }
+    for word, words in ((only, fits), (sort, keys)):
+        if (word or "") not in words:
+            raise ArgumentError(f"{word!r} is none of {joined(filter(None, words))}")
+    return sorted(filter(fits[only or ""], rows), key=keys[sort or ""])
+
+
+def largest_amount(numbers: Numbers | None) -> float:
+    """Return the largest amount among the numbers; inf for nan, -1 for none at all.
+
+    >>> largest_amount(Numbers.of([1.0, -3.0])), largest_amount(Numbers.of("nan")), largest_amount(None)
+    (3.0, inf, -1.0)
+    """
+    if numbers is None or not numbers.numel:
+        return -1.0
+    about = numbers.summary
+    return float("inf") if about.nans else max(abs(about.smallest), abs(about.largest))
 
 
 def settled_rows(graph: Graph, rows: Sequence[TensorRow]) -> list[TensorRow]:

@@ -7,7 +7,6 @@ import json
 from program import Program
 
 from gviz.causes.diagnosis import Cause
-from gviz.cli.why import answer
 
 LOOP = """\
 import torch
@@ -38,4 +37,4 @@ def test_a_script_without_a_tensor_has_nothing_to_show(gviz: Program) -> None:
 
 def test_a_message_that_ends_in_a_point_gets_no_second_one() -> None:
     for what in ("it failed", "it failed."):
-        assert list(answer(Cause("w", "failed", what)))[1] == "it failed."
+        assert Cause("w", "failed", what).text().split("\n")[1] == "it failed."

@@ -1,0 +1,173 @@
+"""The gradients of layers beside one another: those that vanish on their way to the input, and those that explode.
+
+And what is said where nobody has followed the program, so that nothing is known of its lines.
+"""
+
+from __future__ import annotations
+
+import math
+from collections import defaultdict
+from collections.abc import Iterable, Mapping, Sequence
+from typing import NamedTuple
+
+from gviz.causes.diagnosis import Cause
+from gviz.causes.training import BEFORE_EACH
+from gviz.causes.why import why, why_all
+from gviz.graphs import Graph, TensorRow
+
+VANISHING, EXPLODING = 1e-6, 1e10
+"""How small a layer's gradient is beside that of a layer nearer to the root, and how large beside its own weights."""
+
+FEWEST = 3
+"""Layers that there are at least, where one is said to vanish."""
+
+MENDS = {
+    "vanishing": "an activation that is not flat, such as relu; normalization or residual connections between layers",
+    "exploding": "torch.nn.utils.clip_grad_norm_ before step(); smaller initial weights, fewer steps, or scaled data",
+}
+
+CUT_OFF = "cut off on its way, as by detach(), no_grad(), item() or argmax()"
+"""What may be so besides, where nobody has seen what the program called."""
+
+TRACE = "gviz why SCRIPT tells the line that cuts it off"
+
+
+class Layer(NamedTuple):
+    """The parameters of a module.
+
+    Args:
+        size: the norm of their gradients together, in parts of the norm of their values.
+        distance: how many operations are between them and the root, on the longest way.
+    """
+
+    size: float
+    distance: int
+
+
+def causes_in(graph: Graph, names: Iterable[str] | None = None) -> list[Cause]:
+    """Return the causes for tensors, beside one another: those of these names, else all leaves and parameters.
+
+    Args:
+        graph: as for :func:`gviz.causes.why.why`.
+        names: of tensors.
+
+    Raises:
+        SourceError: there is no tensor of such a name.
+    """
+    causes = why_all(graph) if names is None else [why(graph, name) for name in names]
+    causes = with_layers(graph, causes)
+    return causes if graph.code else without_lines(graph, causes)
+
+
+def with_layers(graph: Graph, causes: Sequence[Cause]) -> list[Cause]:
+    """Return causes, where a gradient that seemed fine is said to vanish or to explode.
+
+    A layer explodes whose gradient is more than :data:`EXPLODING` times as large as its weights. A layer vanishes whose
+    gradient, in parts of its weights, is less than :data:`VANISHING` of that of a layer nearer to the root, if that is
+    so of all layers that are as far from the root as it is, or farther: where only some are small, they may be meant to
+    be, as those behind a small factor.
+    """
+    layers = layers_of(graph) if any(cause.verdict == "ok" for cause in causes) else {}
+    largest = max(layers, key=lambda name: layers[name].size, default="")
+    result = []
+    for cause in causes:
+        name = layer_name(cause.name)
+        verdict = verdict_of(layers[name], [*layers.values()]) if cause.verdict == "ok" and name in layers else ""
+        if verdict:
+            beside = 1.0 if verdict == "exploding" else layers[largest].size
+            than = (
+                f"that of {largest}, each in parts of its weights"
+                if verdict == "vanishing"
+                else "the size of its weights"
+            )
+            what = f"the gradient of {name} is {layers[name].size / beside:.0e} times {than}"
+            result.append(Cause(cause.name, verdict, what, (), MENDS[verdict]))
+        else:
+            result.append(cause)
+    return result
+
+
+def verdict_of(layer: Layer, layers: Sequence[Layer]) -> str:
+    """Return whether the gradient of a layer is ``vanishing`` or ``exploding``; "" for neither."""
+    if layer.size > EXPLODING:
+        return "exploding"
+    nearer = max((one.size for one in layers if one.distance < layer.distance), default=0.0)
+    farther = max(one.size for one in layers if one.distance >= layer.distance)
+    return "vanishing" if len(layers) >= FEWEST and farther < VANISHING * nearer else ""
+
+
+def layers_of(graph: Graph) -> dict[str, Layer]:
+    """Return the layers whose gradients are known and not 0, with these and their weights; without those of zeros."""
+    nodes = {node.name: node for node in graph.nodes if node.kind == "leaf"}
+    distances = distances_of(graph)
+    members: dict[str, list[TensorRow]] = defaultdict(list)
+    for row in graph.tensors:
+        if row.name in nodes and row.grad.value is not None:
+            members[layer_name(row.name)].append(row)
+    result = {}
+    for layer, rows in members.items():
+        grad = math.hypot(*(row.grad.value.norm for row in rows if row.grad.value is not None))
+        weight = math.hypot(*(row.at_backward()[0].norm for row in rows))
+        if weight > 0 and 0 < grad < math.inf:
+            result[layer] = Layer(grad / weight, max(distances[nodes[row.name].id] for row in rows))
+    return result
+
+
+def layer_name(name: str) -> str:
+    """Return the module that a parameter is of; a tensor of its own is a layer of its own."""
+    return name.rpartition(".")[0] or name
+
+
+def distances_of(graph: Graph) -> Mapping[str, int]:
+    """Return how many nodes are between each node and a root, on the longest way."""
+    distances: dict[str, int] = {}
+    for node in reversed(graph.order):
+        distances[node.id] = max((distances[edge.target] + 1 for edge in graph.uses[node.id]), default=0)
+    return distances
+
+
+def without_lines(graph: Graph, causes: Sequence[Cause]) -> list[Cause]:
+    """Return causes where nobody has followed the program: of what has cut a tensor off nothing is known then."""
+    rows = {row.name: row for row in graph.tensors}
+    root = next((graph.by_id[root].name or "the root" for root in graph.roots), "the root")
+    is_leaf = root in rows and rows[root].is_leaf
+    return [without_lines_of(cause, rows[cause.name], root, is_leaf=is_leaf) for cause in causes]
+
+
+def without_lines_of(cause: Cause, row: TensorRow, root: str, *, is_leaf: bool) -> Cause:
+    """Return such a cause.
+
+    Args:
+        cause: what is said of a program that was followed.
+        row: the tensor.
+        root: the name of the root.
+        is_leaf: whether the root is one.
+    """
+    name, verdict, number = cause.name, cause.verdict, row.value.not_finite if row.value is not None else ""
+    if verdict == "no path":
+        what = (
+            f"there is no path from {root} to {name}: {root} is not made from it, or what is made from it was {CUT_OFF}"
+        )
+        mend = f"use it where {root} is computed; if it is used there, {TRACE}"
+        cause = Cause(name, verdict, what, (), mend)
+    elif verdict == "frozen root" and row.requires_grad:
+        what = f"{root} has no graph: it is not made from {name}, or was {CUT_OFF}"
+        mend = f"compute {root} from the model with gradients switched on; {TRACE}"
+        cause = Cause(name, "no path", what, (), mend)
+    elif verdict in ("frozen", "frozen root"):
+        cause = cause._replace(mend="requires_grad_(True), if it is to be trained")
+    elif verdict == "not a leaf" and number:
+        what = f"{name} is {number}, and where that began is not known: what the operations were given was not kept"
+        cause = Cause(name, "nan", what, (), "gviz why SCRIPT tells where it began")
+    elif verdict == "backward not run" and is_leaf:
+        what = f"{root} is a leaf: no operation has made it, so that there is nothing behind it"
+        mend = f"compute {root} from the model: torch.tensor({root}.item()) and the like keep no graph"
+        cause = Cause(name, "leaf root", what, (), mend)
+    elif verdict == "ok" and row.grad.before is not None:
+        what = (
+            f"{name}.grad holds another gradient than that of {root} alone: an earlier backward has left one there,"
+            " and this one is added to it; or the program has changed it"
+        )
+        mend = f"{BEFORE_EACH.format(name)}, unless it is meant"
+        cause = Cause(name, "accumulated", what, (), mend)
+    return cause

@@ -1,0 +1,229 @@
+"""The graph of a model in a program that runs, with its gradients: as backward has left them, or as it is going to.
+
+Nobody has followed the program. What is known is in the graph, in the tensors, and in what operations have saved.
+"""
+
+from __future__ import annotations
+
+import linecache
+import math
+import os
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from typing import Any, NamedTuple
+
+from gviz.causes.stopped import CHANGED, NO_GRAPH, SECOND
+from gviz.drawing import Drawing, Nest, as_it_is_now, caller_variables, drawing_of, named_roots
+from gviz.flow import MOST_TO_DIAGNOSE, engine_of, flow, users_first
+from gviz.graphs import Gradient, Graph, Later, Node, Stop, Unlisted
+from gviz.graphs.numbers import Numbers
+from gviz.passes.modules import with_modules
+from gviz.sources.layers import unlisted
+from gviz.sources.lines import unnamed_leaves
+from gviz.sources.script.names import named_tensors
+from gviz.walk import (
+    SAVED,
+    ModuleLike,
+    NodeLike,
+    Origin,
+    TensorLike,
+    grad_fn,
+    graph_nodes,
+    is_tensor,
+    numbers,
+    saved_names,
+    saved_value,
+    walk,
+)
+
+ONCE = "retain_graph=False"
+"""What PyTorch says of a graph that can be gone through once alone, as that of a compiled function."""
+
+MODEL = "model"
+"""What the module is called that is asked about."""
+
+DOMAINS = ("log", "log2", "log10", "log1p", "asin", "acos", "acosh", "atanh")
+"""Operations that save what they are given, and that are not finite where that is outside of their domain."""
+
+ONE = Numbers((), "", (1.0,))
+
+
+class LeafGradients(NamedTuple):
+    """The gradients of a graph's leaves.
+
+    Args:
+        computed: what backward is going to bring, by the identity of the leaf; nothing where it has freed the graph.
+        has_run: whether backward has freed the graph, so that ``.grad`` has what it brought.
+        error: why backward fails, in PyTorch's words; "" if it does not.
+    """
+
+    computed: Mapping[int, Numbers]
+    has_run: bool = False
+    error: str = ""
+
+
+def live_graph(tensors: Nest, parameters: Mapping[str, TensorLike], model: ModuleLike | None = None) -> Drawing:
+    """Return the graph of tensors, with what a question about a gradient needs.
+
+    Args:
+        tensors: the root, or roots, as :func:`gviz.graph` takes them.
+        parameters: the tensors that are asked about, by name.
+        model: the module that they are of; None for none.
+    """
+    missed = {} if model is None else missed_parameters(model)
+    roots, names = named_roots(tensors, {**parameters, **{name: tensor for name, (tensor, _) in missed.items()}})
+    starts, nodes = [*roots.values()], graph_nodes(roots.values())
+    leaves = [leaf for leaf in nodes.values() if leaf is not None]
+    names |= unnamed_leaves({**names, **roots}, dict.fromkeys(roots, leaves))
+    grads = leaf_gradients(starts, nodes, [leaf for leaf in leaves if leaf.requires_grad])
+    values, flows = dict[NodeLike, Numbers](), None
+    results = (*map(numbers, starts), *grads.computed.values())
+    if any(not one.is_finite or one.has_only(0) for one in results):
+        bad = constants_not_finite(nodes)
+        names |= caller_variables(bad.values()) or bad
+        values = values_of(starts, nodes, names.values())
+        if grads.computed:
+            flows = flow(engine_of(starts[0]), starts, most=MOST_TO_DIAGNOSE, all_factors=False)
+    origins = {node: Origin(None, numbers=value) for node, value in values.items()}
+    graph = as_it_is_now(walk(roots, names, flow=flows, origin_of=origins.get), {**names, **roots})
+    unknown = {name for name, one in names.items() if not values.get(grad_fn(one), ONE).is_known}
+    graph = with_leaf_gradients(graph, {**names, **roots}, grads, unknown)
+    if model is not None:
+        graph = with_modules(graph, {path: type(module).__name__ for path, module in model.named_modules()})
+        graph = with_missed(graph, {name: part for name, (_, part) in missed.items()})
+    stop = Stop(grads.error, code=f"{next(iter(roots))}.backward()") if grads.error else None
+    return drawing_of(graph.changed(stop=stop))
+
+
+def leaf_gradients(
+    roots: Sequence[TensorLike], nodes: Iterable[NodeLike], leaves: Sequence[TensorLike]
+) -> LeafGradients:
+    """Return the gradients of the leaves of a graph; ``.grad`` and the graph stay as they are."""
+    if not any(root.requires_grad for root in roots):
+        return LeafGradients({}, error=f"RuntimeError: element 0 of tensors {NO_GRAPH}")
+    try:
+        grads = engine_of(roots[0]).autograd.grad(roots, leaves, retain_graph=True, allow_unused=True) if leaves else ()
+    except RuntimeError as error:
+        message = written_in_place(nodes) if SECOND in str(error) else str(error)
+        if not message or ONCE in message or all(leaf.grad is not None for leaf in leaves):
+            return LeafGradients({}, has_run=True)
+        return LeafGradients({}, error=f"RuntimeError: {message}")
+    pairs = zip(leaves, grads, strict=True)
+    return LeafGradients({id(leaf): numbers(grad) for leaf, grad in pairs if grad is not None})
+
+
+def written_in_place(nodes: Iterable[NodeLike]) -> str:
+    """Return PyTorch's words on a saved tensor that was written since, at which a backward has failed; "" for none."""
+    for node in nodes:
+        for _, attribute in saved_names(type(node)):
+            try:
+                getattr(node, attribute)
+            except RuntimeError as error:
+                if CHANGED in str(error):
+                    return str(error)
+    return ""
+
+
+def tensors_saved(nodes: Iterable[NodeLike]) -> Iterator[tuple[NodeLike, TensorLike]]:
+    """Yield each tensor that an operation has saved and not freed, after the operation."""
+    for node in nodes:
+        own = ["saved_tensors"] * hasattr(type(node), "saved_tensors")
+        values = [saved_value(node, name) for name in (*dict(saved_names(type(node))).values(), *own)]
+        parts = [one for value in values for one in (value if isinstance(value, tuple | list) else [value])]
+        yield from ((node, one) for one in parts if is_tensor(one))
+
+
+def constants_not_finite(nodes: Iterable[NodeLike]) -> dict[str, TensorLike]:
+    """Return the saved tensors without gradient that are not finite, with names that say what has saved them."""
+    saved = ((node, one) for node, one in tensors_saved(nodes) if not one.requires_grad and not numbers(one).is_finite)
+    return {f"an input of {type(node).__name__}": one for node, one in saved}
+
+
+def values_of(
+    roots: Sequence[TensorLike], nodes: Collection[NodeLike], names: Iterable[TensorLike]
+) -> dict[NodeLike, Numbers]:
+    """Return what operations have made, as far as it has a name, or another operation has saved it.
+
+    What is not finite is left out, with its shape alone, where an input of its operation is not known: the operation
+    may not be the first that has made it so.
+    """
+    values: dict[NodeLike, Numbers] = {}
+    saved = [*tensors_saved(nodes)]
+    for one in (*names, *roots, *(one for _, one in saved)):
+        maker = grad_fn(one)
+        if maker in nodes and maker not in values and len(getattr(maker, "_input_metadata", ())) <= 1:
+            values[maker] = numbers(one)
+    values |= {node: value for node in nodes if node not in values and (value := recomputed(node)) is not None}
+    for node in reversed(users_first([root.grad_fn for root in roots if root.grad_fn is not None], MOST_TO_DIAGNOSE)):
+        if node in values and not values[node].is_finite:
+            inputs = [following for following, _ in node.next_functions]
+            makers = [one for one in inputs if one is not None and type(one).__name__ != "AccumulateGrad"]
+            constants = sum(holder is node and not one.requires_grad for holder, one in saved)
+            if not all(one in values and values[one].is_known for one in makers) or inputs.count(None) > constants:
+                values[node] = Numbers(values[node].shape)
+    return values
+
+
+def recomputed(node: NodeLike) -> Numbers | None:
+    """Return what a logarithm, say, or a division has made of what it has saved, if that is not finite; else None."""
+    kind = type(node).__name__.removesuffix("Backward0").lower()
+    saved = saved_value(node, f"{SAVED}{'other' if kind == 'div' else 'self'}")
+    one: Any = saved.detach() if kind in (*DOMAINS, "div") and is_tensor(saved) else None
+    if one is None:
+        return None
+    value = numbers(1 / one if kind == "div" else getattr(engine_of(one), kind)(one))
+    return None if value.is_finite else value
+
+
+def with_leaf_gradients(
+    graph: Graph, tensors: Mapping[str, TensorLike], grads: LeafGradients, unknown: Collection[str]
+) -> Graph:
+    """Return the graph with the gradients of its leaves; what ``.grad`` has is ``before``, if that is another one.
+
+    A leaf that the roots are not made from has none. The tensors that are not known are without their numbers.
+    """
+    inside = {node.name for node in graph.nodes if node.kind == "leaf"}
+
+    def with_gradient(grad: Gradient, name: str) -> Gradient:
+        own, old = grads.computed.get(id(tensors[name])), grad.value
+        if name in inside and own is not None:
+            return Gradient(own, None if old is None or is_same_gradient(own, old) else old)
+        return grad if name in inside or tensors[name].grad_fn is not None else Gradient(None, old)
+
+    def changed(node: Node) -> Node:
+        if node.kind == "leaf" and node.name:
+            later = Later(is_cleared=True) if grads.has_run and node.grad.value is None else None
+            return node._replace(grad=with_gradient(node.grad, node.name), later=later)
+        return node._replace(numbers=Numbers(node.shape)) if node.name in unknown else node
+
+    rows = tuple(row._replace(grad=with_gradient(row.grad, row.name)) for row in graph.tensors)
+    return graph.changed(nodes=tuple(map(changed, graph.nodes)), tensors=rows)
+
+
+def is_same_gradient(one: Numbers, other: Numbers) -> bool:
+    """Return whether two gradients are the same, as far as their summaries tell."""
+    pairs = zip(one.summary[:4], other.summary[:4], strict=True)
+    return not one.is_finite or all(math.isclose(*pair, rel_tol=1e-3, abs_tol=1e-3 * one.norm) for pair in pairs)
+
+
+def missed_parameters(model: ModuleLike) -> dict[str, tuple[TensorLike, Unlisted]]:
+    """Return the leaves that a module holds and does not list as parameters, each with the reason, by their names."""
+    library = engine_of(next((parameter for _, parameter in model.named_parameters()), None))
+    tensors = {name: one for name, one in named_tensors({"": model}, [library]).items() if one.requires_grad}
+    modules = {id(one): (f".{path}" if path else "", one) for path, one in model.named_modules()}
+    parts = unlisted(modules, tensors, os.path.isfile)
+    return {name[1:]: (tensors[name], part._replace(module=f"{MODEL}{part.module}")) for name, part in parts.items()}
+
+
+def with_missed(graph: Graph, parts: Mapping[str, Unlisted]) -> Graph:
+    """Return the graph with what keeps tensors out of the parameters of a module, by their names, and its lines."""
+    places = {part.place: part.place._replace(file=near(part.place.file)) for part in parts.values() if part.place}
+    codes = {new: linecache.getline(old.file, old.line).strip() for old, new in places.items()}
+    own = {name: part._replace(place=part.place and places[part.place]) for name, part in parts.items()}
+    rows = tuple(row._replace(unlisted=own.get(row.name)) for row in graph.tensors)
+    return graph.changed(tensors=rows, codes=tuple(codes.items()))
+
+
+def near(file: str) -> str:
+    """Return the path of a file from the current folder, if it is in it."""
+    path = os.path.relpath(file)
+    return file if path.startswith("..") else path

@@ -1,0 +1,143 @@
+"""Questions to a model while its program runs: gviz.why(loss, model) and the others, on both engines."""
+
+from __future__ import annotations
+
+import json
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import pytest
+from live_models import FAULTS, SOUND, Case, Fault, data_of, detached_head, nan_in_data, net_of
+from program import Program
+
+import gviz
+
+ENGINES = ["gviz.engine", pytest.param("torch", marks=pytest.mark.torch)]
+
+
+@pytest.fixture(params=ENGINES)
+def torch(request: pytest.FixtureRequest) -> Any:
+    """The engine of gviz, and the real torch."""
+    module = pytest.importorskip(request.param)
+    module.manual_seed(0)
+    return module
+
+
+@pytest.mark.parametrize("fault", FAULTS, ids=lambda fault: fault.case.__name__)
+def test_a_fault_is_found_with_its_cause(torch: Any, fault: Fault) -> None:
+    loss, model = fault.case(torch)
+    causes = gviz.why(loss, model)
+    assert (causes[fault.name].verdict, fault.words in causes[fault.name].what) == (fault.verdict, True)
+    assert {name: causes[name].verdict for name in fault.fine} == dict.fromkeys(fault.fine, "ok")
+    if fault.verdict in ("no path", "leaf root", "zero", "nan", "inf", "written in place", "failed"):
+        with pytest.raises(AssertionError, match=fault.verdict):
+            gviz.assert_gradients(loss, model)
+
+
+@pytest.mark.parametrize("case", SOUND)
+def test_of_a_sound_model_no_fault_is_told_before_backward_and_after_it(torch: Any, case: Case) -> None:
+    losses, model = case(torch)
+    before = gviz.assert_gradients(losses, model)
+    assert not before.wrong
+    if not isinstance(losses, dict) and all(parameter.grad is None for parameter in model.parameters()):
+        losses.backward()
+        after = gviz.why(losses, model)
+        assert not after.wrong
+        assert str(after) == str(before)
+
+
+def test_asking_leaves_gradients_and_graph_as_they_are(torch: Any) -> None:
+    net = net_of(torch)
+    loss = net(data_of(torch)).sum()
+    gviz.why(loss, net)
+    assert all(parameter.grad is None for parameter in net.parameters())
+    loss.backward()
+    gradient = net[0].bias.grad.tolist()
+    gviz.why(loss, net)
+    assert net[0].bias.grad.tolist() == gradient
+
+
+def test_a_gradient_that_was_cleared_is_none_that_can_be_checked(torch: Any) -> None:
+    net = net_of(torch)
+    loss = net(data_of(torch)).sum()
+    loss.backward()
+    net.zero_grad()
+    assert {cause.verdict for cause in gviz.why(loss, net)} == {"cleared"}
+    with pytest.raises(AssertionError, match=r"0\.weight: cleared"):
+        gviz.assert_gradients(loss, net)
+
+
+def test_one_tensor_is_asked_about(torch: Any) -> None:
+    net = net_of(torch)
+    weight, hidden = net[0].weight, net[0](data_of(torch))
+    loss = torch.log(hidden * 0).sum()
+    assert "gviz.why(loss, net.0.weight)" in gviz.why(weight).mend
+    assert gviz.why(hidden).verdict == "not a leaf"
+    assert gviz.why(loss).what == "loss is -inf: log makes the first of them, forward"
+    assert gviz.why(loss, weight).verdict == "nan"
+    assert gviz.why(torch.exp(hidden * 1000 + 1e6).sum() + 1).what.startswith("tensor is inf, and where that began")
+
+
+def test_what_may_be_without_a_gradient_is_left_out_of_the_check(torch: Any) -> None:
+    loss, net = detached_head(torch)
+    with pytest.raises(AssertionError) as caught:
+        gviz.assert_gradients(loss, net)
+    head, cause, table = str(caught.value).split("\n\n")
+    assert head == "2 of 4 parameters have no gradient as it should be"
+    assert cause.startswith("0.weight: no path\nthere is no path from loss to 0.weight")
+    assert table.splitlines()[1].split()[:3] == ["0.bias", "no", "path"]
+    gviz.assert_gradients(loss, net, allow_none=("0.*",))
+    with pytest.raises(AssertionError, match=r"the norm of all gradients is [\d.]+, more than max_norm=0.001"):
+        gviz.assert_gradients(loss, net, allow_none="0.*", max_norm=0.001)
+
+
+def test_a_table_is_text_html_and_data(torch: Any) -> None:
+    causes = gviz.why(*detached_head(torch))
+    assert [line.split()[:2] for line in str(causes).splitlines()[-3:-1]] == [["2.weight", "ok"], ["2.bias", "ok"]]
+    assert str(causes).endswith("\n2 of 4 have no gradient that can be used")
+    assert max(map(len, str(causes).splitlines())) <= 80
+    assert causes._repr_html_().startswith("<table>")
+    assert [one["verdict"] for one in causes.to_dict()] == ["no path", "no path", "ok", "ok"]
+    assert json.dumps(causes.to_dict())
+    bad = gviz.why(*nan_in_data(torch))
+    assert "output is nan: to ask about it alone tells where that began" in str(bad)
+
+
+def test_a_saved_graph_is_asked_without_torch(torch: Any, gviz: Program) -> None:
+    import gviz as library
+
+    loss, net = detached_head(torch)
+    library.save(loss, gviz.folder / "run.json", model=net)
+    causes = json.loads(gviz("why", "run.json", "--json").out)
+    assert {one["name"]: one["verdict"] for one in causes}["0.weight"] == "no path"
+    assert [one["what"] for one in causes if one["name"] == "0.weight"] == [library.why(loss, net)["0.weight"].what]
+    assert gviz("why", "run.json", "2.weight").out.startswith("2.weight: ok")
+    assert "2.weight" in gviz("inspect", "run.json").out
+    assert "AddmmBackward0" in gviz("summary", "run.json").out
+
+
+def test_what_a_model_returns_may_be_nested(torch: Any) -> None:
+    @dataclass
+    class Output:
+        loss: Any
+        hidden: tuple[Any, ...]
+        label: str = "cat"
+
+    x = torch.ones(2, requires_grad=True)
+    output = Output((x * 2).sum(), (x * 3, x.detach()))
+    assert gviz.graph(output, {"x": x}).title == "output.loss, output.hidden[0]"
+    assert gviz.graph({"a": {"b": x * 2}}).title == "a.b"
+    assert gviz.graph([[x * 2, 1], x * 3], [x]).title == "output1[0], output2"
+    assert {node.name for node in gviz.graph(x * 2, [x]).nodes if node.kind == "leaf"} == {"params[0]"}
+
+
+def test_the_commands_answer_about_tensors(torch: Any, tmp_path: Path) -> None:
+    x, w = torch.tensor(2.0), torch.tensor(3.0, requires_grad=True)
+    y = (x * w).tanh()
+    assert str(gviz.explain(y, wrt=w)).startswith("The gradient of y, path by path")
+    assert gviz.steps(y, str(tmp_path / "y.html")) == [str(tmp_path / "y.html")]
+    assert gviz.summary(y).kinds == (("TanhBackward0", 1), ("MulBackward0", 1))
+    assert [row.name for row in gviz.inspect(y, only="leaf").rows] == ["w"]
+    with pytest.raises(TypeError, match="'leafs' is none of leaf, nonleaf, frozen, none"):
+        gviz.inspect(y, only="leafs")
