@@ -27,7 +27,7 @@ UNNAMED = "an input that needs no grad"
 GRAD = "grad"
 """In the derivative of a step that is no factor, the gradient that arrives: ``grad @ x.T``."""
 
-EARLIER = re.compile(r"([^\W\d]\w*) \((\d+(?:st|nd|rd|th))\)")
+EARLIER = re.compile(r"\b([^\W\d]\w*+) \((\d+(?:st|nd|rd|th))\)")
 """The name of a tensor whose name the program has given to another one later: ``h (1st)``."""
 
 RAISED = (" ** 2", " ** 3")
