@@ -80,7 +80,7 @@ def level_that_holds(total: Numbers | None, decimals: int, compute: Callable[[in
         if value is None or total is None or total.elements is None or value.elements is None:
             break
         pairs = [*zip(value.elements, total.elements, strict=False)]
-        if all(significant(one, decimals) == significant(other, decimals) for one, other in pairs):
+        if all(is_printed_as(one, other, decimals) for one, other in pairs):
             return level
         if not nearest and all(
             isinstance(one, float)
@@ -92,10 +92,19 @@ def level_that_holds(total: Numbers | None, decimals: int, compute: Callable[[in
     return nearest
 
 
-def significant(item: Element, decimals: int) -> str:
-    """Return a number as it is printed, without the zeros that only tell a nearly whole one from that number."""
+def is_printed_as(computed: Element, item: Element, decimals: int) -> bool:
+    """Return whether a number that was computed is another one in all digits in which that is printed.
+
+    >>> is_printed_as(0.9999, 1.0, 4), is_printed_as(0.99996, 1.0, 4), is_printed_as(0.99996, 0.99999, 4)
+    (False, True, False)
+    """
     text = decimal(item, decimals)
-    return text.rstrip("0").rstrip(".") if "." in text else text
+    if not (item and isinstance(item, float) and isinstance(computed, float) and math.isfinite(item)):
+        return decimal(computed, decimals) == text
+    mantissa, exponent, _ = text.partition("e")
+    places, kind = (decimals - 2, "e") if exponent else (decimals, "f")
+    places = max(places, len(mantissa.partition(".")[2]))
+    return f"{computed:.{places}{kind}}" == f"{item:.{places}{kind}}"
 
 
 def printed_product(start: Numbers | None, edges: Sequence[Edge], precision: int, level: int) -> Numbers | None:

@@ -224,7 +224,7 @@ def aligned_texts(items: Sequence[Element], precision: int) -> tuple[str, ...]:
     >>> aligned_texts([1.0, -0.25, math.nan], 4), aligned_texts([2.0, 1e-6], 4)
     (('1.00', '-0.25', 'nan'), ('2', '1e-06'))
     >>> aligned_texts([0.5, -0.0125], 2)
-    ('0.500', '-0.013')
+    ('0.5000', '-0.0125')
     """
     sizes = [abs(item) if isinstance(item, float) and math.isfinite(item) else None for item in items]
     smallest = math.floor(math.log10(min(filter(None, sizes), default=1.0)))

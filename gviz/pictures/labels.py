@@ -10,6 +10,7 @@ import math
 import re
 from collections.abc import Container, Iterator, Sequence
 from itertools import accumulate
+from struct import Struct
 from typing import Any
 
 from gviz.formulas.expressions import output_name, words_of
@@ -55,11 +56,14 @@ used."""
 
 SPACE_KEPT = "\N{NO-BREAK SPACE}"
 
-ROUNDING = 3e-6
+ROUNDING = 5e-7
 """How far from a whole number, for its size, a float32 may be that was to be that number."""
 
 BEFORE = " (before)"
 """What follows a gradient that was there when backward was called."""
+
+FLOAT32, LARGEST = Struct("f"), 1e38
+"""How a float32 is stored, and up to where there are some."""
 
 MINUS_ONE = Numbers((), "float32", (-1.0,))
 
@@ -80,32 +84,68 @@ def _number(value: Element) -> str:
     return f"{value or 0.0:.7g}" if isinstance(value, float) else str(value)
 
 
-LONG, DIGITS = 1e5, 7
-"""From there on a number has so many digits at most: a float32 has no more. A longer one is written with an exponent."""
+DIGITS = 8
+"""A number of more digits before its point is written with an exponent."""
+
+FINE = 4
+"""Decimals with which a number is to be told from the whole number beside it; with fewer it keeps its zeros: 3.00."""
+
+SHORT = 5
+"""A number of so many digits, which somebody may have typed, is not rounded, unless there are to be fewer decimals."""
+
+COARSE = 1000.0
+"""From there on a float32 may have fewer decimals than a number is to have."""
 
 
 def decimal(value: Element, precision: int = 4) -> str:
-    """Return a number with so many decimals, without zeros at its end; a tiny or huge one with an exponent.
+    """Return a number as short as it can be without being another one; else rounded to so many decimals.
 
-    What is nearly a whole number, as a saturated sigmoid is nearly 1, keeps its zeros: it is not that number.
+    A number of few digits is written as it is, and so is a large one. Others are rounded: a tiny or huge one to a few
+    digits, with an exponent. What is nearly a whole number, as a saturated sigmoid is nearly 1, has as many decimals as
+    tell it from that number.
 
-    >>> [decimal(value) for value in (6.0, 2.302585092994046, -0.50004, -1.5e-5, 1234567.0, math.nan, -0.0, 0.999994)]
-    ['6', '2.3026', '-0.5', '-1.5e-05', '1234567', 'nan', '0', '1.0000']
-    >>> [decimal(value) for value in (0.00015, 1 / 3000, 123456.72, 1e8, 10000001.0, 0.0109)]
-    ['0.00015', '0.000333', '123456.7', '1e+08', '1.00e+07', '0.0109']
+    >>> [decimal(value) for value in (6.0, 2.302585092994046, -0.50004, -1.5e-5, 1234567.0, math.nan, -0.0)]
+    ['6', '2.3026', '-0.50004', '-1.5e-05', '1234567', 'nan', '0']
+    >>> [decimal(value) for value in (0.00015, 0.03125, 1 / 3000, 123456.703125, 1.23456789e9, 100000008.0, 0.01086)]
+    ['0.00015', '0.03125', '0.000333', '123456.7', '1.23e+09', '1.00e+08', '0.01086']
+    >>> [decimal(value) for value in (0.9999938607215881, 0.9999899864196777, 1.0000001192092896, 3.00002)]
+    ['0.9999939', '0.99999', '1', '3.00002']
     """
     if not isinstance(value, float) or not math.isfinite(value):
         return str(value)
+    size, text = abs(value), f"{value or 0.0:.{SHORT if precision >= FINE else precision + 1}g}"  # no minus before a 0
     digits, least = max(precision - 1, 3), precision - 1 if precision > 2 else precision
-    if value and not 10.0**-least <= abs(value) < 10.0**DIGITS:
+    has_exponent = not 10.0**-least <= size < 10.0**DIGITS
+    if is_exact(text, value):
+        return text if has_exponent else f"{float(text):.{precision + SHORT}f}".rstrip("0").rstrip(".")
+    if has_exponent:
         text = f"{value:.{digits}g}"
         is_nearly_round = "e+" in text and "." not in text and float(text) != value
         return f"{value:.{digits - 1}e}" if is_nearly_round else text
-    if abs(value) >= LONG:
-        precision = min(precision, DIGITS - 1 - math.floor(math.log10(abs(value))))
-    text = f"{value or 0.0:.{precision}f}"  # no minus before a 0
-    is_nearly_whole = text.endswith("0" * precision) and abs(value - round(value)) > ROUNDING * abs(value)
-    return text.rstrip("0").rstrip(".") if precision and not is_nearly_whole else text
+    places = range(precision) if size >= COARSE else ()
+    text = next((text for places in places if is_exact(text := f"{value:.{places}f}", value)), f"{value:.{precision}f}")
+    distance = abs(value - round(value))
+    is_nearly_whole = float(text).is_integer() and distance > ROUNDING * size
+    if is_nearly_whole and precision >= FINE:  # two digits of how far it is from there
+        text = f"{value:.{min(1 - math.floor(math.log10(distance)), DIGITS - 1 - len(str(int(size)).lstrip('0')))}f}"
+    is_padded = is_nearly_whole and precision < FINE
+    return text.rstrip("0").rstrip(".") if "." in text and not is_padded else text
+
+
+def is_exact(text: str, value: float) -> bool:
+    """Return whether a text is a number, or the float32 that is nearest to it.
+
+    >>> is_exact("0.1", 0.10000000149011612), is_exact("0.1", 0.1), is_exact("0.1", 0.1000001)
+    (True, True, False)
+    """
+    number = float(text)
+    return number == value or (abs(value) < LARGEST and as_float32(value) == value and as_float32(number) == value)
+
+
+def as_float32(number: float) -> float:
+    """Return the float32 that is nearest to a number."""
+    nearest: float = FLOAT32.unpack(FLOAT32.pack(number))[0]
+    return nearest
 
 
 def value_text(value: Numbers | None, precision: int | None = None) -> str:

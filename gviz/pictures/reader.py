@@ -6,6 +6,7 @@ import ast
 import re
 from collections.abc import Iterator
 from functools import cached_property
+from operator import itemgetter
 
 from gviz.formulas.backward import aliased, noted
 from gviz.formulas.formula import Formula
@@ -157,11 +158,13 @@ class Reader:
     def titles(self) -> list[str]:
         """Return the statements that are computed: one for each named result, with the others in them.
 
+        They are in the order of the program.
         One with a letter in it that nothing is known of is left out: the letter says nothing.
         """
         formulas: dict[str, Formula] = {**self.outside}
-        named: list[str] = []
+        named: list[tuple[int, str]] = []
         unknown: set[str] = set()
+        positions = {row.name: position for position, row in enumerate(self.graph.tensors)}
         for node in self.in_order():
             formula, name = as_formula(node.expression), node.name or ""
             is_inner = node.is_letter and node.id not in self.graph.roots
@@ -172,8 +175,10 @@ class Reader:
                 formulas[name] = whole
             else:
                 whole = whole.simplified if "∂" in name else whole
-                named.append(f"{', '.join(one or '_' for one in node.recorded.outputs) or name} = {whole.python}")
-        return named
+                names = node.recorded.outputs or (name,)
+                position = min(positions.get(one, len(positions)) for one in names)
+                named.append((position, f"{', '.join(one or '_' for one in names)} = {whole.python}"))
+        return [text for _, text in sorted(named, key=itemgetter(0))]
 
     def facts(self, node: Node) -> list[str]:
         """Return what is to be said of a tensor: why it gets no gradient, hooks, what it is now, where it was made."""

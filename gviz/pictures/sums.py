@@ -90,7 +90,6 @@ class Sum(NamedTuple):
         if not all(is_small(size_of(value)) for value in values):
             return []
         level = level_that_holds(self.total, max(precision, of_total), partial(printed_sum, values, precision))
-        level = min(level, MOST_SHARED) if of_total else level
         texts = [value_text(value, decimals_at(value, precision, level)) for value in values]
         head = [] if self.before is None else [f"{texts.pop(0)}{BEFORE}"]
         return [*head, *map(in_brackets, texts)]
