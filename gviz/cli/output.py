@@ -6,8 +6,7 @@ import ast
 import os
 import re
 import sys
-from collections.abc import Callable
-from contextlib import suppress
+from collections.abc import Callable, Iterable
 from dataclasses import replace
 from functools import wraps
 from typing import TYPE_CHECKING, Any
@@ -261,7 +260,7 @@ def title_of(source: Source, graph: Graph) -> str:
     Of a script that is the first line of its docstring, else its name and the root.
     """
     if source.kind == "expression":
-        formula = formula_of(source.text)
+        formula = formula_of(source.text, [node.name for node in graph.nodes if node.name and node.kind != "operation"])
         return f"{formula}:  {graph.title}" if "∂" in graph.title else formula
     title = docstring_of(graph.code) or ": ".join(filter(None, [script_name(source), graph.title]))
     return shorten(title, LONGEST_TITLE, mark="…")
@@ -282,18 +281,31 @@ def unnamed_file(stem: str, suffix: str) -> str:
     return file
 
 
-def formula_of(formula: str) -> str:
-    """Return a formula as mathematics writes it.
+def formula_of(formula: str, names: Iterable[str] = ()) -> str:
+    """Return a formula as mathematics writes it in a line, as gviz explain does.
 
-    >>> formula_of("y=(x+w)*(w+1)")
-    'y = (x + w) × (w + 1)'
+    >>> formula_of("y=(x+w)*(w+1)"), formula_of("a=2*x;y=sin(a)")
+    ('y = (x + w)·(w + 1)', 'a = 2·x; y = sin(a)')
     >>> formula_of("y=(h-1)^2"), formula_of("y=x^(1/2)"), formula_of("y=(x**2)**3")
-    ('y = (h - 1) ^ 2', 'y = x ^ (1 / 2)', 'y = (x ** 2) ** 3')
+    ('y = (h - 1)²', 'y = x^(1/2)', 'y = (x²)³')
+    >>> formula_of("y=2x²+1/ab", ["ab"])
+    'y = 2·x² + 1/ab'
+
+    Args:
+        formula: as it was typed.
+        names: those that have values, so that none of them is read as a product.
     """
-    power = " ^ " if "^" in formula else " ** "
-    with suppress(SyntaxError):  # notation that gviz alone reads stays as it was typed
-        formula = "; ".join(ast.unparse(ast.parse(formula.replace("^", "**"))).split("\n"))
-    return shorten(formula.replace(" * ", " × ").replace(" ** ", power), LONGEST_TITLE, mark="…")
+    from gviz.formulas.formula import Formula
+    from gviz.sources.expression.parse import read_program
+    from gviz.sources.expression.program import ExpressionText
+
+    try:
+        statements = ast.parse(formula.replace("^", "**"))
+    except SyntaxError:  # Python does not read all mathematics
+        statements = ast.parse(read_program(ExpressionText(formula), dict.fromkeys(names)).reading())
+    lines = (line.partition(" = ") for line in ast.unparse(statements).split("\n"))
+    text = "; ".join(f"{name}{equals}{Formula.read(right) or right}" for name, equals, right in lines)
+    return shorten(text, LONGEST_TITLE, mark="…")
 
 
 def default_stem(graph: Graph) -> str:

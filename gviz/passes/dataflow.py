@@ -14,6 +14,7 @@ from gviz.formulas.formula import UNKNOWN, Formula
 from gviz.formulas.operands import input_names
 from gviz.graphs import NO_GRADIENT, Edge, Graph, Node, TensorRow
 from gviz.graphs.numbers import Numbers
+from gviz.passes.boxes import ELSEWHERE
 from gviz.passes.elements import plus
 
 DETACHED = ".detach()"
@@ -22,7 +23,8 @@ DETACHED = ".detach()"
 def dataflow(graph: Graph, words: Mapping[str, Words] | None = None, *, has_constants: bool = True) -> Graph:
     """Return the graph of the values.
 
-    >>> from gviz.graphs import Edge, Graph, Node, Recorded
+    >>> from gviz.passes.boxes import ELSEWHERE
+    from gviz.graphs import Edge, Graph, Node, Recorded
     >>> product = Node("n1", "operation", "MulBackward0", expression="2 * x", recorded=Recorded(slots=2))
     >>> leaf = Node("n2", "accumulate", "AccumulateGrad"), Node("n3", "leaf", name="x")
     >>> nodes = Node("n0", "output", name="y"), product, *leaf
@@ -102,7 +104,7 @@ class Outside:
         for slot, operand in enumerate(words.operands):
             row = self.rows.get(operand)
             is_left_out = row is not None and row.requires_grad and operand not in self.names  # of a part of a graph
-            if operand not in (UNKNOWN, "None") and (node.id, slot) not in slots and not is_left_out:
+            if operand not in (UNKNOWN, ELSEWHERE, "None") and (node.id, slot) not in slots and not is_left_out:
                 self.add(operand, node.id, slot, "" if operand in self.rows else why_cut(operand, node))
         inputs = {*input_names(node.label), "result"} if node.recorded.held else set[str]()
         formula = Formula.read(words.expression) if "[" in words.expression else None
@@ -151,7 +153,8 @@ def outputs_of(graph: Graph) -> dict[str, dict[int, Node]]:
 
     Several have names of their own.
 
-    >>> from gviz.graphs import Edge, Flow, Graph, Node, Recorded
+    >>> from gviz.passes.boxes import ELSEWHERE
+    from gviz.graphs import Edge, Flow, Graph, Node, Recorded
     >>> two, one = Flow(handed=Numbers.of(2.0)), Flow(handed=Numbers.of(1.0))
     >>> split = Node("s", "operation", "SplitBackward0", "a", recorded=Recorded(outputs=("a", "b", "c")))
     >>> nodes = split, Node("y", "operation", "MulBackward0", "y")
@@ -193,8 +196,10 @@ def outputs_of(graph: Graph) -> dict[str, dict[int, Node]]:
 def why_outside(row: TensorRow) -> str:
     """Return why a tensor has no gradient, and where, as far as the lines of the program are known.
 
-    >>> from gviz.graphs import TensorRow
-    >>> from gviz.graphs import GraphCut, Place
+    >>> from gviz.passes.boxes import ELSEWHERE
+    from gviz.graphs import TensorRow
+    >>> from gviz.passes.boxes import ELSEWHERE
+    from gviz.graphs import GraphCut, Place
     >>> facts = {"requires_grad": False, "is_leaf": True, "retains_grad": False, "grad_fn": None}
     >>> broken = GraphCut(Place(3), "detach", "detached", source="h")
     >>> why_outside(TensorRow("d", Numbers.of(1.0), **facts, place=Place(3), broken=broken))
@@ -212,7 +217,8 @@ def why_outside(row: TensorRow) -> str:
 def why_cut(text: str, user: Node) -> str:
     """Return why an operand without a name has no gradient, if it is cut off where it is used.
 
-    >>> from gviz.graphs import Node, Place
+    >>> from gviz.passes.boxes import ELSEWHERE
+    from gviz.graphs import Node, Place
     >>> why_cut("h.detach()", Node("n0", "operation", place=Place(3))), why_cut("t + 1", Node("n0", "operation"))
     ('detached from h, line 3', '')
     """

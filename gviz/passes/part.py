@@ -8,6 +8,7 @@ from collections.abc import Collection, Iterable, Sequence
 from gviz.errors import SourceError
 from gviz.formulas.expressions import words_of
 from gviz.graphs import Edge, Graph, Node
+from gviz.passes.boxes import ELSEWHERE
 from gviz.text import did_you_mean, excerpt, joined, name_among
 
 HIDABLE = ("views", "accumulate", "constants")
@@ -90,9 +91,14 @@ def only(graph: Graph, ids: Collection[str], why: str) -> Graph:
     nodes = tuple(node for node in graph.nodes if node.id in ids)
     edges = tuple(edge for edge in graph.edges if edge.source in ids and edge.target in ids)
     cut = {edge.target for edge in graph.edges if edge.target in ids and edge.source not in ids}
-    if cut:  # what an operation computes is said with the names of inputs that are left out
+    if cut:  # what an operation computes is said with the names of inputs that are left out, if the program has any
         near = {*ids, *(edge.source for one in cut for edge in graph.inputs[one])}
-        inside = tuple(edge for edge in graph.edges if edge.source in near and edge.target in near)
+        hidden = {one for one in near - {*ids} if graph.by_id[one].is_letter or not graph.by_id[one].name}
+        inside = tuple(
+            edge._replace(called=((edge.slot, ELSEWHERE),)) if edge.source in hidden else edge
+            for edge in graph.edges
+            if edge.source in near and edge.target in near
+        )
         words = words_of(graph.changed(nodes=tuple(node for node in graph.nodes if node.id in near), edges=inside))
         told = {one: words[one].expression for one in cut & words.keys()}
         nodes = tuple(node._replace(expression=told[node.id]) if node.id in told else node for node in nodes)

@@ -116,7 +116,7 @@ def on_page(
         texts.append(Shape(name, {**look, "pos": place(x + width * scale / 2, y)}))
 
     if title:
-        put("__title", f"<B>{title}</B>", page.title, MARGIN, page.height - 30 - page.title * 0.6)
+        put("__title", title, page.title, MARGIN, page.height - 30 - page.title * 0.6)
     if side:
         put("__side", side, page.code, MARGIN - 2, bottom + room / 2, room=beside + 2 * MARGIN)
     foot = 20.0

@@ -382,4 +382,4 @@ def test_a_warning_is_said_once_for_several_files_of_one_picture(gviz: Program) 
 def test_a_page_of_a_derivative_says_in_its_title_which(gviz: Program) -> None:
     assert gviz("render", "y=x**3", "x=2", "--order", "2", "--fit", "slide", "-o", "y.svg").status == 0
     text = re.sub(r"<[^>]*>", "", (gviz.folder / "y.svg").read_text(encoding="utf-8")).replace("&#160;", " ")
-    assert "y = x ** 3:  ∂²y/∂x²" in text
+    assert "y = x³:  ∂²y/∂x²" in text

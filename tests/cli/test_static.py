@@ -538,7 +538,7 @@ def test_the_plan_is_that_of_an_operation_of_the_table_too(gviz: Program) -> Non
 
 def test_a_page_has_the_formula_as_its_title(gviz: Program) -> None:
     svg = ok(gviz("static", "e=a*b+log(d)*c", "--gradients", "--fit", "slide", "--format", "svg", "-o", "-")).out
-    assert ">e = a × b + log(d) × c<" in svg
+    assert ">e = a·b + log(d)·c<" in svg
 
 
 def test_operations_that_a_script_builds_and_never_runs_are_told(gviz: Program) -> None:

@@ -37,7 +37,7 @@ def test_the_pages_are_slides_and_the_outline_names_them(gviz: Program) -> None:
     reader: Any = pypdf.PdfReader(gviz.folder / "y.pdf")
     assert {tuple(map(round, page.mediabox)) for page in reader.pages} == {(0, 0, 960, 540)}
     assert [item.title for item in reader.outline][1] == "forward  a = x + w = 2 + 1 = 3"
-    assert reader.metadata.title == "y = (x + w) × (w + 1)"
+    assert reader.metadata.title == "y = (x + w)·(w + 1)"
 
 
 def test_without_o_the_file_is_named_for_the_root_and_its_name_is_printed(gviz: Program) -> None:

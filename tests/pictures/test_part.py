@@ -12,6 +12,7 @@ from program import Program
 import gviz
 from gviz.errors import RenderError, SourceError
 from gviz.graphs import Edge, Graph, Node
+from gviz.passes.dataflow import dataflow
 from gviz.passes.part import around, between, hidden, nearest_to_roots
 from gviz.pictures.options import RenderOptions
 from gviz.render import render
@@ -100,3 +101,12 @@ def test_a_graph_of_more_roots_than_boxes_are_wanted_is_cut_too() -> None:
     assert [node.name for node in less.nodes] == ["y0", "y1", "y2", "y3", "y4"]
     assert less.remarks == ("5 of 21 boxes: those nearest to the root",)
     assert nearest_to_roots(graph, 21) is graph
+
+
+def test_a_result_that_is_left_out_is_no_input_that_needs_no_gradient(tmp_path: Path) -> None:
+    file = tmp_path / "rnn.py"
+    step = "w = torch.tensor(0.5, requires_grad=True)\nh = w\nfor _ in range(5):\n    h = torch.tanh(w * h + w)\n"
+    file.write_text(f"import torch\n{step}h.backward()\n", encoding="utf-8")
+    whole = gviz.read(str(file), gviz.SourceOptions(flow=True), say=lambda _: None).graph
+    for most in (5, 8, 11):
+        assert {one.kind for one in dataflow(nearest_to_roots(whole, most)).nodes} <= {"leaf", "operation"}

@@ -53,7 +53,7 @@ from gviz.pictures.sheets import (
     scale_in,
     theme_of,
 )
-from gviz.pictures.slide import PAGES
+from gviz.pictures.slide import PAGES, WORTH
 from gviz.pictures.sums import handed_on, sum_at
 from gviz.pictures.typesetting import Setter, TypeBox, circled_dot, name_box, row, text_box
 from gviz.pictures.views import circuit
@@ -547,15 +547,17 @@ class EquationContent:
         """
         block, scale = self._rows_in(self.shown, room)
         few = min(self.options.precision, FEW_DECIMALS)
-        for whole in (WHOLE, FEW) if not self.options.differs("precision") else ():
+        for whole, worth in ((WHOLE, 1.04), (FEW, WORTH)) if not self.options.differs("precision") else ():
             if scale * REMARK >= PAGES[self.options.fit].least:
                 break
             less = EquationReader(self.graph, replace(self.options, precision=few), whole)
+            cut = f", tensors of more than {whole} elements are cut" if whole == FEW else ""
             told = text_box(
-                f"Numbers are rounded to {few} decimals, small ones to two digits: --precision 4 shows more.", REMARK
+                f"Numbers are rounded to {few} decimals, small ones to two digits{cut}: --precision 4 shows more.",
+                REMARK,
             )
             shorter, larger = self._rows_in([*less.rows(), [Phrase(told)]], room)
-            if larger > 1.04 * scale:
+            if larger > worth * scale:
                 block, scale = shorter, larger
         return block, scale, scale * REMARK
 
