@@ -45,6 +45,7 @@ from gviz.static import (
     variables,
 )
 from gviz.static.build import constant, convert
+from gviz.static.compositions import COMPOSITIONS, top_k
 from gviz.static.control import cond, while_loop
 from gviz.static.gradients import gradients
 from gviz.static.graph import Graph, Operation, Tensor, TensorLike, get_default_graph, reset_default_graph
@@ -57,7 +58,9 @@ from gviz.static.variables import Variable
 ACCEPTED = ("eager_execution", "resource_variables", "control_flow_v2", "v2_behavior", "v2_tensorshape")
 """Parts of TensorFlow 2 that a script may disable: there is graph mode only."""
 
-globals().update(dtypes.DTYPES | functions.FUNCTIONS | variables.FUNCTIONS | scopes.FUNCTIONS | arrays.FUNCTIONS)
+globals().update(
+    dtypes.DTYPES | functions.FUNCTIONS | variables.FUNCTIONS | scopes.FUNCTIONS | arrays.FUNCTIONS | COMPOSITIONS
+)
 globals().update({f"disable_{name}": lambda: None for name in ACCEPTED}, executing_eagerly=lambda: False)
 double, half = dtypes.DTYPES["float64"], dtypes.DTYPES["float16"]
 
@@ -101,7 +104,7 @@ def _part(name: str, **members: object) -> Any:
     return module
 
 
-nn = _part("nn", **(neural.NN | recurrent.RECURRENT))
+nn = _part("nn", **(neural.NN | recurrent.RECURRENT), top_k=top_k)
 math = _part("math", **(functions.FUNCTIONS | functions.NN))
 linalg = _part("linalg", matmul=functions.matmul, eye=functions.FUNCTIONS["eye"])
 random = _part(

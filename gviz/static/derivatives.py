@@ -346,17 +346,51 @@ def of_call(type: str, key: str, order: Callable[[Any], tuple[Any, ...]], *input
     return make(type, inputs, call=lambda op: (key, order(op.inputs)), **attrs)
 
 
+def to_input(sizes: Tensor, filter: Tensor, grad: Tensor, attrs: dict[str, Any]) -> Tensor:
+    """Return the derivative of a convolution for the images, whose sizes a tensor has."""
+    rest = [attrs[name] for name in ("strides", "padding", "dilations")]
+    return of_call("Conv2DBackpropInput", "conv2d_to_input", lambda t: (t[2], sized(t[0]), t[1], *rest),
+                   sizes, filter, grad, **attrs)  # fmt: skip
+
+
+def to_filter(x: Tensor, sizes: Tensor, grad: Tensor, attrs: dict[str, Any]) -> Tensor:
+    """Return the derivative of a convolution for the filter, whose sizes a tensor has."""
+    rest = [attrs[name] for name in ("strides", "padding", "dilations")]
+    return of_call("Conv2DBackpropFilter", "conv2d_to_filter", lambda t: (t[2], t[0], sized(t[1]), *rest),
+                   x, sizes, grad, **attrs)  # fmt: skip
+
+
+def sized(sizes: Tensor) -> Tensor:
+    """Return the tensor that has these sizes."""
+    return sizes.op.inputs[sizes.value_index]
+
+
 def of_convolution(op: Operation, grad: Tensor) -> Grads:
     """Return the derivative of a convolution."""
     x, filter = op.inputs
-    attrs, rest = op.attrs, tuple(op.attrs[name] for name in ("strides", "padding", "dilations"))
     sizes = add_operation(x.graph, "ShapeN", [x, filter]).outputs
-    return [
-        of_call("Conv2DBackpropInput", "conv2d_to_input",
-                lambda t: (t[2], t[0].op.inputs[0], t[1], *rest), sizes[0], filter, grad, **attrs),
-        of_call("Conv2DBackpropFilter", "conv2d_to_filter",
-                lambda t: (t[2], t[0], t[1].op.inputs[1], *rest), x, sizes[1], grad, **attrs),
-    ]  # fmt: skip
+    return [to_input(sizes[0], filter, grad, op.attrs), to_filter(x, sizes[1], grad, op.attrs)]
+
+
+def of_convolution_to_input(op: Operation, grad: Tensor) -> Grads:
+    """Return the derivative of the derivative of a convolution for the images."""
+    _, filter, part = op.inputs
+    attrs = plain_attrs(op)
+    sizes = make("Shape", [filter], out_type=int32)
+    return [None, to_filter(grad, sizes, part, attrs), make("Conv2D", [grad, filter], **attrs)]
+
+
+def of_convolution_to_filter(op: Operation, grad: Tensor) -> Grads:
+    """Return the derivative of the derivative of a convolution for the filter."""
+    x, _, part = op.inputs
+    attrs = plain_attrs(op)
+    sizes = make("Shape", [x], out_type=int32)
+    return [to_input(sizes, grad, part, attrs), None, make("Conv2D", [x, grad], **attrs)]
+
+
+def plain_attrs(op: Operation) -> dict[str, Any]:
+    """Return an operation's fixed parameters, without the function that it calls."""
+    return {name: value for name, value in op.attrs.items() if name != "call"}
 
 
 def of_pool(op: Operation, grad: Tensor) -> Grads:
@@ -369,6 +403,23 @@ def of_pool(op: Operation, grad: Tensor) -> Grads:
             )
         ]
     return [of_call("AvgPoolGrad", "avg_pool_back", lambda t: (t[1], t[0], *options), shape(x), grad, **op.attrs)]
+
+
+def of_unit(type: str) -> Derivative:
+    """Return the derivative of the derivative of ``elu`` or ``selu``, which is made of the result."""
+
+    def derive(op: Operation, grad: Tensor) -> Grads:
+        part, result = op.inputs
+        choice = where(result < 0.0, grad * part, zeros_like(result))  # type: ignore[operator]
+        return [elu_gradient(type, grad, result), choice]
+
+    return derive
+
+
+def elu_gradient(type: str, grad: Tensor, result: Tensor) -> Tensor:
+    """Return the derivative of ``elu`` or ``selu``, by the result."""
+    factors = {"EluGrad": (1.0, 1.0), "SeluGrad": (1.6732632423543772, 1.0507009873554805)}[type]
+    return of_call(type, "elu_backward", lambda t: (t[0], *factors, 1.0, True, t[1]), grad, result)
 
 
 def of_log_softmax(grad: Tensor, softmax: Tensor) -> Tensor:
@@ -431,7 +482,8 @@ DERIVATIVES: dict[str, Derivative] = {
     "Transpose": lambda op, g: [FUNCTIONS["transpose"](g, make("InvertPermutation", [op.inputs[1]])), None],
     "GatherV2": of_gather, "ConcatV2": of_join, "StridedSlice": of_strided_slice, "Max": of_largest, "Min": of_largest,
     "StridedSliceGrad": lambda op, g: [
-        *[None] * 4, make("StridedSlice", [g, *op.inputs[1:4]], "strided_slice", kinds=op.attrs["kinds"])],
+        *[None] * 4, make("StridedSlice", [g, *op.inputs[1:4]], kinds=op.attrs["kinds"])],
+    "GatherNd": lambda op, g: [make("ScatterNd", [op.inputs[1], g, shape(op.inputs[0])]), None],
     "Slice": of_slice, "Tile": of_tile, "Pad": of_pad,
     "TensorArrayWriteV3": of_write,
     "TensorArrayScatterV3": of_scatter, "TensorArrayReadV3": of_read, "TensorArrayGatherV3": of_elements,
@@ -440,13 +492,22 @@ DERIVATIVES: dict[str, Derivative] = {
         FUNCTIONS["cumsum"](g, op.inputs[1], op.attrs["exclusive"], not op.attrs["reverse"]), None],
     "Split": lambda op, grads: [None, concat(grads, op.inputs[0])],
     "SplitV": lambda op, grads: [concat(grads, op.inputs[2]), None, None],
-    "Elu": lambda op, g: [
-        of_call("EluGrad", "elu_backward", lambda t: (t[0], 1.0, 1.0, 1.0, True, t[1]), g, op.outputs[0])],
+    **{name: lambda op, g: [elu_gradient(f"{op.type}Grad", g, op.outputs[0])] for name in ("Elu", "Selu")},
     "LeakyRelu": lambda op, g: [
         of_call("LeakyReluGrad", "leaky_relu_backward", lambda t: (*t, op.attrs["alpha"], False),
                 g, op.inputs[0], **op.attrs)],
     "Pack": lambda op, g: unstack(g, len(op.inputs), op.attrs["axis"]),
     "Unpack": lambda op, grads: [stack(grads, op.attrs["axis"])],
-    "Conv2D": of_convolution, "MaxPool": of_pool, "AvgPool": of_pool,
+    "Conv2D": of_convolution,
+    "ScatterNd": lambda op, g: [None, make("GatherNd", [g, op.inputs[0]]), None],
+    "BroadcastTo": lambda op, g: reduced(op.inputs[0], op.outputs[0], [g, None]),
+    "MaxPool": of_pool, "AvgPool": of_pool,
 }  # fmt: skip
 """Derivatives, by the types of the operations; of several outputs they take a list of gradients."""
+
+OF_CALLS: dict[str, Derivative] = {
+    **{name: of_unit(name) for name in ("EluGrad", "SeluGrad")},
+    "Conv2DBackpropInput": of_convolution_to_input, "Conv2DBackpropFilter": of_convolution_to_filter,
+    "AvgPoolGrad": lambda op, g: [None, make("AvgPool", [g], **plain_attrs(op))],
+}  # fmt: skip
+"""The same for operations that derivatives have added, which call a function."""

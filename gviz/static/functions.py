@@ -47,6 +47,7 @@ DECLARED = {
     "dims:int value": "fill",
     "input multiples:int": "tile",
     "tensor axis:int": "reverse:ReverseV2",
+    "start stop num:int": "lin_space:LinSpace linspace:LinSpace",
 }
 """Parameters: functions, as ``name``, ``name:Type`` or ``name:Type:default name``; what is not said follows from the
 name.
@@ -58,6 +59,8 @@ and ``label=number`` if it may be left out.
 
 UNUSED: dict[str, dict[str, object]] = {
     "fill": {"layout": None},
+    "linspace": {"axis": 0},
+    "lin_space": {"axis": 0},
     "gather": {"validate_indices": None, "batch_dims": 0},
     "bias_add": {"data_format": "NHWC"},
 }
@@ -705,7 +708,7 @@ FUNCTIONS: dict[str, Callable[..., Any]] = {
 }  # fmt: skip
 CROSS_ENTROPY = "softmax_cross_entropy_with_logits"
 NN: dict[str, Callable[..., Tensor]] = {
-    **declare_functions({"features": "relu elu softplus", "value bias": "bias_add"}),
+    **declare_functions({"features": "relu elu selu softplus", "value bias": "bias_add"}),
     "softmax": partial(along_the_last, "Softmax"), "log_softmax": partial(along_the_last, "LogSoftmax"),
     "sigmoid": FUNCTIONS["sigmoid"], "tanh": FUNCTIONS["tanh"],
     "leaky_relu": lambda features, alpha=0.2, name=None: apply("LeakyRelu", "features", [features], name, alpha=alpha),

@@ -24,7 +24,7 @@ from gviz.ops import ARRAYS, ROWS
 from gviz.static import functions as tf
 from gviz.static.build import add_operation, cast, constant, convert, make
 from gviz.static.control import SECOND_ORDER, Loop, merge_of, sides_of, unit_of
-from gviz.static.derivatives import DERIVATIVES
+from gviz.static.derivatives import DERIVATIVES, OF_CALLS
 from gviz.static.graph import (
     ControlFlowContext,
     Graph,
@@ -270,7 +270,7 @@ def of_operation(op: Operation, grads: Sequence[Tensor | None]) -> Iterator[tupl
     own = type_of(op).call
     if op.type in FLAT:
         return
-    derive = None if "call" in op.attrs else DERIVATIVES.get(op.type)
+    derive = (OF_CALLS if "call" in op.attrs else DERIVATIVES).get(op.type)
     if derive is not None:
         yield from zip(op.inputs, derive(op, grads if type_of(op).several else grads[0]), strict=False)
         return

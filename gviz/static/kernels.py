@@ -200,6 +200,19 @@ def index_between(begin: Array, size: Array) -> Index:
     return tuple(slice(int(b), None if n == -1 else int(b + n)) for b, n in zip(begin, size, strict=True))
 
 
+def largest(x: Array, count: Array, _is_sorted: bool) -> list[Array]:
+    """Return the largest elements along the last axis and their places, of equal ones the first before the others."""
+    places = np.argsort(-x, axis=-1, kind="stable")[..., : int(count)]
+    return [np.take_along_axis(x, places, -1), places.astype(np.int32)]
+
+
+def scatter_to(places: Array, parts: Array, sizes: Array) -> Array:
+    """Return zeros with parts added at places; the inverse of picking them there."""
+    whole = np.zeros(tuple(sizes), parts.dtype)
+    np.add.at(whole, tuple(np.moveaxis(places, -1, 0)), parts)
+    return whole
+
+
 def sums_so_far(x: Array, axis: int, exclusive: bool, reverse: bool) -> Array:
     """Return sums of the elements before each one, it among them unless ``exclusive``, along an axis."""
     x = np.flip(x, axis) if reverse else x
@@ -417,6 +430,12 @@ KERNELS: dict[str, Row] = {
             "GatherV2",
             lambda x, places, axis: x[index_along(x, axis, places)],
             x="give_back(grad, x, places, axis)",
+        ),
+        kernel("take_at", "GatherNd", lambda x, places: x[tuple(np.moveaxis(places, -1, 0))]),
+        kernel("scatter_to", "ScatterNd", scatter_to),
+        kernel("largest", "TopKV2", largest, outputs=("...",)),
+        kernel(
+            "linspace", "LinSpace", lambda first, last, count: np.linspace(first, last, int(count), dtype=first.dtype)
         ),
         kernel("sum_of_places", "UnsortedSegmentSum", sum_of_places, values="take(grad, places, 0)"),
         kernel("give_back", "UnsortedSegmentSum", give_back, part="take(grad, places, axis)"),

@@ -333,7 +333,7 @@ class Plan:
         """Return when an operation is computed: if all is there that it takes and waits for."""
         if unit_type(unit) == "ControlTrigger":
             return self._around
-        found = [*map(self._when, unit.inputs), *map(self._when, waited_for(unit))]
+        found = [self._when(part) for parts in (unit.inputs, used_by(unit), waited_for(unit)) for part in parts]
         if unit_type(unit) == "Merge":
             found = [tuple(set(found[0]).intersection(found[1]))]
         self._guards[unit] = outer_first(set().union(self._around, *found))

@@ -20,7 +20,7 @@ from gviz.numbers.words import refuse
 from gviz.static import windows
 from gviz.static.graph import Operation, Tensor, replace_tensors, symbolic_tensors
 from gviz.static.kernels import array_function
-from gviz.static.types import ClashError, Dims, DType, as_dtype, common_dims, dims_text
+from gviz.static.types import DTYPES, ClashError, Dims, DType, as_dtype, common_dims, dims_text
 
 Outputs: TypeAlias = "list[tuple[DType, Dims]] | Dims"
 Rule: TypeAlias = "Callable[[Operation], Outputs]"
@@ -311,6 +311,26 @@ def split_dims(op: Operation) -> Outputs:
         raise ClashError(f"Determined shape must either match input shape along split_dim exactly: {whole}, {sizes}")
     parts = [None if dims is None else (*dims[:axis], n, *dims[axis:][1:]) for n in sizes]
     return [(x.dtype.base_dtype, part) for part in parts]
+
+
+def largest_dims(op: Operation) -> Outputs:
+    """Return the shapes of the largest elements along the last axis and of their places; ClashError for too many."""
+    dims, value = op.inputs[0]._dims, constant_value(op.inputs[1])
+    count = None if value is None else int(value)
+    length = dims[-1] if dims else None
+    if length is not None and count is not None and length < count:
+        raise ClashError(f"input must have last dimension >= k = {count} but is {length}")
+    own = None if dims is None else (*dims[:-1], count)
+    return [(op.inputs[0].dtype.base_dtype, own), (DTYPES["int32"], own)]
+
+
+def picked_dims(op: Operation) -> Outputs:
+    """Return the shape of parts that are picked by their places along the first axes."""
+    dims, places = (t._dims for t in op.inputs)
+    if dims is None or places is None or places[-1] is None:
+        return None
+    refuse(places[-1] > len(dims), f"indices.shape[-1] must be <= params.rank, but saw {places[-1]}", ClashError)
+    return (*places[:-1], *dims[places[-1] :])
 
 
 def put_back_dims(op: Operation) -> Outputs:

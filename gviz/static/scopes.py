@@ -99,7 +99,7 @@ def variable_scope(
     refuse(
         name_or_scope is None and default_name is None,
         "If default_name is None then name_or_scope is required",
-        ValueError,
+        TypeError,
     )
     refuse(name_or_scope is None and bool(reuse), "reuse=True cannot be used without a name_or_scope", ValueError)
     graph, store = get_default_graph(), store_of(get_default_graph())
@@ -188,7 +188,9 @@ def get_variable(
     if callable(first):
         refuse(
             not dims.is_fully_defined(),
-            f"Shape of a new variable ({whole}) must be fully defined, but instead was {dims}.",
+            f"Shape of a new variable ({whole}) must be fully defined, but instead was {dims}."
+            if shape is not None
+            else f"Variable {whole} did not get an initializer, so its `shape` argument must be specified.",
             ValueError,
         )
     else:
@@ -341,6 +343,13 @@ class ExponentialMovingAverage:
     def average_name(self, var: Variable) -> str:
         """Return the name of a variable's average."""
         return f"{var.op.name}/{self._name}"
+
+    def variables_to_restore(self, moving_avg_variables: Sequence[Variable] | None = None) -> dict[str, Variable]:
+        """Return variables by the names under which a file has their values: those of the averages, if there are."""
+        averaged = variables_of(TRAINABLE) if moving_avg_variables is None else list(moving_avg_variables)
+        others = [one for one in variables_of("variables") if one not in averaged]
+        names = {self.average_name(one): one for one in averaged}
+        return {one.op.name: one for one in others if one.op.name not in names} | names
 
 
 TRAIN: dict[str, Any] = {

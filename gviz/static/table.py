@@ -147,7 +147,7 @@ COMPLEX = ", complex64, complex128"
 NUMBERS = f"{REALS}, uint8, uint16, uint32, uint64, int8, int16, int32, int64{COMPLEX}"
 FAMILIES = {
     "Log Exp Sqrt Rsqrt Sin Cos Tanh Sigmoid Log1p Expm1 Asin Acos Atan Sinh Cosh Tan Reciprocal": REALS + COMPLEX,
-    "Erf Softplus Elu Floor Ceil Rint:round_even": REALS,
+    "Erf Softplus Elu Selu Floor Ceil Rint:round_even": REALS,
     "Neg Abs:absolute Sign Relu Square BiasAdd:add AddV2:add Sub Mul RealDiv:div Pow:pow_tensor": NUMBERS,
     "FloorMod FloorDiv:floor_divide SquaredDifference Maximum Minimum Round:round_even": NUMBERS,
     "Less LessEqual Greater GreaterEqual": NUMBERS,
@@ -192,6 +192,11 @@ TYPES: dict[str, OpType] = {
     "LogSoftmax": OpType(lambda op: ("log_softmax_row", (op.inputs[0], -1)), REALS),
     "SoftmaxCrossEntropyWithLogits": OpType("cross_entropy", REALS, several=True),
     "SparseSoftmaxCrossEntropyWithLogits": OpType("sparse_cross_entropy", REALS, rule.with_slopes, several=True),
+    "TopKV2": OpType(with_attrs("largest", "sorted"), NUMBERS, rule.largest_dims, several=True),
+    "GatherNd": OpType("take_at", infer=rule.picked_dims),
+    "ScatterNd": OpType("scatter_to", infer=lambda op: [
+        (op.inputs[1].dtype.base_dtype, None if (sizes := rule.integers_in(op.inputs[2])) is None else tuple(sizes))]),
+    "LinSpace": OpType("linspace", REALS, lambda op: tuple(rule.integers_in(op.inputs[2]) or [None])),
     "InTopKV2": OpType("in_top", REALS, lambda op: [(bool_, op.inputs[1]._dims)]),
     "Conv2D": OpType(with_attrs("conv2d", "strides", "padding", "dilations"), REALS),
     **{name: OpType(with_attrs(key, "ksize", "strides", "padding"), REALS) for name, key in POOLS.items()},

@@ -153,7 +153,9 @@ def variables_initializer(var_list: Iterable[Variable], name: str = "init") -> O
 
 
 FUNCTIONS: dict[str, Any] = {
-    **ASSIGNING, "assign": assign, "variables_initializer": variables_initializer,
+    **ASSIGNING, "assign": assign,
+    "is_variable_initialized": lambda variable: make("IsVariableInitialized", [variable._ref]),
+    "variables_initializer": variables_initializer,
     "global_variables": partial(variables_of, GLOBAL), "trainable_variables": partial(variables_of, TRAINABLE),
     "local_variables": partial(variables_of, LOCAL),
     "local_variables_initializer": lambda: variables_initializer(variables_of(LOCAL)),

@@ -441,6 +441,14 @@ def test_only_the_branch_that_is_taken_changes_a_variable(graph: Any) -> None:
     assert [session.run(y, {p: taken}) for taken in (True, False, True)] == [1.0, 1.0, 2.0]
 
 
+def test_derivatives_of_branches_of_unknown_shape(graph: Any) -> None:
+    x = tf.placeholder(tf.float32, [None, None])
+    y = tf.cond(tf.reduce_sum(x) > 0, lambda: x**3, lambda: x * x)
+    slope = tf.gradients(y, x)[0]
+    np.testing.assert_allclose(tf.Session().run(slope, {x: [[1, 2]]}), [[3, 12]])
+    np.testing.assert_allclose(tf.Session().run(slope, {x: [[-1, -2]]}), [[-2, -4]])
+
+
 def test_a_result_of_the_branch_that_has_not_run_is_not_there(graph: Any) -> None:
     x = tf.placeholder(tf.float32, [])
     tf.gradients(tf.cond(x > 0, lambda: x * x, lambda: x + 1), x)

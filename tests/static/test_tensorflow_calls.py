@@ -57,7 +57,8 @@ def samples() -> dict[str, Any]:
         "begin": [0, 0], "size": [1, 1], "seed": 1, "device_name_or_function": "/cpu:0", "name_or_scope": "scope", "k": 1,
         "padding": "SAME", "ids": [0], "targets": [0, 1], "t_list": [matrix], "global_step": 0, "checkpoint_dir": "missing",
         "checkpoint_prefix": "missing", "axes": [0], "biases": [1.0, 2.0], "offset": 1.0, "scale": 1.0, "loss_collection": "mine",
-        "fn": lambda *given: given[-1], "elems": [1.0, 2.0],
+        "fn": lambda *given: given[-1], "elems": [1.0, 2.0], "stop": 5.0, "num": 3, "mask": [True, False], "tensors": [variable],
+        "pred_fn_pairs": [(tf.constant(True), lambda: 1.0)], "variable": variable,
         "num_or_size_splits": 2, "dimension": 0, "sess": tf.Session(), "global_step_tensor": variable,
         "true_fn": lambda: 1.0, "false_fn": lambda: 2.0, "initializer": 1.0, "key": "variables", "self": variable,
         "num_units": 2, "cell": tf.nn.rnn_cell.BasicRNNCell(2), "cells": [tf.nn.rnn_cell.BasicRNNCell(2)],
@@ -117,6 +118,67 @@ def test_what_tensorflow_has_and_gviz_does_not_is_refused_by_its_name() -> None:
         tf.Variable(1.0, use_resource=True)
     with pytest.raises(TypeError, match="unexpected keyword argument 'trainible'"):
         tf.Variable(1.0, trainible=False)
+
+
+def test_case_runs_the_function_of_the_first_that_holds() -> None:
+    x = tf.placeholder(tf.float32, [])
+    pairs = [(x > 2, lambda: x * 2), (x > 1, lambda: x * x)]
+    y = tf.case(pairs, default=lambda: -x)
+    found = [run([y, *tf.gradients(y, x)], {x: value}) for value in (3.0, 1.5, 0.5)]
+    assert found == [[6.0, 2.0], [2.25, 3.0], [-0.5, -1.0]]
+    assert run(tf.case(pairs), {x: 1.5}) == 2.25
+    with pytest.raises(tf.errors.InvalidArgumentError, match="None of conditions evaluated as True"):
+        run(tf.case(pairs), {x: 0.5})
+    with pytest.raises(tf.errors.InvalidArgumentError, match="more than 1 conditions"):
+        run(tf.case(pairs, exclusive=True), {x: 3.0})
+
+
+def test_parts_are_picked_by_places_and_by_a_mask() -> None:
+    x = tf.placeholder(tf.float32, [3, 2])
+    feeds = {x: np.arange(6.0).reshape(3, 2)}
+    places, weights = [[0, 1], [2, 0], [0, 1]], [1.0, 2.0, 3.0]
+    part = tf.gather_nd(x, places) * weights
+    np.testing.assert_array_equal(run(part, feeds), [1, 8, 3])
+    np.testing.assert_array_equal(run(tf.gradients(part, x)[0], feeds), [[0, 4], [0, 0], [2, 0]])
+    masked = tf.boolean_mask(x, x[:, 0] > 1)
+    np.testing.assert_array_equal(run(masked, feeds), [[2, 3], [4, 5]])
+    np.testing.assert_array_equal(run(tf.gradients(masked**2, x)[0], feeds), [[0, 0], [4, 6], [8, 10]])
+    values, order = run(tf.nn.top_k([[1.0, 3.0, 3.0, 2.0], [0.0, -1.0, 5.0, 5.0]], 2))
+    np.testing.assert_array_equal(values, [[3, 3], [5, 5]])
+    np.testing.assert_array_equal(order, [[1, 2], [2, 3]])
+
+
+def test_what_is_left_to_do_and_what_waits_for_all() -> None:
+    x, v = tf.placeholder(tf.float32, [2]), tf.Variable(1.0, name="v")
+    assert tf.Session().run(tf.report_uninitialized_variables()).tolist() == [b"v"]
+    assert run(tf.tuple([v * 2, tf.assign_add(v, 1.0)])) == [2.0, 2.0]
+    second = tf.hessians(x[0] ** 2 * x[1], x)[0]
+    np.testing.assert_array_equal(run(second, {x: [1.5, 2.0]}), [[4, 3], [3, 0]])
+
+
+@pytest.mark.parametrize("function", ["elu", "selu"])
+def test_second_derivatives_of_squares_of_units_are_right(function: str) -> None:
+    x = tf.placeholder(tf.float64, [])
+    slope = tf.gradients(getattr(tf.nn, function)(x) ** 2, x)[0]
+    step, value = 1e-5, -3.0
+    by_differences = (run(slope, {x: value + step}) - run(slope, {x: value - step})) / (2 * step)
+    np.testing.assert_allclose(run(tf.gradients(slope, x)[0], {x: value}), by_differences, rtol=1e-6)
+
+
+@pytest.mark.parametrize("of", ["images", "filter"])
+def test_a_convolution_has_second_derivatives(of: str) -> None:
+    rng = np.random.default_rng(1)
+    images, kernel = rng.normal(size=(1, 4, 4, 2)), rng.normal(size=(2, 2, 2, 3))
+    start = images if of == "images" else kernel
+    x = tf.placeholder(tf.float64, start.shape)
+    y = tf.nn.conv2d(*(x, kernel) if of == "images" else (images, x), [1, 2, 2, 1], "SAME") ** 3
+    slope = tf.gradients(y, x)[0]
+    direction, step = rng.normal(size=start.shape), 1e-6
+    by_differences = (run(slope, {x: start + step * direction}) - run(slope, {x: start - step * direction})) / (
+        2 * step
+    )
+    found = run(tf.gradients(tf.reduce_sum(slope * direction), x)[0], {x: start})
+    np.testing.assert_allclose(found, by_differences, rtol=1e-5, atol=1e-6)
 
 
 def test_older_names_of_the_two_functions_are_taken() -> None:

@@ -1,0 +1,154 @@
+"""Functions of TensorFlow that are made of others: choices among several, parts that are picked, what is left to do."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from functools import partial
+from typing import Any
+
+from gviz.numbers.words import refuse
+from gviz.static.arrays import TensorArray
+from gviz.static.build import apply, common_graph, constant, convert, operation_scope
+from gviz.static.control import cond, while_loop
+from gviz.static.functions import FUNCTIONS, group, shape, stack, where
+from gviz.static.gradients import gradients
+from gviz.static.graph import Operation, Tensor, TensorLike
+from gviz.static.types import DTypeLike, as_dtype, int32
+from gviz.static.variables import FUNCTIONS as OF_VARIABLES, Variable, variables_of
+
+reshape, gather, squeeze = (FUNCTIONS[name] for name in ("reshape", "gather", "squeeze"))
+Choice = tuple[TensorLike, Callable[[], Any]]
+
+
+# ------------------------------------------------------------------ choices
+def case(
+    pred_fn_pairs: Sequence[Choice] | Mapping[TensorLike, Callable[[], Any]],
+    default: Callable[[], Any] | None = None,
+    exclusive: bool = False,
+    strict: bool = False,
+    name: str = "case",
+) -> Any:
+    """Return what the function of the first predicate that holds returns, else that of the default.
+
+    Without a default, one of them has to hold. With ``exclusive`` a run fails if more than one holds.
+    """
+    pairs = list(pred_fn_pairs.items() if isinstance(pred_fn_pairs, Mapping) else pred_fn_pairs)
+    refuse(not pairs, "Must provide at least one predicate and function.", ValueError)
+    graph = common_graph(*(predicate for predicate, _ in pairs))
+    with graph.as_default(), graph.name_scope(name):
+        others = pairs if default is not None else pairs[:-1]
+        choose = partial(last_of, pairs) if default is None else default
+        for predicate, function in reversed(others):
+            choose = partial(cond, predicate, function, choose, strict)
+        with graph.control_dependencies([at_most_one(pairs)] if exclusive else []):
+            return choose()
+
+
+def at_most_one(pairs: Sequence[Choice]) -> Operation:
+    """Return an operation that fails if more than one predicate holds."""
+    predicates = stack([predicate for predicate, _ in pairs], name="preds_c")
+    count = FUNCTIONS["reduce_sum"](FUNCTIONS["cast"](predicates, int32), name="num_true_conds")
+    holds = FUNCTIONS["less_equal"](count, constant(1, name="n_true_conds"))
+    words = "Input error: exclusive=True: more than 1 conditions evaluated as True:"
+    check: Operation = FUNCTIONS["Assert"](holds, [words, predicates], len(pairs))
+    return check
+
+
+def last_of(pairs: Sequence[Choice]) -> Any:
+    """Return what the last function returns; a run fails if its predicate does not hold."""
+    predicates = stack([predicate for predicate, _ in pairs], name="preds_c")
+    check = FUNCTIONS["Assert"](pairs[-1][0], ["Input error: None of conditions evaluated as True:", predicates])
+    with check.graph.control_dependencies([check]):
+        return pairs[-1][1]()
+
+
+# ------------------------------------------------------------------ parts
+def boolean_mask(tensor: TensorLike, mask: TensorLike, name: str = "boolean_mask", axis: int | None = None) -> Tensor:
+    """Return the parts of a tensor for which a mask, of its first axes, holds; ValueError for a mask without axes."""
+    refuse(axis not in (None, 0), "gviz has no axis for tf.boolean_mask()", ValueError)
+    with operation_scope(common_graph(tensor, mask), name, "boolean_mask"):
+        whole, chosen = convert(tensor, name="tensor"), convert(mask, name="mask")
+        rank = chosen.shape.rank
+        refuse(rank == 0, "mask cannot be scalar.", ValueError)
+        refuse(
+            rank is None, "Number of mask dimensions must be specified, even if some dimensions are None.", ValueError
+        )
+        count = FUNCTIONS["reduce_prod"](shape(whole)[:rank], [0])
+        flat = reshape(whole, FUNCTIONS["concat"]([shape(whole)[:0], [count], shape(whole)[rank:]], 0))
+        return gather(flat, squeeze(where(reshape(chosen, [-1])), axis=[1]), axis=0)
+
+
+def gather_nd(
+    params: TensorLike, indices: TensorLike, name: str | None = None, batch_dims: int = 0, bad_indices_policy: str = ""
+) -> Tensor:
+    """Return parts of a tensor by their places along its first axes, which the last axis of ``indices`` has."""
+    for argument, value in (("batch_dims", batch_dims), ("bad_indices_policy", bad_indices_policy)):
+        refuse(bool(value), f"gviz has no {argument} for tf.gather_nd()", ValueError)
+    return apply("GatherNd", "params indices:int", [params, indices], name)
+
+
+def top_k(
+    input: TensorLike, k: TensorLike = 1, sorted: bool = True, index_type: DTypeLike = int32, name: str | None = None
+) -> tuple[Tensor, Tensor]:
+    """Return the largest elements along the last axis, and their places."""
+    refuse(as_dtype(index_type) != int32, "gviz has no index_type for tf.nn.top_k()", ValueError)
+    values, places = apply("TopKV2", "input k:int", [input, k], name, sorted=sorted).op.outputs
+    return values, places
+
+
+def all_at_once(
+    tensors: Sequence[TensorLike | Operation], name: str | None = None, control_inputs: Iterable[Any] = ()
+) -> list[Any]:
+    """Return ``tf.tuple``: tensors that are there when all of them are; ValueError if there are none."""
+    given = [getattr(t, "_read", t) for t in tensors]
+    waits = [getattr(part, "op", part) for part in (*given, *(control_inputs or ())) if part is not None]
+    refuse(not waits, f"'tensors' must have at least one Tensor. Received: {tensors}.", ValueError)
+    with operation_scope(waits[0].graph, name, "tuple"):
+        gate = group(*sorted(set(waits), key=lambda op: op.number))
+        with gate.graph.control_dependencies([gate]):
+            return [FUNCTIONS["identity"](t, name="control_dependency") if isinstance(t, Tensor) else t for t in given]
+
+
+# ------------------------------------------------------------------ second derivatives
+def hessians(
+    ys: TensorLike,
+    xs: TensorLike,
+    name: str = "hessians",
+    colocate_gradients_with_ops: bool = False,
+    gate_gradients: bool = False,
+    aggregation_method: object = None,
+) -> list[Tensor]:
+    """Return the second derivatives of the sum of ys with respect to each of xs: of x's shape, twice."""
+    results = []
+    for x in xs if isinstance(xs, (list, tuple)) else [xs]:
+        slopes = reshape(gradients(ys, x)[0], [-1])
+        count: Any = FUNCTIONS["size"](x)
+        rows = TensorArray(slopes.dtype, count)
+        rows = while_loop(
+            lambda i, rows, slopes=slopes, x=x, count=count: i < count,
+            lambda i, rows, slopes=slopes, x=x: (i + 1, rows.write(i, gradients(slopes[i], x)[0])),
+            [constant(0, int32), rows],
+        )[1]
+        sizes = shape(x)
+        results.append(reshape(rows.stack(), FUNCTIONS["concat"]([sizes, sizes], 0)))
+    return results
+
+
+# ------------------------------------------------------------------ variables
+def report_uninitialized_variables(
+    var_list: Sequence[Variable] | None = None, name: str = "report_uninitialized_variables"
+) -> Tensor:
+    """Return the names of variables that have no value."""
+    ones = [*variables_of("variables"), *variables_of("local_variables")] if var_list is None else var_list
+    with operation_scope(common_graph(*ones), name, name):
+        if not ones:
+            return constant([], "string")
+        held = stack([OF_VARIABLES["is_variable_initialized"](variable) for variable in ones])
+        return boolean_mask(constant([variable.op.name for variable in ones]), FUNCTIONS["logical_not"](held))
+
+
+COMPOSITIONS: dict[str, Any] = {
+    "tuple": all_at_once,
+    **{one.__name__: one for one in (case, boolean_mask, gather_nd, hessians, report_uninitialized_variables)},
+}
+"""Functions of ``tf.``."""
