@@ -118,7 +118,7 @@ BUDGETS = {
     "render": 1580,  # 1532
     "signatures": 400,  # 385
     "sources": 5610,  # 5450
-    "static": 4130,  # 4009
+    "static": 4250,  # 4238
     "trace": 1160,  # 1125
 }
 """The statements that a room, a folder or file below gviz/, may have at most: today's number and 3% for what somebody adds.
