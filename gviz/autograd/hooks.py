@@ -33,18 +33,21 @@ class Hooks:
 class RemovableHandle:
     """The object that ``register_hook`` returns: it removes the hook, at once or at the end of a ``with`` block.
 
-    Each of its places is (the list that the hook is in, the hook's entry there); most handles have one.
+    Each of its places is (the list or dict that the hook is in, the hook's entry or key there); most handles have one.
     """
 
     __module__ = "torch.utils.hooks"
 
-    def __init__(self, *places: tuple[list[Any], Any]) -> None:
+    def __init__(self, *places: tuple[Any, Any]) -> None:
         self.places = places
 
     def remove(self) -> None:
         """Take the hook off; a second call does nothing."""
         for hooks, entry in self.places:
-            hooks[:] = [one for one in hooks if one is not entry]
+            if isinstance(hooks, dict):
+                hooks.pop(entry, None)
+            else:
+                hooks[:] = [one for one in hooks if one is not entry]
 
     def __enter__(self) -> Self:
         return self

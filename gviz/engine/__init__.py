@@ -81,10 +81,14 @@ SETTINGS = (
     "set_float32_matmul_precision", "set_num_threads", "use_deterministic_algorithms",
 )  # fmt: skip
 SUBMODULES = (
-    "accelerator", "amp", "autograd", "backends", "cuda", "distributions", "func", "fx", "linalg", "nn", "optim",
-    "serialization", "special", "utils",
+    "accelerator", "amp", "autograd", "backends", "cuda", "distributions", "func", "fx", "jit", "linalg", "nn", "optim",
+    "profiler", "serialization", "special", "utils",
 )  # fmt: skip
-LATE = dict.fromkeys(("load", "save"), "serialization") | dict.fromkeys(SETTINGS, "settings")
+LATE = (
+    {"vmap": "func", "compile": "jit"}
+    | dict.fromkeys(("load", "save"), "serialization")
+    | dict.fromkeys(SETTINGS, "settings")
+)
 """Functions that few programs name -> where they are."""
 
 

@@ -1,4 +1,7 @@
-"""``torch.func`` without ``vmap`` and forward mode: gradients of functions, and modules called with other parameters.
+"""``torch.func``: gradients and Jacobians of functions, functions of batches, modules called with other parameters.
+
+``vmap`` calls the function once for each example and stacks the results, and what is forward mode in PyTorch is a second
+backward pass here: the numbers are PyTorch's, the graphs behind them are not.
 
 Source: https://docs.pytorch.org/docs/2.13/func.html
 """
@@ -8,20 +11,26 @@ from __future__ import annotations
 import functools
 from collections.abc import Callable, Sequence
 from itertools import zip_longest
-from typing import Any
+from typing import Any, TypeAlias
 
 from gviz.autograd.modes import enable_grad
 from gviz.autograd.requests import grad as gradients
+from gviz.autograd.row import TENSORS as call
 from gviz.autograd.tensor import Tensor
+from gviz.engine import random
 from gviz.engine.nn.module import Module
 from gviz.numbers.words import absent, refuse
 
-__all__ = ["functional_call", "grad", "grad_and_value"]
+__all__ = [
+    "functional_call", "grad", "grad_and_value", "hessian", "jacfwd", "jacrev", "jvp", "stack_module_state", "vjp", "vmap",
+]  # fmt: skip
 
+Tree: TypeAlias = Any
+"""A tensor, or nested lists, tuples and dicts of tensors."""
 VALUE = "grad_and_value(f)(*args): "
 
 
-def mapped(function: Callable[..., Any], tree: Any) -> Any:
+def mapped(function: Callable[..., Any], tree: Tree) -> Any:
     """Return nested lists, tuples and dicts with a function of each thing in them."""
     if isinstance(tree, dict):
         return type(tree)((key, mapped(function, value)) for key, value in tree.items())
@@ -90,6 +99,286 @@ def grad(func: Callable[..., Any], argnums: int | tuple[int, ...] = 0, has_aux: 
         return (result, value[1]) if has_aux else result
 
     return run
+
+
+def inputs_of(func: Callable[..., Any], args: Sequence[Any], places: Sequence[int]) -> tuple[list[Any], list[Any], Any]:
+    """Return the new leaves for some arguments, the arguments with them, and what the function gives for these."""
+    leaves, arguments = list[Any](), list(args)
+    with enable_grad():
+        for place in places:
+            arguments[place] = mapped(lambda one: begun(one, leaves), arguments[place])
+        return leaves, arguments, func(*arguments)
+
+
+def leaves_of(tree: Tree) -> list[Any]:
+    """Return what is in nested lists, tuples and dicts, one after the other."""
+    found: list[Any] = []
+    mapped(found.append, tree)
+    return found
+
+
+def outputs_of(tree: Tree, name: str) -> list[Tensor]:
+    """Return the tensors that a function gave. RuntimeError: it gave something else."""
+    for one in (found := leaves_of(tree)):
+        refuse(not isinstance(one, Tensor), f"{name}: expected {OUTPUTS[name]}, got unsupported type {type(one)}")
+    return found
+
+
+OUTPUTS = {
+    "vjp(f, *primals)": "f(*primals) to return only tensors",
+    "jvp(f, primals, tangents)": "f(*args) to return only tensors",
+}
+
+
+def outside(tree: Tree, leaves: list[Any]) -> Any:
+    """Return results without the graph of a transform, but for what lies behind its inputs."""
+    return mapped(lambda one: one.detach() if isinstance(one, Tensor) and not leads_on(one, leaves) else one, tree)
+
+
+def slopes_of(output: Tensor, leaves: list[Any], weights: Tensor | None = None) -> list[Any]:
+    """Return the gradients of a tensor by the leaves, zeros where it does not depend on one."""
+    slopes = gradients(output, leaves, weights, create_graph=True, allow_unused=True) if output.requires_grad else ()
+    return [x.new_zeros(x.shape) if one is None else one for one, x in zip_longest(slopes, leaves)]
+
+
+def jacrev(
+    func: Callable[..., Any],
+    argnums: int | tuple[int, ...] = 0,
+    *,
+    has_aux: bool = False,
+    chunk_size: int | None = None,
+) -> Any:
+    """Return a function that gives the Jacobian: for each output and each chosen argument, of both shapes."""
+
+    @functools.wraps(func)
+    def run(*args: Tree) -> Any:
+        places = argnums if isinstance(argnums, tuple) else (argnums,)
+        leaves, arguments, value = inputs_of(func, args, places)
+        value, aux = value if has_aux else (value, None)
+        outputs_of(value, "vjp(f, *primals)")
+
+        def jacobian(output: Tensor) -> Any:
+            with enable_grad():
+                rows = [slopes_of(one, leaves) for one in output.reshape(-1).unbind()]
+                columns = [
+                    call["stack"](list(column), 0).reshape((*output.shape, *x.shape))
+                    for column, x in zip(zip(*rows, strict=True), leaves, strict=True)
+                ]
+            blocks = iter(columns)
+            parts = tuple(mapped(lambda _: next(blocks), arguments[place]) for place in places)
+            return parts if isinstance(argnums, tuple) else parts[0]
+
+        result = outside(mapped(jacobian, value), leaves)
+        return (result, outside(aux, leaves)) if has_aux else result
+
+    return run
+
+
+def jacfwd(
+    func: Callable[..., Any],
+    argnums: int | tuple[int, ...] = 0,
+    has_aux: bool = False,
+    *,
+    randomness: str = "error",
+) -> Any:
+    """Return a function that gives the Jacobian, as :func:`jacrev` does."""
+    return jacrev(func, argnums, has_aux=has_aux)
+
+
+def hessian(func: Callable[..., Any], argnums: int | tuple[int, ...] = 0) -> Any:
+    """Return a function that gives the second derivatives: the Jacobian of the Jacobian."""
+    return jacfwd(jacrev(func, argnums), argnums)
+
+
+def vjp(func: Callable[..., Any], *primals: Tree, has_aux: bool = False) -> Any:
+    """Return what a function gives, and a function from weights of its outputs to gradients of its inputs."""
+    leaves, arguments, value = inputs_of(func, primals, range(len(primals)))
+    value, aux = value if has_aux else (value, None)
+    outputs = outputs_of(value, "vjp(f, *primals)")
+
+    def back(cotangents: Tree, retain_graph: bool = True, create_graph: bool | None = None) -> Any:
+        weights = leaves_of(cotangents)
+        for i, (weight, output) in enumerate(zip(weights, outputs, strict=True)):
+            refuse(
+                weight.shape != output.shape,
+                f"Mismatch in shape: grad_output[{i}] has a shape of {weight.shape} and output[{i}] has a shape of "
+                f"{output.shape}.",
+            )
+        with enable_grad():
+            rows = [slopes_of(output, leaves, weight) for output, weight in zip(outputs, weights, strict=True)]
+            sums = iter([sum(column[1:], start=column[0]) for column in zip(*rows, strict=True)])
+        return outside(tuple(mapped(lambda _: next(sums), one) for one in arguments), leaves)
+
+    result = outside(value, leaves)
+    return (result, back, outside(aux, leaves)) if has_aux else (result, back)
+
+
+def jvp(func: Callable[..., Any], primals: Tree, tangents: Tree, *, strict: bool = False, has_aux: bool = False) -> Any:
+    """Return what a function gives, and how much that changes along the tangents: by two backward passes."""
+    leaves, _, value = inputs_of(func, primals, range(len(primals)))
+    value, aux = value if has_aux else (value, None)
+    outputs, directions = outputs_of(value, "jvp(f, primals, tangents)"), leaves_of(tangents)
+    for x, direction in zip(leaves, directions, strict=True):
+        refuse(
+            x.shape != direction.shape,
+            "Trying to set a forward gradient that has a different size than that of the original Tensor, this is not "
+            f"supported. Tensor is of size {list(x.shape)} while the given forward gradient is of size "
+            f"{list(direction.shape)}.",
+        )
+
+    def change(output: Tensor) -> Any:
+        with enable_grad():
+            weights = output.detach().new_zeros(output.shape).requires_grad_()
+            slopes = slopes_of(output, leaves, weights)
+            total: Any = sum(((slope * one).sum() for slope, one in zip(slopes, directions, strict=True)), start=0)
+            return slopes_of(total, [weights])[0]
+
+    changes = iter([change(output) for output in outputs])
+    result, moved = outside(value, leaves), outside(mapped(lambda _: next(changes), value), leaves)
+    return (result, moved, outside(aux, leaves)) if has_aux else (result, moved)
+
+
+def vmap(
+    func: Callable[..., Any],
+    in_dims: Tree = 0,
+    out_dims: Tree = 0,
+    randomness: str = "error",
+    *,
+    chunk_size: int | None = None,
+) -> Any:
+    """Return a function of batches: the function is called once for each example, and the results are stacked."""
+    refuse(
+        randomness not in ("error", "different", "same"),
+        f"Only allowed values for randomness are 'error', 'different', or 'same'. Got {randomness}",
+    )
+    name = getattr(func, "__name__", repr(func))
+
+    @functools.wraps(func)
+    def run(*args: Tree, **kwargs: Any) -> Any:
+        refuse(
+            not args,
+            f"vmap({name})(<inputs>): got no inputs. Maybe you forgot to add inputs, or you are trying to vmap over a "
+            "function with no inputs. The latter is unsupported.",
+            ValueError,
+        )
+        refuse(
+            not isinstance(in_dims, int | tuple),
+            f"vmap({name}, in_dims={in_dims}, ...)(<inputs>): expected `in_dims` to be int or a (potentially nested) "
+            f"tuple matching the structure of inputs, got: {type(in_dims)}.",
+            ValueError,
+        )
+        place = f"vmap({name}, in_dims={in_dims}, ...)(<inputs>): "
+        dims = spread(in_dims, args, place, "inputs")
+        every = zip(leaves_of(list(args)), dims, strict=True)
+        sizes = [size_along(one, dim, place) for one, dim in every]
+        known = [size for size in sizes if size is not None]
+        words = [size_along(one, 0, "") for one in leaves_of(kwargs) if isinstance(one, Tensor)]
+        known += [size for size in words if size is not None]
+        refuse(
+            len({*known}) > 1,
+            "vmap: Expected all tensors to have the same size in the mapped dimension, got sizes "
+            f"{sorted({*known}, key=known.index)} for the mapped dimension",
+            ValueError,
+        )
+        results = [one_example(func, args, dims, kwargs, i, randomness, i == known[0] - 1) for i in range(known[0])]
+        for one in leaves_of(results[0]):
+            refuse(
+                not isinstance(one, Tensor),
+                f"vmap({name}, ...): `{name}` must only return Tensors, got type {type(one)}. Did you mean to set "
+                "out_dims= to None for output?",
+                ValueError,
+            )
+        columns = zip(*(leaves_of(result) for result in results), strict=True)
+        outputs = results[0] if isinstance(results[0], tuple) else (results[0],)
+        ends = spread(out_dims, outputs, f"vmap({name}, ..., out_dims={out_dims})(<inputs>): ", "outputs")
+        stacked = iter(
+            [
+                column[0] if dim is None else call["stack"](list(column), dim)
+                for column, dim in zip(columns, ends, strict=True)
+            ]
+        )
+        return mapped(lambda _: next(stacked), results[0])
+
+    return run
+
+
+def spread(dims: Tree, values: Tree, place: str, what: str) -> list[Any]:
+    """Return the dimension of each tensor in nested arguments, from one for all, or from some of the same structure."""
+    if not isinstance(dims, tuple | list | dict):
+        return [dims] * len(leaves_of(values))
+    refuse(
+        not isinstance(values, tuple | list | dict) or len(dims) != len(values),
+        f"{place}{what.removesuffix('puts')}_dims is not compatible with the structure of `{what}`.",
+        ValueError,
+    )
+    keys = dims if isinstance(dims, dict) else range(len(dims))
+    return [dim for key in keys for dim in spread(dims[key], values[key], place, what)]
+
+
+def size_along(value: Tree, dim: int | None, place: str) -> int | None:
+    """Return how many examples a tensor has in its dimension; None if all examples share it."""
+    if dim is None:
+        return None
+    refuse(
+        not isinstance(value, Tensor),
+        f"{place}Got in_dim={dim} for an input but the input is of type {type(value)}. We cannot vmap over non-Tensor "
+        "arguments, please use None as the respective in_dim",
+        ValueError,
+    )
+    refuse(
+        not -value.dim() <= dim < value.dim(),
+        f"{place}Got in_dim={dim} for some input, but that input is a Tensor of dimensionality {value.dim()} so expected "
+        f"in_dim to satisfy -{value.dim()} <= in_dim < {value.dim()}.",
+        ValueError,
+    )
+    return int(value.shape[dim])
+
+
+def one_example(
+    func: Callable[..., Any],
+    args: tuple[Any, ...],
+    dims: list[Any],
+    kwargs: dict[str, Any],
+    i: int,
+    randomness: str,
+    last: bool,
+) -> Any:
+    """Return what the function gives for one example of the batch. RuntimeError: it draws random numbers, unasked."""
+    before, rest = random.get_rng_state(), iter(dims)
+
+    def example(one: Any) -> Any:
+        dim = next(rest)
+        return one if dim is None else call["select"](one, dim, i)
+
+    values = [mapped(example, one) for one in args]
+    words = {
+        key: mapped(lambda x: call["select"](x, 0, i) if isinstance(x, Tensor) else x, v) for key, v in kwargs.items()
+    }
+    result = func(*values, **words)
+    drew_unasked = randomness == "error" and not random.get_rng_state().equal(before)
+    if drew_unasked or (randomness == "same" and not last):
+        random.set_rng_state(before)
+    refuse(
+        drew_unasked,
+        "vmap: called random operation while in randomness error mode. Please either use the 'same' or 'different' "
+        "randomness flags on vmap or perform the randomness operation out of vmap",
+    )
+    return result
+
+
+def stack_module_state(models: Sequence[Module]) -> tuple[dict[str, Any], dict[str, Any]]:
+    """Return the parameters of several modules of one class, stacked as new leaves by name, and their buffers."""
+    refuse(not models, "stack_module_state: Expected at least one model, got 0.")
+
+    def stacked(home: str) -> dict[str, Any]:
+        states = [dict(getattr(model, home)()) for model in models]
+        together = {}
+        for key, first in states[0].items():
+            whole = call["stack"]([state[key].detach() for state in states], 0)
+            together[key] = whole.requires_grad_(first.requires_grad)
+        return together
+
+    return stacked("named_parameters"), stacked("named_buffers")
 
 
 def functional_call(

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+from contextlib import contextmanager
 from typing import Any, SupportsInt
 
 import numpy as np
@@ -14,7 +16,16 @@ from gviz.numbers.dtypes import no_kernel
 from gviz.numbers.random import Generator, default_generator
 from gviz.numbers.words import absent, refuse, type_name
 
-__all__ = ["Generator", "default_generator", "get_rng_state", "initial_seed", "manual_seed", "seed", "set_rng_state"]
+__all__ = [
+    "Generator",
+    "default_generator",
+    "fork_rng",
+    "get_rng_state",
+    "initial_seed",
+    "manual_seed",
+    "seed",
+    "set_rng_state",
+]
 
 
 def get_state(self: Generator = default_generator) -> Tensor:
@@ -42,6 +53,17 @@ def manual_seed(seed: SupportsInt) -> Generator:
 def set_rng_state(new_state: object) -> None:
     """Put the default stream where :func:`get_rng_state` was called."""
     set_state(default_generator, new_state)
+
+
+@contextmanager
+def fork_rng(devices: object = None, enabled: bool = True, **_: object) -> Iterator[None]:
+    """Let a block draw random numbers as if it had not: the stream goes on from where it was before."""
+    before = get_rng_state()
+    try:
+        yield
+    finally:
+        if enabled:
+            set_rng_state(before)
 
 
 # ------------------------------------------------------------------ random tensors

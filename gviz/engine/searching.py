@@ -11,6 +11,7 @@ from gviz.autograd.call import plain_number
 from gviz.autograd.row import TENSORS, public_names
 from gviz.autograd.tensor import Tensor, from_array
 from gviz.numbers import dtypes, printing
+from gviz.numbers.classes import result_class
 from gviz.numbers.shapes import broadcast_shape, wrap_dim
 from gviz.numbers.types import Array
 from gviz.numbers.words import refuse
@@ -65,6 +66,25 @@ def histc(self: Tensor, bins: int = 100, min: Number = 0, max: Number = 0) -> An
     low, high = (min, max) if min != max else (array.min(), array.max()) if array.size else (0, 1)
     low, high = (low - 1, high + 1) if low == high else (low, high)
     return constant(np.histogram(array, bins, (float(low), float(high)))[0], array.dtype)
+
+
+@public_names("histogram")
+def histogram(
+    self: Tensor, bins: Any, *, range: Any = None, weight: Tensor | None = None, density: bool = False
+) -> Any:
+    """Return how many elements, or how much weight, each bin has, and the edges of the bins."""
+    lacks("histogram_cpu")(self._array)
+    edges = bins._array if isinstance(bins, Tensor) else bins
+    refuse(
+        isinstance(bins, Tensor) and range is not None,
+        "histogram(): range is only for a number of bins",
+        TypeError,
+    )
+    counts, edges = np.histogram(
+        self._array, edges, range, density=density, weights=None if weight is None else weight._array
+    )
+    kind = self._array.dtype
+    return result_class("histogram", ("hist", "bin_edges"))([constant(counts, kind), constant(edges, kind)])
 
 
 @public_names("torch.searchsorted")

@@ -268,3 +268,19 @@ def native_group_norm_backward(grads, input, mean, rstd, weight, sizes, eps, mas
     if mask[2] and grad is not None:
         to_bias = reshape(sum_dim(total, (0,), False), (group * channels,))
     return back, to_weight, to_bias
+
+# ------------------------------------------------------------------ weights
+@op("WeightNormInterfaceBackward0", "torch._weight_norm", promote="none", extras=("result1",),
+    v__g="weight_norm_backward(grad, v, g, result1, dim)")
+def _weight_norm(v, g, dim: int = 0):
+    """Return the direction of v with the length g, for each index of one dimension; -1 is for all of them together."""
+    axes = tuple(i for i in range(v.ndim) if dim == -1 or i != dim)
+    norm = np.sqrt(np.add.reduce(np.square(v, dtype=np.float64), axes, keepdims=dim != -1)).astype(v.dtype)
+    return v * (g / norm), norm
+
+@composite
+def weight_norm_backward(grad, v, g, norm, dim):
+    """Return the gradients of the direction, less its part along itself, and of the length."""
+    along = totals(grad * v, tuple(i for i in range(len(v.shape)) if dim == -1 or i != dim))
+    along = reshape(along, tuple(norm.shape))
+    return g / norm * (grad - v * (along / (norm * norm))), along / norm

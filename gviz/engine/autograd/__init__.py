@@ -36,4 +36,4 @@ class Variable(metaclass=VariableMeta):
         return data.detach().requires_grad_(requires_grad)
 
 
-__getattr__ = absent("torch.autograd", "function", "functional", "graph")
+__getattr__ = absent("torch.autograd", "function", "functional", "graph", "profiler")

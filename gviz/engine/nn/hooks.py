@@ -6,6 +6,8 @@ Source: https://docs.pytorch.org/docs/2.13/generated/torch.nn.Module.html#torch.
 
 from __future__ import annotations
 
+import itertools
+from collections import OrderedDict
 from collections.abc import Callable
 from typing import Any
 
@@ -25,6 +27,23 @@ NO_GRADIENT = (
 )
 
 
+KEYS = itertools.count()
+"""The keys of all hooks on modules, as they come."""
+
+
+def put(
+    hooks: OrderedDict[int, Any], flags: dict[int, bool], hook: Callable[..., Any], with_kwargs: bool, prepend: bool
+) -> RemovableHandle:
+    """Add a hook behind the others, or before them, and note whether it gets the keywords."""
+    key = next(KEYS)
+    hooks[key] = hook
+    if with_kwargs:
+        flags[key] = True
+    if prepend:
+        hooks.move_to_end(key, last=False)
+    return RemovableHandle((hooks, key), (flags, key))
+
+
 class Hooks:
     """The part of a module that calls it with its hooks."""
 
@@ -32,11 +51,12 @@ class Hooks:
 
     def __init__(self) -> None:
         self._backward_hooks, self._backward_pre_hooks = list[Any](), list[Any]()
-        self._forward_hooks, self._forward_pre_hooks = list[Any](), list[Any]()
+        self._forward_hooks, self._forward_pre_hooks = OrderedDict[int, Any](), OrderedDict[int, Any]()
+        self._forward_hooks_with_kwargs, self._forward_pre_hooks_with_kwargs = dict[int, bool](), dict[int, bool]()
 
     def __setstate__(self, state: dict[str, Any]) -> None:
         self.__dict__.update(state)
-        if isinstance(state.get("_forward_hooks"), dict):  # of a file in PyTorch's format
+        if isinstance(state.get("_backward_hooks"), dict):  # of a file in PyTorch's format
             Hooks.__init__(self)
 
     def register_forward_pre_hook(
@@ -46,12 +66,7 @@ class Hooks:
 
         ``with_kwargs`` with keywords too, for both.
         """
-
-        def positional(module: Hooks, args: object, kwargs: object) -> Any:
-            new = hook(module, args)
-            return None if new is None else (new if isinstance(new, tuple) else (new,), kwargs)
-
-        return append(self._forward_pre_hooks, hook if with_kwargs else positional, prepend=prepend)
+        return put(self._forward_pre_hooks, self._forward_pre_hooks_with_kwargs, hook, with_kwargs, prepend)
 
     def register_forward_hook(
         self, hook: Callable[..., Any], *, prepend: bool = False, with_kwargs: bool = False
@@ -60,8 +75,7 @@ class Hooks:
 
         ``with_kwargs`` with keywords before it.
         """
-        caller = hook if with_kwargs else lambda module, args, kwargs, output: hook(module, args, output)
-        return append(self._forward_hooks, caller, prepend=prepend)
+        return put(self._forward_hooks, self._forward_hooks_with_kwargs, hook, with_kwargs, prepend)
 
     def register_full_backward_pre_hook(self, hook: Callable[..., Any], prepend: bool = False) -> RemovableHandle:
         """Call ``hook(module, grad_output)`` before the gradients go through the module.
@@ -81,8 +95,11 @@ class Hooks:
         """Run ``forward``, with the hooks around it."""
         if not (self._backward_hooks or self._backward_pre_hooks or self._forward_hooks or self._forward_pre_hooks):
             return self.forward(*args, **kwargs)
-        for hook in tuple(self._forward_pre_hooks):
-            if (new := hook(self, args, kwargs)) is not None:
+        for key, hook in tuple(self._forward_pre_hooks.items()):
+            with_kwargs = key in self._forward_pre_hooks_with_kwargs
+            if (new := hook(self, args, kwargs) if with_kwargs else hook(self, args)) is not None:
+                if not with_kwargs:
+                    new = new if isinstance(new, tuple) else (new,), kwargs
                 if not isinstance(new, tuple) or len(new) != 2:
                     raise RuntimeError(
                         f"forward pre-hook must return None or a tuple of (new_args, new_kwargs), but got {new}."
@@ -91,8 +108,9 @@ class Hooks:
         backward = BackwardHook(self, args) if self._backward_hooks or self._backward_pre_hooks else None
         args = backward.args if backward else args
         result = self.forward(*args, **kwargs)
-        for hook in tuple(self._forward_hooks):
-            result = result if (new := hook(self, args, kwargs, result)) is None else new
+        for key, hook in tuple(self._forward_hooks.items()):
+            words = (kwargs,) if key in self._forward_hooks_with_kwargs else ()
+            result = result if (new := hook(self, args, *words, result)) is None else new
         return backward.outputs(result) if backward else result
 
 

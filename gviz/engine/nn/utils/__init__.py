@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
+from importlib import import_module
 from typing import Any
 
 import numpy as np
@@ -64,4 +65,11 @@ def vector_to_parameters(vec: Tensor, parameters: Iterable[Any]) -> None:
         parameter.data = part.view_as(parameter).data
 
 
-__getattr__ = absent("torch.nn.utils", "parametrize")
+NORMS = ("remove_spectral_norm", "remove_weight_norm", "spectral_norm", "weight_norm")
+
+
+def __getattr__(name: str) -> Any:
+    """Load what few programs name: a module, or a function of ``norms.py``."""
+    if name in NORMS:
+        return getattr(import_module("gviz.engine.nn.utils.norms"), name)
+    return absent("torch.nn.utils", "parametrize", "prune")(name)

@@ -1,0 +1,353 @@
+"""``torch.nn.utils.prune``: parameters with a mask, which each call of the module multiplies in.
+
+A pruned parameter is kept as ``weight_orig`` beside the buffer ``weight_mask``; ``weight`` is their product.
+
+Source: https://docs.pytorch.org/docs/2.13/nn.html#utilities
+"""
+
+from __future__ import annotations
+
+import numbers
+from collections.abc import Iterable
+from typing import Any
+
+from gviz import engine
+from gviz.autograd.tensor import Tensor
+from gviz.engine.nn.module import Module
+from gviz.numbers.words import absent, refuse
+
+__all__ = [
+    "BasePruningMethod", "CustomFromMask", "Identity", "L1Unstructured", "LnStructured", "PruningContainer",
+    "RandomStructured", "RandomUnstructured", "custom_from_mask", "global_unstructured", "identity", "is_pruned",
+    "l1_unstructured", "ln_structured", "random_structured", "random_unstructured", "remove",
+]  # fmt: skip
+
+torch: Any = engine
+
+
+class BasePruningMethod:
+    """A way to prune: subclasses write ``compute_mask``, and say their ``PRUNING_TYPE``."""
+
+    __module__ = "torch.nn.utils.prune"
+    _tensor_name: str
+    PRUNING_TYPE = "unstructured"
+
+    def __call__(self, module: Module, inputs: object) -> None:
+        """Compute the pruned tensor before each call of the module."""
+        setattr(module, self._tensor_name, self.apply_mask(module))
+
+    def compute_mask(self, t: Tensor, default_mask: Tensor) -> Tensor:
+        """Return the mask for a tensor: ones where it stays."""
+        raise NotImplementedError
+
+    def apply_mask(self, module: Module) -> Any:
+        """Return the tensor times its mask."""
+        name = self._tensor_name
+        mask, original = getattr(module, f"{name}_mask"), getattr(module, f"{name}_orig")
+        return mask.to(dtype=original.dtype) * original
+
+    @classmethod
+    def apply(
+        cls, module: Module, name: str, *args: object, importance_scores: Tensor | None = None, **kwargs: object
+    ) -> BasePruningMethod:
+        """Prune a parameter of a module; one that is pruned already loses more of what is left."""
+        hooks = module._forward_pre_hooks
+        olds = {k: h for k, h in hooks.items() if isinstance(h, BasePruningMethod) and h._tensor_name == name}
+        method: BasePruningMethod = cls(*args, **kwargs)
+        method._tensor_name = name
+        original = getattr(module, name)
+        if importance_scores is not None:
+            refuse(
+                importance_scores.shape != original.shape,
+                f"importance_scores should have the same shape as parameter                 {name} of {module}",
+                AssertionError,
+            )
+        else:
+            importance_scores = original
+        for key, old in olds.items():
+            container = PruningContainer(old) if not isinstance(old, PruningContainer) else old
+            container.add_pruning_method(method)
+            method = container
+            del hooks[key]
+        if olds:
+            default = getattr(module, f"{name}_mask").detach().clone()
+        else:
+            module.register_parameter(f"{name}_orig", original)
+            del module._parameters[name]
+            default = torch.ones_like(original)
+        mask = method.compute_mask(importance_scores, default)
+        module.register_buffer(f"{name}_mask", mask)
+        setattr(module, name, method.apply_mask(module))
+        module.register_forward_pre_hook(method)
+        return method
+
+    def prune(self, t: Tensor, default_mask: Tensor | None = None, importance_scores: Tensor | None = None) -> Any:
+        """Return a pruned copy of a tensor."""
+        scores = t if importance_scores is None else importance_scores
+        return t * self.compute_mask(scores, torch.ones_like(t) if default_mask is None else default_mask)
+
+    def remove(self, module: Module) -> None:
+        """Make the pruned tensor the parameter, and forget the mask."""
+        name = self._tensor_name
+        weight, original = self.apply_mask(module), module._parameters.pop(f"{name}_orig")
+        original.data = weight.data
+        del module._buffers[f"{name}_mask"]
+        if name in vars(module):
+            delattr(module, name)
+        module.register_parameter(name, original)
+
+
+class PruningContainer(BasePruningMethod):
+    """Several ways to prune one parameter, one after the other."""
+
+    __module__ = "torch.nn.utils.prune"
+
+    def __init__(self, *methods: BasePruningMethod) -> None:
+        self._pruning_methods = tuple(methods)
+        self._tensor_name = methods[0]._tensor_name
+
+    def add_pruning_method(self, method: BasePruningMethod) -> None:
+        """Add a way to prune."""
+        self._pruning_methods += (method,)
+
+    def __len__(self) -> int:
+        return len(self._pruning_methods)
+
+    def __getitem__(self, i: int) -> BasePruningMethod:
+        return self._pruning_methods[i]
+
+    def compute_mask(self, t: Tensor, default_mask: Tensor) -> Any:
+        """Return the mask so far, and what the last way takes of the part that it leaves."""
+        method, mask = self._pruning_methods[-1], default_mask.to(dtype=t.dtype)
+        if method.PRUNING_TYPE == "unstructured":
+            places: Any = mask == 1
+        elif method.PRUNING_TYPE == "structured":
+            places = rest_of_channels(mask, getattr(method, "dim", 0), t)
+        else:
+            places = tuple(slice(None) for _ in range(t.dim()))
+        mask = mask.clone()
+        mask[places] = method.compute_mask(t[places], default_mask=mask[places]).to(mask.dtype)
+        return mask
+
+
+def rest_of_channels(mask: Tensor, dim: int, t: Tensor) -> Any:
+    """Return the index of the channels along a dimension that are not pruned wholly."""
+    dim = dim % t.dim()
+    others = [i for i in range(t.dim()) if i != dim]
+    kept = mask.sum(dim=others) != 0
+    return tuple(slice(None) if i != dim else kept for i in range(t.dim()))
+
+
+def number_to_prune(amount: float, size: int) -> int:
+    """Return how many of so many are pruned. TypeError, ValueError: the amount is no share and no such number."""
+    refuse(not isinstance(amount, numbers.Real), f"Invalid type for amount: {amount}. Must be int or float.", TypeError)
+    whole = isinstance(amount, numbers.Integral)
+    refuse(
+        (whole and amount < 0) or (not whole and not 0.0 <= float(amount) <= 1.0),
+        f"amount={amount} should either be a float in the range [0, 1] or a non-negative integer",
+        ValueError,
+    )
+    refuse(
+        whole and amount > size,
+        f"amount={amount} should be smaller than the number of parameters to prune={size}",
+        ValueError,
+    )
+    return int(amount) if whole else round(amount * size)
+
+
+class Identity(BasePruningMethod):
+    """Prunes nothing."""
+
+    __module__ = "torch.nn.utils.prune"
+
+    def compute_mask(self, t: Tensor, default_mask: Tensor) -> Tensor:
+        """Return the mask so far."""
+        return default_mask
+
+
+class RandomUnstructured(BasePruningMethod):
+    """Prunes elements by chance."""
+
+    __module__ = "torch.nn.utils.prune"
+
+    def __init__(self, amount: float) -> None:
+        number_to_prune(amount, int(amount) if isinstance(amount, int) else 1)
+        self.amount = amount
+
+    def scores(self, t: Tensor) -> Any:
+        """Return what decides: the largest go."""
+        return torch.rand_like(t)
+
+    def compute_mask(self, t: Tensor, default_mask: Tensor) -> Any:
+        """Return the mask without the elements of the largest scores."""
+        mask, count = default_mask.clone(), number_to_prune(self.amount, t.nelement())
+        if count:
+            places = torch.topk(self.scores(t).view(-1), k=count).indices
+            mask.view(-1)[places] = 0
+        return mask
+
+
+class L1Unstructured(RandomUnstructured):
+    """Prunes the elements of the smallest size."""
+
+    __module__ = "torch.nn.utils.prune"
+
+    def scores(self, t: Tensor) -> Any:
+        """Return how small each element is."""
+        return -torch.abs(t)
+
+
+class RandomStructured(BasePruningMethod):
+    """Prunes whole channels by chance."""
+
+    __module__ = "torch.nn.utils.prune"
+    PRUNING_TYPE = "structured"
+
+    def __init__(self, amount: float, dim: int = -1) -> None:
+        number_to_prune(amount, int(amount) if isinstance(amount, int) else 1)
+        self.amount, self.dim = amount, dim
+
+    def scores(self, t: Tensor) -> Any:
+        """Return what decides of each channel."""
+        return torch.rand(t.shape[self.dim])
+
+    def compute_mask(self, t: Tensor, default_mask: Tensor) -> Any:
+        """Return the mask without the channels of the smallest scores."""
+        refuse(
+            t.dim() <= 1,
+            "Structured pruning can only be applied to multidimensional tensors. Found tensor of shape "
+            f"{t.shape} with {t.dim()} dims",
+            ValueError,
+        )
+        refuse(self.dim >= t.dim(), f"Invalid index {self.dim} for tensor of size {t.shape}", IndexError)
+        size = t.shape[self.dim]
+        count = number_to_prune(self.amount, size)
+        if count == 0:
+            return default_mask
+        kept = torch.topk(self.scores(t), k=size - count, largest=True).indices
+        channels = torch.zeros(size)
+        channels[kept] = 1
+        shape = [1] * t.dim()
+        shape[self.dim] = size
+        return default_mask.clone() * channels.reshape(shape).to(default_mask.dtype)
+
+
+class LnStructured(RandomStructured):
+    """Prunes the channels of the smallest norm."""
+
+    __module__ = "torch.nn.utils.prune"
+
+    def __init__(self, amount: float, n: float, dim: int = -1) -> None:
+        super().__init__(amount, dim)
+        self.n = n
+
+    def scores(self, t: Tensor) -> Any:
+        """Return the norm of each channel."""
+        dims = [i for i in range(t.dim()) if i != self.dim % t.dim()]
+        return torch.norm(t, p=self.n, dim=dims)
+
+
+class CustomFromMask(BasePruningMethod):
+    """Prunes by a mask that is given."""
+
+    __module__ = "torch.nn.utils.prune"
+    PRUNING_TYPE = "global"
+
+    def __init__(self, mask: Tensor) -> None:
+        self.mask = mask
+
+    def compute_mask(self, t: Tensor, default_mask: Tensor) -> Any:
+        """Return the mask so far times the one that is given."""
+        return default_mask * self.mask.to(dtype=default_mask.dtype)
+
+
+def applied(
+    kind: type[BasePruningMethod], module: Module, name: str, *args: object, **options: Tensor | None
+) -> Module:
+    """Return a module, one parameter of which was pruned in a way."""
+    kind.apply(module, name, *args, **options)
+    return module
+
+
+def identity(module: Module, name: str) -> Module:
+    """Prune nothing, but as if: the parameter is kept beside a mask of ones."""
+    return applied(Identity, module, name)
+
+
+def random_unstructured(module: Module, name: str, amount: float) -> Module:
+    """Prune elements by chance."""
+    return applied(RandomUnstructured, module, name, amount)
+
+
+def l1_unstructured(module: Module, name: str, amount: float, importance_scores: Tensor | None = None) -> Module:
+    """Prune the elements of the smallest size."""
+    return applied(L1Unstructured, module, name, amount, importance_scores=importance_scores)
+
+
+def random_structured(module: Module, name: str, amount: float, dim: int) -> Module:
+    """Prune channels by chance."""
+    return applied(RandomStructured, module, name, amount, dim)
+
+
+def ln_structured(
+    module: Module, name: str, amount: float, n: float, dim: int, importance_scores: Tensor | None = None
+) -> Module:
+    """Prune the channels of the smallest norm."""
+    return applied(LnStructured, module, name, amount, n, dim, importance_scores=importance_scores)
+
+
+def custom_from_mask(module: Module, name: str, mask: Tensor) -> Module:
+    """Prune by a mask."""
+    return applied(CustomFromMask, module, name, mask)
+
+
+def global_unstructured(
+    parameters: Iterable[tuple[Module, str]],
+    pruning_method: type[BasePruningMethod],
+    importance_scores: dict[Any, Tensor] | None = None,
+    **kwargs: object,
+) -> None:
+    """Prune several parameters as if they were one: the smallest elements of all go."""
+    parameters, given = list(parameters), importance_scores or {}
+    scores = torch.nn.utils.parameters_to_vector([given.get(one, getattr(*one)) for one in parameters])
+    masks = [getattr(module, f"{name}_mask", torch.ones_like(getattr(module, name))) for module, name in parameters]
+    container = PruningContainer(named(Identity()))
+    container.add_pruning_method(named(pruning_method(**kwargs)))
+    refuse(
+        pruning_method.PRUNING_TYPE != "unstructured",
+        f'Only "unstructured" PRUNING_TYPE supported for the `pruning_method`. Found method {pruning_method} of type '
+        f"{pruning_method.PRUNING_TYPE}",
+        TypeError,
+    )
+    mask, start = container.compute_mask(scores, torch.nn.utils.parameters_to_vector(masks)), 0
+    for module, name in parameters:
+        parameter = getattr(module, name)
+        end = start + parameter.numel()
+        custom_from_mask(module, name, mask=mask[start:end].view_as(parameter))
+        start = end
+
+
+def named(method: BasePruningMethod) -> Any:
+    """Return a way to prune that is for no tensor in particular."""
+    method._tensor_name = "temp"
+    return method
+
+
+def remove(module: Module, name: str) -> Module:
+    """Make the pruned tensor the parameter. ValueError: it is not pruned."""
+    for key, hook in module._forward_pre_hooks.items():
+        if isinstance(hook, BasePruningMethod) and hook._tensor_name == name:
+            hook.remove(module)
+            del module._forward_pre_hooks[key]
+            return module
+    raise ValueError(f"Parameter '{name}' of module {module} has to be pruned before pruning can be removed")
+
+
+def is_pruned(module: Module) -> bool:
+    """Return whether a module, or one below it, has a pruned parameter."""
+    return any(
+        isinstance(hook, BasePruningMethod) for one in module.modules() for hook in one._forward_pre_hooks.values()
+    )
+
+
+__getattr__ = absent("torch.nn.utils.prune")
