@@ -1,6 +1,6 @@
 """``torch.func``: gradients and Jacobians of functions, functions of batches, modules called with other parameters.
 
-``vmap`` calls the function once for each example and stacks the results, and what is forward mode in PyTorch is a second
+``vmap`` calls the function once for each example and stacks the results; what is forward mode in PyTorch is a second
 backward pass here: the numbers are PyTorch's, the graphs behind them are not.
 
 Source: https://docs.pytorch.org/docs/2.13/func.html
@@ -22,7 +22,8 @@ from gviz.engine.nn.module import Module
 from gviz.numbers.words import absent, refuse
 
 __all__ = [
-    "functional_call", "grad", "grad_and_value", "hessian", "jacfwd", "jacrev", "jvp", "stack_module_state", "vjp", "vmap",
+    "functional_call", "grad", "grad_and_value", "hessian", "jacfwd", "jacrev", "jvp", "stack_module_state", "vjp",
+    "vmap",
 ]  # fmt: skip
 
 Tree: TypeAlias = Any
@@ -254,7 +255,7 @@ def vmap(
     name = getattr(func, "__name__", repr(func))
 
     @functools.wraps(func)
-    def run(*args: Tree, **kwargs: Any) -> Any:
+    def run(*args: Tree, **kwargs: Tree) -> Any:
         refuse(
             not args,
             f"vmap({name})(<inputs>): got no inputs. Maybe you forgot to add inputs, or you are trying to vmap over a "
@@ -327,8 +328,8 @@ def size_along(value: Tree, dim: int | None, place: str) -> int | None:
     )
     refuse(
         not -value.dim() <= dim < value.dim(),
-        f"{place}Got in_dim={dim} for some input, but that input is a Tensor of dimensionality {value.dim()} so expected "
-        f"in_dim to satisfy -{value.dim()} <= in_dim < {value.dim()}.",
+        f"{place}Got in_dim={dim} for some input, but that input is a Tensor of dimensionality {value.dim()} so "
+        f"expected in_dim to satisfy -{value.dim()} <= in_dim < {value.dim()}.",
         ValueError,
     )
     return int(value.shape[dim])
@@ -346,7 +347,7 @@ def one_example(
     """Return what the function gives for one example of the batch. RuntimeError: it draws random numbers, unasked."""
     before, rest = random.get_rng_state(), iter(dims)
 
-    def example(one: Any) -> Any:
+    def example(one: Tensor) -> Any:
         dim = next(rest)
         return one if dim is None else call["select"](one, dim, i)
 

@@ -9,7 +9,7 @@ Source: https://docs.pytorch.org/docs/2.13/jit.html
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Any
+from typing import Any, TypeAlias
 
 from gviz.autograd.modes import no_grad
 from gviz.engine.serialization import load, save
@@ -21,18 +21,24 @@ __all__ = [
 ]  # fmt: skip
 
 
+Program: TypeAlias = Callable[..., Any]
+"""A function, a module or a class."""
+
+
 def eager(word: str) -> None:
     """Say, once, that something is not compiled."""
     warn_once(f"torch.{word} compiles nothing here: gviz runs the program as it stands, with the same numbers")
 
 
-def script(obj: Any, optimize: object = None, example_inputs: object = None) -> Any:
+def script(obj: Program, optimize: object = None, example_inputs: object = None) -> Any:
     """Return the function, module or class itself."""
     eager("jit.script")
     return obj
 
 
-def trace(func: Any, example_inputs: Any = None, *, example_kwarg_inputs: Any = None, **_: object) -> Any:
+def trace(
+    func: Program, example_inputs: object = None, *, example_kwarg_inputs: dict[str, Any] | None = None, **_: object
+) -> Any:
     """Return the function or module itself, after it has run once on the example."""
     eager("jit.trace")
     args = example_inputs if isinstance(example_inputs, tuple | list) else (example_inputs,)
@@ -41,14 +47,14 @@ def trace(func: Any, example_inputs: Any = None, *, example_kwarg_inputs: Any = 
     return func
 
 
-def trace_module(mod: Any, inputs: dict[str, Any], **_: object) -> Any:
+def trace_module(mod: object, inputs: dict[str, Any], **_: object) -> Any:
     """Return the module itself, after its methods have run once on their examples."""
     for name, example in inputs.items():
         trace(getattr(mod, name), example)
     return mod
 
 
-def same(function: Any = None, *_: object, **__: object) -> Any:
+def same(function: Program | None = None, *_: object, **__: object) -> Any:
     """Return what is decorated itself, with or without options of the decorator."""
     return function if callable(function) else lambda decorated: decorated
 
@@ -56,7 +62,7 @@ def same(function: Any = None, *_: object, **__: object) -> Any:
 export = ignore = unused = script_if_tracing = same
 
 
-def compile(model: Any = None, **_: object) -> Any:
+def compile(model: Program | None = None, **_: object) -> Any:
     """Return the function or module itself: ``torch.compile``, also as a decorator."""
     eager("compile")
     return same(model)
@@ -75,7 +81,7 @@ def fork(func: Callable[..., Any], *args: object, **kwargs: object) -> Any:
     return func(*args, **kwargs)
 
 
-def wait(future: Any) -> Any:
+def wait(future: object) -> Any:
     """Return what :func:`fork` returned."""
     return future
 

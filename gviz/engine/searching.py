@@ -70,18 +70,19 @@ def histc(self: Tensor, bins: int = 100, min: Number = 0, max: Number = 0) -> An
 
 @public_names("histogram")
 def histogram(
-    self: Tensor, bins: Any, *, range: Any = None, weight: Tensor | None = None, density: bool = False
+    self: Tensor, bins: object, *, range: object = None, weight: Tensor | None = None, density: bool = False
 ) -> Any:
     """Return how many elements, or how much weight, each bin has, and the edges of the bins."""
     lacks("histogram_cpu")(self._array)
-    edges = bins._array if isinstance(bins, Tensor) else bins
+    edges: Any = bins._array if isinstance(bins, Tensor) else bins
+    span: Any = range
     refuse(
         isinstance(bins, Tensor) and range is not None,
         "histogram(): range is only for a number of bins",
         TypeError,
     )
     counts, edges = np.histogram(
-        self._array, edges, range, density=density, weights=None if weight is None else weight._array
+        self._array, edges, span, density=density, weights=None if weight is None else weight._array
     )
     kind = self._array.dtype
     return result_class("histogram", ("hist", "bin_edges"))([constant(counts, kind), constant(edges, kind)])

@@ -6,15 +6,17 @@ Normalization for Generative Adversarial Networks, https://arxiv.org/abs/1802.05
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, TypeVar
 
 from gviz import engine
 from gviz.autograd.modes import no_grad
+from gviz.autograd.tensor import Tensor
 from gviz.engine.nn.module import Module
 from gviz.engine.nn.parameter import Parameter
 from gviz.numbers.words import refuse, warn
 
 torch: Any = engine
+M = TypeVar("M", bound=Module)
 
 
 class WeightNorm:
@@ -23,7 +25,7 @@ class WeightNorm:
     def __init__(self, name: str, dim: int) -> None:
         self.name, self.dim = name, dim
 
-    def norm(self, v: Any) -> Any:
+    def norm(self, v: Tensor) -> Any:
         """Return the norm over all dimensions but one."""
         if self.dim == -1:
             return v.norm()
@@ -51,13 +53,13 @@ class SpectralNorm:
         )
         self.name, self.n_power_iterations, self.dim, self.eps = name, n_power_iterations, dim, eps
 
-    def matrix(self, weight: Any) -> Any:
+    def matrix(self, weight: Tensor) -> Any:
         """Return the weight as a matrix, with its output dimension first."""
         if self.dim != 0:
             weight = weight.permute(self.dim, *(i for i in range(weight.dim()) if i != self.dim))
         return weight.reshape(weight.size(0), -1)
 
-    def unit(self, vector: Any) -> Any:
+    def unit(self, vector: Tensor) -> Any:
         """Return a vector of length 1."""
         return torch.nn.functional.normalize(vector, dim=0, eps=self.eps)
 
@@ -103,7 +105,7 @@ def end(module: Module, kind: type[WeightNorm | SpectralNorm], name: str, word: 
     return module._forward_pre_hooks.pop(key)  # type: ignore[arg-type] # it is there
 
 
-def weight_norm(module: Any, name: str = "weight", dim: int | None = 0) -> Any:
+def weight_norm(module: M, name: str = "weight", dim: int | None = 0) -> M:
     """Split a weight into its direction and its length."""
     warn(
         "`torch.nn.utils.weight_norm` is deprecated in favor of `torch.nn.utils.parametrizations.weight_norm`.",
@@ -117,7 +119,7 @@ def weight_norm(module: Any, name: str = "weight", dim: int | None = 0) -> Any:
     return module
 
 
-def remove_weight_norm(module: Any, name: str = "weight") -> Any:
+def remove_weight_norm(module: M, name: str = "weight") -> M:
     """Make the computed weight the parameter again."""
     weight = end(module, WeightNorm, name, "weight_norm").compute_weight(module)
     del module._parameters[f"{name}_g"], module._parameters[f"{name}_v"]
@@ -126,8 +128,8 @@ def remove_weight_norm(module: Any, name: str = "weight") -> Any:
 
 
 def spectral_norm(
-    module: Any, name: str = "weight", n_power_iterations: int = 1, eps: float = 1e-12, dim: int | None = None
-) -> Any:
+    module: M, name: str = "weight", n_power_iterations: int = 1, eps: float = 1e-12, dim: int | None = None
+) -> M:
     """Divide a weight by its largest singular value."""
     transposed = type(module).__name__.startswith("ConvTranspose")
     hook = SpectralNorm(name, n_power_iterations, (1 if transposed else 0) if dim is None else dim, eps)
@@ -142,7 +144,7 @@ def spectral_norm(
     return module
 
 
-def remove_spectral_norm(module: Any, name: str = "weight") -> Any:
+def remove_spectral_norm(module: M, name: str = "weight") -> M:
     """Make the computed weight the parameter again."""
     hook = end(module, SpectralNorm, name, "spectral_norm")
     with no_grad():
