@@ -116,8 +116,9 @@ def _advice(word: str, pair: str, kind: str) -> str:  # noqa: PLR0911 - one answ
     """Return a sentence on the word that was probably meant."""
     if (quote := next((sign for sign in word + pair if sign in "“”„«»‘’‚"), "")) and kind == "expression":
         return f' {quote} is no quote of a shell. Write straight ones: "y = x + w" x=2'
-    if pair[:1] in DASHES and pair[1:].replace("-", "_").isidentifier():
-        return f" An option begins with two hyphens, and no dash: --{pair[1:]}" if pair[2:] else f" Write -{pair[1:]}"
+    option = pair.lstrip(f"-{DASHES}")
+    if pair[:1] in DASHES and option.replace("-", "_").isidentifier():
+        return f" An option begins with two hyphens, and no dash: --{option}" if option[1:] else f" Write -{option}"
     flags = [one.opts[-1] for one in given_options(click.get_current_context(silent=True)) if one.is_flag]
     if pair.isdigit() and flags:
         return f" {flags[0]} takes no value"

@@ -188,6 +188,7 @@ def test_gviz_s_own_bug_is_owned_up_to(gviz: Program) -> None:
     ("words", "phrase"),
     [
         (["render", "help"], "gviz render --help has an example."),
+        (["render", "y=x*w", "–-view"], "An option begins with two hyphens, and no dash: --view"),
         (["render", "y=x*w", "—view"], "An option begins with two hyphens, and no dash: --view"),
         (["render", "y=x*w", "–o"], "Write -o"),
         (["inspect", "steps"], '"steps" is a command. gviz steps --help has an example.'),
