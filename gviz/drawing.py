@@ -350,8 +350,8 @@ def graph(
     if values not in MOST:
         raise ValueError(f"values is 'summary', 'full' or None, not {values!r}")
     first = tensors[0] if isinstance(tensors, list | tuple) and tensors else tensors
-    owner = getattr(first, "graph", first)
-    if (static := sys.modules.get("gviz.static")) is not None and isinstance(owner, static.Graph):
+    static = sys.modules.get("gviz.static")
+    if static is not None and isinstance(owner := getattr(first, "graph", first), static.Graph):
         from gviz.static.out import static_picture  # TensorFlow's face is loaded if the program has used it
 
         return drawing_of(static_picture(owner, title=getattr(first, "name", "").partition(":")[0]))
@@ -369,12 +369,15 @@ def graph(
     return drawing_of(graph, view)
 
 
-def named_roots(tensors: Nest, names: Mapping[str, TensorLike]) -> tuple[dict[str, TensorLike], dict[str, TensorLike]]:
+def named_roots(
+    tensors: Nest, names: Mapping[str, TensorLike], root: str = "output"
+) -> tuple[dict[str, TensorLike], dict[str, TensorLike]]:
     """Return the root tensors by their names, and all names of a picture: the caller's variables are names, too.
 
     Args:
         tensors: the roots.
         names: further tensors by name, which win over variables.
+        root: the name of a root that has none.
     """
     inside = nested_tensors(tensors)
     own = {id(tensor) for tensor in names.values()}
@@ -385,7 +388,7 @@ def named_roots(tensors: Nest, names: Mapping[str, TensorLike]) -> tuple[dict[st
     if isinstance(tensors, Mapping):
         return inside, all_names
     names_by_id = {id(tensor): name for name, tensor in reversed(all_names.items())}
-    own_names = {path: path if path[:1].isalpha() else f"output{path}" for path in inside}
+    own_names = {path: path if path[:1].isalpha() else f"{root}{path}" for path in inside}
     return {names_by_id.get(id(one), own_names[path]): one for path, one in inside.items()}, all_names
 
 

@@ -60,7 +60,7 @@ def flow(
         most: operations; of a larger graph nothing is found.
         elements: of a tensor that are listed.
         outdated: operations that would compute with other numbers than when they were recorded; they count as unknown.
-        all_factors: False for the factors alone of operations that hand on nan or inf: they cost a second backward.
+        all_factors: False for the factors alone of operations that hand on nan, inf or 0: they cost a second backward.
         inputs: the nodes that backward is asked to go to, as ``inputs=`` says; None for all.
 
     Returns:
@@ -143,8 +143,8 @@ class Follower:
             result = None if tensor is None else numbers(tensor, self.elements)
             in_grads = self.grads_to_goals(node, to_sizes(node, _as_tuple(node(*grads))))  # type: ignore[operator]
             in_numbers = [None if grad is None else numbers(grad, elements) for grad in in_grads]
-            is_finite = all(one is None or one.is_finite for one in in_numbers)
-            is_wanted = count == 1 and (self.all_factors or not is_finite)
+            is_fine = all(one is None or (one.is_finite and not one.has_only(0)) for one in in_numbers)
+            is_wanted = count == 1 and (self.all_factors or not is_fine)
             of_ones = node(engine.ones_like(grads[0])) if is_wanted else (None,) * len(in_grads)  # type: ignore[operator]
             factors = _as_tuple(of_ones)
         except RuntimeError:

@@ -70,7 +70,10 @@ def live_graph(tensors: Nest, parameters: Mapping[str, TensorLike], model: Modul
         model: the module that they are of; None for none.
     """
     missed = {} if model is None else missed_parameters(model)
-    roots, names = named_roots(tensors, {**parameters, **{name: tensor for name, (tensor, _) in missed.items()}})
+    own_names = {**parameters, **{name: tensor for name, (tensor, _) in missed.items()}}
+    roots, names = named_roots(tensors, own_names, "loss")
+    if any(root.numel() == 1 for root in roots.values()):  # of a model's output the loss, and not the scores
+        roots = {name: root for name, root in roots.items() if root.numel() == 1}
     starts, nodes = [*roots.values()], graph_nodes(roots.values())
     leaves = [leaf for leaf in nodes.values() if leaf is not None]
     names |= unnamed_leaves({**names, **roots}, dict.fromkeys(roots, leaves))

@@ -20,6 +20,7 @@ from gviz.causes.diagnosis import Cause
 from gviz.causes.layers import causes_in
 from gviz.derivations.derivation import MOST_PATHS, derive
 from gviz.drawing import Drawing, Nest, SourceLike, caller_variables, is_nest
+from gviz.errors import ArgumentError
 from gviz.graphs import Graph
 from gviz.graphs.numbers import Numbers
 from gviz.live import live_graph
@@ -78,7 +79,7 @@ class Causes(Sequence[Cause]):
         columns = {
             "name": [cause.name for cause in causes],
             "why": [cause.verdict for cause in causes],
-            "‖grad‖": ["" if grad is None else f"{grad.norm:.3g}" for grad in grads],
+            "‖grad‖": ["" if grad is None or not grad.is_known else f"{grad.norm:.3g}" for grad in grads],
             "where": places,
             "mend": [cause.mend if cause.is_wrong else "" for cause in causes],
         }
@@ -144,16 +145,21 @@ def why(source: SourceLike, model: Params = None) -> Any:
         return causes_in(graph, [model])[0] if model is not None else Causes(graph, causes_in(graph))
     asked = source if model is None else model
     if not is_tensor(asked):
-        return causes_of(source, by_name(asked), asked if hasattr(asked, "named_modules") else None)
-    name = variable_of(asked)
+        parameters = by_name(asked)
+        if not parameters:
+            raise ArgumentError(f"there are no parameters to ask about in what is of type {type(asked).__name__}")
+        if isinstance(asked, list | tuple):  # variables are better names than places
+            parameters = {variable_of(one) or name: one for name, one in parameters.items()}
+        return causes_of(source, parameters, asked if hasattr(asked, "named_modules") else None)
+    name = variable_of(asked) or "tensor"
     if model is None and asked.is_leaf:
         return cause_of_leaf(name, asked)
     return causes_of(source, {name: asked}).causes[0]
 
 
 def variable_of(tensor: TensorLike) -> str:
-    """Return the name that the caller's variables have for a tensor."""
-    return next((name for name, one in caller_variables([tensor]).items() if one is tensor), "tensor")
+    """Return the name that the caller's variables have for a tensor; "" for none."""
+    return next((name for name, one in caller_variables([tensor]).items() if one is tensor), "")
 
 
 def causes_of(source: Nest, parameters: Mapping[str, TensorLike], model: ModuleLike | None = None) -> Causes:

@@ -116,6 +116,9 @@ class TensorLike(Protocol):
     def _is_view(self) -> bool:
         """Return True if it is a view."""
 
+    def numel(self) -> int:
+        """Return how many elements it has."""
+
     def element_size(self) -> int:
         """Return the bytes of an element."""
 

@@ -240,6 +240,11 @@ def own_function_without_gradient(torch: Any) -> tuple[Any, Any]:
     return loss, weights
 
 
+def half_underflow(torch: Any) -> tuple[Any, Any]:
+    weights = {"w": torch.ones(2, dtype=torch.float16, requires_grad=True)}
+    return (weights["w"] * 1e-7).sum() * 1e-3, weights
+
+
 def vanishing(torch: Any) -> tuple[Any, Any]:
     nn = torch.nn
     net = nn.Sequential(*(part for _ in range(14) for part in (nn.Linear(4, 4), nn.Sigmoid())), nn.Linear(4, 1))
@@ -284,6 +289,7 @@ FAULTS = [
     Fault(forgotten_zero_grad, "0.weight", "accumulated", "an earlier backward has left one there"),
     Fault(another_loss, "aux.weight", "no path", "is not made from it, or", ("body.0.weight",)),
     Fault(own_function_without_gradient, "w", "no gradient", "Square gives no gradient for w", ("x",)),
+    Fault(half_underflow, "w", "zero", "what * hands on to w is less than a float16 can hold"),
     Fault(vanishing, "0.weight", "vanishing", "times that of", ("28.weight", "26.weight")),
     Fault(exploding, "weight", "exploding", "times the size of its weights"),
 ]

@@ -92,6 +92,16 @@ def test_what_may_be_without_a_gradient_is_left_out_of_the_check(torch: Any) -> 
         gviz.assert_gradients(loss, net, allow_none="0.*", max_norm=0.001)
 
 
+def test_the_loss_of_a_models_output_is_asked_about_and_a_list_has_the_names_of_variables(torch: Any) -> None:
+    net = net_of(torch)
+    scores = net(data_of(torch))
+    output = {"scores": scores, "loss": scores.mean()}
+    assert [cause.verdict for cause in gviz.why(output, net)] == ["ok"] * 4
+    assert [cause.name for cause in gviz.why(output, [net[0].weight, net[2].bias])] == ["net.0.weight", "net.2.bias"]
+    with pytest.raises(TypeError, match="there are no parameters to ask about"):
+        gviz.why(output, {})
+
+
 def test_a_table_is_text_html_and_data(torch: Any) -> None:
     causes = gviz.why(*detached_head(torch))
     assert [line.split()[:2] for line in str(causes).splitlines()[-3:-1]] == [["2.weight", "ok"], ["2.bias", "ok"]]
@@ -101,7 +111,7 @@ def test_a_table_is_text_html_and_data(torch: Any) -> None:
     assert [one["verdict"] for one in causes.to_dict()] == ["no path", "no path", "ok", "ok"]
     assert json.dumps(causes.to_dict())
     bad = gviz.why(*nan_in_data(torch))
-    assert "output is nan: to ask about it alone tells where that began" in str(bad)
+    assert "loss is nan: to ask about it alone tells where that began" in str(bad)
 
 
 def test_a_saved_graph_is_asked_without_torch(torch: Any, gviz: Program) -> None:

@@ -27,7 +27,7 @@ class ModuleRow(NamedTuple):
     Args:
         path: the names that lead to it.
         kind: its class.
-        calls: how often it was called.
+        calls: how often it was called; 0 where that is not known.
         operations: how many were recorded in it.
         parameters: how many numbers its leaves have.
         kept: bytes that its operations save for backward; a tensor that two of them save counts twice. None where that
@@ -166,13 +166,14 @@ def module_rows(graph: Graph) -> Iterable[ModuleRow]:
     calls: dict[str, set[int]] = {}
     for node in graph.inputs_first():
         around = graph.calls_around(node.module)
-        if node.kind == "leaf" and node.module is not None:
-            around = [Module(path) for path in prefixes(node.module.path)]
+        if node.module is not None and not node.module.call:  # a leaf's, or one that names of parameters tell
+            paths = prefixes(node.module.path)
+            around = [*(Module(path) for path in paths[:-1]), node.module]
         for one in around:
             inside.setdefault(one.path, []).append(node)
             kinds[one.path] = one.kind or kinds.get(one.path, "")
-            if one.call:
-                calls.setdefault(one.path, set()).add(one.call)
+            if one.call or node.kind == "operation":
+                calls.setdefault(one.path, set()).update([one.call] * (one.call > 0))
     for path in sorted(calls, key=lambda path: path.count(".")):
         card = card_of(inside[path], kinds[path], (), ())
         yield ModuleRow(path, card.kind, len(calls[path]), card.operations, card.elements, card.kept, card.grad)
@@ -236,7 +237,7 @@ def summary_lines(short: GraphSummary, source: str = "SOURCE", arguments: str = 
             (
                 one.path,
                 one.kind,
-                f"{one.calls}",
+                f"{one.calls or ''}",
                 f"{one.operations:,}",
                 f"{one.parameters:,}",
                 bytes_text(one.kept) if one.kept is not None else "",

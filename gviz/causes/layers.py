@@ -154,6 +154,8 @@ def without_lines_of(cause: Cause, row: TensorRow, root: str, *, is_leaf: bool) 
         what = f"{root} has no graph: it is not made from {name}, or was {CUT_OFF}"
         mend = f"compute {root} from the model with gradients switched on; {TRACE}"
         cause = Cause(name, "no path", what, (), mend)
+    elif verdict in ("zero", "nan", "inf") and "is not known" in cause.what:
+        cause = cause._replace(mend="ask before backward(), which frees what tells it; or gviz why SCRIPT")
     elif verdict in ("frozen", "frozen root"):
         cause = cause._replace(mend="requires_grad_(True), if it is to be trained")
     elif verdict == "not a leaf" and number:

@@ -11,7 +11,7 @@ from gviz.causes.not_finite import not_finite_forward, with_input
 from gviz.causes.training import BEFORE_EACH, accumulated, mend_of_clearing, why_cleared
 from gviz.graphs import Edge, Node
 from gviz.graphs.numbers import size_of
-from gviz.passes.elements import has_only, is_finite, plus, positions
+from gviz.passes.elements import has_only, is_finite, plus, positions, times
 from gviz.text import joined
 
 MOST = 3
@@ -112,8 +112,22 @@ def mend_of_zero(case: Diagnosis, edge: Edge) -> str:
         return "softmax of one element is 1 whatever it is: use sigmoid, or a loss that takes logits"
     if sign == "softmax" and not is_alike(first):
         return "it is flat for inputs this far apart: make them smaller, or use a loss that takes logits"
+    if dtype := underflow(case, edge):
+        return f"{dtype} has no number as small: compute it in float32, or scale the loss, as torch.amp.GradScaler does"
     mend = MENDS_OF_ZERO.get(sign, f"give {sign} inputs where its derivative is not 0")
     return with_input(case, mend, case.nodes[edge.source])
+
+
+def underflow(case: Diagnosis, edge: Edge) -> str:
+    """Return the dtype that has no number as small as a product of a gradient and a factor, which are not 0 themselves.
+
+    "" for an edge where that is not so.
+    """
+    arrives, handed, node = case.nodes[edge.target].grad.arrived, edge.flow.handed, case.nodes[edge.target]
+    if sign_in_program(node) not in ("*", "/") or arrives is None or handed is None or handed.shape != arrives.shape:
+        return ""
+    product = times(arrives, edge.flow.local)
+    return arrives.dtype if has_only(handed, 0.0) and product is not None and not has_only(product, 0.0) else ""
 
 
 def with_other_ways(facts: TensorFacts, cause: Cause) -> Cause:
@@ -223,4 +237,6 @@ def zero_text(case: Diagnosis, edge: Edge) -> str:
     padding = target.recorded.options.get("padding_idx", "-1")
     if sign == "embedding" and padding != "-1":
         return f"{sign}{place} was asked for nothing but padding (padding_idx={padding}), which gets no gradient"
+    if dtype := underflow(case, edge):
+        return f"what {sign}{place} hands on to {name} is less than a {dtype} can hold"
     return f"the derivative of {sign}{place} for {name} is 0 here"
