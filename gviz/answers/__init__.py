@@ -58,7 +58,7 @@ class PageStyle:
     fragment: bool = False
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, repr=False)
 class Explanation:
     """What ``gviz explain`` says; ``print()`` shows it, and so does a notebook.
 
@@ -99,7 +99,7 @@ class Explanation:
         record: dict[str, Any] = self.content.as_dict()  # type: ignore[union-attr]
         return record
 
-    def __str__(self) -> str:
+    def __repr__(self) -> str:
         """Return it as text."""
         return self.text().rstrip("\n")
 

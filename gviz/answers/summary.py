@@ -77,7 +77,7 @@ class GraphSummary(NamedTuple):
     modules: tuple[ModuleRow, ...]
     command: str
 
-    def __str__(self) -> str:
+    def __repr__(self) -> str:
         """Return it as lines of text."""
         return "\n".join(summary_lines(self))
 

@@ -48,7 +48,7 @@ class Cause(NamedTuple):
     lines: Lines = ()
     mend: str = ""
 
-    def __str__(self) -> str:
+    def __repr__(self) -> str:
         """Return it as people read it: the verdict, what happened, the lines of the program, and the mend."""
         return self.text()
 
@@ -75,10 +75,6 @@ class Cause(NamedTuple):
         """Return it for JSON: ``{"name", "verdict", "is_wrong", "what", "lines", "mend"}``."""
         lines = [[str(place), code] for place, code in self.lines]
         return {**self._asdict(), "is_wrong": self.is_wrong, "lines": lines}
-
-    def _repr_pretty_(self, printer: Any, _cycle: bool) -> None:
-        """Show it in a notebook."""
-        printer.text(str(self))
 
     def besides(self, what: str, lines: Lines, mend: str) -> Cause:
         """Return it with what else is to be said of its tensor."""
