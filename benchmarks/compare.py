@@ -6,7 +6,7 @@ import gc
 import re
 from pathlib import Path
 
-from gviz.compare import Comparison, measure
+from gviz.compare.measuring import Comparison, measure
 from gviz.compare.picture import seconds
 from gviz.compare.programs import articles
 

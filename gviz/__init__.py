@@ -38,7 +38,7 @@ from gviz.wiring import Wires  # noqa: E402 - the handler comes first
 TYPE_CHECKING = False  # known to type checkers by its name: the typing module is most of what importing gviz would cost
 if TYPE_CHECKING:
     from gviz import engine, static
-    from gviz.drawing import Drawing as Graph, Reading, draw_steps as steps, graph, list_tensors as inspect, read
+    from gviz.drawing import Drawing as Graph, Reading, diff, draw_steps as steps, graph, list_tensors as inspect, read
     from gviz.errors import GvizError, GvizWarning
     from gviz.graphs import Edge, Node, TensorRow
     from gviz.questions import assert_gradients, explain, save, summary, why
@@ -60,6 +60,7 @@ __all__ = [
     "TensorRow",
     "__version__",
     "assert_gradients",
+    "diff",
     "engine",
     "explain",
     "graph",
@@ -84,6 +85,7 @@ _HOMES = {
     "SourceOptions": "gviz.sources",
     "TensorRow": "gviz.graphs",
     "assert_gradients": "gviz.questions",
+    "diff": "gviz.drawing",
     "explain": "gviz.questions",
     "graph": "gviz.drawing",
     "inspect": "gviz.drawing:list_tensors",

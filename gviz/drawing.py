@@ -17,11 +17,13 @@ from gviz.flow import flow_of
 from gviz.graphs import FREED, NOW, Graph, TensorRow
 from gviz.graphs.numbers import ALL_ELEMENTS, FEW_ELEMENTS
 from gviz.passes.modules import with_modules
+from gviz.sources.source import text_or_path
 from gviz.text import aligned_text
 from gviz.walk import ModuleLike, Params, TensorLike, by_name, graph_nodes, is_tensor, walk
 
 if TYPE_CHECKING:
     from gviz.causes.diagnosis import Cause
+    from gviz.compare.diff import Diff
     from gviz.pictures.options import (
         RenderOptions,  # most readings are never drawn, so nothing here loads the renderers
     )
@@ -72,6 +74,19 @@ class Drawing(Graph):
 
         own = {"view": self.view} if self.view and options is None else {}
         return save(self, path, look_with(options, {**own, **look}))
+
+    def diff(self, other: Graph, *, values: bool = False, tolerance: float = 1e-5) -> Diff:
+        """Return what is different in another graph, for which this one is the old one.
+
+        Args:
+            other: the new graph.
+            values: whether numbers of tensors and gradients are compared, and not only what the graphs are made of.
+            tolerance: how far apart two numbers may be and count as equal, for their size; for numbers below 1 by
+                itself.
+        """
+        from gviz.compare.diff import Diff  # it loads the renderers
+
+        return Diff(self, other, values, tolerance)
 
     def _repr_svg_(self) -> str | None:
         """Return the picture as SVG, as notebooks show it.
@@ -305,6 +320,38 @@ def draw_steps(
         return (source if isinstance(source, Reading) else read(source)).steps(path, seconds, **look)
     options = look_with(None, {"view": "dataflow", "theme": "light", **look})
     return drawn_steps(graph(source, params, model=model, flow=True), path, seconds, options)
+
+
+def diff(first: object, second: object, *, values: bool = False, tolerance: float = 1e-5) -> Diff:
+    """Return what is different in a second graph: ``print(gviz.diff(old, new))``.
+
+    >>> print(diff("y=relu(x*w)", "y=tanh(x*w)"))
+    different: 0 added, 0 removed, 1 changed; 4 boxes as before
+    <BLANKLINE>
+    ~ TanhBackward0 y  tanh(a)
+        operation: ReluBackward0 → TanhBackward0
+
+    Args:
+        first: a source, a graph or a tensor, as :func:`gviz.read` and :func:`gviz.graph` take them, or what they
+            returned.
+        second: likewise.
+        values: as for :meth:`Drawing.diff`.
+        tolerance: likewise.
+    """
+    from gviz.compare.diff import Diff  # it loads the renderers
+
+    return Diff(graph_of(first), graph_of(second), values, tolerance)
+
+
+def graph_of(source: object) -> Graph:
+    """Return the graph of a source, with its lines, or of tensors; a graph as it is."""
+    if isinstance(source, Graph):
+        return source
+    if is_tensor(source) or isinstance(source, list | tuple | dict):
+        return graph(source)
+    if isinstance(source, sources.Reading):
+        return source.graph
+    return sources.read(text_or_path(source), sources.SourceOptions(lines=True)).graph
 
 
 def graph(

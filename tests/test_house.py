@@ -47,11 +47,11 @@ FLOORS = {
     "render": 8,
     "answers": 8,
     "compare": 9,
-    "drawing": 9,
-    "cli": 10,
-    "live": 10,
-    "questions": 11,
-    "pytest_plugin": 12,
+    "drawing": 10,
+    "cli": 11,
+    "live": 11,
+    "questions": 12,
+    "pytest_plugin": 13,
 }
 """Each part of the package and the floor it stands on; a part imports from lower floors and from itself."""
 
@@ -104,7 +104,7 @@ BUDGETS = {
     "autograd": 1470,  # 1430
     "causes": 1770,  # 1718
     "cli": 1660,  # 1616
-    "compare": 550,  # 531
+    "compare": 950,  # 920
     "derivations": 560,  # 548
     "engine": 6900,  # 6702
     "formulas": 1080,  # 1047

@@ -16,7 +16,7 @@ from gviz.pictures.options import RenderOptions
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from gviz.compare import ProgramPair
+    from gviz.compare.measuring import ProgramPair
     from gviz.sources import Source, SourceOptions
 
 AS_IT_IS: dict[str, Any] = {"by": "operation", "collapse": ()}
@@ -92,7 +92,8 @@ def compare(
     if name is not None and source is not None:
         return compare_two(source, name, options, picture, option_values=(runs, feeds, root), as_json=as_json)
     pairs = programs(source, replace(options, roots=(root,) if root else ()), runs or RUNS, feeds)
-    from gviz.compare import measure, report
+    from gviz.compare import report
+    from gviz.compare.measuring import measure
 
     gc.enable()  # as in the programs that people time
     comparisons = [measure(pair) for pair in pairs]

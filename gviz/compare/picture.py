@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from gviz.compare import Comparison
+from gviz.compare.measuring import Comparison
 from gviz.compare.scripts import ScriptComparison
 from gviz.graphs import Graph, Module, Node, Region
 from gviz.passes.groups import FEW_SCOPES, grouped

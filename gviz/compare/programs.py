@@ -7,7 +7,7 @@ from dataclasses import replace
 from typing import Any
 
 from gviz import engine, static as tf
-from gviz.compare import ProgramPair, Static
+from gviz.compare.measuring import ProgramPair, Static
 from gviz.errors import SourceError
 from gviz.options import SourceOptions
 from gviz.sources.expression import evaluate, with_names

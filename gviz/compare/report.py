@@ -9,7 +9,7 @@ from statistics import median
 from textwrap import fill
 from typing import Any
 
-from gviz.compare import Comparison
+from gviz.compare.measuring import Comparison
 from gviz.compare.picture import bars, seconds, total
 from gviz.compare.scripts import ScriptComparison
 from gviz.text import aligned_text, amount, joined

@@ -16,7 +16,7 @@ from typing import Any
 
 from gviz import engine
 from gviz.autograd.modes import mode
-from gviz.compare import difference_between
+from gviz.compare.measuring import difference_between
 from gviz.errors import SourceError
 from gviz.graphs import Graph
 from gviz.sources import static as static_source
@@ -115,7 +115,7 @@ def compared(
     """Compare the runs in which both scripts have results of the same names, in their order.
 
     Returns:
-        The names, the counts of runs that have them, and what :func:`gviz.compare.difference_between` returns.
+        The names, the counts of runs that have them, and what :func:`~gviz.compare.measuring.difference_between` does.
     """
     dynamic_names = {name for results in dynamic for name in results}
     names = tuple(dict.fromkeys(name for results in static for name in results if name in dynamic_names))

@@ -38,15 +38,17 @@ KINDS = (
     "variable",
     "group",
     "carried",
+    *("added", "removed", "changed", "unchanged"),
 )
 """The kinds of a node. ``output`` is a root tensor; ``intermediate`` a tensor on the way (the base of a view);
 ``placeholder`` and ``variable`` are operations of static graphs; ``group`` is many nodes in one, such as a module;
-``carried`` stands for what the block before has made, in a block that repeats."""
+``carried`` stands for what the block before has made, in a block that repeats; the last four are of the picture of two
+graphs."""
 
-EDGE_KINDS = ("data", "view", "saved", "control", "carried")
+EDGE_KINDS = ("data", "view", "saved", "control", "carried", "added", "removed")
 """``data`` is an autograd edge, ``view`` joins a base to its view, ``saved`` an operation to what it keeps; ``control``
 says that one operation of a static graph runs before another; ``carried`` leads from the end of a block that repeats
-to the beginning of the next, which is drawn as the same block."""
+to the beginning of the next, which is drawn as the same block; the last two are of the picture of two graphs."""
 
 
 FREED = "freed"

@@ -32,6 +32,9 @@ _SWATCHES = {
     "constant": 'BORDER="1" STYLE="DASHED"',
     "carried": 'BORDER="1" STYLE="ROUNDED,DOTTED"',
     "circle": 'BORDER="1" STYLE="ROUNDED"',
+    "added": 'BORDER="3"',
+    "removed": 'BORDER="2" STYLE="DASHED"',
+    "changed": 'BORDER="2"',
     "group": 'BORDER="2"',
     "root circle": 'BORDER="2" STYLE="ROUNDED"',
 }

@@ -41,6 +41,9 @@ from gviz.text import amount, braced, bytes_text, joined, shorten
 OPERATIONS = ("operation", "accumulate")
 """Kinds of boxes that hold no tensor; one with a name makes the tensor of that name."""
 
+TOLD_IN_LINES = ("carried", "added", "removed", "changed", "unchanged")
+"""Kinds of boxes that no single tensor belongs to: their expression is lines of text."""
+
 MOST_VALUES = 4
 """A tensor of more elements shows its shape instead of its values."""
 
@@ -434,7 +437,7 @@ def lines(
         return [(Span(text),) for text in _torchviz(node)]
     is_operation = node.kind in OPERATIONS
     rows: list[Line] = [(Span(node.label),)] if node.label and node.kind != "saved" else []
-    if node.kind == "carried":
+    if node.kind in TOLD_IN_LINES:
         rows += [(Span(line, "muted"),) for line in node.expression.split("\n") if line]
     elif is_operation and (has_box or node.name is None):
         sizes = short(size_text(node.shape), LONGEST_NAME) if node.shape and node.kind == "operation" else ""

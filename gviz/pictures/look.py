@@ -33,6 +33,10 @@ BOXES: dict[str, dict[str, str]] = {
     "variable": {"fillcolor": "khaki"},
     "group": {"shape": "box3d"},
     "carried": _GHOST,
+    "added": {"fillcolor": "palegreen", "penwidth": "3"},
+    "removed": {"style": "filled,dashed", "fillcolor": "mistyrose"},
+    "changed": {"fillcolor": "lightyellow"},
+    "unchanged": {"fillcolor": "white"},
 }
 """Boxes by kind: what they have besides :data:`BOX`. Operations keep Graphviz's own lightgrey."""
 
@@ -42,6 +46,8 @@ ARROWS: dict[str, dict[str, str]] = {
     "saved": {"dir": "none"},
     "control": {"style": "dashed", "color": "grey50"},
     "carried": {"style": "dashed", "constraint": "false"},
+    "added": {"penwidth": "2.6"},
+    "removed": {"style": "dashed"},
 }
 """Arrows by kind."""
 
@@ -61,6 +67,10 @@ ANSI = {
     "placeholder": "94",
     "variable": "33",
     "carried": "2",
+    "added": "92",
+    "removed": "91",
+    "changed": "93",
+    "unchanged": "2",
 }
 """Colours in the terminal by kind, near those of the picture; operations keep the terminal's own."""
 

@@ -32,6 +32,9 @@ _ALIKE = {
     "carried": "dashed",
     "circle": "operation",
     "root circle": "output",
+    "changed": "lit",
+    "removed": "error",
+    "unchanged": "dashed",
 }
 """Kinds that have the colours of another one."""
 
@@ -75,6 +78,7 @@ class Theme:
 
 
 _ERROR, _DASHED, _LIT = Pair("#FBD9D5", "#B00020"), Pair("#FFFFFF", "#6E6E6E"), Pair("#FFF3B0", "#8A6D00")
+_ADDED = Pair("#D7F5D3", "#1B6E1B")
 _PATHS = ("#00589B", "#A63200", "#6A3D9A", "#00705A")
 
 THEMES = {
@@ -98,6 +102,7 @@ THEMES = {
             "variable": Pair("#F0E68C", "#6B5E00"),
             "error": _ERROR,
             "lit": _LIT,
+            "added": _ADDED,
         },
     ),
     "light": Theme(
@@ -120,6 +125,7 @@ THEMES = {
             "variable": Pair("#FFF6B8", "#6B5E00"),
             "error": _ERROR,
             "lit": _LIT,
+            "added": _ADDED,
         },
     ),
     "dark": Theme(
@@ -142,6 +148,7 @@ THEMES = {
             "variable": Pair("#4A4413", "#E3D36B"),
             "error": Pair("#5A1420", "#FF8A95"),
             "lit": Pair("#4D4410", "#FFE066"),
+            "added": Pair("#163F1D", "#7BD88F"),
         },
     ),
     "print": Theme(
@@ -164,6 +171,7 @@ THEMES = {
             "variable": Pair("#E6E6E6", "#000000"),
             "error": Pair("#FFFFFF", "#000000"),
             "lit": Pair("#FFFFFF", "#000000"),
+            "added": Pair("#FFFFFF", "#000000"),
         },
     ),
 }
@@ -182,6 +190,9 @@ _SHAPES: dict[str, dict[str, str]] = {
     "variable": {"penwidth": "2"},
     "carried": {"style": "rounded,dotted,filled", "penwidth": "1.6"},
     "group": {"shape": "box3d", "penwidth": "2", "margin": "0.14,0.08"},
+    "added": {"penwidth": "3"},
+    "removed": {"style": "dashed,filled", "penwidth": "2"},
+    "changed": {"penwidth": "2"},
 }
 """What sets a kind apart from the usual box, besides its colours."""
 
@@ -194,7 +205,9 @@ def box_attributes(kind: str, theme: Theme) -> dict[str, str]:
     """
     fill, pen = theme.boxes[kind]
     attributes = {"fillcolor": fill, "color": pen} | _SHAPES.get(kind, {})
-    return attributes | ({"fontcolor": theme.muted} if kind in ("accumulate", "constant", "frozen") else {})
+    return attributes | (
+        {"fontcolor": theme.muted} if kind in ("accumulate", "constant", "frozen", "unchanged") else {}
+    )
 
 
 def error_attributes(theme: Theme) -> dict[str, str]:
@@ -216,6 +229,8 @@ def edge_attributes(theme: Theme) -> dict[str, dict[str, str]]:
         "saved": {"style": "dashed", "dir": "none", "color": theme.boxes["saved"].pen},
         "control": {"style": "dashed", "color": theme.muted},
         "carried": {"style": "dashed", "penwidth": "1.6", "constraint": "false"},
+        "added": {"penwidth": "2.6", "color": theme.boxes["added"].pen},
+        "removed": {"style": "dashed", "penwidth": "1.6", "color": theme.boxes["removed"].pen},
     }
 
 

@@ -145,6 +145,8 @@ class Tree:
             return "saved " if edge.label == self.nodes[edge.source].label else f"saved as {edge.label}: "
         if edge.kind == "view":
             return "view of "
+        if edge.kind in ("added", "removed"):
+            return f"{edge.kind}: "
         return f"{edge.label}: " if edge.label else ""
 
     def title(self, node: Node) -> str:

@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from gviz import engine
-from gviz.compare import Comparison, ProgramPair, Static, difference_of, distance, measure
+from gviz.compare.measuring import Comparison, ProgramPair, Static, difference_of, distance, measure
 from gviz.compare.picture import bars, seconds
 from gviz.compare.programs import articles, of_expression
 from gviz.options import SourceOptions

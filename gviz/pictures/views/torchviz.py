@@ -30,6 +30,10 @@ LEGEND = {
     "constant": "constant",
     "group": "many operations in one box",
     "carried": "what the block before has made (dashed arrow)",
+    "added": "+ added",
+    "removed": "- removed",
+    "changed": "~ changed: old → new",
+    "unchanged": "unchanged",
 }
 STATIC_LEGEND = {
     "placeholder": "placeholder: gets its value at each run",
