@@ -196,7 +196,9 @@ class Assignments:
             own = {one for source, _ in self.flows_of(writer) for one in self.keys_read(source, writer.function)}
             is_whole = key in self.keys_replaced(writer)
             is_growing = key in own or isinstance(writer.statement, ast.AugAssign) or (is_list and not is_whole)
-            is_kept = is_growing and key[0] != "()" and not self.is_overwritten(key, writer, line, is_carried=True)
+            is_of_call = isinstance(key[0], ast.FunctionDef) and self.depth_of_loop(writer, line) == 0
+            is_lost = key[0] == "()" or is_of_call or self.is_overwritten(key, writer, line, is_carried=True)
+            is_kept = is_growing and not is_lost
             carriers.append(Carrier(line.statement, names, is_list, is_kept))
             line, here = writer, before[here]
         return [Carrier(line.statement), *reversed(carriers)]

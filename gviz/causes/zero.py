@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from functools import reduce
 
-from gviz.causes.diagnosis import Cause, Diagnosis, is_own, sign_in_program
+from gviz.causes.diagnosis import Cause, Diagnosis, Lines, is_own, sign_in_program
 from gviz.causes.facts import TensorFacts
 from gviz.causes.not_finite import not_finite_forward, with_input
 from gviz.causes.training import BEFORE_EACH, accumulated, mend_of_clearing, why_cleared
@@ -41,6 +41,9 @@ MENDS_OF_ZERO = {
     "normal": "random numbers have no slope: mean + std * torch.randn_like(std) lets the gradient through",
 }
 """What to do where an operation makes nan or inf, and where it makes a gradient 0."""
+
+PRODUCTS = {"*": (0, 1), "@": (0, 1), "addmm": (1, 2)}
+"""Products, each with the places of its factors among its inputs."""
 
 MIXES = ("Softmax", "LogSoftmax", "NativeLayerNorm", "NativeBatchNorm", "NativeGroupNorm")
 """Operations whose derivative is not 0, but which hand on 0 if all that they make counts alike: its sum is constant."""
@@ -95,9 +98,13 @@ def zero(facts: TensorFacts) -> Cause:
     texts = "; ".join(dict.fromkeys(zero_text(case, edge) for edge in edges[:MOST]))
     more = f", and {len(edges) - MOST} more" if len(edges) > MOST else ""
     lines = tuple(line for edge in edges[:MOST] for line in case.line_of_node(case.nodes[edge.target]))
-    mend = mend_of_zero(case, edges[0])
+    mend, factors = mend_of_zero(case, edges[0]), origins_of_factor(case, edges[0])
+    if factors and not is_least(case):
+        more_lines, mend = mend_of_factor(case, factors)
+        lines = (*lines, *more_lines)
     cause = facts.cause("zero", f"{head}: {texts}{more}", lines, mend)
-    return with_other_ways(facts, cause) if "has no slope" in mend else cause
+    is_switched_off = mend == MENDS_OF_ZERO["*"]  # by a number
+    return with_other_ways(facts, cause) if is_switched_off or "has no slope" in mend else cause
 
 
 def mend_of_zero(case: Diagnosis, edge: Edge) -> str:
@@ -130,6 +137,37 @@ def underflow(case: Diagnosis, edge: Edge) -> str:
     return arrives.dtype if has_only(handed, 0.0) and product is not None and not has_only(product, 0.0) else ""
 
 
+def origins_of_factor(case: Diagnosis, edge: Edge) -> list[Node]:
+    """Return what the other factor of a product is 0 from: tensors of the program, or operations on other numbers."""
+    graph = case.whole
+    slots = {*PRODUCTS.get(sign_in_program(case.nodes[edge.target]), ())} - {edge.slot}
+    todo = [graph.by_id[one.source] for one in graph.inputs[edge.target] if one.slot in slots]
+    origins, seen = list[Node](), {one.id for one in todo}
+    for node in todo:  # grows while it is read
+        inputs = [graph.by_id[one.source] for one in graph.inputs[node.id]]
+        zeros = [one for one in inputs if has_only(one.value, 0.0)]
+        todo += [one for one in zeros if one.id not in seen]
+        seen |= {one.id for one in zeros}
+        origins += [node] if has_only(node.value, 0.0) and not zeros else []
+    return [one for one in origins if one.kind == "operation" or (one.name and not one.is_letter)]
+
+
+def mend_of_factor(case: Diagnosis, origins: list[Node]) -> tuple[Lines, str]:
+    """Return the lines that make the other factor of a product 0, and what to do about it."""
+    tensors = [one for one in origins if one.kind != "operation"]
+    if not tensors:
+        sign = sign_in_program(origins[0])
+        general = MENDS_OF_ZERO["relu"] if sign == "relu" else "see its inputs"
+        return case.line_of_node(origins[0]), f"the other factor is 0, since {sign} makes it so: {general}"
+    rows = [case.rows[one.name or ""] for one in tensors if one.name in case.rows]
+    names, is_one = joined([one.name or "" for one in tensors]), len(tensors) == 1
+    mend = f"the other factor is 0, as {names} {'is' if is_one else 'are'}: give {'it' if is_one else 'them'} other numbers"
+    is_moving = all(one.grad.value is not None and not has_only(one.grad.value, 0.0) for one in origins)
+    if is_moving:
+        mend = f"none, if {names} is to begin at 0: it has a gradient, and a step changes it; else {mend}"
+    return tuple(line for row in rows for line in case.line_of(row.place)), mend
+
+
 def with_other_ways(facts: TensorFacts, cause: Cause) -> Cause:
     """Return the cause for a function without slope with what cuts its tensor off on other ways.
 
@@ -160,12 +198,7 @@ def zeroed(facts: TensorFacts, head: str) -> Cause:
         cause = not_finite_forward(case, name, what) or facts.cause("nan", what, case.line_of_backward)
         return facts.cause("nan", cause.what, (*cause.lines, *lines), cause.mend)
     if has_only(total, 0.0):
-        return facts.cause(
-            "zero",
-            f"{head}: what comes over its {len(parts)} paths cancels out",
-            case.line_of_backward,
-            f"gviz explain --wrt {name} shows the paths",
-        )
+        return cancelled(facts, f"{head}: what comes over its {len(parts)} paths cancels out")
     both = None if before is None else plus(total, before)
     if before is not None and (has_only(both, 0.0) if both is not None else not has_only(before, 0.0)):
         return facts.cause(
@@ -197,6 +230,24 @@ def is_least(case: Diagnosis) -> bool:
             return False
         todo += [] if is_square else [case.nodes[edge.source] for edge in inputs]
     return all(value is not None and has_only(value, 0.0) for value in case.root_values)
+
+
+def cancelled(facts: TensorFacts, what: str) -> Cause:
+    """Return the cause for paths whose gradients cancel out, with the operation where they meet, if there is one."""
+    case, mend = facts.case, f"gviz explain --wrt {facts.name} shows the paths"
+    users = [case.nodes[edge.target] for edge in case.uses[facts.node.id]] if facts.node is not None else []
+    above = [{user.id, *(one.id for one in case.above(user))} for user in users]
+    common = sorted(set.intersection(*above)) if above else []
+    if not common:
+        return facts.cause("zero", what, case.line_of_backward, mend)
+    meeting = max(common, key=lambda one: len([*case.above(case.nodes[one])]))
+    sides = [case.nodes[edge.source] for edge in case.shown.inputs[meeting]]
+    names = [one.name for one in sides if one.name and not one.is_letter]
+    if has_only(case.nodes[meeting].value, 0.0) and len({*names}) == 2:
+        what = f"{what}, where {names[0]} and {names[1]}, which are the same numbers, are taken from each other"
+        mend = f"if one of them is to be a constant, write {names[0]}.detach() or {names[1]}.detach() there; {mend}"
+    lines = [line for node in (case.nodes[meeting], *sides) for line in case.line_of_node(node)]
+    return facts.cause("zero", what, (*lines, *case.line_of_backward), mend)
 
 
 def edges_to_zero(case: Diagnosis, node: Node) -> Iterator[Edge]:

@@ -1245,7 +1245,7 @@ y = (w - w).sum()
 y.backward()
 """,
         "zero",
-        [4],
+        [3, 4],
         "gviz explain --wrt w shows the paths",
     ),
     "zeroed": (
@@ -1920,7 +1920,7 @@ EXPRESSIONS: dict[str, tuple[str, str, dict[str, Any], str, str, str]] = {
         "w", "h = w*3; y = relu(h)", {"values": {"w": -1}},
         "zero", "y = relu(h)", "give it inputs above 0, or use a function such as leaky_relu or softplus",
     ),
-    "cancels": ("w", "y = w - w", {}, "zero", "", "gviz explain --wrt w shows the paths"),
+    "cancels": ("w", "y = w - w", {}, "zero", "y = w - w", "gviz explain --wrt w shows the paths"),
     "not_run": ("w", "y = w*3", {"backward": False}, "backward not run", "", "leave out --no-backward"),
     "not_scalar": (
         "w", "y = w*3", {"values": {"w": [1, 2]}},
