@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable
 from functools import cached_property
 from typing import NamedTuple, TypeAlias
@@ -11,6 +12,9 @@ from gviz.causes.diagnosis import Cause, Diagnosis, Lines
 from gviz.graphs import GraphCut, TensorRow
 from gviz.graphs.numbers import Numbers
 from gviz.passes.elements import has_only
+
+ITEM = re.compile(r"\.(\d+)(?=\.|$)")
+"""A number among the parts of a name, as of a module in a list of modules."""
 
 
 class TensorFacts:
@@ -50,6 +54,11 @@ class TensorFacts:
     def at_cuts(self) -> tuple[Lines, str]:
         """The lines of these cuts, and what to write there."""
         return at_cuts(self.case, self.cuts)
+
+    @property
+    def in_code(self) -> str:
+        """Its name as the program can write it: ``net[0].weight`` of what is named ``net.0.weight``."""
+        return ITEM.sub(r"[\1]", self.name)
 
     @property
     def clause_of_cuts(self) -> str:

@@ -94,7 +94,7 @@ def not_retained(facts: TensorFacts) -> Cause:
             facts.lines,
             better,
         )
-    mend = f"--retain {name}" if facts.case.is_expression else f"{name}.retain_grad() before backward()"
+    mend = f"--retain {name}" if facts.case.is_expression else f"{facts.in_code}.retain_grad() before backward()"
     return facts.cause("not a leaf", f"{what}, and only leaves keep their gradient", facts.lines, mend)
 
 
@@ -110,8 +110,10 @@ def outside(facts: TensorFacts, head: str = "") -> Cause | None:
     if cut is None:
         return None
     clause = cut_clause(case, cut, "it", f" from {cut.source}" if cut.source else "")
-    head = head or f"{facts.name} is outside the graph: "
-    return facts.cause(cut.reason, f"{head}{clause}", *at_cuts(case, [cut]))
+    head, (lines, mend) = head or f"{facts.name} is outside the graph: ", at_cuts(case, [cut])
+    if cut.reason == "frozen" and mend.startswith("leave the lines"):  # which freeze others, too
+        mend = f"{mend}; or, for {facts.name} alone, {facts.in_code}.requires_grad_() before it is used again"
+    return facts.cause(cut.reason, f"{head}{clause}", lines, mend)
 
 
 def never_required(facts: TensorFacts) -> Cause:
@@ -122,13 +124,13 @@ def never_required(facts: TensorFacts) -> Cause:
             "integer",
             f"{name} has the dtype {row.dtype}: only floating-point tensors have gradients",
             facts.lines,
-            f"write floating-point numbers, or {name}.float()",
+            f"write floating-point numbers, or {facts.in_code}.float()",
         )
     what = f"{name} does not require a gradient"
     if row.unlisted is not None:
         return facts.cause("frozen", f"{what}: {no_parameter(row.unlisted)}", *made_parameter(facts, row.unlisted))
     better = f"leave {name} out of --frozen" if facts.case.is_expression else fixes.requiring(facts.code, name)
-    return facts.cause("frozen", what, facts.lines, better or f"{name}.requires_grad_()")
+    return facts.cause("frozen", what, facts.lines, better or f"{facts.in_code}.requires_grad_()")
 
 
 def no_parameter(part: Unlisted) -> str:
@@ -222,7 +224,7 @@ def cut_off(facts: TensorFacts) -> Cause:
         what = f"{what}; the optimizer has {name}, and nothing that {root} is made from"
         mend = f"{mend}; or give the optimizer what {root} is to train, in place of {name}"
     elif facts.cuts[0].reason == "no_grad" and not facts.history.is_optimized:
-        mend = f"{mend}; or, if it is not to be trained, call {name}.requires_grad_(False)"
+        mend = f"{mend}; or, if it is not to be trained, call {facts.in_code}.requires_grad_(False)"
     unlisted = facts.row.unlisted
     if unlisted is not None and facts.row.requires_grad:
         own, more = made_parameter(facts, unlisted)
@@ -267,7 +269,7 @@ def no_path(facts: TensorFacts) -> Cause:
             "overwritten",
             f"{what}, but from a tensor of its sizes that has no name any more, as after {name} = nn.Parameter(...)",
             since,
-            f"with torch.no_grad(): {name}.copy_(...), which writes into the parameter that is there",
+            f"with torch.no_grad(): {facts.in_code}.copy_(...), which writes into the parameter that is there",
         )
     if history.is_updated and not history.is_optimized:
         return facts.cause(

@@ -46,7 +46,7 @@ def not_finite_before(facts: TensorFacts) -> Cause:
         "nan",
         f"{facts.name}.grad was {number} before this backward: an earlier one has left it",
         facts.case.line_of_backward,
-        f"{BEFORE_EACH.format(facts.name)}; gviz why --root tells of it",
+        f"{BEFORE_EACH.format(facts.in_code)}; gviz why --root tells of it",
     )
 
 

@@ -199,8 +199,8 @@ def linked(case: Diagnosis, freed: Node, user: Node) -> tuple[str, Lines, str]:
         again = [name for name, _, mend in carried if not mend]
         mends = list(dict.fromkeys(mend for _, _, mend in carried if mend))
         if again:
-            values, they = ", ".join(f"{one}.detach()" for one in again), "it is" if len(again) == 1 else "they are"
-            mends.append(f"{', '.join(again)} = {values} before {they} used again")
+            they = "it is" if len(again) == 1 else "they are"
+            mends.append(f"{', '.join(again)} = {detached_values(case, again)} before {they} used again")
         return what, (*lines, *user_lines, *(line for _, more, _ in carried for line in more)), "; and ".join(mends)
     if is_again:
         mend = f"detach in {user_lines[0][0] if user_lines else 'the next run'} what is left of the run before"
@@ -208,6 +208,12 @@ def linked(case: Diagnosis, freed: Node, user: Node) -> tuple[str, Lines, str]:
     anew = f"compute {names[0]} anew before each backward()"
     mend = f"{anew}; or give the one before retain_graph=True; or call backward() once, on the sum of the losses"
     return what, lines, mend
+
+
+def detached_values(case: Diagnosis, names: list[str]) -> str:
+    """Return what tensors, and tuples of tensors, are without their graphs."""
+    parts = {row.partition("[")[0] for row in case.rows if "[" in row}
+    return ", ".join(f"tuple(one.detach() for one in {one})" if one in parts else f"{one}.detach()" for one in names)
 
 
 def carried_over(case: Diagnosis, user_lines: Lines) -> list[tuple[str, Lines, str]]:

@@ -40,7 +40,7 @@ def mend_of_clearing(facts: TensorFacts) -> str:
     if not history.is_optimized:
         return "read .grad before that"
     mend = fixes.without_statement(code, (".grad",)) or case.without(lines)
-    return f"{mend}; or {facts.name}.requires_grad_(False), if it is not to be trained"
+    return f"{mend}; or {facts.in_code}.requires_grad_(False), if it is not to be trained"
 
 
 def taken_away(facts: TensorFacts) -> Cause:
@@ -161,14 +161,14 @@ def not_optimized(facts: TensorFacts) -> Cause:
 
 def accumulated(facts: TensorFacts) -> Cause:
     """Return the cause for a gradient that was added to what an earlier backward had left."""
-    history, name, before_each = facts.history, facts.name, BEFORE_EACH.format(facts.name)
+    history, name, before_each = facts.history, facts.name, BEFORE_EACH.format(facts.in_code)
     what = f"{name}.grad is the sum of more than one backward: it was not empty when the last one began"
     mend = f"{before_each}; unless the sum is what you want"
     if history.is_optimized is False:
         what = f"{what}; no optimizer has {name}, so that no zero_grad() of one clears it"
         mend = (
-            f"{name}.requires_grad_(False), if it is not to be trained; else give it to the optimizer,"
-            f" or {name}.grad = None before each backward()"
+            f"{facts.in_code}.requires_grad_(False), if it is not to be trained; else give it to the optimizer,"
+            f" or {facts.in_code}.grad = None before each backward()"
         )
     elif history.is_stale:
         what = f"{what}, though {name} had been updated with it by then"

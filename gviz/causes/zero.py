@@ -205,7 +205,7 @@ def zeroed(facts: TensorFacts, head: str) -> Cause:
             "zero",
             f"{head}: what this backward has brought cancels what was there before",
             case.line_of_backward,
-            f"{BEFORE_EACH.format(name)}; unless the sum is what you want",
+            f"{BEFORE_EACH.format(facts.in_code)}; unless the sum is what you want",
         )
     if not lines:
         return facts.cause(

@@ -333,7 +333,7 @@ loss.backward()
 """,
         "frozen",
         [5],
-        "leave the lines 4 and 5 out",
+        "leave the lines 4 and 5 out; or, for w alone, w.requires_grad_() before it is used again",
     ),
     "a_function_that_gives_none": (
         "w",

@@ -120,10 +120,44 @@ loss.backward()
         [10, 8],
         "leave the line out",
     ),
+    "a head that a loop freezes, too": (
+        "net.1.weight",
+        """\
+net = nn.Sequential(nn.Linear(3, 3), nn.Linear(3, 1))
+for p in net.parameters():
+    p.requires_grad = False
+loss = net(torch.randn(4, 3, requires_grad=True)).sum()
+loss.backward()
+""",
+        "frozen",
+        "it does not require a gradient any more",
+        [7],
+        "p.requires_grad = False; net[1].weight.requires_grad_()",
+    ),
+    "a state that a method is given again": (
+        "net.rnn.weight_hh_l0",
+        """\
+class Net(nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.rnn = nn.LSTM(3, 2)
+    def forward(self, x, state=None):
+        y, state = self.rnn(x, state)
+        return y, state
+net, state = Net(), None
+for i in range(2):
+    y, state = net(torch.randn(4, 1, 3), state)
+    y.sum().backward()
+""",
+        "second backward",
+        "state, made in line 10, links the two",
+        [15, 10, 14],
+        "y, state = net(torch.randn(4, 1, 3), state); state = tuple(one.detach() for one in state)",
+    ),
 }
 
-IN_WORDS = ("loss = (torch", "B = nn")
-"""How mends begin that the answer has in words: which of two tensors, and which numbers, is not known."""
+IN_WORDS = ("loss = (torch", "B = nn", "p.requires_grad = False; net", "y, state")
+"""How mends begin that the answer has in words: what is to be chosen, or where it is to be put."""
 
 
 def graph_of(folder: Path, program: str, engine: str) -> Graph:
@@ -152,4 +186,4 @@ def test_a_mistake_is_told_with_its_line_and_a_mend_that_helps(tmp_path: Path, c
     assert after.stop is None
     old, new = row_of(before, name), row_of(after, name)
     assert (old.grad.value, old.numbers) != (new.grad.value, new.numbers)
-    assert why(after, name).verdict in ("ok", "cleared")
+    assert why(after, name).verdict in ("ok", "cleared", "accumulated")
