@@ -102,7 +102,7 @@ BUDGETS = {
     "files below gviz/": 1890,  # 1831
     "answers": 930,  # 902
     "autograd": 1470,  # 1430
-    "causes": 1740,  # 1690
+    "causes": 1820,  # 1797
     "cli": 1660,  # 1616
     "compare": 950,  # 920
     "derivations": 560,  # 548
