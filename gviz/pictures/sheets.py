@@ -40,6 +40,9 @@ LEAD = 72.0
 APART = 1.6
 """The room between two statements, by the size of the type."""
 
+MOST_FOOT = 0.35
+"""The part of a page from which on what stands below is written in the smallest type that can be read."""
+
 MOST_LINES = 4
 """Lines of a title, or of a text below."""
 
@@ -165,12 +168,18 @@ class SheetWriter:
         else:
             size, top, edge = self.room, 28.0, MARGIN
             high, foot = -1.0, self.foot()
+            if foot.size[1] > MOST_FOOT * size[1]:  # many words leave no room for what they are about
+                self.sizes = self.sizes[0], PAGES[self.options.fit].least, self.sizes[2]
+                foot = self.foot()
             while foot.size[1] > high:  # a line more, for what is said of that drawing alone, leaves less room
                 high = foot.size[1]
                 room = size[0] - 48, size[1] - title.size[1] - high - 2 * top - 2 * GAP
                 drawing, scale, points = self.shown.in_room(room)
                 foot = self.foot()
-            warn_of_small_type(points, "a part of the graph, --root NAME or --max-nodes N", PAGES[self.options.fit])
+            part = (
+                "fewer names for --path" if self.options.path else "a part of the graph, --root NAME or --max-nodes N"
+            )
+            warn_of_small_type(points, part, PAGES[self.options.fit])
         start = top + above
         free = size[1] - start - foot.size[1] - top - GAP - drawing.size[1] * scale
         place = (size[0] - drawing.size[0] * scale) / 2, start + max(free, 0) / 2

@@ -43,13 +43,14 @@ def fit_to_page(graph: Graph, options: RenderOptions) -> RenderOptions:
             break
     first, best = trials[0], max(trials, key=lambda one: min(one.points, page.least))
     is_small = is_small or len(best.shown.nodes) < FEW
-    if best.points < page.readable and not (is_small or options.by == "operation" or options.max_nodes):
+    is_whole = is_small or options.by == "operation" or options.max_nodes or options.path  # of a part no path is whole
+    if best.points < page.readable and not is_whole:
         best = best.part(graph, page)
     if best is not first:
         small = f"type of {first.points:.1f} points" if first.points else "no room"
         count, whole = len(first.shown.nodes), "all " * (len(first.shown.nodes) == len(graph.nodes))
         every = f"{'--fold off ' * (options.view == 'torchviz')}--by operation"
-        now = f"{best.what}, {len(best.shown.nodes)} boxes"
+        now = best.what if best.options.by == "statement" else f"{best.what}, {len(best.shown.nodes)} boxes"
         warn_user(f"{whole}{count} boxes would have {small} on this page: {now}; {every} draws all", RenderWarning)
     return best.options
 

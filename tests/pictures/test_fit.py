@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import warnings
 from pathlib import Path
+from types import SimpleNamespace
 
 import pytest
 
@@ -88,3 +89,12 @@ def test_operations_that_are_asked_for_are_all_drawn() -> None:
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
         assert fit_to_page(graph, RenderOptions(view="circuit", fit="slide")).max_nodes > 0
+
+
+@pytest.mark.filterwarnings("ignore::gviz.GvizWarning")
+def test_all_paths_of_a_slide_are_drawn_however_small_their_type_is(monkeypatch: pytest.MonkeyPatch) -> None:
+    graph = read("h=tanh(w*x+u*0.5); g=tanh(w*x+u*h); y=(g-1)**2", say=lambda _: None).graph
+    monkeypatch.setattr("gviz.render._fit.sheet_of", lambda shown, _: SimpleNamespace(least_type=99 / len(shown.nodes)))
+    for path in (("w",), ()):
+        options = fit_to_page(graph, RenderOptions(path=path, view="circuit", fit="slide"))
+        assert bool(options.max_nodes) is not bool(path)
