@@ -45,6 +45,7 @@ if TYPE_CHECKING:
     from gviz.render import RenderOptions
     from gviz.render.torchviz import make_dot
     from gviz.sources import SourceOptions
+    from gviz.training import watch
 
 __version__ = "0.1.0"
 
@@ -71,6 +72,7 @@ __all__ = [
     "static",
     "steps",
     "summary",
+    "watch",
     "why",
 ]
 
@@ -94,6 +96,7 @@ _HOMES = {
     "save": "gviz.questions",
     "steps": "gviz.drawing:draw_steps",
     "summary": "gviz.questions",
+    "watch": "gviz.training",
     "why": "gviz.questions",
 }
 """The module that each public name comes from, and its name there if that is another."""

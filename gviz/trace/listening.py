@@ -82,6 +82,9 @@ class Observer:
     def has_parameters(self, optimizer: ParameterGroups) -> None:
         """Take note that an optimizer has got a group of parameters, the last of its groups."""
 
+    def will_step(self, optimizer: ParameterGroups, *, has_closure: bool) -> None:
+        """Take note that an optimizer is going to make a step; a closure computes the gradients within it."""
+
     def has_stepped(self, optimizer: ParameterGroups) -> None:
         """Take note that an optimizer has made a step."""
 
@@ -111,7 +114,7 @@ class Listener:
         self.is_inside = False  # whether a call that is told of runs: what is called within it is not
         self.is_quiet = False  # whether gviz itself computes, for the program's sake
         self.mode: Any = None  # PyTorch's
-        self.hook: Any = None  # on all of PyTorch's optimizers
+        self.hooks: list[Any] = []  # on all of PyTorch's optimizers
         self.on_call, self.on_write = self.observers_of("has_called"), self.observers_of("will_write")
         self.on_share, self.on_detach = self.observers_of("has_shared"), self.observers_of("will_detach")
         self.on_lend = self.observers_of("has_lent")
@@ -138,8 +141,8 @@ class Listener:
         """Put back what was there before."""
         if self.mode is not None:
             self.mode.__exit__(None, None, None)
-        if self.hook is not None:
-            self.hook.remove()
+        for hook in self.hooks:
+            hook.remove()
         self.is_inside = self.is_quiet = True  # a library that was loaded meanwhile may go on to hold a wrapper
         for owner, name, is_own, before in reversed(self.replaced):
             if is_own:
@@ -221,26 +224,33 @@ class Listener:
                 if isinstance(one, self.engine.Tensor):
                     tell(one, is_counted=is_counted)
 
-    def telling(self, function: Callable[..., Any], event: str) -> Callable[..., Any]:
-        """Return a method of an optimizer that tells of an event when it has run."""
+    def telling(self, function: Callable[..., Any], event: str, before: str = "") -> Callable[..., Any]:
+        """Return a method of an optimizer that tells of an event when it has run, and of one before."""
 
         @wraps(function)
         def call(optimizer: ParameterGroups, *args: object, **kwargs: object) -> Any:
+            if before:
+                self.tell(before, optimizer, has_closure=bool(args or kwargs.get("closure")))
             result = function(optimizer, *args, **kwargs)
             self.tell(event, optimizer)
             return result
 
         return call
 
-    def tell(self, event: str, optimizer: ParameterGroups) -> None:
+    def tell(self, event: str, optimizer: ParameterGroups, **more: bool) -> None:
         """Tell of an event of an optimizer; of one of gviz's that is new listen to the steps of its class."""
         for kind in type(optimizer).__mro__ if self.is_own and event == "has_parameters" else ():
-            is_heard = any(owner is kind and name == "step" for owner, name, *_ in self.replaced)
-            if isinstance(step := vars(kind).get("step"), FunctionType) and not is_heard:
-                self.replace(kind, "step", self.telling(step, "has_stepped"))
+            self.listen_to_steps(kind)
         with self.quiet():
             for tell in self.observers_of(event):
-                tell(optimizer)
+                tell(optimizer, **more)
+
+    def listen_to_steps(self, kind: type) -> None:
+        """Tell of the steps of a class of gviz's optimizers."""
+        is_heard = any(owner is kind and name == "step" for owner, name, *_ in self.replaced)
+        if isinstance(step := vars(kind).get("step"), FunctionType) and not is_heard:
+            before = "will_step" if self.observers_of("will_step") else ""
+            self.replace(kind, "step", self.telling(step, "has_stepped", before))
 
     def has_shared(self, tensor: object, result: object, *, is_counted: bool = True) -> None:
         """Tell of a tensor on the memory of another."""
@@ -298,7 +308,19 @@ class Listener:
         kind = optimizers.Optimizer
         self.replace(kind, "add_param_group", self.telling(kind.add_param_group, "has_parameters"))
         if not self.is_own:
-            self.hook = optimizers.register_optimizer_step_post_hook(lambda one, *_: self.tell("has_stepped", one))
+            self.hooks.append(
+                optimizers.register_optimizer_step_post_hook(lambda one, *_: self.tell("has_stepped", one))
+            )
+        is_before = bool(self.observers_of("will_step"))
+        if is_before and not self.is_own:
+            self.hooks.append(optimizers.register_optimizer_step_pre_hook(self.will_step_of_torch))
+        for one in (kinds := [kind]) if is_before and self.is_own else ():  # of optimizers that are there already
+            self.listen_to_steps(one)
+            kinds += one.__subclasses__()
+
+    def will_step_of_torch(self, optimizer: ParameterGroups, args: tuple[object, ...], kwargs: dict[str, Any]) -> None:
+        """Tell that an optimizer of PyTorch is going to make a step; the optimizer is the first of its arguments."""
+        self.tell("will_step", optimizer, has_closure=len(args) > 1 or kwargs.get("closure") is not None)
 
     def listen_to_gviz(self) -> None:
         """Put wrappers in the place of functions and attributes of gviz's engine, which tells of writes by itself."""

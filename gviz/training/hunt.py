@@ -1,0 +1,191 @@
+"""The operation that makes the first nan or inf, forward or backward, and the operand that brings it there.
+
+Each result of a function, and each gradient, is summed up: a sum is finite where all elements are. A result that is not
+is kept with its operands, so that from the loss one can go back to where nan began: an attention mask of -inf, which
+softmax makes zeros of, is then none.
+"""
+
+from __future__ import annotations
+
+from bisect import bisect_right
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from functools import partial
+from typing import Any, NamedTuple
+
+from gviz.trace.facts import ByTensor, recall, remember
+from gviz.trace.listening import Observer
+from gviz.trace.versions import next_number
+from gviz.training.running import RunningModules, is_finite, tensors_of
+from gviz.walk import SAVED, graph_nodes
+
+LAYER = "__call__"
+"""The name under which gviz's engine tells of the call of a layer, whose result is that of a function in it."""
+
+
+class Operand(NamedTuple):
+    """What an operation was called with: a sentence about it, nan or inf in it if there is, and what made those."""
+
+    what: str
+    kind: str = ""
+    made_by: Event | None = None
+
+
+class Event(NamedTuple):
+    """A call whose result is not finite: the function, its line and module, nan or inf in the result, its operands."""
+
+    name: str
+    place: str
+    module: str
+    kind: str
+    operands: Sequence[Operand] = ()
+
+    def origin(self) -> Event:
+        """Return the first call that has made the like: the one before which nan, or inf, was not there."""
+        event = self
+        while True:
+            before = next((one.made_by for one in event.operands if one.made_by and one.kind == event.kind), None)
+            if before is None:
+                return event
+            event = before
+
+    @property
+    def where(self) -> str:
+        """The line and the module, in words."""
+        return f"{f' at {self.place}' * bool(self.place)}{f', in {self.module}' * bool(self.module)}"
+
+    @property
+    def operand(self) -> str:
+        """The operands that may have brought it: those that are not finite, else all."""
+        worst = [one for one in self.operands if one.kind]
+        texts = [
+            one.what + (f", from {one.made_by.name}{one.made_by.where}" if one.made_by else "")
+            for one in worst or self.operands
+        ]
+        return "; ".join(texts)
+
+
+class Hunt(Observer):
+    """Looks at each result and each gradient until one is found that is not finite.
+
+    Args:
+        names: those of parameters, by identity.
+    """
+
+    def __init__(self, names: Mapping[int, str]) -> None:
+        self.names = names
+        self.modules: RunningModules
+        self.is_on = True
+        self.events: ByTensor[Event] = {}
+        self.calls: list[tuple[int, Event]] = []  # the number of operations after each call
+        self.of_leaves: dict[int, Event] = {}  # what has made the gradient of a leaf not finite
+
+    def forget(self, *, leaves: bool) -> None:
+        """Forget the calls of a step that has ended, and what is known of its leaves."""
+        self.events.clear()
+        self.calls.clear()
+        if leaves:
+            self.of_leaves.clear()
+
+    def origin_of(self, tensor: Any) -> Event | None:
+        """Return the call that nan or inf in a tensor comes from; None if it was not seen."""
+        event = recall(self.events, tensor)
+        return None if event is None else event.origin()
+
+    def has_called(self, name: str, args: tuple[Any, ...], result: Any, seconds: float) -> None:
+        """Take note of a call: where it was, and with what if its result is not finite."""
+        tensor = self.listener.engine.Tensor
+        results = [result] if isinstance(result, tensor) else tensors_of(result, tensor)
+        written = args[0] if name == "__setitem__" else None  # which returns None
+        results += [written] if written is not None else []
+        if not (self.is_on and results) or name == LAYER:
+            return
+        own = name.strip("_")
+        event = Event(own, self.modules.place(own), self.modules.path, "")
+        if any(one.grad_fn is not None for one in results):
+            self.calls.append((next_number(self.listener.engine), event))
+        for one in results:
+            kind = kind_of(one)
+            if kind:
+                operands = self.operands(args, one)
+                remember(self.events, one, event._replace(kind=kind, operands=operands))
+
+    def operands(self, args: Sequence[Any], result: Any) -> list[Operand]:
+        """Return what a call was made with; what it has written over is not there any more, but for what had made it."""
+        names, operands = {**self.modules.names_here(), **self.names}, list[Operand]()
+        for number, arg in enumerate(args, 1):
+            if isinstance(arg, int | float):
+                operands.append(Operand(f"operand {number} is {arg:g}"))
+            for one in tensors_of(arg, self.listener.engine.Tensor):
+                before = recall(self.events, one)
+                if one is not result:
+                    name = names.get(id(one), f"operand {number}")
+                    operands.append(Operand(f"{name} {summary(one)}", kind_of(one), before))
+                elif before is not None:
+                    operands.append(Operand("what was there before", before.kind, before))
+        return operands
+
+    @contextmanager
+    def heard(self, roots: Sequence[Any]) -> Iterator[None]:
+        """Look at the gradients that a backward in the block hands on."""
+        nodes = graph_nodes(roots)
+        carried: dict[Any, Event] = {}  # what has made the gradient that comes to a node not finite
+        handles = [node.register_hook(partial(self.passed, node, carried)) for node, leaf in nodes.items() if leaf is None]
+        try:
+            yield
+        finally:
+            for handle in handles:
+                handle.remove()
+
+    def passed(self, node: Any, carried: dict[Any, Event], inputs: Sequence[Any], outputs: Sequence[Any]) -> None:
+        """Take note of the gradients that a node hands on, and of those that have come to it."""
+        with self.listener.quiet():
+            kinds = ["" if one is None else kind_of(one) for one in inputs]
+            if not any(kinds):
+                return
+            event = carried.get(node)
+            if event is None:
+                event = self.event_of(node, next(filter(None, kinds)), outputs)
+            for (following, _), kind in zip(node.next_functions, kinds, strict=False):
+                if kind and following is not None:
+                    carried.setdefault(following, event)
+                    if type(following).__name__ == "AccumulateGrad":
+                        self.of_leaves[id(following.variable)] = event
+
+    def event_of(self, node: Any, kind: str, outputs: Sequence[Any]) -> Event:
+        """Return what has made a gradient not finite: a node, with what it saved and what has come to it."""
+        name = type(node).__name__
+        at = bisect_right(self.calls, node._sequence_nr(), key=lambda pair: pair[0])  # noqa: SLF001 - PyTorch's own name
+        call = self.calls[at][1] if at < len(self.calls) else Event("", "", "", "")
+        operands = []
+        for attribute in dir(node):
+            saved = getattr(node, attribute) if attribute.startswith(SAVED) else None
+            if isinstance(saved, self.listener.engine.Tensor):
+                operands.append(Operand(f"saved {attribute.removeprefix(SAVED)} {summary(saved)}", kind_of(saved)))
+        operands += [
+            Operand(f"the gradient that came {summary(one)}", kind_of(one)) for one in outputs if one is not None
+        ]
+        return Event(f"{name} (of {call.name})" if call.name else name, call.place, call.module, kind, operands)
+
+
+def kind_of(tensor: Any) -> str:
+    """Return nan or inf if a tensor has such an element, else ""."""
+    if not (tensor.is_floating_point() or tensor.is_complex()) or not tensor.numel():
+        return ""
+    numbers = tensor.detach()
+    return "" if is_finite(numbers) else "nan" if bool(numbers.isnan().any()) else "inf"
+
+
+def summary(tensor: Any) -> str:
+    """Return the numbers of a tensor in words: its one element, or extremes, and how many are 0, nan or inf."""
+    numbers, count = tensor.detach(), tensor.numel()
+    if count == 1:
+        return f"is {numbers.item():g}"
+    if not count or not numbers.is_floating_point():
+        return f"is of shape {tuple(numbers.shape)} and {str(numbers.dtype).removeprefix('torch.')}"
+    finite = numbers[numbers.isfinite()].float()
+    parts = [f"{finite.min().item():g} to {finite.max().item():g}"] if finite.numel() else []
+    for word, those in (("0", numbers == 0), ("nan", numbers.isnan()), ("inf", numbers.isinf())):
+        number = int(those.sum())
+        parts += [f"{number} of {count} {word}"] if number else []
+    return f"is {', '.join(parts)}"

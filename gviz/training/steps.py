@@ -1,0 +1,349 @@
+"""The steps of a training: when one begins and ends, and what is measured of the parameters in it.
+
+A step is one of an optimizer that has parameters of the model. Several optimizers share a step, which ends when one of
+them begins its next. Where no optimizer has made a step, each backward is one.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from contextlib import nullcontext
+from fnmatch import fnmatchcase
+from functools import wraps
+from importlib import import_module
+from typing import Any, NamedTuple
+from weakref import ref
+
+from gviz.trace.listening import Listener, Observer, ParameterGroups
+from gviz.training.hunt import Event, Hunt, kind_of
+from gviz.training.log import Finding, Log, Norms, number_text
+from gviz.training.running import RunningModules, is_finite, tensors_of
+from gviz.training.units import Units
+
+HUNT = "hunt=True names the operation and its line"
+"""What to do where it is known only that something is not finite."""
+
+
+class Pending(NamedTuple):
+    """A step that an optimizer is making.
+
+    Args:
+        optimizer: which.
+        number: of the step.
+        parameters: those of the model that the optimizer has.
+        norms: what was measured before it; None if this step is not measured.
+        before: the parameters as they were.
+        has_closure: whether their gradients are computed within it.
+        place: the line.
+    """
+
+    optimizer: ParameterGroups
+    number: int
+    parameters: dict[str, Any]
+    norms: dict[str, Norms] | None
+    before: dict[str, Any]
+    has_closure: bool
+    place: str
+
+
+class Suspect(NamedTuple):
+    """A root of backward() that is not finite: nan or inf, the line of the call, and what is known of its origin."""
+
+    kind: str
+    place: str
+    origin: Event | None
+    parameter: str
+
+
+class Steps(Observer):
+    """Measures the steps of a training.
+
+    Args:
+        log: takes what is measured.
+        patterns: of the names of the parameters, or of modules, that are measured.
+        hunt: what looks for the operation that makes nan or inf; None for nobody.
+    """
+
+    def __init__(self, log: Log, patterns: Sequence[str], hunt: Hunt | None) -> None:
+        self.log, self.patterns, self.hunt = log, patterns, hunt
+        self.units = Units()
+        self.modules: RunningModules
+        self.models: dict[str, Any] = {}
+        self.parameters: dict[str, Any] = {}
+        self.names: dict[int, str] = {} if hunt is None else hunt.names  # type: ignore[assignment]
+        self.number = 0
+        self.known: list[ParameterGroups] = []  # optimizers that have made a step, and those of this step
+        self.stepped: list[ParameterGroups] = []
+        self.pending: Pending | None = None
+        self.is_running = False  # whether backward is
+        self.root: float | None = None
+        self.is_root_finite = True
+        self.suspect: Suspect | None = None
+        self.used: tuple[Any, str] | None = None  # a gradient that a step has used, weakly, and the name of its parameter
+        self.not_cleared = ""  # the line of a backward() that has found it there
+        self.last_step = ""  # the line of the last step
+
+    # ---------------------------------------------------------------- the models
+    def attach(self, listener: Listener) -> None:
+        """Begin to be told of steps and calls of backward."""
+        super().attach(listener)
+        engine = listener.engine
+        self.modules = self.units.modules = RunningModules(engine, self.units.note)
+        if self.hunt is not None:
+            self.hunt.modules = self.modules
+        self.units.attach(listener)
+        for owner in (engine.Tensor, engine.autograd):
+            listener.replace(owner, "backward", self.around(owner.backward))
+
+    def take(self, models: Mapping[str, Any]) -> None:
+        """Begin to measure models, by their names; "" for one that needs none."""
+        self.models = dict(models)
+        self.modules.take(models)
+        self.find_parameters()
+        self.begin_step(0)
+
+    def find_parameters(self) -> None:
+        """Find the parameters that are measured: a model may have got others."""
+        self.parameters = {name: one for name, one in self.all_parameters() if self.is_wanted(name)}
+        self.names.update({id(one): name for name, one in self.parameters.items()})
+        self.log.shapes |= {name: tuple(one.shape) for name, one in self.parameters.items()}
+        self.log.is_half |= {name for name, one in self.parameters.items() if one.element_size() == 2}
+
+    def all_parameters(self) -> Iterator[tuple[str, Any]]:
+        """Yield the parameters of the models that have numbers, each with its name."""
+        for prefix, model in self.models.items():
+            for path, one in model.named_parameters():
+                if not getattr(one, "is_meta", False) and not type(one).__name__.startswith("Uninitialized"):
+                    yield prefix + "." * bool(prefix) + path, one
+
+    def is_wanted(self, name: str) -> bool:
+        """Return whether a parameter is measured: a pattern is one of its name, or of a module that it is in."""
+        parts = name.split(".")
+        paths = [".".join(parts[: end + 1]) for end in range(len(parts))]
+        return any(fnmatchcase(path, pattern) for pattern in self.patterns for path in paths)
+
+    def begin_step(self, number: int) -> None:
+        """Listen to modules and ReLUs if the step is measured."""
+        self.units.is_on = number % self.log.every == 0
+        self.modules.listen(is_on=self.units.is_on or (self.hunt is not None and self.hunt.is_on))
+
+    def end(self) -> None:
+        """End what is left when the training has ended."""
+        self.modules.listen(is_on=False)
+        self.units.is_on = False
+        if not any(one.kind == "not finite" for one in self.log.findings):
+            self.find_parameter_not_finite()
+
+    # ---------------------------------------------------------------- backward
+    def around(self, original: Callable[..., Any]) -> Callable[..., Any]:
+        """Return a backward that is told of."""
+
+        @wraps(original)
+        def backward(*args: Any, **kwargs: Any) -> Any:
+            if self.is_running:
+                return original(*args, **kwargs)
+            self.is_running = True
+            try:
+                roots = tensors_of(args[0] if args else kwargs.get("tensors"), self.listener.engine.Tensor)
+                with self.listener.quiet():
+                    self.will_run(roots)
+                is_heard = self.hunt is not None and self.hunt.is_on
+                with self.hunt.heard(roots) if self.hunt is not None and is_heard else nullcontext():
+                    result = original(*args, **kwargs)
+            finally:
+                self.is_running = False
+            if not self.known:
+                with self.listener.quiet():
+                    self.has_run()
+            return result
+
+        return backward
+
+    def will_run(self, roots: Sequence[Any]) -> None:
+        """Look at the roots of a backward that begins, and at a gradient that a step has used."""
+        single = [one for one in roots if one.numel() == 1 and not one.is_complex()]
+        self.root = single[-1].item() if single else None
+        kinds = [kind_of(one) for one in roots]
+        self.is_root_finite = not any(kinds)
+        for one, kind in zip(roots, kinds, strict=True):
+            if kind and self.suspect is None and not self.has_found:
+                origin = self.hunt.origin_of(one) if self.hunt is not None else None
+                bad = next((name for name, value in self.parameters.items() if kind_of(value)), "")
+                self.suspect = Suspect(kind, self.modules.place("backward"), origin, bad)
+        if self.used is not None:
+            grad = self.parameters[self.used[1]].grad
+            is_there = grad is not None and grad is self.used[0]() and bool(grad.count_nonzero())
+            self.not_cleared = self.modules.place("backward") if is_there else ""
+            self.used = self.used if is_there else None
+
+    def has_run(self) -> None:
+        """Measure what a backward has left, which is a step where there is no optimizer."""
+        number = self.log.steps
+        is_bad = self.check(self.parameters, number)
+        if is_bad or number % self.log.every == 0:
+            self.find_parameters()
+            row = self.log.row(number)
+            row.root, row.units = self.root, self.units.end_step()
+            row.norms |= {name: self.norms(one) for name, one in self.parameters.items() if one.grad is not None}
+            self.log.judge("no optimizer")
+        self.log.steps += 1
+        if self.hunt is not None:
+            self.hunt.forget(leaves=False)  # which an optimizer may be about to use
+        self.begin_step(number + 1)
+
+    # ---------------------------------------------------------------- steps
+    def will_step(self, optimizer: ParameterGroups, *, has_closure: bool) -> None:
+        """Measure what an optimizer is going to use."""
+        ids = {id(one) for group in optimizer.param_groups for one in group["params"]}
+        own = {name: one for name, one in self.parameters.items() if id(one) in ids}
+        if not own:
+            return
+        if not self.known:  # calls of backward were none
+            self.log.restart("optimizer")
+        number = self.number + any(one is optimizer for one in self.stepped)
+        is_bad = not has_closure and self.check(own, number)
+        norms, before = None, dict[str, Any]()
+        if is_bad or number % self.log.every == 0:
+            norms = {name: self.norms(one, has_grad=not has_closure) for name, one in own.items()}
+            before = {name: one.detach().clone() for name, one in own.items()}
+        place = self.modules.place("step")
+        self.pending = Pending(optimizer, number, own, norms, before, has_closure, place)
+        if self.used is not None and self.not_cleared and self.used[1] in own:
+            name = self.used[1]
+            what = f"the gradients that an earlier step had used were still there when backward() ran ({self.not_cleared}): this step uses their sum"
+            if own[name].grad is self.used[0]():
+                self.log.find(Finding("not cleared", number, f"{what}; zero_grad() is to come before it", place=self.not_cleared))
+            self.used = None
+
+    def has_stepped(self, optimizer: ParameterGroups) -> None:
+        """Measure what an optimizer has done."""
+        pending = self.pending
+        if pending is None or pending.optimizer is not optimizer:
+            return
+        self.pending, number = None, pending.number
+        if number != self.number:
+            self.number, self.stepped = number, []
+        self.stepped.append(optimizer)
+        if not any(one is optimizer for one in self.known):
+            self.known.append(optimizer)
+        self.log.steps, self.last_step = number + 1, pending.place
+        if pending.has_closure:
+            self.check(pending.parameters, number)
+        if pending.norms is not None:
+            self.measure(pending, pending.norms)
+        if self.hunt is not None and self.hunt.is_on:
+            self.find_parameter_not_finite()
+        self.end_step(number + (len(self.stepped) == len(self.known)))
+
+    def measure(self, pending: Pending, norms: Mapping[str, Norms]) -> None:
+        """Write the row of a step that an optimizer has made."""
+        row = self.log.row(pending.number)
+        row.root = self.root
+        for name, one in pending.parameters.items():
+            update = norm_of(one.detach() - pending.before[name]) if name in pending.before else None
+            grad = self.norms(one) if pending.has_closure else norms[name]
+            row.norms[name] = Norms(grad.grad, grad.zeros, norms[name].weight, update)
+            if self.used is None and grad.grad and not self.log.has("not cleared"):
+                self.used = ref(one.grad), name
+        row.units |= self.units.end_step()
+        self.log.judge(words_of(pending.optimizer))
+        self.find_parameters()
+
+    def end_step(self, following: int) -> None:
+        """Forget what was of the step that has ended, and begin the one that follows."""
+        self.suspect = None
+        if self.hunt is not None:
+            self.hunt.forget(leaves=True)
+        self.begin_step(following)
+
+    def norms(self, parameter: Any, *, has_grad: bool = True) -> Norms:
+        """Return what is measured of a parameter before a step."""
+        grad = dense(parameter.grad) if has_grad and parameter.grad is not None else None
+        weight = norm_of(parameter.detach())
+        if grad is None:
+            return Norms(None, None, weight)
+        zeros = 1 - int(grad.count_nonzero()) / grad.numel() if grad.numel() else 0.0
+        return Norms(norm_of(grad), zeros, weight)
+
+    # ---------------------------------------------------------------- nan and inf
+    @property
+    def has_found(self) -> bool:
+        """Whether the first nan or inf was found."""
+        return self.log.has("not finite")
+
+    def check(self, parameters: Mapping[str, Any], number: int) -> bool:
+        """Return whether the gradients of a step are the first that are not finite, or the root was not, and say so."""
+        if self.has_found:
+            return False
+        grads = {name: dense(one.grad) for name, one in parameters.items() if one.grad is not None}
+        bad = "" if self.are_finite(grads.values()) else next((name for name, one in grads.items() if kind_of(one)), "")
+        if not bad and (self.suspect is None or self.is_root_finite):
+            return False
+        origin = self.suspect.origin if self.suspect is not None else None
+        if self.suspect is not None:
+            what, operation = self.words_of_root(self.suspect, number)
+        else:
+            kind = kind_of(grads[bad])
+            leaf = id(parameters[bad])
+            origin = self.hunt.of_leaves.get(leaf) if self.hunt is not None else None
+            what = f"the loss was finite{f' ({number_text(self.root)})' * (self.root is not None)}, but the gradient of {bad} has {kind}"
+            operation = "" if origin is None else f"{origin.name}{origin.where} makes it"
+        hint = f"; {HUNT}" if self.hunt is None and not (self.suspect and self.suspect.parameter) else ""
+        because = f": {operation}" if operation else f": it is made on the way back{hint}" if not self.suspect else hint
+        operand = f"; {origin.operand}" if origin is not None and origin.operand else ""
+        name = bad if origin is None else origin.module or bad
+        self.found(Finding("not finite", number, f"{what}{because}{operand}", name, *((origin.place, origin.name, origin.operand) if origin else ())))
+        return True
+
+    def words_of_root(self, suspect: Suspect, number: int) -> tuple[str, str]:
+        """Return what is known of a root that is not finite, and the operation that has made it."""
+        what = f"the loss was {suspect.kind} when backward() ran{f' ({suspect.place})' * bool(suspect.place)}"
+        if suspect.parameter:
+            when = f"before step {number}" if self.known or number else "before the first step"
+            return f"{what}: {suspect.parameter} itself was not finite {when}, though no gradient was not", ""
+        origin = suspect.origin
+        if origin is None:
+            return f"{what}, with finite parameters: it is made on the way forward", ""
+        return what, f"{origin.name}{origin.where} makes {origin.kind}"
+
+    def found(self, finding: Finding) -> None:
+        """Keep the first finding of nan or inf, and stop to hunt, unless an optimizer may come that does not use it."""
+        self.log.find(finding)
+        if self.hunt is not None and self.log.by == "optimizer":
+            self.hunt.is_on = False
+
+    def find_parameter_not_finite(self) -> None:
+        """Say which parameter is not finite after a step, though its gradient was."""
+        for name, one in self.parameters.items():
+            kind = kind_of(one)
+            if kind and not self.has_found:
+                after = f" after the step at {self.last_step}" if self.last_step else ""
+                what = f"{name} has {kind}{after}, though the gradients were finite"
+                self.found(Finding("not finite", max(self.log.steps - 1, 0), what, name, self.last_step, "step" * bool(after)))
+
+    def are_finite(self, grads: Iterable[Any]) -> bool:
+        """Return whether gradients are finite: where their norm is, they are; it alone may overflow."""
+        total_norm = getattr(import_module(f"{self.listener.engine.__name__}.nn.utils"), "get_total_norm", None)
+        tensors = list(grads)
+        if total_norm is not None and tensors:
+            return math.isfinite(total_norm(tensors)) or all(map(is_finite, tensors))
+        return all(map(is_finite, tensors))
+
+
+def dense(grad: Any) -> Any:
+    """Return a gradient without its graph; of a sparse one the elements that are there."""
+    numbers = grad.detach()
+    return numbers.coalesce().values() if getattr(numbers, "is_sparse", False) else numbers
+
+
+def norm_of(tensor: Any) -> float:
+    """Return the norm of a tensor as ``tensor.norm()`` does; wider where 16 bits, or its square, would overflow."""
+    norm = float((tensor.float() if tensor.element_size() == 2 else tensor).norm())
+    return norm if math.isfinite(norm) or not is_finite(tensor) else float(tensor.double().norm())
+
+
+def words_of(optimizer: ParameterGroups) -> str:
+    """Return an optimizer and its learning rates in words."""
+    rates = dict.fromkeys(f"{float(group['lr']):g}" for group in optimizer.param_groups if "lr" in group)
+    return f"{type(optimizer).__name__}, lr={', '.join(rates)}" if rates else type(optimizer).__name__

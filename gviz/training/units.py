@@ -1,0 +1,134 @@
+"""Units that give 0 for all inputs of a step: the results of ReLUs, by the module and the line that calls them."""
+
+from __future__ import annotations
+
+from types import ModuleType
+from typing import Any
+
+from gviz.trace.listening import Listener
+from gviz.training.log import LEAST_INPUTS, Idle
+from gviz.training.running import RunningModules
+
+FUNCTIONS = (("", "relu"), ("", "relu_"), (".nn.functional", "relu"))
+METHODS = ("relu", "relu_")
+
+OF_CHANNELS = ("Conv", "BatchNorm", "GroupNorm", "InstanceNorm", "Pool")
+"""Operations whose units are their channels, along the second axis."""
+
+OF_FEATURES = ("Addmm", "Mm", "Bmm", "Linear", "NativeLayerNorm")
+"""Operations whose units are features, along the last axis."""
+
+KEEPS_AXES = ("Add", "Sub", "Mul", "Div", "Relu", "NativeDropout")
+"""Operations that leave the axes as they are: the one before them says which is that of the units."""
+
+FARTHEST = 8
+"""Operations between a ReLU and what its units are known by."""
+
+
+class Site:
+    """A line that calls a ReLU, in a module.
+
+    Attributes:
+        name: of the module, or of the line where there is none.
+        alive: which units have given something else than 0 in this step; None before the first call.
+        count: inputs of each unit in this step.
+        silent: inputs of each unit since it has given something else than 0.
+    """
+
+    def __init__(self, name: str) -> None:
+        self.name, self.count = name, 0
+        self.alive: Any = None
+        self.silent: Any = None
+
+    def end_step(self) -> Idle:
+        """Return the units of the step that ends, and begin the next one."""
+        silent = self.silent if self.silent is not None else 0
+        self.silent = (~self.alive) * (silent + self.count)
+        is_silent = self.silent >= LEAST_INPUTS
+        count = int(is_silent.sum())
+        inputs = int(self.silent[is_silent].min()) if count else 0
+        idle = Idle(self.alive.numel(), int((~self.alive).sum()), count, inputs)
+        self.alive, self.count = None, 0
+        return idle
+
+
+class Units:
+    """The units of all ReLUs that run while it is on.
+
+    Args:
+        modules: which of them is running.
+    """
+
+    def __init__(self) -> None:
+        self.modules: RunningModules
+        self.is_on = self.is_inside = False
+        self.sites: dict[tuple[str, str, int], Site] = {}
+
+    def attach(self, listener: Listener) -> None:
+        """Begin to be told of the calls of ReLUs."""
+        from importlib import import_module
+
+        engine = listener.engine.__name__
+        owners: list[tuple[Any, str]] = [(import_module(f"{engine}{space}"), name) for space, name in FUNCTIONS]
+        for owner, name in (*owners, *((listener.engine.Tensor, name) for name in METHODS)):
+            listener.replace(owner, name, self.around(getattr(owner, name), listener.engine))
+
+    def around(self, original: Any, engine: ModuleType) -> Any:
+        """Return a function that is noted when it is called."""
+        from functools import wraps
+
+        is_compiling = getattr(getattr(engine, "compiler", None), "is_compiling", bool)
+
+        @wraps(original)
+        def relu(*args: Any, **kwargs: Any) -> Any:
+            if is_compiling() or not self.is_on or self.is_inside or self.modules.is_relu:
+                return original(*args, **kwargs)
+            self.is_inside = True
+            try:
+                result = original(*args, **kwargs)
+                self.note(result)
+            finally:
+                self.is_inside = False
+            return result
+
+        return relu
+
+    def note(self, result: Any) -> None:
+        """Note the result of a ReLU, if its graph is recorded: of a pass for evaluation it is not."""
+        axis = axis_of_units(result) if self.is_on and result.grad_fn is not None and result.numel() else None
+        if axis is None:
+            return
+        numbers = result.detach()
+        others = [at for at in range(numbers.dim()) if at != axis % numbers.dim()]
+        alive = (numbers.amax(others) if others else numbers) != 0
+        place, path = self.modules.place("relu"), self.modules.path
+        site = self.sites.setdefault((path, place, alive.numel()), Site(self.name_of(path, place)))
+        site.alive = alive if site.alive is None else site.alive | alive
+        site.count += numbers.numel() // alive.numel()
+
+    def name_of(self, path: str, place: str) -> str:
+        """Return a name for a new site: module and line, as one module may call several."""
+        return f"{path} ({place})" if path and place else path or place or "relu"
+
+    def end_step(self) -> dict[str, Idle]:
+        """Return the units of the step that ends, by the names of their sites."""
+        return {site.name: site.end_step() for site in self.sites.values() if site.alive is not None}
+
+
+def axis_of_units(result: Any) -> int | None:
+    """Return the axis along which the results of a ReLU are its units; None where the operations before do not tell."""
+    if result.dim() < 3:
+        return -1 if result.dim() else None
+    node, was_view = result.grad_fn, False
+    for _ in range(FARTHEST):
+        node = next((one for one, _ in node.next_functions if one is not None), None)
+        name = type(node).__name__
+        is_view = name.startswith(("View", "UnsafeView"))
+        if name.startswith(OF_FEATURES):
+            return -1
+        if any(word in name for word in OF_CHANNELS) and not was_view:
+            return 1
+        if node is None or not (is_view or name.startswith(KEEPS_AXES)):
+            return None
+        was_view = was_view or is_view
+    return None
