@@ -7,16 +7,18 @@ softmax makes zeros of, is then none.
 
 from __future__ import annotations
 
+import math
 from bisect import bisect_right
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from functools import partial
 from typing import Any, NamedTuple
 
+from gviz.graphs import Place
 from gviz.trace.facts import ByTensor, recall, remember
 from gviz.trace.listening import Observer
 from gviz.trace.versions import next_number
-from gviz.training.running import RunningModules, is_finite, tensors_of
+from gviz.training.running import RunningModules, is_finite, place_text, tensors_of
 from gviz.walk import SAVED, graph_nodes
 
 LAYER = "__call__"
@@ -35,7 +37,7 @@ class Event(NamedTuple):
     """A call whose result is not finite: the function, its line and module, nan or inf in the result, its operands."""
 
     name: str
-    place: str
+    place: Place | None
     module: str
     kind: str
     operands: Sequence[Operand] = ()
@@ -52,7 +54,7 @@ class Event(NamedTuple):
     @property
     def where(self) -> str:
         """The line and the module, in words."""
-        return f"{f' at {self.place}' * bool(self.place)}{f', in {self.module}' * bool(self.module)}"
+        return f"{f' at {place_text(self.place)}' * bool(self.place)}{f', in {self.module}' * bool(self.module)}"
 
     @property
     def operand(self) -> str:
@@ -112,6 +114,9 @@ class Hunt(Observer):
 
     def operands(self, args: Sequence[Any], result: Any) -> list[Operand]:
         """Return what a call was made with; what it has written over is not there any more, but for what had made it."""
+        numbers = [arg for arg in args if isinstance(arg, float) and not math.isfinite(arg)]
+        if numbers:  # as of a mask, which is often made
+            return [Operand(f"it is called with {numbers[0]:g}")]
         names, operands = {**self.modules.names_here(), **self.names}, list[Operand]()
         for number, arg in enumerate(args, 1):
             if isinstance(arg, int | float):
@@ -156,7 +161,7 @@ class Hunt(Observer):
         """Return what has made a gradient not finite: a node, with what it saved and what has come to it."""
         name = type(node).__name__
         at = bisect_right(self.calls, node._sequence_nr(), key=lambda pair: pair[0])  # noqa: SLF001 - PyTorch's own name
-        call = self.calls[at][1] if at < len(self.calls) else Event("", "", "", "")
+        call = self.calls[at][1] if at < len(self.calls) else Event("", None, "", "")
         operands = []
         for attribute in dir(node):
             saved = getattr(node, attribute) if attribute.startswith(SAVED) else None

@@ -11,7 +11,7 @@ from typing import Any, NamedTuple
 
 from gviz.files import write
 from gviz.graphs.codec import dumped
-from gviz.text import aligned_text, amount, joined
+from gviz.text import aligned_text, amount, joined, ordinal
 
 MOST_ROWS = 256
 """Measured steps that are kept: where there are more, every second one of the older half goes."""
@@ -182,7 +182,7 @@ class Log:
             return "no step was seen: neither backward() nor the step() of an optimizer that has parameters of the model"
         of = "of the optimizer" if self.by == "optimizer" else "(calls of backward(): no optimizer has made a step)"
         thinned = f"; {len(self.rows)} of them are kept, older ones thinned out" if self.is_thinned else ""
-        return f"{amount(self.steps, 'step')} {of}, counted from 0; each {ordinal_text(self.every)} is measured{thinned}"
+        return f"{amount(self.steps, 'step')} {of}, counted from 0; {ordinal_text(self.every)} is measured{thinned}"
 
     def columns(self) -> dict[str, list[str]]:
         """Return the texts of the table of parameters, by their headings."""
@@ -299,11 +299,9 @@ def ordinal_text(number: int) -> str:
     """Return which of the steps are measured.
 
     >>> ordinal_text(1), ordinal_text(10)
-    ('one', '10th')
+    ('each', 'every 10th')
     """
-    from gviz.text import ordinal
-
-    return "one" if number == 1 else ordinal(number)
+    return "each" if number == 1 else f"every {ordinal(number)}"
 
 
 def jsonable(number: float | None) -> float | str | None:

@@ -70,10 +70,10 @@ class RunningModules:
         """The name of the innermost module; "" outside of the models."""
         return self.paths[id(self.stack[-1])] if self.stack else ""
 
-    def place(self, name: str) -> str:
-        """Return the line of the program that calls the function of that name, as ``file:line``; "" for none."""
+    def place(self, name: str) -> Place | None:
+        """Return the line of the program that calls the function of that name; None for none."""
         call = self.frames.note_call(name, is_new=False)
-        return "" if call is None else place_text(call.place)
+        return None if call is None else call.place
 
     def names_here(self) -> dict[int, str]:
         """Return what the innermost function of the program that is running calls its objects, by their identity."""
@@ -83,8 +83,10 @@ class RunningModules:
         return {} if frame is None else {id(one): name for name, one in {**frame.f_globals, **frame.f_locals}.items()}
 
 
-def place_text(place: Place) -> str:
-    """Return a line as people look for it: with the path from the current folder, if it is there."""
+def place_text(place: Place | None) -> str:
+    """Return a line as people look for it: with the path from the current folder, if it is there; "" for None."""
+    if place is None:
+        return ""
     path = os.path.relpath(place.file)
     return str(place._replace(file=place.file if path.startswith("..") else path))
 

@@ -11,18 +11,22 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import nullcontext
 from fnmatch import fnmatchcase
 from functools import wraps
-from importlib import import_module
 from typing import Any, NamedTuple
 from weakref import ref
 
+from gviz.graphs import Place
 from gviz.trace.listening import Listener, Observer, ParameterGroups
 from gviz.training.hunt import Event, Hunt, kind_of
 from gviz.training.log import Finding, Log, Norms, number_text
-from gviz.training.running import RunningModules, is_finite, tensors_of
+from gviz.training.running import RunningModules, is_finite, place_text, tensors_of
 from gviz.training.units import Units
 
 HUNT = "hunt=True names the operation and its line"
 """What to do where it is known only that something is not finite."""
+
+
+GROWN = 100.0
+"""How many times as large a parameter is that has grown much."""
 
 
 class Pending(NamedTuple):
@@ -44,14 +48,14 @@ class Pending(NamedTuple):
     norms: dict[str, Norms] | None
     before: dict[str, Any]
     has_closure: bool
-    place: str
+    place: Place | None
 
 
 class Suspect(NamedTuple):
     """A root of backward() that is not finite: nan or inf, the line of the call, and what is known of its origin."""
 
     kind: str
-    place: str
+    place: Place | None
     origin: Event | None
     parameter: str
 
@@ -81,8 +85,8 @@ class Steps(Observer):
         self.is_root_finite = True
         self.suspect: Suspect | None = None
         self.used: tuple[Any, str] | None = None  # a gradient that a step has used, weakly, and the name of its parameter
-        self.not_cleared = ""  # the line of a backward() that has found it there
-        self.last_step = ""  # the line of the last step
+        self.not_cleared: Place | None = None  # the line of a backward() that has found it there
+        self.last_step: Place | None = None
 
     # ---------------------------------------------------------------- the models
     def attach(self, listener: Listener) -> None:
@@ -106,6 +110,7 @@ class Steps(Observer):
     def find_parameters(self) -> None:
         """Find the parameters that are measured: a model may have got others."""
         self.parameters = {name: one for name, one in self.all_parameters() if self.is_wanted(name)}
+        self.own = dict[int, dict[str, Any]]()  # of these, those of each optimizer by its identity
         self.names.update({id(one): name for name, one in self.parameters.items()})
         self.log.shapes |= {name: tuple(one.shape) for name, one in self.parameters.items()}
         self.log.is_half |= {name for name, one in self.parameters.items() if one.element_size() == 2}
@@ -164,9 +169,10 @@ class Steps(Observer):
         """Look at the roots of a backward that begins, and at a gradient that a step has used."""
         single = [one for one in roots if one.numel() == 1 and not one.is_complex()]
         self.root = single[-1].item() if single else None
-        kinds = [kind_of(one) for one in roots]
+        is_finite_number = self.root is not None and len(roots) == 1 and math.isfinite(self.root)  # as nearly always
+        kinds = [] if is_finite_number else [kind_of(one) for one in roots]
         self.is_root_finite = not any(kinds)
-        for one, kind in zip(roots, kinds, strict=True):
+        for one, kind in zip(roots, kinds, strict=False):
             if kind and self.suspect is None and not self.has_found:
                 origin = self.hunt.origin_of(one) if self.hunt is not None else None
                 bad = next((name for name, value in self.parameters.items() if kind_of(value)), "")
@@ -174,7 +180,7 @@ class Steps(Observer):
         if self.used is not None:
             grad = self.parameters[self.used[1]].grad
             is_there = grad is not None and grad is self.used[0]() and bool(grad.count_nonzero())
-            self.not_cleared = self.modules.place("backward") if is_there else ""
+            self.not_cleared = self.modules.place("backward") if is_there else None
             self.used = self.used if is_there else None
 
     def has_run(self) -> None:
@@ -195,8 +201,7 @@ class Steps(Observer):
     # ---------------------------------------------------------------- steps
     def will_step(self, optimizer: ParameterGroups, *, has_closure: bool) -> None:
         """Measure what an optimizer is going to use."""
-        ids = {id(one) for group in optimizer.param_groups for one in group["params"]}
-        own = {name: one for name, one in self.parameters.items() if id(one) in ids}
+        own = self.own.get(id(optimizer)) or self.find_own(optimizer)
         if not own:
             return
         if not self.known:  # calls of backward were none
@@ -211,10 +216,16 @@ class Steps(Observer):
         self.pending = Pending(optimizer, number, own, norms, before, has_closure, place)
         if self.used is not None and self.not_cleared and self.used[1] in own:
             name = self.used[1]
-            what = f"the gradients that an earlier step had used were still there when backward() ran ({self.not_cleared}): this step uses their sum"
+            what = f"the gradients that an earlier step had used were still there when backward() ran ({place_text(self.not_cleared)}): this step uses their sum"
             if own[name].grad is self.used[0]():
-                self.log.find(Finding("not cleared", number, f"{what}; zero_grad() is to come before it", place=self.not_cleared))
+                self.log.find(Finding("not cleared", number, f"{what}; zero_grad() is to come before it", place=place_text(self.not_cleared)))
             self.used = None
+
+    def find_own(self, optimizer: ParameterGroups) -> dict[str, Any]:
+        """Find the parameters of the models that an optimizer has."""
+        ids = {id(one) for group in optimizer.param_groups for one in group["params"]}
+        self.own[id(optimizer)] = own = {name: one for name, one in self.parameters.items() if id(one) in ids}
+        return own
 
     def has_stepped(self, optimizer: ParameterGroups) -> None:
         """Measure what an optimizer has done."""
@@ -293,12 +304,13 @@ class Steps(Observer):
         because = f": {operation}" if operation else f": it is made on the way back{hint}" if not self.suspect else hint
         operand = f"; {origin.operand}" if origin is not None and origin.operand else ""
         name = bad if origin is None else origin.module or bad
-        self.found(Finding("not finite", number, f"{what}{because}{operand}", name, *((origin.place, origin.name, origin.operand) if origin else ())))
+        growth = self.growth(parameters)
+        self.found(Finding("not finite", number, f"{what}{because}{operand}{growth}", name, *((place_text(origin.place), origin.name, origin.operand) if origin else ())))
         return True
 
     def words_of_root(self, suspect: Suspect, number: int) -> tuple[str, str]:
         """Return what is known of a root that is not finite, and the operation that has made it."""
-        what = f"the loss was {suspect.kind} when backward() ran{f' ({suspect.place})' * bool(suspect.place)}"
+        what = f"the loss was {suspect.kind} when backward() ran{f' ({place_text(suspect.place)})' * bool(suspect.place)}"
         if suspect.parameter:
             when = f"before step {number}" if self.known or number else "before the first step"
             return f"{what}: {suspect.parameter} itself was not finite {when}, though no gradient was not", ""
@@ -306,6 +318,16 @@ class Steps(Observer):
         if origin is None:
             return f"{what}, with finite parameters: it is made on the way forward", ""
         return what, f"{origin.name}{origin.where} makes {origin.kind}"
+
+    def growth(self, parameters: Mapping[str, Any]) -> str:
+        """Return how the parameter has grown that has grown most since the first measured step, if that is much."""
+        first = self.log.rows[0].norms if self.log.rows else {}
+        pairs = [(first[name].weight, norm_of(one.detach()), name) for name, one in parameters.items() if name in first]
+        grown = max(pairs, key=lambda pair: pair[1] / pair[0] if pair[0] else 0.0, default=(0.0, 0.0, ""))
+        if not grown[0] or not GROWN < grown[1] / grown[0] < math.inf:
+            return ""
+        before, now, name = number_text(grown[0]), number_text(grown[1]), grown[2]
+        return f"; the norm of {name} has grown from {before} at step {self.log.rows[0].step} to {now}"
 
     def found(self, finding: Finding) -> None:
         """Keep the first finding of nan or inf, and stop to hunt, unless an optimizer may come that does not use it."""
@@ -318,16 +340,16 @@ class Steps(Observer):
         for name, one in self.parameters.items():
             kind = kind_of(one)
             if kind and not self.has_found:
-                after = f" after the step at {self.last_step}" if self.last_step else ""
+                after = f" after the step at {place_text(self.last_step)}" if self.last_step else ""
                 what = f"{name} has {kind}{after}, though the gradients were finite"
-                self.found(Finding("not finite", max(self.log.steps - 1, 0), what, name, self.last_step, "step" * bool(after)))
+                self.found(Finding("not finite", max(self.log.steps - 1, 0), what, name, place_text(self.last_step), "step" * bool(after)))
 
     def are_finite(self, grads: Iterable[Any]) -> bool:
-        """Return whether gradients are finite: where their norm is, they are; it alone may overflow."""
-        total_norm = getattr(import_module(f"{self.listener.engine.__name__}.nn.utils"), "get_total_norm", None)
-        tensors = list(grads)
-        if total_norm is not None and tensors:
-            return math.isfinite(total_norm(tensors)) or all(map(is_finite, tensors))
+        """Return whether gradients are finite: where their norms are, they are; a norm alone may overflow."""
+        engine, tensors = self.listener.engine, list(grads)
+        if tensors and hasattr(engine, "_foreach_norm") and len({(one.device, one.dtype) for one in tensors}) == 1:
+            if bool(engine.stack(engine._foreach_norm(tensors)).sum().isfinite()):  # noqa: SLF001 - one call for all
+                return True
         return all(map(is_finite, tensors))
 
 

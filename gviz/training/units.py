@@ -5,9 +5,10 @@ from __future__ import annotations
 from types import ModuleType
 from typing import Any
 
+from gviz.graphs import Place
 from gviz.trace.listening import Listener
 from gviz.training.log import LEAST_INPUTS, Idle
-from gviz.training.running import RunningModules
+from gviz.training.running import RunningModules, place_text
 
 FUNCTIONS = (("", "relu"), ("", "relu_"), (".nn.functional", "relu"))
 METHODS = ("relu", "relu_")
@@ -62,7 +63,7 @@ class Units:
     def __init__(self) -> None:
         self.modules: RunningModules
         self.is_on = self.is_inside = False
-        self.sites: dict[tuple[str, str, int], Site] = {}
+        self.sites: dict[tuple[str, Place | None, int], Site] = {}
 
     def attach(self, listener: Listener) -> None:
         """Begin to be told of the calls of ReLUs."""
@@ -102,7 +103,7 @@ class Units:
         others = [at for at in range(numbers.dim()) if at != axis % numbers.dim()]
         alive = (numbers.amax(others) if others else numbers) != 0
         place, path = self.modules.place("relu"), self.modules.path
-        site = self.sites.setdefault((path, place, alive.numel()), Site(self.name_of(path, place)))
+        site = self.sites.setdefault((path, place, alive.numel()), Site(self.name_of(path, place_text(place))))
         site.alive = alive if site.alive is None else site.alive | alive
         site.count += numbers.numel() // alive.numel()
 
