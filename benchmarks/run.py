@@ -7,7 +7,20 @@ import os
 import platform
 from importlib import import_module
 
-NAMES = ("cold", "engine", "heavy", "training", "walk", "imports", "lines", "answers", "static", "layout", "models")
+NAMES = (
+    "cold",
+    "engine",
+    "heavy",
+    "training",
+    "walk",
+    "imports",
+    "lines",
+    "answers",
+    "static",
+    "layout",
+    "models",
+    "watch",
+)
 
 
 def main() -> None:

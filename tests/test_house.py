@@ -52,6 +52,7 @@ FLOORS = {
     "live": 11,
     "questions": 12,
     "pytest_plugin": 13,
+    "training": 9,
 }
 """Each part of the package and the floor it stands on; a part imports from lower floors and from itself."""
 
@@ -119,7 +120,8 @@ BUDGETS = {
     "signatures": 400,  # 385
     "sources": 5610,  # 5450
     "static": 4250,  # 4238
-    "trace": 1160,  # 1125
+    "trace": 1160,  # 1139
+    "training": 900,  # 870
 }
 """The statements that a room, a folder or file below gviz/, may have at most: today's number and 3% for what somebody adds.
 

@@ -9,13 +9,21 @@ from typing import Any
 
 from gviz.trace.listening import ENGINE, Listener
 from gviz.training.hunt import Hunt
-from gviz.training.log import Finding, Log
+from gviz.training.log import Log
+from gviz.training.rows import Finding
+from gviz.training.running import EngineModule
 from gviz.training.steps import Steps
 
 __all__ = ["Finding", "Log", "Watch", "watch"]
 
 
-def watch(model: Any, names: str | Sequence[str] = "*", *, every: int = 10, hunt: bool = False) -> Watch:
+def watch(
+    model: EngineModule | Mapping[str, EngineModule],
+    names: str | Sequence[str] = "*",
+    *,
+    every: int = 10,
+    hunt: bool = False,
+) -> Watch:
     """Watch the training of a model in a ``with`` block.
 
     Norms of gradients and parameters by step, units that are dead, and the first nan or inf.
@@ -51,7 +59,9 @@ def watch(model: Any, names: str | Sequence[str] = "*", *, every: int = 10, hunt
 class Watch:
     """A training that is watched from the beginning of a ``with`` block to its end; see :func:`watch`."""
 
-    def __init__(self, model: Any, patterns: Sequence[str], *, every: int, hunt: bool) -> None:
+    def __init__(
+        self, model: EngineModule | Mapping[str, EngineModule], patterns: Sequence[str], *, every: int, hunt: bool
+    ) -> None:
         if every < 1:
             raise ValueError(f"every is 1 or more, not {every}")
         self.models: dict[str, Any] = dict(model) if isinstance(model, Mapping) else {"": model}

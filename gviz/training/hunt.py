@@ -17,9 +17,10 @@ from typing import Any, NamedTuple
 from gviz.graphs import Place
 from gviz.trace.facts import ByTensor, recall, remember
 from gviz.trace.listening import Observer
+from gviz.trace.modules import order_of, tensors_in
 from gviz.trace.versions import next_number
-from gviz.training.running import RunningModules, is_finite, place_text, tensors_of
-from gviz.walk import SAVED, graph_nodes
+from gviz.training.running import EngineTensor, RunningModules, all_finite, path_and_line
+from gviz.walk import SAVED, NodeLike, graph_nodes
 
 LAYER = "__call__"
 """The name under which gviz's engine tells of the call of a layer, whose result is that of a function in it."""
@@ -54,7 +55,7 @@ class Event(NamedTuple):
     @property
     def where(self) -> str:
         """The line and the module, in words."""
-        return f"{f' at {place_text(self.place)}' * bool(self.place)}{f', in {self.module}' * bool(self.module)}"
+        return f"{f' at {path_and_line(self.place)}' * bool(self.place)}{f', in {self.module}' * bool(self.module)}"
 
     @property
     def operand(self) -> str:
@@ -89,15 +90,15 @@ class Hunt(Observer):
         if leaves:
             self.of_leaves.clear()
 
-    def origin_of(self, tensor: Any) -> Event | None:
+    def origin_of(self, tensor: EngineTensor) -> Event | None:
         """Return the call that nan or inf in a tensor comes from; None if it was not seen."""
         event = recall(self.events, tensor)
         return None if event is None else event.origin()
 
-    def has_called(self, name: str, args: tuple[Any, ...], result: Any, seconds: float) -> None:
+    def has_called(self, name: str, args: tuple[Any, ...], result: object, _: float) -> None:
         """Take note of a call: where it was, and with what if its result is not finite."""
         tensor = self.listener.engine.Tensor
-        results = [result] if isinstance(result, tensor) else tensors_of(result, tensor)
+        results = [result] if isinstance(result, tensor) else [*tensors_in(result, tensor)]
         written = args[0] if name == "__setitem__" else None  # which returns None
         results += [written] if written is not None else []
         if not (self.is_on and results) or name == LAYER:
@@ -107,13 +108,13 @@ class Hunt(Observer):
         if any(one.grad_fn is not None for one in results):
             self.calls.append((next_number(self.listener.engine), event))
         for one in results:
-            kind = kind_of(one)
+            kind = bad_number(one)
             if kind:
                 operands = self.operands(args, one)
                 remember(self.events, one, event._replace(kind=kind, operands=operands))
 
-    def operands(self, args: Sequence[Any], result: Any) -> list[Operand]:
-        """Return what a call was made with; what it has written over is not there any more, but for what had made it."""
+    def operands(self, args: Sequence[Any], result: object) -> list[Operand]:
+        """Return what a call was made with; of what it has written over only what had made that."""
         numbers = [arg for arg in args if isinstance(arg, float) and not math.isfinite(arg)]
         if numbers:  # as of a mask, which is often made
             return [Operand(f"it is called with {numbers[0]:g}")]
@@ -121,11 +122,11 @@ class Hunt(Observer):
         for number, arg in enumerate(args, 1):
             if isinstance(arg, int | float):
                 operands.append(Operand(f"operand {number} is {arg:g}"))
-            for one in tensors_of(arg, self.listener.engine.Tensor):
+            for one in tensors_in(arg, self.listener.engine.Tensor):
                 before = recall(self.events, one)
                 if one is not result:
                     name = names.get(id(one), f"operand {number}")
-                    operands.append(Operand(f"{name} {summary(one)}", kind_of(one), before))
+                    operands.append(Operand(f"{name} {numbers_text(one)}", bad_number(one), before))
                 elif before is not None:
                     operands.append(Operand("what was there before", before.kind, before))
         return operands
@@ -135,17 +136,19 @@ class Hunt(Observer):
         """Look at the gradients that a backward in the block hands on."""
         nodes = graph_nodes(roots)
         carried: dict[Any, Event] = {}  # what has made the gradient that comes to a node not finite
-        handles = [node.register_hook(partial(self.passed, node, carried)) for node, leaf in nodes.items() if leaf is None]
+        handles = [
+            node.register_hook(partial(self.passed, node, carried)) for node, leaf in nodes.items() if leaf is None
+        ]
         try:
             yield
         finally:
             for handle in handles:
                 handle.remove()
 
-    def passed(self, node: Any, carried: dict[Any, Event], inputs: Sequence[Any], outputs: Sequence[Any]) -> None:
+    def passed(self, node: NodeLike, carried: dict[Any, Event], inputs: Sequence[Any], outputs: Sequence[Any]) -> None:
         """Take note of the gradients that a node hands on, and of those that have come to it."""
         with self.listener.quiet():
-            kinds = ["" if one is None else kind_of(one) for one in inputs]
+            kinds = ["" if one is None else bad_number(one) for one in inputs]
             if not any(kinds):
                 return
             event = carried.get(node)
@@ -154,34 +157,38 @@ class Hunt(Observer):
             for (following, _), kind in zip(node.next_functions, kinds, strict=False):
                 if kind and following is not None:
                     carried.setdefault(following, event)
-                    if type(following).__name__ == "AccumulateGrad":
-                        self.of_leaves[id(following.variable)] = event
+                    if (leaf := getattr(following, "variable", None)) is not None:
+                        self.of_leaves[id(leaf)] = event
 
-    def event_of(self, node: Any, kind: str, outputs: Sequence[Any]) -> Event:
+    def event_of(self, node: NodeLike, kind: str, outputs: Sequence[Any]) -> Event:
         """Return what has made a gradient not finite: a node, with what it saved and what has come to it."""
         name = type(node).__name__
-        at = bisect_right(self.calls, node._sequence_nr(), key=lambda pair: pair[0])  # noqa: SLF001 - PyTorch's own name
+        at = bisect_right(self.calls, order_of(node), key=lambda pair: pair[0])
         call = self.calls[at][1] if at < len(self.calls) else Event("", None, "", "")
         operands = []
         for attribute in dir(node):
             saved = getattr(node, attribute) if attribute.startswith(SAVED) else None
             if isinstance(saved, self.listener.engine.Tensor):
-                operands.append(Operand(f"saved {attribute.removeprefix(SAVED)} {summary(saved)}", kind_of(saved)))
+                operands.append(
+                    Operand(f"saved {attribute.removeprefix(SAVED)} {numbers_text(saved)}", bad_number(saved))
+                )
         operands += [
-            Operand(f"the gradient that came {summary(one)}", kind_of(one)) for one in outputs if one is not None
+            Operand(f"the gradient that came {numbers_text(one)}", bad_number(one))
+            for one in outputs
+            if one is not None
         ]
         return Event(f"{name} (of {call.name})" if call.name else name, call.place, call.module, kind, operands)
 
 
-def kind_of(tensor: Any) -> str:
+def bad_number(tensor: EngineTensor) -> str:
     """Return nan or inf if a tensor has such an element, else ""."""
     if not (tensor.is_floating_point() or tensor.is_complex()) or not tensor.numel():
         return ""
     numbers = tensor.detach()
-    return "" if is_finite(numbers) else "nan" if bool(numbers.isnan().any()) else "inf"
+    return "" if all_finite(numbers) else "nan" if bool(numbers.isnan().any()) else "inf"
 
 
-def summary(tensor: Any) -> str:
+def numbers_text(tensor: EngineTensor) -> str:
     """Return the numbers of a tensor in words: its one element, or extremes, and how many are 0, nan or inf."""
     numbers, count = tensor.detach(), tensor.numel()
     if count == 1:

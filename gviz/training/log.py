@@ -4,96 +4,23 @@ from __future__ import annotations
 
 import math
 import os
-from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, field
 from html import escape
-from typing import Any, NamedTuple
+from typing import Any
 
 from gviz.files import write
 from gviz.graphs.codec import dumped
 from gviz.text import aligned_text, amount, joined, ordinal
+from gviz.training.rows import Finding, Norms, StepRow, jsonable, three_digits
 
 MOST_ROWS = 256
 """Measured steps that are kept: where there are more, every second one of the older half goes."""
 
 LARGE_UPDATE, SUSPECT_ROWS = 1.0, 3
-"""An update as large as the parameter, or a gradient of zeros, is told of if so many measured steps in a row have it."""
-
-LEAST_INPUTS = 256
-"""Inputs for each of which a unit has to be 0 before it is told of."""
+"""How many measured steps in a row have an update as large as the parameter, or a gradient of zeros, to be told of."""
 
 
-class Norms(NamedTuple):
-    """What was measured of a parameter in a step.
-
-    Args:
-        grad: the norm of its gradient when the optimizer began; None for no gradient.
-        zeros: how much of the gradient is exactly 0, from 0 to 1; None for no gradient.
-        weight: the norm of the parameter before the step.
-        update: the norm of what the step has added to it; None where no optimizer has made a step.
-    """
-
-    grad: float | None
-    zeros: float | None
-    weight: float
-    update: float | None = None
-
-    @property
-    def ratio(self) -> float | None:
-        """The update by the parameter; None without an update, and for a parameter of zeros."""
-        return self.update / self.weight if self.update is not None and self.weight else None
-
-
-class Idle(NamedTuple):
-    """The units of a ReLU in a step.
-
-    Args:
-        units: how many there are.
-        idle: how many of them gave 0 for all inputs of the step.
-        silent: how many of them have given 0 for all inputs of the last measured steps, enough of them to tell.
-        inputs: how many inputs those were, at the least.
-    """
-
-    units: int
-    idle: int
-    silent: int
-    inputs: int
-
-
-class Finding(NamedTuple):
-    """Something that is not right.
-
-    Args:
-        kind: ``not finite``, ``not cleared``, ``large update``, ``zero gradient`` or ``dead units``.
-        step: in which step it was seen, counted from 0.
-        what: a sentence.
-        name: of the parameter or module; "" where it is not known.
-        place: the line, as ``file:line``; "" where it is not known.
-        operation: which made nan or inf; "" for anything else.
-        operand: what brought it there.
-    """
-
-    kind: str
-    step: int
-    what: str
-    name: str = ""
-    place: str = ""
-    operation: str = ""
-    operand: str = ""
-
-    def __str__(self) -> str:
-        """Return it as a line of text."""
-        return f"step {self.step}: {self.what}"
-
-
-@dataclass
-class Row:
-    """A measured step: its number, the value that backward() was called on last, and what was measured by name."""
-
-    step: int
-    root: float | None = None
-    norms: dict[str, Norms] = field(default_factory=dict)
-    units: dict[str, Idle] = field(default_factory=dict)
+COLUMNS = ("parameter", "shape", "first grad", "smallest", "largest", "last", "zeros", "weight", "update/weight")
+"""The headings of the table."""
 
 
 class Log:
@@ -107,7 +34,7 @@ class Log:
         self.every = every
         self.by = "backward"
         self.steps = 0
-        self.rows: list[Row] = []
+        self.rows: list[StepRow] = []
         self.findings: list[Finding] = []
         self.shapes: dict[str, tuple[int, ...]] = {}
         self.is_half: set[str] = set()  # parameters of 16 bits
@@ -121,10 +48,10 @@ class Log:
         self.rows.clear()
         self.findings.clear()
 
-    def row(self, step: int) -> Row:
+    def row(self, step: int) -> StepRow:
         """Return the row of a step, the last one or a new one."""
         if not self.rows or self.rows[-1].step != step:
-            self.rows.append(Row(step))
+            self.rows.append(StepRow(step))
         if len(self.rows) > MOST_ROWS:
             half = MOST_ROWS // 2
             self.rows[:half] = self.rows[:half:2]
@@ -162,34 +89,37 @@ class Log:
         for name, norms in histories.items():
             ratios = [one.ratio or 0.0 for one in norms]
             if len(self.shapes[name]) > 1 and len(ratios) == SUSPECT_ROWS and min(ratios) > LARGE_UPDATE:
-                large.append(f"{name} ({joined([number_text(one) for one in ratios])} times)")
+                large.append(f"{name} ({joined([three_digits(one) for one in ratios])} times)")
             is_alone = all(any(other.grad for other in row.norms.values()) for row in rows)
             is_lost = name in self.is_half and all(row.root for row in rows)
             if [one.grad for one in norms] == [0.0] * SUSPECT_ROWS and (is_alone or is_lost):
                 zero.append(name)
         if large:
-            what = f"the steps {steps} have each changed {joined(large)} by more than its own norm, with {learning_rate}"
+            what = (
+                f"the steps {steps} have each changed {joined(large)} by more than its own norm, with {learning_rate}"
+            )
             self.find(Finding("large update", last.step, what, large[0].partition(" ")[0]))
         if zero:
             half = "; it has 16 bits, in which small numbers are 0: torch.amp.GradScaler scales the loss"
-            what = f"the gradient was exactly 0 in the steps {steps}: of {joined(zero)}{half * (zero[0] in self.is_half)}"
+            what = (
+                f"the gradient was exactly 0 in the steps {steps}: of {joined(zero)}{half * (zero[0] in self.is_half)}"
+            )
             self.find(Finding("zero gradient", last.step, what, zero[0]))
 
     # ---------------------------------------------------------------- reading
     def heading(self) -> str:
         """Return what was seen, in a sentence."""
         if not self.steps:
-            return "no step was seen: neither backward() nor the step() of an optimizer that has parameters of the model"
+            return (
+                "no step was seen: neither backward() nor the step() of an optimizer that has parameters of the model"
+            )
         of = "of the optimizer" if self.by == "optimizer" else "(calls of backward(): no optimizer has made a step)"
         thinned = f"; {len(self.rows)} of them are kept, older ones thinned out" if self.is_thinned else ""
         return f"{amount(self.steps, 'step')} {of}, counted from 0; {ordinal_text(self.every)} is measured{thinned}"
 
     def columns(self) -> dict[str, list[str]]:
         """Return the texts of the table of parameters, by their headings."""
-        columns: dict[str, list[str]] = {
-            name: []
-            for name in ("parameter", "shape", "first grad", "smallest", "largest", "last", "zeros", "weight", "update/weight")
-        }  # fmt: skip
+        columns: dict[str, list[str]] = {name: [] for name in COLUMNS}
         for name in self.names():
             norms = [row.norms[name] for row in self.rows if name in row.norms]
             grads = [one.grad for one in norms if one.grad is not None]
@@ -198,8 +128,8 @@ class Log:
             ends = (min(finite), max(finite)) if finite else (None, None)
             share = "-" if last.zeros is None else f"{last.zeros:.0%}"
             shape = "x".join(map(str, self.shapes[name])) or "()"
-            numbers = [number_text(one) for one in ((grads or [None])[0], *ends, last.grad)]
-            texts = [name, shape, *numbers, share, number_text(last.weight), number_text(last.ratio)]
+            numbers = [three_digits(one) for one in (grads[0] if grads else None, *ends, last.grad)]
+            texts = [name, shape, *numbers, share, three_digits(last.weight), three_digits(last.ratio)]
             for column, text in zip(columns.values(), texts, strict=True):
                 column.append(text)
         return columns
@@ -212,17 +142,17 @@ class Log:
     def table(self) -> str:
         """Return a table of the parameters, and what is not right, as text.
 
-        ``first grad``, ``smallest``, ``largest`` and ``last`` are norms of the gradient; ``zeros`` is how much of the last
-        one is exactly 0; ``weight`` is the norm of the parameter before the last measured step, and ``update/weight`` by
-        how much of that the step has changed it.
+        ``first grad``, ``smallest``, ``largest`` and ``last`` are norms of the gradient, ``zeros`` is how much of the
+        last one is exactly 0. ``weight`` is the norm of the parameter before the last measured step, ``update/weight``
+        that of what the step has added to it, by that.
         """
         columns = self.columns()
         rows = list(zip(*columns.values(), strict=True))
         lines = [self.heading()]
         lines += aligned_text([list(columns), *rows]).splitlines() if rows else []
-        last = next((row for row in reversed(self.rows) if row.units), None)
-        for name, idle in last.units.items() if last is not None else ():
-            lines.append(f"{name}: {idle.idle} of {amount(idle.units, 'unit')} 0 for all inputs of step {last.step}")
+        for row in [row for row in self.rows if row.units][-1:]:
+            for name, idle in row.units.items():
+                lines.append(f"{name}: {idle.idle} of {amount(idle.units, 'unit')} 0 for all inputs of step {row.step}")
         return "\n".join([*lines, *self.remarks, *map(str, self.findings)])
 
     def __str__(self) -> str:
@@ -251,10 +181,10 @@ class Log:
             "root": [jsonable(row.root) for row in self.rows],
             "parameters": {name: {"shape": list(self.shapes[name]), **one} for name, one in series.items()},
             "units": {
-                name: [dict(zip(Idle._fields, row.units[name], strict=True)) if name in row.units else None for row in self.rows]
+                name: [idle._asdict() if (idle := row.units.get(name)) is not None else None for row in self.rows]
                 for name in sites
             },
-            "findings": [dict(zip(Finding._fields, one, strict=True)) for one in self.findings],
+            "findings": [one._asdict() for one in self.findings],
         }  # fmt: skip
 
     def save(self, path: str | os.PathLike[str]) -> str:
@@ -274,25 +204,18 @@ class Log:
             FileError: the file cannot be written.
             ValueError: ``show`` is something else.
         """
-        from gviz.training.heatmap import drawn  # a log is seldom drawn
+        return write(path, self.drawn(os.fspath(path), show))
 
-        return write(path, drawn(self, os.fspath(path), show))
+    def drawn(self, path: str, show: str) -> bytes:
+        """Return the heat map in the format of a file's suffix; errors as for :meth:`picture`."""
+        from gviz.training.heatmap import Chart, drawn  # a log is seldom drawn
+
+        return drawn(Chart(self.heading(), self.names(), self.rows, self.findings), path, show)
 
     def _repr_html_(self) -> str:
         """Return the heat map of the gradients and the table, as a notebook shows them."""
-        from gviz.training.heatmap import drawn
-
-        picture = drawn(self, "log.svg", "grad").decode() if self.names() else ""
+        picture = self.drawn("log.svg", "grad").decode() if self.names() else ""
         return f"{picture[picture.find('<svg') :]}<pre>{escape(self.table())}</pre>"
-
-
-def number_text(number: float | None) -> str:
-    """Return a number with three digits, and - for none.
-
-    >>> number_text(0.0123456), number_text(None), number_text(float("inf"))
-    ('0.0123', '-', 'inf')
-    """
-    return "-" if number is None else f"{number:.3g}"
 
 
 def ordinal_text(number: int) -> str:
@@ -302,38 +225,3 @@ def ordinal_text(number: int) -> str:
     ('each', 'every 10th')
     """
     return "each" if number == 1 else f"every {ordinal(number)}"
-
-
-def jsonable(number: float | None) -> float | str | None:
-    """Return a number as JSON has it: nan and inf as text."""
-    return number if number is None or math.isfinite(number) else str(number)
-
-
-def groups_of(names: Sequence[str], most: int) -> dict[str, list[str]]:
-    """Return parameters in so many groups at the most, by the modules that they are in.
-
-    >>> groups_of(["a.0.weight", "a.0.bias", "a.1.weight", "b.weight"], 2)
-    {'a': ['a.0.weight', 'a.0.bias', 'a.1.weight'], 'b': ['b.weight']}
-    """
-    deepest = max((name.count(".") for name in names), default=0)
-    groups: dict[str, list[str]] = {}
-    for depth in range(deepest + 1, 0, -1):
-        groups = {}
-        for name in names:
-            groups.setdefault(".".join(name.split(".")[:depth]), []).append(name)
-        if len(groups) <= most:
-            break
-    return groups
-
-
-def values_of(row: Row, names: Sequence[str], show: str) -> Iterator[float | None]:
-    """Yield what a row has of parameters: their gradient's norm, their own, or that of their update."""
-    for name in names:
-        norms = row.norms.get(name)
-        yield None if norms is None else getattr(norms, show)
-
-
-def together(values: Sequence[float | None]) -> float | None:
-    """Return the norm of several tensors together, from their norms; None if there is none."""
-    present = [one for one in values if one is not None]
-    return math.hypot(*present) if present else None

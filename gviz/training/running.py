@@ -6,10 +6,16 @@ import os
 import sys
 from collections.abc import Callable, Mapping
 from types import ModuleType
-from typing import Any
+from typing import Any, TypeAlias
 
 from gviz.graphs import Place
 from gviz.trace.frames import RunningProgram
+
+EngineTensor: TypeAlias = Any
+"""A tensor of gviz's engine, or of PyTorch, that is computed with."""
+
+EngineModule: TypeAlias = Any
+"""An ``nn.Module`` of either."""
 
 OWN = os.path.dirname(os.path.dirname(__file__))
 """The folder of gviz, whose lines are not the program's."""
@@ -49,11 +55,11 @@ class RunningModules:
             self.handles.clear()
             self.stack.clear()
 
-    def begin(self, module: Any, _: object) -> None:
+    def begin(self, module: EngineModule, _: object) -> None:
         """Note that a module is called."""
         self.stack.append(module)
 
-    def end(self, module: Any, _: object, result: Any) -> None:
+    def end(self, module: EngineModule, _: object, result: object) -> None:
         """Note that a call has ended, and those within it that have raised an error."""
         if self.is_relu:
             self.on_relu(result)
@@ -83,7 +89,7 @@ class RunningModules:
         return {} if frame is None else {id(one): name for name, one in {**frame.f_globals, **frame.f_locals}.items()}
 
 
-def place_text(place: Place | None) -> str:
+def path_and_line(place: Place | None) -> str:
     """Return a line as people look for it: with the path from the current folder, if it is there; "" for None."""
     if place is None:
         return ""
@@ -91,21 +97,7 @@ def place_text(place: Place | None) -> str:
     return str(place._replace(file=place.file if path.startswith("..") else path))
 
 
-def tensors_of(value: Any, kind: type) -> list[Any]:
-    """Return the tensors in what a function is called with or returns, in their order."""
-    todo, tensors = [value], []
-    while todo:
-        item = todo.pop()
-        if isinstance(item, kind):
-            tensors.append(item)
-        elif isinstance(item, list | tuple):
-            todo += reversed(item)
-        elif isinstance(item, dict):
-            todo += reversed(item.values())
-    return tensors
-
-
-def is_finite(tensor: Any) -> bool:
+def all_finite(tensor: EngineTensor) -> bool:
     """Return whether all elements of a tensor are finite: where their sum is, they are; it alone may overflow."""
     total = tensor.sum()
     return bool(total.isfinite()) or bool(tensor.isfinite().all())

@@ -16,9 +16,11 @@ from weakref import ref
 
 from gviz.graphs import Place
 from gviz.trace.listening import Listener, Observer, ParameterGroups
-from gviz.training.hunt import Event, Hunt, kind_of
-from gviz.training.log import Finding, Log, Norms, number_text
-from gviz.training.running import RunningModules, is_finite, place_text, tensors_of
+from gviz.trace.modules import tensors_in
+from gviz.training.hunt import Event, Hunt, bad_number
+from gviz.training.log import Log
+from gviz.training.rows import Finding, Norms, three_digits
+from gviz.training.running import EngineTensor, RunningModules, all_finite, path_and_line
 from gviz.training.units import Units
 
 HUNT = "hunt=True names the operation and its line"
@@ -84,7 +86,9 @@ class Steps(Observer):
         self.root: float | None = None
         self.is_root_finite = True
         self.suspect: Suspect | None = None
-        self.used: tuple[Any, str] | None = None  # a gradient that a step has used, weakly, and the name of its parameter
+        self.used: tuple[Any, str] | None = (
+            None  # a gradient that a step has used, weakly, and the name of its parameter
+        )
         self.not_cleared: Place | None = None  # the line of a backward() that has found it there
         self.last_step: Place | None = None
 
@@ -145,12 +149,12 @@ class Steps(Observer):
         """Return a backward that is told of."""
 
         @wraps(original)
-        def backward(*args: Any, **kwargs: Any) -> Any:
+        def backward(*args: object, **kwargs: object) -> Any:
             if self.is_running:
                 return original(*args, **kwargs)
             self.is_running = True
             try:
-                roots = tensors_of(args[0] if args else kwargs.get("tensors"), self.listener.engine.Tensor)
+                roots = [*tensors_in(args[0] if args else kwargs.get("tensors"), self.listener.engine.Tensor)]
                 with self.listener.quiet():
                     self.will_run(roots)
                 is_heard = self.hunt is not None and self.hunt.is_on
@@ -170,12 +174,12 @@ class Steps(Observer):
         single = [one for one in roots if one.numel() == 1 and not one.is_complex()]
         self.root = single[-1].item() if single else None
         is_finite_number = self.root is not None and len(roots) == 1 and math.isfinite(self.root)  # as nearly always
-        kinds = [] if is_finite_number else [kind_of(one) for one in roots]
+        kinds = [] if is_finite_number else [bad_number(one) for one in roots]
         self.is_root_finite = not any(kinds)
         for one, kind in zip(roots, kinds, strict=False):
             if kind and self.suspect is None and not self.has_found:
                 origin = self.hunt.origin_of(one) if self.hunt is not None else None
-                bad = next((name for name, value in self.parameters.items() if kind_of(value)), "")
+                bad = next((name for name, value in self.parameters.items() if bad_number(value)), "")
                 self.suspect = Suspect(kind, self.modules.place("backward"), origin, bad)
         if self.used is not None:
             grad = self.parameters[self.used[1]].grad
@@ -215,10 +219,11 @@ class Steps(Observer):
         place = self.modules.place("step")
         self.pending = Pending(optimizer, number, own, norms, before, has_closure, place)
         if self.used is not None and self.not_cleared and self.used[1] in own:
-            name = self.used[1]
-            what = f"the gradients that an earlier step had used were still there when backward() ran ({place_text(self.not_cleared)}): this step uses their sum"
-            if own[name].grad is self.used[0]():
-                self.log.find(Finding("not cleared", number, f"{what}; zero_grad() is to come before it", place=place_text(self.not_cleared)))
+            if own[self.used[1]].grad is self.used[0]():
+                line = path_and_line(self.not_cleared)
+                what = "the gradients that an earlier step had used were still there when backward() ran"
+                end = "this step uses their sum; zero_grad() is to come before backward()"
+                self.log.find(Finding("not cleared", number, f"{what} ({line}): {end}", place=line))
             self.used = None
 
     def find_own(self, optimizer: ParameterGroups) -> dict[str, Any]:
@@ -252,13 +257,13 @@ class Steps(Observer):
         row = self.log.row(pending.number)
         row.root = self.root
         for name, one in pending.parameters.items():
-            update = norm_of(one.detach() - pending.before[name]) if name in pending.before else None
+            update = tensor_norm(one.detach() - pending.before[name]) if name in pending.before else None
             grad = self.norms(one) if pending.has_closure else norms[name]
             row.norms[name] = Norms(grad.grad, grad.zeros, norms[name].weight, update)
             if self.used is None and grad.grad and not self.log.has("not cleared"):
                 self.used = ref(one.grad), name
         row.units |= self.units.end_step()
-        self.log.judge(words_of(pending.optimizer))
+        self.log.judge(optimizer_text(pending.optimizer))
         self.find_parameters()
 
     def end_step(self, following: int) -> None:
@@ -268,14 +273,14 @@ class Steps(Observer):
             self.hunt.forget(leaves=True)
         self.begin_step(following)
 
-    def norms(self, parameter: Any, *, has_grad: bool = True) -> Norms:
+    def norms(self, parameter: EngineTensor, *, has_grad: bool = True) -> Norms:
         """Return what is measured of a parameter before a step."""
-        grad = dense(parameter.grad) if has_grad and parameter.grad is not None else None
-        weight = norm_of(parameter.detach())
+        grad = without_graph(parameter.grad) if has_grad and parameter.grad is not None else None
+        weight = tensor_norm(parameter.detach())
         if grad is None:
             return Norms(None, None, weight)
         zeros = 1 - int(grad.count_nonzero()) / grad.numel() if grad.numel() else 0.0
-        return Norms(norm_of(grad), zeros, weight)
+        return Norms(tensor_norm(grad), zeros, weight)
 
     # ---------------------------------------------------------------- nan and inf
     @property
@@ -287,46 +292,55 @@ class Steps(Observer):
         """Return whether the gradients of a step are the first that are not finite, or the root was not, and say so."""
         if self.has_found:
             return False
-        grads = {name: dense(one.grad) for name, one in parameters.items() if one.grad is not None}
-        bad = "" if self.are_finite(grads.values()) else next((name for name, one in grads.items() if kind_of(one)), "")
+        grads = {name: without_graph(one.grad) for name, one in parameters.items() if one.grad is not None}
+        bad = (
+            ""
+            if self.are_finite(grads.values())
+            else next((name for name, one in grads.items() if bad_number(one)), "")
+        )
         if not bad and (self.suspect is None or self.is_root_finite):
             return False
-        origin = self.suspect.origin if self.suspect is not None else None
         if self.suspect is not None:
-            what, operation = self.words_of_root(self.suspect, number)
+            what, origin, hint = self.words_of_root(self.suspect, is_first=not (self.known or number))
         else:
-            kind = kind_of(grads[bad])
-            leaf = id(parameters[bad])
-            origin = self.hunt.of_leaves.get(leaf) if self.hunt is not None else None
-            what = f"the loss was finite{f' ({number_text(self.root)})' * (self.root is not None)}, but the gradient of {bad} has {kind}"
-            operation = "" if origin is None else f"{origin.name}{origin.where} makes it"
-        hint = f"; {HUNT}" if self.hunt is None and not (self.suspect and self.suspect.parameter) else ""
-        because = f": {operation}" if operation else f": it is made on the way back{hint}" if not self.suspect else hint
-        operand = f"; {origin.operand}" if origin is not None and origin.operand else ""
-        name = bad if origin is None else origin.module or bad
-        growth = self.growth(parameters)
-        self.found(Finding("not finite", number, f"{what}{because}{operand}{growth}", name, *((place_text(origin.place), origin.name, origin.operand) if origin else ())))
+            value = f" ({three_digits(self.root)})" if self.root is not None else ""
+            what = f"the loss was finite{value}, but the gradient of {bad} has {bad_number(grads[bad])}"
+            origin = self.hunt.of_leaves.get(id(parameters[bad])) if self.hunt is not None else None
+            hint = f", which is made on the way back{self.hint}"
+        finding = Finding("not finite", number, what + hint + self.growth(parameters), bad)
+        if origin is not None:
+            what = f"{what}: {origin.name}{origin.where} makes {origin.kind}; {origin.operand}"
+            name, place = origin.module or bad, path_and_line(origin.place)
+            finding = Finding(
+                "not finite", number, what + self.growth(parameters), name, place, origin.name, origin.operand
+            )
+        self.found(finding)
         return True
 
-    def words_of_root(self, suspect: Suspect, number: int) -> tuple[str, str]:
-        """Return what is known of a root that is not finite, and the operation that has made it."""
-        what = f"the loss was {suspect.kind} when backward() ran{f' ({place_text(suspect.place)})' * bool(suspect.place)}"
+    @property
+    def hint(self) -> str:
+        """What to do where nobody has looked for the operation."""
+        return f"; {HUNT}" if self.hunt is None else ""
+
+    def words_of_root(self, suspect: Suspect, *, is_first: bool) -> tuple[str, Event | None, str]:
+        """Return what is known of a root that is not finite: a clause, its origin, and what to say without an origin."""
+        where = f" ({path_and_line(suspect.place)})" if suspect.place is not None else ""
+        what = f"the loss was {suspect.kind} when backward() ran{where}"
         if suspect.parameter:
-            when = f"before step {number}" if self.known or number else "before the first step"
-            return f"{what}: {suspect.parameter} itself was not finite {when}, though no gradient was not", ""
-        origin = suspect.origin
-        if origin is None:
-            return f"{what}, with finite parameters: it is made on the way forward", ""
-        return what, f"{origin.name}{origin.where} makes {origin.kind}"
+            when = "from the beginning" if is_first else "before this step, though no gradient was"
+            return f"{what}: {suspect.parameter} itself was not finite {when}", None, ""
+        return what, suspect.origin, f", with finite parameters: it is made on the way forward{self.hint}"
 
     def growth(self, parameters: Mapping[str, Any]) -> str:
         """Return how the parameter has grown that has grown most since the first measured step, if that is much."""
         first = self.log.rows[0].norms if self.log.rows else {}
-        pairs = [(first[name].weight, norm_of(one.detach()), name) for name, one in parameters.items() if name in first]
+        pairs = [
+            (first[name].weight, tensor_norm(one.detach()), name) for name, one in parameters.items() if name in first
+        ]
         grown = max(pairs, key=lambda pair: pair[1] / pair[0] if pair[0] else 0.0, default=(0.0, 0.0, ""))
         if not grown[0] or not GROWN < grown[1] / grown[0] < math.inf:
             return ""
-        before, now, name = number_text(grown[0]), number_text(grown[1]), grown[2]
+        before, now, name = three_digits(grown[0]), three_digits(grown[1]), grown[2]
         return f"; the norm of {name} has grown from {before} at step {self.log.rows[0].step} to {now}"
 
     def found(self, finding: Finding) -> None:
@@ -338,34 +352,33 @@ class Steps(Observer):
     def find_parameter_not_finite(self) -> None:
         """Say which parameter is not finite after a step, though its gradient was."""
         for name, one in self.parameters.items():
-            kind = kind_of(one)
+            kind = bad_number(one)
             if kind and not self.has_found:
-                after = f" after the step at {place_text(self.last_step)}" if self.last_step else ""
-                what = f"{name} has {kind}{after}, though the gradients were finite"
-                self.found(Finding("not finite", max(self.log.steps - 1, 0), what, name, place_text(self.last_step), "step" * bool(after)))
+                line = path_and_line(self.last_step)
+                what = f"{name} has {kind}{f' after the step at {line}' * bool(line)}, though the gradients were finite"
+                self.found(Finding("not finite", max(self.log.steps - 1, 0), what, name, line, "step" * bool(line)))
 
     def are_finite(self, grads: Iterable[Any]) -> bool:
         """Return whether gradients are finite: where their norms are, they are; a norm alone may overflow."""
         engine, tensors = self.listener.engine, list(grads)
-        if tensors and hasattr(engine, "_foreach_norm") and len({(one.device, one.dtype) for one in tensors}) == 1:
-            if bool(engine.stack(engine._foreach_norm(tensors)).sum().isfinite()):  # noqa: SLF001 - one call for all
-                return True
-        return all(map(is_finite, tensors))
+        are_alike = len({(one.device, one.dtype) for one in tensors}) == 1 and hasattr(engine, "_foreach_norm")
+        norms = engine._foreach_norm(tensors) if are_alike else ()  # noqa: SLF001 - one call for all
+        return (bool(norms) and bool(engine.stack(norms).sum().isfinite())) or all(map(all_finite, tensors))
 
 
-def dense(grad: Any) -> Any:
+def without_graph(grad: EngineTensor) -> EngineTensor:
     """Return a gradient without its graph; of a sparse one the elements that are there."""
     numbers = grad.detach()
     return numbers.coalesce().values() if getattr(numbers, "is_sparse", False) else numbers
 
 
-def norm_of(tensor: Any) -> float:
+def tensor_norm(tensor: EngineTensor) -> float:
     """Return the norm of a tensor as ``tensor.norm()`` does; wider where 16 bits, or its square, would overflow."""
     norm = float((tensor.float() if tensor.element_size() == 2 else tensor).norm())
-    return norm if math.isfinite(norm) or not is_finite(tensor) else float(tensor.double().norm())
+    return norm if math.isfinite(norm) or not all_finite(tensor) else float(tensor.double().norm())
 
 
-def words_of(optimizer: ParameterGroups) -> str:
+def optimizer_text(optimizer: ParameterGroups) -> str:
     """Return an optimizer and its learning rates in words."""
     rates = dict.fromkeys(f"{float(group['lr']):g}" for group in optimizer.param_groups if "lr" in group)
     return f"{type(optimizer).__name__}, lr={', '.join(rates)}" if rates else type(optimizer).__name__

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from types import ModuleType
 from typing import Any
 
 from gviz.graphs import Place
 from gviz.trace.listening import Listener
-from gviz.training.log import LEAST_INPUTS, Idle
-from gviz.training.running import RunningModules, place_text
+from gviz.training.rows import LEAST_INPUTS, Idle
+from gviz.training.running import EngineTensor, RunningModules, path_and_line
 
 FUNCTIONS = (("", "relu"), ("", "relu_"), (".nn.functional", "relu"))
 METHODS = ("relu", "relu_")
@@ -74,14 +75,14 @@ class Units:
         for owner, name in (*owners, *((listener.engine.Tensor, name) for name in METHODS)):
             listener.replace(owner, name, self.around(getattr(owner, name), listener.engine))
 
-    def around(self, original: Any, engine: ModuleType) -> Any:
+    def around(self, original: Callable[..., Any], engine: ModuleType) -> Callable[..., Any]:
         """Return a function that is noted when it is called."""
         from functools import wraps
 
         is_compiling = getattr(getattr(engine, "compiler", None), "is_compiling", bool)
 
         @wraps(original)
-        def relu(*args: Any, **kwargs: Any) -> Any:
+        def relu(*args: object, **kwargs: object) -> Any:
             if is_compiling() or not self.is_on or self.is_inside or self.modules.is_relu:
                 return original(*args, **kwargs)
             self.is_inside = True
@@ -94,7 +95,7 @@ class Units:
 
         return relu
 
-    def note(self, result: Any) -> None:
+    def note(self, result: EngineTensor) -> None:
         """Note the result of a ReLU, if its graph is recorded: of a pass for evaluation it is not."""
         axis = axis_of_units(result) if self.is_on and result.grad_fn is not None and result.numel() else None
         if axis is None:
@@ -103,7 +104,7 @@ class Units:
         others = [at for at in range(numbers.dim()) if at != axis % numbers.dim()]
         alive = (numbers.amax(others) if others else numbers) != 0
         place, path = self.modules.place("relu"), self.modules.path
-        site = self.sites.setdefault((path, place, alive.numel()), Site(self.name_of(path, place_text(place))))
+        site = self.sites.setdefault((path, place, alive.numel()), Site(self.name_of(path, path_and_line(place))))
         site.alive = alive if site.alive is None else site.alive | alive
         site.count += numbers.numel() // alive.numel()
 
@@ -116,7 +117,7 @@ class Units:
         return {site.name: site.end_step() for site in self.sites.values() if site.alive is not None}
 
 
-def axis_of_units(result: Any) -> int | None:
+def axis_of_units(result: EngineTensor) -> int | None:
     """Return the axis along which the results of a ReLU are its units; None where the operations before do not tell."""
     if result.dim() < 3:
         return -1 if result.dim() else None

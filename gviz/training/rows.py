@@ -1,0 +1,97 @@
+"""What was measured in a step, and what is not right: the rows of a log."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass, field
+from typing import NamedTuple
+
+LEAST_INPUTS = 256
+"""Inputs for each of which a unit has to be 0 before it is told of."""
+
+
+class Norms(NamedTuple):
+    """What was measured of a parameter in a step.
+
+    Args:
+        grad: the norm of its gradient when the optimizer began; None for no gradient.
+        zeros: how much of the gradient is exactly 0, from 0 to 1; None for no gradient.
+        weight: the norm of the parameter before the step.
+        update: the norm of what the step has added to it; None where no optimizer has made a step.
+    """
+
+    grad: float | None
+    zeros: float | None
+    weight: float
+    update: float | None = None
+
+    @property
+    def ratio(self) -> float | None:
+        """The update by the parameter; None without an update, and for a parameter of zeros."""
+        return self.update / self.weight if self.update is not None and self.weight else None
+
+
+class Idle(NamedTuple):
+    """The units of a ReLU in a step.
+
+    Args:
+        units: how many there are.
+        idle: how many of them gave 0 for all inputs of the step.
+        silent: how many of them have given 0 for all inputs of the last measured steps, enough of them to tell.
+        inputs: how many inputs those were, at the least.
+    """
+
+    units: int
+    idle: int
+    silent: int
+    inputs: int
+
+
+class Finding(NamedTuple):
+    """Something that is not right.
+
+    Args:
+        kind: ``not finite``, ``not cleared``, ``large update``, ``zero gradient`` or ``dead units``.
+        step: in which step it was seen, counted from 0.
+        what: a sentence.
+        name: of the parameter or module; "" where it is not known.
+        place: the line, as ``file:line``; "" where it is not known.
+        operation: which made nan or inf; "" for anything else.
+        operand: what brought it there.
+    """
+
+    kind: str
+    step: int
+    what: str
+    name: str = ""
+    place: str = ""
+    operation: str = ""
+    operand: str = ""
+
+    def __str__(self) -> str:
+        """Return it as a line of text."""
+        return f"step {self.step}: {self.what}"
+
+
+@dataclass
+class StepRow:
+    """A measured step: its number, the value that backward() was called on last, and what was measured by name."""
+
+    step: int
+    root: float | None = None
+    norms: dict[str, Norms] = field(default_factory=dict)
+    units: dict[str, Idle] = field(default_factory=dict)
+
+
+def three_digits(number: float | None) -> str:
+    """Return a number with three digits, and - for none.
+
+    >>> three_digits(0.0123456), three_digits(None), three_digits(float("inf"))
+    ('0.0123', '-', 'inf')
+    """
+    return "-" if number is None else f"{number:.3g}"
+
+
+def jsonable(number: float | None) -> float | str | None:
+    """Return a number as JSON has it: nan and inf as text."""
+    return number if number is None or math.isfinite(number) else str(number)
