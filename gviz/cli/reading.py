@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 import sys
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import ExitStack, contextmanager, nullcontext
 from importlib import import_module
 from typing import TYPE_CHECKING
@@ -16,6 +16,7 @@ from gviz.wiring import Wires
 if TYPE_CHECKING:
     from gviz.sources import Reading, Source, SourceOptions
     from gviz.sources.script.changes import Change
+    from gviz.trace.listening import Observer
 
 SPARED = (
     "numpy._typing",
@@ -64,19 +65,22 @@ def ready(source: Source, *, product_on_stdout: bool) -> Iterator[None]:
         yield
 
 
-def run_and_draw_nothing(source: Source, options: SourceOptions, tell: Callable[[Change], None] | None) -> int:
+def run_and_draw_nothing(
+    source: Source, options: SourceOptions, tell: Callable[[Change], None] | None, observers: Sequence[Observer] = ()
+) -> int:
     """Run a script, draw nothing, and return its exit status.
 
     Args:
         source: the script.
         options: how to run it.
         tell: called with each change of a tensor; None for nobody.
+        observers: are told of the run, too.
     """
     from gviz.sources.reading import Talk
     from gviz.sources.script import run_only
 
     with ready(source, product_on_stdout=False):
-        return run_only(source, options, Talk(streams.say), tell)
+        return run_only(source, options, Talk(streams.say), tell, observers)
 
 
 @contextmanager

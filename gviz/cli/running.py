@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Callable
 from typing import TYPE_CHECKING
 
 import click
@@ -26,9 +27,34 @@ LONGEST = 48
     cls=SourceCommand,
     page={
         "The run": "trace until stop-at engine",
+        "The training": "norms watch output",
     },
 )
 @takes_source("engine", "stop_at", "until")
+@listed_option(
+    "--norms",
+    is_flag=True,
+    help="Measure every 10th step of the training: print on standard error the norms of gradients and parameters, and "
+    "what is not right.",
+    short="print norms of gradients by layer and step",
+)
+@listed_option(
+    "--watch",
+    "patterns",
+    multiple=True,
+    metavar="PATTERN",
+    help="Measure the parameters, or modules, whose names are like that, such as 'blocks.*'; repeatable. It sets --norms.",
+    example="PATTERN",
+    short="of these layers alone, such as 'blocks.*'",
+)
+@listed_option(
+    "-o",
+    "--output",
+    metavar="FILE",
+    help="Write the norms as a heat map, layers by steps, or as JSON (.json). It sets --norms.",
+    example="FILE",
+    short="their heat map: .svg, .pdf, .png; or .json",
+)
 @listed_option(
     "--trace",
     "traces",
@@ -36,7 +62,15 @@ LONGEST = 48
     help="Print on standard error what each line gives a value or a gradient to.",
     short="print what each line computes",
 )
-def run(*, source: Source, options: SourceOptions, traces: bool) -> int:
+def run(
+    *,
+    source: Source,
+    options: SourceOptions,
+    norms: bool,
+    patterns: tuple[str, ...],
+    output: str | None,
+    traces: bool,
+) -> int:
     """Run a script and draw nothing.
 
     SOURCE is a .py script or .ipynb notebook, or - for a script on standard input. What it prints goes to standard
@@ -47,14 +81,43 @@ def run(*, source: Source, options: SourceOptions, traces: bool) -> int:
       gviz run train.py -- --epochs 1
       gviz run net.py --trace
       gviz run train.py --trace --stop-at backward
+      gviz run train.py --norms --watch 'blocks.*' -o norms.svg
     """
     if source.kind != "script":
         raise click.UsageError("gviz run takes a script; an expression is computed by gviz inspect.")
     from gviz.cli.reading import run_and_draw_nothing
 
     trace = _Trace()
-    status = run_and_draw_nothing(source, options, trace.tell if traces else None)
+    tell = trace.tell if traces else None
+    if norms or patterns or output:
+        status = _run_and_measure(source, options, tell, patterns, output)
+    else:
+        status = run_and_draw_nothing(source, options, tell)
     trace.end()
+    return status
+
+
+def _run_and_measure(
+    source: Source,
+    options: SourceOptions,
+    tell: Callable[[Change], None] | None,
+    patterns: tuple[str, ...],
+    output: str | None,
+) -> int:
+    """Run a script, print the norms of its training and write them to a file; return its exit status."""
+    from gviz.cli.reading import run_and_draw_nothing
+    from gviz.training.heatmap import format_of
+    from gviz.training.script import ScriptSteps
+
+    is_data = output is not None and output.endswith(".json")
+    if output and not is_data:
+        format_of(output)  # an unknown one is refused before the training
+    steps = ScriptSteps(patterns or ("*",))
+    status = run_and_draw_nothing(source, options, tell, (steps,))
+    steps.end()
+    streams.talk(f"{steps.log}\n")
+    if output:
+        streams.talk(f"{steps.log.save(output) if is_data else steps.log.picture(output)}\n")
     return status
 
 

@@ -82,13 +82,19 @@ def drawn(chart: Chart, path: str, show: str) -> bytes:
     """
     if show not in TITLES:
         raise ValueError(f"show is one of {', '.join(TITLES)}, not {show!r}")
-    suffix = suffix_of(path)
-    if suffix not in SUFFIXES:
-        hint = f"The formats are {', '.join(SUFFIXES)}; log.save() writes the numbers as JSON."
-        raise RenderError(f"there is no heat map in the format {suffix!r}", hint=hint)
+    suffix = format_of(path)
     if not chart.names:
         raise RenderError(f"there is nothing to draw: {chart.heading}")
     return finish(sheet_file(map_page(chart, show), RenderOptions(format=suffix, fit="none"), output_of(suffix)))
+
+
+def format_of(path: str) -> str:
+    """Return the format of a heat map, by the suffix of its file; RenderError: there is no such format."""
+    suffix = suffix_of(path)
+    if suffix not in SUFFIXES:
+        hint = f"The formats are {', '.join(SUFFIXES)}; json has the numbers."
+        raise RenderError(f"there is no heat map in the format {suffix!r}", hint=hint)
+    return suffix
 
 
 def map_page(chart: Chart, show: str) -> InkedPage:

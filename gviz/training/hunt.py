@@ -196,8 +196,11 @@ def numbers_text(tensor: EngineTensor) -> str:
     if not count or not numbers.is_floating_point():
         return f"is of shape {tuple(numbers.shape)} and {str(numbers.dtype).removeprefix('torch.')}"
     finite = numbers[numbers.isfinite()].float()
-    parts = [f"{finite.min().item():g} to {finite.max().item():g}"] if finite.numel() else []
+    low, high = (finite.min().item(), finite.max().item()) if finite.numel() else (0.0, 0.0)
+    if finite.numel() == count and low == high:
+        return f"is {low + 0.0:g} in all {count} elements"  # -0 is 0
+    parts = [f"{low:g} to {high:g}"] if finite.numel() else []
     for word, those in (("0", numbers == 0), ("nan", numbers.isnan()), ("inf", numbers.isinf())):
         number = int(those.sum())
-        parts += [f"{number} of {count} {word}"] if number else []
+        parts += [f"{word} in {number} of {count} elements"] if number else []
     return f"is {', '.join(parts)}"

@@ -109,6 +109,8 @@ class Log:
     # ---------------------------------------------------------------- reading
     def heading(self) -> str:
         """Return what was seen, in a sentence."""
+        if not self.shapes:
+            return "nothing is measured: there is no model with parameters of such names"
         if not self.steps:
             return (
                 "no step was seen: neither backward() nor the step() of an optimizer that has parameters of the model"

@@ -32,6 +32,7 @@ class RunningModules:
     def __init__(self, engine: ModuleType, on_relu: Callable[[Any], None]) -> None:
         self.on_relu, self.paths = on_relu, dict[int, str]()
         self.modules, self.stack, self.handles = list[Any](), list[Any](), list[Any]()
+        self.last = ""  # the name of the module that has ended last
         libraries = OWN, os.path.dirname(engine.__file__ or OWN)
         self.frames = RunningProgram(lambda file: file[:1] != "<" and not file.startswith(libraries))
 
@@ -65,6 +66,7 @@ class RunningModules:
             self.on_relu(result)
         while self.stack and self.stack.pop() is not module:
             pass
+        self.last = self.paths[id(module)]
 
     @property
     def is_relu(self) -> bool:

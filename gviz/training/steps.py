@@ -19,7 +19,7 @@ from gviz.trace.listening import Listener, Observer, ParameterGroups
 from gviz.trace.modules import tensors_in
 from gviz.training.hunt import Event, Hunt, bad_number
 from gviz.training.log import Log
-from gviz.training.rows import Finding, Norms, three_digits
+from gviz.training.rows import Finding, Idle, Norms, three_digits
 from gviz.training.running import EngineTensor, RunningModules, all_finite, path_and_line
 from gviz.training.units import Units
 
@@ -90,6 +90,7 @@ class Steps(Observer):
             None  # a gradient that a step has used, weakly, and the name of its parameter
         )
         self.not_cleared: Place | None = None  # the line of a backward() that has found it there
+        self.first_units: dict[str, Idle] = {}  # of the backward before the first step of an optimizer
         self.last_step: Place | None = None
 
     # ---------------------------------------------------------------- the models
@@ -127,9 +128,13 @@ class Steps(Observer):
                     yield prefix + "." * bool(prefix) + path, one
 
     def is_wanted(self, name: str) -> bool:
-        """Return whether a parameter is measured: a pattern is one of its name, or of a module that it is in."""
+        """Return whether a parameter is measured: a pattern is one of its name, or of a module that it is in.
+
+        Where models have names, theirs may be left out.
+        """
         parts = name.split(".")
-        paths = [".".join(parts[: end + 1]) for end in range(len(parts))]
+        begins = (0, 1) if "" not in self.models else (0,)
+        paths = [".".join(parts[begin : end + 1]) for begin in begins for end in range(begin, len(parts))]
         return any(fnmatchcase(path, pattern) for pattern in self.patterns for path in paths)
 
     def begin_step(self, number: int) -> None:
@@ -209,6 +214,7 @@ class Steps(Observer):
         if not own:
             return
         if not self.known:  # calls of backward were none
+            self.first_units = self.log.rows[0].units if self.log.rows else {}
             self.log.restart("optimizer")
         number = self.number + any(one is optimizer for one in self.stepped)
         is_bad = not has_closure and self.check(own, number)
@@ -262,7 +268,8 @@ class Steps(Observer):
             row.norms[name] = Norms(grad.grad, grad.zeros, norms[name].weight, update)
             if self.used is None and grad.grad and not self.log.has("not cleared"):
                 self.used = ref(one.grad), name
-        row.units |= self.units.end_step()
+        row.units |= self.first_units | self.units.end_step()
+        self.first_units = {}
         self.log.judge(optimizer_text(pending.optimizer))
         self.find_parameters()
 

@@ -6,7 +6,6 @@ from collections.abc import Callable
 from types import ModuleType
 from typing import Any
 
-from gviz.graphs import Place
 from gviz.trace.listening import Listener
 from gviz.training.rows import LEAST_INPUTS, Idle
 from gviz.training.running import EngineTensor, RunningModules, path_and_line
@@ -28,10 +27,10 @@ FARTHEST = 8
 
 
 class Site:
-    """A line that calls a ReLU, in a module.
+    """A ReLU: a module, or a line that calls the function behind a module.
 
     Attributes:
-        name: of the module, or of the line where there is none.
+        name: of the ``nn.ReLU``, or of the module before the function, with the line.
         alive: which units have given something else than 0 in this step; None before the first call.
         count: inputs of each unit in this step.
         silent: inputs of each unit since it has given something else than 0.
@@ -64,7 +63,7 @@ class Units:
     def __init__(self) -> None:
         self.modules: RunningModules
         self.is_on = self.is_inside = False
-        self.sites: dict[tuple[str, Place | None, int], Site] = {}
+        self.sites: dict[tuple[str, str, int], Site] = {}
 
     def attach(self, listener: Listener) -> None:
         """Begin to be told of the calls of ReLUs."""
@@ -103,14 +102,12 @@ class Units:
         numbers = result.detach()
         others = [at for at in range(numbers.dim()) if at != axis % numbers.dim()]
         alive = (numbers.amax(others) if others else numbers) != 0
-        place, path = self.modules.place("relu"), self.modules.path
-        site = self.sites.setdefault((path, place, alive.numel()), Site(self.name_of(path, path_and_line(place))))
+        modules, place = self.modules, self.modules.place("relu")
+        name = modules.path if modules.is_relu else f"relu after {modules.last}" if modules.last else "relu"
+        name += f" ({path_and_line(place)})" if place is not None else ""
+        site = self.sites.setdefault((modules.path, name, alive.numel()), Site(name))
         site.alive = alive if site.alive is None else site.alive | alive
         site.count += numbers.numel() // alive.numel()
-
-    def name_of(self, path: str, place: str) -> str:
-        """Return a name for a new site: module and line, as one module may call several."""
-        return f"{path} ({place})" if path and place else path or place or "relu"
 
     def end_step(self) -> dict[str, Idle]:
         """Return the units of the step that ends, by the names of their sites."""

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import replace
 from typing import Any
@@ -24,6 +24,7 @@ from gviz.sources.script.statements import assigned_texts
 from gviz.sources.script.watch import MEASURED
 from gviz.sources.source import Source
 from gviz.text import did_you_mean, joined
+from gviz.trace.listening import Observer
 from gviz.trace.records import record_of
 from gviz.walk import graph_nodes, saved_constants
 
@@ -52,7 +53,13 @@ def run_script(source: Source, options: SourceOptions, talk: Talk, *, rootless: 
     return _read(execution.result(), execution.options, talk, rootless=rootless)
 
 
-def run_only(source: Source, options: SourceOptions, talk: Talk, tell: Callable[[Change], None] | None = None) -> int:
+def run_only(
+    source: Source,
+    options: SourceOptions,
+    talk: Talk,
+    tell: Callable[[Change], None] | None = None,
+    observers: Sequence[Observer] = (),
+) -> int:
     """Run a script and read nothing.
 
     Args:
@@ -60,6 +67,7 @@ def run_only(source: Source, options: SourceOptions, talk: Talk, tell: Callable[
         options: as for :func:`run_script`, as far as they are about the run.
         talk: takes what there is to say.
         tell: called with each change of a tensor that a name reaches; None for nobody.
+        observers: are told of the run, too.
 
     Returns:
         The exit status that the script has as a program; 130 if Ctrl-C ended it.
@@ -69,6 +77,7 @@ def run_only(source: Source, options: SourceOptions, talk: Talk, tell: Callable[
         MissingError: PyTorch is asked for and not installed.
     """
     execution = Execution(source, options, talk, tell, is_read=False)
+    execution.observers += observers
     execution.run()
     run = execution.result()
     if run.error is not None and not run.error.what.startswith("the script ended itself with exit status"):

@@ -1,0 +1,505 @@
+"""``gviz.watch``: what a training does, measured while it runs, on gviz's engine and on the real PyTorch."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable
+from importlib import import_module
+from itertools import pairwise
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+import gviz
+from gviz import GvizError
+from gviz.training.log import MOST_ROWS, Log
+
+ENGINES = ["gviz.engine", pytest.param("torch", marks=pytest.mark.torch)]
+
+
+@pytest.fixture(params=ENGINES)
+def torch(request: pytest.FixtureRequest) -> Any:
+    """An engine, always with the same random numbers."""
+    engine: Any = pytest.importorskip(request.param)
+    for name in ("nn", "nn.functional", "optim"):
+        import_module(f"{request.param}.{name}")
+    engine.manual_seed(0)
+    return engine
+
+
+def network(torch: Any, *layers: Any) -> Any:
+    """A small network."""
+    nn = torch.nn
+    return nn.Sequential(*(layers or (nn.Linear(4, 8), nn.Tanh(), nn.Linear(8, 1))))
+
+
+def batch(torch: Any) -> Any:
+    """Sixteen inputs."""
+    return torch.randn(16, 4)
+
+
+def train(
+    torch: Any,
+    net: Any,
+    *,
+    steps: int = 12,
+    lr: float = 0.05,
+    loss_of: Callable[[Any], Any] = lambda y: (y**2).mean(),
+    optimizer: Any = None,
+    clears: bool = True,
+    **options: Any,
+) -> Log:
+    """A loop, watched."""
+    optimizer, x = optimizer or torch.optim.SGD(net.parameters(), lr=lr), batch(torch)
+    with gviz.watch(net, **{"every": 1, **options}) as log:
+        for _ in range(steps):
+            if clears:
+                optimizer.zero_grad()
+            loss_of(net(x)).backward()
+            optimizer.step()
+    return log
+
+
+def kinds(log: Log) -> list[str]:
+    """The kinds of what was found."""
+    return [one.kind for one in log.findings]
+
+
+# ------------------------------------------------------------------ numbers
+def test_the_numbers_are_those_that_one_computes_by_hand_at_each_step(torch: Any) -> None:
+    net, x, by_hand = network(torch), batch(torch), {}
+    optimizer = torch.optim.Adam(net.parameters(), lr=0.05)
+    with gviz.watch(net, every=2) as log:
+        for step in range(5):
+            optimizer.zero_grad()
+            loss = (net(x) ** 2).mean()
+            loss.backward()
+            before = {name: one.detach().clone() for name, one in net.named_parameters()}
+            grads = {name: one.grad.norm().item() for name, one in net.named_parameters()}
+            optimizer.step()
+            for name, one in net.named_parameters():
+                update = (one.detach() - before[name]).norm().item()
+                by_hand[step, name] = loss.item(), grads[name], before[name].norm().item(), update
+    assert [row.step for row in log.rows] == [0, 2, 4]
+    assert log.steps == 5
+    for row in log.rows:
+        for name, norms in row.norms.items():
+            assert (row.root, norms.grad, norms.weight, norms.update) == by_hand[row.step, name]
+    assert json.loads(json.dumps(log.to_dict()))["parameters"]["0.weight"]["grad"] == [
+        by_hand[step, "0.weight"][1] for step in (0, 2, 4)
+    ]
+
+
+def test_a_step_is_the_optimizer_s_however_often_backward_runs_for_it(torch: Any) -> None:
+    net, x = network(torch), batch(torch)
+    optimizer = torch.optim.SGD(net.parameters(), lr=0.1)
+    with gviz.watch(net, every=1) as log:
+        for _ in range(3):
+            optimizer.zero_grad()
+            for part in x.split(4):
+                (net(part) ** 2).mean().backward()
+            grad = net[0].weight.grad.norm().item()
+            optimizer.step()
+    assert (log.by, log.steps) == ("optimizer", 3)
+    assert log.rows[-1].norms["0.weight"].grad == grad
+    assert not log.findings
+
+
+def test_two_optimizers_share_a_step_until_one_of_them_begins_its_next(torch: Any) -> None:
+    net, x = network(torch), batch(torch)
+    first, last = (torch.optim.SGD(one.parameters(), lr=0.1) for one in (net[0], net[2]))
+    with gviz.watch(net, every=1) as log:
+        for step in range(4):
+            net.zero_grad()
+            (net(x) ** 2).mean().backward()
+            first.step()
+            if step % 2:
+                last.step()
+    assert log.steps == 4
+    assert [len(row.norms) for row in log.rows] == [2, 4, 2, 4]
+
+
+def test_without_an_optimizer_each_backward_is_a_step(torch: Any) -> None:
+    net, x = network(torch), batch(torch)
+    with gviz.watch(net, every=1) as log:
+        for _ in range(3):
+            net.zero_grad()
+            (net(x) ** 2).mean().backward()
+            with torch.no_grad():
+                for one in net.parameters():
+                    one.sub_(0.1 * one.grad)
+    assert (log.by, log.steps) == ("backward", 3)
+    assert log.rows[-1].norms["2.bias"].grad == net[2].bias.grad.norm().item()
+    assert log.rows[-1].norms["2.bias"].update is None
+
+
+def test_gradients_that_a_closure_computes_are_measured_within_the_step(torch: Any) -> None:
+    net, x = network(torch), batch(torch)
+    optimizer = torch.optim.SGD(net.parameters(), lr=0.1)
+
+    def closure() -> Any:
+        optimizer.zero_grad()
+        loss = (net(x) ** 2).mean()
+        loss.backward()
+        return loss
+
+    with gviz.watch(net, every=1) as log:
+        for _ in range(2):
+            optimizer.step(closure)
+    assert log.steps == 2
+    assert log.rows[-1].norms["0.weight"].grad == net[0].weight.grad.norm().item()
+
+
+def test_patterns_choose_parameters_and_modules(torch: Any) -> None:
+    assert list(train(torch, network(torch), names="2.*").rows[0].norms) == ["2.weight", "2.bias"]
+    assert list(train(torch, network(torch), names=["0", "*.bias"]).rows[0].norms) == ["0.weight", "0.bias", "2.bias"]
+
+
+def test_older_steps_are_thinned_out(torch: Any) -> None:
+    log = Log(1)
+    for step in range(5 * MOST_ROWS):
+        log.row(step)
+    assert len(log.rows) <= MOST_ROWS
+    assert log.rows[0].step == 0
+    assert [row.step for row in log.rows[-100:]] == list(range(5 * MOST_ROWS - 100, 5 * MOST_ROWS))
+    assert log.is_thinned
+
+
+# ------------------------------------------------------------------ what is not right
+def test_nan_on_the_way_forward_is_traced_to_its_operation_line_and_operand(torch: Any) -> None:
+    class Net(torch.nn.Module):  # type: ignore[misc]
+        def __init__(self) -> None:
+            super().__init__()
+            self.inner = network(torch)
+
+        def forward(self, x: Any) -> Any:
+            y = self.inner(x) * 0 - 1
+            hidden = y.masked_fill(torch.ones(16, 1) > 0, -float("inf")).exp()  # an inf that comes to nothing
+            return torch.log(y) + hidden
+
+    log = train(torch, Net(), hunt=True)
+    (finding,) = log.findings
+    assert (finding.kind, finding.step, finding.operation) == ("not finite", 0, "log")
+    line = next(n for n, text in enumerate(Path(__file__).read_text().splitlines(), 1) if "torch.log(y)" in text)
+    assert finding.place.endswith(f"test_watch.py:{line}")
+    assert finding.operand == "y is -1 in all 16 elements"
+
+
+def test_nan_on_the_way_back_is_traced_to_its_operation_and_what_that_has_saved(torch: Any) -> None:
+    log = train(torch, network(torch), hunt=True, loss_of=lambda y: torch.sqrt(y * 0).sum())
+    (finding,) = log.findings
+    assert (finding.step, finding.operation) == (0, "SqrtBackward0 (of sqrt)")
+    assert "the loss was finite (0)" in finding.what
+    assert "saved result is 0 in all 16 elements" in finding.operand
+
+
+def test_without_a_hunt_it_is_told_when_nan_came_and_on_which_way(torch: Any) -> None:
+    (finding,) = train(torch, network(torch), loss_of=lambda y: torch.log(y * 0 - 1).sum()).findings
+    assert "the loss was nan when backward() ran" in finding.what
+    assert "with finite parameters: it is made on the way forward; hunt=True names" in finding.what
+    (finding,) = train(torch, network(torch), loss_of=lambda y: torch.sqrt(y * 0).sum()).findings
+    assert "made on the way back; hunt=True names" in finding.what
+
+
+def test_a_parameter_that_a_step_has_made_infinite_is_named(torch: Any) -> None:
+    log = train(torch, network(torch), steps=2, lr=1e38, loss_of=lambda y: (y * 1e3).sum(), hunt=True)
+    assert log.findings[0].operation == "step"
+    assert "though the gradients were finite" in log.findings[0].what
+
+
+def test_a_learning_rate_that_is_too_high_is_told_by_large_updates(torch: Any) -> None:
+    log = train(torch, network(torch, torch.nn.Linear(4, 1)), lr=20.0, steps=3)
+    assert kinds(log) == ["large update"]
+    assert "with SGD, lr=20" in log.findings[0].what
+
+
+def test_an_exploding_rnn_is_found_when_it_overflows_and_the_growth_is_told(torch: Any) -> None:
+    weight = torch.nn.Linear(4, 4, bias=False)
+
+    class Rnn(torch.nn.Module):  # type: ignore[misc]
+        def __init__(self) -> None:
+            super().__init__()
+            self.cell = weight
+
+        def forward(self, x: Any) -> Any:
+            for _ in range(30):
+                x = self.cell(x) + x
+            return x
+
+    log = train(torch, Rnn(), lr=0.01, hunt=True)
+    finding = log.findings[0]
+    assert finding.kind == "not finite"
+    assert "has grown from" in finding.what
+
+
+def test_gradients_that_are_not_cleared_are_told_with_the_line_of_backward(torch: Any) -> None:
+    log = train(torch, network(torch), clears=False, lr=1e-3)
+    assert kinds(log) == ["not cleared"]
+    assert log.findings[0].step == 1
+    assert "test_watch.py" in log.findings[0].place
+    grads = [row.norms["0.weight"].grad for row in log.rows]
+    assert all(one < other for one, other in pairwise(grads))  # type: ignore[operator]
+
+
+def test_a_relu_whose_units_are_all_dead_is_told(torch: Any) -> None:
+    nn = torch.nn
+    net = network(torch, nn.Linear(4, 8), nn.ReLU(), nn.Linear(8, 1))
+    with torch.no_grad():
+        net[0].bias.fill_(-100.0)
+    log = train(torch, net, steps=20)
+    assert kinds(log) == ["zero gradient", "dead units"]
+    assert "8 of 8 units of 1 (" in log.findings[1].what
+    assert log.rows[0].units[log.findings[1].name].idle == 8
+
+
+def test_a_function_relu_is_known_by_its_module_and_line(torch: Any) -> None:
+    class Net(torch.nn.Module):  # type: ignore[misc]
+        def __init__(self) -> None:
+            super().__init__()
+            self.a, self.b = torch.nn.Linear(4, 8), torch.nn.Linear(8, 1)
+
+        def forward(self, x: Any) -> Any:
+            return self.b(torch.nn.functional.relu(self.a(x)))
+
+    (name,) = train(torch, Net(), steps=1).rows[0].units
+    assert name.startswith("relu after a (")
+
+
+def test_channels_of_a_convolution_are_the_units(torch: Any) -> None:
+    nn = torch.nn
+    net = network(torch, nn.Unflatten(1, (1, 4)), nn.Conv1d(1, 3, 3), nn.ReLU(), nn.Flatten(), nn.Linear(6, 1))
+    (idle,) = train(torch, net, steps=1).rows[0].units.values()
+    assert idle.units == 3
+
+
+def test_gradients_that_are_too_small_for_16_bits_are_told(torch: Any) -> None:
+    net = network(torch).half()
+    x = batch(torch).half()
+    optimizer = torch.optim.SGD(net.parameters(), lr=0.1)
+    with gviz.watch(net, every=1) as log:
+        for _ in range(3):
+            optimizer.zero_grad()
+            (net(x).float().mean() * 1e-8 + 1).backward()
+            optimizer.step()
+    assert kinds(log) == ["zero gradient"]
+    assert "GradScaler" in log.findings[0].what
+
+
+def test_a_gradient_that_is_too_large_for_16_bits_is_told(torch: Any) -> None:
+    net = network(torch).half()
+    x = batch(torch).half()
+    optimizer = torch.optim.SGD(net.parameters(), lr=0.1)
+    with gviz.watch(net, every=1) as log:
+        (net(x).float().sum() * 1e5).backward()
+        optimizer.step()
+    (finding,) = log.findings
+    assert "the loss was finite" in finding.what
+
+
+# ------------------------------------------------------------------ sound models
+def conv(torch: Any) -> Any:
+    """A convolution with batch norm."""
+    nn = torch.nn
+    layers = nn.Conv1d(1, 4, 3, bias=False), nn.BatchNorm1d(4), nn.ReLU(), nn.Flatten(), nn.Linear(8, 1)
+    return network(torch, nn.Unflatten(1, (1, 4)), *layers)
+
+
+def attention(torch: Any) -> Any:
+    """Attention with a mask of -inf."""
+
+    class Attention(torch.nn.Module):  # type: ignore[misc]
+        def __init__(self) -> None:
+            super().__init__()
+            self.qkv, self.out = torch.nn.Linear(4, 12), torch.nn.Linear(4, 1)
+
+        def forward(self, x: Any) -> Any:
+            q, k, v = self.qkv(x).chunk(3, 1)
+            mask = torch.ones(16, 16).triu(1) > 0
+            return self.out((q @ k.t()).masked_fill(mask, float("-inf")).softmax(1) @ v)
+
+    return Attention()
+
+
+def rnn(torch: Any) -> Any:
+    """A recurrent network."""
+
+    class Rnn(torch.nn.Module):  # type: ignore[misc]
+        def __init__(self) -> None:
+            super().__init__()
+            self.rnn, self.out = torch.nn.GRU(1, 6, batch_first=True), torch.nn.Linear(6, 1)
+
+        def forward(self, x: Any) -> Any:
+            return self.out(self.rnn(x.unsqueeze(2))[0][:, -1])
+
+    return Rnn()
+
+
+@pytest.mark.parametrize("make", [network, conv, attention, rnn])
+@pytest.mark.parametrize("optimizer", ["SGD", "Adam"])
+def test_a_sound_model_raises_no_alarm(torch: Any, make: Callable[[Any], Any], optimizer: str) -> None:
+    net = make(torch)
+    optimizer = getattr(torch.optim, optimizer)(net.parameters(), lr=0.01)
+    log = train(torch, net, optimizer=optimizer, steps=20, hunt=True, loss_of=lambda y: ((y - 1) ** 2).mean())
+    assert not log.findings
+
+
+def test_two_networks_that_play_against_each_other_raise_no_alarm(torch: Any) -> None:
+    g, d = network(torch, torch.nn.Linear(2, 4)), network(torch)
+    of_g, of_d = (torch.optim.Adam(one.parameters(), lr=0.01) for one in (g, d))
+    loss = torch.nn.functional.binary_cross_entropy_with_logits
+    with gviz.watch({"g": g, "d": d}, every=1) as log:
+        for _ in range(10):
+            of_d.zero_grad()
+            made = g(torch.randn(16, 2))
+            (loss(d(batch(torch)), torch.ones(16, 1)) + loss(d(made.detach()), torch.zeros(16, 1))).backward()
+            of_d.step()
+            of_g.zero_grad()
+            loss(d(made), torch.ones(16, 1)).backward()  # which leaves gradients in d, until its next zero_grad()
+            of_g.step()
+    assert not log.findings
+    assert log.steps == 10
+    assert list(log.rows[-1].norms) == [*(f"d.{name}" for name, _ in d.named_parameters()), "g.0.weight", "g.0.bias"]
+
+
+@pytest.mark.torch
+def test_a_step_that_a_scaler_leaves_out_raises_no_alarm() -> None:
+    torch: Any = pytest.importorskip("torch")
+    net = network(torch)
+    optimizer = torch.optim.SGD(net.parameters(), lr=0.1)
+    scaler = torch.amp.GradScaler("cpu", init_scale=2.0**120)
+    with gviz.watch(net, every=1, hunt=True) as log:
+        for _ in range(12):
+            optimizer.zero_grad()
+            scaler.scale(((net(batch(torch)) * 100) ** 2).mean()).backward()
+            scaler.step(optimizer)
+            scaler.update()
+    assert not log.findings
+    assert 0 < log.steps < 12
+
+
+# ------------------------------------------------------------------ the block
+@pytest.mark.parametrize("error", [ValueError, KeyboardInterrupt])
+def test_whatever_ends_the_block_everything_is_put_back_and_the_log_stays(torch: Any, error: type) -> None:
+    net, x = network(torch), batch(torch)
+    optimizer = torch.optim.SGD(net.parameters(), lr=0.1)
+    before = torch.Tensor.backward, torch.relu, torch.nn.functional.relu, type(optimizer).step
+    log = Log(1)
+
+    def interrupted() -> None:
+        nonlocal log
+        with gviz.watch(net, every=1, hunt=True) as log:
+            for step in range(3):
+                optimizer.zero_grad()
+                (net(x) ** 2).mean().backward()
+                if step == 2:
+                    raise error
+                optimizer.step()
+
+    with pytest.raises(error):
+        interrupted()
+    assert before == (torch.Tensor.backward, torch.relu, torch.nn.functional.relu, type(optimizer).step)
+    assert not any(one._forward_hooks or one._forward_pre_hooks for one in net.modules())
+    assert [row.step for row in log.rows] == [0, 1]
+    optimizer.step()
+    assert log.steps == 2
+
+
+def test_a_watch_within_a_watch_sees_the_same(torch: Any) -> None:
+    net, x = network(torch), batch(torch)
+    optimizer = torch.optim.SGD(net.parameters(), lr=0.1)
+    with gviz.watch(net, every=1) as outer, gviz.watch(net[0], every=1) as inner:
+        for _ in range(2):
+            optimizer.zero_grad()
+            (net(x) ** 2).mean().backward()
+            optimizer.step()
+    assert [row.norms["weight"] for row in inner.rows] == [row.norms["0.weight"] for row in outer.rows]
+
+
+def test_a_watched_training_computes_what_it_computes_without(torch: Any) -> None:
+    results = []
+    for hunt in (None, False, True):
+        torch.manual_seed(1)
+        net = network(torch, torch.nn.Linear(4, 8), torch.nn.Dropout(0.5), torch.nn.ReLU(), torch.nn.Linear(8, 1))
+        optimizer, x = torch.optim.Adam(net.parameters(), lr=0.01), batch(torch)
+        watch = gviz.watch(net if hunt is not None else torch.nn.ReLU(), every=2, hunt=bool(hunt))
+        with watch:
+            for _ in range(5):
+                optimizer.zero_grad()
+                (net(x) ** 2).mean().backward()
+                optimizer.step()
+        results.append([one.tolist() for one in net.parameters()])
+    assert results[0] == results[1] == results[2]
+
+
+def test_what_was_not_seen_is_said(torch: Any) -> None:
+    with gviz.watch(network(torch)) as log:
+        network(torch)(batch(torch))
+    assert str(log).startswith("no step was seen: neither backward() nor the step() of an optimizer")
+    with gviz.watch(torch.nn.ReLU()) as log:
+        pass
+    assert str(log) == "nothing is measured: there is no model with parameters of such names"
+    with pytest.raises(GvizError, match="there is nothing to draw"):
+        log.picture("never.svg")
+
+
+def test_what_is_no_module_and_a_wrong_number_are_refused(torch: Any) -> None:
+    with pytest.raises(TypeError, match=r"takes an nn.Module, or a dict of names and modules; not of type Tensor"):
+        gviz.watch(torch.ones(2))
+    with pytest.raises(ValueError, match="every is 1 or more, not 0"):
+        gviz.watch(network(torch), every=0)
+
+
+# ------------------------------------------------------------------ what it is shown as
+def test_the_heat_map_has_a_row_for_each_parameter_and_a_mark_for_what_has_no_shade(tmp_path: Path) -> None:
+    from gviz import engine
+
+    net, x = engine.nn.ModuleDict({"0": engine.nn.Linear(4, 1), "unused": engine.nn.Linear(2, 2)}), batch(engine)
+    optimizer = engine.optim.SGD(net.parameters(), lr=0.1)
+    with gviz.watch(net, every=1) as log:
+        for _ in range(6):
+            optimizer.zero_grad()
+            engine.log(net["0"](x) * 0 - 1).sum().backward()
+            optimizer.step()
+    svg = Path(log.picture(tmp_path / "run.svg")).read_text()
+    for text in (
+        "Norm of the gradient, by layer and step",
+        "0.weight",
+        "unused.bias",
+        "none",
+        "step 0: the loss was nan",
+    ):
+        assert text in svg
+    assert "unused.weight, step 3: -" in svg
+    assert Path(log.picture(tmp_path / "run.pdf", "weight")).read_bytes().startswith(b"%PDF")
+    data = json.loads(Path(log.save(tmp_path / "run.json")).read_text())
+    assert data["measured"] == list(range(6))
+    assert data["root"] == ["nan"] * 6
+    with pytest.raises(GvizError, match="there is no heat map in the format 'docx'"):
+        log.picture("run.docx")
+    with pytest.raises(ValueError, match="show is one of grad, weight, update"):
+        log.picture("run.svg", "colour")
+
+
+def test_a_large_model_is_drawn_by_layers(tmp_path: Path) -> None:
+    from gviz import engine
+    from gviz.training.heatmap import groups_of
+
+    layers = [f"blocks.{number}.{part}.weight" for number in range(12) for part in ("attn", "mlp", "ln")]
+    groups = groups_of([*layers, "head.weight"], 20)
+    assert list(groups) == [*(f"blocks.{number}" for number in range(12)), "head.weight"]
+    assert groups["blocks.3"] == layers[9:12]
+    log = train(engine, network(engine, *(engine.nn.Linear(4, 4) for _ in range(30))), steps=1)
+    assert "(2 parameters)" in Path(log.picture(tmp_path / "run.svg")).read_text()
+
+
+def test_the_table_says_what_its_columns_are_of() -> None:
+    from gviz import engine
+
+    log = train(engine, network(engine), steps=3)
+    lines = str(log).splitlines()
+    assert lines[0] == "3 steps of the optimizer, counted from 0; each is measured"
+    assert lines[1].split("  ")[0] == "parameter"
+    assert [line.split()[0] for line in lines[2:6]] == ["0.weight", "0.bias", "2.weight", "2.bias"]
+    assert "<svg" in log._repr_html_()
+    assert repr(log) == "<Log: 3 steps of the optimizer, counted from 0; each is measured; 0 findings>"
