@@ -47,12 +47,12 @@ FLOORS = {
     "render": 8,
     "answers": 8,
     "compare": 9,
+    "training": 9,
     "drawing": 10,
     "cli": 11,
     "live": 11,
     "questions": 12,
     "pytest_plugin": 13,
-    "training": 9,
 }
 """Each part of the package and the floor it stands on; a part imports from lower floors and from itself."""
 
@@ -121,7 +121,7 @@ BUDGETS = {
     "sources": 5610,  # 5450
     "static": 4250,  # 4238
     "trace": 1160,  # 1139
-    "training": 900,  # 870
+    "training": 950,  # 926
 }
 """The statements that a room, a folder or file below gviz/, may have at most: today's number and 3% for what somebody adds.
 

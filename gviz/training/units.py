@@ -103,7 +103,7 @@ class Units:
         others = [at for at in range(numbers.dim()) if at != axis % numbers.dim()]
         alive = (numbers.amax(others) if others else numbers) != 0
         modules, place = self.modules, self.modules.place("relu")
-        name = modules.path if modules.is_relu else f"relu after {modules.last}" if modules.last else "relu"
+        name = f"relu {modules.path}" if modules.is_relu else f"relu after {modules.last}" if modules.last else "relu"
         name += f" ({path_and_line(place)})" if place is not None else ""
         site = self.sites.setdefault((modules.path, name, alive.numel()), Site(name))
         site.alive = alive if site.alive is None else site.alive | alive

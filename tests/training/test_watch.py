@@ -249,7 +249,7 @@ def test_a_relu_whose_units_are_all_dead_is_told(torch: Any) -> None:
         net[0].bias.fill_(-100.0)
     log = train(torch, net, steps=20)
     assert kinds(log) == ["zero gradient", "dead units"]
-    assert "8 of 8 units of 1 (" in log.findings[1].what
+    assert "8 of 8 units of relu 1 (" in log.findings[1].what
     assert log.rows[0].units[log.findings[1].name].idle == 8
 
 
