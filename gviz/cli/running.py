@@ -43,7 +43,7 @@ LONGEST = 48
     "patterns",
     multiple=True,
     metavar="PATTERN",
-    help="Measure the parameters, or modules, whose names are like that, such as 'blocks.*'; repeatable. It sets --norms.",
+    help="Measure the parameters, or modules, of such names, as in 'blocks.*'; repeatable. It sets --norms.",
     example="PATTERN",
     short="of these layers alone, such as 'blocks.*'",
 )

@@ -330,7 +330,7 @@ class Steps(Observer):
         return f"; {HUNT}" if self.hunt is None else ""
 
     def words_of_root(self, suspect: Suspect, *, is_first: bool) -> tuple[str, Event | None, str]:
-        """Return what is known of a root that is not finite: a clause, its origin, and what to say without an origin."""
+        """Return what is known of a root that is not finite: a clause, its origin, and what is said without one."""
         where = f" ({path_and_line(suspect.place)})" if suspect.place is not None else ""
         what = f"the loss was {suspect.kind} when backward() ran{where}"
         if suspect.parameter:
