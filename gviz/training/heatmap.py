@@ -141,10 +141,10 @@ def evenly(rows: Sequence[StepRow], most: int) -> list[StepRow]:
 
 def cell_value(row: StepRow, names: Sequence[str], show: str) -> float | None:
     """Return the number of a cell: the norm of parameters together, or their update by it."""
-    number = together(list(values_of(row, names, show)))
+    number = together(list(norms_of(row, names, show)))
     if show != "update" or number is None:
         return number
-    weight = together(list(values_of(row, names, "weight")))
+    weight = together(list(norms_of(row, names, "weight")))
     return number / weight if weight else None
 
 
@@ -233,7 +233,7 @@ def groups_of(names: Sequence[str], most: int) -> dict[str, list[str]]:
     return groups
 
 
-def values_of(row: StepRow, names: Sequence[str], show: str) -> Iterator[float | None]:
+def norms_of(row: StepRow, names: Sequence[str], show: str) -> Iterator[float | None]:
     """Yield what a row has of parameters: their gradient's norm, their own, or that of their update."""
     for name in names:
         norms = row.norms.get(name)

@@ -126,7 +126,7 @@ class Hunt(Observer):
                 before = recall(self.events, one)
                 if one is not result:
                     name = names.get(id(one), f"operand {number}")
-                    operands.append(Operand(f"{name} {numbers_text(one)}", bad_number(one), before))
+                    operands.append(Operand(f"{name} {elements_text(one)}", bad_number(one), before))
                 elif before is not None:
                     operands.append(Operand("what was there before", before.kind, before))
         return operands
@@ -170,10 +170,10 @@ class Hunt(Observer):
             saved = getattr(node, attribute) if attribute.startswith(SAVED) else None
             if isinstance(saved, self.listener.engine.Tensor):
                 operands.append(
-                    Operand(f"saved {attribute.removeprefix(SAVED)} {numbers_text(saved)}", bad_number(saved))
+                    Operand(f"saved {attribute.removeprefix(SAVED)} {elements_text(saved)}", bad_number(saved))
                 )
         operands += [
-            Operand(f"the gradient that came {numbers_text(one)}", bad_number(one))
+            Operand(f"the gradient that came {elements_text(one)}", bad_number(one))
             for one in outputs
             if one is not None
         ]
@@ -188,7 +188,7 @@ def bad_number(tensor: EngineTensor) -> str:
     return "" if all_finite(numbers) else "nan" if bool(numbers.isnan().any()) else "inf"
 
 
-def numbers_text(tensor: EngineTensor) -> str:
+def elements_text(tensor: EngineTensor) -> str:
     """Return the numbers of a tensor in words: its one element, or extremes, and how many are 0, nan or inf."""
     numbers, count = tensor.detach(), tensor.numel()
     if count == 1:

@@ -282,7 +282,7 @@ class Steps(Observer):
 
     def norms(self, parameter: EngineTensor, *, has_grad: bool = True) -> Norms:
         """Return what is measured of a parameter before a step."""
-        grad = without_graph(parameter.grad) if has_grad and parameter.grad is not None else None
+        grad = plain_gradient(parameter.grad) if has_grad and parameter.grad is not None else None
         weight = tensor_norm(parameter.detach())
         if grad is None:
             return Norms(None, None, weight)
@@ -299,7 +299,7 @@ class Steps(Observer):
         """Return whether the gradients of a step are the first that are not finite, or the root was not, and say so."""
         if self.has_found:
             return False
-        grads = {name: without_graph(one.grad) for name, one in parameters.items() if one.grad is not None}
+        grads = {name: plain_gradient(one.grad) for name, one in parameters.items() if one.grad is not None}
         bad = (
             ""
             if self.are_finite(grads.values())
@@ -373,7 +373,7 @@ class Steps(Observer):
         return (bool(norms) and bool(engine.stack(norms).sum().isfinite())) or all(map(all_finite, tensors))
 
 
-def without_graph(grad: EngineTensor) -> EngineTensor:
+def plain_gradient(grad: EngineTensor) -> EngineTensor:
     """Return a gradient without its graph; of a sparse one the elements that are there."""
     numbers = grad.detach()
     return numbers.coalesce().values() if getattr(numbers, "is_sparse", False) else numbers
