@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from functools import partial
 from typing import Any
 
@@ -10,7 +10,7 @@ from gviz.numbers.words import refuse
 from gviz.static.arrays import TensorArray
 from gviz.static.build import apply, common_graph, constant, convert, operation_scope
 from gviz.static.control import cond, while_loop
-from gviz.static.functions import FUNCTIONS, group, shape, stack, where
+from gviz.static.functions import FUNCTIONS, shape, stack, where
 from gviz.static.gradients import gradients
 from gviz.static.graph import Operation, Tensor, TensorLike
 from gviz.static.types import DTypeLike, as_dtype, int32
@@ -96,19 +96,6 @@ def top_k(
     return values, places
 
 
-def all_at_once(
-    tensors: Sequence[TensorLike | Operation], name: str | None = None, control_inputs: Iterable[Any] = ()
-) -> list[Any]:
-    """Return ``tf.tuple``: tensors that are there when all of them are; ValueError if there are none."""
-    given = [getattr(t, "_read", t) for t in tensors]
-    waits = [getattr(part, "op", part) for part in (*given, *(control_inputs or ())) if part is not None]
-    refuse(not waits, f"'tensors' must have at least one Tensor. Received: {tensors}.", ValueError)
-    with operation_scope(waits[0].graph, name, "tuple"):
-        gate = group(*sorted(set(waits), key=lambda op: op.number))
-        with gate.graph.control_dependencies([gate]):
-            return [FUNCTIONS["identity"](t, name="control_dependency") if isinstance(t, Tensor) else t for t in given]
-
-
 # ------------------------------------------------------------------ second derivatives
 def hessians(
     ys: TensorLike,
@@ -148,7 +135,6 @@ def report_uninitialized_variables(
 
 
 COMPOSITIONS: dict[str, Any] = {
-    "tuple": all_at_once,
     **{one.__name__: one for one in (case, boolean_mask, gather_nd, hessians, report_uninitialized_variables)},
 }
 """Functions of ``tf.``."""

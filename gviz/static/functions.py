@@ -6,7 +6,7 @@ Most are declared: :data:`DECLARED` says which operation a function makes and wh
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from functools import partial, partialmethod
 from typing import Any
 
@@ -27,7 +27,7 @@ from gviz.static.build import (
     operation_scope,
 )
 from gviz.static.chance import seeds_of
-from gviz.static.graph import Operation, Tensor, TensorLike, get_default_graph
+from gviz.static.graph import GraphElement, Operation, Tensor, TensorLike, get_default_graph
 from gviz.static.rules import constant_value
 from gviz.static.table import REDUCTIONS
 from gviz.static.types import ArrayLike, DTypeLike, ShapeLike, TensorShape, as_dtype, as_shape, float32, int32, leaves
@@ -612,6 +612,26 @@ def group(*inputs: object, name: str | None = None) -> Operation:
     return add_operation(common_graph(*before), "NoOp", name=name or "group_deps", control=list(before))
 
 
+def all_at_once(
+    tensors: Sequence[TensorLike | Operation],
+    name: str | None = None,
+    control_inputs: Iterable[GraphElement] | None = None,
+    _is_gate: bool = False,
+) -> list[Any]:
+    """Return ``tf.tuple``: tensors that are there when all of them are; ValueError if there are none.
+
+    Gradients of one operation have a gate (``_is_gate``), for which a plan has no use.
+    """
+    given: list[Any] = [getattr(t, "_read", t) for t in tensors]
+    waits = dict.fromkeys(getattr(part, "op", part) for part in (*given, *(control_inputs or ())) if part is not None)
+    refuse(not waits, f"'tensors' must have at least one Tensor. Received: {tensors}.", ValueError)
+    with operation_scope(common_graph(*waits), name, "tuple"):
+        attrs = {"gate": True} if _is_gate else {}
+        gate = add_operation(common_graph(*waits), "NoOp", attrs=attrs, name="group_deps", control=list(waits))
+        with gate.graph.control_dependencies([gate]):
+            return [make("Identity", [t], "control_dependency") if isinstance(t, Tensor) else t for t in given]
+
+
 # ------------------------------------------------------------------ what is done besides
 def print_(
     input_: TensorLike,
@@ -670,7 +690,7 @@ FUNCTIONS: dict[str, Callable[..., Any]] = {
         placeholder, random_normal, random_uniform, truncated_normal, transpose, concat, stack, unstack, matmul,
         truediv, clip_by_value, add_n, cast, group, where, argmax, argmin, eye, div, one_hot, py_func, string_join,
     )},
-    "Print": print_, "split": split_along, "Assert": assert_,
+    "Print": print_, "tuple": all_at_once, "split": split_along, "Assert": assert_,
     **{f"to_{kind}": partial(to_dtype, kind, dtype) for kind, dtype in CASTS.items()},
     "arg_max": lambda input, dimension, output_type="int64", name=None: (
         argmax(input, dimension, name, None, output_type)

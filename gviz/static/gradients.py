@@ -22,7 +22,7 @@ from gviz.autograd.formulas import bind, inputs_of, parameters
 from gviz.numbers.words import refuse
 from gviz.ops import ARRAYS, ROWS
 from gviz.static import functions as tf
-from gviz.static.build import add_operation, cast, constant, convert, make
+from gviz.static.build import cast, constant, convert, make
 from gviz.static.control import SECOND_ORDER, Loop, merge_of, sides_of, unit_of
 from gviz.static.derivatives import DERIVATIVES, OF_CALLS
 from gviz.static.graph import (
@@ -194,7 +194,7 @@ def gradients_through(op: Operation, grads: Sequence[Tensor | None], *, gated: b
         carried = [
             (tensor, grad) for tensor, grad in of_operation(op, grads) if grad is not None and tensor.dtype.is_floating
         ]
-        return list(with_gate(op.graph, carried)) if gated and len(carried) > 1 else carried
+        return list(with_gate(carried)) if gated and len(carried) > 1 else carried
 
 
 def in_order_back(
@@ -228,14 +228,10 @@ def gradient_scope(graph: Graph, name: str) -> AbstractContextManager[str]:
     return graph.name_scope(f"{name if graph.scope else name.rpartition('/')[2]}_grad")
 
 
-def with_gate(graph: Graph, carried: Sequence[tuple[Tensor, Tensor]]) -> Iterator[tuple[Tensor, Tensor]]:
+def with_gate(carried: Iterable[tuple[Tensor, Tensor]]) -> Iterable[tuple[Tensor, Tensor]]:
     """Return gradients that wait for each other."""
-    with graph.name_scope("tuple"):
-        ready = list(dict.fromkeys(grad.op for _, grad in carried))
-        gate = add_operation(graph, "NoOp", attrs={"gate": True}, name="group_deps", control=ready)
-        for tensor, grad in carried:
-            with graph.control_dependencies([gate]):
-                yield tensor, make("Identity", [grad], "control_dependency")
+    tensors, grads = zip(*carried, strict=True)
+    return zip(tensors, tf.all_at_once(grads, _is_gate=True), strict=True)
 
 
 def operations_between(
@@ -405,7 +401,7 @@ def of_loop(
                 ways = back.switch(merge).outputs
                 if gated:
                     with graph.with_open(context=inside):
-                        ways = [way for _, way in with_gate(graph, list(zip(ways, ways, strict=True)))]
+                        ways = [way for _, way in with_gate(zip(ways, ways, strict=True))]
             with gradient_scope(graph, loop.merges[i].inputs[0].op.name):
                 back.close([inside.add("Exit", [ways[0]])])
             weights.append(ways[1])

@@ -186,3 +186,68 @@ def test_memory_is_lent_without_a_trace(made: Any) -> None:
         np.testing.assert_array_equal(one, other)
     for one, other in zip(given_values, kept, strict=True):
         np.testing.assert_array_equal(one, other)
+
+
+# ------------------------------------------------------------------ branches and loops
+Nest: Any = st.recursive(
+    st.sampled_from(["x * y", "x + y", "sin(x)", "x - y"]),
+    lambda inner: st.one_of(
+        st.tuples(st.just("if"), st.floats(-1, 1), inner, inner),
+        st.tuples(st.just("while"), st.integers(1, 3), inner),
+        st.tuples(st.just("then"), inner, inner),
+    ),
+    max_leaves=6,
+)
+PLAIN: dict[str, Callable[[Any, Any, Any], Any]] = {
+    "x * y": lambda module, x, y: x * y,
+    "x + y": lambda module, x, y: x + y,
+    "sin(x)": lambda module, x, y: module.sin(x),
+    "x - y": lambda module, x, y: x - y,
+}
+
+
+def in_graph(nest: Any, x: Any, y: Any) -> Any:
+    """What a nest comes to with ``tf.cond`` and ``tf.while_loop``."""
+    if isinstance(nest, str):
+        return PLAIN[nest](tf, x, y)
+    if nest[0] == "then":
+        return in_graph(nest[2], in_graph(nest[1], x, y), y)
+    if nest[0] == "if":
+        holds = tf.reduce_sum(x) > nest[1]
+        return tf.cond(holds, lambda: in_graph(nest[2], x, y), lambda: in_graph(nest[3], x, y))
+    step = lambda i, v: (i + 1, tf.sin(in_graph(nest[2], v, y)))  # noqa: E731
+    return tf.while_loop(lambda i, v: i < nest[1], step, [0, x])[1]
+
+
+def in_python(nest: Any, x: Any, y: Any) -> Any:
+    """The same with Python's ``if`` and ``for`` on the dynamic engine."""
+    if isinstance(nest, str):
+        return PLAIN[nest](torch, x, y)
+    if nest[0] == "then":
+        return in_python(nest[2], in_python(nest[1], x, y), y)
+    if nest[0] == "if":
+        return in_python(nest[2] if float(x.detach().sum()) > nest[1] else nest[3], x, y)
+    for _ in range(nest[1]):
+        x = torch.sin(in_python(nest[2], x, y))
+    return x
+
+
+@pytest.mark.fuzz
+@relaxed(20)
+@given(Nest, st.booleans())
+def test_branches_and_loops_are_those_of_python_on_the_dynamic_engine(nest: Any, known: bool) -> None:
+    with tf.Graph().as_default():
+        inputs = [tf.placeholder(tf.float64, [3 if known else None]), tf.placeholder(tf.float64, [])]
+        y = in_graph(nest, *inputs)
+        fetches = [y, *tf.gradients(y, inputs, unconnected_gradients="zero")]
+        session = tf.Session()
+        for factor in (0.9, -1.3):
+            given_values = [factor * np.array([0.4, -0.6, 0.9]), np.array(0.7)]
+            found = session.run(fetches, dict(zip(inputs, given_values, strict=True)))
+            leaves = [torch.tensor(v, dtype=torch.float64, requires_grad=True) for v in given_values]
+            result = in_python(nest, *leaves)
+            result.sum().backward()
+            np.testing.assert_allclose(found[0], result.detach().numpy(), rtol=1e-9, atol=1e-12)
+            for one, leaf in zip(found[1:], leaves, strict=True):
+                other = np.zeros(one.shape) if leaf.grad is None else leaf.grad.numpy()
+                np.testing.assert_allclose(one, other, rtol=1e-9, atol=1e-12)
