@@ -52,7 +52,8 @@ def transcript(torch: Any, program: str) -> str:
         except Exception as error:  # noqa: BLE001 - whatever a program does wrong is what is compared
             show("error:", type(error).__name__, error)
     for one in warned:
-        if one.category is not RuntimeWarning and not re.search(r"__array|NumPy \d", str(one.message)):  # not numpy's
+        if one.category is not RuntimeWarning and not re.search(r"__array|NumPy \d|torch.jit", str(one.message)):  # not
+            # numpy's, nor what PyTorch says of itself when it loads a part
             text = re.sub(r" \(Triggered internally.*", "", str(one.message), flags=re.DOTALL)
             show("warning:", one.category.__name__, text.partition("Traceback of forward call")[0])
     printed = out.getvalue().replace(" and no __dict__ for setting new attributes", "")  # so says Python from 3.12 on

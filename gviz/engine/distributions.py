@@ -371,3 +371,8 @@ globals().update(dict.fromkeys(PARTS, sys.modules[__name__]))
 sys.modules.update((f"{__name__}.{part}", sys.modules[__name__]) for part in PARTS)
 __path__: list[str] = []
 __getattr__ = absent("torch.distributions")
+
+
+def __dir__() -> list[str]:
+    """What PyTorch has too."""
+    return __all__

@@ -70,7 +70,7 @@ def named_tensors(
     Args:
         namespace: what there is by name.
         libraries: what the program may know as torch, loaded already; nothing is loaded for this.
-        unnamed: takes the items of lists and dictionaries that have no name, since they require no gradient and are more
+        unnamed: takes the items of lists and dictionaries that have no name, since they need no gradient and are more
             than :data:`MOST_NAMED`; None if all are to have one.
         loops: names that loops give: what has a better name has these last.
     """
@@ -114,9 +114,12 @@ def named_tensors(
 
 
 def _is_readable(tensor: Any) -> bool:
-    """Return False for a view whose base was changed in place, of which PyTorch refuses to say what made it."""
+    """Return False for a view whose base was changed in place, and for a parameter of a lazy layer that was not called.
+
+    PyTorch refuses to say what made the one, and the shape of the other.
+    """
     try:
-        tensor.grad_fn  # noqa: B018 - asking is the question
+        tensor.grad_fn, tensor.shape  # noqa: B018 - asking is the question
     except RuntimeError:
         return False
     return True
@@ -171,7 +174,7 @@ def _written(key: object) -> str:
 
 
 def _parameters(module: Any) -> list[tuple[str, Any]]:
-    """Return a module's parameters and the buffers that require a gradient, with their paths; [] if its methods fail."""
+    """Return a module's parameters and buffers that require a gradient, with their paths; [] if its methods fail."""
     for words in ({"remove_duplicate": False}, {}):
         with suppress(Exception):  # overridden, or a module whose __init__ did not get that far
             buffers = [(path, one) for path, one in module.named_buffers(**words) if one.requires_grad]
