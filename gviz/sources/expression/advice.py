@@ -30,7 +30,7 @@ from gviz.sources.expression.allowed import (
 from gviz.sources.expression.characters import foreign_characters, replacement
 from gviz.sources.expression.latex import DERIVATIVE_IN_LATEX, not_read
 from gviz.sources.expression.mathematics import ANGLES, QUOTES, SUM
-from gviz.sources.expression.program import ExpressionText, Program, RefusedError, called_function, sign
+from gviz.sources.expression.program import ExpressionText, Program, RefusedError, called_function, module_meant, sign
 from gviz.sources.expression.rewriting import GROUP, rewrite
 from gviz.sources.expression.suggestion import is_right, suggestion, values_apart
 from gviz.sources.expression.tokens import BARS, JOINING, Token, bar_readings, tokens_of
@@ -582,7 +582,7 @@ def _call_answer(node: ast.Call, program: Program) -> tuple[str, str]:
     """Return the answer to a call of what is not a function: ``2(x+1)``, ``x(w+1)``, ``lgo(x)``, ``x.backward()``."""
     function, source = node.func, program.source
     if isinstance(function, ast.Attribute):
-        name, of = function.attr, getattr(function.value, "id", "")
+        name, of = function.attr, module_meant(function.value)
         if of not in OTHER_MODULES and called_function(node, program.bound) is None:
             return _member(function, is_called=True)
         function_meant = OTHER_NAMES.get(name, name)

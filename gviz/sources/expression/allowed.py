@@ -59,7 +59,7 @@ TORCHS_DTYPES = DTYPES | word_set("bool double float half int long short")
 MODULES = ("torch", "F", "torch.nn.functional", "nn.functional")
 """Prefixes that people paste; ``torch.log(d)`` is ``log(d)``."""
 
-OTHER_MODULES = word_set("jnp math np numpy tf")
+OTHER_MODULES = word_set("jnp linalg math np numpy tf")
 """Prefixes of other libraries; their functions are not these."""
 
 OTHER_NAMES = {

@@ -244,10 +244,14 @@ def called_function(node: ast.Call, bound: set[str]) -> str | None:
         return node.func.id if node.func.id not in bound else None
     if isinstance(node.func, ast.Attribute) and (module := torch_module(node.func.value, bound)) is not None:
         return node.func.attr if module != "F" or node.args else None  # F.sum() is a method of someone's F
-    foreign = getattr(node.func, "value", None)
-    if isinstance(foreign, ast.Name) and foreign.id in allowed.OTHER_MODULES - bound:
+    if isinstance(node.func, ast.Attribute) and module_meant(node.func.value) in allowed.OTHER_MODULES - bound:
         return ast.unparse(node.func)  # np.log is not there
     return None
+
+
+def module_meant(node: ast.expr) -> str:
+    """Return the module before a name, the last of several: linalg for ``torch.linalg``; "" for what is no name."""
+    return node.attr if isinstance(node, ast.Attribute) else getattr(node, "id", "")
 
 
 def torch_module(node: ast.expr, bound: Collection[str]) -> str | None:

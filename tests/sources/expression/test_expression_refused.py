@@ -131,6 +131,7 @@ def test_what_is_no_formula_is_refused(text: str, phrases: list[str]) -> None:
         ("y=torch.nn.functional.save(x)", ["there is no"]),
         ("manual_seed(1); y=rand(2)*x", ["manual_seed(0)"]),
         ("y=np.log(x)", ["there is no np in an expression", "write log(...)"]),
+        ("y=torch.linalg.norm(x)", ["there is no linalg in an expression", "write norm(...)"]),
         ("y=math.pi*x", ["math is not needed", "write pi"]),
         ("y=(x+w)*lgo(w)", ["there is no function lgo", "did you mean log?"]),
         ("y=Sigmoid(2)", ["there is no function Sigmoid", "did you mean sigmoid?"]),
@@ -392,8 +393,8 @@ def test_too_much_work_with_matrices_is_refused_before_it_is_done(text: str, nam
 
 def test_the_work_of_all_calls_is_counted_together(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(Budget, "work_left", MAX_WORK // 1000)
-    two = "A=ones(90,90); y=svd(A)[1].sum()+svd(A*2)[1].sum()"
-    assert evaluate(two, SourceOptions()).roots["y"].item() == pytest.approx(270)
+    two = "A=ones(90,90); y=x+svd(A)[1].sum()+svd(A*2)[1].sum()"
+    assert evaluate(two, SourceOptions(values={"x": "0"})).roots["y"].item() == pytest.approx(270)
     assert refusal(f"{two}+svd(A*3)[1].sum()").what.startswith("too much work: svd takes about ")
 
 
