@@ -260,6 +260,8 @@ def wanted_node(graph: Graph, name: str, node_of: Mapping[str | None, Node]) -> 
         raise SourceError(
             f"{where}: {roots_text} is made from {joined(others)}, through which no gradient flows", hint=ways
         )
+    if graph.remarks:
+        raise SourceError(f"{where} in what is drawn: {'; '.join(graph.remarks)}", hint=ways)
     advice = "or the way is cut off: detach(), item() and torch.no_grad() end a graph"
     raise SourceError(f"{where}: {roots_text} is not made from it, {advice}", hint=ways)
 

@@ -110,3 +110,8 @@ def test_a_result_that_is_left_out_is_no_input_that_needs_no_gradient(tmp_path: 
     whole = gviz.read(str(file), gviz.SourceOptions(flow=True), say=lambda _: None).graph
     for most in (5, 8, 11):
         assert {one.kind for one in dataflow(nearest_to_roots(whole, most)).nodes} <= {"leaf", "operation"}
+
+
+def test_a_part_without_a_path_says_that_it_is_a_part(gviz: Program) -> None:
+    done = gviz("render", "y=tanh(w*x)*x*x*x", "--path", "w", "--max-nodes", "4", "-o", "y.svg")
+    assert "error: no path from y to w in what is drawn: 4 of 10 boxes: those nearest to the root" in done.err
