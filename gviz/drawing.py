@@ -493,14 +493,18 @@ def caller_variables(roots: Iterable[TensorLike]) -> dict[str, Any]:
     if frame is not None and (shell is None or frame.f_globals is space):
         space = {**frame.f_globals, **frame.f_locals}
     own = {name: one for name, one in space.items() if name not in hidden and name[:1] != "_" and name.isidentifier()}
-    libraries = [sys.modules[name] for name in ("torch", "gviz.engine") if hasattr(sys.modules.get(name), "Tensor")]
-    from gviz.sources.script.names import named_tensors
-
     tensors = [*filter(is_tensor, roots)]
     nodes = graph_nodes(tensors)
     inside = {id(one) for one in (*tensors, *nodes.values())}
-    names = named_tensors(own, libraries).items()
-    return {name: one for name, one in names if id(one) in inside or one.grad_fn in nodes}
+    return {name: one for name, one in tensors_by_name(own).items() if id(one) in inside or one.grad_fn in nodes}
+
+
+def tensors_by_name(namespace: Mapping[str, Any]) -> dict[str, Any]:
+    """Return every tensor that a name reaches, of the real torch and of gviz's engine."""
+    from gviz.sources.script.names import named_tensors
+
+    libraries = [sys.modules[name] for name in ("torch", "gviz.engine") if hasattr(sys.modules.get(name), "Tensor")]
+    return named_tensors(namespace, libraries)
 
 
 def as_it_is_now(graph: Graph, tensors: Mapping[str, TensorLike]) -> Graph:

@@ -11,15 +11,15 @@ import os
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from typing import Any, NamedTuple
 
+from gviz.causes.layers import CHECKPOINT
 from gviz.causes.stopped import CHANGED, NO_GRAPH, SECOND
-from gviz.drawing import Drawing, Nest, as_it_is_now, caller_variables, drawing_of, named_roots
+from gviz.drawing import Drawing, Nest, as_it_is_now, caller_variables, drawing_of, named_roots, tensors_by_name
 from gviz.flow import MOST_TO_DIAGNOSE, engine_of, flow, users_first
 from gviz.graphs import Gradient, Graph, Later, Node, Stop, Unlisted
 from gviz.graphs.numbers import Numbers
 from gviz.passes.modules import with_modules
 from gviz.sources.layers import unlisted
 from gviz.sources.lines import unnamed_leaves
-from gviz.sources.script.names import named_tensors
 from gviz.walk import (
     SAVED,
     ModuleLike,
@@ -35,8 +35,8 @@ from gviz.walk import (
     walk,
 )
 
-ONCE = "retain_graph=False"
-"""What PyTorch says of a graph that can be gone through once alone, as that of a compiled function."""
+ONCE = ("retain_graph=False", "incompatible with .grad()")
+"""What PyTorch says of graphs that backward() alone can go through, of a compiled function, or of a reentrant checkpoint."""
 
 MODEL = "model"
 """What the module is called that is asked about."""
@@ -107,8 +107,8 @@ def leaf_gradients(
         grads = engine_of(roots[0]).autograd.grad(roots, leaves, retain_graph=True, allow_unused=True) if leaves else ()
     except RuntimeError as error:
         message = written_in_place(nodes) if SECOND in str(error) else str(error)
-        if not message or ONCE in message or all(leaf.grad is not None for leaf in leaves):
-            return LeafGradients({}, has_run=True)
+        if not message or any(words in message for words in ONCE) or all(leaf.grad is not None for leaf in leaves):
+            return LeafGradients({}, has_run=SECOND in str(error))
         return LeafGradients({}, error=f"RuntimeError: {message}")
     pairs = zip(leaves, grads, strict=True)
     return LeafGradients({id(leaf): numbers(grad) for leaf, grad in pairs if grad is not None})
@@ -185,12 +185,13 @@ def with_leaf_gradients(
     A leaf that the roots are not made from has none. The tensors that are not known are without their numbers.
     """
     inside = {node.name for node in graph.nodes if node.kind == "leaf"}
+    has_hidden = any(node.label == CHECKPOINT for node in graph.nodes)
 
     def with_gradient(grad: Gradient, name: str) -> Gradient:
         own, old = grads.computed.get(id(tensors[name])), grad.value
         if name in inside and own is not None:
             return Gradient(own, None if old is None or is_same_gradient(own, old) else old)
-        return grad if name in inside or tensors[name].grad_fn is not None else Gradient(None, old)
+        return grad if name in inside or has_hidden or tensors[name].grad_fn is not None else Gradient(None, old)
 
     def changed(node: Node) -> Node:
         if node.kind == "leaf" and node.name:
@@ -210,8 +211,7 @@ def is_same_gradient(one: Numbers, other: Numbers) -> bool:
 
 def missed_parameters(model: ModuleLike) -> dict[str, tuple[TensorLike, Unlisted]]:
     """Return the leaves that a module holds and does not list as parameters, each with the reason, by their names."""
-    library = engine_of(next((parameter for _, parameter in model.named_parameters()), None))
-    tensors = {name: one for name, one in named_tensors({"": model}, [library]).items() if one.requires_grad}
+    tensors = {name: one for name, one in tensors_by_name({"": model}).items() if one.requires_grad}
     modules = {id(one): (f".{path}" if path else "", one) for path, one in model.named_modules()}
     parts = unlisted(modules, tensors, os.path.isfile)
     return {name[1:]: (tensors[name], part._replace(module=f"{MODEL}{part.module}")) for name, part in parts.items()}

@@ -146,8 +146,6 @@ def why(source: SourceLike, model: Params = None) -> Any:
     asked = source if model is None else model
     if not is_tensor(asked):
         parameters = by_name(asked)
-        if not parameters:
-            raise ArgumentError(f"there are no parameters to ask about in what is of type {type(asked).__name__}")
         if isinstance(asked, list | tuple):  # variables are better names than places
             parameters = {variable_of(one) or name: one for name, one in parameters.items()}
         return causes_of(source, parameters, asked if hasattr(asked, "named_modules") else None)
@@ -165,9 +163,10 @@ def variable_of(tensor: TensorLike) -> str:
 def causes_of(source: Nest, parameters: Mapping[str, TensorLike], model: ModuleLike | None = None) -> Causes:
     """Return the causes for parameters, and for the leaves that their module holds and does not list as parameters."""
     graph = live_graph(source, parameters, model)
-    return Causes(
-        graph, causes_in(graph, [*parameters, *(row.name for row in graph.tensors if row.unlisted is not None)])
-    )
+    names = [*parameters, *(row.name for row in graph.tensors if row.unlisted is not None)]
+    if not names:
+        raise ArgumentError("there are no parameters to ask about: what is given as a model has none")
+    return Causes(graph, causes_in(graph, names))
 
 
 def cause_of_leaf(name: str, leaf: TensorLike) -> Cause:

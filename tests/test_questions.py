@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from dataclasses import dataclass
+from importlib import import_module
 from pathlib import Path
 from typing import Any
 
@@ -100,6 +101,29 @@ def test_the_loss_of_a_models_output_is_asked_about_and_a_list_has_the_names_of_
     assert [cause.name for cause in gviz.why(output, [net[0].weight, net[2].bias])] == ["net.0.weight", "net.2.bias"]
     with pytest.raises(TypeError, match="there are no parameters to ask about"):
         gviz.why(output, {})
+
+
+def test_of_what_a_reentrant_checkpoint_hides_nothing_is_told(torch: Any) -> None:
+    checkpoint = import_module(f"{torch.__name__}.utils.checkpoint").checkpoint
+    net = net_of(torch)
+    loss = checkpoint(net, data_of(torch).requires_grad_(), use_reentrant=True).sum()
+    assert {cause.verdict for cause in gviz.why(loss, net)} == {"hidden"}
+    loss.backward()
+    assert {cause.verdict for cause in gviz.assert_gradients(loss, net)} == {"ok"}
+
+
+def test_a_module_without_parameters_is_asked_what_it_holds(torch: Any) -> None:
+    class Net(torch.nn.Module):  # type: ignore[misc]
+        def __init__(self) -> None:
+            super().__init__()
+            self.layers = {"first": torch.nn.Linear(3, 1)}
+
+    net = Net()
+    causes = gviz.why(net.layers["first"](data_of(torch)).sum(), net)
+    assert {cause.name: cause.verdict for cause in causes} == {
+        "layers['first'].weight": "no parameter",
+        "layers['first'].bias": "no parameter",
+    }
 
 
 def test_a_table_is_text_html_and_data(torch: Any) -> None:

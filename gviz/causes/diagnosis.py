@@ -18,7 +18,7 @@ from gviz.graphs.numbers import Numbers
 from gviz.passes.dataflow import dataflow
 from gviz.text import display_width, printable
 
-FINE = ("ok", "frozen", "integer", "accumulated", "cleared", "new leaf", "not a leaf", "not trained")
+FINE = ("ok", "frozen", "integer", "accumulated", "cleared", "new leaf", "not a leaf", "not trained", "hidden")
 """Verdicts that are no fault of the program: of a tensor that is not trained, say."""
 
 CLASS = re.compile(r"\w+Backward\d+|AccumulateGrad|CopySlices|CopyBackwards")

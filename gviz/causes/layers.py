@@ -13,7 +13,7 @@ from typing import NamedTuple
 from gviz.causes.diagnosis import Cause
 from gviz.causes.training import BEFORE_EACH
 from gviz.causes.why import why, why_all
-from gviz.graphs import Graph, TensorRow
+from gviz.graphs import FREED, Graph, TensorRow
 
 VANISHING, EXPLODING = 1e-6, 1e10
 """How small a layer's gradient is beside that of a layer nearer to the root, and how large beside its own weights."""
@@ -30,6 +30,10 @@ CUT_OFF = "cut off on its way, as by detach(), no_grad(), item() or argmax()"
 """What may be so besides, where nobody has seen what the program called."""
 
 TRACE = "gviz why SCRIPT tells the line that cuts it off"
+
+
+CHECKPOINT = "CheckpointFunctionBackward"
+"""The operation that a reentrant checkpoint records: what it has computed is in no graph."""
 
 
 class Layer(NamedTuple):
@@ -129,47 +133,57 @@ def distances_of(graph: Graph) -> Mapping[str, int]:
 def without_lines(graph: Graph, causes: Sequence[Cause]) -> list[Cause]:
     """Return causes where nobody has followed the program: of what has cut a tensor off nothing is known then."""
     rows = {row.name: row for row in graph.tensors}
+    trained = {row.name for row in graph.tensors if row.is_leaf and row.requires_grad}
     root = next((graph.by_id[root].name or "the root" for root in graph.roots), "the root")
-    is_leaf = root in rows and rows[root].is_leaf
-    return [without_lines_of(cause, rows[cause.name], root, is_leaf=is_leaf) for cause in causes]
+    is_freed = any(node.state == FREED for node in graph.nodes)
+    inside = {node.name for node in graph.nodes}
+    has_hidden = any(node.label == CHECKPOINT for node in graph.nodes)
+    result = []
+    for cause in causes:
+        name, row = cause.name, rows[cause.name]
+        spoiled = cause.what.removesuffix(" is not finite itself").rpartition(" ")[2]
+        if has_hidden and name not in inside and row.requires_grad:
+            what = f"{root} goes through a checkpoint with use_reentrant=True, which hides what is computed in it"
+            is_there = row.grad.value is not None
+            what = (
+                f"{name} has a gradient: whether {root} has brought it is not known, for {what}" if is_there else what
+            )
+            mend = "" if is_there else "use_reentrant=False; or ask after backward()"
+            result.append(Cause(name, "ok" if is_there else "hidden", what, (), mend))
+        elif cause.verdict in ("zero", "nan", "inf") and "is not known" in cause.what:
+            mend = "ask before backward(), which frees what tells it" if is_freed else "look at hooks"
+            result.append(cause._replace(mend=f"{mend}; or gviz why SCRIPT"))
+        elif spoiled in trained and spoiled != cause.what:
+            mend = (
+                "see what has written it: a step with a learning rate too large, or with a gradient not finite itself"
+            )
+            result.append(cause._replace(mend=mend))
+        elif cause.verdict == "backward not run" and root in rows and rows[root].is_leaf:
+            what = f"{root} is a leaf: no operation has made it, so that there is nothing behind it"
+            mend = f"compute {root} from the model: torch.tensor({root}.item()) and the like keep no graph"
+            result.append(Cause(name, "leaf root", what, (), mend))
+        else:
+            result.append(without_lines_of(cause, row, root))
+    return result
 
 
-def without_lines_of(cause: Cause, row: TensorRow, root: str, *, is_leaf: bool) -> Cause:
-    """Return such a cause.
-
-    Args:
-        cause: what is said of a program that was followed.
-        row: the tensor.
-        root: the name of the root.
-        is_leaf: whether the root is one.
-    """
+def without_lines_of(cause: Cause, row: TensorRow, root: str) -> Cause:
+    """Return what is said of a tensor then, by what is said of a program that was followed."""
     name, verdict, number = cause.name, cause.verdict, row.value.not_finite if row.value is not None else ""
     if verdict == "no path":
-        what = (
-            f"there is no path from {root} to {name}: {root} is not made from it, or what is made from it was {CUT_OFF}"
-        )
-        mend = f"use it where {root} is computed; if it is used there, {TRACE}"
-        cause = Cause(name, verdict, what, (), mend)
-    elif verdict == "frozen root" and row.requires_grad:
+        what = f"there is no path from {root} to {name}: {root} is not made from it, or what is was {CUT_OFF}"
+        return Cause(name, verdict, what, (), f"use it where {root} is computed; if it is used there, {TRACE}")
+    if verdict == "frozen root" and row.requires_grad:
         what = f"{root} has no graph: it is not made from {name}, or was {CUT_OFF}"
-        mend = f"compute {root} from the model with gradients switched on; {TRACE}"
-        cause = Cause(name, "no path", what, (), mend)
-    elif verdict in ("zero", "nan", "inf") and "is not known" in cause.what:
-        cause = cause._replace(mend="ask before backward(), which frees what tells it; or gviz why SCRIPT")
-    elif verdict in ("frozen", "frozen root"):
-        cause = cause._replace(mend="requires_grad_(True), if it is to be trained")
-    elif verdict == "not a leaf" and number:
+        return Cause(name, "no path", what, (), f"compute {root} with gradients switched on; {TRACE}")
+    if verdict == "not a leaf" and number:
         what = f"{name} is {number}, and where that began is not known: what the operations were given was not kept"
-        cause = Cause(name, "nan", what, (), "gviz why SCRIPT tells where it began")
-    elif verdict == "backward not run" and is_leaf:
-        what = f"{root} is a leaf: no operation has made it, so that there is nothing behind it"
-        mend = f"compute {root} from the model: torch.tensor({root}.item()) and the like keep no graph"
-        cause = Cause(name, "leaf root", what, (), mend)
-    elif verdict == "ok" and row.grad.before is not None:
+        return Cause(name, "nan", what, (), "gviz why SCRIPT tells where it began")
+    if verdict == "ok" and row.grad.before is not None:
         what = (
             f"{name}.grad holds another gradient than that of {root} alone: an earlier backward has left one there,"
             " and this one is added to it; or the program has changed it"
         )
-        mend = f"{BEFORE_EACH.format(name)}, unless it is meant"
-        cause = Cause(name, "accumulated", what, (), mend)
-    return cause
+        return Cause(name, "accumulated", what, (), f"{BEFORE_EACH.format(name)}, unless it is meant")
+    mend = "requires_grad_(True), if it is to be trained" if verdict.startswith("frozen") else cause.mend
+    return cause._replace(what=cause.what.replace("the program stopped: RuntimeError", "backward fails"), mend=mend)
