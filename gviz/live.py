@@ -36,7 +36,7 @@ from gviz.walk import (
 )
 
 ONCE = ("retain_graph=False", "incompatible with .grad()")
-"""What PyTorch says of graphs that backward() alone can go through, of a compiled function, or of a reentrant checkpoint."""
+"""What PyTorch says of graphs that only backward() can go through: of a compiled function, or reentrant checkpoints."""
 
 MODEL = "model"
 """What the module is called that is asked about."""

@@ -9,14 +9,12 @@ from __future__ import annotations
 import os
 import re
 from collections.abc import Callable
-from difflib import unified_diff
 from typing import TYPE_CHECKING, Any
 
 import pytest
 
 if TYPE_CHECKING:  # pytest loads this file in every run
     from gviz.drawing import Nest
-    from gviz.graphs import Graph
     from gviz.walk import ModuleLike, Params
 
 FOLDER = "__graphs__"
@@ -27,13 +25,6 @@ def pytest_addoption(parser: pytest.Parser) -> None:
     parser.getgroup("gviz").addoption(
         "--graph-update", action="store_true", help="write the graphs of graph_snapshot anew"
     )
-
-
-def tree_of(graph: Graph) -> list[str]:
-    """Return the lines of a graph as a tree of text."""
-    from gviz.render import RenderOptions, render
-
-    return str(render(graph, "txt", RenderOptions(by="operation", fold="off"))).splitlines()
 
 
 @pytest.fixture(name="assert_gradients")
@@ -49,8 +40,8 @@ def graph_snapshot(request: pytest.FixtureRequest) -> Callable[..., None]:
     """Compare the graph of tensors with that which was saved for this test.
 
     ``graph_snapshot(loss, model=net)``: the arguments are those of :func:`gviz.graph`; ``name`` is that of the file, if
-    a test has several. Where the graph is another one, the test fails with the difference, and a picture of the new
-    graph is written beside the saved one.
+    a test has several. Where the graph is another one, the test fails with the difference, of which a picture is
+    written beside the saved graph.
     """
     names = (f"{request.node.name}{f'-{number}' if number > 1 else ''}" for number in range(1, 1_000_000))
 
@@ -60,7 +51,7 @@ def graph_snapshot(request: pytest.FixtureRequest) -> Callable[..., None]:
         __tracebackhide__ = True
         graph = graph_of(tensors, params, values=None, model=model)
         stem = re.sub(r"[^\w.-]+", "_", name or next(names)).strip("_")
-        file, picture = (request.path.parent / FOLDER / f"{stem}{suffix}" for suffix in (".json", ".new.svg"))
+        file, picture = (request.path.parent / FOLDER / f"{stem}{suffix}" for suffix in (".json", ".diff.svg"))
         shown = os.path.relpath(file)
         if request.config.getoption("--graph-update"):
             file.parent.mkdir(exist_ok=True)
@@ -69,11 +60,10 @@ def graph_snapshot(request: pytest.FixtureRequest) -> Callable[..., None]:
             return
         if not file.exists():
             pytest.fail(f"there is no {shown} yet: pytest --graph-update writes it", pytrace=False)
-        saved = Drawing.from_json(file.read_text("utf-8"))
-        changes = [*unified_diff(tree_of(saved), tree_of(graph), "saved", "now", lineterm="", n=2)]
-        if changes:
-            graph.save(picture)
-            lines = [f"the graph is not that of {shown}", *changes, f"picture: {os.path.relpath(picture)}"]
+        difference = Drawing.from_json(file.read_text("utf-8")).diff(graph)
+        if difference:
+            difference.save(picture)
+            lines = [f"the graph is not that of {shown}", str(difference), f"picture: {os.path.relpath(picture)}"]
             pytest.fail("\n".join([*lines, "if that is meant: pytest --graph-update"]), pytrace=False)
 
     return check

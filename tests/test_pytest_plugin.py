@@ -46,5 +46,5 @@ def test_a_snapshot_is_written_compared_and_drawn(tmp_path: Path) -> None:
     assert status == 1
     assert "AssertionError: 2 of 4 parameters have no gradient as it should be" in text
     assert "the graph is not that of __graphs__/test_graph.json" in text
-    assert "TanhBackward0" in text
-    assert sorted(os.listdir(tmp_path / "__graphs__")) == ["test_graph.json", "test_graph.new.svg"]
+    assert "+ TanhBackward0" in text
+    assert sorted(os.listdir(tmp_path / "__graphs__")) == ["test_graph.diff.svg", "test_graph.json"]

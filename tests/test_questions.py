@@ -86,7 +86,7 @@ def test_what_may_be_without_a_gradient_is_left_out_of_the_check(torch: Any) -> 
         gviz.assert_gradients(loss, net)
     head, cause, table = str(caught.value).split("\n\n")
     assert head == "2 of 4 parameters have no gradient as it should be"
-    assert cause.startswith("0.weight: no path\nthere is no path from loss to 0.weight")
+    assert cause.startswith("0.weight: no path\nno path leads from loss to 0.weight")
     assert table.splitlines()[1].split()[:3] == ["0.bias", "no", "path"]
     gviz.assert_gradients(loss, net, allow_none=("0.*",))
     with pytest.raises(AssertionError, match=r"the norm of all gradients is [\d.]+, more than max_norm=0.001"):

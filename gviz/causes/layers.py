@@ -72,23 +72,19 @@ def with_layers(graph: Graph, causes: Sequence[Cause]) -> list[Cause]:
     be, as those behind a small factor.
     """
     layers = layers_of(graph) if any(cause.verdict == "ok" for cause in causes) else {}
-    largest = max(layers, key=lambda name: layers[name].size, default="")
-    result = []
-    for cause in causes:
-        name = layer_name(cause.name)
-        verdict = verdict_of(layers[name], [*layers.values()]) if cause.verdict == "ok" and name in layers else ""
-        if verdict:
-            beside = 1.0 if verdict == "exploding" else layers[largest].size
-            than = (
-                f"that of {largest}, each in parts of its weights"
-                if verdict == "vanishing"
-                else "the size of its weights"
-            )
-            what = f"the gradient of {name} is {layers[name].size / beside:.0e} times {than}"
-            result.append(Cause(cause.name, verdict, what, (), MENDS[verdict]))
-        else:
-            result.append(cause)
-    return result
+    return [beside_others(cause, layers) if cause.verdict == "ok" else cause for cause in causes]
+
+
+def beside_others(cause: Cause, layers: Mapping[str, Layer]) -> Cause:
+    """Return the cause of a gradient that seemed fine, by its layer beside the others."""
+    name = layer_name(cause.name)
+    verdict = verdict_of(layers[name], [*layers.values()]) if name in layers else ""
+    if not verdict:
+        return cause
+    largest = max(layers, key=lambda name: layers[name].size)
+    other = f"that of {largest}, each in parts of its weights" if verdict == "vanishing" else "the size of its weights"
+    ratio = layers[name].size / (layers[largest].size if verdict == "vanishing" else 1)
+    return Cause(cause.name, verdict, f"the gradient of {name} is {ratio:.0e} times {other}", (), MENDS[verdict])
 
 
 def verdict_of(layer: Layer, layers: Sequence[Layer]) -> str:
@@ -145,11 +141,9 @@ def without_lines(graph: Graph, causes: Sequence[Cause]) -> list[Cause]:
         if has_hidden and name not in inside and row.requires_grad:
             what = f"{root} goes through a checkpoint with use_reentrant=True, which hides what is computed in it"
             is_there = row.grad.value is not None
-            what = (
-                f"{name} has a gradient: whether {root} has brought it is not known, for {what}" if is_there else what
-            )
-            mend = "" if is_there else "use_reentrant=False; or ask after backward()"
-            result.append(Cause(name, "ok" if is_there else "hidden", what, (), mend))
+            own = f"{name} has a gradient, and whether {root} has brought it is not known: {what}"
+            other = Cause(name, "hidden", what, (), "use_reentrant=False; or ask after backward()")
+            result.append(Cause(name, "ok", own) if is_there else other)
         elif cause.verdict in ("zero", "nan", "inf") and "is not known" in cause.what:
             mend = "ask before backward(), which frees what tells it" if is_freed else "look at hooks"
             result.append(cause._replace(mend=f"{mend}; or gviz why SCRIPT"))
@@ -171,7 +165,7 @@ def without_lines_of(cause: Cause, row: TensorRow, root: str) -> Cause:
     """Return what is said of a tensor then, by what is said of a program that was followed."""
     name, verdict, number = cause.name, cause.verdict, row.value.not_finite if row.value is not None else ""
     if verdict == "no path":
-        what = f"there is no path from {root} to {name}: {root} is not made from it, or what is was {CUT_OFF}"
+        what = f"no path leads from {root} to {name}: {root} is not made from it, or what is made from it was {CUT_OFF}"
         return Cause(name, verdict, what, (), f"use it where {root} is computed; if it is used there, {TRACE}")
     if verdict == "frozen root" and row.requires_grad:
         what = f"{root} has no graph: it is not made from {name}, or was {CUT_OFF}"
