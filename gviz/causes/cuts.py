@@ -68,6 +68,9 @@ FREED = "; and compute what it takes anew: another backward() has freed that gra
 SETS_FLAG = re.compile(r"\.requires_grad\s*=\s*True$")
 """A line that makes a leaf of a tensor."""
 
+SWITCHES_OFF = re.compile(r"torch\.set_grad_enabled\((?!True\))")
+"""A line that may switch gradients off for all that follows."""
+
 MOST_CUTS = 6
 """Lines of an answer that cut off one leaf."""
 
@@ -88,10 +91,17 @@ def mend_of_cut(case: Diagnosis, cut: GraphCut) -> str:
     mend = CUT_MENDS[cut.reason].format(by=cut.call, switch=cut.switch)
     if cut.reason == "no_grad" and cut.switch in ("", LIBRARY):
         mend = fixes.through_library(without_other_cuts(case, cut) or code) or SWITCHED[cut.switch]
-    elif cut.switch == code != "":
+        off = [one.lineno for one in case.assignments.lines if SWITCHES_OFF.match(ast.unparse(one))]
+        mend = f"write torch.set_grad_enabled(True) after line {off[0]}, if that has left them off" if off else mend
+    elif is_left_off(case, cut):
         mend = "write torch.set_grad_enabled(True) where gradients are wanted again"
     number = fixes.decorated_line(case.graph.code, case.line_in_text(lines), cut.switch)
     return f"{mend}, which stands above its function in line {number}" if number else mend
+
+
+def is_left_off(case: Diagnosis, cut: GraphCut) -> bool:
+    """Return whether gradients were switched off by a line of its own, and not around a block or a function."""
+    return cut.reason == "no_grad" and cut.switch in ("", case.code_of(case.line_of(cut.place)))
 
 
 def mend_of_detach(case: Diagnosis, cut: GraphCut, code: str) -> str:

@@ -5,12 +5,15 @@ from __future__ import annotations
 import re
 
 from gviz.causes import fixes
-from gviz.causes.cuts import at_cuts, clause_of_cuts, cut_clause
+from gviz.causes.cuts import at_cuts, clause_of_cuts, cut_clause, is_left_off
 from gviz.causes.diagnosis import CLASS, Cause, Diagnosis, Lines
 from gviz.causes.facts import TensorFacts
 from gviz.causes.hooks import made_text
 from gviz.graphs import LEFT_OUT, RETURNED, GraphCut, Node, Unlisted
 from gviz.trace.switches import LIBRARY
+
+CLOSURE = re.compile(r"\.step\((?:closure\s*=\s*)?([A-Za-z_]\w*)\)")
+"""A step of an optimizer that calls a function of the program, as LBFGS does: which."""
 
 GRADIENT = re.compile(r"([\w.\[\]]+)\.grad\b(?!\s*\()")
 """A use of ``.grad``, and not of ``torch.autograd.grad``: of which tensor."""
@@ -301,16 +304,27 @@ def cut_beside(facts: TensorFacts, cut: GraphCut) -> Cause:
     return facts.cause("no path", what, lines, mend)
 
 
-def with_constant_part(facts: TensorFacts, cause: Cause) -> Cause:
-    """Return a cause with a penalty on gradients that is added to a loss, and has no graph; a detach() may be meant."""
+def with_later_losses(facts: TensorFacts, cause: Cause) -> Cause:
+    """Return a cause that is no fault with what cuts off a penalty on gradients, or a later loss; others may be meant.
+
+    The penalty is added to a loss and has no graph; the loss was made while a switch that was left off was in force.
+    """
     case = facts.case
+    if cause.is_wrong or not facts.is_leaf_of_graph:
+        return cause
     cuts = (cut for cut in case.graph.breaks if facts.name in cut.leaves and cut.call == "grad")
     cut = next((cut for cut in cuts if cut.is_summand or cut.added_to), None)
-    if cut is None or cause.is_wrong or not facts.is_leaf_of_graph:
+    if cut is not None:
+        loss = case.root_name if cut.is_summand else cut.added_to[0]
+        return cause.besides(
+            f"a part of {loss} is a constant for it: {cut_clause(case, cut, 'that part')}",
+            *at_cuts(case, [cut._replace(others=(), is_freed=False)]),
+        )
+    later = case.rows.get(case.root)
+    off = later.broken if later is not None and not later.requires_grad else None
+    if off is None or not is_left_off(case, off):
         return cause
-    loss = case.root_name if cut.is_summand else cut.added_to[0]
-    lines, mend = at_cuts(case, [cut._replace(others=(), is_freed=False)])
-    return cause.besides(f"a part of {loss} is a constant for it: {cut_clause(case, cut, 'that part')}", lines, mend)
+    return cause.besides(f"a later {case.root} has no graph: {cut_clause(case, off, 'it')}", *at_cuts(case, [off]))
 
 
 # ---------------------------------------------------------------- backward
@@ -342,6 +356,9 @@ def not_run(facts: TensorFacts) -> Cause:
         verdict, mend = "failed", "--grad-output ones, or a scalar as the root, as .sum() makes it"
     elif case.is_expression:
         mend = "leave out --no-backward"
+    elif closure := CLOSURE.search(case.code_of(case.line_of(facts.history.stepped))):
+        asked_at = case.line_of(facts.history.stepped)
+        mend = f"call {case.root or 'loss'}.backward() in {closure[1]}, which step() calls for the gradients"
     elif ".backward(" in case.graph.code:
         mend = (
             "let the program come to its backward(), and let an error of it be seen:"

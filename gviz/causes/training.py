@@ -99,7 +99,7 @@ def as_far_as_used(facts: TensorFacts) -> Cause:
 
 
 def is_read_alone(facts: TensorFacts) -> bool:
-    """Return whether the program has used the gradient of a leaf, and has not changed the leaf, nor did an optimizer."""
+    """Return whether the program has used the gradient of a leaf, and neither it nor an optimizer changed the leaf."""
     history = facts.history
     is_named = facts.is_leaf_of_graph and not facts.name.startswith("leaf ")
     return is_named and history.was_used and not history.is_updated and not history.is_optimized

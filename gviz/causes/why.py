@@ -146,4 +146,4 @@ def cause_of(facts: TensorFacts) -> Cause:
     cause = first_answer((Verdict(always, missing.of_other_root), *verdicts), facts)
     is_infinite = facts.grad is not None and facts.number and not facts.grad.has_nan
     cause = cause._replace(verdict="inf") if is_infinite and cause.verdict == "nan" else cause
-    return missing.with_constant_part(facts, cause)
+    return missing.with_later_losses(facts, cause)

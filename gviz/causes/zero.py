@@ -103,8 +103,8 @@ def zero(facts: TensorFacts) -> Cause:
         more_lines, mend = mend_of_factor(case, factors)
         lines = (*lines, *more_lines)
     cause = facts.cause("zero", f"{head}: {texts}{more}", lines, mend)
-    is_switched_off = mend == MENDS_OF_ZERO["*"]  # by a number
-    return with_other_ways(facts, cause) if is_switched_off or "has no slope" in mend else cause
+    is_way_closed = "has no slope" in mend or mend == MENDS_OF_ZERO["*"]  # the latter by a number
+    return with_other_ways(facts, cause) if is_way_closed else cause
 
 
 def mend_of_zero(case: Diagnosis, edge: Edge) -> str:
@@ -161,9 +161,9 @@ def mend_of_factor(case: Diagnosis, origins: list[Node]) -> tuple[Lines, str]:
         return case.line_of_node(origins[0]), f"the other factor is 0, since {sign} makes it so: {general}"
     rows = [case.rows[one.name or ""] for one in tensors if one.name in case.rows]
     names, is_one = joined([one.name or "" for one in tensors]), len(tensors) == 1
-    mend = f"the other factor is 0, as {names} {'is' if is_one else 'are'}: give {'it' if is_one else 'them'} other numbers"
-    is_moving = all(one.grad.value is not None and not has_only(one.grad.value, 0.0) for one in origins)
-    if is_moving:
+    are, them = ("is", "it") if is_one else ("are", "them")
+    mend = f"the other factor is 0, as {names} {are}: give {them} other numbers"
+    if all(one.grad.value is not None and not has_only(one.grad.value, 0.0) for one in origins):
         mend = f"none, if {names} is to begin at 0: it has a gradient, and a step changes it; else {mend}"
     return tuple(line for row in rows for line in case.line_of(row.place)), mend
 

@@ -154,9 +154,47 @@ for i in range(2):
         [15, 10, 14],
         "y, state = net(torch.randn(4, 1, 3), state); state = tuple(one.detach() for one in state)",
     ),
+    "gradients that a function leaves switched off": (
+        "net.weight",
+        """\
+net = nn.Linear(3, 1)
+opt = torch.optim.SGD(net.parameters(), 0.1)
+def validate():
+    torch.set_grad_enabled(False)
+    return net(torch.randn(4, 3)).mean()
+for i in range(2):
+    loss = net(torch.randn(4, 3)).pow(2).mean()
+    opt.zero_grad()
+    if loss.requires_grad:
+        loss.backward()
+        opt.step()
+    validate()
+""",
+        "cleared",
+        "besides, a later loss has no graph: it was made where gradients are switched off",
+        [12, 11],
+        "torch.set_grad_enabled(True); loss = net(torch.randn(4, 3)).pow(2).mean()",
+    ),
+    "a closure that does not call backward": (
+        "net.weight",
+        """\
+net = nn.Linear(3, 1)
+opt = torch.optim.LBFGS(net.parameters(), 0.1)
+x, y = torch.randn(8, 3), torch.randn(8, 1)
+def closure():
+    opt.zero_grad()
+    loss = (net(x) - y).pow(2).mean()
+    return loss
+loss = opt.step(closure)
+""",
+        "backward not run",
+        "no backward has run to its end",
+        [12],
+        "loss = opt.step(lambda: [one := closure(), one.backward()][0])",
+    ),
 }
 
-IN_WORDS = ("loss = (torch", "B = nn", "p.requires_grad = False; net", "y, state")
+IN_WORDS = ("torch.set", "loss = opt", "loss = (torch", "B = nn", "p.requires_grad = False; net", "y, state")
 """How mends begin that the answer has in words: what is to be chosen, or where it is to be put."""
 
 
