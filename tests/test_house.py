@@ -103,7 +103,7 @@ BUDGETS = {
     "files below gviz/": 1890,  # 1831
     "answers": 930,  # 902
     "autograd": 1470,  # 1430
-    "causes": 1820,  # 1797
+    "causes": 1840,  # 1821
     "cli": 1660,  # 1616
     "compare": 950,  # 920
     "derivations": 560,  # 548
