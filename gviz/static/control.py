@@ -11,29 +11,13 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from itertools import repeat
-from typing import Any, Protocol
+from typing import Any
 
 from gviz.numbers.words import refuse
 from gviz.static.build import add_operation, constant, convert, make, of_dtype
 from gviz.static.errors import DeadlineExceededError
 from gviz.static.graph import ControlFlowContext, Graph, Operation, Tensor, TensorLike, get_default_graph
 from gviz.static.types import Dims, TensorShape, as_shape, bool_, common_dims, fill_structure, leaves, nesting
-
-
-class StepValues(Protocol):
-    """What a gradient loop knows of the steps of the loop before it (:mod:`gviz.static.stacks`)."""
-
-    def is_of_a_step(self, tensor: Tensor, /) -> bool:
-        """Return whether a tensor is one of the forward loop's inside."""
-
-    def value_then(self, tensor: Tensor, name: str, /) -> Tensor:
-        """Return what a tensor of the forward loop was at the step."""
-
-    def predicate_at_step(self, predicate: Tensor, name: str, /) -> Tensor:
-        """Return what a predicate in the loop was at the step."""
-
-    def zeros_of_other_side(self, tensor: Tensor, branch: ControlFlowContext, /) -> Tensor:
-        """Return zeros for what came into a branch at the step, which are there if the other side ran."""
 
 
 class Context(ControlFlowContext):
@@ -43,7 +27,7 @@ class Context(ControlFlowContext):
     its output of the number ``side`` is inside, 0 in a false branch, 1 in a true one.
     """
 
-    history: StepValues | None = None  # of a gradient loop
+    history: Any = None  # of a gradient loop: the GradientLoop, which knows the steps of the loop before it
 
     def __init__(self, graph: Graph, predicate: Tensor | None = None, side: int = 0) -> None:
         self.graph, self.predicate, self.side = graph, predicate, side

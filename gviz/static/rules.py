@@ -122,6 +122,18 @@ def unequal(op: Operation, operands: Iterable[Tensor]) -> str:
     return next((f"Dimensions must be equal, but are {a} and {b}" for a, b in differing), "")
 
 
+def unequal_parts(op: Operation, parts: Iterable[Tensor]) -> str:
+    """Return TensorFlow's words for the first two parts that cannot be joined along an axis, "" if there are none."""
+    axis = int(constant_value(op.inputs[-1]))
+    sides = [dims[:axis] + dims[axis:][1:] for t in parts if (dims := t._dims) is not None]
+    for one, other in combinations(sides, 2):
+        for place, (a, b) in enumerate(zip(one, other, strict=False)):
+            if a != b and None not in (a, b):
+                shapes = f"Shapes are {dims_text(one)} and {dims_text(other)}."
+                return f"Dimension {place} in both shapes must be equal, but are {a} and {b}. {shapes}"
+    return ""
+
+
 # ------------------------------------------------------------------ by example
 TRIALS, MOST_DIMS = 3000, 6
 _outputs: dict[tuple[Any, ...], list[tuple[DType, Dims]]] = {}
@@ -146,7 +158,7 @@ def by_example(op: Operation, key: str, args: Sequence[object]) -> list[tuple[DT
             except ClashError as error:
                 problem = str(error)
         if not results:
-            raise ClashError(problem if key == "cat" else unequal(op, symbolic_tensors(args)) or problem)
+            raise ClashError((unequal_parts if key == "cat" else unequal)(op, symbolic_tensors(args)) or problem)
         if list(results) == [MOST_DIMS]:  # more might do, too
             results[0] = [(dtype, None) for dtype, _ in results[MOST_DIMS]]
         outputs = zip(*results.values(), strict=True)

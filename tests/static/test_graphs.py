@@ -147,7 +147,7 @@ def test_what_does_not_fit_is_refused_in_tensorflow_s_words(graph: Any) -> None:
         (lambda: tf.concat([x, tf.ones([3, 4])], 0), r"^Tensors must have same number of dimensions: got 1 and 2 for"),
         (
             lambda: tf.concat([tf.ones([1, 3]), tf.ones([3, 4])], 0),
-            r"^Sizes of tensors must match except in dimension 0",
+            r"^Dimension 0 in both shapes must be equal, but are 3 and 4\. Shapes are \[3\] and \[4\]\.",
         ),
     ]
     for build, text in refused:
