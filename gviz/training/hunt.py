@@ -20,7 +20,7 @@ from gviz.trace.listening import Observer
 from gviz.trace.modules import order_of, tensors_in
 from gviz.trace.versions import next_number
 from gviz.training.running import EngineTensor, RunningModules, all_finite, path_and_line
-from gviz.walk import SAVED, NodeLike, graph_nodes
+from gviz.walk import NodeLike, graph_nodes, saved_names, saved_value
 
 LAYER = "__call__"
 """The name under which gviz's engine tells of the call of a layer, whose result is that of a function in it."""
@@ -55,7 +55,7 @@ class Event(NamedTuple):
     @property
     def where(self) -> str:
         """The line and the module, in words."""
-        return f"{f' at {path_and_line(self.place)}' * bool(self.place)}{f', in {self.module}' * bool(self.module)}"
+        return f"{f' at {path_and_line(self.place)}' * bool(self.place)}{f', module {self.module}' * bool(self.module)}"
 
     @property
     def operand(self) -> str:
@@ -165,19 +165,19 @@ class Hunt(Observer):
         name = type(node).__name__
         at = bisect_right(self.calls, order_of(node), key=lambda pair: pair[0])
         call = self.calls[at][1] if at < len(self.calls) else Event("", None, "", "")
-        operands = []
-        for attribute in dir(node):
-            saved = getattr(node, attribute) if attribute.startswith(SAVED) else None
-            if isinstance(saved, self.listener.engine.Tensor):
-                operands.append(
-                    Operand(f"saved {attribute.removeprefix(SAVED)} {elements_text(saved)}", bad_number(saved))
-                )
+        saved = [(key, saved_value(node, attribute)) for key, attribute in saved_names(type(node))]
+        operands = [
+            Operand(f"saved {key} {elements_text(one)}", bad_number(one))
+            for key, one in saved
+            if isinstance(one, self.listener.engine.Tensor)
+        ]
         operands += [
             Operand(f"the gradient that came {elements_text(one)}", bad_number(one))
             for one in outputs
             if one is not None
         ]
-        return Event(f"{name} (of {call.name})" if call.name else name, call.place, call.module, kind, operands)
+        of = f" (of {call.name})" if call.name not in ("", "apply") else ""  # of a Function the name is its own
+        return Event(f"{name}{of}", call.place, call.module, kind, operands)
 
 
 def bad_number(tensor: EngineTensor) -> str:

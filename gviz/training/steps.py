@@ -157,7 +157,7 @@ class Steps(Observer):
         def backward(*args: object, **kwargs: object) -> Any:
             if self.is_running:
                 return original(*args, **kwargs)
-            self.is_running = True
+            self.is_running = self.units.is_paused = True  # what a checkpoint computes again is no further input
             try:
                 roots = [*tensors_in(args[0] if args else kwargs.get("tensors"), self.listener.engine.Tensor)]
                 with self.listener.quiet():
@@ -166,7 +166,7 @@ class Steps(Observer):
                 with self.hunt.heard(roots) if self.hunt is not None and is_heard else nullcontext():
                     result = original(*args, **kwargs)
             finally:
-                self.is_running = False
+                self.is_running = self.units.is_paused = False
             if not self.known:
                 with self.listener.quiet():
                     self.has_run()
@@ -316,7 +316,7 @@ class Steps(Observer):
             hint = f", which is made on the way back{self.hint}"
         finding = Finding("not finite", number, what + hint + self.growth(parameters), bad)
         if origin is not None:
-            what = f"{what}: {origin.name}{origin.where} makes {origin.kind}; {origin.operand}"
+            what = f"{what}: {origin.name}{origin.where} gives {origin.kind}; {origin.operand}"
             name, place = origin.module or bad, path_and_line(origin.place)
             finding = Finding(
                 "not finite", number, what + self.growth(parameters), name, place, origin.name, origin.operand

@@ -62,7 +62,7 @@ class Units:
 
     def __init__(self) -> None:
         self.modules: RunningModules
-        self.is_on = self.is_inside = False
+        self.is_on = self.is_inside = self.is_paused = False
         self.sites: dict[tuple[str, str, int], Site] = {}
 
     def attach(self, listener: Listener) -> None:
@@ -96,7 +96,11 @@ class Units:
 
     def note(self, result: EngineTensor) -> None:
         """Note the result of a ReLU, if its graph is recorded: of a pass for evaluation it is not."""
-        axis = axis_of_units(result) if self.is_on and result.grad_fn is not None and result.numel() else None
+        axis = (
+            axis_of_units(result)
+            if self.is_on and not self.is_paused and result.grad_fn is not None and result.numel()
+            else None
+        )
         if axis is None:
             return
         numbers = result.detach()

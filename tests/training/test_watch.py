@@ -273,6 +273,27 @@ def test_channels_of_a_convolution_are_the_units(torch: Any) -> None:
     assert idle.units == 3
 
 
+@pytest.mark.torch
+def test_what_a_checkpoint_computes_again_is_seen_once_and_its_saved_tensors_stay_its_own() -> None:
+    torch: Any = pytest.importorskip("torch")
+    checkpoint: Any = import_module("torch.utils.checkpoint").checkpoint
+
+    class Net(torch.nn.Module):  # type: ignore[misc]
+        def __init__(self) -> None:
+            super().__init__()
+            self.a = torch.nn.Linear(4, 8)
+
+        def forward(self, x: Any) -> Any:
+            return checkpoint(lambda x: torch.relu(self.a(x)) + torch.sqrt(self.a(x) * 0), x, use_reentrant=False)
+
+    with torch.no_grad():
+        (net := Net()).a.bias.fill_(-100.0)
+    log = train(torch, net, steps=1, hunt=True, loss_of=lambda y: y.sum())
+    (idle,) = log.rows[0].units.values()
+    assert (idle.idle, idle.units) == (8, 8)
+    assert log.findings[0].operation == "SqrtBackward0 (of sqrt)"
+
+
 def test_gradients_that_are_too_small_for_16_bits_are_told(torch: Any) -> None:
     net = network(torch).half()
     x = batch(torch).half()
