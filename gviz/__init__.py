@@ -38,7 +38,15 @@ from gviz.wiring import Wires  # noqa: E402 - the handler comes first
 TYPE_CHECKING = False  # known to type checkers by its name: the typing module is most of what importing gviz would cost
 if TYPE_CHECKING:
     from gviz import engine, static
-    from gviz.drawing import Drawing as Graph, Reading, diff, draw_steps as steps, graph, list_tensors as inspect, read
+    from gviz.drawing import (
+        Drawing as Graph,
+        Reading,
+        diff_sources as diff,
+        draw_steps as steps,
+        graph,
+        list_tensors as inspect,
+        read,
+    )
     from gviz.errors import GvizError, GvizWarning
     from gviz.graphs import Edge, Node, TensorRow
     from gviz.questions import assert_gradients, explain, save, summary, why
@@ -87,7 +95,7 @@ _HOMES = {
     "SourceOptions": "gviz.sources",
     "TensorRow": "gviz.graphs",
     "assert_gradients": "gviz.questions",
-    "diff": "gviz.drawing",
+    "diff": "gviz.drawing:diff_sources",
     "explain": "gviz.questions",
     "graph": "gviz.drawing",
     "inspect": "gviz.drawing:list_tensors",

@@ -322,10 +322,10 @@ def draw_steps(
     return drawn_steps(graph(source, params, model=model, flow=True), path, seconds, options)
 
 
-def diff(first: object, second: object, *, values: bool = False, tolerance: float = 1e-5) -> Diff:
+def diff_sources(first: object, second: object, *, values: bool = False, tolerance: float = 1e-5) -> Diff:
     """Return what is different in a second graph: ``print(gviz.diff(old, new))``.
 
-    >>> print(diff("y=relu(x*w)", "y=tanh(x*w)"))
+    >>> print(diff_sources("y=relu(x*w)", "y=tanh(x*w)"))
     different: 0 added, 0 removed, 1 changed; 4 boxes as before
     <BLANKLINE>
     ~ TanhBackward0 y  tanh(a)

@@ -21,10 +21,13 @@ from gviz.errors import GvizError
 from gviz.files import HINTS
 
 COMMANDS = (
-    *("render", "steps", "inspect", "summary", "why", "explain", "run", "static", "compare", "ops", "formats"),
-    *("help", "version", "completion"),
+    *("render", "steps", "inspect", "summary", "why", "explain", "diff", "check", "run", "static", "compare", "ops"),
+    *("formats", "help", "version", "completion"),
 )
 """Each is a module of this folder with a click command of the same name, in the order of the help."""
+
+DIFFERING = ("diff", "check")
+"""Those whose status 1 says that something differs, so that an error of any kind is 2."""
 
 MODULES = {"run": "running"}
 """Those whose module has another name: ``run`` is a function here."""
@@ -106,10 +109,10 @@ def run(arguments: Sequence[str]) -> int:
         return EXIT_USAGE
     except GvizError as error:
         streams.complain(str(error))
-        return error.exit_code
+        return EXIT_USAGE if {*arguments[:1]} & {*DIFFERING} else error.exit_code
     except Exception as error:  # noqa: BLE001 the last line of defence: any other error is the system's, or gviz's own
         streams.complain(_explained(error))
-        return EXIT_ERROR
+        return EXIT_USAGE if {*arguments[:1]} & {*DIFFERING} else EXIT_ERROR
     return status
 
 

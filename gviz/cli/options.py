@@ -380,7 +380,9 @@ def refuse_source(file: str | None, source: Source | None, product: str, name: s
             )
 
 
-def takes_source(*names: str, required: bool = True, has_name: bool = False) -> Callable[[Command], Command]:
+def takes_source(
+    *names: str, required: bool = True, has_name: bool = False, has_other: bool = False
+) -> Callable[[Command], Command]:
     """Give a command the words SOURCE [NAME=VALUE ...] and the options that go with them.
 
     The command is called with ``source`` and ``options`` (:class:`gviz.sources.Source`,
@@ -391,6 +393,7 @@ def takes_source(*names: str, required: bool = True, has_name: bool = False) -> 
         required: whether there has to be a source; without one ``source`` is None.
         has_name: whether the name of a tensor may follow SOURCE: the command is called with ``name`` then, None for
             none.
+        has_other: whether another source follows SOURCE: the command is called with its word as ``other``.
     """
 
     def decorate(command: Command) -> Command:
@@ -400,6 +403,11 @@ def takes_source(*names: str, required: bool = True, has_name: bool = False) -> 
             if has_name:
                 params["name"] = next((word for word in words[1:] if "=" not in word), None)
                 words = tuple(word for word in words if word != params["name"] or word == words[0])
+            if has_other:
+                if len(words) < 2:
+                    raise click.UsageError("Missing argument 'SOURCE': this command takes two.")
+                params["other"] = words[1]
+                words = (words[0], *words[2:])
             own = {name: value for name in names or SOURCE if (value := params.pop(name)) is not None}
             if not words and not after and not required:
                 unused = next((name for name, value in own.items() if value != getattr(SourceOptions, name, None)), "")
@@ -428,7 +436,7 @@ def takes_source(*names: str, required: bool = True, has_name: bool = False) -> 
             for name in names or SOURCE
         ]
         decorated = with_options(with_source, fields)
-        words = "SOURCE [NAME] [NAME=VALUE]..." if has_name else "SOURCE [NAME=VALUE]..."
+        words = f"SOURCE {'[NAME] ' * has_name}{'SOURCE ' * has_other}[NAME=VALUE]..."
         return click.argument("words", nargs=-1, metavar=words if required else f"[{words}]")(decorated)
 
     return decorate

@@ -71,13 +71,13 @@ class Series(NamedTuple):
         for file in self.files:
             refuse_source(file, source, "steps")
             if file == "-":
-                suffix = series.check(self.options.format or "pdf")
+                suffix = series.series_format(self.options.format or "pdf")
                 if suffix not in series.WHOLE or (suffix != "html" and streams.is_terminal(sys.stdout)):
                     raise click.UsageError(
                         f"-o - takes one file that is no image: -o - --format {', '.join(series.WHOLE)}."
                     )
             elif self.options.format or (file and not series.is_folder(file)):
-                series.check(self.options.format or os.path.splitext(file)[1][1:])
+                series.series_format(self.options.format or os.path.splitext(file)[1][1:])
 
     def numbers_of(self, graph: Graph) -> list[int]:
         """Return the numbers of the steps that are wanted, and say so if there are none backward."""
@@ -143,7 +143,7 @@ class Series(NamedTuple):
         with warnings.catch_warnings():
             for name in self.files:
                 if name == "-":
-                    suffix = series.check(self.options.format or "pdf")
+                    suffix = series.series_format(self.options.format or "pdf")
                     streams.write_product(
                         series.render(graph, suffix, self.options, numbers, self.seconds, watch=watched)
                     )

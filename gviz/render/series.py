@@ -73,7 +73,7 @@ _TITLES = re.compile(r"<title>.*?</title>\n?", re.DOTALL)
 _VIEW_BOX = re.compile(r'viewBox="([\d.]+) ([\d.]+) ([\d.]+) ([\d.]+)"')
 
 
-def check(suffix: str) -> str:
+def series_format(suffix: str) -> str:
     """Return a format in small letters.
 
     Raises:
@@ -163,7 +163,7 @@ def save(
     """
     in_folder = is_folder(path)
     stem, ending = os.path.splitext(path)
-    suffix = check(options.format or ("png" if in_folder else ending[1:]))
+    suffix = series_format(options.format or ("png" if in_folder else ending[1:]))
     if suffix in WHOLE:
         name = os.path.join(path, f"steps.{suffix}") if in_folder else path
         data = render(graph, suffix, options, wanted, seconds, watch=watch)

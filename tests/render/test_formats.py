@@ -145,9 +145,9 @@ def test_a_picture_loads_what_it_needs_and_no_more() -> None:
 
 
 def test_a_format_for_steps_is_known_by_its_suffix_in_any_case_and_another_one_refused() -> None:
-    assert [series.check(suffix) for suffix in ("PDF", "html", "svg")] == ["pdf", "html", "svg"]
+    assert [series.series_format(suffix) for suffix in ("PDF", "html", "svg")] == ["pdf", "html", "svg"]
     with pytest.raises(RenderError, match="'htlm' is not a format for steps") as caught:
-        series.check("htlm")
+        series.series_format("htlm")
     assert str(caught.value.hint).startswith("Did you mean html? ")
     with pytest.raises(RenderError, match="no suffix"):
-        series.check("")
+        series.series_format("")
