@@ -113,7 +113,10 @@ def _run_and_measure(
     if output and not is_data:
         format_of(output)  # an unknown one is refused before the training
     steps = ScriptSteps(patterns or ("*",))
-    status = run_and_draw_nothing(source, options, tell, (steps,))
+    try:
+        status = run_and_draw_nothing(source, options, tell, (steps,))
+    except KeyboardInterrupt:  # a training that was ended so has its norms
+        status = 130
     steps.end()
     streams.talk(f"{steps.log}\n")
     if output:

@@ -86,9 +86,7 @@ class Steps(Observer):
         self.root: float | None = None
         self.is_root_finite = True
         self.suspect: Suspect | None = None
-        self.used: tuple[Any, str] | None = (
-            None  # a gradient that a step has used, weakly, and the name of its parameter
-        )
+        self.used: tuple[Any, str] | None = None  # a gradient that a step has used, weakly, with its parameter's name
         self.not_cleared: Place | None = None  # the line of a backward() that has found it there
         self.first_units: dict[str, Idle] = {}  # of the backward before the first step of an optimizer
         self.last_step: Place | None = None
@@ -146,8 +144,7 @@ class Steps(Observer):
         """End what is left when the training has ended."""
         self.modules.listen(is_on=False)
         self.units.is_on = False
-        if not any(one.kind == "not finite" for one in self.log.findings):
-            self.find_parameter_not_finite()
+        self.find_parameter_not_finite("")
 
     # ---------------------------------------------------------------- backward
     def around(self, original: Callable[..., Any]) -> Callable[..., Any]:
@@ -184,10 +181,10 @@ class Steps(Observer):
         for one, kind in zip(roots, kinds, strict=False):
             if kind and self.suspect is None and not self.has_found:
                 origin = self.hunt.origin_of(one) if self.hunt is not None else None
-                bad = next((name for name, value in self.parameters.items() if bad_number(value)), "")
+                bad = next((name for name, value in self.all_parameters() if bad_number(value)), "")
                 self.suspect = Suspect(kind, self.modules.place("backward"), origin, bad)
         if self.used is not None:
-            grad = self.parameters[self.used[1]].grad
+            grad = getattr(self.parameters.get(self.used[1]), "grad", None)
             is_there = grad is not None and grad is self.used[0]() and bool(grad.count_nonzero())
             self.not_cleared = self.modules.place("backward") if is_there else None
             self.used = self.used if is_there else None
@@ -255,7 +252,7 @@ class Steps(Observer):
         if pending.norms is not None:
             self.measure(pending, pending.norms)
         if self.hunt is not None and self.hunt.is_on:
-            self.find_parameter_not_finite()
+            self.find_parameter_not_finite("step")
         self.end_step(number + (len(self.stepped) == len(self.known)))
 
     def measure(self, pending: Pending, norms: Mapping[str, Norms]) -> None:
@@ -300,11 +297,8 @@ class Steps(Observer):
         if self.has_found:
             return False
         grads = {name: plain_gradient(one.grad) for name, one in parameters.items() if one.grad is not None}
-        bad = (
-            ""
-            if self.are_finite(grads.values())
-            else next((name for name, one in grads.items() if bad_number(one)), "")
-        )
+        names = () if self.are_finite(grads.values()) else grads
+        bad = next((name for name in names if bad_number(grads[name])), "")
         if not bad and (self.suspect is None or self.is_root_finite):
             return False
         if self.suspect is not None:
@@ -313,15 +307,13 @@ class Steps(Observer):
             value = f" ({three_digits(self.root)})" if self.root is not None else ""
             what = f"the loss was finite{value}, but the gradient of {bad} has {bad_number(grads[bad])}"
             origin = self.hunt.of_leaves.get(id(parameters[bad])) if self.hunt is not None else None
-            hint = f", which is made on the way back{self.hint}"
-        finding = Finding("not finite", number, what + hint + self.growth(parameters), bad)
-        if origin is not None:
-            what = f"{what}: {origin.name}{origin.where} gives {origin.kind}; {origin.operand}"
-            name, place = origin.module or bad, path_and_line(origin.place)
-            finding = Finding(
-                "not finite", number, what + self.growth(parameters), name, place, origin.name, origin.operand
-            )
-        self.found(finding)
+            hint = f": it came on the way back, or was written after it{self.hint}"
+        if origin is None:
+            self.found(Finding("not finite", number, what + hint + self.growth(parameters), bad))
+        else:
+            what = f"{what}: {origin.name}{origin.where} gives {origin.kind}; {origin.operand}{self.growth(parameters)}"
+            facts = path_and_line(origin.place), origin.name, origin.operand
+            self.found(Finding("not finite", number, what, origin.module or bad, *facts))
         return True
 
     @property
@@ -336,7 +328,11 @@ class Steps(Observer):
         if suspect.parameter:
             when = "from the beginning" if is_first else "before this step, though no gradient was"
             return f"{what}: {suspect.parameter} itself was not finite {when}", None, ""
-        return what, suspect.origin, f", with finite parameters: it is made on the way forward{self.hint}"
+        return (
+            what,
+            suspect.origin,
+            f", with finite parameters: it came on the way forward, or with its inputs{self.hint}",
+        )
 
     def growth(self, parameters: Mapping[str, Any]) -> str:
         """Return how the parameter has grown that has grown most since the first measured step, if that is much."""
@@ -356,14 +352,14 @@ class Steps(Observer):
         if self.hunt is not None and self.log.by == "optimizer":
             self.hunt.is_on = False
 
-    def find_parameter_not_finite(self) -> None:
-        """Say which parameter is not finite after a step, though its gradient was."""
-        for name, one in self.parameters.items():
-            kind = bad_number(one)
-            if kind and not self.has_found:
-                line = path_and_line(self.last_step)
-                what = f"{name} has {kind}{f' after the step at {line}' * bool(line)}, though the gradients were finite"
-                self.found(Finding("not finite", max(self.log.steps - 1, 0), what, name, line, "step" * bool(line)))
+    def find_parameter_not_finite(self, operation: str) -> None:
+        """Say which parameter is not finite though gradients were; the operation is what was before, if that is known."""
+        bad = next((name for name, one in self.parameters.items() if bad_number(one)), "")
+        if bad and self.log.steps and not self.has_found:
+            line = path_and_line(self.last_step)
+            after = f" after the step at {line}" if line else ""
+            what = f"{bad} has {bad_number(self.parameters[bad])}{after}, though the gradients were finite"
+            self.found(Finding("not finite", self.log.steps - 1, what, bad, line, operation))
 
     def are_finite(self, grads: Iterable[Any]) -> bool:
         """Return whether gradients are finite: where their norms are, they are; a norm alone may overflow."""

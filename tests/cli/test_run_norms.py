@@ -47,6 +47,14 @@ def test_some_layers_are_chosen_by_a_pattern_and_drawn(gviz: Program) -> None:
     assert "0.weight" not in svg + done.err
 
 
+def test_a_training_that_ctrl_c_or_an_error_has_ended_has_its_norms(gviz: Program) -> None:
+    for end, status in (("KeyboardInterrupt", 130), ("ValueError('no')", 1)):
+        (gviz.folder / "train.py").write_text(TRAIN.replace('print("done")', f"raise {end}"))
+        done = gviz("run", "train.py", "--norms")
+        assert done.status == status
+        assert "12 steps of the optimizer" in done.err
+
+
 def test_a_format_that_is_none_is_refused_before_the_training(gviz: Program) -> None:
     (gviz.folder / "train.py").write_text(TRAIN)
     done = gviz("run", "train.py", "-o", "norms.docx")

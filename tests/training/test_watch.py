@@ -197,9 +197,29 @@ def test_nan_on_the_way_back_is_traced_to_its_operation_and_what_that_has_saved(
 def test_without_a_hunt_it_is_told_when_nan_came_and_on_which_way(torch: Any) -> None:
     (finding,) = train(torch, network(torch), loss_of=lambda y: torch.log(y * 0 - 1).sum()).findings
     assert "the loss was nan when backward() ran" in finding.what
-    assert "with finite parameters: it is made on the way forward; hunt=True names" in finding.what
+    assert "with finite parameters: it came on the way forward, or with its inputs; hunt=True names" in finding.what
     (finding,) = train(torch, network(torch), loss_of=lambda y: torch.sqrt(y * 0).sum()).findings
-    assert "made on the way back; hunt=True names" in finding.what
+    assert "it came on the way back, or was written after it; hunt=True names" in finding.what
+
+
+def test_what_the_program_writes_into_a_gradient_is_not_laid_on_backward(torch: Any) -> None:
+    net, x = network(torch), batch(torch)
+    optimizer = torch.optim.SGD(net.parameters(), lr=0.1)
+    with gviz.watch(net, "2", every=1, hunt=True) as log:
+        (net(x) ** 2).mean().backward()
+        net[2].weight.grad[0] = float("nan")
+        optimizer.step()
+    (finding,) = log.findings
+    assert (finding.name, finding.operation) == ("2.weight", "")
+    assert "or was written after it" in finding.what
+
+
+def test_a_parameter_that_is_not_measured_is_blamed_too(torch: Any) -> None:
+    net = network(torch)
+    with torch.no_grad():
+        net[0].weight[0, 0] = float("nan")
+    (finding,) = train(torch, net, names="2", steps=1).findings
+    assert "0.weight itself was not finite from the beginning" in finding.what
 
 
 def test_a_parameter_that_a_step_has_made_infinite_is_named(torch: Any) -> None:
