@@ -110,9 +110,10 @@ def map_page(chart: Chart, show: str) -> InkedPage:
     left = EDGE + max(type_width(label, TYPE) for label in labels.values()) + LABEL
     wide = min(WIDEST, max(NARROWEST, PLOT / len(rows)))
     top = EDGE + TITLE + 2 * TYPE + 10
+    drawn_part = f"; {len(rows)} of these are drawn" if len(rows) < len(chart.rows) else ""
     items: list[Item] = [
         text(EDGE, EDGE + TITLE * 0.8, TITLES[show] + ", by layer and step", TITLE, face="bold"),
-        text(EDGE, EDGE + TITLE + TYPE + 2, chart.heading, TYPE, muted=True),
+        text(EDGE, EDGE + TITLE + TYPE + 2, chart.heading + drawn_part, TYPE, muted=True),
     ]
     for line, (name, label) in enumerate(labels.items()):
         y = top + line * HIGH
@@ -183,21 +184,29 @@ def scale_items(scale: Scale, x: float, y: float, kinds: set[str]) -> Iterator[I
     """Yield the scale, and the marks that the picture has."""
     wide = 46.0
     if "number" in kinds:
-        shades = SHADES if scale.high > scale.low else SHADES[:1]
-        for place, (fill, bound) in enumerate(zip(shades, scale.bounds(), strict=False)):
-            yield Outline((x + wide / 2, y + HIGH / 2), (wide, HIGH), 0, fill, Pen("#FFFFFF", 0.6))
-            label = f"{bound:.2g}"
-            yield text(x - (type_width(label, TYPE) / 2 if place else 0), y + HIGH + TYPE + 1, label, TYPE, muted=True)
-            x += wide
-        if len(shades) > 1:
-            label = f"{scale.high:.2g}"
+        bounds = scale.bounds() if scale.high > scale.low else [scale.low]
+        for place, bound in enumerate(bounds):
+            label = short_number(bound)
             yield text(x - type_width(label, TYPE) / 2, y + HIGH + TYPE + 1, label, TYPE, muted=True)
+            if place < max(len(bounds) - 1, 1):
+                yield Outline((x + wide / 2, y + HIGH / 2), (wide, HIGH), 0, SHADES[place], Pen("#FFFFFF", 0.6))
+                x += wide
         x += wide
     for kind, number, label in (("zero", 0.0, "exactly 0"), ("none", None, "none"), ("wrong", math.nan, "nan or inf")):
         if kind in kinds:
             yield from cell((x, y), HIGH, number, scale)
             yield text(x + HIGH + 4, y + HIGH * 0.72, label, TYPE, muted=True)
             x += HIGH + 4 + type_width(label, TYPE) + 16
+
+
+def short_number(number: float) -> str:
+    """Return a number with two digits in as few characters as can be.
+
+    >>> short_number(0.031), short_number(0.000331), short_number(2e12)
+    ('0.031', '3.3e-4', '2e+12')
+    """
+    digits = f"{number:.2g}" if number >= 1e-3 else f"{number:.1e}"
+    return digits.replace("e-0", "e-").replace("e+0", "e+")
 
 
 def text(

@@ -153,8 +153,13 @@ class Log:
         lines = [self.heading()]
         lines += aligned_text([list(columns), *rows]).splitlines() if rows else []
         for row in [row for row in self.rows if row.units][-1:]:
-            for name, idle in row.units.items():
-                lines.append(f"{name}: {idle.idle} of {amount(idle.units, 'unit')} 0 for all inputs of step {row.step}")
+            idle = {name: units for name, units in row.units.items() if units.idle}
+            for name, units in idle.items():
+                lines.append(
+                    f"{name}: {units.idle} of {amount(units.units, 'unit')} 0 for all inputs of step {row.step}"
+                )
+            if not idle:
+                lines.append(f"{amount(len(row.units), 'ReLU')}: no unit was 0 for all inputs of step {row.step}")
         return "\n".join([*lines, *self.remarks, *map(str, self.findings)])
 
     def __str__(self) -> str:

@@ -32,8 +32,8 @@ class Site:
     Attributes:
         name: of the ``nn.ReLU``, or of the module before the function, with the line.
         alive: which units have given something else than 0 in this step; None before the first call.
-        count: inputs of each unit in this step.
-        silent: inputs of each unit since it has given something else than 0.
+        count: inputs in this step, as many as the first axis has.
+        silent: inputs since each unit has given something else than 0.
     """
 
     def __init__(self, name: str) -> None:
@@ -111,7 +111,7 @@ class Units:
         name += f" ({path_and_line(place)})" if place is not None else ""
         site = self.sites.setdefault((modules.path, name, alive.numel()), Site(name))
         site.alive = alive if site.alive is None else site.alive | alive
-        site.count += numbers.numel() // alive.numel()
+        site.count += numbers.shape[0] if numbers.dim() > 1 else 1
 
     def end_step(self) -> dict[str, Idle]:
         """Return the units of the step that ends, by the names of their sites."""
