@@ -12,6 +12,7 @@ from gviz.graphs.numbers import Numbers, size_of
 from gviz.layout.layered.ranks import ranks_of
 from gviz.passes.elements import has_only, is_finite, scalar_of
 from gviz.pictures.circuits import NOTE, NUMBER, Component, End, Wire
+from gviz.pictures.digits import is_printed_as
 from gviz.pictures.labels import (
     SPACE_KEPT,
     decimal,
@@ -320,7 +321,9 @@ class CircuitReader(Reader):
             if not all(texts) or any(scalar_of(value) is None for value in numbers):
                 continue
             plain = has_only(numbers[1], 1.0) + has_only(numbers[1], -1.0) + has_only(numbers[0], 1.0)
-            text = f"{texts[0]} · {in_brackets(texts[1])} = {texts[2]}"
+            product = float(texts[0]) * float(texts[1])
+            sign = "=" if is_printed_as(product, scalar_of(numbers[2]), places[2]) else "≈"
+            text = f"{texts[0]} · {in_brackets(texts[1])} {sign} {texts[2]}"
             found.append((plain, self.sign(node), text.replace("-", "−")))
         for _, sign, text in sorted(found, key=lambda one: one[0])[:1]:
             small = sign.scaled(size * 1.1 / (SIGN if len(sign.text) == 1 and not sign.text.isalnum() else NUMBER))

@@ -13,7 +13,7 @@ from gviz.derivations.paths import gradient_along
 from gviz.graphs import NO_FLOW, Edge
 from gviz.graphs.numbers import Element, Numbers
 from gviz.passes.elements import sum_of, sum_to
-from gviz.pictures.labels import DIGITS, decimal
+from gviz.pictures.labels import DIGITS, decimal, significant
 
 MOST_LEVELS = 8
 """Levels that are tried."""
@@ -102,7 +102,7 @@ def is_printed_as(computed: Element, item: Element, decimals: int) -> bool:
     if not (item and isinstance(item, float) and isinstance(computed, float) and math.isfinite(item)):
         return decimal(computed, decimals) == text
     mantissa, exponent, _ = text.partition("e")
-    places, kind = (decimals - 2, "e") if exponent else (decimals, "f")
+    places, kind = (significant(abs(item), decimals) - 1, "e") if exponent else (decimals, "f")
     places = max(places, len(mantissa.partition(".")[2]))
     return f"{computed:.{places}{kind}}" == f"{item:.{places}{kind}}"
 

@@ -96,6 +96,9 @@ FINE = 4
 SHORT = 5
 """A number of so many digits, which somebody may have typed, is not rounded, unless there are to be fewer decimals."""
 
+TINY = 1e-6
+"""What is smaller is written with an exponent, however many decimals it is to have."""
+
 COARSE = 1000.0
 """From there on a float32 may have fewer decimals than a number is to have."""
 
@@ -110,15 +113,15 @@ def decimal(value: Element, precision: int = 4) -> str:
     >>> [decimal(value) for value in (6.0, 2.302585092994046, -0.50004, -1.5e-5, 1234567.0, math.nan, -0.0)]
     ['6', '2.3026', '-0.50004', '-1.5e-05', '1234567', 'nan', '0']
     >>> [decimal(value) for value in (0.00015, 0.03125, 1 / 3000, 123456.703125, 1.23456789e9, 100000008.0, 0.01086)]
-    ['0.00015', '0.03125', '0.000333', '123456.7', '1.23e+09', '1.00e+08', '0.01086']
+    ['0.00015', '0.03125', '0.0003333', '123456.7', '1.235e+09', '1.000e+08', '0.01086']
     >>> [decimal(value) for value in (0.9999938607215881, 0.9999899864196777, 1.0000001192092896, 3.00002)]
     ['0.9999939', '0.99999', '1', '3.00002']
     """
     if not isinstance(value, float) or not math.isfinite(value):
         return str(value)
     size, text = abs(value), f"{value or 0.0:.{SHORT if precision >= FINE else precision + 1}g}"  # no minus before a 0
-    digits, least = max(precision - 1, 3), precision - 1 if precision > 2 else precision
-    has_exponent = not 10.0**-least <= size < 10.0**DIGITS
+    digits, least = significant(size, precision), precision - 1 if precision > 2 else precision
+    has_exponent = not max(10.0**-least, TINY) <= size < 10.0**DIGITS
     if is_exact(text, value):
         return text if has_exponent else f"{float(text):.{precision + SHORT}f}".rstrip("0").rstrip(".")
     if has_exponent:
@@ -133,6 +136,16 @@ def decimal(value: Element, precision: int = 4) -> str:
         text = f"{value:.{min(1 - math.floor(math.log10(distance)), DIGITS - 1 - len(str(int(size)).lstrip('0')))}f}"
     is_padded = is_nearly_whole and precision < FINE
     return text.rstrip("0").rstrip(".") if "." in text and not is_padded else text
+
+
+def significant(size: float, precision: int) -> int:
+    """Return how many digits a number that is written with an exponent has, where others have so many decimals.
+
+    >>> significant(1.23e9, 4), significant(1.23e-9, 4), significant(1.23456e-9, 13)
+    (4, 4, 5)
+    """
+    exponent = math.floor(math.log10(size)) if 0 < size < TINY else 0
+    return max(precision + exponent + 1 if exponent and precision > DIGITS else precision, 3)
 
 
 def is_exact(text: str, value: float) -> bool:

@@ -32,6 +32,7 @@ from gviz.pictures.labels import (
     hook_lines,
     in_brackets,
     is_brief,
+    is_exact,
     is_small,
     later_lines,
     name_along,
@@ -261,13 +262,15 @@ class StepBuilder:
             Span("forward  ", "value"),
             Span(short(", ".join(name for name, _ in results) or "·", 40), is_bold=True),
         ]
-        sides = [self.computed_by(node), self.with_numbers(node)]
+        in_numbers, are_rounded = self.with_numbers(node)
+        sides = [self.computed_by(node), in_numbers]
         expression, numbers = ([Span(f" = {text.replace(' * ', ' × ')}")] if text else [] for text in sides)
         values = [self.text(value) for _, value in results]
-        result = [Span(" = "), Span(", ".join(values), is_bold=True)] if values and all(values) else []
+        ends = [Span(", ".join(values), is_bold=True)] if values and all(values) else []
+        result, of_numbers = ([Span(sign), *ends] if ends else [] for sign in (" = ", " ≈ " if are_rounded else " = "))
         name = f"{results[0][0]}.grad_fn" if results else "its grad_fn"
         remark = (Span(f"recorded for backward: {node.label}, as {short(name, 40)}", "muted"),)
-        lines = [*head, *expression, *numbers, *result], [*head, *expression, *result], [*head, *result]
+        lines = [*head, *expression, *numbers, *(of_numbers if numbers else result)], [*head, *expression, *result], [*head, *result]
         return _fitting(*lines), remark
 
     def results(self, node: Node) -> list[tuple[str, Numbers | None]]:
@@ -289,9 +292,13 @@ class StepBuilder:
         sign = operator_of(node.label)
         return f" {sign} ".join(names) if len(names) == 2 and not sign.isidentifier() else call_text(node, names)
 
-    def with_numbers(self, node: Node) -> str:
-        """Return an expression with numbers in place of names; "" if one is not known, or is much rounded."""
+    def with_numbers(self, node: Node) -> tuple[str, bool]:
+        """Return an expression with numbers in place of names, and whether one of them is rounded.
+
+        It is "" if a number is not known, or is much rounded.
+        """
         numbers: dict[str, str] = {}
+        are_rounded = False
         for edge in [self.graph.edges[number] for number in self.inputs[node.id]]:
             operand, name = self.nodes[edge.source], self.name_of(edge)
             if operand.kind == "constant":
@@ -299,13 +306,14 @@ class StepBuilder:
             value, row = scalar_of(dict(self.results(operand)).get(name)), self.rows.get(name)
             is_changed = operand.kind == "leaf" and row is not None and row.is_written and row.moment is None
             if not isinstance(value, float) or is_changed or not _word(name).search(node.expression):
-                return ""
-            numbers[name] = in_brackets(decimal(value, self.options.precision))
-            if not isclose(float(numbers[name].strip("()")), value, rel_tol=ROUGH):
-                return ""
+                return "", False
+            text = decimal(value, self.options.precision)
+            if not isclose(float(text), value, rel_tol=ROUGH):
+                return "", False
+            numbers[name], are_rounded = in_brackets(text), are_rounded or not is_exact(text, value)
         text = _WORD.sub(lambda name: numbers.get(name[0], name[0]), node.expression)
         is_known = isinstance(scalar_of(node.value), float) and not _UNKNOWN.search(text)
-        return text if numbers and is_known else ""
+        return (text if numbers and is_known else ""), are_rounded
 
     # ---------------------------------------------------------------- backward
     def start(self) -> tuple[Line, ...]:

@@ -295,10 +295,17 @@ def number_box(text: str, size: float, face: str = "sans") -> TypeBox:
 
     >>> number_box("-2.5", 10).text, number_box("1e-05", 10).text
     ('−2.5', '10−5')
+    >>> number_box("3.5e+20, -2e+13", 10).text
+    '3.5 · 1020, −2 · 1013'
     """
-    digits, exponent, power = text.replace("-", "−").partition("e")
-    if not exponent or not text.lstrip("-")[:1].isdigit():
-        return text_box(text.replace("-", "−"), size, face)
+    number = re.fullmatch(r"(−?[\d.]+)e([+−]\d+)", text.replace("-", "−"))
+    if number is None:
+        parts = text.split(", ")
+        boxes = [number_box(part, size, face) for part in parts] if parts[1:] else []
+        between = text_box(", ", size, face)
+        several = row(*[box for one in boxes for box in (between, one)][1:])
+        return several if boxes else text_box(text.replace("-", "−"), size, face)
+    digits, power = number.groups()
     ten = with_scripts(
         text_box("10", size, face), size, text_box(power.replace("−0", "−").lstrip("+0"), SMALLER * size, face)
     )

@@ -47,7 +47,7 @@ def one(node: Node, options: RenderOptions = PRECISE) -> Box:
         (0.00001, 4, "1e-05"),
         (0.00001, 6, "0.00001"),
         (-1.2345e-7, 4, "-1.2345e-07"),
-        (-1.234567e-7, 4, "-1.23e-07"),
+        (-1.234567e-7, 4, "-1.235e-07"),
         (0.99999, 4, "0.99999"),
         (0.99999386, 4, "0.9999939"),
         (2000000.5, 4, "2000000.5"),
@@ -90,7 +90,7 @@ def test_a_large_gradient_is_told_by_its_norm() -> None:
 
 
 def test_the_norm_of_huge_numbers_does_not_overflow() -> None:
-    assert short_value(numbers((1e300, 1e300, 0.0, 0.0, 0.0))) == f"norm {math.sqrt(2) * 1e300:.3g}"
+    assert short_value(numbers((1e300, 1e300, 0.0, 0.0, 0.0))) == f"norm {math.sqrt(2) * 1e300:.4g}"
 
 
 def test_a_long_name_and_a_long_expression_are_cut_in_the_middle() -> None:
