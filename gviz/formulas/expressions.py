@@ -119,7 +119,7 @@ def words_of(graph: Graph) -> dict[str, Words]:
         operands = {edge.slot: operand_text(edge, kinds[edge.source], texts) for edge in inputs[node.id]}
         operands |= {slot: Text(name) for edge in inputs[node.id] for slot, name in edge.called}
         is_phrase = node.kind == "group" and ", " in (node.name or "")  # "net.fc, call 2" is no name in a formula
-        text = Text("" if is_phrase else node.name or "")
+        text = Text("" if is_phrase else outputs.get(node.id) or node.name or "")
         if node.kind == "accumulate":
             text = operands.get(0, text)
         elif node.kind == "operation":
@@ -145,7 +145,7 @@ def words_of(graph: Graph) -> dict[str, Words]:
             if written_text.text.endswith(")") and not (node.expression or node.recorded.outputs):
                 part = part_of_result(node.label, {use.output for use in graph.uses[node.id]})
                 written_text = Text(f"{written_text.text}{part}", written_text.level)
-            words[node.id] = Words(written_text.text, parts, node.name or outputs.get(node.id, ""))
+            words[node.id] = Words(written_text.text, parts, outputs.get(node.id) or node.name or "")
             if not text.text and len(written_text.text) <= LONGEST_PART:
                 text = written_text
         texts[node.id] = text

@@ -18,6 +18,9 @@ from gviz.pictures.spans import Box, Span
 from gviz.pictures.theme import THEMES, box_attributes, edge_attributes, error_attributes
 from gviz.text import shorten
 
+LONGEST_TITLE = 60
+"""Characters of a name in the title of a frame, which is as wide as that."""
+
 IGNORES = ("path", "by", "symbols")
 
 LEGEND = {
@@ -245,7 +248,7 @@ def frame_title(region: Region, outer: str = "") -> str:
     times = f"× {region.times}" if region.times > 1 else ""
     rest = region.title.removeprefix(f"{outer}.")
     title = region.title if times or not rest or rest[0].isdigit() else rest
-    return "  ".join(filter(None, [short(title, LONGEST_LINE), short(region.kind, LONGEST_LINE), times]))
+    return "  ".join(filter(None, [short(title, LONGEST_TITLE), short(region.kind, LONGEST_TITLE), times]))
 
 
 def _entered(graph: Graph, arrows: Iterable[tuple[str, str]]) -> set[int]:
