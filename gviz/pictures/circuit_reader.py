@@ -322,8 +322,8 @@ class CircuitReader(Reader):
                 continue
             plain = has_only(numbers[1], 1.0) + has_only(numbers[1], -1.0) + has_only(numbers[0], 1.0)
             product = float(texts[0]) * float(texts[1])
-            sign = "=" if is_printed_as(product, scalar_of(numbers[2]), places[2]) else "≈"
-            text = f"{texts[0]} · {in_brackets(texts[1])} {sign} {texts[2]}"
+            relation = "=" if is_printed_as(product, scalar_of(numbers[2]) or 0.0, places[2]) else "≈"
+            text = f"{texts[0]} · {in_brackets(texts[1])} {relation} {texts[2]}"
             found.append((plain, self.sign(node), text.replace("-", "−")))
         for _, sign, text in sorted(found, key=lambda one: one[0])[:1]:
             small = sign.scaled(size * 1.1 / (SIGN if len(sign.text) == 1 and not sign.text.isalnum() else NUMBER))

@@ -270,7 +270,11 @@ class StepBuilder:
         result, of_numbers = ([Span(sign), *ends] if ends else [] for sign in (" = ", " ≈ " if are_rounded else " = "))
         name = f"{results[0][0]}.grad_fn" if results else "its grad_fn"
         remark = (Span(f"recorded for backward: {node.label}, as {short(name, 40)}", "muted"),)
-        lines = [*head, *expression, *numbers, *(of_numbers if numbers else result)], [*head, *expression, *result], [*head, *result]
+        lines = (
+            [*head, *expression, *numbers, *(of_numbers if numbers else result)],
+            [*head, *expression, *result],
+            [*head, *result],
+        )
         return _fitting(*lines), remark
 
     def results(self, node: Node) -> list[tuple[str, Numbers | None]]:

@@ -300,11 +300,11 @@ def number_box(text: str, size: float, face: str = "sans") -> TypeBox:
     """
     number = re.fullmatch(r"(−?[\d.]+)e([+−]\d+)", text.replace("-", "−"))
     if number is None:
-        parts = text.split(", ")
-        boxes = [number_box(part, size, face) for part in parts] if parts[1:] else []
+        if ", " not in text or not re.search(r"\de[+-]\d", text):
+            return text_box(text.replace("-", "−"), size, face)
+        boxes = [number_box(part, size, face) for part in text.split(", ")]
         between = text_box(", ", size, face)
-        several = row(*[box for one in boxes for box in (between, one)][1:])
-        return several if boxes else text_box(text.replace("-", "−"), size, face)
+        return row(*[box for one in boxes for box in (between, one)][1:])
     digits, power = number.groups()
     ten = with_scripts(
         text_box("10", size, face), size, text_box(power.replace("−0", "−").lstrip("+0"), SMALLER * size, face)
