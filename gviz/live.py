@@ -8,6 +8,7 @@ from __future__ import annotations
 import linecache
 import math
 import os
+import re
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from typing import Any, NamedTuple
 
@@ -15,7 +16,7 @@ from gviz.causes.layers import CHECKPOINT
 from gviz.causes.stopped import CHANGED, NO_GRAPH, SECOND
 from gviz.drawing import Drawing, Nest, as_it_is_now, caller_variables, drawing_of, named_roots, tensors_by_name
 from gviz.flow import MOST_TO_DIAGNOSE, engine_of, flow, users_first
-from gviz.graphs import Gradient, Graph, Later, Node, Stop, Unlisted
+from gviz.graphs import Gradient, Graph, Later, Node, Place, Stop, Unlisted
 from gviz.graphs.numbers import Numbers
 from gviz.passes.modules import with_modules
 from gviz.sources.layers import unlisted
@@ -43,6 +44,12 @@ MODEL = "model"
 
 DOMAINS = ("log", "log2", "log10", "log1p", "asin", "acos", "acosh", "atanh")
 """Operations that save what they are given, and that are not finite where that is outside of their domain."""
+
+FRAME = re.compile(r' *File "(.+)", line (\d+), in .*\n?(.*)')
+"""An entry of a traceback: the file, the line, and the code."""
+
+LIBRARIES = os.path.dirname(__file__) + os.sep
+"""Where code is gviz's own."""
 
 ONE = Numbers((), "", (1.0,))
 
@@ -78,18 +85,21 @@ def live_graph(tensors: Nest, parameters: Mapping[str, TensorLike], model: Modul
     leaves = [leaf for leaf in nodes.values() if leaf is not None]
     names |= unnamed_leaves({**names, **roots}, dict.fromkeys(roots, leaves))
     grads = leaf_gradients(starts, nodes, [leaf for leaf in leaves if leaf.requires_grad])
-    values, flows = dict[NodeLike, Numbers](), None
+    values, flows, lines = dict[NodeLike, Numbers](), None, dict[NodeLike, tuple[Place, str]]()
     results = (*map(numbers, starts), *grads.computed.values())
     if any(not one.is_finite or one.has_only(0) for one in results):
         bad = constants_not_finite(nodes)
         names |= caller_variables(bad.values()) or bad
-        values = values_of(starts, nodes, names.values())
+        values, lines = values_of(starts, nodes, names.values()), lines_of(nodes)
         if grads.computed:
             flows = flow(engine_of(starts[0]), starts, most=MOST_TO_DIAGNOSE, all_factors=False)
-    origins = {node: Origin(None, numbers=value) for node, value in values.items()}
+    places = {node: place for node, (place, _) in lines.items()}
+    origins = {node: Origin(places.get(node), numbers=values.get(node)) for node in (*values, *lines)}
     graph = as_it_is_now(walk(roots, names, flow=flows, origin_of=origins.get), {**names, **roots})
     unknown = {name for name, one in names.items() if not values.get(grad_fn(one), ONE).is_known}
-    graph = with_leaf_gradients(graph, {**names, **roots}, grads, unknown)
+    graph = with_leaf_gradients(graph, {**names, **roots}, grads, unknown).changed(
+        codes=(*dict.fromkeys(lines.values()),)
+    )
     if model is not None:
         graph = with_modules(graph, {path: type(module).__name__ for path, module in model.named_modules()})
         graph = with_missed(graph, {name: part for name, (_, part) in missed.items()})
@@ -166,6 +176,17 @@ def values_of(
     return values
 
 
+def lines_of(nodes: Iterable[NodeLike]) -> dict[NodeLike, tuple[Place, str]]:
+    """Return the lines that operations were recorded at, each with its code, where PyTorch's anomaly mode has kept them."""
+    lines = {}
+    for node in nodes:
+        frames = map(FRAME.match, reversed(getattr(node, "metadata", {}).get("traceback_", ())))
+        own = (frame for frame in frames if frame is not None and not frame[1].startswith(LIBRARIES))
+        if (frame := next((one for one in own if "site-packages" not in one[1]), None)) is not None:
+            lines[node] = Place(int(frame[2]), near(frame[1])), (frame[3] or "").strip()
+    return lines
+
+
 def recomputed(node: NodeLike) -> Numbers | None:
     """Return what a logarithm, say, or a division has made of what it has saved, if that is not finite; else None."""
     kind = type(node).__name__.removesuffix("Backward0").lower()
@@ -223,7 +244,7 @@ def with_missed(graph: Graph, parts: Mapping[str, Unlisted]) -> Graph:
     codes = {new: linecache.getline(old.file, old.line).strip() for old, new in places.items()}
     own = {name: part._replace(place=part.place and places[part.place]) for name, part in parts.items()}
     rows = tuple(row._replace(unlisted=own.get(row.name)) for row in graph.tensors)
-    return graph.changed(tensors=rows, codes=tuple(codes.items()))
+    return graph.changed(tensors=rows, codes=(*graph.codes, *codes.items()))
 
 
 def near(file: str) -> str:

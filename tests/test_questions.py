@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import warnings
 from dataclasses import dataclass
 from importlib import import_module
 from pathlib import Path
@@ -110,6 +111,16 @@ def test_of_what_a_reentrant_checkpoint_hides_nothing_is_told(torch: Any) -> Non
     assert {cause.verdict for cause in gviz.why(loss, net)} == {"hidden"}
     loss.backward()
     assert {cause.verdict for cause in gviz.assert_gradients(loss, net)} == {"ok"}
+
+
+def test_lines_are_those_that_anomaly_mode_has_kept(torch: Any) -> None:
+    net = net_of(torch)
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")  # PyTorch's, that the mode is slow
+        with torch.autograd.detect_anomaly():
+            loss = torch.log(net(data_of(torch)) * 0).mean()
+    ((place, code),) = gviz.why(loss).lines
+    assert (Path(place.file).name, code) == ("test_questions.py", "loss = torch.log(net(data_of(torch)) * 0).mean()")
 
 
 def test_a_module_without_parameters_is_asked_what_it_holds(torch: Any) -> None:
