@@ -9,6 +9,7 @@ import linecache
 import math
 import os
 import re
+from collections import Counter
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from typing import Any, NamedTuple
 
@@ -16,8 +17,9 @@ from gviz.causes.layers import CHECKPOINT
 from gviz.causes.stopped import CHANGED, NO_GRAPH, SECOND
 from gviz.drawing import Drawing, Nest, as_it_is_now, caller_variables, drawing_of, named_roots, tensors_by_name
 from gviz.flow import MOST_TO_DIAGNOSE, engine_of, flow, users_first
+from gviz.formulas.operands import input_names
 from gviz.graphs import Gradient, Graph, Later, Node, Place, Stop, Unlisted
-from gviz.graphs.numbers import Numbers
+from gviz.graphs.numbers import FEW_ELEMENTS, Numbers
 from gviz.passes.modules import with_modules
 from gviz.sources.layers import unlisted
 from gviz.sources.lines import unnamed_leaves
@@ -88,11 +90,16 @@ def live_graph(tensors: Nest, parameters: Mapping[str, TensorLike], model: Modul
     values, flows, lines = dict[NodeLike, Numbers](), None, dict[NodeLike, tuple[Place, str]]()
     results = (*map(numbers, starts), *grads.computed.values())
     if any(not one.is_finite or one.has_only(0) for one in results):
-        bad = constants_not_finite(nodes)
+        bad = {
+            f"an input of {type(node).__name__}": one
+            for node, one in constants_saved(nodes)
+            if not numbers(one).is_finite
+        }
         names |= caller_variables(bad.values()) or bad
         values, lines = values_of(starts, nodes, names.values()), lines_of(nodes)
-        if grads.computed:
-            flows = flow(engine_of(starts[0]), starts, most=MOST_TO_DIAGNOSE, all_factors=False)
+        is_put_in = bad or any(not numbers(leaf).is_finite for leaf in leaves)  # and not made on the way
+        if grads.computed and not is_put_in:
+            flows = flow(engine_of(starts[0]), starts, most=MOST_TO_DIAGNOSE, elements=FEW_ELEMENTS, all_factors=False)
     places = {node: place for node, (place, _) in lines.items()}
     origins = {node: Origin(places.get(node), numbers=values.get(node)) for node in (*values, *lines)}
     graph = as_it_is_now(walk(roots, names, flow=flows, origin_of=origins.get), {**names, **roots})
@@ -145,10 +152,11 @@ def tensors_saved(nodes: Iterable[NodeLike]) -> Iterator[tuple[NodeLike, TensorL
         yield from ((node, one) for one in parts if is_tensor(one))
 
 
-def constants_not_finite(nodes: Iterable[NodeLike]) -> dict[str, TensorLike]:
-    """Return the saved tensors without gradient that are not finite, with names that say what has saved them."""
-    saved = ((node, one) for node, one in tensors_saved(nodes) if not one.requires_grad and not numbers(one).is_finite)
-    return {f"an input of {type(node).__name__}": one for node, one in saved}
+def constants_saved(nodes: Iterable[NodeLike]) -> Iterator[tuple[NodeLike, TensorLike]]:
+    """Yield each tensor without gradient that an operation was given and has saved, after the operation."""
+    for node in nodes:
+        values = (saved_value(node, f"{SAVED}{name}") for name in input_names(type(node).__name__))
+        yield from ((node, one) for one in values if is_tensor(one) and not one.requires_grad)
 
 
 def values_of(
@@ -161,6 +169,7 @@ def values_of(
     """
     values: dict[NodeLike, Numbers] = {}
     saved = [*tensors_saved(nodes)]
+    constants = Counter(node for node, _ in constants_saved(nodes))
     for one in (*names, *roots, *(one for _, one in saved)):
         maker = grad_fn(one)
         if maker in nodes and maker not in values and len(getattr(maker, "_input_metadata", ())) <= 1:
@@ -170,8 +179,10 @@ def values_of(
         if node in values and not values[node].is_finite:
             inputs = [following for following, _ in node.next_functions]
             makers = [one for one in inputs if one is not None and type(one).__name__ != "AccumulateGrad"]
-            constants = sum(holder is node and not one.requires_grad for holder, one in saved)
-            if not all(one in values and values[one].is_known for one in makers) or inputs.count(None) > constants:
+            if (
+                not all(one in values and values[one].is_known for one in makers)
+                or inputs.count(None) > constants[node]
+            ):
                 values[node] = Numbers(values[node].shape)
     return values
 

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import math
 from collections import defaultdict
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from typing import NamedTuple
 
 from gviz.causes.diagnosis import Cause
@@ -15,11 +15,9 @@ from gviz.causes.training import BEFORE_EACH
 from gviz.causes.why import why, why_all
 from gviz.graphs import FREED, Graph, TensorRow
 
-VANISHING, EXPLODING = 1e-6, 1e10
-"""How small a layer's gradient is beside that of a layer nearer to the root, and how large beside its own weights."""
-
-FEWEST = 3
-"""Layers that there are at least, where one is said to vanish."""
+VANISHING, EXPLODING, FEWEST = 1e-6, 1e10, 3
+"""How small a layer's gradient is beside that of a layer nearer to the root, how large beside its own weights, and how
+many layers there are, where one is said to vanish."""
 
 MENDS = {
     "vanishing": "an activation that is not flat, such as relu; normalization or residual connections between layers",
@@ -48,7 +46,7 @@ class Layer(NamedTuple):
     distance: int
 
 
-def causes_in(graph: Graph, names: Iterable[str] | None = None) -> list[Cause]:
+def causes_in(graph: Graph, names: Sequence[str] | None = None) -> list[Cause]:
     """Return the causes for tensors, beside one another: those of these names, else all leaves and parameters.
 
     Args:
@@ -58,8 +56,10 @@ def causes_in(graph: Graph, names: Iterable[str] | None = None) -> list[Cause]:
     Raises:
         SourceError: there is no tensor of such a name.
     """
-    causes = why_all(graph) if names is None else [why(graph, name) for name in names]
-    causes = with_layers(graph, causes)
+    causes = why_all(graph) if names is None or len(names) > 1 else []
+    of_leaves = {cause.name: cause for cause in causes}
+    asked = causes if names is None else [of_leaves.get(name) or why(graph, name) for name in names]
+    causes = with_layers(graph, asked)
     return causes if graph.code else without_lines(graph, causes)
 
 
@@ -132,13 +132,13 @@ def without_lines(graph: Graph, causes: Sequence[Cause]) -> list[Cause]:
     trained = {row.name for row in graph.tensors if row.is_leaf and row.requires_grad}
     root = next((graph.by_id[root].name or "the root" for root in graph.roots), "the root")
     is_freed = any(node.state == FREED for node in graph.nodes)
-    inside = {node.name for node in graph.nodes}
     has_hidden = any(node.label == CHECKPOINT for node in graph.nodes)
+    outside = trained - {node.name for node in graph.nodes} if has_hidden else set()
     result = []
     for cause in causes:
         name, row = cause.name, rows[cause.name]
         spoiled = cause.what.removesuffix(" is not finite itself").rpartition(" ")[2]
-        if has_hidden and name not in inside and row.requires_grad:
+        if name in outside:
             what = f"{root} goes through a checkpoint with use_reentrant=True, which hides what is computed in it"
             is_there = row.grad.value is not None
             own = f"{name} has a gradient, and whether {root} has brought it is not known: {what}"
