@@ -73,6 +73,7 @@ def documented(options: Options) -> Options:
 
 
 GIVE_TO_EXPRESSION = "a saved graph is shown as it was saved; give them to its expression"
+OF_MODEL = "it is for a model, package.module:Model"
 WHOLE = "an expression is computed as a whole; these are for scripts"
 ADDS = "--gradients adds derivatives to a static graph"
 
@@ -172,6 +173,26 @@ class SourceOptions:
         short="run it on the real PyTorch",
         instead={"graph": GIVE_TO_EXPRESSION},
     )
+    inputs: tuple[str, ...] = option(
+        (),
+        "The sizes of an input of the model that SOURCE names, as in 1,3,224,224: normal numbers; 2,16:int64 is zeros. "
+        "Repeatable.",
+        flags="--input",
+        metavar="SIZES",
+        instead={"expression": OF_MODEL, "graph": OF_MODEL},
+    )
+    input_file: tuple[str, ...] = option(
+        (),
+        "A file with an input of the model, .npy or .pt. Repeatable.",
+        metavar="FILE",
+        instead={"expression": OF_MODEL, "graph": OF_MODEL},
+    )
+    loss: str = option(
+        "sum",
+        "What backward runs from: the sum or the mean of what the model returns.",
+        ("sum", "mean"),
+        instead={"expression": OF_MODEL, "graph": OF_MODEL},
+    )
     stop_at: str = option(
         "",
         "End a script after its first (Nth) backward.",
@@ -261,7 +282,9 @@ class SourceOptions:
         SourceError for a value that is neither a number nor a list.
         """
         values = {name: value if _is_array(value) else typed_value(name, value) for name, value in self.values.items()}
-        lists = {name: getattr(self, name) for name in ("roots", "frozen", "retain", "wrt", "argv")}
+        lists = {
+            name: getattr(self, name) for name in ("roots", "frozen", "retain", "wrt", "argv", "inputs", "input_file")
+        }
         words = {name: (word,) if isinstance(word, str) else tuple(word) for name, word in lists.items()}
         places = {name: getattr(self, name) for name in ("stop_at", "until")}
         stops = {name: stop_text(name, str(place)) for name, place in places.items() if place}

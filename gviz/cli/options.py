@@ -358,7 +358,7 @@ VALUES = listed_option(
 
 SOURCE = (
     *("values", "roots", "frozen", "retain", "dtype", "backward", "grad_output", "order", "wrt", "engine"),
-    *("stop_at", "until", "on_error"),
+    *("stop_at", "until", "on_error", "inputs", "input_file", "loss"),
 )
 """The fields of :class:`gviz.SourceOptions` that are options of a command, in the order of its help."""
 
@@ -430,7 +430,10 @@ def takes_source(
 
                 raise raised_late(error, source) from None
 
-        stops: dict[str, Any] = {"stop_at": {"callback": _stop}, "until": {"callback": _stop}}
+        stops: dict[str, Any] = {
+            **{name: {"callback": _stop} for name in ("stop_at", "until")},
+            **{name: {"callback": None} for name in ("inputs", "input_file")},  # a size has commas
+        }
         fields = [
             VALUES if name == "values" else field_option(SourceOptions, name, **stops.get(name, {}))
             for name in names or SOURCE

@@ -52,6 +52,8 @@ def render(*, source: Source, options: SourceOptions, picture: Output) -> int:
     picture.check(source)
     if picture.options.view == "torchviz" and not picture.options.by and click.get_current_context().params["view"]:
         picture = picture.drawn_with(by="operation")  # who names TorchViz's boxes wants all of them
+    if source.is_model and may_group(picture.options, picture.format):
+        picture = picture.drawn_with(by="module")
     look = picture.options
     options = replace(
         options,

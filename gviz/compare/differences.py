@@ -188,9 +188,13 @@ class GraphDifferences:
     @cached_property
     def modules(self) -> dict[str, str]:
         """The modules in which something differs, each with its sign: ``+`` or ``-`` if one graph has it alone."""
-        first, second = ({node.scope for node in graph.nodes} for graph in self.sides)
-        paths = dict.fromkeys(change.node.scope for change in self.changes if change.is_counted)
-        return {path: REMOVED if path not in second else ADDED if path not in first else CHANGED for path in paths}
+        scopes = [{node.scope for node in graph.nodes} for graph in self.sides]
+        signs: dict[str, set[str]] = {}
+        for change in self.changes:
+            if change.is_counted:
+                signs.setdefault(change.node.scope, set()).add(change.sign)
+        in_both = scopes[0] & scopes[1]
+        return {path: CHANGED if path in in_both or len(own) > 1 else own.pop() for path, own in signs.items()}
 
     @cached_property
     def counts(self) -> dict[str, int]:

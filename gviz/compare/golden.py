@@ -16,10 +16,12 @@ ESCAPES = {"%": "%25", "\r": "%0D", "\n": "%0A"}
 def golden_file(source: str) -> str:
     """Return the file of the golden graph of a program.
 
-    >>> golden_file("train.py"), golden_file("nets/gpt.ipynb")
-    ('train.graph.json', 'nets/gpt.graph.json')
+    >>> golden_file("train.py"), golden_file("nets/gpt.ipynb"), golden_file("nets/gpt.py:GPT")
+    ('train.graph.json', 'nets/gpt.graph.json', 'nets/gpt.GPT.graph.json')
     """
-    return f"{os.path.splitext(source)[0]}.graph.json"
+    file, _, model = source.partition(":")
+    stem, suffix = os.path.splitext(file)
+    return ".".join(filter(None, [stem if suffix in (".py", ".pyw", ".ipynb") else file, model, "graph.json"]))
 
 
 def skeleton(graph: Graph) -> Graph:
@@ -56,7 +58,7 @@ def annotation(program: str, place: Place | None, lines: Iterable[str]) -> str:
     '::error file=net.py,line=3,title=gviz check::+ ExpBackward0%0A100%25'
     """
     at = place or Place(1)
-    file = encoded(at.file or program, {**ESCAPES, ",": "%2C", ":": "%3A"})
+    file = encoded(at.file or program.partition(":")[0], {**ESCAPES, ",": "%2C", ":": "%3A"})
     return f"::error file={file},line={at.line},title=gviz check::{encoded(chr(10).join(lines), ESCAPES)}"
 
 

@@ -88,9 +88,11 @@ def read(
     elif origin.kind == "graph":
         reading = _saved(origin.text, origin.file, options, talk, rootless=rootless)
     else:
+        from gviz.sources.model import with_program
         from gviz.sources.script import run_script
 
-        reading = run_script(origin, options, talk, rootless=rootless)
+        with with_program(origin, options) as program:
+            reading = run_script(program, options, talk, rootless=rootless)
     for one in heard or ():  # the engine's, of a line in gviz
         warn_user(str(one.message), one.category)
     for note in reading.notes if say is None else ():

@@ -6,10 +6,15 @@ import dis
 import re
 from collections.abc import Callable, Mapping
 from importlib import import_module
+from traceback import walk_tb
 from types import FunctionType
 from typing import Any
 
 from gviz.graphs import Module, Place, Unlisted
+from gviz.text import joined
+
+FORWARD = ("forward", "<lambda>")
+"""Names of the code that computes a module; of many of the engine's own it has none."""
 
 DEEPEST = 3
 """How far inside of lists, dictionaries and objects modules are looked for."""
@@ -35,6 +40,26 @@ def module_names(namespace: Mapping[Any, Any], engine: Any) -> dict[int, tuple[s
         elif depth < DEEPEST and type(value) is dict:
             todo += [(f"{name}[{key!r}]", item, depth + 1) for key, item in value.items() if type(key) in (str, int)]
     return names
+
+
+def failed_call(error: BaseException) -> str:
+    """Return the innermost call of a module that an error came out of: its path, its class, and the sizes that it got.
+
+    "" for an error outside of modules.
+    """
+    frames = [frame for frame, _ in walk_tb(error.__traceback__)]
+    modules: list[Any] = [frame.f_locals.get("self") if frame.f_code.co_name in FORWARD else None for frame in frames]
+    calls = [at for at, module in enumerate(modules) if hasattr(type(module), "named_modules")]
+    if not calls:
+        return ""
+    outer, inner, frame = modules[calls[0]], modules[calls[-1]], frames[calls[-1]]
+    names = [name for one in frames[: calls[0]] for name, value in one.f_locals.items() if value is outer]
+    path = next((path for path, module in outer.named_modules() if module is inner), "")
+    arguments = frame.f_code.co_varnames[1 : frame.f_code.co_argcount]
+    shapes = [getattr(frame.f_locals.get(name), "shape", None) for name in arguments]
+    sizes = joined(f"({', '.join(map(str, shape))})" for shape in shapes if shape is not None)
+    where = ".".join(filter(None, [(names or [type(outer).__name__])[0], path]))
+    return f"in {where} ({type(inner).__name__})" + f", which got {sizes}" * bool(sizes)
 
 
 def holders_of(modules: Mapping[int, tuple[str, Any]], names: Mapping[str, Any]) -> dict[object, Module]:

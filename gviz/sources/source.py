@@ -29,6 +29,9 @@ RAISED = re.compile(r"[\w)] *[\^_] *\{")
 WRAPPED = re.compile(r"\A\s*(?:>>>?|In\s*\[\s*\d*\s*\]:|`)|^\s*(?:`{3}|~{3})", re.MULTILINE)
 """Prompts, backticks and fences: pasted code."""
 
+MODEL = re.compile(r"(?P<home>(?:[^\s:;=(*+,]*/)?[A-Za-z_]\w*(?:\.\w+)*):(?P<name>[A-Za-z_]\w*)")
+"""A model: a file or a module, a colon, and the name of the model in it, or of what makes one."""
+
 JSON = re.compile(r"[\ufeff\s]*(?:\{|\[\s*\{)")
 """The beginning of a graph, or of other JSON: no expression begins so."""
 
@@ -84,6 +87,8 @@ class Source:
             SourceError: a notebook without code; a pasted script in the place of an expression: a word on the command
                 line is not executed.
         """
+        if MODEL.fullmatch(word):
+            return cls("script", "", word)
         if word == "-":
             import sys
 
@@ -119,6 +124,11 @@ class Source:
                 hint="save it in a file and name that, or pipe it into gviz with - as SOURCE",
             )
         return cls(kind, text, file, notes)
+
+    @property
+    def is_model(self) -> bool:
+        """Whether it is the name of a model, whose script is written by gviz."""
+        return self.kind == "script" and MODEL.fullmatch(self.file or "") is not None
 
     def with_paths(self, options: SourceOptions) -> SourceOptions:
         """Return the options with a line of the text for a place in a notebook's cell.

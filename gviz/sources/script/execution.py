@@ -67,7 +67,8 @@ class Execution:
         self.options, self.talk = source.with_paths(options), talk
         script = Script.of(source)
         if not source.text.strip():
-            raise SourceError(f"{script.file} is empty: there is nothing to run")
+            what = "is a model: gviz render draws it" if source.is_model else "is empty: there is nothing to run"
+            raise SourceError(f"{script.file} {what}")
         talk.say(*unused(replace(self.options, grad_output=None) if options.order else self.options, "script"))
         self.parsed = parse(source.text, script.file, script.code_file, source.cells)
         talk.say(*self.parsed.notes)

@@ -10,6 +10,7 @@ from traceback import FrameSummary, extract_tb, walk_tb
 from types import ModuleType
 
 from gviz.errors import Excerpt, GvizError, SourceError
+from gviz.sources.layers import failed_call
 from gviz.sources.pasted import syntax_error
 from gviz.sources.script import torch_names
 from gviz.sources.script.process import PUBLIC, engine_module
@@ -91,7 +92,8 @@ def described_error(error: BaseException, script: Script) -> tuple[SourceError, 
         what = _message(error)
         message = SourceError(what, hint=_other_name(error, what, script) or _lacks_brackets(error, what, place))
     is_elsewhere = place is not None and place.file != script.file
-    hints = [f"called from {_place(own, script)}" if is_elsewhere and own is not None else None, message.hint]
+    call = failed_call(error) if isinstance(error, RuntimeError | ValueError | IndexError) else ""
+    hints = [call, f"called from {_place(own, script)}" if is_elsewhere and own is not None else None, message.hint]
     hint = "\n".join(filter(None, hints)) or None
     return SourceError(message.what, place=place, hint=hint), own.lineno if own is not None else None
 

@@ -1,0 +1,103 @@
+"""A model as SOURCE, by its file and its name: made, run forward and backward, and drawn by module."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from program import Program
+
+MODEL = """
+import torch
+from torch import nn
+
+
+class Net(nn.Module):
+    def __init__(self, width=8):
+        super().__init__()
+        self.blocks = nn.Sequential(nn.Linear(4, width), nn.ReLU())
+        self.out = nn.Linear(width, 2)
+
+    def forward(self, x):
+        h = self.blocks(x)
+        return {"logits": self.out(h), "hidden": (h, None)}
+
+
+class Wide(Net):
+    def __init__(self, width):
+        super().__init__(width)
+
+
+def make():
+    return Wide(6)
+
+
+net = Net(16)
+"""
+ENGINES = ["gviz", pytest.param("torch", marks=pytest.mark.torch)]
+
+
+@pytest.fixture
+def here(gviz: Program) -> Program:
+    """gviz, in a folder with a file of models, in a package as well."""
+    (gviz.folder / "pkg").mkdir()
+    for name in ("model.py", "pkg/models.py"):
+        (gviz.folder / name).write_text(MODEL, "utf-8")
+    return gviz
+
+
+@pytest.mark.parametrize("engine", ENGINES)
+@pytest.mark.parametrize(
+    ("word", "path"), [("model.py:Net", "model"), ("model.py:net", "net"), ("pkg.models:make", "model")]
+)
+def test_a_model_is_made_and_run(here: Program, word: str, path: str, engine: str) -> None:
+    done = here("summary", word, "--input", "3,4", "--engine", engine, "--json")
+    assert done.status == 0, done.err
+    modules = {row["path"]: row["kind"] for row in done.json()["modules"]}
+    assert modules[f"{path}.blocks.0"] == modules[f"{path}.out"] == "Linear"
+
+
+def test_a_model_is_drawn_by_module_and_the_same_in_each_run(here: Program) -> None:
+    texts = []
+    for _ in range(2):
+        assert here("render", "model.py:net", "--input", "3,4", "-o", "net.svg").status == 0
+        texts.append((here.folder / "net.svg").read_text("utf-8"))
+    assert texts[0] == texts[1]
+    assert "net.blocks.0" in texts[0]
+    assert "AccumulateGrad" not in texts[0]
+
+
+def test_an_input_may_be_a_file_or_integers(here: Program) -> None:
+    np.save(here.folder / "x.npy", np.ones((3, 4)))
+    assert here("summary", "model.py:Net", "--input-file", "x.npy").status == 0
+    (here.folder / "model.py").write_text("from torch import nn\nnet = nn.Embedding(5, 3)\n", "utf-8")
+    assert here("summary", "model.py:net", "--input", "2,6:int64", "--loss", "mean").status == 0
+
+
+@pytest.mark.parametrize("engine", ENGINES)
+def test_a_wrong_size_is_told_with_the_module_that_got_it(here: Program, engine: str) -> None:
+    done = here("render", "model.py:Net", "--input", "3,5", "--engine", engine)
+    assert done.status == 1
+    assert "model.py:13: RuntimeError: mat1 and mat2 shapes cannot be multiplied (3x5 and 4x8)" in done.err
+    assert "in model.blocks.0 (Linear), which got (3, 5)" in done.err
+
+
+@pytest.mark.parametrize(
+    ("words", "phrases"),
+    [
+        (["model.py:Nett", "--input", "3,4"], ["model.py has no Nett", "did you mean"]),
+        (["model.py:Wide", "--input", "3,4"], ["'width'", "net = Wide(...), and name that: model.py:net"]),
+        (["model.py:Net"], ["say its sizes, --input 1,3,224,224"]),
+        (["model.py:Net", "--input", "3x4"], ["--input 3x4 is no size"]),
+        (["none.py:Net", "--input", "3"], ["there is no file none.py"]),
+        (["model.py", "--input", "3"], ["--input is for a model"]),
+    ],
+)
+def test_what_is_wrong_with_a_model_is_told(here: Program, words: list[str], phrases: list[str]) -> None:
+    done = here("render", *words)
+    assert (done.status, [phrase for phrase in phrases if phrase not in done.err]) == (1, [])
+
+
+def test_each_model_of_a_file_has_a_golden_graph(here: Program) -> None:
+    assert here("check", "model.py:Net", "--input", "3,4", "--update").out == "model.Net.graph.json\n"
+    assert here("check", "model.py:Net", "--input", "3,4", "--all-grads").status == 0
+    assert here("diff", "model.py:Net", "model.py:net", "--input", "3,4").status == 1
