@@ -18,7 +18,7 @@ from gviz.pictures.spans import Box, Span
 from gviz.pictures.theme import THEMES, box_attributes, edge_attributes, error_attributes
 from gviz.text import shorten
 
-LONGEST_TITLE = 60
+LONGEST_TITLE = 120
 """Characters of a name in the title of a frame, which is as wide as that."""
 
 IGNORES = ("path", "by", "symbols")
