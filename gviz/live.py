@@ -222,7 +222,8 @@ def with_leaf_gradients(
     def with_gradient(grad: Gradient, name: str) -> Gradient:
         own, old = grads.computed.get(id(tensors[name])), grad.value
         if name in inside and own is not None:
-            return Gradient(own, None if old is None or is_same_gradient(own, old) else old)
+            is_new = old is None or old.has_only(0) or is_same_gradient(own, old)  # zeros are what zero_grad() leaves
+            return Gradient(own, None if is_new else old)
         return grad if name in inside or has_hidden or tensors[name].grad_fn is not None else Gradient(None, old)
 
     def changed(node: Node) -> Node:

@@ -379,6 +379,13 @@ def after_a_step(torch: Any) -> tuple[Any, Any]:
     return loss, net
 
 
+def zeroed_in_place(torch: Any) -> tuple[Any, Any]:
+    net = net_of(torch)
+    net(data_of(torch)).sum().backward()
+    net.zero_grad(set_to_none=False)
+    return net(data_of(torch)).pow(2).sum(), net
+
+
 def several_losses(torch: Any) -> tuple[Any, Any]:
     net = net_of(torch)
     output = net(data_of(torch))
@@ -388,6 +395,7 @@ def several_losses(torch: Any) -> tuple[Any, Any]:
 SOUND: list[Case] = [
     classifier,
     after_a_step,
+    zeroed_in_place,
     several_losses,
     tied,
     attention,
