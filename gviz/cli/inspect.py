@@ -4,12 +4,22 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import replace
+from math import isfinite
 from typing import TYPE_CHECKING, Any
 
 import click
 
 from gviz.cli import streams
-from gviz.cli.options import OneOf, SourceCommand, field_option, listed_option, not_blank, takes_source
+from gviz.cli.options import (
+    OneOf,
+    SourceCommand,
+    field_option,
+    listed_option,
+    not_blank,
+    not_one_of,
+    split_names,
+    takes_source,
+)
 from gviz.graphs import Place, TensorRow
 from gviz.graphs.numbers import Numbers
 from gviz.options import SourceOptions
@@ -18,10 +28,30 @@ if TYPE_CHECKING:
     from gviz.sources import Reading, Source
 
 
+BY_MODULE = {
+    "class": "kind",
+    "calls": "calls",
+    "operations": "operations",
+    "params": "parameters",
+    "saved": "kept",
+    "grad_norm": "grad",
+}
+"""The columns of a table by module, and what they are of a :class:`gviz.answers.summary.ModuleRow`."""
+
+
+def _columns(_context: click.Context, _option: click.Parameter, text: str | None) -> tuple[str, ...]:
+    """Return the columns that are asked for."""
+    names = split_names(text or "")
+    for name in names:
+        if name not in BY_MODULE:
+            raise click.BadParameter(not_one_of(name, BY_MODULE))
+    return names
+
+
 @click.command(
     cls=SourceCommand,
     page={
-        "The table": "only sort watch json",
+        "The table": "only sort by columns watch json",
         "The source": "root frozen retain values grad-output until engine",
     },
 )
@@ -38,10 +68,35 @@ if TYPE_CHECKING:
     type=OneOf(("name", "line", "grad", "size")),
     help="List by name, by line, or the largest gradient or tensor first. [default: as assigned]",
 )
+@listed_option(
+    "--by",
+    type=OneOf(("tensor", "module")),
+    default="tensor",
+    show_default=True,
+    help="A row for each tensor, or for each module: what its calls come to, with the modules in it.",
+    example="module",
+    short="a row for each module",
+)
+@listed_option(
+    "--columns",
+    metavar="NAMES",
+    callback=_columns,
+    help=f"The columns of a table by module, of {', '.join(BY_MODULE)}. [default: all]",
+    example="NAMES",
+    short="the columns of a table by module",
+)
 @field_option(SourceOptions, "watch", callback=not_blank)
 @listed_option("--json", "as_json", is_flag=True, help="Print the same rows and the graph as JSON.", short="print JSON")
 def inspect(
-    *, source: Source, options: SourceOptions, only: str | None, sort: str | None, watch: str, as_json: bool
+    *,
+    source: Source,
+    options: SourceOptions,
+    only: str | None,
+    sort: str | None,
+    by: str,
+    columns: tuple[str, ...],
+    watch: str,
+    as_json: bool,
 ) -> int:
     """List the tensors of SOURCE, or a static graph's operations.
 
@@ -52,6 +107,7 @@ def inspect(
     Examples:
       gviz inspect "y=(x+w)*(w+1)" x=2 w=1 --retain a
       gviz inspect train.py --json
+      gviz inspect train.py --by module --columns params,grad_norm,saved
       gviz inspect train.py --at 12                        # before line 12 runs
       gviz inspect train.py --watch w                      # what changes w
 
@@ -65,6 +121,12 @@ def inspect(
         raise click.UsageError(
             f"--watch lists the changes of one tensor: {'--only' if only else '--sort'} is for the table."
         )
+    if by == "module":
+        if only or sort or watch:
+            raise click.UsageError("--only, --sort and --watch are for a table of tensors.")
+        return _print_modules(source, options, columns or tuple(BY_MODULE), as_json=as_json)
+    if columns:
+        raise click.UsageError("--columns is for a table by module: --by module")
     is_script = source.kind == "script"
     changes = watch and is_script  # of an expression there are none, and the table says so
     options = replace(options, watch=watch, lines=not changes, kept=not (as_json or changes), is_whole=as_json)
@@ -78,6 +140,33 @@ def inspect(
         print_changes(reading)
     else:
         _print_table(reading, rows)
+    return reading.status
+
+
+def _print_modules(source: Source, options: SourceOptions, columns: Sequence[str], *, as_json: bool) -> int:
+    """Print a row for each module; SourceError if there is none."""
+    from gviz.answers.summary import module_rows
+    from gviz.cli.reading import read_source
+    from gviz.cli.table import print_rows
+    from gviz.errors import SourceError
+    from gviz.text import bytes_text
+
+    reading = read_source(source, replace(options, kept=True), product_on_stdout=True)
+    rows = {one.path: {name: getattr(one, BY_MODULE[name]) for name in columns} for one in module_rows(reading.graph)}
+    if not rows:
+        raise SourceError("no operation of the graph was recorded in a module")
+    if as_json:
+        for facts in rows.values():
+            if (norm := facts.get("grad_norm")) is not None and not isfinite(norm):
+                facts["grad_norm"] = str(norm)
+        streams.write_json([{"module": path, **facts} for path, facts in rows.items()])
+    else:
+        texts = {"saved": bytes_text, "grad_norm": "{:.4g}".format}
+        cells = [
+            (path, *("" if fact is None else texts.get(name, str)(fact) for name, fact in facts.items()))
+            for path, facts in rows.items()
+        ]
+        print_rows(("module", *columns), cells, whole=("module",))
     return reading.status
 
 

@@ -101,3 +101,19 @@ def test_each_model_of_a_file_has_a_golden_graph(here: Program) -> None:
     assert here("check", "model.py:Net", "--input", "3,4", "--update").out == "model.Net.graph.json\n"
     assert here("check", "model.py:Net", "--input", "3,4", "--all-grads").status == 0
     assert here("diff", "model.py:Net", "model.py:net", "--input", "3,4").status == 1
+
+
+@pytest.mark.parametrize("engine", ENGINES)
+def test_a_table_by_module_has_the_columns_that_are_asked_for(here: Program, engine: str) -> None:
+    words = "inspect", "model.py:Net", "--input", "3,4", "--by", "module", "--engine", engine
+    text = here(*words, "--columns", "params,grad_norm,saved").out.splitlines()
+    assert text[0].split() == ["module", "params", "grad_norm", "saved"]
+    rows = {row["module"]: row for row in here(*words, "--columns", "params,class", "--json").json()}
+    assert rows["model.blocks.0"] == {"module": "model.blocks.0", "params": 40, "class": "Linear"}
+    assert rows["model"]["params"] == sum(rows[f"model.{name}"]["params"] for name in ("blocks", "out")) == 58
+
+
+def test_columns_are_checked(here: Program) -> None:
+    done = here("inspect", "model.py:Net", "--input", "3,4", "--by", "module", "--columns", "parms")
+    assert (done.status, "did you mean params?" in done.err) == (2, True)
+    assert here("inspect", "y=x", "--columns", "params").status == 2
