@@ -175,14 +175,13 @@ def values_of(
         if maker in nodes and maker not in values and len(getattr(maker, "_input_metadata", ())) <= 1:
             values[maker] = numbers(one)
     values |= {node: value for node in nodes if node not in values and (value := recomputed(node)) is not None}
-    for node in reversed(users_first([root.grad_fn for root in roots if root.grad_fn is not None], MOST_TO_DIAGNOSE)):
+    order = users_first([root.grad_fn for root in roots if root.grad_fn is not None], MOST_TO_DIAGNOSE)
+    for node in order[::-1] or [*values]:  # of a graph that is too large nothing is told
         if node in values and not values[node].is_finite:
             inputs = [following for following, _ in node.next_functions]
             makers = [one for one in inputs if one is not None and type(one).__name__ != "AccumulateGrad"]
-            if (
-                not all(one in values and values[one].is_known for one in makers)
-                or inputs.count(None) > constants[node]
-            ):
+            is_known = all(one in values and values[one].is_known for one in makers)
+            if not (order and is_known) or inputs.count(None) > constants[node]:
                 values[node] = Numbers(values[node].shape)
     return values
 
