@@ -103,7 +103,7 @@ BUDGETS = {
     "files below gviz/": 1890,  # 1831
     "answers": 930,  # 902
     "autograd": 1470,  # 1430
-    "causes": 1840,  # 1821
+    "causes": 1910,  # 1851
     "cli": 1810,  # 1757
     "compare": 980,  # 952
     "derivations": 560,  # 548

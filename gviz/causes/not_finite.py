@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 import re
+from collections.abc import Sequence
 
 from gviz.causes.diagnosis import Cause, Diagnosis, is_own, sign_in_program
 from gviz.causes.facts import TensorFacts
@@ -12,11 +13,13 @@ from gviz.graphs import Edge, Node
 from gviz.graphs.numbers import Numbers
 from gviz.passes.elements import is_finite
 
+DIVISIONS = ("/", "reciprocal")
+TOO_SMALL = "too small for its dtype: compute in float64, or in other units"
+
 MENDS_OF_NAN = {
     "log": "log is infinite at 0, and nan below: keep its input above 0, as {x}.clamp(min=1e-6) does",
     "exp": "exp is too large for its dtype: subtract the maximum first, or use torch.log_softmax or torch.logsumexp",
-    "/": "it is a division by 0: add a small number to the divisor",
-    "reciprocal": "it is a division by 0: add a small number to the divisor",
+    **dict.fromkeys(DIVISIONS, "it is a division by 0: add a small number to the divisor"),
     "std": "std of one element is nan: give it more of them, or correction=0",
     "var": "var of one element is nan: give it more of them, or correction=0",
     "sqrt": "sqrt is nan below 0: keep its input above it",
@@ -34,6 +37,9 @@ GROWN = (
 GIVEN = "look at what goes into it: a number that is not finite, or one that is too large for its dtype"
 MUCH = 10
 """How many times its norm a leaf has come to, where it is said to grow."""
+
+SHRINKING = ("*", "/", "**", "exp", "square")
+"""Operations whose result is 0, of numbers that are not, only where it is too small."""
 
 PUT_IN = ("MaskedFill", "Where")
 """Operations that put inf into a tensor because the program says so."""
@@ -196,8 +202,28 @@ def not_finite_forward(case: Diagnosis, name: str, what: str) -> Cause | None:
         "nan",
         f"{what}: {sign} makes the first of them, forward",
         case.line_of_node(first),
-        with_input(case, MENDS_OF_NAN.get(sign, GROWN if is_growing else general), next(iter(inputs), None)),
+        (sign in DIVISIONS and small_divisor(case, inputs[-1:]))
+        or with_input(case, MENDS_OF_NAN.get(sign, GROWN if is_growing else general), next(iter(inputs), None)),
     )
+
+
+def small_divisor(case: Diagnosis, divisors: Sequence[Node]) -> str:
+    """Return the mend for a division by what is only nearly 0, or became 0 since it is too small; "" for another one."""
+    if divisors and divisors[0].value is not None:
+        node = divisors[0]
+        if not has_zero(node.value):
+            return f"the divisor is {TOO_SMALL}"
+        while node.kind == "operation":  # to where the 0 came from
+            inputs = [case.whole.by_id[edge.source] for edge in case.whole.inputs[node.id]]
+            zeros = [one for one in inputs if has_zero(one.value)]
+            if not zeros and sign_in_program(node) in SHRINKING:
+                return (
+                    f"the divisor is 0: {sign_in_program(node)} gives it of numbers that are not, as it is {TOO_SMALL}"
+                )
+            if len(zeros) != 1:
+                break
+            node = zeros[0]
+    return ""
 
 
 def not_finite_input(case: Diagnosis, name: str, what: str, node: Node) -> Cause:
@@ -244,6 +270,11 @@ def has_grown(case: Diagnosis) -> bool:
     known = [(first, now) for first, now in norms if first is not None and math.isfinite(first + now)]
     before, now = (math.hypot(*side) for side in zip(*known, strict=True)) if known else (0.0, 0.0)
     return now > MUCH * max(before, 1.0)
+
+
+def has_zero(value: Numbers | None) -> bool:
+    """Return whether one of the numbers is 0."""
+    return value is not None and value.summary.zeros > 0
 
 
 def has_nan(value: Numbers | None) -> bool:

@@ -35,6 +35,12 @@ def derivatives(
     Raises:
         SourceError: no derivative has a graph; the graph has been freed; a root needs ``--grad-output``; a wrong name.
     """
+    is_weighted = options.grad_output not in (None, "ones")
+    if is_weighted and any(root.numel() == 1 for root in roots.values()):  # what is called ∂y/∂x would be another thing
+        raise SourceError(
+            f"--grad-output {options.grad_output}: with --order, the derivatives of a scalar start from 1",
+            hint="write the factor in the formula, as in y=2*x**3",
+        )
     tensors = _tensors_of(names, options.wrt)
     grads: dict[str, Any] = {}
     lacking: list[str] = []

@@ -147,6 +147,20 @@ loss.backward()
         [4],
         "it is a division by 0: add a small number to the divisor",
     ),
+    "nan_of_a_product_that_is_too_small": (
+        "h",
+        """\
+import torch
+h = torch.tensor(6.6e-34, requires_grad=True)
+m = torch.tensor(9.1e-31, requires_grad=True)
+e = torch.tensor(1.6e-19)
+y = h / torch.sqrt(2 * m * e)
+y.backward()
+""",
+        "inf",
+        [5],
+        "the divisor is 0: * gives it of numbers that are not, as it is too small for its dtype",
+    ),
     "nan_of_a_mask": (
         "q",
         """\

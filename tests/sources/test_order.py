@@ -181,3 +181,8 @@ def test_it_is_said_that_mixed_derivatives_are_not_drawn() -> None:
     notes = [note.text for note in read("f=x**2*y**2", SourceOptions(order=2)).notes]
     assert "each is derived by one tensor alone: mixed derivatives, such as ∂(∂f/∂x)/∂y, are not drawn" in notes
     assert not any("mixed" in note.text for note in read("f=x**3", SourceOptions(order=2)).notes)
+
+
+def test_the_derivative_of_a_scalar_is_not_weighted() -> None:
+    with pytest.raises(SourceError, match=r"--grad-output 2: with --order, the derivatives of a scalar start from 1"):
+        read("y=x**3", SourceOptions(values={"x": "2"}, order=2, grad_output="2"), say=lambda _: None)

@@ -110,7 +110,8 @@ def _legend(graph: Graph, drawn: Iterable[Statement], options: RenderOptions) ->
     back = f"{way.back} derivatives" if options.gradients == "beside" and derived(graph) else ""
     about = f"{way.data} data  {back}".rstrip() if is_static else f"{way.data} data; gradients flow back {way.back}"
     has_control = any(edge.kind == "control" for edge in graph.edges)
-    notes = [about, *(["dashed arrow: runs first, hands on no value"] * has_control)]
+    dashed = "runs first, hands on no value" if is_static else "no gradient flows back"
+    notes = [about, *([f"dashed arrow: {dashed}"] * has_control)]
     return Legend(texts, [*html.unknown(drawn), *((Span(note),) for note in notes)], kinds)
 
 
