@@ -33,6 +33,9 @@ OF_SHAPES = ("_sym_sizes", "_sym_strides", "_sym_numel")
 MOST_ROWS = 60
 """Differences that a text lists."""
 
+MOST_INSIDE = 4
+"""Boxes that are listed of a module that one graph has alone."""
+
 LONGEST_INPUTS, LONGEST_CODE = 60, 80
 """Characters of a list of inputs, and of a place with its line."""
 
@@ -114,14 +117,14 @@ class GraphDifferences:
 
     @cached_property
     def changes(self) -> tuple[Difference, ...]:
-        """The differences: of the second graph's nodes, from its leaves on, then those that are gone."""
+        """The differences: of the second graph's nodes, in the order of the program, then those that are gone."""
         changes = []
-        for node in reversed(self.second.nodes):
+        for node in farthest_first(self.second):
             if node.id not in self.partners:
                 changes.append(Difference(ADDED, node))
             elif fields := (*self.fields(before := self.first.node(self.partners[node.id]), node),):
                 changes.append(Difference(CHANGED, node, before, fields))
-        gone = (Difference(REMOVED, node) for node in reversed(self.first.nodes) if node.id not in self.pairs)
+        gone = (Difference(REMOVED, node) for node in farthest_first(self.first) if node.id not in self.pairs)
         return (*changes, *gone)
 
     @property
@@ -212,10 +215,12 @@ class GraphDifferences:
         has_modules = self.first.has_modules or self.second.has_modules
         kinds = {one.module.path: one.module.kind for graph in self.sides for one in graph.nodes if one.module}
         for path, sign in self.modules.items():
-            rows += [f"{sign} {path or 'outside of modules'} {kinds.get(path, '')}".rstrip()] * has_modules
-            for change in self.changes:
-                if change.is_counted and change.node.scope == path:
-                    rows += [f"{'  ' * has_modules}{line}" for line in self.lines_of(change)]
+            inside = [change for change in self.changes if change.is_counted and change.node.scope == path]
+            is_brief = has_modules and bool(path) and sign != CHANGED and len(inside) > MOST_INSIDE
+            title = f"{sign} {path or 'outside of modules'} {kinds.get(path, '')}".rstrip()
+            rows += [title + f", {len(inside)} boxes" * is_brief] * has_modules
+            for change in () if is_brief else inside:
+                rows += [f"{'  ' * has_modules}{line}" for line in self.lines_of(change)]
         more = len(rows) - MOST_ROWS
         return "\n".join([*rows[:MOST_ROWS], *[f"… {more:,} more lines (--json has all)"] * (more > 0)])
 
@@ -258,6 +263,14 @@ class GraphDifferences:
         modules = {path: sign for path, sign in self.modules.items() if path}
         same = {"same": self.is_same, **self.counts, "modules": modules}
         return {**same, "changes": changes, "edges": edges, "pairs": self.pairs}
+
+
+def farthest_first(graph: Graph) -> list[Node]:
+    """Return the nodes as the program comes to them: those with the most steps to a root first."""
+    steps: dict[str, int] = {}
+    for node in reversed(graph.order):
+        steps[node.id] = 1 + max((steps.get(edge.target, 0) for edge in graph.uses[node.id]), default=0)
+    return sorted(graph.nodes, key=lambda node: -steps.get(node.id, 0))
 
 
 def known_facts(node: Node) -> dict[str, str]:
