@@ -159,7 +159,10 @@ y.backward()
 """,
         "inf",
         [5],
-        "the divisor is 0: * gives it of numbers that are not, as it is too small for its dtype",
+        (
+            "the divisor is 0: * gives it of numbers that are not, as it is too small for its dtype: "
+            "compute in float64, or in other units"
+        ),
     ),
     "nan_of_a_mask": (
         "q",
