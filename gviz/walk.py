@@ -226,6 +226,10 @@ def walk(
         name: tensor_row(name, tensor, (expressions or {}).get(name), most=most, moment=moments.get(id(tensor)))
         for name, tensor in tensors.items()
     }
+    firsts: dict[int, str] = {}
+    for name, tensor in tensors.items():  # two names of one tensor, as of a layer that two modules hold
+        if (first := firsts.setdefault(id(tensor), name)) != name and tensor.is_leaf:
+            rows[name] = rows[name]._replace(same_as=first)
     walker = Walker(tensors, rows, saved=saved, most=most, detailed=detailed, moments=moments)
     root_ids = tuple(walker.add_root(rows[name], root) for name, root in roots.items())
     module_of, around = modules or ({}, ())

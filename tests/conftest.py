@@ -8,6 +8,7 @@ import shutil
 import sys
 import tempfile
 from collections.abc import Iterator
+from importlib.util import find_spec
 from pathlib import Path
 
 import pytest
@@ -19,6 +20,12 @@ def pytest_collection_finish() -> None:
     """Let the garbage collector pass over all that was collected: a sixth of the tests' time."""
     gc.collect()
     gc.freeze()
+
+
+def pytest_runtest_setup(item: pytest.Item) -> None:
+    """Skip what needs the real PyTorch where that is not installed."""
+    if item.get_closest_marker("torch") is not None and find_spec("torch") is None:
+        pytest.skip("needs the real torch")
 
 
 @pytest.fixture(scope="session", autouse=True)

@@ -421,3 +421,9 @@ def test_a_row_has_a_moment_only_where_that_is_another_one_than_now() -> None:
     assert tensor_row("x", x, moment=Moment()).moment is None, "numbers that are not said are those of now"
     for moment in (Moment(Numbers.of([3.0, 2.0])), Moment(remark="before"), Moment(requires_grad=False)):
         assert tensor_row("x", x, moment=moment).moment is moment
+
+
+def test_two_names_of_one_leaf_are_one_tensor() -> None:
+    w = engine.tensor(2.0, requires_grad=True)
+    graph = walk({"y": w * 3}, names={"net.w": w, "model.net.w": w})
+    assert [(row.name, row.same_as) for row in graph.tensors] == [("net.w", ""), ("model.net.w", "net.w"), ("y", "")]
