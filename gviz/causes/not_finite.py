@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import math
 import re
-from collections.abc import Sequence
 
 from gviz.causes.diagnosis import Cause, Diagnosis, is_own, sign_in_program
 from gviz.causes.facts import TensorFacts
@@ -17,7 +16,7 @@ DIVISIONS = ("/", "reciprocal")
 TOO_SMALL = "too small for its dtype: compute in float64, or in other units"
 
 MENDS_OF_NAN = {
-    "log": "log is infinite at 0, and nan below: keep its input above 0, as {x}.clamp(min=1e-6) does",
+    "log": "log is infinite at 0, and nan below: keep its input above 0, as {x}.clamp(min=1e-6) does, whose slope is 0 there",
     "exp": "exp is too large for its dtype: subtract the maximum first, or use torch.log_softmax or torch.logsumexp",
     **dict.fromkeys(DIVISIONS, "it is a division by 0: add a small number to the divisor"),
     "std": "std of one element is nan: give it more of them, or correction=0",
@@ -37,6 +36,8 @@ GROWN = (
 GIVEN = "look at what goes into it: a number that is not finite, or one that is too large for its dtype"
 MUCH = 10
 """How many times its norm a leaf has come to, where it is said to grow."""
+
+LOGITS = "a loss that takes logits"
 
 SHRINKING = ("*", "/", "**", "exp", "square")
 """Operations whose result is 0, of numbers that are not, only where it is too small."""
@@ -174,7 +175,7 @@ def makes_not_finite(case: Diagnosis, node: Node) -> bool:
     """Return whether an operation makes nan, or inf of finite inputs; values that are left out are finite."""
     if node.value is None or is_finite(node.value):
         return False
-    inputs = [case.whole.by_id[edge.source] for edge in case.whole.inputs[node.id]]
+    inputs = inputs_of(case, node)
     if node.value.has_nan:  # of an inf, such as a mask has
         return not any(has_nan(one.value) for one in inputs)
     return all(is_finite(one.value) for one in inputs)
@@ -196,34 +197,53 @@ def not_finite_forward(case: Diagnosis, name: str, what: str) -> Cause | None:
     sign, is_growing = sign_in_program(first), case.graph.earlier and has_grown(case)
     is_plain = sign in ("+", "-", "*", "@", "sum", "mean", "addmm") or not has_nan(first.value)  # it is too large
     general = GIVEN if is_plain else f"keep the input of {sign} within its domain"
-    inputs = [case.whole.by_id[edge.source] for edge in case.whole.inputs[first.id]]
+    inputs = inputs_of(case, first)
     return Cause(
         name,
         "nan",
         f"{what}: {sign} makes the first of them, forward",
         case.line_of_node(first),
-        (sign in DIVISIONS and small_divisor(case, inputs[-1:]))
+        (sign in DIVISIONS and small_divisor(case, first))
+        or (sign == "log" and flat_probability(case, first))
         or with_input(case, MENDS_OF_NAN.get(sign, GROWN if is_growing else general), next(iter(inputs), None)),
     )
 
 
-def small_divisor(case: Diagnosis, divisors: Sequence[Node]) -> str:
+def small_divisor(case: Diagnosis, division: Node) -> str:
     """Return the mend for a division by what is only nearly 0, or became 0 since it is too small; "" for another one."""
-    if divisors and divisors[0].value is not None:
-        node = divisors[0]
-        if not has_zero(node.value):
-            return f"the divisor is {TOO_SMALL}"
-        while node.kind == "operation":  # to where the 0 came from
-            inputs = [case.whole.by_id[edge.source] for edge in case.whole.inputs[node.id]]
-            zeros = [one for one in inputs if has_zero(one.value)]
-            if not zeros and sign_in_program(node) in SHRINKING:
-                return (
-                    f"the divisor is 0: {sign_in_program(node)} gives it of numbers that are not, as it is {TOO_SMALL}"
-                )
-            if len(zeros) != 1:
-                break
-            node = zeros[0]
+    node = inputs_of(case, division)[-1]
+    if node.value is None or any(one.kind == "constant" for one in inputs_of(case, division)):  # a constant divides
+        return ""
+    if not has_zero(node.value):
+        return f"the divisor is {TOO_SMALL}"
+    while node.kind == "operation":  # to where the 0 came from
+        inputs, sign = inputs_of(case, node), sign_in_program(node)
+        zeros = [one for one in inputs if has_zero(one.value)]
+        may_be_zero = sign == "*" and any(one.kind == "constant" for one in inputs)
+        if not zeros and sign in SHRINKING and not may_be_zero:
+            return f"the divisor is 0: {sign} gives it of numbers that are not, as it is {TOO_SMALL}"
+        if len(zeros) != 1:
+            break
+        node = zeros[0]
     return ""
+
+
+def flat_probability(case: Diagnosis, node: Node) -> str:
+    """Return the mend for the logarithm of a sigmoid or softmax, p or 1 - p, that is 0; "" for another one."""
+    while node.kind == "operation":
+        inputs, sign = [one for one in inputs_of(case, node) if one.kind != "constant"], sign_in_program(node)
+        if len(inputs) != 1:
+            break
+        elements = (node.value.elements if node.value is not None else None) or ()
+        node = inputs[0]
+        if sign in ("sigmoid", "softmax") and not {0, 1}.isdisjoint(elements) and is_finite(node.value):
+            return f"log is infinite at 0, and {sign} is 0 or 1 here: use log{'_' * (sign == 'softmax')}{sign}, or {LOGITS}"
+    return ""
+
+
+def inputs_of(case: Diagnosis, node: Node) -> list[Node]:
+    """Return what a node is made from, its constants first."""
+    return [case.whole.by_id[edge.source] for edge in case.whole.inputs[node.id]]
 
 
 def not_finite_input(case: Diagnosis, name: str, what: str, node: Node) -> Cause:

@@ -609,7 +609,7 @@ w.grad[w.grad.isnan()] = 0
 """,
         "nan",
         [3, 5],
-        "log is infinite at 0, and nan below: keep its input above 0, as (w * 0).clamp(min=1e-6) does",
+        "log is infinite at 0, and nan below: keep its input above 0, as (w * 0).clamp(min=1e-6) does, whose slope is 0 there",
     ),
     "cleared_before_the_step": (
         "w",
@@ -1030,7 +1030,7 @@ loss.backward()
 """,
         "nan",
         [3],
-        "log is infinite at 0, and nan below: keep its input above 0, as w.clamp(min=1e-6) does",
+        "log is infinite at 0, and nan below: keep its input above 0, as w.clamp(min=1e-6) does, whose slope is 0 there",
     ),
     "nan_backward": (
         "w",
@@ -1668,7 +1668,7 @@ loss.backward()
 """,
         "nan",
         [3],
-        "log is infinite at 0, and nan below: keep its input above 0, as w.clamp(min=1e-6) does",
+        "log is infinite at 0, and nan below: keep its input above 0, as w.clamp(min=1e-6) does, whose slope is 0 there",
     ),
     "made_infinite_by_hand": (
         "w",
@@ -1951,7 +1951,8 @@ EXPRESSIONS: dict[str, tuple[str, str, dict[str, Any], str, str, str]] = {
     ),
     "nan_forward": (
         "w", "h = log(w); y = (h**2).sum()", {"values": {"w": [1, -2]}},
-        "nan", "h = log(w)", "log is infinite at 0, and nan below: keep its input above 0, as w.clamp(min=1e-6) does",
+        "nan", "h = log(w)",
+        "log is infinite at 0, and nan below: keep its input above 0, as w.clamp(min=1e-6) does, whose slope is 0 there",
     ),
     "nan_backward": (
         "w", "h = sqrt(w*w); y = h.sum()", {"values": {"w": [0, 1]}},
@@ -2381,3 +2382,27 @@ def test_a_letter_of_gviz_s_is_said_to_be_one() -> None:
 def test_a_name_is_found_as_it_was_typed() -> None:
     cause = why(package.read("y=w₁x₁+w₂x₂", options=SourceOptions(diagnose=True)).graph, "w₂")
     assert (cause.name, cause.verdict) == ("w_2", "ok")
+
+
+@pytest.mark.parametrize(
+    ("source", "values", "mend"),
+    [
+        ("y=1/(x*w)", {"x": 1e-30, "w": 1e-30}, "the divisor is 0: * gives it of numbers that are not"),
+        ("y=1/(x*w)", {"x": 0, "w": 1}, "it is a division by 0: add a small number to the divisor"),
+        ("y=w/x**2", {"x": 1e-20, "w": 1}, "the divisor is too small for its dtype"),
+        ("y=1/(x*0)", {"x": 1}, "it is a division by 0: add a small number to the divisor"),
+        ("y=log(1-x*w)", {"x": 1, "w": 1}, "keep its input above 0, as input.clamp(min=1e-6) does"),
+        ("y=1/x**2", {"x": 1e-30}, "the divisor is 0: ** gives it of numbers that are not"),
+        ("y=x/0", {"x": 1}, "it is a division by 0: add a small number to the divisor"),
+        (
+            "p=sigmoid(x); y=-log(1-p)",
+            {"x": 40},
+            "log is infinite at 0, and sigmoid is 0 or 1 here: use logsigmoid, or",
+        ),
+        ("y=log(sigmoid(x)-0.5)", {"x": 0}, "keep its input above 0, as (sigmoid(x) - 0.5).clamp(min=1e-6) does"),
+        ("y=log(x*w)", {"x": 0, "w": 1}, "as (x * w).clamp(min=1e-6) does, whose slope is 0 there"),
+    ],
+)
+@pytest.mark.filterwarnings("ignore::gviz.GvizWarning")
+def test_a_0_that_is_a_rounded_number_is_no_0_of_the_formula(source: str, values: dict[str, float], mend: str) -> None:
+    assert mend in why(package.read(source, SourceOptions(values=values, diagnose=True)).graph, "x").mend
