@@ -63,6 +63,7 @@ class Trails:
         through: the edges of all paths, by target and slot, each with the numbers of the listed ones through it.
         nodes: the nodes on them.
         in_words: these, and those whose names are in the symbols of the listed paths.
+        remarks: what is left out of the graph, through which there may be other paths.
     """
 
     chains: tuple[Chain, ...]
@@ -70,6 +71,7 @@ class Trails:
     through: dict[tuple[str, int], tuple[int, ...]]
     nodes: frozenset[str]
     in_words: frozenset[str]
+    remarks: tuple[str, ...]
 
     def has(self, edge: Edge) -> bool:
         """Return whether an edge is on a path."""
@@ -134,18 +136,19 @@ def trails_of(graph: Graph, names: Sequence[str]) -> Trails | None:
         if (formula := Formula.read(symbol)) is not None
         for name in formula.names
     }
-    return Trails(chains, pairs, through, nodes, nodes | {node.id for node in graph.nodes if node.name in factors})
+    in_words = nodes | {node.id for node in graph.nodes if node.name in factors}
+    return Trails(chains, pairs, through, nodes, in_words, graph.remarks)
 
 
 def heading(trails: Trails) -> str:
     """Return what stands above a picture of one tensor's paths."""
     if len(trails.chains) > 1:
         return f"{', '.join(_quotient(chain) for chain in trails.chains)} by the chain rule"
-    chain = trails.chains[0]
+    chain, where = trails.chains[0], " in what is drawn" if trails.remarks else ""
     if chain.count == 1:
-        return f"{_quotient(chain)} by the chain rule: one path, multiply along"
+        return f"{_quotient(chain)} by the chain rule: one path{where}, multiply along"
     count = NUMBERS[chain.count] if chain.count < len(NUMBERS) else f"{chain.count:,}"
-    return f"{_quotient(chain)} by the chain rule: {count} paths, multiply along, add"
+    return f"{_quotient(chain)} by the chain rule: {count} paths{where}, multiply along, add"
 
 
 def words(trails: Trails, options: RenderOptions) -> Iterator[Line]:
@@ -158,7 +161,7 @@ def words(trails: Trails, options: RenderOptions) -> Iterator[Line]:
             yield (
                 Span(f"{len(own)} of the {chain.count:,} paths from {' and '.join(chain.of)} to {chain.wrt} are drawn"),
             )
-        yield tuple(_sum_line(chain, own, options))
+        yield tuple(_sum_line(chain, own, options, trails.remarks))
 
 
 def path_lines(number: int, path: Path, chain: Chain, options: RenderOptions) -> Iterator[Line]:
@@ -246,7 +249,9 @@ def product_text(parts: Sequence[str], sums: Sequence[str]) -> str:
     return text
 
 
-def _sum_line(chain: Chain, own: Sequence[tuple[int, Path]], options: RenderOptions) -> Iterator[Span]:
+def _sum_line(
+    chain: Chain, own: Sequence[tuple[int, Path]], options: RenderOptions, remarks: Sequence[str]
+) -> Iterator[Span]:
     """Yield the spans of what the paths come to, or of why no numbers are claimed."""
     grad = f"{chain.wrt}.grad" if chain.node.kind == "leaf" else _quotient(chain)
     if chain.grad is None:
@@ -272,7 +277,10 @@ def _sum_line(chain: Chain, own: Sequence[tuple[int, Path]], options: RenderOpti
         return
     is_derivative = agree(chain.start, ONE)
     whole = equation(_quotient(chain) if is_derivative else grad, chain.sum, options.precision)
-    yield Span(whole.partition(" = ")[0], is_bold=True)
+    is_known = chain.node.kind == "leaf" and chain.node.grad.value is not None
+    is_all = any(agree(one, chain.grad) for one in (chain.node.grad.value, of_one_pass(chain.node.grad)))
+    is_part = bool(remarks) and is_known and not is_all
+    yield Span("along what is drawn" if is_part else whole.partition(" = ")[0], is_bold=True)
     yield Span(" = ")
     if len(own) == chain.count > 1 and is_small(size_of(chain.sum)):
         parts = summands(own, options.precision)
@@ -282,7 +290,7 @@ def _sum_line(chain: Chain, own: Sequence[tuple[int, Path]], options: RenderOpti
     elif chain.count > 1:
         yield Span("their sum = " if len(own) == chain.count else f"the sum of all {chain.count:,} = ")
     yield Span(whole.partition(" = ")[2], is_bold=True)
-    if chain.node.kind != "leaf" or chain.node.grad.value is None:
+    if not is_known:
         return
     if agree(chain.node.grad.value, chain.grad):
         yield Span(f"   which is {grad}" if is_derivative else "", "muted")
@@ -290,7 +298,10 @@ def _sum_line(chain: Chain, own: Sequence[tuple[int, Path]], options: RenderOpti
         yield Span(f"   added to {grad}, which was {short_value(chain.node.grad.before, options.precision)}", "muted")
     else:
         hooks = chain.node.grad.hooks
-        why = f"{hooks[0].as_cause}" if hooks else "a hook, or another backward, has changed it"
+        unknown = (
+            f"not all is drawn, {'; '.join(remarks)}" if is_part else "a hook, or another backward, has changed it"
+        )
+        why = f"{hooks[0].as_cause}" if hooks else unknown
         yield Span(f"   but {equation(grad, chain.node.grad.value, options.precision)}: {why}", "muted")
 
 

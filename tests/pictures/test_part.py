@@ -115,3 +115,12 @@ def test_a_result_that_is_left_out_is_no_input_that_needs_no_gradient(tmp_path: 
 def test_a_part_without_a_path_says_that_it_is_a_part(gviz: Program) -> None:
     done = gviz("render", "y=tanh(w*x)*x*x*x", "--path", "w", "--max-nodes", "4", "-o", "y.svg")
     assert "error: no path from y to w in what is drawn: 4 of 10 boxes: those nearest to the root" in done.err
+
+
+def test_the_sum_of_paths_in_a_part_is_not_said_to_be_the_derivative(gviz: Program) -> None:
+    formula = "z=sigmoid(a*x+b*h); n=tanh(c*x+z*(d*h)); y=(1-z)*n+z*h"
+    gviz("render", formula, "h=0.3", "--path", "h", "--max-nodes", "11", "-o", "y.svg")
+    picture = (gviz.folder / "y.svg").read_text(encoding="utf-8")
+    assert "in what is drawn, multiply along" in picture
+    assert "along what is drawn = " in picture
+    assert "not all is drawn, 11 of " in picture
