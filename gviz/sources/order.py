@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from typing import Any
 
 from gviz.errors import SourceError
@@ -47,6 +48,8 @@ def derivatives(
     notes: list[str] = []
     for name, root in roots.items():
         firsts = _grad(name, root, list(tensors.values()), options)  # at once: what they have in common is there once
+        has_started = _start(engine_of(root), root, options.grad_output) is not None
+        higher = replace(options, grad_output="ones") if has_started else options  # a factor is put in once
         leaves = [by for by, first in zip(tensors, firsts, strict=True) if first is not None]
         if options.order > 1 and len(leaves) > 1:
             mixed = quotient_of(quotient_of(name, leaves[0]), leaves[1])
@@ -56,7 +59,7 @@ def derivatives(
             if grad is None and not options.wrt:
                 continue
             while order < options.order and grad is not None and grad.requires_grad:
-                (grad,), order = _grad(quotient_of(name, by, order), grad, [tensor], options), order + 1
+                (grad,), order = _grad(quotient_of(name, by, order), grad, [tensor], higher), order + 1
             if grad is not None and grad.requires_grad and order == options.order:
                 grads[quotient_of(name, by, order)] = grad
             elif grad is None:

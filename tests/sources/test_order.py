@@ -177,6 +177,11 @@ def test_the_gradient_of_a_root_that_is_no_scalar_is_given() -> None:
         read("y = x**2*w", SourceOptions(values=values, order=1, grad_output="[1, 2, 3]"))
 
 
+def test_what_a_derivative_starts_from_is_put_in_once() -> None:
+    graph = read("y=x**3", SourceOptions(values={"x": "[1, 2]"}, order=2, grad_output="[10, 1]")).graph
+    assert nested(next(node.value for node in graph.nodes if node.id in graph.roots)) == [60.0, 12.0]
+
+
 def test_it_is_said_that_mixed_derivatives_are_not_drawn() -> None:
     notes = [note.text for note in read("f=x**2*y**2", SourceOptions(order=2)).notes]
     assert "each is derived by one tensor alone: mixed derivatives, such as ∂(∂f/∂x)/∂y, are not drawn" in notes
