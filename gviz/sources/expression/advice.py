@@ -13,7 +13,7 @@ from collections.abc import Sequence
 from dataclasses import replace
 from inspect import signature
 from keyword import iskeyword
-from unicodedata import name
+from unicodedata import name, normalize
 
 from gviz import engine
 from gviz.errors import SourceError
@@ -104,6 +104,10 @@ READ = frozenset("½⅓⅔¼¾×·⋅∙•−÷∕⊙∘∗≤≥≠√∑∏�
 """Characters that mathematics is read with: where they cannot be read, the reason is another."""
 
 
+INDEX_ABOVE = re.compile(r"⁽([^\W_]+)⁾(?=(\w)?)")
+"""The number of a layer, or of an example, as lectures write it: ``h⁽¹⁾``, ``x⁽ⁱ⁾``."""
+
+
 def refuse_characters(source: ExpressionText) -> None:
     """Refuse ``xᵀ``, which Python would take for a name, curly quotes, ``°`` and what else is not read."""
     for line, column, character in foreign_characters(source.code):
@@ -115,13 +119,24 @@ def refuse_characters(source: ExpressionText) -> None:
         )
         if character in ANGLES:
             use = "belongs to an inner product, which is written x @ w"
+        hint = suggestion(source) or (STRAIGHT if character in QUOTES else SIGNS.get(character))
+        if character in "⁽⁾":
+            use = "may begin a power, or the number of a layer" if character == "⁽" else use
+            text = INDEX_ABOVE.sub(with_index_below, source.code)
+            is_index = "⁽" not in text and is_right(text := rewrite(text), ExpressionText(text))
+            hint = f"write {text}" if is_index else LATEX["layer"]
         if character in QUOTES:
             use, sign = "is a quote of typesetting, and none of a shell", None
         raise SourceError(
             (f"{printable(character)} ({name(character, f'U+{ord(character):04X}').lower()}) {use}"),
             place=source.place_at(line, column),
-            hint=suggestion(source) or (STRAIGHT if character in QUOTES else SIGNS.get(character)),
+            hint=hint,
         )
+
+
+def with_index_below(index: re.Match[str]) -> str:
+    """Return an index above a name as an expression writes it, behind the name: ``_1``."""
+    return f"_{normalize('NFKC', index[1])}{'*' if index[2] else ''}"
 
 
 def answer_to(error: Exception, source: ExpressionText, reading: Token | Exception | None = None) -> SourceError:

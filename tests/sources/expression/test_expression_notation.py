@@ -60,6 +60,9 @@ def marked(error: SourceError) -> str:
         ("xᵀ", "ᵀ", "x.T"),
         ("y=x\u200b*2", "\ufffd", "y=x*2"),
         ("xˆ2", "ˆ", "x**2"),
+        ("h⁽¹⁾=σ(x)", "⁽", "write h_1=sigmoid(x)"),
+        ("y=x⁽ⁱ⁾w", "⁽", "write y=x_i*w"),
+        ("y=x⁽ⁿ⁻¹⁾", "⁽", "write x**(n-1) for a power, x_1 for a name with a number"),
     ],
 )
 def test_mathematics_is_answered_with_what_to_write(text: str, mark: str, suggested: str) -> None:
