@@ -175,7 +175,7 @@ def makes_not_finite(case: Diagnosis, node: Node) -> bool:
     """Return whether an operation makes nan, or inf of finite inputs; values that are left out are finite."""
     if node.value is None or is_finite(node.value):
         return False
-    inputs = inputs_of(case, node)
+    inputs = operands_of(case, node)
     if node.value.has_nan:  # of an inf, such as a mask has
         return not any(has_nan(one.value) for one in inputs)
     return all(is_finite(one.value) for one in inputs)
@@ -197,7 +197,7 @@ def not_finite_forward(case: Diagnosis, name: str, what: str) -> Cause | None:
     sign, is_growing = sign_in_program(first), case.graph.earlier and has_grown(case)
     is_plain = sign in ("+", "-", "*", "@", "sum", "mean", "addmm") or not has_nan(first.value)  # it is too large
     general = GIVEN if is_plain else f"keep the input of {sign} within its domain"
-    inputs = inputs_of(case, first)
+    inputs = operands_of(case, first)
     return Cause(
         name,
         "nan",
@@ -211,13 +211,13 @@ def not_finite_forward(case: Diagnosis, name: str, what: str) -> Cause | None:
 
 def small_divisor(case: Diagnosis, division: Node) -> str:
     """Return the mend for a division by what is only nearly 0, or became 0 since it is too small; "" for another one."""
-    node = inputs_of(case, division)[-1]
-    if node.value is None or any(one.kind == "constant" for one in inputs_of(case, division)):  # a constant divides
+    node = operands_of(case, division)[-1]
+    if node.value is None or any(one.kind == "constant" for one in operands_of(case, division)):  # a constant divides
         return ""
     if not has_zero(node.value):
         return f"the divisor is {TOO_SMALL}"
     while node.kind == "operation":  # to where the 0 came from
-        inputs, sign = inputs_of(case, node), sign_in_program(node)
+        inputs, sign = operands_of(case, node), sign_in_program(node)
         zeros = [one for one in inputs if has_zero(one.value)]
         may_be_zero = sign == "*" and any(one.kind == "constant" for one in inputs)
         if not zeros and sign in SHRINKING and not may_be_zero:
@@ -231,7 +231,7 @@ def small_divisor(case: Diagnosis, division: Node) -> str:
 def flat_probability(case: Diagnosis, node: Node) -> str:
     """Return the mend for the logarithm of a sigmoid or softmax, p or 1 - p, that is 0; "" for another one."""
     while node.kind == "operation":
-        inputs, sign = [one for one in inputs_of(case, node) if one.kind != "constant"], sign_in_program(node)
+        inputs, sign = [one for one in operands_of(case, node) if one.kind != "constant"], sign_in_program(node)
         if len(inputs) != 1:
             break
         elements = (node.value.elements if node.value is not None else None) or ()
@@ -241,7 +241,7 @@ def flat_probability(case: Diagnosis, node: Node) -> str:
     return ""
 
 
-def inputs_of(case: Diagnosis, node: Node) -> list[Node]:
+def operands_of(case: Diagnosis, node: Node) -> list[Node]:
     """Return what a node is made from, its constants first."""
     return [case.whole.by_id[edge.source] for edge in case.whole.inputs[node.id]]
 

@@ -48,8 +48,7 @@ def derivatives(
     notes: list[str] = []
     for name, root in roots.items():
         firsts = _grad(name, root, list(tensors.values()), options)  # at once: what they have in common is there once
-        has_started = _start(engine_of(root), root, options.grad_output) is not None
-        higher = replace(options, grad_output="ones") if has_started else options  # a factor is put in once
+        higher = replace(options, grad_output=options.grad_output and "ones")  # a factor is put in once
         leaves = [by for by, first in zip(tensors, firsts, strict=True) if first is not None]
         if options.order > 1 and len(leaves) > 1:
             mixed = quotient_of(quotient_of(name, leaves[0]), leaves[1])

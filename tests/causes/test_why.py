@@ -2399,7 +2399,7 @@ def test_a_name_is_found_as_it_was_typed() -> None:
             {"x": 40},
             "log is infinite at 0, and sigmoid is 0 or 1 here: use logsigmoid, or",
         ),
-        ("y=log(sigmoid(x)-0.5)", {"x": 0}, "keep its input above 0, as (sigmoid(x) - 0.5).clamp(min=1e-6) does"),
+        ("y=log(sigmoid(x)-0.5)", {"x": 0}, "log is infinite at 0, and nan below: keep its input above 0"),
         ("y=log(x*w)", {"x": 0, "w": 1}, "as (x * w).clamp(min=1e-6) does, whose slope is 0 there"),
     ],
 )
