@@ -16,7 +16,9 @@ DIVISIONS = ("/", "reciprocal")
 TOO_SMALL = "too small for its dtype: compute in float64, or in other units"
 
 MENDS_OF_NAN = {
-    "log": "log is infinite at 0, and nan below: keep its input above 0, as {x}.clamp(min=1e-6) does, whose slope is 0 there",
+    "log": (
+        "log is infinite at 0, and nan below: keep its input above 0, as {x}.clamp(min=1e-6) does, whose slope is 0 there"
+    ),
     "exp": "exp is too large for its dtype: subtract the maximum first, or use torch.log_softmax or torch.logsumexp",
     **dict.fromkeys(DIVISIONS, "it is a division by 0: add a small number to the divisor"),
     "std": "std of one element is nan: give it more of them, or correction=0",
@@ -210,7 +212,7 @@ def not_finite_forward(case: Diagnosis, name: str, what: str) -> Cause | None:
 
 
 def small_divisor(case: Diagnosis, division: Node) -> str:
-    """Return the mend for a division by what is only nearly 0, or became 0 since it is too small; "" for another one."""
+    """Return the mend for a division by what is only nearly 0, or is 0 since it is too small; "" for another one."""
     node = operands_of(case, division)[-1]
     if node.value is None or any(one.kind == "constant" for one in operands_of(case, division)):  # a constant divides
         return ""
@@ -237,7 +239,8 @@ def flat_probability(case: Diagnosis, node: Node) -> str:
         elements = (node.value.elements if node.value is not None else None) or ()
         node = inputs[0]
         if sign in ("sigmoid", "softmax") and not {0, 1}.isdisjoint(elements) and is_finite(node.value):
-            return f"log is infinite at 0, and {sign} is 0 or 1 here: use log{'_' * (sign == 'softmax')}{sign}, or {LOGITS}"
+            other = "log_softmax" if sign == "softmax" else "logsigmoid"
+            return f"log is infinite at 0, and {sign} is 0 or 1 here: use {other}, or {LOGITS}"
     return ""
 
 
