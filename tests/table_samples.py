@@ -277,6 +277,8 @@ SAMPLES.update({  # nn.functional's
     "pack_padded_sequence": [("K", "lengths", first) for first in (False, True)],
     "flash_attention": [("HQ", "HK", "HK", 0.0, False, None, None), ("HQ", "HK", "HK", 0.0, True, None, 0.5)],
     "bernoulli": [("Q",)], "bernoulli_each": [("A", "Q")], "random_to": [("A", 9)], "random_from": [("A", 2, 9)],
+    "standard_gamma": [("P",)], "standard_gamma_grad": [("P", "P")], "sample_dirichlet": [("P",)], "poisson": [("P",)],
+    "binomial": [("P", "Q")], "geometric_fill": [("A", 0.5)],
     "normal": [("A", "P")], "normal_std": [(0.5, "P")], "delayed_error": [("pair", "later")], "unique_dim": [("A", 0)],
     "linalg_cholesky_ex": [("definite",)], "cholesky": [("definite",)], "linalg_eigh": [("definite",)],
     "cdist_backward": [("G", "A", "S", 2.0, "P")],
@@ -289,6 +291,7 @@ NO_SLOPE = frozenset({
     "linalg_eigh", "unique2", "unique_dim", "delayed_error", "undefined_grad",
     "uniform_fill", "normal_fill", "exponential_fill", "bernoulli_one", "bernoulli_each", "bernoulli", "random_from",
     "random_to", "random_all", "normal_mean", "normal_std", "normal",
+    "standard_gamma", "standard_gamma_grad", "sample_dirichlet", "poisson", "binomial", "cauchy_fill", "geometric_fill",
 })  # fmt: skip
 """Rows whose derivative PyTorch refuses, whose inputs (or their elements) depend on each other, or which are random."""
 

@@ -17,8 +17,8 @@ from __future__ import annotations
 import math
 import operator
 import os
-from collections.abc import Sequence
-from typing import Any
+from collections.abc import Callable, Iterable, Sequence
+from typing import Any, TypeAlias
 
 import numpy as np
 
@@ -32,6 +32,7 @@ BLOCK = 16  # elements of which PyTorch makes normal numbers at once
 FIRST_SEED = 67280421310721  # that of every new torch.Generator
 WORDS = 624  # of a Mersenne Twister's state
 FLOAT64 = np.dtype(np.float64)
+Draw: TypeAlias = Callable[[], float]
 
 STATE = np.dtype(
     [
@@ -276,6 +277,99 @@ def bernoulli(
     shape, np_dtype = (p.shape, float_type(p.dtype, "bernoulli_tensor_cpu_p_")) if own else (shape, FLOAT64)
     ones: Array = source.draw_unit(math.prod(shape), np_dtype).reshape(shape) < p
     return ones.astype(dtype or (np_dtype if own else get_default_dtype().np))
+
+
+def each(numbers: Iterable[Any], draw_one: Any, generator: Generator | None = None) -> Array:
+    """Return what a function draws for each number, one after the other, of (number, uniform, normal); float64."""
+    source = generator or default_generator
+
+    def draw_uniform() -> float:
+        return float(source.draw_unit(1)[0])
+
+    def draw_normal() -> float:
+        return source.draw_normal(1)[0]
+
+    return np.array([draw_one(number, draw_uniform, draw_normal) for number in numbers], np.float64)
+
+
+def draw_gamma(shape: float, uniform: Draw, normal: Draw) -> float:
+    """Return a gamma number of rate 1: rejection of cubes of normal numbers (Marsaglia and Tsang, 2000)."""
+    scale = 1.0
+    if shape < 1:
+        if shape == 0:
+            return 0.0
+        scale, shape = (1 - uniform()) ** (1 / shape), shape + 1
+    d = shape - 1 / 3
+    c = 1 / math.sqrt(9 * d)
+    while True:
+        x = normal()
+        while 1 + c * x <= 0:
+            x = normal()
+        v, u = (1 + c * x) ** 3, 1 - uniform()
+        if u < 1 - 0.0331 * x**4 or math.log(u) < 0.5 * x * x + d * (1 - v + math.log(v)):
+            return scale * d * v
+
+
+def draw_poisson(rate: float, uniform: Draw, _normal: Draw) -> float:
+    """Return a Poisson number: a product of uniform numbers, or from a rate of 10 on Hoermann's rejection (1993)."""
+    if rate < 10:
+        count, product, end = 0, uniform() if rate else 0.0, math.exp(-rate)
+        while product > end:
+            count, product = count + 1, product * uniform()
+        return count
+    b = 0.931 + 2.53 * math.sqrt(rate)
+    a = -0.059 + 0.02483 * b
+    while True:
+        u, v = uniform() - 0.5, uniform()
+        us = 0.5 - abs(u)
+        k = math.floor((2 * a / us + b) * u + rate + 0.43)
+        if us >= 0.07 and v <= 0.9277 - 3.6224 / (b - 2):
+            return k
+        if k < 0 or (us < 0.013 and v > us):
+            continue
+        height = math.log(v) + math.log(1.1239 + 1.1328 / (b - 3.4)) - math.log(a / (us * us) + b)
+        if height <= -rate + k * math.log(rate) - math.lgamma(k + 1):
+            return k
+
+
+def draw_binomial(trials: tuple[float, float], uniform: Draw, normal: Draw) -> float:
+    """Return how many of so many trials succeed: by waits, or where 10 are expected by Hoermann's rejection (1993)."""
+    count, p = trials
+    if count <= 0 or p <= 0 or p >= 1:
+        return count if p >= 1 else 0.0
+    if p > 0.5:
+        return count - draw_binomial((count, 1 - p), uniform, normal)
+    if count * p < 10:
+        number, wait = -1, 0.0
+        while wait <= count:
+            number, unit = number + 1, uniform()
+            wait += math.ceil(math.log(unit) / math.log1p(-p)) if unit else math.inf
+        return number
+    deviation, odds, m = math.sqrt(count * p * (1 - p)), p / (1 - p), math.floor((count + 1) * p)
+    b = 1.15 + 2.53 * deviation
+    a = -0.0873 + 0.0248 * b + 0.01 * p
+    while True:
+        u, v = uniform() - 0.5, uniform()
+        us = 0.5 - abs(u)
+        k = math.floor((2 * a / us + b) * u + count * p + 0.5)
+        if us >= 0.07 and v <= 0.92 - 4.2 / b:
+            return k
+        if k < 0 or k > count:
+            continue
+        height = math.log(v * (2.83 + 5.1 / b) * deviation / (a / (us * us) + b))
+        bound = (
+            (m + 0.5) * math.log((m + 1) / (odds * (count - m + 1)))
+            + (count + 1) * math.log((count - m + 1) / (count - k + 1))
+            + (k + 0.5) * math.log(odds * (count - k + 1) / (k + 1))
+            + stirling_rest(m) + stirling_rest(count - m) - stirling_rest(k) - stirling_rest(count - k)
+        )  # fmt: skip
+        if height <= bound:
+            return k
+
+
+def stirling_rest(k: float) -> float:
+    """Return what Stirling's formula lacks of the logarithm of k!."""
+    return math.lgamma(k + 1) - (k + 0.5) * math.log(k + 1) + (k + 1) - 0.5 * math.log(2 * math.pi)
 
 
 def exponential(shape: Sequence[int], rate: float = 1.0, generator: Generator | None = None) -> Array:

@@ -5,6 +5,8 @@ Source: PyTorch's derivatives.yaml, and Distributions.cpp; the numbers are those
 
 from __future__ import annotations
 
+import math
+
 import numpy as np
 
 from gviz.numbers import random
@@ -83,3 +85,66 @@ def multinomial(self, num_samples: int, replacement: bool = False, *, generator:
            "probability tensor contains either `inf`, `nan` or element < 0")
     refuse((self.sum(axis=-1) <= 0).any(), "invalid multinomial distribution (sum of probabilities <= 0)")
     return random.multinomial(self, num_samples, replacement, generator)
+
+# ------------------------------------------------------------------ of other distributions
+row("standard_gamma", "StandardGammaBackward0", lambda self, *, generator=None: np.maximum(
+    np.finfo(self.dtype).tiny, each(random.draw_gamma, generator, self).astype(self.dtype)),
+    self="grad * standard_gamma_grad(self, result)")
+row("sample_dirichlet", None, lambda self, *, generator=None: shares(self, each(random.draw_gamma, generator, self)),
+    nondiff=("self",))
+row("poisson", "PoissonBackward0", lambda self, *, generator=None:
+    refuse((self < 0).any(), "invalid Poisson rate, expected rate to be non-negative")
+    or each(random.draw_poisson, generator, self).astype(self.dtype), "torch.poisson", self=NONE,
+    check=lacks("poisson_cpu"))
+row("cauchy_fill", "CauchyBackward0", lambda self, median=0.0, sigma=1.0, *, generator=None:
+    cauchy(self, median, sigma, generator), ".cauchy_", self=NONE)
+row("geometric_fill", "GeometricBackward0", lambda self, p, *, generator=None:
+    np.ceil(np.log(over(self, lambda size: random.uniform(size, 0.0, 1.0, np.dtype(np.float64), generator)))
+            / np.log1p(-p)).astype(self.dtype), ".geometric_", self=NONE)
+
+row("binomial", "BinomialBackward0", lambda count, prob, *, generator=None:
+    each(random.draw_binomial, generator, count, prob).astype(count.dtype), "torch.binomial", count=NONE, prob=NONE)
+
+def each(draw_one, generator, *arrays):
+    """Return what a function draws for each element, float64."""
+    numbers = [array.astype(np.float64).ravel().tolist() for array in arrays]
+    drawn = random.each(numbers[0] if len(numbers) == 1 else zip(*numbers, strict=True), draw_one, generator)
+    return drawn.reshape(arrays[0].shape)
+
+def shares(self, numbers):
+    """Return numbers divided by their sum, never 0 nor 1."""
+    limits = np.finfo(self.dtype)
+    return np.clip((numbers / numbers.sum(-1, keepdims=True)).astype(self.dtype), limits.tiny, 1 - limits.eps)
+
+def cauchy(self, median, sigma, generator):
+    refuse(sigma <= 0, f"cauchy_ expects sigma > 0.0, but found sigma={sigma:g}")
+    unit = over(self, lambda size: random.uniform(size, 0.0, 1.0, np.dtype(np.float64), generator))
+    return (median + sigma * np.tan(np.pi * (unit - 0.5))).astype(self.dtype)
+
+COEFFICIENTS = np.array((
+    (0.16009398, -0.094634809, 0.025146376, -0.0030648343, 1, 0.32668115, 0.10406089, 0.0014179084),
+    (0.53487893, 0.1298071, 0.065735949, -0.0015649758, 0.16639465, 0.020070113, -0.0035938915, -0.00058392623),
+    (0.040121004, -0.0065914022, -0.0026286047, -0.0013441777, 0.017050642, -0.0021309326, 0.00085092367, -1.5247877e-07),
+))
+
+@op(None, nondiff=("self", "result"))
+def standard_gamma_grad(self, result):
+    """PyTorch's approximations of how a gamma number changes with its shape: of small numbers, large shapes, others."""
+    a, x = self.astype(np.float64), result.astype(np.float64)
+    series = slopes = 0.0
+    for i in range(6):
+        term = (-x) ** i / math.factorial(i) / (a + i)
+        series, slopes = series + term, slopes + term / (a + i)
+    small = -((np.log(x) - ARRAYS["digamma"](a)) * series - slopes) * x * np.exp(x)
+    near = (1 + 24 * a * (1 + 12 * a)) * (
+        1440 * a**2 + 6 * x * (53 - 120 * x) - 65 * x * x / a + a * (107 + 3600 * x)) / (1244160 * a**4)
+    third = (x - a - a * np.log(x / a)) ** -1.5
+    slope = np.log(x / a) * (np.sqrt(8 * a) / (a - x) + np.where(x < a, -third, third))
+    slope = slope - np.sqrt(2 / a) * (a + x) / (a - x) ** 2
+    far = -(1 + 1 / (12 * a) * (1 + 1 / (24 * a))) * x * slope / np.sqrt(8 * a)
+    u, v = np.log(x / a), np.log(a)
+    first, second, third = COEFFICIENTS
+    c = [first[i] + u * (second[i] + u * third[i]) for i in range(8)]
+    middle = np.exp((c[0] + v * (c[1] + v * (c[2] + v * c[3]))) / (c[4] + v * (c[5] + v * (c[6] + v * c[7]))))
+    large = np.where((0.9 * a <= x) & (x <= 1.1 * a), near, far)
+    return np.where(x < 0.8, np.nan_to_num(small, nan=0.0), np.where(a > 8, large, middle)).astype(self.dtype)

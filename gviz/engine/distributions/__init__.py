@@ -1,0 +1,113 @@
+"""``torch.distributions``: the distributions that programs use, with PyTorch's own numbers.
+
+Source: https://docs.pytorch.org/docs/2.13/distributions.html
+"""
+
+from __future__ import annotations
+
+import sys
+
+from gviz.engine.distributions import transforms
+from gviz.engine.distributions.base import Distribution
+from gviz.engine.distributions.composed import (
+    Gumbel,
+    HalfNormal,
+    Independent,
+    LogNormal,
+    MixtureSameFamily,
+    RelaxedOneHotCategorical,
+    TransformedDistribution,
+)  # fmt: skip
+from gviz.engine.distributions.counts import (
+    Bernoulli,
+    Binomial,
+    Categorical,
+    Geometric,
+    Multinomial,
+    OneHotCategorical,
+    OneHotCategoricalStraightThrough,
+    Poisson,
+)  # fmt: skip
+from gviz.engine.distributions.divergences import kl_divergence
+from gviz.engine.distributions.reals import (
+    Beta,
+    Cauchy,
+    Dirichlet,
+    Exponential,
+    Gamma,
+    Laplace,
+    MultivariateNormal,
+    Normal,
+    StudentT,
+    Uniform,
+)  # fmt: skip
+from gviz.engine.distributions.transforms import (
+    AbsTransform,
+    AffineTransform,
+    ComposeTransform,
+    ExpTransform,
+    SigmoidTransform,
+    SoftplusTransform,
+    TanhTransform,
+    Transform,
+    identity_transform,
+)  # fmt: skip
+from gviz.numbers.words import absent
+
+MODULES = {
+    "LogNormal": "log_normal", "HalfNormal": "half_normal", "MixtureSameFamily": "mixture_same_family",
+    "MultivariateNormal": "multivariate_normal", "OneHotCategorical": "one_hot_categorical", "StudentT": "studentT",
+    "OneHotCategoricalStraightThrough": "one_hot_categorical", "RelaxedOneHotCategorical": "relaxed_categorical",
+    "TransformedDistribution": "transformed_distribution", "kl_divergence": "kl",
+}  # fmt: skip
+"""The modules in which PyTorch has them, where that is not the name in small letters."""
+__all__ = [
+    "AbsTransform",
+    "AffineTransform",
+    "Bernoulli",
+    "Beta",
+    "Binomial",
+    "Categorical",
+    "Cauchy",
+    "ComposeTransform",
+    "Dirichlet",
+    "Distribution",
+    "ExpTransform",
+    "Exponential",
+    "Gamma",
+    "Geometric",
+    "Gumbel",
+    "HalfNormal",
+    "Independent",
+    "Laplace",
+    "LogNormal",
+    "MixtureSameFamily",
+    "Multinomial",
+    "MultivariateNormal",
+    "Normal",
+    "OneHotCategorical",
+    "OneHotCategoricalStraightThrough",
+    "Poisson",
+    "RelaxedOneHotCategorical",
+    "SigmoidTransform",
+    "SoftplusTransform",
+    "StudentT",
+    "TanhTransform",
+    "Transform",
+    "TransformedDistribution",
+    "Uniform",
+    "identity_transform",
+    "kl_divergence",
+]  # fmt: skip
+
+# where PyTorch has them: from torch.distributions.normal import Normal
+for name in set(__all__) - set(transforms.__all__):
+    module = MODULES.get(name, name.lower())
+    globals()[name].__module__ = f"torch.distributions.{module}"
+    globals()[module] = sys.modules[f"{__name__}.{module}"] = sys.modules[__name__]
+__getattr__ = absent("torch.distributions")
+
+
+def __dir__() -> list[str]:
+    """What PyTorch has too."""
+    return __all__

@@ -1,0 +1,273 @@
+"""``torch.distributions.transforms``: functions that have an inverse, with the logarithm of their slopes."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+from functools import reduce
+from typing import Any
+
+from gviz import engine
+from gviz.autograd.tensor import Tensor
+from gviz.engine.distributions.base import sum_last
+from gviz.engine.distributions.constraints import Constraint, independent, interval, positive, real, unit_interval
+from gviz.numbers.printing import Size
+from gviz.numbers.words import absent, refuse
+
+__all__ = [
+    "AbsTransform", "AffineTransform", "ComposeTransform", "ExpTransform", "SigmoidTransform",
+    "SoftplusTransform", "TanhTransform", "Transform", "identity_transform",
+]  # fmt: skip
+
+torch: Any = engine
+
+
+class Transform:
+    """A function with an inverse; one of a cache knows the last pair."""
+
+    bijective: Any = False
+    domain: Any = real
+    codomain: Any = real
+    event_dim: Any = property(lambda self: self.domain.event_dim)
+
+    def __init__(self, cache_size: int = 0) -> None:
+        refuse(cache_size not in (0, 1), "cache_size must be 0 or 1", ValueError)
+        self._cache_size = cache_size
+        self._inv: Any = None
+        self._cached_x_y: tuple[Any, Any] = (None, None)
+
+    @property
+    def inv(self) -> Any:
+        """The inverse."""
+        self._inv = self._inv or InverseTransform(self)
+        return self._inv
+
+    def __call__(self, x: Tensor) -> Any:
+        """Return the result, which a cache may know."""
+        x_old, y_old = self._cached_x_y
+        return y_old if x is x_old and x is not None else self._paired(x, self._call(x))[1]
+
+    def _inv_call(self, y: Tensor) -> Any:
+        x_old, y_old = self._cached_x_y
+        return x_old if y is y_old and y is not None else self._paired(self._inverse(y), y)[0]
+
+    def _paired(self, x: Tensor, y: Tensor) -> Any:
+        """Return a pair, which the cache keeps if there is one."""
+        if self._cache_size:
+            self._cached_x_y = x, y
+        return x, y
+
+    def _call(self, x: Tensor) -> Any:
+        raise NotImplementedError
+
+    def _inverse(self, y: Tensor) -> Any:
+        raise NotImplementedError
+
+    def log_abs_det_jacobian(self, x: Tensor, y: Tensor) -> Any:
+        """Return the logarithm of the slope there."""
+        raise NotImplementedError
+
+    def forward_shape(self, shape: Size) -> Any:
+        """Return the shape of the results."""
+        return shape
+
+    def inverse_shape(self, shape: Size) -> Any:
+        """Return the shape of what the inverse returns."""
+        return shape
+
+    def __repr__(self) -> str:
+        return f"{type(self).__name__}()"
+
+
+class InverseTransform(Transform):
+    """The inverse of a transform."""
+
+    __hash__ = Transform.__hash__
+    bijective = property(lambda self: self.inv.bijective)
+    sign = property(lambda self: self.inv.sign)
+    domain, codomain = property(lambda self: self.inv.codomain), property(lambda self: self.inv.domain)
+    inv = property(lambda self: self._inv)
+
+    def __init__(self, transform: Transform) -> None:
+        super().__init__()
+        self._inv = transform
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, InverseTransform) and self._inv == other._inv
+
+    def __repr__(self) -> str:
+        return f"_InverseTransform({self._inv!r})"
+
+    def __call__(self, x: Tensor) -> Any:
+        """Return what the inverse gives."""
+        return self._inv._inv_call(x)
+
+    def log_abs_det_jacobian(self, x: Tensor, y: Tensor) -> Any:
+        """Return the logarithm of the slope there."""
+        return -self._inv.log_abs_det_jacobian(y, x)
+
+    def forward_shape(self, shape: Size) -> Any:
+        """Return the shape of the results."""
+        return self._inv.inverse_shape(shape)
+
+    def inverse_shape(self, shape: Size) -> Any:
+        """Return the shape of what the inverse returns."""
+        return self._inv.forward_shape(shape)
+
+
+def widened(constraint: Constraint, first: int, steps: list[tuple[int, int]]) -> Any:
+    """Return a constraint of as many dims as a chain of (dims before, dims behind) needs that begins with so many."""
+    for before, behind in steps:
+        first = max(first + behind - before, behind)
+    return independent(constraint, first - constraint.event_dim) if first > constraint.event_dim else constraint
+
+
+class ComposeTransform(Transform):
+    """Several transforms, one after the other."""
+
+    __hash__ = Transform.__hash__
+    bijective = property(lambda self: all(part.bijective for part in self.parts))
+    sign = property(lambda self: math.prod(part.sign for part in self.parts))
+    inv: Any = property(lambda self: ComposeTransform([part.inv for part in reversed(self.parts)]))
+
+    def __init__(self, parts: list[Any], cache_size: int = 0) -> None:
+        super().__init__(cache_size)
+        self.parts = parts
+
+    @property
+    def domain(self) -> Any:
+        """What can be transformed."""
+        steps = [(part.codomain.event_dim, part.domain.event_dim) for part in reversed(self.parts)]
+        return widened(self.parts[0].domain, steps[0][0], steps) if steps else real
+
+    @property
+    def codomain(self) -> Any:
+        """What the results are."""
+        steps = [(part.domain.event_dim, part.codomain.event_dim) for part in self.parts]
+        return widened(self.parts[-1].codomain, steps[0][0], steps) if steps else real
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, ComposeTransform) and self.parts == other.parts
+
+    def __call__(self, x: Tensor) -> Any:
+        """Return what the last part gives."""
+        return reduce(lambda value, part: part(value), self.parts, x)
+
+    def log_abs_det_jacobian(self, x: Tensor, y: Tensor) -> Any:
+        """Return the logarithm of the slope there: the sum of the parts'."""
+        event_dim, total = self.domain.event_dim, None
+        for part in self.parts:
+            behind = y if part is self.parts[-1] else part(x)
+            term = sum_last(part.log_abs_det_jacobian(x, behind), event_dim - part.domain.event_dim)
+            event_dim += part.codomain.event_dim - part.domain.event_dim
+            x, total = behind, term if total is None else total + term
+        return torch.zeros_like(x) if total is None else total
+
+    def forward_shape(self, shape: Size) -> Any:
+        """Return the shape of the results."""
+        return reduce(lambda size, part: part.forward_shape(size), self.parts, shape)
+
+    def inverse_shape(self, shape: Size) -> Any:
+        """Return the shape of what the inverse returns."""
+        return reduce(lambda size, part: part.inverse_shape(size), reversed(self.parts), shape)
+
+    def __repr__(self) -> str:
+        return "ComposeTransform(\n    " + ",\n    ".join(repr(part) for part in self.parts) + "\n)"
+
+
+identity_transform = ComposeTransform([])
+
+
+class AffineTransform(Transform):
+    """``loc + scale * x``."""
+
+    __hash__ = Transform.__hash__
+    bijective = True
+    domain = codomain = property(lambda self: independent(real, self._event_dim) if self._event_dim else real)
+    sign = property(lambda self: self.scale.sign() if hasattr(self.scale, "sign") else math.copysign(1, self.scale))
+
+    def __init__(self, loc: Tensor | float, scale: Tensor | float, event_dim: int = 0, cache_size: int = 0) -> None:
+        super().__init__(cache_size)
+        self.loc: Any = loc
+        self.scale: Any = scale
+        self._event_dim = event_dim
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, AffineTransform) and bool(
+            torch.as_tensor(self.loc == other.loc).all() and torch.as_tensor(self.scale == other.scale).all()
+        )
+
+    def _call(self, x: Tensor) -> Any:
+        return self.loc + self.scale * x
+
+    def _inverse(self, y: Tensor) -> Any:
+        return (y - self.loc) / self.scale
+
+    def log_abs_det_jacobian(self, x: Tensor, y: Tensor) -> Any:
+        """Return the logarithm of the slope, which is the same everywhere."""
+        is_number = isinstance(self.scale, (int, float))
+        slope = torch.full_like(x, math.log(abs(self.scale))) if is_number else torch.abs(self.scale).log()
+        if self._event_dim:
+            slope = slope.view((*slope.shape[: -self._event_dim], -1)).sum(-1)
+        return slope.expand(x.shape[: x.dim() - self._event_dim])
+
+    def forward_shape(self, shape: Size) -> Any:
+        """Return the shape of the results."""
+        return torch.broadcast_shapes(shape, getattr(self.loc, "shape", ()), getattr(self.scale, "shape", ()))
+
+    inverse_shape = forward_shape
+
+
+# ------------------------------------------------------------------ those without parameters
+def fixed(
+    name: str,
+    codomain: Constraint,
+    call: Callable[..., Any],
+    inverse: Callable[..., Any],
+    slope: Callable[..., Any] | None = None,
+) -> Any:
+    """Return the class of a transform of real numbers without parameters, which is rising if it has an inverse."""
+    members = {
+        "__doc__": f"{name.removesuffix('Transform')} of each element.",
+        "__module__": "torch.distributions.transforms",
+        "__eq__": lambda self, other: type(self) is type(other),
+        "codomain": codomain,
+        "_call": lambda _, x: call(x),
+        "_inverse": lambda _, y: inverse(y),
+    }
+    if slope is not None:
+        members |= {"bijective": True, "sign": 1, "log_abs_det_jacobian": lambda _, x, y: slope(x, y)}
+    return type(name, (Transform,), members)
+
+
+def clipped(y: Tensor) -> Any:
+    """Return probabilities that are neither 0 nor 1."""
+    limits = torch.finfo(y.dtype)
+    return y.clamp(min=limits.tiny, max=1.0 - limits.eps)
+
+
+def logit(y: Tensor) -> Any:
+    """Return the logarithm of odds."""
+    odds = clipped(y)
+    return odds.log() - (-odds).log1p()
+
+
+softplus: Any = torch.nn.functional.softplus
+ExpTransform = fixed("ExpTransform", positive, lambda x: x.exp(), lambda y: y.log(), lambda x, y: x)
+SigmoidTransform = fixed(
+    "SigmoidTransform",
+    unit_interval,
+    lambda x: clipped(torch.sigmoid(x)),
+    logit,
+    lambda x, _: -softplus(-x) - softplus(x),
+)
+SoftplusTransform = fixed(
+    "SoftplusTransform", positive, softplus, lambda y: (-y).expm1().neg().log() + y, lambda x, _: -softplus(-x)
+)
+TanhTransform = fixed(
+    "TanhTransform", interval(-1.0, 1.0), lambda x: x.tanh(), torch.atanh,
+    lambda x, _: 2.0 * (math.log(2.0) - x - softplus(-2.0 * x)),
+)  # fmt: skip
+AbsTransform = fixed("AbsTransform", positive, lambda x: x.abs(), lambda y: y)
+
+__getattr__ = absent("torch.distributions.transforms")
