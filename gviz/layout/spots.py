@@ -20,11 +20,11 @@ from which on two texts of different lines are told apart at a glance."""
 SHARED, APART, UNEVEN = 30.0, 12.0, 14.0
 """What a stretch costs that lines share; that the two texts of a line stand beside different ones; or not opposite."""
 
-ALONG = (0.46, 0.4, 0.52, 0.34, 0.6, 0.28, 0.68, 0.22, 0.76)
-"""Where along a stretch a text is tried, the best place first."""
-
-FARTHER = ((0.46, 5.0), (0.34, 5.0), (0.58, 5.0))
-"""TextPlaces farther from the line, with the points."""
+ALONG = (
+    *((share, 0.0) for share in (0.46, 0.4, 0.52, 0.34, 0.6, 0.28, 0.68, 0.22, 0.76)),
+    *((share, 5.0) for share in (0.46, 0.34, 0.58)),
+)
+"""Where along a stretch a text is tried, the best place first, with the points that it is farther from the line."""
 
 BESIDE = 2.6
 """Points between a line and its text."""
@@ -79,18 +79,12 @@ class Rect(NamedTuple):
             return False
         if (min(to_y, y)) >= self.bottom or (max(to_y, y)) <= self.top:
             return False
-        first, last = 0.0, 1.0
-        for delta, low, high, at in (
-            (end[0] - start[0], self.left, self.right, start[0]),
-            (end[1] - start[1], self.top, self.bottom, start[1]),
-        ):
-            if abs(delta) < 1e-12:
-                if not low < at < high:
-                    return False
-            else:
-                enter, leave = sorted(((low - at) / delta, (high - at) / delta))
-                first, last = max(first, enter), min(last, leave)
-        return first < last
+        across, down = to_x - x, to_y - y
+        if abs(across) < 1e-12 or abs(down) < 1e-12:
+            return True
+        enter, leave = sorted(((self.left - x) / across, (self.right - x) / across))
+        into, out_of = sorted(((self.top - y) / down, (self.bottom - y) / down))
+        return max(0.0, enter, into) < min(1.0, leave, out_of)
 
 
 class Leg(NamedTuple):
@@ -147,7 +141,7 @@ class TextPlaces:
     ) -> None:
         self.lines, self.twins, self.halves = lines, twins, halves
         self.rects, self.crowded = list(boxes), 0
-        self.pieces = list(pieces)
+        self.pieces = [(one, extent(one[:2]).grown(one.half, one.half)) for one in pieces]
 
     def beside(self, texts: Sequence[Sides], sources: Sequence[int]) -> tuple[list[list[Spot | None]], int]:
         """Return the places of the two texts of each line, above and below, and how many are bad.
@@ -189,13 +183,12 @@ class TextPlaces:
         )
         best: list[Spot | None] = [None, None]
         least = float("inf")
-        for one in above:
-            for other in below:
-                cost = sum(spot.cost for spot in (one, other) if spot is not None)
-                if one is not None and other is not None:
-                    cost += APART if one.piece != other.piece else UNEVEN * abs(one.share - other.share)
-                if cost < least:
-                    least, best = cost, [one, other]
+        for one, other in product(above, below):
+            cost = sum(spot.cost for spot in (one, other) if spot is not None)
+            if cost < least and one is not None and other is not None:
+                cost += APART if one.piece != other.piece else UNEVEN * abs(one.share - other.share)
+            if cost < least:
+                least, best = cost, [one, other]
         return best
 
     def _spots(
@@ -213,32 +206,32 @@ class TextPlaces:
                 across = -across[0], -across[1]
             base = piece + SHARED * self._is_shared(number, (start, end), sources)
             reach = wide / 2 * abs(across[0]) + high / 2 * abs(across[1]) + BESIDE + self.halves[number]
-            for share, more in [*((share, 0.0) for share in ALONG), *FARTHER]:
-                off = reach + more
-                x = start[0] + along[0] * length * share + across[0] * off
-                y = start[1] + along[1] * length * share + across[1] * off
-                rect = Rect.around((x, y), wide + 3, high + 3)
-                cost = base + 6 * abs(share - ALONG[0]) + 2 * more + self._cost(rect, number, rects)
-                near = Rect.around((x, y), 2 * off, 2 * off)
+            middles = [
+                (
+                    start[0] + along[0] * length * share + across[0] * (reach + more),
+                    start[1] + along[1] * length * share + across[1] * (reach + more),
+                )
+                for share, more in ALONG
+            ]
+            far = reach + ALONG[-1][1]
+            around = extent(middles).grown(max(wide / 2 + 9, far), max(high / 2 + 6, far))
+            pieces, taken = self._pieces_in(around), [other for other in rects if other.meets(around)]
+            for (share, more), middle in zip(ALONG, middles, strict=True):
+                off, rect = reach + more, Rect.around(middle, wide + 3, high + 3)
+                cost = base + 6 * abs(share - ALONG[0][0]) + 2 * more + cost_of(rect, number, pieces, taken)
+                near = Rect.around(middle, 2 * off, 2 * off)
                 if any(
                     one.line not in self.twins[number]
                     and near.is_hit(*one[:2])
-                    and distance_to((x, y), one) < off - 0.5
-                    for one in self.pieces
+                    and distance_to(middle, one) < off - 0.5
+                    for one in pieces
                 ):
                     cost += ASTRAY
-                yield Spot((x, y), rect, cost, piece, share)
+                yield Spot(middle, rect, cost, piece, share)
 
-    def _cost(self, rect: Rect, number: int, rects: Sequence[Rect]) -> float:
-        """Return what it costs a text of a line to stand there."""
-        wide = rect.grown(7, 4)
-        cost = ON_BOX * sum(rect.meets(other) for other in rects) + NEAR_TEXT * sum(
-            wide.meets(other) for other in rects
-        )
-        for one in self.pieces:
-            if one.hits(wide):
-                cost += ON_LINE * one.hits(rect) + NEAR_LINE * (one.line != number)
-        return cost
+    def _pieces_in(self, rect: Rect) -> list[Leg]:
+        """Return the pieces of lines that may go through a rectangle."""
+        return [one for one, around in self.pieces if around.meets(rect)]
 
     def _is_shared(self, number: int, piece: tuple[Point, Point], sources: Sequence[int]) -> bool:
         """Return whether another line of the same source runs along a piece."""
@@ -267,7 +260,7 @@ class TextPlaces:
             around = rect.grown(*CROWDED)
             cost = turn + ON_BOX * sum(rect.meets(other) for other in self.rects)
             cost += NEAR_TEXT * sum(around.meets(other) for other in self.rects)
-            cost += ON_LINE * sum(one.hits(rect) for one in self.pieces)
+            cost += ON_LINE * sum(one.hits(rect) for one in self._pieces_in(rect))
             spots.append(Spot(middle, rect, cost))
         best = min(spots, key=lambda spot: spot.cost)
         self.rects.append(best.rect)
@@ -318,6 +311,23 @@ def worst(spots: Iterable[Spot | None]) -> float:
     return max([spot.cost for spot in spots if spot is not None], default=0.0)
 
 
+def cost_of(rect: Rect, number: int, pieces: Iterable[Leg], rects: Sequence[Rect]) -> float:
+    """Return what it costs a text of a line to stand there."""
+    wide = rect.grown(7, 4)
+    close = [other for other in rects if wide.meets(other)]
+    cost = NEAR_TEXT * len(close) + ON_BOX * sum(rect.meets(other) for other in close)
+    for one in pieces:
+        if one.hits(wide):
+            cost += ON_LINE * one.hits(rect) + NEAR_LINE * (one.line != number)
+    return cost
+
+
+def extent(points: Iterable[Point]) -> Rect:
+    """Return the rectangle around points."""
+    xs, ys = zip(*points, strict=True)
+    return Rect(min(xs), min(ys), max(xs), max(ys))
+
+
 def distance_to(point: Point, piece: Leg) -> float:
     """Return how far a point is from a piece of a line."""
     (x, y), (left, top) = point, piece.start
@@ -332,22 +342,23 @@ def runs_along(piece: tuple[Point, Point], line: Sequence[Point]) -> bool:
     for start, end in pairwise(line):
         length = hypot(end[0] - start[0], end[1] - start[1]) or 1
         x, y = (end[0] - start[0]) / length, (end[1] - start[1]) / length
-        off = [abs((point[0] - start[0]) * y - (point[1] - start[1]) * x) for point in piece]
-        along = sorted((point[0] - start[0]) * x + (point[1] - start[1]) * y for point in piece)
-        if max(off) < 0.5 and min(along[1], length) - max(along[0], 0) > 8:
-            return True
+        if all(abs((point[0] - start[0]) * y - (point[1] - start[1]) * x) < 0.5 for point in piece):
+            along = sorted((point[0] - start[0]) * x + (point[1] - start[1]) * y for point in piece)
+            if min(along[1], length) - max(along[0], 0) > 8:
+                return True
     return False
 
 
 def count_crossings(lines: Sequence[Sequence[Point]]) -> int:
     """Return how many pairs of lines cross."""
-    pieces = [(*pair, number) for number, line in enumerate(lines) for pair in pairwise(line)]
+    pieces = [[(*pair, extent(pair)) for pair in pairwise(line)] for line in lines]
 
     def turn(a: Point, b: Point, c: Point) -> float:
         return (b[0] - a[0]) * (c[1] - a[1]) - (b[1] - a[1]) * (c[0] - a[0])
 
     return sum(
-        number != other and turn(a, b, c) * turn(a, b, d) < -1e-6 and turn(c, d, a) * turn(c, d, b) < -1e-6
-        for at, (a, b, number) in enumerate(pieces)
-        for c, d, other in pieces[at + 1 :]
+        turn(a, b, c) * turn(a, b, d) < -1e-6 and turn(c, d, a) * turn(c, d, b) < -1e-6
+        for one, other in combinations(pieces, 2)
+        for (a, b, around), (c, d, there) in product(one, other)
+        if around.meets(there)
     )

@@ -12,7 +12,7 @@ from itertools import pairwise
 from math import atan2, hypot, pi
 from typing import NamedTuple
 
-from gviz.layout.spots import Rect, count_crossings, runs_along
+from gviz.layout.spots import Rect, count_crossings, extent, runs_along
 
 Point = tuple[float, float]
 
@@ -276,12 +276,6 @@ def cost_beside(route: Route, others: Iterable[Route], most: float) -> float:
 def middle_of(box: Rect) -> Point:
     """Return the middle of a rectangle."""
     return (box.left + box.right) / 2, (box.top + box.bottom) / 2
-
-
-def extent(points: Iterable[Point]) -> Rect:
-    """Return the rectangle around points."""
-    xs, ys = zip(*points, strict=True)
-    return Rect(min(xs), min(ys), max(xs), max(ys))
 
 
 def point_at(points: Sequence[Point], share: float) -> Point:

@@ -14,8 +14,8 @@ from typing import Any, NamedTuple
 from gviz.layout.fonts.faces import type_width
 from gviz.layout.graphviz import draw
 from gviz.layout.ink import COLUMN
-from gviz.layout.spots import Leg, Rect, TextPlaces
-from gviz.layout.straight import Course, Router, extent, middle_of
+from gviz.layout.spots import Leg, Rect, TextPlaces, extent
+from gviz.layout.straight import Course, Router, middle_of
 from gviz.pictures.html import Html, left_aligned
 from gviz.pictures.page import is_routed
 from gviz.pictures.picture import LARGE, Arrow, Frame, Picture, Plate, Shape, Statement
