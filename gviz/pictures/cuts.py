@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from itertools import pairwise
-from math import inf
+from math import ceil, floor, inf
 
 from gviz.layout.ink import Inked, Item, Outline, Pen, Point, Stretch, TextLine, extent_of_ink, shifted
 from gviz.pictures.circuits import HEAD
@@ -43,10 +43,10 @@ def cut_in_two(block: Block, share: float, numbers_before: int, theme: Theme) ->
     lines = [(item, span) for item, span in extents if isinstance(item, Stretch) and span[1] - span[0] > 2 * JOINT]
     long = {id(item) for item, _ in lines}
     spans = [span for item, span in extents if id(item) not in long]
+    taken = {at for left, right in spans for at in range(floor(left - HAIR) + 1, ceil(right + HAIR))}
     best: tuple[float, int, list[tuple[Stretch, float]]] | None = None
     for at in range(int(wide * share * 0.66), int(wide * min(share * 1.34, 0.9))):
-        is_taken = any(left - HAIR < at < right + HAIR for left, right in spans)
-        if is_taken or any(min(abs(at - end) for end in span) < HEAD / 2 for _, span in lines):
+        if at in taken or any(min(abs(at - end) for end in span) < HEAD / 2 for _, span in lines):
             continue
         crossings = [(item, level_at(item, at)) for item, (left, right) in lines if left < at < right]
         levels = [(item, y) for item, y in crossings if y is not None]
