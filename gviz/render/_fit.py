@@ -30,6 +30,8 @@ def fit_to_page(graph: Graph, options: RenderOptions) -> RenderOptions:
     is_small = sum(node.kind == "operation" for node in graph.nodes) < FEW
     if not options.show or graph.kind == "static" or (is_small and options.view == "torchviz"):
         return options
+    if is_small and options.view != "torchviz" and len([*ways_to_fit(graph, options)]) == 1:
+        return options
     trials: list[Trial] = []
     for way, what in ways_to_fit(graph, options):
         trial = Trial(way, what, drawn_quietly(graph, way))
