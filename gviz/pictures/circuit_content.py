@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
+from functools import lru_cache
 from itertools import product
 
 from gviz.formulas.formula import UNKNOWN, UNNAMED
@@ -47,6 +48,10 @@ STOPPED = "backward stops here"
 """What the legend says of a box that is marked where the program has stopped."""
 
 
+circuit_of = lru_cache(maxsize=128)(Circuit)
+"""Lays a circuit out: the page of its size has the circuits that were tried to choose what goes onto it."""
+
+
 class CircuitContent:
     """A circuit as a page shows it: see :class:`gviz.pictures.sheets.Content`.
 
@@ -69,7 +74,7 @@ class CircuitContent:
         listed, few = list(attempts), self.reader.circuit(FAR)
         for far, (cards, wires) in ((FAR, few), (0, (self.all_cards, self.wires))):
             for attempt in listed if far or len(cards) > len(few[0]) else ():
-                yield Circuit(cards, wires, self.theme, attempt), far
+                yield circuit_of(tuple(cards), tuple(wires), self.theme, attempt), far
 
     def as_large_as_it_is(self) -> Block:
         """Return the first circuit in which every text has its place; the one that lacks fewest, if there is none."""

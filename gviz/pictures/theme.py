@@ -39,7 +39,7 @@ _ALIKE = {
 """Kinds that have the colours of another one."""
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class Theme:
     """The colours of a picture, each as ``#RRGGBB``.
 
