@@ -184,7 +184,7 @@ class TextPlaces:
         best: list[Spot | None] = [None, None]
         least = float("inf")
         for one, other in product(above, below):
-            cost = sum(spot.cost for spot in (one, other) if spot is not None)
+            cost = (one.cost if one is not None else 0.0) + (other.cost if other is not None else 0.0)
             if cost < least and one is not None and other is not None:
                 cost += APART if one.piece != other.piece else UNEVEN * abs(one.share - other.share)
             if cost < least:
@@ -258,8 +258,7 @@ class TextPlaces:
         for turn, middle in enumerate(middles):
             rect = Rect.around(middle, wide + 2, high + 2)
             around = rect.grown(*CROWDED)
-            cost = turn + ON_BOX * sum(rect.meets(other) for other in self.rects)
-            cost += NEAR_TEXT * sum(around.meets(other) for other in self.rects)
+            cost = turn + cost_among(self.rects, rect, around)
             cost += ON_LINE * sum(one.hits(rect) for one in self._pieces_in(rect))
             spots.append(Spot(middle, rect, cost))
         best = min(spots, key=lambda spot: spot.cost)
@@ -314,12 +313,17 @@ def worst(spots: Iterable[Spot | None]) -> float:
 def cost_of(rect: Rect, number: int, pieces: Iterable[Leg], rects: Sequence[Rect]) -> float:
     """Return what it costs a text of a line to stand there."""
     wide = rect.grown(7, 4)
-    close = [other for other in rects if wide.meets(other)]
-    cost = NEAR_TEXT * len(close) + ON_BOX * sum(rect.meets(other) for other in close)
+    cost = cost_among(rects, rect, wide)
     for one in pieces:
         if one.hits(wide):
             cost += ON_LINE * one.hits(rect) + NEAR_LINE * (one.line != number)
     return cost
+
+
+def cost_among(rects: Iterable[Rect], rect: Rect, around: Rect) -> float:
+    """Return what it costs a text to stand on boxes and texts, or close to them: within the rectangle around it."""
+    close = [other for other in rects if around.meets(other)]
+    return NEAR_TEXT * len(close) + ON_BOX * sum(rect.meets(other) for other in close)
 
 
 def extent(points: Iterable[Point]) -> Rect:
