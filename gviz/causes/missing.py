@@ -39,8 +39,8 @@ def took_name(facts: TensorFacts) -> bool:
         return not row.is_leaf or not row.requires_grad or is_told
     gradients = GRADIENT.findall(facts.code)
     updated = [*gradients, *(fixes.assigned_in(facts.code) if gradients else ())]
-    is_made_of_leaf = row.leaves or (row.broken is not None and row.broken.source)
-    return bool(is_made_of_leaf) and any(fixes.may_be(name, row.name) for name in updated)
+    is_computed = row.leaves or row.broken is not None
+    return bool(is_computed) and any(fixes.may_be(name, row.name) for name in updated)
 
 
 def overwritten(facts: TensorFacts) -> Cause:

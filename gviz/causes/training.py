@@ -9,7 +9,10 @@ from gviz.causes.hooks import as_it_came
 from gviz.graphs import Place, TensorRow
 from gviz.passes.elements import is_finite
 
-NOT_WASTED = "none, if these steps are left out on purpose; else call zero_grad() after each step() alone"
+AFTER_STEP = "call zero_grad() after each step() alone"
+"""What to do where gradients of several calls of backward are for one step, and each was taken away."""
+
+NOT_WASTED = f"none, if these steps are left out on purpose; else {AFTER_STEP}"
 """What to do about gradients that are taken away unused, of which some are used."""
 
 BEFORE_EACH = "optimizer.zero_grad(), or {}.grad = None, before each backward()"
@@ -18,10 +21,16 @@ BEFORE_EACH = "optimizer.zero_grad(), or {}.grad = None, before each backward()"
 
 # ---------------------------------------------------------------- taken away
 def why_cleared(facts: TensorFacts) -> str:
-    """Return when a gradient was taken away, if that is right: after its use, or where nothing trains its tensor."""
+    """Return when a gradient was taken away, if that is right: after its use, or where nothing trains its tensor by it.
+
+    An unused one that is not counted as wasted is not what the steps of its tensor use.
+    """
+    history = facts.history
     if facts.is_used:
         return "after the program had used it"
-    is_of_other = facts.history.was_early and not facts.history.is_optimized
+    if history.arrivals and not history.wasted and not history.was_used:
+        return "and each step() of its optimizer had used the gradient of another backward"
+    is_of_other = history.was_early and not history.is_optimized
     return "before a later backward, of something else" if is_of_other else ""
 
 
@@ -33,6 +42,8 @@ def mend_of_clearing(facts: TensorFacts) -> str:
         return f"give {'clip_grad_value_' if 'clip_grad_value_' in code else 'clip_grad_norm_'} a bound above 0"
     if history.is_optimized and not history.steps and not history.idle_steps:
         return f"call step() of the optimizer that has {facts.name} before that"
+    if "zero_grad(" in code and 0 < (history.steps or 0) + history.idle_steps < history.arrivals:
+        return AFTER_STEP
     if "zero_grad(" in code:
         before = "once, before the first backward() of the two" if history.was_early else "before backward()"
         mend = f"call zero_grad() {before}, so that step() has a gradient to use"
@@ -59,8 +70,8 @@ def taken_away(facts: TensorFacts) -> Cause:
 
 
 # ---------------------------------------------------------------- of another backward
-def of_other_backward(facts: TensorFacts) -> Cause:
-    """Return the cause for a leaf with a gradient that the last backward did not add to.
+def of_other_backward(facts: TensorFacts) -> Cause | None:
+    """Return the cause for a leaf with a gradient that the last backward did not add to; None if nothing trains it.
 
     Nothing is wrong with it if another call has brought it; if the same call did, an earlier time, it was cut off now.
     """
@@ -70,6 +81,8 @@ def of_other_backward(facts: TensorFacts) -> Cause:
     what = f"{facts.name} has the gradient that another backward has left"
     if facts.cuts:
         return with_cuts(facts, facts.cause("ok", what))
+    if is_unknown_to_optimizers(facts):
+        return None
     return facts.cause("ok", f"{what}: {facts.case.root_name} is not made from it", facts.lines)
 
 

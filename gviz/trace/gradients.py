@@ -27,6 +27,9 @@ CONSTANTS = ("LOAD_CONST", "LOAD_SMALL_INT", "BUILD_SLICE")
 class GradientRecord:
     """What has happened to the ``.grad`` of a leaf over time.
 
+    By the call of backward that has brought them, it counts the gradients that came, those that a step used before
+    another came or they were taken away, and those that were taken away unused.
+
     Args:
         leaf: weakly.
     """
@@ -34,7 +37,7 @@ class GradientRecord:
     __slots__ = (
         "arrivals", "chain", "cleared_at", "cleared_in", "first_norm", "first_version", "idle_steps", "is_finite",
         "is_stale", "leaf", "leaf_version", "set_at", "spoiled_at", "spread_at", "stepped_at", "stepped_in", "steps", "still_steps",
-        "was_read", "was_used", "wasted",
+        "used", "was_read", "was_used", "wasted",
     )  # fmt: skip
 
     def __init__(self, leaf: Any) -> None:
@@ -43,7 +46,7 @@ class GradientRecord:
         self.first_version = self.leaf_version = self.version
         self.was_read = self.was_used = self.is_stale = False
         self.is_finite = True  # whether the gradient is, since a backward brought it
-        self.arrivals, self.wasted = Counter[Chain](), Counter[Chain]()  # by where backward was called
+        self.arrivals, self.used, self.wasted = Counter[Chain](), Counter[Chain](), Counter[Chain]()
         self.first_norm: float | None = None  # of the leaf, when its first gradient came
         self.chain: Chain = ()  # where the backward was called that has come to it last
         self.cleared_at: Place | None = None  # where it was set to None, or to zeros
@@ -96,6 +99,7 @@ class Gradients(Observer):
         self.optimizer_at: Place | None = None  # where the last one was made
         self.has_optimizers = False
         self.idle_steps = 0  # how many steps of optimizers had no gradient at all
+        self.used = set[Chain]()  # the calls of backward whose gradients steps have used
         self.uses: dict[tuple[int, int], tuple[bool, CodeType]] = {}
 
     def record_of(self, leaf: Any) -> GradientRecord:
@@ -134,6 +138,8 @@ class Gradients(Observer):
             record.stepped_at, record.stepped_in = call.place if call is not None else None, self.backwards
             has_gradient, is_still = one.grad is not None and record.cleared_at is None, rate is not None and rate == 0
             if has_gradient:
+                self.used.add(record.chain)
+                record.used[record.chain] += not record.was_used
                 record.steps, record.was_used, self.idle_steps = record.steps + 1, True, before
                 record.still_steps += is_still
             else:
@@ -193,6 +199,16 @@ class Gradients(Observer):
             record.cleared_at, record.cleared_in = call.place, self.backwards
             record.was_used = record.was_read or record.has_updated
             record.wasted[record.chain] += not record.was_used
+
+    def lost(self, record: GradientRecord) -> int:
+        """Return how many gradients of a leaf, of the backward that came last, were lost as they were taken away unused.
+
+        None were meant for the leaf if steps have used each gradient that another backward brought it, and those of
+        this one for other tensors: so the generator's loss of a GAN has gradients for the discriminator.
+        """
+        others = (one for one in record.arrivals if one != record.chain)
+        is_trained = any(record.used[one] == record.arrivals[one] for one in others)
+        return 0 if is_trained and record.chain in self.used else record.wasted[record.chain]
 
     def is_use(self, code: CodeType, at: int) -> bool:
         """Return whether code uses the gradient that it reads there: not if it asks for None, or empties it."""

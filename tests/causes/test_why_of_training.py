@@ -9,7 +9,7 @@ import pytest
 import gviz as package
 from gviz import SourceOptions
 from gviz.causes.diagnosis import Cause
-from gviz.causes.why import why
+from gviz.causes.why import why, why_all
 from gviz.graphs import Graph
 
 ENGINES = ["gviz", pytest.param("torch", marks=pytest.mark.torch)]
@@ -116,6 +116,18 @@ CASES = {
         "2 of the 3 that this backward() has brought went before a step() had used them",
         "none, if these steps are left out on purpose; else call zero_grad() after each step() alone",
     ),
+    "all but the last of the batches for one step": (
+        "head(net(x)).sum().backward(); opt.zero_grad(); (opt.step() if i == 2 else None)",
+        "taken away",
+        "before a step() had used it",
+        "call zero_grad() after each step() alone",
+    ),
+    "a second backward for nobody": (
+        "net(x).sum().backward(); opt.step(); opt.zero_grad(); net(x).exp().sum().backward(); opt.zero_grad()",
+        "taken away",
+        "before a step() had used it",
+        "call zero_grad() before backward()",
+    ),
     "inf that is set to 0": (
         "opt.zero_grad(); head(net(x)).sum().backward(); net.weight.grad.fill_(float('inf')).zero_(); opt.step()",
         "nan",
@@ -141,6 +153,54 @@ def test_each_gradient_is_followed_over_time(tmp_path: Path, case: str, engine: 
     assert what in cause.what
     assert cause.mend.startswith(mend), cause
     assert bool(cause.mend) == bool(mend)
+
+
+ADVERSARIES = """\
+import torch
+from torch import nn
+G, D = nn.Linear(2, 2), nn.Linear(2, 1)
+og, od = (torch.optim.SGD(one.parameters(), lr=0.1) for one in (G, D))
+for i in range(3):
+    fake = G(torch.ones(4, 2))
+    od.zero_grad()
+    D(fake.detach()).mean().backward()
+    od.step()
+    og.zero_grad(); {}
+    g_loss = -D(fake).mean()
+    g_loss.backward()
+    og.step(); {}
+"""
+
+
+@pytest.mark.parametrize("engine", ENGINES)
+@pytest.mark.parametrize(
+    ("before", "after", "verdict"), [("od.zero_grad()", "", "ok"), ("", "od.zero_grad()", "cleared")]
+)
+def test_what_a_loss_of_others_leaves_in_a_trained_tensor_may_be_taken_away(
+    tmp_path: Path, before: str, after: str, verdict: str, engine: str
+) -> None:
+    cause = why(graph_of(tmp_path, ADVERSARIES.format(before, after), engine), "D.weight")
+    assert (cause.verdict, cause.mend) == (verdict, ""), cause
+
+
+TEXTBOOK = """\
+import torch
+x = torch.tensor([1.0, 2.0])
+w = torch.zeros(2, requires_grad=True)
+for i in range(3):
+    loss = (w * x - 1).pow(2).sum()
+    loss.backward()
+    with torch.no_grad():
+        w = w - 0.1 * w.grad
+"""
+
+
+@pytest.mark.parametrize("engine", ENGINES)
+def test_a_name_that_an_update_gives_to_a_new_tensor_is_known_when_the_next_backward_has_failed(
+    tmp_path: Path, engine: str
+) -> None:
+    causes = {cause.name: cause for cause in why_all(graph_of(tmp_path, TEXTBOOK, engine))}
+    assert (causes["w"].verdict, lines_of(causes["w"]), causes["w"].mend) == ("overwritten", [8], "w -= 0.1 * w.grad")
 
 
 @pytest.mark.parametrize("engine", ENGINES)
@@ -329,3 +389,21 @@ def test_a_backward_that_failed_and_was_caught_is_told_though_an_old_gradient_is
     assert what in cause.what
     assert "The program caught the error" in cause.what
     assert cause.what.endswith("net.weight.grad is of an earlier backward") or case != "cut"
+
+
+@pytest.mark.parametrize("engine", ENGINES)
+def test_a_leaf_that_no_optimizer_has_is_told_so_though_the_last_loss_is_not_made_from_it(
+    tmp_path: Path, engine: str
+) -> None:
+    program = """\
+import torch
+from torch import nn
+nets = [nn.Linear(2, 1) for _ in range(2)]
+opts = [torch.optim.SGD(nets[-1].parameters(), lr=0.1) for _ in nets]
+for net, opt in zip(nets, opts):
+    net(torch.ones(3, 2)).sum().backward()
+    opt.step()
+"""
+    cause = why(graph_of(tmp_path, program, engine), "nets[0].weight")
+    assert (cause.verdict, lines_of(cause)) == ("not trained", [4]), cause
+    assert "no step() changes it" in cause.what
