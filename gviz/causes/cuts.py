@@ -124,11 +124,13 @@ def without_other_cuts(case: Diagnosis, cut: GraphCut) -> str:
 
 
 def without_cut(case: Diagnosis, cut: GraphCut, statement: ast.stmt) -> str:
-    """Return a statement without what cuts a tensor off in it; "" if it has no such thing."""
+    """Return a statement without what cuts a tensor off in it, and what is cut behind that; "" for no such thing."""
+    expression, chains = case.expression_of(cut), map(case.chain_of, case.graph.breaks)
+    ways = ([case.expression_of(one) for one in chain] for chain in chains) if expression is not None else ()
+    all_cuts = {expression, *(way[0] for way in ways if expression in way)}
 
     def is_cut(node: ast.AST) -> bool:
-        expression = case.expression_of(cut)
-        return node is expression if expression is not None else last_name(node) == cut.call
+        return node in all_cuts if expression is not None else last_name(node) == cut.call
 
     text = fixes.without_cuts(statement, is_cut, is_list=cut.is_list)
     if text != fixes.IDLE:

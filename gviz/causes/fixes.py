@@ -417,7 +417,7 @@ def without_cuts(statement: ast.stmt, is_inside: Test, *, is_list: bool = False)
 
     after = ast.unparse(ast.fix_missing_locations(rebuilt(statement, change)))
     target, _, value = after.partition(" = ")
-    is_idle = target == value or (isinstance(statement, ast.Expr) and "(" not in after)
+    is_idle = target in (value, value[1:-1]) or (isinstance(statement, ast.Expr) and "(" not in after)
     is_shown = after != before and after.count("\n") < LONGEST
     return IDLE if is_idle else after if is_shown else ""
 

@@ -225,7 +225,7 @@ def cut_off(facts: TensorFacts) -> Cause:
         )
     if facts.history.is_optimized and case.has_idle_optimizer:
         what = f"{what}; the optimizer has {name}, and nothing that {root} is made from"
-        mend = f"{mend}; or give the optimizer what {root} is to train, in place of {name}"
+        mend = f"{mend}; or, if {name} is not to be trained, give the optimizer what {root} is to train"
     elif facts.cuts[0].reason == "no_grad" and not facts.history.is_optimized:
         mend = f"{mend}; or, if it is not to be trained, call {facts.in_code}.requires_grad_(False)"
     unlisted = facts.row.unlisted

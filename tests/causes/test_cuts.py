@@ -89,6 +89,21 @@ loss.backward()
             "return -nn.functional.cosine_similarity(p, z, dim=-1).mean()",
         ],
     ),
+    "two_states_in_a_line": (
+        "cell.weight_ih",
+        """\
+cell, head = nn.LSTMCell(2, 3), nn.Linear(3, 1)
+x = torch.randn(4, 2)
+h, c = torch.zeros(4, 3), torch.zeros(4, 3)
+for i in range(3):
+    h, c = cell(x, (h, c))
+    h, c = h.data, c.data
+loss = head(h).pow(2).mean()
+loss.backward()
+""",
+        [9],
+        ["leave the line out"],
+    ),
     "one_of_two_in_a_line": (
         "theta",
         """\
@@ -569,7 +584,7 @@ torch.optim.SGD(body.parameters(), lr=0.1).step()
         [7],
         (
             "take the line out of torch.no_grad(), which stands above its function in line 5;"
-            " or give the optimizer what loss is to train, in place of body.weight"
+            " or, if body.weight is not to be trained, give the optimizer what loss is to train"
         ),
     ),
     "a_teacher_after_a_pass_in_eval": (

@@ -325,7 +325,7 @@ def test_an_optimizer_that_has_only_the_target_is_told_at_both(tmp_path: Path, z
     assert trained.mend.startswith("give net.weight to the optimizer, whose step() has no gradient to use; or")
     assert (target.verdict, lines_of(target)) == ("no_grad", [9])
     assert "the optimizer has head.weight, and nothing that loss is made from" in target.what
-    assert target.mend.endswith("; or give the optimizer what loss is to train, in place of head.weight")
+    assert target.mend.endswith("; or, if head.weight is not to be trained, give the optimizer what loss is to train")
 
 
 @pytest.mark.parametrize("engine", ENGINES)
