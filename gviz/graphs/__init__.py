@@ -346,7 +346,8 @@ class History(NamedTuple):
         is_same_call: whether the backward that brought the last gradient was called where the last one of all was, for
             the same optimizer.
         arrivals: how many gradients the calls of backward have brought that were made where the last one was.
-        wasted: how many of these were taken away before anything had used them; 0 if its steps use those of another backward.
+        wasted: how many of these were taken away before anything had used them; 0 if its steps use those of another
+            backward.
         grad_set: where the program has given it a gradient of its own, which is there still.
         spoiled: where the program has written nan or inf into a gradient that backward had left finite, as all others.
         spread: where it has done so when another gradient was not finite, as by clipping all to one norm.

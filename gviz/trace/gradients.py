@@ -201,10 +201,10 @@ class Gradients(Observer):
             record.wasted[record.chain] += not record.was_used
 
     def lost(self, record: GradientRecord) -> int:
-        """Return how many gradients of a leaf, of the backward that came last, were lost as they were taken away unused.
+        """Return how many gradients that the last backward of a leaf has brought were lost: taken away unused.
 
-        None were meant for the leaf if steps have used each gradient that another backward brought it, and those of
-        this one for other tensors: so the generator's loss of a GAN has gradients for the discriminator.
+        It is 0 if steps have used each gradient that another backward brought the leaf, and the last one's for other
+        tensors: in a GAN, the discriminator's gradients of the generator's loss are not meant to be used.
         """
         others = (one for one in record.arrivals if one != record.chain)
         is_trained = any(record.used[one] == record.arrivals[one] for one in others)
