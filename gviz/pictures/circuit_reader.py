@@ -217,6 +217,8 @@ class CircuitReader(Reader):
     def _total(self, node: Node) -> tuple[TypeBox, bool]:
         """Return the gradient of what arrives in several ways, or besides what was there before, as a sum.
 
+        In a part of a graph the sum of a leaf may have summands that are not drawn.
+
         The second is whether it is too long to stand beside its card.
         """
         uses = self.graph.uses.get(node.id, [])
@@ -224,11 +226,13 @@ class CircuitReader(Reader):
             return TypeBox(), False
         total = sum_at(node, handed_on(uses))
         decimals = self.decimals.arrived(node.id)
-        texts = total.texts(self.options.precision, decimals) if total.is_whole else []
+        texts, value = total.texts(self.options.precision, decimals) if total.is_whole else [], total.total
+        if not total.is_whole and self.graph.remarks and not self.graph.has_hooks and node.grad.value is not None:
+            texts, value = [*total.texts(self.options.precision, decimals), "…"], node.grad.value
         if len(texts) < 2:
             return TypeBox(), False
         first = texts[0][1:-1] if texts[0].startswith("(-") else texts[0]
-        text = f"{' + '.join([first, *texts[1:]])} = {value_text(total.total, decimals)}"
+        text = f"{' + '.join([first, *texts[1:]])} = {value_text(value, decimals)}"
         return self._sum_text(text), len(text) > LONGEST_SUM
 
     # ------------------------------------------------------------ circles

@@ -138,6 +138,11 @@ def test_a_frozen_input_has_a_dashed_line_and_no_gradient() -> None:
 
 
 @pytest.mark.filterwarnings("ignore:invalid value")
+def test_the_gradient_of_a_leaf_in_a_part_has_summands_that_are_not_drawn(gviz: Program) -> None:
+    gviz("render", "y=(x+w)*(w+1)*x*w", "x=2", "w=3", "--view", "circuit", "--max-nodes", 7, "-o", "y.svg")
+    assert "40 + … = 94" in (gviz.folder / "y.svg").read_text(encoding="utf-8")
+
+
 def test_nan_is_seen() -> None:
     svg = svg_of("y=log(x)*w", {"x": -1.0, "w": 2.0})
     assert "#B00020" in svg
