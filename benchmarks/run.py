@@ -19,6 +19,7 @@ NAMES = (
     "static",
     "layout",
     "models",
+    "make_dot",
     "watch",
 )
 

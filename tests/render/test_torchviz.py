@@ -16,6 +16,7 @@ from typing import Any
 import graphviz
 import pytest
 from program import ROOT
+from torchviz_models import MODELS, OPTIONS
 from torchviz_programs import GOLD, PROGRAMS, statements
 
 import gviz.engine
@@ -56,6 +57,21 @@ def test_pytorch_s_tensors_are_drawn_as_torchviz_draws_them(name: str) -> None:
 
     program = PROGRAMS[name](torch)
     assert statements(make_dot(**program)) == statements(torchviz.make_dot(**program)) == DRAWN[name]
+
+
+@pytest.mark.torch
+@pytest.mark.skipif(not (find_spec("torch") and find_spec("torchviz")), reason="needs torch and torchviz")
+@pytest.mark.parametrize("options", OPTIONS)
+@pytest.mark.parametrize("name", MODELS)
+def test_a_model_s_graph_is_torchviz_s_box_by_box_and_arrow_by_arrow(name: str, options: str) -> None:
+    """Boxes are paired in the order of the statements: equal statements are an isomorphism with its labels and looks."""
+    import torch
+    import torchviz
+
+    call = {**MODELS[name](torch), **OPTIONS[options]}
+    ours, theirs = make_dot(**call), torchviz.make_dot(**call)
+    assert statements(ours) == statements(theirs)
+    assert (ours.node_attr, ours.edge_attr) == (theirs.node_attr, theirs.edge_attr)
 
 
 def test_the_look_is_torchviz_s(picture: Any) -> None:
