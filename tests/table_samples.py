@@ -277,6 +277,7 @@ SAMPLES.update({  # nn.functional's
     "pack_padded_sequence": [("K", "lengths", first) for first in (False, True)],
     "flash_attention": [("HQ", "HK", "HK", 0.0, False, None, None), ("HQ", "HK", "HK", 0.0, True, None, 0.5)],
     "bernoulli": [("Q",)], "bernoulli_each": [("A", "Q")], "random_to": [("A", 9)], "random_from": [("A", 2, 9)],
+    "_weight_norm": [("A", "A1", 0)],
     "standard_gamma": [("P",)], "standard_gamma_grad": [("P", "P")], "sample_dirichlet": [("P",)], "poisson": [("P",)],
     "binomial": [("P", "Q")], "geometric_fill": [("A", 0.5)],
     "normal": [("A", "P")], "normal_std": [(0.5, "P")], "delayed_error": [("pair", "later")], "unique_dim": [("A", 0)],

@@ -270,7 +270,7 @@ def native_group_norm_backward(grads, input, mean, rstd, weight, sizes, eps, mas
     return back, to_weight, to_bias
 
 # ------------------------------------------------------------------ weights
-@op("WeightNormInterfaceBackward0", "torch._weight_norm", promote="none", extras=("result1",),
+@op("WeightNormInterfaceBackward0", promote="none", extras=("result1",),
     v__g="weight_norm_backward(grad, v, g, result1, dim)")
 def _weight_norm(v, g, dim: int = 0):
     """Return the direction of v with the length g, for each index of one dimension; -1 is for all of them together."""

@@ -607,4 +607,4 @@ class LBFGS(
             tensor.version_cell().count += 1
 
 
-__getattr__ = absent("torch.optim", "lr_scheduler")
+__getattr__ = absent("torch.optim", "lr_scheduler", "swa_utils")

@@ -10,6 +10,7 @@ from typing import Any, TypeVar
 
 from gviz import engine
 from gviz.autograd.modes import no_grad
+from gviz.autograd.row import TENSORS as call
 from gviz.autograd.tensor import Tensor
 from gviz.engine.nn.module import Module
 from gviz.engine.nn.parameter import Parameter
@@ -35,7 +36,7 @@ class WeightNorm:
     def compute_weight(self, module: Module) -> Any:
         """Return ``g v / |v|``."""
         g, v = getattr(module, f"{self.name}_g"), getattr(module, f"{self.name}_v")
-        return torch._weight_norm(v, g, self.dim)
+        return call["_weight_norm"](v, g, self.dim)
 
     def __call__(self, module: Module, inputs: object) -> None:
         """Compute the weight before each call of the module."""
