@@ -186,3 +186,9 @@ def test_the_commands_answer_about_tensors(torch: Any, tmp_path: Path) -> None:
     assert [row.name for row in gviz.inspect(y, only="leaf").rows] == ["w"]
     with pytest.raises(TypeError, match="'leafs' is none of leaf, nonleaf, frozen, none"):
         gviz.inspect(y, only="leafs")
+
+
+def test_no_operation_is_blamed_whose_inputs_are_not_known(torch: Any) -> None:
+    net = torch.nn.Linear(2, 1)
+    cause = gviz.why(((net(torch.ones(3, 2)) * 1e30) * 1e30).sum(), net)["weight"]
+    assert "makes the first" not in cause.what

@@ -39,10 +39,12 @@ class Layer(NamedTuple):
 
     Args:
         size: the norm of their gradients together, in parts of the norm of their values.
+        weight: the norm of their values.
         distance: how many operations are between them and the root, on the longest way.
     """
 
     size: float
+    weight: float
     distance: int
 
 
@@ -72,14 +74,17 @@ def with_layers(graph: Graph, causes: Sequence[Cause]) -> list[Cause]:
     be, as those behind a small factor.
     """
     layers = layers_of(graph) if any(cause.verdict == "ok" for cause in causes) else {}
-    return [beside_others(cause, layers) if cause.verdict == "ok" else cause for cause in causes]
+    sizes = {row.name: row.grad.value.norm for row in graph.tensors if row.grad.value is not None}
+    return [
+        beside_others(cause, layers, sizes.get(cause.name, 0.0)) if cause.verdict == "ok" else cause for cause in causes
+    ]
 
 
-def beside_others(cause: Cause, layers: Mapping[str, Layer]) -> Cause:
-    """Return the cause of a gradient that seemed fine, by its layer beside the others."""
+def beside_others(cause: Cause, layers: Mapping[str, Layer], own: float) -> Cause:
+    """Return the cause of a gradient of this norm that seemed fine, by its layer beside the others."""
     name = layer_name(cause.name)
     verdict = verdict_of(layers[name], [*layers.values()]) if name in layers else ""
-    if not verdict:
+    if not verdict or (verdict == "exploding" and own <= EXPLODING * layers[name].weight):
         return cause
     largest = max(layers, key=lambda name: layers[name].size)
     other = f"that of {largest}, each in parts of its weights" if verdict == "vanishing" else "the size of its weights"
@@ -109,7 +114,7 @@ def layers_of(graph: Graph) -> dict[str, Layer]:
         grad = math.hypot(*(row.grad.value.norm for row in rows if row.grad.value is not None))
         weight = math.hypot(*(row.at_backward()[0].norm for row in rows))
         if weight > 0 and 0 < grad < math.inf:
-            result[layer] = Layer(grad / weight, max(distances[nodes[row.name].id] for row in rows))
+            result[layer] = Layer(grad / weight, weight, max(distances[nodes[row.name].id] for row in rows))
     return result
 
 

@@ -174,10 +174,16 @@ def first_not_finite(case: Diagnosis) -> set[str]:
 
 
 def makes_not_finite(case: Diagnosis, node: Node) -> bool:
-    """Return whether an operation makes nan, or inf of finite inputs; values that are left out are finite."""
+    """Return whether an operation makes nan, or inf of finite inputs.
+
+    Values that are left out are finite, but for a graph without a program: nobody has looked at them.
+    """
     if node.value is None or is_finite(node.value):
         return False
     inputs = operands_of(case, node)
+    made = [one.value for one in inputs if one.kind == "operation"]
+    if not case.graph.code and any(value is None or not value.is_known for value in made):
+        return False
     if node.value.has_nan:  # of an inf, such as a mask has
         return not any(has_nan(one.value) for one in inputs)
     return all(is_finite(one.value) for one in inputs)
