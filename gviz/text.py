@@ -49,7 +49,7 @@ def visible(text: str) -> str:
     >>> visible("naïve\x00\t"), visible("\udc80"), visible("a\nb") == "a\nb"
     ('naïve\\x00\\t', '\\udc80', True)
     """
-    if text.isprintable():
+    if text.replace("\n", "").isprintable():
         return text
     from unicodedata import category  # only needed if a text has such characters
 
