@@ -71,7 +71,7 @@ def taken_away(facts: TensorFacts) -> Cause:
 
 # ---------------------------------------------------------------- of another backward
 def of_other_backward(facts: TensorFacts) -> Cause | None:
-    """Return the cause for a leaf with a gradient that the last backward did not add to; None if nothing trains it.
+    """Return the cause for a leaf with a gradient that the last backward did not add to; None if no step has used it.
 
     Nothing is wrong with it if another call has brought it; if the same call did, an earlier time, it was cut off now.
     """
@@ -81,7 +81,7 @@ def of_other_backward(facts: TensorFacts) -> Cause | None:
     what = f"{facts.name} has the gradient that another backward has left"
     if facts.cuts:
         return with_cuts(facts, facts.cause("ok", what))
-    if is_unknown_to_optimizers(facts):
+    if is_unused(facts):
         return None
     return facts.cause("ok", f"{what}: {facts.case.root_name} is not made from it", facts.lines)
 
