@@ -335,7 +335,7 @@ SPACES = "ranksep", "nodesep"
 PAD, CLEAR = 8.0, 3.0
 """Points around the title of a frame as Graphviz places it, and those between it and a line."""
 
-WIDER = 2.2, 3.0
+WIDER = 2.2, 3.0, 4.0
 """How many times wider than its title a frame becomes that has no room for it: what is inside is in the middle, so
 lines come in beside the title."""
 
