@@ -296,8 +296,8 @@ NO_SLOPE = frozenset({
 })  # fmt: skip
 """Rows whose derivative PyTorch refuses, whose inputs (or their elements) depend on each other, or which are random."""
 
-ONCE = frozenset({"cdist_forward", "embedding_bag", "flash_attention", "hardsigmoid"})
-"""Rows that PyTorch differentiates only once."""
+ONCE = frozenset({"_weight_norm", "cdist_forward", "embedding_bag", "flash_attention", "hardsigmoid"})
+"""Rows that PyTorch differentiates only once; of ``_weight_norm`` its own gradgradcheck says that the second is wrong."""
 
 
 def sample(row: Any, number: int, random: Any) -> tuple[Any, ...]:
