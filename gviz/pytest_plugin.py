@@ -43,7 +43,8 @@ def graph_snapshot(request: pytest.FixtureRequest) -> Callable[..., None]:
     a test has several. Where the graph is another one, the test fails with the difference, of which a picture is
     written beside the saved graph.
     """
-    names = (f"{request.node.name}{f'-{number}' if number > 1 else ''}" for number in range(1, 1_000_000))
+    own = request.node.nodeid.rpartition("/")[2].replace(".py::", ".").replace("::", ".")  # module, class and test
+    names = (f"{own}{f'-{number}' if number > 1 else ''}" for number in range(1, 1_000_000))
 
     def check(tensors: Nest, params: Params = None, *, name: str = "", model: ModuleLike | None = None) -> None:
         from gviz.drawing import Drawing, graph as graph_of

@@ -39,12 +39,15 @@ def run_pytest(folder: Path, *words: str, **variables: str) -> tuple[int, str]:
 def test_a_snapshot_is_written_compared_and_drawn(tmp_path: Path) -> None:
     (tmp_path / "test_net.py").write_text(TESTS)
     status, text = run_pytest(tmp_path)
-    assert (status, "there is no __graphs__/test_graph.json yet: pytest --graph-update writes it" in text) == (1, True)
+    assert (status, "there is no __graphs__/test_net.test_graph.json yet: pytest --graph-update writes it" in text) == (
+        1,
+        True,
+    )
     assert run_pytest(tmp_path, "--graph-update")[0] == 0
     assert run_pytest(tmp_path)[0] == 0
     status, text = run_pytest(tmp_path, CUT="1")
     assert status == 1
     assert "AssertionError: 2 of 4 parameters have no gradient as it should be" in text
-    assert "the graph is not that of __graphs__/test_graph.json" in text
+    assert "the graph is not that of __graphs__/test_net.test_graph.json" in text
     assert "+ TanhBackward0" in text
-    assert sorted(os.listdir(tmp_path / "__graphs__")) == ["test_graph.diff.svg", "test_graph.json"]
+    assert sorted(os.listdir(tmp_path / "__graphs__")) == ["test_net.test_graph.diff.svg", "test_net.test_graph.json"]
