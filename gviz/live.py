@@ -187,7 +187,7 @@ def values_of(
 
 
 def lines_of(nodes: Iterable[NodeLike]) -> dict[NodeLike, tuple[Place, str]]:
-    """Return the lines that operations were recorded at, each with its code, where PyTorch's anomaly mode has kept them."""
+    """Return the lines of operations, each with its code, where PyTorch's anomaly mode has kept them."""
     lines = {}
     for node in nodes:
         frames = map(FRAME.match, reversed(getattr(node, "metadata", {}).get("traceback_", ())))

@@ -100,28 +100,28 @@ WALKING_RENDERER = "gviz.render.torchviz"
 """make_dot takes tensors, as TorchViz's does, so it walks."""
 
 BUDGETS = {
-    "files below gviz/": 1890,  # 1831
-    "answers": 930,  # 902
-    "autograd": 1470,  # 1430
-    "causes": 1910,  # 1851
+    "files below gviz/": 1940,  # 1883
+    "answers": 930,  # 903
+    "autograd": 1470,  # 1432
+    "causes": 1940,  # 1885
     "cli": 1810,  # 1757
-    "compare": 980,  # 952
-    "derivations": 560,  # 548
-    "engine": 7600,  # 7378
+    "compare": 990,  # 966
+    "derivations": 570,  # 551
+    "engine": 7650,  # 7430
     "formulas": 1080,  # 1047
-    "graphs": 710,  # 690
-    "layout": 1780,  # 1725
+    "graphs": 710,  # 691
+    "layout": 1780,  # 1730
     "numbers": 740,  # 714
-    "ops": 3200,  # 3110
-    "passes": 2220,  # 2160
-    "pictures": 5790,  # 5620
+    "ops": 3250,  # 3155
+    "passes": 2250,  # 2181
+    "pictures": 5920,  # 5749
     "reference": 370,  # 361
     "render": 1580,  # 1532
     "signatures": 400,  # 385
-    "sources": 5740,  # 5570
-    "static": 4250,  # 4247
-    "trace": 1160,  # 1139
-    "training": 950,  # 926
+    "sources": 5750,  # 5584
+    "static": 4370,  # 4247
+    "trace": 1180,  # 1149
+    "training": 960,  # 928
 }
 """The statements that a room, a folder or file below gviz/, may have at most: today's number and 3% for what somebody adds.
 

@@ -24,7 +24,7 @@ def dataflow(graph: Graph, words: Mapping[str, Words] | None = None, *, has_cons
     """Return the graph of the values.
 
     >>> from gviz.passes.boxes import ELSEWHERE
-    from gviz.graphs import Edge, Graph, Node, Recorded
+    >>> from gviz.graphs import Edge, Graph, Node, Recorded
     >>> product = Node("n1", "operation", "MulBackward0", expression="2 * x", recorded=Recorded(slots=2))
     >>> leaf = Node("n2", "accumulate", "AccumulateGrad"), Node("n3", "leaf", name="x")
     >>> nodes = Node("n0", "output", name="y"), product, *leaf
@@ -154,7 +154,7 @@ def outputs_of(graph: Graph) -> dict[str, dict[int, Node]]:
     Several have names of their own.
 
     >>> from gviz.passes.boxes import ELSEWHERE
-    from gviz.graphs import Edge, Flow, Graph, Node, Recorded
+    >>> from gviz.graphs import Edge, Flow, Graph, Node, Recorded
     >>> two, one = Flow(handed=Numbers.of(2.0)), Flow(handed=Numbers.of(1.0))
     >>> split = Node("s", "operation", "SplitBackward0", "a", recorded=Recorded(outputs=("a", "b", "c")))
     >>> nodes = split, Node("y", "operation", "MulBackward0", "y")
@@ -197,9 +197,9 @@ def why_outside(row: TensorRow) -> str:
     """Return why a tensor has no gradient, and where, as far as the lines of the program are known.
 
     >>> from gviz.passes.boxes import ELSEWHERE
-    from gviz.graphs import TensorRow
+    >>> from gviz.graphs import TensorRow
     >>> from gviz.passes.boxes import ELSEWHERE
-    from gviz.graphs import GraphCut, Place
+    >>> from gviz.graphs import GraphCut, Place
     >>> facts = {"requires_grad": False, "is_leaf": True, "retains_grad": False, "grad_fn": None}
     >>> broken = GraphCut(Place(3), "detach", "detached", source="h")
     >>> why_outside(TensorRow("d", Numbers.of(1.0), **facts, place=Place(3), broken=broken))
@@ -218,7 +218,7 @@ def why_cut(text: str, user: Node) -> str:
     """Return why an operand without a name has no gradient, if it is cut off where it is used.
 
     >>> from gviz.passes.boxes import ELSEWHERE
-    from gviz.graphs import Node, Place
+    >>> from gviz.graphs import Node, Place
     >>> why_cut("h.detach()", Node("n0", "operation", place=Place(3))), why_cut("t + 1", Node("n0", "operation"))
     ('detached from h, line 3', '')
     """

@@ -139,7 +139,8 @@ def texts_of_lines(layout: Layout) -> dict[int, Rect]:
 
 
 MOST_TRIED = 42_000
-"""Pieces of lines with texts times pieces of all lines up to which each text is moved to where it is free: more takes seconds."""
+"""Pieces of lines with texts times pieces of all lines up to which texts are moved to where they are free: more takes
+seconds."""
 
 
 def text_sizes(picture: Picture, places: Sequence[Mapping[str, str]]) -> dict[int, Point]:

@@ -267,7 +267,8 @@ class StepBuilder:
         expression, numbers = ([Span(f" = {text.replace(' * ', ' × ')}")] if text else [] for text in sides)
         values = [self.text(value) for _, value in results]
         ends = [Span(", ".join(values), is_bold=True)] if values and all(values) else []
-        result, of_numbers = ([Span(sign), *ends] if ends else [] for sign in (" = ", " ≈ " if are_rounded else " = "))
+        signs = " = ", " ≈ " if are_rounded else " = "
+        result, of_numbers = ([Span(sign), *ends] if ends else [] for sign in signs)
         name = f"{results[0][0]}.grad_fn" if results else "its grad_fn"
         remark = (Span(f"recorded for backward: {node.label}, as {short(name, 40)}", "muted"),)
         lines = (

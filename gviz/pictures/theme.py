@@ -190,9 +190,10 @@ _SHAPES: dict[str, dict[str, str]] = {
     "variable": {"penwidth": "2"},
     "carried": {"style": "rounded,dotted,filled", "penwidth": "1.6"},
     "group": {"shape": "box3d", "penwidth": "2", "margin": "0.14,0.08"},
-    "added": {"penwidth": "3"},
+    "added": {"penwidth": "3.4"},
     "removed": {"style": "dashed,filled", "penwidth": "2"},
-    "changed": {"penwidth": "2"},
+    "unchanged": {"penwidth": "0.6"},
+    "changed": {"penwidth": "2", "peripheries": "2"},
 }
 """What sets a kind apart from the usual box, besides its colours."""
 

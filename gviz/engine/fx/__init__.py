@@ -1,7 +1,7 @@
 """``torch.fx``: programs as graphs that can be read and changed.
 
-``symbolic_trace`` runs a module or a function with proxies in place of tensors (``_symbolic_trace.py``, ``proxy.py``), and
-notes what it does as a list of nodes (``graph.py``, ``node.py``). A ``GraphModule`` is a module whose ``forward`` is
+``symbolic_trace`` runs a module or a function with proxies in place of tensors (``_symbolic_trace.py``, ``proxy.py``),
+and notes what it does as a list of nodes (``graph.py``, ``node.py``). A ``GraphModule`` is a module whose ``forward`` is
 written from such a graph. This is the forward program, before it runs; the graph that gviz draws is autograd's, which a
 run leaves behind.
 

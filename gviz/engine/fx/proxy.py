@@ -36,7 +36,8 @@ class Proxy:
 
     def __init__(self, node: Node, tracer: TracerBase | None = None) -> None:
         self.node = node
-        self.tracer = tracer or GraphAppendingTracer(node.graph)  # type: ignore[arg-type] # a Graph, which node.py does not know
+        graph: Any = node.graph  # a Graph, which node.py does not know
+        self.tracer = tracer or GraphAppendingTracer(graph)
 
     def __repr__(self) -> str:
         return f"Proxy({self.node.name})"
