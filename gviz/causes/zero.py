@@ -119,6 +119,8 @@ def mend_of_zero(case: Diagnosis, edge: Edge) -> str:
         return "softmax of one element is 1 whatever it is: use sigmoid, or a loss that takes logits"
     if sign == "softmax" and not is_alike(first):
         return "it is flat for inputs this far apart: make them smaller, or use a loss that takes logits"
+    if cancels(case, edge):
+        return "none, if its parts are to cancel out: what each example of a batch brings adds up to 0"
     if dtype := underflow(case, edge):
         return f"{dtype} has no number as small: compute it in float32, or scale the loss, as torch.amp.GradScaler does"
     mend = MENDS_OF_ZERO.get(sign, f"give {sign} inputs where its derivative is not 0")
@@ -135,6 +137,19 @@ def underflow(case: Diagnosis, edge: Edge) -> str:
         return ""
     product = times(arrives, edge.flow.local)
     return arrives.dtype if has_only(handed, 0.0) and product is not None and not has_only(product, 0.0) else ""
+
+
+def cancels(case: Diagnosis, edge: Edge) -> bool:
+    """Return whether an operation hands on 0 in a sum, though neither what comes to it nor the other factor is 0."""
+    node = case.nodes[edge.target]
+    sign, arrives = sign_in_program(node), node.grad.arrived
+    if arrives is None or has_only(arrives, 0.0) or edge.flow.handed is None or not has_only(edge.flow.handed, 0.0):
+        return False
+    if sign in ("+", "-") or (sign == "addmm" and edge.slot == 0):
+        return edge.flow.handed.numel < arrives.numel
+    others = {*PRODUCTS[sign]} - {edge.slot} if sign in ("@", "addmm") else set()
+    factors = [case.whole.by_id[one.source].value for one in case.whole.inputs[node.id] if one.slot in others]
+    return bool(factors) and all(one is not None and one.is_known and not has_only(one, 0.0) for one in factors)
 
 
 def origins_of_factor(case: Diagnosis, edge: Edge) -> list[Node]:
@@ -276,7 +291,7 @@ def zero_text(case: Diagnosis, edge: Edge) -> str:
     source, target = case.nodes[edge.source], case.nodes[edge.target]
     sign, name = sign_in_program(target), case.name_of(source)
     place = f" in {target.place}" if target.place is not None else ""
-    if is_alike(target):
+    if is_alike(target) or cancels(case, edge):
         return f"{sign}{place} hands on 0 to {name}: what comes to it cancels out there"
     negatives = positions(source.value, lambda number: number < 0) if sign in ("relu", "threshold") else []
     if negatives and size_of(source.value):

@@ -147,6 +147,22 @@ loss.backward()
         [4],
         "it is a division by 0: add a small number to the divisor",
     ),
+    "zero_since_a_batch_cancels_out": (
+        "h.bias",
+        """\
+import torch
+from torch import nn
+x = torch.ones(3, 4)
+h = nn.Linear(4, 1)
+with torch.no_grad():
+    h.bias.zero_()
+loss = h(torch.cat([x, -x])).abs().sum()
+loss.backward()
+""",
+        "zero",
+        [7],
+        "none, if its parts are to cancel out: what each example of a batch brings adds up to 0",
+    ),
     "nan_of_a_product_that_is_too_small": (
         "h",
         """\
