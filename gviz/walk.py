@@ -766,6 +766,7 @@ def by_name(params: Params) -> dict[str, TensorLike]:
         TypeError: there are no names in it.
     """
     pairs = params.named_parameters() if hasattr(params, "named_parameters") else () if params is None else params
+    pairs = list(pairs) if isinstance(pairs, Iterator) else pairs  # as parameters() is
     if isinstance(pairs, list | tuple) and all(map(is_tensor, pairs)):
         pairs = {f"params[{at}]": tensor for at, tensor in enumerate(pairs)}
     try:

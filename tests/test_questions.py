@@ -192,3 +192,15 @@ def test_no_operation_is_blamed_whose_inputs_are_not_known(torch: Any) -> None:
     net = torch.nn.Linear(2, 1)
     cause = gviz.why(((net(torch.ones(3, 2)) * 1e30) * 1e30).sum(), net)["weight"]
     assert "makes the first" not in cause.what
+
+
+@pytest.mark.parametrize("loss", [None, 1.5, []])
+def test_a_loss_that_is_no_tensor_is_refused(torch: Any, loss: Any) -> None:
+    with pytest.raises(gviz.GvizError, match="begins at a loss that is a tensor") as caught:
+        gviz.why(loss, torch.nn.Linear(2, 1))
+    assert caught.value.hint == "give the loss as it is before item() or float(), and then the model"
+
+
+def test_parameters_may_be_those_that_an_optimizer_gets(torch: Any) -> None:
+    net = torch.nn.Linear(2, 1)
+    assert [cause.verdict for cause in gviz.why(net(torch.ones(1, 2)).sum(), net.parameters())] == ["ok", "ok"]

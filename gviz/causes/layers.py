@@ -174,7 +174,9 @@ def without_lines_of(cause: Cause, row: TensorRow, root: str) -> Cause:
         return Cause(name, verdict, what, (), f"use it where {root} is computed; if it is used there, {TRACE}")
     if verdict == "frozen root" and row.requires_grad:
         what = f"{root} has no graph: it is not made from {name}, or was {CUT_OFF}"
-        return Cause(name, "no path", what, (), f"compute {root} with gradients switched on; {TRACE}")
+        return Cause(
+            name, "no path", what, (), f"compute {root} without such a cut, and with gradients switched on; {TRACE}"
+        )
     if verdict == "not a leaf" and number:
         what = f"{name} is {number}, and where that began is not known: what the operations were given was not kept"
         return Cause(name, "nan", what, (), "gviz why SCRIPT tells where it began")

@@ -115,10 +115,10 @@ def mend_of_zero(case: Diagnosis, edge: Edge) -> str:
         return f"none: {case.root_name} is 0, and never less"
     if first.expression.startswith("dropout("):
         return "dropout has set it to 0 in this run: training=False leaves it as it is"
-    if sign == "softmax" and has_only(first.value, 1.0):
-        return "softmax of one element is 1 whatever it is: use sigmoid, or a loss that takes logits"
-    if sign == "softmax" and not is_alike(first):
-        return "it is flat for inputs this far apart: make them smaller, or use a loss that takes logits"
+    if sign == "softmax" and (has_only(first.value, 1.0) or not is_alike(first)):
+        one = "softmax of one element is 1 whatever it is: use sigmoid, or a"
+        far = "it is flat for inputs this far apart: make them smaller, or use a"
+        return f"{one if has_only(first.value, 1.0) else far} loss that takes logits"
     if cancels(case, edge):
         return "none, if its parts are to cancel out: what each example of a batch brings adds up to 0"
     if dtype := underflow(case, edge):

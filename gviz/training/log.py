@@ -115,7 +115,11 @@ class Log:
             return (
                 "no step was seen: neither backward() nor the step() of an optimizer that has parameters of the model"
             )
-        of = "of the optimizer" if self.by == "optimizer" else "(calls of backward(): no optimizer has made a step)"
+        of = (
+            "of the optimizer"
+            if self.by == "optimizer"
+            else "(calls of backward(): no optimizer of these parameters has made a step)"
+        )
         thinned = f"; {len(self.rows)} of them are kept, older ones thinned out" if self.is_thinned else ""
         return f"{amount(self.steps, 'step')} {of}, counted from 0; {ordinal_text(self.every)} is measured{thinned}"
 
