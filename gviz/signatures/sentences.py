@@ -59,6 +59,10 @@ pow: Return each element raised to a power.
 square: Return each element times itself.
 float_power: Return each element raised to a power, in double precision.
 uniform: Return uniform random numbers between two bounds.
+poisson: Return Poisson random numbers, each with its rate.
+cauchy: Return Cauchy random numbers of this median and width.
+geometric: Return how many trials there were until the first success, by chance.
+binomial: Return how many of so many trials succeed, by chance.
 normal: Return normal random numbers of a mean and a standard deviation.
 exponential: Return exponential random numbers of a rate.
 bernoulli: Return one with the probability that each element says, else zero.
