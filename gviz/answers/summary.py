@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable, Mapping
+from collections.abc import Collection, Iterable, Mapping
 from textwrap import wrap
 from typing import NamedTuple, Protocol
 
@@ -174,9 +174,26 @@ def module_rows(graph: Graph) -> Iterable[ModuleRow]:
             kinds[one.path] = one.kind or kinds.get(one.path, "")
             if one.call or node.kind == "operation":
                 calls.setdefault(one.path, set()).update([one.call] * (one.call > 0))
-    for path in sorted(calls, key=lambda path: path.count(".")):
+    unused = unused_parameters(graph, {path.partition(".")[0] for path in calls})
+    for path in sorted({**calls, **unused}, key=lambda path: path.count(".")):
+        rest = unused.get(path, 0)
+        if path not in calls:
+            yield ModuleRow(path, "", 0, 0, rest, 0, None)
+            continue
         card = card_of(inside[path], kinds[path], (), ())
-        yield ModuleRow(path, card.kind, len(calls[path]), card.operations, card.elements, card.kept, card.grad)
+        yield ModuleRow(path, card.kind, len(calls[path]), card.operations, card.elements + rest, card.kept, card.grad)
+
+
+def unused_parameters(graph: Graph, models: Collection[str]) -> dict[str, int]:
+    """Return how many numbers the parameters of each module of these models have that the root is not made from."""
+    drawn = {node.name for node in graph.nodes if node.kind == "leaf"}
+    counts: dict[str, int] = {}
+    for row in graph.tensors:
+        model, *rest = row.name.split(".")
+        if rest and model in models and row.is_leaf and row.requires_grad and not row.same_as and row.name not in drawn:
+            for path in prefixes(row.name.rpartition(".")[0]):
+                counts[path] = counts.get(path, 0) + row.numbers.numel
+    return counts
 
 
 def prefixes(path: str) -> list[str]:

@@ -12,7 +12,7 @@ from graphs import node
 from program import Program
 
 import gviz
-from gviz.answers.summary import summary, summary_lines
+from gviz.answers.summary import module_rows, summary, summary_lines
 from gviz.graphs import Edge, Graph
 
 NET = """
@@ -105,3 +105,13 @@ def test_a_deep_graph_has_a_summary() -> None:
     edges = tuple(Edge(f"n{number + 1}", f"n{number}") for number in range(49_999))
     short = summary(Graph(nodes, edges, ("n0",)))
     assert (short.depth, short.width, short.command) == (50_000, 1, "--fold on")
+
+
+def test_a_module_that_is_not_used_has_a_row_with_its_parameters(tmp_path: Path) -> None:
+    (tmp_path / "net.py").write_text(
+        "import torch\nfrom torch import nn\nclass Net(nn.Module):\n    def __init__(self):\n"
+        "        super().__init__()\n        self.a, self.aux = nn.Linear(4, 3), nn.Linear(2, 2)\n"
+        "    def forward(self, x):\n        return self.a(x)\nnet = Net()\nnet(torch.ones(2, 4)).sum().backward()\n"
+    )
+    graph = gviz.read(tmp_path / "net.py").graph
+    assert {row.path: row.parameters for row in module_rows(graph)} == {"net": 21, "net.a": 15, "net.aux": 6}
