@@ -223,12 +223,12 @@ def command(boxes: int, *, has_modules: bool, has_repeats: bool) -> str:
     return "--by module" if has_modules else "--fold on" if has_repeats else f"--max-nodes {READABLE}"
 
 
-def summary_lines(short: GraphSummary, source: str = "SOURCE", arguments: str = "") -> list[str]:
+def summary_lines(short: GraphSummary, source: str = "", arguments: str = "") -> list[str]:
     """Return a summary as text.
 
     Args:
         short: the graph in numbers.
-        source: as the command line has it, with its values.
+        source: as the command line has it, with its values; "" in Python.
         arguments: those of a script, likewise.
     """
     saved = (
@@ -265,4 +265,6 @@ def summary_lines(short: GraphSummary, source: str = "SOURCE", arguments: str = 
         rows += ["", *aligned_text([heads, *cells]).rstrip("\n").split("\n")]
         rest = len(short.modules) - MOST_MODULES
         rows += [f"… {rest:,} more modules (--json lists all)"] if rest > 0 else []
+    if not source:
+        return [*rows, "", 'draw it: gviz.graph(...).save("graph.svg")']
     return [*rows, "", " ".join(filter(None, ["draw it: gviz render", source, short.command, arguments]))]
