@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from functools import reduce
+from typing import NamedTuple
 
 from gviz.causes.diagnosis import Cause, Diagnosis, Lines, is_own, sign_in_program
 from gviz.causes.facts import TensorFacts
@@ -119,8 +120,8 @@ def mend_of_zero(case: Diagnosis, edge: Edge) -> str:
         one = "softmax of one element is 1 whatever it is: use sigmoid, or a"
         far = "it is flat for inputs this far apart: make them smaller, or use a"
         return f"{one if has_only(first.value, 1.0) else far} loss that takes logits"
-    if cancels(case, edge):
-        return "none, if its parts are to cancel out: what each example of a batch brings adds up to 0"
+    if sums := sums_to_zero(case, edge):
+        return sums.mend
     if dtype := underflow(case, edge):
         return f"{dtype} has no number as small: compute it in float32, or scale the loss, as torch.amp.GradScaler does"
     mend = MENDS_OF_ZERO.get(sign, f"give {sign} inputs where its derivative is not 0")
@@ -139,17 +140,35 @@ def underflow(case: Diagnosis, edge: Edge) -> str:
     return arrives.dtype if has_only(handed, 0.0) and product is not None and not has_only(product, 0.0) else ""
 
 
-def cancels(case: Diagnosis, edge: Edge) -> bool:
-    """Return whether an operation hands on 0 in a sum, though neither what comes to it nor the other factor is 0."""
+class Sums(NamedTuple):
+    """Sums of an operation's derivative that come to 0: what is said of them, and what to do."""
+
+    what: str
+    mend: str
+
+
+OVER_A_BATCH = Sums(
+    "what comes to it cancels out there",
+    "none, if its parts are to cancel out: what each example of a batch brings adds up to 0",
+)
+IN_A_PRODUCT = Sums(
+    "each sum in the product of what comes to it with the other factor is 0",
+    "none, if its parts are to cancel out; else see where the other factor is 0, such as by a relu",
+)
+
+
+def sums_to_zero(case: Diagnosis, edge: Edge) -> Sums | None:
+    """Return in which sums an operation hands on 0, though neither what comes to it nor the other factor is 0."""
     node = case.nodes[edge.target]
     sign, arrives = sign_in_program(node), node.grad.arrived
     if arrives is None or has_only(arrives, 0.0) or edge.flow.handed is None or not has_only(edge.flow.handed, 0.0):
-        return False
+        return None
     if sign in ("+", "-") or (sign == "addmm" and edge.slot == 0):
-        return edge.flow.handed.numel < arrives.numel
+        return OVER_A_BATCH if edge.flow.handed.numel < arrives.numel else None
     others = {*PRODUCTS[sign]} - {edge.slot} if sign in ("@", "addmm") else set()
     factors = [case.whole.by_id[one.source].value for one in case.whole.inputs[node.id] if one.slot in others]
-    return bool(factors) and all(one is not None and one.is_known and not has_only(one, 0.0) for one in factors)
+    is_known = bool(factors) and all(one is not None and one.is_known and not has_only(one, 0.0) for one in factors)
+    return IN_A_PRODUCT if is_known else None
 
 
 def origins_of_factor(case: Diagnosis, edge: Edge) -> list[Node]:
@@ -291,8 +310,9 @@ def zero_text(case: Diagnosis, edge: Edge) -> str:
     source, target = case.nodes[edge.source], case.nodes[edge.target]
     sign, name = sign_in_program(target), case.name_of(source)
     place = f" in {target.place}" if target.place is not None else ""
-    if is_alike(target) or cancels(case, edge):
-        return f"{sign}{place} hands on 0 to {name}: what comes to it cancels out there"
+    sums = OVER_A_BATCH if is_alike(target) else sums_to_zero(case, edge)
+    if sums is not None:
+        return f"{sign}{place} hands on 0 to {name}: {sums.what}"
     negatives = positions(source.value, lambda number: number < 0) if sign in ("relu", "threshold") else []
     if negatives and size_of(source.value):
         indices = [f"{''.join(f'[{i}]' for i in at)} = {number:.4g}" for at, number in negatives]

@@ -147,6 +147,20 @@ loss.backward()
         [4],
         "it is a division by 0: add a small number to the divisor",
     ),
+    "zero_where_an_example_has_no_gradient_or_no_input": (
+        "w",
+        """\
+import torch
+x = torch.tensor([[1.0, 0.0], [0.0, 0.0]])
+w = torch.ones(2, 1, requires_grad=True)
+y = x @ w
+loss = (y * torch.tensor([[0.0], [1.0]])).sum()
+loss.backward()
+""",
+        "zero",
+        [4],
+        "none, if its parts are to cancel out; else see where the other factor is 0, such as by a relu",
+    ),
     "zero_since_a_batch_cancels_out": (
         "h.bias",
         """\
