@@ -52,14 +52,18 @@ GRADIENTS = "gradients"
 
 
 def derived(graph: Graph) -> set[str]:
-    """Return the operations of a static graph's derivatives, and all that is computed from them, by their ids."""
+    """Return the operations of a static graph's derivatives, by their ids, and all that is computed from them.
+
+    Constants that only these use belong to them, as the rates of an optimizer.
+    """
     todo = [node.id for node in graph.nodes if any(part.startswith(GRADIENTS) for part in node.scope.split("/"))]
     ids = set(todo)
     for one in todo:  # grows while it is read
         new = {edge.target for edge in graph.uses[one]} - ids
         ids |= new
         todo += new
-    return ids
+    uses = {node.id: {edge.target for edge in graph.uses[node.id]} for node in graph.nodes if node.kind == "constant"}
+    return ids | {constant for constant, users in uses.items() if users and users <= ids}
 
 
 def without_derivatives(graph: Graph) -> Graph:

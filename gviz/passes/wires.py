@@ -181,13 +181,20 @@ def blocks_text(blocks: Collection[tuple[int, ...]], around: Sequence[Counted]) 
 
 
 def in_slots(edges: list[PlacedEdge]) -> list[list[PlacedEdge]]:
-    """Return wires to a node outside of all folds: together if slots are in the order of blocks, else by slots."""
-    if len({edge.slot for edge, *_ in edges}) == 1 or (len(edges[0][1].blocks) == 1 and slot_step(edges)):
-        return [edges]
+    """Return wires to a node outside of all folds: together as far as slots are in the order of blocks, else by slots."""
     by_slot: dict[int, list[PlacedEdge]] = {}
     for one in edges:
         by_slot.setdefault(one[0].slot, []).append(one)
-    return [*by_slot.values()]
+    if len(edges[0][1].blocks) != 1 or len(by_slot) < len(edges):
+        return [*by_slot.values()]
+    runs: list[list[PlacedEdge]] = []
+    for one in sorted(edges, key=lambda one: (*one[1].blocks.values(),)):
+        if runs and slot_step([*runs[-1], one]):
+            runs[-1].append(one)
+        else:  # two alone are in no order: the second may begin another run
+            is_second = bool(runs) and len(runs[-1]) == 2 and bool(slot_step([runs[-1][1], one]))
+            runs.append([runs[-1].pop(), one] if is_second else [one])
+    return runs
 
 
 def slot_step(edges: list[PlacedEdge]) -> int:

@@ -39,7 +39,7 @@ def static_picture(
 
     A node for each operation, with its scope and the value that a run gave it; an edge for each input, with the
     tensor's shape; a control edge for each operation that has to run before. Roots are what was differentiated; in a
-    graph without derivatives the operations that nothing else uses.
+    graph without derivatives the operations that nothing else uses, but for those that initialise variables.
 
     Args:
         graph: what is drawn.
@@ -56,13 +56,12 @@ def static_picture(
             size = "" if dims is None else "×".join("?" if n is None else str(n) for n in dims)
             edges.append(Edge(ids[tensor.op], ids[op], slot, size, output=tensor.value_index))
         edges += [Edge(ids[before], ids[op], slot, kind="control") for slot, before in enumerate(op.control_inputs)]
-    sources = {edge.source for edge in edges}
     meanings = meanings_of(graph, names or {})
     nodes = (static_node(op, ids[op], values or {}) for op in operations)
     return Picture(
         tuple(node._replace(expression=meanings.get(node.name, "")) for node in nodes),
         tuple(edges),
-        differentiated(graph, ids) or tuple(ids[op] for op in operations if ids[op] not in sources),
+        differentiated(graph, ids) or final_operations(operations, ids),
         title=title,
         kind="static",
     )
@@ -72,6 +71,16 @@ def differentiated(graph: Graph, ids: Mapping[Operation, str]) -> tuple[str, ...
     """Return what ``gradients`` was called on, by its ids, without what is a derivative itself."""
     pairs = (pair for pairs in graph.derivatives.values() for pair in pairs)
     return tuple(dict.fromkeys(ids[y.op] for ys, _ in pairs for y in ys if y not in graph.derivatives))
+
+
+def final_operations(operations: Sequence[Operation], ids: Mapping[Operation, str]) -> tuple[str, ...]:
+    """Return the operations that nothing else uses, by their ids; what initialises variables only if there is no other."""
+    used = {tensor.op for op in operations for tensor in op.inputs}
+    used.update(before for op in operations for before in op.control_inputs)
+    ends = [op for op in operations if op not in used]
+    first = {op for op in operations if op.type == "Assign" and op.name == f"{op.inputs[0].op.name}/Assign"}
+    first |= {op for op in ends if op.type == "NoOp" and first.issuperset(op.control_inputs)}
+    return tuple(ids[op] for op in ends if op not in first) or tuple(ids[op] for op in ends)
 
 
 def meanings_of(graph: Graph, names: Mapping[str, Any]) -> dict[str | None, str]:

@@ -116,3 +116,18 @@ def test_one_dashed_arrow_says_that_a_scope_runs_first(gviz: Program) -> None:
     (gviz.folder / "xor.py").write_text(XOR + "init = tf.global_variables_initializer()")
     text = gviz("render", "xor.py", "--by", "module", "--depth", "1", "-o", "-").out
     assert text.count("style=dashed color=") == 2  # from both layers to init
+
+
+def test_layers_that_repeat_are_drawn_once_though_each_initialises_variables_of_its_own(gviz: Program) -> None:
+    text = """
+import tensorflow.compat.v1 as tf
+h = x = tf.placeholder(tf.float32, [None, 4], name="x")
+for number in range(12):
+    h = tf.layers.dense(h, 4, tf.nn.relu, name=f"layer_{number}")
+loss = tf.reduce_mean(h, name="loss")
+"""
+    graph = graph_of(text, gviz.folder)
+    assert [graph.by_id[root].name for root in graph.roots] == ["loss"]
+    (gviz.folder / "net.py").write_text(text)
+    gviz("static", "net.py", "--fold", "on", "-o", "net.svg")
+    assert "layer_{0…11}" in (gviz.folder / "net.svg").read_text()
