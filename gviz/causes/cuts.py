@@ -24,7 +24,10 @@ CUT_SENTENCES = {
 CUT_MENDS = {
     "detached": "leave out {by}()",
     "no_grad": "take the line out of {switch}",
-    "no derivative": "compute the loss from something that changes smoothly",
+    "no derivative": (
+        "compute the loss from something that changes smoothly, or let gradients through a choice:"
+        " soft + (hard - soft).detach()"
+    ),
 }
 """What to write in place of a cut, by its reason."""
 
@@ -36,6 +39,12 @@ SWITCHED = {
     LIBRARY: "call something that gradients flow through, or that is not under torch.no_grad() itself",
 }
 """What to do where the program has no block to take a line out of, by what has switched gradients off."""
+
+LEFT_OFF = (
+    "put what is to run without gradients into a block under with torch.no_grad(): in place of {}, if that has left"
+    " them off; or write torch.set_grad_enabled(True) after it"
+)
+"""What to do about a line that may have left gradients switched off."""
 
 WITHOUT_LEAVES = "the gradient that autograd returned has no graph: nothing that it is computed from requires one"
 """What is said of ``torch.autograd.grad`` with ``create_graph=True`` whose result has no graph all the same."""
@@ -91,12 +100,18 @@ def mend_of_cut(case: Diagnosis, cut: GraphCut) -> str:
     mend = CUT_MENDS[cut.reason].format(by=cut.call, switch=cut.switch)
     if cut.reason == "no_grad" and cut.switch in ("", LIBRARY):
         mend = fixes.through_library(without_other_cuts(case, cut) or code) or SWITCHED[cut.switch]
-        off = [one.lineno for one in case.assignments.lines if SWITCHES_OFF.match(ast.unparse(one))]
-        mend = f"write torch.set_grad_enabled(True) after line {off[0]}, if that has left them off" if off else mend
+        mend = LEFT_OFF.format(off[0][0][0]) if (off := lines_of_switch(case, cut)) else mend
     elif is_left_off(case, cut):
         mend = "write torch.set_grad_enabled(True) where gradients are wanted again"
     number = fixes.decorated_line(case.graph.code, case.line_in_text(lines), cut.switch)
     return f"{mend}, which stands above its function in line {number}" if number else mend
+
+
+def lines_of_switch(case: Diagnosis, cut: GraphCut) -> list[Lines]:
+    """Return the lines of a program that may have switched gradients off for good, where no block around a cut has."""
+    is_open = cut.reason == "no_grad" and cut.switch == ""
+    off = [one for one in case.assignments.lines if SWITCHES_OFF.match(ast.unparse(one))] if is_open else []
+    return [case.line_of(Place(one.lineno)) for one in off]
 
 
 def is_left_off(case: Diagnosis, cut: GraphCut) -> bool:
@@ -261,7 +276,7 @@ def mend_of_straight_through(case: Diagnosis, cut: GraphCut, estimator: ast.BinO
 
 def at_cuts(case: Diagnosis, cuts: Sequence[GraphCut]) -> tuple[Lines, str]:
     """Return the lines that cut off what is made from a leaf, and the mend: of several ways, that of one or another."""
-    lines, mends = dict[tuple[Place, str], None](), dict[str, None]()
+    lines, mends, besides = dict[tuple[Place, str], None](), dict[str, None](), dict[str, None]()
     root = case.root_row
     flagged_at = case.line_of(root.history.requires_grad_set) if root is not None else ()
     if not flagged_at and (root is None or root.is_leaf):  # its name stands for another tensor by now
@@ -269,16 +284,27 @@ def at_cuts(case: Diagnosis, cuts: Sequence[GraphCut]) -> tuple[Lines, str]:
         flagged_at = tuple(line for one in setting for line in case.line_of(Place(one.lineno)))[:1]
     code = case.code_of(flagged_at)
     flags = [f"leave out {code}"] if SETS_FLAG.search(code) else []  # PyTorch refuses it for what has a graph
-    for cut in cuts[:MOST_CUTS]:
+    second = [cut for cut in cuts[:MOST_CUTS] if is_of_second_order(case, cut, cuts)]
+    for cut in [*(one for one in cuts[:MOST_CUTS] if one not in second), *second]:
         parts, others = dict[str, None](), dict[str, None]()
         for one in case.chain_of(cut):
             on_way = [*mends_on_way(case, one)]
-            lines |= dict.fromkeys((*case.line_of(one.place), *(line for more, _ in on_way for line in more)))
+            own = [*case.line_of(one.place), *(line for off in lines_of_switch(case, one) for line in off)]
+            lines |= dict.fromkeys((*own, *(line for more, _ in on_way for line in more)))
             again = ", and run it before each backward()" if case.is_shared(one) else ""
             again = FREED if one.is_freed and one.call != "grad" else again
             parts |= dict.fromkeys([f"{mend_of_cut(case, one)}{again}", *(text for _, text in on_way)])
             names = [name for code in map(ast.unparse, case.statements_of(one)) for name in fixes.assigned_in(code)]
             others |= dict.fromkeys(detached_elsewhere(case, one, (names or ["it"])[0]))
-        mends["; and ".join(["; and then ".join(parts), *others, *flags])] = None
+        (besides if cut in second else mends)["; and ".join(["; and then ".join(parts), *others, *flags])] = None
     lines |= dict.fromkeys(flagged_at if flags else ())
-    return tuple(lines), "; or ".join(mends)
+    return tuple(lines), "; and, for second derivatives, too, ".join(["; or ".join(mends), *besides])
+
+
+def is_of_second_order(case: Diagnosis, cut: GraphCut, cuts: Sequence[GraphCut]) -> bool:
+    """Return whether gradients that autograd returns without a graph come into the graph where another cut stands.
+
+    So does a step that takes them from ``w.data``: the other cut is the first that has to go.
+    """
+    carriers = {one.statement for one in case.way_of(cut)[1:]} if cut.call == "grad" else set()
+    return any(statement in carriers for one in cuts if one is not cut for statement in case.statements_of(one))

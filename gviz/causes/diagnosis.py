@@ -11,7 +11,7 @@ from typing import Any, NamedTuple, TypeAlias
 
 from gviz.causes import fixes
 from gviz.causes.assignments import Assignments, Carrier
-from gviz.causes.syntax import expression_at, statements, whole_statement
+from gviz.causes.syntax import expression_at, parsed, statements, whole_statement
 from gviz.formulas.operations import operator_of
 from gviz.graphs import NO_GRADIENT, NO_HISTORY, Graph, GraphCut, Node, Place, Stop, TensorRow
 from gviz.graphs.numbers import Numbers
@@ -207,6 +207,14 @@ class Diagnosis:
     def line_of_node(self, node: Node | None) -> Lines:
         """Return the line that recorded an operation."""
         return self.line_of(node.place) if node is not None else ()
+
+    def line_of_own(self, node: Node) -> Lines:
+        """Return the line that called a Function of the program's own, and the lines at which it returns gradients."""
+        name = node.label.removesuffix("Backward")
+        kinds = (one for one in ast.walk(parsed(self.graph.code)) if isinstance(one, ast.ClassDef) and one.name == name)
+        steps = (part for kind in kinds for part in kind.body if getattr(part, "name", "") == "backward")
+        returns = (one.lineno for step in steps for one in ast.walk(step) if isinstance(one, ast.Return))
+        return (*self.line_of_node(node), *(line for number in returns for line in self.line_of(Place(number))))
 
     @property
     def stop(self) -> Stop | None:

@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Set as AbstractSet
 
 from gviz.causes import fixes
 from gviz.causes.cuts import at_cuts, clause_of_cuts, cut_clause, is_left_off
 from gviz.causes.diagnosis import CLASS, Cause, Diagnosis, Lines
 from gviz.causes.facts import TensorFacts
 from gviz.causes.hooks import made_text
-from gviz.graphs import LEFT_OUT, RETURNED, GraphCut, Node, Unlisted
+from gviz.graphs import LEFT_OUT, RETURNED, GraphCut, Node, TensorRow, Unlisted
 from gviz.trace.switches import LIBRARY
 
 CLOSURE = re.compile(r"\.step\((?:closure\s*=\s*)?([A-Za-z_]\w*)\)")
@@ -38,7 +39,8 @@ def took_name(facts: TensorFacts) -> bool:
         is_told = node.grad.value is not None and not row.history.grad_cleared and node.later is None
         return not row.is_leaf or not row.requires_grad or is_told
     gradients = GRADIENT.findall(facts.code)
-    updated = [*gradients, *(fixes.assigned_in(facts.code) if gradients else ())]
+    assigned = fixes.assigned_in(facts.code) if gradients else []
+    updated = [*gradients, *(one for one in assigned if len(re.findall(rf"(?<!\w){re.escape(one)}\b", facts.code)) > 1)]
     is_computed = row.leaves or row.broken is not None
     return bool(is_computed) and any(fixes.may_be(name, row.name) for name in updated)
 
@@ -257,6 +259,10 @@ def no_path(facts: TensorFacts) -> Cause:
     own = set(case.root_row.leaves) if case.root_row is not None else set()
     uses = [other for other in case.rows.values() if name in other.leaves and not own <= {*other.leaves}]
     what, mend = f"{root} is not made from {name}", f"use {name} where {root} is computed"
+    if whole := whole_of(facts, own):
+        what = f"{what}: {whole.name} is, and is made from all that {root} is made from, too"
+        lines = (*case.line_of_backward, *case.line_of(whole.place))
+        return facts.cause("no path", what, lines, f"{whole.name}.backward() in its place")
     if uses:
         last = uses[-1]
         what, mend = f"{what}: {last.name} is, and {root} does not use it", f"use {last.name} where {root} is computed"
@@ -287,6 +293,15 @@ def no_path(facts: TensorFacts) -> Cause:
     return facts.cause("no path", f"{what}: there is no path between them", since or facts.lines, mend)
 
 
+def whole_of(facts: TensorFacts, leaves: AbstractSet[str]) -> TensorRow | None:
+    """Return the loss that was there when backward ran on another, which is made from fewer leaves: from these."""
+    backward, rows = facts.case.graph.backward, facts.case.rows.values()
+    wholes = [one for one in rows if facts.name in one.leaves and leaves < {*one.leaves} and not one.shape]
+    last = wholes[-1].place if wholes and leaves else None
+    is_earlier = last is not None and backward is not None and last.without_run < backward.without_run
+    return wholes[-1] if is_earlier and not facts.history.is_updated else None
+
+
 def cut_beside(facts: TensorFacts, cut: GraphCut) -> Cause:
     """Return the cause for a leaf that the root is not made from, where a cut is on its way to something else."""
     case, root = facts.case, facts.case.root_name
@@ -312,7 +327,8 @@ def with_later_losses(facts: TensorFacts, cause: Cause) -> Cause:
     case = facts.case
     if cause.is_wrong or not facts.is_leaf_of_graph:
         return cause
-    cuts = (cut for cut in case.graph.breaks if facts.name in cut.leaves and cut.call == "grad")
+    constant = (cut for cut in case.graph.breaks if cut.call == "grad" or cut.reason == "no derivative")
+    cuts = (cut for cut in constant if facts.name in cut.leaves)
     cut = next((cut for cut in cuts if cut.is_summand or cut.added_to), None)
     if cut is not None:
         loss = case.root_name if cut.is_summand else cut.added_to[0]
@@ -414,7 +430,7 @@ def without_trace(facts: TensorFacts) -> Cause | None:
         return facts.cause(
             "no gradient",
             f"the backward of {own.label.removesuffix('Backward')} gives no gradient for {of}",
-            case.line_of_node(own),
+            case.line_of_own(own),
             "return a gradient for each input in its backward",
         )
     if node.grad.hooks:

@@ -19,7 +19,10 @@ MENDS_OF_NAN = {
     "log": (
         "log is infinite at 0, and nan below: keep its input above 0, as {x}.clamp(min=1e-6) does, whose slope is 0 there"
     ),
-    "exp": "exp is too large for its dtype: subtract the maximum first, or use torch.log_softmax or torch.logsumexp",
+    "exp": (
+        "exp is too large for its dtype: in a softmax, use torch.log_softmax or torch.logsumexp;"
+        " elsewhere keep its input small, as {x}.clamp(max=20) does"
+    ),
     **dict.fromkeys(DIVISIONS, "it is a division by 0: add a small number to the divisor"),
     "std": "std of one element is nan: give it more of them, or correction=0",
     "var": "var of one element is nan: give it more of them, or correction=0",
@@ -95,7 +98,7 @@ def gradient_not_finite(facts: TensorFacts) -> Cause:
         return facts.cause(
             "nan",
             f"{head}: the backward of {own.label.removesuffix('Backward')} gives it",
-            case.line_of_node(own),
+            case.line_of_own(own),
             "look at what its backward returns",
         )
     return facts.cause("nan", f"{head}, and where it began is not known", case.line_of_backward)

@@ -55,6 +55,15 @@ def is_without_graph(case: Diagnosis) -> bool:
     return case.stop is not None and NO_GRAPH in case.stop.message and not is_cut
 
 
+def is_frozen_for_root(facts: TensorFacts) -> bool:
+    """Return whether backward failed since nothing requires a gradient, and a tensor is one of those that may be meant.
+
+    Where the program has frozen some, those that never required one are its data.
+    """
+    is_frozen = any(row.broken is not None for row in facts.case.graph.tensors if row.is_leaf)
+    return is_without_graph(facts.case) and (facts.row.broken is not None or not is_frozen)
+
+
 def stopped(facts: TensorFacts) -> Cause | None:
     """Return the cause for a program that raised before the gradient could come; None if that was of no matter."""
     stop, failure, is_over = facts.case.stop, facts.case.graph.failure, facts.case.graph.stop is not None
@@ -152,7 +161,8 @@ def without_graph(facts: TensorFacts, stop: Stop) -> Cause:
     )
     if cause is not None and cause.verdict != "frozen":
         return facts.cause(cause.verdict, cause.what, (*case.line_of_stop, *cause.lines), cause.mend)
-    floats = (one for one in case.graph.tensors if one.is_leaf and "float" in one.dtype and not one.requires_grad)
+    floats = [one for one in case.graph.tensors if one.is_leaf and "float" in one.dtype and not one.requires_grad]
+    floats = [facts.row] if facts.row.broken is not None and facts.row in floats else floats
     leaf = next((TensorFacts(case, one) for one in floats if one is not root), None)
     better = (outside(leaf) or never_required(leaf)) if leaf is not None else None
     lines, mend = (better.lines, better.mend) if better is not None else ((), "requires_grad=True")

@@ -180,8 +180,8 @@ def accumulated(facts: TensorFacts) -> Cause:
     if history.is_optimized is False:
         what = f"{what}; no optimizer has {name}, so that no zero_grad() of one clears it"
         mend = (
-            f"{facts.in_code}.requires_grad_(False), if it is not to be trained; else give it to the optimizer,"
-            f" or {facts.in_code}.grad = None before each backward()"
+            f"{facts.in_code}.requires_grad_(False), if it is not to be trained; else make the optimizer after {name}, or"
+            f" give it to add_param_group(); or {facts.in_code}.grad = None before each backward()"
         )
     elif history.is_stale:
         what = f"{what}, though {name} had been updated with it by then"
@@ -189,7 +189,7 @@ def accumulated(facts: TensorFacts) -> Cause:
     elif history.steps:
         mend = f"none, if the sum is meant, as of several batches for one step; else {before_each}"
     verdict = "accumulated" if history.is_optimized is not False or history.is_updated else "not trained"
-    return facts.cause(verdict, what, facts.case.line_of_backward, mend)
+    return facts.cause(verdict, what, (*facts.case.line_of_backward, *facts.case.line_of(history.optimizer)), mend)
 
 
 # ---------------------------------------------------------------- written by the program

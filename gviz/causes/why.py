@@ -23,7 +23,7 @@ from gviz.causes.not_finite import (
     not_finite_itself,
     not_finite_since,
 )
-from gviz.causes.stopped import is_about, is_without_graph, stopped
+from gviz.causes.stopped import is_about, is_frozen_for_root, stopped
 from gviz.errors import SourceError
 from gviz.graphs import Graph
 from gviz.passes.elements import is_finite
@@ -36,7 +36,7 @@ LONGEST = 60
 WITHOUT_GRADIENT = (
     Verdict(missing.took_name, missing.overwritten),
     # It is not in the graph at all.
-    Verdict(lambda one: not one.row.requires_grad and one.row.is_leaf and is_without_graph(one.case), stopped),
+    Verdict(lambda one: not one.row.requires_grad and one.row.is_leaf and is_frozen_for_root(one), stopped),
     Verdict(lambda one: not one.row.requires_grad, missing.outside),
     Verdict(lambda one: not one.row.requires_grad, missing.never_required),
     # It requires a gradient.

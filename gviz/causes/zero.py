@@ -36,6 +36,7 @@ MENDS_OF_ZERO = {
     "*": "the other factor is 0: give it another value",
     "@": "the other factor is 0: see what makes it so, such as a relu that lets nothing through",
     "addmm": "the other factor is 0: see what makes it so, such as a relu that lets nothing through",
+    "clamp_min": "none, if it is a margin that all examples keep; else give it inputs above its bound",
     "embedding": "look up tokens that are no padding",
     "norm": "the norm has no slope at 0: begin elsewhere",
     "softmax": "softmax sums to 1 whatever its input is: use log_softmax, or only the elements of the right classes",
@@ -95,7 +96,7 @@ def zero(facts: TensorFacts) -> Cause:
     if own is not None:  # a gradient came to it that was not 0
         what = f"{head}: the backward of {own.label.removesuffix('Backward')} gives 0"
         mend = "look at what its backward returns"
-        return with_other_ways(facts, facts.cause("zero", what, case.line_of_node(own), mend))
+        return with_other_ways(facts, facts.cause("zero", what, case.line_of_own(own), mend))
     texts = "; ".join(dict.fromkeys(zero_text(case, edge) for edge in edges[:MOST]))
     more = f", and {len(edges) - MOST} more" if len(edges) > MOST else ""
     lines = tuple(line for edge in edges[:MOST] for line in case.line_of_node(case.nodes[edge.target]))
@@ -279,7 +280,8 @@ def cancelled(facts: TensorFacts, what: str) -> Cause:
     names = [one.name for one in sides if one.name and not one.is_letter]
     if has_only(case.nodes[meeting].value, 0.0) and len({*names}) == 2:
         what = f"{what}, where {names[0]} and {names[1]}, which are the same numbers, are taken from each other"
-        mend = f"if one of them is to be a constant, write {names[0]}.detach() or {names[1]}.detach() there; {mend}"
+        constant = f"{names[0]}.detach() or {names[1]}.detach(), if one of them is to be a constant"
+        mend = f"see what {names[0]} and {names[1]} are made from, if they are to differ; {constant}; {mend}"
     lines = [line for node in (case.nodes[meeting], *sides) for line in case.line_of_node(node)]
     return facts.cause("zero", what, (*lines, *case.line_of_backward), mend)
 

@@ -12,6 +12,11 @@ from gviz import SourceOptions
 from gviz.causes.why import why
 from gviz.graphs import Graph
 
+SMOOTHLY = (
+    "compute the loss from something that changes smoothly, or let gradients through a choice:"
+    " soft + (hard - soft).detach()"
+)
+
 ENGINES = ["gviz", pytest.param("torch", marks=pytest.mark.torch)]
 
 pytestmark = pytest.mark.filterwarnings("ignore::gviz.GvizWarning", "ignore::UserWarning")
@@ -172,7 +177,7 @@ loss.requires_grad_(True)
 loss.backward()
 """,
         [6, 7, 9],
-        ["compute the loss from something that changes smoothly", "y = r + 0.9 * q(s2).max(1)[0]"],
+        [SMOOTHLY, "y = r + 0.9 * q(s2).max(1)[0]"],
     ),
     "straight_through_with_one_too_many": (
         "enc.weight",

@@ -18,6 +18,15 @@ from gviz.errors import SourceError
 from gviz.graphs import Place
 from gviz.render import render
 
+SMOOTHLY = (
+    "compute the loss from something that changes smoothly, or let gradients through a choice:"
+    " soft + (hard - soft).detach()"
+)
+EXP = (
+    "exp is too large for its dtype: in a softmax, use torch.log_softmax or torch.logsumexp;"
+    " elsewhere keep its input small, as w.clamp(max=20) does"
+)
+
 ENGINES = ["gviz", pytest.param("torch", marks=pytest.mark.torch)]
 
 CASES: dict[str, tuple[str, str, str, list[int], str]] = {
@@ -400,7 +409,7 @@ loss = (h * v).sum()
 loss.backward()
 """,
         "no gradient",
-        [11],
+        [11, 8],
         "return a gradient for each input in its backward",
     ),
     "padding_alone": (
@@ -824,7 +833,7 @@ y = Own.apply(w)
 y.sum().backward()
 """,
         "zero",
-        [10],
+        [10, 8],
         "look at what its backward returns",
     ),
     "leaf_behind": (
@@ -919,7 +928,7 @@ loss.backward()
 """,
         "no derivative",
         [6, 4],
-        "compute the loss from something that changes smoothly",
+        SMOOTHLY,
     ),
     "nothing_requires": (
         "w",
@@ -1319,7 +1328,7 @@ loss.backward()
 """,
         "nan",
         [3],
-        "exp is too large for its dtype: subtract the maximum first, or use torch.log_softmax or torch.logsumexp",
+        EXP,
     ),
     "nan_data": (
         "w",
@@ -1394,7 +1403,7 @@ loss = F.apply(w).sum()
 loss.backward()
 """,
         "no gradient",
-        [13],
+        [13, 10],
         "return a gradient for each input in its backward",
     ),
     "listed": (
@@ -1494,6 +1503,34 @@ total = loss + reg
         "no path",
         [5],
         "use reg where loss is computed",
+    ),
+    "an_input_moved_by_its_gradient": (
+        "moved",
+        """\
+import torch
+w = torch.ones(2, requires_grad=True)
+x = torch.ones(2, requires_grad=True)
+(w * x).sum().backward()
+moved = (x + 0.1 * x.grad.sign()).detach()
+(w * moved).sum().backward()
+""",
+        "detached",
+        [5],
+        "moved = x + 0.1 * x.grad.sign()",
+    ),
+    "a_part_of_the_loss": (
+        "v",
+        """\
+import torch
+w = torch.ones(2, requires_grad=True)
+v = torch.ones(2, requires_grad=True)
+fit = (w ** 2).sum()
+total = fit + (v ** 2).sum()
+fit.backward()
+""",
+        "no path",
+        [6, 5],
+        "total.backward() in its place",
     ),
     "only_printed": (
         "v",
@@ -1597,7 +1634,7 @@ loss.backward()
 """,
         "no derivative",
         [4],
-        "compute the loss from something that changes smoothly",
+        SMOOTHLY,
     ),
     "class_in_one_line": (
         "net.w",
@@ -1729,7 +1766,7 @@ y = Own.apply(w)
 y.sum().backward()
 """,
         "nan",
-        [10],
+        [10, 8],
         "look at what its backward returns",
     ),
     "passes_that_cancel": (
@@ -1952,15 +1989,15 @@ EXPRESSIONS: dict[str, tuple[str, str, dict[str, Any], str, str, str]] = {
     "watched_copy": ("w", "s = w.detach(); y = b*2", {}, "no path", "", "use w where y is computed"),
     "no_derivative": (
         "w", "k = w.argmax(); y = k*x", {},
-        "no derivative", "k = w.argmax()", "compute the loss from something that changes smoothly",
+        "no derivative", "k = w.argmax()", SMOOTHLY,
     ),
     "compared": (
         "x", "y = w*(x>0)", {},
-        "no derivative", "y = w*(x>0)", "compute the loss from something that changes smoothly",
+        "no derivative", "y = w*(x>0)", SMOOTHLY,
     ),
     "no_graph": (
         "w", "p = (w*x).argmax(); y = (p-1.0)**2", {"values": PAIR},
-        "no derivative", "p = (w*x).argmax()", "compute the loss from something that changes smoothly",
+        "no derivative", "p = (w*x).argmax()", SMOOTHLY,
     ),
     "no_graph_of_a_copy": ("w", "y = (w*2).detach()", {}, "detached", "y = (w*2).detach()", "y = w * 2"),
     "zero": (
@@ -1992,7 +2029,7 @@ EXPRESSIONS: dict[str, tuple[str, str, dict[str, Any], str, str, str]] = {
     "softmax": (
         "w", "p = exp(w)/exp(w).sum(); y = -log(p[1])", {"values": {"w": [100, 1]}},
         "nan", "p = exp(w)/exp(w).sum()",
-        "exp is too large for its dtype: subtract the maximum first, or use torch.log_softmax or torch.logsumexp",
+        EXP,
     ),
     "nan_data": ("w", "y = (w*x).sum()", {"values": {"w": [1, 2], "x": "[nan, 1]"}}, "nan", "", "look at the data"),
     "only_the_root_is_nan": ("w", "y = w*2 + x.detach()", {"values": {"x": "nan"}}, "ok", "", ""),

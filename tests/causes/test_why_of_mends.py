@@ -43,6 +43,39 @@ for i in range(2):
         [13, 10],
         "g, = torch.autograd.grad(y.sum(), x, retain_graph=True, create_graph=True)",
     ),
+    "steps from .data of gradients without a graph": (
+        "w",
+        """\
+w, b = torch.ones(2, 1, requires_grad=True), torch.zeros(2, requires_grad=True)
+x = torch.tensor([[1.0], [2.0]])
+inner = (F.linear(x, w, b) - x).pow(2).mean()
+grads = torch.autograd.grad(inner, [w, b])
+fast = [one.data - 0.1 * g for one, g in zip([w, b], grads)]
+loss = F.linear(x, *fast).pow(2).mean()
+loss.requires_grad_()
+loss.backward()
+""",
+        "false cure",
+        "was cut off by .data; on another way, the gradients that autograd returns have no graph of their own",
+        [9, 8, 11],
+        "fast = [one - 0.1 * g for one, g in zip([w, b], grads)]",
+    ),
+    "a part of the loss that only counts": (
+        "net.weight",
+        """\
+net = nn.Linear(3, 1)
+opt = torch.optim.SGD(net.parameters(), 0.1)
+x, y = torch.randn(8, 3), torch.ones(8, 1)
+out = net(x)
+loss = 1 - ((torch.sigmoid(out) > 0.5).float() * y).mean() + 0.1 * out.pow(2).mean()
+loss.backward()
+opt.step()
+""",
+        "ok",
+        "besides, a part of loss is a constant for it: > has no derivative",
+        [10, 9],
+        "loss = 1 - (torch.sigmoid(out) * y).mean() + 0.1 * out.pow(2).mean()",
+    ),
     "a loop that gives its own name to new tensors": (
         "net.weight",
         """\
@@ -172,7 +205,7 @@ for i in range(2):
 """,
         "cleared",
         "besides, a later loss has no graph: it was made where gradients are switched off",
-        [12, 11],
+        [12, 11, 8],
         "torch.set_grad_enabled(True); loss = net(torch.randn(4, 3)).pow(2).mean()",
     ),
     "a closure that does not call backward": (
@@ -194,7 +227,15 @@ loss = opt.step(closure)
     ),
 }
 
-IN_WORDS = ("torch.set", "loss = opt", "loss = (torch", "B = nn", "p.requires_grad = False; net", "y, state")
+IN_WORDS = (
+    "torch.set",
+    "loss = opt",
+    "loss = (torch",
+    "loss = 1",
+    "B = nn",
+    "p.requires_grad = False; net",
+    "y, state",
+)
 """How mends begin that the answer has in words: what is to be chosen, or where it is to be put."""
 
 
