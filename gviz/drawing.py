@@ -106,9 +106,12 @@ class Reading(sources.Reading):
 
     def save(self, path: str | os.PathLike[str], /, options: RenderOptions | None = None, **look: Any) -> str:
         """Write the graph to a file, as :meth:`Drawing.save` does, with the numbers that the view shows."""
+        from gviz.render import suffix_of
+
         look_options = look_with(options, look)
+        flow = look_options.needs_flow or suffix_of(path) == "html"
         is_script = self.source is not None and self.source.kind == "script"  # which is not run again for numbers
-        facts = {"flow": look_options.needs_flow, "jacobians": look_options.needs_flow and not is_script}
+        facts = {"flow": flow, "jacobians": flow and not is_script}
         has_lines = look_options.groups in ("line", "code")
         graph = self.with_facts(**facts, functions=look_options.needs_functions, lines=has_lines)
         return graph.save(path, look_options)

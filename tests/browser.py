@@ -24,7 +24,10 @@ SECONDS = 30
 START = "import os, sys; one, two, *words = sys.argv[1:]; os.dup2(int(one), 3); os.dup2(int(two), 4); os.execvp(words[0], words)"
 """A program that becomes the browser, with the pipes where that looks for them."""
 
-KEYS = {"ArrowRight": 39, "ArrowLeft": 37, "Home": 36, "End": 35, "PageDown": 34, " ": 32, "Tab": 9, "Enter": 13}
+KEYS = {
+    "ArrowUp": 38, "ArrowDown": 40, "ArrowRight": 39, "ArrowLeft": 37, "Home": 36, "End": 35, "PageDown": 34, " ": 32, "Tab": 9,
+    "Enter": 13, "Escape": 27, "/": 191,
+}  # fmt: skip
 
 
 def program() -> str | None:
@@ -110,7 +113,7 @@ class Browser:
 
     def press(self, key: str) -> None:
         """Press a key and let it go."""
-        more = {"text": " "} if key == " " else {}
+        more = {"text": key} if len(key) == 1 else {}
         same = {"key": key, "code": "Space" if key == " " else key, "windowsVirtualKeyCode": KEYS[key]}
         self.call("Input.dispatchKeyEvent", type="keyDown", **same, **more)
         self.call("Input.dispatchKeyEvent", type="keyUp", **same)

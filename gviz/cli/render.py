@@ -54,7 +54,7 @@ def render(*, source: Source, options: SourceOptions, picture: Output) -> int:
         picture = picture.drawn_with(by="operation")  # who names TorchViz's boxes wants all of them
     if source.is_model and may_group(picture.options, picture.format):
         picture = picture.drawn_with(by="module")
-    look = picture.options
+    look = replace(picture.options, format=picture.format)
     options = replace(
         options,
         saved="saved" in look.show,
@@ -72,7 +72,7 @@ def render(*, source: Source, options: SourceOptions, picture: Output) -> int:
     )
     with nullcontext() if source.kind == "script" else without_collecting():
         reading = read_source(source, options, product_on_stdout=picture.is_stdout)
-    if look.fit != "none" and not (look.title or look.path or look.view in SHEETS):
+    if (look.fit != "none" or look.format == "html") and not (look.title or look.path or look.view in SHEETS):
         picture = picture.drawn_with(title=title_of(source, reading.graph))
     if look.view in SHEETS:
         picture = picture.drawn_with(of=source.text if source.kind == "expression" else script_name(source))
@@ -80,11 +80,11 @@ def render(*, source: Source, options: SourceOptions, picture: Output) -> int:
         picture = picture.drawn_with(path=tuple(reading.graph.aliases.get(name, name) for name in look.path))
     with without_collecting():
         picture.write(reading.graph)
-    look_of_file, boxes = replace(look, format=picture.format), len(reading.graph.nodes)
-    is_whole = look.by in ("", "operation") and not look.groups and not is_by_module(reading.graph, look_of_file)
+    boxes = len(reading.graph.nodes)
+    is_whole = look.by in ("", "operation") and not look.groups and not is_by_module(reading.graph, look)
     if boxes > MANY and is_whole and look.fit == "none" and picture.format not in DATA:
         if picture.may_fold:
-            boxes = len(drawn_parts(reading.graph, look_of_file).nodes)
+            boxes = len(drawn_parts(reading.graph, look).nodes)
         graph = reading.graph
         has_statements = any(node.place is not None for node in graph.nodes)
         way = "--by module, or " if graph.has_modules else "--by statement, or " if has_statements else ""

@@ -302,7 +302,7 @@ class RenderOptions:
             needs_lines="line" in show or self.ghosts or groups in ("line", "function", "code"),
             needs_functions=groups in ("function", "code") or (self.fit != "none" and view == "torchviz"),
             needs_costs=self.color_by in ("memory", "time"),
-            needs_flow=view != "torchviz" or "local" in show or self.color_by == "grad-norm",
+            needs_flow=view != "torchviz" or "local" in show or self.color_by == "grad-norm" or self.format == "html",
         )
         for name, one in DECLARED.items():
             value = getattr(self, name)

@@ -41,8 +41,8 @@ def by_groups(graph: Graph, options: RenderOptions) -> Graph:
 READABLE_GROUPS = 40
 """The same as ``READABLE`` for a picture of groups, whose boxes are larger."""
 
-DATA = ("json", "dot", "gv", "txt", "tensorboard")
-"""Formats that have all of a graph unless folds are asked for."""
+DATA = ("json", "html", "dot", "gv", "txt", "tensorboard")
+"""Formats that have all of a graph unless folds are asked for; a page folds by itself."""
 
 
 PARTS = ("around", "between", "hide", "max_nodes", "color_by", "ghosts")

@@ -45,9 +45,6 @@ PICTURES = "gviz writes none: svg or png makes a picture to put into it"
 FILMS = "gviz steps SOURCE -o y.gif (or y.webp) makes an animation, -o y.html a page that plays"
 TABLES = "gviz inspect SOURCE prints a table of the tensors, with --json as data"
 ELSEWHERE = {
-    **dict.fromkeys(
-        ("html", "htm"), "gviz steps SOURCE -o y.html plays the computation; svg is for a page of your own"
-    ),
     **dict.fromkeys(("tex", "latex"), "gviz explain SOURCE -o y.tex derives gradients; pdf is for \\includegraphics"),
     **dict.fromkeys(
         ("md", "markdown"), "gviz explain SOURCE -o y.md derives gradients; svg is for a picture in Markdown"

@@ -1,0 +1,173 @@
+"""The page of a graph in headless Chromium: folding, search, keys, steps, addresses; hostile names; no network."""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+from browser import Browser, program
+
+import gviz
+from gviz import RenderOptions
+from gviz.graphs import Edge, Graph, Module, Node
+from gviz.graphs.numbers import Numbers
+from gviz.render import RenderWarning, html
+
+needs_browser = pytest.mark.skipif(program() is None, reason="needs Chromium")
+
+HOSTILE = (
+    "</script><script>window.hit=1</script>", "<!--", "<img src=x onerror=window.hit=1>", "\u2028\u2029", "a\u202eb", "\ud800",
+    "__proto__", '"><svg onload=window.hit=1>', "{{data}}", "constructor", "'\"&amp;", "javascript:window.hit=1",
+)  # fmt: skip
+
+
+def net(blocks: int) -> Graph:
+    """A chain of operations, each in a module of its own inside one."""
+    nodes = [Node("root", "output", name="y")]
+    edges = []
+    for i in range(blocks):
+        module = Module(f"net.blocks.{i}", "Block", 1)
+        nodes.append(Node(f"n{i}", "operation", "TanhBackward0", module=module, expression="tanh(x)"))
+        edges.append(Edge(f"n{i}", "root" if not i else f"n{i - 1}"))
+    return Graph(tuple(nodes), tuple(edges), ("root",), title="y")
+
+
+@pytest.fixture(scope="module")
+def browser(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Browser]:
+    browser = Browser(tmp_path_factory.mktemp("browser"), "--window-size=1000,700")
+    yield browser
+    browser.close()
+
+
+@pytest.fixture
+def formula(browser: Browser, tmp_path: Path) -> Browser:
+    """The page of the first article's formula."""
+    gviz.read("y=(x+w)*(w+1)", x=2, w=1).save(tmp_path / "y.html")
+    browser.requests.clear()
+    browser.open((tmp_path / "y.html").as_uri())
+    return browser
+
+
+def data_of(page: str) -> dict[str, object]:
+    """The graph that a page holds."""
+    found = re.search(r'id="data">(.*?)</script>', page, re.DOTALL)
+    assert found is not None
+    data: dict[str, object] = json.loads(found[1])
+    return data
+
+
+def test_a_page_is_small_and_the_same_each_time() -> None:
+    graph = net(300)
+    page = html.render(graph, RenderOptions(format="html"))
+    bare = html.render(Graph((Node("n0", "leaf", name="x"),), roots=("n0",)), RenderOptions(format="html"))
+    assert page == html.render(graph, RenderOptions(format="html"))
+    assert len(bare.encode()) < 70_000
+    assert len(page.encode()) - len(bare.encode()) < 400 * len(graph.nodes)
+
+
+@needs_browser
+def test_boxes_say_what_the_picture_says_and_nothing_is_loaded(formula: Browser) -> None:
+    texts = formula.value("[...document.querySelectorAll('.box')].map(b => b.textContent)")
+    assert {"x = 2grad = 2", "w = 1grad = 5", "AddBackward0a = x + w = 3", "y = 6"} <= set(texts)
+    assert all(url.startswith(("file:", "about:")) for url in formula.requests)
+    assert formula.value("document.querySelector('h1').textContent") == "y"
+
+
+@needs_browser
+def test_a_box_tells_its_paths_and_the_address_names_it(formula: Browser) -> None:
+    formula.value("use(1)")
+    formula.value("focusOn({node: graph.nodes.findIndex(n => n.name === 'w')})")
+    text = formula.value("document.getElementById('panel').innerText")
+    assert "(1) · (b = 2)\n+ (1) · (a = 3)" in text
+    assert re.search(r"node=n\d+$", formula.value("location.hash"))
+    formula.value("history.back()")
+    formula.wait("document.getElementById('panel').hidden")
+
+
+@needs_browser
+def test_steps_tell_what_is_known_then(formula: Browser) -> None:
+    formula.value("use(1)")
+    w = "graph.nodes.findIndex(n => n.name === 'w')"
+    said = [formula.value(f"show({step}); says({w}).map(plain).join('|').trim()") for step in (1, 6, 7, 9)]
+    assert said == [
+        "leaf|w = 1|grad = None|",
+        "leaf|w = 1|grad = None|",
+        "leaf|w = 1|grad = 3 + …|",
+        "leaf|w = 1|grad = 5|= 3 + 2",
+    ]
+    assert "done" in formula.value("document.getElementById('caption').innerText")
+    assert formula.value("location.hash") == "#view=dataflow&step=9"
+
+
+@needs_browser
+def test_search_finds_names_and_facts_by_keys(formula: Browser) -> None:
+    formula.press("/")
+    formula.value("$('search').value = 'grad = 5'; $('search').dispatchEvent(new Event('input'))")
+    assert formula.value("document.getElementById('hits').innerText").endswith("1 found")
+    formula.press("Enter")
+    assert formula.value("graph.nodes[picked.node].name") == "w"
+
+
+@needs_browser
+def test_keys_go_along_the_lines(formula: Browser) -> None:
+    formula.value("stage.focus()")
+    formula.press("Enter")
+    names = [formula.value("name(picked.node)")]
+    for _ in range(2):
+        formula.press("ArrowUp")
+        names.append(formula.value("name(picked.node)"))
+    assert names == ["y", "MulBackward0", "AddBackward0"]
+    formula.press("ArrowDown")
+    assert formula.value("name(picked.node)") == "MulBackward0"
+    formula.press("Escape")
+    assert formula.value("picked") is None
+
+
+@needs_browser
+def test_groups_fold_and_unfold_where_they_are_clicked(browser: Browser, tmp_path: Path) -> None:
+    (tmp_path / "net.html").write_text(html.render(net(300), RenderOptions(format="html")))
+    browser.open((tmp_path / "net.html").as_uri())
+    assert browser.value("drawn.boxes.length") < 10
+    group = "graph.groups.findIndex(g => g.name === 'net.blocks')"
+    browser.value(f"graph.closed.has({group}) || toggle({group})")
+    browser.value("draw()")
+    browser.click("[data-key^=g]")
+    assert browser.value("drawn.boxes.length") == 301
+    browser.value("fold(true); draw()")
+    assert browser.value("drawn.boxes.length") == 301
+    assert browser.value("drawn.frames.length") == 302
+    browser.value("fold(false); draw()")
+    assert browser.value("drawn.boxes.length") == 2
+
+
+@needs_browser
+@pytest.mark.parametrize("text", HOSTILE, ids=range(len(HOSTILE)))
+def test_names_are_shown_as_they_are_and_never_run(browser: Browser, tmp_path: Path, text: str) -> None:
+    value = Numbers((), "float32", (1.0,))
+    nodes = (
+        Node(text or "a", "output", name=text, numbers=value),
+        Node("b", "operation", text, expression=text, module=Module(text)),
+    )
+    graph = Graph(nodes, (Edge("b", text or "a"),), (text or "a",), title=text)
+    data = html.render(graph, RenderOptions(format="html")).encode("utf-8", "backslashreplace")
+    (tmp_path / "bad.html").write_bytes(data)
+    browser.open((tmp_path / "bad.html").as_uri())
+    assert browser.value("window.hit") is None
+    assert browser.value("drawn.boxes.length") >= 1
+    browser.value("focusOn({node: 0}); fillTable(); search('a'); picture()")
+    assert browser.value("window.hit") is None
+    assert browser.value("document.querySelectorAll('script').length") == 2
+
+
+def test_large_pages_are_warned_of(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(html, "MANY", 5)
+    with pytest.warns(RenderWarning, match="10 boxes"):
+        html.render(net(9), RenderOptions(format="html"))
+
+
+def test_the_formula_of_a_graph_without_gradients_has_no_steps() -> None:
+    page = data_of(html.render(net(3), RenderOptions(format="html")))
+    assert [(view["name"], len(view.get("steps", []))) for view in page["views"]] == [("torchviz", 0), ("dataflow", 0)]  # type: ignore[attr-defined]
