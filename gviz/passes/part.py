@@ -9,6 +9,7 @@ from gviz.errors import SourceError
 from gviz.formulas.expressions import words_of
 from gviz.graphs import Edge, Graph, Node
 from gviz.passes.boxes import ELSEWHERE
+from gviz.passes.statements import formulas_of, whole
 from gviz.text import did_you_mean, excerpt, joined, name_among
 
 HIDABLE = ("views", "accumulate", "constants")
@@ -21,7 +22,7 @@ NAMES = {"UnsafeView": "reshape", "ReshapeAlias": "reshape"}
 """Those that a program calls by another name."""
 
 
-def around(graph: Graph, names: Collection[str], hops: int) -> Graph:
+def around(graph: Graph, names: Collection[str], hops: int, *, has_ends: bool = False) -> Graph:
     """Return the nodes that are at most so many edges away from some tensors, in either direction.
 
     >>> from gviz.graphs import Node
@@ -30,6 +31,12 @@ def around(graph: Graph, names: Collection[str], hops: int) -> Graph:
     >>> near = around(chain, ["a"], 1)
     >>> [node.id for node in near.nodes], near.remarks
     (['a', 'b'], ('2 of 4 boxes: up to 1 line from a',))
+
+    Args:
+        graph: any graph.
+        names: of tensors.
+        hops: how many edges.
+        has_ends: see :func:`only`.
 
     Raises:
         SourceError: there is no tensor of that name.
@@ -44,11 +51,18 @@ def around(graph: Graph, names: Collection[str], hops: int) -> Graph:
         ids |= front
         if not front:
             break
-    return only(graph, ids, f"up to {hops} line{'s' * (hops != 1)} from {joined(names)}")
+    why = f"up to {hops} line{'s' * (hops != 1)} from {joined(names)}"
+    return only(graph, ids, f"{why}, with their inputs" if has_ends else why, has_ends=has_ends)
 
 
-def between(graph: Graph, first: str, last: str) -> Graph:
+def between(graph: Graph, first: str, last: str, *, has_ends: bool = False) -> Graph:
     """Return all that lies on ways from one tensor to another, whichever of them comes first.
+
+    Args:
+        graph: any graph.
+        first: the name of a tensor.
+        last: that of the other one.
+        has_ends: see :func:`only`.
 
     Raises:
         SourceError: there is no tensor of that name, or no way.
@@ -58,36 +72,93 @@ def between(graph: Graph, first: str, last: str) -> Graph:
         below = reached(begin, {one: [edge.target for edge in edges] for one, edges in graph.uses.items()})
         above = reached(stop, {one: [edge.source for edge in edges] for one, edges in graph.inputs.items()})
         if below & above:
-            return only(graph, below & above, f"from {title}")
+            return only(graph, below & above, f"from {title}", has_ends=has_ends)
     raise SourceError(
         f"there is no way from {excerpt(first)} to {excerpt(last)} in this graph",
         hint="neither is made from the other; --around NAME draws what is near a tensor",
     )
 
 
-def nearest_to_roots(graph: Graph, most: int) -> Graph:
-    """Return so many nodes of a graph that has more: those that are the fewest lines away from its roots."""
-    if len(graph.nodes) <= most:
+def nearest_to_roots(graph: Graph, most: int, *, has_ends: bool = False) -> Graph:
+    """Return so many nodes of a graph that has more: those that are the fewest lines away from its roots.
+
+    Args:
+        graph: any graph.
+        most: how many nodes.
+        has_ends: see :func:`only`; the ends are counted, and there is one operation at least.
+    """
+    if boxes_in(graph.nodes, has_ends=has_ends) <= most:
         return graph
     ids = dict.fromkeys(graph.roots[:most])
-    todo = [*ids]
+    todo, inner, room = [*ids], set[str](), most - len(ids)
     for one in todo:  # grows while it is read
-        if len(ids) >= most:
+        new = [*dict.fromkeys(edge.source for edge in graph.inputs[one] if edge.source not in ids)]
+        if not has_ends:
+            new = new[:room]
+        count = boxes_in((graph.by_id[name] for name in new), has_ends=has_ends)
+        if count > room and inner:
+            continue  # without all of its inputs it is an end itself
+        inner.add(one)
+        ids.update(dict.fromkeys(new))
+        todo += new
+        room -= count
+        if not (room or has_ends):
             break
-        new = dict.fromkeys(edge.source for edge in graph.inputs[one] if edge.source not in ids)
-        room = [*new][: most - len(ids)]
-        ids.update(dict.fromkeys(room))
-        todo += room
-    return only(graph, ids, "those nearest to the root")
+    return only(graph, inner if has_ends else ids, "those nearest to the root", has_ends=has_ends)
 
 
-def only(graph: Graph, ids: Collection[str], why: str) -> Graph:
+def boxes_in(nodes: Iterable[Node], *, has_ends: bool) -> int:
+    """Return how many boxes nodes are: a constant of a formula is a part of its operation."""
+    return sum(not has_ends or node.kind != "constant" for node in nodes)
+
+
+def with_ends(graph: Graph, ids: Collection[str]) -> Graph:
+    """Return these nodes with all of their inputs; a result whose own inputs are left out is a tensor without any.
+
+    It says what it is computed by in names of the program: letters of other results stand nowhere in the part.
+
+    >>> nodes = Node("y", "operation", "Mul"), Node("h", "operation", "Tanh"), Node("w", "leaf"), Node("x", "leaf")
+    >>> part = with_ends(Graph(nodes, (Edge("h", "y"), Edge("w", "y", 1), Edge("x", "h")), ("y",)), {"y"})
+    >>> [(node.id, node.kind) for node in part.nodes], [edge[:2] for edge in part.edges]
+    ([('y', 'operation'), ('h', 'intermediate'), ('w', 'leaf')], [('h', 'y'), ('w', 'y')])
+    """
+    edges = tuple(edge for edge in graph.edges if edge.target in ids)
+    ends = {edge.source for edge in edges} - {*ids}
+    order = graph.inputs_first()
+    letters = formulas_of(order, {node.id for node in order if node.is_letter})
+    nodes = tuple(
+        whole(node, letters)._replace(kind="intermediate") if node.id in ends and node.kind == "operation" else node
+        for node in graph.nodes
+        if node.id in ids or node.id in ends
+    )
+    return graph.changed(nodes=nodes, edges=edges, roots=tuple(root for root in graph.roots if root in ids))
+
+
+def only(graph: Graph, ids: Collection[str], why: str, *, has_ends: bool = False) -> Graph:
     """Return these nodes and the edges among them, with a remark on how many there are of how many, and why.
 
     What nothing of the part is made from is no root for that: only a root of the graph is one.
+
+    Args:
+        graph: any graph.
+        ids: of the nodes.
+        why: these are drawn.
+        has_ends: whether the inputs of the nodes are drawn, too: of the graph of a formula, see :func:`with_ends`.
     """
     if len(ids) == len(graph.nodes):
         return graph
+    less = with_ends(graph, ids) if has_ends else without_inputs(graph, ids)
+    count, whole = (boxes_in(one.nodes, has_ends=has_ends) for one in (less, graph))
+    if has_ends and count == whole and not any(node.kind == "intermediate" for node in less.nodes):
+        return graph
+    old_remarks = {*fold_remarks(graph)} - {*fold_remarks(less)}
+    which = " of the folded graph" * bool(fold_remarks(graph))
+    remark = f"{count:,} of {whole:,} boxes{which}: {why}"
+    return less.changed(remarks=(*(one for one in graph.remarks if one not in old_remarks), remark))
+
+
+def without_inputs(graph: Graph, ids: Collection[str]) -> Graph:
+    """Return these nodes and the edges among them."""
     nodes = tuple(node for node in graph.nodes if node.id in ids)
     edges = tuple(edge for edge in graph.edges if edge.source in ids and edge.target in ids)
     cut = {edge.target for edge in graph.edges if edge.target in ids and edge.source not in ids}
@@ -102,12 +173,7 @@ def only(graph: Graph, ids: Collection[str], why: str) -> Graph:
         words = words_of(graph.changed(nodes=tuple(node for node in graph.nodes if node.id in near), edges=inside))
         told = {one: words[one].expression for one in cut & words.keys()}
         nodes = tuple(node._replace(expression=told[node.id]) if node.id in told else node for node in nodes)
-    roots = tuple(root for root in graph.roots if root in ids)
-    less = graph.changed(nodes=nodes, edges=edges, roots=roots)
-    old_remarks = {*fold_remarks(graph)} - {*fold_remarks(less)}
-    which = " of the folded graph" * bool(fold_remarks(graph))
-    remark = f"{len(nodes):,} of {len(graph.nodes):,} boxes{which}: {why}"
-    return less.changed(remarks=(*(one for one in graph.remarks if one not in old_remarks), remark))
+    return graph.changed(nodes=nodes, edges=edges, roots=tuple(root for root in graph.roots if root in ids))
 
 
 def fold_remarks(graph: Graph) -> list[str]:

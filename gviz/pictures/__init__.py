@@ -15,6 +15,7 @@ from gviz.errors import warn_user
 from gviz.graphs import Graph
 from gviz.layout import RenderWarning
 from gviz.pictures.options import GROUPS, SHEETS, RenderOptions, flags_of
+from gviz.pictures.parts import with_derivatives
 from gviz.pictures.picture import LARGE, Arrow, Frame, LazyStatements, Picture, Plate, Shape, Statement
 
 if TYPE_CHECKING:
@@ -45,7 +46,7 @@ def sheet_of(graph: Graph, options: RenderOptions) -> InkedPage | None:
         return None
     view = import_module(f"gviz.pictures.views.{options.view}")
     warn_of_unused(view.IGNORES, options)
-    sheet: InkedPage | None = view.sheet(with_derivatives(graph), options)
+    sheet: InkedPage | None = view.sheet(graph, options)
     return sheet
 
 
@@ -106,19 +107,3 @@ def enlarged(picture: Picture, factor: float) -> Picture:
 
     graph, edge = grown(picture.graph, SPACES), grown(picture.edge, ("fontsize", "arrowsize"))
     return replace(picture, graph=graph, edge=edge, statements=[look(each) for each in picture.statements])
-
-
-def with_derivatives(graph: Graph) -> Graph:
-    """Return the graph with names of results and symbols of local derivatives; one that has them stays."""
-    from gviz.pictures.labels import why_without_numbers  # few pictures need it
-
-    is_bare = not any(edge.flow.local is not None or edge.flow.handed is not None for edge in graph.edges)
-    if is_bare and any(node.kind == "operation" for node in graph.nodes):
-        warn_user(
-            f"there are no numbers of gradients and local derivatives: {why_without_numbers(graph)}", RenderWarning
-        )
-    if any(edge.flow.symbol for edge in graph.edges):
-        return graph
-    from gviz.formulas.local import with_formula
-
-    return with_formula(graph)

@@ -10,8 +10,9 @@ from gviz.formulas.formula import UNKNOWN, UNNAMED
 from gviz.layout.fonts.faces import type_width
 from gviz.layout.ink import Inked, Outline, Pen, Point, TextLine
 from gviz.pictures.circuit_reader import FAR, CircuitReader
-from gviz.pictures.circuits import AGAIN, NUMBER, Attempt, Circuit, Component, Wire, arrow
+from gviz.pictures.circuits import NUMBER, OUTLINES, Attempt, Circuit, Component, Wire, arrow
 from gviz.pictures.cuts import in_parts
+from gviz.pictures.page import LEFT_OUT_BEFORE
 from gviz.pictures.sheets import WIDE, Block, LegendEntry, scale_in, theme_of
 from gviz.pictures.slide import PAGES
 from gviz.pictures.typesetting import TypeBox, name_box, row, text_box
@@ -35,13 +36,14 @@ DENSITIES = (
 """What is tried on a page: whether it is tight, whether local derivatives are left out, and points between cards."""
 
 KINDS = {
-    "leaf": ((), 1.9, "leaf"),
-    "again": (AGAIN, 1.1, "the same leaf again"),
-    "frozen": ((4.0, 3.0), 1.3, "needs no gradient"),
-    "output": ((), 2.2, "root"),
-    "error": ((), 3.0, "nan or inf begins here"),
+    "leaf": "leaf",
+    "again": "the same leaf again",
+    "frozen": "needs no gradient",
+    "intermediate": LEFT_OUT_BEFORE,
+    "output": "root",
+    "error": "nan or inf begins here",
 }
-"""Boxes of the legend: the dashes and the breadth of their pens, and what they are."""
+"""What the legend says of boxes."""
 
 
 STOPPED = "backward stops here"
@@ -154,10 +156,11 @@ class CircuitContent:
         if any(UNKNOWN in text for text in self.titles):
             notes.append(text_box(f"{UNKNOWN} {UNNAMED}", size))
         yield from (LegendEntry(note, theme.muted) for note in notes)
-        drawn = {"error" if card.is_wrong else "again" if card.is_again else card.kind for card in self.cards}
-        for kind, (dash, width, text) in KINDS.items():
+        drawn = {card.look for card in self.cards}
+        for kind, text in KINDS.items():
             if kind in drawn:
                 fill, pen = theme.boxes["repeat" if kind == "again" else kind]
+                dash, width = OUTLINES[kind]
                 sample = Outline((11.0, -0.32 * size), (20.0, 0.9 * size), 3.0, fill, Pen(pen, width, dash))
                 has_stopped = kind == "error" and self.reader.graph.stop is not None
                 yield LegendEntry(text_box(STOPPED if has_stopped else text, size), theme.muted, [sample], 27)

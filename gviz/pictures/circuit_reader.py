@@ -157,7 +157,7 @@ class CircuitReader(Reader):
         """Return a node as a card."""
         is_root, name = node.id in self.graph.roots, node.name or ""
         tip = " = ".join(filter(None, [name, node.expression, self.number(node.numbers)]))
-        end = self._end(node) if is_root else None
+        end = self._end(node) if is_root or not self.graph.uses.get(node.id) else None  # a part goes on behind it
         is_wrong = node.id in self.first_wrong or self._has_stopped(node)
         if node.kind == "operation":
             is_told = self.has_letters or (self.trails is not None and node.id in self.trails.in_words)  # by its letter
@@ -177,13 +177,14 @@ class CircuitReader(Reader):
             return Component(
                 self.sign(node), kind, shown, note, brief, bare, total, end, tip, is_wrong=is_wrong, node=node.id
             )
-        kind = node.kind if node.kind in ("leaf", "frozen", "constant") else "leaf"
+        kind = node.kind if node.kind in ("leaf", "frozen", "constant", "intermediate") else "leaf"
         is_wrong = node.value is not None and not is_finite(node.value)
         note = in_stack(self._states(node), 4.0)
         box = self.phrase(name, NUMBER) if kind == "constant" else self.name(name, LEAF)
         formula = self.outside.get(name) or (Formula.read(name) if kind == "frozen" and "(" in name else None)
-        if kind == "frozen" and formula is not None and len(formula.python) <= LONGEST_TEXT:
-            box = self.typeset(formula, LEAF)
+        if formula is not None:
+            is_brief = len(formula.python) <= LONGEST_TEXT
+            box = self.typeset(formula, LEAF) if is_brief else text_box("…", LEAF) if node.is_letter else box
         total, is_long = self._total(node) if kind == "leaf" else (TypeBox(), False)
         if is_long:
             total = self._sum_text(f"… = {self.number(node.grad.value)}")
@@ -204,11 +205,11 @@ class CircuitReader(Reader):
 
     def _end(self, node: Node) -> End:
         """Return what stands at the end of the line out of a root."""
-        grad = node.grad.arrived if node.kind == "operation" else node.grad.value
-        shown = self.options.show
+        grad = node.grad.value if node.kind == "leaf" else node.grad.arrived
+        shown, name = self.options.show, "" if node.is_letter and node.id not in self.graph.roots else node.name
         value = self.number(node.numbers) if "value" in shown else ""
         number = self.number(grad, self.decimals.arrived(node.id)) if "grad" in shown else ""
-        return End(self.name(node.name or "", LEAF), value, number)
+        return End(self.name(name or "", LEAF), value, number)
 
     def _sum_text(self, text: str) -> TypeBox:
         """Return a sum of gradients."""

@@ -56,8 +56,17 @@ STRANDS: tuple[tuple[float, ...], ...] = ((), (7.0, 4.0), (1.6, 3.0), ())
 STRAND, DOUBLE, BESIDE = 2.4, 1.2, 3.6
 """Points: of a path, of each half of a double line, and from one path to the next in one line."""
 
-AGAIN = (3.0, 2.0)
-"""The dashes of a leaf that stands again beside a further use."""
+OUTLINES: dict[str, tuple[tuple[float, ...], float]] = {
+    "operation": ((), 1.3),
+    "leaf": ((), 1.9),
+    "again": ((3.0, 2.0), 1.1),
+    "frozen": ((4.0, 3.0), 1.3),
+    "constant": ((4.0, 3.0), 1.3),
+    "intermediate": ((1.5, 2.5), 1.6),
+    "output": ((), 2.2),
+    "error": ((), 3.0),
+}
+"""The dashes and the breadth of the outline of each kind of box."""
 
 
 class End(NamedTuple):
@@ -105,6 +114,11 @@ class Component(NamedTuple):
     def is_round(self) -> bool:
         """Whether it is a circle."""
         return self.kind in ("operation", "output")
+
+    @property
+    def look(self) -> str:
+        """Which of :data:`OUTLINES` it has."""
+        return "error" if self.is_wrong else "again" if self.is_again else self.kind
 
     def size(self, *, is_tight: bool) -> Point:
         """Return its width and height."""
@@ -430,9 +444,8 @@ class Circuit:
             fill, colour = self.theme.boxes["error" if card.is_wrong else card.kind]
             if card.is_faint:
                 fill, colour = self.theme.page, self.theme.faint
-            breadth = {"output": 2.2, "leaf": 1.9}.get(card.kind, 1.3)
-            dash = AGAIN if card.is_again else (4.0, 3.0) if card.kind in ("frozen", "constant") else ()
-            pen = Pen(colour, 1.1 if card.is_again else 3.0 if card.is_wrong else breadth, dash)
+            dash, breadth = OUTLINES[card.look]
+            pen = Pen(colour, breadth, dash)
             part, radius = f"card {number}", size[1] / 2 if card.is_round else 8.0
             yield Outline((x, y), size, radius, fill, pen, card.tip, part)
             low = (card.box.above - card.box.below) / 2 if card.is_round or card.box.height > NUMBER * 1.3 else LOW

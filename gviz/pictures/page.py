@@ -57,6 +57,9 @@ class Legend(NamedTuple):
     drawn: Container[str] = ()
 
 
+LEFT_OUT_BEFORE = "result: what it is made from is left out"
+"""What the legend says of a tensor at which a part of a graph begins."""
+
 KINDS = {
     "leaf": "leaf",
     "circle": "operation",
@@ -64,6 +67,7 @@ KINDS = {
     "output": "root",
     "constant": "constant",
     "frozen": "needs no gradient",
+    "intermediate": LEFT_OUT_BEFORE,
 }
 """What the legend says of the boxes of the formula."""
 

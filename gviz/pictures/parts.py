@@ -10,14 +10,16 @@ import warnings
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import replace
 
+from gviz.errors import warn_user
 from gviz.graphs import Graph
 from gviz.layout import RenderWarning
 from gviz.passes import part
 from gviz.passes.dataflow import dataflow
+from gviz.passes.quotients import with_quotients
 from gviz.passes.rounding import without_rounding
 from gviz.passes.scopes import without_derivatives
 from gviz.passes.statements import by_statement
-from gviz.pictures.labels import LONGEST_STATEMENT
+from gviz.pictures.labels import LONGEST_STATEMENT, why_without_numbers
 from gviz.pictures.options import GROUPS, READABLE, SHEETS, RenderOptions
 from gviz.pictures.picture import LARGE
 from gviz.text import joined
@@ -26,7 +28,7 @@ from gviz.text import joined
 def settled(graph: Graph, options: RenderOptions) -> Graph:
     """Return the graph with 0 for what rounding has left of a sum; as data it keeps what the engine has."""
     is_data = options.format == "json" or graph.kind == "static" or len(graph.nodes) > LARGE
-    return graph if is_data else without_rounding(graph)
+    return graph if is_data else once(graph, without_rounding, lambda: without_rounding(graph))
 
 
 def by_groups(graph: Graph, options: RenderOptions) -> Graph:
@@ -143,23 +145,86 @@ PASSES: dict[str, Callable[[Graph, RenderOptions], Graph]] = {
     "show": settled,
     "gradients": lambda graph, options: without_derivatives(graph) if options.gradients == "off" else graph,
     "hide": lambda graph, options: part.hidden(graph, options.hide),
-    "between": lambda graph, options: part.between(graph, *options.between),
-    "around": lambda graph, options: part.around(graph, options.around, options.hops),
+    "between": lambda graph, options: part.between(graph, *options.between, has_ends=is_formula(graph, options)),
+    "around": lambda graph, options: part.around(
+        graph, options.around, options.hops, has_ends=is_formula(graph, options)
+    ),
     "groups": by_groups,
     "fold": without_repeats,
-    "max_nodes": lambda graph, options: part.nearest_to_roots(graph, options.max_nodes),
+    "max_nodes": lambda graph, options: part.nearest_to_roots(
+        graph, options.max_nodes, has_ends=is_formula(graph, options)
+    ),
 }
 """Each by the option that asks for it, in the order in which they run."""
 
+SELECTIONS = ("between", "around", "max_nodes")
+"""Those that leave out boxes: of a formula they count what is drawn, and not what PyTorch has recorded."""
+
+NOT_DRAWN = ("json", "txt", "tensorboard")
+"""Formats that have the graph as it was recorded, whatever the view."""
+
+
+def is_formula(graph: Graph, options: RenderOptions) -> bool:
+    """Return whether a picture is of the formula: of values, and operations or statements between them."""
+    is_view = options.view in BY_STATEMENT and options.format not in NOT_DRAWN
+    return is_view and graph.kind != "static"
+
 
 def drawn_parts(graph: Graph, options: RenderOptions) -> Graph:
-    """Return the graph that a picture is of.
+    """Return the graph that a picture is of; the part of a formula is taken by :func:`drawn_formula`.
 
     Args:
         graph: as it was recorded.
         options: what is left out, grouped and folded.
     """
+    later = SELECTIONS if is_formula(graph, options) else ()
     for option, apply in PASSES.items():
-        if getattr(options, option):
+        if getattr(options, option) and option not in later:
             graph = apply(graph, options)
     return graph
+
+
+def drawn_formula(graph: Graph, options: RenderOptions) -> Graph:
+    """Return the graph of the formula with a node for each operation, or for each statement: the part that is drawn.
+
+    Args:
+        graph: what :func:`drawn_parts` returns.
+        options: ``view``, ``by``, and what is left out.
+    """
+    key = drawn_formula, options.view in SHEETS, options.by, *(getattr(options, name) for name in (*SELECTIONS, "hops"))
+    whole = with_derivatives(graph)
+
+    def selected() -> Graph:
+        shown = dataflow(whole)
+        if options.view in SHEETS:
+            shown = with_quotients(shown)
+        if options.by == "statement":
+            shown = by_statement(shown)
+        for option in SELECTIONS:
+            if getattr(options, option):
+                shown = PASSES[option](shown, options)
+        return shown
+
+    return once(whole, key, selected)
+
+
+def once(graph: Graph, key: object, make: Callable[[], Graph]) -> Graph:
+    """Return what is made of a graph, which is made once for each key: a page tries several ways to draw one graph."""
+    if key not in graph.memo:
+        graph.memo[key] = make()
+    result: Graph = graph.memo[key]
+    return result
+
+
+def with_derivatives(graph: Graph) -> Graph:
+    """Return the graph with names of results and symbols of local derivatives; one that has them stays."""
+    is_bare = not any(edge.flow.local is not None or edge.flow.handed is not None for edge in graph.edges)
+    if is_bare and any(node.kind == "operation" for node in graph.nodes):
+        warn_user(
+            f"there are no numbers of gradients and local derivatives: {why_without_numbers(graph)}", RenderWarning
+        )
+    if any(edge.flow.symbol for edge in graph.edges):
+        return graph
+    from gviz.formulas.local import with_formula
+
+    return once(graph, with_formula, lambda: with_formula(graph))

@@ -116,7 +116,7 @@ class Reader:
         shown = {node.name or "": node for node in self.graph.nodes}
         letters = {row.name: row.expression for row in self.graph.tensors if row.expression is not None}
         texts = {name: shown[name].expression if name in shown else text for name, text in letters.items()}
-        drawn = {name for name, node in shown.items() if node.kind != "frozen"}
+        drawn = {name for name, node in shown.items() if node.kind not in ("frozen", "intermediate")}
         found = {name: as_formula(text) for name, text in texts.items() if name not in drawn}
         known = {name: formula for name, formula in found.items() if formula is not None}
         return {name: formula.replaced(known) for name, formula in known.items()}
@@ -144,7 +144,7 @@ class Reader:
     def sign(self, node: Node) -> TypeBox:
         """Return what stands in a circle: a sign, the name of a function, what is done with z; or a statement."""
         if statement := statement_of(node, self.options):
-            return self.phrase(short(str(statement), LONGEST_STATEMENT), NUMBER)
+            return self.phrase(short(str(statement.replaced(self.outside)), LONGEST_STATEMENT), NUMBER)
         _, formula = self.operand(node)
         sign = operator_of(node.label)
         if self.options.math == "off":
@@ -200,7 +200,7 @@ class Reader:
     def gradient(self, size: float, what: str = "value", where: str = "line") -> TypeBox:
         """Return what the numbers below the lines are: a quotient where backward has started from 1, and no hook is."""
         roots = [self.nodes[root] for root in self.graph.roots]
-        if not self.are_derivatives:
+        if not roots or not self.are_derivatives:
             return text_box(f"gradient, below the {where}", size)
         total = row(*[part for root in roots for part in (text_box(" + ", size), self.name(root.name or "", size))][1:])
         if any(size_of(root.numbers) for root in roots):
@@ -212,7 +212,8 @@ class Reader:
 
     def in_order(self) -> Iterator[Node]:
         """Yield the operations, each after what it is made from, operands from left to right."""
-        todo, done = [self.nodes[root] for root in reversed(self.graph.roots)], set[str]()
+        last = [node.id for node in self.graph.nodes if not self.graph.uses[node.id]]  # of a part it is no root
+        todo, done = [self.nodes[one] for one in dict.fromkeys((*last, *reversed(self.graph.roots)))], set[str]()
         while todo:
             node = todo[-1]
             waiting = [edge.source for edge in self.inputs[node.id] if edge.source not in done]

@@ -7,13 +7,13 @@ from dataclasses import replace
 from typing import NamedTuple
 
 from gviz.errors import warn_user
-from gviz.graphs import Graph
+from gviz.graphs import Graph, Node
 from gviz.layout import RenderWarning
 from gviz.pictures import Picture, html, picture_of, places, sheet_of, slide
 from gviz.pictures.labels import BRIEF
 from gviz.pictures.look import LONGEST_TITLE
 from gviz.pictures.options import RenderOptions
-from gviz.pictures.parts import drawn_parts, ways_to_fit
+from gviz.pictures.parts import drawn_formula, drawn_parts, is_formula, ways_to_fit
 from gviz.pictures.places import Layout
 from gviz.pictures.slide import PAGES, Page
 from gviz.render import dot
@@ -44,15 +44,15 @@ def fit_to_page(graph: Graph, options: RenderOptions) -> RenderOptions:
         if trials[-1].points >= page.readable:
             break
     first, best = trials[0], max(trials, key=lambda one: min(one.points, page.least))
-    is_small = is_small or len(best.shown.nodes) < FEW
+    is_small = is_small or len(best.boxes) < FEW
     is_whole = is_small or options.by == "operation" or options.max_nodes or options.path  # of a part no path is whole
     if best.points < page.readable and not is_whole:
         best = best.part(graph, page)
     if best is not first:
         small = f"type of {first.points:.1f} points" if first.points else "no room"
-        count, whole = len(first.shown.nodes), "all " * (len(first.shown.nodes) == len(graph.nodes))
+        count, whole = len(first.boxes), "all " * (len(first.shown.nodes) == len(graph.nodes))
         every = f"{'--fold off ' * (options.view == 'torchviz')}--by operation"
-        now = best.what if best.options.by == "statement" else f"{best.what}, {len(best.shown.nodes)} boxes"
+        now = f"{best.what}, {len(best.boxes)} boxes"
         warn_user(f"{whole}{count} boxes would have {small} on this page: {now}; {every} draws all", RenderWarning)
     return best.options
 
@@ -86,14 +86,23 @@ class Trial(NamedTuple):
     shown: Graph
     points: float = 0.0
 
+    @property
+    def boxes(self) -> list[Node]:
+        """The nodes that are boxes of the picture."""
+        if not is_formula(self.shown, self.options):
+            return [*self.shown.nodes]
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore", RenderWarning)
+            return [node for node in drawn_formula(self.shown, self.options).nodes if node.kind != "constant"]
+
     def is_like(self, other: Trial) -> bool:
         """Return whether another way draws the same."""
-        ids, others = ([node.id for node in one.shown.nodes] for one in (self, other))
+        ids, others = ([node.id for node in one.boxes] for one in (self, other))
         return ids == others and (self.options.by, self.options.layout) == (other.options.by, other.options.layout)
 
     def with_points(self) -> Trial:
         """Return it with the size of its smallest type."""
-        nodes = self.shown.nodes
+        nodes = self.boxes
         is_one_box = bool(self.what) and sum(node.kind == "group" for node in nodes) == 1
         if is_one_box or len(nodes) > MOST:
             return self
@@ -105,7 +114,7 @@ class Trial(NamedTuple):
 
     def part(self, graph: Graph, page: Page) -> Trial:
         """Return the part nearest to the root that can be read on a page."""
-        count, part = len(self.shown.nodes), self
+        count, part = len(self.boxes), self
         while count > FEWEST and part.points < page.readable:
             share = max((part.points / page.least) ** 2, 0.5)  # type is about as large as a box has room
             count = max(min(int(count * share), count - 1, MOST), FEWEST)
@@ -138,7 +147,8 @@ class PageLayout(NamedTuple):
 def page_layout(graph: Graph, options: RenderOptions) -> PageLayout:
     """Return the picture as it goes onto a page, in the direction that gives the larger type if none was asked for."""
     page = PAGES[options.fit]
-    said = "; ".join(graph.remarks)
+    shown = drawn_formula(graph, options) if is_formula(graph, options) else graph
+    said = "; ".join(shown.remarks)
     typed = [html.escaped(line) for text in (said, options.caption) for line in html.caption_lines(text)]
     drawn: list[PageLayout] = []
     operations = sum(node.card.operations if node.card else node.kind == "operation" for node in graph.nodes)

@@ -15,6 +15,8 @@ from program import Program
 import gviz
 from gviz.layout import RenderWarning
 from gviz.layout.fonts.faces import FACES
+from gviz.pictures.circuit_reader import CircuitReader
+from gviz.pictures.parts import drawn_formula
 from gviz.pictures.theme import THEMES
 from gviz.render import RenderOptions, render
 
@@ -139,8 +141,23 @@ def test_a_frozen_input_has_a_dashed_line_and_no_gradient() -> None:
 
 @pytest.mark.filterwarnings("ignore:invalid value")
 def test_the_gradient_of_a_leaf_in_a_part_has_summands_that_are_not_drawn(gviz: Program) -> None:
-    gviz("render", "y=(x+w)*(w+1)*x*w", "x=2", "w=3", "--view", "circuit", "--max-nodes", 7, "-o", "y.svg")
+    gviz("render", "y=(x+w)*(w+1)*x*w", "x=2", "w=3", "--view", "circuit", "--max-nodes", 5, "-o", "y.svg")
     assert "40 + … = 94" in (gviz.folder / "y.svg").read_text(encoding="utf-8")
+
+
+def test_what_a_part_leaves_out_stands_at_its_edge_with_its_value_and_gradient() -> None:
+    graph = gviz.read("y=(x+w)*(w+1)*x*w", gviz.SourceOptions(values={"x": 2.0, "w": 3.0}, flow=True)).graph
+    reader = CircuitReader(
+        drawn_formula(graph, RenderOptions(view="circuit", max_nodes=5)), RenderOptions(view="circuit")
+    )
+    cards, wires = reader.circuit()
+    assert {(card.box.text, card.kind) for card in cards} == {
+        *(("×", "operation"), ("×", "output"), ("x", "leaf"), ("w", "leaf")),
+        ("(x + w)(w + 1)", "intermediate"),
+    }
+    assert sorted((wire.value, wire.grad) for wire in wires) == [("2", "60"), ("20", "6"), ("3", "40"), ("40", "3")]
+    near = drawn_formula(graph, RenderOptions(view="circuit", around=("x",), hops=1))
+    assert near.remarks == ("5 of 7 boxes: up to 1 line from x, with their inputs",)
 
 
 def test_nan_is_seen() -> None:

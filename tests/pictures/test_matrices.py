@@ -18,9 +18,8 @@ from gviz import engine
 from gviz.graphs import Graph
 from gviz.graphs.numbers import Numbers
 from gviz.passes.dataflow import dataflow
-from gviz.passes.quotients import with_quotients
-from gviz.pictures import with_derivatives
 from gviz.pictures.equations import Bracket, NumberGrid, Part, Sign, number_grid
+from gviz.pictures.parts import drawn_formula
 from gviz.pictures.views.matrices import NOTHING, EquationReader, with_same_numbers
 from gviz.render import RenderOptions, render
 
@@ -99,7 +98,7 @@ def svg_of(graph: Graph, **options: Any) -> str:
 
 def reader_of(graph: Graph) -> EquationReader:
     return EquationReader(
-        with_same_numbers(with_quotients(dataflow(with_derivatives(graph)))), RenderOptions(view="matrices")
+        with_same_numbers(drawn_formula(graph, RenderOptions(view="matrices"))), RenderOptions(view="matrices")
     )
 
 
@@ -272,7 +271,7 @@ def test_a_group_of_a_saved_graph_does_not_look_like_a_leaf() -> None:
 
 def numbers_in(graph: Graph) -> dict[str, tuple[object, ...] | None]:
     """Return the elements of each tensor, by its name or the letter it has got."""
-    shown = with_same_numbers(with_quotients(dataflow(with_derivatives(graph))))
+    shown = with_same_numbers(drawn_formula(graph, RenderOptions(view="matrices")))
     return {node.name or "": node.numbers.elements if node.numbers else None for node in shown.nodes}
 
 

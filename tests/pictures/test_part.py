@@ -114,7 +114,7 @@ def test_a_result_that_is_left_out_is_no_input_that_needs_no_gradient(tmp_path: 
 
 def test_a_part_without_a_path_says_that_it_is_a_part(gviz: Program) -> None:
     done = gviz("render", "y=tanh(w*x)*x*x*x", "--path", "w", "--max-nodes", "4", "-o", "y.svg")
-    assert "error: no path from y to w in what is drawn: 4 of 10 boxes: those nearest to the root" in done.err
+    assert "error: no path from y to w in what is drawn: 4 of 7 boxes: those nearest to the root" in done.err
 
 
 def test_the_sum_of_paths_in_a_part_is_not_said_to_be_the_derivative(gviz: Program) -> None:

@@ -8,12 +8,10 @@ from __future__ import annotations
 from gviz.errors import warn_user
 from gviz.graphs import Graph
 from gviz.layout import RenderWarning
-from gviz.passes.dataflow import dataflow
-from gviz.passes.quotients import with_quotients
-from gviz.passes.statements import by_statement
 from gviz.pictures.circuit_content import CircuitContent
 from gviz.pictures.circuit_reader import CircuitReader
 from gviz.pictures.options import FOLDING, RenderOptions
+from gviz.pictures.parts import drawn_formula
 from gviz.pictures.picture import Picture
 from gviz.pictures.sheets import InkedPage, SheetWriter
 from gviz.pictures.views import dataflow as boxes
@@ -34,23 +32,17 @@ def picture(graph: Graph, options: RenderOptions, missing: str = "circuits") -> 
     return boxes.picture(graph, options)
 
 
-def steps_of_formula(graph: Graph, options: RenderOptions) -> Graph:
-    """Return the graph of the formula, with a node for each operation or for each statement."""
-    shown = with_quotients(dataflow(graph))
-    return by_statement(shown) if options.by == "statement" else shown
-
-
 def sheet(graph: Graph, options: RenderOptions) -> InkedPage | None:
     """Return the circuit of a graph; None of one that has too many boxes for it, which is said.
 
     Raises:
         SourceError: a path was asked for to a tensor that there is none to.
     """
-    shown = steps_of_formula(graph, options)
+    shown = drawn_formula(graph, options)
     count = sum(node.kind != "constant" for node in shown.nodes)
     if count > MOST:
         if not options.path:
             why = f"a circuit has at most {MOST} boxes, and this one would have {count}: drawn by --view dataflow"
             warn_user(f"{why}; --root NAME, or --around NAME, draws a part", RenderWarning)
         return None
-    return SheetWriter(CircuitContent(CircuitReader(shown, options)), graph, options).page()
+    return SheetWriter(CircuitContent(CircuitReader(shown, options)), shown, options).page()

@@ -10,9 +10,7 @@ from gviz.formulas.formula import UNKNOWN
 from gviz.formulas.lectures import BY_ROWS, is_by_rows
 from gviz.formulas.operations import jacobian_symbol, operator_of
 from gviz.graphs import Edge, Graph, Node
-from gviz.passes.dataflow import dataflow
 from gviz.passes.elements import scalar_of, sum_text
-from gviz.passes.statements import by_statement
 from gviz.pictures import html
 from gviz.pictures.labels import (
     BEFORE,
@@ -37,6 +35,7 @@ from gviz.pictures.labels import (
 )
 from gviz.pictures.options import FOLDING, RenderOptions
 from gviz.pictures.page import KINDS, WAYS, Legend, kinds_in, themed
+from gviz.pictures.parts import drawn_formula
 from gviz.pictures.picture import Arrow, Picture, Plate, Shape, Statement
 from gviz.pictures.repeat import with_repeats
 from gviz.pictures.spans import Line, Span
@@ -58,6 +57,9 @@ SIGN, WORD = 22, 13
 OUTSIDE = ("constant", "frozen")
 """Kinds of boxes to which no gradient goes."""
 
+ENDS = ("frozen", "intermediate")
+"""Kinds of boxes that say what they are computed by: no box that is drawn computes them."""
+
 MOST_EDGES = 6
 """Lines from which on a local derivative stands on two lines."""
 
@@ -77,9 +79,7 @@ DIGITS = 4
 
 def picture(graph: Graph, options: RenderOptions) -> Picture:
     """Return the picture of a graph."""
-    shown, theme = dataflow(graph), THEMES[options.theme]
-    if options.by == "statement":
-        shown = by_statement(shown)
+    shown, theme = drawn_formula(graph, options), THEMES[options.theme]
     trails = trails_of(shown, options.path)
     drawn = list(_statements(shown, options, theme, trails))
     if trails is None:
@@ -116,7 +116,7 @@ def _statements(
     for node in shown.nodes:
         own_room = room_of(options, decimals.arrived(node.id))
         lines = [
-            *value_lines(node._replace(expression=node.expression if node.kind == "frozen" else ""), room),
+            *value_lines(node._replace(expression=node.expression if node.kind in ENDS else ""), room),
             *gradient_lines(node, graph.uses.get(node.id, []), root, own_room, options.precision),
             *hook_lines(node, room),
             *([(Span(node.state, "muted"),)] if node.kind == "frozen" and node.state else []),
@@ -300,7 +300,7 @@ def gradient_lines(node: Node, uses: list[Edge], root: str, options: RenderOptio
         return
     if node.kind == "leaf":
         yield from gradient_line(node, options)
-    elif node.kind == "operation" and node.grad.arrived is not None:
+    elif node.grad.arrived is not None:
         quotient = quotient_of(root, node.name or "·") if root else "grad"
         quotient = quotient if len(quotient) <= LONGEST else "grad"
         yield (Span(equation(quotient, node.grad.arrived, options.precision, options.max_chars), "gradient"),)

@@ -41,6 +41,8 @@ from gviz.pictures.equations import (
 )
 from gviz.pictures.labels import decimal, name_along, size_text
 from gviz.pictures.options import RenderOptions
+from gviz.pictures.page import LEFT_OUT_BEFORE
+from gviz.pictures.parts import drawn_formula
 from gviz.pictures.picture import Picture
 from gviz.pictures.reader import Reader, as_formula
 from gviz.pictures.sheets import (
@@ -88,7 +90,13 @@ COLUMN, ROW = "column", "row"
 
 NOTHING = BracketNote()
 
-WORDS = {"leaf": ("leaf",), "result": ("operation",), "root": ("output",), "no gradient": ("frozen", "constant")}
+WORDS = {
+    "leaf": ("leaf",),
+    "result": ("operation",),
+    LEFT_OUT_BEFORE: ("intermediate",),
+    "root": ("output",),
+    "no gradient": ("frozen", "constant"),
+}
 """What the legend calls the kinds of tensors."""
 
 SIGNS = {ast.Add: "+", ast.Sub: "−", ast.MatMult: "·", ast.Div: "÷", ast.Mult: "·", ast.Pow: "^"}
@@ -102,7 +110,7 @@ def picture(graph: Graph, options: RenderOptions) -> Picture:
 
 def sheet(graph: Graph, options: RenderOptions) -> InkedPage | None:
     """Return the equations of a graph; None of one that has too many operations for them, which is said."""
-    shown = with_same_numbers(circuit.steps_of_formula(graph, options))
+    shown = with_same_numbers(drawn_formula(graph, options))
     operations = [node for node in shown.nodes if node.kind == "operation"]
     if len(operations) > MOST:
         told = f"matrices are drawn of at most {MOST} operations: this graph is drawn by --view dataflow"
@@ -278,7 +286,8 @@ class EquationReader(Reader):
     def is_shared(self, node: Node) -> bool:
         """Return whether the gradient of a tensor is another one than the part that comes from a use."""
         is_added = node.kind == "leaf" and node.grad.before is not None
-        return len(self.uses(node)) > 1 or is_added or bool(node.grad.hooks) or node.id in self.graph.roots
+        is_one = len(self.uses(node)) == 1 and self.adds_up(node)
+        return not is_one or is_added or bool(node.grad.hooks) or node.id in self.graph.roots
 
     def backward(self, edge: Edge, node: Node) -> Handed | None:
         """Return what an operation hands on to an input, as a formula; None if none says it."""
@@ -316,7 +325,8 @@ class EquationReader(Reader):
         remarks = [text for text in (sum_text(edge).removeprefix("Σ "), copied_text(edge, node, found)) if text]
         remarks += [f"for each {self.place}"] * found.is_by_rows
         part = "a part: sum below" if self.adds_up(source) else "a part"
-        part_of = [part] if len(self.uses(source)) > 1 and edge.flow.handed is not None else []
+        is_one = len(self.uses(source)) == 1 and self.adds_up(source)
+        part_of = [part] if not is_one and edge.flow.handed is not None else []
         return BracketNote(row(*head, brief), brief, (*remarks, *part_of), own.python)
 
     @property
