@@ -20,7 +20,9 @@ SIZES = {"A": (2, 3), "P": (2, 3), "U": (2, 3), "W": (2, 3), "D": (2, 3), "S": (
          "C2P": (1, 1, 2, 1, 1), "CB": (1, 1, 2, 3, 2), "CC": (1, 1, 2, 2, 2), "CD": (1, 1, 3, 3, 3), "CI": (1, 4, 4),
          "GL": (1, 1, 1, 4), "GN": (2, 4, 3), "HK": (1, 2, 3, 3), "HQ": (1, 2, 2, 3), "I": (1, 2, 5), "J": (1, 1, 2, 4),
          "J2": (1, 1, 1, 2), "JP": (1, 1, 2, 5), "JQ": (1, 1, 3, 5), "K": (2, 2, 3), "O": (1, 2, 3),
-         "LH": (4, 1), "LI": (4, 3), "PS": (1, 4, 1, 2)}  # fmt: skip
+         "LH": (4, 1), "LI": (4, 3), "PS": (1, 4, 1, 2), "GR": (1, 2, 1, 2), "GV": (1, 1, 1, 2, 3),
+         "GT": (2, 2, 3), "GA": (2, 1, 2, 2), "GO": (1, 1, 2, 1), "GP": (1, 1, 1, 1, 2),
+         "CW": (3, 2, 3)}  # fmt: skip
 
 
 def letter(name: str, random: Any) -> Any:
@@ -266,6 +268,13 @@ SAMPLES.update({  # nn.functional's
     **{f"{kind}_pad{n}d_backward": [("CD", "CC", (1, 0) * n)] if n == 3 else [("JP", "J", (1, 0))] if n == 1 else
        [("JQ", "J", (1, 0, 1, 0))] for kind in ("reflection", "replication") for n in (1, 2, 3)},
     "im2col": [("J", (2, 2), (1, 1), (1, 0), (1, 2))], "col2im": [("CI", (3, 3), (2, 2), (1, 1), (0, 0), (1, 1))],
+    "grid_sampler_2d": [("J", "GR", 0, 0, False), ("J", "GR", 0, 2, True), ("J", "GR", 2, 1, False)],
+    "grid_sampler_3d": [("CB", "GV", 0, 0, True), ("CB", "GV", 0, 1, False)],
+    "grid_sampler_2d_backward": [("GO", "J", "GR", 0, 0, False)], "grid_sampler_3d_backward": [("GP", "CB", "GV", 0, 0, True)],
+    "affine_grid_generator": [("GT", (2, 1, 2, 3), False)], "affine_grid_backward": [("GA", (2, 1, 1, 2), True)],
+    "ctc_loss": [("B1", "again", (2, 2, 2), (1, 1, 1), 2, False)],
+    "ctc_loss_backward": [("V", "B1", "again", (2, 2, 2), (1, 1, 1), "V", "CW", 2, False)],
+    "linalg_matrix_exp": [("S",)],
     "pixel_shuffle": [("PS", 2)], "pixel_unshuffle": [("J", 2)],
     "max_pool3d_with_indices": [("CB", (1, 2, 2), (), (0, 0, 0), (1, 1, 1), False)],
     "max_pool3d_with_indices_backward": [("C2P", "CB", (1, 2, 2), (), (0, 0, 0), (1, 1, 1), False, "pooled3d")],
@@ -289,14 +298,25 @@ SAMPLES.update({  # nn.functional's
 NO_SLOPE = frozenset({
     "asinh_", "acosh_", "atanh_", "log_sigmoid_backward", "native_batch_norm_backward",
     "native_layer_norm_backward", "cdist_backward", "embedding_bag_backward", "linalg_cholesky_ex", "cholesky",
-    "linalg_eigh", "unique2", "unique_dim", "delayed_error", "undefined_grad",
+    "linalg_eigh", "grid_sampler_2d_backward", "grid_sampler_3d_backward",
+    "ctc_loss", "ctc_loss_backward", "unique2", "unique_dim", "delayed_error", "undefined_grad",
     "uniform_fill", "normal_fill", "exponential_fill", "bernoulli_one", "bernoulli_each", "bernoulli", "random_from",
     "random_to", "random_all", "normal_mean", "normal_std", "normal",
     "standard_gamma", "standard_gamma_grad", "sample_dirichlet", "poisson", "binomial", "cauchy_fill", "geometric_fill",
 })  # fmt: skip
 """Rows whose derivative PyTorch refuses, whose inputs (or their elements) depend on each other, or which are random."""
 
-ONCE = frozenset({"_weight_norm", "cdist_forward", "embedding_bag", "flash_attention", "hardsigmoid"})
+ONCE = frozenset(
+    {
+        "_weight_norm",
+        "cdist_forward",
+        "embedding_bag",
+        "flash_attention",
+        "grid_sampler_2d",
+        "grid_sampler_3d",
+        "hardsigmoid",
+    }
+)
 """Rows that PyTorch differentiates only once; of ``_weight_norm`` its own gradgradcheck says that the second is wrong."""
 
 

@@ -32,6 +32,19 @@ def quantile(
     self: Tensor, q: Operand, dim: int | None = None, keepdim: bool = False, *, interpolation: str = "linear"
 ) -> Any:
     """Return the values below which shares of the others lie: of everything, or along a dim."""
+    return quantiles(self, q, dim, keepdim, interpolation, skips_nan=False)
+
+
+@public_names("nanquantile")
+def nanquantile(
+    self: Tensor, q: Operand, dim: int | None = None, keepdim: bool = False, *, interpolation: str = "linear"
+) -> Any:
+    """Return the values below which shares of the others lie, as if nan were not there."""
+    return quantiles(self, q, dim, keepdim, interpolation, skips_nan=True)
+
+
+def quantiles(self: Tensor, q: Operand, dim: int | None, keepdim: bool, interpolation: str, *, skips_nan: bool) -> Any:
+    """Return the values below which shares of the others lie; nan is the largest, makes all nan, or is left out."""
     is_wide = self._array.dtype in (np.float32, np.float64)
     refuse(not is_wide, "quantile() input tensor must be either float or double dtype")
     refuse(not self._array.size, "quantile() input tensor must be non-empty")
@@ -49,7 +62,11 @@ def quantile(
         values = values.unsqueeze(-1).transpose(axis, -1)
     last = values.shape[-1] - 1 if values.ndim else 0
     ordered = values.sort(-1)[0].view((*shape, last + 1))
-    ranks = np.where(np.isnan(ordered._array).any(axis=-1, keepdims=True), shares.dtype.type(last), shares * last)
+    is_nan = np.isnan(ordered._array)
+    if skips_nan:
+        ranks = shares * np.maximum(last - is_nan.sum(axis=-1, keepdims=True), 0).astype(shares.dtype)
+    else:
+        ranks = np.where(is_nan.any(axis=-1, keepdims=True), shares.dtype.type(last), shares * last)
     places = ROUNDED[interpolation](ranks)
     result = ordered.gather(-1, constant(places, np.int64))
     if interpolation in ("linear", "midpoint"):

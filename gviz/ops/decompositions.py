@@ -6,9 +6,14 @@ pinv_backward).
 
 from __future__ import annotations
 
+import math
+
 import numpy as np
 
-from gviz.ops.rows import LinAlgError, brief, composite, formula, op, refuse
+from gviz.autograd.tensor import from_array
+from gviz.autograd.words import COMPLEX
+from gviz.numbers.classes import result_class
+from gviz.ops.rows import LinAlgError, brief, composite, formula, mode, op, public_names, refuse
 from gviz.ops.solving import by_columns, check_matrix, of_batch
 
 formula("on_diagonal", lambda value, operation, operand: overwritten(value, operation, operand, part=("diagonal", 0, -2, -1)))
@@ -36,6 +41,41 @@ def eigh_backward(values, vectors, L, V):
     inner = overwritten(antisymmetric(turned) * 0.5, "div", gaps)
     inner = inner if values is None else on_diagonal(inner, "copy_into", values)
     return matmul(V, matmul(inner, transpose(V, -2, -1)))
+
+@public_names("linalg.eig")
+def eig(A):
+    """Return the eigenvalues and eigenvectors of a matrix, which are complex numbers."""
+    check_matrix(A._array, "linalg.eig")
+    refuse(mode.recording and A.requires_grad, COMPLEX, NotImplementedError)
+    (values, vectors), kind = np.linalg.eig(A._array), np.result_type(A._array, np.complex64)
+    pair = from_array(values.astype(kind), None), from_array(by_columns(vectors.astype(kind)), None)
+    return result_class("linalg_eig", ("eigenvalues", "eigenvectors"))(pair)
+
+public_names("linalg.eigvals")(lambda A: eig(A).eigenvalues)
+
+# ------------------------------------------------------------------ exponentials
+@op("LinalgMatrixExpBackward0", "matrix_exp linalg.matrix_exp", promote="none", self="matrix_exp_backward(grad, self)")
+def linalg_matrix_exp(self):
+    """Scaled down, Taylor's series, and squared as often."""
+    check_matrix(self, "linalg.matrix_exp")
+    wide = np.result_type(self.dtype, np.float64)
+    size = np.abs(self).sum(-2).max(initial=0)
+    squarings = max(0, math.ceil(math.log2(size)) + 1) if 0 < size < np.inf else 0
+    scaled, unit = self.astype(wide) / 2**squarings, np.eye(self.shape[-1], dtype=wide)
+    result = np.broadcast_to(unit, self.shape)
+    for k in range(16, 0, -1):
+        result = unit + scaled @ result / k
+    for _ in range(squarings):
+        result = result @ result
+    return result.astype(self.dtype)
+
+@composite
+def matrix_exp_backward(grad, self):
+    """The gradient stands beside the diagonal in the exponential of a matrix of four blocks."""
+    flipped, size = transpose(self, -2, -1), self.shape[-1]
+    below = cat([zeros_like(flipped), flipped], -1)
+    blocks = linalg_matrix_exp(cat([cat([flipped, grad], -1), below], -2))
+    return narrow(narrow(blocks, -2, 0, size), -1, size, size)
 
 # ------------------------------------------------------------------ singular values
 @op("LinalgSvdBackward0", "linalg.svd", promote="none", outputs=("U", "S", "Vh"),

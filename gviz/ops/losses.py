@@ -207,3 +207,54 @@ def soft_margin_second(grad, self, target):
     above = z + 1
     square = above * above
     return grad * (target * target) * z / square
+
+# ------------------------------------------------------------------ sequences without an alignment
+def alphas(logs, labels):
+    """Return for each time and label the logarithm of the probability of all ways that lead there."""
+    result = np.full((len(logs), len(labels)), -np.inf, logs.dtype)
+    result[0, :2] = logs[0, labels[:2]]
+    may_skip = labels[2:] != labels[:-2]  # a blank between two labels may be left out, unless they are the same
+    for time in range(1, len(logs)):
+        ways = result[time - 1].copy()
+        ways[1:] = np.logaddexp(ways[1:], result[time - 1, :-1])
+        ways[2:] = np.where(may_skip, np.logaddexp(ways[2:], result[time - 1, :-2]), ways[2:])
+        result[time] = ways + logs[time, labels]
+    return result
+
+def examples(log_probs, targets, input_lengths, target_lengths, blank):
+    """Return for each example its log probabilities, and its labels with a blank before, between and behind them."""
+    ends = np.cumsum(target_lengths)
+    for number, (time, length) in enumerate(zip(input_lengths, target_lengths, strict=True)):
+        labels = np.full(2 * length + 1, blank)
+        labels[1::2] = targets[number, :length] if targets.ndim > 1 else targets[ends[number] - length : ends[number]]
+        yield log_probs[:time, number], labels
+
+@op("CtcLossBackward0", nondiff=("targets",), extras=("result0", "result1"),
+    log_probs="ctc_loss_backward(grad, log_probs, targets, input_lengths, target_lengths, result0, result1, blank, "
+    "zero_infinity)")
+def ctc_loss(log_probs, targets, input_lengths, target_lengths, blank, zero_infinity):
+    longest = max(target_lengths) if targets.ndim == 1 else targets.shape[1]
+    ways = np.full((len(input_lengths), len(log_probs), 2 * longest + 1), -np.inf, log_probs.dtype)
+    losses = np.empty(len(input_lengths), log_probs.dtype)
+    for number, (logs, labels) in enumerate(examples(log_probs, targets, input_lengths, target_lengths, blank)):
+        own = alphas(logs, labels)
+        ways[number, : len(logs), : len(labels)] = own
+        losses[number] = -np.logaddexp.reduce(own[-1, -2:])
+    return losses, losses, ways
+
+@op("NotImplemented", nondiff=("targets", "losses", "ways"),
+    grad_output__log_probs='refuse_derivative("_ctc_loss_backward")')
+def ctc_loss_backward(grad_output, log_probs, targets, input_lengths, target_lengths, losses, ways, blank,
+                      zero_infinity):
+    """The probabilities, less the share of each label in all ways: those that lead to it, and on from it to the end."""
+    result = np.zeros_like(log_probs)
+    for number, (logs, labels) in enumerate(examples(log_probs, targets, input_lengths, target_lengths, blank)):
+        if zero_infinity and losses[number] == np.inf:
+            continue
+        through = ways[number, : len(logs), : len(labels)] + alphas(logs[::-1], labels[::-1])[::-1, ::-1]
+        shares = np.full_like(logs, -np.inf)
+        for place, label in enumerate(labels):
+            shares[:, label] = np.logaddexp(shares[:, label], through[:, place])
+        slope = np.exp(logs) - np.exp(shares + losses[number] - logs)
+        result[: len(logs), number] = slope * grad_output[number]
+    return result

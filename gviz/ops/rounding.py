@@ -46,6 +46,8 @@ def check_divisor(kernel, self, other):
         raise no_kernel(kernel, common)
     refuse(self.dtype.kind in "iu" and not np.all(other), "ZeroDivisionError")
 formula("refuse_derivative", lambda name: refuse(True, f"derivative for aten::{name} is not implemented"))
+formula("not_in_engine", lambda what:
+    refuse(True, f"{what} are not in gviz's engine; run with --engine torch", NotImplementedError))
 formula("not_implemented", lambda name:
     refuse(True, f"the derivative for '{name}' is not implemented.", NotImplementedError))
 

@@ -11,7 +11,7 @@ from functools import cache
 
 import numpy as np
 
-from gviz.ops.rows import formula, function, lacks, op
+from gviz.ops.rows import ARRAYS, brief, formula, function, lacks, op, refuse
 
 # ------------------------------------------------------------------ the error function and its inverse
 GRID = 1024  # so many points there are to a unit, at which Python's functions are called once
@@ -106,19 +106,25 @@ def digamma(self):
     value = np.where(is_negative & (x == np.floor(x)), np.nan, value)
     return np.where(x == 0, np.copysign(np.inf, -x), np.where(np.isposinf(x), np.inf, value)).astype(self.dtype)
 
-@op("PolygammaBackward0", promote="float", self="grad * polygamma(n + 1, self)")
-def polygamma(n, self):
-    """The n-th derivative of digamma, n > 0; the first one reflected to the right side."""
+@op("PolygammaBackward0", "torch.polygamma special.polygamma", promote="float", self="grad * polygamma(n + 1, self)")
+def polygamma(n: int, self):
+    """The n-th derivative of digamma; the first one reflected to the right side."""
+    refuse(n < 0, "polygamma(n, x) does not support negative n.")
+    if n == 0:
+        return ARRAYS["digamma"](self)
     x = self.astype(np.float64)
     is_reflected = (x < 0.5) & (n == 1)
     value = (-1) ** (n + 1) * math.factorial(n) * zeta(n + 1.0, np.where(is_reflected, 1 - x, x))
     return np.where(is_reflected, (np.pi / np.sin(np.pi * x)) ** 2 - value, value).astype(self.dtype)
 
+brief(".polygamma", lambda self, n: polygamma(n, self), "polygamma_of", n="int")
+
 def zeta(s, q):
     """Return the sum of (q + k)^-s over all k: the first terms one by one, the rest by Euler and Maclaurin."""
-    z, factor, square = q + SHIFT, s, 1 / (q + SHIFT) ** 2
+    shift = SHIFT + int(np.ceil(-np.min(q, where=np.isfinite(q), initial=0)))  # to the right of all poles
+    z, factor, square = q + shift, s, 1 / (q + shift) ** 2
     power = z ** (1 - s)  # numpy is quick with squares, not with other powers
-    total = sum(1 / (q + k) ** 2 if s == 2 else (q + k) ** -s for k in range(SHIFT)) + power / (s - 1) + 0.5 * z**-s
+    total = sum(1 / (q + k) ** 2 if s == 2 else (q + k) ** -s for k in range(shift)) + power / (s - 1) + 0.5 * z**-s
     for k, b in enumerate(BERNOULLI, 1):
         power = power * square
         total = total + b / math.factorial(2 * k) * factor * power

@@ -119,6 +119,9 @@ solve: Return X in A X = B.
 solve_triangular: Return X in A X = B for a triangular A.
 cholesky: Return the triangular factor L of a positive definite matrix L L^T.
 eigh: Return the eigenvalues and eigenvectors of a symmetric matrix.
+eigvals: Return the eigenvalues of a matrix, which are complex numbers.
+matrix_exp: Return the exponential of a square matrix, or of each of a batch.
+polygamma: Return the n-th derivative of digamma.
 eigvalsh: Return the eigenvalues of a symmetric matrix.
 svd: Return the singular value decomposition of a matrix: U, the singular values, and V^T.
 svdvals: Return the singular values of a matrix.

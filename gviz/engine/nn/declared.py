@@ -124,6 +124,12 @@ loss(
     f"margin=1.0, p=2.0, eps=1e-6, swap=False, {OLD}",
     "anchor, positive, negative",
 )
+loss(
+    "CTCLoss",
+    "ctc_loss",
+    "blank=0, reduction='mean', zero_infinity=False",
+    "log_probs, targets, input_lengths, target_lengths",
+)
 declare("distance", "CosineSimilarity", "cosine_similarity", "dim=1, eps=1e-8", "", inputs="x1, x2")
 declare("distance", "PairwiseDistance", "pairwise_distance", "p=2.0, eps=1e-6, keepdim=False", "", inputs="x1, x2")
 

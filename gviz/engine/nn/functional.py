@@ -22,6 +22,7 @@ from gviz.numbers import random
 from gviz.numbers.words import absent, refuse, refuse_any, warn
 from gviz.ops import (
     attention as _attention,  # noqa: F401 - stores its rows
+    grids as _grids,  # noqa: F401 - stores its rows
     normalization,
     resizing as _resizing,  # noqa: F401 - stores its rows, and those of resampling
 )

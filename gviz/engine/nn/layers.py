@@ -364,6 +364,10 @@ class Tracking(
         return F.batch_norm(input, mean, var, self.weight, self.bias, own, factor or 0.0, self.eps)
 
 
+class PerBatch(Tracking):
+    """Base of the batch norms."""
+
+
 class Alone(Tracking):
     """Base of the instance norms: each example on its own, with or without a batch."""
 
@@ -388,5 +392,5 @@ def declare_norms(kind: str, base: type[Norm], ranks: tuple[tuple[int, ...], ...
         )
 
 
-declare_norms("BatchNorm", Tracking, ((2, 3), (4,), (5,)), usual=True)
+declare_norms("BatchNorm", PerBatch, ((2, 3), (4,), (5,)), usual=True)
 declare_norms("InstanceNorm", Alone, ((2, 3), (3, 4), (4, 5)), usual=False)

@@ -12,13 +12,15 @@ from collections.abc import Callable
 from functools import partial, wraps
 from typing import Any
 
+import numpy as np
+
 from gviz.autograd.formulas import parameters
 from gviz.autograd.modes import mode, no_grad
 from gviz.autograd.row import NAMED, TENSORS as call, public_names
 from gviz.autograd.tensor import Tensor
 from gviz.numbers import dtypes
 from gviz.numbers.shapes import broadcast_shape
-from gviz.numbers.words import refuse, warn
+from gviz.numbers.words import refuse, refuse_any, warn
 from gviz.ops.losses import REDUCTIONS
 from gviz.ops.rows import check_one_dtype
 
@@ -438,3 +440,37 @@ def soft_margin_loss(input, target, size_average: object = None, reduce: object 
     """Return ``log(1 + exp(-target * input))``."""
     refuse_gradient("soft_margin_loss", target=target)
     return call["soft_margin_loss"](input, target, reduction)
+
+
+@public_names("F.ctc_loss")
+def ctc_loss(
+    log_probs,
+    targets,
+    input_lengths: object,
+    target_lengths: object,
+    blank: int = 0,
+    reduction: object = "mean",
+    zero_infinity: bool = False,
+):
+    """Return the negative log likelihood of labels whose times are not known: all ways to place them are summed up."""
+    number, is_batch = reduction_number(reduction), log_probs.ndim == 3
+    lengths: list[Any] = [
+        tuple(np.asarray(getattr(one, "_array", one)).reshape(-1).tolist()) for one in (input_lengths, target_lengths)
+    ]
+    log_probs = log_probs if is_batch else log_probs.unsqueeze(1)
+    steps, batch, classes = log_probs.shape
+    refuse_any(
+        {
+            "blank must be in label range": not 0 <= blank < classes,
+            "input_lengths must be of size batch_size": len(lengths[0]) != batch,
+            "target_lengths must be of size batch_size": len(lengths[1]) != batch,
+            f"Expected input_lengths to have value at most {steps}, but got value {max(lengths[0])} (while checking "
+            "arguments for ctc_loss_allocate_outputs)": max(lengths[0]) > steps,
+        }
+    )
+    losses = call["ctc_loss"](log_probs, targets, *lengths, blank, zero_infinity)
+    if zero_infinity:
+        losses = call["where"](losses == math.inf, call["zeros_of"](losses, ()), losses)
+    if number == 1:
+        return (losses / losses.new_tensor(lengths[1]).clamp_min(1)).mean()
+    return losses.sum() if number == 2 else losses if is_batch else losses.squeeze(0)

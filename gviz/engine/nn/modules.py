@@ -8,7 +8,7 @@ from typing import Any
 from gviz.engine import nn
 from gviz.engine.device import module
 from gviz.engine.nn.declared import _Loss
-from gviz.engine.nn.layers import Convolution
+from gviz.engine.nn.layers import Alone, Convolution, PerBatch
 from gviz.engine.nn.options import each
 from gviz.numbers.words import absent
 
@@ -18,6 +18,7 @@ FILES: dict[str, dict[str, Any]] = {
 for kind in (*nn.HELD.values(), nn.Module):
     globals()[kind.__name__] = FILES.setdefault(kind.__module__.rpartition(".")[2], {})[kind.__name__] = kind
 FILES["loss"]["_Loss"], FILES["conv"]["_ConvNd"] = _Loss, Convolution
+FILES["batchnorm"]["_BatchNorm"], FILES["instancenorm"]["_InstanceNorm"] = PerBatch, Alone
 globals().update((file, module(f"nn.modules.{file}", **names)) for file, names in FILES.items())
 __path__: list[str] = []
 __getattr__ = absent("torch.nn.modules")
