@@ -28,6 +28,8 @@ if TYPE_CHECKING:
         RenderOptions,  # most readings are never drawn, so nothing here loads the renderers
     )
 
+READ = "an expression, or a file, is read by gviz.read(...)"
+
 MOST_IN_NOTEBOOK = 300
 """Boxes of a picture that a notebook shows by itself; the layout of a larger one may take minutes."""
 
@@ -410,7 +412,11 @@ def graph(
     roots, names = named_roots(tensors, named_tensors)
     for name, tensor in (roots | names).items():
         if not is_tensor(tensor):
-            raise ArgumentError(f"gviz.graph() takes tensors, but {name!r} is of type {type(tensor).__name__}")
+            thing = f"{name!r} is" if isinstance(tensors, Mapping) or name in named_tensors else "this is"
+            raise ArgumentError(
+                f"gviz.graph() takes tensors, but {thing} of type {type(tensor).__name__}",
+                hint=READ if isinstance(tensor, str) else None,
+            )
     most = ALL_ELEMENTS if flow and values == "summary" else MOST[values]
     graph = walk(roots, names, saved=saved, most=most, flow=flow_of(tensors, jacobians=True) if flow else None)
     graph = as_it_is_now(graph, {**names, **roots})

@@ -15,7 +15,7 @@ from typing import Any, NamedTuple
 
 from gviz.causes.layers import CHECKPOINT
 from gviz.causes.stopped import CHANGED, NO_GRAPH, SECOND
-from gviz.drawing import Drawing, Nest, as_it_is_now, caller_variables, drawing_of, named_roots, tensors_by_name
+from gviz.drawing import READ, Drawing, Nest, as_it_is_now, caller_variables, drawing_of, named_roots, tensors_by_name
 from gviz.errors import ArgumentError
 from gviz.flow import MOST_TO_DIAGNOSE, engine_of, flow, users_first
 from gviz.formulas.operands import input_names
@@ -86,7 +86,7 @@ def live_graph(tensors: Nest, parameters: Mapping[str, TensorLike], model: Modul
         kind = type(tensors).__name__
         raise ArgumentError(
             f"a question about gradients begins at a loss that is a tensor, not at one of type {kind}",
-            hint="give the loss as it is before item() or float(), and then the model",
+            hint=READ if kind == "str" else "give the loss as it is before item() or float(), and then the model",
         )
     if any(root.numel() == 1 for root in roots.values()):  # of a model's output the loss, and not the scores
         roots = {name: root for name, root in roots.items() if root.numel() == 1}

@@ -131,9 +131,7 @@ def test_saved_tensors_are_nodes_if_they_are_asked_for() -> None:
 
 @pytest.mark.parametrize("thing", [3, "y=x*w", None, np.ones(2)])
 def test_a_graph_is_made_of_tensors(thing: Any) -> None:
-    with pytest.raises(
-        TypeError, match=rf"gviz.graph\(\) takes tensors, but 'output' is of type {type(thing).__name__}"
-    ):
+    with pytest.raises(TypeError, match=rf"gviz.graph\(\) takes tensors, but this is of type {type(thing).__name__}"):
         gviz.graph(thing)
 
 

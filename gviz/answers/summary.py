@@ -266,5 +266,5 @@ def summary_lines(short: GraphSummary, source: str = "", arguments: str = "") ->
         rest = len(short.modules) - MOST_MODULES
         rows += [f"… {rest:,} more modules (--json lists all)"] if rest > 0 else []
     if not source:
-        return [*rows, "", 'draw it: gviz.graph(...).save("graph.svg")']
+        return [*rows, "", "draw it: gviz.graph(loss) of tensors, gviz.read(source) of a source"]
     return [*rows, "", " ".join(filter(None, ["draw it: gviz render", source, short.command, arguments]))]

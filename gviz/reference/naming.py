@@ -140,8 +140,8 @@ def older(name: str, family: str) -> tuple[Named, ...]:
 
 def refuse_name(name: str) -> NoReturn:
     """Raise SourceError: no operation is called so."""
-    if name.endswith("Backward"):
-        own = name.removesuffix("Backward")
+    if name.endswith("Backward") or re.fullmatch("[A-Z][a-zA-Z]*backward", name):
+        own = name[: -len("Backward")]
         suggestion = closest(own, map(family_of, operations_by_label()))
         hint = f"a class of your own, {excerpt(own)}(torch.autograd.Function), has a node of this name, without a digit"
         hint = f"did you mean {suggestion}Backward? Or {hint}" if suggestion else hint

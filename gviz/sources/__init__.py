@@ -47,8 +47,9 @@ def read(
             the source does not use, and a script's own error are each a :class:`gviz.GvizWarning`.
         rootless: whether a script is fine in which nothing has a graph: the reading then has its tensors, no nodes and
             no roots, and a warning that says why.
-        values: numbers, lists, arrays or texts by name, added to those of the options. A value with the name of an
-            option, such as ``dtype`` or ``say``, is given in the options: ``SourceOptions(values={"say": 2})``.
+        values: numbers, lists, arrays or texts by name, added to those of the options, over which they win. A value
+            with the name of an option, such as ``dtype`` or ``say``, is given in the options:
+            ``SourceOptions(values={"say": 2})``.
 
     Returns:
         The graph and what there is to say.
