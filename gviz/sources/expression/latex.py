@@ -6,6 +6,7 @@ import re
 from collections.abc import Mapping
 from itertools import chain
 from typing import Any
+from unicodedata import lookup
 
 from gviz.sources.expression.allowed import OTHER_NAMES, functions, word_set
 from gviz.sources.expression.program import ExpressionText
@@ -83,7 +84,7 @@ BRACED: tuple[tuple[re.Pattern[str], Any], ...] = (
 """What has braces, each with its expression; the innermost is replaced first, so that the next one has none inside
 it."""
 
-DOUBTFUL = re.compile(r"(?<!\be)\s*\^\(\s*(?:\([^()]*\)|\[[^\[\]]*\])\s*(?:\)|ᵀ|T\b|\\top)|\\sqrt\s*\[")
+DOUBTFUL = re.compile(r"(?<!\be)\s*\^\(\s*(?:\([^()/]*\)|\[[^\[\]]*\])\s*(?:\)|ᵀ|T\b|\\top)|\\sqrt\s*\[")
 """A superscript in brackets of its own, which may be a power, or the number of a layer, ``W^{(l-1)}``; a root of
 nothing."""
 
@@ -131,10 +132,15 @@ def not_read(text: str) -> tuple[re.Match[str], str] | None:
         known_commands(),
     )
     unknown = (one for one in commands if one[1] not in command_names | SHAPED and one[1][:4] not in ("math", "text"))
-    indexed = ((one, {"sum": "sum", "prod": "product"}.get(one[1])) for one in commands)
+    indexed = [(one, {"sum": "sum", "prod": "product"}.get(one[1])) for one in commands]
     reasons = chain(
         ((one, f"{one[0]} has no meaning in an expression") for one in unknown),
-        ((one, f"a {noun} has no index in an expression") for one, noun in indexed if noun),
+        (
+            (one, f"a {noun} has no index in an expression")
+            for one, noun in indexed
+            if noun and "_" in text[one.end() :][:8]
+        ),
+        ((one, f"the {noun} needs brackets") for one, noun in indexed if noun),
         ((one, "this may be a power, or the number of a layer") for one in re.finditer(r"(?<!e)\^\s*\{\s*[(\[]", text)),
         ((one, "\\ has no meaning in an expression") for one in commands),
     )
@@ -162,11 +168,11 @@ def read_latex(text: str, values: Mapping[str, object]) -> tuple[str, tuple[Note
             plain = pattern.sub(new, plain)
     if DOUBTFUL.search(plain) or not known_commands().issuperset(re.findall(COMMAND, plain)):
         return text, ()
-    plain = re.sub(COMMAND, lambda match: f" {SIGNS.get(match[1], match[1])} ", plain)
+    plain = re.sub(COMMAND, lambda match: f" {_sign(match[1], values)} ", plain)
     plain = re.sub(r" *([-+*/=^(),;<>|ᵀ]+) *", r"\1", " ".join(plain.split()).replace(" _", "_")).strip("; .")
     plain = re.sub(r"\b[a-zA-Z]\w+(?=\()", lambda match: _function(match[0], values), plain)  # ReLU(x)
     formula = rewrite(plain.replace("[", "(").replace("]", ")"), values=values)
-    if not is_right(formula, ExpressionText(plain)):
+    if not is_right(formula, ExpressionText(plain)) or ("e" not in values and re.search(r"\be\*\*", formula)):
         return text, ()
     return formula, (Note(f"read the LaTeX as {formula}"),)
 
@@ -191,6 +197,16 @@ def _apart(text: str, names: set[str]) -> str:
         )
 
     return re.sub(r" (?=[^\w\s\\])", "", LETTERS.sub(spaced, text))
+
+
+def _sign(command: str, values: Mapping[str, object]) -> str:
+    r"""Return what a command means: a Greek letter as its value has it, in words or as the letter itself."""
+    if command in GREEK or command == "sigma":
+        letter = lookup(f"GREEK SMALL LETTER {command.removeprefix('var').replace('lambda', 'lamda').upper()}")
+        heads = {re.split(r"[_\d₀-₉]", name)[0] for name in values}
+        given = next((name for name in (command, letter) if name in heads), None)
+        return given or SIGNS.get(command, command)
+    return SIGNS.get(command, command)
 
 
 def _function(word: str, values: Mapping[str, object]) -> str:

@@ -432,6 +432,14 @@ def test_latex_that_means_more_is_refused_where_it_does(latex: str, mark: str, w
         (r"$y=\mathbf{W}\mathbf{x}$", {"W": [[1, 2]], "x": "[3, 4]"}, "y=W @ x"),
         ("$y=wx+b$", {"wx": 2}, "y=wx+b"),
         (r"$y=\mathbf{w}^\top\mathbf{x}$", {"w": [1, 2], "x": [3, 4]}, "y=w @ x"),
+        (r"$y=W_2\tanh(Wx)$", {"W": [[1, 2]], "W_2": [[3]], "x": [3, 4]}, "y=W_2·tanh(W @ x)"),
+        (r"$y=\frac{x-\mu}{\sigma\sqrt{x}}$", {"μ": 0, "sigma": 2}, "y=((x-μ)/(sigma*sqrt(x)))"),
+        (
+            r"$y=e^{-\frac{1}{2}\left(\frac{x-1}{\sigma}\right)^2}$",
+            {"sigma": 2},
+            "y=exp((-(1/2)*(((x-1)/sigma))**2))",
+        ),
+        (r"$y=x^{\frac{1}{2}}$", {"x": 9}, "y=x**((1/2))"),
         ("$y=W^{-1}x$", {"W": [[1, 2], [3, 4]], "x": [3, 4]}, "y=inverse(W) @ x"),
     ],
 )
