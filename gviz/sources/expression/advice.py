@@ -93,6 +93,7 @@ WORDS = {
 
 LATEX = {
     " index ": SUM,
+    " needs brackets": SUM,
     "clos": "each { needs its }, as in \\frac{1}{x}",
     "\\begin": "give a matrix as the value of a name: y=W @ x W=[[1,2],[3,4]] x=[1,2]",
     "layer": "write x**(n-1) for a power, x_1 for a name with a number",
@@ -175,7 +176,7 @@ DERIVATIVE = re.compile(
 RANGE = re.compile(r"\s*([-+]?\d+) *: *([-+]?\d+)\s*")
 """Whole numbers as MATLAB writes them, ``1:3``."""
 
-TEXTS = re.compile(r"(?:(?<!\w)|\b[bfru]+)(?:'[^'\n]*'|\"[^\"\n]*\")")
+TEXTS = re.compile(r"(?<![\w')])(?:'[^'\n]*'|\"[^\"\n]*\")|\b[bfru]+(?:'[^'\n(=]+'|\"[^\"\n]*\")")
 PRIME = re.compile(r"(?<=[\w)])(?:'+|[′″‴]+)(?![\w{])(?P<follows> *(?:=(?!=)|\())?")
 LONE_PRIME = re.compile(r"(?<=[\w)])'(?=\w)(?P<follows>(?!))?")
 """A prime behind a name: ``y' = 2*x``, ``f'(x)``, ``A'``."""
@@ -358,7 +359,8 @@ def _wrong_word(
         return SYNTAX["IfExp"][0], _where_hint(source) or SYNTAX["IfExp"][1]
     if is_sum:
         return INDEX if text[1:2] == "_" else "a sum is written sum(...)", hint or SUM
-    if iskeyword(text) and not token.is_word and text not in JOINING:
+    is_operand = at > 0 and tokens[at - 1].awaits_operand and text not in ("not", "if")
+    if iskeyword(text) and not token.is_word and (is_operand or text not in JOINING):
         return f"{text} is a word of Python's own and cannot be a name", (
             f"as a name, write {text}_ or {text}1; a program goes into a file: {FILE}"
         )

@@ -25,6 +25,7 @@ from gviz.sources.expression.pieces import Piece, program_of
 from gviz.sources.expression.products import (
     LETTER,
     MANY,
+    OF_VARIABLE,
     SUBSCRIPT,
     TRANSPOSED_NAME,
     USUAL,
@@ -274,7 +275,11 @@ class _Reader:
             return False  # softmax(x)_i, ||x||_1, sin|x|
         if (is_number and before.text not in CLOSING) or is_float or is_e or is_next or binds:
             return False
+        is_applied = self._is_function(at) or (
+            OF_VARIABLE.fullmatch(f"{token.text}x") and self._is_function(at, bare=True)
+        )
         words = [one.text for one in (before, token) if one.kind == "name" and before.kind == token.kind]
+        words = words[: 1 if is_applied and token.text not in WORDS_OF_SIGNS else 2]
         is_word = (len(word) > 2 or word in WORDS_OF_SIGNS for word in words if word not in self.names)
         if any(is_word) and not any(SUBSCRIPT.search(word) for word in words):
             return False  # print x
@@ -391,10 +396,11 @@ class _Reader:
             return self._defined(at, token)
         if text == "e" and text not in self.names and (after.text == "^" or after.kind == "power"):
             return self._exponential(at, token, after)
-        if after.text == "(" and self.names.is_multiple(text):
-            function = replace(token, text=text[1:], column=token.column + 1, is_apart=False)
-            self._write(text[0], replace(token, text=text[0]))
-            return self._write("*", function, mark="·") and self._function(at, function, function_name(text[1:]))
+        if after.text == "(" and (factor := self.names.factor_before(text)):
+            name, column = text.removeprefix(factor), token.column + len(factor)
+            function = replace(token, text=name, column=column, is_apart=False)
+            self._write(self.names.numbered_name(factor), replace(token, text=factor))
+            return self._write("*", function, mark="·") and self._function(at, function, function_name(name))
         if text == "lg" and text not in self.names:
             return self._logarithm(at, token)
         if (raised := self._raised(at)) is not None:
@@ -476,7 +482,7 @@ class _Reader:
             inside.kind == "number" or self._next(at, 3).text == "=" or inside.text == ")"
         )
         is_there = is_member or (is_callable(name) and not (is_module and not is_function(name)))
-        is_there = is_there or self.names.is_multiple(name) or name in self.defined
+        is_there = is_there or bool(self.names.factor_before(name)) or name in self.defined
         return after.text == "(" and (is_there or self._defines(at))
 
     def _function(self, at: int, token: Token, name: str) -> bool:

@@ -25,7 +25,7 @@ USUAL = word_set(
 )
 """Short words that are names, in small or in capital letters, although they may be cut into letters."""
 
-FORMULA = re.compile(r"[abckmnuvwABCKMQUVWαβγθκλω][xhXH]|[xhXH][wWUV]|m[acgv]")
+FORMULA = re.compile(r"[abckmnuvwABCKMQUVWαβγθκλω][xhXH]|[xhXH][wWUV]|m[acgv]|[αβγλω]t")
 """Two letters that formulas have side by side, a coefficient and a variable: ``wx``, ``xW``, ``Wh``, ``mc²``."""
 
 CALL_OF_VARIABLE = r"(?:sin|cos|tan|tanh|exp|log|ln|sqrt|relu)_?\d*[uvwxyz]"
@@ -42,6 +42,9 @@ SUBSCRIPT = re.compile("[₀-₉]+")
 
 MANY = 3
 """More letters are a word, unless each of them is known."""
+
+GREEK_FUNCTIONS = ("σ",)
+"""Functions of one letter, which no two letters are glued with by chance."""
 
 UNCERTAIN = {"sqr"}
 """Names in OTHER_NAMES whose other name is one of two."""
@@ -90,10 +93,16 @@ class KnownNames:
         """Return whether a name is that of a function, and not known as another thing."""
         return name not in self and len(name) > 1 and is_callable(name)
 
-    def is_multiple(self, name: str) -> bool:
-        """Return whether a name before a bracket is a factor and a function, as in ``xsin(x)``."""
-        is_factor = name[0] in self.value_names or name[0] in self
-        return is_factor and name not in self and not is_function(name) and self.is_function(name[1:])
+    def factor_before(self, name: str) -> str:
+        """Return the factor in a name before a bracket that is a factor and a function, ``xsin(x)``; "" for none."""
+        factor = re.match(f"{LETTER.pattern}[₀-₉]*", name)
+        if factor is None or name in self or is_function(name):
+            return ""
+        plain, function = self.numbered_name(factor[0]), name[factor.end() :]
+        if function in GREEK_FUNCTIONS:
+            return factor[0] if function not in self else ""
+        is_factor = plain in self.value_names or plain in self or SUBSCRIPT.search(factor[0])
+        return factor[0] if is_factor and self.is_function(function) else ""
 
     def factors(self, name: str, *, has_subscript: bool) -> tuple[list[str], list[list[str]] | None]:
         """Return the factors that a name is, itself if it is one name, and the ways to read it if that is not certain.
@@ -175,8 +184,14 @@ def as_calls(name: str, names: Collection[str]) -> list[str]:
 
 
 def product_sign(left: str, right: str, values: Mapping[str, object]) -> str:
-    """Return the sign between two operands side by side: ``@`` between a matrix and a vector or a matrix."""
-    return " @ " if dimensions(values.get(left)) == 2 and dimensions(values.get(right)) else "*"
+    """Return the sign between two operands side by side: ``@`` between a matrix and a vector or a matrix.
+
+    Where there are matrices, it is ``·`` for operands that are no numbers: their values tell what it is.
+    """
+    if dimensions(values.get(left)) == 2 and dimensions(values.get(right)):
+        return " @ "
+    has_matrix = any(dimensions(value) == 2 for value in values.values())
+    return "·" if has_matrix and left.isidentifier() | left.endswith(")") else "*"
 
 
 def dimensions(value: object) -> int | None:

@@ -18,8 +18,10 @@ from gviz.sources.expression.characters import NO_LETTER, replacement
 from gviz.sources.expression.products import TRANSPOSED_NAME, as_calls, as_product, dimensions, product_sign
 from gviz.sources.expression.tokens import CLOSING, Token, bar_readings, tokens_of
 
-GROUP = r"\((?:[^()]|\([^()]*\))*\)"
-"""What is in brackets, with brackets inside it."""
+GROUP = r"\([^()]*\)"
+for _ in range(3):
+    GROUP = rf"\((?:[^()]|{GROUP})*\)"
+"""What is in brackets, with brackets inside it, up to four deep."""
 
 OPERAND = rf"[\d.]+|[^\W\d]\w*|(?<!\w){GROUP}"
 """A number, a name, or what is in brackets."""
@@ -58,7 +60,7 @@ def rewrite(
     """
     names, values = functions() if names is None else names, values or {}
     tokens = _with_functions(
-        tokens_of(_mathematics(sums(_bars(_plain(matrices(code, values)), way), values), names, values)), names
+        tokens_of(_mathematics(sums(_bars(_plain(matrices(code, values)), way), values), names, values)), names, values
     )
     text, open_brackets = "", ""
     applied: list[int] = []  # how many brackets were open where a function without brackets began
@@ -96,7 +98,7 @@ def rewrite(
     return (text + ")" * len(applied) + open_brackets[::-1]).strip()
 
 
-def _with_functions(tokens: list[Token], names: Collection[str]) -> list[Token]:
+def _with_functions(tokens: list[Token], names: Collection[str], values: Collection[str]) -> list[Token]:
     """Return the tokens, with another kind and the engine's name for a function with its argument behind it."""
     marked = [*tokens]
     for at, (before, token, after) in enumerate(zip([None, *tokens], tokens, [*tokens[1:], None], strict=False)):
@@ -105,7 +107,9 @@ def _with_functions(tokens: list[Token], names: Collection[str]) -> list[Token]:
         name = function_name(token.text)
         if token.kind == "name" and is_member and is_called:
             marked[at] = replace(token, kind="function")
-        elif token.kind == "name" and not is_member and len(name) > 1 and name in names and (is_called or takes):
+        elif token.text in values or is_member or token.kind != "name" or len(name) == 1 or name not in names:
+            continue
+        elif is_called or (takes and len(token.text) > 1):  # σ x is a product
             marked[at] = replace(token, kind="function", text=name)
     return marked
 
@@ -207,7 +211,7 @@ def _bars(code: str, way: int) -> str:
             apart = " " * (token.kind != ")" and code[start - 1 : start].isalnum())
             code = f"{code[:start]}{apart}{token.kind}{code[start + len(token.text) :]}"
     return re.sub(
-        rf"\bnorm({GROUP}) *_ *\(?([F\d]|inf)\b\)?",
+        rf"\b(?:abs|norm)({GROUP}) *_ *\(?([F\d]|inf)\b\)?",
         lambda m: f"norm({m[1][1:-1]}{'' if m[2] in '2F' else f', {m[2]}'})",
         code,
     )

@@ -96,6 +96,11 @@ HINTS: list[tuple[type[Exception], str, str]] = [
     (TypeError, "^iteration over a 0-d", "write ; between two statements: y=x; z=w"),
     (TypeError, 'missing .*"(input|self)"', "write in the brackets what it is computed of, as in relu(x)"),
     (TypeError, r"^sum\(\) received", "write x + w to add tensors; sum(x) adds all elements of one"),
+    (
+        TypeError,
+        r"^(mean|prod|std|var)\(\) received .*Tensor, Tensor",
+        "it takes one tensor: write stack([x, w]) for two",
+    ),
     (RuntimeError, "zero-dimensional tensor .* concatenated", "to join numbers, write stack([x, w])"),
     (
         RuntimeError,
@@ -104,6 +109,7 @@ HINTS: list[tuple[type[Exception], str, str]] = [
     ),
     (RuntimeError, "is singular", "its determinant is 0, so that there is no inverse: give it other numbers"),
     (RuntimeError, "must match the size", "give both as many numbers, or one of them a single number: x=[1,2] w=3"),
+    (RuntimeError, "^inconsistent tensor size", "both need as many numbers: x=[1,2] w=[3,4]"),
     (
         ValueError,
         "^Shape must be rank 2 but is rank 1",
@@ -147,10 +153,16 @@ def run_program(program: Program, values: Iterable[object], budget: Budget, hook
 
 
 def _with_values(error: SourceError, program: Program) -> SourceError:
-    """Return an error of what wants vectors or matrices with values for the names in it, if they have none."""
+    """Return an error with what to do about names in it that have no value, or a single number."""
+    start, length = (error.place.column or 0, error.place.length) if error.place else (0, 0)
+    text = error.place.text[start : start + length] if error.place else ""
+    index = re.fullmatch(r"(\w+)\[(.+)\]", text)
+    if index and error.what.startswith("tensors used as indices") and len(index[1]) == 1:
+        is_number = re.fullmatch(r"[-+.\w]+", str(program.source.values.get(index[1], 1)))
+        hint = f"{index[1]} is a number, which has no parts: write mean({index[2]}) for an expected value"
+        error.hint = hint if is_number else error.hint
     if re.search("^both arguments to matmul|expected a matrix|least 2 dim|1D or 2D", error.what) and error.place:
-        start = error.place.column or 0
-        names = re.findall(r"\w+", error.place.text[start : start + error.place.length])
+        names = re.findall(r"\w+", text)
         missing = [name for name in program.free if name in names and name not in program.values]
         from gviz.sources.expression.suggestion import example_values  # only an error needs it
 
@@ -441,6 +453,7 @@ def choose_sign(piece: Any, program: Program, left: object, right: object) -> st
     """
     before = piece.left
     is_behind_times = isinstance(before, ast.BinOp) and isinstance(before.op, ast.Mult) and before not in program.marks
+    is_behind_times = is_behind_times and not isinstance(before.left, ast.Constant)  # 2*A x
     if is_behind_times and isinstance(before.right, ast.Constant) and program.words[piece] == "·":  # x*2w
         return "*"
     name = chosen_sign(program.words[piece], left, right, (ast.unparse(before), ast.unparse(piece.right)))

@@ -174,7 +174,7 @@ def is_right(text: str, source: ExpressionText) -> bool:
     try:
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")
-            program = Program(source, ast.parse(text).body, source.values)
+            program = Program(source, ast.parse(text.replace("·", "*")).body, source.values)
     except (RefusedError, SyntaxError, ValueError, RecursionError, MemoryError):
         return False
     if source.prefix and {*program.free} - CONSTANTS.keys():  # a value has no names

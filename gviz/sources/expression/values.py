@@ -99,8 +99,8 @@ def make_leaves(
     ``readings``.
     """
     dtype = find_dtype(options.dtype)
-    of_class = "the number of a class: an integer, which has no gradient"
-    program.readings += [f"{name}={short_text(options.values[name])}, {of_class}" for name in classes]
+    what = "the number of a class, or of a row: an integer, which has no gradient"
+    program.readings += [f"{name}={short_text(options.values[name])}, {what}" for name in classes]
     leaves = {
         name: make_value(
             name,

@@ -67,6 +67,12 @@ def refusal(text: str, **values: object) -> str:
         ("||x||", {}, "norm(x)"),
         ("2*|x-1|+1", {}, "2*abs(x-1)+1"),
         ("（x＋w）＊２", {}, "(x+w)*2"),
+        ("x=x₀cos(t)", {}, "x=x_0*cos(t)"),
+        ("y=xσ(βx)", {}, "y=x*sigmoid(β*x)"),
+        ("H=-p log p - (1-p) log(1-p)", {"p": 0.3}, "H=-p*log(p) - (1-p)*log(1-p)"),
+        ("y=A sin(ωt+φ)", {}, "y=A*sin(ω*t+φ)"),
+        ("y=W₂relu(Wx)", {"W₂": "[[1,2]]", "W": "[[1,2],[3,4]]", "x": "[1,2]"}, "y=W2 @ relu(W @ x)"),
+        ("y=2*W relu(x)", {"W": "[[1,2],[3,4]]", "x": "[1,2]"}, "y=2*W @ relu(x)"),
         ("y＝x", {}, "y=x"),
         ("x×w", {}, "x*w"),
         ("x·w", {}, "x*w"),
@@ -347,7 +353,6 @@ def test_both_readings_of_a_term_can_stand_in_its_place(text: str, term: str, re
         ("y=log₂x", {}, "log_2x is one name", "write y=log2(x)"),
         ("ρ=c/(σ_xσ_y)", {}, "σ_xσ_y is one name", "write σ_x*σ_y"),
         ("Q=mcΔT", {}, "mcΔT is one name", "write m*c*ΔT"),
-        ("x=x₀cos(t)", {}, "there is no function x_0cos", "write x_0*cos(...)"),
         ("y=log_3 x", {}, "there is no function log_3", "write log(x)/log(2)"),
         ("y=1 000x", {}, "there is no operator between 1 and 000", "write 1000 for a number"),
         ("y=1 1/2 x", {}, "there is no operator between 1 and 1", "a list has commas"),
@@ -357,7 +362,6 @@ def test_both_readings_of_a_term_can_stand_in_its_place(text: str, term: str, re
         ("y=sin(30°)x", {}, "° (degree sign) is not part of an expression", "write y=sin(30*π/180)*x"),
         ("y=cross_entropy(z, t)", {"z": [1, 2, 3], "t": 3}, "Target 3 is out of bounds", "classes are counted from 0"),
         ("y=~x", {}, "~ (operator.invert)", "write -x for the negative"),
-        ("y=xσ(x)", {}, "there is no function xσ", "write x*σ(...)"),
         ("A=2πr(r+h)", {}, "there is no function πr", "write A=2*π*r*(r+h)"),
         (
             "w=(X^T X)^{-1} X^T t",
@@ -519,7 +523,9 @@ def test_a_whole_target_is_the_number_of_a_class() -> None:
     run = evaluate("y=cross_entropy(x,t)", SourceOptions(values={"x": [1, 2, 3], "t": 2}))
     assert (str(run.names["t"].dtype), run.names["t"].requires_grad) == ("torch.int64", False)
     assert run.names["y"].item() == number("y=cross_entropy(x,t.long())", x=[1, 2, 3], t=2)
-    assert notes("y=nll_loss(log_softmax(x),target=t)", x=[1, 2, 3], t=2)[0].startswith("t=2, the number of a class")
+    assert notes("y=nll_loss(log_softmax(x),target=t)", x=[1, 2, 3], t=2)[0].startswith(
+        "t=2, the number of a class, or of a row"
+    )
     assert notes("y=cross_entropy(x,t)", x=[1, 2, 3], t=[0, 0, 1]) == []  # probabilities
     for text, value in (("y=cross_entropy(x,t)", 2.5), ("y=cross_entropy(x,t)+t", 2)):
         assert "write t.long()" in refusal(text, x=[1, 2, 3], t=value)
