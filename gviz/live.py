@@ -6,14 +6,13 @@ Nobody has followed the program. What is known is in the graph, in the tensors, 
 from __future__ import annotations
 
 import linecache
-import math
 import os
 import re
 from collections import Counter
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from typing import Any, NamedTuple
 
-from gviz.causes.layers import CHECKPOINT
+from gviz.causes.layers import CHECKPOINT, is_multiple
 from gviz.causes.stopped import CHANGED, NO_GRAPH, SECOND
 from gviz.drawing import READ, Drawing, Nest, as_it_is_now, caller_variables, drawing_of, named_roots, tensors_by_name
 from gviz.errors import ArgumentError
@@ -228,7 +227,7 @@ def with_leaf_gradients(
     def with_gradient(grad: Gradient, name: str) -> Gradient:
         own, old = grads.computed.get(id(tensors[name])), grad.value
         if name in inside and own is not None:
-            is_new = old is None or old.has_only(0) or is_same_gradient(own, old)  # zeros are what zero_grad() leaves
+            is_new = old is None or old.has_only(0) or is_multiple(own, old)  # zeros are what zero_grad() leaves
             return Gradient(own, None if is_new else old)
         return grad if name in inside or has_hidden or tensors[name].grad_fn is not None else Gradient(None, old)
 
@@ -240,12 +239,6 @@ def with_leaf_gradients(
 
     rows = tuple(row._replace(grad=with_gradient(row.grad, row.name)) for row in graph.tensors)
     return graph.changed(nodes=tuple(map(changed, graph.nodes)), tensors=rows)
-
-
-def is_same_gradient(one: Numbers, other: Numbers) -> bool:
-    """Return whether two gradients are the same, as far as their summaries tell."""
-    pairs = zip(one.summary[:4], other.summary[:4], strict=True)
-    return not one.is_finite or all(math.isclose(*pair, rel_tol=1e-3, abs_tol=1e-3 * one.norm) for pair in pairs)
 
 
 def missed_parameters(model: ModuleLike) -> dict[str, tuple[TensorLike, Unlisted]]:

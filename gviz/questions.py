@@ -66,10 +66,10 @@ class Causes(Sequence[Cause]):
         names = [node.name for root in self.graph.roots if (node := self.graph.by_id[root]).name]
         values = {row.name: row.value for row in self.graph.tensors}
         bad = {name: number for name in names if (value := values.get(name)) and (number := value.not_finite)}
-        count = f"{len(self.wrong)} of {len(self)} have no gradient that can be used"
+        count = f"{len(self.wrong)} of {len(self)} gradients are not as they should be"
         return [
             *([count] if self.wrong else []),
-            *(f"{name} is {number}: to ask about it alone tells where that began" for name, number in bad.items()),
+            *(f"{name} is {number}: to ask about it alone may tell where that began" for name, number in bad.items()),
         ]
 
     def columns(self, causes: Sequence[Cause]) -> dict[str, list[str]]:

@@ -211,6 +211,19 @@ def plain_tensor(torch: Any) -> tuple[Any, Any]:
     return net(data_of(torch)).sum(), net
 
 
+def one_class(torch: Any) -> tuple[Any, Any]:
+    head = torch.nn.Linear(3, 1)
+    return torch.nn.functional.cross_entropy(head(data_of(torch)), torch.tensor([0, 0])), head
+
+
+def weight_written(torch: Any) -> tuple[Any, Any]:
+    net = net_of(torch)
+    loss = net(data_of(torch)).sum()
+    with torch.no_grad():
+        net[2].weight.add_(1)
+    return loss, net
+
+
 def forgotten_zero_grad(torch: Any) -> tuple[Any, Any]:
     net = net_of(torch)
     net(data_of(torch)).sum().backward()
@@ -272,16 +285,18 @@ FAULTS = [
     Fault(dead_relu, "0.weight", "zero", "relu", ("2.bias",)),
     Fault(zero_weights, "0.weight", "zero", "addmm", ("2.weight", "2.bias")),
     Fault(softmax_of_one, "weight", "zero", "softmax"),
+    Fault(one_class, "weight", "zero", "log_softmax hands on 0"),
     Fault(rounded, "0.weight", "zero", "round"),
     Fault(clamped, "0.weight", "zero", "clamp"),
-    Fault(log_of_zero, "weight", "nan", "log makes the first of them, forward"),
+    Fault(log_of_zero, "weight", "nan", "log makes the first -inf, forward"),
     Fault(root_of_zero, "weight", "nan", "the derivative of sqrt for its input is inf"),
     Fault(norm_of_zero, "weight", "nan", "where() picks the other side"),
-    Fault(divided_by_zero, "weight", "nan", "/ makes the first of them, forward"),
+    Fault(divided_by_zero, "weight", "nan", "/ makes the first inf, forward"),
     Fault(exp_too_large, "weight", "nan", "the derivative of exp for its input is inf"),
     Fault(nan_in_data, "0.weight", "nan", "is not finite itself"),
     Fault(nan_in_weights, "2.weight", "nan", "0.weight is not finite itself"),
     Fault(written_in_place, "0.weight", "written in place", "written in place afterwards"),
+    Fault(weight_written, "0.weight", "written in place", "2.weight was written in place after addmm had saved it"),
     Fault(written_before_backward_failed, "0.weight", "written in place", "written in place afterwards"),
     Fault(not_a_scalar, "0.weight", "failed", "loss has more than one element"),
     Fault(plain_list, "layers[0].weight", "no parameter", "model.layers is a plain list", ("head.weight",)),
@@ -315,6 +330,17 @@ def residual(torch: Any, scale: float) -> tuple[Any, Any]:
     for block in net[1:-1]:
         x = x + scale * torch.tanh(block(x))
     return net[-1](x).pow(2).mean(), net
+
+
+def layer_scale(torch: Any) -> tuple[Any, Any]:
+    """Return the same with a small parameter as the factor, whose gradient is large beside it."""
+    nn = torch.nn
+    net = nn.ModuleList([nn.Linear(3, 3) for _ in range(4)])
+    factors = nn.ParameterList([nn.Parameter(torch.full((3,), 1e-8)) for _ in range(2)])
+    x = net[0](data_of(torch))
+    for factor, block in zip(factors, net[1:-1], strict=True):
+        x = x + factor * torch.tanh(block(x))
+    return net[-1](x).pow(2).mean(), nn.ModuleDict({"net": net, "factors": factors})
 
 
 def recurrent(torch: Any, kind: str, steps: int) -> tuple[Any, Any]:
@@ -405,6 +431,7 @@ SOUND: list[Case] = [
     large_targets,
     *(lambda torch, name=name: deep(torch, name) for name in ("Tanh", "GELU", "ELU", "Sigmoid")),
     *(lambda torch, scale=scale: residual(torch, scale) for scale in (1.0, 1e-7)),
+    layer_scale,
     *(lambda torch, kind=kind: recurrent(torch, kind, 12) for kind in ("RNN", "GRU", "LSTM")),
     lambda torch: sequential(torch, torch.nn.Linear(3, 4), torch.nn.LayerNorm(4), torch.nn.Linear(4, 2)),
     lambda torch: sequential(torch, torch.nn.Conv1d(2, 3, 2), torch.nn.GroupNorm(1, 3), x=torch.randn(2, 2, 5)),

@@ -60,6 +60,16 @@ def test_asking_leaves_gradients_and_graph_as_they_are(torch: Any) -> None:
     assert net[0].bias.grad.tolist() == gradient
 
 
+def test_a_gradient_that_was_clipped_is_no_sum_and_of_a_freed_graph_it_may_be_one(torch: Any) -> None:
+    net = net_of(torch)
+    loss = net(data_of(torch)).sum()
+    loss.backward(retain_graph=True)
+    torch.nn.utils.clip_grad_norm_(net.parameters(), 0.01)
+    assert "the program has made it smaller" in gviz.why(loss, net)["0.weight"].what
+    loss.backward()
+    assert "added to it is not known" in gviz.why(loss, net)["0.weight"].what
+
+
 def test_a_gradient_that_was_cleared_is_none_that_can_be_checked(torch: Any) -> None:
     net = net_of(torch)
     loss = net(data_of(torch)).sum()
@@ -140,13 +150,13 @@ def test_a_module_without_parameters_is_asked_what_it_holds(torch: Any) -> None:
 def test_a_table_is_text_html_and_data(torch: Any) -> None:
     causes = gviz.why(*detached_head(torch))
     assert [line.split()[:2] for line in str(causes).splitlines()[-3:-1]] == [["2.weight", "ok"], ["2.bias", "ok"]]
-    assert str(causes).endswith("\n2 of 4 have no gradient that can be used")
+    assert str(causes).endswith("\n2 of 4 gradients are not as they should be")
     assert max(map(len, str(causes).splitlines())) <= 80
     assert causes._repr_html_().startswith("<table>")
     assert [one["verdict"] for one in causes.to_dict()] == ["no path", "no path", "ok", "ok"]
     assert json.dumps(causes.to_dict())
     bad = gviz.why(*nan_in_data(torch))
-    assert "loss is nan: to ask about it alone tells where that began" in str(bad)
+    assert "loss is nan: to ask about it alone may tell where that began" in str(bad)
 
 
 def test_a_saved_graph_is_asked_without_torch(torch: Any, gviz: Program) -> None:

@@ -283,6 +283,12 @@ def is_own(node: Node) -> bool:
     return node.kind == "operation" and not CLASS.fullmatch(node.label)
 
 
+def backward_of(node: Node) -> str:
+    """Return what computes the gradient of such a Function, for a sentence: its backward, or a hook of a module."""
+    is_hook = node.label == "BackwardHookFunctionBackward"
+    return "a backward hook of a module" if is_hook else f"the backward of {node.label.removesuffix('Backward')}"
+
+
 def sign_in_program(node: Node) -> str:
     """Return the sign, or the function, of an operation, as a program writes it.
 

@@ -14,6 +14,7 @@ from gviz.causes.diagnosis import Cause
 from gviz.causes.training import BEFORE_EACH
 from gviz.causes.why import why, why_all
 from gviz.graphs import FREED, Graph, TensorRow
+from gviz.graphs.numbers import Numbers
 
 VANISHING, EXPLODING, FEWEST = 1e-6, 1e10, 3
 """How small a layer's gradient is beside that of a layer nearer to the root, how large beside its own weights, and how
@@ -38,14 +39,19 @@ class Layer(NamedTuple):
     """The parameters of a module.
 
     Args:
-        size: the norm of their gradients together, in parts of the norm of their values.
+        grad: the norm of their gradients together.
         weight: the norm of their values.
         distance: how many operations are between them and the root, on the longest way.
     """
 
-    size: float
+    grad: float
     weight: float
     distance: int
+
+    @property
+    def size(self) -> float:
+        """The norm of the gradients in parts of that of the values."""
+        return self.grad / self.weight
 
 
 def causes_in(graph: Graph, names: Sequence[str] | None = None) -> list[Cause]:
@@ -68,37 +74,41 @@ def causes_in(graph: Graph, names: Sequence[str] | None = None) -> list[Cause]:
 def with_layers(graph: Graph, causes: Sequence[Cause]) -> list[Cause]:
     """Return causes, where a gradient that seemed fine is said to vanish or to explode.
 
-    A layer explodes whose gradient is more than :data:`EXPLODING` times as large as its weights. A layer vanishes whose
-    gradient, in parts of its weights, is less than :data:`VANISHING` of that of a layer nearer to the root, if that is
-    so of all layers that are as far from the root as it is, or farther: where only some are small, they may be meant to
-    be, as those behind a small factor.
+    A layer explodes whose gradient is more than :data:`EXPLODING`, and so in parts of its weights.
     """
     layers = layers_of(graph) if any(cause.verdict == "ok" for cause in causes) else {}
     sizes = {row.name: row.grad.value.norm for row in graph.tensors if row.grad.value is not None}
-    return [
-        beside_others(cause, layers, sizes.get(cause.name, 0.0)) if cause.verdict == "ok" else cause for cause in causes
-    ]
+    vanishing, result = vanishing_layers(layers), list[Cause]()
+    largest = max(layers, key=lambda name: layers[name].size, default="")
+    for cause in causes:
+        name = layer_name(cause.name)
+        layer, verdict, what = layers.get(name), "", ""
+        if layer is not None and layer.size > EXPLODING and sizes[cause.name] > EXPLODING * max(layer.weight, 1.0):
+            verdict, what = "exploding", f"{layer.size:.0e} times the size of its weights"
+        elif layer is not None and name in vanishing:
+            ratio = layer.size / layers[largest].size
+            verdict, what = "vanishing", f"{ratio:.0e} times that of {largest}, each in parts of its weights"
+        is_new = verdict and cause.verdict == "ok"
+        what = f"the gradient of {name} is {what}"
+        result.append(Cause(cause.name, verdict, what, (), MENDS[verdict]) if is_new else cause)
+    return result
 
 
-def beside_others(cause: Cause, layers: Mapping[str, Layer], own: float) -> Cause:
-    """Return the cause of a gradient of this norm that seemed fine, by its layer beside the others."""
-    name = layer_name(cause.name)
-    verdict = verdict_of(layers[name], [*layers.values()]) if name in layers else ""
-    if not verdict or (verdict == "exploding" and own <= EXPLODING * layers[name].weight):
-        return cause
-    largest = max(layers, key=lambda name: layers[name].size)
-    other = f"that of {largest}, each in parts of its weights" if verdict == "vanishing" else "the size of its weights"
-    ratio = layers[name].size / (layers[largest].size if verdict == "vanishing" else 1)
-    return Cause(cause.name, verdict, f"the gradient of {name} is {ratio:.0e} times {other}", (), MENDS[verdict])
+def vanishing_layers(layers: Mapping[str, Layer]) -> set[str]:
+    """Return the layers whose gradient is less than :data:`VANISHING` of the largest, and so in parts of the weights.
 
-
-def verdict_of(layer: Layer, layers: Sequence[Layer]) -> str:
-    """Return whether the gradient of a layer is ``vanishing`` or ``exploding``; "" for neither."""
-    if layer.size > EXPLODING:
-        return "exploding"
-    nearer = max((one.size for one in layers if one.distance < layer.distance), default=0.0)
-    farther = max(one.size for one in layers if one.distance >= layer.distance)
-    return "vanishing" if len(layers) >= FEWEST and farther < VANISHING * nearer else ""
+    They are those that are farthest from the root. Where a layer as far as they are has a larger gradient, the small
+    ones may be meant to be small, as those behind a small factor.
+    """
+    if len(layers) < FEWEST:
+        return set()
+    least, size = (
+        VANISHING * max(values) for values in zip(*((one.grad, one.size) for one in layers.values()), strict=True)
+    )
+    small = {name for name, one in layers.items() if one.grad < least and one.size < size}
+    nearest = min((layers[name].distance for name in small), default=0)
+    is_by_distance = all(name in small for name, one in layers.items() if one.distance >= nearest)
+    return small if is_by_distance else set()
 
 
 def layers_of(graph: Graph) -> dict[str, Layer]:
@@ -114,7 +124,7 @@ def layers_of(graph: Graph) -> dict[str, Layer]:
         grad = math.hypot(*(row.grad.value.norm for row in rows if row.grad.value is not None))
         weight = math.hypot(*(row.at_backward()[0].norm for row in rows))
         if weight > 0 and 0 < grad < math.inf:
-            result[layer] = Layer(grad / weight, weight, max(distances[nodes[row.name].id] for row in rows))
+            result[layer] = Layer(grad, weight, max(distances[nodes[row.name].id] for row in rows))
     return result
 
 
@@ -137,7 +147,7 @@ def without_lines(graph: Graph, causes: Sequence[Cause]) -> list[Cause]:
     trained = {row.name for row in graph.tensors if row.is_leaf and row.requires_grad}
     root = next((graph.by_id[root].name or "the root" for root in graph.roots), "the root")
     is_freed = any(node.state == FREED for node in graph.nodes)
-    has_hidden = any(node.label == CHECKPOINT for node in graph.nodes)
+    has_hidden, factor = any(node.label == CHECKPOINT for node in graph.nodes), factor_of_gradients(graph)
     outside = trained - {node.name for node in graph.nodes} if has_hidden else set()
     result = []
     for cause in causes:
@@ -162,12 +172,36 @@ def without_lines(graph: Graph, causes: Sequence[Cause]) -> list[Cause]:
             mend = f"compute {root} from the model: torch.tensor({root}.item()) and the like keep no graph"
             result.append(Cause(name, "leaf root", what, (), mend))
         else:
-            result.append(without_lines_of(cause, row, root))
+            result.append(without_lines_of(cause, row, root, factor, is_freed=is_freed))
     return result
 
 
-def without_lines_of(cause: Cause, row: TensorRow, root: str) -> Cause:
-    """Return what is said of a tensor then, by what is said of a program that was followed."""
+def factor_of_gradients(graph: Graph) -> float:
+    """Return how many times what each ``.grad`` had is the gradient of the root; 0.0 if it is no multiple of that."""
+    grads = [(row.grad.value, row.grad.before) for row in graph.tensors if row.grad.value and row.grad.before]
+    own, old = max(grads, key=lambda pair: pair[0].norm, default=(Numbers(), Numbers()))
+    factor = old.norm / own.norm if own.norm else 0.0
+    is_sure = sum(one.numel for one, _ in grads) > 1 and math.isfinite(factor)
+    return factor if is_sure and all(is_multiple(*pair, factor) for pair in grads) else 0.0
+
+
+def is_multiple(one: Numbers, other: Numbers, factor: float = 1.0) -> bool:
+    """Return whether a gradient is so many times another one, as far as their summaries tell."""
+    pairs = [(factor * number, wanted) for number, wanted in zip(one.summary[:4], other.summary[:4], strict=True)]
+    tolerance = 1e-3 * factor * one.norm
+    return not one.is_finite or all(math.isclose(*pair, rel_tol=1e-3, abs_tol=tolerance) for pair in pairs)
+
+
+def without_lines_of(cause: Cause, row: TensorRow, root: str, factor: float, *, is_freed: bool) -> Cause:
+    """Return what is said of a tensor then, by what is said of a program that was followed.
+
+    Args:
+        cause: that.
+        row: the tensor.
+        root: the name of the root.
+        factor: how many times ``.grad`` is the gradient of the root, for each tensor; 0.0 if it is no multiple of that.
+        is_freed: whether backward has freed the graph.
+    """
     name, verdict, number = cause.name, cause.verdict, row.value.not_finite if row.value is not None else ""
     if verdict == "no path":
         what = f"no path leads from {root} to {name}: {root} is not made from it, or what is made from it was {CUT_OFF}"
@@ -180,11 +214,23 @@ def without_lines_of(cause: Cause, row: TensorRow, root: str) -> Cause:
     if verdict == "not a leaf" and number:
         what = f"{name} is {number}, and where that began is not known: what the operations were given was not kept"
         return Cause(name, "nan", what, (), "gviz why SCRIPT tells where it began")
-    if verdict == "ok" and row.grad.before is not None:
-        what = (
-            f"{name}.grad holds another gradient than that of {root} alone: an earlier backward has left one there,"
-            " and this one is added to it; or the program has changed it"
-        )
-        return Cause(name, "accumulated", what, (), f"{BEFORE_EACH.format(name)}, unless it is meant")
+    if verdict == "ok" and row.grad.value is not None:
+        return without_history(cause, row, root, factor, is_freed=is_freed)
     mend = "requires_grad_(True), if it is to be trained" if verdict.startswith("frozen") else cause.mend
     return cause._replace(what=cause.what.replace("the program stopped: RuntimeError", "backward fails"), mend=mend)
+
+
+def without_history(cause: Cause, row: TensorRow, root: str, factor: float, *, is_freed: bool) -> Cause:
+    """Return what is said of a gradient that seems fine then: whether other ones are in it."""
+    name = cause.name
+    if row.grad.before is not None:
+        other = f"{factor:.3g} times the gradient" if factor else "another gradient than that"
+        what = f"{name}.grad is {other} of {root} alone:"
+        if 0 < factor < 1:
+            return cause._replace(what=f"{what} the program has made it smaller, as clip_grad_norm_ does", mend="")
+        what += " an earlier backward has left one there, and this one is added to it; or the program has changed it"
+        return Cause(name, "accumulated", what, (), f"{BEFORE_EACH.format(name)}, unless it is meant")
+    if not is_freed:
+        return cause
+    what = f"{cause.what.removesuffix(', and nothing is wrong with it')} in .grad, and backward has freed the graph:"
+    return cause._replace(what=f"{what} whether an earlier backward has added to it is not known")

@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 import re
 
-from gviz.causes.diagnosis import Cause, Diagnosis, is_own, sign_in_program
+from gviz.causes.diagnosis import Cause, Diagnosis, backward_of, is_own, sign_in_program
 from gviz.causes.facts import TensorFacts
 from gviz.causes.training import BEFORE_EACH, spoiled, spoiled_row
 from gviz.graphs import Edge, Node
@@ -83,6 +83,7 @@ def not_finite_since(facts: TensorFacts) -> Cause:
 def gradient_not_finite(facts: TensorFacts) -> Cause:
     """Return the cause for a gradient with nan or inf: the operation that made the first one, forward or backward."""
     case, head = facts.case, f"{facts.name}.grad is {facts.number}"
+    head = head if case.graph.code else f"the gradient of {facts.name} is {facts.number}"
     turning = [edge for edge in case.shown.edges if turns(case, edge)]
     edge = max(turning, key=lambda edge: case.nodes[edge.target].run, default=None)  # backward meets the last one first
     where = chooser(case, edge) if edge is not None else None
@@ -97,9 +98,9 @@ def gradient_not_finite(facts: TensorFacts) -> Cause:
     if own is not None:
         return facts.cause(
             "nan",
-            f"{head}: the backward of {own.label.removesuffix('Backward')} gives it",
+            f"{head}: {backward_of(own)} gives it",
             case.line_of_own(own),
-            "look at what its backward returns",
+            "look at what it returns",
         )
     return facts.cause("nan", f"{head}, and where it began is not known", case.line_of_backward)
 
@@ -207,12 +208,14 @@ def not_finite_forward(case: Diagnosis, name: str, what: str) -> Cause | None:
         return not_finite_input(case, name, what, first)
     sign, is_growing = sign_in_program(first), case.graph.earlier and has_grown(case)
     is_plain = sign in ("+", "-", "*", "@", "sum", "mean", "addmm") or not has_nan(first.value)  # it is too large
+    number = first.value.not_finite if first.value is not None else ""
+    them = number if number.removeprefix("-") != what.rpartition(" ")[2].removeprefix("-") else "of them"
     general = GIVEN if is_plain else f"keep the input of {sign} within its domain"
     inputs = operands_of(case, first)
     return Cause(
         name,
         "nan",
-        f"{what}: {sign} makes the first of them, forward",
+        f"{what}: {sign} makes the first {them}, forward",
         case.line_of_node(first),
         (sign in DIVISIONS and small_divisor(case, first))
         or (sign == "log" and flat_probability(case, first))

@@ -272,11 +272,31 @@ def written_after_saving(facts: TensorFacts, stop: Stop) -> Cause:
     code = case.code_of(writes)
     general = "write the result into a new tensor; of a layer, leave out inplace=True"
     mend = "call each backward() before step()" if ".step(" in code else fixes.out_of_place(code) or general
+    if leaf := "" if writes or saver is None else written_leaf(case, saver, shape_in(stop)):
+        what = f"backward did not run: {leaf} was written in place after {sign_in_program(saver)} had saved it for backward"
+        mend = f"call backward() before {leaf} is written, as by step(); or compute {case.root_name} again after that"
     link = link_of(case) if ".step(" in code and case.graph.earlier else None
     if link is not None and case.nodes[link.target].run > case.graph.earlier:  # older weights have been stepped since
         _, _, better = linked(case, case.nodes[link.source], case.nodes[link.target])
         mend = better.partition("; or ")[0]
     return facts.cause("written in place", what, (*case.line_of_stop, *case.line_of_node(saver), *writes), mend)
+
+
+def shape_in(stop: Stop) -> tuple[int, ...] | None:
+    """Return the shape of the written tensor in PyTorch's message; None if it has none."""
+    sizes = _SIZES.search(stop.message)
+    return tuple(map(int, re.findall(r"\d+", sizes[1]))) if sizes is not None else None
+
+
+def written_leaf(case: Diagnosis, saver: Node, shape: tuple[int, ...] | None) -> str:
+    """Return the leaf, or the transpose of one, that an operation has saved with this shape; "" if that is not sure."""
+    names = []
+    for edge in case.shown.inputs[saver.id]:
+        node, own = case.nodes[edge.source], shape
+        if node.label == "TBackward0" and shape is not None:
+            node, own = case.nodes[case.shown.inputs[node.id][0].source], shape[::-1]
+        names += [node.name if node.kind == "leaf" else None] if node.shape == own else []
+    return names[0] or "" if len(names) == 1 else ""
 
 
 def saver_of_written(case: Diagnosis, stop: Stop) -> Node | None:
@@ -289,8 +309,7 @@ def saver_of_written(case: Diagnosis, stop: Stop) -> Node | None:
     freed = {node.id for node in nodes if node.state == "freed" and node.kind == "operation"}
     places = {place.without_run for place, _ in case.graph.writes[:1]}
     writers = {node.id for node in nodes if node.kind == "operation" and at_line(node) in places}
-    match, sizes = _MAKER.search(stop.message), _SIZES.search(stop.message)
-    shape = tuple(map(int, re.findall(r"\d+", sizes[1]))) if sizes is not None else None
+    match, shape = _MAKER.search(stop.message), shape_in(stop)
     sources = {edge.source for edge in edges if edge.target in writers}
     of_class = {node.id for node in nodes if match is not None and match[1] in (node.label, _DIGIT.sub("", node.label))}
     of_size = {node.id for node in nodes if shape is not None and node.shape == shape}

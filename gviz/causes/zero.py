@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from functools import reduce
 from typing import NamedTuple
 
-from gviz.causes.diagnosis import Cause, Diagnosis, Lines, is_own, sign_in_program
+from gviz.causes.diagnosis import Cause, Diagnosis, Lines, backward_of, is_own, sign_in_program
 from gviz.causes.facts import TensorFacts
 from gviz.causes.not_finite import not_finite_forward, with_input
 from gviz.causes.training import BEFORE_EACH, accumulated, mend_of_clearing, why_cleared
@@ -30,10 +30,11 @@ MENDS_OF_ZERO = {
     "floor": "rounding has no slope: {x} + ({x}.floor() - {x}).detach() lets the gradient through",
     "sign": "sign has no slope: {x} + ({x}.sign() - {x}).detach() lets the gradient through",
     "where": "the condition picks the other side everywhere: see what it is made from",
+    "masked_fill": "the mask covers all of it: see what it is made from",
     "sigmoid": "it is flat for inputs this large: make them smaller, or use a loss that takes logits",
     "tanh": "it is flat for inputs this large: make them smaller",
     "clamp": "its input lies outside of the bounds, where the slope is 0: widen them",
-    "*": "the other factor is 0: give it another value",
+    "*": "the other factor is 0, as that of a dropout of all is: give it another value",
     "@": "the other factor is 0: see what makes it so, such as a relu that lets nothing through",
     "addmm": "the other factor is 0: see what makes it so, such as a relu that lets nothing through",
     "clamp_min": "none, if it is a margin that all examples keep; else give it inputs above its bound",
@@ -94,8 +95,8 @@ def zero(facts: TensorFacts) -> Cause:
     ends = (*(case.nodes[edge.target] for edge in edges), *(case.nodes[edge.source] for edge in unknown))
     own = next(filter(is_own, ends), None)
     if own is not None:  # a gradient came to it that was not 0
-        what = f"{head}: the backward of {own.label.removesuffix('Backward')} gives 0"
-        mend = "look at what its backward returns"
+        what = f"{head}: {backward_of(own)} gives 0"
+        mend = "look at what it returns"
         return with_other_ways(facts, facts.cause("zero", what, case.line_of_own(own), mend))
     texts = "; ".join(dict.fromkeys(zero_text(case, edge) for edge in edges[:MOST]))
     more = f", and {len(edges) - MOST} more" if len(edges) > MOST else ""
@@ -117,16 +118,25 @@ def mend_of_zero(case: Diagnosis, edge: Edge) -> str:
         return f"none: {case.root_name} is 0, and never less"
     if first.expression.startswith("dropout("):
         return "dropout has set it to 0 in this run: training=False leaves it as it is"
-    if sign == "softmax" and (has_only(first.value, 1.0) or not is_alike(first)):
-        one = "softmax of one element is 1 whatever it is: use sigmoid, or a"
-        far = "it is flat for inputs this far apart: make them smaller, or use a"
-        return f"{one if has_only(first.value, 1.0) else far} loss that takes logits"
+    if mend := mend_of_softmax(first, sign):
+        return mend
     if sums := sums_to_zero(case, edge):
         return sums.mend
     if dtype := underflow(case, edge):
         return f"{dtype} has no number as small: compute it in float32, or scale the loss, as torch.amp.GradScaler does"
     mend = MENDS_OF_ZERO.get(sign, f"give {sign} inputs where its derivative is not 0")
     return with_input(case, mend, case.nodes[edge.source])
+
+
+def mend_of_softmax(node: Node, sign: str) -> str:
+    """Return what to do about a softmax that hands on 0; "" where it is another operation, or its sum that does so."""
+    if sign == "log_softmax" and has_only(node.value, 0.0):
+        return "there is one class alone: give it an output for each, or use binary_cross_entropy_with_logits"
+    if sign == "softmax" and has_only(node.value, 1.0):
+        return "softmax of one element is 1 whatever it is: use sigmoid, or a loss that takes logits"
+    if sign == "softmax" and not is_alike(node):
+        return "it is flat for inputs this far apart: make them smaller, or use a loss that takes logits"
+    return ""
 
 
 def underflow(case: Diagnosis, edge: Edge) -> str:
@@ -270,6 +280,7 @@ def is_least(case: Diagnosis) -> bool:
 def cancelled(facts: TensorFacts, what: str) -> Cause:
     """Return the cause for paths whose gradients cancel out, with the operation where they meet, if there is one."""
     case, mend = facts.case, f"gviz explain --wrt {facts.name} shows the paths"
+    mend = mend if case.graph.code else f"gviz.explain({case.root or 'loss'}, wrt={facts.in_code}) shows the paths"
     users = [case.nodes[edge.target] for edge in case.uses[facts.node.id]] if facts.node is not None else []
     above = [{user.id, *(one.id for one in case.above(user))} for user in users]
     common = sorted(set.intersection(*above)) if above else []

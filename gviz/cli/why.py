@@ -89,5 +89,5 @@ def print_table(causes: Sequence[Cause]) -> None:
     wrong = sum(cause.is_wrong for cause in causes)
     if wrong:
         streams.complain(
-            f"{wrong} of {len(causes)} have no gradient that can be used; gviz why SOURCE NAME tells more", "note"
+            f"{wrong} of {len(causes)} gradients are not as they should be; gviz why SOURCE NAME tells more", "note"
         )

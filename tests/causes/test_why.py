@@ -834,7 +834,7 @@ y.sum().backward()
 """,
         "zero",
         [10, 8],
-        "look at what its backward returns",
+        "look at what it returns",
     ),
     "leaf_behind": (
         "w",
@@ -1767,7 +1767,7 @@ y.sum().backward()
 """,
         "nan",
         [10, 8],
-        "look at what its backward returns",
+        "look at what it returns",
     ),
     "passes_that_cancel": (
         "w",

@@ -229,7 +229,7 @@ NAN = {
     "of weights that grow": (
         "opt.zero_grad(); (1e12 * head(net(x)).pow(2).sum()).backward(); opt.step()",
         8,
-        "makes the first of them, forward",
+        "makes the first inf, forward",
         "the numbers grow from one backward to the next: take a smaller learning rate",
     ),
     "of data": (
