@@ -296,7 +296,9 @@ FAULTS = [
     Fault(nan_in_data, "0.weight", "nan", "is not finite itself"),
     Fault(nan_in_weights, "2.weight", "nan", "0.weight is not finite itself"),
     Fault(written_in_place, "0.weight", "written in place", "written in place afterwards"),
-    Fault(weight_written, "0.weight", "written in place", "2.weight was written in place after addmm had saved it"),
+    Fault(
+        weight_written, "0.weight", "written in place", "2.weight was written in place after it had been saved by addmm"
+    ),
     Fault(written_before_backward_failed, "0.weight", "written in place", "written in place afterwards"),
     Fault(not_a_scalar, "0.weight", "failed", "loss has more than one element"),
     Fault(plain_list, "layers[0].weight", "no parameter", "model.layers is a plain list", ("head.weight",)),

@@ -272,8 +272,9 @@ def written_after_saving(facts: TensorFacts, stop: Stop) -> Cause:
     code = case.code_of(writes)
     general = "write the result into a new tensor; of a layer, leave out inplace=True"
     mend = "call each backward() before step()" if ".step(" in code else fixes.out_of_place(code) or general
-    if leaf := "" if writes or saver is None else written_leaf(case, saver, shape_in(stop)):
-        what = f"backward did not run: {leaf} was written in place after {sign_in_program(saver)} had saved it for backward"
+    leaf = "" if writes or saver is None else written_leaf(case, saver, shape_in(stop))
+    if leaf:
+        what = f"backward did not run: {leaf} was written in place after it had been saved{by} for backward"
         mend = f"call backward() before {leaf} is written, as by step(); or compute {case.root_name} again after that"
     link = link_of(case) if ".step(" in code and case.graph.earlier else None
     if link is not None and case.nodes[link.target].run > case.graph.earlier:  # older weights have been stepped since
