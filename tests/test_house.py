@@ -103,7 +103,7 @@ BUDGETS = {
     "files below gviz/": 1940,  # 1883
     "answers": 930,  # 903
     "autograd": 1470,  # 1432
-    "causes": 1980,  # 1885
+    "causes": 2010,  # 1996
     "cli": 1810,  # 1757
     "compare": 990,  # 966
     "derivations": 570,  # 551
