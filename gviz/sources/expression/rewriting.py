@@ -76,7 +76,8 @@ def rewrite(
             and not (before.kind == "number" and token.text.startswith("."))
         ):
             is_chain = at > 1 and tokens[at - 2].text == "@" and dimensions(values.get(token.text)) != 0  # xᵀ W x
-            sign = " @ " if is_chain and token.is_word else product_sign(before.text, token.text, values)
+            is_before_matrix = token.is_word or dimensions(values.get(before.text)) == 2  # xᵀ A (x + w)
+            sign = " @ " if is_chain and is_before_matrix else product_sign(before.text, token.text, values)
             if before.kind == token.kind == "number" and tokens[at - 2].text != "**":  # 1 000 is no product
                 sign = ", " if open_brackets[-1:] == "]" else " "
             text += sign

@@ -433,6 +433,7 @@ def test_latex_that_means_more_is_refused_where_it_does(latex: str, mark: str, w
         ("$y=wx+b$", {"wx": 2}, "y=wx+b"),
         (r"$y=\mathbf{w}^\top\mathbf{x}$", {"w": [1, 2], "x": [3, 4]}, "y=w @ x"),
         (r"$y=W_2\tanh(Wx)$", {"W": [[1, 2]], "W_2": [[3]], "x": [3, 4]}, "y=W_2·tanh(W @ x)"),
+        (r"$y=x^\top A \tanh(x)$", {"A": [[1, 2], [3, 4]], "x": [3, 4]}, "y=x @ A @ tanh(x)"),
         (r"$y=\frac{x-\mu}{\sigma\sqrt{x}}$", {"μ": 0, "sigma": 2}, "y=((x-μ)/(sigma*sqrt(x)))"),
         (
             r"$y=e^{-\frac{1}{2}\left(\frac{x-1}{\sigma}\right)^2}$",
