@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 
 from gviz.compare.measuring import Comparison
 from gviz.compare.scripts import ScriptComparison
-from gviz.graphs import Graph, Module, Node, Region
+from gviz.graphs import ROW, Graph, Module, Node, Region
 from gviz.passes.groups import FEW_SCOPES, grouped
 from gviz.passes.scopes import with_scopes
 from gviz.pictures.parts import READABLE_GROUPS
@@ -59,7 +59,9 @@ def side_by_side(comparisons: Sequence[Comparison], collapse: Sequence[str] = ()
         (f"static: built once, run {times}", f"{size} operations, in {seconds(comparison.build)}"),
         (f"dynamic: built {times}", f"{all_built}; one graph is drawn"),
     )
-    framed = map(in_frame, "sd", (readable(with_values(comparison), collapse), pair.picture or nothing), titles)
+    static, dynamic = readable(with_values(comparison), collapse), pair.picture or nothing
+    inputs = common_inputs(static, [dynamic])
+    framed = map(in_frame, "sd", (static, dynamic), titles, (inputs, inputs))
     return joined_graphs([*framed]).changed(title=pair.title)
 
 
@@ -75,14 +77,30 @@ def scripts_side_by_side(comparison: ScriptComparison, collapse: Sequence[str] =
             f"{total(dynamic.operations)} operations{some * (picture_count < graph_count)}",
         ),
     )
-    inner = [
-        in_frame(f"r{run}", graph, (f"run {run}", amount(graph_size(graph), "operation")))
-        for run, graph in dynamic.pictures.items()
-    ]
-    runs = joined_graphs(inner) if len(inner) > 1 else next(iter(dynamic.pictures.values()))
-    return joined_graphs(
-        [in_frame("s", readable(static.pictures[0], collapse), titles[0]), in_frame("d", runs, titles[1])]
-    )
+    left = readable(static.pictures[0], collapse)
+    inputs = common_inputs(left, dynamic.pictures.values())
+    if picture_count > 1:
+        inner = [
+            in_frame(f"r{run}", graph, (f"run {run}", amount(graph_size(graph), "operation")), inputs)
+            for run, graph in dynamic.pictures.items()
+        ]
+        runs = joined_graphs(inner)
+    else:
+        (runs,) = dynamic.pictures.values()
+    return joined_graphs([in_frame("s", left, titles[0], inputs), in_frame("d", runs, titles[1], inputs)])
+
+
+def common_inputs(static: Graph, dynamic: Iterable[Graph]) -> tuple[str, ...]:
+    """Return the names of placeholders that a dynamic graph has a leaf for, in the static graph's order; none for one."""
+    leaves = {input_name(node) for graph in dynamic for node in graph.nodes if node.kind == "leaf"}
+    names = (input_name(node) for node in static.nodes if node.kind == "placeholder")
+    common = tuple(dict.fromkeys(name for name in names if name in leaves))
+    return common if len(common) > 1 else ()
+
+
+def input_name(node: Node) -> str:
+    """Return what the program calls a leaf or a placeholder."""
+    return node.expression * (node.kind == "placeholder") or node.name or ""
 
 
 def readable(graph: Graph, collapse: Sequence[str] = ()) -> Graph:
@@ -136,22 +154,34 @@ def with_values(comparison: Comparison) -> Graph:
     return static_picture(graph, values=computed(graph, dict(zip(placeholders, comparison.pair.feeds[0], strict=True))))
 
 
-def in_frame(key: str, graph: Graph, title: tuple[str, str]) -> Graph:
-    """Return a graph with a frame of that title around all of it; its ids begin with the key."""
+def in_frame(key: str, graph: Graph, title: tuple[str, str], inputs: Sequence[str] = ()) -> Graph:
+    """Return a graph with a frame of that title around all of it; its ids begin with the key.
+
+    Args:
+        key: what ids begin with.
+        graph: what is inside.
+        title: two lines.
+        inputs: names of placeholders and leaves that stand side by side, if they are in no other frame.
+    """
     scope = "\n".join(line.ljust(max(map(len, title))) for line in title)  # the lines of a title are centred
     framed = graph if graph.regions else with_scopes(graph)
+    regions = [Region(scope), *(region._replace(within=region.within + 1) for region in framed.regions)]
+    places = {name: place for place, name in enumerate(inputs)}
 
     def with_frame(node: Node) -> Node:
         name = node.name.removeprefix(f"{node.scope}/") if node.name and node.scope else node.name
         inner = f"{scope}/{node.scope}" if node.scope else scope
-        return node._replace(id=key + node.id, name=name, module=Module(inner), region=node.region + 1)
+        is_input = node.region < 0 and node.kind in ("placeholder", "leaf") and input_name(node) in places
+        region = len(regions) if is_input else node.region + 1
+        return node._replace(id=key + node.id, name=name, module=Module(inner), region=region)
 
+    nodes = sorted(map(with_frame, framed.nodes), key=lambda node: places.get(input_name(node), len(places)))
     return Graph(
-        tuple(map(with_frame, framed.nodes)),
+        tuple(nodes),
         tuple(edge._replace(source=key + edge.source, target=key + edge.target) for edge in graph.edges),
         tuple(key + root for root in graph.roots),
         kind="static",
-        regions=(Region(scope), *(region._replace(within=region.within + 1) for region in framed.regions)),
+        regions=(*regions, *[Region("inputs", ROW, 0)] * bool(inputs)),
     )
 
 

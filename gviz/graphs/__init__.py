@@ -202,12 +202,16 @@ class Card(NamedTuple):
     numbers: tuple[tuple[str, str], ...] = ()
 
 
+ROW = "side by side"
+"""What a region is that has no outline: its nodes stand side by side, in their order."""
+
+
 class Region(NamedTuple):
     """A frame around nodes: an open module, a name scope, or the block that stands for all that repeat.
 
     Args:
         title: what is written on it.
-        kind: the class of a module, or a remark.
+        kind: the class of a module, or a remark; :data:`ROW` for no frame, but nodes that stand side by side.
         within: the frame that it is in, by its place in the graph's ``regions``, which is a smaller one; -1 for none.
         times: how many blocks it stands for.
     """

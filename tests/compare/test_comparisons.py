@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from pathlib import Path
 from typing import Any
 
@@ -9,9 +10,10 @@ import pytest
 
 from gviz import engine
 from gviz.compare.measuring import Comparison, ProgramPair, Static, difference_of, distance, measure
-from gviz.compare.picture import bars, seconds
+from gviz.compare.picture import bars, seconds, side_by_side
 from gviz.compare.programs import articles, of_expression
 from gviz.options import SourceOptions
+from gviz.render import render
 
 
 def test_a_feeds_values_are_those_that_are_fed() -> None:
@@ -131,3 +133,17 @@ def test_numbers_that_are_nan_are_counted_apart() -> None:
     pair, _ = of_expression("y=sqrt(a)", SourceOptions(values={"a": "-1"}), runs=3)
     count, _, differs, _, not_finite = difference_of(pair.build(), pair)
     assert (count, differs, not_finite) == (6, None, 6)
+
+
+@pytest.mark.parametrize("text", ["y=a*tanh(b+a)", "y=(c-b)*tanh(a)", "y=(d*(a-b))-(c-(a*tanh(c)))"])
+def test_inputs_stand_in_one_order_left_and_right(text: str) -> None:
+    pair, _ = of_expression(text, SourceOptions(), runs=1)
+    graph = side_by_side([Comparison(pair, pair.build(), 0.1, 0.1, 0.1, 1, 0.0, None)])
+    boxes = re.findall(r'<g class="node">\s*<title>[^<]*</title>(.*?)</g>', str(render(graph, "svg")), re.DOTALL)
+    places: dict[bool, list[tuple[float, str]]] = {True: [], False: []}
+    for box in (box for box in boxes if "Placeholder" in box or "grad =" in box):
+        x, name = re.findall(r'<text[^>]* x="([^"]*)"[^>]*font-weight="bold"[^>]*>(\w)<', box)[0]
+        places["Placeholder" in box].append((float(x), name))
+    left, right = ([name for _, name in sorted(side)] for side in places.values())
+    assert len(left) > 1
+    assert left == right

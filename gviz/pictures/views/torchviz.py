@@ -4,8 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from functools import partial
+from itertools import pairwise
 
-from gviz.graphs import Edge, Graph, Node, Region
+from gviz.graphs import ROW, Edge, Graph, Node, Region
 from gviz.passes.scopes import GRADIENTS, derived, with_scopes
 from gviz.pictures import html
 from gviz.pictures.labels import boxes, local_text, short
@@ -56,6 +57,9 @@ GROUPS = {
 """What the legend says of each kind of box, and of groups."""
 
 
+HIDDEN = {"style": "invis"}
+"""A line that is not drawn, and holds boxes in their places."""
+
 REPEATED_FRAME = {"penwidth": "2", "fontsize": "13"}
 """The frame of a block that stands for several."""
 
@@ -90,6 +94,8 @@ def picture(graph: Graph, options: RenderOptions) -> Picture:
         label = LABEL if any(edge.label and edge.kind == "data" for edge in graph.edges) else {}
         return Picture(graph.title, {**size, **direction(options)}, BOX, label, listed)
     space = {"ranksep": "0.3" if options.direction in ("TB", "BT") else "0.4", "nodesep": "0.3"}
+    if any(region.kind == ROW for region in shown.regions):
+        space["remincross"] = "false"  # which would put the boxes of rows within frames into another order
     below = None if is_large else _legend(shown, listed, options)
     return themed(graph, options, {**size, "label": "", **space}, listed, below)
 
@@ -169,7 +175,10 @@ def _frames(graph: Graph, looks: list[dict[str, str]], options: RenderOptions) -
             place = below if is_below else over  # where no arrow strikes the title through
             own = {**look, "penwidth": "1", "labelloc": place, **(REPEATED_FRAME if region.times > 1 else {})}
             outer = graph.regions[region.within].title if region.within >= 0 else ""
-            yield Frame(paths[number], {"label": frame_title(region, outer), **own})
+            is_row = region.kind == ROW
+            yield Frame(paths[number], {"rank": "same"} if is_row else {"label": frame_title(region, outer), **own})
+            if is_row:
+                yield from (Arrow(left.id, right.id, HIDDEN) for left, right in pairwise(inside[number]))
             waiting.append((number, True))
         yield from inside[number]
         waiting.extend((inner, False) for inner in reversed(within[number]) if inner in drawn)
@@ -191,7 +200,7 @@ def _with_derivatives(lines: Iterable[Arrow], graph: Graph, options: RenderOptio
             yield line._replace(look={**line.look, "constraint": "false"})
     outer = {number for number, region in enumerate(graph.regions) if region.title.startswith(GRADIENTS)}
     first = [node for node in graph.nodes if node.region in outer and not graph.inputs[node.id]]
-    look = {"style": "invis", **({"minlen": "0"} if is_beside else {})}
+    look = {**HIDDEN, **({"minlen": "0"} if is_beside else {})}
     for root in (node for node in graph.nodes if node.id in graph.roots and node.id not in ids):
         own = {-1, *graph.frames_around(root.region)}
         yield from (Arrow(root.id, node.id, look) for node in first if graph.regions[node.region].within in own)
