@@ -91,7 +91,7 @@ def scripts_side_by_side(comparison: ScriptComparison, collapse: Sequence[str] =
 
 
 def common_inputs(static: Graph, dynamic: Iterable[Graph]) -> tuple[str, ...]:
-    """Return the names of placeholders that a dynamic graph has a leaf for, in the static graph's order; none for one."""
+    """Return the names of placeholders that a dynamic graph has leaves for, in the static graph's order; not of one."""
     leaves = {input_name(node) for graph in dynamic for node in graph.nodes if node.kind == "leaf"}
     names = (input_name(node) for node in static.nodes if node.kind == "placeholder")
     common = tuple(dict.fromkeys(name for name in names if name in leaves))

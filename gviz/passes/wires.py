@@ -181,7 +181,7 @@ def blocks_text(blocks: Collection[tuple[int, ...]], around: Sequence[Counted]) 
 
 
 def in_slots(edges: list[PlacedEdge]) -> list[list[PlacedEdge]]:
-    """Return wires to a node outside of all folds: together as far as slots are in the order of blocks, else by slots."""
+    """Return wires to a node outside of all folds: together where slots are in the order of blocks, else by slots."""
     by_slot: dict[int, list[PlacedEdge]] = {}
     for one in edges:
         by_slot.setdefault(one[0].slot, []).append(one)

@@ -105,7 +105,7 @@ def _part(name: str, **members: object) -> Any:
 
 
 nn = _part("nn", **(neural.NN | recurrent.RECURRENT), top_k=top_k)
-math = _part("math", **(functions.FUNCTIONS | functions.NN))
+math = _part("math", **(functions.FUNCTIONS | functions.NN), confusion_matrix=COMPOSITIONS["confusion_matrix"])
 linalg = _part("linalg", matmul=functions.matmul, eye=functions.FUNCTIONS["eye"])
 random = _part(
     "random", normal=functions.random_normal, uniform=functions.random_uniform,
@@ -131,6 +131,7 @@ GraphKeys = _part(
 UnconnectedGradients = _part("UnconnectedGradients", NONE="none", ZERO="zero")
 logging = _part("logging", set_verbosity=lambda level: None, ERROR=40, WARN=30, INFO=20, FATAL=50)
 clip_by_norm, clip_by_global_norm, global_norm = neural.clip_by_norm, neural.clip_by_global_norm, neural.global_norm
+Summary = SUMMARY["Summary"]
 newaxis = None
 __version__ = "1.15 (gviz)"
 

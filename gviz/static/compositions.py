@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from functools import partial
-from typing import Any
+from typing import Any, NamedTuple
 
 from gviz.numbers.words import refuse
 from gviz.static.arrays import TensorArray
-from gviz.static.build import apply, common_graph, constant, convert, operation_scope
+from gviz.static.build import apply, common_graph, constant, convert, is_symbolic, make, operation_scope
 from gviz.static.control import cond, while_loop
 from gviz.static.functions import FUNCTIONS, shape, stack, where
 from gviz.static.gradients import gradients
@@ -62,7 +62,81 @@ def last_of(pairs: Sequence[Choice]) -> Any:
         return pairs[-1][1]()
 
 
+def switch_case(
+    branch_index: Tensor,
+    branch_fns: Sequence[Callable[[], Any]] | Mapping[int, Callable[[], Any]],
+    default: Callable[[], Any] | None = None,
+    name: str = "switch_case",
+) -> Any:
+    """Return what the function of a number returns, for a number without one what the default or the last does."""
+    refuse(not is_symbolic(branch_index), f"'branch_index' must be a Tensor, got {type(branch_index)}", TypeError)
+    numbers = branch_fns if isinstance(branch_fns, Mapping) else dict(enumerate(branch_fns))
+    if [*range(len(numbers))] != sorted(numbers):
+        keys = ",".join(map(str, sorted(numbers)))
+        whole = f"contiguous range of [0 to {max(numbers)})"
+        raise ValueError(f"branch indices (keys) must form {whole} but found {{{keys}}}")
+    pairs = [(FUNCTIONS["equal"](branch_index, number), function) for number, function in numbers.items()]
+    return case(pairs, numbers.get(len(numbers) - 1) if default is None else default, name=name)
+
+
+def confusion_matrix(
+    labels: TensorLike,
+    predictions: TensorLike,
+    num_classes: TensorLike = None,
+    dtype: DTypeLike = int32,
+    name: str | None = None,
+    weights: TensorLike = None,
+) -> Tensor:
+    """Return how often each label (rows) was predicted as each class (columns)."""
+    with operation_scope(common_graph(labels, predictions), name, "confusion_matrix"):
+        pair = [FUNCTIONS["cast"](one, "int64") for one in (labels, predictions)]
+        most: Any = [FUNCTIONS["reduce_max"](one) + 1 for one in pair]
+        count = FUNCTIONS["cast"](FUNCTIONS["maximum"](*most) if num_classes is None else num_classes, "int64")
+        checks = []
+        for word, one in zip(("labels", "predictions"), pair, strict=True):
+            for holds, mistake in ((one >= 0, "contains negative values."), (one < count, "out of bound")):
+                words = [f"`{word}` {mistake}", one]
+                checks.append(FUNCTIONS["Assert"](FUNCTIONS["reduce_all"](holds), words))
+        with count.graph.control_dependencies(checks):
+            places = stack(pair, axis=1)
+            ones = FUNCTIONS["ones_like"](pair[1], dtype) if weights is None else FUNCTIONS["cast"](weights, dtype)
+            sizes = [count, count] if num_classes is None or is_symbolic(num_classes) else [num_classes] * 2
+            return make("ScatterNd", [places, ones, convert(sizes, "int64")])
+
+
+# ------------------------------------------------------------------ texts
+def as_string(
+    input: TensorLike,
+    precision: int = -1,
+    scientific: bool = False,
+    shortest: bool = False,
+    width: int = -1,
+    fill: str = "",
+    name: str | None = None,
+) -> Tensor:
+    """Return numbers as texts."""
+    refuse(bool(fill), "gviz has no fill for tf.as_string()", ValueError)
+    is_real = convert(input).dtype.is_floating
+    refuse(
+        (scientific or shortest or precision >= 0) and not is_real, "as_string has a format of floats only", ValueError
+    )
+    style: dict[str, Any] = {"precision": precision, "scientific": scientific, "shortest": shortest, "width": width}
+    return apply("AsString", "input", [input], name, **style)
+
+
 # ------------------------------------------------------------------ parts
+class Unique(NamedTuple):
+    """What ``tf.unique`` returns."""
+
+    y: Tensor
+    idx: Tensor
+
+
+def unique(x: TensorLike, out_idx: DTypeLike = int32, name: str | None = None) -> Unique:
+    """Return the elements of a list that differ, in the order in which they come, and for each element which it is."""
+    return Unique(*apply("Unique", "x", [x], name, out_idx=as_dtype(out_idx)).op.outputs)
+
+
 def boolean_mask(tensor: TensorLike, mask: TensorLike, name: str = "boolean_mask", axis: int | None = None) -> Tensor:
     """Return the parts of a tensor for which a mask, of its first axes, holds; ValueError for a mask without axes."""
     refuse(axis not in (None, 0), "gviz has no axis for tf.boolean_mask()", ValueError)
@@ -135,6 +209,10 @@ def report_uninitialized_variables(
 
 
 COMPOSITIONS: dict[str, Any] = {
-    **{one.__name__: one for one in (case, boolean_mask, gather_nd, hessians, report_uninitialized_variables)},
-}
+    one.__name__: one
+    for one in (
+        case, switch_case, confusion_matrix, as_string, unique, boolean_mask, gather_nd, hessians,
+        report_uninitialized_variables,
+    )
+}  # fmt: skip
 """Functions of ``tf.``."""

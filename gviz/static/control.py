@@ -252,6 +252,8 @@ def while_loop(
         loop_vars = [loop_vars]
     refuse(not loop_vars, "'loop_vars' must be provided.", ValueError)
     with get_default_graph().name_scope(name or "while") as scope:
+        if shape_invariants is not None:
+            check_form(loop_vars, shape_invariants)
         shapes = None if shape_invariants is None else [as_shape(s) for s in leaves(shape_invariants)]
         if maximum_iterations is None:
             loop, packed = build_loop(scope, cond, body, loop_vars, shapes, parallel_iterations)
@@ -299,11 +301,7 @@ def build_loop(
     inside.pivot = loop.bodies[0].op
     with graph.with_open(context=inside):
         structure = in_form(form, body(*in_the_form(form, loop.bodies)))
-        if nesting(structure) != nesting(form):
-            raise ValueError(
-                f"The two structures don't have the same nested structure.\n\n"
-                f"First structure: {form}\n\nSecond structure: {structure}"
-            )
+        check_form(form, structure)
         results = [convert(v) for v in leaves(structure)]
     inside_results = [inside.bring_in(t, loop.name) for t in results]
     for place, result in enumerate(inside_results):
@@ -312,6 +310,16 @@ def build_loop(
         check_variable(start, result, dims)
     loop.close([inside.add("Exit", [s.outputs[0]]) for s in switches])
     return loop, in_the_form(structure, loop.outputs)
+
+
+def check_form(form: object, structure: object) -> None:
+    """Raise ValueError for values that are not nested as a loop's variables are."""
+    refuse(
+        nesting(structure) != nesting(form),
+        f"The two structures don't have the same nested structure.\n\n"
+        f"First structure: {form}\n\nSecond structure: {structure}",
+        ValueError,
+    )
 
 
 def in_the_form(form: object, tensors: Iterable[Tensor]) -> Any:

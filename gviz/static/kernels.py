@@ -213,6 +213,22 @@ def scatter_to(places: Array, parts: Array, sizes: Array) -> Array:
     return whole
 
 
+def unique_elements(x: Array, dtype: type) -> list[Array]:
+    """Return the elements that differ, in the order in which they come, and for each element which of them it is."""
+    values, first, places = np.unique(x, return_index=True, return_inverse=True)
+    order = np.argsort(first)
+    return [values[order], np.argsort(order)[places].astype(dtype)]
+
+
+def as_texts(x: Array, precision: int, scientific: bool, shortest: bool, width: int) -> Array:
+    """Return numbers as texts, as C's ``printf`` writes them."""
+    style = "e" if scientific else "g" if shortest else "f"
+    kind = {"b": "s", "i": "d", "u": "d"}.get(x.dtype.kind, style)
+    form = "%" + str(width) * (width > 0) + f".{precision}" * (precision >= 0) + kind
+    items = [form % (str(item).lower() if kind == "s" else item) for item in x.ravel().tolist()]
+    return np.array([item.encode() for item in items], object).reshape(x.shape)
+
+
 def sums_so_far(x: Array, axis: int, exclusive: bool, reverse: bool) -> Array:
     """Return sums of the elements before each one, it among them unless ``exclusive``, along an axis."""
     x = np.flip(x, axis) if reverse else x
@@ -476,6 +492,8 @@ KERNELS: dict[str, Row] = {
             lambda x, sizes, axis: np.split(x, np.cumsum(sizes)[:-1], axis),
             outputs=("...",),
         ),
+        kernel("unique", "Unique", unique_elements, outputs=("...",)),
+        kernel("as_texts", "AsString", as_texts),
         kernel("join_texts", "StringJoin", joined_texts, lists=("parts",)),
         # lists of tensors
         kernel("count_elements", "TensorArraySizeV3", lambda elements, flow: np.int32(len(elements))),

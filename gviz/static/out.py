@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import os
 import re
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from contextlib import AbstractContextManager
+from dataclasses import dataclass
 from functools import partial
 from typing import Any, SupportsInt
 
@@ -74,7 +75,7 @@ def differentiated(graph: Graph, ids: Mapping[Operation, str]) -> tuple[str, ...
 
 
 def final_operations(operations: Sequence[Operation], ids: Mapping[Operation, str]) -> tuple[str, ...]:
-    """Return the operations that nothing else uses, by their ids; what initialises variables only if there is no other."""
+    """Return what nothing else uses, by its ids; what initialises variables only if there is nothing else."""
     used = {tensor.op for op in operations for tensor in op.inputs}
     used.update(before for op in operations for before in op.control_inputs)
     ends = [op for op in operations if op not in used]
@@ -244,6 +245,36 @@ def attr(name: str, value: Any) -> bytes | None:
     return events.plain_attr(value.item() if isinstance(value, np.generic) else value)
 
 
+@dataclass
+class SummaryValue:
+    """A number that a program has computed itself, with its tag: ``tf.Summary.Value``."""
+
+    tag: str = ""
+    simple_value: float = 0.0
+
+
+class SummaryValues(list[SummaryValue]):
+    """The numbers of a ``tf.Summary``."""
+
+    def add(self, tag: str = "", simple_value: float = 0.0) -> SummaryValue:
+        """Add a number, and return it."""
+        self.append(SummaryValue(tag, simple_value))
+        return self[-1]
+
+
+class SummaryProto:
+    """Numbers that a program has computed itself, for a :class:`FileWriter`."""
+
+    Value = SummaryValue
+
+    def __init__(self, value: Iterable[SummaryValue] = ()) -> None:
+        self.value = SummaryValues(value)
+
+    def SerializeToString(self) -> bytes:  # noqa: N802 - TensorFlow's name
+        """Return it in wire form."""
+        return b"".join(events.scalar_summary(one.tag, one.simple_value) for one in self.value)
+
+
 class FileWriter(AbstractContextManager["FileWriter"]):
     """Writes what TensorBoard shows: ``tensorboard --logdir LOGDIR``.
 
@@ -269,9 +300,10 @@ class FileWriter(AbstractContextManager["FileWriter"]):
         """Write a graph."""
         events.append_events(self._folder, events.graph_event(as_graph_def(graph)))
 
-    def add_summary(self, summary: bytes, global_step: SupportsInt | None = None) -> None:
+    def add_summary(self, summary: bytes | SummaryProto, global_step: SupportsInt | None = None) -> None:
         """Write what a summary has come to, at a step."""
-        events.append_events(self._folder, events.summary_event(summary, int(global_step or 0)))
+        data = summary.SerializeToString() if isinstance(summary, SummaryProto) else summary
+        events.append_events(self._folder, events.summary_event(data, int(global_step or 0)))
 
     def get_logdir(self) -> str:
         """Return the folder."""
@@ -319,7 +351,7 @@ def merge_all(key: str = SUMMARIES, scope: str | None = None, name: str | None =
 
 
 SUMMARY: dict[str, Any] = {
-    "FileWriter": FileWriter, "merge": merge, "merge_all": merge_all,
+    "FileWriter": FileWriter, "Summary": SummaryProto, "merge": merge, "merge_all": merge_all,
     "scalar": partial(summary_tensor, "ScalarSummary", "tags"),
     "histogram": lambda name, values, collections=None, family=None: (
         summary_tensor("HistogramSummary", "tag", name, values, collections, family)

@@ -193,6 +193,12 @@ TYPES: dict[str, OpType] = {
     "SoftmaxCrossEntropyWithLogits": OpType("cross_entropy", REALS, several=True),
     "SparseSoftmaxCrossEntropyWithLogits": OpType("sparse_cross_entropy", REALS, rule.with_slopes, several=True),
     "TopKV2": OpType(with_attrs("largest", "sorted"), NUMBERS, rule.largest_dims, several=True),
+    "Unique": OpType(
+        lambda op: ("unique", (op.inputs[0], op.attrs["out_idx"].as_numpy_dtype)), several=True,
+        infer=lambda op: [(op.inputs[0].dtype.base_dtype, (None,)), (op.attrs["out_idx"], op.inputs[0]._dims)]),
+    "AsString": OpType(
+        with_attrs("as_texts", "precision", "scientific", "shortest", "width"),
+        infer=lambda op: [(DTYPES["string"], op.inputs[0]._dims)]),
     "GatherNd": OpType("take_at", infer=rule.picked_dims),
     "ScatterNd": OpType("scatter_to", infer=lambda op: [
         (op.inputs[1].dtype.base_dtype, None if (sizes := rule.integers_in(op.inputs[2])) is None else tuple(sizes))]),

@@ -61,6 +61,7 @@ def samples() -> dict[str, Any]:
         "pred_fn_pairs": [(tf.constant(True), lambda: 1.0)], "variable": variable,
         "num_or_size_splits": 2, "dimension": 0, "sess": tf.Session(), "global_step_tensor": variable,
         "true_fn": lambda: 1.0, "false_fn": lambda: 2.0, "initializer": 1.0, "key": "variables", "self": variable,
+        "branch_index": tf.constant(1), "branch_fns": [lambda: 1.0, lambda: 2.0],
         "num_units": 2, "cell": tf.nn.rnn_cell.BasicRNNCell(2), "cells": [tf.nn.rnn_cell.BasicRNNCell(2)],
     }  # fmt: skip
 
@@ -131,6 +132,51 @@ def test_case_runs_the_function_of_the_first_that_holds() -> None:
         run(tf.case(pairs), {x: 0.5})
     with pytest.raises(tf.errors.InvalidArgumentError, match="more than 1 conditions"):
         run(tf.case(pairs, exclusive=True), {x: 3.0})
+
+
+def test_switch_case_takes_the_last_function_where_no_other_has_the_number() -> None:
+    place = tf.placeholder(tf.int32, [])
+    plain, other = {0: lambda: tf.constant(1.0), 1: lambda: tf.constant(3.0)}, lambda: tf.constant(-1.0)
+    fetches = [tf.switch_case(place, plain), tf.switch_case(place, plain, default=other)]
+    assert [run(fetches, {place: number}) for number in (0, 1, 5, -1)] == [[1, 1], [3, 3], [3, -1], [3, -1]]
+    with pytest.raises(ValueError, match=r"contiguous range of \[0 to 2\) but found \{0,2\}"):
+        tf.switch_case(place, {0: plain[0], 2: plain[1]})
+
+
+def test_classes_are_counted_and_what_is_none_is_refused_in_the_run() -> None:
+    right, seen = tf.placeholder(tf.int64, [None]), tf.placeholder(tf.int64, [None])
+    counts = tf.confusion_matrix(right, seen, num_classes=3)
+    assert run(counts, {right: [0, 1, 2, 2], seen: [0, 2, 2, 1]}).tolist() == [[1, 0, 0], [0, 0, 1], [0, 1, 1]]
+    assert run(tf.confusion_matrix([1, 0], [2, 0], dtype=tf.float32, weights=[2.0, 0.5])).tolist() == [
+        [0.5, 0, 0], [0, 0, 2.0], [0, 0, 0]
+    ]  # fmt: skip
+    with pytest.raises(tf.errors.InvalidArgumentError, match="`predictions` out of bound"):
+        run(counts, {right: [0, 1], seen: [0, 5]})
+
+
+def test_unique_elements_come_in_their_order_and_texts_as_printf_writes_them() -> None:
+    elements = run(tf.unique([1, 1, 2, 4, 4, 7, 2]))
+    assert elements.y.tolist() == [1, 2, 4, 7]
+    assert elements.idx.tolist() == [0, 0, 1, 2, 2, 3, 1]
+    numbers = tf.constant([3.14159, -2.0, 1e10, np.inf])
+    assert run(tf.as_string(numbers)).tolist() == [b"3.141590", b"-2.000000", b"10000000000.000000", b"inf"]
+    assert run(tf.as_string(numbers, shortest=True)).tolist() == [b"3.14159", b"-2", b"1e+10", b"inf"]
+    assert run(tf.as_string(numbers[:1], precision=2, width=6)).tolist() == [b"  3.14"]
+    assert [*run(tf.as_string([7])), *run(tf.as_string([True]))] == [b"7", b"true"]
+
+
+def test_a_summary_of_the_programs_own_numbers_is_written_as_tensorflow_does() -> None:
+    summary = tf.Summary(value=[tf.Summary.Value(tag="acc", simple_value=0.5)])
+    assert summary.SerializeToString() == b"\n\n\n\x03acc\x15\x00\x00\x00?"
+    own = tf.Summary()
+    own.value.add().tag = "acc"
+    own.value[0].simple_value = 0.5
+    assert own.SerializeToString() == summary.SerializeToString()
+
+
+def test_shape_invariants_are_nested_as_the_variables_are() -> None:
+    with pytest.raises(ValueError, match="don't have the same nested structure"):
+        tf.while_loop(lambda i, x: i < 3, lambda i, x: (i + 1, x), [0, 1.0], shape_invariants=[(), ()])
 
 
 def test_parts_are_picked_by_places_and_by_a_mask() -> None:
