@@ -9,7 +9,6 @@ deeper than two.
 from __future__ import annotations
 
 import math
-import warnings
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from functools import cache, partial
 from itertools import chain
@@ -320,9 +319,7 @@ def numbers(tensor: TensorLike, most: int | None = FEW_ELEMENTS) -> Numbers:
             for _ in shape:  # that is quicker than reshape, which is an operation
                 items = chain.from_iterable(items)  # type: ignore[arg-type]
             return Numbers(shape, dtype, elements_of(items))
-        with warnings.catch_warnings():
-            warnings.simplefilter("ignore")  # numpy's, for inf - inf
-            return Numbers(shape, dtype, None, _summary_of(own))
+        return Numbers(shape, dtype, None, _summary_of(own))
     except RuntimeError:  # a tensor without numbers: on the device meta, fake, or sparse
         return Numbers(shape, dtype)
 
@@ -386,11 +383,7 @@ def _chunks(tensor: Any) -> Iterator[Any]:
 
 def gradient(tensor: TensorLike) -> TensorLike | None:
     """Return the gradient that is there, without PyTorch's warning for a non-leaf that keeps none."""
-    if not tensor.is_leaf and not tensor.retains_grad:
-        return None
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore")
-        return tensor.grad
+    return tensor.grad if tensor.is_leaf or tensor.retains_grad else None
 
 
 class Walker:

@@ -38,3 +38,11 @@ def test_a_script_without_a_tensor_has_nothing_to_show(gviz: Program) -> None:
 def test_a_message_that_ends_in_a_point_gets_no_second_one() -> None:
     for what in ("it failed", "it failed."):
         assert Cause("w", "failed", what).text().split("\n")[1] == "it failed."
+
+
+def test_a_warning_of_the_program_is_shown_once_as_python_does(gviz: Program) -> None:
+    (gviz.folder / "warns.py").write_text(
+        "import torch, warnings\nnet = torch.nn.Linear(300, 1)\nfor i in range(3):\n"
+        "    warnings.warn('too wide')\n    net(torch.ones(2, 300)).mean().backward()\n"
+    )
+    assert gviz("why", "warns.py", "net.weight").err.count("UserWarning: too wide") == 1
