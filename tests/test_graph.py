@@ -159,6 +159,7 @@ FULL = Graph(
                 was_early=True,
                 requires_grad_set=Place(5),
                 autograd_grad=Place(6),
+                grad_of_others=Place(6),
                 is_optimized=True,
                 written=Place(7),
                 optimizer=Place(8),

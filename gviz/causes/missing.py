@@ -213,6 +213,15 @@ def cleared_in_saved_graph(facts: TensorFacts) -> Cause | None:
     )
 
 
+def beside_functions(facts: TensorFacts) -> Cause | None:
+    """Return the cause for a leaf of a program that asks autograd itself for the gradients, those of other tensors."""
+    if facts.case.stop is not None or ".backward(" in facts.case.graph.code:
+        return None
+    asked_at = facts.case.line_of(facts.history.grad_of_others)
+    what = f"nothing calls backward(): gradients come from {asked_at[0][0]}, for other tensors than {facts.name}"
+    return facts.cause("not trained", what, asked_at, f"none, unless {facts.name} is to be trained")
+
+
 def cut_off(facts: TensorFacts) -> Cause:
     """Return the cause for a leaf that cuts have taken off the root."""
     case, name, root = facts.case, facts.name, facts.case.root_name

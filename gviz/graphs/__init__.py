@@ -334,6 +334,8 @@ class History(NamedTuple):
         requires_grad_set: where the tensor was made to require a gradient, after it was made without: be it that it had been
             cut off, which brings no graph back.
         autograd_grad: where ``torch.autograd.grad`` was asked for its gradient last, which leaves ``.grad`` as it is.
+        grad_of_others: where ``torch.autograd.grad`` was asked last, or ``torch.func``, of a tensor that neither was asked
+            for, in a program that has called no backward.
         is_optimized: whether an optimizer has the tensor; None where the program has made no optimizer.
         written: where its memory was written last before the graph used it; None where it was as it was made.
         optimizer: where the last optimizer was made, if none has the tensor.
@@ -362,6 +364,7 @@ class History(NamedTuple):
     was_early: bool = False
     requires_grad_set: Place | None = None
     autograd_grad: Place | None = None
+    grad_of_others: Place | None = None
     is_optimized: bool | None = None
     written: Place | None = None
     optimizer: Place | None = None

@@ -173,9 +173,11 @@ class Lines:
             call = recall(trace.outside.records, tensor)  # as by torch.tensor(loss.item(), requires_grad=True)
             required_at = required_at or (call.place if call is not None else None)
         is_optimized = recall(gradients.optimized, tensor) is True if gradients.has_optimizers else None
+        asked_at = recall(trace.autograd_grad, tensor)
         history = History(
             requires_grad_set=self.place_if_any(required_at),
-            autograd_grad=self.place_if_any(recall(trace.autograd_grad, tensor)),
+            autograd_grad=self.place_if_any(asked_at),
+            grad_of_others=self.place_if_any(None if asked_at or gradients.backwards else gradients.asked_at),
             is_optimized=is_optimized,
             optimizer=self.place_if_any(gradients.optimizer_at) if is_optimized is False else None,
             idle_steps=gradients.idle_steps,

@@ -171,7 +171,8 @@ class Trace(Observer):
         remember(self.outside.leaves, result, True)
         if before is not None and (before.reason or before.place != call.place):
             remember(self.requires_grad_set, result, call.place)
-        self.outside.keep(result, self.outside.record_of_result(call, args) if call.name in FROM_NUMBERS else call)
+        is_cut = call.name in FROM_NUMBERS or call.name == "detach"  # the latter by nn.Parameter
+        self.outside.keep(result, self.outside.record_of_result(call, args) if is_cut else call)
 
     def record_others(self, name: str, args: tuple[Any, ...], result: Any, seconds: float) -> None:
         """Note the tensors in a list that a call has made, or a number made of a tensor."""
@@ -182,6 +183,7 @@ class Trace(Observer):
         if name in NUMBERS:
             self.outside.note_number(result, call, args)
             return
+        self.gradients.asked_at = call.place if name == "grad" else self.gradients.asked_at
         for leaf in flat(args[1]) if name == "grad" else ():
             if isinstance(leaf, self.tensor):
                 remember(self.autograd_grad, leaf, call.place)

@@ -97,6 +97,7 @@ class Gradients(Observer):
         self.by_memory: ByTensor[GradientRecord] = {}  # of gradients, and of tensors on their memory
         self.optimized: ByTensor[bool] = {}  # the tensors of optimizers
         self.optimizer_at: Place | None = None  # where the last one was made
+        self.asked_at: Place | None = None  # where autograd.grad was called last, be it by a function of torch.func
         self.has_optimizers = False
         self.idle_steps = 0  # how many steps of optimizers had no gradient at all
         self.used = set[Chain]()  # the calls of backward whose gradients steps have used

@@ -301,6 +301,15 @@ class Listener:
                 layer.__call__, "__call__", inputs_of=lambda args: (*args[1:], *args[0].parameters())
             )
             self.replace(layer, "__call__", calling)
+        else:  # whose mode is not asked for a Parameter
+            make = self.engine.nn.Parameter.__new__
+            cut = self.wrapper_of(lambda data, kind, flag: make(kind, data, flag), "detach")
+
+            def new(kind: type, data: Any = None, requires_grad: object = True) -> Any:
+                is_cut = getattr(data, "requires_grad", False)
+                return cut(data, kind, requires_grad) if is_cut else make(kind, data, requires_grad)
+
+            self.replace(self.engine.nn.Parameter, "__new__", staticmethod(new))
 
     def listen_to_optimizers(self) -> None:
         """Tell of the parameters of optimizers, and of their steps."""

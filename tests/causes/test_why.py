@@ -1504,19 +1504,19 @@ total = loss + reg
         [5],
         "use reg where loss is computed",
     ),
-    "an_input_moved_by_its_gradient": (
-        "moved",
+    "a_parameter_of_a_view": (
+        "w",
         """\
 import torch
-w = torch.ones(2, requires_grad=True)
-x = torch.ones(2, requires_grad=True)
-(w * x).sum().backward()
-moved = (x + 0.1 * x.grad.sign()).detach()
-(w * moved).sum().backward()
+from torch import nn
+w = torch.ones(4, requires_grad=True)
+v = nn.Parameter((w * 2).view(2, 2))
+loss = (v * 3).sum()
+loss.backward()
 """,
         "detached",
-        [5],
-        "moved = x + 0.1 * x.grad.sign()",
+        [4],
+        "v = (w * 2).view(2, 2)",
     ),
     "a_part_of_the_loss": (
         "v",

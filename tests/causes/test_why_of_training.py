@@ -409,3 +409,45 @@ for net, opt in zip(nets, opts):
 """
     cause = why(graph_of(tmp_path, program, engine), "nets[0].weight")
     assert (cause.verdict, lines_of(cause)) == expected, cause
+
+
+FUNCTIONS = {
+    "grad": "grads = torch.func.grad(loss_of)(params)",
+    "grad_and_value": "grads, _ = torch.func.grad_and_value(loss_of)(params)",
+    "vjp": "grads, = torch.func.vjp(loss_of, params)[1](torch.tensor(1.0))",
+    "autograd.grad": "grads = dict(zip(params, torch.autograd.grad(loss_of(params), [*params.values()])))",
+}
+
+
+@pytest.mark.parametrize("engine", ENGINES)
+@pytest.mark.parametrize("call", FUNCTIONS)
+def test_gradients_that_functions_are_asked_for_train_copies_and_not_the_module(
+    tmp_path: Path, call: str, engine: str
+) -> None:
+    program = f"""\
+import torch
+net = torch.nn.Linear(3, 1)
+params = {{name: one.detach().clone().requires_grad_() for name, one in net.named_parameters()}}
+x = torch.ones(4, 3)
+def loss_of(params):
+    return torch.func.functional_call(net, params, (x,)).pow(2).mean()
+for i in range(2):
+    {FUNCTIONS[call]}
+    params = {{name: (one - 0.1 * grads[name]).detach().requires_grad_() for name, one in params.items()}}
+"""
+    cause = why(graph_of(tmp_path, program, engine), "net.weight")
+    assert (cause.verdict, cause.is_wrong) == ("not trained", False), cause
+    assert [place.line for place, _ in cause.lines] == [8], cause
+    assert "nothing calls backward(): gradients come from line 8, for other tensors" in cause.what
+
+
+@pytest.mark.parametrize("engine", ENGINES)
+def test_an_input_that_is_moved_by_its_gradient_has_overwritten_nothing(tmp_path: Path, engine: str) -> None:
+    program = """\
+import torch
+w, x = torch.ones(2, requires_grad=True), torch.ones(2, requires_grad=True)
+(w * x).sum().backward()
+moved = (x + 0.1 * x.grad.sign()).detach()
+(w * moved).sum().backward()
+"""
+    assert why(graph_of(tmp_path, program, engine), "moved").verdict == "detached"
