@@ -15,6 +15,7 @@ from gviz.graphs import TensorRow
 if TYPE_CHECKING:
     from gviz.sources import Source, SourceOptions
     from gviz.sources.script.changes import Change
+    from gviz.training.script import ScriptSteps
 
 EACH = 3
 """Runs of one line that are told of each tensor; of later ones only how many there were."""
@@ -22,20 +23,23 @@ EACH = 3
 LONGEST = 48
 """Characters of a value."""
 
+EVERY = 10
+"""Steps from one that is measured to the next."""
+
 
 @click.command(
     cls=SourceCommand,
     page={
         "The run": "trace until stop-at engine",
-        "The training": "norms watch output",
+        "The training": "norms watch every output",
     },
 )
 @takes_source("engine", "stop_at", "until")
 @listed_option(
     "--norms",
     is_flag=True,
-    help="Measure every 10th step of the training: print on standard error the norms of gradients and parameters, and "
-    "what is not right.",
+    help="Measure steps of the training: print on standard error the norms of gradients and parameters, and what is not "
+    "right.",
     short="print norms of gradients by layer and step",
 )
 @listed_option(
@@ -46,6 +50,14 @@ LONGEST = 48
     help="Measure the parameters, or modules, of such names, as in 'blocks.*'; repeatable. It sets --norms.",
     example="PATTERN",
     short="of these layers alone, such as 'blocks.*'",
+)
+@listed_option(
+    "--every",
+    type=click.IntRange(min=1),
+    metavar="N",
+    help="Measure every Nth step; 10 by default. It sets --norms.",
+    example="N",
+    short="of every Nth step; 10 by default",
 )
 @listed_option(
     "-o",
@@ -68,6 +80,7 @@ def run(
     options: SourceOptions,
     norms: bool,
     patterns: tuple[str, ...],
+    every: int | None,
     output: str | None,
     traces: bool,
 ) -> int:
@@ -89,8 +102,11 @@ def run(
 
     trace = _Trace()
     tell = trace.tell if traces else None
-    if norms or patterns or output:
-        status = _run_and_measure(source, options, tell, patterns, output)
+    if norms or patterns or every or output:
+        from gviz.training.script import ScriptSteps
+
+        steps = ScriptSteps(patterns or ("*",), every or EVERY)
+        status = _run_and_measure(source, options, tell, steps, output)
     else:
         status = run_and_draw_nothing(source, options, tell)
     trace.end()
@@ -101,18 +117,16 @@ def _run_and_measure(
     source: Source,
     options: SourceOptions,
     tell: Callable[[Change], None] | None,
-    patterns: tuple[str, ...],
+    steps: ScriptSteps,
     output: str | None,
 ) -> int:
     """Run a script, print the norms of its training and write them to a file; return its exit status."""
     from gviz.cli.reading import run_and_draw_nothing
     from gviz.training.heatmap import format_of
-    from gviz.training.script import ScriptSteps
 
     is_data = output is not None and output.endswith(".json")
     if output and not is_data:
         format_of(output)  # an unknown one is refused before the training
-    steps = ScriptSteps(patterns or ("*",))
     try:
         status = run_and_draw_nothing(source, options, tell, (steps,))
     except KeyboardInterrupt:  # a training that was ended so has its norms

@@ -33,7 +33,7 @@ class Log:
     def __init__(self, every: int) -> None:
         self.every = every
         self.by = "backward"
-        self.steps = 0
+        self.steps = self.steps_of_others = 0  # of optimizers, with parameters of the model and without
         self.rows: list[StepRow] = []
         self.findings: list[Finding] = []
         self.shapes: dict[str, tuple[int, ...]] = {}
@@ -85,14 +85,13 @@ class Log:
             return
         steps = joined([str(row.step) for row in rows])
         histories = {name: [row.norms[name] for row in rows if name in row.norms] for name in last.norms}
+        is_to_learn = all(row.root or any(one.grad for one in row.norms.values()) for row in rows)  # and has not learnt
         large, zero = list[str](), list[str]()
         for name, norms in histories.items():
             ratios = [one.ratio or 0.0 for one in norms]
             if len(self.shapes[name]) > 1 and len(ratios) == SUSPECT_ROWS and min(ratios) > LARGE_UPDATE:
                 large.append(f"{name} ({joined([three_digits(one) for one in ratios])} times)")
-            is_alone = all(any(other.grad for other in row.norms.values()) for row in rows)
-            is_lost = name in self.is_half and all(row.root for row in rows)
-            if [one.grad for one in norms] == [0.0] * SUSPECT_ROWS and (is_alone or is_lost):
+            if [one.grad for one in norms] == [0.0] * SUSPECT_ROWS and is_to_learn:
                 zero.append(name)
         if large:
             what = (
@@ -101,10 +100,21 @@ class Log:
             self.find(Finding("large update", last.step, what, large[0].partition(" ")[0]))
         if zero:
             half = "; it has 16 bits, in which small numbers are 0: torch.amp.GradScaler scales the loss"
-            what = (
-                f"the gradient was exactly 0 in the steps {steps}: of {joined(zero)}{half * (zero[0] in self.is_half)}"
-            )
+            hint = half if zero[0] in self.is_half else "; gviz.why(loss, model) tells where it becomes 0"
+            what = f"the gradient was exactly 0 in the steps {steps}: of {joined(zero)}{hint}"
             self.find(Finding("zero gradient", last.step, what, zero[0]))
+        if histories and all(one.grad is None for norms in histories.values() for one in norms):
+            when = f"no parameter had a gradient when step() began, in the steps {steps}"
+            what = f"{when}: zero_grad() is to come before backward(), and not between it and step()"
+            self.find(Finding("no gradient", last.step, what))
+
+    def judge_end(self) -> None:
+        """Look for what is not right in the whole training: optimizers that have nothing of the model."""
+        has_gradient = any(one.grad for row in self.rows for one in row.norms.values())
+        if self.by == "backward" and self.steps_of_others and has_gradient:
+            steps = f"{amount(self.steps_of_others, 'step')} of optimizers, which have none of these parameters"
+            what = f"there were {steps}: to train them, make an optimizer after the model, of its parameters()"
+            self.find(Finding("not trained", self.steps - 1, what))
 
     # ---------------------------------------------------------------- reading
     def heading(self) -> str:
@@ -120,6 +130,8 @@ class Log:
             if self.by == "optimizer"
             else "(calls of backward(): no optimizer of these parameters has made a step)"
         )
+        if self.rows and not any(row.norms for row in self.rows):
+            of += ", and no gradient has come to these parameters"
         thinned = f"; {len(self.rows)} of them are kept, older ones thinned out" if self.is_thinned else ""
         return f"{amount(self.steps, 'step')} {of}, counted from 0; {ordinal_text(self.every)} is measured{thinned}"
 

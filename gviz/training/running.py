@@ -30,7 +30,7 @@ class RunningModules:
     """
 
     def __init__(self, engine: ModuleType, on_relu: Callable[[Any], None]) -> None:
-        self.on_relu, self.paths = on_relu, dict[int, str]()
+        self.on_relu, self.paths, self.parameters = on_relu, dict[int, str](), set[int]()
         self.modules, self.stack, self.handles = list[Any](), list[Any](), list[Any]()
         self.last = ""  # the name of the module that has ended last
         libraries = OWN, os.path.dirname(engine.__file__ or OWN)
@@ -42,6 +42,7 @@ class RunningModules:
             modules = {prefix + "." * bool(prefix and path) + path: one for path, one in model.named_modules()}
             is_compiled = any(type(one).__name__ == "OptimizedModule" for one in modules.values())
             self.paths |= {id(one): path for path, one in modules.items()}
+            self.parameters |= {id(one) for one in model.parameters()}
             self.modules += [] if is_compiled else modules.values()
 
     def listen(self, *, is_on: bool) -> None:

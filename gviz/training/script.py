@@ -11,19 +11,17 @@ from gviz.training.log import Log
 from gviz.training.running import EngineTensor
 from gviz.training.steps import Steps
 
-EVERY = 10
-"""Steps from one that is measured to the next."""
-
 
 class ScriptSteps(Steps):
     """Measures the steps of a script's models.
 
     Args:
         patterns: of the names of the parameters, or of modules, that are measured.
+        every: steps from one that is measured to the next.
     """
 
-    def __init__(self, patterns: Sequence[str]) -> None:
-        super().__init__(Log(EVERY), patterns, None)
+    def __init__(self, patterns: Sequence[str], every: int) -> None:
+        super().__init__(Log(every), patterns, None)
 
     def will_run(self, roots: Sequence[EngineTensor]) -> None:
         """Find the models before a backward, as long as there are none."""

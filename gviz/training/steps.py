@@ -145,6 +145,7 @@ class Steps(Observer):
         self.modules.listen(is_on=False)
         self.units.is_on = False
         self.find_parameter_not_finite("")
+        self.log.judge_end()
 
     # ---------------------------------------------------------------- backward
     def around(self, original: Callable[..., Any]) -> Callable[..., Any]:
@@ -209,6 +210,7 @@ class Steps(Observer):
         """Measure what an optimizer is going to use."""
         own = self.own.get(id(optimizer)) or self.find_own(optimizer)
         if not own:
+            self.log.steps_of_others += 1
             return
         if not self.known:  # calls of backward were none
             self.first_units = self.log.rows[0].units if self.log.rows else {}
@@ -353,7 +355,7 @@ class Steps(Observer):
             self.hunt.is_on = False
 
     def find_parameter_not_finite(self, operation: str) -> None:
-        """Say which parameter is not finite though gradients were; the operation is what was before, if that is known."""
+        """Say which parameter is not finite though gradients were; the operation is what ran before, "" if unknown."""
         bad = next((name for name, one in self.parameters.items() if bad_number(one)), "")
         if bad and self.log.steps and not self.has_found:
             line = path_and_line(self.last_step)

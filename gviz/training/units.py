@@ -98,7 +98,7 @@ class Units:
         """Note the result of a ReLU, if its graph is recorded: of a pass for evaluation it is not."""
         axis = (
             axis_of_units(result)
-            if self.is_on and not self.is_paused and result.grad_fn is not None and result.numel()
+            if self.is_on and not self.is_paused and result.numel() and self.is_of_model(result)
             else None
         )
         if axis is None:
@@ -112,6 +112,18 @@ class Units:
         site = self.sites.setdefault((modules.path, name, alive.numel()), Site(name))
         site.alive = alive if site.alive is None else site.alive | alive
         site.count += numbers.shape[0] if numbers.dim() > 1 else 1
+
+    def is_of_model(self, result: EngineTensor) -> bool:
+        """Return whether a ReLU is in a module of the models, or the nearest parameters behind it are theirs."""
+        level = [result.grad_fn] if result.grad_fn is not None else []
+        if self.modules.path:
+            return bool(level)
+        for _ in range(FARTHEST):
+            level = [one for node in level for one, _ in node.next_functions if one is not None]
+            leaves = [leaf for node in level if (leaf := getattr(node, "variable", None)) is not None]
+            if leaves:
+                return any(id(leaf) in self.modules.parameters for leaf in leaves)
+        return False
 
     def end_step(self) -> dict[str, Idle]:
         """Return the units of the step that ends, by the names of their sites."""

@@ -262,6 +262,30 @@ def test_gradients_that_are_not_cleared_are_told_with_the_line_of_backward(torch
     assert all(one < other for one, other in pairwise(grads))  # type: ignore[operator]
 
 
+def test_steps_that_change_nothing_are_told(torch: Any) -> None:
+    net, other = network(torch), network(torch)
+    logs = []
+    for trained, zeroed, factor in ((net, True, 1.0), (other, False, 1.0), (net, False, 0.0)):
+        optimizer = torch.optim.SGD(trained.parameters(), lr=0.1)
+        with gviz.watch(net, every=1) as log:
+            for _ in range(3):
+                (net(batch(torch)).pow(2).mean() * factor + 1).backward()
+                optimizer.zero_grad(set_to_none=True) if zeroed else None
+                optimizer.step()
+        net.zero_grad()
+        logs.append(log)
+    assert [kinds(log) for log in logs] == [["no gradient"], ["not trained"], ["zero gradient"]]
+
+
+def test_a_relu_of_another_model_is_not_measured(torch: Any) -> None:
+    nn = torch.nn
+    other = network(torch, nn.Linear(4, 3), nn.ReLU(), nn.Linear(3, 4))
+    with gviz.watch(network(torch, nn.Linear(4, 2)), every=1) as log:
+        other(batch(torch)).sum().backward()
+    assert not log.rows[0].units
+    assert "no gradient has come to these parameters" in str(log)
+
+
 def test_a_relu_whose_units_are_all_dead_is_told(torch: Any) -> None:
     nn = torch.nn
     net = network(torch, nn.Linear(4, 8), nn.ReLU(), nn.Linear(8, 1))
