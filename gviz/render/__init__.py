@@ -45,7 +45,7 @@ PICTURES = "gviz writes none: svg or png makes a picture to put into it"
 FILMS = "gviz steps SOURCE -o y.gif (or y.webp) makes an animation, -o y.html a page that plays"
 TABLES = "gviz inspect SOURCE prints a table of the tensors, with --json as data"
 ELSEWHERE = {
-    **dict.fromkeys(("tex", "latex"), "gviz explain SOURCE -o y.tex derives gradients; pdf is for \\includegraphics"),
+    "latex": "tex is a picture for LaTeX; gviz explain SOURCE -o y.tex derives gradients",
     **dict.fromkeys(
         ("md", "markdown"), "gviz explain SOURCE -o y.md derives gradients; svg is for a picture in Markdown"
     ),
@@ -53,7 +53,7 @@ ELSEWHERE = {
     **dict.fromkeys(("docx", "doc", "odt", "rtf"), PICTURES),
     **dict.fromkeys(("mp4", "mov", "avi", "webm", "mpg"), FILMS),
     **dict.fromkeys(("csv", "tsv", "xlsx", "xls"), TABLES),
-    **dict.fromkeys(("tikz", "pgf"), "gviz writes none: pdf is for \\includegraphics, dot for dot2tex"),
+    "pgf": "tikz is a picture for \\input",
     **dict.fromkeys(("onnx", "pt", "pth", "pb"), "gviz saves a graph as json; -o logs/ is for TensorBoard"),
 }
 """Suffixes that people try, which are no format of a picture: the command that makes them, if any, and what to take."""

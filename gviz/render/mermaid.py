@@ -52,10 +52,10 @@ def render(graph: Graph, options: RenderOptions) -> str:
     for node, box in zip(graph.nodes, says, strict=True):
         start, end = SHAPES.get(box.kind, ("[", "]"))
         lines.append(
-            f'  {number[node.id]}{start}"{"<br>".join(map(line_text, box.lines))}"{end}:::{class_of(box.kind)}'
+            f'  {number[node.id]}{start}"{"<br>".join(map(bold_text, box.lines))}"{end}:::{class_of(box.kind)}'
         )
     for edge in graph.edges:
-        label = f'|"{quoted(edge.label)}"|' if edge.label else ""
+        label = f'|"{mermaid_text(edge.label)}"|' if edge.label else ""
         lines.append(f"  {number[edge.source]} {ARROWS.get(edge.kind, '-.->')}{label} {number[edge.target]}")
     for kind in sorted({box.kind for box in says}):
         fill, pen = theme.boxes[kind]
@@ -79,16 +79,16 @@ def class_of(kind: str) -> str:
     return f"is_{kind.replace(' ', '_')}"
 
 
-def line_text(line: Line) -> str:
+def bold_text(line: Line) -> str:
     """Return a line of a box."""
-    text = "".join(f"<b>{quoted(span.text)}</b>" if span.is_bold else quoted(span.text) for span in line)
+    text = "".join(f"<b>{mermaid_text(span.text)}</b>" if span.is_bold else mermaid_text(span.text) for span in line)
     return text or " "
 
 
-def quoted(text: str) -> str:
+def mermaid_text(text: str) -> str:
     r"""Return a text as it stands in quotes: whatever could be markup goes as the number of its character.
 
-    >>> quoted('a = x * w'), quoted('<b> "end"\n')
+    >>> mermaid_text('a = x * w'), mermaid_text('<b> "end"\n')
     ('a = x #42; w', '#60;b#62; #34;end#34;<br>')
     """
     return "".join(map(_sign, visible(text)))

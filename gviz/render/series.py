@@ -38,6 +38,7 @@ from gviz.text import closest, shorten
 WHOLE = {
     "pdf": "a page for each step",
     "html": "one file that plays the steps in a browser",
+    "tex": "Beamer's slides for LaTeX, an overlay for each step",
     "gif": "an animation (with Pillow)",
     "webp": "an animation, smaller than gif (with Pillow)",
 }
@@ -127,6 +128,8 @@ def render(
         except ImportError:
             hint = "pip install pillow; or -o steps.html, which plays in a browser and needs nothing else"
             raise RenderError(f"an animated {suffix} needs Pillow, which is not installed", hint=hint) from None
+    if suffix == "tex":
+        return beamer_file(graph, options, wanted, watch).encode()
     drawn = _drawn(graph, suffix, options, wanted, watch)
     if suffix == "pdf":
         return pdf(drawn, options, graph.title)
@@ -221,6 +224,18 @@ def drawing(
     return image.finish(
         draw(dot.dot_text(slide.picture), image.output_of(suffix), using=options.graphviz, program="nop2")
     )
+
+
+# ------------------------------------------------------------------ LaTeX
+def beamer_file(graph: Graph, options: RenderOptions, wanted: Sequence[int], watch: Watch) -> str:
+    """Return the slides as a document of Beamer; RenderError where Graphviz draws them."""
+    from gviz.render import tikz
+
+    pages = [slide.picture for slide in watch(circuit_slides(graph, options, PAGES["slide"], wanted))]
+    if not pages or not all(isinstance(page, InkedPage) for page in pages):
+        hint = "-o y.pdf writes a page for each step: \\includegraphics[page=3]{y.pdf}"
+        raise RenderError("the steps of this graph are drawn by Graphviz, not as LaTeX", hint=hint)
+    return tikz.beamer(pages)
 
 
 # ------------------------------------------------------------------ PDF

@@ -98,7 +98,6 @@ def test_the_source_is_not_replaced_by_its_picture(gviz: Program, file: str) -> 
         ("y.xyz", ["xyz", "pdf", "svg"]),
         ("y.pfd", ["pfd", "pdf"]),
         ("y", ["suffix"]),
-        ("y.tex", ["gviz explain SOURCE -o y.tex", "pdf"]),
         ("y.md", ["gviz explain SOURCE -o y.md", "svg"]),
         ("y.pptx", ["--fit slide", "gviz steps SOURCE -o y.pdf"]),
         ("y.mp4", ["gviz steps SOURCE -o y.gif"]),
