@@ -304,6 +304,8 @@ def as_parameter(line: str, attribute: str, wrapper: str) -> str:
     'self.w = nn.Parameter(torch.ones(2))'
     >>> as_parameter("self.layers = []", "layers", "nn.ModuleList")
     'self.layers = nn.ModuleList()'
+    >>> as_parameter("self.layers = {i: nn.Linear(2, 2) for i in range(3)}", "layers", "nn.ModuleDict")
+    'self.layers = nn.ModuleDict({str(i): nn.Linear(2, 2) for i in range(3)})'
     >>> as_parameter("self.register_buffer('w', torch.ones(2, requires_grad=True))", "w", "nn.Parameter")
     'self.w = nn.Parameter(torch.ones(2))'
     """
@@ -313,6 +315,8 @@ def as_parameter(line: str, attribute: str, wrapper: str) -> str:
         if not isinstance(node, ast.Assign | ast.AnnAssign) or node.value is None:
             return None
         value = rebuilt(node.value, without_leaf) if wrapper.endswith(".Parameter") else node.value
+        if isinstance(value, ast.DictComp) and not isinstance(value.key, ast.JoinedStr):
+            value = ast.DictComp(ast.Call(ast.Name("str"), [value.key], []), value.value, value.generators)
         arguments = [] if ast.unparse(value) in ("[]", "{}", "list()", "dict()") else [value]
         return with_value(node, ast.Call(ast.parse(wrapper, mode="eval").body, arguments, []))
 

@@ -108,7 +108,7 @@ def wrapper_of(value: Any, tensor: Any) -> str:
     """
     if value is tensor:
         return "Parameter"
-    is_dict = type(value) is dict and all(type(key) is str for key in value)
+    is_dict = type(value) is dict
     items = [*value.values()] if is_dict else value if type(value) in (list, tuple) else []
     of = "Parameter" if any(one is tensor for one in items) else "Module"
     is_whole = all(type(one) is type(tensor) if of == "Parameter" else "_modules" in dir(one) for one in items)
