@@ -46,7 +46,9 @@ def why(*, source: Source, options: SourceOptions, name: str | None, as_json: bo
     from gviz.causes.layers import causes_in
     from gviz.cli.reading import read_source
 
-    reading = read_source(source, replace(options, diagnose=True), product_on_stdout=True, rootless=True)
+    is_whole = name is not None and name.endswith("]")  # of very many items only the first ones have names else
+    options = replace(options, diagnose=True, is_whole=is_whole)
+    reading = read_source(source, options, product_on_stdout=True, rootless=True)
     causes = causes_in(reading.graph, None if name is None else [name])
     if as_json:
         streams.write_json([cause.as_dict() for cause in causes])

@@ -46,3 +46,10 @@ def test_a_warning_of_the_program_is_shown_once_as_python_does(gviz: Program) ->
         "    warnings.warn('too wide')\n    net(torch.ones(2, 300)).mean().backward()\n"
     )
     assert gviz("why", "warns.py", "net.weight").err.count("UserWarning: too wide") == 1
+
+
+def test_of_very_many_items_that_need_no_gradient_the_one_asked_for_is_answered(gviz: Program) -> None:
+    program = "import torch\nw = torch.ones(2, requires_grad=True)\ndata = [torch.zeros(2)] + [torch.ones(1) for _ in range(10_500)]\n"
+    (gviz.folder / "many.py").write_text(f"{program}(w * data[1]).sum().backward()\n")
+    assert "data has 501 more tensors that require no gradient" in gviz("why", "many.py", "w").err
+    assert gviz("why", "many.py", "data[0]").out.startswith("data[0]: frozen")

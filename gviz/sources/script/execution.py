@@ -159,7 +159,7 @@ class Execution:
         at_call = call.names if call is not None else {}
         space = {**vars(self.main), **self.end.local}
         loops = loop_names(parsed.tree) - {*options.roots, *options.retain, *options.frozen}
-        unnamed = None if options.is_whole or options.diagnose or options.roots or options.watch else dict[str, Any]()
+        unnamed = None if options.is_whole or options.roots or options.watch else dict[str, Any]()
         return ScriptRun(
             names=named_tensors(space, self.libraries, unnamed, loops),
             unnamed={} if unnamed is None else unnamed,
