@@ -11,9 +11,15 @@ import numpy as np
 import pytest
 from fuzzing import MORE, relaxed
 from hypothesis import given, strategies as st
+from test_drawn_equations import SIGNS, evaluated
 
+from gviz import engine
 from gviz.answers import PageStyle, explain
-from gviz.sources import SourceOptions
+from gviz.passes.dataflow import dataflow
+from gviz.pictures.options import RenderOptions
+from gviz.pictures.spans import text_of
+from gviz.pictures.steps import steps_of
+from gviz.sources import SourceOptions, read
 
 VALUES = {
     "x": 1.5, "w": -0.75, "b": 0.4, "u": [0.5, -1.25], "v": [2.0, 0.8, -0.3], "c": [[0.7], [-1.1]],
@@ -236,3 +242,76 @@ def test_the_numbers_of_an_explanation_hold_together(text: str) -> None:
         assert checked(record)
     checked_lines(found.text("text", PageStyle(width=400)))
     assert MORE
+
+
+def checked_values(text: str) -> int:
+    """Compute each operation that an explanation lists with the numbers listed above it; return how many have a =."""
+    names: dict[str, Any] = {}
+    count = 0
+    for line in text.split("\n\n")[1].splitlines():
+        for given_value in re.findall(rf"(\w+) = ({NUMBER}|\[.*?\](?=, \w|$))(?=, \w|$)", line):
+            names.setdefault(given_value[0], numbers_in(given_value[1]))
+        name, *sides = line.strip().split(" = ")
+        if len(sides) == 2 and "e]" not in sides[1] and (told := numbers_in(sides[1])) is not None:
+            known = {
+                key: engine.tensor(value, dtype=engine.float64) for key, value in names.items() if value is not None
+            }
+            value = evaluated(sides[0].replace("^", "**").translate(SIGNS), known)
+            if value is not None and value.shape == told.shape and np.isfinite(value).all():
+                assert holds(value, sides[1]), (line, value, names)
+                count += 1
+        names.setdefault(name.strip(), numbers_in(sides[-1].split("≈ ")[-1]))
+    return count
+
+
+@pytest.mark.fuzz
+@relaxed(30)
+@given(text=EXPRESSIONS)
+def test_an_operation_that_is_said_to_equal_its_result_does_so_with_the_numbers_listed(text: str) -> None:
+    checked_values(explained(text).text("text", PageStyle(width=4000)))
+
+
+@pytest.mark.parametrize(
+    ("text", "equations", "differing"),
+    [
+        ("reciprocal(reciprocal(x+w/3)+reciprocal(w*w))", 5, ""),
+        ("(sin(b+0.001)-sin(b))/0.001", 5, ""),
+        ("softmax(V@W,1).log().sum()", 4, ""),
+        ("1000*(1+w*w/7)**(x*24)", 5, " ≈ "),
+    ],
+)
+def test_results_have_digits_until_their_operations_hold(text: str, equations: int, differing: str) -> None:
+    told = explained(text).text("text", PageStyle(width=4000))
+    assert checked_values(told) >= equations, told
+    assert ("≈" in told) == bool(differing), told
+
+
+def checked_captions(text: str) -> int:
+    """Compute the products, sums and operations in the sentences of steps; return how many have a =."""
+    used = {name: value for name, value in VALUES.items() if re.search(rf"\b{name}\b", text)}
+    options = SourceOptions(values=used, dtype="float64", flow=True)
+    graph = dataflow(read(f"y=({text})*1.0", options, say=lambda _: None).graph)
+    count = 0
+    for step in steps_of(graph, RenderOptions(view="dataflow")):
+        for part in (part for line in step.caption for part in text_of(line).split("   ")):
+            sides = re.split(" ([=≈]) ", re.sub(r"^to \S+:|^(forward|backward).*?  ", "", part))
+            for one, sign, other in zip(sides[::2], sides[1::2], sides[2::2], strict=False):
+                value = evaluated(one.removeprefix("summed: ").strip().translate(SIGNS), {})
+                if sign == "=" and value is not None and numbers_in(other) is not None and np.isfinite(value).all():
+                    assert holds(value, other), part
+                    count += 1
+    return count
+
+
+@pytest.mark.fuzz
+@relaxed(30)
+@given(text=grown(SCALARS))
+def test_what_the_sentences_of_steps_say_holds_with_their_own_numbers(text: str) -> None:
+    checked_captions(text)
+
+
+@pytest.mark.parametrize(
+    "text", ["(tanh(w*x-b)-0.3)**2", "log(1+exp(x))*w", "1/(1/x+1/b)", "sigmoid(x)*w+sigmoid(x)*b"]
+)
+def test_the_equations_in_the_sentences_of_steps_are_found(text: str) -> None:
+    assert checked_captions(text) >= 6

@@ -15,7 +15,7 @@ from gviz.formulas.operations import operator_of
 from gviz.graphs import RETURNED, Edge, Node
 from gviz.graphs.numbers import Numbers, size_of
 from gviz.passes.elements import agree, is_finite, plus, scalar_of, times
-from gviz.pictures.digits import decimals_at, level_that_holds, printed_product, printed_total
+from gviz.pictures.digits import ABOUT, Listing, decimals_at, level_that_holds, printed_product, printed_total
 from gviz.pictures.labels import change_text, decimal, shape_text, value_text
 from gviz.pictures.trails import NUMBERS
 from gviz.text import quotient_of
@@ -295,9 +295,11 @@ def odd_text(step: BackwardStep) -> str:
     return f"the nan is inf · 0 at {place}, in the product alone; {selects}"
 
 
-def forward(node: Node) -> tuple[str, str, str]:
+def forward(node: Node, listing: Listing) -> tuple[str, str, str]:
     """Return what an operation computes: its name, its expression, its numbers."""
-    value = "" if 0 in (node.shape or ()) else numbers_text(node.value)
+    value = "" if 0 in (node.shape or ()) else numbers_text(node.value, precision=listing.of(node))
+    if value and not listing.holds(node):
+        value = f"{ABOUT}{value}"
     size = "" if value or not node.shape else shape_text(node.shape)
     formula = Formula.read(node.expression) if node.expression else None
     return node.name or node.label, node.expression if formula is None else str(formula), value or size

@@ -27,7 +27,7 @@ from gviz.formulas.formula import UNKNOWN, Formula
 from gviz.graphs import Edge, Node
 from gviz.graphs.numbers import Element, Numbers, size_of
 from gviz.passes.elements import scalar_of
-from gviz.pictures.digits import decimals_at
+from gviz.pictures.digits import decimals_at, joined_sides
 from gviz.pictures.labels import decimal, shape_text
 from gviz.text import visible
 
@@ -234,6 +234,7 @@ class LatexWriter(Writer):
     """Writes each block as a part of a document."""
 
     dot = " \\cdot "
+    about = "\\approx "
     gap = " && "  # before the gradient of a step
 
     def head(self, kind: str, text: str) -> str:
@@ -247,10 +248,10 @@ class LatexWriter(Writer):
     def words(self, text: str) -> str:
         return f"\\text{{{prose(text)}}}"
 
-    def number(self, value: Numbers | None, level: int = 0) -> str:
+    def number(self, value: Numbers | None, level: int | None = 0) -> str:
         return "" if value is None else tensor(value, decimals_at(value, PRECISION, level))
 
-    def factor(self, edge: Edge, level: int) -> str:
+    def factor(self, edge: Edge, level: int | None) -> str:
         return "\\dots" if edge.flow.local is None else self.number(edge.flow.local, level)
 
     def quotient(self, of: str, wrt: str) -> str:
@@ -284,12 +285,20 @@ class LatexWriter(Writer):
         yield environment("itemize", items)
 
     def values(self, derivation: Derivation) -> Iterator[str]:
-        lines = [f"{name_of(node.name or '')} &= {value_of(node)}" for node in derivation.start_nodes]
+        lines = [f"{name_of(node.name or '')} &= {self.value(node)}" for node in derivation.start_nodes]
         for node in derivation.operations:
-            formula, value = math(node.expression) if node.expression else "", value_of(node)
-            sides = ("\\quad " if value.startswith("\\text") else " = ").join(filter(None, [formula, value]))
+            formula, value = math(node.expression) if node.expression else "", self.value(node)
+            equals = "\\quad " if value.startswith("\\text") else " = "
+            sides = joined_sides([*filter(None, [formula, value])], equals, self.about)
             lines.append(f"{name_of(node.name or node.label)} &= {sides}")
         yield _aligned(lines)
+
+    def value(self, node: Node) -> str:
+        """Return the value of a tensor; its size where the numbers are not known."""
+        if node.value is None or 0 in (node.shape or ()):
+            return f"\\text{{{prose(shape_text(node.shape))}}}" if node.shape else ""
+        text = tensor(node.value, self.digits.of(node))
+        return text if text.startswith("\\text") or self.digits.holds(node) else f"{self.about}{text}"
 
     def subtitle(self, name: str, text: str) -> Iterator[str]:
         yield self.head("subsection*", f"${name}$: {prose(text)}")
@@ -299,7 +308,7 @@ class LatexWriter(Writer):
         for path in chain.paths:
             first, *others = dict.fromkeys(filter(None, self.sides(chain, path)))
             equals = " = " if len(path.edges) <= ON_ONE_LINE else " \\\\\n  & = "
-            lines.append(equals.join([f"{way(path)}:\\quad & {first}", *others]))
+            lines.append(joined_sides([f"{way(path)}:\\quad & {first}", *others], equals, self.about))
         yield _aligned(lines)
 
     def steps(self, chain: Chain, path: Path) -> Iterator[str]:
@@ -326,10 +335,11 @@ class LatexWriter(Writer):
 
     def total(self, name: str, chain: Chain) -> Iterator[str]:
         value = self.number(chain.path_sum if chain.sum is None else chain.sum)
-        middle = self.sum_of(chain) if chain.is_complete else self.words("the sum of all")
+        middle, sign = self.sum_of(chain) if chain.is_complete else (self.words("the sum of all"), "")
         end = f"\\texttt{{{prose(grad_name(chain))}}}" if grad_name(chain) else ""
         if value:
-            yield f"\\[ {' = '.join(filter(None, [name, middle, value, end]))} \\]"
+            sides = joined_sides([*filter(None, [name, middle, f"{sign}{value}", end])], about=self.about)
+            yield f"\\[ {sides} \\]"
         if remark(chain):
             yield from self.remark(remark(chain))
 
@@ -345,13 +355,6 @@ class PartWriter(LatexWriter):
     def listing(self, text: str) -> str:
         lines = (prose(line).replace("''", "{\\char34}").replace("  ", "\\ \\ ") for line in text.splitlines())
         return "".join(f"\\\\\n{{\\ttfamily {line}}}" for line in lines if line)
-
-
-def value_of(node: Node) -> str:
-    """Return the value of a tensor; its size where the numbers are not known."""
-    if node.value is not None and 0 not in (node.shape or ()):
-        return tensor(node.value)
-    return f"\\text{{{prose(shape_text(node.shape))}}}" if node.shape else ""
 
 
 def _aligned(lines: Sequence[str]) -> str:

@@ -9,6 +9,7 @@ from gviz.answers.formulas import forward, grad_name, path_steps, remark
 from gviz.answers.writer import Writer
 from gviz.derivations.derivation import Derivation
 from gviz.derivations.paths import Chain, Path
+from gviz.pictures.digits import joined_sides
 from gviz.text import visible
 
 SPECIAL = str.maketrans({sign: f"\\{sign}" for sign in "\\`*_{}[]<>#|"})
@@ -54,8 +55,9 @@ class MarkdownWriter(Writer):
                 yield f"  ```python\n{''.join(f'  {line}{chr(10)}' for line in code.splitlines())}  ```"
 
     def values(self, derivation: Derivation) -> Iterator[str]:
-        rows = [(node.name or "", "", forward(node)[2]) for node in derivation.start_nodes]
-        yield table(("tensor", "computed as", "value"), [*rows, *map(forward, derivation.operations)])
+        rows = [(node.name or "", "", forward(node, self.digits)[2]) for node in derivation.start_nodes]
+        rows += [forward(node, self.digits) for node in derivation.operations]
+        yield table(("tensor", "computed as", "value"), rows)
 
     def subtitle(self, name: str, text: str) -> Iterator[str]:
         yield f"### {_plain(name)}: {text}"
@@ -70,6 +72,6 @@ class MarkdownWriter(Writer):
 
     def total(self, name: str, chain: Chain) -> Iterator[str]:
         value = self.number(chain.path_sum if chain.sum is None else chain.sum)
-        middle = self.sum_of(chain) if chain.is_complete else "the sum of all"
-        sides = " = ".join(filter(None, [name, middle, value, grad_name(chain)]))
+        middle, sign = self.sum_of(chain) if chain.is_complete else ("the sum of all", "")
+        sides = joined_sides([*filter(None, [name, middle, f"{sign}{value}", grad_name(chain)])])
         yield " — ".join(filter(None, [f"**{_plain(sides)}**" if value else "", _plain(remark(chain))]))

@@ -13,6 +13,7 @@ from gviz.answers.writer import Part, Writer
 from gviz.derivations.derivation import MOST_LISTED, Derivation, begins_with_one
 from gviz.derivations.paths import GAP, Chain, Path
 from gviz.graphs import Node
+from gviz.pictures.digits import ABOUT, joined_sides
 from gviz.text import display_width, shorten, visible
 
 LEAST_WIDTH = 40
@@ -23,7 +24,7 @@ LONGEST_NAMES, LONGEST_CUT, MOST_START_VALUES = 60, 8, 24
 
 ASCII = str.maketrans({
     "∂": "d", "→": "->", "·": "*", "×": "x", "²": "^2", "³": "^3", "…": "...", "−": "-", "÷": "/", "□": "?",
-    "Σ": "sum", "π": "pi",
+    "Σ": "sum", "π": "pi", "≈": "~=",
 })  # fmt: skip
 """gviz's own signs in ASCII; other characters, those of names, are escaped."""
 
@@ -88,16 +89,17 @@ class TerminalWriter(Writer):
     def values(self, derivation: Derivation) -> Iterator[str]:
         yield ""
         yield from self.start_values(derivation.start_nodes)
-        rows = [forward(node) for node in derivation.operations[:MOST_LISTED]]
+        rows = [forward(node, self.digits) for node in derivation.operations[:MOST_LISTED]]
         width = max((display_width(name) for name, _, _ in rows), default=0)
         for name, text, value in rows:
-            yield from self.equation(f"  {name:<{width}} = ", _beside(text, value, " = ").split(" = "))
+            sides = [_beside(text, value)] if value.startswith("(") else [*filter(None, [text, value])]
+            yield from self.equation(f"  {name:<{width}} = ", sides)
         if len(derivation.operations) > MOST_LISTED:
             yield self.line(f"  … and {len(derivation.operations) - MOST_LISTED:,} more", DIM)
 
     def start_values(self, nodes: Sequence[Node]) -> Iterator[str]:
         """Yield the values that the computation begins with, in lines as long as they fit."""
-        texts = [_beside(node.name or "", forward(node)[2], " = ") for node in nodes[:MOST_START_VALUES]]
+        texts = [_beside(node.name or "", forward(node, self.digits)[2]) for node in nodes[:MOST_START_VALUES]]
         if len(nodes) > MOST_START_VALUES:
             texts.append(f"… and {len(nodes) - MOST_START_VALUES} more")
         line = ""
@@ -137,7 +139,7 @@ class TerminalWriter(Writer):
 
     def equation(self, head: str, sides: Sequence[str]) -> Iterator[str]:
         """Yield an equation; where it is too long, each side has a line, or several."""
-        whole, width = head + " = ".join(sides), display_width(head)
+        whole, width = joined_sides([head + sides[0], *sides[1:]]), display_width(head)
         if display_width(whole) <= self.width:
             yield self.line(whole)
             return
@@ -146,7 +148,8 @@ class TerminalWriter(Writer):
             yield self.line(shorten(head.rstrip(), self.width, middle=True, mark="…"))
         for number, side in enumerate(sides):
             lead = head if not number and indent == width else " " * indent
-            first, *rest = in_lines(f"= {side}" if number else side, self.width - indent)
+            sign = "= " if number and not side.startswith(ABOUT) else ""
+            first, *rest = in_lines(f"{sign}{side}", self.width - indent)
             yield from (*self.cut(lead, [first]), *self.cut(" " * indent, rest))
 
     def steps(self, chain: Chain, path: Path) -> Iterator[str]:
@@ -176,8 +179,9 @@ class TerminalWriter(Writer):
         if gradient is None and chain.count == 1:
             gradient = chain.paths[0].product
         room = self.width - display_width(f"  {name} =  = {chain.wrt}.grad")
-        parts, total = self.sum_of(chain), numbers_text(gradient, room)
-        sides = list(dict.fromkeys(filter(None, [parts, total])))
+        parts, sign = self.sum_of(chain)
+        total = numbers_text(gradient, room)
+        sides = [*filter(None, [parts, f"{sign}{total}" if parts and total else total])]
         if parts and display_width(f"  {name} = {parts} = {total}") > self.width:
             sides = ["the sum of these", total] if total else []
         if not chain.is_complete and total:
@@ -187,10 +191,10 @@ class TerminalWriter(Writer):
         yield from self.wrapped(remark(chain), "  ", "  ", DIM)
 
 
-def _beside(text: str, value: str, sign: str) -> str:
+def _beside(text: str, value: str) -> str:
     """Return a text with its value; a size, in round brackets, is said to be one."""
     is_size = value.startswith("(")
-    return (" of size " if is_size else sign).join(
+    return (" of size " if is_size else " = ").join(
         filter(None, [text, value.replace(") ", "), ") if is_size else value])
     )
 

@@ -16,6 +16,7 @@ from gviz.answers.formulas import (
     footnotes,
     is_one_of_several,
     is_scalar,
+    is_short,
     numbers_text,
     path_count,
     quotient,
@@ -27,7 +28,15 @@ from gviz.derivations.paths import GAP, Chain, Path
 from gviz.graphs import Edge
 from gviz.graphs.numbers import Numbers
 from gviz.passes.elements import agree, is_finite, sum_of
-from gviz.pictures.digits import decimals_at, level_that_holds, printed_product, printed_sum
+from gviz.pictures.digits import (
+    ABOUT,
+    MOST_LISTED,
+    Listing,
+    decimals_at,
+    level_that_holds,
+    printed_product,
+    printed_sum,
+)
 from gviz.pictures.labels import in_brackets
 
 Part = TypeVar("Part")
@@ -39,6 +48,9 @@ class Writer(ABC):
     dot = " · "
     """What stands between two factors."""
 
+    about = ABOUT
+    """What a side begins with whose printed numbers differ from those before it."""
+
     def blocks(self, content: object) -> Iterator[str]:
         """Yield the text of a derivation, of the operations of a name, or of an error."""
         if isinstance(content, Derivation):
@@ -49,6 +61,8 @@ class Writer(ABC):
 
     def derivation(self, derivation: Derivation) -> Iterator[str]:
         """Yield what was computed, then for each tensor its paths, and what they come to."""
+        listed = [node for node in (*derivation.start_nodes, *derivation.operations) if is_short(node.value)]
+        self.digits = Listing(listed, derivation.graph, PRECISION, MOST_LISTED)
         yield from self.title(answer_title(derivation))
         yield from self.values(derivation)
         for chain in derivation.chains:
@@ -83,18 +97,21 @@ class Writer(ABC):
             "" if is_one_of_several(chain, path) else product(quotients, is_bracketed=False),
             product(symbols),
             product(factors) if factors else "",
-            self.number(path.product),
+            f"{self.about if factors and level is None else ''}{self.number(path.product)}",
         ]
 
-    def sum_of(self, chain: Chain) -> str:
-        """Return the products of all paths with a plus between them; "" where that is not all there is to say."""
+    def sum_of(self, chain: Chain) -> tuple[str, str]:
+        """Return the products of all paths with a plus between them, and what their total begins with.
+
+        Both are "" where that is not all there is to say.
+        """
         total, parts = chain.path_sum if chain.sum is None else chain.sum, [path.product for path in chain.paths]
         level = level_that_holds(total, PRECISION, partial(printed_sum, parts, PRECISION))
         products = [self.number(part, level) for part in parts]
         has_all = chain.is_complete and len(products) > 1 and all(products)
         if has_all and not all(map(is_finite, parts)):  # what backward adds up first may be finite: 0 · inf is nan
             has_all = agree(sum_of(parts), total)
-        return " + ".join(map(self.bracketed, products)) if has_all else ""
+        return (" + ".join(map(self.bracketed, products)), self.about if level is None else "") if has_all else ("", "")
 
     def ends(self, parts: Sequence[Part]) -> Sequence[Part]:
         """Return the parts of an equation, without those in its middle that are left out."""
@@ -105,11 +122,11 @@ class Writer(ABC):
         """Return words in an equation."""
         return text
 
-    def number(self, value: Numbers | None, level: int = 0) -> str:
+    def number(self, value: Numbers | None, level: int | None = 0) -> str:
         """Return the numbers of a tensor, as exact as :mod:`gviz.pictures.digits` says; "" for none."""
         return numbers_text(value, precision=decimals_at(value, PRECISION, level))
 
-    def factor(self, edge: Edge, level: int) -> str:
+    def factor(self, edge: Edge, level: int | None) -> str:
         """Return the numbers of a step; a sign where steps are left out."""
         return derivative_text(edge, decimals_at(edge.flow.local, PRECISION, level))
 

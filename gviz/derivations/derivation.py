@@ -46,6 +46,7 @@ class Derivation:
         operations: the operations on the way, each after what it is made from.
         chains: for each tensor its paths, their products and their sum.
         ran: whether backward ran, so that there is a gradient of the engine's to compare with.
+        graph: the graph of all of these.
     """
 
     of: tuple[str, ...]
@@ -53,6 +54,7 @@ class Derivation:
     operations: tuple[Node, ...]
     chains: tuple[Chain, ...]
     ran: bool
+    graph: Graph
 
     @property
     def has_unknown(self) -> bool:
@@ -123,7 +125,8 @@ def derive(graph: Graph, wrt: Sequence[str] = (), most: int = MOST_PATHS) -> Der
     outside = [node for node in starts if node.expression]
     start_nodes = [node for node in starts if not node.expression]
     steps = in_order((*outside, *computed), rows, values_graph)
-    return Derivation(chains[0].of, tuple(start_nodes), steps, chains, any(chain.grad is not None for chain in chains))
+    has_run = any(chain.grad is not None for chain in chains)
+    return Derivation(chains[0].of, tuple(start_nodes), steps, chains, has_run, values_graph)
 
 
 def prepared(graph: Graph, *, is_large: bool) -> Graph:

@@ -249,6 +249,29 @@ def times_jacobian(value: Numbers | None, matrix: Numbers | None, like: Numbers 
     return numbers_of(row.reshape(size_of(like)), value.dtype if value is not None else "")
 
 
+def changed_by(value: Numbers | None, edge: Edge, operand: Numbers | None, other: Numbers | None) -> Numbers | None:
+    """Return what an operation's result becomes, to first order, if an operand has other numbers; None if not known.
+
+    >>> from gviz.graphs import Flow
+    >>> edge = Edge("x", "y", flow=Flow("2·x", Numbers.of([2.0, 4.0])))
+    >>> changed_by(Numbers.of(5.0), edge, Numbers.of([1.0, 2.0]), Numbers.of([1.5, 2.0])).elements
+    (6.0,)
+    """
+    if other is operand:
+        return value
+    change = combined(other, operand, lambda one, own: one - own)
+    if value is None or change is None:
+        return None
+    if has_only(change, 0.0):
+        return value
+    jacobian, array = array_of(edge.flow.jacobian), array_of(change)
+    if jacobian is not None and array is not None and jacobian.shape == (value.numel, array.size):
+        change = numbers_of((jacobian @ array.ravel()).reshape(size_of(value)))
+    else:
+        change = sum_to(times(edge.flow.local, change), value)
+    return combined(value, change, lambda one, more: one + more)
+
+
 def agree(left: Numbers | None, right: Numbers | None, scale: float = 0.0) -> bool:
     """Return whether two tensors have the same numbers, as near as they are computed.
 

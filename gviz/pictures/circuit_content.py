@@ -155,6 +155,8 @@ class CircuitContent:
             notes.append(row(*z))
         if any(UNKNOWN in text for text in self.titles):
             notes.append(text_box(f"{UNKNOWN} {UNNAMED}", size))
+        if remark := self.reader.decimals.remark(self.options.show):
+            notes.append(text_box(remark, size))
         yield from (LegendEntry(note, theme.muted) for note in notes)
         drawn = {card.look for card in self.cards}
         for kind, text in KINDS.items():

@@ -12,7 +12,7 @@ from gviz.graphs.numbers import Numbers, size_of
 from gviz.layout.layered.ranks import ranks_of
 from gviz.passes.elements import has_only, is_finite, scalar_of
 from gviz.pictures.circuits import NOTE, NUMBER, Component, End, Wire
-from gviz.pictures.digits import is_printed_as
+from gviz.pictures.digits import ABOUT, EQUAL, is_printed_as
 from gviz.pictures.labels import (
     SPACE_KEPT,
     decimal,
@@ -69,7 +69,7 @@ class CircuitReader(Reader):
         self.has_letters = has_letters
         self.trails = trails_of(graph, options.path)
         self.decimals = Decimals(graph, options.precision)
-        self.value_decimals = self._value_decimals()
+        self._give_decimals()
         self.first_wrong = not_finite_first(graph)
         face = THEMES[options.theme].gradient_face
         self.slanted = face if face != "bold" else "sans"
@@ -94,16 +94,13 @@ class CircuitReader(Reader):
         text = small_text(value, max(decimals, self.options.precision))
         return text if len(text) <= most else small_text(value, self.options.precision)
 
-    def _value_decimals(self) -> dict[tuple[str, int], int]:
-        """Return the decimals of values that are the local derivative of another factor."""
-        found: dict[tuple[str, int], int] = {}
+    def _give_decimals(self) -> None:
+        """Let values that are the local derivative of another factor have the decimals of that."""
         for node in self.graph.nodes:
             edges = self.inputs[node.id]
             if operator_of(node.label) == "×" and len(edges) == 2:
                 for edge, other in zip(edges, reversed(edges), strict=True):
-                    place = other.source, other.output
-                    found[place] = max(found.get(place, 0), self.decimals.local(edge))
-        return found
+                    self.decimals.values.give(self.nodes[other.source], self.decimals.local(edge))
 
     def size(self, node: Node) -> str:
         """Return the size of a tensor whose line has its norm alone; "" of any other."""
@@ -143,7 +140,7 @@ class CircuitReader(Reader):
         source, trails = self.nodes[edge.source], self.trails
         has_value, has_grad = "value" in self.options.show, "grad" in self.options.show
         made = self.source(edge)
-        decimals = self.value_decimals.get((edge.source, edge.output), 0)
+        decimals = self.decimals.values.of(source)
         value = self.number(made.numbers, decimals) if has_value and source.kind != "constant" else ""
         if source.recorded.outputs:
             value = " = ".join(filter(None, [made.name or "", value]))
@@ -207,7 +204,7 @@ class CircuitReader(Reader):
         """Return what stands at the end of the line out of a root."""
         grad = node.grad.value if node.kind == "leaf" else node.grad.arrived
         shown, name = self.options.show, "" if node.is_letter and node.id not in self.graph.roots else node.name
-        value = self.number(node.numbers) if "value" in shown else ""
+        value = self.number(node.numbers, self.decimals.values.of(node)) if "value" in shown else ""
         number = self.number(grad, self.decimals.arrived(node.id)) if "grad" in shown else ""
         return End(self.name(name or "", LEAF), value, number)
 
@@ -227,13 +224,14 @@ class CircuitReader(Reader):
             return TypeBox(), False
         total = sum_at(node, handed_on(uses))
         decimals = self.decimals.arrived(node.id)
-        texts, value = total.texts(self.options.precision, decimals) if total.is_whole else [], total.total
+        (texts, sign), value = total.texts(self.options.precision, decimals), total.total
+        texts = texts if total.is_whole else []
         if not total.is_whole and self.graph.remarks and not self.graph.has_hooks and node.grad.value is not None:
-            texts, value = [*total.texts(self.options.precision, decimals), "…"], node.grad.value
+            texts, sign, value = [*total.texts(self.options.precision, decimals)[0], "…"], EQUAL, node.grad.value
         if len(texts) < 2:
             return TypeBox(), False
         first = texts[0][1:-1] if texts[0].startswith("(-") else texts[0]
-        text = f"{' + '.join([first, *texts[1:]])} = {value_text(value, decimals)}"
+        text = f"{' + '.join([first, *texts[1:]])} {sign}{value_text(value, decimals)}"
         return self._sum_text(text), len(text) > LONGEST_SUM
 
     # ------------------------------------------------------------ circles
@@ -327,8 +325,8 @@ class CircuitReader(Reader):
                 continue
             plain = has_only(numbers[1], 1.0) + has_only(numbers[1], -1.0) + has_only(numbers[0], 1.0)
             product = float(texts[0]) * float(texts[1])
-            relation = "=" if is_printed_as(product, scalar_of(numbers[2]) or 0.0, places[2]) else "≈"
-            text = f"{texts[0]} · {in_brackets(texts[1])} {relation} {texts[2]}"
+            relation = EQUAL if is_printed_as(product, scalar_of(numbers[2]) or 0.0, places[2]) else ABOUT
+            text = f"{texts[0]} · {in_brackets(texts[1])} {relation}{texts[2]}"
             found.append((plain, self.sign(node), text.replace("-", "−")))
         for _, sign, text in sorted(found, key=lambda one: one[0])[:1]:
             small = sign.scaled(size * 1.1 / (SIGN if len(sign.text) == 1 and not sign.text.isalnum() else NUMBER))

@@ -22,6 +22,7 @@ from gviz.formulas.operations import operator_of
 from gviz.graphs import Edge, Gradient, Graph, Module, Node, Place as SourcePlace
 from gviz.graphs.numbers import Numbers, size_of
 from gviz.passes.elements import is_finite, plus, scalar_of, sum_of, times
+from gviz.pictures.digits import ABOUT, MOST_LISTED, Listing
 from gviz.pictures.labels import (
     BEFORE,
     MINUS_ONE,
@@ -262,12 +263,12 @@ class StepBuilder:
             Span("forward  ", "value"),
             Span(short(", ".join(name for name, _ in results) or "·", 40), is_bold=True),
         ]
-        in_numbers, are_rounded = self.with_numbers(node)
+        in_numbers, holds = self.with_numbers(node)
         sides = [self.computed_by(node), in_numbers]
         expression, numbers = ([Span(f" = {text.replace(' * ', ' × ')}")] if text else [] for text in sides)
         values = [self.text(value) for _, value in results]
         ends = [Span(", ".join(values), is_bold=True)] if values and all(values) else []
-        signs = " = ", " ≈ " if are_rounded else " = "
+        signs = " = ", " = " if holds else f" {ABOUT}"
         result, of_numbers = ([Span(sign), *ends] if ends else [] for sign in signs)
         name = f"{results[0][0]}.grad_fn" if results else "its grad_fn"
         remark = (Span(f"recorded for backward: {node.label}, as {short(name, 40)}", "muted"),)
@@ -298,27 +299,30 @@ class StepBuilder:
         return f" {sign} ".join(names) if len(names) == 2 and not sign.isidentifier() else call_text(node, names)
 
     def with_numbers(self, node: Node) -> tuple[str, bool]:
-        """Return an expression with numbers in place of names, and whether one of them is rounded.
+        """Return an expression with numbers in place of names, and whether its result is what comes of them.
 
         It is "" if a number is not known, or is much rounded.
         """
         numbers: dict[str, str] = {}
-        are_rounded = False
-        for edge in [self.graph.edges[number] for number in self.inputs[node.id]]:
-            operand, name = self.nodes[edge.source], self.name_of(edge)
-            if operand.kind == "constant":
-                continue
+        edges = [self.graph.edges[number] for number in self.inputs[node.id]]
+        edges = [edge for edge in edges if self.nodes[edge.source].kind != "constant"]
+        operands = [self.nodes[edge.source] for edge in edges]
+        listing = Listing([*operands, node], self.graph, self.options.precision, MOST_LISTED)
+        holds = listing.holds(node)
+        for edge, operand in zip(edges, operands, strict=True):
+            name = self.name_of(edge)
             value, row = scalar_of(dict(self.results(operand)).get(name)), self.rows.get(name)
             is_changed = operand.kind == "leaf" and row is not None and row.is_written and row.moment is None
             if not isinstance(value, float) or is_changed or not _word(name).search(node.expression):
                 return "", False
-            text = decimal(value, self.options.precision)
+            text = decimal(value, listing.of(operand))
             if not isclose(float(text), value, rel_tol=ROUGH):
                 return "", False
-            numbers[name], are_rounded = in_brackets(text), are_rounded or not is_exact(text, value)
+            numbers[name] = in_brackets(text)
+            holds = holds and (operand.value is not None or is_exact(text, value))
         text = _WORD.sub(lambda name: numbers.get(name[0], name[0]), node.expression)
         is_known = isinstance(scalar_of(node.value), float) and not _UNKNOWN.search(text)
-        return (text if numbers and is_known else ""), are_rounded
+        return (text if numbers and is_known else ""), holds
 
     # ---------------------------------------------------------------- backward
     def start(self) -> tuple[Line, ...]:
@@ -367,9 +371,9 @@ class StepBuilder:
         if flow.local is not None and is_small(size_of(flow.local)):
             if not product.is_equation:
                 return words, []
-            decimals = product.decimals(self.options.precision)
+            *decimals, sign = product.decimals(self.options.precision)
             one, factor = map(in_brackets, map(value_text, product[:2], decimals))
-            return words, [Span(one, "gradient"), Span(f" · {factor}{', summed' * product.is_summed} = ")]
+            return words, [Span(one, "gradient"), Span(f" · {factor}{', summed' * product.is_summed} {sign}")]
         if flow.symbol and flow.local is not None:
             return [*words, incoming, Span(f" · {in_brackets(flow.symbol)} = ")], []
         if flow.symbol:
@@ -395,9 +399,10 @@ class StepBuilder:
             return (change_text(node.grad.hook_change, self.options.precision),) * 2
         if count < 2:
             return "", ""
-        total, texts = self.text(self.sums[place].arrived), self.added(Sum(arrived))
+        whole = self.sums[place].arrived
+        total, (texts, sign) = self.text(whole), self.added(Sum(arrived, total=whole))
         head = f"{short(self.name_of(edge), 20)}.grad += " if self.nodes[edge.source].kind == "leaf" else "summed: "
-        return f"{head}{texts} = {total}" if texts else f"{head}{total}", f"{head}{total} ({count} parts)"
+        return f"{head}{texts} {sign}{total}" if texts else f"{head}{total}", f"{head}{total} ({count} parts)"
 
     def arrived(self, place: Place, so_far: Sequence[int]) -> list[Numbers | None]:
         """Return the gradients that have come to a place; that which backward starts with is the first."""
@@ -405,13 +410,13 @@ class StepBuilder:
         edges = [self.graph.edges[number] for number in so_far if number in self.uses[place]]
         return [*([] if start is None else [start]), *handed_on(edges)]
 
-    def added(self, gradient: Sum) -> str:
-        """Return summands with signs between them, the first few of many; "" where one is large."""
-        texts = gradient.texts(self.options.precision)
+    def added(self, gradient: Sum) -> tuple[str, str]:
+        """Return summands with signs between them, the first few of many, and that before their total; "" if large."""
+        texts, sign = gradient.texts(self.options.precision)
         if texts and texts[0].startswith("(") and gradient.before is None:
             texts[0] = texts[0][1:-1]
         more = f" + … ({len(texts)} parts)" if len(texts) > MOST_PARTS else ""
-        return " + ".join(texts[:MOST_PARTS]) + more
+        return " + ".join(texts[:MOST_PARTS]) + more, sign
 
     def text(self, value: Numbers | None) -> str:
         """Return a small tensor's values; the size and the norm of a large one; nothing for one that is not known."""
@@ -487,7 +492,7 @@ class StepBuilder:
             else self.gradient_name(self.root, name)
         )
         head = "grad" if node.kind == "leaf" else quotient
-        parts = "" if node.grad.hook_change is not None else self.added(total._replace(parts=arrived))
+        parts, sign = ("", "") if node.grad.hook_change is not None else self.added(total._replace(parts=arrived))
         parts = "" if is_short and len(parts) > SHORT else parts
         parts = parts.replace(f"{BEFORE} + ", f"{BEFORE}\n+ ") if len(parts) > SPLIT else parts
         is_here, has_several = len(arrived) == count, count + (total.before is not None) > 1
@@ -502,7 +507,7 @@ class StepBuilder:
         if is_here:
             yield from hook_lines(node, options)
         if parts and is_here and has_several and is_brief(total.total, options.precision, options.max_chars):
-            yield from [(Span(line, "gradient"),) for line in f"= {parts}".split("\n")]
+            yield from [(Span(line, "gradient"),) for line in f"{sign}{parts}".split("\n")]
 
 
 def before(node: Node) -> Node:

@@ -2,19 +2,32 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Collection, Iterable, Sequence
 from functools import partial
 from typing import NamedTuple
 
 from gviz.graphs import Edge, Graph, Node
 from gviz.graphs.numbers import Numbers, size_of
 from gviz.passes.elements import agree, magnitude, plus, sum_of, sum_to, times
-from gviz.pictures.digits import decimals_at, level_that_holds, printed, printed_sum
-from gviz.pictures.labels import BEFORE, in_brackets, is_small, norm, value_text
+from gviz.pictures.digits import (
+    ABOUT,
+    EQUAL,
+    Listing,
+    decimals_at,
+    holds,
+    level_that_holds,
+    printed,
+    printed_sum,
+    rounded,
+)
+from gviz.pictures.labels import BEFORE, MOST_VALUES, in_brackets, is_small, norm, value_text
 
 ROUNDED = 1e-3
 """How far a sum may be from the engine's gradient, in what it consists of: that much is lost by rounding."""
 
+
+DIFFERS = "numbers are rounded: what is computed with them may differ in the last digit"
+"""What is said on a picture if an equation of its numbers does not hold as they are printed."""
 
 MOST_SHARED = 2
 """The highest level of :mod:`gviz.pictures.digits` of a number that stands in several equations."""
@@ -44,8 +57,8 @@ class Product(NamedTuple):
         """Whether the input was broadcast."""
         return size_of(self.handed) not in (size_of(self.arrived), size_of(self.local))
 
-    def decimals(self, precision: int, of_product: int = 0) -> tuple[int, int]:
-        """Return the decimals of the two factors.
+    def decimals(self, precision: int, of_product: int = 0) -> tuple[int, int, str]:
+        """Return the decimals of the two factors, and the sign between them and their product: ≈ if they differ.
 
         Args:
             precision: the decimals that each number has at least.
@@ -57,7 +70,8 @@ class Product(NamedTuple):
             return sum_to(times(arrived, local), self.handed)
 
         level = level_that_holds(self.handed, max(precision, of_product), compute)
-        return decimals_at(self.arrived, precision, level), decimals_at(self.local, precision, level)
+        sign = ABOUT if level is None else EQUAL
+        return decimals_at(self.arrived, precision, level), decimals_at(self.local, precision, level), sign
 
 
 class Sum(NamedTuple):
@@ -77,8 +91,10 @@ class Sum(NamedTuple):
     before: Numbers | None = None
     is_whole: bool = False
 
-    def texts(self, precision: int, of_total: int = 0) -> list[str]:
+    def texts(self, precision: int, of_total: int = 0) -> tuple[list[str], str]:
         """Return the summands as they stand between signs; none if one is large: norms do not add up.
+
+        The second is the sign between them and their total: ≈ if they differ.
 
         They have as many decimals as their total needs.
 
@@ -88,11 +104,11 @@ class Sum(NamedTuple):
         """
         values = self.parts if self.before is None else (self.before, *self.parts)
         if not all(is_small(size_of(value)) for value in values):
-            return []
+            return [], EQUAL
         level = level_that_holds(self.total, max(precision, of_total), partial(printed_sum, values, precision))
         texts = [value_text(value, decimals_at(value, precision, level)) for value in values]
         head = [] if self.before is None else [f"{texts.pop(0)}{BEFORE}"]
-        return [*head, *map(in_brackets, texts)]
+        return [*head, *map(in_brackets, texts)], ABOUT if level is None else EQUAL
 
 
 def product_of(edge: Edge, user: Node) -> Product:
@@ -106,7 +122,7 @@ def sum_at(node: Node, parts: Sequence[Numbers | None]) -> Sum:
     >>> from gviz.graphs import Gradient
     >>> leaf = Node("n0", "leaf", grad=Gradient(Numbers.of(7.0), Numbers.of(4.0)))
     >>> sum_at(leaf, [Numbers.of(1.0), Numbers.of(2.0)]).texts(4), sum_at(leaf, [Numbers.of(3.0)] * 2).is_whole
-    (['4 (before)', '1', '2'], False)
+    ((['4 (before)', '1', '2'], '= '), False)
     """
     parts = (
         parts if node.grad.hook_change is None else [node.grad.hook_change.made]
@@ -139,10 +155,12 @@ class Decimals:
     Args:
         graph: as :func:`gviz.passes.dataflow.dataflow` returns it.
         precision: the decimals that numbers have at least.
+        most: the highest level of digits.
+        elements: those of a tensor whose numbers are printed.
     """
 
-    def __init__(self, graph: Graph, precision: int) -> None:
-        self.precision = precision
+    def __init__(self, graph: Graph, precision: int, most: int = MOST_SHARED, elements: int = MOST_VALUES) -> None:
+        self.graph, self.precision, self.elements = graph, precision, elements
         self._arrived: dict[str, int] = {}
         self._handed: dict[tuple[str, int], int] = {}
         self._local: dict[tuple[str, int], int] = {}
@@ -152,16 +170,46 @@ class Decimals:
                 product = product_of(edge, node)
                 if product.handed is None or not all(is_small(size_of(value)) for value in product):
                     continue
-                of_arrived, of_local = product.decimals(precision, self.handed(edge))
-                self._local[edge_key(edge)] = min(of_local, decimals_at(product.local, precision, MOST_SHARED))
-                least = max(least, min(of_arrived, decimals_at(product.arrived, precision, MOST_SHARED)))
+                of_arrived, of_local, _ = product.decimals(precision, self.handed(edge))
+                self._local[edge_key(edge)] = min(of_local, decimals_at(product.local, precision, most))
+                least = max(least, min(of_arrived, decimals_at(product.arrived, precision, most)))
             self._arrived[node.id] = least
             uses = [edge for edge in graph.uses[node.id] if edge.flow.handed is not None]
             parts = handed_on(uses)
             level = level_that_holds(sum_of(parts), least, partial(printed_sum, parts, precision)) if parts[1:] else 0
             for edge in uses:
-                needed = decimals_at(edge.flow.handed, precision, min(level, MOST_SHARED))
+                needed = decimals_at(edge.flow.handed, precision, min(level or 0, most))
                 self._handed[edge_key(edge)] = needed if parts[1:] else least
+
+        listed = [node for node in graph.inputs_first() if node.kind != "constant" and self._is_printed(node.value)]
+        self.values = Listing(listed, graph, precision, 1)
+
+    def remark(self, shown: Collection[str]) -> str:
+        """Return what is to be said if an equation of values, or of gradients, does not hold in print; else ""."""
+        values = "value" in shown and not all(map(self.values.holds, self.graph.nodes))
+        return DIFFERS if values or ("grad" in shown and not all(map(self._holds, self.graph.nodes))) else ""
+
+    def _is_printed(self, value: Numbers | None) -> bool:
+        """Return whether a tensor's numbers are printed."""
+        return value is not None and 0 < value.numel <= self.elements
+
+    def _holds(self, node: Node) -> bool:
+        """Return whether the products that a node hands on, and the sum of what arrives, hold as they are printed."""
+        arrived = rounded(node.grad.arrived, self.arrived(node.id))
+        for edge in self.graph.inputs[node.id]:
+            product = product_of(edge, node)
+            if product.is_equation:
+                value = sum_to(times(arrived, rounded(product.local, self.local(edge))), product.handed)
+                if not holds(value, product.handed, self.handed(edge)):
+                    return False
+            elif product.local is None and all(map(self._is_printed, product[::2])) and arrived != node.grad.arrived:
+                return False  # a product of matrices
+        uses = [edge for edge in self.graph.uses[node.id] if edge.flow.handed is not None]
+        total = sum_at(node, handed_on(uses))
+        if not uses[1:] or not total.is_whole or total.before is not None or not self._is_printed(total.total):
+            return True
+        value = sum_of([rounded(edge.flow.handed, self.handed(edge)) for edge in uses])
+        return holds(value, total.total, self.arrived(node.id))
 
     def arrived(self, node: str) -> int:
         """Return the decimals of the gradient that arrives at a node."""

@@ -14,7 +14,7 @@ from gviz.formulas.formula import GRAD, Formula
 from gviz.graphs import Edge, Graph
 from gviz.graphs.numbers import size_of
 from gviz.passes.elements import ONE, agree, sum_of
-from gviz.pictures.digits import decimals_at, level_that_holds, printed_product, printed_sum
+from gviz.pictures.digits import ABOUT, EQUAL, decimals_at, level_that_holds, printed_product, printed_sum
 from gviz.pictures.labels import (
     MOST_VALUES,
     SPACE_KEPT,
@@ -96,8 +96,8 @@ class Trails:
             return {"color": colours[0], "penwidth": SHARED}
         return {"color": ":".join(colours), "penwidth": WIDTH}
 
-    def parts(self, node: str, precision: int) -> Line | None:
-        """Return the products of the paths to a node as a sum, each in its ink; None if that is not all of it."""
+    def parts(self, node: str, precision: int) -> tuple[Line, str] | None:
+        """Return the products of the paths to a node as a sum, and the sign before; None if that is not all of it."""
         for chain in self.chains:
             if chain.node.id == node and chain.is_complete and chain.sum is not None:
                 own = [(number, path) for number, (owner, path) in enumerate(self.listed) if owner is chain]
@@ -177,16 +177,18 @@ def path_lines(number: int, path: Path, chain: Chain, options: RenderOptions) ->
         else [value_text(chain.start, decimals_at(chain.start, options.precision, level))]
     )
     sums = ["", *path.sums] if start else path.sums
+    sign = EQUAL
     sides = [product_text([*start, *(symbol.replace(".T", "ᵀ") for symbol in path.symbols)], sums)]
     product, along = "", ""
     if path.product is not None and is_small(size_of(path.product)):
         product = value_text(path.product, options.precision)
         if (numbers := factors_in_numbers(path, options.precision, level)) is not None:
             sides.append(product_text([*start, *numbers], sums))
+            sign = ABOUT if level is None else EQUAL
         else:
             along = gradients_along(chain, path, options.precision)
     sides = [side for side in dict.fromkeys(sides) if side != product]
-    lines = [f"{head}{' = '.join([*sides, ''] if product else sides)}"]
+    lines = [f"{head}{' = '.join(sides)}{f' {sign}' if product and sides else ''}"]
     if len(lines[0]) + len(product) > LONGEST:
         indent = SPACE_KEPT * 4
         folded = [wrap(f"= {side}" if at else side, LONGEST, break_on_hyphens=False) for at, side in enumerate(sides)]
@@ -195,9 +197,9 @@ def path_lines(number: int, path: Path, chain: Chain, options: RenderOptions) ->
         if len(lines[0]) > LONGEST:
             lines[:1] = [head, indent + rows[0]]
         if product and len(lines[-1]) + len(product) <= LONGEST:
-            lines[-1] += " = "
+            lines[-1] += f" {sign}"
         elif product:
-            lines.append(f"{indent}= ")
+            lines.append(f"{indent}{sign}")
     yield from ((Span(line, ink),) for line in lines[:-1])
     yield (Span(lines[-1], ink), *([Span(product, ink, is_bold=True)] if product else []))
     yield from ((Span(SPACE_KEPT * 4 + row, ink),) for row in wrap(along, LONGEST, break_on_hyphens=False))
@@ -214,7 +216,7 @@ def gradients_along(chain: Chain, path: Path, precision: int) -> str:
     return f"{GRAD}, step by step: {steps}"
 
 
-def factors_in_numbers(path: Path, precision: int, level: int) -> list[str] | None:
+def factors_in_numbers(path: Path, precision: int, level: int | None) -> list[str] | None:
     """Return the numbers of each step of a path; None where one is not known, large, or no product of what is shown.
 
     A Jacobian, which stands behind @, is a product with what is before it where that is a number or a vector.
@@ -283,10 +285,10 @@ def _sum_line(
     yield Span("along what is drawn" if is_part else whole.partition(" = ")[0], is_bold=True)
     yield Span(" = ")
     if len(own) == chain.count > 1 and is_small(size_of(chain.sum)):
-        parts = summands(own, options.precision)
+        parts, sign = summands(own, options.precision)
         if sum(len(span.text) for span in parts) <= LONGEST_PART + LONGEST_PART // 2:
             yield from parts
-            yield Span(" = ")
+            yield Span(f" {sign}")
     elif chain.count > 1:
         yield Span("their sum = " if len(own) == chain.count else f"the sum of all {chain.count:,} = ")
     yield Span(whole.partition(" = ")[2], is_bold=True)
@@ -305,8 +307,8 @@ def _sum_line(
         yield Span(f"   but {equation(grad, chain.node.grad.value, options.precision)}: {why}", "muted")
 
 
-def summands(own: Sequence[tuple[int, Path]], precision: int) -> Line:
-    """Return the products of paths with a + between them."""
+def summands(own: Sequence[tuple[int, Path]], precision: int) -> tuple[Line, str]:
+    """Return the products of paths with a + between them, and the sign between these and their sum."""
     spans: list[Span] = []
     parts = [path.product for _, path in own]
     level = level_that_holds(sum_of(parts), precision, partial(printed_sum, parts, precision))
@@ -314,7 +316,7 @@ def summands(own: Sequence[tuple[int, Path]], precision: int) -> Line:
         spans += [Span(" + ")] if spans else []
         text = value_text(path.product, decimals_at(path.product, precision, level))
         spans.append(Span(in_brackets(text), f"path {number}", is_bold=True))
-    return tuple(spans)
+    return tuple(spans), ABOUT if level is None else EQUAL
 
 
 def _quotient(chain: Chain) -> str:

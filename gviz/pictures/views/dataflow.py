@@ -12,6 +12,7 @@ from gviz.formulas.operations import jacobian_symbol, operator_of
 from gviz.graphs import Edge, Graph, Node
 from gviz.passes.elements import scalar_of, sum_text
 from gviz.pictures import html
+from gviz.pictures.digits import ABOUT, EQUAL
 from gviz.pictures.labels import (
     BEFORE,
     REPEATED,
@@ -170,7 +171,7 @@ def has_parts(node: Node, options: RenderOptions) -> bool:
     return "grad" in options.show and is_brief(value, options.precision, options.max_chars)
 
 
-def with_parts(lines: list[Line], parts: Line | None, node: Node, precision: int) -> list[Line]:
+def with_parts(lines: list[Line], sums: tuple[Line, str] | None, node: Node, precision: int) -> list[Line]:
     """Return the lines of a node on a path, where an ink means a path: the sum in those of its summands.
 
     What was there before backward is one of them, whether or not the sum had room in the box.
@@ -180,10 +181,11 @@ def with_parts(lines: list[Line], parts: Line | None, node: Node, precision: int
         tuple(span._replace(ink=ink) if span.ink == "gradient" else span for span in line) for line in lines
     ]
     before = node.grad.before if node.kind == "leaf" and norm(node.grad.before) > 0 else None
-    if parts is None or (len(parts) == 1 and before is None):
+    if sums is None or (len(sums[0]) == 1 and before is None):
         return plain
-    head = Span("= " if before is None else f"= {value_text(before, precision)}{BEFORE} + ")
-    return [line for line in plain if not line[0].text.startswith("= ")] + [(head, *parts)]
+    parts, sign = sums
+    head = Span(sign if before is None else f"{sign}{value_text(before, precision)}{BEFORE} + ")
+    return [line for line in plain if not line[0].text.startswith((EQUAL, ABOUT))] + [(head, *parts)]
 
 
 def _box(node: Node, lines: list[Line], theme: Theme, sign: str, *, is_root: bool, is_upright: bool) -> dict[str, str]:
@@ -306,8 +308,8 @@ def gradient_lines(node: Node, uses: list[Edge], root: str, options: RenderOptio
         yield (Span(equation(quotient, node.grad.arrived, options.precision, options.max_chars), "gradient"),)
     total = sum_at(node, [] if node.recorded.outputs else handed_on(uses))
     is_equation = total.is_whole and is_brief(total.total, options.precision, options.max_chars)  # norms do not add up
-    texts = total.texts(precision, options.precision) if is_equation else []
-    text = f"= {' + '.join(texts)}"
+    texts, sign = total.texts(precision, options.precision) if is_equation else ([], "")
+    text = f"{sign}{' + '.join(texts)}"
     if len(texts) > 1 and len(text) <= 2 * options.max_chars:
         yield (Span(text, "gradient"),)
 
@@ -340,4 +342,6 @@ def _legend(graph: Graph, drawn: Sequence[Statement], options: RenderOptions) ->
     notes: list[Line] = [(Span(f"on a line: {about}"),)] if about else []
     if "grad" in options.show and any(node.grad.arrived is not None for node in graph.nodes):
         notes.append((Span(f"∂…/∂…, grad: gradient, flows {WAYS[options.direction].flows}", "gradient"),))
+    remark = Decimals(graph, options.precision).remark(options.show)
+    notes += [(Span(remark, "muted"),)] if remark else []
     return Legend(KINDS, [*notes, *notes_on(graph, drawn)], kinds_in(graph))

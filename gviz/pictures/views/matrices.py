@@ -56,7 +56,7 @@ from gviz.pictures.sheets import (
     theme_of,
 )
 from gviz.pictures.slide import PAGES, WORTH
-from gviz.pictures.sums import handed_on, sum_at
+from gviz.pictures.sums import Decimals, handed_on, sum_at
 from gviz.pictures.typesetting import Setter, TypeBox, circled_dot, name_box, row, text_box
 from gviz.pictures.views import circuit
 
@@ -607,6 +607,8 @@ class EquationContent:
         if any(part.note.formula.parts for part in brackets):
             letter = name_box(self.reader.letter, size)
             yield LegendEntry(row(letter, text_box(": the gradient of the result, to the right", size)), red)
+        if remark := Decimals(self.graph, self.options.precision, 0, WHOLE).remark(self.options.show):
+            yield LegendEntry(text_box(remark, size), self.theme.muted)
 
 
 def small_bracket(size: float, fill: str, pen: Pen) -> Iterator[Item]:

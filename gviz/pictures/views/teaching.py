@@ -34,7 +34,7 @@ from gviz.pictures.page import WAYS, Legend, themed
 from gviz.pictures.picture import Arrow, Picture, Plate, Shape, Statement
 from gviz.pictures.repeat import with_repeats
 from gviz.pictures.spans import Line, Span
-from gviz.pictures.sums import handed_on, product_of, sum_at
+from gviz.pictures.sums import Decimals, handed_on, product_of, sum_at
 from gviz.pictures.theme import THEMES, Theme, box_attributes, with_alarm
 from gviz.text import quotient_of
 
@@ -128,9 +128,9 @@ def _sum_line(leaf: Node, uses: list[Edge], options: RenderOptions) -> Line:
     if leaf.grad.value is None:
         return (Span(f"{grad} = None", "muted"),)
     total = sum_at(leaf, handed_on(uses))
-    texts = total.texts(options.precision) if total.is_whole else []
+    texts, sign = total.texts(options.precision) if total.is_whole else ([], "")
     ink = "gradient" if is_finite(leaf.grad.value) else "error"
-    parts = f"{' + '.join(texts)} = " if len(texts) > 1 else ""
+    parts = f"{' + '.join(texts)} {sign}" if len(texts) > 1 else ""
     if not parts or len(parts) > LONGEST:
         return (Span(equation(grad, leaf.grad.value, options.precision), ink),)
     return (Span(f"{grad} = {parts}{short_value(leaf.grad.value, options.precision)}", ink),)
@@ -143,9 +143,10 @@ def _product(edge: Edge, user: Node, options: RenderOptions) -> str:
     gradient, rule = short_value(edge.flow.handed, options.precision), product_of(edge, user)
     arrow = WAYS[options.direction].back
     if rule.is_equation:
-        arrives, local = map(short_value, rule[:2], rule.decimals(options.precision))
+        *decimals, sign = rule.decimals(options.precision)
+        arrives, local = map(short_value, rule[:2], decimals)
         product = f"{arrives} · {in_brackets(local)}"
-        text = f"{arrow} {f'{sum_text(edge)} ({product})' if rule.is_summed else product} = {gradient}"
+        text = f"{arrow} {f'{sum_text(edge)} ({product})' if rule.is_summed else product} {sign}{gradient}"
         if len(text) <= LONGEST:
             return text
     # norms do not multiply, and of what was broadcast the sum is handed on
@@ -163,4 +164,6 @@ def _legend(graph: Graph, statements: Sequence[Statement], options: RenderOption
     if any(products):
         factor = " · local derivative" if any(" · " in text for text in products) else ""
         notes.append((Span(f"{way.back} gradient{factor}", "gradient"),))
+    remark = Decimals(graph, options.precision).remark({*options.show} & {"value"})  # of gradients, equations say it
+    notes += [(Span(remark, "muted"),)] if remark else []
     return Legend(KINDS, [*notes, *html.unknown(statements)], kinds)
