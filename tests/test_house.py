@@ -101,7 +101,7 @@ WALKING_RENDERER = "gviz.render.torchviz"
 
 BUDGETS = {
     "files below gviz/": 1940,  # 1883
-    "answers": 930,  # 903
+    "answers": 940,  # 934
     "autograd": 1470,  # 1432
     "causes": 2010,  # 1996
     "cli": 1810,  # 1757
@@ -114,7 +114,7 @@ BUDGETS = {
     "numbers": 740,  # 714
     "ops": 3420,  # 3321
     "passes": 2250,  # 2181
-    "pictures": 5920,  # 5749
+    "pictures": 5980,  # 5977
     "reference": 370,  # 361
     "render": 1800,  # 1752
     "signatures": 400,  # 385
