@@ -125,6 +125,8 @@ def mend_of_detach(case: Diagnosis, cut: GraphCut, code: str) -> str:
         return NUMPY
     if (estimator := straight_through(case, cut)) is not None:
         return mend_of_straight_through(case, cut, estimator)
+    if cut.call == "detach" and "requires_grad_" not in code and (leaves := fixes.as_new_leaves(code)):
+        return leaves
     is_hidden = code != "" and cut.call not in code  # as float() in math.erfc(w)
     better = "; ".join(filter(None, (without_cut(case, cut, one) for one in case.statements_of(cut))))
     return better or (USE_TORCH if is_hidden else CUT_MENDS["detached"].format(by=cut.call))
@@ -213,7 +215,7 @@ def cuts_to_blame(case: Diagnosis, row: TensorRow) -> list[GraphCut]:
     A cut behind another one is left out if that cuts off the leaf as well. Cuts whose result is only added to the root
     come before those whose result is a factor: a factor, such as an advantage, may be meant to be a constant.
     """
-    all_cuts = [cut for cut in case.graph.breaks if row.name in cut.leaves]
+    all_cuts = [cut for cut in case.graph.breaks if row.name in cut.leaves and not makes_next_leaves(case, cut)]
     is_leaf = case.root_row is not None and case.root_row.is_leaf  # which PyTorch may not tell of, as of a Variable
     cuts = [cut for cut in all_cuts if cut.is_used or ((cut.is_number or is_leaf) and case.way_of(cut))]
     cuts = [cut for cut in cuts if cut.is_used or cut.reason != "no derivative"] or cuts  # such as a sampled index
@@ -226,6 +228,12 @@ def cuts_to_blame(case: Diagnosis, row: TensorRow) -> list[GraphCut]:
         )
     cuts = [cut for cut in all_cuts if not ONLY_PRINTED.match(case.code_of(case.line_of(cut.place)))]
     return [cut for cut in cuts if (cut.is_number and not case.is_in_text(cut)) or not case.nodes][-1:]
+
+
+def makes_next_leaves(case: Diagnosis, cut: GraphCut) -> bool:
+    """Return whether a cut is a step along ``.grad`` to new leaves, which take the place of the old ones."""
+    code = case.code_of(case.line_of(cut.place)) if cut.call == "detach" else ""
+    return "requires_grad_" in code and fixes.as_new_leaves(code) != ""
 
 
 def is_straight_through(case: Diagnosis, cut: GraphCut) -> bool:

@@ -345,6 +345,25 @@ def retaining_leaf(line: str, name: str = "") -> str:
     return rewritten(line, change, name)
 
 
+def as_new_leaves(line: str) -> str:
+    """Return a line that takes a step along ``.grad`` out of its graph so that it makes leaves; "" for another line.
+
+    >>> as_new_leaves("ps = [(p - p.grad).detach() for p in ps]"), as_new_leaves("h = net(x).detach()")
+    ('ps = [(p - p.grad).detach().requires_grad_() for p in ps]', '')
+    """
+
+    def change(old: ast.AST, new: ast.expr) -> ast.expr:
+        is_step = last_name(old) == "detach" and isinstance(old, ast.Call) and has(old, is_gradient)
+        return ast.Call(ast.Attribute(new, "requires_grad_"), [], []) if is_step else new
+
+    return rewritten(line, lambda node: rebuilt(node, change))
+
+
+def is_gradient(node: ast.AST) -> bool:
+    """Return whether a node reads the ``.grad`` of a tensor, and not a function of torch.autograd."""
+    return isinstance(node, ast.Attribute) and node.attr == "grad" and last_name(node.value) != "autograd"
+
+
 # ---------------------------------------------------------------- writes
 def as_write_in_place(line: str, name: str = "") -> str:
     """Return the assignment of a new tensor as a write into the old one.

@@ -451,3 +451,20 @@ moved = (x + 0.1 * x.grad.sign()).detach()
 (w * moved).sum().backward()
 """
     assert why(graph_of(tmp_path, program, engine), "moved").verdict == "detached"
+
+
+@pytest.mark.parametrize("engine", ENGINES)
+def test_a_step_to_new_tensors_is_to_make_leaves_of_them(tmp_path: Path, engine: str) -> None:
+    program = """\
+import torch
+w, x = torch.ones(2, requires_grad=True), torch.ones(4, 2)
+params = [w]
+for i in range(3):
+    (x @ params[0]).pow(2).mean().backward()
+    params = [(p - 0.1 * p.grad).detach() for p in params]
+"""
+    mend = "params = [(p - 0.1 * p.grad).detach().requires_grad_() for p in params]"
+    cause = why(graph_of(tmp_path, program, engine), "w")
+    assert (cause.verdict, cause.mend, cause.lines[-1][0].line) == ("detached", mend, 6)
+    sound = program.replace(".detach()", ".detach().requires_grad_()")
+    assert not any(one.is_wrong for one in why_all(graph_of(tmp_path, sound, engine)))
