@@ -103,7 +103,7 @@ BUDGETS = {
     "files below gviz/": 1940,  # 1883
     "answers": 940,  # 934
     "autograd": 1470,  # 1432
-    "causes": 2010,  # 1996
+    "causes": 2020,  # 2017
     "cli": 1810,  # 1757
     "compare": 990,  # 966
     "derivations": 570,  # 551
