@@ -106,7 +106,9 @@ def _part(name: str, **members: object) -> Any:
 
 nn = _part("nn", **(neural.NN | recurrent.RECURRENT), top_k=top_k)
 math = _part("math", **(functions.FUNCTIONS | functions.NN), confusion_matrix=COMPOSITIONS["confusion_matrix"])
-linalg = _part("linalg", matmul=functions.matmul, eye=functions.FUNCTIONS["eye"])
+linalg = _part(
+    "linalg", matmul=functions.matmul, eye=functions.FUNCTIONS["eye"], inv=functions.FUNCTIONS["matrix_inverse"]
+)
 random = _part(
     "random", normal=functions.random_normal, uniform=functions.random_uniform,
     truncated_normal=functions.truncated_normal,

@@ -7,7 +7,7 @@ as 1, 2, 3", 2011): each count gives four whole numbers of 32 bits, and a float,
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from typing import Any, TypeAlias
 
 import numpy as np
@@ -21,6 +21,8 @@ FACTORS, STEPS = (0xD2511F53, 0xCD9E8D57), (0x9E3779B9, 0xBB67AE85)
 LOW = 0xFFFFFFFF
 RESERVED = 256
 """Counts that a run reserves for each number, as one of those that are drawn again may need several."""
+SAMPLER_RESERVES = 512
+"""The same for each class that is drawn."""
 SMALLEST = 1e-7
 """Of which a logarithm is taken."""
 
@@ -87,6 +89,24 @@ class Philox:
         self._count += many * RESERVED
         order = np.argsort(np.abs(numbers) >= 2, axis=1, kind="stable")[:, :each]
         return np.take_along_axis(numbers, order, 1).ravel()[:many].reshape(shape).astype(dtype)
+
+    def classes(self, right: Array, attrs: Mapping[str, Any]) -> list[Array]:
+        """Return classes that differ, small ones more often, and how often those and the right ones are expected."""
+        count, classes = attrs["num_sampled"], attrs["range_max"]
+        first, size = np.array([], np.int64), count
+        while len(first) < count:
+            size *= 2
+            halves = fractions(self.words(np.array([self._count]), size)[0], np.float64)
+            drawn = (np.exp(halves * math.log1p(classes)).astype(np.int64) - 1) % classes
+            first = np.sort(np.unique(drawn, return_index=True)[1])[:count]
+        self._count += count * SAMPLER_RESERVES
+        tries = int(first[-1]) + 1
+
+        def expected(numbers: Array) -> Array:
+            chance = (np.log((numbers + 2) / (numbers + 1)) / math.log1p(classes)).astype(np.float32)
+            return chance * np.float32(count) if tries == count else -np.expm1(tries * np.log1p(-chance))
+
+        return [drawn[first], expected(right), expected(drawn[first])]
 
 
 def fractions(words: Array, dtype: Kind) -> Array:

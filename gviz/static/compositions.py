@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+from collections import namedtuple
 from collections.abc import Callable, Mapping, Sequence
 from functools import partial
-from typing import Any, NamedTuple
+from typing import Any
 
 from gviz.numbers.words import refuse
 from gviz.static.arrays import TensorArray
@@ -125,16 +126,18 @@ def as_string(
 
 
 # ------------------------------------------------------------------ parts
-class Unique(NamedTuple):
-    """What ``tf.unique`` returns."""
-
-    y: Tensor
-    idx: Tensor
+NAMES = {"Unique": "y idx", "UniqueWithCounts": "y idx count", "TopKV2": "values indices"}
+"""What the results of an operation are called."""
 
 
-def unique(x: TensorLike, out_idx: DTypeLike = int32, name: str | None = None) -> Unique:
+def named_outputs(output: Tensor) -> Any:
+    """Return all outputs of the operation that a tensor is the first one of, with their names."""
+    return namedtuple(output.op.type, NAMES[output.op.type])(*output.op.outputs)  # noqa: PYI024 - made of a table
+
+
+def unique(type: str, x: TensorLike, out_idx: DTypeLike = int32, name: str | None = None) -> Any:
     """Return the elements of a list that differ, in the order in which they come, and for each element which it is."""
-    return Unique(*apply("Unique", "x", [x], name, out_idx=as_dtype(out_idx)).op.outputs)
+    return named_outputs(apply(type, "x", [x], name, out_idx=as_dtype(out_idx)))
 
 
 def boolean_mask(tensor: TensorLike, mask: TensorLike, name: str = "boolean_mask", axis: int | None = None) -> Tensor:
@@ -163,11 +166,10 @@ def gather_nd(
 
 def top_k(
     input: TensorLike, k: TensorLike = 1, sorted: bool = True, index_type: DTypeLike = int32, name: str | None = None
-) -> tuple[Tensor, Tensor]:
+) -> Any:
     """Return the largest elements along the last axis, and their places."""
     refuse(as_dtype(index_type) != int32, "gviz has no index_type for tf.nn.top_k()", ValueError)
-    values, places = apply("TopKV2", "input k:int", [input, k], name, sorted=sorted).op.outputs
-    return values, places
+    return named_outputs(apply("TopKV2", "input k:int", [input, k], name, sorted=sorted))
 
 
 # ------------------------------------------------------------------ second derivatives
@@ -211,8 +213,10 @@ def report_uninitialized_variables(
 COMPOSITIONS: dict[str, Any] = {
     one.__name__: one
     for one in (
-        case, switch_case, confusion_matrix, as_string, unique, boolean_mask, gather_nd, hessians,
+        case, switch_case, confusion_matrix, as_string, boolean_mask, gather_nd, hessians,
         report_uninitialized_variables,
     )
+} | {
+    "unique": partial(unique, "Unique"), "unique_with_counts": partial(unique, "UniqueWithCounts"),
 }  # fmt: skip
 """Functions of ``tf.``."""

@@ -36,11 +36,12 @@ DECLARED = {
     "x": "log exp sqrt rsqrt square negative:Neg abs sign floor ceil rint sin cos tan asin acos atan sinh cosh tanh "
     "sigmoid log1p expm1 erf reciprocal is_nan",
     "x:bool": "logical_not",
-    "input": "identity stop_gradient",
     "x y~": "add:AddV2:Add",
     "x y": "subtract:Sub multiply:Mul maximum minimum pow realdiv:RealDiv floordiv:FloorDiv:floordiv floor_div "
     "floormod:FloorMod mod:FloorMod squared_difference equal not_equal less less_equal greater greater_equal",
     "x:bool y:bool": "logical_and logical_or logical_xor",
+    "input": "identity stop_gradient matrix_inverse",
+    "data segment_ids:int num_segments:int": "unsorted_segment_sum",
     "params indices:int axis:int=0": "gather:GatherV2",
     "input dim/axis:int": "expand_dims",
     "tensor shape:int": "reshape",
@@ -63,6 +64,7 @@ UNUSED: dict[str, dict[str, object]] = {
     "lin_space": {"axis": 0},
     "gather": {"validate_indices": None, "batch_dims": 0},
     "bias_add": {"data_format": "NHWC"},
+    "matrix_inverse": {"adjoint": False},
 }
 """Arguments of TensorFlow's functions that gviz has no use for, with their defaults."""
 
@@ -348,17 +350,17 @@ def where(
     return apply("Select", "condition:bool t e", [condition, x, y], name)
 
 
-def argmax(
+def place_of_extreme(
+    type: str,
     input: TensorLike,
     axis: int | None = None,
     name: str | None = None,
     dimension: int | None = None,
     output_type: DTypeLike = "int64",
 ) -> Tensor:
-    """Return the places of the largest elements along an axis."""
+    """Return ``argmax`` or ``argmin``: the places of the largest or smallest elements along an axis."""
     along = (0 if dimension is None else dimension) if axis is None else axis
-    places = apply("ArgMax", "input dimension:int", [input, along], name)
-    return cast(places, output_type)
+    return cast(apply(type, "input dimension:int", [input, along], name), output_type)
 
 
 def eye(
@@ -371,18 +373,6 @@ def eye(
     """Return the identity matrix, or one for each place of a batch."""
     matrix = np.eye(num_rows, num_columns)
     return constant(np.broadcast_to(matrix, (*(batch_shape or ()), *matrix.shape)), as_dtype(dtype), name=name)
-
-
-def argmin(
-    input: TensorLike,
-    axis: int | None = None,
-    name: str | None = None,
-    dimension: int | None = None,
-    output_type: DTypeLike = "int64",
-) -> Tensor:
-    """Return the places of the smallest elements along an axis."""
-    along = (0 if dimension is None else dimension) if axis is None else axis
-    return cast(apply("ArgMin", "input dimension:int", [input, along], name), output_type)
 
 
 def one_hot(
@@ -421,26 +411,23 @@ def split_along(
     check_axis(place, x.shape.rank)
     along = place if x.shape.rank is None else place % x.shape.rank
     whole = None if x._dims is None else x._dims[along]
+    is_even = isinstance(num_or_size_splits, int)
+    sizes = [] if isinstance(num_or_size_splits, int) else [int(n) for n in num_or_size_splits]
+    refuse(
+        whole is None and (is_even or -1 in sizes), f"gviz splits an axis of known length, not that of {x}", ValueError
+    )
     if isinstance(num_or_size_splits, int):
-        refuse(whole is None, f"gviz splits an axis whose length is known, not that of {x}", ValueError)
-        count = num_or_size_splits
-        refuse(
-            (whole or 0) % count,
-            f"Dimension size, {whole}, must be evenly divisible by the number of splits, {count}",
-            ValueError,
-        )
-        sizes = [(whole or 0) // count] * count
-        with operation_scope(x.graph, name, "split") as scope:
-            inputs = [convert(axis, int32, "split_dim"), x]
-        return list(add_operation(x.graph, "Split", inputs, {"axis": along, "sizes": sizes}, scope).outputs)
-    sizes = [int(n) for n in num_or_size_splits]
-    lengths = constant(sizes, int32)
-    if -1 in sizes:
-        refuse(whole is None, f"gviz splits an axis whose length is known, not that of {x}", ValueError)
-        sizes[sizes.index(-1)] = (whole or 0) - sum(sizes) - 1
+        each, rest = divmod(whole or 0, num_or_size_splits)
+        mistake = f"Dimension size, {whole}, must be evenly divisible by the number of splits, {num_or_size_splits}"
+        refuse(rest, mistake, ValueError)
+        sizes, lengths = [each] * num_or_size_splits, []
+    else:
+        lengths = [constant(sizes, int32)]
+        sizes = [(whole or 0) - sum(sizes) - 1 if n == -1 else n for n in sizes]
     with operation_scope(x.graph, name, "split") as scope:
-        inputs = [x, lengths, convert(axis, int32, "split_dim")]
-    return list(add_operation(x.graph, "SplitV", inputs, {"axis": along, "sizes": sizes}, scope).outputs)
+        axes = [convert(axis, int32, "split_dim")]
+    inputs, type = ([x, *lengths, *axes], "SplitV") if lengths else ([*axes, x], "Split")
+    return list(add_operation(x.graph, type, inputs, {"axis": along, "sizes": sizes}, scope).outputs)
 
 
 # ------------------------------------------------------------------ numbers
@@ -688,15 +675,16 @@ FUNCTIONS: dict[str, Callable[..., Any]] = {
     **{f"reduce_{type.lower()}": partial(_reduction, type) for type in REDUCTIONS},
     **{function.__name__: function for function in (
         placeholder, random_normal, random_uniform, truncated_normal, transpose, concat, stack, unstack, matmul,
-        truediv, clip_by_value, add_n, cast, group, where, argmax, argmin, eye, div, one_hot, py_func, string_join,
+        truediv, clip_by_value, add_n, cast, group, where, eye, div, one_hot, py_func, string_join,
     )},
     "Print": print_, "tuple": all_at_once, "split": split_along, "Assert": assert_,
     **{f"to_{kind}": partial(to_dtype, kind, dtype) for kind, dtype in CASTS.items()},
+    "argmax": partial(place_of_extreme, "ArgMax"), "argmin": partial(place_of_extreme, "ArgMin"),
     "arg_max": lambda input, dimension, output_type="int64", name=None: (
-        argmax(input, dimension, name, None, output_type)
+        place_of_extreme("ArgMax", input, dimension, name, None, output_type)
     ),
     "arg_min": lambda input, dimension, output_type="int64", name=None: (
-        argmin(input, dimension, name, None, output_type)
+        place_of_extreme("ArgMin", input, dimension, name, None, output_type)
     ),
     "pad": lambda tensor, paddings, mode="CONSTANT", name=None, constant_values=0: (
         refuse(mode != "CONSTANT" or constant_values != 0, "gviz pads with zeros only", ValueError)

@@ -14,6 +14,7 @@ from numpy.lib.array_utils import normalize_axis_index
 
 from gviz import events
 from gviz.autograd.row import Row
+from gviz.numbers.words import refuse
 from gviz.ops import ARRAYS, ROWS
 from gviz.static import windows
 from gviz.static.elements import Elements, gather_elements, scatter_elements, write_element
@@ -103,6 +104,7 @@ def give_back(part: Array, x: Array, places: Array, axis: int) -> Array:
 
 def sum_of_places(values: Array, places: Array, count: Array) -> Array:
     """Return so many rows, each the sum of the values for its place."""
+    refuse(np.any(places < 0), "gviz has no segment_ids below 0", ValueError)
     out = np.zeros((int(count), *values.shape[1:]), values.dtype)
     np.add.at(out, places, values)
     return out
@@ -213,11 +215,12 @@ def scatter_to(places: Array, parts: Array, sizes: Array) -> Array:
     return whole
 
 
-def unique_elements(x: Array, dtype: type) -> list[Array]:
-    """Return the elements that differ, in the order in which they come, and for each element which of them it is."""
-    values, first, places = np.unique(x, return_index=True, return_inverse=True)
+def unique_elements(x: Array, dtype: type, with_counts: bool) -> list[Array]:
+    """Return the elements that differ, in the order in which they come, which each element is, and how many there are."""
+    values, first, places, counts = np.unique(x, return_index=True, return_inverse=True, return_counts=True)
     order = np.argsort(first)
-    return [values[order], np.argsort(order)[places].astype(dtype)]
+    numbers = [np.argsort(order)[places], *[counts[order]] * with_counts]
+    return [values[order], *(one.astype(dtype) for one in numbers)]
 
 
 def as_texts(x: Array, precision: int, scientific: bool, shortest: bool, width: int) -> Array:
@@ -493,6 +496,7 @@ KERNELS: dict[str, Row] = {
             outputs=("...",),
         ),
         kernel("unique", "Unique", unique_elements, outputs=("...",)),
+        kernel("matrix_inverse", "MatrixInverse", lambda a: np.linalg.inv(a), a="inv_backward(grad, result)"),
         kernel("as_texts", "AsString", as_texts),
         kernel("join_texts", "StringJoin", joined_texts, lists=("parts",)),
         # lists of tensors

@@ -10,13 +10,26 @@ from typing import Any, TypeAlias
 import numpy as np
 
 from gviz.numbers.words import refuse
-from gviz.static.build import apply, cast, common_graph, constant, convert, is_symbolic, make, of_dtype, operation_scope
+from gviz.static.build import (
+    add_operation,
+    apply,
+    cast,
+    common_graph,
+    constant,
+    convert,
+    is_symbolic,
+    make,
+    of_dtype,
+    operation_scope,
+)
+from gviz.static.chance import seeds_of
 from gviz.static.functions import (
     FUNCTIONS,
     NN as BASIC,
     cross_entropy,
-    fact,
     random_uniform,
+    shape,
+    size,
     truediv,
     where,
     zeros_like,
@@ -93,6 +106,129 @@ def pool(
     return apply(type, "input", [input if value is None else value], name, **attrs)
 
 
+# ------------------------------------------------------------------ some of many classes
+Classes: TypeAlias = "tuple[Tensor, ...] | None"
+
+
+def sampled_logits(
+    name: str,
+    weights: TensorLike,
+    biases: TensorLike,
+    labels: TensorLike,
+    inputs: TensorLike,
+    num_sampled: int,
+    num_classes: int,
+    num_true: int,
+    sampled_values: Classes,
+    remove_accidental_hits: bool,
+    seed: int | None = None,
+) -> tuple[Tensor, Tensor]:
+    """Return the logits of the right classes and of some drawn by chance, and labels for them.
+
+    From each is taken the logarithm of how often its class is expected. A class that was drawn and is right counts as
+    neither with ``remove_accidental_hits``.
+    """
+    refuse(num_sampled > num_classes, "Sampler's range is too small.", ValueError)
+    with operation_scope(common_graph(weights, inputs), name, name):
+        right, x = cast(labels, "int64"), convert(inputs)
+        if sampled_values is None:
+            attrs = {"num_true": num_true, "num_sampled": num_sampled, "unique": True, "range_max": num_classes}
+            sampler = add_operation(
+                right.graph, "LogUniformCandidateSampler", [right], {**attrs, "seeds": seeds_of(right.graph, seed)}
+            )
+            sampled_values = tuple(sampler.outputs)
+        drawn, of_right, of_drawn = (FUNCTIONS["stop_gradient"](part) for part in sampled_values)
+        flat = FUNCTIONS["reshape"](right, [-1])
+        ids, count = FUNCTIONS["concat"]([flat, cast(drawn, "int64")], 0), shape(flat)
+        rows, lifts = embedding_lookup(weights, ids), embedding_lookup(biases, ids)
+        own = FUNCTIONS["slice"](rows, [0, 0], [count[0], -1])
+        others = FUNCTIONS["slice"](rows, [count[0], 0], [-1, -1])
+        width = shape(own)[1:2]
+        products = FUNCTIONS["expand_dims"](x, 1) * FUNCTIONS["reshape"](
+            own, FUNCTIONS["concat"]([[-1, num_true], width], 0)
+        )
+        dots = sums_of_rows(FUNCTIONS["reshape"](products, FUNCTIONS["concat"]([[-1], width], 0)))
+        scores: Any = FUNCTIONS["reshape"](dots, [-1, num_true])
+        scores += FUNCTIONS["reshape"](FUNCTIONS["slice"](lifts, [0], count), [-1, num_true])
+        rest: Any = FUNCTIONS["matmul"](x, others, transpose_b=True) + FUNCTIONS["slice"](lifts, count, [-1])
+        if remove_accidental_hits:
+            seeds_of(right.graph, None)  # TensorFlow's operation for it takes a seed, which it has no use for
+            hits = FUNCTIONS["equal"](FUNCTIONS["expand_dims"](right, 2), drawn)
+            most = constant(float(np.finfo(np.float32).max), x.dtype.base_dtype)
+            rest -= most * cast(FUNCTIONS["reduce_any"](hits, 1), x.dtype.base_dtype)
+        scores -= FUNCTIONS["log"](of_right)
+        rest -= FUNCTIONS["log"](of_drawn)
+        targets = [FUNCTIONS["ones_like"](scores) / num_true, zeros_like(rest)]
+        return FUNCTIONS["concat"]([scores, rest], 1), FUNCTIONS["concat"](targets, 1)
+
+
+def sums_of_rows(x: Tensor) -> Tensor:
+    """Return the sums of a matrix's rows, as a product with ones, whose derivative takes less."""
+    ones = FUNCTIONS["ones"]([shape(x)[1], 1], x.dtype)
+    result: Tensor = FUNCTIONS["reshape"](FUNCTIONS["matmul"](x, ones), [-1])
+    return result
+
+
+def nce_loss(
+    weights: TensorLike,
+    biases: TensorLike,
+    labels: TensorLike,
+    inputs: TensorLike,
+    num_sampled: int,
+    num_classes: int,
+    num_true: int = 1,
+    sampled_values: Classes = None,
+    remove_accidental_hits: bool = False,
+    partition_strategy: str = "mod",
+    name: str = "nce_loss",
+) -> Tensor:
+    """Return the loss of telling the right classes from some drawn by chance (noise-contrastive estimation)."""
+    logits, targets = sampled_logits(
+        name,
+        weights,
+        biases,
+        labels,
+        inputs,
+        num_sampled,
+        num_classes,
+        num_true,
+        sampled_values,
+        remove_accidental_hits,
+    )
+    return sums_of_rows(sigmoid_cross_entropy(targets, logits, "sampled_losses"))
+
+
+def sampled_softmax_loss(
+    weights: TensorLike,
+    biases: TensorLike,
+    labels: TensorLike,
+    inputs: TensorLike,
+    num_sampled: int,
+    num_classes: int,
+    num_true: int = 1,
+    sampled_values: Classes = None,
+    remove_accidental_hits: bool = True,
+    partition_strategy: str = "mod",
+    name: str = "sampled_softmax_loss",
+    seed: int | None = None,
+) -> Tensor:
+    """Return the cross entropy of a softmax over the right classes and some drawn by chance."""
+    logits, targets = sampled_logits(
+        name,
+        weights,
+        biases,
+        labels,
+        inputs,
+        num_sampled,
+        num_classes,
+        num_true,
+        sampled_values,
+        remove_accidental_hits,
+        seed,
+    )
+    return cross_entropy(FUNCTIONS["stop_gradient"](targets, name="labels_stop_gradient"), logits)
+
+
 # ------------------------------------------------------------------ numbers
 def dropout(
     x: TensorLike,
@@ -122,12 +258,7 @@ def dropout(
         else:
             drop = cast(drop, dtype)
             larger = apply("RealDiv", "x y", [tensor, apply("Sub", "x y", [constant(1, dtype), drop])])
-        size = (
-            fact("Shape", lambda dims: np.array(dims.as_list(), np.int32) if dims.is_fully_defined() else None, tensor)
-            if (noise_shape is None)
-            else noise_shape
-        )
-        chance = random_uniform(size, dtype=dtype, seed=seed)
+        chance = random_uniform(shape(tensor) if noise_shape is None else noise_shape, dtype=dtype, seed=seed)
         stays = apply("GreaterEqual", "x y", [chance, drop])
         result = make("SelectV2", [stays, larger, constant(0, dtype)], "SelectV2")
         result.set_shape(tensor.shape)
@@ -140,7 +271,7 @@ def sparse_cross_entropy(labels: TensorLike = None, logits: TensorLike = None, n
     refuse(labels is None or logits is None, "Both `labels` and `logits` must be provided.", ValueError)
     with operation_scope(common_graph(labels, logits), name, word):
         right, scores = of_dtype(word, "labels", labels, int32), convert(logits)
-        fact("Shape", lambda dims: np.array(dims.as_list(), np.int32) if dims.is_fully_defined() else None, right)
+        shape(right)
         ranks = right.shape.rank, scores.shape.rank
         refuse(
             None not in ranks and ranks[0] != (ranks[1] or 0) - 1,
@@ -313,9 +444,7 @@ REDUCED: dict[str, Callable[[Any, Any], Tensor]] = {
     "none": lambda each, weight: each,
     "weighted_sum": lambda each, weight: _sum(each),
     "weighted_mean": lambda each, weight: safe_quotient(_sum(each), _sum(weight)),
-    "weighted_sum_over_batch_size": lambda each, weight: safe_quotient(
-        _sum(each), cast(fact("Size", lambda dims: dims.num_elements(), each), float32)
-    ),
+    "weighted_sum_over_batch_size": lambda each, weight: safe_quotient(_sum(each), cast(size(each), float32)),
     "weighted_sum_by_nonzero_weights": lambda each, weight: safe_quotient(
         _sum(each), _sum(cast(FUNCTIONS["not_equal"](weight, 0.0), float32))
     ),
@@ -442,7 +571,8 @@ REDUCTIONS = {
 NN: dict[str, Callable[..., Any]] = {
     **BASIC,
     **{function.__name__: function for function in (
-        conv2d, dropout, embedding_lookup, in_top_k, moments, l2_normalize, batch_normalization,
+        conv2d, dropout, embedding_lookup, in_top_k, moments, l2_normalize, batch_normalization, nce_loss,
+        sampled_softmax_loss,
     )},
     "sparse_softmax_cross_entropy_with_logits": sparse_cross_entropy,
     "sigmoid_cross_entropy_with_logits": sigmoid_cross_entropy,

@@ -154,6 +154,7 @@ DTYPES_OF = {
     "TensorArrayWriteV3": "T:2", "TensorArrayScatterV3": "T:2",
     "StackPushV2": "T:1",
     "GatherV2": "Tparams:0 Tindices:1 Taxis:2", "GatherNd": "Tparams:0 Tindices:1", "ScatterNd": "T:1 Tindices:0",
+    "LogUniformCandidateSampler": "", "Unique": "T:0", "UniqueWithCounts": "T:0",
     "TopKV2": "T:0 Tk:1 index_type:1", "LinSpace": "T:0 Tidx:2",
     "Cast": "SrcT:0", "InTopKV2": "T:1", "OneHot": "T:2 TI:0",
     "Fill": "T:1",
@@ -216,7 +217,7 @@ def masks(op: Operation) -> dict[str, Any]:
 OTHERS: dict[str, Callable[[Operation], dict[str, Any]]] = {
     **dict.fromkeys(("StridedSlice", "StridedSliceGrad"), masks),
     **dict.fromkeys(
-        ("RandomUniform", "RandomStandardNormal", "TruncatedNormal", "RandomUniformInt"),
+        ("RandomUniform", "RandomStandardNormal", "TruncatedNormal", "RandomUniformInt", "LogUniformCandidateSampler"),
         lambda op: dict(zip(("seed", "seed2"), op.attrs["seeds"] or (0, 0), strict=True)) | {"seeds": None, "T": int32}
         | ({"dtype": None, "Tout": op.attrs["dtype"]} if op.type == "RandomUniformInt" else {}),
     ),

@@ -527,6 +527,7 @@ TEXTS = STORED | {
     "RandomStandardNormal": "random({op}).normal({0}, {dtype})",
     "RandomUniform": "random({op}).uniform({0}, {dtype})",
     "TruncatedNormal": "random({op}).truncated_normal({0}, {dtype})",
+    "LogUniformCandidateSampler": "random({op}).classes({0}, {op}.attrs)",
     "RandomUniformInt": "random({op}).integers({0}, {1}, {2}, {dtype})",
 }
 """Operations that are not calls, as Python."""

@@ -193,9 +193,11 @@ TYPES: dict[str, OpType] = {
     "SoftmaxCrossEntropyWithLogits": OpType("cross_entropy", REALS, several=True),
     "SparseSoftmaxCrossEntropyWithLogits": OpType("sparse_cross_entropy", REALS, rule.with_slopes, several=True),
     "TopKV2": OpType(with_attrs("largest", "sorted"), NUMBERS, rule.largest_dims, several=True),
-    "Unique": OpType(
-        lambda op: ("unique", (op.inputs[0], op.attrs["out_idx"].as_numpy_dtype)), several=True,
-        infer=lambda op: [(op.inputs[0].dtype.base_dtype, (None,)), (op.attrs["out_idx"], op.inputs[0]._dims)]),
+    **{name: OpType(
+        lambda op: ("unique", (op.inputs[0], op.attrs["out_idx"].as_numpy_dtype, op.type == "UniqueWithCounts")), several=True,
+        infer=lambda op: [(op.inputs[0].dtype.base_dtype, (None,)), (op.attrs["out_idx"], op.inputs[0]._dims),
+                          (op.attrs["out_idx"], (None,))][:2 + op.type.endswith("Counts")])
+       for name in ("Unique", "UniqueWithCounts")},
     "AsString": OpType(
         with_attrs("as_texts", "precision", "scientific", "shortest", "width"),
         infer=lambda op: [(DTYPES["string"], op.inputs[0]._dims)]),
@@ -283,6 +285,11 @@ TYPES: dict[str, OpType] = {
     **dict.fromkeys((*UPDATES, "ApplyGradientDescent"), OpType(None, infer=lambda op: op.inputs[0]._dims)),
     **{f"Random{name}": OpType(None, infer=rule.dims_from_value) for name in ("StandardNormal", "Uniform", "UniformInt")},
     "TruncatedNormal": OpType(None, infer=rule.dims_from_value),
+    "LogUniformCandidateSampler": OpType(None, several=True, infer=lambda op: [
+        (DTYPES["int64"], (op.attrs["num_sampled"],)), (float32, op.inputs[0]._dims),
+        (float32, (op.attrs["num_sampled"],))]),
+    "UnsortedSegmentSum": OpType("sum_of_places"),
+    "MatrixInverse": OpType("matrix_inverse", REALS, infer=lambda op: op.inputs[0]._dims),
     # loops and branches (gviz.static.control)
     "StackV2": OpType("stack_of_values", infer=lambda op: [(RESOURCE, (2,))]),
     "StackPushV2": OpType("push", infer=lambda op: [(op.inputs[1].dtype.base_dtype, op.inputs[1]._dims)]),

@@ -62,6 +62,7 @@ def samples() -> dict[str, Any]:
         "num_or_size_splits": 2, "dimension": 0, "sess": tf.Session(), "global_step_tensor": variable,
         "true_fn": lambda: 1.0, "false_fn": lambda: 2.0, "initializer": 1.0, "key": "variables", "self": variable,
         "branch_index": tf.constant(1), "branch_fns": [lambda: 1.0, lambda: 2.0],
+        "num_sampled": 2, "num_classes": 4, "segment_ids": [0], "num_segments": 2,
         "num_units": 2, "cell": tf.nn.rnn_cell.BasicRNNCell(2), "cells": [tf.nn.rnn_cell.BasicRNNCell(2)],
     }  # fmt: skip
 
@@ -163,6 +164,35 @@ def test_unique_elements_come_in_their_order_and_texts_as_printf_writes_them() -
     assert run(tf.as_string(numbers, shortest=True)).tolist() == [b"3.14159", b"-2", b"1e+10", b"inf"]
     assert run(tf.as_string(numbers[:1], precision=2, width=6)).tolist() == [b"  3.14"]
     assert [*run(tf.as_string([7])), *run(tf.as_string([True]))] == [b"7", b"true"]
+
+
+def test_classes_drawn_by_chance_are_those_of_tensorflow() -> None:
+    tf.set_random_seed(5)
+    rng = np.random.RandomState(0)
+    weights, biases = tf.Variable(rng.randn(20, 6).astype("f")), tf.Variable(rng.randn(20).astype("f"))
+    given, labels = tf.placeholder(tf.float32, [None, 6]), tf.placeholder(tf.int64, [None, 1])
+    one = tf.nn.nce_loss(weights, biases, labels, given, 5, 20)
+    other = tf.nn.sampled_softmax_loss(weights, biases, labels, given, 5, 20, seed=3)
+    feeds = {given: rng.randn(4, 6), labels: rng.randint(0, 20, (4, 1))}
+    found = run([one, other, tf.gradients(other, biases)[0]], feeds)
+    np.testing.assert_allclose(found[0], [13.2464, 10.7548, 11.5118, 18.0181], atol=1e-4)
+    np.testing.assert_allclose(found[1], [3.5553, 9.6085, 0.8728, 8.1059], atol=1e-4)
+    assert abs(found[2].sum()) < 1e-5
+    with pytest.raises(ValueError, match="Sampler's range is too small"):
+        tf.nn.nce_loss(weights, biases, labels, given, 21, 20)
+
+
+def test_sums_of_segments_and_inverses_have_derivatives() -> None:
+    x = tf.placeholder(tf.float32, [None, None])
+    sums = tf.unsorted_segment_sum(x, [0, 2, 0], 3)
+    feeds = {x: [[1.0, 2.0], [3.0, 4.0], [5.0, 6.0]]}
+    assert run(sums, feeds).tolist() == [[6, 8], [0, 0], [3, 4]]
+    assert run(tf.gradients(sums**2, x)[0], feeds).tolist() == [[12, 16], [6, 8], [12, 16]]
+    feeds, inverse = {x: [[2.0, 1.0], [0.0, 4.0]]}, tf.matrix_inverse(x)
+    np.testing.assert_allclose(run(inverse, feeds), [[0.5, -0.125], [0, 0.25]])
+    np.testing.assert_allclose(run(tf.gradients(inverse, x)[0], feeds), [[-0.1875, -0.125], [-0.046875, -0.03125]])
+    assert run(tf.unique_with_counts([3, 3, 1, 3]).count).tolist() == [3, 1]
+    assert run(tf.nn.top_k([1.0, 3.0]).indices).tolist() == [1]
 
 
 def test_a_summary_of_the_programs_own_numbers_is_written_as_tensorflow_does() -> None:
