@@ -15,7 +15,7 @@ import os
 import re
 import struct
 import time
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field
 from functools import cache
@@ -206,6 +206,20 @@ def event_file(graph: bytes | None, wall_time: float = 0.0) -> bytes:
 def graph_event(graph: bytes, wall_time: float = 0.0) -> bytes:
     """Return the record of a graph."""
     return _event(wall_time, _field(4, graph))
+
+
+def fields_of(message: bytes) -> Iterator[tuple[int, bytes]]:
+    """Yield the fields of a Summary, or of a value of it, with their numbers: four bytes, or a part with its length."""
+    place = 0
+    while place < len(message):
+        key, place, size, shift = message[place], place + 1, 4, 0
+        while key & 7 == 2:
+            size = (message[place] & 127) << shift | size * (shift > 0)
+            place, shift = place + 1, shift + 7
+            if message[place - 1] < 128:
+                break
+        yield key >> 3, message[place : place + size]
+        place += size
 
 
 def summary_event(summary: bytes, step: int, wall_time: float = 0.0) -> bytes:

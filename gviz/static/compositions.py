@@ -117,12 +117,12 @@ def as_string(
 ) -> Tensor:
     """Return numbers as texts."""
     refuse(bool(fill), "gviz has no fill for tf.as_string()", ValueError)
-    is_real = convert(input).dtype.is_floating
-    refuse(
-        (scientific or shortest or precision >= 0) and not is_real, "as_string has a format of floats only", ValueError
-    )
-    style: dict[str, Any] = {"precision": precision, "scientific": scientific, "shortest": shortest, "width": width}
-    return apply("AsString", "input", [input], name, **style)
+    has_format = scientific or shortest or precision >= 0
+    refuse(has_format and not convert(input).dtype.is_floating, "as_string has a format of floats only", ValueError)
+    return apply(
+        "AsString", "input", [input], name,
+        precision=precision, scientific=scientific, shortest=shortest, width=width,
+    )  # fmt: skip
 
 
 # ------------------------------------------------------------------ parts

@@ -284,47 +284,26 @@ def gradient_list(op: Operation, flow: Tensor, source: Tensor) -> tuple[Tensor, 
         return array, after(array, lambda: make("Identity", [flow], "gradient_flow"))
 
 
-def of_written(op: Operation, flow: Tensor) -> tuple[Tensor, Tensor, Tensor]:
-    """Return the list of the gradients behind a write, which is through by then, and the gradient of the flow."""
-    marker = make("Identity", [op.outputs[0]], "flow_out")
-    barrier = after(marker, lambda: make("Identity", [flow], "write_barrier"))
-    return (*gradient_list(op, barrier, flow), barrier)
-
-
 def of_write(op: Operation, flow: Tensor) -> Grads:
-    """Return the derivative of an element that is written: what has been written of its gradient."""
-    elements, own, barrier = of_written(op, flow)
-    value = make("TensorArrayReadV3", [elements, op.inputs[1], own], dtype=op.inputs[2].dtype.base_dtype)
-    value.set_shape(op.inputs[2].shape)
-    return [None, None, value, barrier]
-
-
-def of_scatter(op: Operation, flow: Tensor) -> Grads:
-    """Return the derivative of several elements that are written."""
-    elements, own, barrier = of_written(op, flow)
-    dtype, dims = op.inputs[2].dtype.base_dtype, op.inputs[2]._dims
-    value = make(
-        "TensorArrayGatherV3",
-        [elements, op.inputs[1], own],
-        dtype=dtype,
-        element_shape=None if dims is None else dims[1:],
-    )
-    value.set_shape(op.inputs[2].shape)
+    """Return the derivative of elements that are written, one or several: what has been written of their gradients."""
+    marker, part = make("Identity", [op.outputs[0]], "flow_out"), op.inputs[2]
+    barrier = after(marker, lambda: make("Identity", [flow], "write_barrier"))
+    attrs: dict[str, Any] = {"dtype": part.dtype.base_dtype}
+    type = "TensorArrayReadV3"
+    if op.type == "TensorArrayScatterV3":
+        type, attrs["element_shape"] = "TensorArrayGatherV3", part._dims and part._dims[1:]
+    elements, own = gradient_list(op, barrier, flow)
+    value = make(type, [elements, op.inputs[1], own], **attrs)
+    value.set_shape(part.shape)
     return [None, None, value, barrier]
 
 
 def of_read(op: Operation, grad: Tensor) -> Grads:
-    """Return the derivative of an element that is read: its gradient is written."""
+    """Return the derivative of elements that are read, one or several: their gradients are written."""
     elements, flow = gradient_list(op, op.inputs[2], grad)
-    with grad.graph.name_scope("TensorArrayWrite"):
-        return [None, None, make("TensorArrayWriteV3", [elements, op.inputs[1], grad, flow])]
-
-
-def of_elements(op: Operation, grad: Tensor) -> Grads:
-    """Return the derivative of elements as one tensor."""
-    elements, flow = gradient_list(op, op.inputs[2], grad)
-    with grad.graph.name_scope("TensorArrayScatter"):
-        return [None, None, make("TensorArrayScatterV3", [elements, op.inputs[1], grad, flow])]
+    name = "TensorArrayWrite" if op.type == "TensorArrayReadV3" else "TensorArrayScatter"
+    with grad.graph.name_scope(name):
+        return [None, None, make(f"{name}V3", [elements, op.inputs[1], grad, flow])]
 
 
 def of_largest(op: Operation, grad: Tensor) -> Grads:
@@ -485,8 +464,8 @@ DERIVATIVES: dict[str, Derivative] = {
         *[None] * 4, make("StridedSlice", [g, *op.inputs[1:4]], kinds=op.attrs["kinds"])],
     "GatherNd": lambda op, g: [make("ScatterNd", [op.inputs[1], g, shape(op.inputs[0])]), None],
     "Slice": of_slice, "Tile": of_tile, "Pad": of_pad,
-    "TensorArrayWriteV3": of_write,
-    "TensorArrayScatterV3": of_scatter, "TensorArrayReadV3": of_read, "TensorArrayGatherV3": of_elements,
+    **dict.fromkeys(("TensorArrayWriteV3", "TensorArrayScatterV3"), of_write),
+    **dict.fromkeys(("TensorArrayReadV3", "TensorArrayGatherV3"), of_read),
     "ReverseV2": lambda op, g: [FUNCTIONS["reverse"](g, op.inputs[1]), None],
     "Cumsum": lambda op, g: [
         FUNCTIONS["cumsum"](g, op.inputs[1], op.attrs["exclusive"], not op.attrs["reverse"]), None],

@@ -216,7 +216,7 @@ def scatter_to(places: Array, parts: Array, sizes: Array) -> Array:
 
 
 def unique_elements(x: Array, dtype: type, with_counts: bool) -> list[Array]:
-    """Return the elements that differ, in the order in which they come, which each element is, and how many there are."""
+    """Return the elements that differ, in the order in which they come, which each one is, and their counts."""
     values, first, places, counts = np.unique(x, return_index=True, return_inverse=True, return_counts=True)
     order = np.argsort(first)
     numbers = [np.argsort(order)[places], *[counts[order]] * with_counts]

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import re
+import struct
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from contextlib import AbstractContextManager
 from dataclasses import dataclass
@@ -270,6 +271,21 @@ class SummaryProto:
 
     def __init__(self, value: Iterable[SummaryValue] = ()) -> None:
         self.value = SummaryValues(value)
+
+    def ParseFromString(self, serialized: bytes) -> int:  # noqa: N802 - TensorFlow's name
+        """Take what is in wire form; of a histogram the tag alone. Return how many bytes it has."""
+        values = [dict(events.fields_of(part)) for _, part in events.fields_of(serialized)]
+        self.value = SummaryValues(
+            SummaryValue(one[1].decode(), struct.unpack("<f", one.get(2, bytes(4)))[0]) for one in values
+        )
+        return len(serialized)
+
+    @classmethod
+    def FromString(cls, serialized: bytes) -> SummaryProto:  # noqa: N802 - TensorFlow's name
+        """Return what is in wire form."""
+        summary = cls()
+        summary.ParseFromString(serialized)
+        return summary
 
     def SerializeToString(self) -> bytes:  # noqa: N802 - TensorFlow's name
         """Return it in wire form."""

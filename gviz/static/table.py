@@ -172,7 +172,8 @@ EFFECTS = (
 )  # fmt: skip
 """Types that do something besides, in each run."""
 REDUCTIONS = {
-    "Sum": "sum_dim", "Mean": "mean_dim", "Prod": "prod_axes", "Max": "amax", "Min": "amin", "All": "all_of", "Any": "any_of",
+    "Sum": "sum_dim", "Mean": "mean_dim", "Prod": "prod_axes", "Max": "amax", "Min": "amin", "All": "all_of",
+    "Any": "any_of",
 }  # fmt: skip
 
 POOLS = {"MaxPool": "max_pool", "AvgPool": "avg_pool"}
@@ -194,7 +195,7 @@ TYPES: dict[str, OpType] = {
     "SparseSoftmaxCrossEntropyWithLogits": OpType("sparse_cross_entropy", REALS, rule.with_slopes, several=True),
     "TopKV2": OpType(with_attrs("largest", "sorted"), NUMBERS, rule.largest_dims, several=True),
     **{name: OpType(
-        lambda op: ("unique", (op.inputs[0], op.attrs["out_idx"].as_numpy_dtype, op.type == "UniqueWithCounts")), several=True,
+        lambda op: ("unique", (op.inputs[0], op.attrs["out_idx"].as_numpy_dtype, op.type != "Unique")), several=True,
         infer=lambda op: [(op.inputs[0].dtype.base_dtype, (None,)), (op.attrs["out_idx"], op.inputs[0]._dims),
                           (op.attrs["out_idx"], (None,))][:2 + op.type.endswith("Counts")])
        for name in ("Unique", "UniqueWithCounts")},

@@ -202,6 +202,9 @@ def test_a_summary_of_the_programs_own_numbers_is_written_as_tensorflow_does() -
     own.value.add().tag = "acc"
     own.value[0].simple_value = 0.5
     assert own.SerializeToString() == summary.SerializeToString()
+    histogram = run(tf.summary.histogram("long" * 50, [1.0, 2.0]))
+    read = tf.Summary.FromString(summary.SerializeToString() + histogram)
+    assert [(one.tag, one.simple_value) for one in read.value] == [("acc", 0.5), ("long" * 50, 0.0)]
 
 
 def test_shape_invariants_are_nested_as_the_variables_are() -> None:
