@@ -190,8 +190,7 @@ class CircuitReader(Reader):
     def _states(self, node: Node) -> list[TypeBox]:
         """Return what a card says besides: its size, and what is to be said of its tensor."""
         texts = [self.size(node)] if node.kind != "operation" else []
-        texts += self.facts(node)
-        return [text_box(text.replace("-", "−") if "→" in text else text, NOTE) for text in texts if text]
+        return [text_box(text, NOTE) for text in (*texts, *self.facts(node)) if text]
 
     def _has_stopped(self, node: Node) -> bool:
         """Return whether backward has come to an operation, and not through it, since the program stopped there."""

@@ -16,7 +16,7 @@ from gviz.pictures.circuit_reader import CircuitReader
 from gviz.pictures.circuits import LIT_HEAD, Component
 from gviz.pictures.html import inks, unknown
 from gviz.pictures.options import RenderOptions
-from gviz.pictures.series import LIT_LINE, LIT_PEN, code_beside, progress, width_beside
+from gviz.pictures.series import LIT_LINE, LIT_PEN, code_beside, progress, width_beside, with_code
 from gviz.pictures.sheets import InkedPage, SheetWriter
 from gviz.pictures.slide import LINE, MARGIN, Page
 from gviz.pictures.spans import Line, Span, text_of
@@ -94,6 +94,7 @@ class CircuitScene:
         *,
         is_bare: bool,
     ) -> None:
+        page = with_code(page, graph.code)
         self.graph, self.options, self.steps, self.page, self.is_bare = graph, options, steps, page, is_bare
         self.content = CircuitContent(CircuitReader(shown, options, has_letters=True))
         self.theme = self.content.theme

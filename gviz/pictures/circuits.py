@@ -442,9 +442,10 @@ class Circuit:
         for number, card in enumerate(self.cards):
             (x, y), size = self.middle(number), self.sizes[number]
             fill, colour = self.theme.boxes["error" if card.is_wrong else card.kind]
+            dash, breadth = OUTLINES[card.look]
             if card.is_faint:
                 fill, colour = self.theme.page, self.theme.faint
-            dash, breadth = OUTLINES[card.look]
+                dash = () if card.is_again else dash  # in grey it would look as if it needed no gradient
             pen = Pen(colour, breadth, dash)
             part, radius = f"card {number}", size[1] / 2 if card.is_round else 8.0
             yield Outline((x, y), size, radius, fill, pen, card.tip, part)

@@ -259,14 +259,14 @@ def unknown(statements: Iterable[Statement], lines: Iterable[Line] = ()) -> list
     return [(Span(f"{UNKNOWN} {UNNAMED}"),)] if is_there else []
 
 
-def with_scale(legend: str, title: str, steps: Iterable[tuple[str, str, str]]) -> Html:
-    """Return a legend with a row of shades below it, each with the number from which on it stands."""
+def with_scale(legend: str, title: str, steps: Sequence[tuple[str, str, str]]) -> Html:
+    """Return a legend with a row of shades below it, each with the number from which on it stands, or with the only one."""
     size = 'BORDER="1" FIXEDSIZE="TRUE" WIDTH="26" HEIGHT="15"'
     cells = "".join(
         f'<TD {size} COLOR="{pen}" BGCOLOR="{fill}"></TD><TD>{escaped(text)}  </TD>' for fill, pen, text in steps
     )
-    head = f"<TD>{escaped(title)} from</TD>"
-    row = f"<TABLE {ROWS}><TR>{head}{cells}</TR></TABLE>"
+    head = f"<TD>{escaped(title)}{' from' * (len(steps) > 1)}</TD>"
+    row = f'<TABLE ALIGN="LEFT" {ROWS}><TR>{head}{cells}</TR></TABLE>'
     return Html(legend.removesuffix("</TABLE>>") + f'<TR><TD COLSPAN="16" ALIGN="LEFT">{row}</TD></TR></TABLE>>')
 
 

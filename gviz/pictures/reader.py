@@ -42,6 +42,9 @@ COMES_IN = "zuvqs"
 
 _WORD = re.compile(r"[^\W\d]\w*")
 
+_NEGATIVE = re.compile(r"(?<![\w)])-(?=\d|inf)")
+"""The hyphen before a number, which has a minus sign in pictures."""
+
 MODULES = ("torch", "F", "nn", "math", "np")
 """Names that stand before functions."""
 
@@ -188,7 +191,7 @@ class Reader:
         hooks = [change_text(one, precision) for one in node.grad.hooks] if "grad" in shown else []
         later = "" if node.state.startswith(NOW) else later_text(node.later, shown, precision)
         place = place_text(node) if "line" in shown and node.place is not None else ""
-        return [text for text in (state, *hooks, later, place) if text]
+        return [_NEGATIVE.sub("−", text) for text in (state, *hooks, later, place) if text]
 
     @cached_property
     def are_derivatives(self) -> bool:

@@ -49,6 +49,9 @@ LONGEST_CODE, MARGIN_OF_CODE, LETTER, NO_BREAK = 42, 6, 0.602, "\u00a0"
 """Characters of a line of code, and of its number; a letter's width in parts of its size; the space that Graphviz
 keeps."""
 
+CODE_WIDE, CODE_HIGH = 0.25, 0.5
+"""Parts of a page that a program takes whose type is larger than it has to be."""
+
 MOST_DOTS = 24
 """Steps of one half that are shown as dots; more are numbers."""
 
@@ -89,6 +92,7 @@ def series(
         bare: leave out title, caption and progress: who shows the slides has places of their own for them.
     """
     shown, options = dataflow(without_rounding(graph)), replace(options, view="dataflow", fit="slide")
+    page = with_code(page, graph.code)
     steps = steps_of(shown, options)
     deepest = max(len(step.caption) for step in steps)
     theme, title = THEMES[options.theme], html.escaped(options.title or graph.title)
@@ -156,6 +160,16 @@ def progress(steps: Sequence[Step], number: int, note: str = "") -> Line:
             )
             cells += [Span(f"{half} ", "muted"), Span(dots, ink), Span("   ")]
     return (*cells, Span("   ".join(filter(None, [f"{number}/{len(steps)}", note])), "muted"))
+
+
+def with_code(page: Page, code: str) -> Page:
+    """Return a page whose type for a program is as large as that of a caption, where the program has so much room."""
+    lines = code.rstrip().expandtabs(4).split("\n")
+    columns = min(max(map(len, lines)), LONGEST_CODE) + MARGIN_OF_CODE
+    size = min(
+        page.caption, CODE_WIDE * page.width / (columns * LETTER), CODE_HIGH * page.height / (len(lines) * slide.LINE)
+    )
+    return page._replace(code=max(page.code, size))
 
 
 def width_beside(graph: Graph, options: RenderOptions, page: Page) -> float:

@@ -235,7 +235,9 @@ class StepBuilder:
         inner = {self.graph.edges[number].source for node in nodes for number in self.inputs[node]}
         ends = [self.nodes[node] for node in nodes if node not in inner and self.nodes[node].name]
         values = [(name, self.text(value)) for node in ends for name, value in self.results(node)]
-        results = [Span(",  ".join(f"{short(name, 20)} = {value}" for name, value in values if value))]
+        results: Sequence[Span] = [Span(",  ".join(f"{short(name, 20)} = {value}" for name, value in values if value))]
+        if len(nodes) == 1 and self.nodes[nodes[0]].kind == "operation":
+            results = _fitting(*self.equations(self.nodes[nodes[0]]))
         labels = ", ".join(self.nodes[node].label for node in nodes if self.nodes[node].label)
         remark = [Span(f"recorded for backward: {labels}" if labels else "leaves: nothing is recorded", "muted")]
         return tuple(_cut(row) for row in (head, results, remark) if text_of(tuple(row)))
@@ -259,10 +261,14 @@ class StepBuilder:
     def forward(self, node: Node) -> tuple[Line, ...]:
         """Return what is said of an operation that is computed."""
         results = self.results(node)
-        head = [
-            Span("forward  ", "value"),
-            Span(short(", ".join(name for name, _ in results) or "·", 40), is_bold=True),
-        ]
+        name = f"{results[0][0]}.grad_fn" if results else "its grad_fn"
+        remark = (Span(f"recorded for backward: {node.label}, as {short(name, 40)}", "muted"),)
+        return _fitting(*([Span("forward  ", "value"), *line] for line in self.equations(node))), remark
+
+    def equations(self, node: Node) -> list[list[Span]]:
+        """Return what an operation computes, in names, in numbers, and the result: first all of it, then less."""
+        results = self.results(node)
+        head = [Span(short(", ".join(name for name, _ in results) or "·", 40), is_bold=True)]
         in_numbers, holds = self.with_numbers(node)
         sides = [self.computed_by(node), in_numbers]
         expression, numbers = ([Span(f" = {text.replace(' * ', ' × ')}")] if text else [] for text in sides)
@@ -270,14 +276,11 @@ class StepBuilder:
         ends = [Span(", ".join(values), is_bold=True)] if values and all(values) else []
         signs = " = ", " = " if holds else f" {ABOUT}"
         result, of_numbers = ([Span(sign), *ends] if ends else [] for sign in signs)
-        name = f"{results[0][0]}.grad_fn" if results else "its grad_fn"
-        remark = (Span(f"recorded for backward: {node.label}, as {short(name, 40)}", "muted"),)
-        lines = (
+        return [
             [*head, *expression, *numbers, *(of_numbers if numbers else result)],
             [*head, *expression, *result],
             [*head, *result],
-        )
-        return _fitting(*lines), remark
+        ]
 
     def results(self, node: Node) -> list[tuple[str, Numbers | None]]:
         """Return the names and the values of what an operation, or a leaf, has."""
