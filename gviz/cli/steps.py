@@ -281,7 +281,9 @@ def steps(
     is_by_line = series.options.every == "line"
     lined = source
     if is_by_line and source.kind == "expression":
-        lined = replace(source, text="\n".join(part.strip() for part in source.text.split(";")))  # a line for each statement
+        lined = replace(
+            source, text="\n".join(part.strip() for part in source.text.split(";"))
+        )  # a line for each statement
     reading = read_source(
         lined,
         replace(options, flow=True, jacobians=source.kind == "expression", lines=is_by_line or source.kind == "script"),

@@ -6,6 +6,7 @@ writes it.
 
 from __future__ import annotations
 
+import warnings
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from importlib import import_module
@@ -46,8 +47,15 @@ def sheet_of(graph: Graph, options: RenderOptions) -> InkedPage | None:
         return None
     view = import_module(f"gviz.pictures.views.{options.view}")
     warn_of_unused(view.IGNORES, options)
-    sheet: InkedPage | None = view.sheet(graph, options)
-    return sheet
+    key = sheet_of, options
+    if key not in graph.memo:
+        with warnings.catch_warnings(record=True) as caught:
+            warnings.simplefilter("always")
+            graph.memo[key] = view.sheet(graph, options), [str(one.message) for one in caught]
+    sheet, remarks = graph.memo[key]
+    for remark in remarks:
+        warn_user(remark, RenderWarning)
+    return sheet  # type: ignore[no-any-return]
 
 
 def warn_of_unused(ignored: Sequence[str], options: RenderOptions) -> None:

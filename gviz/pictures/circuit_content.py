@@ -10,8 +10,8 @@ from gviz.formulas.formula import UNKNOWN, UNNAMED
 from gviz.layout.fonts.faces import type_width
 from gviz.layout.ink import Inked, Outline, Pen, Point, TextLine
 from gviz.pictures.circuit_reader import FAR, CircuitReader
-from gviz.pictures.circuits import NUMBER, OUTLINES, Attempt, Circuit, Component, Wire, arrow
-from gviz.pictures.cuts import in_parts
+from gviz.pictures.circuits import NUMBER, OUTLINES, TIGHT, Attempt, Circuit, Component, Wire, arrow
+from gviz.pictures.cuts import WRAPPED_GAP, in_parts
 from gviz.pictures.page import LEFT_OUT_BEFORE
 from gviz.pictures.sheets import WIDE, Block, LegendEntry, scale_in, theme_of
 from gviz.pictures.slide import PAGES
@@ -67,15 +67,16 @@ class CircuitContent:
         self.arrays: Mapping[str, int] = {}
         self.description = f"The circuit of {'; '.join(self.titles)}, with values and gradients on its lines"
         self.all_cards, self.wires = reader.circuit(0)
+        self.few_cards, self.few_wires = reader.circuit(FAR)
         self.cards: Sequence[Component] = self.all_cards
         self.drawn_wires: Sequence[Wire] = self.wires
         self.has_both = self.options.arrows == "both"
 
     def _tries(self, attempts: Iterable[Attempt]) -> Iterator[tuple[Circuit, int]]:
         """Yield circuits, first with few leaves that stand again, then with a leaf beside each use."""
-        listed, few = list(attempts), self.reader.circuit(FAR)
-        for far, (cards, wires) in ((FAR, few), (0, (self.all_cards, self.wires))):
-            for attempt in listed if far or len(cards) > len(few[0]) else ():
+        listed = list(attempts)
+        for far, cards, wires in ((FAR, self.few_cards, self.few_wires), (0, self.all_cards, self.wires)):
+            for attempt in listed if far or len(cards) > len(self.few_cards) else ():
                 yield circuit_of(tuple(cards), tuple(wires), self.theme, attempt), far
 
     def as_large_as_it_is(self) -> Block:
@@ -95,10 +96,15 @@ class CircuitContent:
         fitting = next((one for one in rows if one.size[0] <= WIDE), None)
         return fitting or min([whole, *rows], key=lambda one: one.size[0])
 
-    def _cut(self, whole: Block) -> Iterator[Block]:
-        """Yield a circuit in two rows, and in three, as far as there are places for it."""
-        rows = (in_parts(whole, count, self.theme) for count in (2, 3))
-        return (one for one in rows if one is not None)
+    def _cut(self, whole: Block, room: Point | None = None, least: float = 0.0) -> Iterator[Block]:
+        """Yield a circuit in two rows, and in three, as far as there are places for it; in a room if it may be so large."""
+        wide, high = whole.size
+        for count in (2, 3):
+            rows = count - 1
+            smallest = Block([], ((wide - 4) / count, high + rows * (WRAPPED_GAP + TIGHT)))
+            if room is None or scale_in(room, smallest) > least:
+                parts = in_parts(whole, count, self.theme)
+                yield from (parts,) if parts is not None else ()
 
     def in_room(self, room: Point) -> tuple[Block, float, float]:
         """Return the circuit that has the largest type in a room, its scale, and its smallest type.
@@ -122,12 +128,14 @@ class CircuitContent:
                     break
                 whole = Block(circuit.items, circuit.size)
                 scale = scale_in(room, whole)
-                for rows in self._cut(whole) if scale * circuit.least_type < least else ():
+                worth, loss = 1 - 0.05 * circuit.crossings, 3 * circuit.bad + 0.03 * circuit.crowded + 0.1 * (not far)
+                needed = 0.0 if best is None or worth <= 0 else (best[0] + loss) / worth
+                for rows in (
+                    self._cut(whole, room, max(1.15 * scale, needed)) if scale * circuit.least_type < least else ()
+                ):
                     if scale_in(room, rows) > 1.15 * scale:
                         whole, scale = rows, scale_in(room, rows)
-                score = (
-                    scale * (1 - 0.05 * circuit.crossings) - 3 * circuit.bad - 0.03 * circuit.crowded - 0.1 * (not far)
-                )
+                score = scale * worth - loss
                 if best is None or score > best[0]:
                     best = score, whole, scale, circuit
         if best is None:

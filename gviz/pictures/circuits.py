@@ -23,8 +23,8 @@ NUMBER, NOTE, NAME = 15.0, 12.6, 15.0
 LOW = 5.2
 """Points from the middle of a leaf down to the base line of its name, so that names stand level."""
 
-RADIUS = 21.0
-"""Points: of a circle."""
+RADIUS, TIGHT = 21.0, 34.0
+"""Points: of a circle, and how high a smaller one is."""
 
 HEAD, LINE = 7.5, 1.3
 """Points: of an arrowhead, and the breadth of a line."""
@@ -124,7 +124,7 @@ class Component(NamedTuple):
         """Return its width and height."""
         if self.is_round:
             return (
-                (max(34.0, self.box.width + 10), 34.0)
+                (max(TIGHT, self.box.width + 10), TIGHT)
                 if is_tight
                 else (max(2 * RADIUS, self.box.width + 16), 2 * RADIUS)
             )
