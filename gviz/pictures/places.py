@@ -14,7 +14,7 @@ from typing import Any, NamedTuple
 from gviz.layout.fonts.faces import type_width
 from gviz.layout.graphviz import draw
 from gviz.layout.ink import COLUMN
-from gviz.layout.spots import Leg, Rect, TextPlaces, extent
+from gviz.layout.spots import Leg, Rect, TextPlaces, count_crossings, extent
 from gviz.layout.straight import Course, Router, middle_of
 from gviz.pictures.html import Html, left_aligned
 from gviz.pictures.page import is_routed
@@ -130,6 +130,30 @@ def graphviz_layout(picture: Picture, write: Callable[[Picture], str], graphviz:
     ops = {bytes.fromhex(item["id"]).decode(): item.get("_ldraw_", ()) for item in data["objects"] if "pos" in item}
     texts = [text for name, box in boxes.items() for text in texts_outside(box, ops[name])]
     return with_straight_lines(layout, picture, numbered, boxes, [*texts, *texts_of_lines(layout).values()])
+
+
+CROSSING, BEND, SHARP = 0.05, 0.01, 0.85
+"""How much larger type weighs up a crossing, and a bend; the cosine of an angle from which on a line bends."""
+
+
+def ease_of(layout: Layout) -> float:
+    """Return how easily the lines of a layout are followed: 1 without a crossing or a bend, less with each.
+
+    >>> bent = [{"pos": "0,0 0,4 0,7 0,9 3,9 6,9 9,9"}, {"pos": "2,0 2,1 2,2 2,3"}]
+    >>> [round(ease_of(Layout({}, arrows, {}, (0, 0, 9, 9))), 3) for arrows in (bent[1:], bent)]
+    [1.0, 0.99]
+    """
+    lines = [curve_of(arrow["pos"])[0][::3] for arrow in layout.arrows if "pos" in arrow]
+    if len(lines) > MOST_COMPARED:
+        return 1.0
+    ways = [[(x - left, y - top) for (left, top), (x, y) in pairwise(line)] for line in lines]
+    turns = [(one, other) for way in ways for one, other in pairwise(way)]
+    bends = sum(x * to_x + y * to_y < SHARP * hypot(x, y) * hypot(to_x, to_y) for (x, y), (to_x, to_y) in turns)
+    return 1 / (1 + CROSSING * count_crossings(lines) + BEND * bends)
+
+
+MOST_COMPARED = 100
+"""Lines of a layout whose crossings are counted."""
 
 
 def texts_of_lines(layout: Layout) -> dict[int, Rect]:

@@ -145,7 +145,10 @@ class PageLayout(NamedTuple):
 
 
 def page_layout(graph: Graph, options: RenderOptions) -> PageLayout:
-    """Return the picture as it goes onto a page, in the direction that gives the larger type if none was asked for."""
+    """Return the picture as it goes onto a page, in the direction that is read more easily if none was asked for.
+
+    That is the larger type, up to what can be read; then fewer rows; then large type with few crossings and bends.
+    """
     page = PAGES[options.fit]
     shown = drawn_formula(graph, options) if is_formula(graph, options) else graph
     said = "; ".join(shown.remarks)
@@ -163,7 +166,7 @@ def page_layout(graph: Graph, options: RenderOptions) -> PageLayout:
         layout = slide.folded(layout, page, captions, foot, picture, least=least)
         scale = slide.scale_of(layout, page, captions, foot)
         enough = min(scale * options.font_size, page.least)  # then in one piece
-        key = (enough, -len(layout.marks), scale, -len(drawn))
+        key = (enough, -len(layout.marks), scale * places.ease_of(layout), -len(drawn))
         drawn.append(PageLayout(picture, legend, layout, typed, float(picture.node["fontsize"]) * scale, key))
     return max(drawn, key=lambda one: one.key)
 
