@@ -85,6 +85,7 @@ def themed(
     own: Mapping[str, str],
     statements: Iterable[Statement],
     legend: Legend | None = None,
+    words: Sequence[Line] = (),
 ) -> Picture:
     """Return a picture on a theme's page.
 
@@ -94,6 +95,7 @@ def themed(
         own: attributes of the whole picture besides: distances; an empty one keeps a place for the label.
         statements: its boxes and lines.
         legend: what is said below it, where there is to be something.
+        words: lines that stand before all that.
     """
     theme = THEMES[options.theme]
     font = FONT if options.fit == "none" else SANS
@@ -132,7 +134,7 @@ def themed(
             "labelloc": "b" if options.direction == "BT" else "t",
         }
         statements = [Frame(TITLE, look), *statements, Frame()]
-    remarks: list[Line] = [(Span(remark),) for remark in graph.remarks]
+    remarks = [*words, *((Span(remark),) for remark in graph.remarks)]
     if remarks or (legend is not None and options.has_foot(graph.stop)):
         known = legend or Legend()
         kinds = {kind: text for kind, text in known.kinds.items() if kind in known.drawn}

@@ -86,13 +86,9 @@ def picture(graph: Graph, options: RenderOptions) -> Picture:
     if trails is None:
         return themed(shown, options, SPACE, drawn, _legend(shown, drawn, options))
     lines = list(words(trails, options))
-    has_foot = options.fit == "none" or graph.stop
-    label = (
-        {"label": html.legend({}, notes_on(shown, drawn, lines), theme, options, stop=graph.stop, words=lines)}
-        if has_foot
-        else {}
-    )
-    page = themed(shown, options, {**SPACE, **label}, drawn)
+    is_page = options.fit != "none" and not graph.stop  # which has a place of its own for them
+    legend = None if is_page else Legend({}, notes_on(shown, drawn, lines))
+    page = themed(shown, options, SPACE, drawn, legend, [] if is_page else lines)
     return replace(page, heading=heading(trails), caption=html.caption(lines, theme))
 
 
