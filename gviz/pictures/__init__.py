@@ -16,7 +16,7 @@ from gviz.errors import warn_user
 from gviz.graphs import Graph
 from gviz.layout import RenderWarning
 from gviz.pictures.options import GROUPS, SHEETS, RenderOptions, flags_of
-from gviz.pictures.parts import with_derivatives
+from gviz.pictures.parts import once, with_derivatives
 from gviz.pictures.picture import LARGE, Arrow, Frame, LazyStatements, Picture, Plate, Shape, Statement
 
 if TYPE_CHECKING:
@@ -47,15 +47,16 @@ def sheet_of(graph: Graph, options: RenderOptions) -> InkedPage | None:
         return None
     view = import_module(f"gviz.pictures.views.{options.view}")
     warn_of_unused(view.IGNORES, options)
-    key = sheet_of, options
-    if key not in graph.memo:
+
+    def drawn() -> tuple[InkedPage | None, list[str]]:
         with warnings.catch_warnings(record=True) as caught:
             warnings.simplefilter("always")
-            graph.memo[key] = view.sheet(graph, options), [str(one.message) for one in caught]
-    sheet, remarks = graph.memo[key]
+            return view.sheet(graph, options), [str(one.message) for one in caught]
+
+    sheet, remarks = once(graph, (sheet_of, options), drawn)
     for remark in remarks:
         warn_user(remark, RenderWarning)
-    return sheet  # type: ignore[no-any-return]
+    return sheet
 
 
 def warn_of_unused(ignored: Sequence[str], options: RenderOptions) -> None:

@@ -100,8 +100,7 @@ class CircuitContent:
         """Yield a circuit in two rows, and in three, as far as there are places for it; in a room if it may be so large."""
         wide, high = whole.size
         for count in (2, 3):
-            rows = count - 1
-            smallest = Block([], ((wide - 4) / count, high + rows * (WRAPPED_GAP + TIGHT)))
+            smallest = Block([], ((wide - 4) / count, high + (count - 1) * (WRAPPED_GAP + TIGHT)))
             if room is None or scale_in(room, smallest) > least:
                 parts = in_parts(whole, count, self.theme)
                 yield from (parts,) if parts is not None else ()

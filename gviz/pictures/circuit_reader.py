@@ -83,9 +83,7 @@ class CircuitReader(Reader):
         if value is None:
             return ""
         text = self.numbers(value, decimals, LONGEST_NUMBERS)
-        if not text and value.is_known:
-            return f"norm {decimal(value.norm, self.options.precision)}"
-        if len(text) > LONGEST_NUMBERS:
+        if (not text and value.is_known) or len(text) > LONGEST_NUMBERS:
             return f"norm {decimal(value.norm, self.options.precision)}"
         return (text or size_text(size_of(value))).replace("-", "−")
 
@@ -286,13 +284,10 @@ class CircuitReader(Reader):
             if is_long:
                 head = row(text_box("gradient of ", size), self.name(node.name or "", size), text_box(": ", size))
                 found.append(Remark(row(head, box.scaled(size / NOTE)).scaled(SMALLER), "gradient"))
-        if self.options.legend and "grad" in self.options.show and self.graph.edges and not self._has_gradients():
+        is_bare = all(edge.flow.handed is None for edge in self.graph.edges)
+        if self.options.legend and "grad" in self.options.show and self.graph.edges and is_bare:
             found.append(Remark(text_box(f"no gradients: {why_without_numbers(self.graph)}", size), "muted"))
         return found
-
-    def _has_gradients(self) -> bool:
-        """Return whether gradients are known."""
-        return any(edge.flow.handed is not None for edge in self.graph.edges)
 
     def _trails(self, size: float) -> Iterator[Remark]:
         """Yield what is said of paths: how they are read, each with its product, and their sum."""

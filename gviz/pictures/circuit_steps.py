@@ -286,11 +286,7 @@ class StepLook:
     def _end(self, item: Item, number: int) -> Item | None:
         return item if self._is_known(number) else self._faint(item)
 
-    def _end_name(self, item: Item, number: int) -> Item | None:
-        return item if self._is_known(number) else self._faint(item)
-
-    def _end_value(self, item: Item, number: int) -> Item | None:
-        return item if self._is_known(number) else None
+    _end_name, _end_value = _end, _name
 
     def _end_grad(self, item: Item, _: int) -> Item | None:
         return item if self.step.has_started else None

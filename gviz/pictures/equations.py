@@ -12,7 +12,7 @@ from typing import NamedTuple
 
 from gviz.graphs.numbers import Element, Numbers, size_of
 from gviz.layout.ink import Item, Outline, Pen, Point, Stretch, extent_of_ink, shifted
-from gviz.pictures.circuits import arrow
+from gviz.pictures.circuits import OUTLINES, arrow
 from gviz.pictures.labels import decimal
 from gviz.pictures.theme import Theme
 from gviz.pictures.typesetting import SMALLER, TypeBox, number_box, text_box
@@ -359,7 +359,7 @@ class EquationWriter:
         is_lone = part.kind == "grad"
         fill, pen = (self.pale, self.theme.gradient) if is_lone else self.theme.boxes[part.kind]
         ink = self.theme.gradient if is_lone else self.theme.ink
-        dash = (4.0, 3.0) if part.kind in ("frozen", "constant") else ()
+        dash, _ = OUTLINES.get(part.kind, ((), 0.0))
         content = grid or NumberGrid((("?",),))
         yield from self.fenced(
             content, part, (middle, top), ("" if part.is_again else fill, Pen(pen, LINE, dash), ink), part.tip

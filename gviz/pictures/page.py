@@ -85,6 +85,7 @@ def themed(
     own: Mapping[str, str],
     statements: Iterable[Statement],
     legend: Legend | None = None,
+    *,
     words: Sequence[Line] = (),
 ) -> Picture:
     """Return a picture on a theme's page.

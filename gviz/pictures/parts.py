@@ -9,6 +9,7 @@ from __future__ import annotations
 import warnings
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import replace
+from typing import TypeVar
 
 from gviz.errors import warn_user
 from gviz.graphs import Graph
@@ -23,6 +24,8 @@ from gviz.pictures.labels import LONGEST_STATEMENT, why_without_numbers
 from gviz.pictures.options import GROUPS, READABLE, SHEETS, RenderOptions
 from gviz.pictures.picture import LARGE
 from gviz.text import joined
+
+Made = TypeVar("Made")
 
 
 def settled(graph: Graph, options: RenderOptions) -> Graph:
@@ -79,10 +82,8 @@ def with_folds(graph: Graph, options: RenderOptions) -> tuple[Graph, Sequence[st
         return graph, None
     from gviz.passes.fold import Folding  # few pictures need it
 
-    key = Folding, options.fold_min, options.unfold, options.fold == "range"
-    if key not in graph.memo:
-        graph.memo[key] = Folding(graph, options.fold_min, options.unfold, has_ranges=options.fold == "range")
-    folding: Folding = graph.memo[key]
+    asked = options.fold_min, options.unfold, options.fold == "range"
+    folding = once(graph, (Folding, *asked), lambda: Folding(graph, *asked[:2], has_ranges=asked[2]))
     most = min(LARGE, len(graph.nodes) / 2)
     if not is_asked and (folding.least_boxes > most or len(folding.folded.nodes) > most):
         return graph, None
@@ -208,11 +209,9 @@ def drawn_formula(graph: Graph, options: RenderOptions) -> Graph:
     return once(whole, key, selected)
 
 
-def once(graph: Graph, key: object, make: Callable[[], Graph]) -> Graph:
+def once(graph: Graph, key: object, make: Callable[[], Made]) -> Made:
     """Return what is made of a graph, which is made once for each key: a page tries several ways to draw one graph."""
-    if key not in graph.memo:
-        graph.memo[key] = make()
-    result: Graph = graph.memo[key]
+    result: Made = graph.memo[key] if key in graph.memo else graph.memo.setdefault(key, make())
     return result
 
 

@@ -64,6 +64,9 @@ ENDS = ("frozen", "intermediate")
 MOST_EDGES = 6
 """Lines from which on a local derivative stands on two lines."""
 
+_NUMBER = re.compile(r"-?\d+(\.\d*)?(e[-+]?\d+)?")
+"""A symbol that says more than the numbers of all elements."""
+
 GRAD = re.compile(r"\bgrad\b")
 """The gradient that arrives, in the symbol of a derivative that is not a factor."""
 
@@ -88,7 +91,7 @@ def picture(graph: Graph, options: RenderOptions) -> Picture:
     lines = list(words(trails, options))
     is_page = options.fit != "none" and not graph.stop  # which has a place of its own for them
     legend = None if is_page else Legend({}, notes_on(shown, drawn, lines))
-    page = themed(shown, options, SPACE, drawn, legend, [] if is_page else lines)
+    page = themed(shown, options, SPACE, drawn, legend, words=[] if is_page else lines)
     return replace(page, heading=heading(trails), caption=html.caption(lines, theme))
 
 
@@ -246,7 +249,7 @@ def derivative(edge: Edge, nodes: dict[str, Node], options: RenderOptions) -> tu
         has_size = has_number and edge.flow.handed is not None and "grad" in options.show
         size = [f"norm {decimal(norm(edge.flow.handed), options.precision)}"] if has_size else []
         return tuple(filter(None, [symbol, *size]))
-    if len(number) > LONGEST_NUMBER or not has_number or (symbol and is_number(symbol)):
+    if len(number) > LONGEST_NUMBER or not has_number or _NUMBER.fullmatch(symbol):
         number = ""
     text = " = ".join(dict.fromkeys(part for part in (symbol, number) if part))
     quotient = quotient_of(nodes[edge.target].name or "·", name_along(edge, nodes[edge.source]))
@@ -278,15 +281,6 @@ def on_two_lines(texts: Sequence[tuple[str, ...]]) -> bool:
     """Return whether the local derivatives stand on lines below each other: they are many, or long."""
     are_long = any(sum(map(len, text)) > LONGEST or "norm " in text[-1] for text in texts if text)
     return are_long or sum(map(bool, texts)) > MOST_EDGES
-
-
-def is_number(symbol: str) -> bool:
-    """Return whether a symbol is a number, which says more than those of all elements."""
-    try:
-        float(symbol)
-    except ValueError:
-        return False
-    return True
 
 
 def gradient_lines(node: Node, uses: list[Edge], root: str, options: RenderOptions, precision: int) -> Iterator[Line]:

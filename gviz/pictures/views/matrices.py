@@ -599,7 +599,11 @@ class EquationContent:
         for word, own in WORDS.items():
             if kinds & {*own}:
                 fill, pen = self.theme.boxes[own[0]]
-                yield entry(fill, Pen(pen, THIN, (3.0, 2.0) if own[0] == "frozen" else ()), text_box(word, size))
+                yield entry(
+                    fill,
+                    Pen(pen, THIN, (3.0, 2.0) if own[0] in ("frozen", "intermediate") else ()),
+                    text_box(word, size),
+                )
         if self.is_cut or any(part.is_again for part in brackets):
             yield entry("", Pen(self.theme.boxes["operation"].pen, THIN), text_box("stands above, too", size))
         if any(part.grad is not None for part in brackets):
