@@ -97,7 +97,7 @@ class CircuitContent:
         return fitting or min([whole, *rows], key=lambda one: one.size[0])
 
     def _cut(self, whole: Block, room: Point | None = None, least: float = 0.0) -> Iterator[Block]:
-        """Yield a circuit in two rows, and in three, as far as there are places for it; in a room if it may be so large."""
+        """Yield a circuit in two rows and in three, where there are places for it; in a room if it may be so large."""
         wide, high = whole.size
         for count in (2, 3):
             smallest = Block([], ((wide - 4) / count, high + (count - 1) * (WRAPPED_GAP + TIGHT)))

@@ -260,7 +260,7 @@ def unknown(statements: Iterable[Statement], lines: Iterable[Line] = ()) -> list
 
 
 def with_scale(legend: str, title: str, steps: Sequence[tuple[str, str, str]]) -> Html:
-    """Return a legend with a row of shades below it, each with the number from which on it stands, or with the only one."""
+    """Return a legend with a row of shades below it, each with the number from which on it stands, or the only one."""
     size = 'BORDER="1" FIXEDSIZE="TRUE" WIDTH="26" HEIGHT="15"'
     cells = "".join(
         f'<TD {size} COLOR="{pen}" BGCOLOR="{fill}"></TD><TD>{escaped(text)}  </TD>' for fill, pen, text in steps
