@@ -114,7 +114,7 @@ BUDGETS = {
     "numbers": 740,  # 714
     "ops": 3420,  # 3321
     "passes": 2250,  # 2181
-    "pictures": 5980,  # 5977
+    "pictures": 6005,  # 6002
     "reference": 370,  # 361
     "render": 1800,  # 1752
     "signatures": 400,  # 385
