@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 import re
+from functools import lru_cache
 
 from gviz.causes.diagnosis import Cause, Diagnosis, backward_of, is_own, sign_in_program
 from gviz.causes.facts import TensorFacts
@@ -84,8 +85,7 @@ def gradient_not_finite(facts: TensorFacts) -> Cause:
     """Return the cause for a gradient with nan or inf: the operation that made the first one, forward or backward."""
     case, head = facts.case, f"{facts.name}.grad is {facts.number}"
     head = head if case.graph.code else f"the gradient of {facts.name} is {facts.number}"
-    turning = [edge for edge in case.shown.edges if turns(case, edge)]
-    edge = max(turning, key=lambda edge: case.nodes[edge.target].run, default=None)  # backward meets the last one first
+    edge = first_turning(case)
     where = chooser(case, edge) if edge is not None else None
     is_picked = where is not None and all(map(is_finite, case.root_values))
     if not is_picked and (cause := not_finite_forward(case, facts.name, head)) is not None:
@@ -148,6 +148,13 @@ def chooser(case: Diagnosis, edge: Edge) -> Node | None:
     return next((node for node in case.above(case.nodes[edge.target]) if node.label == "WhereBackward0"), None)
 
 
+@lru_cache(maxsize=1)
+def first_turning(case: Diagnosis) -> Edge | None:
+    """Return the edge that backward comes to first of those on which a finite gradient is handed on as none."""
+    turning = (edge for edge in case.shown.edges if turns(case, edge))
+    return max(turning, key=lambda edge: case.nodes[edge.target].run, default=None)
+
+
 def turns(case: Diagnosis, edge: Edge) -> bool:
     """Return whether a finite gradient is handed on as one that is not."""
     arrives = case.nodes[edge.target].grad.arrived
@@ -162,6 +169,7 @@ def not_finite_itself(facts: TensorFacts) -> Cause | None:
     return not_finite_forward(facts.case, facts.name, f"{facts.name} is {number}")
 
 
+@lru_cache(maxsize=1)  # all leaves of a graph ask the same
 def first_not_finite(case: Diagnosis) -> set[str]:
     """Return the nodes at which nan or inf begin: what the program has put in, else the first operation."""
     inputs = [node for node in case.whole.nodes if node.kind != "operation" and not is_finite(node.value)]
