@@ -21,6 +21,7 @@ NAMES = (
     "models",
     "make_dot",
     "watch",
+    "questions",
 )
 
 

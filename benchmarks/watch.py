@@ -37,7 +37,7 @@ def worker(name: str) -> dict[str, float]:
 
     torch.set_num_threads(1)
     torch.manual_seed(0)
-    models, step = MODELS[name](torch)
+    models, step, _ = MODELS[name](torch)
     times: dict[str, list[float]] = {"plain": [], "norms": [], "hunt": []}
 
     def measure(kind: str) -> None:
@@ -57,8 +57,8 @@ def worker(name: str) -> dict[str, float]:
     return {kind: min(rounds) for kind, rounds in times.items()}
 
 
-# ------------------------------------------------------------------ the models: each gives its modules, and a step
-Case = tuple[dict[str, Any], Callable[[], None]]
+# ------------------------------------------------------------------ the models: each gives its modules, a step, and a loss
+Case = tuple[dict[str, Any], Callable[[], None], Callable[[], Any]]
 
 
 def one_step(torch: Any, model: Any, loss_of: Callable[[], Any]) -> Case:
@@ -70,7 +70,7 @@ def one_step(torch: Any, model: Any, loss_of: Callable[[], Any]) -> Case:
         loss_of().backward()
         optimizer.step()
 
-    return {"": model}, step
+    return {"": model}, step, loss_of
 
 
 def perceptron(torch: Any) -> Case:
@@ -165,7 +165,7 @@ def gan(torch: Any) -> Case:
         loss(d(picture), real).backward()
         of_g.step()
 
-    return {"generator": g, "discriminator": d}, step
+    return {"generator": g, "discriminator": d}, step, lambda: loss(d(g(torch.randn(64, 64))), real)
 
 
 def amp(torch: Any) -> Case:
@@ -175,15 +175,17 @@ def amp(torch: Any) -> Case:
     optimizer, scaler = torch.optim.SGD(net.parameters(), lr=0.01), torch.amp.GradScaler("cpu")
     x, y = torch.randn(128, 784), torch.randint(0, 10, (128,))
 
+    def loss_of() -> Any:
+        with torch.autocast("cpu", dtype=torch.bfloat16):
+            return nn.functional.cross_entropy(net(x), y)
+
     def step() -> None:
         optimizer.zero_grad()
-        with torch.autocast("cpu", dtype=torch.bfloat16):
-            loss = nn.functional.cross_entropy(net(x), y)
-        scaler.scale(loss).backward()
+        scaler.scale(loss_of()).backward()
         scaler.step(optimizer)
         scaler.update()
 
-    return {"": net}, step
+    return {"": net}, step, loss_of
 
 
 MODELS = {"ResNet-18": resnet, "GPT-2": gpt, "VAE": vae, "GAN": gan, "AMP": amp, "perceptron": perceptron}
