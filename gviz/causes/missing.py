@@ -296,7 +296,7 @@ def no_path(facts: TensorFacts) -> Cause:
             facts.lines,
             f"none, unless it is to be trained: {mend}",
         )
-    if history.requires_grad_set is not None:
+    if since not in ((), facts.lines):
         what = f"{what}, or was before {name} required a gradient"
         mend = f"call requires_grad_() before {name} is used; or {mend}"
     return facts.cause("no path", f"{what}: there is no path between them", since or facts.lines, mend)

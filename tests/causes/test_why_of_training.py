@@ -468,3 +468,18 @@ for i in range(3):
     assert (cause.verdict, cause.mend, cause.lines[-1][0].line) == ("detached", mend, 6)
     sound = program.replace(".detach()", ".detach().requires_grad_()")
     assert not any(one.is_wrong for one in why_all(graph_of(tmp_path, sound, engine)))
+
+
+@pytest.mark.parametrize("engine", ENGINES)
+def test_a_copy_that_requires_a_gradient_from_its_own_line_on_is_not_told_to_do_so_earlier(
+    tmp_path: Path, engine: str
+) -> None:
+    program = """\
+import torch
+net = torch.nn.Linear(3, 1)
+params = [p.detach().requires_grad_() for p in net.parameters()]
+net(torch.ones(4, 3)).pow(2).mean().backward()
+"""
+    cause = why(graph_of(tmp_path, program, engine), "params[0]")
+    assert (cause.verdict, [place.line for place, _ in cause.lines]) == ("no path", [3]), cause
+    assert "requires_grad_()" not in cause.mend, cause
