@@ -1,7 +1,7 @@
 # gviz: `make` alone lists the targets.
 
 .DEFAULT_GOAL := help
-.PHONY: help demo test test-plain test-torch test-tensorboard fuzz lint gold docs sheet bench clean
+.PHONY: help demo test test-plain test-torch test-tensorboard test-notebook fuzz lint gold docs sheet bench clean
 
 PYTHON ?= python3
 TORCH_INDEX ?=
@@ -73,6 +73,10 @@ test-tensorboard: ## show graphs in the real TensorBoard and read them back, in 
 	@.venv-tensorboard/bin/python -c 'import tensorboard'
 	@.venv-tensorboard/bin/python -m pytest -m tensorboard $(ARGS)
 
+test-notebook: ## try the magics in a real kernel, by nbconvert, in .venv-notebook
+	$(call environment,.venv-notebook,-e .[test] ipykernel nbconvert)
+	@.venv-notebook/bin/python -m pytest tests/test_magics.py $(ARGS)
+
 fuzz: ## tests with input of chance, new and 40 times as much: some 10 minutes; ARGS='-k name' for some
 	$(call environment,.venv,-e .[test])
 	@GVIZ_FUZZ=$${GVIZ_FUZZ:-40} .venv/bin/python $(pytest) -m fuzz $(ARGS)
@@ -104,5 +108,5 @@ bench: ## measure gviz against torch + torchviz, in .venv and .venv-torch
 	@.venv/bin/python benchmarks/run.py --torch .venv-torch/bin/python $(ARGS)
 
 clean: ## remove everything that make has made
-	@rm -rf .venv .venv-torch .venv-parity .venv-tensorboard out build dist tests/actual .mypy_cache .pytest_cache .ruff_cache .hypothesis gviz.egg-info
+	@rm -rf .venv .venv-torch .venv-parity .venv-tensorboard .venv-notebook out build dist tests/actual .mypy_cache .pytest_cache .ruff_cache .hypothesis gviz.egg-info
 	@find . -name __pycache__ -type d -not -path './.git/*' -prune -exec rm -rf {} +

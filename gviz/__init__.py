@@ -38,6 +38,7 @@ from gviz.wiring import Wires  # noqa: E402 - the handler comes first
 TYPE_CHECKING = False  # known to type checkers by its name: the typing module is most of what importing gviz would cost
 if TYPE_CHECKING:
     from gviz import engine, static
+    from gviz.cli.notebook import load_ipython_extension, show_graph as show
     from gviz.drawing import (
         Drawing as Graph,
         Reading,
@@ -74,9 +75,11 @@ __all__ = [
     "explain",
     "graph",
     "inspect",
+    "load_ipython_extension",
     "make_dot",
     "read",
     "save",
+    "show",
     "static",
     "steps",
     "summary",
@@ -99,9 +102,11 @@ _HOMES = {
     "explain": "gviz.questions",
     "graph": "gviz.drawing",
     "inspect": "gviz.drawing:list_tensors",
+    "load_ipython_extension": "gviz.cli.notebook",
     "make_dot": "gviz.render.torchviz",
     "read": "gviz.drawing",
     "save": "gviz.questions",
+    "show": "gviz.cli.notebook:show_graph",
     "steps": "gviz.drawing:draw_steps",
     "summary": "gviz.questions",
     "watch": "gviz.training",

@@ -95,10 +95,13 @@ class Drawing(Graph):
 
         None for a large graph, of which they show a line of text.
         """
-        from gviz.render import render
+        drawn = in_notebook(self, look_with(None, {"view": self.view} if self.view else {}), "svg")
+        return drawn if isinstance(drawn, str) else None
 
-        options = look_with(None, {"view": self.view} if self.view else {})
-        return str(render(self, "svg", options)) if len(self.nodes) <= MOST_IN_NOTEBOOK else None
+    def _repr_png_(self) -> bytes | None:
+        """Return the picture as PNG, for notebooks that show no SVG, as those that are not trusted."""
+        drawn = in_notebook(self, look_with(None, {"view": self.view} if self.view else {}), "png")
+        return drawn if isinstance(drawn, bytes) else None
 
 
 class Reading(sources.Reading):
@@ -192,7 +195,8 @@ class Player:
 
     def _repr_html_(self) -> str:
         """Return a frame with the page in it."""
-        return f'<iframe srcdoc="{escape(self.page)}" width="960" height="680" style="border: 0"></iframe>'
+        look = 'sandbox="allow-scripts" width="960" height="680" style="border: 0"'
+        return f'<iframe {look} srcdoc="{escape(self.page)}"></iframe>'
 
 
 def drawn_steps(
@@ -241,6 +245,17 @@ class Table:
         from gviz.pictures.table import html_table, totals
 
         return html_table(self.columns()) + "".join(f"<p>{escape(line)}</p>" for line in totals(self.graph))
+
+
+def in_notebook(graph: Graph, options: RenderOptions, suffix: str) -> str | bytes | None:
+    """Return a graph in a format for a notebook; None for a large one, and where nothing here draws that format."""
+    from gviz.layout import NoEngineError
+    from gviz.render import render
+
+    try:
+        return render(graph, suffix, options) if len(graph.nodes) <= MOST_IN_NOTEBOOK else None
+    except NoEngineError:
+        return None
 
 
 def look_with(options: RenderOptions | None, look: Mapping[str, Any]) -> RenderOptions:

@@ -100,11 +100,11 @@ WALKING_RENDERER = "gviz.render.torchviz"
 """make_dot takes tensors, as TorchViz's does, so it walks."""
 
 BUDGETS = {
-    "files below gviz/": 1940,  # 1883
+    "files below gviz/": 1950,  # 1891
     "answers": 940,  # 934
     "autograd": 1470,  # 1432
     "causes": 2020,  # 2017
-    "cli": 1810,  # 1757
+    "cli": 1910,  # 1851
     "compare": 990,  # 966
     "derivations": 570,  # 551
     "engine": 7650,  # 7430
