@@ -7,14 +7,14 @@ from __future__ import annotations
 
 import numpy as np
 
-from gviz.ops.rows import composite, function, lacks, op, row
+from gviz.ops.rows import composite, function, in_double, lacks, op, row
 
 function("exp", "ExpBackward0", np.exp, self="grad * result")
 function("exp2", "Exp2Backward0", np.exp2, "exp2 exp2_ special.exp2", self="grad * result * 0.6931471805599453")
 function("expm1", "Expm1Backward0", np.expm1, "expm1 expm1_ special.expm1", self="grad * (result + 1)")
 function("log", "LogBackward0", np.log, self="grad / self")
 function("log2", "Log2Backward0", np.log2, self="grad / (self * 0.6931471805599453)")
-function("log10", "Log10Backward0", np.log10, self="grad / (self * 2.302585092994046)")
+function("log10", "Log10Backward0", in_double(np.log10), self="grad / (self * 2.302585092994046)")
 function("log1p", "Log1PBackward0", np.log1p, "log1p log1p_ special.log1p", self="grad / (self + 1)")
 function("sqrt", "SqrtBackward0", np.sqrt, self="grad / (2 * result)")
 function("rsqrt", "RsqrtBackward0", lambda self: 1 / np.sqrt(self), self="-0.5 * grad * power(result, 3)")
@@ -25,12 +25,12 @@ row("nan_to_num", "NanToNumBackward0",
 # ------------------------------------------------------------------ trigonometry
 function("sin", "SinBackward0", np.sin, self="grad * cos(self)")
 function("cos", "CosBackward0", np.cos, self="grad * neg(sin(self))")
-function("tan", "TanBackward0", np.tan, self="grad * (1 + power(result, 2))")
-function("asin", "AsinBackward0", np.arcsin, "asin arcsin asin_ arcsin_", self="grad * rsqrt(neg(self) * self + 1)")
-function("acos", "AcosBackward0", np.arccos, "acos arccos acos_ arccos_", self="grad * neg(rsqrt(neg(self) * self + 1))")
-function("atan", "AtanBackward0", np.arctan, "atan arctan atan_ arctan_", self="grad / (self * self + 1)")
-function("sinh", "SinhBackward0", np.sinh, self="grad * cosh(self)")
-function("cosh", "CoshBackward0", np.cosh, self="grad * sinh(self)")
+function("tan", "TanBackward0", in_double(np.tan), self="grad * (1 + power(result, 2))")
+function("asin", "AsinBackward0", in_double(np.arcsin), "asin arcsin asin_ arcsin_", self="grad * rsqrt(neg(self) * self + 1)")
+function("acos", "AcosBackward0", in_double(np.arccos), "acos arccos acos_ arccos_", self="grad * neg(rsqrt(neg(self) * self + 1))")
+function("atan", "AtanBackward0", in_double(np.arctan), "atan arctan atan_ arctan_", self="grad / (self * self + 1)")
+function("sinh", "SinhBackward0", in_double(np.sinh), self="grad * cosh(self)")
+function("cosh", "CoshBackward0", in_double(np.cosh), self="grad * sinh(self)")
 function("tanh", "TanhBackward0", np.tanh, "tanh tanh_ F.tanh", self="tanh_backward(grad, result)")
 function("deg2rad", "Deg2RadBackward0", lambda self: self * 0.017453292519943295,
     check=lacks("", "c", "deg2rad is not supported for complex tensors."), self="grad * 0.017453292519943295")
@@ -73,7 +73,7 @@ def sinc_backward(grad, self):
     return where(equal(square, 0), 0.0, grad * ((at_pi * cos(at_pi) - sine) / square))
 
 # ------------------------------------------------------------------ two variables
-function("atan2", "Atan2Backward0", np.arctan2, "atan2 arctan2 .atan2_ .arctan2_",
+function("atan2", "Atan2Backward0", in_double(np.arctan2), "atan2 arctan2 .atan2_ .arctan2_",
     self__other="atan2_backward(grad, self, other, grad_input_mask)")
 row("hypot", "HypotBackward0", np.hypot, "hypot .hypot_", check=lacks("hypot_cpu"),
     self="grad * self / result", other="grad * other / result")

@@ -23,7 +23,7 @@ from gviz.numbers.words import LinAlgError, refuse, refuse_any, type_name, warn,
 __all__ = [
     "ARRAYS", "NO_CLAMP", "NUMBERS", "TENSORS", "Array", "LinAlgError", "alike", "array_of", "brief",
     "broadcast_shape", "check_floats", "check_one_dtype", "check_square", "composite", "dtypes",
-    "each_of", "everywhere", "fact", "formula", "function", "function_as", "lacks", "mode", "no_kernel", "number", "of",
+    "each_of", "everywhere", "fact", "formula", "function", "function_as", "in_double", "lacks", "mode", "no_kernel", "number", "of",
     "op", "public_names", "refuse", "refuse_any", "refusing", "row", "type_name", "warn", "warn_once", "wrap_dim",
     "wrap_dims",
 ]
@@ -59,6 +59,12 @@ def row(key, node, forward, names="", **declared: object):
 def function(key, node, forward, names=None, **declared: object):
     """Store a row of a function of floats (integers become the default float), in the table as ``NAME`` and ``NAME_``."""
     row(key, node, forward, f"{key} {key}_" if names is None else names, promote="float", **declared)
+
+def in_double(ufunc):
+    """Return a forward that computes one of numpy's functions as float64: rounded, it is what PyTorch has more often."""
+    if ufunc.nin == 2:
+        return lambda self, other: ufunc(self, other, dtype=np.result_type(self, other, np.float64)).astype(self.dtype)
+    return lambda self: ufunc(self, dtype=np.result_type(self, np.float64)).astype(self.dtype)
 
 def alike(key, node, other, names="", **derivatives: str):
     """Store a row that is another one but for its node, and derivatives told by the result: an in-place form, not a view."""

@@ -64,3 +64,16 @@ def test_a_derivative_that_subtracts_refuses_bools(of: Callable[..., Any], *, ag
     y = of(x, torch.tensor([True, False])).sum()
     with pytest.raises(RuntimeError, match="Subtraction, the `-` operator, with a bool tensor is not supported"):
         torch.autograd.grad(y, x, create_graph=again)
+
+
+def test_a_rare_function_has_the_last_digit_of_pytorch() -> None:
+    x = torch.tensor([0.7, 0.1, 0.31])
+    of_pytorch = {
+        "asin": [0.7753974795341492, 0.1001674234867096, 0.3151930272579193],
+        "acos": [0.7953988313674927, 1.4706288576126099, 1.255603313446045],
+        "atan": [0.6107259392738342, 0.09966865181922913, 0.3006056845188141],
+        "cosh": [1.2551690340042114, 1.0050041675567627, 1.0484360456466675],
+        "log10": [-0.15490196645259857, -1.0, -0.508638322353363],
+    }
+    assert {name: getattr(torch, name)(x).tolist() for name in of_pytorch} == of_pytorch
+    assert torch.atan2(torch.tensor(1.0), torch.tensor(1.0)).item() == 0.7853981852531433
