@@ -122,6 +122,8 @@ def is_printed_as(computed: Element, item: Element, decimals: int) -> bool:
 
     >>> is_printed_as(0.9999, 1.0, 4), is_printed_as(0.99996, 1.0, 4), is_printed_as(0.99996, 0.99999, 4)
     (False, True, False)
+    >>> is_printed_as(22026.467, 22026.466796875, 4)
+    True
     """
     text = decimal(item, decimals)
     if not (item and isinstance(item, float) and isinstance(computed, float) and math.isfinite(item)):
@@ -129,7 +131,7 @@ def is_printed_as(computed: Element, item: Element, decimals: int) -> bool:
     mantissa, exponent, _ = text.partition("e")
     places, kind = (significant(abs(item), decimals) - 1, "e") if exponent else (decimals, "f")
     places = max(places, len(mantissa.partition(".")[2]))
-    return f"{computed:.{places}{kind}}" == f"{item:.{places}{kind}}"
+    return computed == float(text) or f"{computed:.{places}{kind}}" == f"{item:.{places}{kind}}"
 
 
 def joined_sides(sides: Sequence[str], equals: str = " = ", about: str = ABOUT) -> str:

@@ -118,6 +118,7 @@ class Reader:
         """What stands for letters that gviz has given to results without a gradient, or not drawn: ``1 - t``."""
         shown = {node.name or "": node for node in self.graph.nodes}
         letters = {row.name: row.expression for row in self.graph.tensors if row.expression is not None}
+        letters |= {node.name or "": "" for node in self.graph.nodes if node.kind == "intermediate" and node.is_letter}
         texts = {name: shown[name].expression if name in shown else text for name, text in letters.items()}
         drawn = {name for name, node in shown.items() if node.kind not in ("frozen", "intermediate")}
         found = {name: as_formula(text) for name, text in texts.items() if name not in drawn}

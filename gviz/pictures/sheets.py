@@ -330,4 +330,4 @@ def order_in_words(name: str) -> str:
 
 def scale_in(room: Point, block: Block) -> float:
     """Return how large a block is drawn in a room."""
-    return min(room[0] / block.size[0], room[1] / block.size[1], MOST_SCALE)
+    return min(room[0] / max(block.size[0], 1.0), room[1] / max(block.size[1], 1.0), MOST_SCALE)

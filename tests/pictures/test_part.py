@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import random
+import re
 from pathlib import Path
 
 import pytest
@@ -110,6 +111,22 @@ def test_a_result_that_is_left_out_is_no_input_that_needs_no_gradient(tmp_path: 
     whole = gviz.read(str(file), gviz.SourceOptions(flow=True), say=lambda _: None).graph
     for most in (5, 8, 11):
         assert {one.kind for one in dataflow(nearest_to_roots(whole, most)).nodes} <= {"leaf", "operation"}
+
+
+@pytest.mark.parametrize("view", ["circuit", "matrices", "dataflow"])
+def test_a_tensor_alone_is_a_part(view: str) -> None:
+    graph = gviz.read("y=W@x", gviz.SourceOptions(flow=True), W=[[1, 2], [3, 4]], x=[5, 6]).graph
+    svg = str(render(graph, "svg", RenderOptions(view=view, around=("W",), hops=0, fit="slide")))
+    assert "1 of 3 boxes: up to 0 lines from W" in svg
+
+
+def test_no_letter_of_a_part_stands_for_a_box_that_is_left_out(gviz: Program) -> None:
+    lines = "import torch", "x = torch.tensor(2.0, requires_grad=True)", "y = (x * 3 + x**2).exp()", "y.backward()"
+    (gviz.folder / "p.py").write_text("\n".join(lines), encoding="utf-8")
+    gviz("render", "p.py", "--view", "circuit", "--max-nodes", 2, "-o", "y.svg")
+    svg = (gviz.folder / "y.svg").read_text(encoding="utf-8")
+    assert "2 of 5 boxes" in svg
+    assert not re.findall(r">[abcfg]</text>", svg)
 
 
 def test_a_part_without_a_path_says_that_it_is_a_part(gviz: Program) -> None:

@@ -368,7 +368,8 @@ class EquationReader(Reader):
                 ]
                 seen.add(result.id)
             last = results[0].id if len(results) == 1 else ""
-        return rows + [sum_row for node in self.tensors() for sum_row in self.sums(node)]
+        rows += [sum_row for node in self.tensors() for sum_row in self.sums(node)]
+        return rows or [[self.bracket(node, node.grad.value, NOTHING)] for node in self.graph.nodes]  # a tensor alone
 
     def joined(self, result: Part, operand: Part) -> Bracket | None:
         """Return the bracket that is both a result and an operand; None if the two do not look alike."""
