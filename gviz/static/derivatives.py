@@ -438,6 +438,8 @@ DERIVATIVES: dict[str, Derivative] = {
     "Neg": lambda op, g: [negative(g)],
     "Abs": lambda op, g: [g * FUNCTIONS["sign"](op.inputs[0])],
     "Log": lambda op, g: [after(g, lambda: g * FUNCTIONS["reciprocal"](op.inputs[0]))],
+    "Log1p": lambda op, g: [after(g, lambda: g * FUNCTIONS["reciprocal"](1 + op.inputs[0]))],  # type: ignore[operator]
+    "Expm1": lambda op, g: [after(g, lambda: g * FUNCTIONS["exp"](op.inputs[0]))],
     "Exp": lambda op, g: [after(g, lambda: g * op.outputs[0])],
     "Sin": lambda op, g: [after(g, lambda: g * FUNCTIONS["cos"](op.inputs[0]))],
     "Cos": lambda op, g: [after(g, lambda: negative(g) * FUNCTIONS["sin"](op.inputs[0]))],
@@ -478,6 +480,9 @@ DERIVATIVES: dict[str, Derivative] = {
     "Pack": lambda op, g: unstack(g, len(op.inputs), op.attrs["axis"]),
     "Unpack": lambda op, grads: [stack(grads, op.attrs["axis"])],
     "Conv2D": of_convolution,
+    "UnsortedSegmentSum": lambda op, g: [FUNCTIONS["gather"](g, op.inputs[1]), None, None],
+    "MatrixInverse": lambda op, g: [negative(FUNCTIONS["matmul"](
+        op.outputs[0], FUNCTIONS["matmul"](g, op.outputs[0], adjoint_b=True), adjoint_a=True))],
     "ScatterNd": lambda op, g: [None, make("GatherNd", [g, op.inputs[0]]), None],
     "BroadcastTo": lambda op, g: reduced(op.inputs[0], op.outputs[0], [g, None]),
     "MaxPool": of_pool, "AvgPool": of_pool,
