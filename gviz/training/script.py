@@ -25,7 +25,7 @@ class ScriptSteps(Steps):
 
     def will_run(self, roots: Sequence[EngineTensor]) -> None:
         """Find the models before a backward, as long as there are none."""
-        if not self.models:
+        if not self.parameters.models:
             models = self.models_here()
             self.take(models if len(models) != 1 else {"": next(iter(models.values()))})
         super().will_run(roots)

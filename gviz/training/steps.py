@@ -7,9 +7,8 @@ them begins its next. Where no optimizer has made a step, each backward is one.
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from contextlib import nullcontext
-from fnmatch import fnmatchcase
 from functools import wraps
 from typing import Any, NamedTuple
 from weakref import ref
@@ -19,8 +18,16 @@ from gviz.trace.listening import Listener, Observer, ParameterGroups
 from gviz.trace.modules import tensors_in
 from gviz.training.hunt import Event, Hunt, bad_number
 from gviz.training.log import Log
+from gviz.training.parameters import (
+    ModelParameters,
+    are_finite,
+    norms_of,
+    optimizer_text,
+    plain_gradient,
+    tensor_norm,
+)
 from gviz.training.rows import Finding, Idle, Norms, three_digits
-from gviz.training.running import EngineTensor, RunningModules, all_finite, path_and_line
+from gviz.training.running import RunningModules, path_and_line
 from gviz.training.units import Units
 
 HUNT = "hunt=True names the operation and its line"
@@ -72,11 +79,10 @@ class Steps(Observer):
     """
 
     def __init__(self, log: Log, patterns: Sequence[str], hunt: Hunt | None) -> None:
-        self.log, self.patterns, self.hunt = log, patterns, hunt
+        self.log, self.hunt = log, hunt
+        self.parameters = ModelParameters(patterns)
         self.units = Units()
         self.modules: RunningModules
-        self.models: dict[str, Any] = {}
-        self.parameters: dict[str, Any] = {}
         self.names: dict[int, str] = {} if hunt is None else hunt.names  # type: ignore[assignment]
         self.number = 0
         self.known: list[ParameterGroups] = []  # optimizers that have made a step, and those of this step
@@ -105,35 +111,18 @@ class Steps(Observer):
 
     def take(self, models: Mapping[str, Any]) -> None:
         """Begin to measure models, by their names; "" for one that needs none."""
-        self.models = dict(models)
+        self.parameters.models = dict(models)
         self.modules.take(models)
         self.find_parameters()
         self.begin_step(0)
 
     def find_parameters(self) -> None:
         """Find the parameters that are measured: a model may have got others."""
-        self.parameters = {name: one for name, one in self.all_parameters() if self.is_wanted(name)}
-        self.own = dict[int, dict[str, Any]]()  # of these, those of each optimizer by its identity
-        self.names.update({id(one): name for name, one in self.parameters.items()})
-        self.log.shapes |= {name: tuple(one.shape) for name, one in self.parameters.items()}
-        self.log.is_half |= {name for name, one in self.parameters.items() if one.element_size() == 2}
-
-    def all_parameters(self) -> Iterator[tuple[str, Any]]:
-        """Yield the parameters of the models that have numbers, each with its name."""
-        for prefix, model in self.models.items():
-            for path, one in model.named_parameters():
-                if not getattr(one, "is_meta", False) and not type(one).__name__.startswith("Uninitialized"):
-                    yield prefix + "." * bool(prefix) + path, one
-
-    def is_wanted(self, name: str) -> bool:
-        """Return whether a parameter is measured: a pattern is one of its name, or of a module that it is in.
-
-        Where models have names, theirs may be left out.
-        """
-        parts = name.split(".")
-        begins = (0, 1) if "" not in self.models else (0,)
-        paths = [".".join(parts[begin : end + 1]) for begin in begins for end in range(begin, len(parts))]
-        return any(fnmatchcase(path, pattern) for pattern in self.patterns for path in paths)
+        self.parameters.find()
+        measured = self.parameters.measured
+        self.names.update({id(one): name for name, one in measured.items()})
+        self.log.shapes |= {name: tuple(one.shape) for name, one in measured.items()}
+        self.log.is_half |= {name for name, one in measured.items() if one.element_size() == 2}
 
     def begin_step(self, number: int) -> None:
         """Listen to modules and ReLUs if the step is measured."""
@@ -182,10 +171,10 @@ class Steps(Observer):
         for one, kind in zip(roots, kinds, strict=False):
             if kind and self.suspect is None and not self.has_found:
                 origin = self.hunt.origin_of(one) if self.hunt is not None else None
-                bad = next((name for name, value in self.all_parameters() if bad_number(value)), "")
+                bad = next((name for name, value in self.parameters.all() if bad_number(value)), "")
                 self.suspect = Suspect(kind, self.modules.place("backward"), origin, bad)
         if self.used is not None:
-            grad = getattr(self.parameters.get(self.used[1]), "grad", None)
+            grad = getattr(self.parameters.measured.get(self.used[1]), "grad", None)
             is_there = grad is not None and grad is self.used[0]() and bool(grad.count_nonzero())
             self.not_cleared = self.modules.place("backward") if is_there else None
             self.used = self.used if is_there else None
@@ -193,12 +182,12 @@ class Steps(Observer):
     def has_run(self) -> None:
         """Measure what a backward has left, which is a step where there is no optimizer."""
         number = self.log.steps
-        is_bad = self.check(self.parameters, number)
+        is_bad = self.check(self.parameters.measured, number)
         if is_bad or number % self.log.every == 0:
             self.find_parameters()
             row = self.log.row(number)
             row.root, row.units = self.root, self.units.end_step()
-            row.norms |= {name: self.norms(one) for name, one in self.parameters.items() if one.grad is not None}
+            row.norms |= {name: norms_of(one) for name, one in self.parameters.measured.items() if one.grad is not None}
             self.log.judge("no optimizer")
         self.log.steps += 1
         if self.hunt is not None:
@@ -208,7 +197,7 @@ class Steps(Observer):
     # ---------------------------------------------------------------- steps
     def will_step(self, optimizer: ParameterGroups, *, has_closure: bool) -> None:
         """Measure what an optimizer is going to use."""
-        own = self.own.get(id(optimizer)) or self.find_own(optimizer)
+        own = self.parameters.of(optimizer)
         if not own:
             self.log.steps_of_others += 1
             return
@@ -219,7 +208,7 @@ class Steps(Observer):
         is_bad = not has_closure and self.check(own, number)
         norms, before = None, dict[str, Any]()
         if is_bad or number % self.log.every == 0:
-            norms = {name: self.norms(one, has_grad=not has_closure) for name, one in own.items()}
+            norms = {name: norms_of(one, has_grad=not has_closure) for name, one in own.items()}
             before = {name: one.detach().clone() for name, one in own.items()}
         place = self.modules.place("step")
         self.pending = Pending(optimizer, number, own, norms, before, has_closure, place)
@@ -230,12 +219,6 @@ class Steps(Observer):
                 end = "this step uses their sum; zero_grad() is to come before backward()"
                 self.log.find(Finding("not cleared", number, f"{what} ({line}): {end}", place=line))
             self.used = None
-
-    def find_own(self, optimizer: ParameterGroups) -> dict[str, Any]:
-        """Find the parameters of the models that an optimizer has."""
-        ids = {id(one) for group in optimizer.param_groups for one in group["params"]}
-        self.own[id(optimizer)] = own = {name: one for name, one in self.parameters.items() if id(one) in ids}
-        return own
 
     def has_stepped(self, optimizer: ParameterGroups) -> None:
         """Measure what an optimizer has done."""
@@ -263,7 +246,7 @@ class Steps(Observer):
         row.root = self.root
         for name, one in pending.parameters.items():
             update = tensor_norm(one.detach() - pending.before[name]) if name in pending.before else None
-            grad = self.norms(one) if pending.has_closure else norms[name]
+            grad = norms_of(one) if pending.has_closure else norms[name]
             row.norms[name] = Norms(grad.grad, grad.zeros, norms[name].weight, update)
             if self.used is None and grad.grad and not self.log.has("not cleared"):
                 self.used = ref(one.grad), name
@@ -279,15 +262,6 @@ class Steps(Observer):
             self.hunt.forget(leaves=True)
         self.begin_step(following)
 
-    def norms(self, parameter: EngineTensor, *, has_grad: bool = True) -> Norms:
-        """Return what is measured of a parameter before a step."""
-        grad = plain_gradient(parameter.grad) if has_grad and parameter.grad is not None else None
-        weight = tensor_norm(parameter.detach())
-        if grad is None:
-            return Norms(None, None, weight)
-        zeros = 1 - int(grad.count_nonzero()) / grad.numel() if grad.numel() else 0.0
-        return Norms(tensor_norm(grad), zeros, weight)
-
     # ---------------------------------------------------------------- nan and inf
     @property
     def has_found(self) -> bool:
@@ -299,7 +273,7 @@ class Steps(Observer):
         if self.has_found:
             return False
         grads = {name: plain_gradient(one.grad) for name, one in parameters.items() if one.grad is not None}
-        names = () if self.are_finite(grads.values()) else grads
+        names = () if are_finite(self.listener.engine, grads.values()) else grads
         bad = next((name for name in names if bad_number(grads[name])), "")
         if not bad and (self.suspect is None or self.is_root_finite):
             return False
@@ -356,34 +330,9 @@ class Steps(Observer):
 
     def find_parameter_not_finite(self, operation: str) -> None:
         """Say which parameter is not finite though gradients were; the operation is what ran before, "" if unknown."""
-        bad = next((name for name, one in self.parameters.items() if bad_number(one)), "")
+        bad = next((name for name, one in self.parameters.measured.items() if bad_number(one)), "")
         if bad and self.log.steps and not self.has_found:
             line = path_and_line(self.last_step)
             after = f" after the step at {line}" if line else ""
-            what = f"{bad} has {bad_number(self.parameters[bad])}{after}, though the gradients were finite"
+            what = f"{bad} has {bad_number(self.parameters.measured[bad])}{after}, though the gradients were finite"
             self.found(Finding("not finite", self.log.steps - 1, what, bad, line, operation))
-
-    def are_finite(self, grads: Iterable[Any]) -> bool:
-        """Return whether gradients are finite: where their norms are, they are; a norm alone may overflow."""
-        engine, tensors = self.listener.engine, list(grads)
-        are_alike = len({(one.device, one.dtype) for one in tensors}) == 1 and hasattr(engine, "_foreach_norm")
-        norms = engine._foreach_norm(tensors) if are_alike else ()  # noqa: SLF001 - one call for all
-        return (bool(norms) and bool(engine.stack(norms).sum().isfinite())) or all(map(all_finite, tensors))
-
-
-def plain_gradient(grad: EngineTensor) -> EngineTensor:
-    """Return a gradient without its graph; of a sparse one the elements that are there."""
-    numbers = grad.detach()
-    return numbers.coalesce().values() if getattr(numbers, "is_sparse", False) else numbers
-
-
-def tensor_norm(tensor: EngineTensor) -> float:
-    """Return the norm of a tensor as ``tensor.norm()`` does; wider where 16 bits, or its square, would overflow."""
-    norm = float((tensor.float() if tensor.element_size() == 2 else tensor).norm())
-    return norm if math.isfinite(norm) or not all_finite(tensor) else float(tensor.double().norm())
-
-
-def optimizer_text(optimizer: ParameterGroups) -> str:
-    """Return an optimizer and its learning rates in words."""
-    rates = dict.fromkeys(f"{float(group['lr']):g}" for group in optimizer.param_groups if "lr" in group)
-    return f"{type(optimizer).__name__}, lr={', '.join(rates)}" if rates else type(optimizer).__name__

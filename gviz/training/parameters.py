@@ -1,0 +1,93 @@
+"""The parameters of the models that are trained: which are measured, which an optimizer has, and their norms."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterable, Iterator, Sequence
+from fnmatch import fnmatchcase
+from types import ModuleType
+from typing import Any
+
+from gviz.trace.listening import ParameterGroups
+from gviz.training.rows import Norms
+from gviz.training.running import EngineTensor, all_finite
+
+
+class ModelParameters:
+    """The parameters of the models that are measured, by name.
+
+    Args:
+        patterns: of the names of the parameters, or of modules, that are measured.
+    """
+
+    def __init__(self, patterns: Sequence[str]) -> None:
+        self.patterns = patterns
+        self.models: dict[str, Any] = {}
+        self.measured: dict[str, Any] = {}
+        self.own: dict[int, dict[str, Any]] = {}  # of these, those of each optimizer, by its identity
+
+    def find(self) -> None:
+        """Find the parameters that are measured: a model may have got others."""
+        self.measured = {name: one for name, one in self.all() if self.is_wanted(name)}
+        self.own = {}
+
+    def all(self) -> Iterator[tuple[str, Any]]:
+        """Yield the parameters of the models that have numbers, each with its name."""
+        for prefix, model in self.models.items():
+            for path, one in model.named_parameters():
+                if not getattr(one, "is_meta", False) and not type(one).__name__.startswith("Uninitialized"):
+                    yield prefix + "." * bool(prefix) + path, one
+
+    def is_wanted(self, name: str) -> bool:
+        """Return whether a parameter is measured: a pattern is one of its name, or of a module that it is in.
+
+        Where models have names, theirs may be left out.
+        """
+        parts = name.split(".")
+        begins = (0, 1) if "" not in self.models else (0,)
+        paths = [".".join(parts[begin : end + 1]) for begin in begins for end in range(begin, len(parts))]
+        return any(fnmatchcase(path, pattern) for pattern in self.patterns for path in paths)
+
+    def of(self, optimizer: ParameterGroups) -> dict[str, Any]:
+        """Return those that an optimizer has."""
+        if own := self.own.get(id(optimizer)):
+            return own
+        ids = {id(one) for group in optimizer.param_groups for one in group["params"]}
+        self.own[id(optimizer)] = own = {name: one for name, one in self.measured.items() if id(one) in ids}
+        return own
+
+
+def norms_of(parameter: EngineTensor, *, has_grad: bool = True) -> Norms:
+    """Return what is measured of a parameter before a step."""
+    grad = plain_gradient(parameter.grad) if has_grad and parameter.grad is not None else None
+    weight = tensor_norm(parameter.detach())
+    if grad is None:
+        return Norms(None, None, weight)
+    zeros = 1 - int(grad.count_nonzero()) / grad.numel() if grad.numel() else 0.0
+    return Norms(tensor_norm(grad), zeros, weight)
+
+
+def are_finite(engine: ModuleType, grads: Iterable[Any]) -> bool:
+    """Return whether gradients are finite: where their norms are, they are; a norm alone may overflow."""
+    tensors = list(grads)
+    are_alike = len({(one.device, one.dtype) for one in tensors}) == 1 and hasattr(engine, "_foreach_norm")
+    norms = engine._foreach_norm(tensors) if are_alike else ()  # noqa: SLF001 - one call for all
+    return (bool(norms) and bool(engine.stack(norms).sum().isfinite())) or all(map(all_finite, tensors))
+
+
+def plain_gradient(grad: EngineTensor) -> EngineTensor:
+    """Return a gradient without its graph; of a sparse one the elements that are there."""
+    numbers = grad.detach()
+    return numbers.coalesce().values() if getattr(numbers, "is_sparse", False) else numbers
+
+
+def tensor_norm(tensor: EngineTensor) -> float:
+    """Return the norm of a tensor as ``tensor.norm()`` does; wider where 16 bits, or its square, would overflow."""
+    norm = float((tensor.float() if tensor.element_size() == 2 else tensor).norm())
+    return norm if math.isfinite(norm) or not all_finite(tensor) else float(tensor.double().norm())
+
+
+def optimizer_text(optimizer: ParameterGroups) -> str:
+    """Return an optimizer and its learning rates in words."""
+    rates = dict.fromkeys(f"{float(group['lr']):g}" for group in optimizer.param_groups if "lr" in group)
+    return f"{type(optimizer).__name__}, lr={', '.join(rates)}" if rates else type(optimizer).__name__
