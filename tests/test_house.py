@@ -121,7 +121,7 @@ BUDGETS = {
     "sources": 5750,  # 5584
     "static": 4370,  # 4247
     "trace": 1180,  # 1149
-    "training": 960,  # 928
+    "training": 985,  # 971
 }
 """The statements that a room, a folder or file below gviz/, may have at most: today's number and 3% for what somebody adds.
 
