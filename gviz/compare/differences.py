@@ -154,6 +154,9 @@ class GraphDifferences:
         pairs = {name: (before[name], after[name]) for name in names if before[name] != after[name]}
         if pairs.get(GIVEN) in [pair for name, pair in pairs.items() if name != GIVEN]:  # it was saved by its name, too
             del pairs[GIVEN]
+        is_root = old.id in self.first.roots and new.id in self.second.roots
+        if is_root and not (self.first.code or self.second.code):  # a variable of the caller's names it
+            pairs.pop("name", None)
         yield from (Field(name, *pair) for name, pair in pairs.items())
         yield from self.rewired(old, new)
         if self.values:

@@ -112,9 +112,13 @@ def script_that_runs(word: str, options: SourceOptions) -> str:
     return PROGRAM.format(module=module, name=name, inputs=inputs, names=arguments, loss=loss)
 
 
+SCOPES = (ast.ClassDef, ast.FunctionDef)
+"""Statements whose names are their own."""
+
+
 def names_given_in(tree: ast.Module) -> Iterator[str]:
     """Yield the names of classes, functions, variables and imports in a file; ``*`` for all of another file."""
-    for node in ast.walk(tree):
+    for node in [one for top in tree.body for one in (ast.walk(top) if not isinstance(top, SCOPES) else [top])]:
         match node:
             case ast.ClassDef(name=name) | ast.FunctionDef(name=name) | ast.Name(id=name, ctx=ast.Store()):
                 yield name

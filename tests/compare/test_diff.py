@@ -186,3 +186,10 @@ def test_the_picture_marks_what_differs_and_folds_what_is_far(tmp_path: Path) ->
     assert sorted(edge.kind for edge in diff.graph.edges if edge.kind != "data") == ["added", "added", "removed"]
     diff.save(tmp_path / "d.svg")
     assert "+ SigmoidBackward0" in (tmp_path / "d.svg").read_text("utf-8").replace("&#160;", " ")
+
+
+def test_the_variable_of_a_caller_is_no_name_of_the_root() -> None:
+    w = torch.ones(2, requires_grad=True)
+    loss = (w * 2).sum()
+    other = (w * 2).sum()
+    assert not gviz.graph(loss).diff(gviz.graph(other))
