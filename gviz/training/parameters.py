@@ -57,7 +57,7 @@ class ModelParameters:
         return own
 
 
-def norms_of(parameter: EngineTensor, *, has_grad: bool = True) -> Norms:
+def measured_norms(parameter: EngineTensor, *, has_grad: bool = True) -> Norms:
     """Return what is measured of a parameter before a step."""
     grad = plain_gradient(parameter.grad) if has_grad and parameter.grad is not None else None
     weight = tensor_norm(parameter.detach())

@@ -21,7 +21,7 @@ from gviz.training.log import Log
 from gviz.training.parameters import (
     ModelParameters,
     are_finite,
-    norms_of,
+    measured_norms,
     optimizer_text,
     plain_gradient,
     tensor_norm,
@@ -187,7 +187,9 @@ class Steps(Observer):
             self.find_parameters()
             row = self.log.row(number)
             row.root, row.units = self.root, self.units.end_step()
-            row.norms |= {name: norms_of(one) for name, one in self.parameters.measured.items() if one.grad is not None}
+            row.norms |= {
+                name: measured_norms(one) for name, one in self.parameters.measured.items() if one.grad is not None
+            }
             self.log.judge("no optimizer")
         self.log.steps += 1
         if self.hunt is not None:
@@ -208,7 +210,7 @@ class Steps(Observer):
         is_bad = not has_closure and self.check(own, number)
         norms, before = None, dict[str, Any]()
         if is_bad or number % self.log.every == 0:
-            norms = {name: norms_of(one, has_grad=not has_closure) for name, one in own.items()}
+            norms = {name: measured_norms(one, has_grad=not has_closure) for name, one in own.items()}
             before = {name: one.detach().clone() for name, one in own.items()}
         place = self.modules.place("step")
         self.pending = Pending(optimizer, number, own, norms, before, has_closure, place)
@@ -246,7 +248,7 @@ class Steps(Observer):
         row.root = self.root
         for name, one in pending.parameters.items():
             update = tensor_norm(one.detach() - pending.before[name]) if name in pending.before else None
-            grad = norms_of(one) if pending.has_closure else norms[name]
+            grad = measured_norms(one) if pending.has_closure else norms[name]
             row.norms[name] = Norms(grad.grad, grad.zeros, norms[name].weight, update)
             if self.used is None and grad.grad and not self.log.has("not cleared"):
                 self.used = ref(one.grad), name
