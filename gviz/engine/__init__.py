@@ -80,14 +80,22 @@ SETTINGS = (
     "_assert", "get_default_device", "get_num_threads", "set_default_device", "set_default_tensor_type",
     "set_float32_matmul_precision", "set_num_threads", "use_deterministic_algorithms",
 )  # fmt: skip
+UNCOMMON = (
+    "bartlett_window", "blackman_window", "block_diag", "combinations", "complex", "cumulative_trapezoid", "detach",
+    "frombuffer", "gcd", "hamming_window", "hann_window", "is_nonzero", "is_signed", "is_storage", "lcm", "ldexp",
+    "msort", "nanmedian", "polar", "range", "unique_consecutive", "unravel_index", "vander", "view_as_complex",
+    "view_as_real",
+)  # fmt: skip
 SUBMODULES = (
-    "accelerator", "amp", "autograd", "backends", "cuda", "distributions", "func", "fx", "jit", "linalg", "nn", "optim",
-    "profiler", "serialization", "special", "utils",
+    "accelerator", "amp", "ao", "autograd", "backends", "cuda", "distributed", "distributions", "fft", "func", "fx",
+    "jit", "linalg", "nn", "optim", "profiler", "quantization", "serialization", "special", "testing", "utils",
+    "version",
 )  # fmt: skip
 LATE = (
     {"vmap": "func", "compile": "jit"}
     | dict.fromkeys(("load", "save"), "serialization")
     | dict.fromkeys(SETTINGS, "settings")
+    | dict.fromkeys(UNCOMMON, "uncommon")
 )
 """Functions that few programs name -> where they are."""
 
@@ -121,7 +129,7 @@ def __dir__() -> list[str]:
 
 OWN = {
     "Any", "Device", "FORMATS", "KNOWN", "LATE", "Layout", "MemoryFormat", "ModuleType", "OWN", "SETTINGS", "STRIDED",
-    "SUBMODULES", "annotations", "own",
+    "SUBMODULES", "UNCOMMON", "annotations", "own",
 }  # fmt: skip
 KNOWN = {*SUBMODULES, "importlib", "math", "random", "warnings"}
 """Modules here that PyTorch has too; the others that were imported so far are the engine's own, and not attributes of

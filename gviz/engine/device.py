@@ -92,7 +92,7 @@ def check_device(device: object) -> None:
     """
     kind = "cpu" if device is None else Device(device).type
     refuse(kind in {"cuda", "xpu"}, f"Torch not compiled with {kind.upper()} enabled", AssertionError)
-    refuse(kind == "meta", "gviz's engine has no device 'meta': leave it out, or run on real PyTorch")
+    refuse(kind == "meta", "the device 'meta' is not in gviz's engine; run with --engine torch", NotImplementedError)
     refuse(kind != "cpu", f"PyTorch is not linked with support for {kind} devices")
 
 
@@ -162,3 +162,4 @@ backends = module(
     ),
     mps=module("backends.mps", is_available=lambda: False, is_built=lambda: False),
 )
+version = module("version", __version__="2.13.0+cpu", cuda=None, hip=None, debug=False)

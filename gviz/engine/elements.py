@@ -14,6 +14,7 @@ from gviz.autograd.modes import mode
 from gviz.autograd.row import TENSORS, public_names
 from gviz.autograd.tensor import Tensor, from_array
 from gviz.engine.copying import deep, pickled, shallow
+from gviz.engine.creation import LegacyType
 from gviz.engine.device import CPU, STRIDED, check_device
 from gviz.engine.indexing import get_item, set_item
 from gviz.numbers import dtypes, printing, shapes
@@ -56,7 +57,8 @@ class Elements(Tensor):
         return len(self._array)
 
     # ---------------------------------------------------------------- elements in memory
-    device, layout, is_cuda = property(lambda _: CPU), property(lambda _: STRIDED), property(lambda _: False)
+    device, layout, is_cpu = property(lambda _: CPU), property(lambda _: STRIDED), property(lambda _: True)
+    is_cuda = is_meta = is_mps = is_nested = is_quantized = is_sparse = is_xpu = property(lambda _: False)
     itemsize, nbytes = property(lambda self: self._array.itemsize), property(lambda self: self._array.nbytes)
 
     get_device = array_method("Return -1: it is not on a GPU.", lambda _: -1)
@@ -68,6 +70,24 @@ class Elements(Tensor):
     data_ptr = array_method(
         "Return the address of the first element.", lambda array: array.__array_interface__["data"][0]
     )
+
+    def new(self, *data: object) -> Tensor:
+        """Return a tensor of the same dtype, by shape or by values."""
+        return LegacyType(self.dtype)(*data)
+
+    def apply_(self, callable: Callable[[Any], Any]) -> Tensor:
+        """Put what a function gives for each element in its place."""
+        refuse(
+            self.requires_grad,
+            "Can't call apply_() on Variable that requires grad. Use var.detach().apply_() instead.",
+        )
+        self._array.flat[...] = [callable(element) for element in self._array.reshape(-1).tolist()]
+        self.version_cell().count += 1
+        return self
+
+    def share_memory_(self) -> Tensor:
+        """Return the tensor, which other processes see once it is handed to them."""
+        return self
 
     def is_contiguous(self, *, memory_format: Format = None) -> bool:
         """Return whether the elements lie in memory in the order of the indices."""

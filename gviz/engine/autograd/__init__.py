@@ -15,7 +15,8 @@ from gviz.numbers.classes import type_text
 from gviz.numbers.words import absent, refuse
 
 __all__ = [
-    "Function", "Variable", "backward", "detect_anomaly", "enable_grad", "function", "functional", "grad", "grad_mode",
+    "Function", "Variable", "backward", "detect_anomaly", "enable_grad", "forward_ad", "function", "functional", "grad",
+    "grad_mode",
     "gradcheck", "gradgradcheck", "graph", "inference_mode", "no_grad", "set_detect_anomaly", "set_grad_enabled",
 ]  # fmt: skip
 
@@ -36,4 +37,4 @@ class Variable(metaclass=VariableMeta):
         return data.detach().requires_grad_(requires_grad)
 
 
-__getattr__ = absent("torch.autograd", "function", "functional", "graph", "profiler")
+__getattr__ = absent("torch.autograd", "forward_ad", "function", "functional", "graph", "profiler")

@@ -45,10 +45,10 @@ class Interpreter:
                 )
                 error.args = (f"{error.args[0]}\n\n{message}" if error.args else message, *error.args[1:])
                 raise
-            if node.op == "output":
-                return self.env[node]
             for one in deaths.get(node, ()):
                 self.env.pop(one, None)
+            if node.op == "output":
+                return self.env[node]
         return None
 
     def run_node(self, n: Node) -> Any:

@@ -22,7 +22,7 @@ HELD = {name: getattr(containers, name) for name in containers.__all__} | LAYERS
 globals().update(HELD)
 __all__ += list(HELD)
 
-missing = absent("torch.nn", "modules")
+missing = absent("torch.nn", "modules", "parallel")
 
 
 def __getattr__(name: str) -> Any:

@@ -16,7 +16,7 @@ from gviz.engine.copying import Portable
 from gviz.engine.nn.hooks import Hooks
 from gviz.engine.nn.parameter import Parameter, typename
 from gviz.numbers import dtypes
-from gviz.numbers.words import refuse, refuse_any
+from gviz.numbers.words import refuse, refuse_any, warn_once
 
 HOMES: dict[str, Any] = {
     "_parameters": (Parameter, "cannot assign '{}' as parameter '{}' (torch.nn.Parameter or None expected)"),
@@ -175,6 +175,14 @@ class Module(Portable, Hooks):
             refuse(not isinstance(module, Module), f"`{name}` is not an nn.Module", AttributeError)
         return module
 
+    def set_submodule(self, target: str, module: Module, strict: bool = False) -> None:
+        """Put a module where that dotted name is; ``strict``: where one is already."""
+        path, _, name = target.rpartition(".")
+        refuse(not target, "Cannot set the submodule without a target name!", ValueError)
+        if strict:
+            attribute(self.get_submodule(path), name)
+        setattr(self.get_submodule(path), name, module)
+
     def get_parameter(self, target: str) -> Any:
         """Return the parameter of that dotted name. AttributeError: there is none."""
         path, _, name = target.rpartition(".")
@@ -255,6 +263,9 @@ class Module(Portable, Hooks):
 
     def to(self, *args: object, **kwargs: Any) -> Self:
         """Cast floating point parameters and buffers; a device can only be the CPU."""
+        if "meta" in map(str, (*args, kwargs.get("device"))):
+            warn_once("the device 'meta' is not in gviz's engine: the module keeps its numbers")
+            return self
         dtype = kwargs.get("dtype", next((arg for arg in args if isinstance(arg, dtypes.dtype)), None))
         refuse(
             dtype is not None and not (dtype.is_floating_point or dtype.is_complex),

@@ -46,7 +46,7 @@ def get_ema_multi_avg_fn(decay: float = 0.999) -> Average:
 def in_place(floats: Average, others: Average) -> Average:
     """Return the average of lists of parameters that changes those of floats by one rule, others by another."""
 
-    def update(averages: list[Any], values: list[Tensor], count: Any) -> None:
+    def update(averages: list[Any], values: list[Tensor], count: object) -> None:
         with no_grad():
             for average, value in zip(averages, values, strict=True):
                 if average.is_floating_point():

@@ -12,7 +12,7 @@ import sys
 from bisect import bisect_right
 from collections.abc import Callable, Iterable, Mapping, Sequence, Sized
 from functools import partial
-from itertools import accumulate, islice, repeat
+from itertools import accumulate, chain, islice, repeat
 from types import GenericAlias
 from typing import Any
 
@@ -26,9 +26,9 @@ from gviz.numbers import random, unpack
 from gviz.numbers.words import absent, refuse, refuse_any, warn
 
 __all__ = [
-    "BatchSampler", "ConcatDataset", "DataLoader", "Dataset", "IterableDataset", "RandomSampler", "Sampler",
-    "SequentialSampler", "Subset", "SubsetRandomSampler", "TensorDataset", "WeightedRandomSampler", "default_collate",
-    "default_convert", "get_worker_info", "random_split",
+    "BatchSampler", "ChainDataset", "ConcatDataset", "DataLoader", "Dataset", "IterableDataset", "RandomSampler",
+    "Sampler", "SequentialSampler", "StackDataset", "Subset", "SubsetRandomSampler", "TensorDataset",
+    "WeightedRandomSampler", "default_collate", "default_convert", "get_worker_info", "random_split",
 ]  # fmt: skip
 
 FLOAT64 = np.dtype(np.float64)
@@ -90,6 +90,42 @@ class ConcatDataset(Dataset):
 
     def __len__(self) -> int:
         return self.cumulative_sizes[-1]
+
+
+class StackDataset(Dataset):
+    """Samples that are one of each dataset: a tuple, or a dict if the datasets have names."""
+
+    def __init__(self, *args: Any, **kwargs: Sized) -> None:
+        refuse_any(
+            {
+                "Supported either ``tuple``- (via ``args``) or``dict``- (via ``kwargs``) like input/output, but both "
+                "types are given.": args and kwargs,
+                "At least one dataset should be passed": not args and not kwargs,
+            },
+            ValueError,
+        )
+        self.datasets: Any = args or kwargs
+        sizes = {len(one) for one in (args or kwargs.values())}
+        refuse(len(sizes) > 1, "Size mismatch between datasets", ValueError)
+        self._length = sizes.pop()
+
+    def __getitem__(self, index: int) -> Any:
+        if isinstance(self.datasets, dict):
+            return {name: dataset[index] for name, dataset in self.datasets.items()}
+        return tuple(dataset[index] for dataset in self.datasets)
+
+    def __len__(self) -> int:
+        return self._length
+
+
+class ChainDataset(IterableDataset):
+    """Streams, one after the other."""
+
+    def __init__(self, datasets: Iterable[Any]) -> None:
+        self.datasets = datasets
+
+    def __iter__(self) -> Any:
+        return chain.from_iterable(self.datasets)
 
 
 class Subset(Dataset):

@@ -27,8 +27,8 @@ KEPT = ("argv", "path", "meta_path", "stdin", "stdout", "stderr", "excepthook", 
 """What of :mod:`sys` is put back."""
 
 PUBLIC = re.compile(
-    r"(accelerator|amp|autograd|backends|cuda|distributed|distributions|fft|func|functional|fx|hub|jit|linalg|masked|mps"
-    r"|multiprocessing|nested|nn|onnx|optim|overrides|profiler|quantization|random|serialization|signal|sparse|special"
+    r"(accelerator|amp|ao|autograd|backends|cuda|distributed|distributions|fft|func|functional|fx|hub|jit|linalg|masked"
+    r"|mps|multiprocessing|nested|nn|onnx|optim|overrides|profiler|quantization|random|serialization|signal|sparse|special"
     r"|storage|testing|types|utils|version)(\.|$)"
 )
 """PyTorch's own submodules: a script may import those that the engine has, and none of the engine's other modules."""

@@ -375,10 +375,12 @@ def test_what_is_mistyped_gets_the_name_that_was_meant(folder: Folder, text: str
 @pytest.mark.parametrize(
     "use",
     [
-        "torch.nn.CTCLoss()",
-        "import torch.distributed",
-        "torch.quantization",
-        "import torch.autograd.forward_ad",
+        "torch.nn.AdaptiveMaxPool3d(2)",
+        "import torch.distributed.rpc",
+        "torch.quantization.prepare",
+        "torch.distributed.init_process_group('gloo')",
+        "import torch.nn.quantized",
+        "import torch.nested",
         "from torch.func import linearize",
     ],
 )
