@@ -120,6 +120,13 @@ def test_a_tensor_alone_is_a_part(view: str) -> None:
     assert "1 of 3 boxes: up to 0 lines from W" in svg
 
 
+def test_what_comes_to_a_leaf_in_a_part_is_not_said_to_be_all() -> None:
+    graph = gviz.read("y=(x+w)*(w+1)*x*w", gviz.SourceOptions(flow=True), x=2, w=3).graph
+    svg = str(render(graph, "svg", RenderOptions(view="autograd", max_nodes=7)))
+    assert "w.grad += 40 + …" in svg
+    assert "w.grad += 94<" in str(render(graph, "svg", RenderOptions(view="autograd")))
+
+
 def test_no_letter_of_a_part_stands_for_a_box_that_is_left_out(gviz: Program) -> None:
     lines = "import torch", "x = torch.tensor(2.0, requires_grad=True)", "y = (x * 3 + x**2).exp()", "y.backward()"
     (gviz.folder / "p.py").write_text("\n".join(lines), encoding="utf-8")

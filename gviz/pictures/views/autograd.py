@@ -8,7 +8,7 @@ from itertools import pairwise
 from gviz.formulas.operations import operator_of
 from gviz.graphs import Edge, Graph, Node
 from gviz.passes.dataflow import dataflow, outputs_of
-from gviz.passes.elements import is_finite, sum_of
+from gviz.passes.elements import is_finite
 from gviz.pictures import html
 from gviz.pictures.labels import (
     LONGEST_NAME,
@@ -27,6 +27,7 @@ from gviz.pictures.options import FOLDING, RenderOptions
 from gviz.pictures.page import WAYS, Legend, themed
 from gviz.pictures.picture import Arrow, Frame, Picture, Shape, Statement
 from gviz.pictures.spans import Line, Span
+from gviz.pictures.sums import sum_at
 from gviz.pictures.theme import THEMES, Theme, box_attributes, with_alarm
 
 IGNORES = ("repeat_leaves", "ghosts", "show", "path", "by", "symbols", *FOLDING)
@@ -54,7 +55,7 @@ def picture(graph: Graph, options: RenderOptions) -> Picture:
 
 def _statements(graph: Graph, options: RenderOptions, theme: Theme) -> Iterator[Statement]:
     """Yield the tensors, the rows of operations with their grad_fns, and the lines."""
-    nodes, inputs, uses = graph.by_id, graph.inputs, graph.uses
+    nodes, inputs = graph.by_id, graph.inputs
     leaves = [node for node in graph.nodes if node.kind == "leaf"]
     outputs = outputs_of(graph)
     for node in graph.nodes:
@@ -71,7 +72,7 @@ def _statements(graph: Graph, options: RenderOptions, theme: Theme) -> Iterator[
     for depth in sorted({first.get(leaf.id, 0) for leaf in leaves}):  # leaves stand above what uses them first
         own = [leaf for leaf in leaves if first.get(leaf.id, 0) == depth]
         tensors = [Shape(leaf.id, _record(leaf, options, theme, is_root=False)) for leaf in own]
-        yield from _row(f"leaves {depth}", tensors, [accumulate(leaf, uses[leaf.id], options, theme) for leaf in own])
+        yield from _row(f"leaves {depth}", tensors, [accumulate(leaf, graph, options, theme) for leaf in own])
     for depth, operations in rows.items():
         signs = [_circle(node, theme) for node in operations]
         backs = [_grad_fn(node, saved_text(node, inputs[node.id], nodes), options, theme) for node in operations]
@@ -137,28 +138,27 @@ def _circle(node: Node, theme: Theme) -> Shape:
 
 def _grad_fn(node: Node, saved: str, options: RenderOptions, theme: Theme) -> Shape:
     """Return an operation of backward, with what it has saved."""
-    lines: list[Line] = [(Span(node.label),), *([(Span(f"saved: {saved}", "muted"),)] if saved else [])]
-    lines += [*hook_lines(node, options), *place_lines(node, options)]
-    look = {**box_attributes("operation", theme), "color": theme.gradient}
+    rows: list[Line] = [(Span(f"saved: {saved}", "muted"),)] if saved else []
+    rows += [*hook_lines(node, options), *place_lines(node, options)]
+    return _back(node, [(Span(node.label),), *rows], theme, theme.gradient)
+
+
+def _back(node: Node, lines: list[Line], theme: Theme, colour: str = "") -> Shape:
+    """Return a box of backward."""
+    look = {**box_attributes("operation", theme), **({"color": colour} if colour else {})}
     return Shape(BACK.format(node.id), {**look, "label": html.box(lines, theme)})
 
 
-def accumulate(leaf: Node, uses: list[Edge], options: RenderOptions, theme: Theme) -> Shape:
-    """Return the end of backward at a leaf, with the sum of what arrives there."""
+def accumulate(leaf: Node, graph: Graph, options: RenderOptions, theme: Theme) -> Shape:
+    """Return the end of backward at a leaf, with the sum of what arrives there; in a part of a graph more may."""
     if not is_added(leaf):
-        lines: list[Line] = [(Span("AccumulateGrad", "muted"),), (Span("does not run", "muted"),)]
-        return Shape(BACK.format(leaf.id), {**box_attributes("operation", theme), "label": html.box(lines, theme)})
-    total = sum_of([edge.flow.handed for edge in uses]) if uses else leaf.grad.value
-    total = total if leaf.grad.hook_change is None else leaf.grad.hook_change.made
-    unsaid = [] if is_brief(total, options.precision, LONGEST) and total is not None else ["…"]
-    text = ", ".join(unsaid if total is None else [*unsaid, short_value(total, options.precision, LONGEST)])
-    lines = [
-        (Span("AccumulateGrad"),),
-        *hook_lines(leaf, options),
-        (Span(f"{short(leaf.name or '', LONGEST_NAME)}.grad += {text}", "gradient"),),
-    ]
-    look = {**box_attributes("operation", theme), "color": theme.gradient}
-    return Shape(BACK.format(leaf.id), {**look, "label": html.box(lines, theme)})
+        return _back(leaf, [(Span("AccumulateGrad", "muted"),), (Span("does not run", "muted"),)], theme)
+    found = sum_at(leaf, [edge.flow.handed for edge in graph.uses[leaf.id]] or [leaf.grad.value])
+    dots = "" if is_brief(found.arrived, options.precision, LONGEST) else "…, "
+    text = "…" if found.arrived is None else f"{dots}{short_value(found.arrived, options.precision, LONGEST)}"
+    text += " + …" * (bool(graph.remarks) and not found.is_whole)
+    grad = (Span(f"{short(leaf.name or '', LONGEST_NAME)}.grad += {text}", "gradient"),)
+    return _back(leaf, [(Span("AccumulateGrad"),), *hook_lines(leaf, options), grad], theme, theme.gradient)
 
 
 def _lines_of(
