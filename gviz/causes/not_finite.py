@@ -21,8 +21,8 @@ MENDS_OF_NAN = {
         "log is infinite at 0, and nan below: keep its input above 0, as {x}.clamp(min=1e-6) does, whose slope is 0 there"
     ),
     "exp": (
-        "exp is too large for its dtype: in a softmax, use torch.log_softmax or torch.logsumexp;"
-        " elsewhere keep its input small, as {x}.clamp(max=20) does"
+        "exp is too large for its dtype: in a softmax or sigmoid, use torch.log_softmax, logsumexp or torch.sigmoid;"
+        " elsewhere keep its input small, as {x}.clamp(max=20) does, whose slope is 0 there"
     ),
     **dict.fromkeys(DIVISIONS, "it is a division by 0: add a small number to the divisor"),
     "std": "std of one element is nan: give it more of them, or correction=0",
@@ -31,7 +31,7 @@ MENDS_OF_NAN = {
     "softmax": "a row of nothing but -inf has no softmax: leave an element of each row unmasked",
 }
 MENDS_OF_SLOPE = {
-    **dict.fromkeys(("acos", "asin", "atanh"), "as {x}.clamp(-1 + 1e-6, 1 - 1e-6) does"),
+    **dict.fromkeys(("acos", "asin", "atanh"), "as {x}.clamp(-1 + 1e-6, 1 - 1e-6) does, whose slope is 0 there"),
     **dict.fromkeys(("sqrt", "**", "norm", "acosh"), "add a small number, or clamp it"),
 }
 """How to keep away from where a derivative is infinite."""

@@ -35,6 +35,7 @@ MENDS_OF_ZERO = {
     "tanh": "it is flat for inputs this large: make them smaller",
     "clamp": "its input lies outside of the bounds, where the slope is 0: widen them",
     "*": "the other factor is 0, as that of a dropout of all is: give it another value",
+    "**": "x ** n has no slope at x = 0, and x ** 0 has none anywhere: begin elsewhere, or take another exponent",
     "@": "the other factor is 0: see what makes it so, such as a relu that lets nothing through",
     "addmm": "the other factor is 0: see what makes it so, such as a relu that lets nothing through",
     "clamp_min": "none, if it is a margin that all examples keep; else give it inputs above its bound",

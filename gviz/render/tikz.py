@@ -38,7 +38,8 @@ SIGNS |= {" ": r"\ ", "\u00a0": "~"}
 """What LaTeX would take for more than a letter, and pairs that it joins to one."""
 
 _COMMANDS = r"""
-∂ \partial  × \times  · \cdot  ÷ \div  … \ldots  − -  ± \pm  √ \surd  ∑ \textstyle\sum  ‖ \|  ′ '  ∘ \circ  • \bullet
+∂ \partial  × \times  · \cdot  ÷ \div  … \ldots  − -  ± \pm  √ \surd  ∑ \textstyle\sum  ‖ \|  ′ '
+∘ \circ  • \bullet  ● \bullet  ○ \circ
 → \rightarrow  ← \leftarrow  ↑ \uparrow  ↓ \downarrow  ↻ \circlearrowright  ⊙ \odot  ⊗ \otimes  ∇ \nabla  ∞ \infty
 ≈ \approx  ≤ \le  ≥ \ge  ≠ \ne  ∈ \in  ⟨ \langle  ⟩ \rangle  ⌊ \lfloor  ⌋ \rfloor  □ \square  ▢ \square  ✗ \times  ⚠ !
 ⊤ \top  ᵀ ^{T}  ⁻ ^{-}  ᶻ ^{z}  ⁿ ^{n}  ϕ \phi  ε \varepsilon
@@ -175,7 +176,9 @@ def word_node(word: Inked, place: Point, line_of: TextLine) -> str:
     size, face = line_of.size, FACES["bold" if word.face == "sans" and word.is_bold else word.face]
     bold = r"\bfseries" * (word.is_bold and word.face == "mono")
     font = rf"\fontsize{{{size:.3g}bp}}{{{size:.3g}bp}}\selectfont{face}{bold}"
-    body = rf"\gviztext{{{word_width(word, size):.2f}}}{{{latex_text(word.text)}}}"
+    text = latex_text(word.text)
+    is_known = "gvizother" not in text  # the number of a letter is wider than the letter, and would be pressed
+    body = rf"\gviztext{{{word_width(word, size):.2f}}}{{{text}}}" if is_known else text
     options = f"anchor=base west,text={colour(word.colour or line_of.colour)},font={{{font}}}"
     return rf"\node[{options}] at ({place[0]:.2f},{place[1]:.2f}) {{{body}}};"
 

@@ -23,8 +23,8 @@ SMOOTHLY = (
     " soft + (hard - soft).detach()"
 )
 EXP = (
-    "exp is too large for its dtype: in a softmax, use torch.log_softmax or torch.logsumexp;"
-    " elsewhere keep its input small, as w.clamp(max=20) does"
+    "exp is too large for its dtype: in a softmax or sigmoid, use torch.log_softmax, logsumexp or torch.sigmoid;"
+    " elsewhere keep its input small, as w.clamp(max=20) does, whose slope is 0 there"
 )
 
 ENGINES = ["gviz", pytest.param("torch", marks=pytest.mark.torch)]
@@ -580,7 +580,7 @@ loss.backward()
 """,
         "zero",
         [3],
-        "give ** inputs where its derivative is not 0",
+        "x ** n has no slope at x = 0, and x ** 0 has none anywhere: begin elsewhere, or take another exponent",
     ),
     "most": (
         "w",
@@ -592,7 +592,7 @@ loss.backward()
 """,
         "zero",
         [3],
-        "give ** inputs where its derivative is not 0",
+        "x ** n has no slope at x = 0, and x ** 0 has none anywhere: begin elsewhere, or take another exponent",
     ),
     "slope_of_acos": (
         "w",
@@ -604,7 +604,10 @@ loss.backward()
 """,
         "inf",
         [3],
-        "keep the input of acos away from where its derivative is infinite: as w.clamp(-1 + 1e-6, 1 - 1e-6) does",
+        (
+            "keep the input of acos away from where its derivative is infinite:"
+            " as w.clamp(-1 + 1e-6, 1 - 1e-6) does, whose slope is 0 there"
+        ),
     ),
     "difference_of_squares": (
         "w",
@@ -616,7 +619,7 @@ loss.backward()
 """,
         "zero",
         [3],
-        "give ** inputs where its derivative is not 0",
+        "x ** n has no slope at x = 0, and x ** 0 has none anywhere: begin elsewhere, or take another exponent",
     ),
     "carried_with_its_graph": (
         "cell.weight_ih",
