@@ -23,7 +23,7 @@ from gviz.engine.distributions.constraints import (
     simplex,
     unit_interval,
 )  # fmt: skip
-from gviz.engine.distributions.reals import OfRate
+from gviz.engine.distributions.reals import Rate
 from gviz.numbers.dtypes import dtype as DType
 from gviz.numbers.printing import Size
 from gviz.numbers.words import refuse
@@ -58,7 +58,7 @@ def numbers_below(count: int, self: Declared, dtype: DType, expand: bool) -> Any
     return numbers.expand((-1, *self.batch_shape)) if expand else numbers
 
 
-class Chances(Distribution):
+class ProbsOrLogits(Distribution):
     """Base of the distributions of one probability, or of the logarithm of its odds."""
 
     arg_constraints: Any = {"probs": unit_interval, "logits": real}  # noqa: RUF012 - as PyTorch's
@@ -75,7 +75,7 @@ class Chances(Distribution):
 
 Bernoulli = row(
     "Bernoulli",
-    Chances,
+    ProbsOrLogits,
     "One with probability ``probs``, else zero.",
     support=boolean,
     mean=lambda self: self.probs,
@@ -104,7 +104,7 @@ def geometric_scores(self: Declared, value: Tensor) -> Any:
 
 Geometric = row(
     "Geometric",
-    Chances,
+    ProbsOrLogits,
     "How many times nothing comes before the first success.",
     support=nonnegative_integer,
     mean=lambda self: 1.0 / self.probs - 1.0,
@@ -116,12 +116,12 @@ Geometric = row(
 )
 
 
-class Trials(Chances):
+class TotalCount(ProbsOrLogits):
     """Base of Binomial: so many trials."""
 
     arg_constraints: Any = {  # noqa: RUF012 - as PyTorch's
         "total_count": nonnegative_integer,
-        **Chances.arg_constraints,
+        **ProbsOrLogits.arg_constraints,
     }
     support = property(lambda self: interval(0, self.total_count, True))
 
@@ -156,7 +156,7 @@ def numbers_of_successes(self: Declared, expand: bool = True) -> Any:
 
 Binomial = row(
     "Binomial",
-    Trials,
+    TotalCount,
     "How many of so many trials succeed.",
     mean=lambda self: self.total_count * self.probs,
     mode=lambda self: ((self.total_count + 1) * self.probs).floor().clamp(max=self.total_count),
@@ -176,7 +176,7 @@ def poisson_scores(self: Declared, value: Tensor) -> Any:
 
 Poisson = row(
     "Poisson",
-    OfRate,
+    Rate,
     "How many events of a rate there are.",
     arg_constraints={"rate": nonnegative},
     support=nonnegative_integer,

@@ -90,7 +90,7 @@ Cauchy = row(
 )
 
 
-class Limits(Distribution):
+class LowHigh(Distribution):
     """Base of Uniform: between two numbers."""
 
     has_rsample = True
@@ -104,7 +104,7 @@ class Limits(Distribution):
 
 Uniform = row(
     "Uniform",
-    Limits,
+    LowHigh,
     "Numbers from ``low`` up to, not including, ``high``.",
     mean=lambda self: (self.high + self.low) / 2,
     mode=lambda self: math.nan * self.high,
@@ -121,7 +121,7 @@ Uniform = row(
 )
 
 
-class OfRate(Distribution):
+class Rate(Distribution):
     """Base of the distributions of events of a rate."""
 
     arg_constraints, support, has_rsample = {"rate": positive}, nonnegative, True
@@ -133,7 +133,7 @@ class OfRate(Distribution):
 
 Exponential = row(
     "Exponential",
-    OfRate,
+    Rate,
     "Times between events of a rate.",
     mean=lambda self: self.rate.reciprocal(),
     stddev=lambda self: self.rate.reciprocal(),
@@ -147,7 +147,7 @@ Exponential = row(
 )
 
 
-class Rising(Distribution):
+class ConcentrationRate(Distribution):
     """Base of Gamma: so many exponential numbers, of a rate."""
 
     arg_constraints, support, has_rsample = {"concentration": positive, "rate": positive}, nonnegative, True
@@ -166,7 +166,7 @@ def gamma_numbers(self: Declared, shape: Size) -> Any:
 
 Gamma = row(
     "Gamma",
-    Rising,
+    ConcentrationRate,
     "Sums of exponential numbers: so many, of a rate.",
     mean=lambda self: self.concentration / self.rate,
     mode=lambda self: ((self.concentration - 1) / self.rate).clamp(min=0),
@@ -187,7 +187,7 @@ Gamma = row(
 )
 
 
-class Freedom(Distribution):
+class DegreesOfFreedom(Distribution):
     """Base of StudentT: a place, a scale and degrees of freedom."""
 
     arg_constraints, support, has_rsample = {"df": positive, "loc": real, "scale": positive}, real, True
@@ -206,7 +206,7 @@ class Freedom(Distribution):
 
 StudentT = row(
     "StudentT",
-    Freedom,
+    DegreesOfFreedom,
     "Normal numbers whose deviation is uncertain, with so many degrees of freedom.",
     mean=lambda self: self.loc.masked_fill(self.df <= 1, math.nan),
     mode=lambda self: self.loc,
@@ -250,7 +250,7 @@ def turned(self: Declared, unit: Tensor, share: float) -> Any:
 
 
 # ------------------------------------------------------------------ of shares of one
-class Shares(Distribution):
+class Concentration(Distribution):
     """Base of Dirichlet: shares whose sum is one."""
 
     arg_constraints, support, has_rsample = {"concentration": independent(positive, 1)}, simplex, True
@@ -292,7 +292,7 @@ def share_variance(one: Tensor, total: Tensor, rest: Tensor) -> Any:
 
 Dirichlet = row(
     "Dirichlet",
-    Shares,
+    Concentration,
     "Shares whose sum is one.",
     mean=lambda self: self.concentration / self.concentration.sum(-1, True),
     variance=lambda self: share_variance(
@@ -308,7 +308,7 @@ Dirichlet = row(
 )
 
 
-class Heads(Distribution):
+class TwoConcentrations(Distribution):
     """Base of Beta: the first of two shares of one."""
 
     arg_constraints = {"concentration1": positive, "concentration0": positive}  # noqa: RUF012 - as PyTorch's
@@ -325,7 +325,7 @@ class Heads(Distribution):
 
 Beta = row(
     "Beta",
-    Heads,
+    TwoConcentrations,
     "The first of two shares of one.",
     mean=lambda self: self.concentration1 / (self.concentration1 + self.concentration0),
     variance=lambda self: share_variance(
