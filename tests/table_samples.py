@@ -58,6 +58,8 @@ WORDS: dict[str, Any] = {
     "lengths": lambda _: array([2, 1]),
     "again": lambda _: array([1, 1, 0]),
     "starts": lambda _: array([0, 2]),
+    "unpooled": lambda _: array([[[[0, 4]]]]),
+    "unpooled3d": lambda _: array([[[[[2, 0]]]]]),
     "columns": lambda random: array(random.integers(0, 3, (2, 2))),
     "places": lambda _: array([[2, 0, 1], [1, 2, 0]]),
     "picks": lambda _: array([5, 0, 3, 0]),
@@ -274,7 +276,11 @@ SAMPLES.update({  # nn.functional's
     "affine_grid_generator": [("GT", (2, 1, 2, 3), False)], "affine_grid_backward": [("GA", (2, 1, 1, 2), True)],
     "ctc_loss": [("B1", "again", (2, 2, 2), (1, 1, 1), 2, False)],
     "ctc_loss_backward": [("V", "B1", "again", (2, 2, 2), (1, 1, 1), "V", "CW", 2, False)],
-    "linalg_matrix_exp": [("S",)],
+    "linalg_matrix_exp": [("S",)], "linalg_lstsq": [("B", "S"), ("B", "V"), ("A", "X")],
+    "cholesky_solve": [("S", "T3"), ("B", "T3", True)],
+    "max_unpool2d": [("J2", "unpooled", (2, 3))], "max_unpool3d": [("GP", "unpooled3d", (1, 1, 3))],
+    "multi_margin_loss": [("A", "classes", 1, 1.0, None, 1), ("A", "classes", 2, 0.5, None, 2)],
+    "multi_margin_loss_backward": [("Z", "A", "classes", 1, 1.0, None, 1)],
     "pixel_shuffle": [("PS", 2)], "pixel_unshuffle": [("J", 2)],
     "max_pool3d_with_indices": [("CB", (1, 2, 2), (), (0, 0, 0), (1, 1, 1), False)],
     "max_pool3d_with_indices_backward": [("C2P", "CB", (1, 2, 2), (), (0, 0, 0), (1, 1, 1), False, "pooled3d")],
@@ -297,9 +303,9 @@ SAMPLES.update({  # nn.functional's
 })  # fmt: skip
 NO_SLOPE = frozenset({
     "asinh_", "acosh_", "atanh_", "log_sigmoid_backward", "native_batch_norm_backward",
-    "native_layer_norm_backward", "cdist_backward", "embedding_bag_backward", "linalg_cholesky_ex", "cholesky",
+    "native_layer_norm_backward", "cdist_backward", "embedding_bag_backward", "linalg_cholesky_ex", "cholesky", "cholesky_solve",
     "linalg_eigh", "grid_sampler_2d_backward", "grid_sampler_3d_backward",
-    "ctc_loss", "ctc_loss_backward", "unique2", "unique_dim", "delayed_error", "undefined_grad",
+    "ctc_loss", "ctc_loss_backward", "multi_margin_loss_backward", "unique2", "unique_dim", "delayed_error", "undefined_grad",
     "uniform_fill", "normal_fill", "exponential_fill", "bernoulli_one", "bernoulli_each", "bernoulli", "random_from",
     "random_to", "random_all", "normal_mean", "normal_std", "normal",
     "standard_gamma", "standard_gamma_grad", "sample_dirichlet", "poisson", "binomial", "cauchy_fill", "geometric_fill",
@@ -315,6 +321,7 @@ ONCE = frozenset(
         "grid_sampler_2d",
         "grid_sampler_3d",
         "hardsigmoid",
+        "multi_margin_loss",
     }
 )
 """Rows that PyTorch differentiates only once; of ``_weight_norm`` its own gradgradcheck says that the second is wrong."""

@@ -100,6 +100,21 @@ LATE = (
 """Functions that few programs name -> where they are."""
 
 
+def late_method(name: str) -> Any:
+    """Return the method that is one of these functions."""
+
+    def method(*args: object, **kwargs: object) -> Any:
+        return __getattr__(name)(*args, **kwargs)
+
+    method.__name__, method.__qualname__ = name, f"TensorBase.{name}"
+    method.__doc__ = f"Return what ``torch.{name}`` gives for the tensor."
+    return method
+
+
+for late in ("gcd", "is_signed", "lcm", "ldexp", "msort", "nanmedian", "unique_consecutive"):
+    setattr(Tensor, late, late_method(late))
+
+
 def __getattr__(name: str) -> Any:
     """Load a submodule when it is first named, and ``nn`` for functions that torch has too.
 
@@ -129,7 +144,7 @@ def __dir__() -> list[str]:
 
 OWN = {
     "Any", "Device", "FORMATS", "KNOWN", "LATE", "Layout", "MemoryFormat", "ModuleType", "OWN", "SETTINGS", "STRIDED",
-    "SUBMODULES", "UNCOMMON", "annotations", "own",
+    "SUBMODULES", "UNCOMMON", "annotations", "late", "late_method", "own",
 }  # fmt: skip
 KNOWN = {*SUBMODULES, "importlib", "math", "random", "warnings"}
 """Modules here that PyTorch has too; the others that were imported so far are the engine's own, and not attributes of

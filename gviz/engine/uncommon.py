@@ -245,9 +245,3 @@ def range(
     kind = (dtype or dtypes.get_default_dtype()).np
     steps = np.arange(math.floor((end - start) / step) + 1)
     return finish((start + step * steps).astype(kind), device, requires_grad)
-
-
-METHODS = ("gcd", "is_signed", "lcm", "ldexp", "msort", "nanmedian", "unique_consecutive")
-"""Those that tensors have as methods, too."""
-for method in METHODS:
-    setattr(Tensor, method, globals()[method])

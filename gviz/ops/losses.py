@@ -208,6 +208,30 @@ def soft_margin_second(grad, self, target):
     square = above * above
     return grad * (target * target) * z / square
 
+# ------------------------------------------------------------------ margins between classes
+def margins(self, target, p, margin, weight):
+    """Return how far the class of each example fails to lead each other class by the margin, and its weight."""
+    rows = np.atleast_2d(self)
+    classes = target.reshape(-1, 1)
+    short = np.maximum(margin - np.take_along_axis(rows, classes, 1) + rows, 0)
+    np.put_along_axis(short, classes, 0, 1)
+    return short, (1 if weight is None else weight[classes]) / self.dtype.type(rows.shape[1])
+
+@op("MultiMarginLossBackward0", nondiff=("target", "weight"), check=lacks("multi_margin_loss", "biu"),
+    self="multi_margin_loss_backward(grad, self, target, p, margin, weight, reduction)")
+def multi_margin_loss(self, target, p, margin, weight, reduction):
+    short, weights = margins(self, target, p, margin, weight)
+    losses = (short**p * weights).sum(1)
+    return reduced(losses if self.ndim > 1 else losses[0], reduction).astype(self.dtype, copy=False)
+
+@op("NotImplemented", nondiff=("target", "weight"), grad_output__self='refuse_derivative("multi_margin_loss_backward")')
+def multi_margin_loss_backward(grad_output, self, target, p, margin, weight, reduction):
+    short, weights = margins(self, target, p, margin, weight)
+    slopes = p * short ** (p - 1) * (short > 0) * weights
+    np.put_along_axis(slopes, target.reshape(-1, 1), 0 - slopes.sum(1, keepdims=True), 1)
+    grad = grad_output * (self.dtype.type(1 / len(short)) if reduction == 1 else 1)
+    return (slopes * np.reshape(grad, (-1, 1))).reshape(self.shape).astype(self.dtype, copy=False)
+
 # ------------------------------------------------------------------ sequences without an alignment
 def alphas(logs, labels):
     """Return for each time and label the logarithm of the probability of all ways that lead there."""

@@ -247,3 +247,18 @@ def constant_pad_nd(self, pad, value=0):
            "narrow(): length must be non-negative.")
     part = self[tuple(slice(max(-a, 0), n - max(-b, 0)) for n, (a, b) in zip(self.shape, pairs, strict=True))]
     return np.pad(np.asarray(part, order="C"), [(max(a, 0), max(b, 0)) for a, b in pairs], constant_values=value)
+
+# ------------------------------------------------------------------ back to where the largest were
+def unpooled(self, indices, output_size):
+    """Return zeros of a size with the elements at their places in each channel."""
+    lead, count = self.shape[: -len(output_size)], int(np.prod(output_size))
+    refuse(indices.size and not (indices.min() >= 0 and indices.max() < count),
+           f"Found an invalid max index: {indices.max(initial=0)} (output volumes are of size "
+           f"{'x'.join(map(str, output_size))}")
+    flat = np.zeros((*lead, count), self.dtype)
+    np.put_along_axis(flat, indices.reshape(*lead, -1), self.reshape(*lead, -1), -1)
+    return flat.reshape(*lead, *output_size)
+
+for dims in (2, 3):
+    row(f"max_unpool{dims}d", f"MaxUnpool{dims}DBackward0", unpooled, nondiff=("indices",),
+        self=f"max_pool_double_backward(grad, indices, {dims})")

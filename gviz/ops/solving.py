@@ -8,7 +8,22 @@ from __future__ import annotations
 
 import numpy as np
 
-from gviz.ops.rows import LinAlgError, brief, check_floats, check_one_dtype, check_square, composite, lacks, op, row
+from gviz.autograd.tensor import from_array
+from gviz.numbers.classes import result_class
+from gviz.ops.rows import (
+    TENSORS,
+    LinAlgError,
+    brief,
+    check_floats,
+    check_one_dtype,
+    check_square,
+    composite,
+    lacks,
+    op,
+    public_names,
+    refuse,
+    row,
+)  # fmt: skip
 
 KERNELS = {
     "linalg.svd": "linalg_svd_cpu", "linalg.qr": "geqrf_cpu", "linalg.eigh": "linalg_eigh_cpu", "linalg.det": "lu_cpu",
@@ -216,3 +231,47 @@ def cholesky_backward(grad, upper, L):
     half = (product + transpose(tril(product, -1), -2, -1)) * 0.5
     inner = linalg_solve_triangular(transpose(factor, -2, -1), half, True, True, False)
     return linalg_solve_triangular(factor, inner, False, False, False)
+
+@op("CholeskySolveBackward0", "cholesky_solve", promote="none", saves=("self",),
+    self__input2="cholesky_solve_backward(grad, input2, result, upper, grad_input_mask)")
+def cholesky_solve(self, input2, upper: bool = False):
+    refuse(self.ndim < 2 or input2.ndim < 2, "b should have at least 2 dimensions, and u as well, but has "
+           f"{self.ndim} and {input2.ndim} dimensions instead")
+    lower = np.triu(input2).mT if upper else np.tril(input2)
+    return by_columns(np.linalg.solve(lower.mT, np.linalg.solve(lower, self)))
+
+@composite
+def cholesky_solve_backward(grad, input2, result, upper, mask):
+    """Solve for the right side's gradient; the factor's is its product with the symmetric part."""
+    side = cholesky_solve(grad, input2, upper)
+    if not mask[1]:
+        return side, None
+    product = matmul(side, transpose(result, -2, -1))
+    both = product + transpose(product, -2, -1)
+    return (side if mask[0] else None), neg(matmul(input2, both) if upper else matmul(both, input2))
+
+# ------------------------------------------------------------------ least squares
+@op("LinalgLstsqBackward0", promote="none", self__b="lstsq_backward(grad, self, b, grad_input_mask)")
+def linalg_lstsq(self, b, rcond=None):
+    solution = np.linalg.lstsq(self, b, np.finfo(self.dtype).eps * max(self.shape) if rcond is None else rcond)[0]
+    return by_columns(solution) if b.ndim > 1 else solution
+
+@public_names("linalg.lstsq")
+def lstsq(self, b, rcond: float | None = None, *, driver: str | None = None):
+    """Return the X for which A X is nearest to B, and the rank of A; the rest is empty, as with PyTorch's usual driver."""
+    check_matrix(self._array, "linalg.lstsq", square=False)
+    refuse(self.ndim != 2 or b.shape[:1] != self.shape[:1],
+           "linalg.lstsq of batches is not in gviz's engine; run with --engine torch", NotImplementedError)
+    empty, rank = np.zeros(0, self._array.dtype), np.linalg.matrix_rank(self._array)
+    rest = (from_array(np.asarray(one), None) for one in (empty, rank, empty))
+    names = ("solution", "residuals", "rank", "singular_values")
+    return result_class("linalg_lstsq", names)((TENSORS["linalg_lstsq"](self, b, rcond), *rest))
+
+@composite
+def lstsq_backward(grad, self, b, mask):
+    """The solution is the pseudo-inverse times the right side."""
+    inverse = linalg_pinv(self, None)
+    wide, sides = (grad, b) if len(b.shape) > 1 else (unsqueeze(grad, -1), unsqueeze(b, -1))
+    matrix = pinv_backward(matmul(wide, transpose(sides, -2, -1)), inverse, self) if mask[0] else None
+    side = matmul(transpose(inverse, -2, -1), wide) if mask[1] else None
+    return matrix, side if side is None or len(b.shape) > 1 else squeeze_dim(side, -1)

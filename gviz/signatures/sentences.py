@@ -122,6 +122,7 @@ eigh: Return the eigenvalues and eigenvectors of a symmetric matrix.
 eigvals: Return the eigenvalues of a matrix, which are complex numbers.
 matrix_exp: Return the exponential of a square matrix, or of each of a batch.
 polygamma: Return the n-th derivative of digamma.
+cholesky_solve: Return X in A X = B, for the triangular factor of A.
 eigvalsh: Return the eigenvalues of a symmetric matrix.
 svd: Return the singular value decomposition of a matrix: U, the singular values, and V^T.
 svdvals: Return the singular values of a matrix.

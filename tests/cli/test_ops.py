@@ -24,10 +24,10 @@ for value in {}.values():
     pass
 y = F.no_such_function(x)
 z = torch.linalg.no_such_norm(x).sum()
-x.apply_(
+x.to_mkldnn(
     abs
 )
-np.array(1.0).apply_(abs)
+np.array(1.0).to_mkldnn(abs)
 torch.ones(2).no_such_method()
 nn.Linear(2, 2).no_such_attribute.weight
 
@@ -76,6 +76,7 @@ def test_many_operations_are_a_table_with_a_line_each(gviz: Program) -> None:
     assert {line.split()[0] for line in gviz("ops", "mul*").out.splitlines() if line.startswith("Mul")} == {
         "MulBackward0",
         "MulBackward1",
+        "MultiMarginLossBackward0",
     }
 
 
@@ -137,7 +138,7 @@ def test_a_scripts_missing_names_come_with_their_lines(gviz: Program) -> None:
         ["net.py:5", "torch.no_such_part"],
         ["net.py:10", "torch.nn.functional.no_such_function"],
         ["net.py:11", "torch.linalg.no_such_norm"],
-        ["net.py:12", "torch.Tensor.apply_", "if", "that", "is", "a", "tensor"],
+        ["net.py:12", "torch.Tensor.to_mkldnn", "if", "that", "is", "a", "tensor"],
         ["net.py:16", "torch.Tensor.no_such_method"],
     ]
     uses = gviz("ops", "--missing", "net.py", "--json").json()["missing"]

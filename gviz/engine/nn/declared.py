@@ -58,6 +58,7 @@ declare("activation", "Hardshrink", "hardshrink", "lambd=0.5", "{lambd}")
 declare("activation", "Softshrink", "softshrink", "lambd=0.5", "{lambd}")
 declare("activation", "Softmax", "softmax", "dim=None")
 declare("activation", "LogSoftmax", "log_softmax", "dim=None")
+declare("activation", "Softmax2d", lambda input: input.softmax(-3))
 declare("activation", "Softmin", "softmin", "dim=None")
 
 # ------------------------------------------------------------------ dropouts
@@ -124,6 +125,14 @@ loss(
     f"margin=1.0, p=2.0, eps=1e-6, swap=False, {OLD}",
     "anchor, positive, negative",
 )
+loss("MultiMarginLoss", "multi_margin_loss", f"p=1, margin=1.0, weight=None, {OLD}")
+loss("MultiLabelSoftMarginLoss", "multilabel_soft_margin_loss", f"weight=None, {OLD}")
+loss(
+    "TripletMarginWithDistanceLoss",
+    "triplet_margin_with_distance_loss",
+    "*, distance_function=None, margin=1.0, swap=False, reduction='mean'",
+    "anchor, positive, negative",
+)
 loss(
     "CTCLoss",
     "ctc_loss",
@@ -144,6 +153,14 @@ class Window(Layer):
 
 WINDOW = "kernel_size, stride=None, padding=0"
 SHOWN = "kernel_size={kernel_size}, stride={stride}, padding={padding}"
+
+
+def norm_pooling(name: str) -> Any:
+    """Return the function of a layer that pools by a norm, whose number is a float."""
+    pool = getattr(F, name)
+    return lambda input, norm_type, kernel_size, stride, ceil_mode: pool(
+        input, float(norm_type), kernel_size, stride, ceil_mode
+    )
 
 
 def border(mode: str) -> Any:
@@ -171,6 +188,23 @@ for n in (1, 2, 3):
         tuples=dict.fromkeys(("kernel_size", "stride", "padding"), 1) if n == 1 else {},
     )
     declare("pooling", f"AdaptiveAvgPool{d}", f"adaptive_avg_pool{d}", "output_size")
+    declare(
+        "pooling",
+        f"LPPool{d}",
+        norm_pooling(f"lp_pool{d}"),
+        "norm_type, kernel_size, stride=None, ceil_mode=False",
+        "norm_type={norm_type}, kernel_size={kernel_size}, stride={stride}, ceil_mode={ceil_mode}",
+    )
+    declare(
+        "pooling",
+        f"MaxUnpool{d}",
+        f"max_unpool{d}",
+        WINDOW,
+        SHOWN,
+        Window,
+        inputs="input, indices",
+        tuples=dict.fromkeys(("kernel_size", "stride", "padding"), n),
+    )
     if n < 3:
         declare(
             "pooling",

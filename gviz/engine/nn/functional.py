@@ -26,6 +26,7 @@ from gviz.ops import (
     normalization,
     resizing as _resizing,  # noqa: F401 - stores its rows, and those of resampling
 )
+from gviz.ops.convolution import each_way
 from gviz.ops.pooling import adaptive_means
 from gviz.ops.rows import lacks
 from gviz.ops.tables import BAGS
@@ -507,6 +508,34 @@ def interpolate(
     )
     return call[row](input, sizing, *([bool(align_corners)] if smooth else []), *scales)
 
+
+# ------------------------------------------------------------------ poolings by norms, and back
+def poolings(dims: int) -> None:
+    """Store two poolings of signals, images or volumes that are composed of others."""
+
+    @public_names(f"F.lp_pool{dims}d")
+    def lp_pool(input, norm_type: float, kernel_size: object, stride: object = None, ceil_mode: bool = False):
+        """Return the norm of the elements of each window."""
+        means = globals()[f"avg_pool{dims}d"](input.pow(norm_type), kernel_size, stride, 0, ceil_mode)
+        share = call["relu"](means.abs())
+        return (means.sign() * share).mul(math.prod(each_way(kernel_size, dims))).pow(1.0 / norm_type)
+
+    @public_names(f"F.max_unpool{dims}d")
+    def max_unpool(
+        input, indices, kernel_size: object, stride: object = None, padding: object = 0, output_size: object = None
+    ):
+        """Return the largest elements where they were before a pooling, and zeros elsewhere."""
+        sizes = [each_way(one, dims) for one in (kernel_size, kernel_size if stride is None else stride, padding)]
+        usual = [(n - 1) * s - 2 * p + k for n, k, s, p in zip(input.shape[-dims:], *sizes, strict=True)]
+        size: Any = usual if output_size is None else output_size
+        wanted = size[-dims:]
+        if dims == 1:
+            return call["max_unpool2d"](input.unsqueeze(-1), indices.unsqueeze(-1), (*wanted, 1)).squeeze(-1)
+        return call[f"max_unpool{dims}d"](input, indices, tuple(wanted))
+
+
+for dims in (1, 2, 3):
+    poolings(dims)
 
 install({"F": globals(), "torch": vars(_engine)})
 __all__ = sorted(word[2:] for word in NAMES if word.startswith("F."))  # noqa: PLE0605 - the names of the table

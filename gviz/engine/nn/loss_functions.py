@@ -442,6 +442,55 @@ def soft_margin_loss(input, target, size_average: object = None, reduce: object 
     return call["soft_margin_loss"](input, target, reduction)
 
 
+@loss
+def multi_margin_loss(
+    input,
+    target,
+    p: int = 1,
+    margin: float = 1.0,
+    weight=None,
+    size_average: object = None,
+    reduce: object = None,
+    reduction: object = "mean",
+):
+    """Return how far the class of each example fails to lead each other class by the margin."""
+    refuse(p not in (1, 2), "only p == 1 and p == 2 supported", ValueError)
+    sizes = f"inconsistent target size, expected {list(input.shape[:-1])} but got {list(target.shape)}"
+    refuse(target.numel() * input.shape[-1] != input.numel(), sizes)
+    return call["multi_margin_loss"](input, target, p, margin, weight, reduction)
+
+
+@public_names("F.multilabel_soft_margin_loss")
+def multilabel_soft_margin_loss(
+    input, target, weight=None, size_average: object = None, reduce: object = None, reduction: object = "mean"
+):
+    """Return the binary cross entropies of the sigmoids, their mean over the labels of each example."""
+    number, logsigmoid = reduction_number(reduction, size_average, reduce), call["log_sigmoid"]
+    other = (1 - target) * logsigmoid(-input)
+    losses = -(target * logsigmoid(input) + other)
+    losses = losses if weight is None else losses * weight
+    return reduced(losses.sum((input.dim() - 1,)) / input.shape[-1], number)
+
+
+@public_names("F.triplet_margin_with_distance_loss")
+def triplet_margin_with_distance_loss(
+    anchor,
+    positive,
+    negative,
+    *,
+    distance_function: object = None,
+    margin: float = 1.0,
+    swap: bool = False,
+    reduction: object = "mean",
+):
+    """Return how much nearer than the margin the negative example is, by a distance of one's own."""
+    distance: Any = distance_function or pairwise_distance
+    refuse(margin <= 0, f"margin must be greater than 0, got {margin}", ValueError)
+    near, far = distance(anchor, positive), distance(anchor, negative)
+    far = call["minimum"](far, distance(positive, negative)) if swap else far
+    return reduced((margin + near - far).clamp_min(0), reduction_number(reduction))
+
+
 @public_names("F.ctc_loss")
 def ctc_loss(
     log_probs,
