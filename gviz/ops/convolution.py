@@ -15,8 +15,11 @@ from gviz.ops.rows import TENSORS, composite, everywhere, lacks, op, public_name
 
 EVEN = "Using padding='same' with even kernel lengths and odd dilation may require a zero-padded copy of the input be created"
 
-ROOM = 1 << 18
-"""How many elements of windows are laid out at once: what a processor keeps at hand."""
+ROOM = 1 << 21
+"""How many elements of windows are laid out at once: large products of matrices are the quickest, and memory is bounded."""
+
+WIDE = 128
+"""From how many columns of an example a product for each example is as quick as one for many."""
 
 # ------------------------------------------------------------------ windows
 def windows(array, kernel, stride, dilation):
@@ -56,12 +59,16 @@ def each_way(value, count):
 
 # ------------------------------------------------------------------ three products of matrices, for each group of channels
 def columns(x, kernel, out, stride, padding, dilation, groups):
-    """Yield a slice of examples, and their windows as columns (m, groups, channels * kernel, out): as many as ROOM has."""
+    """Yield a slice of examples, and their windows as columns (groups, channels * kernel, examples * out).
+
+    There are as many examples as ROOM has place for.
+    """
     patches, dims = windows(padded(x, padding), kernel, stride, dilation), len(out)
-    patches = np.moveaxis(patches[(slice(None), slice(None), *map(slice, out))], range(-dims, 0), range(2, 2 + dims))
+    patches = patches[(slice(None), slice(None), *map(slice, out))]
+    order = 1, *range(2 + dims, 2 + 2 * dims), 0, *range(2, 2 + dims)
     for some in portions(patches):
         part = patches[some]
-        yield some, part.reshape(len(part), groups, x.shape[1] // groups * prod(kernel), prod(out))
+        yield some, np.ascontiguousarray(part.transpose(order)).reshape(groups, -1, len(part) * prod(out))
 
 def portions(examples, size=None):
     """Return the slices of the first dimension that cut it into parts of at most ROOM elements."""
@@ -73,14 +80,26 @@ def by_group(array, axis, groups):
     shape = array.shape
     return array.reshape(*shape[:axis], groups, shape[axis] // groups, prod(shape[axis + 1 :]))
 
+def side_by_side(parts):
+    """Return examples (examples, groups, channels, out) as one matrix for each group: channels x examples * out."""
+    count, groups, channels, size = parts.shape
+    return parts.transpose(1, 2, 0, 3).reshape(groups, channels, count * size)
+
+def is_pointwise(kernel, stride, padding):
+    """Return whether each window is one element, and each element a window: an example is its own columns."""
+    return {*kernel, *stride} == {1} and not any(padding)
+
 def correlate(x, weight, stride, padding, dilation, groups):
     """Return the convolution: the weight times each window of the input."""
     facts = zip(x.shape[2:], padding, weight.shape[2:], stride, dilation, strict=True)
     out = [(n + 2 * p - d * (k - 1) - 1) // s + 1 for n, p, k, s, d in facts]
     result, rows = np.empty((len(x), len(weight), *out), weight.dtype), by_group(weight, 0, groups)
     into = by_group(result, 1, groups)
+    if prod(out) >= WIDE and is_pointwise(weight.shape[2:], stride, padding):
+        return np.matmul(rows, by_group(x, 1, groups), out=into).reshape(result.shape)
     for some, patches in columns(x, weight.shape[2:], out, stride, padding, dilation, groups):
-        np.matmul(rows, patches, out=into[some])
+        products = rows @ patches
+        into[some] = products.reshape(*products.shape[:2], -1, prod(out)).transpose(2, 0, 1, 3)
     return result
 
 def spread(grad, weight, size, stride, padding, dilation, groups):
@@ -88,15 +107,16 @@ def spread(grad, weight, size, stride, padding, dilation, groups):
     outs, ins, kernel = len(weight), weight.shape[1] * groups, weight.shape[2:]
     around = [d * (k - 1) - p for d, k, p in zip(dilation, kernel, padding, strict=True)]
     fits = all(n + a - p == m for n, m, a, p in zip(grad.shape[2:], size, around, padding, strict=True))
-    if set(stride) == {1} and min(around) >= 0 and outs <= ins and fits:  # then it is a convolution, too, and that is quicker
+    if set(stride) == {1} and min(around) >= 0 and outs <= 2 * ins and fits:  # then it is a convolution, and that is quicker
         turned = weight.reshape(groups, outs // groups, *weight.shape[1:])[(..., *(slice(None, None, -1),) * len(kernel))]
         turned = turned.swapaxes(1, 2).reshape(ins, outs // groups, *kernel)
         return correlate(grad, turned, stride, around, dilation, groups)
     rows, parts = by_group(weight, 0, groups).swapaxes(1, 2), by_group(grad, 1, groups)
-    shape = ins, *kernel, *grad.shape[2:]
-    result = np.empty((len(grad), shape[0], *size), grad.dtype)
-    for some in portions(grad, prod(shape)):
-        result[some] = folded((rows @ parts[some]).reshape(-1, *shape), size, stride, padding, dilation)
+    out = grad.shape[2:]
+    result = np.empty((len(grad), ins, *size), grad.dtype)
+    for some in portions(grad, prod((ins, *kernel, *out))):
+        pieces = (rows @ side_by_side(parts[some])).reshape(ins, *kernel, -1, *out)
+        result[some] = folded(np.moveaxis(pieces, 1 + len(kernel), 0), size, stride, padding, dilation)
     return result
 
 def weight_gradient(grad, x, kernel, stride, padding, dilation, groups):
@@ -104,7 +124,7 @@ def weight_gradient(grad, x, kernel, stride, padding, dilation, groups):
     result, parts = np.zeros((grad.shape[1], x.shape[1] // groups, *kernel), grad.dtype), by_group(grad, 1, groups)
     total = by_group(result, 0, groups)
     for some, patches in columns(x, kernel, grad.shape[2:], stride, padding, dilation, groups):
-        total += (parts[some] @ patches.swapaxes(-2, -1)).sum(0)
+        total += side_by_side(parts[some]) @ patches.swapaxes(-2, -1)
     return result
 
 # ------------------------------------------------------------------ rows
