@@ -26,10 +26,13 @@ from gviz.ops.rows import (
 row("relu", "ReluBackward0", lambda self: np.maximum(0, self), "relu relu_ F.relu F.relu_", inplace=True,
     check=each_of(NO_CLAMP, lacks("relu", "b", "Boolean inputs not supported for relu")),
     self="threshold_backward(grad, result, 0)")
-# nan lets the gradient pass
-row("threshold_backward", "ThresholdBackwardBackward0", lambda grad_output, self, threshold:
-    np.where(self <= threshold, 0, grad_output).astype(grad_output.dtype, copy=False),
-    grad_output="threshold_backward(grad, self, threshold)", self="zeros_like(grad)")
+
+@op("ThresholdBackwardBackward0", grad_output="threshold_backward(grad, self, threshold)", self="zeros_like(grad)")
+def threshold_backward(grad_output, self, threshold):
+    """Return the gradient where the input is above the threshold, and where it is nan; else zero."""
+    bits = np.dtype(f"i{grad_output.dtype.itemsize}")  # all of a gradient's bits or none: a choice of chance is slow
+    passes = np.asarray(~(self <= threshold)).astype(bits)
+    return (grad_output.view(bits) & np.negative(passes, passes)).view(grad_output.dtype)
 
 # ------------------------------------------------------------------ the larger and the smaller
 HALVED = "masked_fill(where(equal(self, other), grad / 2, grad), {}(self, other), 0)"  # equal elements share the gradient

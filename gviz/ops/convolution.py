@@ -58,21 +58,21 @@ def each_way(value, count):
     return numbers * count if len(numbers) == 1 else numbers
 
 # ------------------------------------------------------------------ three products of matrices, for each group of channels
-def columns(x, kernel, out, stride, padding, dilation, groups):
+def columns(x, outs, kernel, out, stride, padding, dilation, groups):
     """Yield a slice of examples, and their windows as columns (groups, channels * kernel, examples * out).
 
-    There are as many examples as ROOM has place for.
+    There are as many examples as ROOM has place for, and for their results with so many channels.
     """
     patches, dims = windows(padded(x, padding), kernel, stride, dilation), len(out)
     patches = patches[(slice(None), slice(None), *map(slice, out))]
     order = 1, *range(2 + dims, 2 + 2 * dims), 0, *range(2, 2 + dims)
-    for some in portions(patches):
+    for some in portions(patches, prod(out) * max(x.shape[1] * prod(kernel), outs)):
         part = patches[some]
         yield some, np.ascontiguousarray(part.transpose(order)).reshape(groups, -1, len(part) * prod(out))
 
-def portions(examples, size=None):
-    """Return the slices of the first dimension that cut it into parts of at most ROOM elements."""
-    step = max(ROOM // max(prod(examples.shape[1:]) if size is None else size, 1), 1)
+def portions(examples, size, room=ROOM):
+    """Return the slices that cut the first dimension, of so many elements each, into parts of at most that room."""
+    step = max(room // max(size, 1), 1)
     return [slice(start, start + step) for start in range(0, len(examples), step)]
 
 def by_group(array, axis, groups):
@@ -97,7 +97,7 @@ def correlate(x, weight, stride, padding, dilation, groups):
     into = by_group(result, 1, groups)
     if prod(out) >= WIDE and is_pointwise(weight.shape[2:], stride, padding):
         return np.matmul(rows, by_group(x, 1, groups), out=into).reshape(result.shape)
-    for some, patches in columns(x, weight.shape[2:], out, stride, padding, dilation, groups):
+    for some, patches in columns(x, len(weight), weight.shape[2:], out, stride, padding, dilation, groups):
         products = rows @ patches
         into[some] = products.reshape(*products.shape[:2], -1, prod(out)).transpose(2, 0, 1, 3)
     return result
@@ -123,7 +123,7 @@ def weight_gradient(grad, x, kernel, stride, padding, dilation, groups):
     """Return the gradient for the weight: that of the result times the windows of the input."""
     result, parts = np.zeros((grad.shape[1], x.shape[1] // groups, *kernel), grad.dtype), by_group(grad, 1, groups)
     total = by_group(result, 0, groups)
-    for some, patches in columns(x, kernel, grad.shape[2:], stride, padding, dilation, groups):
+    for some, patches in columns(x, grad.shape[1], kernel, grad.shape[2:], stride, padding, dilation, groups):
         total += side_by_side(parts[some]) @ patches.swapaxes(-2, -1)
     return result
 
@@ -167,7 +167,9 @@ def convolution(input, weight, bias, stride, padding, dilation, transposed, outp
         result = spread(input, weight, size, stride, padding, dilation, groups)
     else:
         result = correlate(input, weight, stride, padding, dilation, groups)
-    return result if bias is None else result + bias.reshape(-1, *(1,) * (input.ndim - 2))
+    if bias is not None:
+        result += bias.reshape(-1, *(1,) * (input.ndim - 2))
+    return result
 
 @op("ConvolutionBackwardBackward0", promote="none", outputs=("grad_input", "grad_weight", "grad_bias"),
     grad_output__input__weight="convolution_double_backward(grads, grad_output, input, weight, stride, padding, dilation, "

@@ -6,8 +6,11 @@ Ioffe and Szegedy (2015), Ba et al. (2016), Wu and He (2018).
 
 from __future__ import annotations
 
+from math import prod
+
 import numpy as np
 
+from gviz.ops.convolution import portions
 from gviz.ops.rows import composite, lacks, op, refuse
 
 
@@ -43,11 +46,14 @@ def scaled(array, weight, bias, shape=None):
     result = array if weight is None else array * wide[0]
     return (result if bias is None else result + wide[1]).astype(array.dtype, copy=False)
 
-def normal_back(grad, normal, rstd, axes):
+def normal_back(grad, normal, rstd):
     """Return the gradient of the normalization: less its mean and its part along the normalized input."""
-    wide = normal.astype(np.float64)
-    wide -= mean_of(wide, axes)  # else what rounding has left of its mean would show in the gradient
-    return (rstd * (grad - mean_of(grad, axes) - wide * mean_of(grad * wide, axes))).astype(grad.dtype, copy=False)
+    grad, normal = grad.astype(np.float64), normal.astype(np.float64)
+    normal -= mean_of(normal, (0, 2))  # else what rounding has left of its mean would show in the gradient
+    along = np.einsum("ncs,ncs->c", grad, normal)[:, None] / max(len(grad) * grad.shape[2], 1)
+    grad -= mean_of(grad, (0, 2))
+    grad -= np.multiply(normal, along, normal)
+    return np.multiply(grad, rstd, grad)
 
 def by_channel(array):
     """Return the shape of a number for each channel, and the other dimensions."""
@@ -149,6 +155,9 @@ def layer_norm_double_backward(grads, input, weight, grad_out, mean, rstd, norma
     return None if through is None else reshape(expand(through, shape), sizes), back, to_scale
 
 # ------------------------------------------------------------------ batches
+CACHE = 1 << 16
+"""How many elements a step of the backward pass takes: several copies of them in double precision stay at hand."""
+
 @op("NativeBatchNormBackward0", promote="none", check=one_dtype("batch_norm"), nondiff=("running_mean", "running_var"),
     extras=("result1", "result2"),
     input__weight__bias="native_batch_norm_backward(grad, input, weight, running_mean, running_var, result1, result2, "
@@ -170,12 +179,19 @@ def native_batch_norm(input, weight, bias, running_mean, running_var, training, 
     grad_out__input__weight="batch_norm_double_backward(grads, input, weight, grad_out, running_mean, running_var, train, "
     "eps, save_mean, save_invstd)")
 def native_batch_norm_backward(grad_out, input, weight, running_mean, running_var, save_mean, save_invstd, train, eps, mask):
-    shape, axes = by_channel(input)
     mean, rstd = (save_mean, save_invstd) if train else (running_mean, 1 / np.sqrt(running_var + eps))
-    mean, rstd = mean.reshape(shape), rstd.reshape(shape)
-    normal, slope = (input - mean) * rstd, scaled(grad_out, weight, None, shape)
-    return (None if not mask[0] else normal_back(slope, normal, rstd, axes) if train else slope * rstd,
-            total_of(grad_out * normal, axes) if mask[1] else None, total_of(grad_out, axes) if mask[2] else None)
+    back = np.empty(input.shape, input.dtype) if mask[0] else None
+    totals = np.empty((2, len(mean)), input.dtype)
+    whole = [one.reshape(len(one), len(mean), prod(input.shape[2:])) for one in (grad_out, input, *([back] * mask[0]))]
+    for some in portions(mean, input.size // max(len(mean), 1), CACHE):
+        grad, x, *into = (one[:, some] for one in whole)
+        scale = rstd[some, None]
+        normal = (x - mean[some, None]) * scale
+        totals[:, some] = total_of(grad * normal, (0, 2)), total_of(grad, (0, 2))
+        slope = scaled(grad, weight if weight is None else weight[some], None, (-1, 1))
+        if into:
+            into[0][...] = normal_back(slope, normal, scale) if train else slope * scale
+    return back, totals[0] if mask[1] else None, totals[1] if mask[2] else None
 
 @composite
 def per_channel(value, rank):

@@ -68,13 +68,15 @@ def largest(self, kernel_size, stride, padding, dilation, ceil_mode):
         flat, places = (one.reshape(*one.shape[:-dims], prod(kernel_size)) for one in (views, places))
         best = flat.argmax(-1)[..., None]
         return tuple(np.take_along_axis(one, best, -1).reshape(shape) for one in (flat, np.broadcast_to(places, flat.shape)))
-    most, at = views[(..., *(0,) * dims)].copy(), np.empty(views.shape[:-dims], np.int64)
-    at[...] = places[(..., *(0,) * dims)]
-    for inside in [*np.ndindex(*kernel_size)][1:]:
+    most, number = views[(..., *(0,) * dims)], np.zeros(views.shape[:-dims], np.uint8)
+    unordered = self.size and (top := self.max()) != top
+    for i, inside in enumerate(np.ndindex(*kernel_size)):
         here = views[(..., *inside)]
-        more = (here > most) | (here != here)  # noqa: PLR0124 - nan is more than all, as in PyTorch
-        np.copyto(most, here, where=more)
-        np.copyto(at, places[(..., *inside)], where=more)
+        more = (here > most) | (here != here) if unordered else here > most  # nan is more than all, as in PyTorch
+        np.maximum(number, more * np.uint8(i), number)
+        most = np.maximum(here, most)
+    begins = np.arange(0, places.size, prod(kernel_size))
+    at = places.reshape(-1).take(number.reshape(-1, begins.size) + begins)
     return most.reshape(shape), at.reshape(shape)
 
 for dims in (2, 3):
