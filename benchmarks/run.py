@@ -11,6 +11,7 @@ NAMES = (
     "cold",
     "engine",
     "heavy",
+    "laptop",
     "training",
     "walk",
     "imports",

@@ -32,7 +32,7 @@ def threshold_backward(grad_output, self, threshold):
     """Return the gradient where the input is above the threshold, and where it is nan; else zero."""
     bits = np.dtype(f"i{grad_output.dtype.itemsize}")  # all of a gradient's bits or none: a choice of chance is slow
     passes = np.asarray(~(self <= threshold)).astype(bits)
-    return (grad_output.view(bits) & np.negative(passes, passes)).view(grad_output.dtype)
+    return (grad_output.view(bits) & np.negative(passes, out=passes)).view(grad_output.dtype)
 
 # ------------------------------------------------------------------ the larger and the smaller
 HALVED = "masked_fill(where(equal(self, other), grad / 2, grad), {}(self, other), 0)"  # equal elements share the gradient

@@ -52,8 +52,9 @@ def normal_back(grad, normal, rstd):
     normal -= mean_of(normal, (0, 2))  # else what rounding has left of its mean would show in the gradient
     along = np.einsum("ncs,ncs->c", grad, normal)[:, None] / max(len(grad) * grad.shape[2], 1)
     grad -= mean_of(grad, (0, 2))
-    grad -= np.multiply(normal, along, normal)
-    return np.multiply(grad, rstd, grad)
+    grad -= np.multiply(normal, along, out=normal)
+    grad *= rstd
+    return grad
 
 def by_channel(array):
     """Return the shape of a number for each channel, and the other dimensions."""

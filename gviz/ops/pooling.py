@@ -72,8 +72,8 @@ def largest(self, kernel_size, stride, padding, dilation, ceil_mode):
     unordered = self.size and (top := self.max()) != top
     for i, inside in enumerate(np.ndindex(*kernel_size)):
         here = views[(..., *inside)]
-        more = (here > most) | (here != here) if unordered else here > most  # nan is more than all, as in PyTorch
-        np.maximum(number, more * np.uint8(i), number)
+        more = (here > most) | np.isnan(here) if unordered else here > most  # nan is more than all, as in PyTorch
+        np.maximum(number, more * np.uint8(i), out=number)
         most = np.maximum(here, most)
     begins = np.arange(0, places.size, prod(kernel_size))
     at = places.reshape(-1).take(number.reshape(-1, begins.size) + begins)
