@@ -278,6 +278,7 @@ SAMPLES.update({  # nn.functional's
     "ctc_loss_backward": [("V", "B1", "again", (2, 2, 2), (1, 1, 1), "V", "CW", 2, False)],
     "linalg_matrix_exp": [("S",)], "linalg_lstsq": [("B", "S"), ("B", "V"), ("A", "X")],
     "cholesky_solve": [("S", "T3"), ("B", "T3", True)],
+    "gcd": [("columns", "columns")], "lcm": [("columns", "columns")],
     "max_unpool2d": [("J2", "unpooled", (2, 3))], "max_unpool3d": [("GP", "unpooled3d", (1, 1, 3))],
     "multi_margin_loss": [("A", "classes", 1, 1.0, None, 1), ("A", "classes", 2, 0.5, None, 2)],
     "multi_margin_loss_backward": [("Z", "A", "classes", 1, 1.0, None, 1)],

@@ -82,7 +82,7 @@ SETTINGS = (
 )  # fmt: skip
 UNCOMMON = (
     "bartlett_window", "blackman_window", "block_diag", "combinations", "complex", "cumulative_trapezoid", "detach",
-    "frombuffer", "gcd", "hamming_window", "hann_window", "is_nonzero", "is_signed", "is_storage", "lcm", "ldexp",
+    "frombuffer", "hamming_window", "hann_window", "is_nonzero", "is_signed", "is_storage", "ldexp",
     "msort", "nanmedian", "polar", "range", "unique_consecutive", "unravel_index", "vander", "view_as_complex",
     "view_as_real",
 )  # fmt: skip
@@ -111,7 +111,7 @@ def late_method(name: str) -> Any:
     return method
 
 
-for late in ("gcd", "is_signed", "lcm", "ldexp", "msort", "nanmedian", "unique_consecutive"):
+for late in ("is_signed", "ldexp", "msort", "nanmedian", "unique_consecutive"):
     setattr(Tensor, late, late_method(late))
 
 

@@ -27,7 +27,7 @@ torch: Any = engine
 
 __all__ = [
     "bartlett_window", "blackman_window", "block_diag", "combinations", "complex", "cumulative_trapezoid", "detach",
-    "frombuffer", "gcd", "hamming_window", "hann_window", "is_nonzero", "is_signed", "is_storage", "lcm", "ldexp",
+    "frombuffer", "hamming_window", "hann_window", "is_nonzero", "is_signed", "is_storage", "ldexp",
     "msort", "nanmedian", "polar", "range", "unique_consecutive", "unravel_index", "vander", "view_as_complex",
     "view_as_real",
 ]  # fmt: skip
@@ -105,16 +105,6 @@ hamming_window, blackman_window = window("hamming_window", 0.54, -0.46), window(
 
 
 # ------------------------------------------------------------------ whole numbers and places
-def gcd(input: Tensor, other: Tensor) -> Any:
-    """Return the greatest common divisor of each two numbers."""
-    return from_array(np.gcd(input._array, other._array), None)
-
-
-def lcm(input: Tensor, other: Tensor) -> Any:
-    """Return the least common multiple of each two numbers."""
-    return from_array(np.lcm(input._array, other._array), None)
-
-
 def unravel_index(indices: Tensor, shape: int | Sequence[int]) -> tuple[Any, ...]:
     """Return the places in a shape of elements that are counted one after the other."""
     return tuple(from_array(np.asarray(one), None) for one in np.unravel_index(indices._array, shape))

@@ -84,3 +84,7 @@ row("clamp_min", "ClampMinBackward0", lambda self, min: ARRAYS["clamp_scalar"](s
     check=NO_CLAMP, self="where(greater_equal(self, min), grad, 0.0)")
 row("clamp_max", "ClampMaxBackward0", lambda self, max: ARRAYS["clamp_scalar"](self, None, max), "clamp_max clamp_max_",
     check=NO_CLAMP, self="where(less_equal(self, max), grad, 0.0)")
+
+# ------------------------------------------------------------------ divisors
+for key, ufunc in (("gcd", np.gcd), ("lcm", np.lcm)):
+    row(key, None, ufunc, f"{key} {key}_", nondiff=("self", "other"), check=lacks(f"{key}_cpu", "bfce"))

@@ -123,6 +123,8 @@ eigvals: Return the eigenvalues of a matrix, which are complex numbers.
 matrix_exp: Return the exponential of a square matrix, or of each of a batch.
 polygamma: Return the n-th derivative of digamma.
 cholesky_solve: Return X in A X = B, for the triangular factor of A.
+gcd: Return the greatest common divisor of each two numbers.
+lcm: Return the least common multiple of each two numbers.
 eigvalsh: Return the eigenvalues of a symmetric matrix.
 svd: Return the singular value decomposition of a matrix: U, the singular values, and V^T.
 svdvals: Return the singular values of a matrix.

@@ -263,7 +263,8 @@ class Module(Portable, Hooks):
 
     def to(self, *args: object, **kwargs: Any) -> Self:
         """Cast floating point parameters and buffers; a device can only be the CPU."""
-        if "meta" in map(str, (*args, kwargs.get("device"))):
+        places = [*args, kwargs.get("device")]
+        if any(str(one) == "meta" for one in places if not isinstance(one, Tensor)):
             warn_once("the device 'meta' is not in gviz's engine: the module keeps its numbers")
             return self
         dtype = kwargs.get("dtype", next((arg for arg in args if isinstance(arg, dtypes.dtype)), None))
