@@ -8,7 +8,7 @@ from collections.abc import Iterator, Sequence
 
 from gviz.causes import fixes
 from gviz.causes.diagnosis import Diagnosis, Lines, is_own
-from gviz.causes.syntax import last_name, statements
+from gviz.causes.syntax import calls_of, last_name, statements
 from gviz.graphs import GraphCut, Place, TensorRow
 from gviz.text import joined
 from gviz.trace.switches import LIBRARY
@@ -127,6 +127,8 @@ def mend_of_detach(case: Diagnosis, cut: GraphCut, code: str) -> str:
         return mend_of_straight_through(case, cut, estimator)
     if cut.call == "detach" and "requires_grad_" not in code and (leaves := fixes.as_new_leaves(code)):
         return leaves
+    if keeping := fixes.with_keyword(code, ("state_dict",), "keep_vars", value=True):
+        return keeping
     is_hidden = code != "" and cut.call not in code  # as float() in math.erfc(w)
     better = "; ".join(filter(None, (without_cut(case, cut, one) for one in case.statements_of(cut))))
     return better or (USE_TORCH if is_hidden else CUT_MENDS["detached"].format(by=cut.call))
@@ -174,8 +176,12 @@ def mends_on_way(case: Diagnosis, cut: GraphCut) -> Iterator[tuple[Lines, str]]:
 
 
 def detached_elsewhere(case: Diagnosis, cut: GraphCut, name: str) -> Iterator[str]:
-    """Yield the lines of other roots that are to go on without the graph behind a tensor, each as it should be."""
-    for other in cut.others:
+    """Yield the lines of other roots that are to go on without the graph behind a tensor, each as it should be.
+
+    None where what is cut off becomes a leaf: the other root is there for its gradient, as in an inner loop.
+    """
+    is_leaf = any([*calls_of(one, "requires_grad_")] for one in case.statements_of(cut))
+    for other in () if is_leaf else cut.others:
         code = case.code_of(case.line_of(case.rows[other].place))
         yield fixes.detaching(code, name) or f"{name}.detach() where {other} is computed from it"
 

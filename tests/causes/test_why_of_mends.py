@@ -225,6 +225,62 @@ loss = opt.step(closure)
         [12],
         "loss = opt.step(lambda: [one := closure(), one.backward()][0])",
     ),
+    "a part of the loss that is a number, and a print after backward": (
+        "head.weight",
+        """\
+class Net(nn.Module):
+    def forward(self, x):
+        return torch.tanh(x)
+net, body, head = Net(), nn.Linear(3, 1), nn.Linear(3, 1)
+opt = torch.optim.SGD([*body.parameters(), *head.parameters()], 0.1)
+x = torch.randn(4, 3)
+for i in range(2):
+    losses = {"a": body(net(x)).pow(2).mean(), "b": head(net(x)).pow(2).mean()}
+    total = losses["a"] + losses["b"].item()
+    opt.zero_grad()
+    total.backward()
+    opt.step()
+    print({k: round(v.item(), 3) for k, v in losses.items()})
+print(round(losses["b"].item(), 3))
+""",
+        "detached",
+        "was cut off by item()",
+        [13],
+        "total = losses['a'] + losses['b']",
+    ),
+    "an inner loop from new leaves": (
+        "w",
+        """w = nn.Parameter(torch.randn(1, 3))
+opt = torch.optim.SGD([w], 0.1)
+x = torch.randn(4, 3)
+for i in range(2):
+    fast = [w.clone().detach().requires_grad_()]
+    inner = F.linear(x, *fast).pow(2).mean()
+    steps = torch.autograd.grad(inner, fast, create_graph=True)
+    fast = [p - 0.1 * g for p, g in zip(fast, steps)]
+    loss = F.linear(x, *fast).pow(2).mean()
+    opt.zero_grad()
+    loss.backward()
+    opt.step()
+""",
+        "detached",
+        "was cut off by detach()",
+        [9],
+        "fast = [w.clone().requires_grad_()]",
+    ),
+    "a state without its graph": (
+        "net.weight",
+        """net = nn.Linear(3, 1)
+x = torch.randn(4, 3)
+state = dict(net.state_dict())
+loss = torch.func.functional_call(net, state, (x,)).pow(2).mean() + net.bias.pow(2).sum()
+loss.backward()
+""",
+        "detached",
+        "was cut off by detach()",
+        [7],
+        "state = dict(net.state_dict(keep_vars=True))",
+    ),
 }
 
 IN_WORDS = (
@@ -266,3 +322,17 @@ def test_a_mistake_is_told_with_its_line_and_a_mend_that_helps(tmp_path: Path, c
     old, new = row_of(before, name), row_of(after, name)
     assert (old.grad.value, old.numbers) != (new.grad.value, new.numbers)
     assert why(after, name).verdict in ("ok", "cleared", "accumulated")
+
+
+@pytest.mark.parametrize("engine", ENGINES)
+def test_a_fake_that_both_losses_use_is_to_be_cut_off_from_one(tmp_path: Path, engine: str) -> None:
+    program = """\
+G, D = nn.Linear(2, 1), nn.Linear(1, 1)
+fake = G(torch.randn(4, 2)).detach()
+d_loss = D(fake).mean()
+d_loss.backward()
+g_loss = D(fake).pow(2).mean()
+g_loss.backward()
+"""
+    cause = why(graph_of(tmp_path, HEAD + program, engine), "fake")
+    assert cause.mend == "fake = G(torch.randn(4, 2)); and d_loss = D(fake.detach()).mean()"
