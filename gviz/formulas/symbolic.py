@@ -53,7 +53,6 @@ CONSTANTS = {
     math.sqrt(2): "sqrt(2)", math.sqrt(2 * math.pi): "sqrt(2*π)", math.sqrt(2 / math.pi): "sqrt(2/π)",
     2 / math.sqrt(math.pi): "2/sqrt(π)",
     math.sqrt(math.pi) / 2: "sqrt(π)/2", 1 / math.sqrt(2 * math.pi): "1/sqrt(2*π)",
-    math.log(2): "log(2)", math.log(10): "log(10)",
 }  # fmt: skip
 """Numbers that have a name."""
 
@@ -167,8 +166,8 @@ def tree(value: Any) -> ast.expr:
 def number_tree(value: Any) -> ast.expr:
     """Return the syntax of a number: by its name, if it has one, else with as many digits as people read.
 
-    >>> [ast.unparse(number_tree(value)) for value in (2.0, -0.5, 0.7071067811865476, 1.7580993408473766, math.inf)]
-    ['2', '-0.5', '1 / sqrt(2)', '1.7581', 'inf']
+    >>> [ast.unparse(number_tree(value)) for value in (2.0, -0.5, 0.7071067811865476, math.log(3), 1.7581, math.inf)]
+    ['2', '-0.5', '1 / sqrt(2)', 'log(3)', '1.7581', 'inf']
     """
     if value < 0:
         return ast.UnaryOp(ast.USub(), number_tree(-value))
@@ -176,6 +175,9 @@ def number_tree(value: Any) -> ast.expr:
         return ast.Name(str(value), ast.Load())
     if isinstance(value, float) and not value.is_integer():
         name = next((name for constant, name in CONSTANTS.items() if math.isclose(value, constant, rel_tol=1e-12)), "")
+        base = round(math.exp(min(value, 10.0)), 4)  # the derivative of 3^x has log(3)
+        if math.isclose(value, math.log(base), rel_tol=1e-12):
+            name = f"log({base:g})"
         part = Fraction(value).limit_denominator(MOST_PARTS)
         if not name and math.isclose(value, part, rel_tol=1e-12) and round(value, DIGITS) != value:
             name = str(part)

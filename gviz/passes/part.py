@@ -154,6 +154,8 @@ def only(graph: Graph, ids: Collection[str], why: str, *, has_ends: bool = False
     old_remarks = {*fold_remarks(graph)} - {*fold_remarks(less)}
     which = " of the folded graph" * bool(fold_remarks(graph))
     remark = f"{count:,} of {whole:,} boxes{which}: {why}"
+    if not less.roots and any(node.grad.arrived is not None for node in less.nodes):
+        remark += f"; gradients are those of {' + '.join(graph.by_id[root].name or '·' for root in graph.roots)}"
     return less.changed(remarks=(*(one for one in graph.remarks if one not in old_remarks), remark))
 
 

@@ -152,12 +152,14 @@ class CircuitContent:
         if self.has_both and any(wire.grad for wire in self.wires):
             line = arrow([(26.0, -0.3 * size), (0.0, -0.3 * size)], Pen(theme.gradient, 1.5))
             yield LegendEntry(text_box("gradient, on its way back", size), theme.ink, [line], 32)
-        z = [name_box(self.reader.comes_in, size), text_box(" is what comes in", size)] if self.reader.has_z() else []
+        has_notes = any(card.note.width and card.is_round for card in self.cards)
+        z = [name_box(self.reader.comes_in, size), text_box(" is what comes in", size)]
+        z = z if self.reader.has_z(has_notes=has_notes) else []
         notes: list[TypeBox] = []
         if any(one.note.width and not card.note.width for one, card in zip(self.all_cards, self.cards, strict=False)):
             notes.append(text_box("local derivatives are left out: there is no room for them", size))
-        if any(card.note.width and card.is_round for card in self.cards):
-            notes.append(row(text_box(f"below a circle: local derivative{'; ' * bool(z)}", size), *z))
+        if has_notes:
+            notes.append(row(text_box(f"at a circle: local derivative{'; ' * bool(z)}", size), *z))
         elif z:
             notes.append(row(*z))
         if any(UNKNOWN in text for text in self.titles):

@@ -183,7 +183,9 @@ class CircuitReader(Reader):
         total, is_long = self._total(node) if kind == "leaf" else (TypeBox(), False)
         if is_long:
             total = self._sum_text(f"… = {self.number(node.grad.value)}")
-        return Component(box, kind, TypeBox(), note, note, note, total, end, tip, is_wrong=is_wrong, node=node.id)
+        is_told = formula is not None and self.trails is not None and node.id in self.trails.in_words
+        shown = self.name(name, NUMBER) if is_told else TypeBox()
+        return Component(box, kind, shown, note, note, note, total, end, tip, is_wrong=is_wrong, node=node.id)
 
     def _states(self, node: Node) -> list[TypeBox]:
         """Return what a card says besides: its size, and what is to be said of its tensor."""
@@ -263,13 +265,13 @@ class CircuitReader(Reader):
         return found if is_known else None
 
     # ------------------------------------------------------------ words
-    def has_z(self) -> bool:
-        """Return whether what comes in has its name in a circle, or below one."""
+    def has_z(self, *, has_notes: bool = True) -> bool:
+        """Return whether what comes in has its name in a circle, or at one, if anything stands there."""
         return any(
             self.comes_in in part.text
             for node in self.graph.nodes
             if node.kind == "operation"
-            for box in (self.sign(node), self._notes(node)[0])
+            for box in (self.sign(node), *([self._notes(node)[0]] if has_notes else []))
             for part in box.parts
             if isinstance(part, TypeRun) and (part.face == "math" or self.options.math == "off")
         )

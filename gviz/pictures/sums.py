@@ -26,7 +26,7 @@ ROUNDED = 1e-3
 """How far a sum may be from the engine's gradient, in what it consists of: that much is lost by rounding."""
 
 
-DIFFERS = "numbers are rounded: what is computed with them may differ in the last digit"
+DIFFERS = "numbers are rounded: what is computed with them may differ"
 """What is said on a picture if an equation of its numbers does not hold as they are printed."""
 
 MOST_SHARED = 2

@@ -7,7 +7,7 @@ from html import escape
 from typing import Any
 
 from gviz.errors import ArgumentError
-from gviz.graphs import Graph, TensorRow
+from gviz.graphs import GRAD_OF, Graph, TensorRow
 from gviz.graphs.numbers import Numbers
 from gviz.passes.rounding import without_rounding
 from gviz.pictures.labels import later_text, shape_text, short, value_text
@@ -139,14 +139,15 @@ def note_of(row: TensorRow) -> str:
 
 
 def totals(graph: Graph) -> list[str]:
-    """Return the line below the table: how many operations and leaves the graph has, and what it keeps for backward."""
+    """Return the line below the table: how many operations, leaves and bytes there are, and of what the gradients are."""
     operations, leaves = (sum(node.kind == kind for node in graph.nodes) for kind in ("operation", "leaf"))
     if not operations:
         return []
     kept = [node.recorded.kept for node in graph.nodes if node.kind == "operation"]
     sizes = [size for size in kept if size is not None]
     parts = [f"{operations:,} operation{'s' * (operations > 1)}", f"{leaves:,} {'leaf' if leaves == 1 else 'leaves'}"]
-    return [", ".join([*parts, *([f"{sum(sizes):,} bytes saved for backward"] if len(sizes) == len(kept) else [])])]
+    line = ", ".join([*parts, *([f"{sum(sizes):,} bytes saved for backward"] if len(sizes) == len(kept) else [])])
+    return ["; ".join([line, *sorted({node.state for node in graph.nodes if node.state.startswith(GRAD_OF)})])]
 
 
 def html_table(columns: Mapping[str, Sequence[str]]) -> str:

@@ -182,9 +182,6 @@ def page_of(graph: Graph, options: RenderOptions, dots: float) -> Picture:
             "--caption has room for more",
             RenderWarning,
         )
-    ways = (
-        "--by statement, another --view, --root NAME" if options.view == "dataflow" else "another --view, --root NAME"
-    )
     return slide.on_page(
         picture,
         layout,
@@ -192,7 +189,7 @@ def page_of(graph: Graph, options: RenderOptions, dots: float) -> Picture:
         title=html.escaped(shorten(title, most, mark=" …")),
         caption=[*picture.caption, *typed],
         legend=legend,
-        larger=ways,
+        larger="--max-nodes N, another --view, --root NAME",
         scale=dots,
         write=dot.dot_text,
     )

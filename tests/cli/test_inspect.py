@@ -112,6 +112,7 @@ def test_a_choice_that_leaves_nothing_is_an_error(gviz: Program) -> None:
 def test_below_the_table_are_totals(script: Program) -> None:
     assert script("inspect", *Y).out.endswith("\n\n3 operations, 2 leaves, 8 bytes saved for backward\n")
     assert script("inspect", "net.py").out.endswith("\n\n4 operations, 2 leaves, 16 bytes saved for backward\n")
+    assert script("inspect", "y=x*x", "x=1", "--order", 1).out.endswith("; grad is that of ∂y/∂x\n")
     assert "3 operations, 2 leaves" in script.on_terminal("inspect", *Y).out
 
 

@@ -157,7 +157,7 @@ def test_what_a_part_leaves_out_stands_at_its_edge_with_its_value_and_gradient()
     }
     assert sorted((wire.value, wire.grad) for wire in wires) == [("2", "60"), ("20", "6"), ("3", "40"), ("40", "3")]
     near = drawn_formula(graph, RenderOptions(view="circuit", around=("x",), hops=1))
-    assert near.remarks == ("5 of 7 boxes: up to 1 line from x, with their inputs",)
+    assert near.remarks == ("5 of 7 boxes: up to 1 line from x, with their inputs; gradients are those of y",)
 
 
 def test_nan_is_seen() -> None:
@@ -227,6 +227,10 @@ def test_what_is_off_the_paths_is_faint_and_can_be_read() -> None:
 def test_a_letter_that_a_path_has_as_a_factor_stands_at_its_circle() -> None:
     svg = svg_of("z=r*(1-h)+r*n", {"r": 0.3, "h": 0.5, "n": -0.2}, path=("r",))
     assert words_of(svg).count("a") == 2  # in the product, and above 1 - h, which is on no path
+    source = gviz.SourceOptions(values={"x": 0.5, "t": 1.0}, frozen=("t",), flow=True)
+    graph = gviz.read("y=(1-t)*log(x)", source).graph
+    words = words_of(str(render(graph, "svg", RenderOptions(view="circuit", path=("x",)))))
+    assert words.count("a") == 2  # above 1 - t, which needs no gradient
 
 
 def test_the_paths_of_a_print_are_told_apart_by_their_dashes() -> None:

@@ -182,7 +182,9 @@ def test_where_there_is_no_formula_the_function_is_named_with_the_norm_that_it_h
     whole = plates(f"{source}.sum()", RenderOptions(by="statement"), **values)
     assert "grad[2:4] | norm 1.4142" in whole
     whole = plates("y=x.pinverse(); z=(y*y).sum()", RenderOptions(by="statement"), x=[[2, 0], [0, 1]])
-    assert any(line.startswith("vjp of y | norm ") for line in whole)
+    assert any(line.startswith("grad through y | norm ") for line in whole)
+    told = plates("m=x.mean(); z=(x-m)/2; y=z[0]*3", RenderOptions(by="statement"), x=[1, 2, 6])
+    assert any(line.endswith(" | = -1.5") for line in told), "a number has its sign, which a norm has not"
 
 
 def test_without_grad_no_norm_of_a_gradient_stands_on_a_line() -> None:

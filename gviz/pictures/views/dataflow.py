@@ -234,7 +234,7 @@ def derivative(edge: Edge, nodes: dict[str, Node], options: RenderOptions) -> tu
     """Return the local derivative of a line: the quotient, then its symbol and number; nothing if neither is known.
 
     Of one that is not a factor, such as a matrix product, there is no quotient: the formula is told, or the name of the
-    function that makes the gradient, and the norm of what it makes.
+    function that makes the gradient, and what it makes: the number, or the norm of several.
     """
     if nodes[edge.source].kind in OUTSIDE:
         return ()
@@ -246,9 +246,11 @@ def derivative(edge: Edge, nodes: dict[str, Node], options: RenderOptions) -> tu
     symbol = own if has_symbol and not (number and (UNKNOWN in own or is_name)) else ""
     if is_vjp(edge) and (not symbol or GRAD.search(symbol)):
         symbol = symbol or (vjp_name(nodes[edge.target], options) if has_symbol else "")
-        has_size = has_number and edge.flow.handed is not None and "grad" in options.show
-        size = [f"norm {decimal(norm(edge.flow.handed), options.precision)}"] if has_size else []
-        return tuple(filter(None, [symbol, *size]))
+        handed = edge.flow.handed if has_number and "grad" in options.show else None
+        size = f"norm {decimal(norm(handed), options.precision)}" if handed is not None else ""
+        if handed is not None and handed.numel == 1:
+            size = f"{'= ' * bool(symbol)}{value_text(handed, options.precision)}"
+        return tuple(filter(None, [symbol, size]))
     if len(number) > LONGEST_NUMBER or not has_number or _NUMBER.fullmatch(symbol):
         number = ""
     text = " = ".join(dict.fromkeys(part for part in (symbol, number) if part))
@@ -266,9 +268,8 @@ def is_vjp(edge: Edge) -> bool:
 
 def vjp_name(user: Node, options: RenderOptions) -> str:
     """Return what makes the gradient of an input if there is no formula: a Jacobian by its name, or the statement."""
-    if options.by == "statement" or not user.label:
-        return f"vjp of {short(user.name or '·', LONGEST_SYMBOL)}"
-    return short(jacobian_symbol(user.label), LONGEST_SYMBOL)
+    has_formula = user.label and options.by != "statement"
+    return short(jacobian_symbol(user.label) if has_formula else f"grad through {user.name or '·'}", LONGEST_SYMBOL)
 
 
 def slope_name(user: Node, options: RenderOptions) -> str:
@@ -279,7 +280,7 @@ def slope_name(user: Node, options: RenderOptions) -> str:
 
 def on_two_lines(texts: Sequence[tuple[str, ...]]) -> bool:
     """Return whether the local derivatives stand on lines below each other: they are many, or long."""
-    are_long = any(sum(map(len, text)) > LONGEST or "norm " in text[-1] for text in texts if text)
+    are_long = any(sum(map(len, text)) > LONGEST or text[-1].startswith(("norm ", "= ")) for text in texts if text)
     return are_long or sum(map(bool, texts)) > MOST_EDGES
 
 
