@@ -15,7 +15,7 @@ from gviz.pictures.cuts import WRAPPED_GAP, in_parts
 from gviz.pictures.page import LEFT_OUT_BEFORE
 from gviz.pictures.sheets import WIDE, Block, LegendEntry, scale_in, theme_of
 from gviz.pictures.slide import PAGES
-from gviz.pictures.typesetting import TypeBox, name_box, row, text_box
+from gviz.pictures.typesetting import TypeBox, TypeRun, name_box, row, text_box
 
 ROOMY = ((1.0, 1.5, 3.0), (8.0, 16.0, 28.0, 44.0, 64.0))
 """What is tried, in turn, until all texts have their places: room beside numbers, and points between cards."""
@@ -153,8 +153,15 @@ class CircuitContent:
             line = arrow([(26.0, -0.3 * size), (0.0, -0.3 * size)], Pen(theme.gradient, 1.5))
             yield LegendEntry(text_box("gradient, on its way back", size), theme.ink, [line], 32)
         has_notes = any(card.note.width and card.is_round for card in self.cards)
-        z = [name_box(self.reader.comes_in, size), text_box(" is what comes in", size)]
-        z = z if self.reader.has_z(has_notes=has_notes) else []
+        letter, is_code = self.reader.comes_in, self.options.math == "off"
+        has_z = any(
+            letter in part.text
+            for card in self.cards
+            for box in (card.box, card.note)
+            for part in box.parts
+            if card.is_round and isinstance(part, TypeRun) and (part.face == "math" or is_code)
+        )
+        z = [name_box(letter, size), text_box(" is what comes in", size)] if has_z else []
         notes: list[TypeBox] = []
         if any(one.note.width and not card.note.width for one, card in zip(self.all_cards, self.cards, strict=False)):
             notes.append(text_box("local derivatives are left out: there is no room for them", size))

@@ -32,7 +32,6 @@ from gviz.pictures.theme import THEMES
 from gviz.pictures.trails import SAMPLES, heading, trails_of, words
 from gviz.pictures.typesetting import (
     TypeBox,
-    TypeRun,
     in_stack,
     number_box,
     row,
@@ -265,17 +264,6 @@ class CircuitReader(Reader):
         return found if is_known else None
 
     # ------------------------------------------------------------ words
-    def has_z(self, *, has_notes: bool = True) -> bool:
-        """Return whether what comes in has its name in a circle, or at one, if anything stands there."""
-        return any(
-            self.comes_in in part.text
-            for node in self.graph.nodes
-            if node.kind == "operation"
-            for box in (self.sign(node), *([self._notes(node)[0]] if has_notes else []))
-            for part in box.parts
-            if isinstance(part, TypeRun) and (part.face == "math" or self.options.math == "off")
-        )
-
     def remarks(self, size: float) -> list[Remark]:
         """Return what stands below: paths with their products, or an example of a step; long sums; why numbers lack."""
         found = list(self._trails(size)) if self.trails is not None else list(self._example(size))

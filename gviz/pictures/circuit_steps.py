@@ -139,12 +139,12 @@ class CircuitScene:
         code = list(self._code(step)) if self.side else []
         size = self.page.width, self.page.height
         return InkedPage(
-            self.graph.title, self._description(step), size, self.theme.page, [*items, *shown.heads, *texts, *code]
+            self.graph.title,
+            " ".join("".join(span.text for span in line) for line in step.caption),
+            size,
+            self.theme.page,
+            [*items, *shown.heads, *texts, *code],
         )
-
-    def _description(self, step: Step) -> str:
-        """Return what a step is, for those who cannot see it."""
-        return " ".join("".join(span.text for span in line) for line in step.caption)
 
     def _texts(self, step: Step, number: int) -> Iterator[Item]:
         """Yield the caption, and how far it is."""

@@ -462,7 +462,7 @@ class Setter:
                 return self.arrays.get(name, 0) > len(place.elts if isinstance(place, ast.Tuple) else [place])
             case ast.Call(func=ast.Name(id=name), args=[_], keywords=[]) if name in REDUCED:
                 return False
-        return bool(names_in(node) & self.arrays.keys())
+        return bool(Formula(node).names & self.arrays.keys())
 
     def quotient(self, node: ast.BinOp, size: float, depth: int) -> TypeBox:
         """Return a fraction; deep inside of others a/b."""
@@ -529,11 +529,6 @@ def is_quotient(node: ast.expr) -> bool:
 def is_matrix_product(node: ast.BinOp) -> bool:
     """Return whether a product is one within one of matrices, where its place makes a difference."""
     return isinstance(node.right, ast.BinOp) and isinstance(node.right.op, ast.MatMult | ast.Mult)
-
-
-def names_in(node: ast.expr) -> set[str]:
-    """Return the names in a part."""
-    return Formula(node).names
 
 
 def is_juxtaposed(left: ast.expr, right: ast.expr) -> bool:

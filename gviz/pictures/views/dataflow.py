@@ -133,7 +133,9 @@ def _statements(
         look = _box(
             node, lines, own, sign, is_root=node.id in graph.roots, is_upright=options.direction in ("TB", "BT")
         )
-        shapes[node.id] = Shape(node.id, with_alarm({**look, **ink_of(own, theme)}, lines, own))
+        shapes[node.id] = Shape(
+            node.id, with_alarm(look if own is theme else {**look, "fontcolor": own.ink, "penwidth": "1"}, lines, own)
+        )
     outside = {
         edge.source: shapes.pop(edge.source)
         for edge in shown.edges
@@ -157,11 +159,6 @@ def room_of(options: RenderOptions, precision: int) -> RenderOptions:
     """Return the options for numbers with so many decimals: what the lines of a circle may take grows with them."""
     most = min(options.max_chars, LONGEST + DIGITS * max(precision - 4, 0))
     return replace(options, precision=precision, max_chars=most)
-
-
-def ink_of(own: Theme, theme: Theme) -> dict[str, str]:
-    """Return the ink and the pen of a box whose theme is not that of the page."""
-    return {"fontcolor": own.ink, "penwidth": "1"} if own is not theme else {}
 
 
 def has_parts(node: Node, options: RenderOptions) -> bool:
@@ -241,11 +238,17 @@ def derivative(edge: Edge, nodes: dict[str, Node], options: RenderOptions) -> tu
     has_symbol, has_number = options.symbols in ("symbol", "both"), options.symbols in ("number", "both")
     number, own = small_text(edge.flow.local, options.precision), edge.flow.symbol
     if len(own) > LONGEST_SYMBOL:
-        own = "" if is_vjp(edge) else slope_name(nodes[edge.target], options)
+        function = operator_of(nodes[edge.target].label)
+        has_name = function.isidentifier() and options.by != "statement" and not is_vjp(edge)
+        own = f"{function}′" if has_name else ""
     is_name = own.startswith("J(")  # which says less than its numbers
     symbol = own if has_symbol and not (number and (UNKNOWN in own or is_name)) else ""
     if is_vjp(edge) and (not symbol or GRAD.search(symbol)):
-        symbol = symbol or (vjp_name(nodes[edge.target], options) if has_symbol else "")
+        if has_symbol and not symbol:
+            user = nodes[edge.target]
+            has_formula = user.label and options.by != "statement"
+            name = jacobian_symbol(user.label) if has_formula else f"grad through {user.name or '·'}"
+            symbol = short(name, LONGEST_SYMBOL)
         handed = edge.flow.handed if has_number and "grad" in options.show else None
         size = f"norm {decimal(norm(handed), options.precision)}" if handed is not None else ""
         if handed is not None and handed.numel == 1:
@@ -264,18 +267,6 @@ def derivative(edge: Edge, nodes: dict[str, Node], options: RenderOptions) -> tu
 def is_vjp(edge: Edge) -> bool:
     """Return whether a derivative is no factor, but told by what it makes of the gradient that arrives."""
     return edge.flow.local is None and (not edge.flow.symbol or bool(GRAD.search(edge.flow.symbol)))
-
-
-def vjp_name(user: Node, options: RenderOptions) -> str:
-    """Return what makes the gradient of an input if there is no formula: a Jacobian by its name, or the statement."""
-    has_formula = user.label and options.by != "statement"
-    return short(jacobian_symbol(user.label) if has_formula else f"grad through {user.name or '·'}", LONGEST_SYMBOL)
-
-
-def slope_name(user: Node, options: RenderOptions) -> str:
-    """Return what a factor is called whose formula is too long: ``gelu′``; "" for that of a statement, or a sign."""
-    function = operator_of(user.label)
-    return f"{function}′" if options.by != "statement" and function.isidentifier() else ""
 
 
 def on_two_lines(texts: Sequence[tuple[str, ...]]) -> bool:
