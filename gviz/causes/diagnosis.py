@@ -87,8 +87,8 @@ class Cause(NamedTuple):
 
     @property
     def is_wrong(self) -> bool:
-        """Whether the program has to be mended."""
-        return self.verdict not in FINE
+        """Whether the program has to be mended: not where the mend itself is none, as it is if what happens is meant."""
+        return self.verdict not in FINE and not self.mend.startswith("none")
 
 
 class Diagnosis:

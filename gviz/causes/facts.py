@@ -93,9 +93,9 @@ class TensorFacts:
 
     @property
     def is_added(self) -> bool:
-        """Whether its gradient was added to what an earlier backward had left."""
+        """Whether the backward of the root has added to what an earlier backward had left."""
         is_left = self.before is not None and not has_only(self.before, 0.0)
-        return is_left and self.case.graph.backward is not None
+        return is_left and self.case.graph.backward is not None and not self.is_of_other_root
 
     @property
     def is_used(self) -> bool:

@@ -373,12 +373,12 @@ def of_other_root(facts: TensorFacts) -> Cause | None:
 def not_run(facts: TensorFacts) -> Cause:
     """Return the cause for a leaf of a program that has not called backward."""
     case, name = facts.case, facts.name
+    if facts.history.autograd_grad:
+        mend = f"{case.root or 'loss'}.backward() in its place, or give each tensor its .grad"
+        return returned(facts, case.line_of(facts.history.autograd_grad), mend)
     what, verdict, asked_at = f"{name}.grad is None: no backward has run to its end", "backward not run", facts.lines
     mend = f"{case.root}.backward()" if case.root else f"compute a loss from {name}, and call its backward()"
-    if facts.history.autograd_grad:
-        what, asked_at = RETURNS, case.line_of(facts.history.autograd_grad)
-        mend = f"{case.root or 'loss'}.backward() in its place, or give each tensor its .grad"
-    elif case.is_expression and any(case.nodes[root].shape for root in case.shown.roots[:1]):
+    if case.is_expression and any(case.nodes[root].shape for root in case.shown.roots[:1]):
         what = f"backward did not run: {case.root_name} has more than one element, and needs a gradient to start with"
         verdict, mend = "failed", "--grad-output ones, or a scalar as the root, as .sum() makes it"
     elif case.is_expression:
@@ -394,12 +394,31 @@ def not_run(facts: TensorFacts) -> Cause:
     return facts.cause(verdict, what, asked_at, mend)
 
 
+def returned(facts: TensorFacts, lines: Lines, mend: str) -> Cause:
+    """Return the cause for a leaf whose gradient torch.autograd.grad has returned.
+
+    It is meant if the program reads the result, and nothing asks for ``.grad``: neither the program nor an optimizer.
+
+    Args:
+        facts: of the leaf.
+        lines: the line of the call.
+        mend: what to write if it is not meant.
+    """
+    case, line = facts.case, facts.case.code_of(lines)
+    code = case.graph.code
+    results = (one for one in fixes.assigned_in(line) if len(re.findall(rf"\b{re.escape(one)}\b", code)) > 1)
+    is_read = line.startswith("return ") or any(results)
+    if not is_read or case.stop is not None or facts.history.is_optimized or GRADIENT.search(code):
+        return facts.cause("backward not run", RETURNS, lines, mend)
+    return facts.cause("not trained", RETURNS, lines, f"none, if the program uses what it returns; else {mend}")
+
+
 def left_out(facts: TensorFacts) -> Cause | None:
     """Return the cause for a leaf that a pass could have come to and did not add to; None for any other."""
     case, name, state = facts.case, facts.name, facts.node.state if facts.node is not None else ""
     root = case.root or "loss"
     if state.startswith(RETURNED):
-        return facts.cause("backward not run", RETURNS, case.line_of_backward, f"{root}.backward()")
+        return returned(facts, case.line_of_backward, f"{root}.backward()")
     if not state.startswith(LEFT_OUT):
         return None
     call = state.removeprefix(LEFT_OUT).rpartition(", line")[0]

@@ -12,8 +12,8 @@ from gviz.passes.elements import is_finite
 AFTER_STEP = "call zero_grad() after each step() alone"
 """What to do where gradients of several calls of backward are for one step, and each was taken away."""
 
-NOT_WASTED = f"none, if these steps are left out on purpose; else {AFTER_STEP}"
-"""What to do about gradients that are taken away unused, of which some are used."""
+ON_PURPOSE = "if these steps are left out on purpose"
+"""When nothing is to be done about gradients that are taken away unused."""
 
 BEFORE_EACH = "optimizer.zero_grad(), or {}.grad = None, before each backward()"
 """What to do about a gradient that is still there."""
@@ -107,8 +107,9 @@ def as_far_as_used(facts: TensorFacts) -> Cause:
         return cause
     before = cause.what.replace(", and nothing is wrong with it", "")
     what = f"{before}; {wasted} of the {arrivals} that this backward() has brought went before a step() had used them"
-    verdict = "taken away" if wasted * 2 > arrivals else cause.verdict
-    return cause._replace(verdict=verdict, what=what, mend=NOT_WASTED)
+    if wasted * 2 > arrivals:
+        return cause._replace(verdict="taken away", what=what, mend=f"{AFTER_STEP}; or none, {ON_PURPOSE}")
+    return cause._replace(what=what, mend=f"none, {ON_PURPOSE}; else {AFTER_STEP}")
 
 
 def is_read_alone(facts: TensorFacts) -> bool:

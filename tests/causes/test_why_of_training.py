@@ -114,7 +114,7 @@ CASES = {
         "opt.zero_grad(); head(net(x)).sum().backward(); (opt.step() if i == 2 else None)",
         "taken away",
         "2 of the 3 that this backward() has brought went before a step() had used them",
-        "none, if these steps are left out on purpose; else call zero_grad() after each step() alone",
+        "call zero_grad() after each step() alone; or none, if these steps are left out on purpose",
     ),
     "all but the last of the batches for one step": (
         "head(net(x)).sum().backward(); opt.zero_grad(); (opt.step() if i == 2 else None)",
@@ -439,6 +439,64 @@ for i in range(2):
     assert (cause.verdict, cause.is_wrong) == ("not trained", False), cause
     assert [place.line for place, _ in cause.lines] == [8], cause
     assert "nothing calls backward(): gradients come from line 8, for other tensors" in cause.what
+
+
+RETURNED_GRADIENT = {
+    "print(g)": ("not trained", "none, if the program uses what it returns; else loss.backward()"),
+    "print(w.grad)": ("backward not run", "loss.backward()"),
+    "": ("backward not run", "loss.backward()"),
+    "torch.optim.SGD([w], 0.1).step(); print(g)": ("backward not run", "loss.backward()"),
+}
+
+
+@pytest.mark.parametrize("engine", ENGINES)
+@pytest.mark.parametrize("use", RETURNED_GRADIENT)
+def test_a_gradient_that_is_returned_and_used_is_no_fault(tmp_path: Path, use: str, engine: str) -> None:
+    program = f"""\
+import torch
+w = torch.ones(2, requires_grad=True)
+loss = (w ** 2).sum()
+g, = torch.autograd.grad(loss, w)
+{use}
+"""
+    cause = why(graph_of(tmp_path, program, engine), "w")
+    assert (cause.verdict, cause.mend) == RETURNED_GRADIENT[use], cause
+    assert cause.is_wrong == (cause.verdict == "backward not run")
+
+
+@pytest.mark.parametrize("engine", ENGINES)
+def test_a_backward_that_a_leaf_has_no_part_in_adds_nothing_to_its_gradient(tmp_path: Path, engine: str) -> None:
+    program = """\
+import torch
+net = torch.nn.Linear(2, 1)
+opt = torch.optim.SGD(net.parameters(), 0.1)
+mix = torch.randn(3, 2).requires_grad_()
+net(mix).sum().backward()
+opt.step()
+opt.zero_grad()
+loss = net(torch.randn(3, 2)).sum()
+loss.backward()
+opt.step()
+"""
+    cause = why(graph_of(tmp_path, program, engine), "mix")
+    assert (cause.verdict, cause.what) == (
+        "not trained",
+        "mix has a gradient, but no optimizer has mix: no step() changes it",
+    )
+
+
+@pytest.mark.parametrize("engine", ENGINES)
+def test_a_zero_that_may_be_meant_is_not_counted_as_a_fault(tmp_path: Path, engine: str) -> None:
+    program = """\
+import torch
+alpha = torch.zeros(1, requires_grad=True)
+w = torch.ones(3, requires_grad=True)
+loss = (alpha * torch.tanh(w) + 1).sum()
+loss.backward()
+"""
+    cause = why(graph_of(tmp_path, program, engine), "w")
+    assert (cause.verdict, cause.is_wrong) == ("zero", False), cause
+    assert cause.mend.startswith("none, if alpha is to begin at 0")
 
 
 @pytest.mark.parametrize("engine", ENGINES)
