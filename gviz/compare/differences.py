@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Container, Iterator
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Any, NamedTuple
@@ -166,16 +166,28 @@ class GraphDifferences:
                 yield Field("grad", *(short_value(node.grad.value) or "None" for node in (old, new)))
 
     def rewired(self, old: Node, new: Node) -> Iterator[Field]:
-        """Yield the inputs of a pair if one comes from another node that both graphs have."""
+        """Yield the inputs of a pair if one comes from elsewhere, and not only by way of what is new or gone."""
         before, after = wires_to(self.first, old.id), wires_to(self.second, new.id)
         for wire in before | after:
-            sources = [edges[wire].source if wire in edges else None for edges in (before, after)]
-            is_alone = (sources[0] and sources[0] not in self.pairs, sources[1] and sources[1] not in self.partners)
-            if not any(is_alone) and self.pairs.get(sources[0] or "") != sources[1]:
-                texts = (
-                    ", ".join(name_in(graph, edges[key].source) for key in sorted(edges)) or "none"
-                    for graph, edges in ((self.first, before), (self.second, after))
+            first, second = (edges[wire].source if wire in edges else "" for edges in (before, after))
+            is_old, is_new = bool(first) and first not in self.pairs, bool(second) and second not in self.partners
+            if is_old or is_new:
+                is_by_way = (
+                    not (first and second)
+                    or (is_old and is_new)
+                    or (is_new and leads_to(self.second, second, self.pairs.get(first), self.partners))
+                    or (is_old and leads_to(self.first, first, self.partners.get(second), self.pairs))
                 )
+            else:
+                is_by_way = self.pairs.get(first, "") == second
+            if not is_by_way:
+                sides = [
+                    (graph, [edges[key].source for key in sorted(edges)])
+                    for graph, edges in ((self.first, before), (self.second, after))
+                ]
+                texts = [", ".join(name_in(graph, one) for one in ids) or "none" for graph, ids in sides]
+                if texts[0] == texts[1]:  # the lines tell apart what has one name
+                    texts = [", ".join(name_and_line(graph, one) for one in ids) for graph, ids in sides]
                 yield Field("inputs", *(excerpt(text, LONGEST_INPUTS) for text in texts))
                 return
 
@@ -268,6 +280,18 @@ class GraphDifferences:
         return {**same, "changes": changes, "edges": edges, "pairs": self.pairs}
 
 
+def leads_to(graph: Graph, node_id: str, wanted: str | None, matched: Container[str]) -> bool:
+    """Return whether a node that a graph has alone is made from another one by way of such nodes."""
+    todo, seen = [node_id], {node_id}
+    while todo:
+        sources = {edge.source for edge in graph.inputs[todo.pop()]} - seen
+        if wanted in sources:
+            return True
+        seen |= sources
+        todo += [source for source in sources if source not in matched]
+    return False
+
+
 def farthest_first(graph: Graph) -> list[Node]:
     """Return the nodes as the program comes to them: those with the most steps to a root first."""
     steps: dict[str, int] = {}
@@ -310,6 +334,12 @@ def name_in(graph: Graph, node_id: str) -> str:
     if node.kind == "accumulate" and graph.inputs[node_id]:
         node = graph.node(graph.inputs[node_id][0].source)
     return (None if node.is_letter else node.name) or node.label or f"a {node.kind} without a name"
+
+
+def name_and_line(graph: Graph, node_id: str) -> str:
+    """Return what people call a node, with the line that has made it, where it is known."""
+    place = graph.node(node_id).place
+    return name_in(graph, node_id) + (f" ({place.without_run})" if place is not None and not place.column else "")
 
 
 def title_of_node(graph: Graph, node: Node) -> str:

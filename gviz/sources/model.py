@@ -76,7 +76,9 @@ def with_program(source: Source, options: SourceOptions) -> Iterator[Source]:
         yield replace(source, text=script_that_runs(word, options))
     except SourceError as error:
         if error.hint is None and LACKS.search(error.what) and error.place is not None and error.place.file == word:
-            error.hint = f"make it in a file, net = {word.partition(':')[2]}(...), and name that: model.py:net"
+            made = f"make it in a file, net = {word.partition(':')[2]}(...), and name that: model.py:net"
+            is_call = "forward() missing" in error.what
+            error.hint = "give an --input for each of its arguments: --input 3,5 --input 3,2" if is_call else made
         raise
 
 

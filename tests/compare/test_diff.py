@@ -47,6 +47,13 @@ def test_a_change_of_a_formula_is_one_difference(first: str, second: str, expect
     assert diff.is_same == (not expected) == (not diff.to_dict()["changes"])
 
 
+def test_an_input_from_a_new_leaf_in_place_of_one_that_stays_is_told() -> None:
+    p, q = (torch.ones(2, requires_grad=True) for _ in range(2))
+    first, second = gviz.graph((p * p).sum(), {"p": p}), gviz.graph((p * q).sum(), {"p": p, "q": q})
+    assert "~ MulBackward0\n    inputs: p, p → p, q" in str(gviz.diff(first, second))
+    assert "~ MulBackward0\n    inputs: p, q → p, p" in str(gviz.diff(second, first))
+
+
 def stack(layers: int, *, is_named: bool) -> gviz.Graph:
     """Return the graph of so many equal layers, on one another."""
     weights = [torch.ones(2, 2, requires_grad=True) for _ in range(layers)]
