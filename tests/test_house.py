@@ -46,7 +46,7 @@ FLOORS = {
     "pictures": 7,
     "render": 8,
     "answers": 8,
-    "compare": 1020,  # 1005
+    "compare": 9,
     "training": 9,
     "drawing": 10,
     "cli": 11,

@@ -73,6 +73,7 @@ def _namespace() -> dict[str, Any]:
     space |= {
         "outer": lambda one, other: applied("outer", one, other),  # it asks for sizes, and its name says enough
         "array_of": lambda value: value,
+        "threshold_backward": lambda grad, value, threshold: applied("where", value <= threshold, 0, grad),
         "numel_of": lambda value: value.size,
         "zeros_in": lambda value: value.has_zeros(),
         "recording": lambda: False,
