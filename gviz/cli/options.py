@@ -173,9 +173,8 @@ class SourceCommand(click.Command):
         word = option if option[:2] == "--" else f"-{word_typed.partition('=')[0]}"
         advice = "" if others or not WORD.fullmatch(word) else nearest(word, own)
         if others:
-            advice = (
-                f"{' and '.join(f'gviz {name}' for name in others[:2])} {'has' if len(others) == 1 else 'have'} it."
-            )
+            first, *rest = (f"gviz {name}" for name in reversed(others[:3]))  # the last one has "and" before it
+            advice = f"{', '.join(reversed(rest))} and {first} have it." if rest else f"{first} has it."
         if advice or option[:2] == "--":
             after = (
                 f" A script's own arguments come after --: gviz ... {script} -- {option}"

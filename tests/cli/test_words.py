@@ -92,7 +92,7 @@ def test_no_command_is_a_usage_error_that_shows_the_help(gviz: Program) -> None:
         (["render", "y=x", "-o", ""], "-o is empty: write -o FILE."),
         (["render", "y=x", "-o", "y.svg,y.pdf"], "y.svg,y.pdf is the name of one file: write -o y.svg -o y.pdf"),
         (["inspect", "y=x", "--view", "dataflow"], "No such option '--view'. gviz render has it."),
-        (["why", "y.py", "--theme", "dark"], "'--theme'. gviz render and gviz steps have it."),
+        (["why", "y.py", "--theme", "dark"], "'--theme'. gviz render, gviz steps and gviz diff have it."),
         (["render", "-log(x)"], 'comes after --: gviz render -- "-log(x)"'),
         (["help", "leaf"], "there is no command 'leaf': gviz explain leaf explains the word"),
         (["render", "-", "-"], "To write the picture to standard output: -o -"),
