@@ -32,6 +32,13 @@ def drawn(source: str, *names: str, theme: str = "light", by: str = "operation",
     return picture_of(values(source), RenderOptions(view="dataflow", path=names, theme=theme, by=by, fit=fit))
 
 
+def test_a_dataflow_of_paths_says_that_its_numbers_are_rounded_too() -> None:
+    graph = values("T=2*pi*sqrt(l/g)", l=1.5, g=9.81)
+    for fit in ("none", "slide"):
+        dot = render(graph, "dot", RenderOptions(view="dataflow", path=("l",), fit=fit))
+        assert "numbers are rounded" in str(dot).replace("&#160;", " "), fit
+
+
 def arrows(picture: Picture) -> list[Arrow]:
     return [one for one in picture.statements if isinstance(one, Arrow)]
 

@@ -90,9 +90,10 @@ def picture(graph: Graph, options: RenderOptions) -> Picture:
         return themed(shown, options, SPACE, drawn, _legend(shown, drawn, options))
     lines = list(words(trails, options))
     is_page = options.fit != "none" and not graph.stop  # which has a place of its own for them
-    legend = None if is_page else Legend({}, notes_on(shown, drawn, lines))
+    notes = notes_on(shown, drawn, options, lines)
+    legend = None if is_page else Legend({}, notes)
     page = themed(shown, options, SPACE, drawn, legend, words=[] if is_page else lines)
-    return replace(page, heading=heading(trails), caption=html.caption(lines, theme))
+    return replace(page, heading=heading(trails), caption=html.caption([*lines, *notes], theme))
 
 
 def _statements(
@@ -310,10 +311,13 @@ def circle(
     return {**look, "shape": "circle", "width": CIRCLE, "height": CIRCLE, "fixedsize": "shape", "label": label}
 
 
-def notes_on(graph: Graph, drawn: Sequence[Statement], lines: Sequence[Line] = ()) -> list[Line]:
-    """Return the remarks on signs in the symbols of a picture."""
-    rows = any(is_by_rows(edge.flow.symbol) for edge in graph.edges)
-    return [*html.unknown(drawn, lines), *([(Span(BY_ROWS, "muted"),)] if rows else [])]
+def notes_on(
+    graph: Graph, drawn: Sequence[Statement], options: RenderOptions, lines: Sequence[Line] = ()
+) -> list[Line]:
+    """Return the remarks on signs in the symbols of a picture, and on its numbers."""
+    rows = BY_ROWS if any(is_by_rows(edge.flow.symbol) for edge in graph.edges) else ""
+    remarks = filter(None, [Decimals(graph, options.precision).remark(options.show), rows])
+    return [*html.unknown(drawn, lines), *((Span(remark, "muted"),) for remark in remarks)]
 
 
 def _legend(graph: Graph, drawn: Sequence[Statement], options: RenderOptions) -> Legend:
@@ -324,6 +328,4 @@ def _legend(graph: Graph, drawn: Sequence[Statement], options: RenderOptions) ->
     notes: list[Line] = [(Span(f"on a line: {about}"),)] if about else []
     if "grad" in options.show and any(node.grad.arrived is not None for node in graph.nodes):
         notes.append((Span(f"∂…/∂…, grad: gradient, flows {WAYS[options.direction].flows}", "gradient"),))
-    remark = Decimals(graph, options.precision).remark(options.show)
-    notes += [(Span(remark, "muted"),)] if remark else []
-    return Legend(KINDS, [*notes, *notes_on(graph, drawn)], kinds_in(graph))
+    return Legend(KINDS, [*notes, *notes_on(graph, drawn, options)], kinds_in(graph))
