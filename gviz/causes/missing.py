@@ -118,6 +118,8 @@ def outside(facts: TensorFacts, head: str = "") -> Cause | None:
     others = [one.others for one in case.graph.breaks if cut.span and one.span == cut.span and one.call == cut.call]
     cut = cut._replace(others=others[0]) if others else cut
     head, (lines, mend) = head or f"{facts.name} is outside the graph: ", at_cuts(case, [cut])
+    if cut.reason == "frozen" and facts.history.is_updated:
+        clause, mend = f"{clause}, and the program writes it itself, as a moving average or a copy of others", "none"
     if cut.reason == "frozen" and mend.startswith("leave the lines"):  # which freeze others, too
         mend = f"{mend}; or, for {facts.name} alone, {facts.in_code}.requires_grad_() before it is used again"
     return facts.cause(cut.reason, f"{head}{clause}", lines, mend)

@@ -12,11 +12,11 @@ from gviz.passes.elements import is_finite
 AFTER_STEP = "call zero_grad() after each step() alone"
 """What to do where gradients of several calls of backward are for one step, and each was taken away."""
 
-ON_PURPOSE = "if these steps are left out on purpose"
-"""When nothing is to be done about gradients that are taken away unused."""
-
 BEFORE_EACH = "optimizer.zero_grad(), or {}.grad = None, before each backward()"
 """What to do about a gradient that is still there."""
+
+ON_PURPOSE = "if these steps are left out on purpose"
+"""When nothing is to be done about gradients that are taken away unused."""
 
 
 # ---------------------------------------------------------------- taken away
@@ -175,7 +175,10 @@ def not_optimized(facts: TensorFacts) -> Cause:
 
 def accumulated(facts: TensorFacts) -> Cause:
     """Return the cause for a gradient that was added to what an earlier backward had left."""
-    history, name, before_each = facts.history, facts.name, BEFORE_EACH.format(facts.in_code)
+    history, name, clear = facts.history, facts.name, f"{facts.in_code}.grad = None"
+    is_for_one = history.is_optimized and 0 < (history.steps or 0) < history.arrivals
+    clear = clear if history.is_optimized is None else f"optimizer.zero_grad(), or {clear},"
+    before_each = f"{clear} {'after each step()' if is_for_one else 'before each backward()'}"
     what = f"{name}.grad is the sum of more than one backward: it was not empty when the last one began"
     mend = f"{before_each}; unless the sum is what you want"
     if history.is_optimized is False:

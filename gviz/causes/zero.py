@@ -10,7 +10,7 @@ from gviz.causes.diagnosis import Cause, Diagnosis, Lines, backward_of, is_own, 
 from gviz.causes.facts import TensorFacts
 from gviz.causes.not_finite import not_finite_forward, with_input
 from gviz.causes.training import BEFORE_EACH, accumulated, mend_of_clearing, why_cleared
-from gviz.graphs import Edge, Node
+from gviz.graphs import Edge, Node, TensorRow
 from gviz.graphs.numbers import size_of
 from gviz.passes.elements import has_only, is_finite, plus, positions, times
 from gviz.text import joined
@@ -55,12 +55,18 @@ MIXES = ("Softmax", "LogSoftmax", "NativeLayerNorm", "NativeBatchNorm", "NativeG
 
 def zero_of_other_root(facts: TensorFacts) -> Cause:
     """Return the cause for zeros that another backward has left."""
-    root = facts.case.root_name
-    return facts.cause(
-        "zero",
-        f"{facts.name}.grad is 0, as another backward has left it: {root} is not made from {facts.name}",
-        mend="gviz why --root NAME tells of that one",
-    )
+    name, root, mend = facts.name, facts.case.root_name, "gviz why --root NAME tells of that one"
+    weight = facts.case.rows.get(f"{name.removesuffix('.bias')}.weight")
+    what = f"{name}.grad is 0, as another backward has left it: {root} is not made from {name}"
+    if weight is not None and name.endswith(".bias") and is_not_zero(weight):
+        what = f"{what}; {weight.name}.grad is not 0"
+        mend = f"none, if what comes to {name} is to cancel out; else {mend}"
+    return facts.cause("zero", what, mend=mend)
+
+
+def is_not_zero(row: TensorRow) -> bool:
+    """Return whether a tensor has a gradient that is not 0."""
+    return row.grad.value is not None and not has_only(row.grad.value, 0.0)
 
 
 def brings_nothing(facts: TensorFacts) -> bool:
@@ -294,6 +300,8 @@ def cancelled(facts: TensorFacts, what: str) -> Cause:
         what = f"{what}, where {names[0]} and {names[1]}, which are the same numbers, are taken from each other"
         constant = f"{names[0]}.detach() or {names[1]}.detach(), if one of them is to be a constant"
         mend = f"see what {names[0]} and {names[1]} are made from, if they are to differ; {constant}; {mend}"
+    elif any(is_not_zero(row) for row in case.rows.values() if case.is_reached(row)):
+        mend = f"none, if they are to cancel out, as others have gradients; else {mend}"
     lines = [line for node in (case.nodes[meeting], *sides) for line in case.line_of_node(node)]
     return facts.cause("zero", what, (*lines, *case.line_of_backward), mend)
 

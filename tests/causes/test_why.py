@@ -1098,7 +1098,7 @@ for i in range(3):
 """,
         "accumulated",
         [5],
-        "optimizer.zero_grad(), or w.grad = None, before each backward(); unless the sum is what you want",
+        "w.grad = None before each backward(); unless the sum is what you want",
     ),
     "taken_away": (
         "w",
@@ -2371,7 +2371,7 @@ BOTH = "[torch.optim.SGD(maker.parameters(), 0.1), torch.optim.Adam([judge.weigh
             "maker.bias",
             ("not trained", "maker.bias.requires_grad_(False)"),
         ),
-        (("[]", "made"), "maker.bias", ("accumulated", "optimizer.zero_grad()")),
+        (("[]", "made"), "maker.bias", ("accumulated", "maker.bias.grad = None before each backward()")),
         ((BOTH, "made"), "maker.bias", ("ok", "")),
     ],
 )

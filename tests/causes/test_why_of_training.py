@@ -354,7 +354,33 @@ def test_zeros_of_another_backward_are_not_said_to_be_of_the_last_one(tmp_path: 
     body = "(head(x) - head(x + 1)).sum().backward(); loss = net(x).sum(); loss.backward()"
     cause = why(graph_of(tmp_path, LOOP.replace("opt = ", "_ = ").format(body), engine), "head.bias")
     what = "head.bias.grad is 0, as another backward has left it: loss is not made from head.bias"
-    assert (cause.verdict, cause.what, cause.lines) == ("zero", what, ())
+    assert (cause.verdict, cause.what, cause.lines) == ("zero", f"{what}; head.weight.grad is not 0", ())
+    assert not cause.is_wrong
+
+
+@pytest.mark.parametrize("engine", ENGINES)
+def test_paths_that_cancel_are_no_fault_where_others_have_gradients(tmp_path: Path, engine: str) -> None:
+    graph = graph_of(tmp_path, LOOP.format("(head(x) - head(x + 1)).sum().backward(); opt.step()"), engine)
+    cause = why(graph, "head.bias")
+    assert (cause.verdict, cause.is_wrong) == ("zero", False), cause
+    assert cause.mend.startswith("none, if they are to cancel out")
+
+
+@pytest.mark.parametrize("engine", ENGINES)
+def test_a_sum_for_one_step_is_to_be_cleared_after_the_step(tmp_path: Path, engine: str) -> None:
+    body = "[head(net(x)).sum().backward() for _ in range(2)]; opt.step()"
+    cause = why(graph_of(tmp_path, LOOP.format(body), engine), "net.weight")
+    assert (cause.verdict, cause.mend) == (
+        "accumulated",
+        "optimizer.zero_grad(), or net.weight.grad = None, after each step()",
+    )
+
+
+@pytest.mark.parametrize("engine", ENGINES)
+def test_a_frozen_copy_that_the_program_writes_is_not_to_be_mended(tmp_path: Path, engine: str) -> None:
+    body = "head(x).sum().backward(); net.requires_grad_(False); net.weight.lerp_(torch.ones(3, 3), 0.1)"
+    cause = why(graph_of(tmp_path, LOOP.format(body), engine), "net.weight")
+    assert (cause.verdict, cause.mend) == ("frozen", "none"), cause
 
 
 @pytest.mark.parametrize("engine", ENGINES)
