@@ -13,7 +13,7 @@ from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from typing import Any, NamedTuple
 
 from gviz.causes.layers import CHECKPOINT, is_multiple
-from gviz.causes.stopped import CHANGED, NO_GRAPH, SECOND
+from gviz.causes.stopped import CHANGED, NO_GRAPH, NOT_SCALAR, SECOND
 from gviz.drawing import READ, Drawing, Nest, as_it_is_now, caller_variables, drawing_of, named_roots, tensors_by_name
 from gviz.errors import ArgumentError
 from gviz.flow import MOST_TO_DIAGNOSE, engine_of, flow, users_first
@@ -126,13 +126,19 @@ def leaf_gradients(
     """Return the gradients of the leaves of a graph; ``.grad`` and the graph stay as they are."""
     if not any(root.requires_grad for root in roots):
         return LeafGradients({}, error=f"RuntimeError: element 0 of tensors {NO_GRAPH}")
+    engine, is_scalar = engine_of(roots[0]), all(root.numel() == 1 for root in roots)
+    starts = None if is_scalar else [*map(engine.ones_like, roots)]  # to see whether backward has freed the graph
     try:
-        grads = engine_of(roots[0]).autograd.grad(roots, leaves, retain_graph=True, allow_unused=True) if leaves else ()
+        grads = engine.autograd.grad(roots, leaves, starts, retain_graph=True, allow_unused=True) if leaves else ()
     except RuntimeError as error:
-        message = written_in_place(nodes) if SECOND in str(error) else str(error)
-        if not message or any(words in message for words in ONCE) or all(leaf.grad is not None for leaf in leaves):
-            return LeafGradients({}, has_run=SECOND in str(error))
+        is_freed = SECOND in str(error)
+        has_all = is_freed and all(leaf.grad is not None for leaf in leaves)
+        message = written_in_place(nodes) if is_freed else str(error)
+        if not message or any(words in message for words in ONCE) or has_all:
+            return LeafGradients({}, has_run=is_freed)
         return LeafGradients({}, error=f"RuntimeError: {message}")
+    if not is_scalar:
+        return LeafGradients({}, error=f"RuntimeError: {NOT_SCALAR}")
     pairs = zip(leaves, grads, strict=True)
     return LeafGradients({id(leaf): numbers(grad) for leaf, grad in pairs if grad is not None})
 

@@ -102,7 +102,8 @@ class Causes(Sequence[Cause]):
     def __str__(self) -> str:
         """Return the table, of many tensors without those that are fine."""
         causes = self.causes if len(self) <= MOST_ROWS else [one for one in self.causes if one.verdict != "ok"]
-        rest = [f"{amount(len(self) - len(causes), 'gradient')} more: ok"] if len(causes) < len(self) else []
+        count = f"{amount(len(self) - len(causes), 'gradient')}{' more' * bool(causes)}: ok"
+        rest = [count] if len(causes) < len(self) else []
         return "\n".join([*([self.table(causes)] if causes else []), *rest, *self.notes])
 
     __repr__ = __str__
@@ -224,7 +225,8 @@ def assert_gradients(
         if grad is None:
             is_bad = not any(fnmatchcase(cause.name, pattern) for pattern in patterns)
         else:
-            is_bad = (nonzero and grad.has_only(0)) or (finite and not grad.is_finite)
+            is_fault = (nonzero and grad.has_only(0)) or (finite and not grad.is_finite)
+            is_bad = is_fault or causes.graph.stop is not None  # backward fails: the gradient is of another root
         failed += [cause] if is_bad else []
     norm = math.hypot(*(grad.norm for one in trained if (grad := causes.gradients.get(one.name)) is not None))
     text = ""

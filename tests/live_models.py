@@ -258,6 +258,40 @@ def half_underflow(torch: Any) -> tuple[Any, Any]:
     return (weights["w"] * 1e-7).sum() * 1e-3, weights
 
 
+def half_underflow_in_a_cast(torch: Any) -> tuple[Any, Any]:
+    net = net_of(torch).half()
+    return net(data_of(torch).half()).float().pow(2).mean() * 1e-9, net
+
+
+def half_underflow_of_the_loss(torch: Any) -> tuple[Any, Any]:
+    net = net_of(torch).half()
+    return (net(data_of(torch).half()) * 1e-5).pow(2).sum(), net
+
+
+def centred_loss(torch: Any) -> tuple[Any, Any]:
+    net = net_of(torch)
+    values = net(data_of(torch))
+    return (values.exp() - values.exp()).sum(), net
+
+
+def empty_batch(torch: Any) -> tuple[Any, Any]:
+    net = net_of(torch)
+    return net(torch.zeros(0, 3)).sum(), net
+
+
+def ignored_targets(torch: Any) -> tuple[Any, Any]:
+    net = net_of(torch)
+    return torch.nn.functional.cross_entropy(net(data_of(torch)), torch.full((2,), -100)), net
+
+
+def written_after_another_backward(torch: Any) -> tuple[Any, Any]:
+    net = net_of(torch)
+    first, loss = (net(data_of(torch)).pow(2).sum() for _ in range(2))
+    first.backward()
+    torch.optim.SGD(net.parameters(), 0.1).step()
+    return loss, net
+
+
 def vanishing(torch: Any) -> tuple[Any, Any]:
     nn = torch.nn
     net = nn.Sequential(*(part for _ in range(14) for part in (nn.Linear(4, 4), nn.Sigmoid())), nn.Linear(4, 1))
@@ -285,6 +319,12 @@ FAULTS = [
     Fault(dead_relu, "0.weight", "zero", "relu", ("2.bias",)),
     Fault(zero_weights, "0.weight", "zero", "addmm", ("2.weight", "2.bias")),
     Fault(softmax_of_one, "weight", "zero", "softmax"),
+    Fault(half_underflow_in_a_cast, "0.weight", "zero", "less than a float16 can hold"),
+    Fault(half_underflow_of_the_loss, "0.weight", "zero", "less than a float16 can hold"),
+    Fault(centred_loss, "0.weight", "zero", "over its ways cancels out"),
+    Fault(empty_batch, "0.weight", "zero", "no elements"),
+    Fault(ignored_targets, "0.weight", "zero", "nll_loss"),
+    Fault(written_after_another_backward, "0.weight", "written in place", "is of an earlier backward"),
     Fault(one_class, "weight", "zero", "log_softmax hands on 0"),
     Fault(rounded, "0.weight", "zero", "round"),
     Fault(clamped, "0.weight", "zero", "clamp"),

@@ -6,6 +6,7 @@ And what is said where nobody has followed the program, so that nothing is known
 from __future__ import annotations
 
 import math
+import re
 from collections import defaultdict
 from collections.abc import Mapping, Sequence
 from typing import NamedTuple
@@ -217,7 +218,10 @@ def without_lines_of(cause: Cause, row: TensorRow, root: str, factor: float, *, 
     if verdict == "ok" and row.grad.value is not None:
         return without_history(cause, row, root, factor, is_freed=is_freed)
     mend = "requires_grad_(True), if it is to be trained" if verdict.startswith("frozen") else cause.mend
-    return cause._replace(what=cause.what.replace("the program stopped: RuntimeError", "backward fails"), mend=mend)
+    what = re.sub("the program stopped: RuntimeError|backward did not run", "backward fails", cause.what)
+    if verdict in ("failed", "written in place") and row.grad.value is not None:
+        what += f". {name}.grad is of an earlier backward"
+    return cause._replace(what=what, mend=mend)
 
 
 def without_history(cause: Cause, row: TensorRow, root: str, factor: float, *, is_freed: bool) -> Cause:

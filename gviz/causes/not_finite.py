@@ -28,6 +28,7 @@ MENDS_OF_NAN = {
     "std": "std of one element is nan: give it more of them, or correction=0",
     "var": "var of one element is nan: give it more of them, or correction=0",
     "sqrt": "sqrt is nan below 0: keep its input above it",
+    "nll_loss": "the mean of no targets is nan: leave out batches in which all are ignored, or of weight 0",
     "softmax": "a row of nothing but -inf has no softmax: leave an element of each row unmasked",
 }
 MENDS_OF_SLOPE = {
@@ -47,6 +48,11 @@ LOGITS = "a loss that takes logits"
 
 SHRINKING = ("*", "/", "**", "exp", "square")
 """Operations whose result is 0, of numbers that are not, only where it is too small."""
+
+CAST_TO_HALF = "and at what is cast to float16, which ends at 65504"
+
+GROWING = ("*", "@", "addmm", "**", "square", "mse_loss")
+"""Operations whose derivative is not finite where an input is not."""
 
 PUT_IN = ("MaskedFill", "Where")
 """Operations that put inf into a tensor because the program says so."""
@@ -90,6 +96,11 @@ def gradient_not_finite(facts: TensorFacts) -> Cause:
     is_picked = where is not None and all(map(is_finite, case.root_values))
     if not is_picked and (cause := not_finite_forward(case, facts.name, head)) is not None:
         return cause
+    root = case.rows.get(case.root)
+    is_by_root = not (case.graph.code or is_picked or root is None or is_finite(root.value))
+    if is_by_root and edge is not None and sign_in_program(case.nodes[edge.target]) in GROWING:
+        what = f"{head}, as {case.root_name} itself is not finite: what has made it so was not kept"
+        return facts.cause("nan", what, (), "gviz why SCRIPT tells where it began")
     own = next((case.nodes[one.source] for one in case.shown.edges if is_given_to_own(case, one)), None)
     if edge is not None and is_own(case.nodes[edge.target]):
         own, edge = case.nodes[edge.target], None
@@ -131,6 +142,9 @@ def derivative_not_finite(facts: TensorFacts, head: str, edge: Edge, where: Node
     mend = (
         f"keep the input of {sign} away from where its derivative is infinite: {MENDS_OF_SLOPE.get(sign, 'clamp it')}"
     )
+    if not is_local:
+        dtype = edge.flow.handed.dtype if edge.flow.handed is not None else ""
+        mend = f"see whether its inputs, or what comes to it, are too large for {dtype or 'their dtype'}"
     if kind == "nan" and is_local:
         mend = f"keep the input of {sign} within its domain"
     if sign == "**" and edge.slot == 1:
@@ -275,13 +289,15 @@ def not_finite_input(case: Diagnosis, name: str, what: str, node: Node) -> Cause
     lines = case.line_of(row.history.written or row.place) if row is not None else ()
     code = case.code_of(lines)
     if not case.graph.earlier or node.kind != "leaf":
-        calls = dict.fromkeys(re.findall(r"\.(\w+)\(", code))
+        is_half = row is not None and row.value is not None and row.value.dtype == "float16"
+        calls = re.findall(r"\.(\w+)\(", code)
+        mends = dict.fromkeys(MENDS_OF_NAN[call] for call in calls if call in MENDS_OF_NAN)
         return Cause(
             name,
             "nan",
             f"{what}: {node.name} is not finite itself",
             lines,
-            "; ".join(["look at the data", *(MENDS_OF_NAN[call] for call in calls if call in MENDS_OF_NAN)]),
+            "; ".join(["look at the data", *[CAST_TO_HALF] * is_half, *mends]),
         )
     what = f"{what}: {node.name} was not finite any more when this backward began"
     if row is None or row.history.written is None:

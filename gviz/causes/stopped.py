@@ -37,8 +37,9 @@ def is_about(facts: TensorFacts) -> bool:
         return False
     if facts.case.graph.failure is not None:
         return is_behind_failure(facts)
+    is_live = not facts.case.graph.code and facts.is_leaf_of_graph  # the error is that of its backward
     is_named = LEAF_WRITTEN in stop.message and re.search(rf"\b{name}\b", stop.code) is not None
-    return is_named or SECOND in stop.message or CHANGED in stop.message
+    return is_live or is_named or SECOND in stop.message or CHANGED in stop.message
 
 
 def is_behind_failure(facts: TensorFacts) -> bool:

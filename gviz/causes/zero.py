@@ -18,6 +18,8 @@ from gviz.text import joined
 MOST = 3
 """Places that are listed."""
 
+CAST = "to_copy"
+
 LEAST_AT_ZERO = ("mse_loss", "smooth_l1_loss", "huber_loss", "l1_loss", "abs")
 """Functions that are never less than 0."""
 
@@ -39,6 +41,8 @@ MENDS_OF_ZERO = {
     "@": "the other factor is 0: see what makes it so, such as a relu that lets nothing through",
     "addmm": "the other factor is 0: see what makes it so, such as a relu that lets nothing through",
     "clamp_min": "none, if it is a margin that all examples keep; else give it inputs above its bound",
+    "multi_margin_loss": "none, if all examples are to keep the margin: it is 0 then",
+    "nll_loss": "none, if all targets are to be ignored, or of weight 0: see what they are made from",
     "embedding": "look up tokens that are no padding",
     "norm": "the norm has no slope at 0: begin elsewhere",
     "softmax": "softmax sums to 1 whatever its input is: use log_softmax, or only the elements of the right classes",
@@ -98,7 +102,7 @@ def zero(facts: TensorFacts) -> Cause:
             case.line_of_backward,
             "gviz render --view dataflow shows the gradients on their way",
         )
-    unknown = (one for one in edges if one.flow.handed is not None and not has_only(one.flow.handed, 0.0))
+    unknown = filter(is_handed, edges)
     ends = (*(case.nodes[edge.target] for edge in edges), *(case.nodes[edge.source] for edge in unknown))
     own = next(filter(is_own, ends), None)
     if own is not None:  # a gradient came to it that was not 0
@@ -127,11 +131,13 @@ def mend_of_zero(case: Diagnosis, edge: Edge) -> str:
         return "dropout has set it to 0 in this run: training=False leaves it as it is"
     if mend := mend_of_softmax(first, sign):
         return mend
-    if sums := sums_to_zero(case, edge):
+    if sums := OVER_WAYS if is_handed(edge) else sums_to_zero(case, edge):
         return sums.mend
     if dtype := underflow(case, edge):
         return f"{dtype} has no number as small: compute it in float32, or scale the loss, as torch.amp.GradScaler does"
     mend = MENDS_OF_ZERO.get(sign, f"give {sign} inputs where its derivative is not 0")
+    if sign in ("relu", "clamp") and case.uses[first.id] and all(has_only(one, 0.0) for one in case.root_values):
+        mend = f"none, if it is a margin that all examples keep; else {mend}"
     return with_input(case, mend, case.nodes[edge.source])
 
 
@@ -146,16 +152,22 @@ def mend_of_softmax(node: Node, sign: str) -> str:
     return ""
 
 
+def is_handed(edge: Edge) -> bool:
+    """Return whether a gradient that is not 0 is handed on, so that the ways to its tensor cancel out."""
+    return edge.flow.handed is not None and edge.flow.handed.numel > 0 and not has_only(edge.flow.handed, 0.0)
+
+
 def underflow(case: Diagnosis, edge: Edge) -> str:
-    """Return the dtype that has no number as small as a product of a gradient and a factor, which are not 0 themselves.
+    """Return the dtype that has no number as small as a gradient, or its product with a factor, neither of them 0.
 
     "" for an edge where that is not so.
     """
     arrives, handed, node = case.nodes[edge.target].grad.arrived, edge.flow.handed, case.nodes[edge.target]
-    if sign_in_program(node) not in ("*", "/") or arrives is None or handed is None or handed.shape != arrives.shape:
+    sign = sign_in_program(node)
+    if sign not in ("*", "/", CAST) or arrives is None or handed is None or handed.shape != arrives.shape:
         return ""
-    product = times(arrives, edge.flow.local)
-    return arrives.dtype if has_only(handed, 0.0) and product is not None and not has_only(product, 0.0) else ""
+    product = arrives if sign == CAST else times(arrives, edge.flow.local)
+    return handed.dtype if has_only(handed, 0.0) and product is not None and not has_only(product, 0.0) else ""
 
 
 class Sums(NamedTuple):
@@ -169,6 +181,11 @@ OVER_A_BATCH = Sums(
     "what comes to it cancels out there",
     "none, if its parts are to cancel out: what each example of a batch brings adds up to 0",
 )
+OF_NOTHING = Sums("there are no elements in it", "see why there is nothing in it, such as a batch of no examples")
+OVER_WAYS = Sums(
+    "comes to {name} over its ways cancels out",
+    "none, if the ways are to cancel out; else see what is taken from what, or divided by what",
+)
 IN_A_PRODUCT = Sums(
     "each sum in the product of what comes to it with the other factor is 0",
     "none, if its parts are to cancel out; else see where the other factor is 0, such as by a relu",
@@ -179,6 +196,8 @@ def sums_to_zero(case: Diagnosis, edge: Edge) -> Sums | None:
     """Return in which sums an operation hands on 0, though neither what comes to it nor the other factor is 0."""
     node = case.nodes[edge.target]
     sign, arrives = sign_in_program(node), node.grad.arrived
+    if 0 in (arrives.numel if arrives else 1, edge.flow.handed.numel if edge.flow.handed else 1):
+        return OF_NOTHING
     if arrives is None or has_only(arrives, 0.0) or edge.flow.handed is None or not has_only(edge.flow.handed, 0.0):
         return None
     if sign in ("+", "-") or (sign == "addmm" and edge.slot == 0):
@@ -280,6 +299,8 @@ def is_least(case: Diagnosis) -> bool:
         is_square = sign in LEAST_AT_ZERO or (exponent.isdecimal() and not int(exponent) % 2)
         if arrives is None or not arrives.summary.smallest >= 0 or not (is_square or len(inputs) == SUMS.get(sign)):
             return False
+        if is_square and any(map(is_handed, inputs)):  # the dtype alone makes it 0
+            return False
         todo += [] if is_square else [case.nodes[edge.source] for edge in inputs]
     return all(value is not None and has_only(value, 0.0) for value in case.root_values)
 
@@ -332,16 +353,16 @@ def zero_text(case: Diagnosis, edge: Edge) -> str:
     source, target = case.nodes[edge.source], case.nodes[edge.target]
     sign, name = sign_in_program(target), case.name_of(source)
     place = f" in {target.place}" if target.place is not None else ""
+    if is_handed(edge):
+        return f"what {OVER_WAYS.what.format(name=name)}"
     sums = OVER_A_BATCH if is_alike(target) else sums_to_zero(case, edge)
     if sums is not None:
         return f"{sign}{place} hands on 0 to {name}: {sums.what}"
-    negatives = positions(source.value, lambda number: number < 0) if sign in ("relu", "threshold") else []
-    if negatives and size_of(source.value):
-        indices = [f"{''.join(f'[{i}]' for i in at)} = {number:.4g}" for at, number in negatives]
-        examples = joined([f"{name if name != 'its input' else 'input'}{text}" for text in indices], MOST)
-        return f"{sign}{place} has the derivative 0 at negative inputs ({examples})"
-    if negatives:
-        return f"{sign}{place} has the derivative 0 at a negative input ({name} = {negatives[0][1]:.4g})"
+    if negatives := positions(source.value, lambda number: number < 0) if sign in ("relu", "threshold") else []:
+        own = "input" if name == "its input" and size_of(source.value) else name
+        indices = [f"{own}{''.join(f'[{i}]' for i in at)} = {number:.4g}" for at, number in negatives]
+        inputs = "negative inputs" if size_of(source.value) else "a negative input"
+        return f"{sign}{place} has the derivative 0 at {inputs} ({joined(indices, MOST)})"
     padding = target.recorded.options.get("padding_idx", "-1")
     if sign == "embedding" and padding != "-1":
         return f"{sign}{place} was asked for nothing but padding (padding_idx={padding}), which gets no gradient"

@@ -14,6 +14,7 @@ import gviz as package
 from gviz import SourceOptions
 from gviz.causes.diagnosis import Cause
 from gviz.causes.why import why, why_all
+from gviz.causes.zero import MENDS_OF_ZERO
 from gviz.errors import SourceError
 from gviz.graphs import Place
 from gviz.render import render
@@ -906,7 +907,7 @@ y.backward()
 """,
         "zero",
         [4],
-        "give it inputs above 0, or use a function such as leaky_relu or softplus",
+        f"none, if it is a margin that all examples keep; else {MENDS_OF_ZERO['relu']}",
     ),
     "not_run": (
         "w",
