@@ -200,3 +200,9 @@ def test_the_variable_of_a_caller_is_no_name_of_the_root() -> None:
     loss = (w * 2).sum()
     other = (w * 2).sum()
     assert not gviz.graph(loss).diff(gviz.graph(other))
+
+
+def test_a_leaf_that_takes_the_place_of_another_one_is_told_where_it_is_used() -> None:
+    p, q = (torch.ones(2, requires_grad=True) for _ in range(2))
+    text = str(gviz.graph((p * p).sum(), {"p": p}).diff(gviz.graph((p * q).sum(), {"p": p, "q": q})))
+    assert "inputs: p, p → p, q" in text
