@@ -52,11 +52,11 @@ def failed_call(error: BaseException) -> str:
     calls = [at for at, module in enumerate(modules) if hasattr(type(module), "named_modules")]
     if not calls:
         return ""
-    outer, inner, frame = modules[calls[0]], modules[calls[-1]], frames[calls[-1]]
+    outer, inner, caller = modules[calls[0]], modules[calls[-1]], frames[calls[-1] - 1].f_locals
     names = [name for one in frames[: calls[0]] for name, value in one.f_locals.items() if value is outer]
     path = next((path for path, module in outer.named_modules() if module is inner), "")
-    arguments = frame.f_code.co_varnames[1 : frame.f_code.co_argcount]
-    shapes = [getattr(frame.f_locals.get(name), "shape", None) for name in arguments]
+    given = [*caller.get("args", ()), *caller.get("kwargs", {}).values()] if caller.get("self") is inner else []
+    shapes = [getattr(one, "shape", None) for one in given]  # forward() itself may call other things by these names
     sizes = joined(f"({', '.join(map(str, shape))})" for shape in shapes if shape is not None)
     where = ".".join(filter(None, [(names or [type(outer).__name__])[0], path]))
     return f"in {where} ({type(inner).__name__})" + f", which got {sizes}" * bool(sizes)
