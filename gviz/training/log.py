@@ -99,11 +99,19 @@ class Log:
             )
             self.find(Finding("large update", last.step, what, large[0].partition(" ")[0]))
         if zero:
-            half = "; it has 16 bits, in which small numbers are 0: torch.amp.GradScaler scales the loss"
-            hint = half if zero[0] in self.is_half else "; gviz.why(loss, model) tells where it becomes 0"
+            hint = "; it has 16 bits, in which small numbers are 0: torch.amp.GradScaler scales the loss"
+            if zero[0] not in self.is_half:
+                hint = (
+                    "; gviz.why(loss, model) before backward() tells where it becomes 0,"
+                    " if backward() brings it so, and no zero_grad() or clipping after it does"
+                )
             what = f"the gradient was exactly 0 in the steps {steps}: of {joined(zero)}{hint}"
             self.find(Finding("zero gradient", last.step, what, zero[0]))
-        if histories and all(one.grad is None for norms in histories.values() for one in norms):
+        grads = [one.grad for norms in histories.values() for one in norms]
+        if any(grads) and all(one.update == 0 for norms in histories.values() for one in norms):
+            what = f"the steps {steps} have changed none of the parameters, with {learning_rate}"
+            self.find(Finding("no update", last.step, what))
+        if histories and all(one is None for one in grads):
             when = f"no parameter had a gradient when step() began, in the steps {steps}"
             what = f"{when}: zero_grad() is to come before backward(), and not between it and step()"
             self.find(Finding("no gradient", last.step, what))

@@ -51,8 +51,8 @@ class Finding(NamedTuple):
     """Something that is not right.
 
     Args:
-        kind: ``not finite``, ``not cleared``, ``large update``, ``zero gradient``, ``no gradient``, ``not trained`` or
-            ``dead units``.
+        kind: ``not finite``, ``not cleared``, ``large update``, ``zero gradient``, ``no gradient``, ``no update``,
+            ``not trained`` or ``dead units``.
         step: in which step it was seen, counted from 0.
         what: a sentence.
         name: of the parameter or module; "" where it is not known.

@@ -36,6 +36,10 @@ class RunningModules:
         libraries = OWN, os.path.dirname(engine.__file__ or OWN)
         self.frames = RunningProgram(lambda file: file[:1] != "<" and not file.startswith(libraries))
 
+    def __reduce__(self) -> tuple[type[IdleModules], tuple[()]]:
+        """Return what the hooks of a copy of a model belong to."""
+        return IdleModules, ()
+
     def take(self, models: Mapping[str, Any]) -> None:
         """Begin to know models by their names; "" for one without. Compiled ones run no hooks of their modules."""
         for prefix, model in models.items():
@@ -59,10 +63,13 @@ class RunningModules:
 
     def begin(self, module: EngineModule, _: object) -> None:
         """Note that a module is called."""
-        self.stack.append(module)
+        if id(module) in self.paths:
+            self.stack.append(module)
 
     def end(self, module: EngineModule, _: object, result: object) -> None:
         """Note that a call has ended, and those within it that have raised an error."""
+        if id(module) not in self.paths:
+            return
         if self.is_relu:
             self.on_relu(result)
         while self.stack and self.stack.pop() is not module:
@@ -90,6 +97,13 @@ class RunningModules:
         while frame is not None and not self.frames.is_ours(frame.f_code.co_filename):
             frame = frame.f_back
         return {} if frame is None else {id(one): name for name, one in {**frame.f_globals, **frame.f_locals}.items()}
+
+
+class IdleModules(RunningModules):
+    """Modules of which nobody is told: those of a copy that was made of a model while it was listened to."""
+
+    def __init__(self) -> None:
+        self.paths = {}
 
 
 def path_and_line(place: Place | None) -> str:

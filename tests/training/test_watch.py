@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import json
+import pickle
 from collections.abc import Callable
+from copy import deepcopy
 from importlib import import_module
 from itertools import pairwise
 from pathlib import Path
@@ -275,6 +277,16 @@ def test_steps_that_change_nothing_are_told(torch: Any) -> None:
         net.zero_grad()
         logs.append(log)
     assert [kinds(log) for log in logs] == [["no gradient"], ["not trained"], ["zero gradient"]]
+    assert kinds(train(torch, network(torch), lr=0.0)) == ["no update"]
+
+
+def test_a_copy_of_a_model_that_is_watched_is_a_model_like_any_other(torch: Any) -> None:
+    net = network(torch)
+    with gviz.watch(net, every=1):
+        copies = [deepcopy(net), pickle.loads(pickle.dumps(net))]  # noqa: S301 - of this test
+        x = batch(torch)
+    values = [one(x).sum().item() for one in copies]
+    assert values == [net(x).sum().item()] * 2
 
 
 def test_a_relu_of_another_model_is_not_measured(torch: Any) -> None:
