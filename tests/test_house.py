@@ -103,7 +103,7 @@ BUDGETS = {
     "files below gviz/": 1950,  # 1891
     "answers": 940,  # 934
     "autograd": 1470,  # 1432
-    "causes": 2050,  # 2027
+    "causes": 2080,  # 2056
     "cli": 1910,  # 1851
     "compare": 1020,  # 1005
     "derivations": 570,  # 551
