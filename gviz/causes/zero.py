@@ -102,7 +102,7 @@ def zero(facts: TensorFacts) -> Cause:
             case.line_of_backward,
             "gviz render --view dataflow shows the gradients on their way",
         )
-    unknown = filter(is_handed, edges)
+    unknown = filter(hands_on, edges)
     ends = (*(case.nodes[edge.target] for edge in edges), *(case.nodes[edge.source] for edge in unknown))
     own = next(filter(is_own, ends), None)
     if own is not None:  # a gradient came to it that was not 0
@@ -131,7 +131,7 @@ def mend_of_zero(case: Diagnosis, edge: Edge) -> str:
         return "dropout has set it to 0 in this run: training=False leaves it as it is"
     if mend := mend_of_softmax(first, sign):
         return mend
-    if sums := OVER_WAYS if is_handed(edge) else sums_to_zero(case, edge):
+    if sums := OVER_WAYS if hands_on(edge) else sums_to_zero(case, edge):
         return sums.mend
     if dtype := underflow(case, edge):
         return f"{dtype} has no number as small: compute it in float32, or scale the loss, as torch.amp.GradScaler does"
@@ -152,7 +152,7 @@ def mend_of_softmax(node: Node, sign: str) -> str:
     return ""
 
 
-def is_handed(edge: Edge) -> bool:
+def hands_on(edge: Edge) -> bool:
     """Return whether a gradient that is not 0 is handed on, so that the ways to its tensor cancel out."""
     return edge.flow.handed is not None and edge.flow.handed.numel > 0 and not has_only(edge.flow.handed, 0.0)
 
@@ -299,7 +299,7 @@ def is_least(case: Diagnosis) -> bool:
         is_square = sign in LEAST_AT_ZERO or (exponent.isdecimal() and not int(exponent) % 2)
         if arrives is None or not arrives.summary.smallest >= 0 or not (is_square or len(inputs) == SUMS.get(sign)):
             return False
-        if is_square and any(map(is_handed, inputs)):  # the dtype alone makes it 0
+        if is_square and any(map(hands_on, inputs)):  # the dtype alone makes it 0
             return False
         todo += [] if is_square else [case.nodes[edge.source] for edge in inputs]
     return all(value is not None and has_only(value, 0.0) for value in case.root_values)
@@ -353,7 +353,7 @@ def zero_text(case: Diagnosis, edge: Edge) -> str:
     source, target = case.nodes[edge.source], case.nodes[edge.target]
     sign, name = sign_in_program(target), case.name_of(source)
     place = f" in {target.place}" if target.place is not None else ""
-    if is_handed(edge):
+    if hands_on(edge):
         return f"what {OVER_WAYS.what.format(name=name)}"
     sums = OVER_A_BATCH if is_alike(target) else sums_to_zero(case, edge)
     if sums is not None:

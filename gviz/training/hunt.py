@@ -191,24 +191,24 @@ def elements_text(tensor: EngineTensor) -> str:
     """Return the numbers of a tensor in words: its one element, or extremes, and how many are 0, nan or inf."""
     numbers, count = tensor.detach(), tensor.numel()
     if count == 1:
-        return f"is {number_text(numbers.item())}"
+        return f"is {digits_text(numbers.item())}"
     if not count or not numbers.is_floating_point():
         return f"is of shape {tuple(numbers.shape)} and {str(numbers.dtype).removeprefix('torch.')}"
     finite = numbers[numbers.isfinite()].float()
     low, high = (finite.min().item(), finite.max().item()) if finite.numel() else (0.0, 0.0)
     if finite.numel() == count and low == high:
-        return f"is {number_text(low + 0.0)} in all {count} elements"  # -0 is 0
-    parts = [f"{number_text(low)} to {number_text(high)}"] if finite.numel() else []
+        return f"is {digits_text(low + 0.0)} in all {count} elements"  # -0 is 0
+    parts = [f"{digits_text(low)} to {digits_text(high)}"] if finite.numel() else []
     for word, those in (("0", numbers == 0), ("nan", numbers.isnan()), ("inf", numbers.isinf())):
         number = int(those.sum())
         parts += [f"{word} in {number} of {count} elements"] if number else []
     return f"is {', '.join(parts)}"
 
 
-def number_text(number: complex) -> str:
+def digits_text(number: complex) -> str:
     """Return a number with as many digits as tell it from a whole one.
 
-    >>> number_text(1.0000001192092896), number_text(1.0), number_text(0.1234567)
+    >>> digits_text(1.0000001192092896), digits_text(1.0), digits_text(0.1234567)
     ('1.00000012', '1', '0.123457')
     """
     return f"{number:.9g}" if f"{number:g}".lstrip("-").isdecimal() and number != round(number.real) else f"{number:g}"
