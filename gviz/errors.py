@@ -40,7 +40,7 @@ class Excerpt:
     cell: int = 0
 
     def __str__(self) -> str:
-        """Return the place as people write it: ``net.py:14``, ``a.ipynb cell 2, line 1``, ``line 2``, "" if it has neither."""
+        """Return the place as people write it: ``net.py:14``, ``a.ipynb cell 2, line 1``, ``line 2``; "" for none."""
         if self.cell:
             return f"{self.file or ''} cell {self.cell}, line {self.line}".lstrip()
         if self.file is None:

@@ -243,7 +243,7 @@ def for_file(name: str) -> Iterator[None]:
 
 
 def write_all(stream: BinaryIO, data: bytes) -> None:
-    """Write all of the data: a stream without a buffer takes a part at a time, and a pipe that is full is waited for."""
+    """Write all of the data: a stream without a buffer takes a part at a time; a pipe that is full is waited for."""
     raw, rest = getattr(stream, "raw", stream), memoryview(data)
     stream.flush()
     while rest:

@@ -643,7 +643,7 @@ def numel_of(tensor: TensorLike) -> int:
 
 
 def bytes_kept(node: NodeLike) -> int | None:
-    """Return the bytes of the tensors that a node saves for backward; None where it has freed them, or one is nested."""
+    """Return the bytes of the tensors that a node saves for backward; None where they are freed, or one is nested."""
     own = ["saved_tensors"] * hasattr(type(node), "saved_tensors")
     values = [saved_value(node, name) for name in [*dict(saved_names(type(node))).values(), *own]]
     items = [one for value in values for one in (value if isinstance(value, tuple | list) else (value,))]

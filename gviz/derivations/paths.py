@@ -267,7 +267,7 @@ def wanted_node(graph: Graph, name: str, node_of: Mapping[str | None, Node]) -> 
 
 
 def is_root(graph: Graph, row: TensorRow) -> bool:
-    """Return whether a leaf is the only root of the graph: its row has the numbers and the gradient of the root's row."""
+    """Return whether a leaf is the only root of the graph: its row has the numbers and the gradient of the root."""
     roots = [
         each
         for each in graph.tensors

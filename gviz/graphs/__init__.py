@@ -880,7 +880,7 @@ class Graph:
         return lines[place.line - 1].strip() if 0 < place.line <= len(lines) else ""
 
     def columns(self) -> dict[str, int]:
-        """Return where the operation that makes a tensor stands in an expression, by the tensor's name, counted from 1."""
+        """Return where the operations that make tensors stand in an expression, by their names, counted from 1."""
         operations = (node for node in reversed(self.nodes) if node.kind == "operation" and node.place is not None)
         return {node.name: node.place.column for node in operations if node.name and node.place and node.place.column}
 

@@ -198,7 +198,7 @@ class OperationSequence:
         self.leaf_form = np.array([leaf_forms.setdefault(leaf_form_of(node), len(leaf_forms)) for node in self.nodes])
 
     def _columns(self, number: int) -> Iterator[tuple[int, tuple[Edge, int]]]:
-        """Yield the inputs of an operation, each with its column: its slot, where these differ; other edges are last."""
+        """Yield the inputs of an operation, each with its column: its slot, where these differ; others are last."""
         inputs = self.inputs[number]
         if len(inputs) == 1 and inputs[0][0].kind == "data":
             yield inputs[0][0].slot, inputs[0]

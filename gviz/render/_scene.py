@@ -277,7 +277,7 @@ class Scene:
         yield from self.labels
 
     def _labels(self) -> Iterator[tuple[dict[str, str], Point]]:
-        """Yield the texts of lines, each where the page is free, as near to the beginning of its line as that can be."""
+        """Yield the texts of lines, each where the page is free, as near to the beginning of its line as can be."""
         page, free = {"style": "filled", "fillcolor": self.page} if self.page else {}, FreePlaces()
         for style, middle in zip(self.styles, self.middles(), strict=True):
             free.take(Rect.around(middle, *style.size))

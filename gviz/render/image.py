@@ -178,7 +178,7 @@ def _draw(graph: Graph, options: RenderOptions, output: str) -> bytes:
 
 
 def size_of_layout(placed: bytes, picture: Picture) -> tuple[float, float]:
-    """Return width and height of a picture that Graphviz has laid out, in points, at most those that the picture has."""
+    """Return width and height of a picture as Graphviz has laid it out, in points, at most those that it has."""
     corner = re.search(rb'bb="[-.\d]+,[-.\d]+,([-.\d]+),([-.\d]+)"', placed)
     wide, high = map(float, corner.groups()) if corner is not None else (1.0, 1.0)
     most = [72 * float(side) for side in picture.graph.get("size", "1e9,1e9").rstrip("!").split(",")]

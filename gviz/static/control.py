@@ -205,7 +205,7 @@ class Loop:
         return out.outputs[0], turned
 
     def needs(self, numbers: Iterable[int]) -> tuple[list[int], list[Tensor]]:
-        """Return the variables that some results need (the first always, as it gives the beat) and what comes in for them."""
+        """Return the variables that some results need (the first always: it gives the beat), and what comes in for them."""
         doors = {inside.op: t for t, inside in self.context.doors.items()}
         place = {op: i for ops in (self.merges, self.switches) for i, op in enumerate(ops)}
         places, seen = {0, *numbers}, set[Operation | Loop]()

@@ -128,7 +128,7 @@ class RunningProgram:
         return None, ""
 
     def find_switch(self, code: CodeType, instruction: int) -> Switched:
-        """Return what is known of an instruction that makes a call: it is asked for at each result without gradients."""
+        """Return what is known of an instruction that makes a call, which each result without gradients asks for."""
         if not self.is_ours(code.co_filename):
             entry: Switched = None, None, LIBRARY if is_of_library(code) else "", code
         else:

@@ -272,7 +272,7 @@ class Versions(Observer):
         return numbers(array.as_strided(tensor.shape, tensor.stride(), tensor.storage_offset()))
 
     def outdated(self, roots: Iterable[Any]) -> set[NodeLike]:
-        """Return the operations that have saved a tensor which was overwritten since: backward would use new numbers."""
+        """Return the operations that saved a tensor which was overwritten since: backward would use new numbers."""
         outdated = set[NodeLike]()
         for node, leaf in graph_nodes(roots).items() if self.before else ():
             for one in saved_tensors(node) if leaf is None else ():
