@@ -86,6 +86,8 @@ def test_one_tensor_is_asked_about(torch: Any) -> None:
     loss = torch.log(hidden * 0).sum()
     assert "gviz.why(loss, net.0.weight)" in gviz.why(weight).mend
     assert gviz.why(hidden).verdict == "not a leaf"
+    assert gviz.why(hidden).mend.startswith("none: its numbers are finite")
+    assert gviz.why(torch.exp(hidden * 1000 + 1e6).sum()).verdict == "inf"
     assert gviz.why(loss).what == "loss is -inf: log makes the first of them, forward"
     assert gviz.why(loss, weight).verdict == "nan"
     assert gviz.why(torch.exp(hidden * 1000 + 1e6).sum() + 1).what.startswith("tensor is inf, and where that began")

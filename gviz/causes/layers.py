@@ -214,9 +214,11 @@ def without_lines_of(cause: Cause, row: TensorRow, root: str, factor: float, *, 
         )
     if verdict == "not a leaf" and number:
         what = f"{name} is {number}, and where that began is not known: what the operations were given was not kept"
-        return Cause(name, "nan", what, (), "gviz why SCRIPT tells where it began")
+        return Cause(name, number.removeprefix("-"), what, (), "gviz why SCRIPT tells where it began")
     if verdict == "ok" and row.grad.value is not None:
         return without_history(cause, row, root, factor, is_freed=is_freed)
+    if verdict == "not a leaf" and name == root and row.value is not None and row.value.is_known:
+        cause = cause._replace(mend=f"none: its numbers are finite; gviz.why({name}, model) tells of gradients")
     mend = "requires_grad_(True), if it is to be trained" if verdict.startswith("frozen") else cause.mend
     what = re.sub("the program stopped: RuntimeError|backward did not run", "backward fails", cause.what)
     if verdict in ("failed", "written in place") and row.grad.value is not None:

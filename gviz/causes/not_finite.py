@@ -99,8 +99,11 @@ def gradient_not_finite(facts: TensorFacts) -> Cause:
     root = case.rows.get(case.root)
     is_by_root = not (case.graph.code or is_picked or root is None or is_finite(root.value))
     if is_by_root and edge is not None and sign_in_program(case.nodes[edge.target]) in GROWING:
-        what = f"{head}, as {case.root_name} itself is not finite: what has made it so was not kept"
-        return facts.cause("nan", what, (), "gviz why SCRIPT tells where it began")
+        return facts.cause(
+            "nan",
+            f"{head}, as {case.root_name} itself is not finite: what has made it so was not kept",
+            mend="gviz why SCRIPT tells where it began",
+        )
     own = next((case.nodes[one.source] for one in case.shown.edges if is_given_to_own(case, one)), None)
     if edge is not None and is_own(case.nodes[edge.target]):
         own, edge = case.nodes[edge.target], None
