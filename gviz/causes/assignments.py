@@ -118,11 +118,11 @@ class Assignments:
         """Return the function, or method, of the program that a call may be of; forward for one of an object."""
         name, owner = last_name(call.func), getattr(call.func, "value", None)
         name_called = name if owner is None else f".{name}"
-        if owner is None and hasattr(builtins, name):  # print(), round()
-            return name
         return (
             name_called
-            if name_called in self.functions or last_name(owner or call.func) not in (name, "self")
+            if name_called in self.functions
+            or hasattr(builtins, name_called)  # print(), round()
+            or last_name(owner or call.func) not in (name, "self")
             else ".forward"
         )
 

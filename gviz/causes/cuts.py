@@ -127,11 +127,10 @@ def mend_of_detach(case: Diagnosis, cut: GraphCut, code: str) -> str:
         return mend_of_straight_through(case, cut, estimator)
     if cut.call == "detach" and "requires_grad_" not in code and (leaves := fixes.as_new_leaves(code)):
         return leaves
-    if keeping := fixes.with_keyword(code, ("state_dict",), "keep_vars", value=True):
-        return keeping
-    is_hidden = code != "" and cut.call not in code  # as float() in math.erfc(w)
-    better = "; ".join(filter(None, (without_cut(case, cut, one) for one in case.statements_of(cut))))
-    return better or (USE_TORCH if is_hidden else CUT_MENDS["detached"].format(by=cut.call))
+    better = fixes.with_keyword(code, ("state_dict",), "keep_vars", value=True) or "; ".join(
+        filter(None, (without_cut(case, cut, one) for one in case.statements_of(cut)))
+    )
+    return better or (USE_TORCH if code != "" and cut.call not in code else CUT_MENDS["detached"].format(by=cut.call))
 
 
 def without_other_cuts(case: Diagnosis, cut: GraphCut) -> str:
@@ -180,10 +179,11 @@ def detached_elsewhere(case: Diagnosis, cut: GraphCut, name: str) -> Iterator[st
 
     None where what is cut off becomes a leaf: the other root is there for its gradient, as in an inner loop.
     """
-    is_leaf = any([*calls_of(one, "requires_grad_")] for one in case.statements_of(cut))
-    for other in () if is_leaf else cut.others:
-        code = case.code_of(case.line_of(case.rows[other].place))
-        yield fixes.detaching(code, name) or f"{name}.detach() where {other} is computed from it"
+    for other in () if any([*calls_of(one, "requires_grad_")] for one in case.statements_of(cut)) else cut.others:
+        yield (
+            fixes.detaching(case.code_of(case.line_of(case.rows[other].place)), name)
+            or f"{name}.detach() where {other} is computed from it"
+        )
 
 
 def keeps_graph(case: Diagnosis, cut: GraphCut) -> bool:

@@ -242,7 +242,11 @@ def not_finite_forward(case: Diagnosis, name: str, what: str) -> Cause | None:
         "nan",
         f"{what}: {sign} makes the first {them}, forward",
         case.line_of_node(first),
-        (sign in DIVISIONS and small_divisor(case, first))
+        (
+            any(one.value is not None and not one.value.numel for one in inputs)
+            and f"{sign} of no elements is nan: leave out a batch of which nothing is picked"
+        )
+        or (sign in DIVISIONS and small_divisor(case, first))
         or (sign == "log" and flat_probability(case, first))
         or with_input(case, MENDS_OF_NAN.get(sign, GROWN if is_growing else general), next(iter(inputs), None)),
     )

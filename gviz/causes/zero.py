@@ -8,7 +8,7 @@ from typing import NamedTuple
 
 from gviz.causes.diagnosis import Cause, Diagnosis, Lines, backward_of, is_own, sign_in_program
 from gviz.causes.facts import TensorFacts
-from gviz.causes.not_finite import not_finite_forward, with_input
+from gviz.causes.not_finite import LOGITS, not_finite_forward, with_input
 from gviz.causes.training import BEFORE_EACH, accumulated, mend_of_clearing, why_cleared
 from gviz.graphs import Edge, Node, TensorRow
 from gviz.graphs.numbers import size_of
@@ -129,20 +129,24 @@ def mend_of_zero(case: Diagnosis, edge: Edge) -> str:
         return f"none: {case.root_name} is 0, and never less"
     if first.expression.startswith("dropout("):
         return "dropout has set it to 0 in this run: training=False leaves it as it is"
-    if mend := mend_of_softmax(first, sign):
+    if mend := mend_of_values(first, sign):
         return mend
     if sums := OVER_WAYS if hands_on(edge) else sums_to_zero(case, edge):
         return sums.mend
     if dtype := underflow(case, edge):
         return f"{dtype} has no number as small: compute it in float32, or scale the loss, as torch.amp.GradScaler does"
     mend = MENDS_OF_ZERO.get(sign, f"give {sign} inputs where its derivative is not 0")
+    if any(sign_in_program(user) in ("@", "addmm") for user in case.above(first)):  # it is no probability
+        mend = mend.removesuffix(f", or use {LOGITS}")
     if sign in ("relu", "clamp") and case.uses[first.id] and all(has_only(one, 0.0) for one in case.root_values):
         mend = f"none, if it is a margin that all examples keep; else {mend}"
     return with_input(case, mend, case.nodes[edge.source])
 
 
-def mend_of_softmax(node: Node, sign: str) -> str:
-    """Return what to do about a softmax that hands on 0; "" where it is another operation, or its sum that does so."""
+def mend_of_values(node: Node, sign: str) -> str:
+    """Return what to do about a selection of nothing, or a softmax, that hands on 0; "" for anything else."""
+    if node.value is not None and not node.value.numel:
+        return f"see why {sign} picks no element, or leave out a batch of which nothing is picked"
     if sign == "log_softmax" and has_only(node.value, 0.0):
         return "there is one class alone: give it an output for each, or use binary_cross_entropy_with_logits"
     if sign == "softmax" and has_only(node.value, 1.0):
@@ -215,8 +219,10 @@ def origins_of_factor(case: Diagnosis, edge: Edge) -> list[Node]:
     todo = [graph.by_id[one.source] for one in graph.inputs[edge.target] if one.slot in slots]
     origins, seen = list[Node](), {one.id for one in todo}
     for node in todo:  # grows while it is read
-        inputs = [graph.by_id[one.source] for one in graph.inputs[node.id]]
-        zeros = [one for one in inputs if has_only(one.value, 0.0)]
+        inputs = [graph.by_id[one.source] for one in reversed(graph.inputs[node.id])]
+        factors = [graph.by_id[graph.inputs[one.id][0].source] if one.label == "TBackward0" else one for one in inputs]
+        zeros = [one for one in factors if has_only(one.value, 0.0)]
+        zeros = zeros[:1] if sign_in_program(node) == "addmm" else zeros  # the bias comes last, and may well be 0
         todo += [one for one in zeros if one.id not in seen]
         seen |= {one.id for one in zeros}
         origins += [node] if has_only(node.value, 0.0) and not zeros else []
@@ -368,4 +374,8 @@ def zero_text(case: Diagnosis, edge: Edge) -> str:
         return f"{sign}{place} was asked for nothing but padding (padding_idx={padding}), which gets no gradient"
     if dtype := underflow(case, edge):
         return f"what {sign}{place} hands on to {name} is less than a {dtype} can hold"
-    return f"the derivative of {sign}{place} for {name} is 0 here"
+    return (
+        f"the derivative of {sign}{place} for {name} is 0 here"
+        if target.value is None or target.value.numel
+        else f"{sign}{place} picks no element of {name}"
+    )

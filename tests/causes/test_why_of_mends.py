@@ -324,6 +324,60 @@ def test_a_mistake_is_told_with_its_line_and_a_mend_that_helps(tmp_path: Path, c
     assert why(after, name).verdict in ("ok", "cleared", "accumulated")
 
 
+ZEROS = {
+    "zeros that a function writes": (
+        "net.2.weight",
+        """\
+def start(m):
+    if isinstance(m, nn.Linear):
+        nn.init.zeros_(m.weight)
+        nn.init.zeros_(m.bias)
+net = nn.Sequential(nn.Linear(2, 3), nn.Tanh(), nn.Linear(3, 2))
+net.apply(start)
+loss = F.cross_entropy(net(torch.randn(4, 2)), torch.tensor([0, 1, 1, 1]))
+""",
+        [11, 9],
+        "the other factor is 0, as net.0.weight is: give it other numbers",
+    ),
+    "a sigmoid between two layers": (
+        "net.0.weight",
+        """\
+net = nn.Sequential(nn.Linear(2, 3), nn.Sigmoid(), nn.Linear(3, 1), nn.Sigmoid())
+loss = F.binary_cross_entropy(net(torch.full((4, 2), 1e6)), torch.ones(4, 1))
+""",
+        [6],
+        "it is flat for inputs this large: make them smaller",
+    ),
+    "a mask that picks nothing": (
+        "w",
+        """\
+w = torch.ones(3, requires_grad=True)
+loss = (w * 2)[w > 5].mean()
+""",
+        [6],
+        "see why index picks no element, or leave out a batch of which nothing is picked",
+    ),
+    "the mean of nothing": (
+        "loss",
+        """\
+w = torch.ones(3, requires_grad=True)
+loss = (w * 2)[w > 5].mean()
+""",
+        [6],
+        "mean of no elements is nan: leave out a batch of which nothing is picked",
+    ),
+}
+"""Of each: the tensor, the program up to its loss, the lines that are named, and the mend."""
+
+
+@pytest.mark.parametrize("engine", ENGINES)
+@pytest.mark.parametrize("case", ZEROS)
+def test_zeros_are_told_with_what_has_made_them(tmp_path: Path, case: str, engine: str) -> None:
+    name, text, lines, mend = ZEROS[case]
+    cause = why(graph_of(tmp_path, f"{HEAD}{text}loss.backward()\n", engine), name)
+    assert ([place.line for place, _ in cause.lines], cause.mend) == (lines, mend), cause
+
+
 @pytest.mark.parametrize("engine", ENGINES)
 def test_a_fake_that_both_losses_use_is_to_be_cut_off_from_one(tmp_path: Path, engine: str) -> None:
     program = """\
