@@ -100,28 +100,28 @@ WALKING_RENDERER = "gviz.render.torchviz"
 """make_dot takes tensors, as TorchViz's does, so it walks."""
 
 BUDGETS = {
-    "files below gviz/": 1950,  # 1891
-    "answers": 940,  # 934
+    "files below gviz/": 1970,  # 1911
+    "answers": 960,  # 934
     "autograd": 1470,  # 1432
-    "causes": 2080,  # 2056
-    "cli": 1910,  # 1851
-    "compare": 1020,  # 1005
-    "derivations": 570,  # 551
-    "engine": 8160,  # 7930
-    "formulas": 1080,  # 1047
-    "graphs": 710,  # 691
+    "causes": 2140,  # 2079
+    "cli": 1910,  # 1854
+    "compare": 1040,  # 1005
+    "derivations": 570,  # 553
+    "engine": 8170,  # 7933
+    "formulas": 1080,  # 1050
+    "graphs": 710,  # 693
     "layout": 1780,  # 1730
     "numbers": 740,  # 714
-    "ops": 3480,  # 3378
-    "passes": 2250,  # 2181
-    "pictures": 6080,  # 6023
+    "ops": 3520,  # 3419
+    "passes": 2290,  # 2224
+    "pictures": 6180,  # 6004
     "reference": 370,  # 361
-    "render": 1800,  # 1752
+    "render": 1810,  # 1760
     "signatures": 400,  # 385
-    "sources": 5750,  # 5584
-    "static": 4370,  # 4247
-    "trace": 1180,  # 1149
-    "training": 985,  # 971
+    "sources": 5790,  # 5622
+    "static": 4500,  # 4370
+    "trace": 1190,  # 1158
+    "training": 1010,  # 985
 }
 """The statements that a room, a folder or file below gviz/, may have at most: today's number and 3% for what somebody adds.
 
