@@ -32,7 +32,7 @@ VALUES = {
     "c": [[0.7], [-0.2]],
 }
 
-SIGNS = str.maketrans({"·": "*", "²": "**2", "³": "**3", "−": "-", "×": "*", "↑": " ", "\u00a0": " "})
+SIGNS = str.maketrans({"·": "*", "²": "**2", "³": "**3", "−": "-", "×": "*", "↑": " ", "^": "**", "\u00a0": " "})
 
 VIEWS = ["dataflow", "teaching", "path", "steps"]
 
@@ -43,9 +43,9 @@ FEW_DIGITS = 1e-5
 
 LARGE = frozenset({
     "contrastive_loss", "gradient_clipping", "gru", "maml", "neural_ode", "packed_sequences", "policy_gradient",
-    "rnn_from_scratch", "seq2seq_attention", "tiny_gpt", "transformer_encoder",
+    "quant_words", "rnn_from_scratch", "seq2seq_attention", "tiny_gpt", "transformer_encoder",
 })  # fmt: skip
-"""Programs whose pictures have more than 60 boxes: nobody reads the numbers of so many."""
+"""Programs whose pictures have more than 60 boxes, or large tensors alone: nobody reads the numbers of so many."""
 
 TENSOR = st.sampled_from(["u", "v", "(W@u)", "(W@v)", "W.sum(0)", "(u*x)", "(v+w)", "W[0]"])
 MATRIX = st.sampled_from(["W", "(W+u)", "(W*v)", "(c*u)", "(W@W)", "W.T", "(c+v)", "(W-c)", "(W*x)", "(W@c+b)"])

@@ -2,15 +2,18 @@
 
 from __future__ import annotations
 
+import ast
 from collections.abc import Iterator
 from functools import reduce
 from typing import NamedTuple
 
 from gviz.causes.diagnosis import Cause, Diagnosis, Lines, backward_of, is_own, sign_in_program
 from gviz.causes.facts import TensorFacts
+from gviz.causes.fixes import targets_of
 from gviz.causes.not_finite import LOGITS, not_finite_forward, with_input
+from gviz.causes.syntax import calls_of, last_name
 from gviz.causes.training import BEFORE_EACH, accumulated, mend_of_clearing, why_cleared
-from gviz.graphs import Edge, Node, TensorRow
+from gviz.graphs import Edge, Node, Place, TensorRow
 from gviz.graphs.numbers import size_of
 from gviz.passes.elements import has_only, is_finite, plus, positions, times
 from gviz.text import joined
@@ -136,7 +139,8 @@ def mend_of_zero(case: Diagnosis, edge: Edge) -> str:
     if dtype := underflow(case, edge):
         return f"{dtype} has no number as small: compute it in float32, or scale the loss, as torch.amp.GradScaler does"
     mend = MENDS_OF_ZERO.get(sign, f"give {sign} inputs where its derivative is not 0")
-    if any(sign_in_program(user) in ("@", "addmm") for user in case.above(first)):  # it is no probability
+    is_hidden = any(sign_in_program(user) in ("@", "addmm") for user in case.above(first))
+    if is_hidden:  # it gives no probability to the loss
         mend = mend.removesuffix(f", or use {LOGITS}")
     if sign in ("relu", "clamp") and case.uses[first.id] and all(has_only(one, 0.0) for one in case.root_values):
         mend = f"none, if it is a margin that all examples keep; else {mend}"
@@ -242,7 +246,19 @@ def mend_of_factor(case: Diagnosis, origins: list[Node]) -> tuple[Lines, str]:
     mend = f"the other factor is 0, as {names} {are}: give {them} other numbers"
     if all(one.grad.value is not None and not has_only(one.grad.value, 0.0) for one in origins):
         mend = f"none, if {names} is to begin at 0: it has a gradient, and a step changes it; else {mend}"
-    return tuple(line for row in rows for line in case.line_of(row.place)), mend
+    return tuple(line for row in rows for line in lines_of_zeros(case, row)), mend
+
+
+def lines_of_zeros(case: Diagnosis, row: TensorRow) -> Lines:
+    """Return the line that has made a tensor 0, if one alone of the program may be it; else that of the tensor."""
+    attribute, all_lines = row.name.rpartition(".")[2], case.assignments.lines
+    simple = [one for one in all_lines if not hasattr(one, "body")]
+    filling = ((one, call) for one in simple for call in calls_of(one, "zeros_", "constant_", "zero_"))
+    making = (one for one in simple if attribute in [name.rpartition(".")[2] for name in targets_of(one)])
+    lines = [one for one, call in filling if attribute in map(last_name, ast.walk(call))] or [
+        one for one in making if [*calls_of(one, "zeros", "zeros_like")]
+    ]
+    return case.line_of(Place(lines[0].lineno) if len(lines) == 1 and "." in row.name else row.place)
 
 
 def with_other_ways(facts: TensorFacts, cause: Cause) -> Cause:

@@ -51,7 +51,9 @@ def page_data(graph: Graph, options: RenderOptions) -> Data:
     if graph.kind != "static" and len(graph.nodes) <= LARGE and any(n.kind == "operation" for n in graph.nodes):
         views.append(formula_view(with_formula(graph), options))
         views.sort(key=lambda view: view["name"] != options.view)
-    return {"title": visible(options.title or graph.title or "graph"), "views": views}
+    stop = [] if graph.stop is None else [f"{graph.stop.where}  {graph.stop.message}".strip()]
+    notes = [visible(text) for text in (*stop, *graph.remarks)]
+    return {"title": visible(options.title or graph.title or "graph"), "notes": notes, "views": views}
 
 
 def boxes_view(graph: Graph, options: RenderOptions) -> Data:

@@ -336,8 +336,24 @@ net = nn.Sequential(nn.Linear(2, 3), nn.Tanh(), nn.Linear(3, 2))
 net.apply(start)
 loss = F.cross_entropy(net(torch.randn(4, 2)), torch.tensor([0, 1, 1, 1]))
 """,
-        [11, 9],
+        [11, 7],
         "the other factor is 0, as net.0.weight is: give it other numbers",
+    ),
+    "zeros of a parameter of a module": (
+        "net.a",
+        """\
+class Low(nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.a = nn.Parameter(torch.zeros(2, 3))
+        self.b = nn.Parameter(torch.zeros(3, 2))
+    def forward(self, x):
+        return x @ self.a @ self.b + x
+net = Low()
+loss = net(torch.ones(4, 2)).pow(2).mean()
+""",
+        [11, 9],
+        "the other factor is 0, as net.b is: give it other numbers",
     ),
     "a sigmoid between two layers": (
         "net.0.weight",

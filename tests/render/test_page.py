@@ -171,3 +171,12 @@ def test_large_pages_are_warned_of(monkeypatch: pytest.MonkeyPatch) -> None:
 def test_the_formula_of_a_graph_without_gradients_has_no_steps() -> None:
     page = data_of(html.render(net(3), RenderOptions(format="html")))
     assert [(view["name"], len(view.get("steps", []))) for view in page["views"]] == [("torchviz", 0), ("dataflow", 0)]  # type: ignore[attr-defined]
+
+
+@needs_browser
+def test_why_a_program_stopped_stands_below_the_graph(browser: Browser, tmp_path: Path) -> None:
+    script = tmp_path / "e.py"
+    script.write_text("import torch\nw = torch.tensor(2.0, requires_grad=True)\na = w.exp()\na.add_(1)\na.backward()\n")
+    gviz.read(script).save(tmp_path / "e.html")
+    browser.open((tmp_path / "e.html").as_uri())
+    assert "modified by an inplace operation" in browser.value("$('notes').innerText")

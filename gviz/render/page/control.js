@@ -9,9 +9,12 @@ function zoom(factor, x, y) {
   view = { x: x - (x - view.x) * f, y: y - (y - view.y) * f, k };
   paint();
 }
-function fit() {
+function scaleToFit() {
   const { width, height } = stage.getBoundingClientRect();
-  const k = Math.max(0.002, Math.min((width - 40) / drawn.w, (height - 40) / drawn.h, 1.4));
+  return Math.max(0.002, Math.min((width - 40) / drawn.w, (height - 40) / drawn.h, 1.4));
+}
+function fit() {
+  const { width, height } = stage.getBoundingClientRect(), k = scaleToFit();
   view = { k, x: (width - drawn.w * k) / 2, y: Math.max(20, (height - drawn.h * k) / 2) };
   paint();
 }
@@ -147,6 +150,7 @@ function use(number) {
   $("list").open = false;
   $("list").querySelectorAll("table, button").forEach((old) => old.remove());
   relayout();
+  while (scaleToFit() < READABLE && closeInnermost()) relayout();
   show(0, { isPast: true });
   panel();
   fit();
@@ -187,6 +191,7 @@ const actions = {
   svg: () => save(new Blob([picture()], { type: "image/svg+xml" }), "svg"), png: savePng, help: () => $("keys").showModal(),
 };
 for (const [id, action] of Object.entries(actions)) $(id).addEventListener("click", action);
+$("notes").replaceChildren(...data.notes.map((text) => el("div", {}, text)));
 const VIEWS = { torchviz: "autograd graph", dataflow: "values and gradients" };
 $("views").append(...data.views.map((one, i) => el("option", { value: i }, VIEWS[one.name] || one.name)));
 $("views").hidden = data.views.length < 2;

@@ -7,6 +7,7 @@ const MOST = 500;      // boxes in sight that are SVG; more are drawn on the can
 const SMALL = 0.28;    // the scale from which down nobody reads what a box says
 const LINE = 15;       // pixels from one line of text to the next
 const SCREEN = 90;     // boxes that a screen holds
+const READABLE = 0.5;  // the scale from which on what boxes say can be read
 const ROUND = ["leaf", "frozen", "intermediate", "placeholder"];
 const FILLS = { frozen: "dashed", constant: "dashed", placeholder: "leaf" };
 const stage = $("stage"), world = $("world");
@@ -69,6 +70,15 @@ function openWhatFits() {
     const open = new Set(level);
     level = groups.map((_, g) => g).filter((g) => open.has(groups[g].up));
   }
+}
+
+/** Close the innermost open groups; return whether there were any. */
+function closeInnermost() {
+  const { groups, closed } = graph, depth = groups.map(() => 0);
+  groups.forEach((group, g) => { depth[g] = group.up < 0 ? 1 : depth[group.up] + 1; });  // an outer group has a smaller number
+  const open = groups.map((_, g) => g).filter((g) => !closed.has(g)), deepest = Math.max(0, ...open.map((g) => depth[g]));
+  for (const g of open) if (depth[g] === deepest) closed.add(g);
+  return open.length > 0;
 }
 
 // ---------------------------------------------------------------- texts
