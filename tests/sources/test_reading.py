@@ -18,6 +18,7 @@ import gviz
 from gviz.errors import FileError, GvizError, GvizWarning, SourceError
 from gviz.graphs import Edge, Graph, TensorRow
 from gviz.graphs.numbers import Numbers
+from gviz.numbers.words import WARNED
 from gviz.sources import SourceOptions, read
 from gviz.sources.saved import load_graph
 from gviz.sources.source import kind_of_text, looks_like_a_file
@@ -445,6 +446,7 @@ def test_dot_is_written_and_not_read(tmp_path: Path, monkeypatch: pytest.MonkeyP
 
 
 def test_a_warning_is_of_the_line_that_called_gviz(tmp_path: Path) -> None:
+    WARNED.clear()  # what PyTorch warns of once may have been said in another test
     with pytest.warns(UserWarning) as seen:  # noqa: PT030, PT031 - of each line one
         read("y=x*2", x=[1, 2])
         reading = gviz.read("y=w.T @ x", w=[1, 2], x=[3, 4])
