@@ -50,9 +50,13 @@ def along_dims(name: str, usual: tuple[int, ...] | None) -> Any:
     """Return the transform of that name along several dims: these, or all, unless others are given."""
 
     def transform(
-        input: Tensor, s: Sequence[int] | None = None, dim: Sequence[int] | None = usual, norm: str | None = None
+        input: Tensor,
+        s: int | Sequence[int] | None = None,
+        dim: int | Sequence[int] | None = usual,
+        norm: str | None = None,
     ) -> Any:
-        return transformed(name, input, s, dim, norm)
+        sizes, dims = ([one] if isinstance(one, int) else one for one in (s, dim))
+        return transformed(name, input, sizes, dims, norm)
 
     return named(transform, name)
 

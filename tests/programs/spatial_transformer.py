@@ -36,5 +36,5 @@ for epoch in range(5):
     loss.backward()
     optimizer.step()
     print(f"epoch {epoch}: loss {loss.item():.4f}")
-print(model.fc_loc[2].bias.data.view(2, 3))
+print(model.fc_loc[2].bias.data.view(2, 3).mul(1000).round())
 print(model.stn(x).shape)
