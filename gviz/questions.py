@@ -204,7 +204,7 @@ def assert_gradients(
         loss: the root.
         model: a module, ``named_parameters()``, a dictionary or a list of tensors.
         allow_none: patterns of the names of parameters that may have none: ``("aux.*",)``.
-        nonzero: whether a gradient of zeros is a fault.
+        nonzero: whether a gradient of zeros is a fault; one alone is not if that may be meant, as in LoRA at its start.
         finite: whether nan or inf is one.
         max_norm: what the norm of all gradients together may be at most; None for anything.
 
@@ -219,13 +219,14 @@ def assert_gradients(
     patterns = [allow_none] if isinstance(allow_none, str) else [*allow_none]
     frozen = {row.name for row in causes.graph.tensors if not row.requires_grad}
     trained = [cause for cause in causes if cause.name not in frozen]
-    failed = []
+    failed, is_still = [], all(one.has_only(0) for one in causes.gradients.values() if one is not None)
     for cause in trained:
         grad = causes.gradients.get(cause.name)
         if grad is None:
             is_bad = not any(fnmatchcase(cause.name, pattern) for pattern in patterns)
         else:
-            is_fault = (nonzero and grad.has_only(0)) or (finite and not grad.is_finite)
+            is_zero = grad.has_only(0) and (is_still or not cause.is_meant)
+            is_fault = (nonzero and is_zero) or (finite and not grad.is_finite)
             is_bad = is_fault or causes.graph.stop is not None  # backward fails: the gradient is of another root
         failed += [cause] if is_bad else []
     norm = math.hypot(*(grad.norm for one in trained if (grad := causes.gradients.get(one.name)) is not None))

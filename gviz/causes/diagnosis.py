@@ -40,6 +40,7 @@ class Cause(NamedTuple):
         what: one sentence on what happened.
         lines: the lines that cause it, each with its code ("" for one of another file).
         mend: what to write, or to do; "" if nothing is wrong.
+        is_meant: whether that may be just as it should be, though most programs with this verdict have a fault.
     """
 
     name: str
@@ -47,6 +48,7 @@ class Cause(NamedTuple):
     what: str
     lines: Lines = ()
     mend: str = ""
+    is_meant: bool = False
 
     def __repr__(self) -> str:
         """Return it as people read it: the verdict, what happened, the lines of the program, and the mend."""
@@ -72,7 +74,7 @@ class Cause(NamedTuple):
         return "\n".join(lines)
 
     def as_dict(self) -> dict[str, Any]:
-        """Return it for JSON: ``{"name", "verdict", "is_wrong", "what", "lines", "mend"}``."""
+        """Return it for JSON: ``{"name", "verdict", "is_meant", "is_wrong", "what", "lines", "mend"}``."""
         lines = [[str(place), code] for place, code in self.lines]
         return {**self._asdict(), "is_wrong": self.is_wrong, "lines": lines}
 
@@ -87,8 +89,8 @@ class Cause(NamedTuple):
 
     @property
     def is_wrong(self) -> bool:
-        """Whether the program has to be mended: not where the mend itself is none, as it is if what happens is meant."""
-        return self.verdict not in FINE and not self.mend.startswith("none")
+        """Whether the program has a fault."""
+        return self.verdict not in FINE and not self.is_meant
 
 
 class Diagnosis:

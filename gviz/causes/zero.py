@@ -43,15 +43,24 @@ MENDS_OF_ZERO = {
     "**": "x ** n has no slope at x = 0, and x ** 0 has none anywhere: begin elsewhere, or take another exponent",
     "@": "the other factor is 0: see what makes it so, such as a relu that lets nothing through",
     "addmm": "the other factor is 0: see what makes it so, such as a relu that lets nothing through",
-    "clamp_min": "none, if it is a margin that all examples keep; else give it inputs above its bound",
-    "multi_margin_loss": "none, if all examples are to keep the margin: it is 0 then",
-    "nll_loss": "none, if all targets are to be ignored, or of weight 0: see what they are made from",
+    "clamp_min": "give it inputs above its bound",
+    "multi_margin_loss": "",
+    "nll_loss": "see what the targets are made from",
     "embedding": "look up tokens that are no padding",
     "norm": "the norm has no slope at 0: begin elsewhere",
     "softmax": "softmax sums to 1 whatever its input is: use log_softmax, or only the elements of the right classes",
     "normal": "random numbers have no slope: mean + std * torch.randn_like(std) lets the gradient through",
 }
-"""What to do where an operation makes nan or inf, and where it makes a gradient 0."""
+"""What to do where an operation makes a gradient 0."""
+
+KEPT = "if it is a margin that all examples keep"
+
+MEANT_ZEROS = {
+    "clamp_min": KEPT,
+    "multi_margin_loss": KEPT,
+    "nll_loss": "if all targets are to be ignored, or of weight 0",
+}
+"""When such a gradient is as it should be."""
 
 PRODUCTS = {"*": (0, 1), "@": (0, 1), "addmm": (1, 2)}
 """Products, each with the places of its factors among its inputs."""
@@ -60,15 +69,32 @@ MIXES = ("Softmax", "LogSoftmax", "NativeLayerNorm", "NativeBatchNorm", "NativeG
 """Operations whose derivative is not 0, but which hand on 0 if all that they make counts alike: its sum is constant."""
 
 
+class Mend(NamedTuple):
+    """What to do about a gradient of zeros.
+
+    Args:
+        text: what to write, or to do; "" if there is nothing else than to let it be.
+        meant: when the zeros are as they should be, as a clause; "" where they are a fault.
+    """
+
+    text: str
+    meant: str = ""
+
+    def cause(self, facts: TensorFacts, what: str, lines: Lines = ()) -> Cause:
+        """Return the answer that has this mend."""
+        text = f"none, {self.meant}{'; else ' * bool(self.text)}" * bool(self.meant) + self.text
+        return facts.cause("zero", what, lines, text)._replace(is_meant=bool(self.meant))
+
+
 def zero_of_other_root(facts: TensorFacts) -> Cause:
     """Return the cause for zeros that another backward has left."""
-    name, root, mend = facts.name, facts.case.root_name, "gviz why --root NAME tells of that one"
+    name, root, meant = facts.name, facts.case.root_name, ""
     weight = facts.case.rows.get(f"{name.removesuffix('.bias')}.weight")
     what = f"{name}.grad is 0, as another backward has left it: {root} is not made from {name}"
     if weight is not None and name.endswith(".bias") and is_not_zero(weight):
         what = f"{what}; {weight.name}.grad is not 0"
-        mend = f"none, if what comes to {name} is to cancel out; else {mend}"
-    return facts.cause("zero", what, mend=mend)
+        meant = f"if what comes to {name} is to cancel out"
+    return Mend("gviz why --root NAME tells of that one", meant).cause(facts, what)
 
 
 def is_not_zero(row: TensorRow) -> bool:
@@ -119,32 +145,33 @@ def zero(facts: TensorFacts) -> Cause:
     if factors and not is_least(case):
         more_lines, mend = mend_of_factor(case, factors)
         lines = (*lines, *more_lines)
-    cause = facts.cause("zero", f"{head}: {texts}{more}", lines, mend)
-    is_way_closed = "has no slope" in mend or mend == MENDS_OF_ZERO["*"]  # the latter by a number
+    cause = mend.cause(facts, f"{head}: {texts}{more}", lines)
+    is_way_closed = "has no slope" in mend.text or mend.text == MENDS_OF_ZERO["*"]  # the latter by a number
     return with_other_ways(facts, cause) if is_way_closed else cause
 
 
-def mend_of_zero(case: Diagnosis, edge: Edge) -> str:
+def mend_of_zero(case: Diagnosis, edge: Edge) -> Mend:
     """Return what to do where a gradient becomes 0."""
     first = case.nodes[edge.target]
     sign = sign_in_program(first)
     if is_least(case):
-        return f"none: {case.root_name} is 0, and never less"
+        return Mend("", f"since {case.root_name} is 0, and never less")
     if first.expression.startswith("dropout("):
-        return "dropout has set it to 0 in this run: training=False leaves it as it is"
-    if mend := mend_of_values(first, sign):
-        return mend
+        return Mend("dropout has set it to 0 in this run: training=False leaves it as it is")
+    if text := mend_of_values(first, sign):
+        return Mend(text)
     if sums := OVER_WAYS if hands_on(edge) else sums_to_zero(case, edge):
         return sums.mend
     if dtype := underflow(case, edge):
-        return f"{dtype} has no number as small: compute it in float32, or scale the loss, as torch.amp.GradScaler does"
-    mend = MENDS_OF_ZERO.get(sign, f"give {sign} inputs where its derivative is not 0")
+        return Mend(
+            f"{dtype} has no number as small: compute it in float32, or scale the loss, as torch.amp.GradScaler does"
+        )
+    text = MENDS_OF_ZERO.get(sign, f"give {sign} inputs where its derivative is not 0")
     is_hidden = any(sign_in_program(user) in ("@", "addmm") for user in case.above(first))
     if is_hidden:  # it gives no probability to the loss
-        mend = mend.removesuffix(f", or use {LOGITS}")
-    if sign in ("relu", "clamp") and case.uses[first.id] and all(has_only(one, 0.0) for one in case.root_values):
-        mend = f"none, if it is a margin that all examples keep; else {mend}"
-    return with_input(case, mend, case.nodes[edge.source])
+        text = text.removesuffix(f", or use {LOGITS}")
+    is_hinge = sign in ("relu", "clamp") and case.uses[first.id] and all(has_only(one, 0.0) for one in case.root_values)
+    return Mend(with_input(case, text, case.nodes[edge.source]), KEPT if is_hinge else MEANT_ZEROS.get(sign, ""))
 
 
 def mend_of_values(node: Node, sign: str) -> str:
@@ -182,21 +209,21 @@ class Sums(NamedTuple):
     """Sums of an operation's derivative that come to 0: what is said of them, and what to do."""
 
     what: str
-    mend: str
+    mend: Mend
 
 
 OVER_A_BATCH = Sums(
     "what comes to it cancels out there",
-    "none, if its parts are to cancel out: what each example of a batch brings adds up to 0",
+    Mend("", "if its parts are to cancel out: what each example of a batch brings adds up to 0"),
 )
-OF_NOTHING = Sums("there are no elements in it", "see why there is nothing in it, such as a batch of no examples")
+OF_NOTHING = Sums("there are no elements in it", Mend("see why there is nothing in it, such as a batch of no examples"))
 OVER_WAYS = Sums(
     "comes to {name} over its ways cancels out",
-    "none, if the ways are to cancel out; else see what is taken from what, or divided by what",
+    Mend("see what is taken from what, or divided by what", "if the ways are to cancel out"),
 )
 IN_A_PRODUCT = Sums(
     "each sum in the product of what comes to it with the other factor is 0",
-    "none, if its parts are to cancel out; else see where the other factor is 0, such as by a relu",
+    Mend("see where the other factor is 0, such as by a relu", "if its parts are to cancel out"),
 )
 
 
@@ -233,20 +260,20 @@ def origins_of_factor(case: Diagnosis, edge: Edge) -> list[Node]:
     return [one for one in origins if one.kind == "operation" or (one.name and not one.is_letter)]
 
 
-def mend_of_factor(case: Diagnosis, origins: list[Node]) -> tuple[Lines, str]:
+def mend_of_factor(case: Diagnosis, origins: list[Node]) -> tuple[Lines, Mend]:
     """Return the lines that make the other factor of a product 0, and what to do about it."""
     tensors = [one for one in origins if one.kind != "operation"]
     if not tensors:
         sign = sign_in_program(origins[0])
         general = MENDS_OF_ZERO["relu"] if sign == "relu" else "see its inputs"
-        return case.line_of_node(origins[0]), f"the other factor is 0, since {sign} makes it so: {general}"
+        return case.line_of_node(origins[0]), Mend(f"the other factor is 0, since {sign} makes it so: {general}")
     rows = [case.rows[one.name or ""] for one in tensors if one.name in case.rows]
     names, is_one = joined([one.name or "" for one in tensors]), len(tensors) == 1
     are, them = ("is", "it") if is_one else ("are", "them")
-    mend = f"the other factor is 0, as {names} {are}: give {them} other numbers"
+    text, meant = f"the other factor is 0, as {names} {are}: give {them} other numbers", ""
     if all(one.grad.value is not None and not has_only(one.grad.value, 0.0) for one in origins):
-        mend = f"none, if {names} is to begin at 0: it has a gradient, and a step changes it; else {mend}"
-    return tuple(line for row in rows for line in lines_of_zeros(case, row)), mend
+        meant = f"if {names} {are} to begin at 0: a gradient comes to {them}, and a step changes {them}"
+    return tuple(line for row in rows for line in lines_of_zeros(case, row)), Mend(text, meant)
 
 
 def lines_of_zeros(case: Diagnosis, row: TensorRow) -> Lines:
@@ -329,7 +356,7 @@ def is_least(case: Diagnosis) -> bool:
 
 def cancelled(facts: TensorFacts, what: str) -> Cause:
     """Return the cause for paths whose gradients cancel out, with the operation where they meet, if there is one."""
-    case, mend = facts.case, f"gviz explain --wrt {facts.name} shows the paths"
+    case, mend, meant = facts.case, f"gviz explain --wrt {facts.name} shows the paths", ""
     mend = mend if case.graph.code else f"gviz.explain({case.root or 'loss'}, wrt={facts.in_code}) shows the paths"
     users = [case.nodes[edge.target] for edge in case.uses[facts.node.id]] if facts.node is not None else []
     above = [{user.id, *(one.id for one in case.above(user))} for user in users]
@@ -344,9 +371,9 @@ def cancelled(facts: TensorFacts, what: str) -> Cause:
         constant = f"{names[0]}.detach() or {names[1]}.detach(), if one of them is to be a constant"
         mend = f"see what {names[0]} and {names[1]} are made from, if they are to differ; {constant}; {mend}"
     elif any(is_not_zero(row) for row in case.rows.values() if case.is_reached(row)):
-        mend = f"none, if they are to cancel out, as others have gradients; else {mend}"
+        meant = "if they are to cancel out, as others have gradients"
     lines = [line for node in (case.nodes[meeting], *sides) for line in case.line_of_node(node)]
-    return facts.cause("zero", what, (*lines, *case.line_of_backward), mend)
+    return Mend(mend, meant).cause(facts, what, (*lines, *case.line_of_backward))
 
 
 def edges_to_zero(case: Diagnosis, node: Node) -> Iterator[Edge]:

@@ -569,7 +569,7 @@ loss.backward()
 """,
         "zero",
         [3],
-        "none: loss is 0, and never less",
+        "none, since loss is 0, and never less",
     ),
     "saddle": (
         "w",
