@@ -136,8 +136,8 @@ def zero(facts: TensorFacts) -> Cause:
     own = next(filter(is_own, ends), None)
     if own is not None:  # a gradient came to it that was not 0
         what = f"{head}: {backward_of(own)} gives 0"
-        mend = "look at what it returns"
-        return with_other_ways(facts, facts.cause("zero", what, case.line_of_own(own), mend))
+        cause = facts.cause("zero", what, case.line_of_own(own), "look at what it returns")
+        return with_other_ways(facts, cause)
     texts = "; ".join(dict.fromkeys(zero_text(case, edge) for edge in edges[:MOST]))
     more = f", and {len(edges) - MOST} more" if len(edges) > MOST else ""
     lines = tuple(line for edge in edges[:MOST] for line in case.line_of_node(case.nodes[edge.target]))
