@@ -21,8 +21,8 @@ from gviz.errors import GvizError
 from gviz.files import HINTS
 
 COMMANDS = (
-    *("render", "steps", "inspect", "summary", "why", "explain", "diff", "check", "run", "static", "compare", "ops"),
-    *("formats", "help", "version", "completion"),
+    *("render", "view", "steps", "inspect", "summary", "why", "explain", "diff", "check", "run", "static", "compare"),
+    *("ops", "formats", "help", "version", "completion"),
 )
 """Each is a module of this folder with a click command of the same name, in the order of the help."""
 
@@ -32,7 +32,12 @@ DIFFERING = ("diff", "check")
 MODULES = {"run": "running"}
 """Those whose module has another name: ``run`` is a function here."""
 
-MEANT = {"render": "draw graph make_dot plot show view", "steps": "animate play", "inspect": "list print table"}
+MEANT = {
+    "render": "draw graph make_dot plot show",
+    "view": "watch serve open",
+    "steps": "animate play",
+    "inspect": "list print table",
+}
 """Words for the commands that people try."""
 
 MANY_FILES = f"gviz can open no more files: {HINTS[errno.EMFILE]}"

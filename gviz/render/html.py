@@ -63,11 +63,29 @@ def render(graph: Graph, options: RenderOptions) -> str:
         "css": _filled(_read("page.css"), {"light": variables(light), "dark": variables(THEMES["dark"])}),
         "picture": _read("picture.css"),
         "script": script,
-        "hash": base64.b64encode(hashlib.sha256(script.encode()).digest()).decode(),
+        "hash": hash_of(script),
         "data": text,
         "still": still(graph, options),
     }
     return _filled(_read("page.html"), fields)
+
+
+def live(page: str, number: int) -> str:
+    """Return a page that a server shows: it asks ``state``, beside it, for a later picture and for what is wrong.
+
+    Args:
+        page: what :func:`render` has returned, or any other page.
+        number: of the picture; ``state`` has the number of the last one, and ``text``, what is wrong.
+    """
+    script = _filled(_INDENT.sub("", _read("live.js")), {"number": str(number)})
+    rule = f"connect-src 'self'; script-src 'sha256-{hash_of(script)}' 'sha256-"
+    head, end, tail = page.replace("script-src 'sha256-", rule, 1).rpartition("</body>")
+    return f"{head}<script>{script}</script>\n{end}{tail}"
+
+
+def hash_of(script: str) -> str:
+    """Return the hash by which a page's security policy knows a script."""
+    return base64.b64encode(hashlib.sha256(script.encode()).digest()).decode()
 
 
 def still(graph: Graph, options: RenderOptions) -> str:

@@ -200,6 +200,28 @@ matchMedia("(prefers-color-scheme: dark)").addEventListener("change", paint);
 addEventListener("popstate", fromHash);
 addEventListener("hashchange", fromHash);
 
+// ---------------------------------------------------------------- a page that is loaded again
+const KEY = `gviz ${location.pathname}`;
+addEventListener("pagehide", () => {
+  const closed = graph.groups.map((group, g) => [group.name, graph.closed.has(g)]);
+  const state = { view, closed, hasNumbers, across: graph.across, theme: document.documentElement.dataset.theme };
+  try { sessionStorage.setItem(KEY, JSON.stringify(state)); } catch { /* a sandboxed frame has no storage */ }
+});
+/** Stay where the page was when it is loaded again, be it with another graph: what has the same name is folded as it was. */
+function resume() {
+  let state = null;
+  try { state = JSON.parse(sessionStorage.getItem(KEY)); } catch { return; }
+  if (!state || performance.getEntriesByType("navigation")[0].type === "navigate") return;
+  const closed = new Map(state.closed);
+  graph.groups.forEach((group, g) => { if (closed.has(group.name)) graph.closed[closed.get(group.name) ? "add" : "delete"](g); });
+  ({ hasNumbers, view } = state);
+  graph.across = state.across;
+  if (state.theme) document.documentElement.dataset.theme = state.theme;
+  for (const [button, is] of [["numbers", hasNumbers], ["across", graph.across]]) $(button).setAttribute("aria-pressed", String(is));
+  isSized = true;
+  relayout();
+}
+
 // ---------------------------------------------------------------- print, and the start
 let held = null;
 addEventListener("beforeprint", () => {
@@ -223,4 +245,5 @@ new ResizeObserver(() => {
 }).observe(stage);
 use(0);
 fromHash();
+resume();
 draw();  // at once: a page that is out of sight gets no animation frames
