@@ -26,7 +26,7 @@ from gviz.graphs.numbers import Numbers
 from gviz.live import live_graph
 from gviz.pictures.options import RenderOptions
 from gviz.pictures.table import html_table
-from gviz.text import aligned_text, amount
+from gviz.text import aligned_text, amount, joined
 from gviz.walk import ModuleLike, Params, TensorLike, by_name, is_tensor, numbers
 
 MOST_ROWS, MOST_FAILURES = 40, 3
@@ -280,7 +280,9 @@ def explain(
     return answers.Explanation("source", derive(graph, names, max_paths))
 
 
-def summary(source: SourceLike, model: ModuleLike | None = None, *, params: Params = None) -> GraphSummary:
+def summary(
+    source: SourceLike, model: ModuleLike | None = None, *, params: Params = None, **values: object
+) -> GraphSummary:
     """Return a graph in numbers: of a tensor and the module that has made it, of a graph, or of a source.
 
     >>> from gviz import engine as torch
@@ -292,11 +294,14 @@ def summary(source: SourceLike, model: ModuleLike | None = None, *, params: Para
         source: a tensor, or what :func:`gviz.graph` takes; a graph; a source, or what :func:`gviz.read` has returned.
         model: the module that the tensor was computed by.
         params: tensors by name, as for :func:`gviz.graph`.
+        values: those of the names of an expression, ``gviz.summary("y=x*w", x=2)``.
     """
-    if is_tensor(source) or is_nest(source):
+    if isinstance(source, str | os.PathLike):
+        source = drawing.read(source, None, **values)
+    elif values:
+        raise ArgumentError(f"{joined(values)} not used: values are of an expression, as in gviz.summary('y=x*w', x=2)")
+    elif is_tensor(source) or is_nest(source):
         source = drawing.graph(source, params, model=model)
-    elif isinstance(source, str | os.PathLike):
-        source = drawing.read(source)
     return summary_of_graph(source)
 
 

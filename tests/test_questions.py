@@ -197,6 +197,9 @@ def test_the_commands_answer_about_tensors(torch: Any, tmp_path: Path) -> None:
     assert str(gviz.explain(y, wrt=w)).startswith("The gradient of y, path by path")
     assert gviz.steps(y, str(tmp_path / "y.html")) == [str(tmp_path / "y.html")]
     assert gviz.summary(y).kinds == (("TanhBackward0", 1), ("MulBackward0", 1))
+    assert gviz.summary("y=tanh(x*w)", x=2, w=[1, 2]).kinds == gviz.summary(y).kinds
+    with pytest.raises(gviz.GvizError, match="x not used"):
+        gviz.summary(y, x=2)
     assert [row.name for row in gviz.inspect(y, only="leaf").rows] == ["w"]
     with pytest.raises(TypeError, match="'leafs' is none of leaf, nonleaf, frozen, none"):
         gviz.inspect(y, only="leafs")

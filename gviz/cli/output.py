@@ -131,6 +131,8 @@ class Output:
             # of several files some may well have no use for what the others need
             is_sharp = suffix not in getattr(module, "RASTER", (suffix,))  # at any size
             names = (*getattr(module, "IGNORES", ()), *(["scale"] if is_sharp else []))
+            if not click.get_current_context().params.get("view"):  # --path and others choose one
+                names = tuple(name for name in names if name != "view")
             if len(self.files) == 1 and names and (ignored := self.options.differs(*names)):
                 warn_user(f"the format {suffix} has no use for {flags_of(ignored)}", RenderWarning)
 

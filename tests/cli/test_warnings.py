@@ -41,7 +41,7 @@ def test_what_a_script_s_own_pictures_warn_of_is_one_line_each(gviz: Program) ->
     ("words", "remark"),
     [
         (("-o", "y.txt", "--theme", "dark", "--view", "dataflow"), "the format txt has no use for --theme and --view"),
-        (("-o", "y.txt", "--by", "statement"), "the format txt has no use for --view and --by"),
+        (("-o", "y.txt", "--by", "statement"), "the format txt has no use for --by"),
         (("-o", "y.json", "--view", "dataflow", "--fit", "slide"), "the format json has no use for --fit"),
         (("-o", "y.dot", "--fit", "a4"), "the format dot has no use for --fit"),
         (("-o", "y.jpg", "--transparent"), "a jpg is never transparent: its page has the colour of the theme"),

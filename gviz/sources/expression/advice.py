@@ -27,7 +27,7 @@ from gviz.sources.expression.allowed import (
     functions,
     tensor_methods,
 )
-from gviz.sources.expression.characters import foreign_characters, replacement
+from gviz.sources.expression.characters import NO_LETTER, foreign_characters, replacement
 from gviz.sources.expression.latex import DERIVATIVE_IN_LATEX, not_read
 from gviz.sources.expression.mathematics import ANGLES, QUOTES, SUM
 from gviz.sources.expression.program import ExpressionText, Program, RefusedError, called_function, module_meant, sign
@@ -47,6 +47,10 @@ MARKS = {
     "\\": ("\\ has no meaning in an expression", "this LaTeX is not read: write x/w for a fraction, x**2 for a power"),
     "$": ("$ has no meaning in an expression", "this LaTeX is not read: write x/w for a fraction, x**2 for a power"),
     '"': ("this quote begins a text that does not end", "leave it out, or write one at each end, as in mode='mean'"),
+    "%*%": ("%*% has no meaning in an expression", "write @ for a product of matrices: x @ w"),
+    "|>": ("|> has no meaning in an expression", "write sigmoid(x) for x |> sigmoid"),
+    "~": ("~ between two values has no meaning in an expression", "write the formula itself: y = b0 + b1*x"),
+    ":": ("a range has no : here", "the numbers from 1 to 3 are arange(1, 4)"),
     "'": ("this quote begins a text that does not end", "a text has a quote at both ends, as in mode='mean'"),
 }
 
@@ -92,8 +96,10 @@ WORDS = {
 """What to say of words between operands."""
 
 LATEX = {
+    "an index is": "write x_1 for a name with a number, y_0 for the y before it",
     " index ": SUM,
     " needs brackets": SUM,
+    "between two values": "to solve A @ x = w, write inverse(A) @ w",
     "clos": "each { needs its }, as in \\frac{1}{x}",
     "\\begin": "give a matrix as the value of a name: y=W @ x W=[[1,2],[3,4]] x=[1,2]",
     "layer": "write x**(n-1) for a power, x_1 for a name with a number",
@@ -173,11 +179,17 @@ DERIVATIVE = re.compile(
 """A derivative as mathematics writes it: ``dy/dx``, ``∂L/∂w``, ``d(x**2)/dx``, ``d/dx (x**2)``."""
 
 
+POWER_ON_LEFT = re.compile(
+    rf"(?:^|[;\n]) *(?P<power>(?P<name>(?!{NO_LETTER})[^\W\d](?:(?!{NO_LETTER})\w)*)"
+    r" *(?:[²³]|(?:\^|\*\*) *[23])) *=(?!=| *[^\W\d]\w* *(?:[;\n]|$))"
+)
+"""A power in the place of a name, ``s² = ...``."""
+
 RANGE = re.compile(r"\s*([-+]?\d+) *: *([-+]?\d+)\s*")
 """Whole numbers as MATLAB writes them, ``1:3``."""
 
 TEXTS = re.compile(r"(?<![\w')])(?:'[^'\n]*'|\"[^\"\n]*\")|\b[bfru]+(?:'[^'\n(=]+'|\"[^\"\n]*\")")
-PRIME = re.compile(r"(?<=[\w)])(?:'+|[′″‴]+)(?![\w{])(?P<follows> *(?:=(?!=)|\())?")
+PRIME = re.compile(r"(?<=[\w)])\.?(?:'+|[′″‴]+)(?![\w{])(?P<follows> *(?:=(?!=)|\())?")
 LONE_PRIME = re.compile(r"(?<=[\w)])'(?=\w)(?P<follows>(?!))?")
 """A prime behind a name: ``y' = 2*x``, ``f'(x)``, ``A'``."""
 
@@ -214,6 +226,16 @@ def refuse_other(source: ExpressionText) -> None:
             else "write .T for a transposed matrix; for a new name, write x1"
         )
         raise SourceError("a prime cannot be in a name", place=source.place_of(prime.start()), hint=ways)
+    if (left := POWER_ON_LEFT.search(source.code)) is not None:
+        power, name = left["power"], left["name"]
+        number = normalize("NFKC", power[-1])
+        raise SourceError(
+            "a power cannot be a name",
+            place=replace(source.place_of(left.start("power")), length=len(power)),
+            hint=f"write {name}{number} = ..., or {name} = sqrt(...)"
+            if number == "2"
+            else f"write {name}{number} = ...",
+        )
     names = {*source.values, *re.findall(r"([^\W\d]\w*) *=(?!=)", source.code)}
     for match in (*DERIVATIVE_IN_LATEX.finditer(source.code), *DERIVATIVE.finditer(source.code)):
         of, by, then = match["of"] or "", match["by"], "" if match["of"] else (match["then"] or "").strip()
@@ -260,10 +282,12 @@ def _unreadable(source: ExpressionText, error: SyntaxError, stop: Token | None) 
     if (turned := _turned(source)) is not None:
         return _on(source, tokens[0], "cannot assign to expression", turned)
     if (latex := not_read(source.code)) is not None:
+        is_division = LEFT_DIVISION.match(source.code, latex[0].start()) is not None
+        what = "there is no \\ between two values" if is_division else latex[1]
         return SourceError(
-            latex[1],
+            what,
             place=replace(source.place_of(latex[0].start()), length=len(latex[0][0])),
-            hint=next((hint for word, hint in LATEX.items() if word in latex[1]), MARKS["\\"][1]),
+            hint=next((hint for word, hint in LATEX.items() if word in what), MARKS["\\"][1]),
         )
     if (one := _wrong_token(source, tokens, hint)) is not None:
         return one
@@ -296,6 +320,10 @@ def _unreadable(source: ExpressionText, error: SyntaxError, stop: Token | None) 
         what, hint = f"there is nothing {side} {before.text}", hint or usual
         token = before if token.kind == "newline" else token
     return _on(source, token, what, hint)
+
+
+LEFT_DIVISION = re.compile(r"(?<=[\w)\]'])\\(?=(?:[^\W\d](?![^\W\d])|\())")
+"""A division of MATLAB, ``A\\b``; a command of LaTeX has more letters."""
 
 
 def _turned(source: ExpressionText) -> str | None:
@@ -332,8 +360,9 @@ def _wrong_sign(
     ends_before = at > 0 and before.ends_value
     if text == "!" and not ends_before:
         return SYNTAX["UnaryOp"]
-    if text in MARKS:
-        own = {"!": hint, "?": _where_hint(source)}.get(text)
+    is_range = re.fullmatch(r" *([^\W\d]\w* *=)? *\w+ *:( *\w+ *:)? *\w+ *", source.code) is not None
+    if text in MARKS and {":": is_range, "~": ends_before}.get(text, True):
+        own = {"!": hint, "%*%": hint, "?": _where_hint(source)}.get(text)
         return MARKS[text][0], own or MARKS[text][1]
     readings = bar_readings(tokens)
     if text in BARS and len(readings) > 1:
@@ -434,7 +463,7 @@ def _wrong_pair(tokens: list[Token], source: ExpressionText) -> tuple[Token, str
                 hint = "a list has commas, and is the value of a name: y=W*x W=[1,2]"
                 hint = f"write {before.text}{token.text} for a number" if len(token.text) == len("000") else hint
                 hint = "a number has one decimal point" if token.text.startswith(".") else hint
-            elif token.is_word and after.text == "=":
+            elif token.is_word and after.text == "=" and "_" not in before.text:
                 hint = f"write ; between two statements: {before.text}; {token.text}="
                 if at == 0 and before.kind == "name":  # let y = x**2
                     hint = f"leave out {before.text}, or write ; behind it"
@@ -550,7 +579,8 @@ def _syntax(node: ast.AST, source: ExpressionText) -> tuple[str, str]:  # noqa: 
                 "write a real number" if source.prefix else suggestion(source) or "write j as a name of its own: 2*j"
             )
         case ast.Expr():
-            return "== compares, and gives no name", suggestion(source) or "write = to name what is on the right"
+            typed = "<-" if "<-" in source.segment(node) else "=="
+            return f"{typed} compares, and gives no name", suggestion(source) or "write = to name what is on the right"
         case ast.keyword(arg=str(name)):
             return f"{name}= is not possible in an expression", "it would write into a tensor"
     if isinstance(node, ast.IfExp | ast.If) and (hint := _where_hint(source)) is not None:

@@ -5,7 +5,10 @@ from __future__ import annotations
 from collections.abc import Iterator
 from unicodedata import decomposition, normalize
 
-NO_LETTER = "[²³¹⁰⁴-⁹ⁿᵀ½⅓⅔¼¾]"
+RAISED = "[ᵃᵇᶜᵈᵉᶠᵍʰⁱʲᵏˡᵐⁿᵒᵖʳˢᵗᵘᵛʷˣʸᶻᵝᵞᵟᵠᵡ]"
+"""Raised letters, each the exponent of a power."""
+
+NO_LETTER = f"[²³¹⁰⁴-⁹ᵀ½⅓⅔¼¾{RAISED[1:-1]}]"
 """A raised sign or a fraction, which a pattern would take for a part of a name."""
 
 MARKS = "\u0300-\u036f\u20d0-\u20ff"

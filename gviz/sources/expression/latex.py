@@ -75,7 +75,7 @@ BRACED: tuple[tuple[re.Pattern[str], Any], ...] = (
         re.compile(rf"(?<!\\)\b(?!e\b)([a-zA-Z]\w*)\s*\^\s*\{{\s*[(\[]\s*(\w+)\s*[)\]]\s*({TRANSPOSED})?\s*\}}"),
         lambda m: f"{m[1]}_{m[2]}{'ᵀ' if m[3] else ' '}",
     ),
-    (re.compile(r"\^\s*\{(\w+)\}"), r"^\1 "),
+    (re.compile(r"\^\s*\{(\d+|[^\W\d]\w*)\}"), r"^\1 "),
     (re.compile(r"\^\s*\{([^{}]*)\}"), r"^(\1)"),
     (re.compile(rf"\\[dt]?frac(?![a-zA-Z]){ARGUMENT}{ARGUMENT}"), _fraction),
     (re.compile(rf"\\sqrt\s*\[([^\[\]{{}}]+)\]{ARGUMENT}"), lambda m: f" ({m[2] or m[3] or ''})^(1/{_grouped(m[1])}) "),
@@ -141,6 +141,11 @@ def not_read(text: str) -> tuple[re.Match[str], str] | None:
             if noun and "_" in text[one.end() :][:8]
         ),
         ((one, f"the {noun} needs brackets") for one, noun in indexed if noun),
+        (
+            (one, "an index is a number or a name")
+            for one in re.finditer(r"_\s*\{[^{}]*[^\w\s{}][^{}]*\}", text)
+            if "\\" in text
+        ),
         ((one, "this may be a power, or the number of a layer") for one in re.finditer(r"(?<!e)\^\s*\{\s*[(\[]", text)),
         ((one, "\\ has no meaning in an expression") for one in commands),
     )

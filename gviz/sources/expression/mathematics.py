@@ -19,6 +19,7 @@ from gviz.sources.expression.allowed import (
     MODULES,
     function_name,
     is_function,
+    word_set,
 )
 from gviz.sources.expression.characters import FRACTIONS, exponent_text, replacement
 from gviz.sources.expression.pieces import Piece, program_of
@@ -40,8 +41,8 @@ from gviz.sources.expression.rewriting import WORDS_OF_SIGNS, with_angles
 from gviz.sources.expression.tokens import CLOSING, Token, bar_readings, tokens_of
 
 SUM = "sum(...) adds all elements, as in sum(w*x) with w=[1,2] x=[3,4]"
-BY_ELEMENT = {".*": "*", "./": "/", ".^": "**"}
-"""Signs of MATLAB, for each element by itself."""
+BY_ELEMENT = {".*": "*", "./": "/", ".^": "**", ".+": "+", ".-": "-"}
+"""Signs of MATLAB and Julia, for each element by itself."""
 
 LOGARITHMS = ("log10", "log2")
 """What ``lg`` may be."""
@@ -59,7 +60,9 @@ ANGLES = ("⟨", "⟩")
 SIGNS = ("−", "÷", "∕", "⊙", "∘", "∗", "≤", "≥", "≠")
 """Signs that have one meaning."""
 
+POWERS = ("^", "**")
 TRANSPOSES = ("ᵀ", "⊤", "^T")
+REDUCTIONS = word_set("∑ ∏ sum mean prod max min amax amin median norm std var logsumexp sort")
 SIGNS_OF_ONE = ("+", "-", "−", "~")
 """Signs of one operand."""
 
@@ -126,7 +129,9 @@ class _Reader:
     def __init__(self, source: ExpressionText, *, is_python: bool) -> None:
         self.source, self.values = source, source.values
         tokens = tokens_of(with_angles("".join(map(_plain, source.code))))
-        self.tokens = [replace(one, text=BY_ELEMENT.get(one.text, one.text)) for one in _split(tokens, self.values)]
+        tokens = [one for one, after in pairwise([*tokens, _END]) if (one.text, after.text) != (".", "(")]  # exp.(x)
+        tokens = [*_split([*_with_brackets(tokens)], self.values)]
+        self.tokens = [replace(one, text=BY_ELEMENT.get(one.text, one.text)) for one in tokens]
         self.pieces: list[Piece] = []
         self.pairs = dict(_bracket_pairs(self.tokens))
         if "Σ" not in {*self.values, *self._assigned()}:  # the letter of a keyboard for the sign of a sum
@@ -169,7 +174,9 @@ class _Reader:
     def _quotes(self) -> Iterator[int]:
         """Yield the tokens that are quotes around all of the source, which a shell takes for letters."""
         first, last = self._next(0, 0), self._next(len(self.tokens) - 1, 0)
-        if first.text in QUOTES and last.text in QUOTES[first.text]:
+        if first.text == "=" and last is not first:  # a formula of a spreadsheet
+            yield 0
+        elif first.text in QUOTES and last.text in QUOTES[first.text]:
             yield from (0, len(self.tokens) - 1)
         elif first is last and first.kind == "string" and not re.fullmatch(r"\w*", first.text[1:-1]):
             inside = replace(first, text=first.text[1:-1], column=first.column + 1)
@@ -204,7 +211,7 @@ class _Reader:
         elif token.kind in ("operator", "newline") and text != "." and not self._is_unary(at):
             self.operators[-1] = text if text not in ("^", "**") else self.operators[-1]
         if text == "^" or text in PRODUCTS:
-            return self._write("**", token, mark="^") if text == "^" else self._write("*", token, mark="·")
+            return self._write("**" if text == "^" else "*", token, mark=text if text in ("^", "×") else "·")
         sign = replacement(text) if text in SIGNS or text == "∞" else text
         return (sign or "").isascii() and self._write(sign or "", token)
 
@@ -266,7 +273,7 @@ class _Reader:
         is_number = token.kind == "number" or token.text in FRACTIONS
         is_float = before.kind == "number" and "." in before.text and token.text == "f"
         is_e = token.text == "e" and not (
-            "e" in self.names or self._next(at).text == "^" or self._next(at).kind == "power"
+            "e" in self.names or self._next(at).text in POWERS or self._next(at).kind == "power"
         )
         is_next = self._next(at).text in ("=", "==") and len(self.operators) == 1
         operand = self._operand(at)
@@ -287,6 +294,7 @@ class _Reader:
             return False
         if token.text == "x10" and before.kind == "number" and "x10" not in self.names:  # 3x10^-3
             self._doubt(token, "x10 has two readings", f"write {before.text}*10 or {before.text}*x10")
+        self._refuse_index(at, before.text)
         self._refuse_doubt(at, token)
         return self._times(before, token)
 
@@ -296,6 +304,15 @@ class _Reader:
         if is_chain and token.kind == "name" and dimensions(self.values.get(token.text)) != 0:
             return self._write(" @ ", before, token)
         return self._write("*", before, token, mark="·")
+
+    def _refuse_index(self, at: int, name: str) -> None:
+        """Note that ``x(1)`` may be a part of a vector, as MATLAB writes it."""
+        texts = [self._next(at, by).text for by in range(3)]
+        if texts[0] == "(" and texts[1].isdecimal() and texts[2] == ")" and dimensions(self.values.get(name)):
+            part = f"{name}[{max(int(texts[1]) - 1, 0)}] for a part, which is counted from 0"
+            self._doubt(
+                self.tokens[at], f"{name}({texts[1]}) has two readings", f"write {part}, or {name}*({texts[1]})"
+            )
 
     def _refuse_doubt(self, at: int, token: Token) -> None:
         """Note a product without a sign behind a division or a power, which has several readings."""
@@ -379,9 +396,15 @@ class _Reader:
         name = self.bars[at]
         self.operators = (self.operators[:-1] or [""]) if name == ")" else [*self.operators, ""]
         if name != ")":
-            self._write(name, token)
+            self._write(name, token, mark="" if name == "norm" or self._is_reduced(at) else "|")
         last = self.tokens[at + 1] if at + 1 in self.skipped else token
         return self._write("(" if name != ")" else ")", token, last)
+
+    def _is_reduced(self, at: int) -> bool:
+        """Return whether a bar opens what a sum, a mean or the like is of, so that it is meant for each element."""
+        around = [start for start, end in self.pairs.items() if start <= at < end]
+        before = {function_name(self._next(start, -1).text) for start in around}
+        return bool(before & REDUCTIONS) or self._next(self.pairs[at]).text == "."
 
     # -------------------------------------------------------------- names
     def _name(self, at: int, token: Token) -> bool:  # noqa: PLR0911 - one answer for each kind
@@ -394,7 +417,7 @@ class _Reader:
             return self._write(text, token)
         if after.text == "(" and (text in self.defined or self._defines(at)):
             return self._defined(at, token)
-        if text == "e" and text not in self.names and (after.text == "^" or after.kind == "power"):
+        if text == "e" and text not in self.names and (after.text in POWERS or after.kind == "power"):
             return self._exponential(at, token, after)
         if after.text == "(" and (factor := self.names.factor_before(text)):
             name, column = text.removeprefix(factor), token.column + len(factor)
@@ -474,7 +497,8 @@ class _Reader:
         if token.kind != "name" or (name in self.names and not is_member):
             return False
         if bare:
-            is_operand = after.kind in ("name", "number") or self.bars.get(at + 1, ")") != ")"
+            is_operand = after.kind in ("name", "number") or after.text in ("√", "∑", "∏")
+            is_operand = is_operand or self.bars.get(at + 1, ")") != ")"
             takes = is_operand and not iskeyword(after.text) and not is_member and len(name) > 1
             return takes and is_callable(name)
         inside = self._next(at, 2)  # Linear(2, 3) and Softmax(dim=0) make a module, ReLU(x) calls a function
@@ -508,6 +532,7 @@ class _Reader:
         root_of, other = self._next(at).text, self._next(at, 2)
         is_root = name == "sqrt" and end == at + 1 and root_of.isalnum()
         if is_root and other.is_word and not self._is_function(at + 2, bare=True):
+            self._open(at + 1, token)
             return self._root_of_product(self._next(at), root_of, self._text(at + 2, self._product_end(at + 2)))
         if end is None or self._starts(end + 1) or (name != "sqrt" and self._next(end).text not in BEFORE_TERM):
             return False
@@ -716,7 +741,7 @@ def _split(tokens: Sequence[Token], values: Mapping[str, object]) -> Iterator[To
         elif (
             re.fullmatch(r"[^\W\d]e", token.text)
             and token.text not in names
-            and [sign.text == "^" or sign.kind == "power" for sign in tokens[at + 1 : at + 2]] == [True]
+            and [sign.text in POWERS or sign.kind == "power" for sign in tokens[at + 1 : at + 2]] == [True]
         ):
             yield replace(token, text=token.text[0])
             yield replace(token, text="e", column=token.column + 1, is_apart=False)
@@ -724,6 +749,18 @@ def _split(tokens: Sequence[Token], values: Mapping[str, object]) -> Iterator[To
             yield token
         elif token.text[1:]:
             yield replace(token, text=token.text[1:], column=token.column + 1)
+
+
+def _with_brackets(tokens: Sequence[Token]) -> Iterator[Token]:
+    """Yield the tokens, the braces around an exponent as brackets: ``e^{-x}``."""
+    opened: list[bool] = []
+    for before, token in pairwise([_END, *tokens]):
+        if token.text == "{":
+            opened.append(before.text in POWERS)
+        is_exponents = token.text in ("{", "}") and bool(opened) and opened[-1]
+        if token.text == "}" and opened:
+            opened.pop()
+        yield replace(token, text="(" if token.text == "{" else ")") if is_exponents else token
 
 
 def _bracket_pairs(tokens: Sequence[Token]) -> Iterator[tuple[int, int]]:

@@ -128,6 +128,8 @@ class Names:
                     short = f"relu({self._text(operand)}) or " if (extreme, bound) == ("max", 0) else ""
                     clamped = f"{short}clamp({self._text(operand)}, {end}={bound})"
                     hint = f"for the {size} of the two write {clamped}; for that of dimension {bound} {hint}"
+                case ast.List() if all(isinstance(one, ast.Name) for one in statement.value.elts):
+                    hint = f"for one tensor of them write stack({self._text(statement.value)})"
                 case ast.List(elts=[ast.Compare(), *_]):
                     hint = "write round brackets: (x > 0)*x has x where it is greater, and 0 elsewhere"
                 case ast.Tuple():

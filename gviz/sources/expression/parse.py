@@ -51,9 +51,9 @@ def read_program(
         if isinstance(reading, Program):
             return reading
         raise answer_to(error, source, reading) from None
-    if source.prefix or all(len(name) == 1 or name in values for name in program.free):
+    if source.prefix or all((len(name) == 1 and name != "e") or name in values for name in program.free):
         return program
-    reading = _mathematics(source, is_python=True)  # wx is w*x
+    reading = _mathematics(source, is_python=True)  # wx is w*x, e**x is exp(x)
     return reading if isinstance(reading, Program) else program
 
 

@@ -22,7 +22,8 @@ class Piece:
         first: the token that it comes from.
         last: the last token that it comes from.
         is_apart: if a space is before it.
-        mark: ``·`` for a product whose sign depends on its operands, ``^`` for a power that may be one of matrices.
+        mark: ``·`` or ``×`` for a product whose sign depends on its operands, ``^`` for a power that may be one of
+            matrices, ``|`` for bars, which are no absolute value of a vector.
         node: the operation of such a sign; the program changes it when it runs.
     """
 
@@ -49,7 +50,7 @@ def program_of(source: ExpressionText, pieces: Sequence[Piece]) -> Program | Ref
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")
             tree = ast.parse(text)
-        marks = {node: mark for node in ast.walk(tree) if (mark := _mark(node, pieces, ends))}
+        marks = {node: mark for node in ast.walk(tree) if (mark := _mark(node, pieces, starts, ends))}
         lines = source.code.split("\n")
         for node in ast.walk(tree):
             _place(node, lines, pieces, starts, ends)
@@ -70,13 +71,20 @@ def _text(pieces: Sequence[Piece]) -> str:
     """Return what was written, with the signs that were chosen."""
     text = ""
     for piece in pieces:
-        is_matrices = piece.mark == "·" and piece.node is not None and isinstance(piece.node.op, ast.MatMult)
+        is_matrices = piece.mark in ("·", "×") and piece.node is not None and isinstance(piece.node.op, ast.MatMult)
         text += " " * piece.is_apart + (" @ " if is_matrices else piece.text)
     return "; ".join(" ".join(line.split()) for line in text.split("\n") if line.strip())
 
 
-def _mark(node: ast.AST, pieces: Sequence[Piece], ends: Mapping[tuple[int, int], int]) -> str:
-    """Return the mark of an operation's sign, and note the operation with it."""
+def _mark(
+    node: ast.AST,
+    pieces: Sequence[Piece],
+    starts: Mapping[tuple[int, int], Piece],
+    ends: Mapping[tuple[int, int], int],
+) -> str:
+    """Return the mark of a call, or that of an operation's sign, and note the operation with it."""
+    if isinstance(node, ast.Call):
+        return starts[node.lineno, node.col_offset].mark
     if not isinstance(node, ast.BinOp):
         return ""
     at = ends[node.left.end_lineno or 0, node.left.end_col_offset or 0] + 1

@@ -90,7 +90,7 @@ class Program:
         source: its text.
         statements: as the parser gives them.
         values: names that have a value, which win over functions and constants.
-        marks: operations of mathematics whose sign is chosen by their operands -> what was typed (``·`` or ``^``).
+        marks: operations of mathematics whose meaning depends on their operands -> what was typed, as :class:`Piece` has it.
         reading: returns what a text that is no Python was read as, its signs as they were chosen; "" for one that is.
 
     Attributes:
@@ -138,8 +138,9 @@ class Program:
             self.bound.update(self._targets(node))
         for statement in self.statements:
             match statement:
-                case ast.Expr(ast.Compare(ast.Name(), [ast.Eq(), *_])):  # y == x*2 compares, and names nothing
-                    raise RefusedError(statement, self)
+                case ast.Expr(ast.Compare(ast.Name(), [first, *_])):  # y == x*2, y <- x*2 of R
+                    if isinstance(first, ast.Eq) or "<-" in source.segment(statement):
+                        raise RefusedError(statement, self)
             self._look_through(statement.value)
             self.assigned.update(dict.fromkeys(self._targets(statement), statement))
         self.names.update(self.assigned)

@@ -44,7 +44,7 @@ WORDS_OF_SIGNS = {
 
 _BRACKETS = {"(": ")", "[": "]"}
 _BINDING = ("^", "**", ".", "[")
-_OPERATORS = {"^": "**", "=>": ">=", "=<": "<=", "<>": "!=", ":=": "="}
+_OPERATORS = {"%*%": "@", "^": "**", "=>": ">=", "=<": "<=", "<>": "!=", ":=": "="}
 
 
 def rewrite(
@@ -132,6 +132,7 @@ def with_angles(code: str) -> str:
 
 def _plain(code: str) -> str:
     """Return the text with each foreign character replaced; a run of superscripts becomes one exponent."""
+    code = re.sub(r"(^|[;\n]) *([^\W\d]\w*) *<- *", r"\1\2 = ", code)  # R
     code = re.sub(r"([²³¹⁰⁴-⁹])(?=[0-9])", r"\1 ", code)  # x²3 is not x**23
     code = re.sub(r"([^\W\d][^\W²³¹⁰⁴-⁹]*[²³¹⁰⁴-⁹]+)(?=[.\[])", r"(\1)", code)  # x².sum()
     code = re.sub(r"⟨([^⟨⟩,|]+)[,|] *([^⟨⟩,|]+)⟩", r"(\1 @ \2)", with_angles(code))

@@ -357,6 +357,8 @@ def _guarded(word: str, piece: ast.expr, program: Program, budget: Budget) -> An
     function, name = find_callee(word, piece), "unbind" if word == "," else word.lstrip(".")
 
     def call(*args: object, **kwargs: object) -> object:
+        if program.marks.get(piece) == "|" and isinstance(piece, ast.Call):
+            refuse_bars(piece, args[0])
         kwargs = _noted_dim(name, args, kwargs, piece, program)
         budget.check(name, args, kwargs)
         return budget.count(function(*args, **kwargs))
@@ -389,10 +391,10 @@ def _guarded(word: str, piece: ast.expr, program: Program, budget: Budget) -> An
     return function if isinstance(piece, ast.Attribute | ast.Name) else takes_number(word, call)
 
 
-CHOSEN = ("·", "^")
+CHOSEN = ("·", "×", "^")
 """Signs of mathematics that mean another thing of matrices."""
 
-NEEDS_DIM = ("softmax", "log_softmax")
+NEEDS_DIM = ("softmax", "log_softmax", "softmin", "logsumexp")
 """Functions that need a dimension, which is certain for a vector."""
 
 
@@ -417,7 +419,7 @@ def chosen_sign(sign: str, left: Any, right: Any, typed: tuple[str, str] = ("x",
     """Return the operator that a sign of mathematics is between two values: ``*``, ``@`` or ``**``.
 
     Args:
-        sign: ``·`` for a product, also one without a sign; ``^`` for a power.
+        sign: ``·`` or ``×`` for a product, also one without a sign; ``^`` for a power.
         left: a number, or a tensor of the engine or of a static graph.
         right: likewise.
         typed: what was typed for the two.
@@ -432,14 +434,16 @@ def chosen_sign(sign: str, left: Any, right: Any, typed: tuple[str, str] = ("x",
     one, other = (tuple(getattr(value, "shape", ())) for value in (left, right))
     if sign == "^" and (len(one) < 2 or one[-1] != one[-2]):
         return "**"
-    if sign == "·" and (not one or not other):
+    if sign != "^" and (not one or not other):
         return "*"
-    if sign == "·" and len(one) + len(other) > 2:
+    if sign != "^" and len(one) + len(other) > 2:
         return "@"
     first, second = map(as_operand, typed)
-    if sign == "·":
-        hint = f"write {first}*{second} for each element or {first} @ {second}"
-        raise SourceError("a product of vectors has two readings", hint=hint)
+    if sign != "^":
+        is_cross = sign == "×" and one == other == (3,)
+        cross = f"cross({typed[0]}, {typed[1]}, dim=0), " if is_cross else ""
+        hint = f"write {cross}{first}*{second} for each element or {first} @ {second}"
+        raise SourceError(f"a product of vectors has {'several' if cross else 'two'} readings", hint=hint)
     of_matrices = f"inverse({typed[0]})" if right == -1 else f"matrix_power({typed[0]}, {typed[1]})"
     hint = f"write {first}**{second} for each element or {of_matrices}"
     raise SourceError("a power of matrices has two readings", hint=hint)
@@ -454,7 +458,7 @@ def choose_sign(piece: Any, program: Program, left: object, right: object) -> st
     before = piece.left
     is_behind_times = isinstance(before, ast.BinOp) and isinstance(before.op, ast.Mult) and before not in program.marks
     is_behind_times = is_behind_times and not isinstance(before.left, ast.Constant)  # 2*A x
-    if is_behind_times and isinstance(before.right, ast.Constant) and program.words[piece] == "·":  # x*2w
+    if is_behind_times and isinstance(before.right, ast.Constant) and program.words[piece] != "^":  # x*2w
         return "*"
     name = chosen_sign(program.words[piece], left, right, (ast.unparse(before), ast.unparse(piece.right)))
     if name == "@":
@@ -464,6 +468,15 @@ def choose_sign(piece: Any, program: Program, left: object, right: object) -> st
             raise SourceError("a product of matrices behind * has two readings", hint=ways)
         piece.op = ast.MatMult()
     return name
+
+
+def refuse_bars(piece: ast.Call, value: object) -> None:
+    """Refuse bars around a vector or a matrix, unless a sum or the like is of them."""
+    dims, text = len(getattr(value, "shape", ())), ast.unparse(piece.args[0])
+    if dims:
+        kind, others = ("vector", f"norm({text})") if dims == 1 else ("matrix", f"norm({text}) or det({text})")
+        hint = f"write abs({text}) for each element or {others}"
+        raise SourceError(f"bars around a {kind} have several readings", hint=hint)
 
 
 def as_operand(text: str) -> str:

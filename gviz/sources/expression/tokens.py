@@ -10,17 +10,17 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from keyword import iskeyword
 
-from gviz.sources.expression.characters import FRACTIONS, MARKS, NO_LETTER
+from gviz.sources.expression.characters import FRACTIONS, MARKS, NO_LETTER, RAISED
 
 _PATTERN = re.compile(
     rf"""(?P<space>[ \t]+|\\\n)
       | (?P<comment>\#[^\n]*)
       | (?P<newline>\n)
       | (?P<number>0[xXoObB][0-9a-fA-F_]+ | (?:[0-9][0-9_]*\.?[0-9]* | \.[0-9]+)(?:[eE][+-]?[0-9]+)?)
-      | (?P<power>[⁺⁻]?[²³¹⁰⁴-⁹]+|ⁿ|ᵀ|⊤)
+      | (?P<power>[⁺⁻]?(?:[²³¹⁰⁴-⁹]+|{RAISED})|ᵀ|⊤)
       | (?P<name>(?!{NO_LETTER})[^\W\d](?:(?!{NO_LETTER})[\w{MARKS}])*)
       | (?P<string>'[^'\n]*' | "[^"\n]*")
-      | (?P<operator>\*\*=|//=|>>=|<<=|\.\.\.|\*\*|//|<<|>>|<=|>=|==|!=|\.[*/^]|->|=>|=<|:=|<>|[-+*/%@&|^]=|.)""",
+      | (?P<operator>\*\*=|//=|>>=|<<=|\.\.\.|\*\*|//|<<|>>|<=|>=|==|!=|\.[-+*/^]|%\*%|\|>|->|=>|=<|:=|<>|[-+*/%@&|^]=|.)""",
     re.VERBOSE,
 )
 

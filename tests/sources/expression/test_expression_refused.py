@@ -305,8 +305,10 @@ def test_a_name_that_is_like_no_other_gets_no_suggestion(text: str) -> None:
     assert "did you mean" not in str(refusal(f"y={text}"))
 
 
-def test_e_is_a_name_as_any_other_and_the_note_says_what_is_not() -> None:
+def test_e_is_a_name_as_any_other_unless_it_is_raised_and_the_note_says_what_is_not() -> None:
     (note,) = evaluate("y=e**x", SourceOptions(values={"x": "2"})).notes
+    assert note.text == "read as y=exp(x)"
+    (note,) = evaluate("y=e*x", SourceOptions(values={"x": "2"})).notes
     assert note.text == "e not given: 1.0 used; exp(x) is the exponential function"
 
 
