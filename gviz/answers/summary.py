@@ -174,6 +174,10 @@ def module_rows(graph: Graph) -> Iterable[ModuleRow]:
             kinds[one.path] = one.kind or kinds.get(one.path, "")
             if one.call or node.kind == "operation":
                 calls.setdefault(one.path, set()).update([one.call] * (one.call > 0))
+    leaves = {node.name: node for node in graph.nodes if node.kind == "leaf"}
+    for path, name in shared_parameters(graph):
+        if path in inside and name in leaves:
+            inside[path].append(leaves[name])
     unused = unused_parameters(graph, {path.partition(".")[0] for path in calls})
     for path in sorted({**calls, **unused}, key=lambda path: path.count(".")):
         rest = unused.get(path, 0)
@@ -184,6 +188,18 @@ def module_rows(graph: Graph) -> Iterable[ModuleRow]:
         yield ModuleRow(path, card.kind, len(calls[path]), card.operations, card.elements + rest, card.kept, card.grad)
 
 
+def shared_parameters(graph: Graph) -> Iterable[tuple[str, str]]:
+    """Return each module that has a parameter of another module, as a tied weight is, with the parameter's first name."""
+    rows = [row for row in graph.tensors if row.same_as]
+    paths = ({*modules_of(row.name)}.difference(modules_of(row.same_as)) for row in rows)
+    return sorted({(path, row.same_as) for row, own in zip(rows, paths, strict=True) for path in own})
+
+
+def modules_of(name: str) -> list[str]:
+    """Return the modules that a parameter of that name is in, the outermost first."""
+    return prefixes(name.rpartition(".")[0])
+
+
 def unused_parameters(graph: Graph, models: Collection[str]) -> dict[str, int]:
     """Return how many numbers the parameters of each module of these models have that the root is not made from."""
     drawn = {node.name for node in graph.nodes if node.kind == "leaf"}
@@ -191,7 +207,7 @@ def unused_parameters(graph: Graph, models: Collection[str]) -> dict[str, int]:
     for row in graph.tensors:
         model, *rest = row.name.split(".")
         if rest and model in models and row.is_leaf and row.requires_grad and not row.same_as and row.name not in drawn:
-            for path in prefixes(row.name.rpartition(".")[0]):
+            for path in modules_of(row.name):
                 counts[path] = counts.get(path, 0) + row.numbers.numel
     return counts
 

@@ -181,13 +181,17 @@ class GraphDifferences:
             else:
                 is_by_way = self.pairs.get(first, "") == second
             if not is_by_way:
-                sides = [
+                (graph, olds), (later, news) = (
                     (graph, [edges[key].source for key in sorted(edges)])
                     for graph, edges in ((self.first, before), (self.second, after))
-                ]
-                texts = [", ".join(name_in(graph, one) for one in ids) or "none" for graph, ids in sides]
-                if texts[0] == texts[1]:  # the lines tell apart what has one name
-                    texts = [", ".join(name_and_line(graph, one) for one in ids) for graph, ids in sides]
+                )
+                names = [[name_in(graph, one) for one in olds], [name_in(later, one) for one in news]]
+                if names[0] == names[1]:  # the lines tell apart what has one name
+                    names = [[name_and_line(graph, one) for one in olds], [name_and_line(later, one) for one in news]]
+                if names[0] == names[1]:
+                    is_other = [self.pairs.get(one) != new for one, new in zip(olds, news, strict=True)]
+                    names[1] = ["another " * other + name for other, name in zip(is_other, names[1], strict=True)]
+                texts = [", ".join(inputs) or "none" for inputs in names]
                 yield Field("inputs", *(excerpt(text, LONGEST_INPUTS) for text in texts))
                 return
 

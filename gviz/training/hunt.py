@@ -120,11 +120,11 @@ class Hunt(Observer):
         names, operands = {**self.modules.names_here(), **self.names}, list[Operand]()
         for number, arg in enumerate(args, 1):
             if isinstance(arg, int | float):
-                operands.append(Operand(f"operand {number} is {arg:g}"))
+                operands.append(Operand(f"argument {number} is {arg:g}"))
             for one in tensors_in(arg, self.listener.engine.Tensor):
                 before = recall(self.events, one)
                 if one is not result:
-                    name = names.get(id(one), f"operand {number}")
+                    name = names.get(id(one), f"argument {number}")
                     operands.append(Operand(f"{name} {elements_text(one)}", bad_number(one), before))
                 elif before is not None:
                     operands.append(Operand("what was there before", before.kind, before))
@@ -199,7 +199,8 @@ def elements_text(tensor: EngineTensor) -> str:
     if finite.numel() == count and low == high:
         return f"is {digits_text(low + 0.0)} in all {count} elements"  # -0 is 0
     parts = [f"{digits_text(low)} to {digits_text(high)}"] if finite.numel() else []
-    for word, those in (("0", numbers == 0), ("nan", numbers.isnan()), ("inf", numbers.isinf())):
+    kinds = {"0": numbers == 0, "nan": numbers.isnan(), "inf": numbers == math.inf, "-inf": numbers == -math.inf}
+    for word, those in kinds.items():
         number = int(those.sum())
         parts += [f"{word} in {number} of {count} elements"] if number else []
     return f"is {', '.join(parts)}"

@@ -98,13 +98,14 @@ class Log:
                 f"the steps {steps} have each changed {joined(large)} by more than its own norm, with {learning_rate}"
             )
             self.find(Finding("large update", last.step, what, large[0].partition(" ")[0]))
+        cleared = last.cleared if all(row.cleared for row in rows) else ""
         if zero:
-            hint = "; it has 16 bits, in which small numbers are 0: torch.amp.GradScaler scales the loss"
-            if zero[0] not in self.is_half:
-                hint = (
-                    "; gviz.why(loss, model) before backward() tells where it becomes 0,"
-                    " if backward() brings it so, and no zero_grad() or clipping after it does"
-                )
+            hint = "; gviz.why(loss, model) before backward() tells where it becomes 0"
+            if cleared:
+                between = "what runs between backward() and step(), such as zero_grad() or clipping, has made it so"
+                hint = f"; that of {cleared} was not, when backward() had brought it: {between}"
+            elif zero[0] in self.is_half:
+                hint = "; it has 16 bits, in which small numbers are 0: torch.amp.GradScaler scales the loss"
             what = f"the gradient was exactly 0 in the steps {steps}: of {joined(zero)}{hint}"
             self.find(Finding("zero gradient", last.step, what, zero[0]))
         grads = [one.grad for norms in histories.values() for one in norms]
@@ -113,7 +114,8 @@ class Log:
             self.find(Finding("no update", last.step, what))
         if histories and all(one is None for one in grads):
             when = f"no parameter had a gradient when step() began, in the steps {steps}"
-            what = f"{when}: zero_grad() is to come before backward(), and not between it and step()"
+            why = "zero_grad() is to come before backward(), and not between it and step()"
+            what = f"{when}: {why if cleared else 'backward() had brought them none but zeros'}"
             self.find(Finding("no gradient", last.step, what))
 
     def judge_end(self) -> None:

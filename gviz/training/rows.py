@@ -76,12 +76,17 @@ class Finding(NamedTuple):
 
 @dataclass
 class StepRow:
-    """A measured step: its number, the value that backward() was called on last, and what was measured by name."""
+    """A measured step: its number, the value that backward() was called on last, and what was measured by name.
+
+    ``cleared`` is the name of a parameter to which backward brought a gradient that was 0 or none when the optimizer
+    began; "" for none.
+    """
 
     step: int
     root: float | None = None
     norms: dict[str, Norms] = field(default_factory=dict)
     units: dict[str, Idle] = field(default_factory=dict)
+    cleared: str = ""
 
 
 def three_digits(number: float | None) -> str:

@@ -14,6 +14,7 @@ from typing import Any, NamedTuple
 from weakref import ref
 
 from gviz.graphs import Place
+from gviz.text import amount, joined
 from gviz.trace.listening import Listener, Observer, ParameterGroups
 from gviz.trace.modules import tensors_in
 from gviz.training.hunt import Event, Hunt, bad_number
@@ -96,6 +97,7 @@ class Steps(Observer):
         self.not_cleared: Place | None = None  # the line of a backward() that has found it there
         self.first_units: dict[str, Idle] = {}  # of the backward before the first step of an optimizer
         self.last_step: Place | None = None
+        self.reached = ""  # the first parameter to which the last backward of a measured step has brought a gradient
 
     # ---------------------------------------------------------------- the models
     def attach(self, listener: Listener) -> None:
@@ -134,6 +136,12 @@ class Steps(Observer):
         self.modules.listen(is_on=False)
         self.units.is_on = False
         self.find_parameter_not_finite("")
+        used = {name for one in self.known for name in self.parameters.of(one)}
+        others = {name: one for name, one in self.parameters.measured.items() if self.known and name not in used}
+        idle = [name for name, one in others.items() if one.grad is not None and plain_gradient(one.grad).any()]
+        if idle:
+            what = f"{amount(len(idle), 'parameter')} got a gradient that no optimizer has used: {joined(idle)}"
+            self.log.remarks.append(what)
         self.log.judge_end()
 
     # ---------------------------------------------------------------- backward
@@ -154,8 +162,9 @@ class Steps(Observer):
                     result = original(*args, **kwargs)
             finally:
                 self.is_running = self.units.is_paused = False
-            if not self.known:
-                with self.listener.quiet():
+            with self.listener.quiet():
+                self.reached = self.first_reached() if self.units.is_on else ""
+                if not self.known:
                     self.has_run()
             return result
 
@@ -178,6 +187,11 @@ class Steps(Observer):
             is_there = grad is not None and grad is self.used[0]() and bool(grad.count_nonzero())
             self.not_cleared = self.modules.place("backward") if is_there else None
             self.used = self.used if is_there else None
+
+    def first_reached(self) -> str:
+        """Return the first parameter whose gradient is not 0; "" for none."""
+        grads = ((name, one.grad) for name, one in self.parameters.measured.items() if one.grad is not None)
+        return next((name for name, grad in grads if plain_gradient(grad).count_nonzero()), "")
 
     def has_run(self) -> None:
         """Measure what a backward has left, which is a step where there is no optimizer."""
@@ -252,6 +266,8 @@ class Steps(Observer):
             row.norms[name] = Norms(grad.grad, grad.zeros, norms[name].weight, update)
             if self.used is None and grad.grad and not self.log.has("not cleared"):
                 self.used = ref(one.grad), name
+        if not pending.has_closure and self.reached in norms and not norms[self.reached].grad:
+            row.cleared = self.reached
         row.units |= self.first_units | self.units.end_step()
         self.first_units = {}
         self.log.judge(optimizer_text(pending.optimizer))

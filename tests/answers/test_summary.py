@@ -107,11 +107,15 @@ def test_a_deep_graph_has_a_summary() -> None:
     assert (short.depth, short.width, short.command) == (50_000, 1, "--fold on")
 
 
-def test_a_module_that_is_not_used_has_a_row_with_its_parameters(tmp_path: Path) -> None:
+def test_a_module_has_a_row_with_its_parameters_though_it_is_not_used_or_shares_them(tmp_path: Path) -> None:
     (tmp_path / "net.py").write_text(
         "import torch\nfrom torch import nn\nclass Net(nn.Module):\n    def __init__(self):\n"
-        "        super().__init__()\n        self.a, self.aux = nn.Linear(4, 3), nn.Linear(2, 2)\n"
-        "    def forward(self, x):\n        return self.a(x)\nnet = Net()\nnet(torch.ones(2, 4)).sum().backward()\n"
+        "        super().__init__()\n        self.a, self.aux, self.b = (nn.Linear(n, m) for n, m in ((4, 3), (2, 2), (4, 3)))\n"
+        "        self.b.weight = self.a.weight\n"
+        "    def forward(self, x):\n        return self.a(x) + self.b(x)\nnet = Net()\nnet(torch.ones(2, 4)).sum().backward()\n"
     )
     graph = gviz.read(tmp_path / "net.py").graph
-    assert {row.path: row.parameters for row in module_rows(graph)} == {"net": 21, "net.a": 15, "net.aux": 6}
+    rows = {row.path: row for row in module_rows(graph)}
+    assert {path: row.parameters for path, row in rows.items()} == {"net": 24, "net.a": 15, "net.aux": 6, "net.b": 15}
+    assert rows["net.b"].grad == rows["net.a"].grad
+    assert rows["net.aux"].grad is None

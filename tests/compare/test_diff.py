@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import random
 from collections import Counter
+from collections.abc import Callable
 from pathlib import Path
 
 import pytest
@@ -206,3 +207,16 @@ def test_a_leaf_that_takes_the_place_of_another_one_is_told_where_it_is_used() -
     p, q = (torch.ones(2, requires_grad=True) for _ in range(2))
     text = str(gviz.graph((p * p).sum(), {"p": p}).diff(gviz.graph((p * q).sum(), {"p": p, "q": q})))
     assert "inputs: p, p → p, q" in text
+
+
+def test_an_input_of_the_same_name_as_the_one_before_is_called_another() -> None:
+    p = torch.ones(2, requires_grad=True)
+
+    def graph(inputs: Callable[[torch.Tensor, torch.Tensor], torch.Tensor]) -> gviz.Drawing:
+        def of(one: torch.Tensor) -> torch.Tensor:
+            return inputs(one, one + 2)
+
+        return gviz.graph(of(p + 1), {"p": p})
+
+    text = str(graph(lambda one, two: two * one.tanh()).diff(graph(lambda one, two: one * two.tanh())))
+    assert "inputs: AddBackward0, TanhBackward0 → another AddBackward0, TanhBackward0" in text

@@ -267,16 +267,28 @@ def test_gradients_that_are_not_cleared_are_told_with_the_line_of_backward(torch
 def test_steps_that_change_nothing_are_told(torch: Any) -> None:
     net, other = network(torch), network(torch)
     logs = []
-    for trained, zeroed, factor in ((net, True, 1.0), (other, False, 1.0), (net, False, 0.0)):
+    for trained, zeroed, factor in (
+        (net, {"set_to_none": True}, 1.0),
+        (net, {"set_to_none": False}, 1.0),
+        (net[2], {}, 1.0),
+        (other, {}, 1.0),
+        (net, {}, 0.0),
+    ):
         optimizer = torch.optim.SGD(trained.parameters(), lr=0.1)
         with gviz.watch(net, every=1) as log:
             for _ in range(3):
                 (net(batch(torch)).pow(2).mean() * factor + 1).backward()
-                optimizer.zero_grad(set_to_none=True) if zeroed else None
+                optimizer.zero_grad(**zeroed) if zeroed else None
                 optimizer.step()
         net.zero_grad()
         logs.append(log)
-    assert [kinds(log) for log in logs] == [["no gradient"], ["not trained"], ["zero gradient"]]
+    found = [kinds(log) for log in logs]
+    assert found == [["no gradient"], ["zero gradient"], ["not cleared"], ["not trained"], ["zero gradient"]]
+    assert "before backward()" in logs[0].findings[0].what
+    assert "that of 0.weight was not, when backward() had brought it" in logs[1].findings[0].what
+    assert logs[2].remarks == ["2 parameters got a gradient that no optimizer has used: 0.weight, 0.bias"]
+    assert "gviz.why" in logs[4].findings[0].what
+    assert not any(log.remarks for log in (*logs[:2], *logs[3:]))
     assert kinds(train(torch, network(torch), lr=0.0)) == ["no update"]
 
 
