@@ -118,6 +118,12 @@ class TensorLike(Protocol):
     def numel(self) -> int:
         """Return how many elements it has."""
 
+    def data_ptr(self) -> int:
+        """The address of its first element."""
+
+    def stride(self) -> Sequence[int]:
+        """How far apart its elements are in memory, for each dim."""
+
     def element_size(self) -> int:
         """Return the bytes of an element."""
 
@@ -170,7 +176,7 @@ class Origin(NamedTuple):
         place: None for one that no call of the program has made itself.
         is_written: whether it wrote its result in place.
         seconds: how long the call took; None if that was not measured.
-        kept: bytes that it saves for backward; None likewise.
+        kept: the memory that it saves for backward, see :func:`memory_kept`; None likewise.
         numbers: of its result, where that is small.
         given: what its call was given that has no gradient, in order: a tensor, or None, and what is written there.
     """
@@ -178,7 +184,7 @@ class Origin(NamedTuple):
     place: Place | None
     is_written: bool = False
     seconds: float | None = None
-    kept: int | None = None
+    kept: Mapping[object, int] | None = None
     numbers: Numbers | None = None
     given: Sequence[tuple[Any, str]] = ()
 
@@ -596,6 +602,7 @@ class Walker:
             user.setdefault(edge.source, edge.target)
         others = {edge.source for edge in self.edges if edge.output}  # of several results not the first alone is used
         places: dict[str, Place | None] = {}
+        memory: dict[int, Mapping[object, int] | None] = {}  # by the position of the node
         for position, node in enumerate(self.nodes):  # a user stands before what it uses
             if node.kind != "operation":
                 continue
@@ -605,7 +612,8 @@ class Walker:
                 own, recorded, numbers = node.numbers, node.recorded, origin.numbers
                 place = origin.place or place
                 if origin[1:4] != (False, None, None):  # a record without them is shared by many nodes
-                    recorded = recorded._replace(is_written=origin[1], seconds=origin[2], kept=origin[3])
+                    recorded = recorded._replace(is_written=origin[1], seconds=origin[2])
+                    memory[position] = origin.kept
                 if origin.given and any(arguments := tuple([self.name_given(*pair) for pair in origin.given])):
                     alike = id(recorded), arguments
                     if alike not in self.beside:
@@ -619,6 +627,18 @@ class Walker:
             elif place is not None:
                 self.nodes[position] = node._replace(place=place)
             places[node.id] = place
+        self.add_bytes_kept(memory)
+
+    def add_bytes_kept(self, memory: dict[int, Mapping[object, int] | None]) -> None:
+        """Add the bytes that operations save; memory that several save counts for the first of them, in the program."""
+        counted: dict[object, int] = {}
+        known = [(self.nodes[at], at, one) for at, one in memory.items() if one is not None]
+        for node, at, one in sorted(known, key=lambda row: self.things[row[0].id]._sequence_nr()):
+            size = 0
+            for key, own in one.items():
+                size += max(own - counted.get(key, 0), 0)
+                counted[key] = max(own, counted.get(key, 0))
+            self.nodes[at] = node._replace(recorded=node.recorded._replace(kept=size))
 
     def name_given(self, one: Any, text: str) -> str:
         """Return what an argument is called: its name, or what is written there unless that names another tensor."""
@@ -642,15 +662,40 @@ def numel_of(tensor: TensorLike) -> int:
     return Numbers(shape_of(tensor)).numel
 
 
-def bytes_kept(node: NodeLike) -> int | None:
-    """Return the bytes of the tensors that a node saves for backward; None where they are freed, or one is nested."""
+def memory_kept(node: NodeLike) -> dict[object, int] | None:
+    """Return the bytes of the tensors that a node saves for backward, by their place in memory, as long as that is theirs.
+
+    A tensor that is unpacked anew each time has no such place. None where they are freed, or one is nested.
+    """
+    items, again = saved_items(node), saved_items(node)
+    memory: dict[object, int] = {}
+    for number, (one, other) in enumerate(zip(items, again, strict=True)):
+        if type(one) is str and one == FREED:
+            return None
+        if is_tensor(one):
+            if not all(isinstance(size, int) for size in shape_of(one)):
+                return None
+            place, size = memory_of(one)
+            key = place if place and is_tensor(other) and place == memory_of(other)[0] else (node, number)
+            memory[key] = max(size, memory.get(key, 0))
+    return memory
+
+
+def saved_items(node: NodeLike) -> list[object]:
+    """Return what a node saves for backward; of a list each item."""
     own = ["saved_tensors"] * hasattr(type(node), "saved_tensors")
     values = [saved_value(node, name) for name in [*dict(saved_names(type(node))).values(), *own]]
-    items = [one for value in values for one in (value if isinstance(value, tuple | list) else (value,))]
-    is_freed = any(type(one) is str and one == FREED for one in items)
-    sizes = [(*shape_of(one), one.element_size()) for one in items if is_tensor(one)]
-    known = [[size for size in one if isinstance(size, int)] for one in sizes]
-    return None if is_freed or known != [[*one] for one in sizes] else sum(map(math.prod, known))
+    return [one for value in values for one in (value if isinstance(value, tuple | list) else (value,))]
+
+
+def memory_of(tensor: TensorLike) -> tuple[int, int]:
+    """Return the address of a tensor's first element, 0 if it has none, and the bytes that its elements take."""
+    try:
+        place, strides = tensor.data_ptr(), tensor.stride()
+    except RuntimeError:  # a sparse one, or one without numbers
+        return 0, tensor.element_size() * tensor.numel()
+    elements = math.prod(size for size, stride in zip(tensor.shape, strides, strict=True) if stride)
+    return place, tensor.element_size() * elements  # of an expanded dim there is one
 
 
 def saved_constants(node: NodeLike) -> tuple[tuple[str, TensorLike], ...]:

@@ -28,12 +28,12 @@ RECORDED = {
 
 FACTS = {
     "gpt": ["model.blocks.{0…11}", "Block  × 12", "attn  Attention", "first", "‖grad‖ = 0.2038"],
-    "encoder": ["model.1.layers.{0…5}", "TransformerEncoderLayer  × 6", "31 operations, 12 KiB saved"],
+    "encoder": ["model.1.layers.{0…5}", "TransformerEncoderLayer  × 6", "31 operations, 10.7 KiB saved"],
     "resnet50": ["model.layers.1.{1…3}", "× 3", "model.layers.2.{1…5}", "× 5"],
-    "lstm": ["15 operations, 664 bytes saved", "model.cells.0, call {2…99}  Cell", "cells.0, call 100  Cell"],
+    "lstm": ["15 operations, 248 bytes saved", "model.cells.0, call {2…99}  Cell", "cells.0, call 100  Cell"],
     "lstm2": ["model.cells.1, call {2…49}  Cell", "each"],
     "mlp": ["model.{0, 2, … 8}  × 5"],
-    "adam": ["step_of_adam, call 5", "72 operations, 1.6 KiB saved", "rate = 0.1"],
+    "adam": ["step_of_adam, call 5", "72 operations, 920 bytes saved", "rate = 0.1"],
 }
 """What some pictures of docs/models.md say."""
 

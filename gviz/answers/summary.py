@@ -30,8 +30,8 @@ class ModuleRow(NamedTuple):
         calls: how often it was called; 0 where that is not known.
         operations: how many were recorded in it.
         parameters: how many numbers its leaves have.
-        kept: bytes that its operations save for backward; a tensor that two of them save counts twice. None where that
-            is not known.
+        kept: bytes that its operations save for backward; what several operations save counts for the first of them.
+            None where that is not known.
         grad: the norm of the gradients of its leaves together; None where one has none.
     """
 
@@ -191,11 +191,11 @@ def module_rows(graph: Graph) -> Iterable[ModuleRow]:
 def shared_parameters(graph: Graph) -> Iterable[tuple[str, str]]:
     """Return each module that has a parameter of another module, as a tied weight is, with the parameter's first name."""
     rows = [row for row in graph.tensors if row.same_as]
-    paths = ({*modules_of(row.name)}.difference(modules_of(row.same_as)) for row in rows)
+    paths = ({*modules_around(row.name)}.difference(modules_around(row.same_as)) for row in rows)
     return sorted({(path, row.same_as) for row, own in zip(rows, paths, strict=True) for path in own})
 
 
-def modules_of(name: str) -> list[str]:
+def modules_around(name: str) -> list[str]:
     """Return the modules that a parameter of that name is in, the outermost first."""
     return prefixes(name.rpartition(".")[0])
 
@@ -207,7 +207,7 @@ def unused_parameters(graph: Graph, models: Collection[str]) -> dict[str, int]:
     for row in graph.tensors:
         model, *rest = row.name.split(".")
         if rest and model in models and row.is_leaf and row.requires_grad and not row.same_as and row.name not in drawn:
-            for path in modules_of(row.name):
+            for path in modules_around(row.name):
                 counts[path] = counts.get(path, 0) + row.numbers.numel
     return counts
 
@@ -247,9 +247,7 @@ def summary_lines(short: GraphSummary, source: str = "", arguments: str = "") ->
         source: as the command line has it, with its values; "" in Python.
         arguments: those of a script, likewise.
     """
-    saved = (
-        f", {bytes_text(short.kept)} saved for backward, counted for each operation" if short.kept is not None else ""
-    )
+    saved = f", {bytes_text(short.kept)} saved for backward" if short.kept is not None else ""
     kinds = [f"{count:,} {label}" for label, count in short.kinds[:MOST_KINDS]]
     more, repeats = len(short.kinds) - MOST_KINDS, short.repeats[:MOST_KINDS]
     steps = list(short.path)

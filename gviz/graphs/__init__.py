@@ -232,7 +232,8 @@ class Recorded(NamedTuple):
         given: names of what its call was given without a gradient, expressions and numbers, in order; "" for none.
         outputs: names of what it makes, if that is several tensors, in their order; "" for one without a name.
         seconds: how long the call took; None where that was not asked for.
-        kept: bytes of the tensors that it saves for backward; None where that was not asked for.
+        kept: bytes of the tensors that it saves for backward, and no operation before it; None where that was not asked
+            for.
         is_written: whether it has written its result in place.
         tensors: the names of what it saved that is a tensor, or several.
     """

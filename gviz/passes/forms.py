@@ -36,7 +36,7 @@ def form_of(node: Node, *, is_exact: bool = True) -> tuple[Any, ...]:
         is_loose = is_tensor or name.endswith(("_sym_sizes", "_sym_strides"))
         (sizes if is_loose else plain).append((name, "" if is_tensor and text != "None" else text))
     sizes += [("", text) for text in numbers_given(recorded)]
-    card = node.card._replace(grad=None) if node.card is not None else None
+    card = node.card._replace(kept=None, grad=None) if node.card is not None else None
     card = card._replace(numbers=()) if card is not None and not is_exact else card
     name = DIGITS.sub("#", CALL.sub("", node.name or "")) if node.kind == "group" else ""
     size = node.shape if not recorded.outputs else None  # of several outputs it is known only where they have names

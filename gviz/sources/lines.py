@@ -15,7 +15,7 @@ from gviz.sources.arguments import CallSites
 from gviz.trace import Trace
 from gviz.trace.facts import recall
 from gviz.trace.records import CallRecord, Cut, CutResult, FunctionCall, Write, record_of
-from gviz.walk import Origin, bytes_kept, grad_fn, graph_nodes
+from gviz.walk import Origin, grad_fn, graph_nodes, memory_kept
 
 CHANGED = re.compile(
     r"an inplace operation: \[[\w.]+ \[(?P<shape>[\d, ]*)\]\](?:, which is output \d+ of (?P<maker>\w+),)?"
@@ -41,8 +41,8 @@ class Lines:
         trace: what its calls told.
         place: gives the place that people see, of a place in code.
         cell_code: gives the code at a line of a notebook's cell.
-        keeps: whether to tell the bytes that operations keep.
-        saved_bytes: the bytes that those have kept which backward has freed.
+        keeps: whether to tell the memory that operations keep.
+        memory: what those have kept which backward has freed.
         tree: the syntax of the program; None where what is written in its calls is not asked for.
         file: the name that it has in code.
     """
@@ -54,13 +54,13 @@ class Lines:
         *,
         cell_code: Callable[[Place], str] = lambda _: "",
         keeps: bool = False,
-        saved_bytes: Mapping[Any, int | None] | None = None,
+        memory: Mapping[Any, Mapping[object, int] | None] | None = None,
         tree: ast.Module | None = None,
         file: str = "",
     ) -> None:
         self.sites = CallSites(tree, file)
         self.trace, self.seen_as, self.cell_code, self.keeps = trace, place, cell_code, keeps
-        self.saved_bytes = saved_bytes or {}
+        self.memory = memory or {}
         self.places: dict[Place, Place] = {}  # those of code, as people see them
         self.functions: list[Module] = []  # the calls that operations were recorded in, each after the one around it
         self.calls: dict[int, tuple[int, FunctionCall]] = {}  # their places there
@@ -70,15 +70,15 @@ class Lines:
     def origin_of(self, node: Any) -> Origin | None:
         """Return where an operation was recorded; what it costs, if that was measured."""
         noted, costs = record_of(node), self.trace.timed
-        saved_bytes = (self.saved_bytes[node] if node in self.saved_bytes else bytes_kept(node)) if self.keeps else None
+        memory = (self.memory[node] if node in self.memory else memory_kept(node)) if self.keeps else None
         if noted is None:
-            return Origin(None, kept=saved_bytes) if self.keeps else None
+            return Origin(None, kept=memory) if self.keeps else None
         call = noted.call
         # all fields at once: half the time of Place(...) and Origin(...), of which there are many
         place = tuple.__new__(Place, (*self.place(call.place)[:4], noted.run, self.function(noted.function)))
         is_written, seconds = call.writes and not call.is_view, noted.seconds if costs else None
         arguments = tuple(self.sites.arguments_of(noted, type(node).__name__))
-        return tuple.__new__(Origin, (place, is_written, seconds, saved_bytes, noted.numbers, arguments))
+        return tuple.__new__(Origin, (place, is_written, seconds, memory, noted.numbers, arguments))
 
     def function(self, call: FunctionCall | None) -> int:
         """Return the place of a call among the functions; -1 for none."""
@@ -353,7 +353,7 @@ def cuts_added_to(roots: Iterable[Any]) -> set[CutResult]:
 def is_freed_beside(tensor: Any, nodes: Container[Any]) -> bool:
     """Return whether a backward through other operations than these has freed some that a tensor is made by."""
     own = graph_nodes([tensor]) if tensor is not None else ()
-    return any(node not in nodes and bytes_kept(node) is None for node in own)
+    return any(node not in nodes and memory_kept(node) is None for node in own)
 
 
 def sums_of(roots: Iterable[Any]) -> set[Any]:

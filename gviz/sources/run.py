@@ -43,7 +43,7 @@ class Pass:
         flow: how the gradient is going to flow, if that was asked for.
         late_flow: returns how it flows, if that was not asked for, but is needed to tell what rounding has left of a
             sum; None if that is not known.
-        saved_bytes: the bytes that each operation has saved, which backward frees; None if they were not looked at.
+        memory: what each operation has saved, which backward frees; None if it was not looked at.
         moments: what the tensors were when it ran, by their identity.
         earlier: how many runs of lines there had been when the call before this one was made, so that operations with
             a smaller run are of an earlier graph; 0 for the first call.
@@ -58,7 +58,7 @@ class Pass:
     place: Place | None = None
     flow: Mapping[NodeLike, NodeFlow] = field(default_factory=dict)
     late_flow: Callable[[], Mapping[NodeLike, NodeFlow]] | None = None
-    saved_bytes: Mapping[NodeLike, int | None] | None = None
+    memory: Mapping[NodeLike, Mapping[object, int] | None] | None = None
     moments: Mapping[int, Moment] = field(default_factory=dict)
     earlier: int = 0
     number: int = 1

@@ -100,13 +100,8 @@ class Log:
             self.find(Finding("large update", last.step, what, large[0].partition(" ")[0]))
         cleared = last.cleared if all(row.cleared for row in rows) else ""
         if zero:
-            hint = "; gviz.why(loss, model) before backward() tells where it becomes 0"
-            if cleared:
-                between = "what runs between backward() and step(), such as zero_grad() or clipping, has made it so"
-                hint = f"; that of {cleared} was not, when backward() had brought it: {between}"
-            elif zero[0] in self.is_half:
-                hint = "; it has 16 bits, in which small numbers are 0: torch.amp.GradScaler scales the loss"
-            what = f"the gradient was exactly 0 in the steps {steps}: of {joined(zero)}{hint}"
+            why = self.why_zero(zero[0], cleared)
+            what = f"the gradient was exactly 0 in the steps {steps}: of {joined(zero)}; {why}"
             self.find(Finding("zero gradient", last.step, what, zero[0]))
         grads = [one.grad for norms in histories.values() for one in norms]
         if any(grads) and all(one.update == 0 for norms in histories.values() for one in norms):
@@ -117,6 +112,15 @@ class Log:
             why = "zero_grad() is to come before backward(), and not between it and step()"
             what = f"{when}: {why if cleared else 'backward() had brought them none but zeros'}"
             self.find(Finding("no gradient", last.step, what))
+
+    def why_zero(self, name: str, cleared: str) -> str:
+        """Return what is known of why a gradient is 0, or who tells it."""
+        if cleared:
+            between = "what runs between backward() and step(), such as zero_grad() or clipping, has made it so"
+            return f"that of {cleared} was not, when backward() had brought it: {between}"
+        if name in self.is_half:
+            return "it has 16 bits, in which small numbers are 0: torch.amp.GradScaler scales the loss"
+        return "gviz.why(loss, model) before backward() tells where it becomes 0"
 
     def judge_end(self) -> None:
         """Look for what is not right in the whole training: optimizers that have nothing of the model."""

@@ -6,6 +6,7 @@ import json
 import math
 import shlex
 from pathlib import Path
+from typing import Any
 
 import pytest
 from graphs import node
@@ -119,3 +120,33 @@ def test_a_module_has_a_row_with_its_parameters_though_it_is_not_used_or_shares_
     assert {path: row.parameters for path, row in rows.items()} == {"net": 24, "net.a": 15, "net.aux": 6, "net.b": 15}
     assert rows["net.b"].grad == rows["net.a"].grad
     assert rows["net.aux"].grad is None
+
+
+@pytest.mark.parametrize("engine", ["gviz", pytest.param("torch", marks=pytest.mark.torch)])
+def test_the_bytes_saved_are_those_of_distinct_memory(tmp_path: Path, engine: str) -> None:
+    program = (
+        "import torch\nfrom torch import nn\ntorch.manual_seed(0)\nnet = nn.Sequential(nn.Conv2d(1, 4, 3), nn.ReLU(),"
+        " nn.MaxPool2d(2), nn.Flatten(), nn.Linear(196, 3))\nx = torch.randn(2, 1, 16, 16)\n"
+        "def loss_of():\n    return nn.functional.cross_entropy(net(x), torch.tensor([0, 2]))\n"
+    )
+    (tmp_path / "net.py").write_text(f"{program}loss_of().backward()\n")
+    options = gviz.SourceOptions(kept=True, engine=engine)
+    rows = [*module_rows(gviz.read(tmp_path / "net.py", options).graph)]
+    saved = {row.path: row.kept for row in rows if row.path.startswith("net.")}
+    convolution, pooled = 4 * (2 * 256 + 36), 4 * 2 * 196
+    of_layers = (convolution, 4 * 8 * 196, 2 * 4 * 2 * 196, 0, pooled + 4 * 3 * 196)
+    assert saved == {f"net.{number}": size for number, size in enumerate(of_layers)}
+    if engine == "torch":
+        torch = pytest.importorskip("torch")
+        exec(program, space := dict[str, Any]())  # noqa: S102 - of this test
+        storages: dict[int, int] = {}
+
+        def pack(tensor: Any) -> Any:
+            memory = tensor.untyped_storage()
+            storages[memory.data_ptr()] = memory.nbytes()
+            return tensor
+
+        with torch.autograd.graph.saved_tensors_hooks(pack, lambda tensor: tensor):
+            loss = space["loss_of"]()
+        assert loss.grad_fn is not None
+        assert sum(storages.values()) == summary(gviz.read(tmp_path / "net.py", options)).kept

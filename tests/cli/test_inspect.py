@@ -121,7 +121,7 @@ def test_the_bytes_saved_are_left_out_where_a_long_loop_has_no_time_for_them(gvi
     (gviz.folder / "net.py").write_text(loop)
     assert gviz("inspect", "net.py").out.endswith("\n\n2 operations, 1 leaf\n")
     assert gviz("inspect", "net.py", "--stop-at", "backward").out.endswith(
-        "\n\n2 operations, 1 leaf, 16 bytes saved for backward\n"
+        "\n\n2 operations, 1 leaf, 8 bytes saved for backward\n"
     )
 
 

@@ -12,6 +12,7 @@ import pytest
 import gviz
 from gviz import engine as torch
 from gviz.compare.diff import Diff
+from gviz.drawing import Drawing
 from gviz.graphs import Edge, Graph, Node
 from gviz.graphs.numbers import Numbers
 
@@ -212,7 +213,7 @@ def test_a_leaf_that_takes_the_place_of_another_one_is_told_where_it_is_used() -
 def test_an_input_of_the_same_name_as_the_one_before_is_called_another() -> None:
     p = torch.ones(2, requires_grad=True)
 
-    def graph(inputs: Callable[[torch.Tensor, torch.Tensor], torch.Tensor]) -> gviz.Drawing:
+    def graph(inputs: Callable[[torch.Tensor, torch.Tensor], torch.Tensor]) -> Drawing:
         def of(one: torch.Tensor) -> torch.Tensor:
             return inputs(one, one + 2)
 

@@ -117,7 +117,7 @@ def _read(run: ScriptRun, options: SourceOptions, talk: Talk, *, rootless: bool)
         what = "listed tensor" if run.unnamed else "named tensor"  # results without a name are not searched
         talk.say(*not_finite_notes(run.names, {}, "gviz why tells where it began", run.assignments, what))
     call = run.calls.chosen
-    if options.kept and call is not None and call.about.number > MEASURED and call.about.saved_bytes is None:
+    if options.kept and call is not None and call.about.number > MEASURED and call.about.memory is None:
         talk.say(Note(f"what operations save for backward is measured in the first {MEASURED} calls of backward alone"))
     if run.error is not None:
         graph = graph.changed(stop=_stop(run.error, run.script))

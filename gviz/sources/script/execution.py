@@ -185,14 +185,14 @@ class Execution:
     def _lines(self, trace: Trace) -> Lines:
         """Return the lines of what was traced, and what the operations keep, if that was measured."""
         call, script = self.calls.chosen, self.script
-        is_measured = not self.calls.hooks.has_checkpoint and not (call and call.about.saved_bytes is None)
+        is_measured = not self.calls.hooks.has_checkpoint and not (call and call.about.memory is None)
         keeps = bool(self.options.kept or self.options.costs) and is_measured
         return Lines(
             trace,
             lambda place: script.place(place.line, place.file),
             cell_code=lambda place: script.code_at(place, self.parsed.text),
             keeps=keeps,
-            saved_bytes=call.about.saved_bytes if call else None,
+            memory=call.about.memory if call else None,
             tree=self.parsed.tree,
             file=script.code_file,
         )

@@ -26,7 +26,7 @@ from gviz.trace import Trace
 from gviz.trace.facts import ByTensor, recall, remember
 from gviz.trace.listening import Listener, Observer
 from gviz.trace.versions import Versions
-from gviz.walk import MOST_FLOWING, NodeFlow, NodeLike, bytes_kept, gradient, graph_nodes, numbers
+from gviz.walk import MOST_FLOWING, NodeFlow, NodeLike, gradient, graph_nodes, memory_kept, numbers
 
 NOT_RETAINED = (
     "where backward() is called, no tensor that requires a gradient has that name; "
@@ -237,12 +237,12 @@ class Calls(Observer):
             moments[leaf] = moments[leaf]._replace(remark=remark)
         flow, hearing = self.flowing(function, tensors, arguments, nodes)
         is_measured = self.count <= self.measured and not self.hooks.has_checkpoint
-        saved_bytes = {node: bytes_kept(node) for node in nodes} if is_measured else None
+        memory = {node: memory_kept(node) for node in nodes} if is_measured else None
         is_asked = self.options.flow or self.hooks.are_there
         own = flow if is_asked or self.has_shares else {}
         late_flow = (lambda: flow) if flow and not is_asked and self.is_small(nodes) else None
         about = Pass(
-            function, place, own, late_flow, saved_bytes, moments, self.earlier, self.count, at=self.versions.at_pass()
+            function, place, own, late_flow, memory, moments, self.earlier, self.count, at=self.versions.at_pass()
         )
         self.last[function] = Call(tensors, names, about)
         for tensor in tensors:
