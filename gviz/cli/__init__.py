@@ -22,7 +22,7 @@ from gviz.files import HINTS
 
 COMMANDS = (
     *("render", "view", "steps", "inspect", "summary", "why", "explain", "diff", "check", "run", "static", "compare"),
-    *("ops", "formats", "help", "version", "completion"),
+    *("ops", "convert", "formats", "help", "version", "completion"),
 )
 """Each is a module of this folder with a click command of the same name, in the order of the help."""
 
@@ -37,6 +37,7 @@ MEANT = {
     "view": "watch serve open",
     "steps": "animate play",
     "inspect": "list print table",
+    "convert": "export save transform",
 }
 """Words for the commands that people try."""
 

@@ -49,6 +49,11 @@ def render(*, source: Source, options: SourceOptions, picture: Output) -> int:
 
     Missing values default to 1.0. Without -o the picture is ROOT.pdf in the current folder.
     """
+    return draw_source(source, options, picture)
+
+
+def draw_source(source: Source, options: SourceOptions, picture: Output) -> int:
+    """Draw the graph of a source; return the exit status."""
     picture.check(source)
     if picture.options.view == "torchviz" and not picture.options.by and click.get_current_context().params["view"]:
         picture = picture.drawn_with(by="operation")  # who names TorchViz's boxes wants all of them

@@ -39,7 +39,7 @@ def as_plain(record: Any, always: Collection[str] = ()) -> dict[str, Any]:
     kind: Any = type(record)
     defaults = defaults_of(kind)
     return {
-        name: _jsonable(getattr(record, name))
+        name: jsonable(getattr(record, name))
         for name in names_of(kind)
         if name in always or name not in defaults or getattr(record, name) != defaults[name]
     }
@@ -51,12 +51,12 @@ def names_of(record: Any) -> Collection[str]:
     return names
 
 
-def _jsonable(value: Any) -> Any:
+def jsonable(value: Any) -> Any:
     """Return what a field holds as JSON can hold it."""
     if hasattr(value, "_fields"):
         return as_plain(value)
     if isinstance(value, tuple):
-        return [_jsonable(item) for item in value]
+        return [jsonable(item) for item in value]
     if isinstance(value, float) and not math.isfinite(value):
         return str(value)
     return value

@@ -51,7 +51,7 @@ GRADIENTS = "gradients"
 """How the names of scopes begin that hold the operations of derivatives."""
 
 
-def derived(graph: Graph) -> set[str]:
+def derivative_ids(graph: Graph) -> set[str]:
     """Return the operations of a static graph's derivatives, by their ids, and all that is computed from them.
 
     Constants that only these use belong to them, as the rates of an optimizer.
@@ -68,7 +68,7 @@ def derived(graph: Graph) -> set[str]:
 
 def without_derivatives(graph: Graph) -> Graph:
     """Return a static graph without the operations of its derivatives."""
-    ids = {node.id for node in graph.nodes} - derived(graph)
+    ids = {node.id for node in graph.nodes} - derivative_ids(graph)
     return only(graph, ids, "without the derivatives") if len(ids) < len(graph.nodes) else graph
 
 

@@ -9,7 +9,7 @@ from typing import Any
 
 from gviz.errors import SourceError
 from gviz.graphs import Graph as Picture
-from gviz.passes.scopes import derived
+from gviz.passes.scopes import derivative_ids
 from gviz.sources.notes import Note
 from gviz.sources.reading import Reading, Talk
 from gviz.static.errors import OpError
@@ -103,7 +103,7 @@ def with_gradients(reading: Reading) -> Reading:
     source = reading.static
     if source is None:
         raise SourceError("--gradients needs an expression, not a saved picture of a graph")
-    if source.root is None and derived(reading.graph):
+    if source.root is None and derivative_ids(reading.graph):
         return reading
     if source.root is None:
         raise SourceError(

@@ -8,9 +8,9 @@ from html import escape
 from typing import Any
 
 from gviz.files import write
-from gviz.graphs.codec import dumped
+from gviz.graphs.codec import dumped, jsonable
 from gviz.text import aligned_text, amount, joined, ordinal
-from gviz.training.rows import Finding, Norms, StepRow, jsonable, three_digits
+from gviz.training.rows import Finding, Norms, StepRow, three_digits
 
 MOST_ROWS = 256
 """Measured steps that are kept: where there are more, every second one of the older half goes."""

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 from dataclasses import dataclass, field
 from typing import NamedTuple
 
@@ -96,8 +95,3 @@ def three_digits(number: float | None) -> str:
     ('0.0123', '-', 'inf')
     """
     return "-" if number is None else f"{number:.3g}"
-
-
-def jsonable(number: float | None) -> float | str | None:
-    """Return a number as JSON has it: nan and inf as text."""
-    return number if number is None or math.isfinite(number) else str(number)

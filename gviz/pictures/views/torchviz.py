@@ -7,7 +7,7 @@ from functools import partial
 from itertools import pairwise
 
 from gviz.graphs import ROW, Edge, Graph, Node, Region
-from gviz.passes.scopes import GRADIENTS, derived, with_scopes
+from gviz.passes.scopes import GRADIENTS, derivative_ids, with_scopes
 from gviz.pictures import html
 from gviz.pictures.labels import boxes, local_text, short
 from gviz.pictures.look import ARROWS, BOX, BOXES, CLUSTER, LABEL, LONGEST_LINE, picture_size
@@ -113,7 +113,7 @@ def _legend(graph: Graph, drawn: Iterable[Statement], options: RenderOptions) ->
         is_told = options.groups == "module" and module is not None and not module.call
         texts = {**texts, "group": GROUPS["names" if is_told else options.groups]}
     way = WAYS[options.direction]
-    back = f"{way.back} derivatives" if options.gradients == "beside" and derived(graph) else ""
+    back = f"{way.back} derivatives" if options.gradients == "beside" and derivative_ids(graph) else ""
     about = f"{way.data} data  {back}".rstrip() if is_static else f"{way.data} data; gradients flow back {way.back}"
     has_control = any(edge.kind == "control" for edge in graph.edges)
     dashed = "runs first, hands on no value" if is_static else "no gradient flows back"
@@ -159,7 +159,7 @@ def _frames(graph: Graph, looks: list[dict[str, str]], options: RenderOptions) -
         inside[node.region].append(shape)
     look = {**CLUSTER, "color": THEMES[options.theme].line} if options.show else CLUSTER
     over, below = ("b", "t") if options.direction == "BT" else ("t", "b")  # BT turns the picture over
-    back = derived(graph) if options.gradients == "beside" and graph.kind == "static" else set[str]()
+    back = derivative_ids(graph) if options.gradients == "beside" and graph.kind == "static" else set[str]()
     ends = [(edge.target, edge.source) if edge.source in back else (edge.source, edge.target) for edge in graph.edges]
     entered, left = _entered(graph, ends), _entered(graph, [(end, start) for start, end in ends])
     drawn = {around for region in {node.region for node in graph.nodes} for around in graph.frames_around(region)}
@@ -190,7 +190,7 @@ def _with_derivatives(lines: Iterable[Arrow], graph: Graph, options: RenderOptio
     Derivatives that are to stand beside what they are of have lines that are laid out backwards: they begin level with
     the root, and go back as the data comes.
     """
-    ids, is_beside = derived(graph), options.gradients == "beside"
+    ids, is_beside = derivative_ids(graph), options.gradients == "beside"
     for line in lines:
         if not is_beside or line.end not in ids:
             yield line
