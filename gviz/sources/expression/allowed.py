@@ -98,9 +98,9 @@ def function_name(name: str) -> str:
     >>> function_name("ln"), function_name("LeakyReLU"), function_name("relu"), function_name("T")
     ('log', 'leaky_relu', 'relu', 'T')
     """
-    if name in functions() or name in OTHER_NAMES or name.islower() or len(name) <= len("Ln"):
+    if name in functions() or name in OTHER_NAMES or name.islower() or (len(name) <= len("Ln") and name != "LN"):
         return name if name in functions() else OTHER_NAMES.get(name, name)
-    return _without_lines().get(name.lower(), name)
+    return _without_lines().get(name.lower()) or OTHER_NAMES.get(name.lower(), name)
 
 
 @cache

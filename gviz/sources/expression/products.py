@@ -136,7 +136,8 @@ class KnownNames:
         is_one = not calls and len(letters) > 1
         if is_one and (len(likely) == len(letters) or (len(letters) == 2 and (is_needed or FORMULA.fullmatch(plain)))):
             return letters, None
-        is_word = len(letters) > MANY or (len(letters) == MANY and re.search("[aeiouy]", plain.lower()) is not None)
+        is_word = len(letters) == MANY and re.search("[aeiouy]", plain.lower()) is not None and not is_needed  # iωt
+        is_word = is_word or len(letters) > MANY
         ways = [[call] for call in calls] or ([letters] if len(letters) > 1 and not is_word else None)
         return [name], ways
 

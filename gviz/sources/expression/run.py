@@ -25,7 +25,7 @@ from typing import Any, TypeAlias
 from gviz import engine
 from gviz.engine import Tensor
 from gviz.errors import SourceError
-from gviz.sources.expression.allowed import CONSTANTS, find_function
+from gviz.sources.expression.allowed import CONSTANTS, find_function, function_name
 from gviz.sources.expression.limits import Budget, check_power
 from gviz.sources.expression.program import ExpressionText, Program
 
@@ -161,6 +161,9 @@ def _with_values(error: SourceError, program: Program) -> SourceError:
         is_number = re.fullmatch(r"[-+.\w]+", str(program.source.values.get(index[1], 1)))
         hint = f"{index[1]} is a number, which has no parts: write mean({index[2]}) for an expected value"
         error.hint = hint if is_number else error.hint
+    if index and error.what.startswith("tensors used as indices") and index[1] not in program.values:
+        function = function_name(index[1])
+        error.hint = f"write {function}({index[2]})" if function != index[1] else error.hint  # Exp[x] of Mathematica
     if re.search("^both arguments to matmul|expected a matrix|least 2 dim|1D or 2D", error.what) and error.place:
         names = re.findall(r"\w+", text)
         missing = [name for name in program.free if name in names and name not in program.values]
