@@ -6,16 +6,15 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from functools import lru_cache
 from itertools import product
 
-from gviz.formulas.formula import UNKNOWN, UNNAMED
 from gviz.layout.fonts.faces import type_width
 from gviz.layout.ink import Inked, Outline, Pen, Point, TextLine
 from gviz.pictures.circuit_reader import FAR, CircuitReader
 from gviz.pictures.circuits import NUMBER, OUTLINES, TIGHT, Attempt, Circuit, Component, Wire, arrow
 from gviz.pictures.cuts import WRAPPED_GAP, in_parts
-from gviz.pictures.page import LEFT_OUT_BEFORE
-from gviz.pictures.sheets import WIDE, Block, LegendEntry, scale_in, theme_of
-from gviz.pictures.slide import PAGES
-from gviz.pictures.typesetting import TypeBox, TypeRun, name_box, row, text_box
+from gviz.pictures.legend import FORMULA_WORDS, LegendEntry, kind_entries, unknown_entries
+from gviz.pictures.look import PAGES
+from gviz.pictures.sheets import WIDE, Block, scale_in, theme_of
+from gviz.pictures.typesetting import TypeRun
 
 ROOMY = ((1.0, 1.5, 3.0), (8.0, 16.0, 28.0, 44.0, 64.0))
 """What is tried, in turn, until all texts have their places: room beside numbers, and points between cards."""
@@ -35,16 +34,8 @@ DENSITIES = (
 )
 """What is tried on a page: whether it is tight, whether local derivatives are left out, and points between cards."""
 
-KINDS = {
-    "leaf": "leaf",
-    "again": "the same leaf again",
-    "frozen": "needs no gradient",
-    "intermediate": LEFT_OUT_BEFORE,
-    "output": "root",
-    "error": "nan or inf begins here",
-}
-"""What the legend says of boxes."""
-
+SAMPLES = {"value": "0.37", "grad": "−0.53"}
+"""The numbers that the legend has as samples."""
 
 STOPPED = "backward stops here"
 """What the legend says of a box that is marked where the program has stopped."""
@@ -145,53 +136,45 @@ class CircuitContent:
         return block, scale, circuit.least_type * scale
 
     # ------------------------------------------------------------ the legend
-    def entries(self, size: float) -> Iterator[LegendEntry]:
+    def entries(self) -> Iterator[LegendEntry]:
         """Yield what the numbers of each colour, and the kinds of boxes that occur, are."""
-        theme = self.theme
-        yield from self._numbers(size)
-        if self.has_both and any(wire.grad for wire in self.wires):
-            line = arrow([(26.0, -0.3 * size), (0.0, -0.3 * size)], Pen(theme.gradient, 1.5))
-            yield LegendEntry(text_box("gradient, on its way back", size), theme.ink, [line], 32)
-        has_notes = any(card.note.width and card.is_round for card in self.cards)
-        letter, is_code = self.reader.comes_in, self.options.math == "off"
-        has_z = any(
-            letter in part.text
-            for card in self.cards
-            for box in (card.box, card.note)
-            for part in box.parts
-            if card.is_round and isinstance(part, TypeRun) and (part.face == "math" or is_code)
-        )
-        z = [name_box(letter, size), text_box(" is what comes in", size)] if has_z else []
-        notes: list[TypeBox] = []
-        if any(one.note.width and not card.note.width for one, card in zip(self.all_cards, self.cards, strict=False)):
-            notes.append(text_box("local derivatives are left out: there is no room for them", size))
-        if has_notes:
-            notes.append(row(text_box(f"at a circle: local derivative{'; ' * bool(z)}", size), *z))
-        elif z:
-            notes.append(row(*z))
-        if any(UNKNOWN in text for text in self.titles):
-            notes.append(text_box(f"{UNKNOWN} {UNNAMED}", size))
-        if remark := self.reader.decimals.remark(self.options.show):
-            notes.append(text_box(remark, size))
-        yield from (LegendEntry(note, theme.muted) for note in notes)
-        drawn = {card.look for card in self.cards}
-        for kind, text in KINDS.items():
-            if kind in drawn:
-                fill, pen = theme.boxes["repeat" if kind == "again" else kind]
-                dash, width = OUTLINES[kind]
-                sample = Outline((11.0, -0.32 * size), (20.0, 0.9 * size), 3.0, fill, Pen(pen, width, dash))
-                has_stopped = kind == "error" and self.reader.graph.stop is not None
-                yield LegendEntry(text_box(STOPPED if has_stopped else text, size), theme.muted, [sample], 27)
-
-    def _numbers(self, size: float) -> Iterator[LegendEntry]:
-        """Yield what the numbers on the lines are, each in its colour."""
-        theme = self.theme
         ends = [card.end for card in self.cards if card.end is not None]
-        numbers = [
-            ("value", "0.37", theme.value, "bold", text_box("value, above the line", size)),
-            ("grad", "−0.53", theme.gradient, theme.gradient_face, self.reader.gradient(size)),
-        ]
-        for key, text, ink, face, box in numbers:
-            if key in self.options.show and any(getattr(one, key) for one in (*self.wires, *ends)):
-                sample = TextLine((0.0, 0.0), size, ink, (Inked(text, face=face),), is_centred=False)
-                yield LegendEntry(box, theme.ink, [sample], type_width(text, size, face) + 6)
+        for key, text in (("value", "value, above the line"), ("grad", self.reader.gradient_words())):
+            if key in self.options.show and any(getattr(one, key) for one in (*self.drawn_wires, *ends)):
+                yield LegendEntry(text, key)
+        if self.has_both and any(wire.grad for wire in self.wires):
+            yield LegendEntry("gradient, on its way back", "back")
+        if any(one.note.width and not card.note.width for one, card in zip(self.all_cards, self.cards, strict=False)):
+            yield LegendEntry("local derivatives are left out: there is no room for them", ink="muted")
+        has_notes = any(card.note.width and card.is_round for card in self.cards)
+        notes = ["at a circle: local derivative"] * has_notes + [
+            f"{self.reader.comes_in} is what comes in"
+        ] * self.has_z
+        yield from [LegendEntry("; ".join(notes), ink="muted")] if notes else []
+        yield from unknown_entries(self.titles)
+        if remark := self.reader.decimals.remark(self.options.show):
+            yield LegendEntry(remark, ink="muted")
+        words = FORMULA_WORDS if self.reader.graph.stop is None else {**FORMULA_WORDS, "error": STOPPED}
+        yield from kind_entries(words, {card.look for card in self.cards} - {"operation"})
+
+    @property
+    def has_z(self) -> bool:
+        """Whether the letter for what comes in stands in a circle, or below one."""
+        letter, is_code = self.reader.comes_in, self.options.math == "off"
+        boxes = [box for card in self.cards if card.is_round for box in (card.box, card.note)]
+        runs = [part for box in boxes for part in box.parts if isinstance(part, TypeRun)]
+        return any(letter in run.text and (run.face == "math" or is_code) for run in runs)
+
+    def sample(self, kind: str, size: float) -> Block:
+        """Return what stands before the text of an entry of the legend."""
+        theme = self.theme
+        if kind == "back":
+            return Block([arrow([(26.0, -0.3 * size), (0.0, -0.3 * size)], Pen(theme.gradient, 1.5))], (32.0, size))
+        if kind in SAMPLES:
+            ink, face = (theme.value, "bold") if kind == "value" else (theme.gradient, theme.gradient_face)
+            number = TextLine((0.0, 0.0), size, ink, (Inked(SAMPLES[kind], face=face),), is_centred=False)
+            return Block([number], (type_width(SAMPLES[kind], size, face) + 6, size))
+        fill, pen = theme.boxes["repeat" if kind == "again" else kind]
+        dash, width = OUTLINES[kind]
+        sample = Outline((11.0, -0.32 * size), (20.0, 0.9 * size), 3.0, fill, Pen(pen, width, dash))
+        return Block([sample], (27.0, size))

@@ -14,11 +14,13 @@ from gviz.passes.rounding import without_rounding
 from gviz.pictures.circuit_content import CircuitContent
 from gviz.pictures.circuit_reader import CircuitReader
 from gviz.pictures.circuits import LIT_HEAD, Component
-from gviz.pictures.html import inks, unknown
+from gviz.pictures.html import inks
+from gviz.pictures.legend import unknown_entries
+from gviz.pictures.look import MARGIN, Page
 from gviz.pictures.options import RenderOptions
 from gviz.pictures.series import LIT_LINE, LIT_PEN, code_beside, progress, width_beside, with_code
 from gviz.pictures.sheets import InkedPage, SheetWriter
-from gviz.pictures.slide import LINE, MARGIN, Page
+from gviz.pictures.slide import LINE
 from gviz.pictures.spans import Line, Span, text_of
 from gviz.pictures.steps import Step, steps_of
 from gviz.pictures.theme import Theme
@@ -114,7 +116,7 @@ class CircuitScene:
             title = SheetWriter(self.content, graph, replace(options, title=graph.title)).title()
         self.title = [] if is_bare else list(title.items)
         said = [*(line for step in steps for line in step.caption), *((Span(title),) for title in self.content.titles)]
-        self.note = "".join(map(text_of, unknown((), said)))
+        self.note = "".join(one.text for one in unknown_entries(map(text_of, said)))
         self.lines = 0 if is_bare else max(len(step.caption) for step in steps)
         self.side = width_beside(graph, options, page)
         start = self.side + GAP * bool(self.side)

@@ -7,12 +7,11 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
 
-from gviz.formulas.formula import UNKNOWN, UNNAMED
 from gviz.graphs import Stop
-from gviz.pictures.look import LONGEST_LINE
+from gviz.pictures.legend import LegendEntry, legend_lines
+from gviz.pictures.look import LONGEST_LINE, MARGIN, PAGES
 from gviz.pictures.options import RenderOptions
-from gviz.pictures.picture import Statement
-from gviz.pictures.spans import Box, Line, Span, text_of
+from gviz.pictures.spans import Box, Line, Span
 from gviz.pictures.theme import Theme
 from gviz.text import display_width, shorten, visible
 
@@ -38,14 +37,17 @@ _SWATCHES = {
     "group": 'BORDER="2"',
     "root circle": 'BORDER="2" STYLE="ROUNDED"',
 }
-BANNER, MOST_LINES = 60, 8
-"""Characters of a line, and lines, that are told of an error's message."""
+BANNER, BROAD_BANNER, MOST_LINES = 60, 120, 8
+"""Characters of a line, also on a page, and lines, that are told of an error's message."""
 
 CAPTION, MOST_CAPTIONS = 84, 6
 """Characters of a line, and lines, of a caption."""
 
 IN_COLUMN = 44
 """Characters of a remark that stands in a column of the legend."""
+
+AROUND = 40.0
+"""Points of the sample of an entry of a legend, with the room around both."""
 
 LETTER = 7.4
 """Points of a letter's width, a bit more than it has in a box."""
@@ -215,48 +217,55 @@ def framed(each: Box, theme: Theme) -> Html:
 
 
 def legend(
-    kinds: Mapping[str, str],
-    notes: Sequence[Line],
+    entries: Sequence[LegendEntry],
     theme: Theme,
     options: RenderOptions,
     *,
     stop: Stop | None = None,
     words: Sequence[Line] = (),
 ) -> Html:
-    """Return what stands below a picture: a swatch and a text for each kind of box, then further remarks.
+    """Return what stands below a picture: the entries, those with a sample first.
 
     Args:
-        kinds: what is said of each kind of box in the picture.
-        notes: the remarks.
+        entries: what is said of the picture.
         theme: the colours.
         options: ``direction`` and ``fit`` are read: it is broad where the picture is.
         stop: why the program stopped.
         words: lines that stand before all that, as a caption does.
     """
-    if not options.legend:
-        kinds, notes = {}, ()
-    cells = [f'{swatch(kind, theme)}<TD ALIGN="LEFT">{text}  </TD>' for kind, text in kinds.items()]
-    texts = [line_text(note, theme) for note in notes]
-    is_one_row = options.fit != "none" or len(cells) + len(texts) <= COLUMNS[options.direction]
-    if is_one_row or all(sum(len(span.text) for span in note) <= IN_COLUMN for note in notes):
-        cells, texts = [*cells, *(f'<TD></TD><TD ALIGN="LEFT">{text}  </TD>' for text in texts)], []
-    across = COLUMNS[options.direction] if options.fit == "none" else max(len(cells), 1)
-    rows = "".join(f"<TR>{''.join(cells[i : i + across])}</TR>" for i in range(0, len(cells), across))
-    captions = caption([*words, *((Span(line),) for line in caption_lines(options.caption))], theme)
-    captions = captions if options.fit == "none" else []  # a page has a place of its own for it
+    shown = sorted(entries if options.legend else (), key=lambda one: not one.kind)
+    page, across, below = PAGES.get(options.fit), COLUMNS[options.direction], list[LegendEntry]()
+    if page is None:
+        if len(shown) > across and any(len(one.text) > IN_COLUMN for one in shown if not one.kind):
+            below = [one for one in shown if not one.kind]
+        cells = [_cells(one, theme) for one in shown[: len(shown) - len(below)]]
+        rows = "".join(f"<TR>{''.join(cells[at : at + across])}</TR>" for at in range(0, len(cells), across))
+        tables = [rows] if rows else []
+    else:
+        from gviz.layout.fonts.faces import type_width  # few pictures need it
+
+        cells = [_cells(one, theme, "\u00a0") for one in shown]
+        widths = [type_width(one.text, page.legend) + AROUND for one in shown]
+        lines = legend_lines(widths, 0.0, page.width - 2 * MARGIN)
+        ends = [sum(widths[at] for at in line) for line in lines]
+        rests = [f'<TD WIDTH="{max(ends) - end:.0f}"></TD>' if end < max(ends) else "" for end in ends]
+        tables = [
+            f"<TR>{''.join(cells[at] for at in line)}{rest}</TR>" for line, rest in zip(lines, rests, strict=True)
+        ]
+    captions = [*words, *((Span(line),) for line in caption_lines(options.caption))] if page is None else []
+    if stop or captions or below or tables[1:]:  # in one table with it a long text would make its column broad
+        tables = [f'<TR><TD ALIGN="LEFT"><TABLE {ROWS}>{rows}</TABLE></TD></TR>' for rows in tables]
+    tables += [f'<TR><TD ALIGN="LEFT">{line_text(one.line, theme)}</TD></TR>' for one in below]
     ink = f'<FONT COLOR="{theme.ink}" POINT-SIZE="12">'
-    head = banner(stop, theme) + "".join(f'<TR><TD ALIGN="LEFT">{ink}{line}</FONT></TD></TR>' for line in captions)
-    if rows and (stop or captions or texts):  # in one table with it a long text would make its column broad
-        rows = f'<TR><TD ALIGN="LEFT"><TABLE {ROWS}>{rows}</TABLE></TD></TR>'
-    rows += "".join(f'<TR><TD ALIGN="LEFT">{text}</TD></TR>' for text in texts)
-    return Html(f"<<TABLE {ROWS}>{head}{rows}</TABLE>>")
+    head = [f'<TR><TD ALIGN="LEFT">{ink}{line}</FONT></TD></TR>' for line in caption(captions, theme)]
+    first = banner(stop, theme, BANNER if page is None else BROAD_BANNER)
+    return Html(f"<<TABLE {ROWS}>{''.join([first, *head, *tables])}</TABLE>>")
 
 
-def unknown(statements: Iterable[Statement], lines: Iterable[Line] = ()) -> list[Line]:
-    """Return the remark on operands without a name, if a box or a line of words has one."""
-    is_there = any(UNKNOWN in text_of(line) for line in lines)
-    is_there = is_there or any(UNKNOWN in one.look.get("label", "") for one in statements)
-    return [(Span(f"{UNKNOWN} {UNNAMED}"),)] if is_there else []
+def _cells(entry: LegendEntry, theme: Theme, margin: str = "") -> str:
+    """Return the two cells of an entry: its sample, and what is said."""
+    sample = swatch(entry.kind, theme) if entry.kind else "<TD></TD>"
+    return f'{sample}<TD ALIGN="LEFT">{margin}{line_text(entry.line, theme)}  </TD>'
 
 
 def with_scale(legend: str, title: str, steps: Sequence[tuple[str, str, str]]) -> Html:
@@ -291,14 +300,14 @@ def caption(lines: Iterable[Line], theme: Theme) -> list[str]:
     return [line_text(line, theme) for line in spaced]
 
 
-def banner(stop: Stop | None, theme: Theme) -> str:
+def banner(stop: Stop | None, theme: Theme, columns: int) -> str:
     """Return the rows that say why the program stopped, at most so many lines of its message."""
     if stop is None:
         return '<TR><TD HEIGHT="4"></TD></TR>'
     from textwrap import wrap  # few pictures need it
 
-    lines = wrap(stop.message, BANNER, max_lines=MOST_LINES, placeholder=" …")
-    head = f"<B>✗ {escaped(shorten(stop.where, BANNER, mark=' …'))}</B>"
+    lines = wrap(stop.message, columns, max_lines=MOST_LINES, placeholder=" …")
+    head = f"<B>✗ {escaped(shorten(stop.where, columns, mark=' …'))}</B>"
     text = "".join(f'{line}<BR ALIGN="LEFT"/>' for line in (head, *map(escaped, lines)))
     fill, pen = theme.boxes["error"]
     look = f'ALIGN="LEFT" CELLPADDING="6" BORDER="1" COLOR="{pen}" BGCOLOR="{fill}"'

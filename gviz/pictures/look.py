@@ -6,6 +6,7 @@ The themes of all other pictures are in :mod:`gviz.pictures.theme`.
 from __future__ import annotations
 
 import ast
+from typing import NamedTuple
 
 BOX = {
     "style": "filled",
@@ -89,6 +90,33 @@ LONGEST_PIECE = 4_000
 
 LONGEST_PAGE = 199
 """Inches of the longest side of a page that viewers of PDF show, less the room around the picture."""
+
+
+class Page(NamedTuple):
+    """A page: its width and height in points, and the type sizes of title, caption, legend and program.
+
+    ``least`` is that of the smallest type that can be read, from the last row or on paper.
+    """
+
+    width: float
+    height: float
+    title: float = 26
+    caption: float = 17
+    legend: float = 13
+    code: float = 11
+    least: float = 12
+
+    @property
+    def readable(self) -> float:
+        """The size of type from which on nobody sees that it is smaller than that."""
+        return 0.98 * self.least
+
+
+PAGES = {"slide": Page(960, 540), "a4": Page(842, 595, 22, 14, 11, 10, 8)}
+"""16:9 as PowerPoint has it, 13.33 inches wide; A4 across."""
+
+MARGIN = 40.0
+"""Points around everything on a page."""
 
 
 def docstring_of(code: str) -> str:

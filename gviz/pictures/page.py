@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Container, Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from typing import NamedTuple
 
 from gviz.graphs import Graph
 from gviz.layout.plan import main_line
 from gviz.pictures import html
+from gviz.pictures.legend import LegendEntry
 from gviz.pictures.look import LONGEST_TITLE, fitting_size
 from gviz.pictures.options import RenderOptions
 from gviz.pictures.picture import Arrow, Frame, Picture, Plate, Shape, Statement
@@ -43,48 +44,12 @@ USUAL = "operation"
 """The kind of box that most are: all boxes look so unless they say otherwise."""
 
 
-class Legend(NamedTuple):
-    """The text below a picture: what is said of each kind of box, and further remarks.
-
-    Args:
-        kinds: the texts of all kinds that there are; those of kinds that are not drawn are left out.
-        notes: the remarks.
-        drawn: the kinds that are drawn.
-    """
-
-    kinds: Mapping[str, str] = {}
-    notes: Sequence[Line] = ()
-    drawn: Container[str] = ()
-
-
-LEFT_OUT_BEFORE = "result: what it is made from is left out"
-"""What the legend says of a tensor at which a part of a graph begins."""
-
-KINDS = {
-    "leaf": "leaf",
-    "circle": "operation",
-    "root circle": "root",
-    "output": "root",
-    "constant": "constant",
-    "frozen": "needs no gradient",
-    "intermediate": LEFT_OUT_BEFORE,
-}
-"""What the legend says of the boxes of the formula."""
-
-
-def kinds_in(graph: Graph, operation: str = "circle", root: str = "root circle") -> set[str]:
-    """Return the kinds of boxes that the formula of a graph has, operations and roots as a view draws them."""
-    roots = {node.id for node in graph.nodes if node.id in graph.roots and node.kind == "operation"}
-    others = {node.kind for node in graph.nodes if node.id not in roots}
-    return {operation if kind == "operation" else kind for kind in others} | ({root} if roots else set())
-
-
 def themed(
     graph: Graph,
     options: RenderOptions,
     own: Mapping[str, str],
     statements: Iterable[Statement],
-    legend: Legend | None = None,
+    legend: Sequence[LegendEntry] | None = None,
     *,
     words: Sequence[Line] = (),
 ) -> Picture:
@@ -137,9 +102,7 @@ def themed(
         statements = [Frame(TITLE, look), *statements, Frame()]
     remarks = [*words, *((Span(remark),) for remark in graph.remarks)]
     if remarks or (legend is not None and options.has_foot(graph.stop)):
-        known = legend or Legend()
-        kinds = {kind: text for kind, text in known.kinds.items() if kind in known.drawn}
-        own = {**own, "label": html.legend(kinds, known.notes, theme, options, stop=graph.stop, words=remarks)}
+        own = {**own, "label": html.legend(legend or (), theme, options, stop=graph.stop, words=remarks)}
     if options.format == "pdf":
         own = {**own, "size": fitting_size(own.get("size", ""))}
     own = {key: value for key, value in own.items() if value}

@@ -42,6 +42,12 @@ class Frame(NamedTuple):
 
 Statement = Shape | Arrow | Frame
 
+
+def labels_of(statements: Iterable[Statement]) -> Iterator[str]:
+    """Yield what is written in boxes, on lines and on frames."""
+    return (one.look.get("label", "") for one in statements)
+
+
 LARGE = 300
 """Boxes from which on a picture has TorchViz's size, no legend and one ink: nobody reads it box by box."""
 

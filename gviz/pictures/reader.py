@@ -201,18 +201,17 @@ class Reader:
         starts = [root.grad.arrived if root.kind == "operation" else root.grad.value for root in roots]
         return not self.graph.has_hooks and all(start is None or has_only(start, 1.0) for start in starts)
 
-    def gradient(self, size: float, what: str = "value", where: str = "line") -> TypeBox:
+    def gradient_words(self, what: str = "value", where: str = "line") -> str:
         """Return what the numbers below the lines are: a quotient where backward has started from 1, and no hook is."""
         roots = [self.nodes[root] for root in self.graph.roots]
         if not roots or not self.are_derivatives:
-            return text_box(f"gradient, below the {where}", size)
-        total = row(*[part for root in roots for part in (text_box(" + ", size), self.name(root.name or "", size))][1:])
+            return f"gradient, below the {where}"
+        total = " + ".join(root.name or "" for root in roots)
         if any(size_of(root.numbers) for root in roots):
-            total = row(text_box("Σ ", size), total)
-        if len(roots) > 1 or not (roots and (roots[0].name or "").isidentifier()):
-            total = fenced(total, size)
-        quotient = row(text_box("∂", size), total, text_box("/∂", size))
-        return row(quotient, text_box(f"(this {what}), below the {where}", size))
+            total = f"Σ {total}"
+        if len(roots) > 1 or not (roots[0].name or "").isidentifier():
+            total = f"({total})"
+        return f"∂{total}/∂(this {what}), below the {where}"
 
     def in_order(self) -> Iterator[Node]:
         """Yield the operations, each after what it is made from, operands from left to right."""

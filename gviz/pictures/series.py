@@ -21,12 +21,13 @@ from gviz.passes.dataflow import dataflow
 from gviz.passes.rounding import without_rounding
 from gviz.pictures import html, slide
 from gviz.pictures.labels import REPEATED, name_line
+from gviz.pictures.legend import unknown_entries
+from gviz.pictures.look import Page
 from gviz.pictures.options import RenderOptions
 from gviz.pictures.page import WAYS, themed
 from gviz.pictures.picture import Arrow, Picture, Plate, Shape, Statement
 from gviz.pictures.places import Layout, curve_of, laid_out
 from gviz.pictures.repeat import with_repeats
-from gviz.pictures.slide import Page
 from gviz.pictures.spans import Line, Span, text_of
 from gviz.pictures.steps import PHASES, Step, has_backward, lines_at, root_name, steps_of
 from gviz.pictures.theme import FONT, THEMES, Theme, box_attributes
@@ -228,7 +229,7 @@ class _Scene:
             *(line for rows in self.lines.values() for line in rows[-1]),
         ]
         said += [(Span(text),) for texts in self.plates.values() for text in texts]
-        self.note = "   ".join(filter(None, [about, *map(text_of, html.unknown((), said))]))
+        self.note = "   ".join(filter(None, [about, *(one.text for one in unknown_entries(map(text_of, said)))]))
 
     def texts_on_lines(self) -> Iterator[tuple[int, tuple[str, ...]]]:
         """Yield the local derivative for each edge that has one, on one line or on two."""

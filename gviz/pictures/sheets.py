@@ -12,11 +12,12 @@ from gviz.layout import RenderWarning
 from gviz.layout.fonts.faces import type_width
 from gviz.layout.ink import Item, Pen, Point, shifted
 from gviz.pictures.circuits import arrow, strands
-from gviz.pictures.look import docstring_of
+from gviz.pictures.legend import LegendEntry, legend_lines
+from gviz.pictures.look import MARGIN, PAGES, docstring_of
 from gviz.pictures.options import RenderOptions
-from gviz.pictures.slide import MARGIN, PAGES, warn_of_small_type
+from gviz.pictures.slide import warn_of_small_type
 from gviz.pictures.theme import THEMES, Theme
-from gviz.pictures.typesetting import TypeBox, row, text_box, typeset
+from gviz.pictures.typesetting import TypeBox, phrase, row, text_box, typeset
 from gviz.text import excerpt
 
 TITLE, CAPTION, LEGEND = 20.0, 14.0, 11.5
@@ -30,6 +31,9 @@ MOST_SCALE = 1.7
 
 WIDE = 1000.0
 """Points from which on a picture that stands on no page goes on in a second row."""
+
+BETWEEN = 18.0
+"""Points between two entries of a legend."""
 
 MOST_WIDE = 900.0
 """Points of the longest line of text that stands on no page."""
@@ -55,14 +59,14 @@ class Remark(NamedTuple):
 
     Args:
         box: what it says.
-        ink: of what: ``gradient``, ``muted`` or ``ink``.
+        ink: of what: ``gradient``, ``muted`` or "" for the usual one.
         path: the number of the path that it is about, which is drawn before it; -1 for none.
         is_backward: whether an arrow to the left stands before it.
         depth: how far it is moved in.
     """
 
     box: TypeBox
-    ink: str = "ink"
+    ink: str = ""
     path: int = -1
     is_backward: bool = False
     depth: float = 0.0
@@ -89,15 +93,6 @@ class Block(NamedTuple):
 
     items: list[Item]
     size: Point
-
-
-class LegendEntry(NamedTuple):
-    """A part of a legend: what it says, in which ink, behind a sample that takes so much room."""
-
-    box: TypeBox
-    ink: str
-    sample: Sequence[Item] = ()
-    wide: float = 0.0
 
 
 class Content(Protocol):
@@ -130,8 +125,12 @@ class Content(Protocol):
         """Return the lines below, in a size."""
         ...
 
-    def entries(self, size: float) -> Iterable[LegendEntry]:
-        """Return the parts of the legend, in a size: what occurs in the last drawing that was returned."""
+    def entries(self) -> Iterable[LegendEntry]:
+        """Return the entries of the legend: what occurs in the last drawing that was returned."""
+        ...
+
+    def sample(self, kind: str, size: float) -> Block:
+        """Return what stands before the text of an entry, in a size of type; its base line is at 0."""
         ...
 
 
@@ -151,6 +150,7 @@ class SheetWriter:
 
     def __init__(self, content: Content, graph: Graph, options: RenderOptions) -> None:
         self.shown, self.graph, self.options, self.theme = content, graph, options, theme_of(options)
+        self.inks = {"": self.theme.ink, "muted": self.theme.muted, "gradient": self.theme.gradient}
         page = PAGES.get(options.fit)
         self.sizes = (page.title, page.caption, page.legend) if page is not None else (TITLE, CAPTION, LEGEND)
         self.room = (page.width, page.height) if page is not None else None
@@ -271,21 +271,24 @@ class SheetWriter:
         return one_below_another(blocks, 8.0)
 
     def _legend(self, size: float) -> Block:
-        """Return the parts of the legend in as many lines as they need."""
-        items: list[Item] = []
-        x, y, wide = 0.0, size, 0.0
-        for box, ink, sample, own in self.shown.entries(size):
-            width = own + box.width
-            if x and x + width > self.most:
-                x, y = 0.0, y + 1.5 * size
-            items += [*shifted(sample, x, y), *box.ink(x + own, y, ink)]
-            wide, x = max(wide, x + width), x + width + 18
+        """Return the legend in as many lines as it needs."""
+        entries, set_text = list(self.shown.entries()), phrase if self.options.math == "on" else text_box
+        samples = [self.shown.sample(one.kind, size) if one.kind else Block([], (0.0, 0.0)) for one in entries]
+        boxes = [set_text(one.text, size) for one in entries]
+        widths = [sample.size[0] + box.width for sample, box in zip(samples, boxes, strict=True)]
+        items, y, wide = list[Item](), size, 0.0
+        for number, line in enumerate(legend_lines(widths, BETWEEN, self.most)):
+            x, y = 0.0, size + 1.5 * size * number
+            for at in line:
+                ink = self.inks[entries[at].ink]
+                items += [*shifted(samples[at].items, x, y), *boxes[at].ink(x + samples[at].size[0], y, ink)]
+                x += widths[at] + BETWEEN
+            wide = max(wide, x - BETWEEN)
         return Block(items, (wide, y + 0.3 * size))
 
     def _remark(self, one: Remark, size: float) -> Block:
         """Return a line below, with the line of its path, or an arrow, before it."""
-        inks = {"gradient": self.theme.gradient, "muted": self.theme.muted, "ink": self.theme.ink}
-        ink = self.theme.paths[one.path] if one.path >= 0 else inks[one.ink]
+        ink = self.theme.paths[one.path] if one.path >= 0 else self.inks[one.ink]
         y, items = max(one.box.above, 0.7 * size), list[Item]()
         middle = [(0.0, y - 0.3 * size), (LEAD - 12, y - 0.3 * size)]
         if one.path >= 0 and not one.depth:

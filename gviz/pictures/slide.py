@@ -11,7 +11,6 @@ import json
 import re
 from collections.abc import Callable, Sequence
 from dataclasses import replace
-from typing import NamedTuple
 
 from gviz.errors import warn_user
 from gviz.layout import RenderWarning
@@ -19,35 +18,12 @@ from gviz.layout.graphviz import draw
 from gviz.layout.ink import COLUMN
 from gviz.pictures import wrap
 from gviz.pictures.html import BARE, Html
+from gviz.pictures.look import MARGIN, PAGES, Page
 from gviz.pictures.picture import Picture, Shape, Statement
 from gviz.pictures.places import Layout, placed
 
-
-class Page(NamedTuple):
-    """A page: its width and height in points, and the type sizes of title, caption, legend and program.
-
-    ``least`` is that of the smallest type that can be read, from the last row or on paper.
-    """
-
-    width: float
-    height: float
-    title: float = 26
-    caption: float = 17
-    legend: float = 13
-    code: float = 11
-    least: float = 12
-
-    @property
-    def readable(self) -> float:
-        """The size of type from which on nobody sees that it is smaller than that."""
-        return 0.98 * self.least
-
-
-PAGES = {"slide": Page(960, 540), "a4": Page(842, 595, 22, 14, 11, 10, 8)}
-"""16:9 as PowerPoint has it, 13.33 inches wide; A4 across."""
-
-MARGIN, LINE, MOST_SCALE = 40.0, 1.45, 1.9
-"""Points around everything; height of a line of text, in its size; how far a small graph is enlarged."""
+LINE, MOST_SCALE = 1.45, 1.9
+"""Height of a line of text, in its size; how far a small graph is enlarged."""
 
 
 MOST_SMALLER = 3.0

@@ -11,11 +11,10 @@ from gviz.graphs import Graph, Node
 from gviz.layout import RenderWarning
 from gviz.pictures import Picture, html, picture_of, places, sheet_of, slide
 from gviz.pictures.labels import BRIEF
-from gviz.pictures.look import LONGEST_TITLE
+from gviz.pictures.look import LONGEST_TITLE, PAGES, Page
 from gviz.pictures.options import RenderOptions
 from gviz.pictures.parts import drawn_formula, drawn_parts, is_formula, ways_to_fit
 from gviz.pictures.places import Layout
-from gviz.pictures.slide import PAGES, Page
 from gviz.render import dot
 from gviz.text import shorten
 
@@ -165,7 +164,7 @@ def page_layout(graph: Graph, options: RenderOptions) -> PageLayout:
         captions = len(picture.caption) + len(typed)
         layout = slide.folded(layout, page, captions, foot, picture, least=least)
         scale = slide.scale_of(layout, page, captions, foot)
-        enough = min(scale * options.font_size, page.least)  # then in one piece
+        enough = min(scale * options.font_size, page.readable)  # then in one piece
         key = (enough, -len(layout.marks), scale * places.ease_of(layout), -len(drawn))
         drawn.append(PageLayout(picture, legend, layout, typed, float(picture.node["fontsize"]) * scale, key))
     return max(drawn, key=lambda one: one.key)

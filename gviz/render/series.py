@@ -23,11 +23,12 @@ from gviz.graphs import Graph
 from gviz.layout import RenderWarning
 from gviz.layout.graphviz import draw
 from gviz.pictures.circuit_steps import CircuitSlide, circuit_slides
-from gviz.pictures.html import inks, unknown
+from gviz.pictures.html import inks
+from gviz.pictures.legend import unknown_entries
+from gviz.pictures.look import PAGES
 from gviz.pictures.options import RenderOptions
 from gviz.pictures.series import Slide, series
 from gviz.pictures.sheets import InkedPage
-from gviz.pictures.slide import PAGES
 from gviz.pictures.spans import Span, text_of
 from gviz.pictures.steps import PHASES
 from gviz.pictures.theme import THEMES
@@ -289,7 +290,8 @@ def html(
         drawn = data_of_it.decode()
         box = cropped(drawn) or box
         numbers = [parts.setdefault(part, len(parts)) for part in [*styles, *_parts_of(drawn)]]
-        caption = [spans(line) for line in (*slide.step.caption, *unknown((), slide.step.caption))]
+        remarks = [one.line for one in unknown_entries(map(text_of, slide.step.caption))]
+        caption = [spans(line) for line in (*slide.step.caption, *remarks)]
         frames.append({"half": PHASES[slide.step.phase], "number": slide.number, "caption": caption, "parts": numbers})
     theme = THEMES[options.theme]
     texts = list(parts)

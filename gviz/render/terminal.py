@@ -12,11 +12,11 @@ from itertools import accumulate
 from typing import NamedTuple
 
 from gviz.graphs import Edge, Graph, Node
-from gviz.pictures.html import unknown
 from gviz.pictures.labels import boxes
+from gviz.pictures.legend import unknown_entries
 from gviz.pictures.look import ANSI, WRONG
 from gviz.pictures.options import LOOKS, RenderOptions
-from gviz.pictures.spans import Span, describe, text_of
+from gviz.pictures.spans import describe
 from gviz.text import display_width, visible
 
 SUFFIXES = ("txt", "tree", "terminal")
@@ -69,8 +69,7 @@ def render(graph: Graph, options: RenderOptions) -> str:
     """
     tree = Tree(graph, options)
     rows = [*tree.lines(), *graph.remarks]
-    remarks = unknown((), ((Span(text),) for text in tree.texts.values()))
-    rows += [tree.line("", text_of(remark)) for remark in remarks]
+    rows += [tree.line("", remark.text) for remark in unknown_entries(tree.texts.values())]
     if 0 < options.max_lines < len(rows):
         hidden = len(rows) - options.max_lines + 1
         rows[options.max_lines - 1 :] = [f"{tree.guides.dots} {hidden} more lines"]

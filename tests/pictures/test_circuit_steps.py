@@ -11,7 +11,7 @@ from gviz import RenderOptions, SourceOptions, read
 from gviz.graphs import Graph
 from gviz.layout.ink import Outline, Stretch, TextLine, extent_of_ink
 from gviz.pictures.circuit_steps import CircuitSlide, circuit_slides
-from gviz.pictures.slide import PAGES
+from gviz.pictures.look import PAGES
 from gviz.render import series
 
 Y, VALUES = "y=(x+w)*(w+1)", {"x": 2, "w": 1}

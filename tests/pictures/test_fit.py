@@ -16,8 +16,8 @@ from gviz.passes.dataflow import dataflow
 from gviz.passes.groups import grouped
 from gviz.passes.part import nearest_to_roots
 from gviz.pictures import sheet_of
+from gviz.pictures.look import PAGES
 from gviz.pictures.parts import drawn_formula, drawn_parts
-from gviz.pictures.slide import PAGES
 from gviz.render import render
 from gviz.render._fit import fit_to_page, page_layout
 

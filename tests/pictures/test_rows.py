@@ -16,6 +16,7 @@ from pypdf import PdfReader
 from gviz import GvizWarning, RenderOptions, SourceOptions, read
 from gviz.graphs import Graph
 from gviz.pictures import Arrow, Frame, Picture, Shape, picture_of, places, slide
+from gviz.pictures.look import PAGES
 from gviz.pictures.parts import drawn_parts
 from gviz.pictures.places import Layout
 from gviz.pictures.wrap import TURNS, wrapped
@@ -99,7 +100,7 @@ def test_each_line_has_one_arrowhead_cut_or_not(view: str) -> None:
 
 
 def test_a_page_is_cut_only_where_its_type_would_be_too_small() -> None:
-    page = slide.PAGES["slide"]
+    page = PAGES["slide"]
     for source, is_cut in (("y=(x+w)*(w+1)", False), (CHAIN, True)):
         picture, layout = laid_out(graph_of(source), "LR")
         folded = slide.folded(layout, page, 0, 30, picture)

@@ -16,8 +16,8 @@ from gviz.graphs import Graph
 from gviz.layout.graphviz import draw
 from gviz.passes.dataflow import dataflow
 from gviz.pictures import Arrow, Shape
+from gviz.pictures.look import PAGES
 from gviz.pictures.series import Slide, series
-from gviz.pictures.slide import PAGES
 from gviz.pictures.spans import text_of
 from gviz.pictures.steps import Step, chosen, lines_at, steps_of
 from gviz.render import dot

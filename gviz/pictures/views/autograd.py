@@ -23,8 +23,9 @@ from gviz.pictures.labels import (
     size_text,
     small_text,
 )
+from gviz.pictures.legend import LegendEntry
 from gviz.pictures.options import FOLDING, RenderOptions
-from gviz.pictures.page import WAYS, Legend, themed
+from gviz.pictures.page import WAYS, themed
 from gviz.pictures.picture import Arrow, Frame, Picture, Shape, Statement
 from gviz.pictures.spans import Line, Span
 from gviz.pictures.sums import sum_at
@@ -45,12 +46,12 @@ def picture(graph: Graph, options: RenderOptions) -> Picture:
     """Return the picture of a graph."""
     values_graph, theme = dataflow(graph), THEMES[options.theme]
     way = WAYS[options.direction]
-    notes: list[Line] = [
-        (Span(f"{way.data} forward: data"),),
-        (Span(f"{way.back} backward: next_functions, with the gradient that they get", "gradient"),),
-        (Span("┈▷ grad_fn"),),
+    legend = [
+        LegendEntry(f"{way.data} forward: data"),
+        LegendEntry(f"{way.back} backward: next_functions, with the gradient that they get", ink="gradient"),
+        LegendEntry("┈▷ grad_fn"),
     ]
-    return themed(values_graph, options, SPACE, list(_statements(values_graph, options, theme)), Legend({}, notes))
+    return themed(values_graph, options, SPACE, list(_statements(values_graph, options, theme)), legend)
 
 
 def _statements(graph: Graph, options: RenderOptions, theme: Theme) -> Iterator[Statement]:

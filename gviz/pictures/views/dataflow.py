@@ -34,12 +34,13 @@ from gviz.pictures.labels import (
     value_lines,
     value_text,
 )
+from gviz.pictures.legend import FORMULA_WORDS, LegendEntry, kind_entries, kinds_in, unknown_entries
 from gviz.pictures.options import FOLDING, RenderOptions
-from gviz.pictures.page import KINDS, WAYS, Legend, kinds_in, themed
+from gviz.pictures.page import WAYS, themed
 from gviz.pictures.parts import drawn_formula
-from gviz.pictures.picture import Arrow, Picture, Plate, Shape, Statement
+from gviz.pictures.picture import Arrow, Picture, Plate, Shape, Statement, labels_of
 from gviz.pictures.repeat import with_repeats
-from gviz.pictures.spans import Line, Span
+from gviz.pictures.spans import Line, Span, text_of
 from gviz.pictures.sums import Decimals, handed_on, sum_at
 from gviz.pictures.theme import THEMES, Theme, box_attributes, faded, with_alarm
 from gviz.pictures.trails import Trails, heading, trails_of, words
@@ -91,9 +92,8 @@ def picture(graph: Graph, options: RenderOptions) -> Picture:
     lines = list(words(trails, options))
     is_page = options.fit != "none" and not graph.stop  # which has a place of its own for them
     notes = notes_on(shown, drawn, options, lines)
-    legend = None if is_page else Legend({}, notes)
-    page = themed(shown, options, SPACE, drawn, legend, words=[] if is_page else lines)
-    return replace(page, heading=heading(trails), caption=html.caption([*lines, *notes], theme))
+    page = themed(shown, options, SPACE, drawn, None if is_page else notes, words=[] if is_page else lines)
+    return replace(page, heading=heading(trails), caption=html.caption([*lines, *(note.line for note in notes)], theme))
 
 
 def _statements(
@@ -313,19 +313,21 @@ def circle(
 
 def notes_on(
     graph: Graph, drawn: Sequence[Statement], options: RenderOptions, lines: Sequence[Line] = ()
-) -> list[Line]:
+) -> list[LegendEntry]:
     """Return the remarks on signs in the symbols of a picture, and on its numbers."""
     rows = BY_ROWS if any(is_by_rows(edge.flow.symbol) for edge in graph.edges) else ""
     remarks = filter(None, [Decimals(graph, options.precision).remark(options.show), rows])
-    return [*html.unknown(drawn, lines), *((Span(remark, "muted"),) for remark in remarks)]
+    texts = (*labels_of(drawn), *map(text_of, lines))
+    return [*unknown_entries(texts), *(LegendEntry(remark, ink="muted") for remark in remarks)]
 
 
-def _legend(graph: Graph, drawn: Sequence[Statement], options: RenderOptions) -> Legend:
+def _legend(graph: Graph, drawn: Sequence[Statement], options: RenderOptions) -> list[LegendEntry]:
     """Return the text below the picture."""
     derivatives = {is_vjp(edge) for edge in graph.edges if derivative(edge, graph.by_id, options)}
     texts = {False: "local derivative", True: "what becomes of grad, which arrives"}
     about = " or ".join(texts[each] for each in sorted(derivatives))
-    notes: list[Line] = [(Span(f"on a line: {about}"),)] if about else []
+    notes = [LegendEntry(f"on a line: {about}")] if about else []
     if "grad" in options.show and any(node.grad.arrived is not None for node in graph.nodes):
-        notes.append((Span(f"∂…/∂…, grad: gradient, flows {WAYS[options.direction].flows}", "gradient"),))
-    return Legend(KINDS, [*notes, *notes_on(graph, drawn, options)], kinds_in(graph))
+        text = f"∂…/∂…, grad: gradient, flows {WAYS[options.direction].flows}"
+        notes.append(LegendEntry(text, ink="gradient"))
+    return [*kind_entries(FORMULA_WORDS, kinds_in(graph)), *notes, *notes_on(graph, drawn, options)]

@@ -40,8 +40,9 @@ from gviz.pictures.equations import (
     number_grid,
 )
 from gviz.pictures.labels import decimal, name_along, size_text
+from gviz.pictures.legend import FORMULA_WORDS, LegendEntry, kind_entries
+from gviz.pictures.look import PAGES
 from gviz.pictures.options import RenderOptions
-from gviz.pictures.page import LEFT_OUT_BEFORE
 from gviz.pictures.parts import drawn_formula
 from gviz.pictures.picture import Picture
 from gviz.pictures.reader import Reader, as_formula
@@ -49,15 +50,14 @@ from gviz.pictures.sheets import (
     WIDE,
     Block,
     InkedPage,
-    LegendEntry,
     Remark,
     SheetWriter,
     scale_in,
     theme_of,
 )
-from gviz.pictures.slide import PAGES, WORTH
+from gviz.pictures.slide import WORTH
 from gviz.pictures.sums import Decimals, handed_on, sum_at
-from gviz.pictures.typesetting import Setter, TypeBox, circled_dot, name_box, row, text_box
+from gviz.pictures.typesetting import Setter, TypeBox, circled_dot, row, text_box
 from gviz.pictures.views import circuit
 
 IGNORES = (*circuit.IGNORES, "path", "arrows")
@@ -89,15 +89,6 @@ BRIEF_WORTH = 0.96
 COLUMN, ROW = "column", "row"
 
 NOTHING = BracketNote()
-
-WORDS = {
-    "leaf": ("leaf",),
-    "result": ("operation",),
-    LEFT_OUT_BEFORE: ("intermediate",),
-    "root": ("output",),
-    "no gradient": ("frozen", "constant"),
-}
-"""What the legend calls the kinds of tensors."""
 
 SIGNS = {ast.Add: "+", ast.Sub: "−", ast.MatMult: "·", ast.Div: "÷", ast.Mult: "·", ast.Pow: "^"}
 """Operators as they stand between tensors."""
@@ -588,32 +579,27 @@ class EquationContent:
         """Return no lines: all is said below the tensors."""
         return []
 
-    def entries(self, size: float) -> Iterator[LegendEntry]:
+    def entries(self) -> Iterator[LegendEntry]:
         """Yield what brackets of each colour are, of those that occur."""
-        ink, red = self.theme.ink, self.theme.gradient
         brackets = [part for equation in self.shown for part in equation if isinstance(part, Bracket)]
         kinds = {part.kind for part in brackets}
-
-        def entry(fill: str, pen: Pen, box: TypeBox) -> LegendEntry:
-            return LegendEntry(box, ink, list(small_bracket(size, fill, pen)), 1.9 * size)
-
-        for word, own in WORDS.items():
-            if kinds & {*own}:
-                fill, pen = self.theme.boxes[own[0]]
-                yield entry(
-                    fill,
-                    Pen(pen, THIN, (3.0, 2.0) if own[0] in ("frozen", "intermediate") else ()),
-                    text_box(word, size),
-                )
-        if self.is_cut or any(part.is_again for part in brackets):
-            yield entry("", Pen(self.theme.boxes["operation"].pen, THIN), text_box("stands above, too", size))
+        kinds |= {"again"} if self.is_cut or any(part.is_again for part in brackets) else set()
+        yield from kind_entries({**FORMULA_WORDS, "again": "stands above, too"}, kinds)
         if any(part.grad is not None for part in brackets):
-            yield entry(EquationWriter(self.theme).pale, Pen(red, THIN), self.reader.gradient(size, "tensor", "value"))
+            yield LegendEntry(self.reader.gradient_words("tensor", "value"), "grad")
         if any(part.note.formula.parts for part in brackets):
-            letter = name_box(self.reader.letter, size)
-            yield LegendEntry(row(letter, text_box(": the gradient of the result, to the right", size)), red)
+            yield LegendEntry(f"{self.reader.letter}: the gradient of the result, to the right", ink="gradient")
         if remark := Decimals(self.graph, self.options.precision, 0, WHOLE).remark(self.options.show):
-            yield LegendEntry(text_box(remark, size), self.theme.muted)
+            yield LegendEntry(remark, ink="muted")
+
+    def sample(self, kind: str, size: float) -> Block:
+        """Return the brackets that stand before the text of an entry of the legend."""
+        boxes, dash = self.theme.boxes, (3.0, 2.0) if kind in ("frozen", "intermediate", "constant") else ()
+        fill, pen = {
+            "again": ("", boxes["operation"].pen),
+            "grad": (EquationWriter(self.theme).pale, self.theme.gradient),
+        }.get(kind) or boxes[kind]
+        return Block(list(small_bracket(size, fill, Pen(pen, THIN, dash))), (1.9 * size, size))
 
 
 def small_bracket(size: float, fill: str, pen: Pen) -> Iterator[Item]:

@@ -19,8 +19,9 @@ from gviz.pictures.labels import (
     short_value,
     uses_line,
 )
+from gviz.pictures.legend import FORMULA_WORDS, kind_entries, kinds_in
 from gviz.pictures.options import FOLDING, RenderOptions
-from gviz.pictures.page import KINDS, Legend, kinds_in, themed
+from gviz.pictures.page import themed
 from gviz.pictures.picture import Arrow, Picture, Shape, Statement
 from gviz.pictures.repeat import with_repeats
 from gviz.pictures.spans import Line, Span, text_of
@@ -34,9 +35,6 @@ SPACE = {"nodesep": "0.22", "ranksep": "0.28"}
 SIGN = "{}_sign"
 """The name of the circle of an operation, whose record has the operation's own."""
 
-RECORDS = {**KINDS, "operation": "result of an operation"}
-"""What the legend says of the records."""
-
 WIDEST = 40
 """Characters of a record, from which on all have their cells below each other: else the picture would be a strip."""
 
@@ -45,9 +43,8 @@ def picture(graph: Graph, options: RenderOptions) -> Picture:
     """Return the picture of a graph."""
     values_graph, theme = dataflow(graph), THEMES[options.theme]
     statements = list(_statements(values_graph, options, theme))
-    return themed(
-        values_graph, options, SPACE, statements, Legend(RECORDS, [], kinds_in(values_graph, "operation", "output"))
-    )
+    legend = kind_entries(FORMULA_WORDS, kinds_in(values_graph, "operation", "output"))
+    return themed(values_graph, options, SPACE, statements, legend)
 
 
 def _statements(graph: Graph, options: RenderOptions, theme: Theme) -> Iterator[Statement]:

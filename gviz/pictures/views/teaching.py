@@ -29,9 +29,10 @@ from gviz.pictures.labels import (
     uses_line,
     value_lines,
 )
+from gviz.pictures.legend import LegendEntry, kind_entries, unknown_entries
 from gviz.pictures.options import FOLDING, RenderOptions
-from gviz.pictures.page import WAYS, Legend, themed
-from gviz.pictures.picture import Arrow, Picture, Plate, Shape, Statement
+from gviz.pictures.page import WAYS, themed
+from gviz.pictures.picture import Arrow, Picture, Plate, Shape, Statement, labels_of
 from gviz.pictures.repeat import with_repeats
 from gviz.pictures.spans import Line, Span
 from gviz.pictures.sums import Decimals, handed_on, product_of, sum_at
@@ -153,17 +154,17 @@ def _product(edge: Edge, user: Node, options: RenderOptions) -> str:
     return f"{arrow} {short_value(edge.flow.handed, options.precision, LONGEST // 2)}"
 
 
-def _legend(graph: Graph, statements: Sequence[Statement], options: RenderOptions) -> Legend:
+def _legend(graph: Graph, statements: Sequence[Statement], options: RenderOptions) -> list[LegendEntry]:
     """Return the text below the picture."""
     nodes, way = graph.by_id, WAYS[options.direction]
     kinds = {node.kind for node in graph.nodes}
-    kinds |= {"saved"} if any(f">{SAVED}" in one.look.get("label", "") for one in statements) else set()
+    kinds |= {"saved"} if any(f">{SAVED}" in label for label in labels_of(statements)) else set()
     kinds |= {"output"} if any(nodes[root].kind == "operation" for root in graph.roots) else set()
     products = [_product(edge, nodes[edge.target], options) for edge in graph.edges]
-    notes: list[Line] = [(Span(f"{way.data} data"),)]
+    notes = [LegendEntry(f"{way.data} data")]
     if any(products):
         factor = " · local derivative" if any(" · " in text for text in products) else ""
-        notes.append((Span(f"{way.back} gradient{factor}", "gradient"),))
+        notes.append(LegendEntry(f"{way.back} gradient{factor}", ink="gradient"))
     remark = Decimals(graph, options.precision).remark({*options.show} & {"value"})  # of gradients, equations say it
-    notes += [(Span(remark, "muted"),)] if remark else []
-    return Legend(KINDS, [*notes, *html.unknown(statements)], kinds)
+    notes += [LegendEntry(remark, ink="muted")] if remark else []
+    return [*kind_entries(KINDS, kinds), *notes, *unknown_entries(labels_of(statements))]

@@ -10,10 +10,11 @@ from gviz.graphs import ROW, Edge, Graph, Node, Region
 from gviz.passes.scopes import GRADIENTS, derivative_ids, with_scopes
 from gviz.pictures import html
 from gviz.pictures.labels import boxes, local_text, short
+from gviz.pictures.legend import LegendEntry, kind_entries, unknown_entries
 from gviz.pictures.look import ARROWS, BOX, BOXES, CLUSTER, LABEL, LONGEST_LINE, picture_size
 from gviz.pictures.options import RenderOptions
-from gviz.pictures.page import USUAL, WAYS, Legend, direction, themed
-from gviz.pictures.picture import LARGE, Arrow, Frame, LazyStatements, Picture, Shape, Statement
+from gviz.pictures.page import USUAL, WAYS, direction, themed
+from gviz.pictures.picture import LARGE, Arrow, Frame, LazyStatements, Picture, Shape, Statement, labels_of
 from gviz.pictures.repeat import with_repeats
 from gviz.pictures.spans import Box, Span
 from gviz.pictures.theme import THEMES, box_attributes, edge_attributes, error_attributes
@@ -100,7 +101,7 @@ def picture(graph: Graph, options: RenderOptions) -> Picture:
     return themed(graph, options, {**size, "label": "", **space}, listed, below)
 
 
-def _legend(graph: Graph, drawn: Iterable[Statement], options: RenderOptions) -> Legend:
+def _legend(graph: Graph, drawn: Iterable[Statement], options: RenderOptions) -> list[LegendEntry]:
     """Return the text below the picture: its kinds of boxes, and which way data and gradients go."""
     kinds = {node.kind for node in graph.nodes} | ({"output"} if graph.roots else set())
     results, is_static = {edge.target for edge in graph.edges}, graph.kind == "static"
@@ -118,7 +119,7 @@ def _legend(graph: Graph, drawn: Iterable[Statement], options: RenderOptions) ->
     has_control = any(edge.kind == "control" for edge in graph.edges)
     dashed = "runs first, hands on no value" if is_static else "no gradient flows back"
     notes = [about, *([f"dashed arrow: {dashed}"] * has_control)]
-    return Legend(texts, [*html.unknown(drawn), *((Span(note),) for note in notes)], kinds)
+    return [*kind_entries(texts, kinds), *unknown_entries(labels_of(drawn)), *map(LegendEntry, notes)]
 
 
 def _looks(drawn: list[Box], options: RenderOptions, *, has_inks: bool) -> list[dict[str, str]]:
