@@ -61,7 +61,8 @@ class Generator:
 
     def _begin(self, seed: int) -> None:
         self._seed = seed
-        self._stream: np.random.RandomState | None = None  # made at the first draw
+        self._stream: np.random.RandomState | None = None  # made when it is first needed
+        self._has_drawn = False
         self._spare: float | None = None  # the second of two normal numbers
 
     def manual_seed(self, seed: int) -> Generator:
@@ -90,10 +91,10 @@ class Generator:
     @property
     def state(self) -> Array:
         """Where the stream is: 5056 bytes, laid out as PyTorch does; it can be set to go back."""
-        state, is_fresh = np.zeros(1, STATE), self._stream is None
+        state = np.zeros(1, STATE)
         inner: dict[str, Any] = self._words().get_state(legacy=False)["state"]
         state["seed"], state["seeded"], state["words"] = self._seed, 1, inner["key"]
-        state["left"], state["next"] = WORDS - inner["pos"] + 1, 0 if is_fresh else inner["pos"]
+        state["left"], state["next"] = WORDS - inner["pos"] + 1, inner["pos"] if self._has_drawn else 0
         if self._spare is not None:
             state["normal_is_valid"], state["normal_y"] = 1, self._spare
         return state.view(np.uint8)
@@ -105,6 +106,7 @@ class Generator:
         position = WORDS if fields["left"] == 1 else int(fields["next"])
         self._begin(int(fields["seed"]))
         self._words().set_state(("MT19937", fields["words"].astype(np.uint32), position, 0, 0.0))
+        self._has_drawn = bool(fields["next"])
         self._spare = float(fields["normal_y"]) if fields["normal_is_valid"] else None
 
     def _words(self) -> np.random.RandomState:
@@ -114,6 +116,7 @@ class Generator:
 
     def draw(self, count: int) -> Array:
         """Return the next words of the stream, uint32."""
+        self._has_drawn = self._has_drawn or count > 0
         return self._words().randint(0, 1 << 32, size=count, dtype=np.uint32)
 
     def draw_wide(self, count: int) -> Array:
