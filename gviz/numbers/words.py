@@ -6,6 +6,7 @@ import math
 import sys
 import warnings
 from importlib import import_module
+from types import ModuleType
 from typing import Any
 
 from gviz.numbers.dtypes import of
@@ -60,14 +61,19 @@ def type_name(dtype: DType) -> str:
 
 
 def absent(module: str, *late: str) -> Any:
-    """Return the ``__getattr__`` of a module.
+    """Return the ``__getattr__`` of the module that calls this.
 
-    It loads these parts when they are named, refuses the rest as PyTorch does.
+    It loads these parts when they are named, and is itself each file of PyTorch that something in it says to be of
+    (``torch.optim.sgd``); it refuses the rest as PyTorch does.
     """
+    own = sys._getframe(1).f_globals
 
     def missing(name: str) -> Any:
         if name in late:
             return import_module(f"gviz.engine{module.removeprefix('torch')}.{name}")
+        things = [one for one in own.values() if not isinstance(one, ModuleType)]
+        if any(getattr(one, "__module__", None) == f"{module}.{name}" for one in things):
+            return sys.modules[own["__name__"]]
         raise AttributeError(f"module '{module}' has no attribute '{name}'")
 
     return missing

@@ -5,8 +5,6 @@ Source: https://docs.pytorch.org/docs/2.13/distributions.html
 
 from __future__ import annotations
 
-import sys
-
 from gviz.engine.distributions import transforms
 from gviz.engine.distributions.base import Distribution
 from gviz.engine.distributions.composed import (
@@ -102,9 +100,7 @@ __all__ = [
 
 # where PyTorch has them: from torch.distributions.normal import Normal
 for name in set(__all__) - set(transforms.__all__):
-    module = MODULES.get(name, name.lower())
-    globals()[name].__module__ = f"torch.distributions.{module}"
-    globals()[module] = sys.modules[f"{__name__}.{module}"] = sys.modules[__name__]
+    globals()[name].__module__ = f"torch.distributions.{MODULES.get(name, name.lower())}"
 __getattr__ = absent("torch.distributions")
 
 

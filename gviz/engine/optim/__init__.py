@@ -10,11 +10,12 @@ import math
 from collections import defaultdict
 from collections.abc import Callable, Iterable
 from copy import deepcopy
-from functools import partial
+from functools import partial, wraps
 from typing import Any, ClassVar, NamedTuple
 
 import numpy as np
 
+from gviz.autograd.hooks import RemovableHandle, append
 from gviz.autograd.modes import enable_grad, mode
 from gviz.autograd.tensor import Tensor, from_array
 from gviz.engine.copying import Portable
@@ -32,6 +33,28 @@ __all__ = [
 CALLED = {"lr": "learning rate", "eps": "epsilon value"}
 
 
+def with_hooks(step: Callable[..., Any]) -> Any:
+    """Return a method ``step`` that calls the hooks before and after it, and tells a schedule that it ran."""
+
+    @wraps(step)
+    def run(self: Optimizer, *args: Any, **kwargs: Any) -> Any:
+        for hook in tuple(vars(self).get("_optimizer_step_pre_hooks", ())):
+            if (new := hook(self, args, kwargs)) is not None:
+                refuse(
+                    not isinstance(new, tuple) or len(new) != 2,
+                    f"{step} must return None or a tuple of (new_args, new_kwargs), but got {new}.",
+                )
+                args, kwargs = new
+        if "_opt_called" in vars(self):  # there is a schedule, which warns if it goes on before this
+            self._opt_called = True
+        result = step(self, *args, **kwargs)
+        for hook in tuple(vars(self).get("_optimizer_step_post_hooks", ())):
+            hook(self, args, kwargs)
+        return result
+
+    return run
+
+
 class Optimizer(Portable):
     """Base of the optimizers: groups of parameters with options, and a state for each parameter.
 
@@ -46,6 +69,8 @@ class Optimizer(Portable):
 
     def __init_subclass__(cls, takes: str = "", first: str = "") -> None:
         """Declare an optimizer: the options that it ``takes``, and those that stand ``first`` in its groups."""
+        if "step" in vars(cls):  # a program's own
+            cls.step = with_hooks(cls.step)  # type: ignore[method-assign]
         if takes:
             cls.__module__, cls._first = f"torch.optim.{cls.__name__.lower()}", first
             method(cls, "__init__", f"params, {takes}", "self._begin(locals())")
@@ -135,10 +160,17 @@ class Optimizer(Portable):
         for tensor in self._tensors():
             clear_gradient(tensor, set_to_none)
 
+    def register_step_pre_hook(self, hook: Callable[..., Any]) -> RemovableHandle:
+        """Call ``hook(optimizer, args, kwargs)`` before each step; it may return other arguments."""
+        return append(vars(self).setdefault("_optimizer_step_pre_hooks", []), hook)
+
+    def register_step_post_hook(self, hook: Callable[..., Any]) -> RemovableHandle:
+        """Call ``hook(optimizer, args, kwargs)`` after each step."""
+        return append(vars(self).setdefault("_optimizer_step_post_hooks", []), hook)
+
+    @with_hooks
     def step(self, closure: Callable[..., Any] | None = None) -> Any:
         """Update every parameter that has a gradient; return what ``closure`` (which computes it anew) returned."""
-        if "_opt_called" in vars(self):  # there is a schedule, which warns if it goes on before this
-            self._opt_called = True
         with enable_grad():
             loss = None if closure is None else closure()
         for group in self.param_groups:

@@ -294,7 +294,7 @@ class OneCycleLR(
     LRScheduler,
     takes="max_lr, total_steps=None, epochs=None, steps_per_epoch=None, pct_start=0.3, "
     "anneal_strategy='cos', cycle_momentum=True, base_momentum=0.85, max_momentum=0.95, div_factor=25.0, "
-    "final_div_factor=1e4",
+    "final_div_factor=1e4, three_phase=False",
 ):
     """The learning rate up to ``max_lr`` and down again in all steps, one per batch, and the momentum down and up."""
 
@@ -308,7 +308,33 @@ class OneCycleLR(
             )
             total = arguments["epochs"] * arguments["steps_per_epoch"]
         refuse(total <= 0, f"Expected positive integer total_steps, but got {total}", ValueError)
-        if arguments["cycle_momentum"]:
+        refuse(
+            not 0 <= arguments["pct_start"] <= 1,
+            f"Expected float between 0 and 1 pct_start, but got {arguments['pct_start']}",
+            ValueError,
+        )
+        refuse(
+            arguments["anneal_strategy"] not in ("cos", "linear"),
+            f"anneal_strategy must be one of 'cos' or 'linear', instead got {arguments['anneal_strategy']}",
+            ValueError,
+        )
+        ways, up = [("initial_lr", "max_lr", "max_momentum", "base_momentum")], float(arguments["pct_start"] * total) - 1
+        ends: list[float] = [up, total - 1]
+        if arguments["three_phase"]:
+            ends.insert(1, 2 * up)
+            ways += [
+                ("max_lr", "initial_lr", "base_momentum", "max_momentum"),
+                ("initial_lr", "min_lr", "max_momentum", "max_momentum"),
+            ]
+        else:
+            ways.append(("max_lr", "min_lr", "base_momentum", "max_momentum"))
+        keys = "start_lr", "end_lr", "start_momentum", "end_momentum"
+        self.total_steps, self._schedule_phases = (
+            total,
+            [{"end_step": end, **dict(zip(keys, way, strict=True))} for end, way in zip(ends, ways, strict=True)],
+        )
+        self._anneal_func_type, self.cycle_momentum = arguments["anneal_strategy"], arguments["cycle_momentum"]
+        if self.cycle_momentum:
             self.use_beta1 = has_beta1(optimizer)
         for i, group in enumerate(optimizer.param_groups if arguments["last_epoch"] == -1 else []):
             peak = most[i] if isinstance(most, list | tuple) else most
@@ -316,33 +342,30 @@ class OneCycleLR(
             group.update(initial_lr=least, max_lr=peak, min_lr=least / arguments["final_div_factor"])
             if arguments["cycle_momentum"]:
                 group.update(max_momentum=arguments["max_momentum"], base_momentum=arguments["base_momentum"])
-        options = ("optimizer", "last_epoch", "pct_start", "anneal_strategy", "cycle_momentum")
-        super()._begin({name: arguments[name] for name in options} | {"total_steps": total})
+        super()._begin({name: arguments[name] for name in ("optimizer", "last_epoch")})
 
     def get_lr(self) -> list[float]:
         """Return the point on the way up, or down; the momentum is set, too."""
-        step, peak, end = self.last_epoch, float(self.pct_start * self.total_steps) - 1, self.total_steps - 1
+        step, start, phases = self.last_epoch, 0.0, list(self._schedule_phases)
         refuse(
             step > self.total_steps,
             f"Tried to step {step} times. The specified number of total steps is {self.total_steps}",
             ValueError,
         )
-        share = step / peak if step <= peak else (step - peak) / (end - peak)
-        ways = [("initial_lr", "max_lr"), ("max_momentum", "base_momentum")]
-        if step > peak:
-            ways = [("max_lr", "min_lr"), ("base_momentum", "max_momentum")]
-        rates = []
+        while len(phases) > 1 and step > phases[0]["end_step"]:
+            start = phases.pop(0)["end_step"]
+        share, rates = (step - start) / (phases[0]["end_step"] - start), []
         for group in self.optimizer.param_groups:
-            rates.append(self.between(group, ways[0], share))
+            rates.append(self.between(group, phases[0], "lr", share))
             if self.cycle_momentum:
-                group.update(momentum_option(group, self.between(group, ways[1], share)))
+                group.update(momentum_option(group, self.between(group, phases[0], "momentum", share)))
         return rates
 
-    def between(self, group: dict[str, Any], way: tuple[str, str], share: float) -> float:
+    def between(self, group: dict[str, Any], phase: dict[str, Any], what: str, share: float) -> float:
         """Return a point on the way from one number of the group's to another."""
-        start, end = group[way[0]], group[way[1]]
+        start, end = group[phase[f"start_{what}"]], group[phase[f"end_{what}"]]
         linear, cosine = (end - start) * share + start, end + (start - end) / 2.0 * (math.cos(math.pi * share) + 1)
-        return linear if self.anneal_strategy == "linear" else cosine
+        return linear if self._anneal_func_type == "linear" else cosine
 
 
 class CyclicLR(LRScheduler):
@@ -455,6 +478,7 @@ class ReduceLROnPlateau(LRScheduler):
         min_lr: float = 0,
         eps: float = 1e-8,
     ) -> None:
+        refuse(factor >= 1.0, "Factor should be < 1.0.", ValueError)
         refuse(mode not in ("min", "max"), f"mode {mode} is unknown!", ValueError)
         self.optimizer, self.mode, self.factor, self.patience = optimizer, mode, factor, patience
         self.threshold, self.threshold_mode, self.cooldown = threshold, threshold_mode, cooldown

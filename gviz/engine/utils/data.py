@@ -8,7 +8,6 @@ Source: https://docs.pytorch.org/docs/2.13/data.html
 from __future__ import annotations
 
 import math
-import sys
 from bisect import bisect_right
 from collections.abc import Callable, Iterable, Mapping, Sequence, Sized
 from functools import partial
@@ -438,7 +437,5 @@ class DataLoader(Typed):
 for kind, file in ((Dataset, "dataset"), (Sampler, "sampler"), (DataLoader, "dataloader")):
     for own in [one for one in vars().values() if isinstance(one, type) and issubclass(one, kind)]:
         own.__module__ = f"torch.utils.data.{file}"
-dataloader = dataset = sampler = sys.modules[__name__]
-sys.modules.update((f"{__name__}.{part}", sampler) for part in ("dataloader", "dataset", "sampler"))
 __path__: list[str] = []
 __getattr__ = absent("torch.utils.data")

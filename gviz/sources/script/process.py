@@ -96,7 +96,9 @@ def engine_module(fullname: str) -> ModuleType | None:
         return importlib.import_module(home)
     except ModuleNotFoundError as error:
         if error.name is not None and (home == error.name or home.startswith(f"{error.name}.")):
-            return None
+            parent, _, name = fullname.rpartition(".")
+            file = getattr(engine_module(parent), name, None)  # a module may stand for several files of PyTorch's
+            return file if isinstance(file, ModuleType) else None
         raise  # the module is there, and something that it needs is not
 
 
