@@ -26,7 +26,17 @@ from gviz.engine.distributions.counts import (
     OneHotCategoricalStraightThrough,
     Poisson,
 )  # fmt: skip
-from gviz.engine.distributions.divergences import kl_divergence
+from gviz.engine.distributions.divergences import kl_divergence, register_kl
+from gviz.engine.distributions.others import (
+    Chi2,
+    HalfCauchy,
+    InverseGamma,
+    LogisticNormal,
+    NegativeBinomial,
+    Pareto,
+    RelaxedBernoulli,
+    Weibull,
+)
 from gviz.engine.distributions.reals import (
     Beta,
     Cauchy,
@@ -44,8 +54,10 @@ from gviz.engine.distributions.transforms import (
     AffineTransform,
     ComposeTransform,
     ExpTransform,
+    PowerTransform,
     SigmoidTransform,
     SoftplusTransform,
+    StickBreakingTransform,
     TanhTransform,
     Transform,
     identity_transform,
@@ -56,7 +68,9 @@ MODULES = {
     "LogNormal": "log_normal", "HalfNormal": "half_normal", "MixtureSameFamily": "mixture_same_family",
     "MultivariateNormal": "multivariate_normal", "OneHotCategorical": "one_hot_categorical", "StudentT": "studentT",
     "OneHotCategoricalStraightThrough": "one_hot_categorical", "RelaxedOneHotCategorical": "relaxed_categorical",
-    "TransformedDistribution": "transformed_distribution", "kl_divergence": "kl",
+    "TransformedDistribution": "transformed_distribution", "kl_divergence": "kl", "register_kl": "kl",
+    "HalfCauchy": "half_cauchy", "InverseGamma": "inverse_gamma", "LogisticNormal": "logistic_normal",
+    "NegativeBinomial": "negative_binomial", "RelaxedBernoulli": "relaxed_bernoulli",
 }  # fmt: skip
 """The modules in which PyTorch has them, where that is not the name in small letters."""
 __all__ = [
@@ -67,6 +81,7 @@ __all__ = [
     "Binomial",
     "Categorical",
     "Cauchy",
+    "Chi2",
     "ComposeTransform",
     "Dirichlet",
     "Distribution",
@@ -75,27 +90,37 @@ __all__ = [
     "Gamma",
     "Geometric",
     "Gumbel",
+    "HalfCauchy",
     "HalfNormal",
     "Independent",
+    "InverseGamma",
     "Laplace",
     "LogNormal",
+    "LogisticNormal",
     "MixtureSameFamily",
     "Multinomial",
     "MultivariateNormal",
+    "NegativeBinomial",
     "Normal",
     "OneHotCategorical",
     "OneHotCategoricalStraightThrough",
+    "Pareto",
     "Poisson",
+    "PowerTransform",
+    "RelaxedBernoulli",
     "RelaxedOneHotCategorical",
     "SigmoidTransform",
     "SoftplusTransform",
+    "StickBreakingTransform",
     "StudentT",
     "TanhTransform",
     "Transform",
     "TransformedDistribution",
     "Uniform",
+    "Weibull",
     "identity_transform",
     "kl_divergence",
+    "register_kl",
 ]  # fmt: skip
 
 # where PyTorch has them: from torch.distributions.normal import Normal

@@ -22,6 +22,7 @@ class Distribution:
     """Base of the distributions: their shapes, and what is checked."""
 
     has_rsample = False
+    has_enumerate_support = property(lambda self: callable(vars(type(self)).get("enumerate_support")))
     _validate_args = __debug__
     arg_constraints: Any = None
     support: Any = None

@@ -44,6 +44,15 @@ def greater_than_eq(lower_bound: Tensor | float) -> Any:
     return Constraint(f"GreaterThanEq(lower_bound={lower_bound})", lambda x: lower_bound <= x, 0)
 
 
+def half_open_interval(lower_bound: Tensor | float, upper_bound: Tensor | float) -> Any:
+    """Return the constraint to lie between two values, the upper one not included."""
+    return Constraint(
+        f"HalfOpenInterval(lower_bound={lower_bound}, upper_bound={upper_bound})",
+        lambda x: (lower_bound <= x) & (x < upper_bound),
+        0,
+    )
+
+
 def less_than(upper_bound: Tensor | float) -> Any:
     """Return the constraint to be below a value."""
     return Constraint(f"LessThan(upper_bound={upper_bound})", lambda x: x < upper_bound, 0)

@@ -250,6 +250,13 @@ def rows_of_one(self: Declared, numbers: Tensor) -> Any:
     return torch.nn.functional.one_hot(numbers, self.event_shape[0]).to(self.probs)
 
 
+def rows_that_can_be(self: Declared, expand: bool = True) -> Any:
+    """Return each row that can be, along a dim before the batch."""
+    count = self.event_shape[0]
+    rows = torch.eye(count, dtype=self.probs.dtype).view((count, *[1] * len(self.batch_shape), count))
+    return rows.expand((count, *self.batch_shape, count)) if expand else rows
+
+
 OneHotCategorical = row(
     "OneHotCategorical",
     OneHot,
@@ -262,6 +269,7 @@ OneHotCategorical = row(
     ),
     log_prob=lambda self, value: self._categorical.log_prob(value.max(-1)[1]),
     entropy=lambda self: self._categorical.entropy(),
+    enumerate_support=rows_that_can_be,
 )
 OneHotCategoricalStraightThrough = row(
     "OneHotCategoricalStraightThrough",

@@ -161,8 +161,25 @@ DIVERGENCES: dict[type, Callable[..., Tensor]] = {
 }
 
 
+REGISTERED: dict[tuple[type, type], Callable[..., Tensor]] = {}
+"""The divergences of programs, by both types."""
+
+
+def register_kl(type_p: type, type_q: type) -> Any:
+    """Return what adds a function as the divergence of two types of distributions."""
+
+    def add(function: Callable[..., Tensor]) -> Any:
+        REGISTERED[type_p, type_q] = function
+        return function
+
+    return add
+
+
 def kl_divergence(p: Distribution, q: Distribution) -> Any:
     """Return the Kullback-Leibler divergence of p from q. NotImplementedError: they are not of one of these kinds."""
+    for (one, other), divergence in REGISTERED.items():
+        if isinstance(p, one) and isinstance(q, other):
+            return divergence(p, q)
     for kind, divergence in DIVERGENCES.items():
         if isinstance(p, kind) and isinstance(q, kind):
             return divergence(p, q)

@@ -285,6 +285,16 @@ def dirichlet_entropy(self: Declared) -> Any:
     return parts - ((self.concentration - 1.0) * torch.digamma(self.concentration)).sum(-1)
 
 
+def dirichlet_mode(self: Declared) -> Any:
+    """Return the most likely shares."""
+    above = (self.concentration - 1).clamp(min=0.0)
+    mode = above / above.sum(-1, True)
+    mask = (self.concentration < 1).all(dim=-1)
+    if mask.any():
+        mode[mask] = torch.nn.functional.one_hot(mode[mask].argmax(dim=-1), above.shape[-1]).to(mode)
+    return mode
+
+
 def share_variance(one: Tensor, total: Tensor, rest: Tensor) -> Any:
     """Return the variance of a share."""
     return one * rest / (total.pow(2) * (total + 1))
@@ -298,6 +308,7 @@ Dirichlet = row(
     variance=lambda self: share_variance(
         self.concentration, total := self.concentration.sum(-1, True), total - self.concentration
     ),
+    mode=dirichlet_mode,
     rsample=lambda self, shape: _Dirichlet.apply(self.concentration.expand(shape)),
     log_prob=lambda self, value: (
         torch.xlogy(self.concentration - 1.0, value).sum(-1)
@@ -331,6 +342,7 @@ Beta = row(
     variance=lambda self: share_variance(
         self.concentration1, self.concentration1 + self.concentration0, self.concentration0
     ),
+    mode=lambda self: self._dirichlet.mode[..., 0],
     rsample=lambda self, shape: self._dirichlet.rsample(shape[: len(shape) - len(self.batch_shape)]).select(-1, 0),
     log_prob=lambda self, value: self._dirichlet.log_prob(torch.stack([value, 1.0 - value], -1)),
     entropy=lambda self: self._dirichlet.entropy(),

@@ -10,13 +10,21 @@ from typing import Any
 from gviz import engine
 from gviz.autograd.tensor import Tensor
 from gviz.engine.distributions.base import sum_last
-from gviz.engine.distributions.constraints import Constraint, independent, interval, positive, real, unit_interval
+from gviz.engine.distributions.constraints import (
+    Constraint,
+    independent,
+    interval,
+    positive,
+    real,
+    simplex,
+    unit_interval,
+)
 from gviz.numbers.printing import Size
 from gviz.numbers.words import absent, refuse
 
 __all__ = [
-    "AbsTransform", "AffineTransform", "ComposeTransform", "ExpTransform", "SigmoidTransform",
-    "SoftplusTransform", "TanhTransform", "Transform", "identity_transform",
+    "AbsTransform", "AffineTransform", "ComposeTransform", "ExpTransform", "PowerTransform", "SigmoidTransform",
+    "SoftplusTransform", "StickBreakingTransform", "TanhTransform", "Transform", "identity_transform",
 ]  # fmt: skip
 
 torch: Any = engine
@@ -268,6 +276,74 @@ TanhTransform = fixed(
     "TanhTransform", interval(-1.0, 1.0), lambda x: x.tanh(), torch.atanh,
     lambda x, _: 2.0 * (math.log(2.0) - x - softplus(-2.0 * x)),
 )  # fmt: skip
+
+
+class PowerTransform(Transform):
+    """``x ** exponent`` of positive numbers."""
+
+    __hash__ = Transform.__hash__
+    bijective, domain, codomain = True, positive, positive
+    sign = property(lambda self: self.exponent.sign())
+
+    def __init__(self, exponent: Tensor | float, cache_size: int = 0) -> None:
+        super().__init__(cache_size)
+        self.exponent: Any = torch.as_tensor(exponent)
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, PowerTransform) and bool(self.exponent.eq(other.exponent).all())
+
+    def _call(self, x: Tensor) -> Any:
+        return x.pow(self.exponent)
+
+    def _inverse(self, y: Tensor) -> Any:
+        return y.pow(1 / self.exponent)
+
+    def log_abs_det_jacobian(self, x: Tensor, y: Tensor) -> Any:
+        """Return the logarithm of the slope there."""
+        return (self.exponent * y / x).abs().log()
+
+    def forward_shape(self, shape: Size) -> Any:
+        """Return the shape of the results."""
+        return torch.broadcast_shapes(shape, self.exponent.shape)
+
+    inverse_shape = forward_shape
+
+
+class StickBreakingTransform(Transform):
+    """Vectors to shares, of which there is one more: each number breaks off a part of what is left."""
+
+    __hash__ = Transform.__hash__
+    bijective, domain, codomain = True, independent(real, 1), simplex
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, StickBreakingTransform)
+
+    def _offsets(self, x: Tensor) -> Any:
+        return (x.shape[-1] + 1 - torch.ones_like(x).cumsum(-1)).log()
+
+    def _call(self, x: Tensor) -> Any:
+        part, pad = clipped(torch.sigmoid(x - self._offsets(x))), torch.nn.functional.pad
+        return pad(part, [0, 1], value=1) * pad((1 - part).cumprod(-1), [1, 0], value=1)
+
+    def _inverse(self, y: Tensor) -> Any:
+        shares = y[..., :-1]
+        rest = torch.clamp(1 - shares.cumsum(-1), min=torch.finfo(y.dtype).tiny)
+        return shares.log() - rest.log() + self._offsets(shares)
+
+    def log_abs_det_jacobian(self, x: Tensor, y: Tensor) -> Any:
+        """Return the logarithm of the change of volume there."""
+        x = x - self._offsets(x)
+        return (torch.nn.functional.logsigmoid(x) + y[..., :-1].log() - x).sum(-1)
+
+    def forward_shape(self, shape: Size) -> Any:
+        """Return the shape of the results."""
+        return Size((*shape[:-1], shape[-1] + 1))
+
+    def inverse_shape(self, shape: Size) -> Any:
+        """Return the shape of what the inverse returns."""
+        return Size((*shape[:-1], shape[-1] - 1))
+
+
 AbsTransform = fixed("AbsTransform", positive, lambda x: x.abs(), lambda y: y)
 
 __getattr__ = absent("torch.distributions.transforms")
