@@ -32,9 +32,9 @@ class Holder(Module):
         return getattr(self, self._home)
 
     def __setitem__(self, name: Any, value: object) -> None:
-        self.admit(
-            self._home, name, Parameter(value) if self._home == "_parameters" and type(value) is Tensor else value
-        )
+        is_module = self._home == "_modules"
+        value = value if is_module or type(value) is not Tensor else Parameter(value)
+        self.admit(self._home, name, value, registered=is_module)
 
     __len__, __getitem__, __delitem__, clear = map(of_entries, (len, dict.__getitem__, dict.__delitem__, dict.clear))
 

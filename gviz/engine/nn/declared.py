@@ -62,11 +62,16 @@ declare("activation", "Softmax2d", lambda input: input.softmax(-3))
 declare("activation", "Softmin", "softmin", "dim=None")
 
 # ------------------------------------------------------------------ dropouts
-for name in ("Dropout", "Dropout1d", "Dropout2d", "Dropout3d"):
+DROPOUTS = {name: name.lower() for name in ("Dropout", "Dropout1d", "Dropout2d", "Dropout3d")}
+for name, function in {
+    **DROPOUTS,
+    "AlphaDropout": "alpha_dropout",
+    "FeatureAlphaDropout": "feature_alpha_dropout",
+}.items():
     declare(
         "dropout",
         name,
-        name.lower(),
+        function,
         "p=0.5, inplace=False",
         "p={p}, inplace={inplace}",
         more="training",

@@ -365,10 +365,29 @@ def dropout(input, p: float = 0.5, training: bool = True, inplace: object = Fals
     return dropped(input, p, training, inplace, input.shape)
 
 
-def dropped(input, p: float, training: bool, inplace: object, shape: Sequence[int]):
+@public_names("F.alpha_dropout")
+def alpha_dropout(input, p: float = 0.5, training: bool = False, inplace: object = False):
+    """Return the input with elements set to SELU's least with probability ``p``: mean and variance stay."""
+    return dropped(input, p, training, inplace, input.shape, alpha=True)
+
+
+@public_names("F.feature_alpha_dropout")
+def feature_alpha_dropout(input, p: float = 0.5, training: bool = False, inplace: object = False):
+    """Return the input with whole channels set to SELU's least with probability ``p``."""
+    shape = (*input.shape[:2], *(1,) * (input.ndim - 2))
+    refuse(training and p and input.ndim < 2, "Feature dropout requires at least 2 dimensions in the input")
+    return dropped(input, p, training, inplace, shape, alpha=True)
+
+
+ALPHA = 1.7580993408473766
+"""How far below zero SELU goes."""
+
+
+def dropped(input, p: float, training: bool, inplace: object, shape: Sequence[int], alpha: bool = False):
     """Return the input times noise of that shape.
 
-    Zero with probability ``p``, else more than one, so that the mean stays.
+    Zero with probability ``p``, else more than one, so that the mean stays; with ``alpha`` it falls to SELU's least in
+    place of zero, and the variance stays, too.
     """
     refuse(not 0 <= p <= 1, f"dropout probability has to be between 0 and 1, but got {p}", ValueError)
     if not training or p == 0 or not input.numel():
@@ -382,7 +401,14 @@ def dropped(input, p: float, training: bool, inplace: object, shape: Sequence[in
     order = sorted(range(input.ndim), key=lambda axis: -steps[axis])  # noise falls as the input lies in memory
     order = order if 0 not in steps and shape == input.shape else list(range(len(shape)))
     mask = np.zeros((), dtype) if p == 1 else random.bernoulli(1 - p, [shape[axis] for axis in order], dtype)
-    factor = from_array((mask if p == 1 else mask.transpose(np.argsort(order))) / dtype.type(1 - p or 1), None)
+    mask = mask if p == 1 else mask.transpose(np.argsort(order))
+    if alpha and p != 1:
+        a = 1.0 / math.sqrt((ALPHA**2 * p + 1) * (1 - p))
+        factor, shift = (
+            from_array(one.astype(dtype), None) for one in (mask * a, (mask - 1) * (ALPHA * a) + ALPHA * a * p)
+        )
+        return input.mul_(factor).add_(shift) if inplace else input * factor + shift
+    factor = from_array(mask / dtype.type(1 - p or 1), None)
     return input.mul_(factor) if inplace else input * factor
 
 

@@ -16,12 +16,14 @@ from gviz.numbers.words import absent, refuse, warn
 __all__ = [
     "calculate_gain",
     "constant_",
+    "dirac_",
     "eye_",
     "kaiming_normal_",
     "kaiming_uniform_",
     "normal_",
     "ones_",
     "orthogonal_",
+    "sparse_",
     "trunc_normal_",
     "uniform_",
     "xavier_normal_",
@@ -122,7 +124,9 @@ def kaiming_std(tensor: Tensor, a: float, mode: str, nonlinearity: str) -> float
     if not tensor.numel():
         warn("Initializing zero-element tensors is a no-op")
         return 0.0
-    return calculate_gain(nonlinearity, a) / math.sqrt(fans(tensor)[("fan_in", "fan_out").index(mode.lower())])
+    modes = ["fan_in", "fan_out"]
+    refuse(mode.lower() not in modes, f"Mode {mode} not supported, please use one of {modes}", ValueError)
+    return calculate_gain(nonlinearity, a) / math.sqrt(fans(tensor)[modes.index(mode.lower())])
 
 
 def kaiming_uniform_(
@@ -179,6 +183,28 @@ def orthogonal_(tensor: Tensor, gain: float = 1, generator: random.Generator | N
     return write(tensor, (q.T if wide else q).reshape(shape) * gain)
 
 
+def sparse_(tensor: Tensor, sparsity: float, std: float = 0.01, generator: random.Generator | None = None) -> Tensor:
+    """Write normal values, and zeros in that share of the rows of each column."""
+    refuse(tensor.ndim != 2, "Only tensors with 2 dimensions are supported", ValueError)
+    rows, columns = tensor.shape
+    values = random.normal((rows, columns), 0.0, std, tensor._array.dtype, generator)
+    for column in range(columns):
+        values[random.randperm(rows)[: math.ceil(sparsity * rows)], column] = 0
+    return write(tensor, values)
+
+
+def dirac_(tensor: Tensor, groups: int = 1) -> Tensor:
+    """Write the kernel of a convolution that gives its input back, channel by channel."""
+    refuse(tensor.ndim not in (3, 4, 5), "Only tensors with 3, 4, or 5 dimensions are supported", ValueError)
+    outputs, inputs, *field = tensor.shape
+    refuse(outputs % groups, "dim 0 must be divisible by groups", ValueError)
+    values, middle = np.zeros(tensor.shape), tuple(size // 2 for size in field)
+    for group in range(groups):
+        for channel in range(min(outputs // groups, inputs)):
+            values[(group * (outputs // groups) + channel, channel, *middle)] = 1
+    return write(tensor, values)
+
+
 def renamed(function: Callable[..., Tensor]) -> Callable[..., Tensor]:
     """Return a function under the name that it had before PyTorch 0.4: without the underscore, and with a warning."""
     new = function.__name__
@@ -193,6 +219,7 @@ def renamed(function: Callable[..., Tensor]) -> Callable[..., Tensor]:
 
 RENAMED = (
     uniform_, normal_, constant_, eye_, xavier_uniform_, xavier_normal_, kaiming_uniform_, kaiming_normal_, orthogonal_,
+    dirac_, sparse_,
 )  # fmt: skip
 globals().update({function.__name__[:-1]: renamed(function) for function in RENAMED})
 __getattr__ = absent("torch.nn.init")

@@ -20,11 +20,12 @@ from gviz.numbers.words import refuse, refuse_any, warn_once
 
 HOMES: dict[str, Any] = {
     "_parameters": (Parameter, "cannot assign '{}' as parameter '{}' (torch.nn.Parameter or None expected)"),
-    "_modules": (Hooks, "{} is not a Module subclass"),
+    "_modules": (Hooks, "cannot assign '{}' as child module '{}' (torch.nn.Module or None expected)"),
     "_buffers": (Tensor, "cannot assign '{}' as buffer '{}' (torch.nn.Buffer, torch.Tensor or None expected)"),
 }
 """The dicts of a module -> what is kept there, and how another thing is refused."""
 
+NO_MODULE = "{} is not a Module subclass"
 WHERE_REGISTERED = (" as ", " object to "), ("torch.nn.Buffer, torch.", "torch "), ("expected", "required")
 
 
@@ -110,6 +111,7 @@ class Module(Portable, Hooks):
         if value is not None and not isinstance(value, kind):
             for old, new in WHERE_REGISTERED if registered else ():
                 other = other.replace(old, new)
+            other = NO_MODULE if registered and home == "_modules" else other
             raise TypeError(other.format(typename(value), name))
         refuse_any(
             {
@@ -132,7 +134,7 @@ class Module(Portable, Hooks):
 
     def add_module(self, name: str, module: Module | None) -> None:
         """Add a child under that name."""
-        self.admit("_modules", name, module)
+        self.admit("_modules", name, module, registered=True)
 
     register_module = add_module
 
@@ -280,6 +282,13 @@ class Module(Portable, Hooks):
         for buffers in (module._buffers for module in self.modules()):
             floats = {name: one for name, one in buffers.items() if one is not None and one.is_floating_point()}
             buffers.update((name, one.to(*args, **kwargs)) for name, one in floats.items())
+        return self
+
+    def compile(self, *_: object, **__: object) -> None:
+        """Change nothing: modules run as they are written."""
+
+    def share_memory(self) -> Self:
+        """Return the module, which other processes see once it is handed to them."""
         return self
 
     type, cpu, cuda, half = to, partialmethod(to, "cpu"), partialmethod(to, "cuda"), partialmethod(to, dtypes.float16)

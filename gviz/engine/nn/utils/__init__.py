@@ -65,6 +65,7 @@ def vector_to_parameters(vec: Tensor, parameters: Iterable[Any]) -> None:
         parameter.data = part.view_as(parameter).data
 
 
+missing = absent("torch.nn.utils", "fusion", "parametrizations", "parametrize", "prune")
 FUSIONS = ("fuse_conv_bn_eval", "fuse_conv_bn_weights", "fuse_linear_bn_eval", "fuse_linear_bn_weights")
 NORMS = ("remove_spectral_norm", "remove_weight_norm", "spectral_norm", "weight_norm")
 
@@ -73,4 +74,4 @@ def __getattr__(name: str) -> Any:
     """Load what few programs name: a module, or a function of one."""
     if name in (*FUSIONS, *NORMS):
         return getattr(import_module(f"gviz.engine.nn.utils.{'norms' if name in NORMS else 'fusion'}"), name)
-    return absent("torch.nn.utils", "fusion", "parametrize", "prune")(name)
+    return missing(name)

@@ -52,16 +52,30 @@ class ParametrizationList(ModuleList):
     def __init__(self, modules: Iterable[Module], original: Tensor, unsafe: bool = False) -> None:
         super().__init__(modules)
         shape, dtype = original.shape, original.dtype
-        keep(self, "original", original)
-        self.right_inverse(original, needed=False)
+        value = self.inverse(original, needed=False)
+        self.is_tensor = isinstance(value, Tensor)
+        if self.is_tensor:
+            original.data = value.data
+            keep(self, "original", original)
+        for i, part in enumerate(() if self.is_tensor else value):
+            is_parameter = isinstance(original, Parameter)
+            keep(self, f"original{i}", Parameter(part.detach(), original.requires_grad) if is_parameter else part)
         if not unsafe:
             compare(self(), shape, dtype)
 
-    def right_inverse(self, value: Tensor, needed: bool = True) -> None:
-        """Let the tensor become a value: write what makes it.
+    def originals(self) -> list[Any]:
+        """Return what the tensor is made of: one tensor, or several."""
+        several = {**self._parameters, **self._buffers}
+        return [several[name] for name in sorted(several) if name.startswith("original")]
 
-        A module that cannot go back is ``needed`` or left out.
-        """
+    def right_inverse(self, value: Tensor) -> None:
+        """Let the tensor become a value: write what makes it."""
+        parts = self.inverse(value, needed=True)
+        for original, part in zip(self.originals(), [parts] if self.is_tensor else parts, strict=True):
+            original.data = part.data
+
+    def inverse(self, value: Any, needed: bool) -> Any:
+        """Return what makes a value: a tensor, or several. A module that cannot go back is ``needed`` or left out."""
         with no_grad():
             for module in reversed(list(self)):
                 if hasattr(module, "right_inverse"):
@@ -69,17 +83,13 @@ class ParametrizationList(ModuleList):
                         value = module.right_inverse(value)
                 elif needed:
                     raise RuntimeError(f"parametrization {type(module).__name__} does not implement right_inverse.")
-        refuse(
-            not isinstance(value, Tensor),
-            "a right_inverse that gives several tensors is not in gviz's engine; run with --engine torch",
-            NotImplementedError,
-        )
-        self.original.data = value.data
+        return value
 
     def forward(self) -> Any:
         """Return the tensor."""
-        tensor = self.original
-        for module in self:
+        first, *others = self
+        tensor = first(*self.originals())
+        for module in others:
             tensor = module(tensor)
         return tensor
 
@@ -148,9 +158,18 @@ def remove_parametrizations(module: Module, tensor_name: str, leave_parametrized
         f"Module {module} does not have a parametrization on {tensor_name}",
         ValueError,
     )
-    original = module.parametrizations[tensor_name].original
-    if leave_parametrized:
-        original.data = getattr(module, tensor_name).data
+    parts = module.parametrizations[tensor_name]
+    refuse(
+        not leave_parametrized and not parts.is_tensor,
+        "Cannot leave unparametrized (`leave_parametrized=False`) a tensor that is parametrized in terms of a sequence "
+        "of tensors.",
+        ValueError,
+    )
+    original, now = parts.originals()[0], getattr(module, tensor_name).detach()
+    if not parts.is_tensor:
+        original = Parameter(now, original.requires_grad) if isinstance(original, Parameter) else now
+    elif leave_parametrized:
+        original.data = now.data
     delattr(type(module), tensor_name)
     del module.parametrizations[tensor_name]
     keep(module, tensor_name, original)
