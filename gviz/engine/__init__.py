@@ -77,18 +77,22 @@ if os.environ.get("GVIZ_FAST") != "0":
     importlib.import_module("gviz.engine.fast").install(globals())
 
 SETTINGS = (
-    "_assert", "get_default_device", "get_num_threads", "set_default_device", "set_default_tensor_type",
-    "set_float32_matmul_precision", "set_num_threads", "use_deterministic_algorithms",
+    "_assert", "are_deterministic_algorithms_enabled", "get_default_device", "get_float32_matmul_precision",
+    "get_num_interop_threads", "get_num_threads", "set_default_device", "set_default_tensor_type",
+    "set_float32_matmul_precision", "set_flush_denormal", "set_num_interop_threads", "set_num_threads", "typename",
+    "use_deterministic_algorithms",
 )  # fmt: skip
 UNCOMMON = (
-    "bartlett_window", "blackman_window", "block_diag", "combinations", "complex", "cumulative_trapezoid", "detach",
-    "frombuffer", "hamming_window", "hann_window", "is_nonzero", "is_signed", "is_storage", "ldexp",
-    "msort", "nanmedian", "polar", "range", "unique_consecutive", "unravel_index", "vander", "view_as_complex",
+    "bartlett_window", "blackman_window", "block_diag", "chain_matmul", "cholesky_inverse", "combinations", "complex",
+    "conj_physical", "cumulative_trapezoid", "detach", "frexp", "frombuffer", "gradient", "hamming_window",
+    "hann_window", "is_conj", "is_nonzero", "is_signed", "is_storage", "isreal", "kaiser_window", "ldexp",
+    "msort", "nanmedian", "nextafter", "pca_lowrank", "polar", "range", "resolve_conj", "scalar_tensor", "stft",
+    "svd_lowrank", "triangular_solve", "unique_consecutive", "unravel_index", "vander", "view_as_complex",
     "view_as_real",
 )  # fmt: skip
 SUBMODULES = (
     "accelerator", "amp", "ao", "autograd", "backends", "cuda", "distributed", "distributions", "fft", "func", "fx",
-    "jit", "linalg", "nn", "optim", "profiler", "quantization", "serialization", "special", "testing", "utils",
+    "jit", "linalg", "nn", "optim", "profiler", "quantization", "serialization", "special", "storage", "testing", "utils",
     "version",
 )  # fmt: skip
 LATE = (
@@ -100,19 +104,24 @@ LATE = (
 """Functions that few programs name -> where they are."""
 
 
-def late_method(name: str) -> Any:
-    """Return the method that is one of these functions."""
+def late_method(name: str, home: str = "uncommon") -> Any:
+    """Return the method that is one of these functions, or one of another module that is loaded when it is called."""
 
     def method(*args: object, **kwargs: object) -> Any:
-        return __getattr__(name)(*args, **kwargs)
+        return getattr(importlib.import_module(f"gviz.engine.{home}"), name)(*args, **kwargs)
 
     method.__name__, method.__qualname__ = name, f"TensorBase.{name}"
     method.__doc__ = f"Return what ``torch.{name}`` gives for the tensor."
     return method
 
 
-for late in ("is_signed", "ldexp", "msort", "nanmedian", "unique_consecutive"):
+for late in (
+    "cholesky_inverse", "conj_physical", "frexp", "is_conj", "is_signed", "isreal", "ldexp", "msort",
+    "nanmedian", "nextafter", "resolve_conj", "stft", "triangular_solve", "unique_consecutive",
+):  # fmt: skip
     setattr(Tensor, late, late_method(late))
+for late in ("set_", "storage", "untyped_storage"):
+    setattr(Tensor, late, late_method(late, "storage"))
 
 
 def __getattr__(name: str) -> Any:

@@ -107,10 +107,17 @@ def histogram(
 
 @public_names("torch.searchsorted")
 def searchsorted(
-    sorted_sequence: Tensor, self: Operand, *, out_int32: bool = False, right: bool = False, side: str | None = None
+    sorted_sequence: Tensor,
+    self: Operand,
+    *,
+    out_int32: bool = False,
+    right: bool = False,
+    side: str | None = None,
+    sorter: Tensor | None = None,
 ) -> Any:
-    """Return where each value would be put into sorted rows."""
+    """Return where each value would be put into sorted rows, or into rows that ``sorter`` puts in order."""
     rows, values = sorted_sequence._array, np.asarray(array_of(self))
+    rows = rows if sorter is None else np.take_along_axis(rows, sorter._array, -1)
     refuse(
         rows.ndim != 1 and rows.shape[:-1] != values.shape[:-1],
         "torch.searchsorted(): boundaries tensor should be 1 dimension or the first N-1 dimensions of boundaries "

@@ -6,6 +6,7 @@ from typing import Any
 
 from gviz.engine.creation import LegacyType
 from gviz.engine.device import CPU, Device, check_device
+from gviz.engine.nn.parameter import typename  # noqa: F401 - torch.typename
 from gviz.numbers.dtypes import ALL, set_default_dtype
 from gviz.numbers.words import refuse, type_name, warn_once
 
@@ -49,9 +50,35 @@ def set_num_threads(nthreads: int) -> None:
     refuse(nthreads <= 0, "set_num_threads expects a positive integer")
 
 
+get_num_interop_threads, set_num_interop_threads = get_num_threads, set_num_threads
+
+
+class Settings:
+    """What programs set and may ask for, and what changes nothing here."""
+
+    precision, deterministic = "highest", False
+
+
 def set_float32_matmul_precision(precision: str) -> None:
-    """Change nothing: products have all the digits of their type."""
+    """Keep the word: products have all the digits of their type anyway."""
+    Settings.precision = precision
+
+
+def get_float32_matmul_precision() -> str:
+    """Return the word that was set last."""
+    return Settings.precision
 
 
 def use_deterministic_algorithms(mode: bool, *, warn_only: bool = False) -> None:
-    """Change nothing: all operations here give the same result each time."""
+    """Keep the word: all operations here give the same result each time."""
+    Settings.deterministic = mode
+
+
+def are_deterministic_algorithms_enabled() -> bool:
+    """Return the word that was set last."""
+    return Settings.deterministic
+
+
+def set_flush_denormal(mode: bool) -> bool:
+    """Return whether this can be set: it cannot."""
+    return False

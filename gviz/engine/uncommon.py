@@ -26,9 +26,11 @@ from gviz.numbers.words import refuse, warn_once
 torch: Any = engine
 
 __all__ = [
-    "bartlett_window", "blackman_window", "block_diag", "combinations", "complex", "cumulative_trapezoid", "detach",
-    "frombuffer", "hamming_window", "hann_window", "is_nonzero", "is_signed", "is_storage", "ldexp",
-    "msort", "nanmedian", "polar", "range", "unique_consecutive", "unravel_index", "vander", "view_as_complex",
+    "bartlett_window", "blackman_window", "block_diag", "chain_matmul", "cholesky_inverse", "combinations", "complex",
+    "conj_physical", "cumulative_trapezoid", "detach", "frexp", "frombuffer", "gradient", "hamming_window",
+    "hann_window", "is_conj", "is_nonzero", "is_signed", "is_storage", "isreal", "kaiser_window", "ldexp",
+    "msort", "nanmedian", "nextafter", "pca_lowrank", "polar", "range", "resolve_conj", "scalar_tensor", "stft",
+    "svd_lowrank", "triangular_solve", "unique_consecutive", "unravel_index", "vander", "view_as_complex",
     "view_as_real",
 ]  # fmt: skip
 
@@ -75,6 +77,59 @@ def view_as_complex(input: Tensor) -> Any:
     return from_array(array.view(np.result_type(array, np.complex64))[..., 0], None)
 
 
+def stft(
+    input: Tensor,
+    n_fft: int,
+    hop_length: int | None = None,
+    win_length: int | None = None,
+    window: Tensor | None = None,
+    center: bool = True,
+    pad_mode: str = "reflect",
+    normalized: bool = False,
+    onesided: bool | None = None,
+    return_complex: bool | None = None,
+) -> Any:
+    """Return the Fourier transforms of pieces of a signal that overlap, each times a window."""
+    refuse(
+        return_complex is None,
+        "stft requires the return_complex parameter be given for real inputs, and will further require that "
+        "return_complex=True in a future PyTorch release.",
+    )
+    hop, length = hop_length or n_fft // 4, win_length or n_fft
+    before = (n_fft - length) // 2
+    weights = (torch.ones(length) if window is None else window)._array
+    weights = np.pad(weights, (before, n_fft - length - before))
+    signal = torch.atleast_2d(input)
+    if center:
+        signal = torch.nn.functional.pad(signal.unsqueeze(1), (n_fft // 2,) * 2, pad_mode).squeeze(1)
+    (array,) = without_gradient(signal)
+    pieces = np.lib.stride_tricks.sliding_window_view(array, n_fft, axis=-1)[:, ::hop] * weights
+    spectrum = np.swapaxes((np.fft.fft if onesided is False else np.fft.rfft)(pieces), -2, -1)
+    spectrum = (spectrum / (math.sqrt(n_fft) if normalized else 1)).astype(np.result_type(array, np.complex64))
+    result = from_array(spectrum.reshape(*input.shape[:-1], *spectrum.shape[-2:]), None)
+    return result if return_complex else view_as_real(result)
+
+
+def conj_physical(input: Tensor) -> Any:
+    """Return the conjugates."""
+    return input.conj()
+
+
+def resolve_conj(input: Tensor) -> Any:
+    """Return the tensor: conjugates are computed at once here."""
+    return input
+
+
+def is_conj(input: Tensor) -> bool:
+    """Return whether conjugates are still to be computed: they never are here."""
+    return False
+
+
+def isreal(input: Tensor) -> Any:
+    """Return whether each element has no imaginary part."""
+    return from_array(np.isreal(input._array), None)
+
+
 # ------------------------------------------------------------------ windows
 def window(name: str, *cosines: float) -> Callable[..., Any]:
     """Return the function that makes a window: a sum of cosines with these weights, or without any a triangle."""
@@ -102,6 +157,15 @@ def window(name: str, *cosines: float) -> Callable[..., Any]:
 
 bartlett_window, hann_window = window("bartlett_window"), window("hann_window", 0.5, -0.5)
 hamming_window, blackman_window = window("hamming_window", 0.54, -0.46), window("blackman_window", 0.42, -0.5, 0.08)
+
+
+def kaiser_window(
+    window_length: int, periodic: bool = True, beta: float = 12.0, *, dtype: dtypes.dtype | None = None
+) -> Any:
+    """Return Kaiser's window, which one period of a signal is multiplied with."""
+    kind = (dtype or dtypes.get_default_dtype()).np
+    values = np.kaiser(window_length + bool(periodic), beta)[:window_length]
+    return from_array(values.astype(kind), None)
 
 
 # ------------------------------------------------------------------ whole numbers and places
@@ -153,7 +217,88 @@ def vander(x: Tensor, N: int | None = None, increasing: bool = False) -> Any:
     return x.unsqueeze(-1) ** (powers if increasing else powers.flip(0))
 
 
+def cholesky_inverse(L: Tensor, upper: bool = False) -> Any:
+    """Return the inverse of the matrix that this is the Cholesky factor of."""
+    return torch.inverse(L.mH @ L if upper else L @ L.mH)
+
+
+def triangular_solve(
+    b: Tensor, A: Tensor, upper: bool = True, transpose: bool = False, unitriangular: bool = False
+) -> Any:
+    """Return the solution of a triangular system, and a copy of its matrix."""
+    warn_once(
+        "torch.triangular_solve is deprecated in favor of torch.linalg.solve_triangularand will be removed in a future "
+        "PyTorch release.\ntorch.linalg.solve_triangular has its arguments reversed and does not return a copy of one "
+        "of the inputs.\nX = torch.triangular_solve(B, A).solution\nshould be replaced with\nX = "
+        "torch.linalg.solve_triangular(A, B)."
+    )
+    matrix = A.mT if transpose else A
+    solution = torch.linalg.solve_triangular(matrix, b, upper=upper != transpose, unitriangular=unitriangular)
+    return result_class("triangular_solve", ("solution", "cloned_coefficient"))([solution, A.clone()])
+
+
+def chain_matmul(*matrices: Tensor) -> Any:
+    """Return a chain of matrix products."""
+    warn_once(
+        "torch.chain_matmul is deprecated and will be removed in a future PyTorch release. Use torch.linalg.multi_dot "
+        "instead, which accepts a list of two or more tensors rather than multiple parameters."
+    )
+    return torch.linalg.multi_dot(matrices)
+
+
+def svd_lowrank(A: Tensor, q: int = 6, niter: int = 2, M: Tensor | None = None) -> tuple[Any, Any, Any]:
+    """Return the first singular vectors and values, about, by multiplications with a random matrix."""
+    matrix = A if M is None else A - M
+    is_wide = matrix.shape[-2] < matrix.shape[-1]
+    matrix = matrix.mH if is_wide else matrix
+    basis = torch.linalg.qr(matrix @ torch.randn(matrix.shape[-1], q, dtype=A.dtype)).Q
+    for _ in builtin_range(niter):
+        basis = torch.linalg.qr(matrix.mH @ basis).Q
+        basis = torch.linalg.qr(matrix @ basis).Q
+    left, values, right = torch.linalg.svd(basis.mH @ matrix, full_matrices=False)
+    left = basis @ left
+    return (right.mH, values, left) if is_wide else (left, values, right.mH)
+
+
+def pca_lowrank(A: Tensor, q: int | None = None, center: bool = True, niter: int = 2) -> tuple[Any, Any, Any]:
+    """Return the principal components of rows: their :func:`svd_lowrank` around their mean."""
+    rank = min(6, *A.shape[-2:]) if q is None else q
+    refuse(
+        not 0 <= rank <= min(A.shape[-2:]),
+        f"q(={rank}) must be non-negative integer and not greater than min(m, n)={min(A.shape[-2:])}",
+        ValueError,
+    )
+    return svd_lowrank(A - A.mean(-2, keepdim=True) if center else A, rank, niter)
+
+
 # ------------------------------------------------------------------ along a dim
+def gradient(
+    input: Tensor, *, spacing: Any = 1, dim: int | Sequence[int] | None = None, edge_order: int = 1
+) -> tuple[Any, ...]:
+    """Return the slopes along dims of a function, from its values at points in steps of ``spacing``, or at those."""
+    refuse(edge_order != 1, "edge_order=2 is not in gviz's engine; run with --engine torch", NotImplementedError)
+    dims = list(builtin_range(input.ndim)) if dim is None else [dim] if isinstance(dim, int) else list(dim)
+    steps = list(spacing) if isinstance(spacing, list | tuple) else [spacing] * len(dims)
+    results = []
+    for one, step in zip(dims, steps, strict=True):
+        size = input.shape[one]
+        shape = [-1 if i == wrap_dim(one, input.ndim) else 1 for i in builtin_range(input.ndim)]
+        width: Any = step if not isinstance(step, Tensor) else step.diff().view(shape)
+        slopes = input.diff(dim=one) / width
+        first, last = slopes.narrow(one, 0, size - 2), slopes.narrow(one, 1, size - 2)
+        left, right = (
+            (0.5, 0.5)
+            if not isinstance(step, Tensor)
+            else (
+                width.narrow(one, at, size - 2) / (width.narrow(one, 0, size - 2) + width.narrow(one, 1, size - 2))
+                for at in (1, 0)
+            )
+        )
+        inner = first * left + last * right
+        results.append(torch.cat([slopes.narrow(one, 0, 1), inner, slopes.narrow(one, size - 2, 1)], one))
+    return tuple(results)
+
+
 def msort(input: Tensor) -> Any:
     """Return rows sorted along the first dim."""
     return input.sort(0)[0]
@@ -203,8 +348,24 @@ def is_signed(input: Tensor) -> bool:
 
 
 def is_storage(obj: object) -> bool:
-    """Return whether this is the memory of a tensor, which has no object of its own here."""
-    return False
+    """Return whether this is the memory of a tensor."""
+    return isinstance(obj, torch.storage.UntypedStorage)
+
+
+def scalar_tensor(s: float, *, dtype: dtypes.dtype | None = None) -> Any:
+    """Return a number as a tensor without dims, in the default type."""
+    return torch.tensor(s, dtype=dtype or dtypes.get_default_dtype())
+
+
+def frexp(input: Tensor) -> Any:
+    """Return each number as a fraction of 0.5 to 1, and a power of two."""
+    (array,) = without_gradient(input)
+    return result_class("frexp", ("mantissa", "exponent"))([from_array(part, None) for part in np.frexp(array)])
+
+
+def nextafter(input: Tensor, other: Tensor) -> Any:
+    """Return the next number that the type has, in the direction of another."""
+    return from_array(np.nextafter(*without_gradient(input, other)), None)
 
 
 def frombuffer(

@@ -11,7 +11,7 @@ from typing import Any, NamedTuple
 
 from gviz.autograd.modes import enable_grad
 from gviz.autograd.tensor import Tensor
-from gviz.engine.func import slopes_of
+from gviz.engine.func import outside, slopes_of
 from gviz.numbers.words import absent, refuse
 
 LEVELS: list[list[tuple[Any, Any]]] = []
@@ -80,7 +80,7 @@ def unpack_dual(tensor: Tensor, *, level: int | None = None) -> UnpackedDualTens
         slopes = slopes_of(tensor, [dual for dual, _ in duals], weights)
         total: Any = sum((slope * tangent).sum() for slope, (_, tangent) in zip(slopes, duals, strict=True))
         change = slopes_of(total, [weights])[0]
-    return UnpackedDualTensor(tensor.view_as(tensor), change.detach())
+    return UnpackedDualTensor(outside(tensor, [dual for dual, _ in duals]), change.detach())
 
 
 __getattr__ = absent("torch.autograd.forward_ad")

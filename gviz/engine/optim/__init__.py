@@ -65,6 +65,7 @@ class Optimizer(Portable):
 
     __module__, _importable = "torch.optim.optimizer", "gviz.engine.optim"
     _first: ClassVar[str]
+    _opt_called: bool
     writes: ClassVar[int] = 1  # how often PyTorch writes a parameter in one step
 
     def __init_subclass__(cls, takes: str = "", first: str = "") -> None:

@@ -318,7 +318,10 @@ class OneCycleLR(
             f"anneal_strategy must be one of 'cos' or 'linear', instead got {arguments['anneal_strategy']}",
             ValueError,
         )
-        ways, up = [("initial_lr", "max_lr", "max_momentum", "base_momentum")], float(arguments["pct_start"] * total) - 1
+        ways, up = (
+            [("initial_lr", "max_lr", "max_momentum", "base_momentum")],
+            float(arguments["pct_start"] * total) - 1,
+        )
         ends: list[float] = [up, total - 1]
         if arguments["three_phase"]:
             ends.insert(1, 2 * up)
@@ -329,10 +332,10 @@ class OneCycleLR(
         else:
             ways.append(("max_lr", "min_lr", "base_momentum", "max_momentum"))
         keys = "start_lr", "end_lr", "start_momentum", "end_momentum"
-        self.total_steps, self._schedule_phases = (
-            total,
-            [{"end_step": end, **dict(zip(keys, way, strict=True))} for end, way in zip(ends, ways, strict=True)],
-        )
+        self.total_steps = total
+        self._schedule_phases: Any = [
+            {"end_step": end, **dict(zip(keys, way, strict=True))} for end, way in zip(ends, ways, strict=True)
+        ]
         self._anneal_func_type, self.cycle_momentum = arguments["anneal_strategy"], arguments["cycle_momentum"]
         if self.cycle_momentum:
             self.use_beta1 = has_beta1(optimizer)

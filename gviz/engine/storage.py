@@ -1,0 +1,116 @@
+"""``torch.storage``: the memory of a tensor, which its views share, as a row of numbers or of bytes."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from typing import Any
+
+import numpy as np
+
+from gviz.autograd.tensor import Tensor, from_array
+from gviz.numbers import dtypes
+from gviz.numbers.shapes import element_strides
+from gviz.numbers.words import absent, refuse, warn_once
+from gviz.ops.shape import flat_memory
+
+__all__ = ["TypedStorage", "UntypedStorage"]
+
+DEPRECATED = (
+    "TypedStorage is deprecated. It will be removed in the future and UntypedStorage will be the only storage class. "
+    "This should only matter to you if you are using storages directly.  To access UntypedStorage directly, use "
+    "tensor.untyped_storage() instead of tensor.storage()"
+)
+
+
+class UntypedStorage:
+    """The bytes of a tensor and of all that share them."""
+
+    device, is_cuda, is_sparse = "cpu", False, False
+
+    def __init__(self, array: Any) -> None:
+        self._array = array
+
+    def __len__(self) -> int:
+        return len(self._array)
+
+    def __getitem__(self, place: Any) -> Any:
+        return type(self)(self._array[place]) if isinstance(place, slice) else self._array[place].item()
+
+    def __setitem__(self, place: Any, value: object) -> None:
+        self._array[place] = value
+
+    def __iter__(self) -> Iterator[Any]:
+        return iter(self._array.tolist())
+
+    def __repr__(self) -> str:
+        numbers = "".join(f" {number}\n" for number in self._array.tolist())
+        return f"{numbers}[{type(self).__module__}.{type(self).__name__}({self.kind}device=cpu) of size {len(self)}]"
+
+    kind, size = property(lambda self: ""), __len__
+
+    def data_ptr(self) -> int:
+        """Return the address of the first element."""
+        return int(self._array.ctypes.data)
+
+    def nbytes(self) -> int:
+        """Return the bytes."""
+        return int(self._array.nbytes)
+
+    def tolist(self) -> list[Any]:
+        """Return the numbers."""
+        return list(self)
+
+
+class TypedStorage(UntypedStorage):
+    """The numbers of a tensor and of all that share them."""
+
+    dtype = property(lambda self: dtypes.of(self._array.dtype))
+    kind = property(lambda self: f"dtype={self.dtype}, ")
+
+    def untyped(self) -> UntypedStorage:
+        """Return its bytes."""
+        return UntypedStorage(self._array.view(np.uint8))
+
+
+for own in (UntypedStorage, TypedStorage):
+    own.__module__ = "torch.storage"
+
+
+def memory(tensor: Tensor) -> Any:
+    """Return the memory that a tensor is on, as one dim."""
+    return flat_memory((tensor if tensor._base is None else tensor._base)._array)
+
+
+def storage(self: Tensor) -> TypedStorage:
+    """Return the memory as numbers."""
+    warn_once(DEPRECATED)
+    return TypedStorage(memory(self))
+
+
+def untyped_storage(self: Tensor) -> UntypedStorage:
+    """Return the memory as bytes."""
+    return TypedStorage(memory(self)).untyped()
+
+
+def set_(
+    self: Tensor,
+    source: Any = None,
+    storage_offset: int = 0,
+    size: Sequence[int] | None = None,
+    stride: Sequence[int] | None = None,
+) -> Tensor:
+    """Put a tensor on the memory of another one, or on a storage."""
+    if isinstance(source, Tensor) and size is None:
+        self._array = source._array
+    else:
+        flat: Any = np.empty(0, self._array.dtype) if source is None else getattr(source, "_array", None)
+        flat = memory(source) if isinstance(source, Tensor) else flat
+        refuse(flat is None, "set_(): argument 'source' must be a Tensor or a Storage", TypeError)
+        sizes = (len(flat) - storage_offset,) if size is None else tuple(size)
+        steps = element_strides(np.empty(sizes)) if stride is None else stride
+        self._array = from_array(flat, None).as_strided(sizes, steps, storage_offset)._array
+    self.version_cell().count += 1
+    return self
+
+
+__getattr__ = absent("torch.storage")
