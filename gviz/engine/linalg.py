@@ -15,6 +15,7 @@ from gviz import engine
 from gviz.autograd.modes import mode
 from gviz.autograd.tensor import Tensor, from_array
 from gviz.numbers.classes import result_class
+from gviz.numbers.types import Array
 from gviz.numbers.words import LinAlgError, absent, refuse
 from gviz.signatures import names
 
@@ -25,7 +26,7 @@ __all__ = [
 torch: Any = engine
 
 
-def eliminated(array: Any) -> tuple[Any, Any]:
+def eliminated(array: Array) -> tuple[Any, Any]:
     """Return both factors of matrices in one array, and with which row each was exchanged, from 1 on."""
     factors, rank = np.array(array), min(array.shape[-2:])
     pivots = np.zeros((*array.shape[:-2], rank), np.int32)
@@ -41,7 +42,7 @@ def eliminated(array: Any) -> tuple[Any, Any]:
     return factors, pivots
 
 
-def permutation(pivots: Any, rows: int) -> Any:
+def permutation(pivots: Array, rows: int) -> Any:
     """Return the matrices that exchange the rows back."""
     result = np.zeros((*pivots.shape[:-1], rows, rows))
     for at in np.ndindex(pivots.shape[:-1]):

@@ -10,6 +10,7 @@ import numpy as np
 from gviz.autograd.tensor import Tensor, from_array
 from gviz.numbers import dtypes
 from gviz.numbers.shapes import element_strides
+from gviz.numbers.types import Array
 from gviz.numbers.words import absent, refuse, warn_once
 from gviz.ops.shape import flat_memory
 
@@ -27,16 +28,16 @@ class UntypedStorage:
 
     device, is_cuda, is_sparse = "cpu", False, False
 
-    def __init__(self, array: Any) -> None:
+    def __init__(self, array: Array) -> None:
         self._array = array
 
     def __len__(self) -> int:
         return len(self._array)
 
-    def __getitem__(self, place: Any) -> Any:
+    def __getitem__(self, place: int | slice) -> Any:
         return type(self)(self._array[place]) if isinstance(place, slice) else self._array[place].item()
 
-    def __setitem__(self, place: Any, value: object) -> None:
+    def __setitem__(self, place: int | slice, value: object) -> None:
         self._array[place] = value
 
     def __iter__(self) -> Iterator[Any]:
@@ -94,7 +95,7 @@ def untyped_storage(self: Tensor) -> UntypedStorage:
 
 def set_(
     self: Tensor,
-    source: Any = None,
+    source: Tensor | UntypedStorage | None = None,
     storage_offset: int = 0,
     size: Sequence[int] | None = None,
     stride: Sequence[int] | None = None,

@@ -273,7 +273,11 @@ def pca_lowrank(A: Tensor, q: int | None = None, center: bool = True, niter: int
 
 # ------------------------------------------------------------------ along a dim
 def gradient(
-    input: Tensor, *, spacing: Any = 1, dim: int | Sequence[int] | None = None, edge_order: int = 1
+    input: Tensor,
+    *,
+    spacing: float | Tensor | Sequence[float | Tensor] = 1,
+    dim: int | Sequence[int] | None = None,
+    edge_order: int = 1,
 ) -> tuple[Any, ...]:
     """Return the slopes along dims of a function, from its values at points in steps of ``spacing``, or at those."""
     refuse(edge_order != 1, "edge_order=2 is not in gviz's engine; run with --engine torch", NotImplementedError)

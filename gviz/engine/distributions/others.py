@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import Any
 
 from gviz import engine
@@ -40,8 +40,8 @@ class Chi2(Gamma):  # type: ignore[misc]
     arg_constraints: Any = {"df": positive}  # noqa: RUF012 - as PyTorch's
     df = property(lambda self: self.concentration * 2)
 
-    def __init__(self, df: Any, validate_args: bool | None = None) -> None:
-        super().__init__(0.5 * df, 0.5, validate_args)
+    def __init__(self, df: Tensor | float, validate_args: bool | None = None) -> None:
+        super().__init__(df * 0.5, 0.5, validate_args)
 
 
 class HalfCauchy(HalfNormal):
@@ -205,7 +205,7 @@ class LogitRelaxedBernoulli(ProbsOrLogits):
         self.temperature = temperature
         super().__init__(probs, logits, validate_args)
 
-    def rsample(self, sample_shape: Any = ()) -> Any:
+    def rsample(self, sample_shape: Sequence[int] = ()) -> Any:
         """Return random numbers through which gradients flow."""
         shape, eps = self._extended_shape(sample_shape), torch.finfo(self.probs.dtype).eps
         probs = self.probs.expand(shape).clamp(min=eps, max=1 - eps)

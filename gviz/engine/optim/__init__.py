@@ -37,7 +37,7 @@ def with_hooks(step: Callable[..., Any]) -> Any:
     """Return a method ``step`` that calls the hooks before and after it, and tells a schedule that it ran."""
 
     @wraps(step)
-    def run(self: Optimizer, *args: Any, **kwargs: Any) -> Any:
+    def run(self: Optimizer, *args: object, **kwargs: object) -> Any:
         for hook in tuple(vars(self).get("_optimizer_step_pre_hooks", ())):
             if (new := hook(self, args, kwargs)) is not None:
                 refuse(

@@ -74,7 +74,7 @@ class ParametrizationList(ModuleList):
         for original, part in zip(self.originals(), [parts] if self.is_tensor else parts, strict=True):
             original.data = part.data
 
-    def inverse(self, value: Any, needed: bool) -> Any:
+    def inverse(self, value: Tensor, needed: bool) -> Any:
         """Return what makes a value: a tensor, or several. A module that cannot go back is ``needed`` or left out."""
         with no_grad():
             for module in reversed(list(self)):
