@@ -169,6 +169,20 @@ class NodeFlow(NamedTuple):
     result: Numbers | None = None
 
 
+class Argument(NamedTuple):
+    """What a call was given that has no gradient.
+
+    Args:
+        tensor: None for a number, and for a tensor that is no more.
+        text: what is written there; "" where that is long, or not known.
+        numbers: of a small tensor, as it was then.
+    """
+
+    tensor: Any
+    text: str
+    numbers: Numbers | None = None
+
+
 class Origin(NamedTuple):
     """Where an operation was recorded, and what it costs.
 
@@ -178,7 +192,7 @@ class Origin(NamedTuple):
         seconds: how long the call took; None if that was not measured.
         kept: the memory that it saves for backward, see :func:`memory_kept`; None likewise.
         numbers: of its result, where that is small.
-        given: what its call was given that has no gradient, in order: a tensor, or None, and what is written there.
+        given: what its call was given that has no gradient, in order.
     """
 
     place: Place | None
@@ -186,7 +200,7 @@ class Origin(NamedTuple):
     seconds: float | None = None
     kept: Mapping[object, int] | None = None
     numbers: Numbers | None = None
-    given: Sequence[tuple[Any, str]] = ()
+    given: Sequence[Argument] = ()
 
 
 @without_collecting()
@@ -417,7 +431,7 @@ class Walker:
         self.makes: dict[int, dict[int, str]] = {}
         self.recorded: dict[tuple[int, tuple[tuple[str, str], ...]], Recorded] = {}  # many are equal: each is kept once
         self.plain: dict[tuple[str, int], tuple[Any, ...]] = {}  # boxes of which little is told, without their ids
-        self.beside: dict[tuple[int, tuple[str, ...]], tuple[Recorded, Recorded]] = {}  # with what calls were given
+        self.beside: dict[tuple[object, ...], tuple[Recorded, Recorded]] = {}  # with what calls were given
         self.names = {row.name for row in rows.values()}
         for name, tensor in tensors.items():
             self.row_of.setdefault(id(tensor), rows[name])
@@ -614,10 +628,12 @@ class Walker:
                 if origin[1:4] != (False, None, None):  # a record without them is shared by many nodes
                     recorded = recorded._replace(is_written=origin[1], seconds=origin[2])
                     memory[position] = origin.kept
-                if origin.given and any(arguments := tuple([self.name_given(*pair) for pair in origin.given])):
-                    alike = id(recorded), arguments
+                names, values = zip(*map(self.name_given, origin.given), strict=True) if origin.given else ((), ())
+                values = values if any(one is not None for one in values) else ()
+                if values or any(names):
+                    alike = id(recorded), names, values
                     if alike not in self.beside:
-                        self.beside[alike] = recorded, recorded._replace(given=arguments)
+                        self.beside[alike] = recorded, recorded._replace(given=names, given_numbers=values)
                     recorded = self.beside[alike][1]
                 if node.name is None and numbers is not None and node.id not in others:
                     own = Numbers(numbers.shape, "", *numbers[2:])  # a box that the program gave no name shows no dtype
@@ -640,10 +656,13 @@ class Walker:
                 counted[key] = max(own, counted.get(key, 0))
             self.nodes[at] = node._replace(recorded=node.recorded._replace(kept=size))
 
-    def name_given(self, one: Any, text: str) -> str:
-        """Return what an argument is called: its name, or what is written there unless that names another tensor."""
-        row = self.row_of.get(id(one)) if one is not None else None
-        return row.name if row is not None else "" if text in self.names else text
+    def name_given(self, one: Argument) -> tuple[str, Numbers | None]:
+        """Return what an argument is called: its name, or what is written there unless that names another tensor.
+
+        With it come the numbers of one that has no name.
+        """
+        row = self.row_of.get(id(one.tensor)) if one.tensor is not None else None
+        return (row.name, None) if row is not None else ("" if one.text in self.names else one.text, one.numbers)
 
     def add_modules(self, module_of: Mapping[object, Module]) -> None:
         """Add the module that each operation was recorded in, and that holds each leaf and its AccumulateGrad."""

@@ -84,6 +84,7 @@ FULL = Graph(
                 is_written=True,
                 tensors=("other",),
                 given=("x",),
+                given_numbers=(Numbers.of(2.0),),
             ),
             later=Later(
                 Numbers.of(2.8),

@@ -472,7 +472,7 @@ def root_names(other_names: Container[str]) -> Iterator[str]:
 
 
 def with_letters(graph: Graph) -> Graph:
-    """Return the graph with a letter for each operation whose result has no name, as formulas need one."""
+    """Return the graph with a letter for each result, and each operand outside of it, without a name: formulas need one."""
     nodes = dict(graph.by_id)
     names = {node.name for node in graph.nodes} | {row.name for row in graph.tensors}
     texts = {text for node in graph.nodes for text in (node.expression, *node.recorded.given)}
@@ -485,4 +485,9 @@ def with_letters(graph: Graph) -> Graph:
         if node.kind == "operation" and node.name is None and node.id not in output_sources:
             # all fields at once: a third of the time of _replace, and nearly all nodes come here
             nodes[node.id] = tuple.__new__(Node, (*node[:3], next(free), *node[4:8], True, *node[9:]))
+        recorded = node.recorded
+        if "" in recorded.given and any(numbers is not None for numbers in recorded.given_numbers):
+            pairs = zip(recorded.given, recorded.given_numbers, strict=True)
+            given = tuple([text or (next(free) if numbers is not None else "") for text, numbers in pairs])
+            nodes[node.id] = nodes[node.id]._replace(recorded=recorded._replace(given=given))
     return graph.changed(nodes=tuple(nodes.values()))

@@ -74,7 +74,7 @@ def held_operands(node: Node, slots: Collection[int] = ()) -> dict[int, str]:
     """
     constants, empty = dict(node.recorded.held), [slot for slot in range(node.recorded.slots) if slot not in slots]
     arguments = node.recorded.given
-    own = dict(zip(empty, arguments, strict=False)) if len(arguments) in (1, len(empty)) else {}
+    own = dict(zip(empty, arguments, strict=False)) if len(arguments) == len(empty) else {}
     names = {slot: constants[key] for slot, key in enumerate(input_names(node.label)) if key in constants}
     return {slot: text for slot, text in own.items() if text} | names
 
@@ -123,7 +123,8 @@ def arguments_of(node: Node, operands: Sequence[str] = ()) -> list[str]:
             continue
         is_next = is_next and usual is None and text not in ("True", "False") and text[0] != "'"
         options += 1
-        arguments.append(text if is_next else WORDS.get(f"{name}={text}", f"{name}={text}"))
+        is_before = not (row.takes_list or arguments) and place < min(row.edges, default=0)
+        arguments.append(text if is_next or is_before else WORDS.get(f"{name}={text}", f"{name}={text}"))
     return arguments if options <= MOST_OPTIONS else [*operands, UNTOLD]
 
 

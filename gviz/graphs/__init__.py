@@ -230,6 +230,7 @@ class Recorded(NamedTuple):
         attrs: what it saved, (name, text) in order of the names, as in ``("alpha", "1")``.
         held: the tensors without gradient that it saves and that can be told: (attribute, name), or a number of the program's.
         given: names of what its call was given without a gradient, expressions and numbers, in order; "" for none.
+        given_numbers: of each of these that is a small tensor without a name.
         outputs: names of what it makes, if that is several tensors, in their order; "" for one without a name.
         seconds: how long the call took; None where that was not asked for.
         kept: bytes of the tensors that it saves for backward, and no operation before it; None where that was not asked
@@ -247,6 +248,7 @@ class Recorded(NamedTuple):
     is_written: bool = False
     tensors: tuple[str, ...] = ()
     given: tuple[str, ...] = ()
+    given_numbers: tuple[Numbers | None, ...] = ()
 
     @property
     def options(self) -> dict[str, str]:

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Container, Mapping
 from functools import reduce
+from types import MappingProxyType
 
 from gviz.formulas.expressions import Words, constant_of, output_name, words_of
 from gviz.formulas.formula import UNKNOWN, Formula
@@ -104,11 +105,17 @@ class Outside:
         for slot, operand in enumerate(words.operands):
             row = self.rows.get(operand)
             is_left_out = row is not None and row.requires_grad and operand not in self.names  # of a part of a graph
-            if operand not in (UNKNOWN, ELSEWHERE, "None") and (node.id, slot) not in slots and not is_left_out:
-                self.add(operand, node.id, slot, "" if operand in self.rows else why_cut(operand, node))
+            is_written = operand == UNKNOWN and UNKNOWN not in words.expression
+            is_left_out = is_left_out or is_written or operand in (ELSEWHERE, "None")
+            if (node.id, slot) not in slots and not is_left_out:
+                state, recorded = "" if operand in self.rows else why_cut(operand, node), node.recorded
+                self.add(operand, node.id, slot, state, dict(zip(recorded.given, recorded.given_numbers, strict=False)))
         inputs = {*input_names(node.label), "result"} if node.recorded.held else set[str]()
-        formula = Formula.read(words.expression) if "[" in words.expression else None
-        indices = sorted(formula.names & self.rows.keys()) if formula is not None else []
+        texts = (words.expression, *words.operands) if "[" in words.expression else ()
+        whole, *parts = [one.names if (one := Formula.read(text)) is not None else set[str]() for text in texts] or [
+            set()
+        ]
+        indices = sorted((whole & self.rows.keys()).difference(*parts))
         others = [*(text for key, text in node.recorded.held if key not in inputs), *indices]
         slot = len(words.operands)
         for text in others:
@@ -120,12 +127,27 @@ class Outside:
                 continue
             slot += 1
 
-    def add(self, text: str, user: str, slot: int, state: str = "") -> None:
-        """Add an operand, and what this one is made from in turn, as far as gviz has named its steps."""
+    def add(
+        self,
+        text: str,
+        user: str,
+        slot: int,
+        state: str = "",
+        given: Mapping[str, Numbers | None] = MappingProxyType({}),
+    ) -> None:
+        """Add an operand, and what this one is made from in turn, as far as gviz has named its steps.
+
+        Args:
+            text: what it is called.
+            user: the operation.
+            slot: of the operation.
+            state: why it is outside of the graph.
+            given: the numbers of operands that the program has given no name.
+        """
         todo = [(text, user, slot, state)]
         for name, target, place, why in todo:  # grows while it is read
             row, own = self.rows.get(name), f"c{len(self.edges)}"
-            numbers, _, later = row.at_backward() if row is not None else (None, None, None)
+            numbers, _, later = row.at_backward() if row is not None else (given.get(name), None, None)
             if numbers is not None:  # a constant's box has no dtype: state tells of one that takes no gradient
                 numbers = numbers._replace(dtype="")
             formula = Formula.read(row.expression) if row is not None and row.expression else None

@@ -11,6 +11,7 @@ from weakref import ref
 
 from gviz.formulas.operations import SIGNS, function_of, kind_of
 from gviz.trace.records import NodeRecord
+from gviz.walk import Argument
 
 LONGEST = 24
 """Characters of an argument as it is written: a longer one is told by nothing."""
@@ -27,7 +28,7 @@ CALLS = {
 TRANSPOSING = ("Addmm", "Mm")
 """What a layer, or ``linear``, computes with its weight transposed: only its input is an operand as it is."""
 
-NUMBERED = ("Rsub", *SIGNS)
+NUMBERED = ("Rsub", "Where", *SIGNS)
 """Operations of which a number may be an operand; to others it is an option."""
 
 
@@ -46,8 +47,8 @@ class CallSites:
         self.entries: dict[tuple[Any, ...], tuple[str, bool, list[str]]] = {}
         self.positions: dict[int, list[tuple[int | None, ...]]] = {}  # of code by its identity; the trace keeps it
 
-    def arguments_of(self, noted: NodeRecord, label: str) -> Iterator[tuple[Any, str]]:
-        """Yield the arguments without a gradient of the call behind an operation, each with its text in the program.
+    def arguments_of(self, noted: NodeRecord, label: str) -> Iterator[Argument]:
+        """Yield the arguments without a gradient of the call behind an operation that are operands of it.
 
         Args:
             noted: what is known of the operation.
@@ -62,18 +63,21 @@ class CallSites:
             texts = self.argument_texts(code, instruction, call.name, count) if call.place.file == self.file else []
             entry = self.entries[key] = kind, is_operator, texts
         kind, is_operator, texts = entry
-        is_turned = kind in TRANSPOSING and call.name in ("linear", "call") and any(at for at, _ in noted.constants)
+        is_turned = kind in TRANSPOSING and call.name in ("linear", "call") and any(one.at for one in noted.constants)
         if is_turned or not is_operator:
             return
-        for at, one in noted.constants:
+        for at, one, numbers in noted.constants:
             if isinstance(one, ref):
-                yield one(), texts[at] if texts else ""
+                tensor = one()
+                kept = tensor if numbers is None else numbers
+                if kind != "Where" or kept is None or "bool" not in str(kept.dtype):  # its condition
+                    yield Argument(tensor, texts[at] if texts else "", numbers)
             elif kind in NUMBERED and not isinstance(one, type):
-                yield None, f"{one:.7g}"
+                yield Argument(None, f"{one:.7g}")
             elif kind not in NUMBERED and one is NoneType:
-                yield None, "None"
+                yield Argument(None, "None")
         if kind == "Convolution" and count == len(("input", "weight")):
-            yield None, "None"  # the bias
+            yield Argument(None, "None")  # the bias
 
     def argument_texts(self, code: CodeType | None, instruction: int, name: str, count: int) -> list[str]:
         """Return the text of each argument of a call, "" for a long one; [] where another call stands there.

@@ -24,7 +24,7 @@ from gviz.trace.facts import ByTensor, recall, remember
 from gviz.trace.frames import RunningProgram
 from gviz.trace.gradients import Gradients
 from gviz.trace.listening import NUMBERS, SHARES, Listener, Observer, ParameterGroups, is_write
-from gviz.trace.records import KEY, CallRecord, NodeRecord, Write
+from gviz.trace.records import KEY, CallRecord, Constant, NodeRecord, Write
 from gviz.trace.versions import Versions
 from gviz.walk import dtype_name, grad_fn, numbers
 
@@ -111,7 +111,7 @@ class Trace(Observer):
         notes = result.grad_fn.metadata
         if KEY not in notes:
             constants = tuple(
-                [(at, self.as_recorded(one)) for at, one in enumerate(args) if not getattr(one, "requires_grad", False)]
+                [self.as_recorded(*pair) for pair in enumerate(args) if not getattr(pair[1], "requires_grad", False)]
             )
             outside = self.outside.cut_off_among(args) if self.outside.cuts else ()
             function = self.frames.function() if self.nested else None
@@ -192,8 +192,8 @@ class Trace(Observer):
                 self.record_tensor(name, args, one, call, seconds)
 
     # ---------------------------------------------------------------- what is kept
-    def value_of(self, result: Any) -> Numbers | None:
-        """Return the numbers of a small result, and of a large one that is not finite; None for any other."""
+    def value_of(self, result: Any, *, is_made: bool = True) -> Numbers | None:
+        """Return the numbers of a small tensor, and of a large one that was made and is not finite; None for any other."""
         if not self.valued:
             return None
         try:
@@ -201,11 +201,15 @@ class Trace(Observer):
                 fields = (), dtype_name(result.dtype), elements_of((result.tolist(),)), None
                 return tuple.__new__(Numbers, fields)
             is_few = result.numel() <= FEW
-            is_wanted = is_few or (result.is_floating_point() and not bool(self.engine.isfinite(result).all()))
+            is_wanted = is_few or (
+                is_made and result.is_floating_point() and not bool(self.engine.isfinite(result).all())
+            )
             return numbers(result, FEW) if is_wanted else None
         except RuntimeError:  # a tensor without numbers, or sizes: meta, fake, nested
             return None
 
-    def as_recorded(self, one: Any) -> Any:
+    def as_recorded(self, at: int, one: Any) -> Constant:
         """Return an argument as an operation keeps it: a tensor weakly, a number as it is, of others the kind."""
-        return ref(one) if isinstance(one, self.tensor) else one if isinstance(one, int | float) else type(one)
+        if isinstance(one, self.tensor):
+            return Constant(at, ref(one), self.value_of(one, is_made=False))
+        return Constant(at, one if isinstance(one, int | float) else type(one))

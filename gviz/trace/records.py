@@ -68,6 +68,20 @@ class FunctionCall(NamedTuple):
     within: FunctionCall | None
 
 
+class Constant(NamedTuple):
+    """An argument without a gradient, as an operation keeps it.
+
+    Args:
+        at: which argument it is.
+        value: a tensor weakly, a number, the kind of another.
+        numbers: of a small tensor, as it was then; None where they are not kept.
+    """
+
+    at: int
+    value: Any
+    numbers: Numbers | None = None
+
+
 class NodeRecord(NamedTuple):
     """What is kept with an operation.
 
@@ -77,7 +91,7 @@ class NodeRecord(NamedTuple):
         seconds: how long the call took; 0 if that was not measured.
         numbers: of its result, where they are kept: of a small one, and of one that has nan or inf.
         outside: what is known of inputs that were cut off from a graph.
-        constants: the arguments without a gradient, each with its place: tensors weakly, numbers, kinds of others.
+        constants: the arguments without a gradient.
         argument_count: how many all are.
         function: the call of a function that it was in, where that was asked for.
     """
@@ -87,9 +101,13 @@ class NodeRecord(NamedTuple):
     seconds: float
     numbers: Numbers | None
     outside: tuple[CallRecord, ...] = ()
-    constants: tuple[tuple[int, Any], ...] = ()
+    constants: tuple[Constant, ...] = ()
     argument_count: int = 0
     function: FunctionCall | None = None
+
+    def tensors(self) -> list[Any]:
+        """Return the tensors among the constants; None for one that is no more."""
+        return [one.value() for one in self.constants if isinstance(one.value, ref)]
 
 
 class Cut:

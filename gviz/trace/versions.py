@@ -301,7 +301,7 @@ def uses_of(nodes: Iterable[Any], tensors: Collection[int], makers: Collection[A
         users = [following for following, _ in node.next_functions if following in makers]
         users += [node] if node in makers else []
         record = node.metadata.get(KEY)  # of a trace, if there is one
-        constants = [one() for _, one in record.constants if isinstance(one, ref)] if record is not None else []
+        constants = record.tensors() if record is not None else []
         for key in {None, *users, *(id(one) for one in (*constants, *saved_tensors(node)) if id(one) in tensors)}:
             uses.setdefault(key, []).append(number)
     return uses

@@ -9,6 +9,7 @@ import pytest
 from program import Program
 
 from gviz import SourceOptions, read
+from gviz.formulas.expressions import with_letters
 from gviz.graphs import Edge, Graph
 from gviz.passes.dataflow import dataflow
 from gviz.passes.statements import by_statement
@@ -93,6 +94,25 @@ def test_an_argument_of_a_call_is_told_by_what_is_written_there(call: str, tmp_p
 def test_a_condition_of_one_operation_is_a_node_once() -> None:
     shown = formula("m=x>0; y=where(m,x,0)", x=[1, -2])
     assert [(node.name, node.state) for node in shown.nodes if node.kind == "frozen"] == [("m", "")]
+
+
+IN_A_LOOP = """
+import torch
+X, Y = torch.tensor([[1.0, 2.0], [3.0, 4.0]]), torch.tensor([1.0, 2.0])
+w = torch.tensor([0.5, -0.5], requires_grad=True)
+loss = 0
+for i in range(2):
+    loss = loss + torch.nn.functional.mse_loss((w * X[i]).sum(), Y[i]) + w.dot(torch.ones(2) if i else X[0] * 2)
+loss.backward()
+"""
+
+
+def test_operands_without_a_name_have_their_own_numbers_and_no_other_input_stands_beside(tmp_path: Path) -> None:
+    (tmp_path / "loop.py").write_text(IN_A_LOOP)
+    whole = read(tmp_path / "loop.py", SourceOptions(flow=True, lines=True), say=lambda _: None).graph
+    shown = dataflow(with_letters(whole))
+    frozen = [(node.name, node.numbers.nested()) for node in shown.nodes if node.kind == "frozen" and node.numbers]
+    assert sorted(frozen) == [("X[i]", [1, 2]), ("X[i]", [3, 4]), ("c", [2, 4]), ("h", [1, 1])]
 
 
 def test_the_symbol_of_two_over_x_is_that_of_the_operations_pytorch_records() -> None:

@@ -6,7 +6,6 @@ from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import replace
 from typing import Any
-from weakref import ref
 
 from gviz.errors import SourceError
 from gviz.graphs import Place, Stop
@@ -148,7 +147,7 @@ def _with_used(run: ScriptRun, roots: Mapping[str, Any]) -> tuple[ScriptRun, lis
     ]
     for node in graph_nodes(roots.values()) if run.unnamed else ():
         tensors += [one for _, one in saved_constants(node)]
-        tensors += [one() for _, one in noted.constants if isinstance(one, ref)] if (noted := record_of(node)) else []
+        tensors += noted.tensors() if (noted := record_of(node)) else []
     ids, names, notes = set(map(id, tensors)), {**run.names}, []
     for of, items in run.unnamed.items():
         named = {f"{of}{path}": tensor for path, tensor in items if id(tensor) in ids}
