@@ -139,6 +139,8 @@ def test_a_statement_with_an_operand_that_is_not_known_keeps_its_formula_with_a_
     graph = by_statement(dataflow(with_formula(walk({"y": y}, {"w": w, "b": b, "h": h, "y": y}))))
     names = {node.id: node.name for node in graph.nodes}
     assert {(names[edge.source], names[edge.target]): edge.flow.symbol for edge in graph.edges} == {
+        ("□", "y"): "",
+        ("□", "h"): "",
         ("h", "y"): "□",
         ("w", "h"): "□",
         ("b", "h"): "1",

@@ -371,8 +371,8 @@ def test_numbers_and_data_that_operations_have_saved_are_named_as_in_the_program
 
 @pytest.mark.parametrize("form", ["text", "markdown", "latex"])
 def test_what_has_no_name_has_a_sign_and_a_note_in_every_format(tmp_path: Any, form: str) -> None:
-    text = "x = torch.tensor([2.0, 1.0], requires_grad=True)\n"
-    text += "def f():\n    return x * torch.ones(2, dtype=torch.float32)\n(f() + 1).sum().backward()\n"
+    text = "x = torch.ones(300, requires_grad=True)\n"
+    text += "def f():\n    return x * torch.ones(300, dtype=torch.float32)\n(f() + 1).sum().backward()\n"
     found = of_script(tmp_path, text).text(form)
     assert "is an input that needs no grad, and has no name in the graph" in flat(found)
     assert ("x \\cdot \\square" if form == "latex" else "x·□") in found
