@@ -66,7 +66,7 @@ class Formula:
         text = EARLIER.sub(r"\1_\2_", text) if earlier else text
         try:
             formula = cls(ast.parse(text.replace(UNKNOWN, NAME), mode="eval").body)
-        except (SyntaxError, RecursionError, MemoryError):
+        except (SyntaxError, ValueError, RecursionError, MemoryError):  # ValueError: of characters that are none
             return None
         names = {**earlier, NAME: UNKNOWN} if UNKNOWN in text or earlier else {}
         for node in ast.walk(formula.node) if names else ():
@@ -82,7 +82,7 @@ class Formula:
         """
         try:
             return cls(ast.parse(text, mode="eval").body)
-        except SyntaxError:
+        except (SyntaxError, ValueError):
             return cls(ast.Name(text, ast.Load()))
 
     def __str__(self) -> str:

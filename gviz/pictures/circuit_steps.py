@@ -37,9 +37,6 @@ TOP, FOOT = 28.0, 20.0
 GAP = 24.0
 """Points between a program and the circuit beside it."""
 
-SPENT = 52.0
-"""Points at the top of a page that has its title elsewhere."""
-
 
 class CircuitSlide(NamedTuple):
     """A step as a page: see :class:`gviz.pictures.series.Slide`."""
@@ -50,9 +47,7 @@ class CircuitSlide(NamedTuple):
     of: int
 
 
-def circuit_slides(
-    graph: Graph, options: RenderOptions, page: Page, wanted: Sequence[int] = (), *, bare: bool = False
-) -> list[CircuitSlide]:
+def circuit_slides(graph: Graph, options: RenderOptions, page: Page, wanted: Sequence[int] = ()) -> list[CircuitSlide]:
     """Return the slides; none where the circuit could not be read.
 
     Args:
@@ -60,18 +55,24 @@ def circuit_slides(
         options: ``theme``, ``precision``, ``title``, ``of``, ``math`` and ``every`` are read.
         page: the size of each slide.
         wanted: numbers of the steps that are drawn, counted from 1; all if there is none.
-        bare: leave out title, caption and progress: who shows the slides has places of their own for them.
     """
     shown = dataflow(without_rounding(graph))
-    options = replace(options, view="circuit", fit="slide")
-    if sum(node.kind != "constant" for node in shown.nodes) > MOST:
-        return []
     steps = steps_of(shown, options)
-    scene = CircuitScene(shown, graph, options, steps, page, is_bare=bare)
-    if scene.least_type < LEAST_TYPE:
+    scene = circuit_scene(shown, graph, options, steps, page)
+    if scene is None:
         return []
     numbers = wanted or range(1, len(steps) + 1)
     return [CircuitSlide(scene.at(number), steps[number - 1], number, len(steps)) for number in numbers]
+
+
+def circuit_scene(
+    shown: Graph, graph: Graph, options: RenderOptions, steps: Sequence[Step], page: Page, *, is_bare: bool = False
+) -> CircuitScene | None:
+    """Return the circuit of some steps; None where it could not be read. Arguments as for :class:`CircuitScene`."""
+    if sum(node.kind != "constant" for node in shown.nodes) > MOST:
+        return None
+    scene = CircuitScene(shown, graph, replace(options, view="circuit", fit="slide"), steps, page, is_bare=is_bare)
+    return None if scene.least_type < LEAST_TYPE else scene
 
 
 class CircuitScene:
@@ -83,7 +84,7 @@ class CircuitScene:
         options: see :func:`circuit_slides`.
         steps: all steps.
         page: the size of each slide.
-        is_bare: whether the circuit stands alone.
+        is_bare: whether the circuit stands alone: who shows it has places of their own for title, caption and code.
     """
 
     def __init__(
@@ -118,9 +119,9 @@ class CircuitScene:
         said = [*(line for step in steps for line in step.caption), *((Span(title),) for title in self.content.titles)]
         self.note = "".join(one.text for one in unknown_entries(map(text_of, said)))
         self.lines = 0 if is_bare else max(len(step.caption) for step in steps)
-        self.side = width_beside(graph, options, page)
+        self.side = 0.0 if is_bare else width_beside(graph, options, page)
         start = self.side + GAP * bool(self.side)
-        top = SPENT if is_bare else TOP + max(page.title * 1.4, title.size[1] + page.title * 0.4)
+        top = 0.0 if is_bare else TOP + max(page.title * 1.4, title.size[1] + page.title * 0.4)
         low = 0.0 if is_bare else FOOT + page.legend + self.lines * page.caption * LINE + 14
         room = page.width - 48 - start, page.height - top - low - 16
         block, self.scale, self.least_type = self.content.in_room(room)
@@ -135,8 +136,7 @@ class CircuitScene:
     def at(self, number: int) -> InkedPage:
         """Return the page of a step, by its number counted from 1."""
         step = self.steps[number - 1]
-        shown = StepLook(self, step)
-        items = [one for item in self.items if (one := shown.seen(item)) is not None]
+        items = [item for _, item in self.seen(step)]
         texts = [] if self.is_bare else [*shifted(self.title, MARGIN, TOP), *self._texts(step, number)]
         code = list(self._code(step)) if self.side else []
         size = self.page.width, self.page.height
@@ -145,8 +145,14 @@ class CircuitScene:
             " ".join("".join(span.text for span in line) for line in step.caption),
             size,
             self.theme.page,
-            [*items, *shown.heads, *texts, *code],
+            [*items, *texts, *code],
         )
+
+    def seen(self, step: Step) -> list[tuple[int, Item]]:
+        """Return what is seen of the circuit at a step, each piece with its number, in the order of drawing."""
+        look = StepLook(self, step)
+        items = [(at, one) for at, item in enumerate(self.items) if (one := look.seen(item)) is not None]
+        return [*items, *enumerate(look.heads, len(self.items))]
 
     def _texts(self, step: Step, number: int) -> Iterator[Item]:
         """Yield the caption, and how far it is."""

@@ -14,6 +14,9 @@ from gviz.formulas.operations import operator_of
 from gviz.graphs import Edge, Graph, Node
 from gviz.passes.dataflow import dataflow
 from gviz.passes.modules import parts_of, with_modules
+from gviz.passes.rounding import without_rounding
+from gviz.pictures.circuit_data import circuit_data
+from gviz.pictures.circuit_steps import circuit_scene
 from gviz.pictures.labels import (
     boxes,
     decimal,
@@ -24,78 +27,126 @@ from gviz.pictures.labels import (
     short_value,
     small_text,
 )
+from gviz.pictures.legend import unknown_entries
+from gviz.pictures.look import PAGES
 from gviz.pictures.options import RenderOptions
 from gviz.pictures.picture import LARGE
-from gviz.pictures.spans import Line, Span
-from gviz.pictures.steps import PHASES, has_backward, lines_at, steps_of
+from gviz.pictures.spans import Line, Span, text_of
+from gviz.pictures.steps import PHASES, Step, has_backward, lines_at, steps_of
 from gviz.text import visible
 
 Data: TypeAlias = dict[str, object]
 """What JSON holds."""
 
+Facts: TypeAlias = dict[tuple[str, str], int]
+"""Facts about boxes, names and texts, each with its number."""
+
 LONGEST_FACT = 400
 """Characters of a fact about a box."""
+
+SECONDS = 1.5
+"""How long a step is shown."""
 
 OUTER = -1
 """The group of what is in none."""
 
 
-def page_data(graph: Graph, options: RenderOptions) -> Data:
+def page_data(graph: Graph, options: RenderOptions, numbers: Sequence[int] = (), *, is_player: bool = False) -> Data:
     """Return the graph in the views that a page may show, the one that it opens with first.
 
     Args:
-        graph: any graph; one that tells gradients on their way has the view of the formula, with its steps.
-        options: ``view``, ``precision``, ``show`` and ``title`` are read.
+        graph: any graph; one that tells gradients on their way has steps in the views of the formula.
+        options: ``view``, ``precision``, ``show``, ``every`` and ``title`` are read.
+        numbers: of the steps that are shown, counted from 1; all if there is none.
+        is_player: whether it opens on the first step.
     """
-    views = [boxes_view(graph, options)]
+    facts: Facts = {}
+    views = [boxes_view(graph, options, facts)]
     if graph.kind != "static" and len(graph.nodes) <= LARGE and any(n.kind == "operation" for n in graph.nodes):
-        views.append(formula_view(with_formula(graph), options))
-        views.sort(key=lambda view: view["name"] != options.view)
+        views += formula_views(graph if is_player else with_formula(graph), options, numbers, facts)
+        first = ("circuit", "dataflow") if is_player else (options.view,)
+        views.sort(key=lambda view: first.index(view["name"]) if view["name"] in first else len(first))
     stop = [] if graph.stop is None else [f"{graph.stop.where}  {graph.stop.message}".strip()]
     notes = [visible(text) for text in (*stop, *graph.remarks)]
-    return {"title": visible(options.title or graph.title or "graph"), "notes": notes, "views": views}
+    code = visible(graph.code).rstrip().split("\n") if options.every == "line" else []
+    return {
+        "title": visible(options.title or graph.title or "graph"),
+        "notes": notes,
+        "views": views,
+        "facts": list(facts),
+        "code": code,
+        "player": is_player,
+        "seconds": SECONDS,
+    }
 
 
-def boxes_view(graph: Graph, options: RenderOptions) -> Data:
+def boxes_view(graph: Graph, options: RenderOptions, facts: Facts) -> Data:
     """Return the view that TorchViz has: operations, AccumulateGrad and tensors, each a box."""
     is_large = len(graph.nodes) > LARGE
     own = replace(options, view="torchviz", show=options.show if options.show or is_large else ("value", "grad"))
     lines = [box.lines for box in boxes(graph, own, table=False)]
-    return view_of("torchviz", graph, lines)
+    return view_of("torchviz", graph, lines, facts)
 
 
-def formula_view(graph: Graph, options: RenderOptions) -> Data:
-    """Return the view of the formula: operations between values; with the steps of the computation."""
-    shown = dataflow(graph)
-    steps = steps_of(shown, options) if has_backward(shown) else []
-    at = lines_at(shown, options, steps) if steps else {}
-    plain = boxes(shown, replace(options, view="torchviz"), table=False)
-    says = [
-        [box_head(node), *at[node.id][-1]] if steps else list(box.lines)
-        for node, box in zip(shown.nodes, plain, strict=True)
-    ]
-    data = view_of("dataflow", shown, says)
+def formula_views(graph: Graph, options: RenderOptions, numbers: Sequence[int], facts: Facts) -> Iterator[Data]:
+    """Yield the view of the formula, operations between values, with the steps; and the circuit if it can be read."""
+    shown = dataflow(without_rounding(graph))
+    all_steps = steps_of(shown, options) if has_backward(shown) or numbers else []
+    steps = [(number, all_steps[number - 1]) for number in numbers or range(1, len(all_steps) + 1)]
     number = {node.id: place for place, node in enumerate(shown.nodes)}
-    frames, last = [], [list[Line]() for _ in shown.nodes]
+    plain = boxes(shown, replace(options, view="torchviz"), table=False)
+    own = lines_at(shown, options, all_steps) if steps else {}
+    at = [own.get(node.id, [list(box.lines)]) for node, box in zip(shown.nodes, plain, strict=True)]
+    says = [[[box_head(node), *lines] for lines in every] for node, every in zip(shown.nodes, at, strict=True)]
+    data = view_of("dataflow", shown, [lines[-1] for lines in says], facts)
+    yield data | {"steps": list(step_data(steps, says, number)), "of": len(all_steps), "across": True}
+    drawn = replace(options, theme="print" if options.theme == "print" else "light")
+    scene = circuit_scene(shown, graph, drawn, all_steps, PAGES["slide"], is_bare=True)
+    if scene is not None:
+        yield {
+            "name": "circuit",
+            "like": "dataflow",
+            "circuit": circuit_data(scene, [step for _, step in steps], number),
+        }
+
+
+def step_data(
+    steps: Sequence[tuple[int, Step]], says: Sequence[Sequence[Sequence[Line]]], number: dict[str, int]
+) -> Iterator[Data]:
+    """Yield each step as what is new in it.
+
+    Args:
+        steps: the steps with their numbers.
+        says: what each box says at each of all steps.
+        number: of each node.
+    """
+    last: list[Sequence[Line]] = [()] * len(says)
     known, handed = frozenset[str](), 0
-    for place, step in enumerate(steps):  # each tells what is new
-        now = [[box_head(node), *at[node.id][place]] for node in shown.nodes]
+    for place, step in steps:
+        now = [without_blanks(lines[place - 1]) for lines in says]
         changes = {
             i: span_lists(lines) for i, (lines, before) in enumerate(zip(now, last, strict=True)) if lines != before
         }
-        last = now
-        frames.append(
-            {
-                "half": PHASES[step.phase],
-                "lit": [number[node] for node in step.nodes],
-                "known": sorted(number[node] for node in step.computed - known),
-                "handed": step.handed[handed:],
-                "caption": span_lists(step.caption),
-                "says": changes,
-            }
-        )
-        known, handed = step.computed, len(step.handed)
-    return data | {"steps": frames, "across": True}
+        remarks = [one.line for one in unknown_entries(map(text_of, step.caption))]
+        yield {
+            "number": place,
+            "half": PHASES[step.phase],
+            "lit": [number[node] for node in step.nodes],
+            "known": sorted(number[node] for node in step.computed - known),
+            "handed": step.handed[handed:],
+            "caption": span_lists([*step.caption, *remarks]),
+            "says": changes,
+            **({"line": step.line} if step.line else {}),
+        }
+        last, known, handed = now, step.computed, len(step.handed)
+
+
+def without_blanks(lines: Sequence[Line]) -> Sequence[Line]:
+    """Return the lines without the blank ones at their end, which keep the room of what comes."""
+    count = len(lines)
+    while count and not text_of(lines[count - 1]).strip():
+        count -= 1
+    return lines[:count]
 
 
 def box_head(node: Node) -> Line:
@@ -105,13 +156,14 @@ def box_head(node: Node) -> Line:
     return (Span(operator_of(node.label), is_bold=True),)
 
 
-def view_of(name: str, graph: Graph, lines: Sequence[Iterable[Line]]) -> Data:
+def view_of(name: str, graph: Graph, lines: Sequence[Iterable[Line]], facts: Facts) -> Data:
     """Return a graph as data.
 
     Args:
         name: of the view.
         graph: what is drawn.
         lines: what each of its boxes says.
+        facts: those that boxes have, which tell them by their numbers; new ones are added.
     """
     number = {node.id: place for place, node in enumerate(graph.nodes)}
     groups = GroupTree()
@@ -123,7 +175,7 @@ def view_of(name: str, graph: Graph, lines: Sequence[Iterable[Line]]) -> Data:
             "says": span_lists(rows),
             "in": groups.of(own.scope),
             **({"name": visible(node.name)} if node.name else {}),
-            "facts": [[key, visible(text)] for key, text in box_facts(node)],
+            "facts": [facts.setdefault((key, visible(text)), len(facts)) for key, text in box_facts(node)],
             **code_of(graph, node),
         }
         for node, own, rows in zip(graph.nodes, kinds, lines, strict=True)

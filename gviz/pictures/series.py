@@ -12,7 +12,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from itertools import product
 from operator import itemgetter
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 from gviz.formulas.operations import operator_of
 from gviz.graphs import Edge, Graph, Node
@@ -79,8 +79,6 @@ def series(
     page: Page,
     write: Callable[[Picture], str],
     wanted: Sequence[int] = (),
-    *,
-    bare: bool = False,
 ) -> list[Slide]:
     """Return the slides.
 
@@ -90,7 +88,6 @@ def series(
         page: the size of each slide.
         write: returns a picture as DOT.
         wanted: numbers of the steps that are drawn, counted from 1; all if there is none.
-        bare: leave out title, caption and progress: who shows the slides has places of their own for them.
     """
     shown, options = dataflow(without_rounding(graph)), replace(options, view="dataflow", fit="slide")
     page = with_code(page, graph.code)
@@ -98,17 +95,12 @@ def series(
     deepest = max(len(step.caption) for step in steps)
     theme, title = THEMES[options.theme], html.escaped(options.title or graph.title)
     scene, layout = _set(shown, options, steps, page, write)
-    rows = slide.rows_beside(page, 0 if bare else deepest, 0 if bare else FOOT)
+    rows = slide.rows_beside(page, deepest, FOOT)
     slides = []
     for number in wanted or range(1, len(steps) + 1):
         step = steps[number - 1]
         caption = [html.line_text(line, theme) or " " for line in step.caption]
         foot = html.line_text(progress(steps, number, scene.note), theme)
-        texts: dict[str, Any] = {
-            "title": title,
-            "caption": [*caption, *[" "] * (deepest - len(caption))],
-            "legend": f'<TABLE BORDER="0" CELLSPACING="0"><TR><TD>{foot}</TD></TR></TABLE>',
-        }
         side = _beside(graph.code, step.line, rows, theme) if options.every == "line" else ""
         placed = slide.on_page(
             scene.at(number - 1),
@@ -118,7 +110,9 @@ def series(
             beside=width_beside(graph, options, page),
             scale=options.scale,
             write=write,
-            **({} if bare else texts),
+            title=title,
+            caption=[*caption, *[" "] * (deepest - len(caption))],
+            legend=f'<TABLE BORDER="0" CELLSPACING="0"><TR><TD>{foot}</TD></TR></TABLE>',
         )
         slides.append(Slide(placed, step, number, len(steps)))
     return slides

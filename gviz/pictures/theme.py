@@ -198,6 +198,24 @@ _SHAPES: dict[str, dict[str, str]] = {
 """What sets a kind apart from the usual box, besides its colours."""
 
 
+def colour_names(theme: Theme) -> dict[str, str]:
+    """Return the colours of a theme by the names that they have in a page, as ``leaf-fill``; those alike have one."""
+    names = {
+        "page": theme.page,
+        "ink": theme.ink,
+        "muted": theme.muted,
+        "gradient": theme.gradient,
+        "line": theme.line,
+        "faint": theme.faint,
+        "value": theme.value,
+        "focus": theme.paths[0],
+    }
+    for kind, pair in theme.boxes.items():
+        if kind not in {*_ALIKE, "placeholder", "added"}:
+            names |= {f"{kind}-fill": pair.fill, f"{kind}-pen": pair.pen}
+    return names
+
+
 def box_attributes(kind: str, theme: Theme) -> dict[str, str]:
     """Return Graphviz's attributes for a kind of box, one of :data:`gviz.graphs.KINDS`.
 

@@ -14,15 +14,10 @@ CODE = f"text{{font-family:{FACES['mono'].css};text-anchor:middle;font-kerning:n
 """The usual face. Without kerning a text has the width that gviz has measured."""
 
 
-def svg_text(sheet: Sheet, looks: dict[str, str] | None = None) -> str:
-    """Return a picture as SVG, 72 points to the inch as Graphviz's is.
-
-    Args:
-        sheet: the picture.
-        looks: the classes of looks that pictures of one page share; new ones are added.
-    """
+def svg_text(sheet: Sheet) -> str:
+    """Return a picture as SVG, 72 points to the inch as Graphviz's is."""
     wide, high = sheet.size
-    looks = {} if looks is None else looks
+    looks: dict[str, str] = {}
     body = list(_lines(sheet, looks))
     style = "".join(f".{name}{{{rules}}}" for rules, name in looks.items())
     page = [f'<rect width="{wide:.1f}" height="{high:.1f}" fill="{escape(sheet.page)}"/>'] if sheet.page else []

@@ -11,15 +11,17 @@ import hashlib
 import json
 import os
 import re
+from collections.abc import Sequence
 from dataclasses import replace
 from html import escape
 
 from gviz.errors import warn_user
 from gviz.graphs import Graph
 from gviz.layout import RenderWarning
-from gviz.pictures.interactive import page_data
+from gviz.layout.fonts.faces import FACES
+from gviz.pictures.interactive import Data, page_data
 from gviz.pictures.options import RenderOptions
-from gviz.pictures.theme import THEMES, Theme
+from gviz.pictures.theme import THEMES, Theme, colour_names
 from gviz.render import image
 from gviz.render.terminal import render as tree
 
@@ -28,8 +30,24 @@ TEXTS = SUFFIXES
 DESCRIPTION = "a page to move in, fold, search and play, in one file"
 IGNORES = ("fit", "scale", "transparent", "font_size", "color_by", "repeat_leaves", "graph", "node", "edge", "caption")
 
-SCRIPTS = ("layout.js", "drawing.js", "panel.js", "control.js")
+SCRIPTS = (
+    *(
+        "elements.js",
+        "layered.js",
+        "layout.js",
+        "graph.js",
+        "circuit.js",
+        "drawing.js",
+        "marks.js",
+        "choice.js",
+        "panel.js",
+    ),
+    *("search.js", "table.js", "steps.js", "save.js", "control.js", "start.js"),
+)
 """In this order they are one script."""
+
+FAMILIES = {"mono": "mono", "sans": "sans", "serif": "math"}
+"""The families of fonts by the names of their properties, each with a face of it."""
 
 MANY = 20_000
 """Boxes from which on a browser takes long to open the page."""
@@ -38,7 +56,12 @@ STILL = 60
 """Boxes up to which a browser without scripts shows a picture, and lines of the tree that it shows of more."""
 
 _FIELD = re.compile(r"\{\{(\w+)\}\}")
-_INDENT = re.compile(r"^ *//[^\n]*\n|^/\*.*?\*/\n|^ +", re.MULTILINE | re.DOTALL)
+_TEXTS = r""" "(?:\\.|[^"\\])*" | '(?:\\.|[^'\\])*' | `(?:\\.|[^`\\])*` """
+_PATTERNS = r"(?:(?<=[(,=:])|(?<=[(,=:][ ]))/(?![/*])(?:\\.|[^/\\\n])+/[a-z]*"
+_BLANK = r"(?>\s|//[^\n]*|/\*.*?\*/)"
+_ARROW = rf"{_BLANK}*(?<![\w$])\((?P<name>[\w$]+)\)[ ]=>{_BLANK}*"
+_SCRIPT = re.compile(rf"(?P<kept>{_TEXTS}|{_PATTERNS})|{_ARROW}|;{_BLANK}*(?=}})|{_BLANK}+", re.DOTALL | re.VERBOSE)
+_STYLE = re.compile(r"/\*.*?\*/|\s*([{};,>])\s*|(?<=:)\s+", re.DOTALL)
 _HOLDER = os.path.join(os.path.dirname(__file__), "page")
 _MEANT = str.maketrans({"<": "\\u003c", "\u2028": "\\u2028", "\u2029": "\\u2029"})
 
@@ -50,22 +73,41 @@ def render(graph: Graph, options: RenderOptions) -> str:
         warn_user(
             f"the page has {len(graph.nodes)} boxes, which takes a browser seconds to open: {hint}", RenderWarning
         )
-    data = page_data(graph, options)
+    return page_of(page_data(graph, options), still(graph, options), options)
+
+
+def render_steps(graph: Graph, options: RenderOptions, numbers: Sequence[int], seconds: float) -> str:
+    """Return the page that opens on the first step.
+
+    Args:
+        graph: one that tells local derivatives and gradients on their way.
+        options: how to draw; ``every`` says what a step is.
+        numbers: of the steps, counted from 1; all if there is none.
+        seconds: how long each step is shown when it plays.
+    """
+    data = page_data(graph, options, numbers, is_player=True) | {"seconds": seconds}
+    return page_of(data, still(graph, options), options)
+
+
+def page_of(data: Data, picture: str, options: RenderOptions) -> str:
+    """Return the page of a graph as data, with what a browser without scripts shows."""
     title = str(data["title"])
     data["stem"] = re.sub(r"[^A-Za-z0-9._-]+", "_", title)[:60].strip("._-") or "graph"
     text = json.dumps(data, ensure_ascii=False, separators=(",", ":")).translate(_MEANT)
-    script = '"use strict";\n' + _INDENT.sub("", "".join(map(_read, SCRIPTS)))
+    script = '"use strict";' + shorter_script("".join(map(_read, SCRIPTS)))
     chosen = options.theme if options.theme in ("dark", "light") and options.theme != options.usual_theme else ""
     light = THEMES["torchviz" if options.theme == "dark" else options.theme]
+    families = {name: FACES[face].css.partition(";")[0] for name, face in FAMILIES.items()}
+    css = _filled(_read("page.css"), {"light": variables(light), "dark": variables(THEMES["dark"]), **families})
     fields = {
         "title": escape(title),
         "theme": f' data-theme="{chosen}"' if chosen else "",
-        "css": _filled(_read("page.css"), {"light": variables(light), "dark": variables(THEMES["dark"])}),
-        "picture": _read("picture.css"),
+        "css": shorter_style(css),
+        "picture": shorter_style(_read("picture.css")),
         "script": script,
         "hash": hash_of(script),
         "data": text,
-        "still": still(graph, options),
+        "still": picture,
     }
     return _filled(_read("page.html"), fields)
 
@@ -77,7 +119,7 @@ def live(page: str, number: int) -> str:
         page: what :func:`render` has returned, or any other page.
         number: of the picture; ``state`` has the number of the last one, and ``text``, what is wrong.
     """
-    script = _filled(_INDENT.sub("", _read("live.js")), {"number": str(number)})
+    script = _filled(shorter_script(_read("live.js")), {"number": str(number)})
     rule = f"connect-src 'self'; script-src 'sha256-{hash_of(script)}' 'sha256-"
     head, end, tail = page.replace("script-src 'sha256-", rule, 1).rpartition("</body>")
     return f"{head}<script>{script}</script>\n{end}{tail}"
@@ -90,30 +132,41 @@ def hash_of(script: str) -> str:
 
 def still(graph: Graph, options: RenderOptions) -> str:
     """Return what a browser without scripts shows: a picture, or the beginning of the tree."""
-    own = RenderOptions(view=options.view, precision=options.precision, legend=False)
-    if len(graph.nodes) > STILL or own.view != "torchviz":
+    own = RenderOptions(precision=options.precision, legend=False, format="svg", layout="layered")
+    if len(graph.nodes) > STILL:
         return f"<pre>{escape(tree(graph, replace(own, max_lines=STILL)))}</pre>"
-    drawn = image.render(graph, replace(own, format="svg"))
+    drawn = image.render(graph, own)
     text = drawn if isinstance(drawn, str) else drawn.decode()
     return text[text.index("<svg") :]
 
 
+def shorter_script(text: str) -> str:
+    """Return a script without comments, and without blanks that mean nothing; its statements end in semicolons.
+
+    >>> shorter_script("const a = (b) => 1;  /* one */ if (a) { f(a + +1, 'b // c'); } else return a;  // two")
+    "const a=b=>1;if(a){f(a+ +1,'b // c')}else return a;"
+    """
+
+    def short(match: re.Match[str]) -> str:
+        around = text[match.start() - 1 : match.start()] + (match["name"] or text[match.end() : match.end() + 1])
+        blank = " " * (around in ("++", "--") or bool(re.match(r"[\w$]{2}", around)))
+        return match["kept"] or blank + (f"{match['name']}=>" if match["name"] else "")
+
+    return _SCRIPT.sub(short, text)
+
+
+def shorter_style(text: str) -> str:
+    """Return a style sheet without comments, and without blanks that mean nothing.
+
+    >>> shorter_style("a > b { color: red; margin: 0 1px; } /* c */")
+    'a>b{color:red;margin:0 1px}'
+    """
+    return _STYLE.sub(lambda match: match[1] or "", text).replace(";}", "}").strip()
+
+
 def variables(theme: Theme) -> str:
     """Return the colours of a theme as properties of CSS: ``--leaf-fill: #ADD8E6;``."""
-    words = {
-        "page": theme.page,
-        "ink": theme.ink,
-        "muted": theme.muted,
-        "gradient": theme.gradient,
-        "line": theme.line,
-        "faint": theme.faint,
-        "value": theme.value,
-        "focus": theme.paths[0],
-    }
-    for kind, pair in theme.boxes.items():
-        name = kind.replace(" ", "-")
-        words |= {f"{name}-fill": pair.fill, f"{name}-pen": pair.pen}
-    return " ".join(f"--{name}: {colour};" for name, colour in words.items())
+    return " ".join(f"--{name}: {colour};" for name, colour in colour_names(theme).items())
 
 
 def _read(name: str) -> str:

@@ -7,14 +7,11 @@ ends a file with its first page), for animations in Pillow, if that is installed
 from __future__ import annotations
 
 import io
-import json
 import os
-import re
 import warnings
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import replace
-from html import escape
 from typing import Any, TypeAlias
 
 from gviz.errors import RenderError
@@ -23,17 +20,12 @@ from gviz.graphs import Graph
 from gviz.layout import RenderWarning
 from gviz.layout.graphviz import draw
 from gviz.pictures.circuit_steps import CircuitSlide, circuit_slides
-from gviz.pictures.html import inks
-from gviz.pictures.legend import unknown_entries
 from gviz.pictures.look import PAGES
 from gviz.pictures.options import RenderOptions
 from gviz.pictures.series import Slide, series
 from gviz.pictures.sheets import InkedPage
-from gviz.pictures.spans import Span, text_of
-from gviz.pictures.steps import PHASES
-from gviz.pictures.theme import THEMES
-from gviz.render import ELSEWHERE, dot, image
-from gviz.render._svg import svg_text
+from gviz.pictures.spans import text_of
+from gviz.render import ELSEWHERE, dot, html, image
 from gviz.text import closest, shorten
 
 WHOLE = {
@@ -62,17 +54,8 @@ SECONDS, LAST = 2.0, 2
 ANIMATED, POINTS = 2 / 3, 0.5
 """The size of an animation beside that of an image: 1280 by 720 pixels; and of a drawing, 960 by 540 points."""
 
-DRAWN = ("pdf", "html", "svg", "ps", "eps")
+DRAWN = ("pdf", "svg", "ps", "eps")
 """Formats without pixels."""
-
-CUT = 52.0
-"""Points at the top of a page in which the title stands, which HTML has elsewhere."""
-
-_PLAYER = os.path.join(os.path.dirname(__file__), "player.html")
-_PARTS = re.compile(r"<!-- [^\n]* -->\n")
-_STYLE = re.compile(r"<style>.*</style>")
-_TITLES = re.compile(r"<title>.*?</title>\n?", re.DOTALL)
-_VIEW_BOX = re.compile(r'viewBox="([\d.]+) ([\d.]+) ([\d.]+) ([\d.]+)"')
 
 
 def series_format(suffix: str) -> str:
@@ -131,11 +114,11 @@ def render(
             raise RenderError(f"an animated {suffix} needs Pillow, which is not installed", hint=hint) from None
     if suffix == "tex":
         return beamer_file(graph, options, wanted, watch).encode()
+    if suffix == "html":
+        return html.render_steps(graph, options, wanted, seconds).encode("utf-8", "backslashreplace")
     drawn = _drawn(graph, suffix, options, wanted, watch)
     if suffix == "pdf":
         return pdf(drawn, options, graph.title)
-    if suffix == "html":
-        return html(drawn, options, graph.title, seconds)
     return animation(drawn, suffix, seconds)
 
 
@@ -195,30 +178,23 @@ def _said_once() -> Iterator[None]:
 def _slides(graph: Graph, suffix: str, options: RenderOptions, wanted: Sequence[int]) -> Sequence[Slide | CircuitSlide]:
     """Return the slides, in the size that a format needs."""
     scale = POINTS if suffix in DRAWN else options.scale * (ANIMATED if suffix in WHOLE else 1)
-    slides = circuit_slides(graph, options, PAGES["slide"], wanted, bare=suffix == "html")
-    if slides:
-        return slides
-    return series(graph, replace(options, scale=scale), PAGES["slide"], dot.dot_text, wanted, bare=suffix == "html")
+    slides = circuit_slides(graph, options, PAGES["slide"], wanted)
+    return slides or series(graph, replace(options, scale=scale), PAGES["slide"], dot.dot_text, wanted)
 
 
 def _drawn(
     graph: Graph, suffix: str, options: RenderOptions, wanted: Sequence[int], watch: Watch
 ) -> list[tuple[Slide | CircuitSlide, bytes]]:
     """Return the slides, each with its drawing."""
-    output = {"html": "svg", **dict.fromkeys(MOVING, "png")}.get(suffix, suffix) if suffix in WHOLE else suffix
-    looks: dict[str, str] | None = {} if suffix == "html" else None
+    output = "png" if suffix in MOVING else suffix
     own = replace(options, scale=options.scale * ANIMATED) if suffix in MOVING else options
     with _said_once():
         slides = watch(_slides(graph, suffix, options, wanted))
-        return [(slide, drawing(slide, output, own, looks)) for slide in slides]
+        return [(slide, drawing(slide, output, own)) for slide in slides]
 
 
-def drawing(
-    slide: Slide | CircuitSlide, suffix: str, options: RenderOptions, looks: dict[str, str] | None = None
-) -> bytes:
-    """Return a slide in a format; ``looks`` are the classes that pictures of one page share."""
-    if isinstance(slide.picture, InkedPage) and looks is not None:
-        return svg_text(slide.picture, looks).encode()
+def drawing(slide: Slide | CircuitSlide, suffix: str, options: RenderOptions) -> bytes:
+    """Return a slide in a format."""
     if isinstance(slide.picture, InkedPage):
         own = replace(options, format=suffix, fit="slide")
         return image.finish(image.sheet_file(slide.picture, own, image.output_of(suffix)))
@@ -272,79 +248,3 @@ def animation(slides: Sequence[tuple[Slide | CircuitSlide, bytes]], suffix: str,
     out = io.BytesIO()
     frames[0].save(out, suffix, save_all=True, append_images=frames[1:], duration=lasting, loop=0, **how)
     return image.finish(out.getvalue())
-
-
-# ------------------------------------------------------------------ HTML
-def html(
-    slides: Sequence[tuple[Slide | CircuitSlide, bytes]], options: RenderOptions, title: str, seconds: float
-) -> bytes:
-    """Return a page that plays the steps, all in one file.
-
-    What is the same in several drawings is written once: a drawing is a list of numbers of its parts.
-    """
-    parts: dict[str, int] = {}
-    styles = _STYLE.findall(slides[-1][1].decode())  # the last picture has the looks of all
-    frames: list[dict[str, Any]] = []
-    box = "0 0 960 540"
-    for slide, data_of_it in slides:
-        drawn = data_of_it.decode()
-        box = cropped(drawn) or box
-        numbers = [parts.setdefault(part, len(parts)) for part in [*styles, *_parts_of(drawn)]]
-        remarks = [one.line for one in unknown_entries(map(text_of, slide.step.caption))]
-        caption = [spans(line) for line in (*slide.step.caption, *remarks)]
-        frames.append({"half": PHASES[slide.step.phase], "number": slide.number, "caption": caption, "parts": numbers})
-    theme = THEMES[options.theme]
-    texts = list(parts)
-    first = "".join(texts[number] for number in frames[0]["parts"])
-    data = {"parts": texts, "frames": frames, "of": slides[0][0].of, "milliseconds": round(seconds * 1000)}
-    fields = {
-        "title": escape(options.title or title or "steps"),
-        "box": box,
-        "picture": first,
-        "data": json.dumps(data, ensure_ascii=False, separators=(",", ":"))
-        .replace("</", "<\\/")
-        .replace("<!--", "<\\u0021--"),
-        "page": theme.page,
-        "ink": theme.ink,
-        "line": theme.line,
-        "lit": theme.boxes["lit"].pen,
-        "lines": str(max(len(frame["caption"]) for frame in frames)),
-        "scheme": "dark" if options.theme == "dark" else "light",
-        "inks": "".join(f".{name} {{ color: {colour}; }} " for name, colour in inks(theme).items()),
-    }
-    with open(_PLAYER, encoding="utf-8") as file:
-        page = file.read()
-    return re.sub(r"\{\{(\w+)\}\}", lambda match: fields[match[1]], page).encode("utf-8", "backslashreplace")
-
-
-def _parts_of(drawn: str) -> Iterator[str]:
-    """Yield the parts of a drawing, boxes and lines, each a piece of SVG on its own where it is seen."""
-    if '<g id="graph0"' not in drawn:  # gviz's own: an element for each line
-        yield from (line for line in drawn[drawn.index("</style>") :].split("\n")[1:-2] if line)
-        return
-    start, end = drawn.index('<g id="graph0"'), drawn.rindex("</g>")
-    head, *rest = _PARTS.split(drawn[start:end])
-    transform = re.search(r'transform="([^"]*)"', head)
-    group = f'<g transform="{transform[1] if transform else ""}">'
-    for part in rest:
-        if part.strip():
-            yield f"{group}{_TITLES.sub('', part).strip()}</g>"
-
-
-def cropped(drawn: str) -> str:
-    """Return the part of a drawing that is shown: without the place for a title."""
-    match = _VIEW_BOX.search(drawn)
-    if match is None:
-        return ""
-    left, top, width, height = (float(number) for number in match.groups())
-    cut = height * CUT / PAGES["slide"].height
-    return f"{left:g} {top + cut:g} {width:g} {height - cut:g}"
-
-
-def spans(line: Sequence[Span]) -> str:
-    """Return a line of text as HTML."""
-    pieces = []
-    for span in line:
-        text = f"<b>{escape(span.text)}</b>" if span.is_bold else escape(span.text)
-        pieces.append(f'<span class="{span.ink}">{text}</span>' if span.ink else text)
-    return "".join(pieces)

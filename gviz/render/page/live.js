@@ -22,6 +22,36 @@
     }
     setTimeout(ask, wait);
   }
+
+  // ---------------------------------------------------------------- a page that is loaded again stays where it was
+  const KEY = `gviz ${location.pathname}`, BUTTONS_OF = ["values", "gradients"];
+  function keep() {
+    const closed = graph.groups.map((group, g) => [group.name, graph.closed.has(g)]);
+    const theme = document.documentElement.dataset.theme;
+    const state = { view, isFitted, closed, has, across: graph.across, theme };
+    try { sessionStorage.setItem(KEY, JSON.stringify(state)); } catch { /* a sandboxed frame has no storage */ }
+  }
+
+  /** What has the same name is folded as it was, be it of another graph. */
+  function resume() {
+    let state = null;
+    try { state = JSON.parse(sessionStorage.getItem(KEY)); } catch { return; }
+    if (!state || performance.getEntriesByType("navigation")[0].type === "navigate") return;
+    const closed = new Map(state.closed);
+    graph.groups.forEach((group, g) => { if (closed.has(group.name)) graph.closed[closed.get(group.name) ? "add" : "delete"](g); });
+    Object.assign(has, state.has);
+    graph.across = state.across;
+    document.documentElement.dataset.theme = state.theme;
+    for (const button of BUTTONS_OF) $(button).setAttribute("aria-pressed", has[button]);
+    $("across").setAttribute("aria-pressed", graph.across);
+    relayout();
+    ({ view, isFitted } = state);
+    draw();
+  }
+  if (document.getElementById("world")) {
+    resume();
+    addEventListener("pagehide", keep);
+  }
   say("");
   document.body.append(fault);
   ask();

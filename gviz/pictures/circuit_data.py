@@ -1,0 +1,140 @@
+"""A circuit as data, for a page that shows it step by step: pieces of ink with their owners, in names of colours."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from itertools import pairwise
+from typing import TypeAlias
+
+from gviz.layout.ink import (
+    Item,
+    Outline,
+    Pen,
+    Stretch,
+    TextLine,
+    extent_of_ink,
+    head_of,
+    shifted,
+    text_width,
+    word_width,
+)
+from gviz.pictures.circuit_steps import CircuitScene
+from gviz.pictures.steps import Step
+from gviz.pictures.theme import Theme, colour_names
+from gviz.text import visible
+
+FONTS = {
+    "mono": "{} var(--mono)",
+    "mono-bold": "bold {} var(--mono)",
+    "sans": "{} var(--sans)",
+    "bold": "bold {} var(--sans)",
+    "math": "italic {} var(--serif)",
+}
+"""Faces, as CSS has them, in the page's names."""
+
+Piece: TypeAlias = list[object]
+"""What becomes an element: the number of its look, and a path; or the place of a rectangle; or that of a text, and it."""
+
+
+def circuit_data(scene: CircuitScene, steps: list[Step], number: dict[str, int]) -> dict[str, object]:
+    """Return the circuit: its pieces, and which of them are there at each step.
+
+    Args:
+        scene: the circuit.
+        steps: those that are shown, in their order.
+        number: of each node.
+
+    Returns:
+        ``parts``, each an owner (``card 3``, ``value 2``) and its pieces, what is behind first; ``looks`` of pieces, as
+        rules of CSS; ``frames``, of the whole circuit and of each step, as the parts that come and those that go;
+        ``cards``, the node and the place of each by its number; ``wires``, each the edge that it is; ``size``.
+    """
+    left, top, right, bottom = extent_of_ink(scene.items)
+    frames = [[*enumerate(scene.items)], *(scene.seen(step) for step in steps)]
+    order: dict[str, tuple[int, Item]] = {}
+    for frame in frames:
+        for place, item in frame:
+            order.setdefault(f"{place} {item}", (place, item))
+    keys = sorted(order, key=lambda key: order[key][0])
+    part_of = {key: part for part, key in enumerate(keys)}
+    sets = [set[int](), *({part_of[f"{place} {item}"] for place, item in frame} for frame in frames)]
+    ink = InkData(scene.theme)
+    items = shifted((order[key][1] for key in keys), -left, -top)
+    parts = [[item.part, *ink.pieces(item)] for item in items]
+    outlines = [item for item in shifted(scene.items, -left, -top) if isinstance(item, Outline) and item.part]
+    numbers = [int(item.part.split()[1]) for item in outlines]
+    cards = {at: [number[scene.cards[at].node], *corner_of(item)] for at, item in zip(numbers, outlines, strict=True)}
+    return {
+        "parts": parts,
+        "looks": list(ink.looks),
+        "frames": [[sorted(now - before), sorted(before - now)] for before, now in pairwise(sets)],
+        "cards": cards,
+        "wires": [scene.edges[scene.cards[wire.target].node, wire.slot] for wire in scene.wires],
+        "size": [round(right - left), round(bottom - top)],
+    }
+
+
+class InkData:
+    """Makes pieces of ink.
+
+    Args:
+        theme: whose colours they have.
+    """
+
+    def __init__(self, theme: Theme) -> None:
+        self.names = {colour: f"var(--{name})" for name, colour in reversed(colour_names(theme).items())}
+        self.looks: dict[str, int] = {}
+
+    def look(self, rules: str) -> int:
+        """Return the number of a look."""
+        return self.looks.setdefault(rules, len(self.looks))
+
+    def pen(self, pen: Pen, fill: str = "") -> int:
+        """Return the look of a line, or of an outline."""
+        dash = f";stroke-dasharray:{','.join(f'{part:.3g}' for part in pen.dash)}" if pen.dash else ""
+        width = f";stroke-width:{pen.width:.3g}{dash}" if pen.colour else ""
+        return self.look(f"fill:{self.names.get(fill, 'none')};stroke:{self.names.get(pen.colour, 'none')}{width}")
+
+    def pieces(self, item: Item) -> Iterator[Piece]:
+        """Yield the pieces of ink."""
+        if isinstance(item, Outline):
+            yield [self.pen(item.pen, item.fill), [*corner_of(item), tenth(item.radius)]]
+        elif isinstance(item, TextLine):
+            x = item.place[0] - text_width(item.words, item.size) / 2 * item.is_centred
+            for word in item.words:
+                wide = word_width(word, item.size)
+                face = "mono-bold" if word.is_bold and word.face == "mono" else word.face
+                colour = self.names[word.colour or item.colour]
+                font = FONTS[face].format(f"{item.size:.3g}px")
+                length = tenth(wide) if len(word.text) > 1 else 0
+                yield [
+                    self.look(f"font:{font};fill:{colour}"),
+                    [tenth(x + wide / 2), tenth(item.place[1]), length],
+                    visible(word.text),
+                ]
+                x += wide
+        else:
+            yield [self.pen(item.pen), path_of(item)]
+            for tip, base in item.heads:
+                corners = "L".join(f"{x:.1f},{y:.1f}" for x, y in head_of(tip, base, item.size))
+                yield [self.look(f"fill:{self.names[item.pen.colour]};stroke:none"), f"M{corners}Z"]
+
+
+def corner_of(item: Outline) -> list[float]:
+    """Return the place of a rectangle by its corner, its width and its height."""
+    (x, y), (wide, high) = item.middle, item.size
+    return [tenth(x - wide / 2), tenth(y - high / 2), tenth(wide), tenth(high)]
+
+
+def path_of(item: Stretch) -> str:
+    """Return a line as SVG's path."""
+    letters = ["M", *("C" if len(stroke) > 2 else "L" for stroke in item.strokes[1:])]
+    return "".join(
+        letter + " ".join(f"{part:.1f}" for part in stroke)
+        for letter, stroke in zip(letters, item.strokes, strict=True)
+    )
+
+
+def tenth(number: float) -> float:
+    """Return a place as precise as it is drawn."""
+    return round(number, 1)

@@ -1,0 +1,50 @@
+/* A circuit: Python has laid it out, and says which pieces of ink are there at each step. */
+
+const ON_LINES = ["wire", "value", "grad"];
+const SHOWN_WITH = {
+  value: "values", "end value": "values", grad: "gradients", "end grad": "gradients", note: "gradients", total: "gradients",
+};
+
+/** Find whose each part is: of a card (c3), of a wire (w2), or of none; and the parts that are there at each step. */
+function takeCircuit(circuit) {
+  let there = new Set();
+  circuit.at = circuit.frames.map(([come, go]) => {
+    there = new Set(there);
+    for (const part of come) there.add(part);
+    for (const part of go) there.delete(part);
+    return there;
+  });
+  circuit.of = new Map([["", []]]);
+  circuit.parts.forEach(([owner], part) => {
+    const key = ownerOf(owner);
+    if (!circuit.of.has(key)) circuit.of.set(key, []);
+    circuit.of.get(key).push(part);
+  });
+  $("looks").textContent = circuit.looks.map((rules, look) => `.k${look}{${rules}}`).join("");
+}
+function ownerOf(text) {
+  const [, word, number] = text.match(/(.*) (\d+)$/) || [];
+  return word ? `${ON_LINES.includes(word) ? "w" : "c"}${number}` : "";
+}
+
+/** The boxes and lines of a circuit, as a layout has them. */
+function circuitLayout() {
+  const { cards, wires, size: [w, h] } = graph.circuit;
+  const box = ([card, [node, x, y, wide, high]]) => ({ id: `c${card}`, node, x, y, w: wide, h: high });
+  const line = (edge, wire) => ({ id: `w${wire}`, edges: [edge], box: [0, 0, w, h] });
+  return { boxes: Object.entries(cards).map(box), frames: [], lines: wires.map(line), w, h };
+}
+
+/** What is there of a card or a wire now. */
+function circuitShapes(key) {
+  const { at, of, parts } = graph.circuit;
+  const isThere = (part) => at[step].has(part) && has[SHOWN_WITH[parts[part][0].replace(/ \d+$/, "")]] !== false;
+  return (of.get(key) || []).filter(isThere).flatMap((part) => parts[part].slice(1).map(pieceShape));
+}
+function pieceShape([look, place, text]) {
+  if (typeof place === "string") return el(":path", { class: `${place.endsWith("Z") ? "tip" : "edge"} k${look}`, d: place });
+  const [x, y, width, height, rx] = place;  // of a text by its middle
+  if (text === undefined) return el(":rect", { class: `k${look}`, x, y, width, height, rx });
+  const attributes = { class: `k${look}`, x, y, "text-anchor": "middle", textLength: width || null };
+  return el(":text", { ...attributes, lengthAdjust: "spacingAndGlyphs" }, text);
+}

@@ -1,0 +1,56 @@
+/* The views of the page, and how it opens. */
+
+const READABLE = 0.5;  // the scale from which on what boxes say can be read
+const VIEWS = { torchviz: "autograd graph", dataflow: "values and gradients", circuit: "circuit" };
+
+const root = document.documentElement, dark = matchMedia("(prefers-color-scheme: dark)");
+
+/** Light or dark: as the system has it, or as somebody has chosen since. */
+function useTheme(isDark) { root.dataset.theme = isDark ? "dark" : "light"; paint(); }
+
+/** Show a view of the graph. */
+function use(number) {
+  const id = picked && !isGroup(picked) ? graph.nodes[picked.node].id : null;
+  const shown = step ? String(graph.steps[step - 1].number) : "";
+  pause();
+  step = 0;
+  picked = trail = null;
+  hits = new Set();
+  take(number);
+  boxOf = undefined;
+  $("views").value = number;
+  $("time").hidden = !graph.steps.length;
+  $("slider").min = firstStep();
+  $("slider").max = graph.steps.length;
+  $("caption").style.minHeight = `${1.45 * Math.max(0, ...graph.steps.map((one) => one.caption.length))}em`;
+  $("across").setAttribute("aria-pressed", graph.across);
+  $("across").hidden = !!graph.circuit;
+  for (const button of ["open", "shut"]) $(button).hidden = !graph.groups.length || !!graph.circuit;
+  $("list").open = false;
+  emptyTable();
+  relayout();
+  while (!graph.circuit && scaleToFit() < READABLE && closeInnermost()) relayout();
+  show(stepOf(shown), { isPast: true });
+  panel();
+  fit();
+  if (id !== null && graph.byId.has(id)) pick({ node: graph.byId.get(id) }, { isPast: true });
+}
+
+$("notes").replaceChildren(...data.notes.map((text) => el("div", {}, text)));
+$("views").append(...data.views.map((one, i) => el("option", { value: i }, VIEWS[one.name])));
+$("views").hidden = data.views.length < 2;
+on($("views"), "change", () => { use(+$("views").value); remember(); });
+if (!root.dataset.theme) {
+  useTheme(dark.matches);
+  on(dark, "change", () => useTheme(dark.matches));
+}
+on(window, "popstate", fromHash);
+on(window, "hashchange", fromHash);
+new ResizeObserver(() => {
+  if (isFitted) fit();  // a frame that was out of sight had no size
+  if (picked) reveal(picked);
+  draw();
+}).observe(stage);
+use(0);
+fromHash();
+draw();  // at once: a page that is out of sight gets no animation frames
