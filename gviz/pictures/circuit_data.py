@@ -114,7 +114,7 @@ class InkData:
                 ]
                 x += wide
         else:
-            yield [self.pen(item.pen), path_of(item)]
+            yield [self.pen(item.pen), path_text(item)]
             for tip, base in item.heads:
                 corners = "L".join(f"{x:.1f},{y:.1f}" for x, y in head_of(tip, base, item.size))
                 yield [self.look(f"fill:{self.names[item.pen.colour]};stroke:none"), f"M{corners}Z"]
@@ -126,7 +126,7 @@ def corner_of(item: Outline) -> list[float]:
     return [tenth(x - wide / 2), tenth(y - high / 2), tenth(wide), tenth(high)]
 
 
-def path_of(item: Stretch) -> str:
+def path_text(item: Stretch) -> str:
     """Return a line as SVG's path."""
     letters = ["M", *("C" if len(stroke) > 2 else "L" for stroke in item.strokes[1:])]
     return "".join(

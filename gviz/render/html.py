@@ -73,7 +73,7 @@ def render(graph: Graph, options: RenderOptions) -> str:
         warn_user(
             f"the page has {len(graph.nodes)} boxes, which takes a browser seconds to open: {hint}", RenderWarning
         )
-    return page_of(page_data(graph, options), still(graph, options), options)
+    return filled_page(page_data(graph, options), still(graph, options), options, options.usual_theme)
 
 
 def render_steps(graph: Graph, options: RenderOptions, numbers: Sequence[int], seconds: float) -> str:
@@ -86,16 +86,23 @@ def render_steps(graph: Graph, options: RenderOptions, numbers: Sequence[int], s
         seconds: how long each step is shown when it plays.
     """
     data = page_data(graph, options, numbers, is_player=True) | {"seconds": seconds}
-    return page_of(data, still(graph, options), options)
+    return filled_page(data, still(graph, options), options, "light")
 
 
-def page_of(data: Data, picture: str, options: RenderOptions) -> str:
-    """Return the page of a graph as data, with what a browser without scripts shows."""
+def filled_page(data: Data, picture: str, options: RenderOptions, usual: str) -> str:
+    """Return a page.
+
+    Args:
+        data: the graph.
+        picture: what a browser without scripts shows.
+        options: the theme is read.
+        usual: the theme that nobody asks for: it is light or dark as the system is.
+    """
     title = str(data["title"])
     data["stem"] = re.sub(r"[^A-Za-z0-9._-]+", "_", title)[:60].strip("._-") or "graph"
     text = json.dumps(data, ensure_ascii=False, separators=(",", ":")).translate(_MEANT)
     script = '"use strict";' + shorter_script("".join(map(_read, SCRIPTS)))
-    chosen = options.theme if options.theme in ("dark", "light") and options.theme != options.usual_theme else ""
+    chosen = options.theme if options.theme in ("dark", "light") and options.theme != usual else ""
     light = THEMES["torchviz" if options.theme == "dark" else options.theme]
     families = {name: FACES[face].css.partition(";")[0] for name, face in FAMILIES.items()}
     css = _filled(_read("page.css"), {"light": variables(light), "dark": variables(THEMES["dark"]), **families})

@@ -126,13 +126,6 @@ def test_large_graphs_have_slides_by_graphviz() -> None:
     assert not slides_of(graph_of("; ".join(["a0=x*w", *[f"a{number + 1}=tanh(a{number})" for number in range(50)]])))
 
 
-def test_a_page_that_plays_has_each_part_once_and_the_looks_of_all() -> None:
-    page = series.render(graph_of(Y, VALUES), "html", LIGHT).decode()
-    assert page.count("<style>path") == 1 + 1  # in the first picture and among the parts
-    assert "{{" not in page
-    assert page.count('viewBox="0 52 960 488"') == 1
-
-
 def test_the_same_steps_make_the_same_bytes() -> None:
     graph = graph_of(Y, VALUES)
     assert series.render(graph, "pdf", LIGHT) == series.render(graph_of(Y, VALUES), "pdf", LIGHT)
