@@ -177,18 +177,22 @@ class TextPlaces:
 
     def _pair(self, number: int, sides: Sides, sources: Sequence[int], rects: Sequence[Rect]) -> list[Spot | None]:
         """Return the best places of the two texts of a line, opposite to each other if that is free."""
-        above, below = (
-            list(self._spots(number, size, side, sources, rects)) if size is not None else [None]
-            for size, side in ((sides.above, -1), (sides.below, 1))
-        )
         best: list[Spot | None] = [None, None]
         least = float("inf")
-        for one, other in product(above, below):
-            cost = (one.cost if one is not None else 0.0) + (other.cost if other is not None else 0.0)
-            if cost < least and one is not None and other is not None:
-                cost += APART if one.piece != other.piece else UNEVEN * abs(one.share - other.share)
-            if cost < least:
-                least, best = cost, [one, other]
+        tried: list[list[Spot | None]] = [[None] if size is None else [] for size in sides]
+        for turn in (1, -1):  # the other side of the line is tried only where the own one has no place
+            for spots, size, side in zip(tried, sides, (-1, 1), strict=True):
+                spots.extend(self._spots(number, size, side * turn, sources, rects) if size is not None else ())
+            for one, other in product(*tried):
+                cost = (one.cost if one is not None else 0.0) + (other.cost if other is not None else 0.0)
+                if cost < least and one is not None and other is not None:
+                    cost += APART if one.piece != other.piece else UNEVEN * abs(one.share - other.share)
+                    cost += UNEVEN * (other.middle[1] < one.middle[1])
+                    cost = float("inf") if one.rect.meets(other.rect) else cost
+                if cost < least:
+                    least, best = cost, [one, other]
+            if worst(best) < BAD:
+                break
         return best
 
     def _spots(

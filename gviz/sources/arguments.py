@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import ast
-from collections.abc import Iterator
+from collections.abc import Collection, Iterator
 from functools import cached_property
 from types import CodeType, NoneType
 from typing import Any
 from weakref import ref
 
+from gviz.formulas.operands import rows_by_label
 from gviz.formulas.operations import SIGNS, function_of, kind_of
 from gviz.trace.records import NodeRecord
 from gviz.walk import Argument
@@ -44,7 +45,7 @@ class CallSites:
 
     def __init__(self, tree: ast.Module | None, file: str) -> None:
         self.tree, self.file = tree, file
-        self.entries: dict[tuple[Any, ...], tuple[str, bool, list[str]]] = {}
+        self.entries: dict[tuple[Any, ...], tuple[str, list[str], bool, Collection[int] | None]] = {}
         self.positions: dict[int, list[tuple[int | None, ...]]] = {}  # of code by its identity; the trace keeps it
 
     def arguments_of(self, noted: NodeRecord, label: str) -> Iterator[Argument]:
@@ -61,12 +62,16 @@ class CallSites:
             kind = kind_of(label)
             is_operator = call.name == function_of(kind) or call.name in CALLS.get(kind, "").split()
             texts = self.argument_texts(code, instruction, call.name, count) if call.place.file == self.file else []
-            entry = self.entries[key] = kind, is_operator, texts
-        kind, is_operator, texts = entry
+            row = rows_by_label().get(label)
+            is_own = row is not None and call.name == row.key and not row.takes_list and kind != "Where"
+            entry = self.entries[key] = kind, texts, is_operator, row.edges if row is not None and is_own else None
+        kind, texts, is_operator, places = entry
         is_turned = kind in TRANSPOSING and call.name in ("linear", "call") and any(one.at for one in noted.constants)
         if is_turned or not is_operator:
             return
         for at, one, numbers in noted.constants:
+            if places is not None and at not in places:
+                continue
             if isinstance(one, ref):
                 tensor = one()
                 kept = tensor if numbers is None else numbers

@@ -97,6 +97,19 @@ def test_circuits_of_random_expressions_can_be_read(text: str, fit: str) -> None
     assert not list(inked.faults(inked.read(svg_of(f"y={text}", used, fit=fit))))
 
 
+NETWORK = """
+torch.manual_seed(0)
+net = torch.nn.Sequential(torch.nn.Linear(2, 3), torch.nn.BatchNorm1d(3), torch.nn.Linear(3, 1))
+x, t = torch.randn(4, 2), torch.randn(4, 1)
+loss = torch.nn.functional.mse_loss(net(x), t)
+loss.backward()
+"""
+
+
+def test_lists_on_the_lines_of_a_network_stand_on_nothing(tmp_path: Path) -> None:
+    assert not list(inked.faults(inked.read(of_script(tmp_path, NETWORK))))
+
+
 @pytest.mark.parametrize("text", CIRCUITS)
 def test_what_arrives_times_the_local_derivative_is_the_gradient_on_the_line(text: str) -> None:
     assert not unheld(svg_of(text, CIRCUITS[text]))
