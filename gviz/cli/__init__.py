@@ -17,14 +17,18 @@ import click
 
 from gviz import __version__
 from gviz.cli import streams
+from gviz.cli.settings import settings, with_place
 from gviz.errors import GvizError
 from gviz.files import HINTS
 
 COMMANDS = (
     *("render", "view", "steps", "inspect", "summary", "why", "explain", "diff", "check", "run", "static", "compare"),
-    *("ops", "convert", "formats", "help", "version", "completion"),
+    *("ops", "convert", "formats", "doctor", "help", "version", "completion"),
 )
 """Each is a module of this folder with a click command of the same name, in the order of the help."""
+
+OF_SOURCES = COMMANDS[: COMMANDS.index("ops")]
+"""Those that read a source, whose options ``[tool.gviz]`` may set."""
 
 DIFFERING = ("diff", "check")
 """Those whose status 1 says that something differs, so that an error of any kind is 2."""
@@ -67,6 +71,8 @@ class LazyGroup(click.Group):
         """Return the command that the first argument names; refuse another word."""
         if args and args[0] not in COMMANDS and not args[0].startswith("-"):
             _refuse_command(ctx, args[0])
+        if args and args[0] in OF_SOURCES and not ctx.resilient_parsing:
+            ctx.default_map = {args[0]: settings()}
         return super().resolve_command(ctx, args)
 
 
@@ -111,7 +117,7 @@ def run(arguments: Sequence[str]) -> int:
         raise
     except click.UsageError as error:
         command = error.ctx.command_path if error.ctx is not None else " ".join(["gviz", *arguments[:1]])
-        streams.complain(f"{error.format_message()}\n{command} --help has an example.")
+        streams.complain(f"{with_place(error)}\n{command} --help has an example.")
         return EXIT_USAGE
     except GvizError as error:
         streams.complain(str(error))

@@ -25,8 +25,15 @@ WIDTHS = (0, 0, 90, 120)
 """Columns of a terminal that shows each heading."""
 
 
+def offered(_context: click.Context, _argument: click.Parameter, beginning: str) -> list[str]:
+    """Return the names of operations that a word begins, for Tab."""
+    from gviz.reference.catalogue import operations
+
+    return sorted({name for one in operations() for name in one.names() if name.startswith(beginning)})
+
+
 @click.command()
-@click.argument("pattern", required=False)
+@click.argument("pattern", required=False, shell_complete=offered)
 @click.option(
     "--missing",
     metavar="SOURCE",

@@ -12,6 +12,7 @@ from functools import wraps
 from typing import TYPE_CHECKING, Any
 
 import click
+from click.core import ParameterSource
 
 from gviz.cli import streams
 from gviz.cli.options import (
@@ -24,7 +25,7 @@ from gviz.cli.options import (
     refuse_source,
     with_options,
 )
-from gviz.cli.values import is_format
+from gviz.cli.values import given_options, is_format
 from gviz.errors import FileError, RenderError, warn_user
 from gviz.files import STDIN
 from gviz.graphs import Graph
@@ -131,9 +132,9 @@ class Output:
             # of several files some may well have no use for what the others need
             is_sharp = suffix not in getattr(module, "RASTER", (suffix,))  # at any size
             names = (*getattr(module, "IGNORES", ()), *(["scale"] if is_sharp else []))
-            if not click.get_current_context().params.get("view"):  # --path and others choose one
-                names = tuple(name for name in names if name != "view")
-            if len(self.files) == 1 and names and (ignored := self.options.differs(*names)):
+            typed = {one.name for one in given_options(click.get_current_context())}  # --path chooses a view itself
+            ignored = [name for name in self.options.differs(*names) if name in typed]
+            if len(self.files) == 1 and ignored:
                 warn_user(f"the format {suffix} has no use for {flags_of(ignored)}", RenderWarning)
 
     def write(self, graph: Graph) -> None:
@@ -168,6 +169,13 @@ class Output:
             streams.write_product(f"{folder}\n")
 
 
+def _formats(_context: click.Context, _option: click.Parameter, beginning: str) -> list[str]:
+    """Return the formats that a word begins, for Tab."""
+    from gviz.render import formats
+
+    return [row.suffix for row in formats() if row.suffix.startswith(beginning)]
+
+
 def makes_picture(by_name: str = "ROOT.pdf", *, has_views: bool = False) -> Callable[[Command], Command]:
     """Give a command the options of a picture: it is called with ``picture``, an :class:`Output`.
 
@@ -181,6 +189,7 @@ def makes_picture(by_name: str = "ROOT.pdf", *, has_views: bool = False) -> Call
         "between": {"nargs": 2, "multiple": False, "callback": None},
         **{name: {"callback": pairs} for name in ("graph", "node", "edge")},
         "rankdir": {"help": rankdir if has_views else rankdir.replace("that of the view", "TB")},
+        "format": {"shell_complete": _formats},
     }
 
     def fields(*names: str) -> list[Callable[[Command], Command]]:
@@ -210,7 +219,7 @@ def makes_picture(by_name: str = "ROOT.pdf", *, has_views: bool = False) -> Call
     def decorate(command: Command) -> Command:
         @wraps(command)
         def with_picture(*, files: tuple[str, ...], opens: bool, **arguments: Any) -> int:
-            options = RenderOptions(**look_of(arguments))
+            options = RenderOptions(**look_of(arguments, has_file=bool(files) or not by_name))
             if options.format and (len(files) > 1 or not (files or by_name)):
                 raise click.UsageError(
                     "--format is for one picture: name its file, -o FILE; of several the suffixes tell."
@@ -235,9 +244,14 @@ def _files(context: click.Context, option: click.Parameter, names: tuple[str, ..
     return names
 
 
-def look_of(options: dict[str, Any]) -> dict[str, Any]:
-    """Return the words of a command that are fields of :class:`gviz.RenderOptions`, and take them out."""
+def look_of(options: dict[str, Any], *, has_file: bool) -> dict[str, Any]:
+    """Return the words of a command that are fields of :class:`gviz.RenderOptions`, and take them out.
+
+    The suffix of a file that is named wins over a format that is set in pyproject.toml.
+    """
     look = {name: options.pop(name) for name in options.keys() & RenderOptions.__annotations__.keys()}
+    if has_file and click.get_current_context().get_parameter_source("format") is ParameterSource.DEFAULT_MAP:
+        look["format"] = None
     return {name: value for name, value in look.items() if value is not None}
 
 

@@ -275,7 +275,7 @@ def steps(
         raise click.UsageError(f"--from {first} --to {last}: the last step comes before the first.")
     if files.count("-") > 1:
         raise click.UsageError("-o - is given twice.")
-    drawn_as = RenderOptions(view="dataflow", **look_of(look))
+    drawn_as = RenderOptions(view="dataflow", **look_of(look, has_file=bool(files)))
     series = Series(files or ("",), drawn_as, only or "", first, last, seconds, is_sure)
     series.check(source)
     is_by_line = series.options.every == "line"

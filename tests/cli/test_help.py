@@ -95,6 +95,8 @@ def test_a_shell_without_completion_is_refused(gviz: Program) -> None:
         ("gviz render y=x --theme = d", ["dark"]),  # as bash takes --theme=d apart
         ("gviz help ins", ["inspect"]),
         ("gviz completion f", ["fish"]),
+        ("gviz render y=x --format sv", ["svg"]),
+        ("gviz ops MulBackward0", ["MulBackward0"]),
     ],
 )
 def test_tab_offers_words_in_bash(tmp_path: Path, line: str, words: list[str]) -> None:
