@@ -33,7 +33,7 @@ PROGRAMS = {"LaTeX": ("pdflatex", "a PDF of what -o y.tex writes")}
 """Programs that gviz never calls, and what people use them for."""
 
 
-class Finding(NamedTuple):
+class Item(NamedTuple):
     """What there is of a thing.
 
     Args:
@@ -74,42 +74,42 @@ def doctor(*, as_json: bool) -> int:
     return 0 if is_well else 1
 
 
-def findings() -> Iterator[Finding]:
+def findings() -> Iterator[Item]:
     """Yield what there is of each thing, what gviz needs first."""
     from gviz.layout.fonts import system_fonts
     from gviz.render import formats
 
-    yield Finding("gviz", f"{__version__}, {os.path.dirname(os.path.dirname(os.path.abspath(__file__)))}")
-    yield Finding("Python", f"{platform.python_version()}, {platform.platform(terse=True)}")
+    yield Item("gviz", f"{__version__}, {os.path.dirname(os.path.dirname(os.path.abspath(__file__)))}")
+    yield Item("Python", f"{platform.python_version()}, {platform.platform(terse=True)}")
     rows = formats()
     makers = dict.fromkeys(row.made_by for row in rows if row.suffix in USUAL and row.works)
     is_whole = all(row.works for row in rows if row.suffix in USUAL)
     install = "pip install pygraphviz, or install Graphviz: https://graphviz.org/download"
-    yield needed(Finding(", ".join(USUAL), ", ".join(makers) * is_whole, install))
+    yield needed(Item(", ".join(USUAL), ", ".join(makers) * is_whole, install))
     others = [row.suffix for row in rows if not row.works]
     mend = f"for {', '.join(others)}: install Graphviz, https://graphviz.org/download" * bool(others)
-    yield Finding("formats", f"{len(rows) - len(others)} of {len(rows)}", mend)
+    yield Item("formats", f"{len(rows) - len(others)} of {len(rows)}", mend)
     count = len([*system_fonts()])
     fonts = f"gviz's own, {count} of the system"
-    yield Finding("fonts", fonts, "for names in Chinese and the like: install a font, such as Noto" * (not count))
+    yield Item("fonts", fonts, "for names in Chinese and the like: install a font, such as Noto" * (not count))
     for what, folder in (("this folder", os.getcwd()), ("temporary files", tempfile.gettempdir())):
         is_open = os.access(folder, os.W_OK | os.X_OK)
-        yield needed(Finding(what, folder * is_open, f"{folder} cannot be written: name another one"))
-    yield optional(Finding("browser", browser_name(), "gviz view prints the address of its page"))
+        yield needed(Item(what, folder * is_open, f"{folder} cannot be written: name another one"))
+    yield optional(Item("browser", browser_name(), "gviz view prints the address of its page"))
     for what, (package, use, mend) in OPTIONAL.items():
-        yield optional(Finding(what, package_version(package), f"for {use}: pip install {mend}"))
+        yield optional(Item(what, package_version(package), f"for {use}: pip install {mend}"))
     for what, (program, use) in PROGRAMS.items():
-        yield optional(Finding(what, shutil.which(program) or "", f"for {use}: install {program}"))
+        yield optional(Item(what, shutil.which(program) or "", f"for {use}: install {program}"))
 
 
-def optional(finding: Finding) -> Finding:
-    """Return a finding, without what to do if the thing is there."""
-    return finding._replace(mend=finding.mend * (not finding.found))
+def optional(item: Item) -> Item:
+    """Return an item, without what to do if the thing is there."""
+    return item._replace(mend=item.mend * (not item.found))
 
 
-def needed(finding: Finding) -> Finding:
-    """Return a finding as one that gviz cannot do without."""
-    return optional(finding)._replace(is_needed=True)
+def needed(item: Item) -> Item:
+    """Return an item as one that gviz cannot do without."""
+    return optional(item)._replace(is_needed=True)
 
 
 def package_version(package: str) -> str:
