@@ -64,16 +64,16 @@ def settings() -> dict[str, object]:
         flag = key.replace("_", "-")
         if flag not in fields:
             hint = did_you_mean(flag, fields, "a key is the name of an option: gviz render --help-all lists them")
-            raise FileError(f"{place_of(file, text, key)}: [tool.gviz] has no {key}", hint=hint)
+            raise FileError(f"{key_place(file, text, key)}: [tool.gviz] has no {key}", hint=hint)
         name, usual = fields[flag]
-        values[name] = as_typed(value, flag, usual)
+        values[name] = option_value(value, flag, usual)
     return values
 
 
-def as_typed(value: object, flag: str, usual: object) -> object:
+def option_value(value: object, flag: str, usual: object) -> object:
     """Return a value of the file as click takes it.
 
-    >>> as_typed("loss", "root", ()), as_typed(["value", "grad"], "show", ()), as_typed(True, "no-backward", True)
+    >>> option_value("loss", "root", ()), option_value(["value", "grad"], "show", ()), option_value(True, "no-backward", True)
     (['loss'], 'value,grad', False)
     """
     if isinstance(value, bool):
@@ -83,7 +83,7 @@ def as_typed(value: object, flag: str, usual: object) -> object:
     return [value] if isinstance(value, str) and isinstance(usual, tuple) else value
 
 
-def place_of(file: str, text: str, key: str) -> str:
+def key_place(file: str, text: str, key: str) -> str:
     """Return a key of ``[tool.gviz]`` with its file and line."""
     lines = text.split("\n")
     start = next((at for at, line in enumerate(lines) if HEADER.match(line.encode())), 0)
@@ -100,4 +100,4 @@ def with_place(error: click.UsageError) -> str:
         return text
     found = find_settings()
     key = option.opts[-1].removeprefix("--") if option is not None else ""
-    return f"{place_of(*found, key)}: {text}" if found else text
+    return f"{key_place(*found, key)}: {text}" if found else text
