@@ -66,14 +66,14 @@ def settings() -> dict[str, object]:
             hint = did_you_mean(flag, fields, "a key is the name of an option: gviz render --help-all lists them")
             raise FileError(f"{key_place(file, text, key)}: [tool.gviz] has no {key}", hint=hint)
         name, usual = fields[flag]
-        values[name] = option_value(value, flag, usual)
+        values[name] = click_value(value, flag, usual)
     return values
 
 
-def option_value(value: object, flag: str, usual: object) -> object:
+def click_value(value: object, flag: str, usual: object) -> object:
     """Return a value of the file as click takes it.
 
-    >>> option_value("loss", "root", ()), option_value(["value", "grad"], "show", ()), option_value(True, "no-backward", True)
+    >>> click_value("loss", "root", ()), click_value(["value", "grad"], "show", ()), click_value(True, "no-backward", True)
     (['loss'], 'value,grad', False)
     """
     if isinstance(value, bool):
