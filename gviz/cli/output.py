@@ -117,6 +117,7 @@ class Output:
     def check(self, source: Source | None) -> None:
         """Refuse, before a script runs, a file that is the source, and a format that is unknown or not to be shown."""
         streams.hear_warnings()
+        typed = {one.name for one in given_options(click.get_current_context())}  # --path chooses a view itself
         for file in self.files:
             refuse_source(file, source, "picture", "picture")
             suffix = self.format_of(file)
@@ -132,7 +133,6 @@ class Output:
             # of several files some may well have no use for what the others need
             is_sharp = suffix not in getattr(module, "RASTER", (suffix,))  # at any size
             names = (*getattr(module, "IGNORES", ()), *(["scale"] if is_sharp else []))
-            typed = {one.name for one in given_options(click.get_current_context())}  # --path chooses a view itself
             ignored = [name for name in self.options.differs(*names) if name in typed]
             if len(self.files) == 1 and ignored:
                 warn_user(f"the format {suffix} has no use for {flags_of(ignored)}", RenderWarning)
