@@ -22,7 +22,7 @@ ROOMY = ((1.0, 1.5, 3.0), (8.0, 16.0, 28.0, 44.0, 64.0))
 FAR_APART = (20.0, 32.0, 46.0, 64.0, 90.0)
 """Points between cards where texts have no place of their own otherwise."""
 
-HOPELESS, MANY = 0.25, 30
+HOPELESS, MANY = 0.25, 20
 """How small type is, by what can be read, that a denser circuit would not make large enough; boxes of a large circuit."""
 
 DENSITIES = (
@@ -109,7 +109,7 @@ class CircuitContent:
             if best is not None and (points < HOPELESS * least or (is_free and (gaps is FAR_APART or points >= least))):
                 break
             count = 2 if len(self.all_cards) > MANY else len(ROOMY[0]) * len(gaps)  # of a large one each takes long
-            stretches = (1.0, 1.6) if is_tight else (1.0, 1.5, 3.0) if gaps is FAR_APART else (1.0, 1.5)
+            stretches = (1.0,) if is_tight else (1.0, 1.5, 3.0) if gaps is FAR_APART else (1.0, 1.5)
             stretches = (0.85, 1.0) if is_bare and not is_tight else stretches
             tries = [*product(stretches, gaps)][:count]
             attempts = [Attempt(stretch, apart, is_tight, self.has_both, is_bare) for stretch, apart in tries]
