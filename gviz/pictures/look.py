@@ -120,13 +120,14 @@ MARGIN = 40.0
 
 
 def docstring_of(code: str) -> str:
-    """Return the first line of a program's docstring, which says what it is; "" for none, and for what is no Python.
+    """Return the first line of a program's docstring, as a title; "" for none, and for what is no Python.
 
     >>> docstring_of("'A neuron.'; y = x"), docstring_of("y = x")
-    ('A neuron.', '')
+    ('A neuron', '')
     """
     try:
-        return (ast.get_docstring(ast.parse(code)) or "").partition("\n")[0]
+        title = (ast.get_docstring(ast.parse(code)) or "").partition("\n")[0]
+        return title if title.endswith("..") else title.removesuffix(".")
     except (SyntaxError, ValueError, RecursionError):
         return ""
 

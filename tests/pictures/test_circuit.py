@@ -309,7 +309,7 @@ def test_options_without_a_use_say_so(gviz: Program) -> None:
 @pytest.mark.parametrize(
     ("head", "words", "title"),
     [
-        ('"""A neuron."""', [], "A neuron."),
+        ('"""A neuron."""', [], "A neuron"),
         ('"""A neuron."""', ["--title", "Mine"], "Mine"),
         ("", [], "p.py: yy  =  x · x + x"),
         ("", ["--order", "1"], "p.py: ∂y/∂xderivative:∂y/∂x  =  "),
