@@ -288,7 +288,9 @@ class Circuit:
         length = hypot(to_x - x, to_y - y) or 1
         along, down = (to_x - x) / length, (to_y - y) / length
         lead = 7 + abs(off * down)  # so that a steep one does not begin behind its card
-        near, far = self.sizes[wire.source][0] / 2 + lead, length - self.sizes[wire.target][0] / 2 - 7
+        half = self.sizes[wire.source][0] / 2
+        near = max(half + lead, (half + 7 + down * off) / max(along, 0.1))  # and leads away from it
+        far = length - self.sizes[wire.target][0] / 2 - 7
         bends = [(x + along * at - down * off, y + down * at + along * off) for at in (near, max(near, far))]
         return [points[0], *bends, points[-1]]
 
