@@ -220,13 +220,14 @@ class Groups:
     def place_held(self) -> None:
         """Put tensors, and the nodes that fill their gradients, into the innermost group with all their users.
 
-        Not leaves that no module holds: these are what the program itself brings. What a line outside of modules does
+        Not leaves that no module holds, nor data: these are what the program itself brings. What a line outside of modules does
         with a parameter takes it out of no module.
         """
         kinds = () if self.is_static else ("leaf", "accumulate", "saved", "constant", "frozen", "intermediate")
         for node in reversed(self.graph.order):
             uses = self.graph.uses[node.id]
-            is_given = node.kind in ("leaf", "accumulate") and node.module is None
+            is_data = node.kind == "frozen" and (node.name or "").isidentifier()
+            is_given = (node.kind in ("leaf", "accumulate") or is_data) and node.module is None
             if node.kind in kinds and uses and not is_given and node.id not in self.graph.roots:
                 places = {self.own[edge.target] for edge in uses}
                 self.own[node.id] = self.common({place for place in places if place not in self.lines} or places)

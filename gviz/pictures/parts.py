@@ -38,6 +38,10 @@ def by_groups(graph: Graph, options: RenderOptions) -> Graph:
     """Return the graph with its modules, or lines, as boxes and frames."""
     from gviz.passes import groups  # few pictures need it
 
+    if options.ghosts and graph.kind != "static":  # which groups do not name
+        from gviz.passes.ghosts import with_ghosts
+
+        graph = with_ghosts(graph)
     is_tried = may_fold(options, options.format) and not options.unfold  # names of folds are those of one depth
     boxes_of = (lambda shown: len(with_folds(shown, options)[0].nodes)) if is_tried else None
     return groups.grouped(graph, options.groups, options.depth, options.collapse, options.expand, boxes_of=boxes_of)

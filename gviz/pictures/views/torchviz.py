@@ -71,7 +71,7 @@ def picture(graph: Graph, options: RenderOptions) -> Picture:
         with_scopes(graph) if graph.kind == "static" and not graph.regions else graph,
         len(graph.nodes) > LARGE,
     )
-    if options.ghosts and options.show and graph.kind != "static" and not is_large:
+    if options.ghosts and options.show and graph.kind != "static" and not is_large and not options.groups:
         from gviz.passes.ghosts import with_ghosts
 
         shown = with_ghosts(shown)
