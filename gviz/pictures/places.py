@@ -172,18 +172,21 @@ def text_sizes(picture: Picture, places: Sequence[Mapping[str, str]]) -> dict[in
     size = float(picture.edge.get("fontsize", "14"))
     labels = [one.look.get("label", "") for one in picture.statements if isinstance(one, Arrow)]
     return {
-        number: (display_width(label.strip()) * size * COLUMN, 0.8 * size)
+        number: (display_width(label) * size * COLUMN, 0.8 * size)
         for number, (label, place) in enumerate(zip(labels, places, strict=True))
         if "lp" in place and not isinstance(label, Html)
     }
 
 
 def with_free_labels(layout: Layout, boxes: Sequence[Rect]) -> Layout:
-    """Return the layout with the texts beside lines where they are near to no other line and to no other text."""
+    """Return the layout with the texts beside lines where they are near to no other line, text or side of a frame."""
     numbers = [at for at, place in enumerate(layout.arrows) if "pos" in place]
     curves = [curve_of(layout.arrows[at]["pos"])[0] for at in numbers]
     lines = [[*[*points_on(curve)][::5], curve[-1]] for curve in curves]
     pieces = [Leg(*pair, number, 0.5) for number, line in enumerate(lines) for pair in pairwise(line)]
+    for left, low, right, high in (map(float, frame["bb"].split(",")) for frame in layout.frames.values()):
+        corners = (left, low), (right, low), (right, high), (left, high), (left, low)
+        pieces += [Leg(*side, -1, 0.5) for side in pairwise(corners)]
     tried = sum(len(line) for line, at in zip(lines, numbers, strict=True) if at in layout.texts)
     if tried * len(pieces) > MOST_TRIED:
         return layout
