@@ -6,8 +6,10 @@ Source: https://graphviz.org/doc/info/shapes.html#html.
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
+from itertools import groupby
 
 from gviz.graphs import Stop
+from gviz.pictures.labels import BAR, EIGHTHS
 from gviz.pictures.legend import LegendEntry, legend_lines
 from gviz.pictures.look import LONGEST_LINE, MARGIN, PAGES
 from gviz.pictures.options import RenderOptions
@@ -100,8 +102,28 @@ def line_text(line: Iterable[Span], theme: Theme) -> str:
 
 
 def _rows(lines: Iterable[Line], theme: Theme) -> str:
-    """Return a row of a table for each line: a line break alone would set them solid."""
-    return "".join(f"<TR><TD>{line_text(line, theme)}</TD></TR>" for line in lines)
+    """Return a row of a table for each line: a line break alone would set them solid; bars below each other begin level."""
+    rows = []
+    for has_bar, group in groupby(lines, lambda line: bool(line) and line[-1].text.endswith(tuple(EIGHTHS[1:] + "█"))):
+        cells = [_with_bar(line, theme) if has_bar else f"<TD>{line_text(line, theme)}</TD>" for line in group]
+        own = "".join(f"<TR>{cell}</TR>" for cell in cells)
+        rows.append(
+            f'<TR><TD><TABLE BORDER="0" CELLSPACING="0" CELLPADDING="0">{own}</TABLE></TD></TR>' if has_bar else own
+        )
+    return "".join(rows)
+
+
+def _with_bar(line: Line, theme: Theme) -> str:
+    """Return the two cells of a line that ends in a bar of blocks: letters would have gaps between them."""
+    *spans, last = line
+    text, _, blocks = last.text.rpartition(" ")
+    wide = blocks.count("█") * len(EIGHTHS) + max(EIGHTHS.find(blocks[-1]), 0)
+    rest = BAR * len(EIGHTHS) - wide
+    sizes = [(wide, f' BGCOLOR="{inks(theme)[last.ink]}"'), *([(rest, "")] if rest else [])]
+    cells = "".join(f'<TD{fill} FIXEDSIZE="TRUE" WIDTH="{size}" HEIGHT="9"></TD>' for size, fill in sizes)
+    table = f'<TABLE BORDER="0" CELLBORDER="0" CELLSPACING="0" CELLPADDING="0"><TR>{cells}</TR></TABLE>'
+    before = line_text([*spans, last._replace(text=f"{text} ")], theme)
+    return f'<TD ALIGN="RIGHT">{before}</TD><TD CELLPADDING="2">{table}</TD>'
 
 
 def label(each: Box, theme: Theme) -> str:
