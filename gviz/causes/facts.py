@@ -9,6 +9,7 @@ from typing import NamedTuple, TypeAlias
 
 from gviz.causes.cuts import at_cuts, clause_of_cuts, cuts_to_blame
 from gviz.causes.diagnosis import Cause, Diagnosis, Lines
+from gviz.causes.fixes import FROM_NUMBERS
 from gviz.graphs import GraphCut, TensorRow
 from gviz.graphs.numbers import Numbers
 from gviz.passes.elements import has_only
@@ -46,9 +47,27 @@ class TensorFacts:
         return self.case.code_of(self.lines)
 
     @cached_property
+    def own_cut(self) -> GraphCut | None:
+        """What has cut it off itself, with the leaves behind that, and the other tensors that it is used in."""
+        cut = self.row.broken
+        same = (
+            one for one in self.case.graph.breaks if cut and cut.span and (one.span, one.call) == (cut.span, cut.call)
+        )
+        known = next(same, None)
+        return known._replace(source=cut.source) if cut is not None and known is not None else cut
+
+    @cached_property
     def cuts(self) -> list[GraphCut]:
         """What has cut off the ways between it and the root."""
         return cuts_to_blame(self.case, self.row)
+
+    @cached_property
+    def numbers_in(self) -> list[GraphCut]:
+        """What has made numbers of tensors, as ``numpy()`` does, that its line makes it from."""
+        case, own = self.case, {self.case.line_in_text(self.lines)}
+        breaks = case.graph.breaks if any(name in self.code for name in FROM_NUMBERS) else ()
+        pairs = [(cut, case.pair_of(cut)) for cut in breaks if cut.is_number and case.is_in_text(cut)]
+        return [cut for cut, pair in pairs if pair is not None and case.assignments.way(*pair, own, own)]
 
     @cached_property
     def at_cuts(self) -> tuple[Lines, str]:

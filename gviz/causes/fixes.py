@@ -345,6 +345,24 @@ def retaining_leaf(line: str, name: str = "") -> str:
     return rewritten(line, change, name)
 
 
+def as_leaf(line: str, name: str) -> str:
+    """Return the assignment of a new tensor as that of a new leaf.
+
+    >>> as_leaf("adv = (adv + adv.grad.sign()).clamp(0, 1)", "adv")
+    'adv = (adv + adv.grad.sign()).clamp(0, 1).detach().requires_grad_()'
+    """
+
+    def change(node: ast.stmt) -> ast.stmt | None:
+        match node:
+            case ast.Assign([target], value) if may_be(ast.unparse(target), name) and not isinstance(
+                value, ast.ListComp
+            ):
+                return with_value(node, ast.Call(ast.Attribute(detached(value), "requires_grad_"), [], []))
+        return None
+
+    return rewritten(line, change, name)
+
+
 def as_new_leaves(line: str) -> str:
     """Return a line that takes a step along ``.grad`` out of its graph so that it makes leaves; "" for another line.
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import ast
 import re
 from collections.abc import Set as AbstractSet
 
@@ -54,13 +55,18 @@ def overwritten(facts: TensorFacts) -> Cause:
             f"{name} is another leaf than backward knew, and its gradient comes with the next backward",
             facts.lines,
         )
-    better = fixes.as_write_in_place(facts.code, name) or f"write into {name} in place"
+    writers = facts.case.assignments.writers.get((None, name), ())
+    is_alias = any(
+        isinstance(getattr(one.statement, "value", None), ast.Name) for one in writers
+    )  # of data, which stay
+    in_place = "" if is_alias else fixes.as_write_in_place(facts.code, name)
     head = "" if facts.reason == "no_grad" else "with torch.no_grad(): "
+    mend = (not in_place and fixes.as_leaf(facts.code, name)) or f"{head}{in_place or f'write into {name} in place'}"
     return facts.cause(
         "overwritten",
         f"{name} is no longer the leaf: the line gives the name to a new tensor, whose .grad is None",
         facts.lines,
-        f"{head}{better}",
+        mend,
     )
 
 
@@ -111,15 +117,19 @@ def outside(facts: TensorFacts, head: str = "") -> Cause | None:
         facts: of the tensor.
         head: what that means, as the sentence begins; "" for that it is outside the graph.
     """
-    cut, case = facts.row.broken, facts.case
+    cut, case = facts.own_cut, facts.case
     if cut is None:
         return None
     clause = cut_clause(case, cut, "it", f" from {cut.source}" if cut.source else "")
-    others = [one.others for one in case.graph.breaks if cut.span and one.span == cut.span and one.call == cut.call]
-    cut = cut._replace(others=others[0]) if others else cut
     head, (lines, mend) = head or f"{facts.name} is outside the graph: ", at_cuts(case, [cut])
     if cut.reason == "frozen" and facts.history.is_updated:
         clause, mend = f"{clause}, and the program writes it itself, as a moving average or a copy of others", "none"
+    if (
+        cut.reason == "frozen"
+        and "no_grad" in case.graph.code
+        and not any(node.name == facts.name for node in case.whole.nodes)
+    ):
+        mend = f"{mend}, and use it outside of torch.no_grad()"
     if cut.reason == "frozen" and mend.startswith("leave the lines"):  # which freeze others, too
         mend = f"{mend}; or, for {facts.name} alone, {facts.in_code}.requires_grad_() before it is used again"
     return facts.cause(cut.reason, f"{head}{clause}", lines, mend)
@@ -136,6 +146,12 @@ def never_required(facts: TensorFacts) -> Cause:
             f"write floating-point numbers, or {facts.in_code}.float()",
         )
     what = f"{name} does not require a gradient"
+    if came_from := facts.numbers_in:
+        lines, mend = at_cuts(facts.case, came_from)
+        what = (
+            f"{what}: it is made from numbers, and {clause_of_cuts(facts.case, came_from, 'what they were made from')}"
+        )
+        return facts.cause(came_from[0].reason, what, (*lines, *facts.lines), mend)
     if row.unlisted is not None:
         return facts.cause("frozen", f"{what}: {no_parameter(row.unlisted)}", *made_parameter(facts, row.unlisted))
     better = f"leave {name} out of --frozen" if facts.case.is_expression else fixes.requiring(facts.code, name)

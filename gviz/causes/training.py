@@ -83,7 +83,8 @@ def of_other_backward(facts: TensorFacts) -> Cause | None:
         return with_cuts(facts, facts.cause("ok", what))
     if is_unused(facts):
         return None
-    return facts.cause("ok", f"{what}: {facts.case.root_name} is not made from it", facts.lines)
+    lines = facts.case.line_of(facts.history.brought) or facts.lines
+    return facts.cause("ok", f"{what}: {facts.case.root_name} is not made from it", lines)
 
 
 def with_cuts(facts: TensorFacts, cause: Cause) -> Cause:

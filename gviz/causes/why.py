@@ -107,9 +107,9 @@ def why(graph: Graph, name: str) -> Cause:
     name = name_among(name, case.rows)
     row = case.rows.get(name)
     if row is None:
-        there = f"the tensors are {joined(case.rows, 12)}" if case.rows else "it leaves no tensors"
-        raise SourceError(f"there is no tensor {excerpt(name)}", hint=did_you_mean(name, case.rows, there))
-    cause = cause_of(TensorFacts(case, case.rows[row.same_as or name]))
+        raise SourceError(f"there is no tensor {excerpt(name)}", hint=hint_of_name(case, name))
+    facts = TensorFacts(case, case.rows[row.same_as or name])
+    cause = cause_of(facts)
     if row.same_as:
         whose = f"{name} and {row.same_as} are one tensor, whose gradient is the sum over all its uses"
         return cause._replace(name=name, what=f"{whose}. {cause.what}")
@@ -120,6 +120,20 @@ def why(graph: Graph, name: str) -> Cause:
         if other.expression is not None and len(text) <= LONGEST:
             text = re.sub(rf"\b{other.name}\b", f"({other.expression})", text)
     return cause._replace(what=f"the formula has no {name}, and gviz gives that name to {text}; {cause.what}")
+
+
+def hint_of_name(case: Diagnosis, name: str) -> str:
+    """Return what to ask about in place of a name that is not that of a tensor."""
+    parts = [one for one in case.rows if one.startswith((f"{name}[", f"{name}."))]
+    if parts:
+        return f"{name} holds {joined(parts, 4)}"
+    variables = case.assignments.variables
+    if function := next((one.name for one, own in variables.items() if one is not None and name in own), ""):
+        return f"{name} is a variable of {function}(), which is gone when that has returned"
+    if name in variables[None]:
+        return f"{name} is no tensor at the end of the program"
+    there = f"the tensors are {joined(case.rows, 12)}" if case.rows else "it leaves no tensors"
+    return did_you_mean(name, case.rows, there)
 
 
 @without_collecting()
@@ -141,10 +155,24 @@ def stands_for_leaf(facts: TensorFacts) -> bool:
     return is_leaf or missing.took_name(facts) or (not facts.row.is_leaf and missing.leaf_within(facts) != "")
 
 
+def as_constant(facts: TensorFacts, cause: Cause) -> Cause:
+    """Return the cause for a tensor outside the graph: what a loss is compared with, say, is a constant on purpose.
+
+    It may be one where nothing is wrong with the gradients of what it was made from.
+    """
+    rows, cuts = facts.case.rows, [facts.own_cut] if facts.own_cut is not None else facts.numbers_in
+    behind = [TensorFacts(facts.case, rows[leaf]) for cut in cuts for leaf in cut.leaves if leaf in rows]
+    is_own = cause.is_wrong and bool(behind) and cause.verdict == cuts[0].reason
+    if not is_own or any(cause_of(one).is_wrong for one in behind):
+        return cause
+    return cause._replace(mend=f"none, if {facts.name} is to have no graph; else {cause.mend}", is_meant=True)
+
+
 def cause_of(facts: TensorFacts) -> Cause:
     """Return the cause for a tensor."""
     verdicts = WITH_GRADIENT if facts.grad is not None else WITHOUT_GRADIENT
     cause = first_answer((Verdict(always, missing.of_other_root), *verdicts), facts)
-    is_infinite = facts.grad is not None and facts.number and not facts.grad.has_nan
+    numbers = facts.grad if facts.number else facts.row.value
+    is_infinite = numbers is not None and numbers.not_finite and not numbers.has_nan
     cause = cause._replace(verdict="inf") if is_infinite and cause.verdict == "nan" else cause
-    return missing.with_later_losses(facts, cause)
+    return as_constant(facts, missing.with_later_losses(facts, cause))

@@ -11,6 +11,7 @@ from gviz.causes.diagnosis import Cause, Diagnosis, Lines, backward_of, is_own, 
 from gviz.causes.facts import TensorFacts
 from gviz.causes.fixes import targets_of
 from gviz.causes.not_finite import LOGITS, not_finite_forward, with_input
+from gviz.causes.stopped import named_in
 from gviz.causes.syntax import calls_of, last_name
 from gviz.causes.training import BEFORE_EACH, accumulated, mend_of_clearing, why_cleared
 from gviz.graphs import Edge, Node, Place, TensorRow
@@ -94,7 +95,11 @@ def zero_of_other_root(facts: TensorFacts) -> Cause:
     if weight is not None and name.endswith(".bias") and is_not_zero(weight):
         what = f"{what}; {weight.name}.grad is not 0"
         meant = f"if what comes to {name} is to cancel out"
-    return Mend("gviz why --root NAME tells of that one", meant).cause(facts, what)
+    lines = facts.case.line_of(facts.history.brought)
+    other = next((named_in(code) for _, code in lines), "")
+    return Mend(f"gviz why --root {'NAME' if other in ('', root) else other} tells of that one", meant).cause(
+        facts, what, lines
+    )
 
 
 def is_not_zero(row: TensorRow) -> bool:
@@ -156,9 +161,7 @@ def mend_of_zero(case: Diagnosis, edge: Edge) -> Mend:
     sign = sign_in_program(first)
     if is_least(case):
         return Mend("", f"since {case.root_name} is 0, and never less")
-    if first.expression.startswith("dropout("):
-        return Mend("dropout has set it to 0 in this run: training=False leaves it as it is")
-    if text := mend_of_values(first, sign):
+    if text := dropout_of(first) or mend_of_values(first, sign):
         return Mend(text)
     if sums := OVER_WAYS if hands_on(edge) else sums_to_zero(case, edge):
         return sums.mend
@@ -172,6 +175,18 @@ def mend_of_zero(case: Diagnosis, edge: Edge) -> Mend:
         text = text.removesuffix(f", or use {LOGITS}")
     is_hinge = sign in ("relu", "clamp") and case.uses[first.id] and all(has_only(one, 0.0) for one in case.root_values)
     return Mend(with_input(case, text, case.nodes[edge.source]), KEPT if is_hinge else MEANT_ZEROS.get(sign, ""))
+
+
+def dropout_of(node: Node) -> str:
+    """Return what to do where dropout has made all of it 0; "" for any other operation."""
+    if node.expression.startswith("dropout("):
+        return "dropout has set it to 0 in this run: training=False leaves it as it is"
+    module = node.module if node.module is not None and "Dropout" in node.module.kind else None
+    return (
+        f"{module.path} ({module.kind}) has set all of it to 0: give it a p below 1, or call it in eval()"
+        if module
+        else ""
+    )
 
 
 def mend_of_values(node: Node, sign: str) -> str:
@@ -266,6 +281,8 @@ def mend_of_factor(case: Diagnosis, origins: list[Node]) -> tuple[Lines, Mend]:
     if not tensors:
         sign = sign_in_program(origins[0])
         general = MENDS_OF_ZERO["relu"] if sign == "relu" else "see its inputs"
+        if dropout := dropout_of(origins[0]):
+            return case.line_of_node(origins[0]), Mend(dropout)
         return case.line_of_node(origins[0]), Mend(f"the other factor is 0, since {sign} makes it so: {general}")
     rows = [case.rows[one.name or ""] for one in tensors if one.name in case.rows]
     names, is_one = joined([one.name or "" for one in tensors]), len(tensors) == 1

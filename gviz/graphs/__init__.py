@@ -352,6 +352,7 @@ class History(NamedTuple):
         is_stale: whether what was in ``.grad`` had been used when the last backward added to it.
         is_updated: whether the tensor was written since a backward brought its first gradient; of one that got none,
             since the first backward of all.
+        brought: where the backward was called that has come to it last.
         is_same_call: whether the backward that brought the last gradient was called where the last one of all was, for
             the same optimizer.
         arrivals: how many gradients the calls of backward have brought that were made where the last one was.
@@ -378,6 +379,7 @@ class History(NamedTuple):
     stepped: Place | None = None
     is_stale: bool = False
     is_updated: bool = False
+    brought: Place | None = None
     is_same_call: bool = False
     arrivals: int = 0
     wasted: int = 0

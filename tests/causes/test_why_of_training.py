@@ -354,7 +354,9 @@ def test_zeros_of_another_backward_are_not_said_to_be_of_the_last_one(tmp_path: 
     body = "(head(x) - head(x + 1)).sum().backward(); loss = net(x).sum(); loss.backward()"
     cause = why(graph_of(tmp_path, LOOP.replace("opt = ", "_ = ").format(body), engine), "head.bias")
     what = "head.bias.grad is 0, as another backward has left it: loss is not made from head.bias"
-    assert (cause.verdict, cause.what, cause.lines) == ("zero", f"{what}; head.weight.grad is not 0", ())
+    told = cause.verdict, cause.what, lines_of(cause)
+    assert told == ("zero", f"{what}; head.weight.grad is not 0", [8])
+    assert cause.mend.endswith("gviz why --root NAME tells of that one"), "that root has no name"
     assert not cause.is_wrong
 
 
