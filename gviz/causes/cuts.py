@@ -308,7 +308,7 @@ def at_cuts(case: Diagnosis, cuts: Sequence[GraphCut]) -> tuple[Lines, str]:
             again = ", and run it before each backward()" if case.is_shared(one) else ""
             again = FREED if one.is_freed and one.call != "grad" else again
             parts |= dict.fromkeys([f"{mend_of_cut(case, one)}{again}", *(text for _, text in on_way)])
-            names = [name for code in map(ast.unparse, case.statements_of(one)) for name in fixes.assigned_in(code)]
+            names = fixes.assigned_in(case.code_of(case.line_of(one.place)))
             others |= dict.fromkeys(detached_elsewhere(case, one, (names or ["it"])[0]))
         (besides if cut in second else mends)["; and ".join(["; and then ".join(parts), *others, *flags])] = None
     lines |= dict.fromkeys(flagged_at if flags else ())

@@ -124,12 +124,6 @@ def outside(facts: TensorFacts, head: str = "") -> Cause | None:
     head, (lines, mend) = head or f"{facts.name} is outside the graph: ", at_cuts(case, [cut])
     if cut.reason == "frozen" and facts.history.is_updated:
         clause, mend = f"{clause}, and the program writes it itself, as a moving average or a copy of others", "none"
-    if (
-        cut.reason == "frozen"
-        and "no_grad" in case.graph.code
-        and not any(node.name == facts.name for node in case.whole.nodes)
-    ):
-        mend = f"{mend}, and use it outside of torch.no_grad()"
     if cut.reason == "frozen" and mend.startswith("leave the lines"):  # which freeze others, too
         mend = f"{mend}; or, for {facts.name} alone, {facts.in_code}.requires_grad_() before it is used again"
     return facts.cause(cut.reason, f"{head}{clause}", lines, mend)

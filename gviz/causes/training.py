@@ -178,15 +178,17 @@ def accumulated(facts: TensorFacts) -> Cause:
     """Return the cause for a gradient that was added to what an earlier backward had left."""
     history, name, clear = facts.history, facts.name, f"{facts.in_code}.grad = None"
     is_for_one = history.is_optimized and 0 < (history.steps or 0) < history.arrivals
-    clear = clear if history.is_optimized is None else f"optimizer.zero_grad(), or {clear},"
+    clear = f"optimizer.zero_grad(), or {clear}," if history.is_optimized else clear
     before_each = f"{clear} {'after each step()' if is_for_one else 'before each backward()'}"
     what = f"{name}.grad is the sum of more than one backward: it was not empty when the last one began"
     mend = f"{before_each}; unless the sum is what you want"
-    if history.is_optimized is False:
+    if history.is_optimized is False and history.autograd_grad is not None:
+        mend = f"none, if torch.autograd.grad alone is to use {name}; else {before_each}"
+    elif history.is_optimized is False:
         what = f"{what}; no optimizer has {name}, so that no zero_grad() of one clears it"
         mend = (
             f"{facts.in_code}.requires_grad_(False), if it is not to be trained; else make the optimizer after {name}, or"
-            f" give it to add_param_group(); or {facts.in_code}.grad = None before each backward()"
+            f" give it to add_param_group(); or {before_each}"
         )
     elif history.is_stale:
         what = f"{what}, though {name} had been updated with it by then"

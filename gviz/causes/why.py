@@ -162,7 +162,7 @@ def as_constant(facts: TensorFacts, cause: Cause) -> Cause:
     """
     rows, cuts = facts.case.rows, [facts.own_cut] if facts.own_cut is not None else facts.numbers_in
     behind = [TensorFacts(facts.case, rows[leaf]) for cut in cuts for leaf in cut.leaves if leaf in rows]
-    is_own = cause.is_wrong and bool(behind) and cause.verdict == cuts[0].reason
+    is_own = cause.is_wrong and bool(cuts) and cause.verdict == cuts[0].reason and facts.row is not facts.case.root_row
     if not is_own or any(cause_of(one).is_wrong for one in behind):
         return cause
     return cause._replace(mend=f"none, if {facts.name} is to have no graph; else {cause.mend}", is_meant=True)

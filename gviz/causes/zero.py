@@ -76,10 +76,12 @@ class Mend(NamedTuple):
     Args:
         text: what to write, or to do; "" if there is nothing else than to let it be.
         meant: when the zeros are as they should be, as a clause; "" where they are a fault.
+        of: what is said of the sums that have come to 0, for those.
     """
 
     text: str
     meant: str = ""
+    of: str = ""
 
     def cause(self, facts: TensorFacts, what: str, lines: Lines = ()) -> Cause:
         """Return the answer that has this mend."""
@@ -164,7 +166,7 @@ def mend_of_zero(case: Diagnosis, edge: Edge) -> Mend:
     if text := dropout_of(first) or mend_of_values(first, sign):
         return Mend(text)
     if sums := OVER_WAYS if hands_on(edge) else sums_to_zero(case, edge):
-        return sums.mend
+        return sums
     if dtype := underflow(case, edge):
         return Mend(
             f"{dtype} has no number as small: compute it in float32, or scale the loss, as torch.amp.GradScaler does"
@@ -220,29 +222,25 @@ def underflow(case: Diagnosis, edge: Edge) -> str:
     return handed.dtype if has_only(handed, 0.0) and product is not None and not has_only(product, 0.0) else ""
 
 
-class Sums(NamedTuple):
-    """Sums of an operation's derivative that come to 0: what is said of them, and what to do."""
-
-    what: str
-    mend: Mend
-
-
-OVER_A_BATCH = Sums(
-    "what comes to it cancels out there",
-    Mend("", "if its parts are to cancel out: what each example of a batch brings adds up to 0"),
+OVER_A_BATCH = Mend(
+    "",
+    "if its parts are to cancel out: what each example of a batch brings adds up to 0",
+    of="what comes to it cancels out there",
 )
-OF_NOTHING = Sums("there are no elements in it", Mend("see why there is nothing in it, such as a batch of no examples"))
-OVER_WAYS = Sums(
-    "comes to {name} over its ways cancels out",
-    Mend("see what is taken from what, or divided by what", "if the ways are to cancel out"),
+OF_NOTHING = Mend("see why there is nothing in it, such as a batch of no examples", of="there are no elements in it")
+OVER_WAYS = Mend(
+    "see what is taken from what, or divided by what",
+    "if the ways are to cancel out",
+    of="comes to {name} over its ways cancels out",
 )
-IN_A_PRODUCT = Sums(
-    "each sum in the product of what comes to it with the other factor is 0",
-    Mend("see where the other factor is 0, such as by a relu", "if its parts are to cancel out"),
+IN_A_PRODUCT = Mend(
+    "see where the other factor is 0, such as by a relu",
+    "if its parts are to cancel out",
+    of="each sum in the product of what comes to it with the other factor is 0",
 )
 
 
-def sums_to_zero(case: Diagnosis, edge: Edge) -> Sums | None:
+def sums_to_zero(case: Diagnosis, edge: Edge) -> Mend | None:
     """Return in which sums an operation hands on 0, though neither what comes to it nor the other factor is 0."""
     node = case.nodes[edge.target]
     sign, arrives = sign_in_program(node), node.grad.arrived
@@ -420,10 +418,10 @@ def zero_text(case: Diagnosis, edge: Edge) -> str:
     sign, name = sign_in_program(target), case.name_of(source)
     place = f" in {target.place}" if target.place is not None else ""
     if hands_on(edge):
-        return f"what {OVER_WAYS.what.format(name=name)}"
+        return f"what {OVER_WAYS.of.format(name=name)}"
     sums = OVER_A_BATCH if is_alike(target) else sums_to_zero(case, edge)
     if sums is not None:
-        return f"{sign}{place} hands on 0 to {name}: {sums.what}"
+        return f"{sign}{place} hands on 0 to {name}: {sums.of}"
     if negatives := positions(source.value, lambda number: number < 0) if sign in ("relu", "threshold") else []:
         own = "input" if name == "its input" and size_of(source.value) else name
         indices = [f"{own}{''.join(f'[{i}]' for i in at)} = {number:.4g}" for at, number in negatives]

@@ -81,6 +81,12 @@ class Trace(Observer):
         """Note what detach_ is going to take out of its graph."""
         self.outside.will_detach(tensor, self.frames.note_call("detach_", is_new=False))
 
+    def will_write(self, tensor: Any, *, is_counted: bool = True) -> None:
+        """Note that ``.data`` is going to be set, which no call tells of."""
+        call = None if is_counted else self.frames.note_call("data", is_new=False)
+        if call is not None:
+            self.writes.append(Write(call.place, "data", ref(tensor), (), -1, run=self.frames.runs))
+
     def has_called(self, name: str, args: tuple[Any, ...], result: Any, seconds: float) -> None:
         """Note what a call has made."""
         if args and type(args[0]) is list and is_write(name):  # as PyTorch's zero_grad does, and clip_grad_norm_

@@ -179,7 +179,7 @@ class Write(NamedTuple):
         name: the function's name.
         owner: the tensor that has the memory, weakly: what was written, or what that is a view of.
         shapes: of what was written, and of the owner.
-        version: of the memory afterwards.
+        version: of the memory afterwards; -1 where the write is not counted, as one to ``.data``.
         makers: the operations that had made the owner before, and now, by their classes; "" for none.
         run: which run of a line that was, counted over the whole program.
         leaf: weakly, the leaf whose memory the owner has by ``.data``, or ``detach()``; None for another owner.
