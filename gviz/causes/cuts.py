@@ -22,7 +22,7 @@ CUT_SENTENCES = {
 """How a tensor left the graph, as a clause, by the reason of the cut."""
 
 CUT_MENDS = {
-    "detached": "leave out {by}()",
+    "detached": "leave out {by}",
     "no_grad": "take the line out of {switch}",
     "no derivative": (
         "compute the loss from something that changes smoothly, or let gradients through a choice:"
@@ -45,15 +45,6 @@ LEFT_OFF = (
     " them off; or write torch.set_grad_enabled(True) after it"
 )
 """What to do about a line that may have left gradients switched off."""
-
-WITHOUT_LEAVES = "the gradient that autograd returned has no graph: nothing that it is computed from requires one"
-"""What is said of ``torch.autograd.grad`` with ``create_graph=True`` whose result has no graph all the same."""
-
-CONSTANT = "the derivative is a constant, through which no gradient flows: use another function"
-"""What to do about such a call, where no Function of the program's own has cut anything off."""
-
-NO_CREATE_GRAPH = "the gradients that autograd returns have no graph of their own without create_graph=True"
-"""What is said of a call of ``torch.autograd.grad``, and of functions that call it."""
 
 NUMPY = "compute it with torch: numpy keeps no graph"
 """What to do about numbers that numpy computes with."""
@@ -90,14 +81,15 @@ def mend_of_cut(case: Diagnosis, cut: GraphCut) -> str:
     code = case.code_of(lines)
     if keeps_graph(case, cut):
         own = next((node.label.removesuffix("Backward") for node in case.shown.nodes if is_own(node)), "")
-        return f"let the backward of {own} compute with tensors of the graph: without detach()" if own else CONSTANT
+        constant = "the derivative is a constant, through which no gradient flows: use another function"
+        return f"let the backward of {own} compute with tensors of the graph: without detach()" if own else constant
     if cut.call == "grad":
         return fixes.with_keyword(code, fixes.DERIVATIVES, "create_graph", value=True) or "create_graph=True"
     if cut.reason == "frozen":
         return fixes.requiring(code) or case.without(lines)
     if cut.reason == "detached":
         return mend_of_detach(case, cut, code)
-    mend = CUT_MENDS[cut.reason].format(by=cut.call, switch=cut.switch)
+    mend = CUT_MENDS[cut.reason].format(switch=cut.switch)
     if cut.reason == "no_grad" and cut.switch in ("", LIBRARY):
         mend = fixes.through_library(without_other_cuts(case, cut) or code) or SWITCHED[cut.switch]
         mend = LEFT_OFF.format(off[0][0][0]) if (off := lines_of_switch(case, cut)) else mend
@@ -130,7 +122,9 @@ def mend_of_detach(case: Diagnosis, cut: GraphCut, code: str) -> str:
     better = fixes.with_keyword(code, ("state_dict",), "keep_vars", value=True) or "; ".join(
         filter(None, (without_cut(case, cut, one) for one in case.statements_of(cut)))
     )
-    return better or (USE_TORCH if code != "" and cut.call not in code else CUT_MENDS["detached"].format(by=cut.call))
+    return better or (
+        USE_TORCH if code != "" and cut.call not in code else CUT_MENDS["detached"].format(by=by_call(cut))
+    )
 
 
 def without_other_cuts(case: Diagnosis, cut: GraphCut) -> str:
@@ -148,7 +142,9 @@ def without_cut(case: Diagnosis, cut: GraphCut, statement: ast.stmt) -> str:
     all_cuts = {expression, *(way[0] for way in ways if expression in way)}
 
     def is_cut(node: ast.AST) -> bool:
-        return node in all_cuts if expression is not None else last_name(node) == cut.call
+        is_set = isinstance(getattr(node, "ctx", None), ast.Store) and isinstance(statement, ast.Assign)
+        is_like = last_name(node) == cut.call and not is_set
+        return node in all_cuts if expression is not None else is_like
 
     text = fixes.without_cuts(statement, is_cut, is_list=cut.is_list)
     if text != fixes.IDLE:
@@ -179,7 +175,9 @@ def detached_elsewhere(case: Diagnosis, cut: GraphCut, name: str) -> Iterator[st
 
     None where what is cut off becomes a leaf: the other root is there for its gradient, as in an inner loop.
     """
-    for other in () if any([*calls_of(one, "requires_grad_")] for one in case.statements_of(cut)) else cut.others:
+    makers = [*case.statements_of(cut), *(one.statement for one in case.assignments.writers.get((None, name), ()))]
+    is_inner = cut.call == "grad" or any([*calls_of(one, "requires_grad_")] for one in makers)
+    for other in () if is_inner else cut.others:
         yield (
             fixes.detaching(case.code_of(case.line_of(case.rows[other].place)), name)
             or f"{name}.detach() where {other} is computed from it"
@@ -194,7 +192,11 @@ def keeps_graph(case: Diagnosis, cut: GraphCut) -> bool:
 def cut_clause(case: Diagnosis, cut: GraphCut, it: str, source: str = "") -> str:
     """Return what a call has cut off, as a clause: ``it was cut off from h by .data``."""
     if cut.call == "grad":
-        return NO_CREATE_GRAPH if not keeps_graph(case, cut) else WITHOUT_LEAVES
+        return (
+            "the gradient that autograd returned has no graph: nothing that it is computed from requires one"
+            if keeps_graph(case, cut)
+            else "the gradients that autograd returns have no graph of their own without create_graph=True"
+        )
     by = by_call(cut)
     if cut.reason == "no derivative" and cut.call in WITH_INDICES:
         return f"the indices of {by} have no derivative"

@@ -189,16 +189,12 @@ class Diagnosis:
         pair = self.pair_of(cut) if self.is_in_text(cut) and cut.reason != "no_grad" else None
         if pair is None:
             return []
-        return self.assignments.way(*pair, *self.ends)
-
-    @cached_property
-    def ends(self) -> tuple[set[int], set[int]]:
-        """The lines of the operations, and of the root among them."""
         root, stop = self.root_row, self.graph.stop
         own = self.graph.backward, root.place if root is not None else None, stop.place if stop is not None else None
         last = {place.line for place in own if place is not None and not place.file}
         places = (node.place for node in self.shown.nodes if node.kind == "operation")
-        return last | {place.line for place in places if place is not None and not place.file}, last
+        ends = last | {place.line for place in places if place is not None and not place.file}
+        return self.assignments.way(*pair, ends, last)
 
     @cached_property
     def assignments(self) -> Assignments:

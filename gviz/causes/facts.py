@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from functools import cached_property
 from typing import NamedTuple, TypeAlias
 
@@ -32,9 +32,18 @@ class TensorFacts:
         self.reason = row.broken.reason if row.broken is not None else ""  # why it is outside the graph
         self.is_leaf_of_graph = self.node is not None and self.node.kind == "leaf"
 
-    def cause(self, verdict: str, what: str, lines: Lines = (), mend: str = "") -> Cause:
-        """Return an answer, with each of its lines once."""
-        return Cause(self.name, verdict, what, tuple(dict.fromkeys(lines)), mend)
+    def cause(self, verdict: str, what: str, lines: Lines = (), mend: str = "", meant: str = "") -> Cause:
+        """Return an answer, with each of its lines once.
+
+        Args:
+            verdict: in a word or two.
+            what: one sentence on what happened.
+            lines: the lines that cause it.
+            mend: what to write, or to do; "" if there is nothing else than to let it be.
+            meant: when it is as it should be, as a clause; "" where it is a fault.
+        """
+        text = f"none, {meant}{'; else ' * bool(mend)}{mend}" if meant else mend
+        return Cause(self.name, verdict, what, tuple(dict.fromkeys(lines)), text, bool(meant))
 
     @cached_property
     def lines(self) -> Lines:
@@ -48,26 +57,26 @@ class TensorFacts:
 
     @cached_property
     def own_cut(self) -> GraphCut | None:
-        """What has cut it off itself, with the leaves behind that, and the other tensors that it is used in."""
-        cut = self.row.broken
-        same = (
-            one for one in self.case.graph.breaks if cut and cut.span and (one.span, one.call) == (cut.span, cut.call)
-        )
-        known = next(same, None)
-        return known._replace(source=cut.source) if cut is not None and known is not None else cut
+        """What has cut it off itself, or has made the numbers that it is made from, as ``numpy()`` does."""
+        cut, case = self.row.broken, self.case
+        if cut is None:
+            return next(self.cuts_to_numbers, None)
+        same = [one for one in case.graph.breaks if cut.span and (one.span, one.call) == (cut.span, cut.call)]
+        return same[0]._replace(source=cut.source) if same else cut
+
+    @property
+    def cuts_to_numbers(self) -> Iterator[GraphCut]:
+        """What has made numbers of tensors that come into the line that made it."""
+        case, own = self.case, {self.case.line_in_text(self.lines)}
+        for cut in case.graph.breaks if any(name in self.code for name in FROM_NUMBERS) else ():
+            pair = case.pair_of(cut) if cut.is_number and case.is_in_text(cut) else None
+            if pair is not None and case.assignments.way(*pair, own, own):
+                yield cut
 
     @cached_property
     def cuts(self) -> list[GraphCut]:
         """What has cut off the ways between it and the root."""
         return cuts_to_blame(self.case, self.row)
-
-    @cached_property
-    def numbers_in(self) -> list[GraphCut]:
-        """What has made numbers of tensors, as ``numpy()`` does, that its line makes it from."""
-        case, own = self.case, {self.case.line_in_text(self.lines)}
-        breaks = case.graph.breaks if any(name in self.code for name in FROM_NUMBERS) else ()
-        pairs = [(cut, case.pair_of(cut)) for cut in breaks if cut.is_number and case.is_in_text(cut)]
-        return [cut for cut, pair in pairs if pair is not None and case.assignments.way(*pair, own, own)]
 
     @cached_property
     def at_cuts(self) -> tuple[Lines, str]:
@@ -103,6 +112,11 @@ class TensorFacts:
     def is_of_other_root(self) -> bool:
         """Whether its gradient is of another backward than that of the root, which is not made from it."""
         return self.case.has_run and bool(self.case.nodes) and not self.case.is_reached(self.row)
+
+    @property
+    def is_frozen_in_optimizer(self) -> bool:
+        """Whether the program has frozen it, though it has given it to an optimizer."""
+        return self.reason == "frozen" and bool(self.history.is_optimized)
 
     @property
     def leaf_root(self) -> TensorRow | None:

@@ -351,16 +351,8 @@ def as_leaf(line: str, name: str) -> str:
     >>> as_leaf("adv = (adv + adv.grad.sign()).clamp(0, 1)", "adv")
     'adv = (adv + adv.grad.sign()).clamp(0, 1).detach().requires_grad_()'
     """
-
-    def change(node: ast.stmt) -> ast.stmt | None:
-        match node:
-            case ast.Assign([target], value) if may_be(ast.unparse(target), name) and not isinstance(
-                value, ast.ListComp
-            ):
-                return with_value(node, ast.Call(ast.Attribute(detached(value), "requires_grad_"), [], []))
-        return None
-
-    return rewritten(line, change, name)
+    values = [one.value for one in statements(line) if isinstance(one, ast.Assign) and targets_of(one) == [name]]
+    return f"{name} = {ast.unparse(detached(values[0]))}.requires_grad_()" if values else ""
 
 
 def as_new_leaves(line: str) -> str:
@@ -476,7 +468,7 @@ def without_call(new: ast.expr, *, is_list: bool) -> ast.expr:
         is_list: whether a name in it is that of a list of tensors.
     """
     match new:
-        case ast.Attribute(value, "data", ast.Load()):
+        case ast.Attribute(value, "data", context) if isinstance(context, ast.Load) or isinstance(value, ast.Name):
             return value
         case ast.Call(ast.Attribute(owner, name), []) if name in CUTS:
             return owner

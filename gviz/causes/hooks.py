@@ -10,8 +10,6 @@ from gviz.graphs import Hooked
 from gviz.graphs.numbers import Numbers
 from gviz.passes.elements import has_only, is_finite
 
-MEND = "take the hook away, or let it return what it is given (None keeps the gradient as it is)"
-
 
 def hooks_above(facts: TensorFacts) -> Iterator[tuple[str, Hooked]]:
     """Yield what hooks have made of a gradient on its way to a tensor, each with where: nearest to the tensor first."""
@@ -36,7 +34,7 @@ def made_by_hook(facts: TensorFacts) -> Cause | None:
         verdict,
         f"the gradient of {facts.name} is {state}: a hook on {name} has made it so: {made_text(change)}",
         facts.case.line_of(change.place),
-        MEND,
+        "take the hook away, or let it return what it is given (None keeps the gradient as it is)",
     )
 
 

@@ -8,7 +8,7 @@ from __future__ import annotations
 import math
 import re
 from collections import defaultdict
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from typing import NamedTuple
 
 from gviz.causes.diagnosis import Cause
@@ -68,18 +68,18 @@ def causes_in(graph: Graph, names: Sequence[str] | None = None) -> list[Cause]:
     causes = why_all(graph) if names is None or len(names) > 1 else []
     of_leaves = {cause.name: cause for cause in causes}
     asked = causes if names is None else [of_leaves.get(name) or why(graph, name) for name in names]
-    causes = with_layers(graph, asked)
-    return causes if graph.code else without_lines(graph, causes)
+    causes = [*with_layers(graph, asked)]
+    return causes if graph.code else [*without_lines(graph, causes)]
 
 
-def with_layers(graph: Graph, causes: Sequence[Cause]) -> list[Cause]:
-    """Return causes, where a gradient that seemed fine is said to vanish or to explode.
+def with_layers(graph: Graph, causes: Sequence[Cause]) -> Iterator[Cause]:
+    """Yield causes, where a gradient that seemed fine is said to vanish or to explode.
 
     A layer explodes whose gradient is more than :data:`EXPLODING`, and so in parts of its weights.
     """
     layers = layers_of(graph) if any(cause.verdict == "ok" for cause in causes) else {}
     sizes = {row.name: row.grad.value.norm for row in graph.tensors if row.grad.value is not None}
-    vanishing, result = vanishing_layers(layers), list[Cause]()
+    vanishing = vanishing_layers(layers)
     largest = max(layers, key=lambda name: layers[name].size, default="")
     for cause in causes:
         name = layer_name(cause.name)
@@ -91,8 +91,7 @@ def with_layers(graph: Graph, causes: Sequence[Cause]) -> list[Cause]:
             verdict, what = "vanishing", f"{ratio:.0e} times that of {largest}, each in parts of its weights"
         is_new = verdict and cause.verdict == "ok"
         what = f"the gradient of {name} is {what}"
-        result.append(Cause(cause.name, verdict, what, (), MENDS[verdict]) if is_new else cause)
-    return result
+        yield Cause(cause.name, verdict, what, (), MENDS[verdict]) if is_new else cause
 
 
 def vanishing_layers(layers: Mapping[str, Layer]) -> set[str]:
@@ -142,15 +141,14 @@ def distances_of(graph: Graph) -> Mapping[str, int]:
     return distances
 
 
-def without_lines(graph: Graph, causes: Sequence[Cause]) -> list[Cause]:
-    """Return causes where nobody has followed the program: of what has cut a tensor off nothing is known then."""
+def without_lines(graph: Graph, causes: Sequence[Cause]) -> Iterator[Cause]:
+    """Yield causes where nobody has followed the program: of what has cut a tensor off nothing is known then."""
     rows = {row.name: row for row in graph.tensors}
     trained = {row.name for row in graph.tensors if row.is_leaf and row.requires_grad}
     root = next((graph.by_id[root].name or "the root" for root in graph.roots), "the root")
     is_freed = any(node.state == FREED for node in graph.nodes)
     has_hidden, factor = any(node.label == CHECKPOINT for node in graph.nodes), factor_of_gradients(graph)
     outside = trained - {node.name for node in graph.nodes} if has_hidden else set()
-    result = []
     for cause in causes:
         name, row = cause.name, rows[cause.name]
         spoiled = cause.what.removesuffix(" is not finite itself").rpartition(" ")[2]
@@ -159,22 +157,21 @@ def without_lines(graph: Graph, causes: Sequence[Cause]) -> list[Cause]:
             is_there = row.grad.value is not None
             own = f"{name} has a gradient, and whether {root} has brought it is not known: {what}"
             other = Cause(name, "hidden", what, (), "use_reentrant=False; or ask after backward()")
-            result.append(Cause(name, "ok", own) if is_there else other)
+            yield Cause(name, "ok", own) if is_there else other
         elif cause.verdict in ("zero", "nan", "inf") and "is not known" in cause.what:
             mend = "ask before backward(), which frees what tells it" if is_freed else "look at hooks"
-            result.append(cause._replace(mend=f"{mend}; or gviz why SCRIPT"))
+            yield cause._replace(mend=f"{mend}; or gviz why SCRIPT")
         elif spoiled in trained and spoiled != cause.what:
             mend = (
                 "see what has written it: a step with a learning rate too large, or with a gradient not finite itself"
             )
-            result.append(cause._replace(mend=mend))
+            yield cause._replace(mend=mend)
         elif cause.verdict == "backward not run" and root in rows and rows[root].is_leaf:
             what = f"{root} is a leaf: no operation has made it, so that there is nothing behind it"
             mend = f"compute {root} from the model: torch.tensor({root}.item()) and the like keep no graph"
-            result.append(Cause(name, "leaf root", what, (), mend))
+            yield Cause(name, "leaf root", what, (), mend)
         else:
-            result.append(without_lines_of(cause, row, root, factor, is_freed=is_freed))
-    return result
+            yield without_lines_of(cause, row, root, factor, is_freed=is_freed)
 
 
 def factor_of_gradients(graph: Graph) -> float:

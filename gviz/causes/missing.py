@@ -8,10 +8,10 @@ from collections.abc import Set as AbstractSet
 
 from gviz.causes import fixes
 from gviz.causes.cuts import at_cuts, clause_of_cuts, cut_clause, is_left_off
-from gviz.causes.diagnosis import CLASS, Cause, Diagnosis, Lines
+from gviz.causes.diagnosis import CLASS, Cause, Lines
 from gviz.causes.facts import TensorFacts
 from gviz.causes.hooks import made_text
-from gviz.graphs import LEFT_OUT, RETURNED, GraphCut, Node, TensorRow, Unlisted
+from gviz.graphs import LEFT_OUT, RETURNED, GraphCut, TensorRow, Unlisted
 from gviz.trace.switches import LIBRARY
 
 CLOSURE = re.compile(r"\.step\((?:closure\s*=\s*)?([A-Za-z_]\w*)\)")
@@ -120,7 +120,8 @@ def outside(facts: TensorFacts, head: str = "") -> Cause | None:
     cut, case = facts.own_cut, facts.case
     if cut is None:
         return None
-    clause = cut_clause(case, cut, "it", f" from {cut.source}" if cut.source else "")
+    it = "it" if facts.row.broken is not None else "what its numbers come from"
+    clause = cut_clause(case, cut, it, f" from {cut.source}" if cut.source else "")
     head, (lines, mend) = head or f"{facts.name} is outside the graph: ", at_cuts(case, [cut])
     if cut.reason == "frozen" and facts.history.is_updated:
         clause, mend = f"{clause}, and the program writes it itself, as a moving average or a copy of others", "none"
@@ -140,12 +141,6 @@ def never_required(facts: TensorFacts) -> Cause:
             f"write floating-point numbers, or {facts.in_code}.float()",
         )
     what = f"{name} does not require a gradient"
-    if came_from := facts.numbers_in:
-        lines, mend = at_cuts(facts.case, came_from)
-        what = (
-            f"{what}: it is made from numbers, and {clause_of_cuts(facts.case, came_from, 'what they were made from')}"
-        )
-        return facts.cause(came_from[0].reason, what, (*lines, *facts.lines), mend)
     if row.unlisted is not None:
         return facts.cause("frozen", f"{what}: {no_parameter(row.unlisted)}", *made_parameter(facts, row.unlisted))
     better = f"leave {name} out of --frozen" if facts.case.is_expression else fixes.requiring(facts.code, name)
@@ -422,7 +417,7 @@ def returned(facts: TensorFacts, lines: Lines, mend: str) -> Cause:
     is_read = line.startswith("return ") or any(results)
     if not is_read or case.stop is not None or facts.history.is_optimized or GRADIENT.search(code):
         return facts.cause("backward not run", RETURNS, lines, mend)
-    return facts.cause("not trained", RETURNS, lines, f"none, if the program uses what it returns; else {mend}")
+    return facts.cause("not trained", RETURNS, lines, mend, "if the program uses what it returns")
 
 
 def left_out(facts: TensorFacts) -> Cause | None:
@@ -454,11 +449,6 @@ def left_out_this_time(facts: TensorFacts) -> Cause | None:
     )
 
 
-def is_handed(case: Diagnosis, node: Node) -> bool:
-    """Return whether a gradient has come to what uses an operation, and so to the operation."""
-    return any(case.nodes[edge.target].grad.arrived is not None for edge in case.uses[node.id])
-
-
 def without_trace(facts: TensorFacts) -> Cause | None:
     """Return the cause for a leaf in the graph without a gradient after backward: it never came, or a hook took it."""
     case, name, node = facts.case, facts.name, facts.node
@@ -466,7 +456,8 @@ def without_trace(facts: TensorFacts) -> Cause | None:
         return None
     users = [case.nodes[edge.target] for edge in case.uses[node.id]]
     functions = (one for one in (*users, *case.above(node)) if not CLASS.fullmatch(one.label))
-    own = next((one for one in functions if one in users or is_handed(case, one)), None)
+    reached = {edge.source for edge in case.shown.edges if case.nodes[edge.target].grad.arrived is not None}
+    own = next((one for one in functions if one in users or one.id in reached), None)
     if own is not None:
         of = name if own in users else f"its input, which {name} is behind"
         return facts.cause(

@@ -40,7 +40,6 @@ MENDS_OF_SLOPE = {
 GROWN = (
     "the numbers grow from one backward to the next: take a smaller learning rate, or torch.nn.utils.clip_grad_norm_"
 )
-GIVEN = "look at what goes into it: a number that is not finite, or one that is too large for its dtype"
 MUCH = 10
 """How many times its norm a leaf has come to, where it is said to grow."""
 
@@ -48,8 +47,6 @@ LOGITS = "a loss that takes logits"
 
 SHRINKING = ("*", "/", "**", "exp", "square")
 """Operations whose result is 0, of numbers that are not, only where it is too small."""
-
-CAST_TO_HALF = "and at what is cast to float16, which ends at 65504"
 
 GROWING = ("*", "@", "addmm", "**", "square", "mse_loss")
 """Operations whose derivative is not finite where an input is not."""
@@ -92,7 +89,8 @@ def gradient_not_finite(facts: TensorFacts) -> Cause:
     case, head = facts.case, f"{facts.name}.grad is {facts.number}"
     head = head if case.graph.code else f"the gradient of {facts.name} is {facts.number}"
     edge = first_turning(case)
-    where = chooser(case, edge) if edge is not None else None
+    above = case.above(case.nodes[edge.target]) if edge is not None else ()
+    where = next((node for node in above if node.label == "WhereBackward0"), None)
     is_picked = where is not None and all(map(is_finite, case.root_values))
     if not is_picked and (cause := not_finite_forward(case, facts.name, head)) is not None:
         return cause
@@ -104,7 +102,8 @@ def gradient_not_finite(facts: TensorFacts) -> Cause:
             f"{head}, as {case.root_name} itself is not finite: what has made it so was not kept",
             mend="gviz why SCRIPT tells where it began",
         )
-    own = next((case.nodes[one.source] for one in case.shown.edges if is_given_to_own(case, one)), None)
+    finite = (one for one in case.shown.edges if one.flow.handed is not None and is_finite(one.flow.handed))
+    own = next((case.nodes[one.source] for one in finite if is_own(case.nodes[one.source])), None)
     if edge is not None and is_own(case.nodes[edge.target]):
         own, edge = case.nodes[edge.target], None
     if edge is not None:
@@ -153,16 +152,6 @@ def derivative_not_finite(facts: TensorFacts, head: str, edge: Edge, where: Node
     if sign == "**" and edge.slot == 1:
         mend = "keep the base of ** above 0: the derivative for the exponent has its logarithm"
     return facts.cause("nan", f"{head}: {origin}, backward", lines, with_input(case, mend, source))
-
-
-def is_given_to_own(case: Diagnosis, edge: Edge) -> bool:
-    """Return whether a finite gradient comes to a Function of the program's own, which alone knows what it hands on."""
-    return is_own(case.nodes[edge.source]) and edge.flow.handed is not None and is_finite(edge.flow.handed)
-
-
-def chooser(case: Diagnosis, edge: Edge) -> Node | None:
-    """Return the torch.where above an edge; None if there is none."""
-    return next((node for node in case.above(case.nodes[edge.target]) if node.label == "WhereBackward0"), None)
 
 
 @lru_cache(maxsize=1)
@@ -235,7 +224,11 @@ def not_finite_forward(case: Diagnosis, name: str, what: str) -> Cause | None:
     is_plain = sign in ("+", "-", "*", "@", "sum", "mean", "addmm") or not has_nan(first.value)  # it is too large
     number = first.value.not_finite if first.value is not None else ""
     them = number if number.removeprefix("-") != what.rpartition(" ")[2].removeprefix("-") else "of them"
-    general = GIVEN if is_plain else f"keep the input of {sign} within its domain"
+    general = (
+        "look at what goes into it: a number that is not finite, or one that is too large for its dtype"
+        if is_plain
+        else f"keep the input of {sign} within its domain"
+    )
     inputs = operands_of(case, first)
     return Cause(
         name,
@@ -304,7 +297,7 @@ def not_finite_input(case: Diagnosis, name: str, what: str, node: Node) -> Cause
             "nan",
             f"{what}: {node.name} is not finite itself",
             lines,
-            "; ".join(["look at the data", *[CAST_TO_HALF] * is_half, *mends]),
+            "; ".join(["look at the data", *["and at what is cast to float16, which ends at 65504"] * is_half, *mends]),
         )
     what = f"{what}: {node.name} was not finite any more when this backward began"
     if row is None or row.history.written is None:

@@ -62,6 +62,8 @@ def is_frozen_for_root(facts: TensorFacts) -> bool:
     Where the program has frozen some, those that never required one are its data.
     """
     is_frozen = any(row.broken is not None for row in facts.case.graph.tensors if row.is_leaf)
+    if facts.is_frozen_in_optimizer:
+        return facts.case.stop is not None and NO_GRAPH in facts.case.stop.message
     return is_without_graph(facts.case) and (facts.row.broken is not None or not is_frozen)
 
 
@@ -158,7 +160,9 @@ def without_graph(facts: TensorFacts, stop: Stop) -> Cause:
         (lines, mend), what = facts.at_cuts, f"backward did not run: {name} has no graph; {clause}"
         return facts.cause(facts.cuts[0].reason, what, (*case.line_of_stop, *lines), mend)
     cause = (
-        outside(TensorFacts(case, root), f"backward did not run: {name} has no graph; ") if root is not None else None
+        outside(TensorFacts(case, root), f"backward did not run: {name} has no graph; ")
+        if root is not None and not facts.is_frozen_in_optimizer
+        else None
     )
     if cause is not None and cause.verdict != "frozen":
         return facts.cause(cause.verdict, cause.what, (*case.line_of_stop, *cause.lines), cause.mend)
@@ -216,7 +220,7 @@ def linked(case: Diagnosis, freed: Node, user: Node) -> tuple[str, Lines, str]:
     if is_again:
         mend = f"detach in {user_lines[0][0] if user_lines else 'the next run'} what is left of the run before"
         return what, (*lines, *user_lines), mend
-    anew = f"compute {names[0]} anew before each backward()"
+    anew = f"compute {names[0]} anew before each backward(), or take {names[0]}.detach() if it is to be a constant"
     mend = f"{anew}; or give the one before retain_graph=True; or call backward() once, on the sum of the losses"
     return what, lines, mend
 

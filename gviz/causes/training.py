@@ -159,7 +159,7 @@ def beside_optimizer(facts: TensorFacts) -> Cause | None:
     if anew and len(writers) <= 2:  # and not an attribute of another class
         return facts.cause("overwritten", f"{cause.what}; the line makes a new parameter of the old one", *anew[0])
     mend = f"give {name} to the optimizer, whose step() has no gradient to use; or, if not, see why it has none"
-    return cause._replace(verdict="not used", mend=mend) if case.has_idle_optimizer else None
+    return facts.cause("not used", cause.what, cause.lines, mend) if case.has_idle_optimizer else None
 
 
 def not_optimized(facts: TensorFacts) -> Cause:
@@ -169,8 +169,8 @@ def not_optimized(facts: TensorFacts) -> Cause:
         "not trained",
         f"{facts.name} has a gradient, but no optimizer has {facts.name}: no step() changes it",
         lines,
-        "none, if it is not to be trained; else make the optimizer after the tensor,"
-        " or give it to the optimizer's add_param_group()",
+        "make the optimizer after the tensor, or give it to the optimizer's add_param_group()",
+        "if it is not to be trained",
     )
 
 
@@ -181,9 +181,9 @@ def accumulated(facts: TensorFacts) -> Cause:
     clear = f"optimizer.zero_grad(), or {clear}," if history.is_optimized else clear
     before_each = f"{clear} {'after each step()' if is_for_one else 'before each backward()'}"
     what = f"{name}.grad is the sum of more than one backward: it was not empty when the last one began"
-    mend = f"{before_each}; unless the sum is what you want"
+    mend, meant = f"{before_each}; unless the sum is what you want", ""
     if history.is_optimized is False and history.autograd_grad is not None:
-        mend = f"none, if torch.autograd.grad alone is to use {name}; else {before_each}"
+        mend, meant = before_each, f"if torch.autograd.grad alone is to use {name}"
     elif history.is_optimized is False:
         what = f"{what}; no optimizer has {name}, so that no zero_grad() of one clears it"
         mend = (
@@ -192,11 +192,12 @@ def accumulated(facts: TensorFacts) -> Cause:
         )
     elif history.is_stale:
         what = f"{what}, though {name} had been updated with it by then"
-        mend = before_each if history.was_used else f"none, if no step() is to use the sum; else {before_each}"
+        mend, meant = before_each, "" if history.was_used else "if no step() is to use the sum"
     elif history.steps:
-        mend = f"none, if the sum is meant, as of several batches for one step; else {before_each}"
+        mend, meant = before_each, "if the sum is meant, as of several batches for one step"
     verdict = "accumulated" if history.is_optimized is not False or history.is_updated else "not trained"
-    return facts.cause(verdict, what, (*facts.case.line_of_backward, *facts.case.line_of(history.optimizer)), mend)
+    lines = (*facts.case.line_of_backward, *facts.case.line_of(history.optimizer))
+    return facts.cause(verdict, what, lines, mend, meant)
 
 
 # ---------------------------------------------------------------- written by the program

@@ -127,11 +127,10 @@ def hint_of_name(case: Diagnosis, name: str) -> str:
     parts = [one for one in case.rows if one.startswith((f"{name}[", f"{name}."))]
     if parts:
         return f"{name} holds {joined(parts, 4)}"
-    variables = case.assignments.variables
-    if function := next((one.name for one, own in variables.items() if one is not None and name in own), ""):
-        return f"{name} is a variable of {function}(), which is gone when that has returned"
-    if name in variables[None]:
-        return f"{name} is no tensor at the end of the program"
+    if owners := [one for one, own in case.assignments.variables.items() if name in own]:
+        function = owners[-1].name if owners[-1] is not None else ""
+        gone = f"a variable of {function}(), gone when that has returned" if function else "no tensor at the end"
+        return f"{name} is {gone}"
     there = f"the tensors are {joined(case.rows, 12)}" if case.rows else "it leaves no tensors"
     return did_you_mean(name, case.rows, there)
 
@@ -160,10 +159,10 @@ def as_constant(facts: TensorFacts, cause: Cause) -> Cause:
 
     It may be one where nothing is wrong with the gradients of what it was made from.
     """
-    rows, cuts = facts.case.rows, [facts.own_cut] if facts.own_cut is not None else facts.numbers_in
-    behind = [TensorFacts(facts.case, rows[leaf]) for cut in cuts for leaf in cut.leaves if leaf in rows]
-    is_own = cause.is_wrong and bool(cuts) and cause.verdict == cuts[0].reason and facts.row is not facts.case.root_row
-    if not is_own or any(cause_of(one).is_wrong for one in behind):
+    case, rows, cut = facts.case, facts.case.rows, facts.own_cut if cause.is_wrong else None
+    if cut is None or case.stop is not None or facts.row is case.root_row or cause.verdict != cut.reason:
+        return cause
+    if any(cause_of(TensorFacts(case, rows[leaf])).is_wrong for leaf in cut.leaves if leaf in rows):
         return cause
     return cause._replace(mend=f"none, if {facts.name} is to have no graph; else {cause.mend}", is_meant=True)
 

@@ -74,19 +74,14 @@ class Mend(NamedTuple):
     """What to do about a gradient of zeros.
 
     Args:
-        text: what to write, or to do; "" if there is nothing else than to let it be.
-        meant: when the zeros are as they should be, as a clause; "" where they are a fault.
-        of: what is said of the sums that have come to 0, for those.
+        text: what to write, or to do, and
+        meant: when the zeros are as they should be, both as :meth:`TensorFacts.cause` takes them.
+        of: what has happened, of what is no derivative of 0: a text with places for the operation, and for its input.
     """
 
     text: str
     meant: str = ""
     of: str = ""
-
-    def cause(self, facts: TensorFacts, what: str, lines: Lines = ()) -> Cause:
-        """Return the answer that has this mend."""
-        text = f"none, {self.meant}{'; else ' * bool(self.text)}" * bool(self.meant) + self.text
-        return facts.cause("zero", what, lines, text)._replace(is_meant=bool(self.meant))
 
 
 def zero_of_other_root(facts: TensorFacts) -> Cause:
@@ -99,9 +94,8 @@ def zero_of_other_root(facts: TensorFacts) -> Cause:
         meant = f"if what comes to {name} is to cancel out"
     lines = facts.case.line_of(facts.history.brought)
     other = next((named_in(code) for _, code in lines), "")
-    return Mend(f"gviz why --root {'NAME' if other in ('', root) else other} tells of that one", meant).cause(
-        facts, what, lines
-    )
+    mend = f"gviz why --root {'NAME' if other in ('', root) else other} tells of that one"
+    return facts.cause("zero", what, lines, mend, meant)
 
 
 def is_not_zero(row: TensorRow) -> bool:
@@ -152,7 +146,7 @@ def zero(facts: TensorFacts) -> Cause:
     if factors and not is_least(case):
         more_lines, mend = mend_of_factor(case, factors)
         lines = (*lines, *more_lines)
-    cause = mend.cause(facts, f"{head}: {texts}{more}", lines)
+    cause = facts.cause("zero", f"{head}: {texts}{more}", lines, mend.text, mend.meant)
     is_way_closed = "has no slope" in mend.text or mend.text == MENDS_OF_ZERO["*"]  # the latter by a number
     return with_other_ways(facts, cause) if is_way_closed else cause
 
@@ -165,12 +159,8 @@ def mend_of_zero(case: Diagnosis, edge: Edge) -> Mend:
         return Mend("", f"since {case.root_name} is 0, and never less")
     if text := dropout_of(first) or mend_of_values(first, sign):
         return Mend(text)
-    if sums := OVER_WAYS if hands_on(edge) else sums_to_zero(case, edge):
+    if sums := sums_to_zero(case, edge):
         return sums
-    if dtype := underflow(case, edge):
-        return Mend(
-            f"{dtype} has no number as small: compute it in float32, or scale the loss, as torch.amp.GradScaler does"
-        )
     text = MENDS_OF_ZERO.get(sign, f"give {sign} inputs where its derivative is not 0")
     is_hidden = any(sign_in_program(user) in ("@", "addmm") for user in case.above(first))
     if is_hidden:  # it gives no probability to the loss
@@ -225,23 +215,34 @@ def underflow(case: Diagnosis, edge: Edge) -> str:
 OVER_A_BATCH = Mend(
     "",
     "if its parts are to cancel out: what each example of a batch brings adds up to 0",
-    of="what comes to it cancels out there",
+    of="{} hands on 0 to {}: what comes to it cancels out there",
 )
-OF_NOTHING = Mend("see why there is nothing in it, such as a batch of no examples", of="there are no elements in it")
+OF_NOTHING = Mend(
+    "see why there is nothing in it, such as a batch of no examples",
+    of="{} hands on 0 to {}: there are no elements in it",
+)
 OVER_WAYS = Mend(
     "see what is taken from what, or divided by what",
     "if the ways are to cancel out",
-    of="comes to {name} over its ways cancels out",
+    of="what comes to {1} over its ways cancels out",
 )
 IN_A_PRODUCT = Mend(
     "see where the other factor is 0, such as by a relu",
     "if its parts are to cancel out",
-    of="each sum in the product of what comes to it with the other factor is 0",
+    of="{} hands on 0 to {}: each sum in the product of what comes to it with the other factor is 0",
 )
 
 
 def sums_to_zero(case: Diagnosis, edge: Edge) -> Mend | None:
-    """Return in which sums an operation hands on 0, though neither what comes to it nor the other factor is 0."""
+    """Return how an operation hands on 0, though neither what comes to it nor its derivative is 0; None if it does not.
+
+    Its sums come to 0, or those over several ways to its input; or its dtype has no number as small.
+    """
+    if hands_on(edge):
+        return OVER_WAYS
+    if dtype := underflow(case, edge):
+        mend = f"{dtype} has no number as small: compute it in float32, or scale the loss, as torch.amp.GradScaler does"
+        return Mend(mend, of=f"what {{}} hands on to {{}} is less than a {dtype} can hold")
     node = case.nodes[edge.target]
     sign, arrives = sign_in_program(node), node.grad.arrived
     if 0 in (arrives.numel if arrives else 1, edge.flow.handed.numel if edge.flow.handed else 1):
@@ -388,7 +389,7 @@ def cancelled(facts: TensorFacts, what: str) -> Cause:
     elif any(is_not_zero(row) for row in case.rows.values() if case.is_reached(row)):
         meant = "if they are to cancel out, as others have gradients"
     lines = [line for node in (case.nodes[meeting], *sides) for line in case.line_of_node(node)]
-    return Mend(mend, meant).cause(facts, what, (*lines, *case.line_of_backward))
+    return facts.cause("zero", what, (*lines, *case.line_of_backward), mend, meant)
 
 
 def edges_to_zero(case: Diagnosis, node: Node) -> Iterator[Edge]:
@@ -417,11 +418,9 @@ def zero_text(case: Diagnosis, edge: Edge) -> str:
     source, target = case.nodes[edge.source], case.nodes[edge.target]
     sign, name = sign_in_program(target), case.name_of(source)
     place = f" in {target.place}" if target.place is not None else ""
-    if hands_on(edge):
-        return f"what {OVER_WAYS.of.format(name=name)}"
     sums = OVER_A_BATCH if is_alike(target) else sums_to_zero(case, edge)
     if sums is not None:
-        return f"{sign}{place} hands on 0 to {name}: {sums.of}"
+        return sums.of.format(f"{sign}{place}", name)
     if negatives := positions(source.value, lambda number: number < 0) if sign in ("relu", "threshold") else []:
         own = "input" if name == "its input" and size_of(source.value) else name
         indices = [f"{own}{''.join(f'[{i}]' for i in at)} = {number:.4g}" for at, number in negatives]
@@ -430,8 +429,6 @@ def zero_text(case: Diagnosis, edge: Edge) -> str:
     padding = target.recorded.options.get("padding_idx", "-1")
     if sign == "embedding" and padding != "-1":
         return f"{sign}{place} was asked for nothing but padding (padding_idx={padding}), which gets no gradient"
-    if dtype := underflow(case, edge):
-        return f"what {sign}{place} hands on to {name} is less than a {dtype} can hold"
     return (
         f"the derivative of {sign}{place} for {name} is 0 here"
         if target.value is None or target.value.numel

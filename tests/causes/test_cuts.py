@@ -556,7 +556,7 @@ for i in range(3):
 """,
         "written in place",
         [9, 6, 10],
-        "compute w anew before each backward()",
+        "compute w anew before each backward(), or take w.detach() if it is to be a constant",
     ),
     "features_that_are_computed_once_without_gradients": (
         "body.weight",

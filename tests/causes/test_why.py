@@ -440,7 +440,8 @@ loss2.backward()
         "second backward",
         [7, 3],
         (
-            "compute feat anew before each backward(); or give the one before retain_graph=True;"
+            "compute feat anew before each backward(), or take feat.detach() if it is to be a constant;"
+            " or give the one before retain_graph=True;"
             " or call backward() once, on the sum of the losses"
         ),
     ),
@@ -1220,7 +1221,8 @@ for i in range(2):
         "second backward",
         [6, 3],
         (
-            "compute feats anew before each backward(); or give the one before retain_graph=True;"
+            "compute feats anew before each backward(), or take feats.detach() if it is to be a constant;"
+            " or give the one before retain_graph=True;"
             " or call backward() once, on the sum of the losses"
         ),
     ),

@@ -268,6 +268,41 @@ for i in range(2):
         [9],
         "fast = [w.clone().requires_grad_()]",
     ),
+    "a step in .data of a tensor that the loss is made from": (
+        "delta",
+        """\
+base, delta = nn.Linear(2, 2).requires_grad_(False), torch.ones(2, requires_grad=True)
+for i in range(2):
+    v = base(torch.ones(3, 2))
+    v.data += delta
+    loss = v.pow(2).mean()
+    loss.backward()
+""",
+        "detached",
+        "it was cut off by .data",
+        [10, 8],
+        "v += delta",
+    ),
+    "an inner loop over a dictionary": (
+        "net.weight",
+        """\
+net = nn.Linear(2, 1)
+opt = torch.optim.SGD(net.parameters(), 0.1)
+x = torch.randn(4, 2)
+fast = {name: p.clone() for name, p in net.named_parameters()}
+inner = torch.func.functional_call(net, fast, (x,)).pow(2).mean()
+grads = torch.autograd.grad(inner, list(fast.values()))
+fast = {name: (p - g).detach() for (name, p), g in zip(fast.items(), grads)}
+fast = {name: p.requires_grad_() for name, p in fast.items()}
+outer = torch.func.functional_call(net, fast, (x,)).pow(4).mean()
+outer.backward()
+opt.step()
+""",
+        "detached",
+        "was cut off by detach()",
+        [11],
+        "fast = {name: p - g for (name, p), g in zip(fast.items(), grads)}",
+    ),
     "a state without its graph": (
         "net.weight",
         """net = nn.Linear(3, 1)
@@ -322,6 +357,52 @@ def test_a_mistake_is_told_with_its_line_and_a_mend_that_helps(tmp_path: Path, c
     old, new = row_of(before, name), row_of(after, name)
     assert (old.grad.value, old.numbers) != (new.grad.value, new.numbers)
     assert why(after, name).verdict in ("ok", "cleared", "accumulated")
+
+
+CONSTANTS = """\
+import numpy as np
+net, head = nn.Linear(2, 2), nn.Linear(2, 1)
+opt = torch.optim.SGD([{}, *head.parameters()], 0.1)
+x = torch.ones(4, 2)
+y = net(x).detach()
+g = torch.from_numpy(np.clip(net(x).detach().numpy(), 0, 1))
+loss = head(y + g).mean() {}
+opt.zero_grad()
+loss.backward()
+opt.step()
+"""
+
+
+@pytest.mark.parametrize("engine", ENGINES)
+@pytest.mark.parametrize("name", ["y", "g"])
+def test_a_tensor_without_graph_may_be_a_constant_where_what_it_comes_from_has_gradients(
+    tmp_path: Path, name: str, engine: str
+) -> None:
+    graphs = [
+        graph_of(tmp_path, HEAD + CONSTANTS.format("*net.parameters()", rest), engine)
+        for rest in ("", "+ net(x).pow(2).mean()")
+    ]
+    lost, meant = (why(graph, name) for graph in graphs)
+    assert (lost.verdict, lost.is_wrong) == ("detached", True), lost
+    assert (meant.verdict, meant.is_wrong, meant.lines) == ("detached", False, lost.lines), meant
+    assert meant.mend.startswith(f"none, if {name} is to have no graph; else "), meant
+
+
+@pytest.mark.parametrize("engine", ENGINES)
+def test_a_picture_that_each_step_makes_anew_is_to_be_a_new_leaf_beside_the_data(tmp_path: Path, engine: str) -> None:
+    program = """\
+net, x = nn.Linear(2, 1), torch.rand(3, 2, requires_grad=True)
+adv = x
+for i in range(2):
+    loss = net(adv).pow(2).mean()
+    loss.backward()
+    adv = adv + 0.1 * x.grad.sign()
+"""
+    cause = why(graph_of(tmp_path, HEAD + program, engine), "adv")
+    mend = "adv = (adv + 0.1 * x.grad.sign()).detach().requires_grad_()"
+    assert (cause.verdict, cause.mend) == ("overwritten", mend), "adv += ... would write into x"
+    after = graph_of(tmp_path, mended(HEAD + program, cause, mend), engine)
+    assert row_of(after, "x").history.arrivals == 1, "the other gradient came to the new leaf"
 
 
 ZEROS = {
