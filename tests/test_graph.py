@@ -171,6 +171,7 @@ FULL = Graph(
                 stepped=Place(9),
                 is_stale=True,
                 is_updated=True,
+                brought=Place(13),
                 is_same_call=True,
                 arrivals=8,
                 wasted=6,
