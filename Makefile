@@ -1,7 +1,7 @@
 # gviz: `make` alone lists the targets.
 
 .DEFAULT_GOAL := help
-.PHONY: help demo test test-plain test-torch test-tensorboard test-notebook fuzz lint gold docs sheet bench clean
+.PHONY: help demo test test-plain test-torch test-tensorboard test-notebook fuzz lint package gold docs site sheet bench clean
 
 PYTHON ?= python3
 TORCH_INDEX ?=
@@ -87,6 +87,12 @@ lint: ## ruff and mypy --strict
 	@.venv/bin/python -m ruff format --check .
 	@.venv/bin/python -m mypy
 
+package: ## build what PyPI takes into dist/, and check it
+	$(call environment,.venv-package,build twine)
+	@rm -rf dist
+	@.venv-package/bin/python -m build --quiet
+	@.venv-package/bin/python -m twine check --strict dist/*
+
 gold: ## write the gold files anew, to be looked at and committed
 	$(call environment,.venv,-e .[test])
 	@GVIZ_GOLD=write .venv/bin/python -m pytest -q $(ARGS)
@@ -94,7 +100,7 @@ gold: ## write the gold files anew, to be looked at and committed
 
 docs: ## write what the commands in README.md and docs/ print, and the pictures, anew, to be looked at and committed
 	$(call environment,.venv,-e .[test])
-	@GVIZ_GOLD=write .venv/bin/python -m pytest -q tests/test_readme.py tests/test_gallery.py
+	@GVIZ_GOLD=write .venv/bin/python -m pytest -q tests/test_readme.py tests/test_gallery.py tests/test_manpage.py
 	@git status --short "*.md" docs samples
 
 sheet: ## draw the contact sheet in docs/ anew, to be looked at and committed
@@ -108,5 +114,5 @@ bench: ## measure gviz against torch + torchviz, in .venv and .venv-torch
 	@.venv/bin/python benchmarks/run.py --torch .venv-torch/bin/python $(ARGS)
 
 clean: ## remove everything that make has made
-	@rm -rf .venv .venv-torch .venv-parity .venv-tensorboard .venv-notebook out build dist tests/actual .mypy_cache .pytest_cache .ruff_cache .hypothesis gviz.egg-info
+	@rm -rf .venv .venv-torch .venv-parity .venv-tensorboard .venv-notebook .venv-package .venv-site out build dist tests/actual .mypy_cache .pytest_cache .ruff_cache .hypothesis gviz.egg-info
 	@find . -name __pycache__ -type d -not -path './.git/*' -prune -exec rm -rf {} +
