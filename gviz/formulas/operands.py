@@ -5,12 +5,14 @@ from __future__ import annotations
 import re
 from collections.abc import Collection, Sequence
 from functools import cache
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, TypeVar
 
 from gviz.graphs import Node
 
 if TYPE_CHECKING:
     from gviz.autograd.row import Row
+
+T = TypeVar("T")
 
 UNTOLD = "…"
 """Stands for the options of a call that the node has not saved, or that are too many."""
@@ -72,11 +74,15 @@ def held_operands(node: Node, slots: Collection[int] = ()) -> dict[int, str]:
     >>> held_operands(Node("n0", "operation", "SubBackward0", recorded=Recorded(2, given=("t",))), [0])
     {1: 't'}
     """
-    constants, empty = dict(node.recorded.held), [slot for slot in range(node.recorded.slots) if slot not in slots]
-    arguments = node.recorded.given
-    own = dict(zip(empty, arguments, strict=False)) if len(arguments) == len(empty) else {}
+    constants = dict(node.recorded.held)
     names = {slot: constants[key] for slot, key in enumerate(input_names(node.label)) if key in constants}
-    return {slot: text for slot, text in own.items() if text} | names
+    return {slot: text for slot, text in in_empty_slots(node, slots, node.recorded.given) if text} | names
+
+
+def in_empty_slots(node: Node, slots: Collection[int], arguments: Sequence[T]) -> list[tuple[int, T]]:
+    """Return what a call was given by the slots that no edge leads to; nothing if these are not as many."""
+    empty = [slot for slot in range(node.recorded.slots) if slot not in slots]
+    return [*zip(empty, arguments, strict=True)] if len(arguments) == len(empty) else []
 
 
 def arguments_of(node: Node, operands: Sequence[str] = ()) -> list[str]:

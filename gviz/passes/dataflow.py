@@ -8,11 +8,10 @@ from __future__ import annotations
 
 from collections.abc import Container, Mapping
 from functools import reduce
-from types import MappingProxyType
 
 from gviz.formulas.expressions import Words, constant_of, output_name, words_of
 from gviz.formulas.formula import UNKNOWN, Formula
-from gviz.formulas.operands import input_names
+from gviz.formulas.operands import in_empty_slots, input_names
 from gviz.graphs import NO_GRADIENT, Edge, Graph, Node, TensorRow
 from gviz.graphs.numbers import Numbers
 from gviz.passes.boxes import ELSEWHERE
@@ -102,14 +101,16 @@ class Outside:
 
     def add_operands(self, node: Node, words: Words, slots: Container[tuple[str, int]]) -> None:
         """Add the operands that no edge leads to, and what else an operation holds: conditions, classes, indices."""
+        inner = [slot for slot in range(node.recorded.slots) if (node.id, slot) in slots]
+        given = dict(in_empty_slots(node, inner, node.recorded.given_numbers))
         for slot, operand in enumerate(words.operands):
             row = self.rows.get(operand)
             is_left_out = row is not None and row.requires_grad and operand not in self.names  # of a part of a graph
             is_written = operand == UNKNOWN and UNKNOWN not in words.expression
             is_left_out = is_left_out or is_written or operand in (ELSEWHERE, "None")
             if (node.id, slot) not in slots and not is_left_out:
-                state, recorded = "" if operand in self.rows else why_cut(operand, node), node.recorded
-                self.add(operand, node.id, slot, state, dict(zip(recorded.given, recorded.given_numbers, strict=False)))
+                state = "" if operand in self.rows else why_cut(operand, node)
+                self.add(operand, node.id, slot, state, given.get(slot))
         inputs = {*input_names(node.label), "result"} if node.recorded.held else set[str]()
         texts = (words.expression, *words.operands) if "[" in words.expression else ()
         whole, *parts = [one.names if (one := Formula.read(text)) is not None else set[str]() for text in texts] or [
@@ -127,14 +128,7 @@ class Outside:
                 continue
             slot += 1
 
-    def add(
-        self,
-        text: str,
-        user: str,
-        slot: int,
-        state: str = "",
-        given: Mapping[str, Numbers | None] = MappingProxyType({}),
-    ) -> None:
+    def add(self, text: str, user: str, slot: int, state: str = "", given: Numbers | None = None) -> None:
         """Add an operand, and what this one is made from in turn, as far as gviz has named its steps.
 
         Args:
@@ -142,16 +136,17 @@ class Outside:
             user: the operation.
             slot: of the operation.
             state: why it is outside of the graph.
-            given: the numbers of operands that the program has given no name.
+            given: its numbers, if it is no named tensor of the program.
         """
         todo = [(text, user, slot, state)]
         for name, target, place, why in todo:  # grows while it is read
             row, own = self.rows.get(name), f"c{len(self.edges)}"
-            numbers, _, later = row.at_backward() if row is not None else (given.get(name), None, None)
-            if numbers is not None:  # a constant's box has no dtype: state tells of one that takes no gradient
+            is_number = row is None and not has_names(name)
+            numbers, _, later = row.at_backward() if row is not None else (None if is_number else given, None, None)
+            if numbers is not None:  # its box has no dtype: state tells of one that takes no gradient
                 numbers = numbers._replace(dtype="")
             formula = Formula.read(row.expression) if row is not None and row.expression else None
-            node = Node(own, "frozen" if row is not None or has_names(name) else "constant", name=name, numbers=numbers)
+            node = Node(own, "constant" if is_number else "frozen", name=name, numbers=numbers)
             remark = row.moment.remark if row is not None and row.moment is not None else ""
             outside = remark or why or (why_outside(row) if row is not None else "")
             expression = formula.python if formula is not None else ""

@@ -11,6 +11,7 @@ from weakref import ref
 
 from gviz.formulas.operands import rows_by_label
 from gviz.formulas.operations import SIGNS, function_of, kind_of
+from gviz.graphs.numbers import Numbers
 from gviz.trace.records import NodeRecord
 from gviz.walk import Argument
 
@@ -78,7 +79,7 @@ class CallSites:
                 if kind != "Where" or kept is None or "bool" not in str(kept.dtype):  # its condition
                     yield Argument(tensor, texts[at] if texts else "", numbers)
             elif kind in NUMBERED and not isinstance(one, type):
-                yield Argument(None, f"{one:.7g}")
+                yield Argument(None, f"{one:.7g}", Numbers((), "", (float(one),)))
             elif kind not in NUMBERED and one is NoneType:
                 yield Argument(None, "None")
         if kind == "Convolution" and count == len(("input", "weight")):

@@ -127,7 +127,7 @@ HINTS: list[tuple[type[Exception], str, str]] = [
         "an index is made of whole numbers: write x[i.long()] for the elements at i, and x*(w) for a product",
     ),
     (TypeError, r"got \((int|float)(, (int|float))*\)$", "all of these are numbers: write what it comes to"),
-    (TypeError, "must be Tensor, not (int|float)$", "write tensor(2) for a number there"),
+    (TypeError, "must be Tensor, not (int|float)$", "put tensor(...) around the number there, as in tensor(2) for 2"),
     (ValueError, "^'then' and 'else'", "both need the shape of the condition, as in x*0 + w"),
 ]
 """Kind of error, what is in its text, and what to do."""
