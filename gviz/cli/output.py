@@ -35,7 +35,7 @@ from gviz.pictures.look import LONGEST_TITLE, docstring_of
 from gviz.pictures.options import SHOWABLE, flags_of
 from gviz.pictures.parts import may_fold
 from gviz.records import record
-from gviz.render import RenderOptions, find, render, save, suffix_of
+from gviz.render import RenderOptions, find, render, require, save, suffix_of
 from gviz.text import shorten
 
 if TYPE_CHECKING:
@@ -127,6 +127,7 @@ class Output:
                 raise (
                     click.BadParameter(str(error), param_hint="'--format'") if self.options.format else error
                 ) from None
+            require(suffix)
             if file == "-" and streams.is_terminal(sys.stdout) and suffix not in module.TEXTS:
                 ways = f"Name a file (-o FILE.{suffix}), or send it on (-o - --format {suffix} | ...)."
                 raise click.UsageError(f"{suffix} is binary, which a terminal cannot show. {ways}")

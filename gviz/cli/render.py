@@ -77,7 +77,7 @@ def draw_source(source: Source, options: SourceOptions, picture: Output) -> int:
     )
     with nullcontext() if source.kind == "script" else without_collecting():
         reading = read_source(source, options, product_on_stdout=picture.is_stdout)
-    if (look.fit != "none" or look.format == "html") and not (look.title or look.path or look.view in SHEETS):
+    if (look.fit != "none" or look.format in ("html", "pptx")) and not (look.title or look.path or look.view in SHEETS):
         picture = picture.drawn_with(title=title_of(source, reading.graph))
     if look.view in SHEETS:
         picture = picture.drawn_with(of=source.text if source.kind == "expression" else script_name(source))

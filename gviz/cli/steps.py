@@ -192,7 +192,7 @@ def watched(slides: Sequence[Slide]) -> Iterator[Slide]:
     "files",
     metavar="FILE",
     multiple=True,
-    help="The file to write; repeatable. pdf, html, gif and webp hold all steps; png, svg ... are y-01.png, "
+    help="The file to write; repeatable. pdf, html, pptx, tex, gif and webp hold all steps; png, svg ... are y-01.png, "
     "y-02.png ...; a folder, frames/, gets 01.png ...  [default: ROOT-steps.pdf]",
     example="FILE",
     short="the file; its suffix is the format",

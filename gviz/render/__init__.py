@@ -10,6 +10,7 @@ A format is a module with
 - ``render(graph, options)``: the text or the bytes; ``options.format`` is the suffix that was asked for
 - ``fitted(graph, options)``, if it has pages: the options with which the graph can be read on one
 - ``save(path, data)``, if its data goes elsewhere than into the file of that name; returns the path as text
+- ``NEEDS``, if it needs a package that may be missing: the name of its module, and that of the package
 - ``rows()``, if the program behind a suffix depends on the machine: the lines of ``gviz formats``; else it is gviz
   itself
 
@@ -23,6 +24,7 @@ from __future__ import annotations
 import os
 from collections.abc import Iterator
 from dataclasses import replace
+from importlib.util import find_spec
 from typing import Any, Protocol
 
 from gviz.errors import RenderError, warn_user
@@ -34,11 +36,22 @@ from gviz.pictures.parts import drawn_parts, is_by_module
 from gviz.records import record
 from gviz.text import closest
 
-__all__ = ["Format", "FormatRow", "RenderOptions", "RenderWarning", "find", "formats", "render", "save", "suffix_of"]
+__all__ = [
+    "Format",
+    "FormatRow",
+    "RenderOptions",
+    "RenderWarning",
+    "find",
+    "formats",
+    "render",
+    "require",
+    "save",
+    "suffix_of",
+]
 
 
 SLIDES = (
-    "gviz writes none: gviz render SOURCE --fit slide -o y.svg (or y.png) makes a picture for a slide, "
+    "pptx is a slide that these programs open; gviz render SOURCE --fit slide -o y.svg (or y.png) makes a picture for one, "
     "gviz steps SOURCE -o y.pdf a page for each step"
 )
 PICTURES = "gviz writes none: svg or png makes a picture to put into it"
@@ -49,7 +62,7 @@ ELSEWHERE = {
     **dict.fromkeys(
         ("md", "markdown"), "gviz explain SOURCE -o y.md derives gradients; svg is for a picture in Markdown"
     ),
-    **dict.fromkeys(("pptx", "ppt", "key", "odp"), SLIDES),
+    **dict.fromkeys(("ppt", "key", "odp"), SLIDES),
     **dict.fromkeys(("docx", "doc", "odt", "rtf"), PICTURES),
     **dict.fromkeys(("mp4", "mov", "avi", "webm", "mpg"), FILMS),
     **dict.fromkeys(("csv", "tsv", "xlsx", "xls"), TABLES),
@@ -179,9 +192,22 @@ def formats() -> tuple[FormatRow, ...]:
     """Return every format, with what makes it here: a module's own rows, else one for each suffix, by gviz itself."""
     rows: list[FormatRow] = []
     for module in _modules():
-        own = (FormatRow(suffix, module.DESCRIPTION, "gviz", works=True) for suffix in module.SUFFIXES)
+        name, package = getattr(module, "NEEDS", ("gviz", "gviz"))
+        works = find_spec(name) is not None
+        own = (FormatRow(suffix, module.DESCRIPTION, package * works, works) for suffix in module.SUFFIXES)
         rows += module.rows() if hasattr(module, "rows") else own
     return tuple(rows)
+
+
+def require(suffix: str) -> None:
+    """Refuse a format whose package is not installed, before a script runs.
+
+    Raises:
+        RenderError: with what to install.
+    """
+    name, package = getattr(find(suffix, any_word=True), "NEEDS", ("gviz", "gviz"))
+    if find_spec(name) is None:
+        raise RenderError(f"{suffix} needs {package}, which is not installed", hint=f"pip install {package}")
 
 
 def _serving(suffix: str) -> Format | None:

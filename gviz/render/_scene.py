@@ -8,15 +8,18 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import replace
 from html import unescape
 from itertools import pairwise
 from typing import NamedTuple
 
-from gviz.layout.ink import Inked, Item, Outline, Pen, Point, Stretch, Stroke, TextLine, head_of, text_width
+from gviz.graphs import Graph
+from gviz.layout.ink import Inked, Item, Outline, Pen, Point, Sheet, Stretch, Stroke, TextLine, head_of, text_width
 from gviz.layout.layered import layered
 from gviz.layout.spots import FreePlaces, Rect, places_beside
-from gviz.pictures import Arrow, Picture, Shape
-from gviz.pictures.html import Html
+from gviz.pictures import Arrow, Picture, Shape, picture_of, sheet_of
+from gviz.pictures.html import Html, escaped
+from gviz.pictures.options import RenderOptions
 from gviz.pictures.page import TITLE
 from gviz.pictures.picture import Frame
 from gviz.text import visible
@@ -139,6 +142,33 @@ def style_of(look: Mapping[str, str], name: str) -> Style:
     return Style(rows, (wide, high), size, ink, radius, colour_of(fill), outline, leading)
 
 
+def boxed(shape: Shape) -> Shape:
+    """Return a circle with lines that hang out of it as a box around them; Graphviz alone leaves room for such."""
+    if "fixedsize" not in shape.look:
+        return shape
+    rows = [row for row in label_rows(shape.look["label"], shape.id) if any(word.text.strip() for word in row)]
+    if len(rows) < 2:
+        return shape
+    lines = ("".join(marked_up(word) for word in row) for row in rows)
+    own = {key: value for key, value in shape.look.items() if key not in ("fixedsize", "width", "height")}
+    return shape._replace(
+        look={**own, "shape": "box", "style": "filled,rounded", "label": Html(f"<{'<BR/>'.join(lines)}>")}
+    )
+
+
+def marked_up(word: Inked) -> str:
+    """Return a word of a label as Graphviz reads it."""
+    text = escaped(word.text)
+    text = f"<B>{text}</B>" if word.is_bold else text
+    return f'<FONT COLOR="{word.colour}">{text}</FONT>' if word.colour else text
+
+
+def inked_picture(graph: Graph, options: RenderOptions) -> Sheet:
+    """Return the picture of a graph as ink, laid out by gviz itself, for formats that draw it so."""
+    sheet = sheet_of(graph, options)
+    return sheet or Scene(picture_of(graph, replace(options, layout="layered", fit="none", legend=False)))
+
+
 class Scene:
     """A picture laid out by gviz itself.
 
@@ -154,12 +184,12 @@ class Scene:
     def __init__(self, picture: Picture, room: float = 1.0) -> None:
         self.picture, self.title, self.room = picture, picture.title, room
         statements = list(picture.statements)
-        self.shapes = [one for one in statements if isinstance(one, Shape)]
+        self.shapes = [boxed(one) for one in statements if isinstance(one, Shape)]
         self.arrows = [one for one in statements if isinstance(one, Arrow)]
         title = next((one.look for one in statements if isinstance(one, Frame) and one.path == TITLE), None)
         self._styles: dict[int, Style] = {}
         self.styles = [self._style(one) for one in self.shapes]
-        self.above = [{**picture.node, **title}] if title else []
+        self.above = [{**picture.node, **title, "margin": "0.11,0.055"}] if title else []  # a frame's is in points
         self.below = [{**picture.node, **picture.graph}] if picture.graph.get("label") else []
         self.direction = picture.graph.get("rankdir", "TB")
         self.page = colour_of(picture.graph.get("bgcolor", "white"))
@@ -256,7 +286,9 @@ class Scene:
         look = {**self.picture.edge, **own}
         dash = next((DASHES[word] for word in look.get("style", "").split(",") if word in DASHES), ())
         pen = Pen(colour_of(look.get("color", "black")), float(look.get("penwidth", "1")), dash)
-        return pen, float(look.get("arrowsize", "1")), look.get("dir", "forward")
+        ends = look.get("dir", "forward")
+        is_bare = look.get("arrowtail" if ends == "back" else "arrowhead") == "none"
+        return pen, float(look.get("arrowsize", "1")), "none" if is_bare else ends
 
     def items(self) -> Iterator[Item]:
         """Yield all that is drawn, what is behind first."""

@@ -14,7 +14,7 @@ from contextlib import contextmanager
 from dataclasses import replace
 from typing import Any, TypeAlias
 
-from gviz.errors import RenderError
+from gviz.errors import RenderError, warn_user
 from gviz.files import write
 from gviz.graphs import Graph
 from gviz.layout import RenderWarning
@@ -25,12 +25,13 @@ from gviz.pictures.options import RenderOptions
 from gviz.pictures.series import Slide, series
 from gviz.pictures.sheets import InkedPage
 from gviz.pictures.spans import text_of
-from gviz.render import ELSEWHERE, dot, html, image
+from gviz.render import ELSEWHERE, dot, html, image, require
 from gviz.text import closest, shorten
 
 WHOLE = {
     "pdf": "a page for each step",
     "html": "one file that plays the steps in a browser",
+    "pptx": "slides whose shapes can be edited, for PowerPoint and Impress (with python-pptx)",
     "tex": "Beamer's slides for LaTeX, an overlay for each step",
     "gif": "an animation (with Pillow)",
     "webp": "an animation, smaller than gif (with Pillow)",
@@ -62,10 +63,11 @@ def series_format(suffix: str) -> str:
     """Return a format in small letters.
 
     Raises:
-        RenderError: steps cannot be written in it.
+        RenderError: steps cannot be written in it, or its package is not installed.
     """
     known = suffix.lower()
     if known in DESCRIPTIONS:
+        require(known)
         return known
     here = [row.suffix for row in image.rows() if row.works]
     each = ", ".join(suffix for suffix in EACH if suffix in here)
@@ -97,15 +99,17 @@ def render(
 
     Args:
         graph: one that tells local derivatives and gradients on their way (:attr:`gviz.SourceOptions.flow`).
-        suffix: ``pdf``, ``html``, ``gif`` or ``webp``.
+        suffix: a word of :data:`WHOLE`.
         options: how to draw.
         wanted: numbers of the steps, counted from 1; all if there is none.
         seconds: how long each step is shown, where it plays.
         watch: yields the slides as they are drawn, and may tell of it.
 
     Raises:
-        RenderError: a picture cannot be made, or Pillow is needed and not installed.
+        RenderError: a picture cannot be made, or a package is needed and not installed.
     """
+    if suffix == "pptx":
+        return deck_file(graph, options, wanted, watch)
     if suffix in MOVING:
         try:
             import PIL.Image  # noqa: F401 - before anything is drawn
@@ -213,6 +217,22 @@ def beamer_file(graph: Graph, options: RenderOptions, wanted: Sequence[int], wat
         hint = "-o y.pdf writes a page for each step: \\includegraphics[page=3]{y.pdf}"
         raise RenderError("the steps of this graph are drawn by Graphviz, not as LaTeX", hint=hint)
     return tikz.beamer(pages)
+
+
+# ------------------------------------------------------------------ PowerPoint
+def deck_file(graph: Graph, options: RenderOptions, wanted: Sequence[int], watch: Watch) -> bytes:
+    """Return the slides as a file of such; where Graphviz draws them, each has an image."""
+    from gviz.render._slides import Deck
+
+    deck = Deck(options.title or graph.title)
+    own = circuit_slides(graph, options, PAGES["slide"], wanted)
+    for slide in watch(own) if own else ():
+        deck.add_sheet(slide.picture, text_of(slide.step.caption[0]))
+    if not own:
+        warn_user("the steps of this graph are drawn by Graphviz: each slide has an image", RenderWarning)
+        for slide, png in _drawn(graph, "png", options, wanted, watch):
+            deck.add_image(png, text_of(slide.step.caption[0]))
+    return deck.data
 
 
 # ------------------------------------------------------------------ PDF

@@ -8,11 +8,9 @@ Source: https://tikz.dev.
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from dataclasses import replace
 
 from gviz.graphs import Graph
 from gviz.layout.ink import Inked, Outline, Pen, Point, Sheet, Stretch, TextLine, head_of, text_width, word_width
-from gviz.pictures import picture_of, sheet_of
 from gviz.pictures.options import RenderOptions
 from gviz.text import visible
 
@@ -59,11 +57,9 @@ LATIN = range(0xC0, 0x180)
 
 def render(graph: Graph, options: RenderOptions) -> str:
     """Return the picture of a graph."""
-    from gviz.render._scene import Scene  # it loads the layout
+    from gviz.render._scene import inked_picture  # it loads the layout
 
-    sheet: Sheet | None = sheet_of(graph, options)
-    if sheet is None:
-        sheet = Scene(picture_of(graph, replace(options, layout="layered", fit="none", legend=False)))
+    sheet = inked_picture(graph, options)
     if options.format == "tex":
         return document(sheet)
     needs = "\n".join(f"% {line}" for line in PREAMBLE.splitlines())

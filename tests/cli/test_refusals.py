@@ -99,7 +99,7 @@ def test_the_source_is_not_replaced_by_its_picture(gviz: Program, file: str) -> 
         ("y.pfd", ["pfd", "pdf"]),
         ("y", ["suffix"]),
         ("y.md", ["gviz explain SOURCE -o y.md", "svg"]),
-        ("y.pptx", ["--fit slide", "gviz steps SOURCE -o y.pdf"]),
+        ("y.odp", ["pptx", "--fit slide", "gviz steps SOURCE -o y.pdf"]),
         ("y.mp4", ["gviz steps SOURCE -o y.gif"]),
         ("y.xlsx", ["gviz inspect SOURCE"]),
         ("new/dir/y.xyz", ["xyz"]),

@@ -147,7 +147,7 @@ def test_a_step_beyond_the_end_is_refused(gviz: Program) -> None:
 @pytest.mark.parametrize(
     ("file", "phrases"),
     [
-        ("y.txt", ("'txt' is not a format for steps", "pdf, html, tex, gif, webp", "svg, png")),
+        ("y.txt", ("'txt' is not a format for steps", "pdf, html, pptx, tex, gif, webp", "svg, png")),
         ("y.pfd", ("'pfd' is not a format for steps", "Did you mean pdf?")),
         ("y", ("no suffix", "-o frames/")),
     ],
