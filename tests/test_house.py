@@ -77,6 +77,7 @@ HOMES = {
     "click": ("gviz.cli",),
     "pypdf": ("gviz.render.series",),
     "PIL": ("gviz.render.series",),
+    "pptx": ("gviz.render._slides",),
     "pytest": ("gviz.pytest_plugin",),
 }
 """Where each third-party library may be imported."""
@@ -104,7 +105,7 @@ BUDGETS = {
     "answers": 960,  # 934
     "autograd": 1470,  # 1432
     "causes": 2140,  # 2079
-    "cli": 2240,  # 2171
+    "cli": 2240,  # 2172
     "compare": 1040,  # 1005
     "derivations": 570,  # 553
     "engine": 8730,  # 8479
@@ -116,7 +117,7 @@ BUDGETS = {
     "passes": 2290,  # 2224
     "pictures": 6310,  # 6129
     "reference": 370,  # 361
-    "render": 1770,  # 1722
+    "render": 2070,  # 2014
     "signatures": 400,  # 385
     "sources": 5790,  # 5622
     "static": 4500,  # 4370
