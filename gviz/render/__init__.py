@@ -51,7 +51,7 @@ __all__ = [
 
 
 SLIDES = (
-    "pptx is a slide that these programs open; gviz render SOURCE --fit slide -o y.svg (or y.png) makes a picture for one, "
+    "these programs open pptx; gviz render SOURCE --fit slide -o y.svg (or y.png) makes a picture for a slide, "
     "gviz steps SOURCE -o y.pdf a page for each step"
 )
 PICTURES = "gviz writes none: svg or png makes a picture to put into it"

@@ -61,7 +61,7 @@ class Deck:
         about.comments = "made by gviz"
 
     def add_slide(self, title: str, ink: str = "") -> Slide:
-        """Return a new slide; without an ink its title, which screen readers say, stands above it, where nobody sees it."""
+        """Return a new slide. A title without an ink is for screen readers: it stands above, where nobody sees it."""
         slide = self.file.slides.add_slide(self.file.slide_layouts[BLANK_TITLE])
         own, frame = slide.shapes.title, slide.shapes.title.text_frame
         own.left, own.top, own.width, own.height = (
@@ -208,7 +208,8 @@ class SlideWriter:
         set_pen(shape, item.pen)
         for tag, end in zip(("a:headEnd", "a:tailEnd"), ends, strict=True):
             if any(dist(tip, end) <= item.size for tip, _ in item.heads):
-                add_part(shape.line._get_or_add_ln(), tag, type="triangle", w="lg", len="lg")  # noqa: SLF001 - no other way
+                pen = shape.line._get_or_add_ln()  # noqa: SLF001 - no other way
+                add_part(pen, tag, type="triangle", w="lg", len="lg")
         names = [self.shapes[box].name if box >= 0 else "" for box in boxes]
         name_shape(shape, "arrow" if item.heads else "line", " to ".join(names) if all(names) else "")
         return shape

@@ -1,7 +1,7 @@
-"""Slides for PowerPoint, Keynote, Impress and Google Slides: shapes with texts that can be edited, lines that hold on to them.
+"""Slides for PowerPoint, Keynote, Impress and Google Slides: shapes whose texts can be edited, lines that follow them.
 
 A picture in gviz's own layout becomes one slide. A box holds its text. A line between two boxes is a straight connector
-that follows them, unless it would go through a third one: that is drawn as it was laid out. python-pptx writes the file.
+that follows them, unless it would go through a third one: that is drawn as it was laid out.
 
 Source: https://python-pptx.readthedocs.io.
 """
