@@ -186,7 +186,7 @@ class Calls(Observer):
         def function(*args: Any, **kwargs: Any) -> Any:
             if name == "grad":
                 self.note_leaves()
-            if self.is_running:  # called by another backward
+            if self.is_running or in_transform(self.engine):  # called by another backward
                 return original(*args, **kwargs)
             arguments = dict(zip(words, args, strict=False)) | {WORDS.get(key, key): one for key, one in kwargs.items()}
             tensors = as_several(arguments.get("tensors"))
@@ -380,6 +380,12 @@ class Calls(Observer):
         """Return the line of the script that a call comes from, and the names there."""
         _, place = self.script.running()
         return place, {**shallow(self.namespace), **_caller_names()}
+
+
+def in_transform(engine: Any) -> bool:
+    """Return whether a transform of PyTorch's ``torch.func`` runs, which calls ``grad`` itself, on tensors of its own."""
+    functorch = getattr(getattr(engine, "_C", None), "_functorch", None)
+    return functorch is not None and functorch.peek_interpreter_stack() is not None
 
 
 def as_several(value: Any) -> tuple[Any, ...]:

@@ -165,6 +165,14 @@ def test_the_real_torch_runs_a_script_and_gviz_draws_it(folder: Folder) -> None:
 
 @NO_TORCH
 @pytest.mark.torch
+def test_a_transform_of_the_real_torch_runs_while_gviz_reads(folder: Folder) -> None:
+    text = HEAD + "print(torch.func.jacfwd(torch.sin)(torch.ones(2)))\ny = x * 2\ny.backward()\n"
+    reading = folder.run(text, engine="torch")
+    assert not reading.failed, reading.notes
+    assert roots(reading) == ["y"]
+
+
+@pytest.mark.torch
 def test_a_script_on_gvizs_engine_after_one_on_torch_gets_gvizs(folder: Folder) -> None:
     folder.run(HEAD + "y = x * 2\n", engine="torch")
     folder.run("import torch\nassert torch.__name__ == 'gviz.engine'\n" + HEAD + "y = x * 2\n", engine="gviz")

@@ -62,6 +62,8 @@ def test_the_parts_of_torch_are_imported_from_where_pytorch_has_them(folder: Fol
         from torch.func import functional_call, grad
         from torch.serialization import load, save
         from torch.accelerator import is_available
+        from torch.optim.optimizer import Optimizer
+        import torch.optim.sgd
         class Squares(torch.utils.data.Dataset):
             def __len__(self): return 4
             def __getitem__(self, i): return torch.tensor([float(i)]), i * i
