@@ -14,7 +14,7 @@ from gviz.autograd.backward import Pass
 from gviz.autograd.node import Node, Output, target_of
 from gviz.autograd.row import TENSORS
 from gviz.autograd.tensor import Tensor, edge_of, from_array
-from gviz.autograd.words import CYCLE, ONE_DTYPE
+from gviz.autograd.words import BATCHED, CYCLE, ONE_DTYPE
 from gviz.numbers.classes import type_text
 from gviz.numbers.dtypes import of
 from gviz.numbers.printing import Size
@@ -91,6 +91,9 @@ def grad(
     unused = materialize_grads if allow_unused is None else allow_unused
     if is_grads_batched and grad_outputs is not None:  # one after the other
         cotangents = as_tuple(grad_outputs)
+        for i, (one, output) in enumerate(zip(cotangents, as_tuple(outputs), strict=False)):
+            if isinstance(one, Tensor) and isinstance(output, Tensor) and one.shape[1:] != output.shape:
+                raise RuntimeError(BATCHED.format(i, one.shape[2:], output.shape))
         count, select = len(cotangents[0]._array), TENSORS["select"]
         starts = [[None if one is None else select(one, 0, j) for one in cotangents] for j in range(count)]
         options = create_graph, True, allow_unused, False, materialize_grads

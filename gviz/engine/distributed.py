@@ -1,4 +1,4 @@
-"""``torch.distributed``: one process computes here, as where PyTorch was built without it."""
+"""``torch.distributed``: one process computes here, as in a program that has not begun to work with others."""
 
 from __future__ import annotations
 
@@ -8,8 +8,8 @@ __all__ = ["barrier", "destroy_process_group", "get_rank", "get_world_size", "is
 
 
 def is_available() -> bool:
-    """Return that processes cannot work together here."""
-    return False
+    """Return True, as PyTorch does; ``init_process_group`` is not in gviz's engine."""
+    return True
 
 
 def is_initialized() -> bool:

@@ -25,7 +25,7 @@ def pooled_size(size, kernel, stride, padding, dilation, ceil_mode):
     return count - 1 if ceil_mode and (count - 1) * stride >= size + padding else count
 
 def windows_in(array, kernel, stride, padding, dilation, ceil_mode, fill):
-    """Return all windows of an array (..., c, *space) as (n, c, *out, *kernel), with ``fill`` (None: its edge) around it."""
+    """Return all windows of an array (..., c, *space) as (n, c, *out, *kernel), with ``fill`` (None: what is inside) around it."""
     sizes = array.shape[-len(kernel) :]
     for p, k, d, s in zip(padding, kernel, dilation, stride, strict=True):
         refuse(min(k, d, s) < 1 or p < 0,
@@ -41,7 +41,11 @@ def windows_in(array, kernel, stride, padding, dilation, ceil_mode, fill):
     ends = [(p, max(r - n - p, 0)) for r, n, p in zip(reach, sizes, padding, strict=True)]
     full = array.reshape(-1, *array.shape[-len(kernel) - 1 :])
     if any(map(any, ends)):
-        full = np.pad(full, [(0, 0), (0, 0), *ends], **({"mode": "edge"} if fill is None else {"constant_values": fill}))
+        full = np.pad(full, [(0, 0), (0, 0), *ends], constant_values=0 if fill is None else fill)
+        if fill is None:  # the places before the first one inside are told as the first of the window that is inside
+            axes = [np.arange(-p, n + end) for n, p, (_, end) in zip(sizes, padding, ends, strict=True)]
+            inside = [np.where(at < 0, at % d, at) for at, d in zip(axes, dilation, strict=True)]
+            full = full[(..., *np.ix_(*(at.clip(max=n - 1) + p for at, n, p in zip(inside, sizes, padding, strict=True))))]
     return windows(full[(..., *map(slice, reach))], kernel, stride, dilation)
 
 def scattered(grad, indices, shape, dims):

@@ -456,7 +456,7 @@ def multi_margin_loss(
     """Return how far the class of each example fails to lead each other class by the margin."""
     refuse(p not in (1, 2), "only p == 1 and p == 2 supported", ValueError)
     sizes = f"inconsistent target size, expected {list(input.shape[:-1])} but got {list(target.shape)}"
-    refuse(target.numel() * input.shape[-1] != input.numel(), sizes)
+    refuse(target.numel() * (input.shape[-1] if input.ndim else 1) != input.numel(), sizes)
     return call["multi_margin_loss"](input, target, p, margin, weight, reduction)
 
 

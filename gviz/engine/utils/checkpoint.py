@@ -7,8 +7,8 @@ Source: https://docs.pytorch.org/docs/2.13/checkpoint.html
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
-from contextlib import suppress
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager, nullcontext, suppress
 from types import SimpleNamespace
 from typing import Any
 
@@ -23,7 +23,7 @@ from gviz.engine.random import default_generator
 from gviz.numbers.types import Array
 from gviz.numbers.words import absent, refuse, warn
 
-__all__ = ["CheckpointError", "CheckpointFunction", "checkpoint", "checkpoint_sequential"]
+__all__ = ["CheckpointError", "CheckpointFunction", "checkpoint", "checkpoint_sequential", "set_checkpoint_early_stop"]
 
 NOT_SAID = (
     "the use_reentrant parameter should be passed explicitly. {} use_reentrant=False is recommended, but if you need "
@@ -66,13 +66,32 @@ def again(function: Callable[..., Any], state: Array | None, *args: object, **kw
             default_generator.state = now
 
 
+class Stopping:
+    """Whether a function that runs again ends as soon as all is there."""
+
+    early = True
+
+
+@contextmanager
+def set_checkpoint_early_stop(enable: bool) -> Iterator[None]:
+    """Say, for the checkpoints that a block makes, whether a function that runs again ends as soon as all is there."""
+    before, Stopping.early = Stopping.early, enable
+    try:
+        yield
+    finally:
+        Stopping.early = before
+
+
 class Frame:
     """One call of a checkpointed function: how to run it again, and what its operations have saved."""
+
+    checks = True
 
     def __init__(
         self, function: Callable[..., Any], state: Array | None, args: tuple[object, ...], kwargs: dict[str, object]
     ) -> None:
-        self.function, self.state, self.kwargs = function, state, kwargs
+        self.function, self.state, self.kwargs, self.stops_early = function, state, kwargs, Stopping.early
+        self.around: Any = nullcontext()
         self.args = [save(arg) if isinstance(arg, Tensor) else arg for arg in args]
         self.facts, self.recomputed = list[Any](), dict[int, Any]()
 
@@ -93,12 +112,12 @@ class Frame:
 
         def take(tensor: Tensor) -> Any:
             tensors.append(tensor.detach())
-            if len(tensors) == len(self.facts):
+            if self.stops_early and len(tensors) == len(self.facts):
                 raise Enough
             return tensor
 
         args = [unpack(NO_NODE, arg) if isinstance(arg, Tensor | Saved) else arg for arg in self.args]
-        with saved_tensors_hooks(take, lambda tensor: tensor), suppress(Enough):
+        with suppress(Enough), self.around, saved_tensors_hooks(take, lambda tensor: tensor):
             again(self.function, self.state, *args, **self.kwargs)
         refuse(
             len(tensors) != len(self.facts),
@@ -109,7 +128,7 @@ class Frame:
         )
         pairs = enumerate(zip(self.facts, map(facts, tensors), strict=True))
         others = "".join(OTHER.format(i, was, now) for i, (was, now) in pairs if now != was)
-        refuse(others, f"{OTHERS}{others}.\n", CheckpointError)
+        refuse(others and self.checks, f"{OTHERS}{others}.\n", CheckpointError)
         self.recomputed = dict(enumerate(tensors))
 
 
@@ -152,9 +171,16 @@ def checkpoint(
     *args: object,
     use_reentrant: bool | None = None,
     preserve_rng_state: bool = True,
+    context_fn: Callable[[], tuple[Any, Any]] | None = None,
+    determinism_check: str = "default",
+    debug: bool = False,
+    early_stop: bool = True,
     **kwargs: object,
 ) -> Any:
-    """Call a function whose operations keep nothing for backward: it is run again there."""
+    """Call a function whose operations keep nothing for backward: it is run again there.
+
+    ``context_fn`` gives what it is called within, at first and again.
+    """
     if use_reentrant is None:
         warn(
             "torch.utils.checkpoint: "
@@ -164,12 +190,25 @@ def checkpoint(
         )
     state = default_generator.state if preserve_rng_state else None
     if use_reentrant is not False:
+        refuse(
+            context_fn is not None or debug,
+            "Passing `context_fn` or `debug` is only supported when use_reentrant=False.",
+            ValueError,
+        )
         refuse(kwargs, "Unexpected keyword arguments: " + ",".join(kwargs), ValueError)
         return CheckpointFunction.apply(function, state, *args)
     if not mode.recording:
         return function(*args, **kwargs)
-    frame = Frame(function, state, args, kwargs)
-    with saved_tensors_hooks(frame.pack, frame.unpack):
+    refuse(
+        determinism_check not in ("default", "none"),
+        f"determinism_check should be one of ['default', 'none'], but got {determinism_check}",
+        ValueError,
+    )
+    frame, around = Frame(function, state, args, kwargs), nullcontext()
+    frame.checks, frame.stops_early = determinism_check == "default", frame.stops_early and early_stop
+    if context_fn is not None:
+        around, frame.around = context_fn()
+    with saved_tensors_hooks(frame.pack, frame.unpack), around:
         return function(*args, **kwargs)
 
 
