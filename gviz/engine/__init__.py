@@ -92,11 +92,11 @@ UNCOMMON = (
 )  # fmt: skip
 SUBMODULES = (
     "accelerator", "amp", "ao", "autograd", "backends", "cuda", "distributed", "distributions", "fft", "func", "fx",
-    "jit", "linalg", "nn", "optim", "profiler", "quantization", "serialization", "special", "storage", "testing", "utils",
+    "jit", "linalg", "nn", "optim", "profiler", "quantization", "serialization", "sparse", "special", "storage", "testing", "utils",
     "version",
 )  # fmt: skip
 LATE = (
-    {"vmap": "func", "compile": "jit"}
+    {"vmap": "func", "compile": "jit", "sparse_coo_tensor": "sparse", "spmm": "sparse"}
     | dict.fromkeys(("load", "save"), "serialization")
     | dict.fromkeys(SETTINGS, "settings")
     | dict.fromkeys(UNCOMMON, "uncommon")
@@ -120,8 +120,14 @@ for late in (
     "nanmedian", "nextafter", "resolve_conj", "stft", "triangular_solve", "unique_consecutive",
 ):  # fmt: skip
     setattr(Tensor, late, late_method(late))
-for late in ("set_", "storage", "untyped_storage"):
-    setattr(Tensor, late, late_method(late, "storage"))
+for late, home in {
+    "set_": "storage",
+    "storage": "storage",
+    "untyped_storage": "storage",
+    "as_strided_": "storage",
+    "to_sparse": "sparse",
+}.items():
+    setattr(Tensor, late, late_method(late, home))
 
 
 def __getattr__(name: str) -> Any:
@@ -153,7 +159,7 @@ def __dir__() -> list[str]:
 
 OWN = {
     "Any", "Device", "FORMATS", "KNOWN", "LATE", "Layout", "MemoryFormat", "ModuleType", "OWN", "SETTINGS", "STRIDED",
-    "SUBMODULES", "UNCOMMON", "annotations", "late", "late_method", "own",
+    "SUBMODULES", "UNCOMMON", "annotations", "home", "late", "late_method", "own",
 }  # fmt: skip
 KNOWN = {*SUBMODULES, "importlib", "math", "random", "warnings"}
 """Modules here that PyTorch has too; the others that were imported so far are the engine's own, and not attributes of

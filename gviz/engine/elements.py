@@ -85,6 +85,10 @@ class Elements(Tensor):
         self.version_cell().count += 1
         return self
 
+    def to_dense(self) -> Tensor:
+        """Return the tensor, whose elements are all there."""
+        return self
+
     def share_memory_(self) -> Tensor:
         """Return the tensor, which other processes see once it is handed to them."""
         return self

@@ -7,6 +7,7 @@ from typing import Any
 
 import numpy as np
 
+from gviz.autograd.inplace import reshape_in_place
 from gviz.autograd.tensor import Tensor, from_array
 from gviz.numbers import dtypes
 from gviz.numbers.shapes import element_strides
@@ -112,6 +113,11 @@ def set_(
         self._array = from_array(flat, None).as_strided(sizes, steps, storage_offset)._array
     self.version_cell().count += 1
     return self
+
+
+def as_strided_(self: Tensor, size: Sequence[int], stride: Sequence[int], storage_offset: int | None = None) -> Tensor:
+    """Let a tensor be other places of its memory."""
+    return reshape_in_place(lambda x: x.as_strided(size, stride, storage_offset), self)
 
 
 __getattr__ = absent("torch.storage")

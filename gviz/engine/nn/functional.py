@@ -46,8 +46,11 @@ def embedding(
 ):
     """Return the rows of ``weight`` at the indices ``input``."""
     padding_idx = -1 if padding_idx is None else row_number(padding_idx, weight.shape[0])
-    prepare(input, weight, max_norm, norm_type, sparse)
-    return call["embedding"](weight, input, padding_idx, scale_grad_by_freq, sparse)
+    prepare(input, weight, max_norm, norm_type, sparse and (not weight.is_leaf or scale_grad_by_freq))
+    result = call["embedding"](weight, input, padding_idx, scale_grad_by_freq, sparse)
+    if sparse and result.requires_grad:
+        _engine.sparse.note_rows(weight, input, result, padding_idx)
+    return result
 
 
 @public_names("F.embedding_bag")

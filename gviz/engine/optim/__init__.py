@@ -27,7 +27,7 @@ from gviz.numbers.words import absent, refuse, warn
 
 __all__ = [
     "ASGD", "LBFGS", "SGD", "Adadelta", "Adagrad", "Adam", "AdamW", "Adamax", "NAdam", "Optimizer", "RAdam", "RMSprop",
-    "Rprop", "lr_scheduler",
+    "Rprop", "SparseAdam", "lr_scheduler",
 ]  # fmt: skip
 
 CALLED = {"lr": "learning rate", "eps": "epsilon value"}
@@ -37,7 +37,8 @@ def with_hooks(step: Callable[..., Any]) -> Any:
     """Return a method ``step`` that calls the hooks before and after it, and tells a schedule that it ran."""
 
     @wraps(step)
-    def run(self: Optimizer, *args: object, **kwargs: object) -> Any:
+    def run(*args: Any, **kwargs: object) -> Any:
+        self = args[0]  # hooks see it among the arguments
         for hook in tuple(vars(self).get("_optimizer_step_pre_hooks", ())):
             if (new := hook(self, args, kwargs)) is not None:
                 refuse(
@@ -47,7 +48,7 @@ def with_hooks(step: Callable[..., Any]) -> Any:
                 args, kwargs = new
         if "_opt_called" in vars(self):  # there is a schedule, which warns if it goes on before this
             self._opt_called = True
-        result = step(self, *args, **kwargs)
+        result = step(*args, **kwargs)
         for hook in tuple(vars(self).get("_optimizer_step_post_hooks", ())):
             hook(self, args, kwargs)
         return result
@@ -66,6 +67,8 @@ class Optimizer(Portable):
     __module__, _importable = "torch.optim.optimizer", "gviz.engine.optim"
     _first: ClassVar[str]
     _opt_called: bool
+    dense_only: ClassVar[str] = "{} does not support sparse gradients"
+    """What is said of a gradient that is told by some of its rows; empty where it will do."""
     writes: ClassVar[int] = 1  # how often PyTorch writes a parameter in one step
 
     def __init_subclass__(cls, takes: str = "", first: str = "") -> None:
@@ -177,6 +180,8 @@ class Optimizer(Portable):
         for group in self.param_groups:
             for tensor in group["params"]:
                 if (meta := tensor._meta) is not None and meta.grad is not None:
+                    if meta.grad.__class__ is not Tensor and self.dense_only:
+                        refuse(meta.grad.is_sparse, self.dense_only.format(type(self).__name__))
                     self.update_from(tensor, meta.grad._array, group)
         return loss
 
@@ -258,12 +263,44 @@ LAST = "maximize=False, foreach=None, capturable=False, differentiable=False, fu
 MOMENTS = "lr=1e-3, betas=(0.9, 0.999), eps=1e-8, weight_decay={}, amsgrad=False"
 
 
+class SparseAdam(
+    Optimizer,
+    takes="lr=1e-3, betas=(0.9, 0.999), eps=1e-8, maximize=False",
+):
+    """Adam whose means of a row of a table change where the row was looked up, and nowhere else."""
+
+    dense_only = ""
+
+    def update(self, value: Array, grad: Array, lr: float, state: dict[str, Any], group: dict[str, Any]) -> None:
+        """Do Adam's step on the rows of a sparse gradient."""
+        first, second = group["betas"]
+        rows = self.rows
+        if not state:
+            state["step"] = 0
+            state.update((name, from_array(np.zeros_like(value), None)) for name in ("exp_avg", "exp_avg_sq"))
+        state["step"] += 1
+        mean, square = state["exp_avg"]._array, state["exp_avg_sq"]._array
+        mean[rows] += (grad[rows] - mean[rows]) * (1 - first)
+        square[rows] += (grad[rows] ** 2 - square[rows]) * (1 - second)
+        size = lr * math.sqrt(1 - second ** state["step"]) / (1 - first ** state["step"])
+        value[rows] -= mean[rows] / (np.sqrt(square[rows]) + group["eps"]) * size
+
+    def update_from(self, tensor: Tensor, grad: Array, group: dict[str, Any]) -> None:
+        """Note which rows the gradient has. RuntimeError: it is dense."""
+        told: Any = tensor.grad
+        refuse(not told.is_sparse, "SparseAdam does not support dense gradients, please consider Adam instead")
+        self.rows = tuple(told.coalesce()._indices()._array)
+        super().update_from(tensor, grad, group)
+
+
 class SGD(
     Optimizer,
     takes="lr=1e-3, momentum=0, dampening=0, weight_decay=0, nesterov=False, *, maximize=False, "
     "foreach=None, differentiable=False, fused=None",
 ):
     """Gradient descent, with momentum (also Nesterov's), dampening and weight decay."""
+
+    dense_only = ""
 
     def update(self, value: Array, grad: Array, lr: float, state: dict[str, Any], group: dict[str, Any]) -> None:
         """``b = m b + (1 - d) g``; ``p -= lr b``."""
@@ -280,6 +317,8 @@ class SGD(
 
 class Adam(Optimizer, takes=f"{MOMENTS.format(0)}, *, {LAST}, decoupled_weight_decay=False"):
     """Steps scaled by running means of the gradient and of its square."""
+
+    dense_only = "Adam does not support sparse gradients, please consider SparseAdam instead"
 
     def update(self, value: Array, grad: Array, lr: float, state: dict[str, Any], group: dict[str, Any]) -> None:
         """``p -= lr m / (sqrt(v) + eps)``, both means corrected for their beginning at zero."""
@@ -399,6 +438,8 @@ class Adagrad(
     "maximize=False, differentiable=False, fused=None",
 ):
     """Steps scaled by the root of the sum of all squared gradients."""
+
+    dense_only = ""
 
     def add_param_group(self, param_group: dict[str, Any]) -> None:
         """Add a group, whose sums begin at the value that was given."""
