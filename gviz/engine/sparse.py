@@ -180,8 +180,8 @@ def sparse_coo_tensor(
     shape = tuple(size) if size is not None else (*(places.max(1) + 1).tolist(), *numbers.shape[1:])
     refuse(
         len(shape) != len(places) + numbers.ndim - 1,
-        f"'len(size) == sparse_dim + dense_dim' is not satisfied: len(size) = {len(shape)}, sparse_dim = {len(places)}, "
-        f"dense_dim = {numbers.ndim - 1}",
+        f"'len(size) == sparse_dim + dense_dim' is not satisfied: len(size) = {len(shape)}, sparse_dim = "
+        f"{len(places)}, dense_dim = {numbers.ndim - 1}",
     )
     for dim, (row, count) in enumerate(zip(places, shape, strict=False)):
         refuse(

@@ -383,7 +383,7 @@ class Calls(Observer):
 
 
 def in_transform(engine: Any) -> bool:
-    """Return whether a transform of PyTorch's ``torch.func`` runs, which calls ``grad`` itself, on tensors of its own."""
+    """Return whether a transform of PyTorch's ``torch.func`` runs, which calls ``grad`` on tensors of its own."""
     functorch = getattr(getattr(engine, "_C", None), "_functorch", None)
     return functorch is not None and functorch.peek_interpreter_stack() is not None
 
