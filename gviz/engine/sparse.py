@@ -54,7 +54,7 @@ def text_behind(label: str, tensor: Tensor) -> str:
 def of_numbers(change: Callable[..., Any]) -> Any:
     """Return a method that changes each number, and gives a sparse tensor if the others are numbers."""
 
-    def method(self: Sparse, *others: Any) -> Any:
+    def method(self: Sparse, *others: object) -> Any:
         if any(isinstance(one, Tensor) and one.ndim for one in others):
             return change(self.to_dense(), *others)
         dense, numbers = (change(from_array(one, None), *others)._array for one in (self._array, self._numbers))
@@ -117,7 +117,7 @@ class Sparse(Tensor):
         """Return the transposed matrix."""
         return self.t() if dim0 != dim1 else self
 
-    def __add__(self, other: Any) -> Any:
+    def __add__(self, other: Tensor | float) -> Any:
         if not isinstance(other, Sparse):
             return self.to_dense() + other
         places = np.concatenate([self._places, other._places], 1)

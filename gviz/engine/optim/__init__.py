@@ -37,8 +37,8 @@ def with_hooks(step: Callable[..., Any]) -> Any:
     """Return a method ``step`` that calls the hooks before and after it, and tells a schedule that it ran."""
 
     @wraps(step)
-    def run(*args: Any, **kwargs: object) -> Any:
-        self = args[0]  # hooks see it among the arguments
+    def run(*args: object, **kwargs: object) -> Any:
+        self: Any = args[0]  # hooks see it among the arguments
         for hook in tuple(vars(self).get("_optimizer_step_pre_hooks", ())):
             if (new := hook(self, args, kwargs)) is not None:
                 refuse(

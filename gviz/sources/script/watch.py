@@ -382,7 +382,7 @@ class Calls(Observer):
         return place, {**shallow(self.namespace), **_caller_names()}
 
 
-def in_transform(engine: Any) -> bool:
+def in_transform(engine: object) -> bool:
     """Return whether a transform of PyTorch's ``torch.func`` runs, which calls ``grad`` on tensors of its own."""
     functorch = getattr(getattr(engine, "_C", None), "_functorch", None)
     return functorch is not None and functorch.peek_interpreter_stack() is not None
