@@ -15,9 +15,20 @@ from gviz.formulas.operations import operator_of
 from gviz.graphs import RETURNED, Edge, Node
 from gviz.graphs.numbers import Numbers, size_of
 from gviz.passes.elements import agree, is_finite, plus, scalar_of, times
-from gviz.pictures.digits import ABOUT, Listing, decimals_at, level_that_holds, printed_product, printed_total
-from gviz.pictures.labels import change_text, decimal, shape_text, value_text
-from gviz.pictures.trails import NUMBERS
+from gviz.pictures.digits import (
+    ABOUT,
+    Listing,
+    decimal,
+    decimals_at,
+    level_that_holds,
+    printed_total,
+)
+from gviz.pictures.labels import (
+    change_text,
+    shape_text,
+    value_text,
+)
+from gviz.pictures.trails import NUMBERS, printed_product
 from gviz.text import quotient_of
 
 MOST_NUMBERS = 16
@@ -90,17 +101,20 @@ def is_one_of_several(chain: Chain, path: Path) -> bool:
     return len(path.edges) == 1 < chain.count
 
 
-def path_steps(chain: Chain, path: Path) -> list[tuple[str, str, str, str]]:
+def path_steps(chain: Chain, path: Path, digits: Listing) -> list[tuple[str, str, str, str]]:
     """Return the steps of a path: the derivative, its symbol, its numbers, and the gradient behind it.
 
-    A sum over what the input was spread over is a step of its own.
+    A sum over what the input was spread over is a step of its own. Numbers to which the symbol does not come, with the
+    ``digits`` of what is in it, begin with ≈.
     """
     rows = []
     pairs = zip(gradients_of(chain, path), decimals_of(chain, path), strict=True)
     for pair, symbol, edge, text, ((product, total), (of_factor, *decimals)) in zip(
         pairwise(path.names), path.symbols, path.edges, path.sums, pairs, strict=True
     ):
-        factor, gradient = derivative_text(edge, of_factor), numbers_text(product, precision=decimals[0])
+        is_about = digits.sign_of_factor(edge, of_factor) == ABOUT
+        factor = f"{ABOUT if is_about else ''}{derivative_text(edge, of_factor)}"
+        gradient = numbers_text(product, precision=decimals[0])
         step = " → ".join(pair) if is_one_of_several(chain, path) else quotient(*pair)
         rows.append((step, symbol if edge.flow.symbol else "", factor, gradient))
         rows += [("", text, "", numbers_text(total, precision=decimals[1]))] if text else []

@@ -27,8 +27,15 @@ from gviz.formulas.formula import UNKNOWN, Formula
 from gviz.graphs import Edge, Node
 from gviz.graphs.numbers import Element, Numbers, size_of
 from gviz.passes.elements import scalar_of
-from gviz.pictures.digits import decimals_at, joined_sides
-from gviz.pictures.labels import decimal, shape_text
+from gviz.pictures.digits import (
+    EQUAL,
+    decimal,
+    decimals_at,
+    joined_sides,
+)
+from gviz.pictures.labels import (
+    shape_text,
+)
 from gviz.text import visible
 
 HEAD = r"""\documentclass{article}
@@ -321,7 +328,8 @@ class LatexWriter(Writer):
             is_map = step_kind(edge) != "factor" and "grad" in edge.flow.symbol
             sign = ":\\ \\mathrm{grad} \\mapsto" if is_map else "="
             is_plain = edge.flow.local is None or is_map or edge.flow.symbol.lstrip("-").isdigit()
-            local = "" if is_plain else f" = {tensor(edge.flow.local, of_factor)}"
+            equals = "=" if self.digits.sign_of_factor(edge, of_factor) == EQUAL else self.about
+            local = "" if is_plain else f" {equals} {tensor(edge.flow.local, of_factor)}"
             if step_kind(edge) == "matrix" and is_short(edge.flow.jacobian):
                 local = f",\\ J = {tensor(edge.flow.jacobian, of_factor)}"
             behind = [

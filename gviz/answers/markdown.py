@@ -68,7 +68,9 @@ class MarkdownWriter(Writer):
 
     def steps(self, chain: Chain, path: Path) -> Iterator[str]:
         yield _plain(" → ".join(path.names))
-        yield table(("step", "local derivative", "its numbers", "gradient behind it"), path_steps(chain, path))
+        yield table(
+            ("step", "local derivative", "its numbers", "gradient behind it"), path_steps(chain, path, self.digits)
+        )
 
     def total(self, name: str, chain: Chain) -> Iterator[str]:
         value = self.number(chain.path_sum if chain.sum is None else chain.sum)

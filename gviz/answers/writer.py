@@ -6,12 +6,14 @@ from abc import ABC, abstractmethod
 from collections.abc import Iterable, Iterator, Sequence
 from functools import partial
 from itertools import pairwise
+from operator import itemgetter
 from typing import TypeVar
 
 from gviz.answers.formulas import (
     PRECISION,
     Section,
     answer_title,
+    decimals_of,
     derivative_text,
     footnotes,
     is_one_of_several,
@@ -33,11 +35,12 @@ from gviz.pictures.digits import (
     MOST_LISTED,
     Listing,
     decimals_at,
+    edge_key,
     level_that_holds,
-    printed_product,
     printed_sum,
 )
 from gviz.pictures.labels import in_brackets
+from gviz.pictures.trails import printed_product
 
 Part = TypeVar("Part")
 
@@ -62,14 +65,17 @@ class Writer(ABC):
     def derivation(self, derivation: Derivation) -> Iterator[str]:
         """Yield what was computed, then for each tensor its paths, and what they come to."""
         listed = [node for node in (*derivation.start_nodes, *derivation.operations) if is_short(node.value)]
-        self.digits = Listing(listed, derivation.graph, PRECISION, MOST_LISTED)
+        self.scalar = {id(one) for one in derivation.chains if all(is_scalar(one, path) for path in one.paths)}
+        steps = [step for one in derivation.chains for path in one.paths for step in self.decimals(one, path)]
+        factors = {edge_key(edge): decimals for edge, decimals in sorted(steps, key=itemgetter(1))}
+        self.digits = Listing(listed, derivation.graph, PRECISION, MOST_LISTED, factors=factors)
         yield from self.title(answer_title(derivation))
         yield from self.values(derivation)
         for chain in derivation.chains:
             of, wrt = target(chain)
             name = self.quotient(of, wrt) if of else self.words(wrt)
             yield from self.subtitle(name, path_count(chain))
-            if all(is_scalar(chain, path) for path in chain.paths):
+            if id(chain) in self.scalar:
                 yield from self.products(chain)
             else:
                 for path in chain.paths:
@@ -78,13 +84,24 @@ class Writer(ABC):
         for text in footnotes(derivation):
             yield from self.remark(text)
 
+    def level(self, chain: Chain, path: Path) -> int | None:
+        """Return the level of digits at which the numbers of a path come to its product; None for none."""
+        has_all = path.is_known and self.ends(path.edges) is path.edges
+        along = partial(printed_product, chain.start, path.edges, PRECISION)
+        return level_that_holds(path.product, PRECISION, along) if has_all else 0
+
+    def decimals(self, chain: Chain, path: Path) -> list[tuple[Edge, int]]:
+        """Return the steps of a path that are written, each with the decimals of its local derivative."""
+        if id(chain) in self.scalar:
+            level = self.level(chain, path)
+            return [(edge, decimals_at(edge.flow.local, PRECISION, level)) for edge in self.ends(path.edges)]
+        return [(edge, decimals) for edge, (decimals, *_) in zip(path.edges, decimals_of(chain, path), strict=True)]
+
     def sides(self, chain: Chain, path: Path) -> list[str]:
         """Return the sides of a path's equation: derivatives, symbols, numbers, the product; "" for none."""
         quotients = [self.quotient(*pair) for pair in self.ends(list(pairwise(path.names)))]
         symbols = list(map(self.symbol, self.ends(path.edges), self.ends(path.symbols)))
-        along = partial(printed_product, chain.start, path.edges, PRECISION)
-        has_all = path.is_known and self.ends(path.edges) is path.edges
-        level = level_that_holds(path.product, PRECISION, along) if has_all else 0
+        level = self.level(chain, path)
         start = [] if begins_with_one(chain) else [self.number(chain.start, level)]
         factors = [self.factor(edge, level) for edge in self.ends(path.edges)] if path.is_known else []
 
@@ -93,10 +110,11 @@ class Writer(ABC):
             parts = [*start, *parts[:middle], *([GAP] if middle < len(parts) else ()), *parts[middle:]]
             return self.dot.join(map(self.bracketed, parts) if is_bracketed and len(parts) > 1 else parts)
 
+        is_about = any(self.digits.sign_of_factor(*step) == ABOUT for step in self.decimals(chain, path))
         return [
             "" if is_one_of_several(chain, path) else product(quotients, is_bracketed=False),
             product(symbols),
-            product(factors) if factors else "",
+            f"{self.about if is_about else ''}{product(factors)}" if factors else "",
             f"{self.about if factors and level is None else ''}{self.number(path.product)}",
         ]
 

@@ -12,10 +12,14 @@ from gviz.graphs.numbers import Numbers, size_of
 from gviz.layout.layered.ranks import ranks_of
 from gviz.passes.elements import has_only, is_finite, scalar_of
 from gviz.pictures.circuits import NOTE, NUMBER, Component, End, Wire
-from gviz.pictures.digits import ABOUT, EQUAL, is_printed_as
+from gviz.pictures.digits import (
+    ABOUT,
+    EQUAL,
+    decimal,
+    is_printed_as,
+)
 from gviz.pictures.labels import (
     SPACE_KEPT,
-    decimal,
     in_brackets,
     not_finite_first,
     size_text,
@@ -27,7 +31,7 @@ from gviz.pictures.labels import (
 from gviz.pictures.options import RenderOptions
 from gviz.pictures.reader import LONGEST_TEXT, SIGN, Reader
 from gviz.pictures.sheets import LEAD, Remark
-from gviz.pictures.sums import Decimals, handed_on, sum_at
+from gviz.pictures.sums import decimals_for, handed_on, in_room, sum_at
 from gviz.pictures.theme import THEMES
 from gviz.pictures.trails import SAMPLES, heading, trails_of, words
 from gviz.pictures.typesetting import (
@@ -67,8 +71,7 @@ class CircuitReader(Reader):
         super().__init__(graph, options)
         self.has_letters = has_letters
         self.trails = trails_of(graph, options.path)
-        self.decimals = Decimals(graph, options.precision)
-        self._give_decimals()
+        self.decimals = decimals_for(graph, options.precision, in_room(LONGEST_NUMBERS), self.has_local)
         self.first_wrong = not_finite_first(graph)
         face = THEMES[options.theme].gradient_face
         self.slanted = face if face != "bold" else "sans"
@@ -91,13 +94,11 @@ class CircuitReader(Reader):
         text = small_text(value, max(decimals, self.options.precision))
         return text if len(text) <= most else small_text(value, self.options.precision)
 
-    def _give_decimals(self) -> None:
-        """Let values that are the local derivative of another factor have the decimals of that."""
-        for node in self.graph.nodes:
-            edges = self.inputs[node.id]
-            if operator_of(node.label) == "×" and len(edges) == 2:
-                for edge, other in zip(edges, reversed(edges), strict=True):
-                    self.decimals.values.give(self.nodes[other.source], self.decimals.local(edge))
+    def has_local(self, edge: Edge, decimals: int) -> bool:
+        """Return whether the number of a local derivative stands at its circle, with so many decimals."""
+        count = sum(one.flow.local is not None or bool(one.flow.symbol) for one in self.inputs[edge.target])
+        is_at_circle = count == 1 or (count == 2 and operator_of(self.nodes[edge.target].label) in BETWEEN_TWO)
+        return is_at_circle and edge.flow.local is not None and in_room(LONGEST_TEXT)(edge.flow.local, decimals)
 
     def size(self, node: Node) -> str:
         """Return the size of a tensor whose line has its norm alone; "" of any other."""
@@ -248,7 +249,8 @@ class CircuitReader(Reader):
         if symbol is None or symbol.is_number:
             return brief, brief
         formula = self.typeset(symbol, NOTE, 2)
-        return (row(formula, text_box(" = ", NOTE), number_box(text, NOTE)) if text else formula), brief
+        sign = text_box(f" {self.decimals.sign(flows[0])}", NOTE)
+        return (row(formula, sign, number_box(text, NOTE)) if text else formula), brief
 
     def _symbol(self, node: Node, edge: Edge) -> Formula | None:
         """Return a local derivative in terms of what comes in; None if it is long, or no factor."""
@@ -284,7 +286,7 @@ class CircuitReader(Reader):
         assert self.trails is not None  # noqa: S101 - who calls has looked
         yield Remark(self.phrase(heading(self.trails), size))
         last = -1
-        for line in words(self.trails, self.options):
+        for line in words(self.trails, self.options, self.decimals.values):
             number = int(line[0].ink.removeprefix("path ")) if line[0].ink.startswith("path ") else -1
             text = "".join(span.text for span in line)
             for sample in SAMPLES:

@@ -13,7 +13,7 @@ from typing import NamedTuple
 from gviz.graphs.numbers import Element, Numbers, size_of
 from gviz.layout.ink import Item, Outline, Pen, Point, Stretch, extent_of_ink, shifted
 from gviz.pictures.circuits import OUTLINES, arrow
-from gviz.pictures.labels import decimal
+from gviz.pictures.digits import decimal
 from gviz.pictures.theme import Theme
 from gviz.pictures.typesetting import SMALLER, TypeBox, number_box, text_box
 

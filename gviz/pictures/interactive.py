@@ -17,9 +17,9 @@ from gviz.passes.modules import parts_of, with_modules
 from gviz.passes.rounding import without_rounding
 from gviz.pictures.circuit_data import circuit_data
 from gviz.pictures.circuit_steps import circuit_scene
+from gviz.pictures.digits import decimal
 from gviz.pictures.labels import (
     boxes,
-    decimal,
     local_text,
     norm,
     shape_text,

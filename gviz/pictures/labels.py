@@ -10,7 +10,6 @@ import math
 import re
 from collections.abc import Container, Iterator, Sequence
 from itertools import accumulate
-from struct import Struct
 from typing import Any
 
 from gviz.formulas.expressions import output_name, words_of
@@ -33,6 +32,7 @@ from gviz.graphs import (
 )
 from gviz.graphs.numbers import Element, Numbers, Sizes, size_of
 from gviz.passes.elements import is_finite, plus, sum_of, times
+from gviz.pictures.digits import EQUAL, Listing, decimal
 from gviz.pictures.options import RenderOptions
 from gviz.pictures.picture import LARGE
 from gviz.pictures.spans import Box, Line, Span, text_of
@@ -59,14 +59,8 @@ used."""
 
 SPACE_KEPT = "\N{NO-BREAK SPACE}"
 
-ROUNDING = 5e-7
-"""How far from a whole number, for its size, a float32 may be that was to be that number."""
-
 BEFORE = " (before)"
 """What follows a gradient that was there when backward was called."""
-
-FLOAT32, LARGEST = Struct("f"), 1e38
-"""How a float32 is stored, and up to where there are some."""
 
 MINUS_ONE = Numbers((), "float32", (-1.0,))
 
@@ -85,83 +79,6 @@ def _number(value: Element) -> str:
     ('6', '2.302585', 'True', 'nan', '0')
     """
     return f"{value or 0.0:.7g}" if isinstance(value, float) else str(value)
-
-
-DIGITS = 8
-"""A number of more digits before its point is written with an exponent."""
-
-FINE = 4
-"""Decimals with which a number is to be told from the whole number beside it; with fewer it keeps its zeros: 3.00."""
-
-SHORT = 5
-"""A number of so many digits, which somebody may have typed, is not rounded, unless there are to be fewer decimals."""
-
-TINY = 1e-6
-"""What is smaller is written with an exponent, however many decimals it is to have."""
-
-COARSE = 1000.0
-"""From there on a float32 may have fewer decimals than a number is to have."""
-
-
-def decimal(value: Element, precision: int = 4) -> str:
-    """Return a number as short as it can be without being another one; else rounded to so many decimals.
-
-    A number of few digits is written as it is, and so is a large one. Others are rounded: a tiny or huge one to a few
-    digits, with an exponent. What is nearly a whole number, as a saturated sigmoid is nearly 1, has as many decimals as
-    tell it from that number.
-
-    >>> [decimal(value) for value in (6.0, 2.302585092994046, -0.50004, -1.5e-5, 1234567.0, math.nan, -0.0)]
-    ['6', '2.3026', '-0.50004', '-1.5e-05', '1234567', 'nan', '0']
-    >>> [decimal(value) for value in (0.00015, 0.03125, 1 / 3000, 123456.703125, 1.23456789e9, 100000008.0, 0.01086)]
-    ['0.00015', '0.03125', '0.0003333', '123456.7', '1.235e+09', '1.000e+08', '0.01086']
-    >>> [decimal(value) for value in (0.9999938607215881, 0.9999899864196777, 1.0000001192092896, 3.00002)]
-    ['0.9999939', '0.99999', '1', '3.00002']
-    """
-    if not isinstance(value, float) or not math.isfinite(value):
-        return str(value)
-    size, text = abs(value), f"{value or 0.0:.{SHORT if precision >= FINE else precision + 1}g}"  # no minus before a 0
-    digits, least = significant(size, precision), precision - 1 if precision > 2 else precision
-    has_exponent = not max(10.0**-least, TINY) <= size < 10.0**DIGITS
-    if is_exact(text, value):
-        return text if has_exponent else f"{float(text):.{precision + SHORT}f}".rstrip("0").rstrip(".")
-    if has_exponent:
-        text = f"{value:.{digits}g}"
-        is_nearly_round = "e+" in text and "." not in text and float(text) != value
-        return f"{value:.{digits - 1}e}" if is_nearly_round else text
-    places = range(precision) if size >= COARSE else ()
-    text = next((text for places in places if is_exact(text := f"{value:.{places}f}", value)), f"{value:.{precision}f}")
-    distance = abs(value - round(value))
-    is_nearly_whole = float(text).is_integer() and distance > ROUNDING * size
-    if is_nearly_whole and precision >= FINE:  # two digits of how far it is from there
-        text = f"{value:.{min(1 - math.floor(math.log10(distance)), DIGITS - 1 - len(str(int(size)).lstrip('0')))}f}"
-    is_padded = is_nearly_whole and precision < FINE
-    return text.rstrip("0").rstrip(".") if "." in text and not is_padded else text
-
-
-def significant(size: float, precision: int) -> int:
-    """Return how many digits a number that is written with an exponent has, where others have so many decimals.
-
-    >>> significant(1.23e9, 4), significant(1.23e-9, 4), significant(1.23456e-9, 13)
-    (4, 4, 5)
-    """
-    exponent = math.floor(math.log10(size)) if 0 < size < TINY else 0
-    return max(precision + exponent + 1 if exponent and precision > DIGITS else precision, 3)
-
-
-def is_exact(text: str, value: float) -> bool:
-    """Return whether a text is a number, or the float32 that is nearest to it.
-
-    >>> is_exact("0.1", 0.10000000149011612), is_exact("0.1", 0.1), is_exact("0.1", 0.1000001)
-    (True, True, False)
-    """
-    number = float(text)
-    return number == value or (abs(value) < LARGEST and as_float32(value) == value and as_float32(number) == value)
-
-
-def as_float32(number: float) -> float:
-    """Return the float32 that is nearest to a number."""
-    nearest: float = FLOAT32.unpack(FLOAT32.pack(number))[0]
-    return nearest
 
 
 def value_text(value: Numbers | None, precision: int | None = None) -> str:
@@ -316,11 +233,13 @@ def boxes(graph: Graph, options: RenderOptions, *, table: bool = True, has_frame
     most = max(norms) if len(norms) > 1 else 0.0
     known: dict[tuple[object, ...], Box] = {}
     result, has_attrs = [], "attrs" in options.show
+    texts = {node.id: words[node.id].expression if node.id in words else node.expression for node in graph.nodes}
+    if graph.kind == "static":  # which derivative it is; of the dynamic half no formula with gaps
+        texts |= {node.id: node.expression for node in graph.nodes if node.expression or UNKNOWN in texts[node.id]}
+    printed = [node for node in graph.nodes if "value" in options.show and small_text(node.value)]
+    listing = Listing([node._replace(expression=texts[node.id]) for node in printed], graph, options.precision, 1)
     for each in graph.nodes:
-        text = words[each.id].expression if each.id in words else each.expression
-        if graph.kind == "static" and (each.expression or UNKNOWN in text):
-            text = each.expression  # which derivative it is; of the dynamic half no formula with gaps
-        node = each._replace(expression=text)
+        node = each._replace(expression=texts[each.id])
         if has_frames and node.region >= 0:
             node = with_short_names(node, graph.regions[node.region].title)
         own, kind = node.id, node.kind
@@ -348,7 +267,7 @@ def boxes(graph: Graph, options: RenderOptions, *, table: bool = True, has_frame
             )  # TorchViz's own root is one all the same
             shown = node._replace(kind="leaf") if is_leaf else node
             facts = {"has_box": own in with_boxes, "is_root": own in roots, "is_born": own in born}
-            box = _box_of(shown, options, table=table, most=most, **facts)
+            box = _box_of(shown, options, table=table, most=most, sign=listing.sign(node), **facts)
         result.append(box)
     return result
 
@@ -374,11 +293,12 @@ def _box_of(
     is_root: bool = False,
     is_born: bool = False,
     most: float = 0.0,
+    sign: str = EQUAL,
 ) -> Box:
-    """Return what one box says; ``is_born`` if nan or inf begin there, ``most`` as for :func:`card_lines`."""
+    """Return what one box says; ``is_born`` if nan or inf begin there, others as for :func:`lines`."""
     if node.state == REPEATED:
         return Box("repeat", (name_line(node),))
-    rows = [*lines(node, options, has_box=has_box, table=table, most=most), *uses_line(node)]
+    rows = [*lines(node, options, has_box=has_box, table=table, most=most, sign=sign), *uses_line(node)]
     if is_born:
         text = node.value.not_finite if node.value is not None else ""
         rows.append((Span(f"{text} begins here", "error", is_bold=True),))
@@ -423,7 +343,13 @@ def not_finite_first(graph: Graph) -> set[str]:
 
 
 def lines(
-    node: Node, options: RenderOptions, *, has_box: bool = False, table: bool = True, most: float = 0.0
+    node: Node,
+    options: RenderOptions,
+    *,
+    has_box: bool = False,
+    table: bool = True,
+    most: float = 0.0,
+    sign: str = EQUAL,
 ) -> list[Line]:
     """Return what the box of a node says, top line first.
 
@@ -433,6 +359,7 @@ def lines(
         has_box: whether what the operation makes has a box of its own, which then tells its name and value.
         table: whether what the operation saved stands in columns.
         most: see :func:`card_lines`.
+        sign: what stands before the value that an operation computes.
 
     >>> from gviz.graphs import Node
     >>> from gviz.pictures.options import RenderOptions
@@ -457,7 +384,7 @@ def lines(
         about = short(node.expression, min(LONGEST_EXPRESSION, options.max_chars)) or sizes
         rows += [(Span(about, "muted"),)] if about else []
     else:
-        rows += value_lines(node, options)
+        rows += value_lines(node, options, sign)
         rows += [*gradient_line(node, options), *before_line(node, options)] if "grad" in show else []
     rows += [*hook_lines(node, options), *block_lines(node, options)]
     is_root = (node.kind, node.state) == ("output", "not retained")  # no root keeps it
@@ -696,8 +623,14 @@ def outputs_line(node: Node) -> Line:
     return (*head, Span(f" = {short(node.expression, LONGEST_EXPRESSION)}")) if node.expression else tuple(head)
 
 
-def value_lines(node: Node, options: RenderOptions) -> list[Line]:
-    """Return name, shape, dtype, expression and value, on one line if they fit; of several outputs their names."""
+def value_lines(node: Node, options: RenderOptions, sign: str = EQUAL) -> list[Line]:
+    """Return name, shape, dtype, expression and value, on one line if they fit; of several outputs their names.
+
+    Args:
+        node: a tensor, or what makes one.
+        options: ``show``, ``precision`` and ``max_chars`` are read.
+        sign: what stands before the value of what has an expression: see :meth:`Listing.sign`.
+    """
     if node.recorded.outputs:
         return [outputs_line(node)]
     show = options.show
@@ -711,6 +644,7 @@ def value_lines(node: Node, options: RenderOptions) -> list[Line]:
     sizes = [short(size_text(shape), LONGEST_NAME)] if shape and ("shape" in show or not has_value) else []
     dtype = (Span(f" {node.dtype}", "muted"),) if "dtype" in show and node.dtype else ()
     head = [Span(name, is_bold=True)] if name else []
+    sign = sign if expression and name else EQUAL
     if expression and name:
         head.append(Span(f" = {expression}"))
     if sizes:
@@ -721,9 +655,9 @@ def value_lines(node: Node, options: RenderOptions) -> list[Line]:
     if has_value:
         ink = "" if is_finite(node.value) else "error"
         if len(text_of(tuple(head))) + len(text) + 3 <= min(LONGEST_STATEMENT, options.max_chars) or not head:
-            rows = [(*head, Span(f" = {text}" if head else text, ink), *dtype)]
+            rows = [(*head, Span(f" {sign}{text}" if head else text, ink), *dtype)]
         else:
-            rows = [tuple(head), (Span(f"= {text}", ink), *dtype)]
+            rows = [tuple(head), (Span(f"{sign}{text}", ink), *dtype)]
     is_changed = node.later is not None and node.later.numbers is not None
     if is_changed and "value" in show and not has_value and node.value is not None and is_finite(node.value):
         rows.append((Span(value_norm(node.value, options.precision)),))  # what it is now stands below

@@ -20,6 +20,7 @@ from gviz.layout.fonts.faces import type_width
 from gviz.passes.dataflow import dataflow
 from gviz.passes.rounding import without_rounding
 from gviz.pictures import html, slide
+from gviz.pictures.digits import Listing
 from gviz.pictures.labels import REPEATED, name_line
 from gviz.pictures.legend import unknown_entries
 from gviz.pictures.look import Page
@@ -227,7 +228,11 @@ class _Scene:
 
     def texts_on_lines(self) -> Iterator[tuple[int, tuple[str, ...]]]:
         """Yield the local derivative for each edge that has one, on one line or on two."""
-        texts = [derivative(edge, self.nodes, self.options) for edge in self.graph.edges]
+        options = self.options
+        values = Listing([node for node in self.graph.nodes if node.value], self.graph, options.precision, 1)
+        signs = [values.sign_of_factor(edge, options.precision) for edge in self.graph.edges]
+        pairs = zip(self.graph.edges, signs, strict=True)
+        texts = [derivative(edge, self.nodes, options, sign) for edge, sign in pairs]
         is_two = sum(map(bool, texts)) > MOST_EDGES
         is_two = is_two or any(len(" = ".join(text)) > LONGEST_PLATE for text in texts)
         for number, text in enumerate(texts):

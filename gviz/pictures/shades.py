@@ -12,7 +12,11 @@ from gviz.graphs import Graph, Node
 from gviz.layout import RenderWarning
 from gviz.passes.elements import is_finite
 from gviz.pictures import html
-from gviz.pictures.labels import decimal, norm, of_one_pass
+from gviz.pictures.digits import decimal
+from gviz.pictures.labels import (
+    norm,
+    of_one_pass,
+)
 from gviz.pictures.options import RenderOptions
 from gviz.pictures.picture import Picture, Shape
 from gviz.pictures.theme import THEMES, Theme

@@ -22,18 +22,22 @@ from gviz.formulas.operations import operator_of
 from gviz.graphs import Edge, Gradient, Graph, Module, Node, Place as SourcePlace
 from gviz.graphs.numbers import Numbers, size_of
 from gviz.passes.elements import is_finite, plus, scalar_of, sum_of, times
-from gviz.pictures.digits import ABOUT, MOST_LISTED, Listing
+from gviz.pictures.digits import (
+    ABOUT,
+    MOST_LISTED,
+    Listing,
+    decimal,
+    is_exact,
+)
 from gviz.pictures.labels import (
     BEFORE,
     MINUS_ONE,
     change_text,
-    decimal,
     equation,
     gradient_line,
     hook_lines,
     in_brackets,
     is_brief,
-    is_exact,
     is_small,
     later_lines,
     name_along,

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable, Sequence
+from collections.abc import Callable, Collection, Iterable, Sequence
 from functools import partial
 from typing import NamedTuple
 
@@ -12,15 +12,18 @@ from gviz.passes.elements import agree, magnitude, plus, sum_of, sum_to, times
 from gviz.pictures.digits import (
     ABOUT,
     EQUAL,
+    Fits,
     Listing,
     decimals_at,
+    decimals_in_room,
+    edge_key,
     holds,
     level_that_holds,
     printed,
     printed_sum,
     rounded,
 )
-from gviz.pictures.labels import BEFORE, MOST_VALUES, in_brackets, is_small, norm, value_text
+from gviz.pictures.labels import BEFORE, in_brackets, is_small, norm, small_text, value_text
 
 ROUNDED = 1e-3
 """How far a sum may be from the engine's gradient, in what it consists of: that much is lost by rounding."""
@@ -29,8 +32,12 @@ ROUNDED = 1e-3
 DIFFERS = "numbers are rounded: what is computed with them may differ"
 """What is said on a picture if an equation of its numbers does not hold as they are printed."""
 
-MOST_SHARED = 2
-"""The highest level of :mod:`gviz.pictures.digits` of a number that stands in several equations."""
+USUAL = 4
+"""Decimals of a number, if nothing else is asked for."""
+
+MOST_SHARED = (2, 3)
+"""The highest level of :mod:`gviz.pictures.digits` of a number that stands in several equations: usually, and if then
+all equations hold."""
 
 
 class Product(NamedTuple):
@@ -146,6 +153,24 @@ def is_close(one: Numbers | None, other: Numbers | None) -> bool:
     return agree(one, other, scale=ROUNDED)
 
 
+def in_room(most: int, more: int = 0) -> Fits:
+    """Return whether the numbers of a small tensor take no more characters than that, and so many more a decimal.
+
+    >>> third = Numbers.of([1 / 3, 2 / 3])
+    >>> [in_room(12, 4)(third, decimals) for decimals in (2, 4, 6)], in_room(20)(Numbers.of([1.0] * 5), 4)
+    ([True, False, True], False)
+    """
+    return lambda value, decimals: 0 < len(small_text(value, decimals)) <= most + more * max(decimals - USUAL, 0)
+
+
+def decimals_for(graph: Graph, precision: int, fits: Fits, fits_local: Callable[[Edge, int], bool]) -> Decimals:
+    """Return the decimals of the numbers of a graph: more than usual if then all equations hold; see Decimals."""
+    usual, more = (partial(Decimals, graph, precision, fits, fits_local, most) for most in MOST_SHARED)
+    shown = ("value", "grad")
+    tried = usual()
+    return tried if not tried.remark(shown) or (finer := more()).remark(shown) else finer
+
+
 class Decimals:
     """The decimals of the numbers on the lines of a graph, where a number stands in more than one equation.
 
@@ -155,12 +180,20 @@ class Decimals:
     Args:
         graph: as :func:`gviz.passes.dataflow.dataflow` returns it.
         precision: the decimals that numbers have at least.
+        fits: whether there is room for a tensor's numbers with so many decimals; if not, they are not printed.
+        fits_local: whether the local derivative of an edge is printed, with so many decimals.
         most: the highest level of digits.
-        elements: those of a tensor whose numbers are printed.
     """
 
-    def __init__(self, graph: Graph, precision: int, most: int = MOST_SHARED, elements: int = MOST_VALUES) -> None:
-        self.graph, self.precision, self.elements = graph, precision, elements
+    def __init__(
+        self,
+        graph: Graph,
+        precision: int,
+        fits: Fits,
+        fits_local: Callable[[Edge, int], bool],
+        most: int,
+    ) -> None:
+        self.graph, self.precision, self.fits, self.fits_local = graph, precision, fits, fits_local
         self._arrived: dict[str, int] = {}
         self._handed: dict[tuple[str, int], int] = {}
         self._local: dict[tuple[str, int], int] = {}
@@ -168,21 +201,21 @@ class Decimals:
             least = precision
             for edge in graph.inputs[node.id]:
                 product = product_of(edge, node)
-                if product.handed is None or not all(is_small(size_of(value)) for value in product):
+                if product.local is None or not all(map(self._is_printed, product)):
                     continue
                 of_arrived, of_local, _ = product.decimals(precision, self.handed(edge))
-                self._local[edge_key(edge)] = min(of_local, decimals_at(product.local, precision, most))
+                places = range(min(of_local, decimals_at(product.local, precision, most)), precision, -1)
+                self._local[edge_key(edge)] = next((one for one in places if fits_local(edge, one)), precision)
                 least = max(least, min(of_arrived, decimals_at(product.arrived, precision, most)))
-            self._arrived[node.id] = least
+            self._arrived[node.id] = least = decimals_in_room(node.grad.arrived, least, precision, fits)
             uses = [edge for edge in graph.uses[node.id] if edge.flow.handed is not None]
             parts = handed_on(uses)
             level = level_that_holds(sum_of(parts), least, partial(printed_sum, parts, precision)) if parts[1:] else 0
             for edge in uses:
-                needed = decimals_at(edge.flow.handed, precision, min(level or 0, most))
-                self._handed[edge_key(edge)] = needed if parts[1:] else least
-
+                needed = decimals_at(edge.flow.handed, precision, min(level or 0, most)) if parts[1:] else least
+                self._handed[edge_key(edge)] = decimals_in_room(edge.flow.handed, needed, precision, fits)
         listed = [node for node in graph.inputs_first() if node.kind != "constant" and self._is_printed(node.value)]
-        self.values = Listing(listed, graph, precision, 1)
+        self.values = Listing(listed, graph, precision, most + 1, factors=self._local, fits=fits)
 
     def remark(self, shown: Collection[str]) -> str:
         """Return what is to be said if an equation of values, or of gradients, does not hold in print; else ""."""
@@ -191,29 +224,35 @@ class Decimals:
 
     def _is_printed(self, value: Numbers | None) -> bool:
         """Return whether a tensor's numbers are printed."""
-        return value is not None and 0 < value.numel <= self.elements
+        return value is not None and value.elements is not None and value.numel > 0 and self.fits(value, self.precision)
 
     def _holds(self, node: Node) -> bool:
         """Return whether the products that a node hands on, and the sum of what arrives, hold as they are printed."""
-        arrived = rounded(node.grad.arrived, self.arrived(node.id))
-        for edge in self.graph.inputs[node.id]:
-            product = product_of(edge, node)
-            if product.is_equation:
-                value = sum_to(times(arrived, rounded(product.local, self.local(edge))), product.handed)
-                if not holds(value, product.handed, self.handed(edge)):
-                    return False
-            elif product.local is None and all(map(self._is_printed, product[::2])) and arrived != node.grad.arrived:
-                return False  # a product of matrices
+        decimals = self.arrived(node.id)
+        arrived = rounded(node.grad.arrived, decimals)
+        for edge in self.graph.inputs[node.id] if self._is_printed(arrived) else ():
+            product, value = product_of(edge, node), edge.flow.handed
+            if product.local is not None and self.fits_local(edge, self.precision):
+                factor = rounded(product.local, self.local(edge))
+                value = sum_to(times(arrived, factor), value) if product.is_equation else value
+            elif self._is_printed(value):
+                value = self.values.backward(edge, node.grad.arrived, decimals)
+            if value is not None and not holds(value, product.handed, self.handed(edge)):
+                return False
         uses = [edge for edge in self.graph.uses[node.id] if edge.flow.handed is not None]
         total = sum_at(node, handed_on(uses))
         if not uses[1:] or not total.is_whole or total.before is not None or not self._is_printed(total.total):
             return True
         value = sum_of([rounded(edge.flow.handed, self.handed(edge)) for edge in uses])
-        return holds(value, total.total, self.arrived(node.id))
+        return holds(value, total.total, decimals)
 
     def arrived(self, node: str) -> int:
         """Return the decimals of the gradient that arrives at a node."""
         return self._arrived.get(node, self.precision)
+
+    def sign(self, edge: Edge) -> str:
+        """Return the sign between the symbol of the local derivative of an edge and its number."""
+        return self.values.sign_of_factor(edge, self.local(edge))
 
     def handed(self, edge: Edge) -> int:
         """Return the decimals of the gradient that goes back along an edge."""
@@ -222,8 +261,3 @@ class Decimals:
     def local(self, edge: Edge) -> int:
         """Return the decimals of the local derivative of an edge."""
         return self._local.get(edge_key(edge), self.precision)
-
-
-def edge_key(edge: Edge) -> tuple[str, int]:
-    """Return what tells an edge from all others: its operation, and which of its inputs it is."""
-    return edge.target, edge.slot

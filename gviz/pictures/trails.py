@@ -9,12 +9,21 @@ from functools import partial
 from textwrap import wrap
 
 from gviz.derivations.derivation import step_kind, without_large
-from gviz.derivations.paths import GAP, MOST, Chain, Path, above, find_chains
+from gviz.derivations.paths import GAP, MOST, Chain, Path, above, find_chains, gradient_along
 from gviz.formulas.formula import GRAD, Formula
-from gviz.graphs import Edge, Graph
-from gviz.graphs.numbers import size_of
+from gviz.graphs import NO_FLOW, Edge, Graph
+from gviz.graphs.numbers import Numbers, size_of
 from gviz.passes.elements import ONE, agree, sum_of
-from gviz.pictures.digits import ABOUT, EQUAL, decimals_at, level_that_holds, printed_product, printed_sum
+from gviz.pictures.digits import (
+    ABOUT,
+    EQUAL,
+    Listing,
+    decimals_at,
+    joined_sides,
+    level_that_holds,
+    printed,
+    printed_sum,
+)
 from gviz.pictures.labels import (
     MOST_VALUES,
     SPACE_KEPT,
@@ -151,12 +160,12 @@ def heading(trails: Trails) -> str:
     return f"{_quotient(chain)} by the chain rule: {count} paths{where}, multiply along, add"
 
 
-def words(trails: Trails, options: RenderOptions) -> Iterator[Line]:
+def words(trails: Trails, options: RenderOptions, values: Listing) -> Iterator[Line]:
     """Yield the lines of each path that is drawn, and one for each sum."""
     for chain in trails.chains:
         own = [(number, path) for number, (owner, path) in enumerate(trails.listed) if owner is chain]
         for number, path in own:
-            yield from path_lines(number, path, chain, options)
+            yield from path_lines(number, path, chain, options, values)
         if len(own) < chain.count:
             yield (
                 Span(f"{len(own)} of the {chain.count:,} paths from {' and '.join(chain.of)} to {chain.wrt} are drawn"),
@@ -164,7 +173,7 @@ def words(trails: Trails, options: RenderOptions) -> Iterator[Line]:
         yield tuple(_sum_line(chain, own, options, trails.remarks))
 
 
-def path_lines(number: int, path: Path, chain: Chain, options: RenderOptions) -> Iterator[Line]:
+def path_lines(number: int, path: Path, chain: Chain, options: RenderOptions, values: Listing) -> Iterator[Line]:
     """Yield a path in words: names, symbols, numbers, product; in more than one line if they are long."""
     ink, names = f"path {number}", " → ".join(path.names)
     head = f"{SAMPLES[number]}  {names if len(names) < LONGEST - 8 else short(names, LONGEST_PART)}:   "
@@ -183,15 +192,20 @@ def path_lines(number: int, path: Path, chain: Chain, options: RenderOptions) ->
     if path.product is not None and is_small(size_of(path.product)):
         product = value_text(path.product, options.precision)
         if (numbers := factors_in_numbers(path, options.precision, level)) is not None:
-            sides.append(product_text([*start, *numbers], sums))
+            places = ((edge, decimals_at(edge.flow.local, options.precision, level)) for edge in path.edges)
+            is_about = any(values.sign_of_factor(edge, decimals) == ABOUT for edge, decimals in places)
+            sides.append(f"{ABOUT if is_about else ''}{product_text([*start, *numbers], sums)}")
             sign = ABOUT if level is None else EQUAL
         else:
             along = gradients_along(chain, path, options.precision)
     sides = [side for side in dict.fromkeys(sides) if side != product]
-    lines = [f"{head}{' = '.join(sides)}{f' {sign}' if product and sides else ''}"]
+    lines = [f"{head}{joined_sides(sides)}{f' {sign}' if product and sides else ''}"]
     if len(lines[0]) + len(product) > LONGEST:
         indent = SPACE_KEPT * 4
-        folded = [wrap(f"= {side}" if at else side, LONGEST, break_on_hyphens=False) for at, side in enumerate(sides)]
+        folded = [
+            wrap(f"{EQUAL * (bool(at) and not side.startswith(ABOUT))}{side}", LONGEST, break_on_hyphens=False)
+            for at, side in enumerate(sides)
+        ]
         rows = [row for one in folded for row in one]
         lines = [f"{head}{rows[0]}", *(indent + row for row in rows[1:])]  # as much on a line as it holds
         if len(lines[0]) > LONGEST:
@@ -203,6 +217,17 @@ def path_lines(number: int, path: Path, chain: Chain, options: RenderOptions) ->
     yield from ((Span(line, ink),) for line in lines[:-1])
     yield (Span(lines[-1], ink), *([Span(product, ink, is_bold=True)] if product else []))
     yield from ((Span(SPACE_KEPT * 4 + row, ink),) for row in wrap(along, LONGEST, break_on_hyphens=False))
+
+
+def printed_product(start: Numbers | None, edges: Sequence[Edge], precision: int, level: int) -> Numbers | None:
+    """Return what a gradient becomes along some edges, all numbers as they are printed."""
+    value = printed(start, precision, level)
+    for edge in edges:
+        flow = edge.flow
+        local, jacobian = (printed(one, precision, level) for one in (flow.local, flow.jacobian))
+        rounded_flow = flow if flow is NO_FLOW else flow._replace(local=local, jacobian=jacobian)
+        value = gradient_along(value, edge._replace(flow=rounded_flow))
+    return value
 
 
 def gradients_along(chain: Chain, path: Path, precision: int) -> str:

@@ -11,7 +11,12 @@ from graphs import article, every_kind, leaf, node, numbers
 
 import gviz
 from gviz.graphs import Edge, Flow, Graph, Node, Place, Stop
-from gviz.pictures.labels import boxes, decimal, short_value, value_text
+from gviz.pictures.digits import decimal
+from gviz.pictures.labels import (
+    boxes,
+    short_value,
+    value_text,
+)
 from gviz.pictures.options import RenderOptions
 from gviz.pictures.spans import Box, text_of
 from gviz.render import render

@@ -33,10 +33,10 @@ def drawn(source: str, *names: str, theme: str = "light", by: str = "operation",
 
 
 def test_a_dataflow_of_paths_says_that_its_numbers_are_rounded_too() -> None:
-    graph = values("T=2*pi*sqrt(l/g)", l=1.5, g=9.81)
-    options = RenderOptions(view="dataflow", path=("l",))
+    graph = values("V=P*(1+r/n)**(n*t)", P=1000, r=0.05, n=12, t=10)
+    options = RenderOptions(view="dataflow", path=("P",))
     assert "numbers are rounded" in str(render(graph, "dot", options)).replace("&#160;", " ")
-    caption = "".join(picture_of(graph, RenderOptions(view="dataflow", path=("l",), fit="slide")).caption)
+    caption = "".join(picture_of(graph, RenderOptions(view="dataflow", path=("P",), fit="slide")).caption)
     assert "numbers are rounded" in caption.replace("\xa0", " ")
 
 

@@ -12,11 +12,14 @@ from gviz.formulas.operations import jacobian_symbol, operator_of
 from gviz.graphs import Edge, Graph, Node
 from gviz.passes.elements import scalar_of, sum_text
 from gviz.pictures import html
-from gviz.pictures.digits import ABOUT, EQUAL
+from gviz.pictures.digits import (
+    ABOUT,
+    EQUAL,
+    decimal,
+)
 from gviz.pictures.labels import (
     BEFORE,
     REPEATED,
-    decimal,
     equation,
     gradient_line,
     hook_lines,
@@ -41,7 +44,7 @@ from gviz.pictures.parts import drawn_formula
 from gviz.pictures.picture import Arrow, Picture, Plate, Shape, Statement, labels_of
 from gviz.pictures.repeat import with_repeats
 from gviz.pictures.spans import Line, Span, text_of
-from gviz.pictures.sums import Decimals, handed_on, sum_at
+from gviz.pictures.sums import Decimals, decimals_for, handed_on, in_room, sum_at
 from gviz.pictures.theme import THEMES, Theme, box_attributes, faded, with_alarm
 from gviz.pictures.trails import Trails, heading, trails_of, words
 from gviz.text import quotient_of
@@ -86,18 +89,19 @@ def picture(graph: Graph, options: RenderOptions) -> Picture:
     """Return the picture of a graph."""
     shown, theme = drawn_formula(graph, options), THEMES[options.theme]
     trails = trails_of(shown, options.path)
-    drawn = list(_statements(shown, options, theme, trails))
+    decimals = decimals_for(shown, options.precision, in_room(LONGEST, DIGITS), has_local)
+    drawn = list(_statements(shown, options, theme, decimals, trails))
     if trails is None:
-        return themed(shown, options, SPACE, drawn, _legend(shown, drawn, options))
-    lines = list(words(trails, options))
+        return themed(shown, options, SPACE, drawn, _legend(shown, drawn, options, decimals))
+    lines = list(words(trails, options, decimals.values))
     is_page = options.fit != "none" and not graph.stop  # which has a place of its own for them
-    notes = notes_on(shown, drawn, options, lines)
+    notes = notes_on(shown, drawn, decimals.remark(options.show), lines)
     page = themed(shown, options, SPACE, drawn, None if is_page else notes, words=[] if is_page else lines)
     return replace(page, heading=heading(trails), caption=html.caption([*lines, *(note.line for note in notes)], theme))
 
 
 def _statements(
-    graph: Graph, options: RenderOptions, theme: Theme, trails: Trails | None = None
+    graph: Graph, options: RenderOptions, theme: Theme, decimals: Decimals, trails: Trails | None
 ) -> Iterator[Statement]:
     """Yield the boxes and the lines."""
     shown = with_repeats(graph, options)
@@ -112,13 +116,13 @@ def _statements(
     start = roots[0].grad.arrived if len(roots) == 1 else None
     is_derivative = len(roots) == 1 and not shown.has_hooks and (start is None or scalar_of(start) == 1)
     root = (roots[0].name or "") if is_derivative else ""
-    decimals, room = Decimals(graph, options.precision), room_of(options, options.precision)
+    room = room_of(options, options.precision)
     shapes: dict[str, Shape] = {}
     for node in shown.nodes:
-        own_room = room_of(options, decimals.arrived(node.id))
+        of_value, of_grad = (room_of(options, one) for one in (decimals.values.of(node), decimals.arrived(node.id)))
         lines = [
-            *value_lines(node._replace(expression=node.expression if node.kind in ENDS else ""), room),
-            *gradient_lines(node, graph.uses.get(node.id, []), root, own_room, options.precision),
+            *value_lines(node._replace(expression=node.expression if node.kind in ENDS else ""), of_value),
+            *gradient_lines(node, graph.uses.get(node.id, []), root, of_grad, options.precision),
             *hook_lines(node, room),
             *([(Span(node.state, "muted"),)] if node.kind == "frozen" and node.state else []),
             *later_lines(node, room),
@@ -146,7 +150,7 @@ def _statements(
     texts = []
     number = {node.id: at for at, node in enumerate(shown.nodes)}
     for edge in sorted(shown.edges, key=lambda edge: (number[edge.target], edge.slot)):  # operands in their order
-        text = derivative(edge, nodes, replace(options, precision=decimals.local(edge)))
+        text = derivative(edge, nodes, replace(options, precision=decimals.local(edge)), decimals.sign(edge))
         # where other ways lead to a root, ∂y/∂x is their sum
         is_one_of_several = bool(root) and edge.target in graph.roots and len(graph.uses.get(edge.source, [])) > 1
         texts.append((edge, text[1:] if is_one_of_several and len(text) > 1 else text))
@@ -228,7 +232,7 @@ def _lines_of(
             yield Arrow(f"p{number}", edge.target, look, out, into)
 
 
-def derivative(edge: Edge, nodes: dict[str, Node], options: RenderOptions) -> tuple[str, ...]:
+def derivative(edge: Edge, nodes: dict[str, Node], options: RenderOptions, sign: str = EQUAL) -> tuple[str, ...]:
     """Return the local derivative of a line: the quotient, then its symbol and number; nothing if neither is known.
 
     Of one that is not a factor, such as a matrix product, there is no quotient: the formula is told, or the name of the
@@ -257,12 +261,17 @@ def derivative(edge: Edge, nodes: dict[str, Node], options: RenderOptions) -> tu
         return tuple(filter(None, [symbol, size]))
     if len(number) > LONGEST_NUMBER or not has_number or _NUMBER.fullmatch(symbol):
         number = ""
-    text = " = ".join(dict.fromkeys(part for part in (symbol, number) if part))
+    text = f" {sign}".join(dict.fromkeys(part for part in (symbol, number) if part))
     quotient = quotient_of(nodes[edge.target].name or "·", name_along(edge, nodes[edge.source]))
     total = f", {sum_text(edge)}" if sum_text(edge) else ""
     if symbol and number and len(text) > LONGEST:
-        return (quotient, symbol, f"= {number}{total}")
+        return (quotient, symbol, f"{sign}{number}{total}")
     return (quotient, f"{text}{total}") if text else ()
+
+
+def has_local(edge: Edge, decimals: int) -> bool:
+    """Return whether the number of a local derivative stands on its line, with so many decimals."""
+    return edge.flow.local is not None and in_room(LONGEST_NUMBER)(edge.flow.local, decimals)
 
 
 def is_vjp(edge: Edge) -> bool:
@@ -272,7 +281,9 @@ def is_vjp(edge: Edge) -> bool:
 
 def on_two_lines(texts: Sequence[tuple[str, ...]]) -> bool:
     """Return whether the local derivatives stand on lines below each other: they are many, or long."""
-    are_long = any(sum(map(len, text)) > LONGEST or text[-1].startswith(("norm ", "= ")) for text in texts if text)
+    are_long = any(
+        sum(map(len, text)) > LONGEST or text[-1].startswith(("norm ", EQUAL, ABOUT)) for text in texts if text
+    )
     return are_long or sum(map(bool, texts)) > MOST_EDGES
 
 
@@ -311,17 +322,14 @@ def circle(
     return {**look, "shape": "circle", "width": CIRCLE, "height": CIRCLE, "fixedsize": "shape", "label": label}
 
 
-def notes_on(
-    graph: Graph, drawn: Sequence[Statement], options: RenderOptions, lines: Sequence[Line] = ()
-) -> list[LegendEntry]:
+def notes_on(graph: Graph, drawn: Sequence[Statement], remark: str, lines: Sequence[Line] = ()) -> list[LegendEntry]:
     """Return the remarks on signs in the symbols of a picture, and on its numbers."""
     rows = BY_ROWS if any(is_by_rows(edge.flow.symbol) for edge in graph.edges) else ""
-    remarks = filter(None, [Decimals(graph, options.precision).remark(options.show), rows])
     texts = (*labels_of(drawn), *map(text_of, lines))
-    return [*unknown_entries(texts), *(LegendEntry(remark, ink="muted") for remark in remarks)]
+    return [*unknown_entries(texts), *(LegendEntry(text, ink="muted") for text in (remark, rows) if text)]
 
 
-def _legend(graph: Graph, drawn: Sequence[Statement], options: RenderOptions) -> list[LegendEntry]:
+def _legend(graph: Graph, drawn: Sequence[Statement], options: RenderOptions, decimals: Decimals) -> list[LegendEntry]:
     """Return the text below the picture."""
     derivatives = {is_vjp(edge) for edge in graph.edges if derivative(edge, graph.by_id, options)}
     texts = {False: "local derivative", True: "what becomes of grad, which arrives"}
@@ -330,4 +338,5 @@ def _legend(graph: Graph, drawn: Sequence[Statement], options: RenderOptions) ->
     if "grad" in options.show and any(node.grad.arrived is not None for node in graph.nodes):
         text = f"∂…/∂…, grad: gradient, flows {WAYS[options.direction].flows}"
         notes.append(LegendEntry(text, ink="gradient"))
-    return [*kind_entries(FORMULA_WORDS, kinds_in(graph)), *notes, *notes_on(graph, drawn, options)]
+    notes += notes_on(graph, drawn, decimals.remark(options.show))
+    return [*kind_entries(FORMULA_WORDS, kinds_in(graph)), *notes]

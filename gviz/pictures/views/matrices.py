@@ -24,6 +24,7 @@ from gviz.layout.ink import Item, Outline, Pen, Point, Stretch
 from gviz.passes.dataflow import DETACHED
 from gviz.passes.elements import AXES, ONE, spread_dims, sum_of, sum_text
 from gviz.pictures.circuits import LINE as THIN
+from gviz.pictures.digits import decimal
 from gviz.pictures.equations import (
     FORMULA,
     NAME,
@@ -39,7 +40,7 @@ from gviz.pictures.equations import (
     Sign,
     number_grid,
 )
-from gviz.pictures.labels import decimal, name_along, size_text
+from gviz.pictures.labels import name_along, size_text
 from gviz.pictures.legend import FORMULA_WORDS, LegendEntry, kind_entries
 from gviz.pictures.look import PAGES
 from gviz.pictures.options import RenderOptions
@@ -575,6 +576,18 @@ class EquationContent:
         self.is_cut = sum(map(len, lines)) > len(rows)
         return Block(list(writer.ink(lines)), size), scale
 
+    @cached_property
+    def remark(self) -> str:
+        """What is to be said if an equation of the numbers in brackets does not hold."""
+        decimals = Decimals(
+            self.graph,
+            self.options.precision,
+            lambda value, _: value.numel <= WHOLE,
+            lambda _, __: False,  # local derivatives stand in formulas alone
+            most=0,
+        )
+        return decimals.remark(self.options.show)
+
     def remarks(self, _: float) -> list[Remark]:
         """Return no lines: all is said below the tensors."""
         return []
@@ -589,8 +602,8 @@ class EquationContent:
             yield LegendEntry(self.reader.gradient_words("tensor", "value"), "grad")
         if any(part.note.formula.parts for part in brackets):
             yield LegendEntry(f"{self.reader.letter}: the gradient of the result, to the right", ink="gradient")
-        if remark := Decimals(self.graph, self.options.precision, 0, WHOLE).remark(self.options.show):
-            yield LegendEntry(remark, ink="muted")
+        if self.remark:
+            yield LegendEntry(self.remark, ink="muted")
 
     def sample(self, kind: str, size: float) -> Block:
         """Return the brackets that stand before the text of an entry of the legend."""

@@ -35,7 +35,7 @@ from gviz.pictures.page import WAYS, themed
 from gviz.pictures.picture import Arrow, Picture, Plate, Shape, Statement, labels_of
 from gviz.pictures.repeat import with_repeats
 from gviz.pictures.spans import Line, Span
-from gviz.pictures.sums import Decimals, handed_on, product_of, sum_at
+from gviz.pictures.sums import decimals_for, handed_on, in_room, product_of, sum_at
 from gviz.pictures.theme import THEMES, Theme, box_attributes, with_alarm
 from gviz.text import quotient_of
 
@@ -70,6 +70,7 @@ def picture(graph: Graph, options: RenderOptions) -> Picture:
 def _statements(whole: Graph, formula: Graph, options: RenderOptions, theme: Theme) -> Iterator[Statement]:
     """Yield the boxes and the lines of a graph; ``formula`` has the constants too, which operations may have saved."""
     graph = with_repeats(whole, options)
+    values = decimals_for(whole, options.precision, in_room(options.max_chars), lambda _, __: True).values
     nodes = graph.by_id
     for node in graph.nodes:
         is_root = node.id in graph.roots
@@ -78,14 +79,15 @@ def _statements(whole: Graph, formula: Graph, options: RenderOptions, theme: The
         if node.state == REPEATED:
             yield Shape(node.id, {**box_attributes("repeat", theme), "label": html.box([name_line(node)], theme)})
             continue
+        own = replace(options, precision=values.of(node))
         if node.kind == "leaf":
-            head = [*value_lines(node, options), *later_lines(node, options), *uses_line(node)]
+            head = [*value_lines(node, own), *later_lines(node, options), *uses_line(node)]
             foot: list[Line] = [(Span(f"AccumulateGrad{'' if is_added(node) else ' does not run'}", "muted"),)]
             foot += hook_lines(node, options)
             foot += [_sum_line(node, whole.uses.get(node.id, []), options)] if "grad" in options.show else []
             parts = [(head, ""), (foot, theme.page)]
         else:
-            rows = [(Span(node.label),), *value_lines(node, options), *place_lines(node, options)]
+            rows = [(Span(node.label),), *value_lines(node, own, values.sign(node)), *place_lines(node, options)]
             parts = [([*rows, *hook_lines(node, options)], "")]
             saved = saved_text(node, formula.inputs.get(node.id, []), formula.by_id)
             parts += [(saved_lines(saved), theme.boxes["saved"].fill)] if saved else []
@@ -165,6 +167,4 @@ def _legend(graph: Graph, statements: Sequence[Statement], options: RenderOption
     if any(products):
         factor = " · local derivative" if any(" · " in text for text in products) else ""
         notes.append(LegendEntry(f"{way.back} gradient{factor}", ink="gradient"))
-    remark = Decimals(graph, options.precision).remark({*options.show} & {"value"})  # of gradients, equations say it
-    notes += [LegendEntry(remark, ink="muted")] if remark else []
     return [*kind_entries(KINDS, kinds), *notes, *unknown_entries(labels_of(statements))]
