@@ -354,11 +354,12 @@ class Groups:
         """
         gone: set[int] = set()
         shared = 0
+        ranks = {node.id: rank for rank, node in enumerate(self.graph.order)}
         for node in reversed(self.graph.order):
             users = [edge for edge in self.graph.uses[node.id] if places[edge.target] >= 0]
             users = [edge for edge in users if places[edge.target] not in self.lines]
             if node.kind in ("leaf", "accumulate") and node.module is not None and places[node.id] < 0 and users:
-                first = places[node.id] = min(places[edge.target] for edge in users)  # groups are listed as they ran
+                first = places[node.id] = places[min((edge.target for edge in users), key=ranks.__getitem__)]
                 gone |= {id(edge) for edge in users if places[edge.target] != first}
                 shared += node.kind == "leaf"
         said = f"{amount(shared, 'parameter')} that several boxes use stand{'s' * (shared == 1)} in the first of them"
