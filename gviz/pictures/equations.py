@@ -352,18 +352,19 @@ class EquationWriter:
         boxes = [(formula, self.theme.gradient)] if formula.parts else []
         return boxes + [(text_box(text, REMARK), self.theme.muted) for text in part.note.remarks]
 
+    def look(self, kind: str, *, is_again: bool = False) -> Look:
+        """Return how the brackets of a kind of tensor look; those of one that stands elsewhere, too, are empty."""
+        red = self.theme.gradient
+        fill, pen = (self.pale, red) if kind == "grad" else self.theme.boxes[kind]
+        dash, _ = OUTLINES.get(kind, ((), 0.0))
+        return "" if is_again else fill, Pen(pen, LINE, dash), red if kind == "grad" else self.theme.ink
+
     def bracket(self, part: Bracket, middle: float, low: float) -> Iterator[Item]:
         """Yield a tensor: its value around the middle of the row, its gradient below."""
         grid = part.value
         top = -grid.height / 2 if grid is not None else -CELL / 2
-        is_lone = part.kind == "grad"
-        fill, pen = (self.pale, self.theme.gradient) if is_lone else self.theme.boxes[part.kind]
-        ink = self.theme.gradient if is_lone else self.theme.ink
-        dash, _ = OUTLINES.get(part.kind, ((), 0.0))
-        content = grid or NumberGrid((("?",),))
-        yield from self.fenced(
-            content, part, (middle, top), ("" if part.is_again else fill, Pen(pen, LINE, dash), ink), part.tip
-        )
+        look = self.look(part.kind, is_again=part.is_again)
+        yield from self.fenced(grid or NumberGrid((("?",),)), part, (middle, top), look, part.tip)
         y = top - 6
         for name, *others in part.head:
             x = middle - sum(box.width for box in (name, *others)) / 2
@@ -373,8 +374,7 @@ class EquationWriter:
                 yield from box.ink(x + name.width + others[0].width, y, self.theme.muted)
             y -= max(name.above, *(box.above for box in others), 10.0) + 5
         if part.grad is not None:
-            red = self.theme.gradient
-            yield from self.fenced(part.grad, part, (middle, low), (self.pale, Pen(red, LINE), red), part.note.code)
+            yield from self.fenced(part.grad, part, (middle, low), self.look("grad"), part.note.code)
 
     def fenced(self, grid: NumberGrid, part: Bracket, middle_top: Point, look: Look, tip: str) -> Iterator[Item]:
         """Yield numbers in brackets, by the middle of their upper end."""

@@ -14,7 +14,7 @@ from gviz.pictures.legend import LegendEntry, legend_lines
 from gviz.pictures.look import LONGEST_LINE, MARGIN, PAGES
 from gviz.pictures.options import RenderOptions
 from gviz.pictures.spans import Box, Line, Span
-from gviz.pictures.theme import Theme
+from gviz.pictures.theme import Theme, box_attributes
 from gviz.text import display_width, shorten, visible
 
 _ESCAPES = str.maketrans({"&": "&amp;", "<": "&lt;", ">": "&gt;", "\n": "<BR/>", "\\": "\\\\"})
@@ -23,22 +23,6 @@ _ESCAPES = str.maketrans({"&": "&amp;", "<": "&lt;", ">": "&gt;", "\n": "<BR/>",
 BARE = {"shape": "plain", "style": ""}
 """The attributes of a box whose label draws its outline."""
 
-_PLAIN = 'BORDER="1"'
-_SWATCHES = {
-    "leaf": 'BORDER="2" STYLE="ROUNDED"',
-    "intermediate": 'BORDER="1" STYLE="ROUNDED"',
-    "frozen": 'BORDER="1" STYLE="ROUNDED,DASHED"',
-    "placeholder": 'BORDER="3" STYLE="ROUNDED"',
-    "variable": 'BORDER="2"',
-    "constant": 'BORDER="1" STYLE="DASHED"',
-    "carried": 'BORDER="1" STYLE="ROUNDED,DOTTED"',
-    "circle": 'BORDER="1" STYLE="ROUNDED"',
-    "added": 'BORDER="3"',
-    "removed": 'BORDER="2" STYLE="DASHED"',
-    "changed": 'BORDER="2"',
-    "group": 'BORDER="2"',
-    "root circle": 'BORDER="2" STYLE="ROUNDED"',
-}
 BANNER, BROAD_BANNER, MOST_LINES = 60, 120, 8
 """Characters of a line, also on a page, and lines, that are told of an error's message."""
 
@@ -197,12 +181,14 @@ def inner(lines: Iterable[Line], theme: Theme) -> str:
 
 def table_attributes(look: Mapping[str, str]) -> str:
     """Return the attributes of a table that looks as a box would."""
-    words = [word for word in ("ROUNDED", "DASHED") if word.lower() in look.get("style", "")]
+    return f'{outline(look)} COLOR="{look["color"]}" BGCOLOR="{look["fillcolor"]}" CELLBORDER="0" CELLSPACING="0"'
+
+
+def outline(look: Mapping[str, str]) -> str:
+    """Return the attributes of a table, or of a cell, with the outline that a box has."""
+    words = [word for word in ("ROUNDED", "DASHED", "DOTTED") if word.lower() in look.get("style", "")]
     border = max(round(float(look.get("penwidth", "1"))), 1)
-    style = f' STYLE="{",".join(words)}"' if words else ""
-    return (
-        f'BORDER="{border}"{style} COLOR="{look["color"]}" BGCOLOR="{look["fillcolor"]}" CELLBORDER="0" CELLSPACING="0"'
-    )
+    return f'BORDER="{border}"' + (f' STYLE="{",".join(words)}"' if words else "")
 
 
 def centred(middle: Line, below: Sequence[Line], size: int, theme: Theme) -> Html:
@@ -344,4 +330,5 @@ def swatch(kind: str, theme: Theme) -> str:
         inner = f'<TABLE BORDER="1" COLOR="{pen}" BGCOLOR="{fill}" CELLPADDING="0" CELLSPACING="0"><TR>'
         cell = f'BORDER="1" CELLPADDING="0" COLOR="{pen}" {size.format(32, 21)}'
         return f'<TD {cell}>{inner}<TD BORDER="0" {size.format(20, 7)}></TD></TR></TABLE></TD>'
-    return f'<TD {_SWATCHES.get(kind, _PLAIN)} BGCOLOR="{fill}" COLOR="{pen}" {size.format(26, 15)}></TD>'
+    own = outline(box_attributes(kind, theme))
+    return f'<TD {own} BGCOLOR="{fill}" COLOR="{pen}" {size.format(26, 15)}></TD>'

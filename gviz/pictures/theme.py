@@ -194,6 +194,8 @@ _SHAPES: dict[str, dict[str, str]] = {
     "removed": {"style": "dashed,filled", "penwidth": "2"},
     "unchanged": {"penwidth": "0.6"},
     "changed": {"penwidth": "2", "peripheries": "2"},
+    "circle": {"style": "rounded,filled"},
+    "root circle": {"style": "rounded,filled", "penwidth": "2"},
 }
 """What sets a kind apart from the usual box, besides its colours."""
 

@@ -607,18 +607,12 @@ class EquationContent:
 
     def sample(self, kind: str, size: float) -> Block:
         """Return the brackets that stand before the text of an entry of the legend."""
-        boxes, dash = self.theme.boxes, (3.0, 2.0) if kind in ("frozen", "intermediate", "constant") else ()
-        fill, pen = {
-            "again": ("", boxes["operation"].pen),
-            "grad": (EquationWriter(self.theme).pale, self.theme.gradient),
-        }.get(kind) or boxes[kind]
-        return Block(list(small_bracket(size, fill, Pen(pen, THIN, dash))), (1.9 * size, size))
-
-
-def small_bracket(size: float, fill: str, pen: Pen) -> Iterator[Item]:
-    """Yield brackets as the legend has them."""
-    top, low, wide = -0.85 * size, 0.2 * size, 1.4 * size
-    if fill:
-        yield Outline((wide / 2, (top + low) / 2), (wide - 3, low - top - 2), 0.0, fill, Pen(fill, 1.0))
-    for side, inner in ((0.0, 4.0), (wide, wide - 4)):
-        yield Stretch([(inner, top), (side, top), (side, low), (inner, low)], pen)
+        fill, pen, _ = EquationWriter(self.theme).look(
+            "operation" if kind == "again" else kind, is_again=kind == "again"
+        )
+        top, low, wide = -0.85 * size, 0.2 * size, 1.4 * size
+        middle, inside = (wide / 2, (top + low) / 2), (wide - 3, low - top - 2)
+        items: list[Item] = [Outline(middle, inside, 0.0, fill, Pen(fill, 1.0))] if fill else []
+        for side, inner in ((0.0, 4.0), (wide, wide - 4)):
+            items.append(Stretch([(inner, top), (side, top), (side, low), (inner, low)], pen._replace(width=THIN)))
+        return Block(items, (1.9 * size, size))
