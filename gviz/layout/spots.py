@@ -101,13 +101,14 @@ class Leg(NamedTuple):
 
 
 class Spot(NamedTuple):
-    """A place of a text: its middle, what it takes, what it costs, and where along its line it is."""
+    """A place of a text: its middle, what it takes, its cost, where along its line it is, whether on the other side."""
 
     middle: Point
     rect: Rect
     cost: float
     piece: int = 0
     share: float = 0.0
+    is_beyond: bool = False
 
 
 class Sides(NamedTuple):
@@ -144,7 +145,7 @@ class TextPlaces:
         self.pieces = [(one, extent(one[:2]).grown(one.half, one.half)) for one in pieces]
 
     def beside(self, texts: Sequence[Sides], sources: Sequence[int]) -> tuple[list[list[Spot | None]], int]:
-        """Return the places of the two texts of each line, above and below, and how many are bad.
+        """Return the places of the two texts of each line, above and below, and how many are bad, or beyond the line.
 
         Args:
             texts: of each line.
@@ -168,7 +169,8 @@ class TextPlaces:
                 ]
                 spots_of[number] = self._pair(number, texts[number], sources, [*self.rects, *around])
         self.rects += [spot.rect for spots in spots_of.values() for spot in spots if spot is not None]
-        bad = sum(worst(spots) >= BAD for spots in spots_of.values())
+        beyond = (any(spot is not None and spot.is_beyond for spot in spots) for spots in spots_of.values())
+        bad = sum(worst(spots) >= BAD or is_beyond for spots, is_beyond in zip(spots_of.values(), beyond, strict=True))
         wide = [[spot.rect.grown(*CROWDED) for spot in spots if spot is not None] for spots in spots_of.values()]
         self.crowded = sum(
             one.meets(other) for first, second in combinations(wide, 2) for one in first for other in second
@@ -182,13 +184,14 @@ class TextPlaces:
         tried: list[list[Spot | None]] = [[None] if size is None else [] for size in sides]
         for turn in (1, -1):  # the other side of the line is tried only where the own one has no place
             for spots, size, side in zip(tried, sides, (-1, 1), strict=True):
-                spots.extend(self._spots(number, size, side * turn, sources, rects) if size is not None else ())
+                new = self._spots(number, size, side * turn, sources, rects) if size is not None else ()
+                spots.extend(spot._replace(is_beyond=turn < 0) for spot in new)
             for one, other in product(*tried):
                 cost = (one.cost if one is not None else 0.0) + (other.cost if other is not None else 0.0)
                 if cost < least and one is not None and other is not None:
                     cost += APART if one.piece != other.piece else UNEVEN * abs(one.share - other.share)
-                    cost += UNEVEN * (other.middle[1] < one.middle[1])
-                    cost = float("inf") if one.rect.meets(other.rect) else cost
+                    is_wrong = other.middle[1] < one.middle[1] and turn < 0  # a legend says which stands above
+                    cost = float("inf") if is_wrong or one.rect.meets(other.rect) else cost
                 if cost < least:
                     least, best = cost, [one, other]
             if worst(best) < BAD:

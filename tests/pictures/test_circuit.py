@@ -15,6 +15,8 @@ from program import Program
 import gviz
 from gviz.layout import RenderWarning
 from gviz.layout.fonts.faces import FACES
+from gviz.layout.ink import TextLine
+from gviz.pictures import sheet_of
 from gviz.pictures.circuit_reader import CircuitReader
 from gviz.pictures.parts import drawn_formula
 from gviz.pictures.theme import THEMES
@@ -108,6 +110,15 @@ loss.backward()
 
 def test_lists_on_the_lines_of_a_network_stand_on_nothing(tmp_path: Path) -> None:
     assert not list(inked.faults(inked.read(of_script(tmp_path, NETWORK))))
+
+
+def test_where_there_is_room_a_value_stands_above_its_line_and_the_gradient_below() -> None:
+    values = {"X": [[1.0, 2.0], [3.0, 4.0]], "W": [[1.0, -1.0], [0.0, 2.0]], "b": [1.0, 0.0]}
+    graph = gviz.read("y=sum((X@W+b)**2)", gviz.SourceOptions(values=values, flow=True), say=lambda _: None).graph
+    page = sheet_of(graph, RenderOptions(view="circuit", path="b", fit="slide"))  # type: ignore[arg-type]
+    assert page is not None
+    heights = {item.part: item.place[1] for item in page.items() if isinstance(item, TextLine)}
+    assert all(heights[f"value {number}"] < heights[f"grad {number}"] for number in range(6))
 
 
 @pytest.mark.parametrize("text", CIRCUITS)

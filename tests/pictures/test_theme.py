@@ -107,9 +107,9 @@ def test_the_legend_shows_the_pen_and_the_corners_of_a_kind(kind: str) -> None:
     look, cell = box_attributes(kind, theme), swatch(kind, theme)
     assert f'"{theme.boxes[kind].fill}"' in cell
     assert f'"{theme.boxes[kind].pen}"' in cell
-    for style in ("rounded", "dashed"):
+    for style in ("rounded", "dashed", "dotted"):
         assert (style in look.get("style", "")) is (style.upper() in cell)
-    assert ('BORDER="2"' in cell) is (look.get("penwidth") == "2")
+    assert f'BORDER="{max(round(float(look.get("penwidth", "1"))), 1)}"' in cell
 
 
 @pytest.mark.parametrize("theme", THEMES)
