@@ -103,6 +103,13 @@ docs: ## write what the commands in README.md and docs/ print, and the pictures,
 	@GVIZ_GOLD=write .venv/bin/python -m pytest -q tests/test_readme.py tests/test_gallery.py tests/test_manpage.py
 	@git status --short "*.md" docs samples
 
+site: ## build the site into out/site, and try the directive of Sphinx, in .venv-site
+	$(call environment,.venv-site,-e .[test$(comma)docs])
+	@rm -rf out/site
+	@.venv-site/bin/python -m sphinx -q -W --keep-going -c docs/site -d out/doctrees . out/site
+	@.venv-site/bin/python -m pytest -q tests/test_sphinx.py
+	@echo "$$(pwd)/out/site/index.html"
+
 sheet: ## draw the contact sheet in docs/ anew, to be looked at and committed
 	$(call environment,.venv,-e .[test])
 	@GVIZ_GOLD=write .venv/bin/python -m pytest -q tests/test_contact_sheet.py

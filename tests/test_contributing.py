@@ -15,7 +15,7 @@ from test_readme import CONTRIBUTING, EXAMPLES, fences
 COPIED = ("gviz", "tests", "docs", "README.md", "CONTRIBUTING.md", "pyproject.toml", "Makefile", ".ci")
 
 WORDS = {
-    "gviz/cli/__init__.py": ('*("formats", "help",', '*("count", "formats", "help",'),
+    "gviz/cli/__init__.py": ('"formats", "doctor",', '"count", "formats", "doctor",'),
     "gviz/pictures/options.py": ('VIEWS = {"torchviz": "TB", ', 'VIEWS = {"torchviz": "TB", "values": "LR", '),
     "README.md": ("| `gviz formats` |", "| `gviz count SOURCE` | counts what is in a graph |\n| `gviz formats` |"),
     "tests/table_samples.py": ("]] = {\n", ']] = {\n    "entr": [("P",)],\n'),

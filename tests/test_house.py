@@ -53,6 +53,7 @@ FLOORS = {
     "live": 11,
     "questions": 12,
     "pytest_plugin": 13,
+    "sphinx": 13,
 }
 """Each part of the package and the floor it stands on; a part imports from lower floors and from itself."""
 
@@ -79,6 +80,8 @@ HOMES = {
     "PIL": ("gviz.render.series",),
     "pptx": ("gviz.render._slides",),
     "pytest": ("gviz.pytest_plugin",),
+    "sphinx": ("gviz.sphinx",),
+    "docutils": ("gviz.sphinx",),
 }
 """Where each third-party library may be imported."""
 

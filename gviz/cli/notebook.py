@@ -133,6 +133,19 @@ def magic(*, source: Source | None, options: SourceOptions, picture: Output, is_
     return shown
 
 
+def shown_by_words(words: Sequence[str], program: str) -> Callable[..., Shown] | None:
+    """Return what draws the source that words name, or the one that it is called with; None if they ask for the help.
+
+    Raises:
+        ArgumentError: the words are wrong.
+    """
+    try:
+        shown = magic.main([*words], prog_name=program, standalone_mode=False)
+    except click.ClickException as error:
+        raise ArgumentError(error.format_message()) from None
+    return shown if callable(shown) else None
+
+
 def load_ipython_extension(shell: Shell) -> None:
     """Make ``%gviz`` and ``%%gviz`` known to a notebook."""
 
@@ -152,14 +165,10 @@ def load_ipython_extension(shell: Shell) -> None:
             raise ArgumentError("name what is to be drawn: %gviz loss, or %gviz y=x*w x=2; above a cell, %%gviz")
         if name in words:
             words.remove(name)
-        try:
-            shown = magic.main(words, prog_name="%gviz", standalone_mode=False)
-        except click.ClickException as error:
-            raise ArgumentError(error.format_message()) from None
-        if not callable(shown):  # the help was asked for
+        shown = shown_by_words(words, "%gviz")
+        if shown is None:
             return None
-        drawn: Shown = shown({name: variables[name]} if is_tensor(variables.get(name)) else variables.get(name))
-        return drawn
+        return shown({name: variables[name]} if is_tensor(variables.get(name)) else variables.get(name))
 
     shell.register_magic_function(gviz, "line_cell", "gviz")
 
