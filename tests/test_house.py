@@ -104,7 +104,7 @@ WALKING_RENDERER = "gviz.render.torchviz"
 """make_dot takes tensors, as TorchViz's does, so it walks."""
 
 BUDGETS = {
-    "files below gviz/": 1970,  # 1911
+    "files below gviz/": 2070,  # 2009
     "answers": 960,  # 934
     "autograd": 1470,  # 1432
     "causes": 2140,  # 2079
