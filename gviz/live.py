@@ -47,6 +47,9 @@ MODEL = "model"
 DOMAINS = ("log", "log2", "log10", "log1p", "asin", "acos", "acosh", "atanh")
 """Operations that save what they are given, and that are not finite where that is outside of their domain."""
 
+PRODUCTS = {"mm": ("self", "mat2"), "bmm": ("self", "mat2"), "addmm": ("mat1", "mat2")}
+"""Products of matrices that save both of them, by their names."""
+
 FRAME = re.compile(r' *File "(.+)", line (\d+), in .*\n?(.*)')
 """An entry of a traceback: the file, the line, and the code."""
 
@@ -210,13 +213,22 @@ def lines_of(nodes: Iterable[NodeLike]) -> dict[NodeLike, tuple[Place, str]]:
 
 
 def recomputed(node: NodeLike) -> Numbers | None:
-    """Return what a logarithm, say, or a division has made of what it has saved, if that is not finite; else None."""
+    """Return what an operation has made: the cast of a leaf; of what it has saved a logarithm, say, or a product.
+
+    None for any other operation, and for what it has made of saved tensors if that is finite.
+    """
     kind = type(node).__name__.removesuffix("Backward0").lower()
-    saved = saved_value(node, f"{SAVED}{'other' if kind == 'div' else 'self'}")
-    one: Any = saved.detach() if kind in (*DOMAINS, "div") and is_tensor(saved) else None
-    if one is None:
+    if kind == "tocopy" and (leaf := getattr(node.next_functions[0][0], "variable", None)) is not None:
+        return numbers(leaf.detach().to(node._input_metadata[0].dtype))  # noqa: SLF001 - PyTorch's own name
+    names = {**dict.fromkeys(DOMAINS, ("self",)), "div": ("other",), **PRODUCTS}.get(kind, ())
+    saved: list[Any] = [saved_value(node, f"{SAVED}{name}") for name in names]
+    if not saved or not all(map(is_tensor, saved)):
         return None
-    value = numbers(1 / one if kind == "div" else getattr(engine_of(one), kind)(one))
+    first, *others = (one.detach() for one in saved)
+    if kind == "div":
+        value = numbers(1 / first)
+    else:
+        value = numbers(first @ others[0] if others else getattr(engine_of(first), kind)(first))
     return None if value.is_finite else value
 
 

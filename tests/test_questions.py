@@ -221,3 +221,12 @@ def test_a_loss_that_is_no_tensor_is_refused(torch: Any, loss: Any) -> None:
 def test_parameters_may_be_those_that_an_optimizer_gets(torch: Any) -> None:
     net = torch.nn.Linear(2, 1)
     assert [cause.verdict for cause in gviz.why(net(torch.ones(1, 2)).sum(), net.parameters())] == ["ok", "ok"]
+
+
+def test_a_product_that_is_too_large_for_its_dtype_is_told(torch: Any) -> None:
+    net = torch.nn.Sequential(torch.nn.Linear(4, 4), torch.nn.Linear(4, 1)).half()
+    with torch.no_grad():
+        for parameter in net.parameters():
+            parameter.fill_(100.0)
+    loss = net(torch.ones(2, 4).half()).float().pow(2).mean()
+    assert gviz.why(loss).what == "loss is inf: addmm makes the first of them, forward"
