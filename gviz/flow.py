@@ -13,7 +13,7 @@ from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, S
 from contextlib import AbstractContextManager, contextmanager
 from functools import partial
 from importlib import import_module
-from itertools import zip_longest
+from itertools import chain, repeat, zip_longest
 from typing import Any, cast
 
 from gviz.graphs import NO_FLOW, Flow, Hooked
@@ -110,6 +110,7 @@ class Follower:
         self.of_leaves: dict[NodeLike, Hooked] = {}  # what came to a leaf otherwise than it was handed on
         self.grads_before_hooks: dict[NodeLike, Sequence[Any]] = {}  # by operations that run, before any hook
         self.result: dict[NodeLike, NodeFlow] = {}
+        self.handed: dict[tuple[NodeLike, int], Numbers | None] = {}  # what waits at an output, unless it is a sum
         goals: set[NodeLike | None] = self.goals or set()
         for node in reversed(order) if goals else ():
             if any(following in goals for following, _ in node.next_functions):
@@ -124,8 +125,11 @@ class Follower:
 
     def hand_on(self, node: NodeLike, grads: Sequence[Any]) -> None:
         """Let the inputs of an operation have what it hands on."""
-        for (following, number), grad in zip(node.next_functions, grads, strict=False):
+        flows = self.result[node].inputs if node in self.result else ()
+        every_flow = chain(flows, repeat(NO_FLOW))
+        for (following, number), grad, flow in zip(node.next_functions, grads, every_flow, strict=False):
             if following is not None and grad is not None and following in self.waiting:
+                self.handed[following, number] = None if number in self.waiting[following] else flow.handed
                 add(self.waiting[following], number, grad)
 
     def visit(self, node: NodeLike, arrived: dict[int, Any], hooks: tuple[Hooked, ...] = ()) -> Sequence[Any]:
@@ -156,7 +160,8 @@ class Follower:
             Flow("", None if factor is None else numbers(factor, elements), one if self.has_gradient else None, matrix)
             for factor, one, matrix in zip_longest(factors, in_numbers, matrices)
         ]
-        arrives = numbers(grads[0], elements) if count == 1 and self.has_gradient else None
+        handed = self.handed.pop((node, 0), None)
+        arrives = (handed or numbers(grads[0], elements)) if count == 1 and self.has_gradient else None
         self.result[node] = NodeFlow(arrives, inputs, self.constants[node], hooks, result)
         return in_grads
 
@@ -184,6 +189,8 @@ class Follower:
                 hooks, arrived = self.take_changes(), {at: grad for at, grad in enumerate(grads) if grad is not None}
                 waiting = self.waiting.pop(node, {})
                 unheard = () if hooks or node in self.unknown else self.changed(waiting, arrived, "arrived")
+                if hooks or unheard or node in self.unknown:
+                    self.handed.pop((node, 0), None)
                 self.unknown.discard(node)  # what arrives is known now, whatever is above
                 if unheard and type(node).__name__ == "AccumulateGrad":
                     self.of_leaves[node] = unheard[0]
@@ -198,19 +205,18 @@ class Follower:
             own, hooks = self.result.get(node), self.take_changes()
             with quiet(), self.engine.no_grad():
                 needed = self.grads_to_goals(node, in_grads)
-                self.hand_on(node, needed)
                 without_hooks = {
                     at: grad for at, grad in enumerate(self.grads_before_hooks.pop(node, ())) if grad is not None
                 }
                 hooks = hooks or self.changed(without_hooks, dict(enumerate(needed)), "handed")
-            if own is None or not (hooks or hasattr(type(node), "saved_tensors")):
-                return
-            with quiet():
-                pairs = zip_longest(own.inputs, needed[: len(own.inputs)])
-                inputs = [
-                    one._replace(handed=None if grad is None else numbers(grad, self.elements)) for one, grad in pairs
-                ]
-            self.result[node] = own._replace(inputs=inputs, hooks=(*own.hooks, *hooks))
+                if own is not None and (hooks or hasattr(type(node), "saved_tensors")):
+                    pairs = zip_longest(own.inputs, needed[: len(own.inputs)])
+                    inputs = [
+                        one._replace(handed=None if grad is None else numbers(grad, self.elements))
+                        for one, grad in pairs
+                    ]
+                    self.result[node] = own._replace(inputs=inputs, hooks=(*own.hooks, *hooks))
+                self.hand_on(node, needed)
 
         handles = []
         for node in self.order:
@@ -306,7 +312,8 @@ def engine_of(tensor: Any) -> Any:
 def _is_other(engine: Any, one: Any, other: Any) -> bool:
     """Return whether a gradient is another one; False where they cannot be compared."""
     try:
-        return not engine.allclose(one, other, equal_nan=True)
+        is_equal = one is other or engine.equal(one, other)
+        return not (is_equal or engine.allclose(one, other, equal_nan=True))
     except RuntimeError:
         return False
 

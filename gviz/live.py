@@ -219,16 +219,15 @@ def recomputed(node: NodeLike) -> Numbers | None:
     """
     kind = type(node).__name__.removesuffix("Backward0").lower()
     if kind == "tocopy" and (leaf := getattr(node.next_functions[0][0], "variable", None)) is not None:
-        return numbers(leaf.detach().to(node._input_metadata[0].dtype))  # noqa: SLF001 - PyTorch's own name
+        output: Any = getattr(node, "_input_metadata", ())[0]
+        return numbers(leaf.detach().to(output.dtype))
     names = {**dict.fromkeys(DOMAINS, ("self",)), "div": ("other",), **PRODUCTS}.get(kind, ())
     saved: list[Any] = [saved_value(node, f"{SAVED}{name}") for name in names]
     if not saved or not all(map(is_tensor, saved)):
         return None
-    first, *others = (one.detach() for one in saved)
-    if kind == "div":
-        value = numbers(1 / first)
-    else:
-        value = numbers(first @ others[0] if others else getattr(engine_of(first), kind)(first))
+    one, *others = (tensor.detach() for tensor in saved)
+    result = one @ others[0] if others else 1 / one if kind == "div" else getattr(engine_of(one), kind)(one)
+    value = numbers(result)
     return None if value.is_finite else value
 
 

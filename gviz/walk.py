@@ -344,6 +344,11 @@ def numbers(tensor: TensorLike, most: int | None = FEW_ELEMENTS) -> Numbers:
         return Numbers(shape, dtype)
 
 
+def all_finite(tensor: Any) -> bool:
+    """Return whether all elements of a tensor are finite: where their sum is, they are; it alone may overflow."""
+    return bool(tensor.sum().isfinite()) or bool(tensor.isfinite().all())
+
+
 @cache
 def dtype_name(dtype: object) -> str:
     """Return the name of an element type: ``float32``."""

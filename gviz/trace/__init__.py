@@ -26,7 +26,7 @@ from gviz.trace.gradients import Gradients
 from gviz.trace.listening import NUMBERS, SHARES, Listener, Observer, ParameterGroups, is_write
 from gviz.trace.records import KEY, CallRecord, Constant, NodeRecord, Write
 from gviz.trace.versions import Versions
-from gviz.walk import dtype_name, grad_fn, numbers
+from gviz.walk import all_finite, dtype_name, grad_fn, numbers
 
 ON_ITSELF = {"__setitem__", "requires_grad_", "detach_"}
 """Calls that change their first argument; some of them return nothing."""
@@ -207,9 +207,7 @@ class Trace(Observer):
                 fields = (), dtype_name(result.dtype), elements_of((result.tolist(),)), None
                 return tuple.__new__(Numbers, fields)
             is_few = result.numel() <= FEW
-            is_wanted = is_few or (
-                is_made and result.is_floating_point() and not bool(self.engine.isfinite(result).all())
-            )
+            is_wanted = is_few or (is_made and result.is_floating_point() and not all_finite(result))
             return numbers(result, FEW) if is_wanted else None
         except RuntimeError:  # a tensor without numbers, or sizes: meta, fake, nested
             return None

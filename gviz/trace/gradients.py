@@ -15,7 +15,7 @@ from gviz.graphs import Place
 from gviz.trace.facts import ByTensor, recall, remember
 from gviz.trace.frames import Chain, RunningProgram
 from gviz.trace.listening import Observer, ParameterGroups
-from gviz.walk import numbers
+from gviz.walk import all_finite, numbers
 
 EMPTIES = {"zero_", "fill_", "detach_", "requires_grad_"}
 """Methods by which a program empties a gradient that it has read, or prepares that."""
@@ -188,7 +188,7 @@ class Gradients(Observer):
         is_sparse = getattr(value, "is_sparse", False)
         if value is not None and (is_sparse or bool(value.any())):
             record.cleared_at = None
-            if record.is_finite and not (is_sparse or bool(value.isfinite().all())):
+            if record.is_finite and not (is_sparse or all_finite(value)):
                 call, record.is_finite = self.frames.note_call("grad"), False
                 if call is not None and self.is_finite:
                     record.spoiled_at = record.spoiled_at or call.place

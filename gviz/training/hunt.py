@@ -19,8 +19,8 @@ from gviz.trace.facts import ByTensor, recall, remember
 from gviz.trace.listening import Observer
 from gviz.trace.modules import order_of, tensors_in
 from gviz.trace.versions import next_number
-from gviz.training.running import EngineTensor, RunningModules, all_finite, path_and_line
-from gviz.walk import NodeLike, graph_nodes, saved_names, saved_value
+from gviz.training.running import EngineTensor, RunningModules, path_and_line
+from gviz.walk import NodeLike, all_finite, graph_nodes, saved_names, saved_value
 
 LAYER = "__call__"
 """The name under which gviz's engine tells of the call of a layer, whose result is that of a function in it."""

@@ -10,7 +10,8 @@ from typing import Any
 
 from gviz.trace.listening import ParameterGroups
 from gviz.training.rows import Norms
-from gviz.training.running import EngineTensor, all_finite
+from gviz.training.running import EngineTensor
+from gviz.walk import all_finite
 
 
 class ModelParameters:

@@ -112,9 +112,3 @@ def path_and_line(place: Place | None) -> str:
         return ""
     path = os.path.relpath(place.file)
     return str(place._replace(file=place.file if path.startswith("..") else path))
-
-
-def all_finite(tensor: EngineTensor) -> bool:
-    """Return whether all elements of a tensor are finite: where their sum is, they are; it alone may overflow."""
-    total = tensor.sum()
-    return bool(total.isfinite()) or bool(tensor.isfinite().all())

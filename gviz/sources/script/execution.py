@@ -280,6 +280,8 @@ def process_settings(engine: Any, file: str, text: str) -> Iterator[None]:
     Put back what a script switches for the process.
     """
     collects = gc.isenabled()
+    if not collects:
+        gc.freeze()  # to look through all that gviz and PyTorch have made so far takes long, and frees nothing
     gc.enable()
     is_on, dtype = engine.is_grad_enabled(), engine.get_default_dtype()
     is_gviz = engine.__name__ == ENGINE  # PyTorch does not warn of nan and infinity, whatever filters a script sets
@@ -290,6 +292,7 @@ def process_settings(engine: Any, file: str, text: str) -> Iterator[None]:
             yield
     finally:
         if not collects:
+            gc.unfreeze()
             gc.disable()
         linecache.cache.pop(file, None)
         engine.set_grad_enabled(is_on)

@@ -26,7 +26,7 @@ from gviz.trace import Trace
 from gviz.trace.facts import ByTensor, recall, remember
 from gviz.trace.listening import Listener, Observer
 from gviz.trace.versions import Versions
-from gviz.walk import MOST_FLOWING, NodeFlow, NodeLike, gradient, graph_nodes, memory_kept, numbers
+from gviz.walk import MOST_FLOWING, NodeFlow, NodeLike, all_finite, gradient, graph_nodes, memory_kept, numbers
 
 NOT_RETAINED = (
     "where backward() is called, no tensor that requires a gradient has that name; "
@@ -421,7 +421,10 @@ def _keep_first_bad(engine: Any, last: dict[str, Call], leaves: list[Any]) -> No
 def _is_finite(engine: Any, tensors: list[Any]) -> bool:
     """Return whether what a backward started from is finite, and all the gradients that it has left."""
     with engine.no_grad():
-        return all(one is None or numbers(one).is_finite for one in tensors)
+        try:
+            return all(one is None or all_finite(one) for one in tensors)
+        except RuntimeError:  # one is sparse, or has no numbers
+            return all(one is None or numbers(one).is_finite for one in tensors)
 
 
 def _caller_names() -> Mapping[str, Any]:
