@@ -219,8 +219,8 @@ def recomputed(node: NodeLike) -> Numbers | None:
     """
     kind = type(node).__name__.removesuffix("Backward0").lower()
     if kind == "tocopy" and (leaf := getattr(node.next_functions[0][0], "variable", None)) is not None:
-        output: Any = getattr(node, "_input_metadata", ())[0]
-        return numbers(leaf.detach().to(output.dtype))
+        recorded: Any = node
+        return numbers(leaf.detach().to(recorded._input_metadata[0].dtype))  # noqa: SLF001 - PyTorch's own name
     names = {**dict.fromkeys(DOMAINS, ("self",)), "div": ("other",), **PRODUCTS}.get(kind, ())
     saved: list[Any] = [saved_value(node, f"{SAVED}{name}") for name in names]
     if not saved or not all(map(is_tensor, saved)):
