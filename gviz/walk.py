@@ -8,6 +8,7 @@ deeper than two.
 
 from __future__ import annotations
 
+import cmath
 import math
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from functools import cache, partial
@@ -346,7 +347,7 @@ def numbers(tensor: TensorLike, most: int | None = FEW_ELEMENTS) -> Numbers:
 
 def all_finite(tensor: Any) -> bool:
     """Return whether all elements of a tensor are finite: where their sum is, they are; it alone may overflow."""
-    return bool(tensor.sum().isfinite()) or bool(tensor.isfinite().all())
+    return cmath.isfinite(tensor.sum().item()) or bool(tensor.isfinite().all())
 
 
 @cache

@@ -113,6 +113,7 @@ class Listener:
         self.replaced: list[tuple[Any, str, bool, Any]] = []
         self.is_inside = False  # whether a call that is told of runs: what is called within it is not
         self.is_quiet = False  # whether gviz itself computes, for the program's sake
+        self.is_paused = False  # whether no observer wants to be told of calls
         self.mode: Any = None  # PyTorch's
         self.hooks: list[Any] = []  # on all of PyTorch's optimizers
         self.on_call, self.on_write = self.observers_of("has_called"), self.observers_of("will_write")
@@ -193,7 +194,7 @@ class Listener:
         def call(*args: Any, **kwargs: Any) -> Any:
             if writes and args:
                 self.will_write(args[0])
-            if self.is_inside:
+            if self.is_inside or self.is_paused:
                 return function(*args, **kwargs)
             if kwargs and is_torch and kwargs.get("out") is not None:
                 self.will_write(kwargs["out"])
@@ -346,6 +347,10 @@ class Listener:
             self.replace(tensor, name, property(read, write, remove, getattr(tensor, name).__doc__))
 
 
+NO_CALLS = ("__get__", "__set__", "__delete__", "_record_function")
+"""How names begin of PyTorch's that are attributes, or belong to its profiler."""
+
+
 class WrappersOfTorch(dict[Any, Any]):
     """PyTorch's functions, each with what is called in its place; a wrapper is made when its function is called first.
 
@@ -362,20 +367,21 @@ class WrappersOfTorch(dict[Any, Any]):
 
     def __missing__(self, function: Any) -> Any:
         name = getattr(function, "__name__", "")
-        is_told = name not in MAKE_NONE and name not in ("__get__", "__set__", "__delete__")
+        is_told = name not in MAKE_NONE and not name.startswith(NO_CALLS)
         self[function] = wrapper = self.listener.wrapper_of(function, name) if is_told else function
         return wrapper
 
 
 def mode_of_torch(wrappers: WrappersOfTorch) -> Any:
     """Return PyTorch's mode in which wrappers are called in the place of its functions, but where it compiles them."""
-    is_compiling = wrappers.listener.engine.compiler.is_compiling
+    listener = wrappers.listener
+    is_compiling = listener.engine.compiler.is_compiling
 
     class Mode(import_module("torch.overrides").TorchFunctionMode):  # type: ignore[misc]
         def __torch_function__(
             self, function: Any, types: object, args: tuple[Any, ...] = (), kwargs: Any = None
         ) -> Any:
-            call = function if is_compiling() else wrappers[function]
+            call = function if listener.is_paused or is_compiling() else wrappers[function]
             return call(*args, **kwargs) if kwargs else call(*args)
 
     return Mode()

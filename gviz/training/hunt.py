@@ -96,18 +96,20 @@ class Hunt(Observer):
 
     def has_called(self, name: str, args: tuple[Any, ...], result: object, _: float) -> None:
         """Take note of a call: where it was, and with what if its result is not finite."""
+        if not self.is_on or name == LAYER:
+            return
         tensor = self.listener.engine.Tensor
         results = [result] if isinstance(result, tensor) else [*tensors_in(result, tensor)]
         written = args[0] if name == "__setitem__" else None  # which returns None
         results += [written] if written is not None else []
-        if not (self.is_on and results) or name == LAYER:
+        kinds, is_recorded = [*map(bad_number, results)], any(one.grad_fn is not None for one in results)
+        if not (is_recorded or any(kinds)):
             return
         own = name.strip("_")
         event = Event(own, self.modules.place(own), self.modules.path, "")
-        if any(one.grad_fn is not None for one in results):
+        if is_recorded:
             self.calls.append((next_number(self.listener.engine), event))
-        for one in results:
-            kind = bad_number(one)
+        for one, kind in zip(results, kinds, strict=True):
             if kind:
                 operands = self.operands(args, one)
                 remember(self.events, one, event._replace(kind=kind, operands=operands))
@@ -181,8 +183,6 @@ class Hunt(Observer):
 
 def bad_number(tensor: EngineTensor) -> str:
     """Return nan or inf if a tensor has such an element, else ""."""
-    if not (tensor.is_floating_point() or tensor.is_complex()) or not tensor.numel():
-        return ""
     numbers = tensor.detach()
     return "" if all_finite(numbers) else "nan" if bool(numbers.isnan().any()) else "inf"
 

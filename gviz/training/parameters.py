@@ -73,7 +73,7 @@ def are_finite(engine: ModuleType, grads: Iterable[Any]) -> bool:
     tensors = list(grads)
     are_alike = len({(one.device, one.dtype) for one in tensors}) == 1 and hasattr(engine, "_foreach_norm")
     norms = engine._foreach_norm(tensors) if are_alike else ()  # noqa: SLF001 - one call for all
-    return (bool(norms) and bool(engine.stack(norms).sum().isfinite())) or all(map(all_finite, tensors))
+    return (bool(norms) and math.isfinite(engine.stack(norms).sum().item())) or all(map(all_finite, tensors))
 
 
 def plain_gradient(grad: EngineTensor) -> EngineTensor:

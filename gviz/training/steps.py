@@ -172,6 +172,7 @@ class Steps(Observer):
 
     def will_run(self, roots: Sequence[Any]) -> None:
         """Look at the roots of a backward that begins, and at a gradient that a step has used."""
+        self.listener.is_paused = False  # it still is where a step has raised an error
         single = [one for one in roots if one.numel() == 1 and not one.is_complex()]
         self.root = single[-1].item() if single else None
         is_finite_number = self.root is not None and len(roots) == 1 and math.isfinite(self.root)  # as nearly always
@@ -227,6 +228,9 @@ class Steps(Observer):
             norms = {name: measured_norms(one, has_grad=not has_closure) for name, one in own.items()}
             before = {name: one.detach().clone() for name, one in own.items()}
         place = self.modules.place("step")
+        self.listener.is_paused = (
+            not has_closure
+        )  # what a step has made of its parameters is looked at when it has ended
         self.pending = Pending(optimizer, number, own, norms, before, has_closure, place)
         if self.used is not None and self.not_cleared and self.used[1] in own:
             if own[self.used[1]].grad is self.used[0]():
@@ -239,6 +243,7 @@ class Steps(Observer):
     def has_stepped(self, optimizer: ParameterGroups) -> None:
         """Measure what an optimizer has done."""
         pending = self.pending
+        self.listener.is_paused = False
         if pending is None or pending.optimizer is not optimizer:
             return
         self.pending, number = None, pending.number
