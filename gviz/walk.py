@@ -345,9 +345,10 @@ def numbers(tensor: TensorLike, most: int | None = FEW_ELEMENTS) -> Numbers:
         return Numbers(shape, dtype)
 
 
-def all_finite(tensor: Any) -> bool:
+def all_finite(tensor: TensorLike) -> bool:
     """Return whether all elements of a tensor are finite: where their sum is, they are; it alone may overflow."""
-    return cmath.isfinite(tensor.sum().item()) or bool(tensor.isfinite().all())
+    own: Any = tensor
+    return cmath.isfinite(own.sum().item()) or bool(own.isfinite().all())
 
 
 @cache
