@@ -86,9 +86,13 @@ def findings() -> Iterator[Item]:
     is_whole = all(row.works for row in rows if row.suffix in USUAL)
     install = "pip install pygraphviz, or install Graphviz: https://graphviz.org/download"
     yield needed(Item(", ".join(USUAL), ", ".join(makers) * is_whole, install))
-    others = [row.suffix for row in rows if not row.works]
-    mend = f"for {', '.join(others)}: install Graphviz, https://graphviz.org/download" * bool(others)
-    yield Item("formats", f"{len(rows) - len(others)} of {len(rows)}", mend)
+    others = {
+        row.mend: [one.suffix for one in rows if one.mend == row.mend and not one.works]
+        for row in rows
+        if not row.works
+    }
+    mend = "; ".join(f"for {', '.join(suffixes)}: {mend}" for mend, suffixes in others.items())
+    yield Item("formats", f"{sum(row.works for row in rows)} of {len(rows)}", mend)
     count = len([*system_fonts()])
     fonts = f"gviz's own, {count} of the system"
     yield Item("fonts", fonts, "for names in Chinese and the like: install a font, such as Noto" * (not count))

@@ -93,12 +93,16 @@ class HasGraph(Protocol):
 
 @record
 class FormatRow:
-    """A line of ``gviz formats``: a suffix, its use, the program that makes it here ("" for none), and if that works."""
+    """A line of ``gviz formats``: a suffix, its use, the program that makes it here ("" for none), and if that works.
+
+    A format that does not work tells what to install.
+    """
 
     suffix: str
     description: str
     made_by: str
     works: bool
+    mend: str = ""
 
 
 def find(suffix: str, *, any_word: bool = False) -> Format:
@@ -194,7 +198,8 @@ def formats() -> tuple[FormatRow, ...]:
     for module in _modules():
         name, package = getattr(module, "NEEDS", ("gviz", "gviz"))
         works = find_spec(name) is not None
-        own = (FormatRow(suffix, module.DESCRIPTION, package * works, works) for suffix in module.SUFFIXES)
+        facts = module.DESCRIPTION, package * works, works, f"pip install {package}" * (not works)
+        own = (FormatRow(suffix, *facts) for suffix in module.SUFFIXES)
         rows += module.rows() if hasattr(module, "rows") else own
     return tuple(rows)
 

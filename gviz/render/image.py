@@ -313,7 +313,8 @@ def rows() -> Iterator[FormatRow]:
     for suffix, description in FORMATS.items():
         own = "gviz" if suffix in OWN else ""
         made_by = next((title for engine, title in here.items() if _can_draw(engine, suffix)), own)
-        yield FormatRow(suffix, description, made_by, works=bool(made_by))
+        mend = "install Graphviz, https://graphviz.org/download" * (not made_by)
+        yield FormatRow(suffix, description, made_by, works=bool(made_by), mend=mend)
 
 
 def _can_draw(engine: str, suffix: str) -> bool:

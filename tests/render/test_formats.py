@@ -129,8 +129,11 @@ def test_a_picture_loads_what_it_needs_and_no_more() -> None:
     }
     drawn = {name.removeprefix("gviz.pictures.") for name in loaded if name.startswith("gviz.pictures.")}
     assert drawn == {
+        "arithmetic",
+        "digits",
         "html",
         "labels",
+        "legend",
         "look",
         "options",
         "page",
