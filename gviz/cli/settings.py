@@ -73,8 +73,10 @@ def settings() -> dict[str, object]:
 def click_value(value: object, flag: str, usual: object) -> object:
     """Return a value of the file as click takes it.
 
-    >>> click_value("loss", "root", ()), click_value(["value", "grad"], "show", ()), click_value(True, "no-backward", True)
-    (['loss'], 'value,grad', False)
+    >>> click_value("loss", "root", ()), click_value(["value", "grad"], "show", ())
+    (['loss'], 'value,grad')
+    >>> click_value(True, "no-backward", True)
+    False
     """
     if isinstance(value, bool):
         return value != flag.startswith("no-")

@@ -90,7 +90,7 @@ class Program:
         source: its text.
         statements: as the parser gives them.
         values: names that have a value, which win over functions and constants.
-        marks: operations of mathematics whose meaning depends on their operands -> what was typed, as :class:`Piece` has it.
+        marks: operations of mathematics whose meaning depends on their operands -> what was typed, as in a piece.
         reading: returns what a text that is no Python was read as, its signs as they were chosen; "" for one that is.
 
     Attributes:
