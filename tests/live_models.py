@@ -103,6 +103,13 @@ def zero_weights(torch: Any) -> tuple[Any, Any]:
     return net(data_of(torch)).sum(), net
 
 
+def sum_of_normalized(torch: Any) -> tuple[Any, Any]:
+    torch.manual_seed(0)
+    parts = [torch.nn.Linear(3, 8), torch.nn.ReLU(), torch.nn.Linear(8, 8), torch.nn.ReLU(), torch.nn.LayerNorm(8)]
+    net = torch.nn.Sequential(*parts)
+    return net(data_of(torch)).sum(), net
+
+
 def softmax_of_one(torch: Any) -> tuple[Any, Any]:
     net = torch.nn.Linear(3, 1)
     return torch.softmax(net(data_of(torch)), 1).pow(2).mean(), net

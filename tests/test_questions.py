@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from live_models import FAULTS, SOUND, Case, Fault, data_of, detached_head, nan_in_data, net_of
+from live_models import FAULTS, SOUND, Case, Fault, data_of, detached_head, nan_in_data, net_of, sum_of_normalized
 from program import Program
 
 import gviz
@@ -230,3 +230,11 @@ def test_a_product_that_is_too_large_for_its_dtype_is_told(torch: Any) -> None:
             parameter.fill_(100.0)
     loss = net(torch.ones(2, 4).half()).float().pow(2).mean()
     assert gviz.why(loss).what == "loss is inf: addmm makes the first of them, forward"
+
+
+def test_the_sum_of_what_a_normalization_makes_is_told_as_a_loss_that_is_the_same_for_any_input(torch: Any) -> None:
+    loss, model = sum_of_normalized(torch)
+    first, last = (gviz.why(loss, model)[name] for name in ("0.weight", "4.weight"))
+    assert (first.verdict in ("zero", "vanishing"), last.verdict) == (True, "ok"), "PyTorch's is a rounding error"
+    assert "another loss, such as .pow(2).mean(): the sum of what" in first.mend
+    assert not gviz.why(model(torch.tensor([[1.0, 2.0, 0.0]])).pow(2).mean(), model).wrong

@@ -40,17 +40,8 @@ SWITCHED = {
 }
 """What to do where the program has no block to take a line out of, by what has switched gradients off."""
 
-LEFT_OFF = (
-    "put what is to run without gradients into a block under with torch.no_grad(): in place of {}, if that has left"
-    " them off; or write torch.set_grad_enabled(True) after it"
-)
-"""What to do about a line that may have left gradients switched off."""
-
 NUMPY = "compute it with torch: numpy keeps no graph"
 """What to do about numbers that numpy computes with."""
-
-USE_TORCH = "compute it with torch: Python's own numbers keep no graph"
-"""What to do about a function that makes a number of a tensor by itself."""
 
 WITH_INDICES = {"topk", "sort", "max", "min", "median", "nanmedian", "mode", "kthvalue", "cummax", "cummin"}
 """Calls that give values, which have a derivative, and indices, which have none."""
@@ -64,12 +55,6 @@ ONLY_PRINTED = re.compile(r"print\(|assert\b|(if|elif|while)\b|(log|logs|logger|
 
 FREED = "; and compute what it takes anew: another backward() has freed that graph"
 """What is said besides of a cut that takes something after the backward that it is for."""
-
-SETS_FLAG = re.compile(r"\.requires_grad\s*=\s*True$")
-"""A line that makes a leaf of a tensor."""
-
-SWITCHES_OFF = re.compile(r"torch\.set_grad_enabled\((?!True\))")
-"""A line that may switch gradients off for all that follows."""
 
 MOST_CUTS = 6
 """Lines of an answer that cut off one leaf."""
@@ -92,7 +77,11 @@ def mend_of_cut(case: Diagnosis, cut: GraphCut) -> str:
     mend = CUT_MENDS[cut.reason].format(switch=cut.switch)
     if cut.reason == "no_grad" and cut.switch in ("", LIBRARY):
         mend = fixes.through_library(without_other_cuts(case, cut) or code) or SWITCHED[cut.switch]
-        mend = LEFT_OFF.format(off[0][0][0]) if (off := lines_of_switch(case, cut)) else mend
+        if off := lines_of_switch(case, cut):
+            mend = (
+                f"put what is to run without gradients into a block under with torch.no_grad(): in place of {off[0][0][0]},"
+                " if that has left them off; or write torch.set_grad_enabled(True) after it"
+            )
     elif is_left_off(case, cut):
         mend = "write torch.set_grad_enabled(True) where gradients are wanted again"
     number = fixes.decorated_line(case.graph.code, case.line_in_text(lines), cut.switch)
@@ -101,8 +90,8 @@ def mend_of_cut(case: Diagnosis, cut: GraphCut) -> str:
 
 def lines_of_switch(case: Diagnosis, cut: GraphCut) -> list[Lines]:
     """Return the lines of a program that may have switched gradients off for good, where no block around a cut has."""
-    is_open = cut.reason == "no_grad" and cut.switch == ""
-    off = [one for one in case.assignments.lines if SWITCHES_OFF.match(ast.unparse(one))] if is_open else []
+    all_lines = case.assignments.lines if cut.reason == "no_grad" and cut.switch == "" else ()
+    off = (one for one in all_lines if re.match(r"torch\.set_grad_enabled\((?!True\))", ast.unparse(one)))
     return [case.line_of(Place(one.lineno)) for one in off]
 
 
@@ -123,7 +112,9 @@ def mend_of_detach(case: Diagnosis, cut: GraphCut, code: str) -> str:
         filter(None, (without_cut(case, cut, one) for one in case.statements_of(cut)))
     )
     return better or (
-        USE_TORCH if code != "" and cut.call not in code else CUT_MENDS["detached"].format(by=by_call(cut))
+        "compute it with torch: Python's own numbers keep no graph"
+        if code != "" and cut.call not in code
+        else CUT_MENDS["detached"].format(by=by_call(cut))
     )
 
 
@@ -299,7 +290,9 @@ def at_cuts(case: Diagnosis, cuts: Sequence[GraphCut]) -> tuple[Lines, str]:
         setting = (one for one in case.assignments.lines if ast.unparse(one) == f"{case.root}.requires_grad = True")
         flagged_at = tuple(line for one in setting for line in case.line_of(Place(one.lineno)))[:1]
     code = case.code_of(flagged_at)
-    flags = [f"leave out {code}"] if SETS_FLAG.search(code) else []  # PyTorch refuses it for what has a graph
+    flags = (
+        [f"leave out {code}"] if re.search(r"\.requires_grad\s*=\s*True$", code) else []
+    )  # PyTorch refuses it for what has a graph
     second = [cut for cut in cuts[:MOST_CUTS] if is_of_second_order(case, cut, cuts)]
     for cut in [*(one for one in cuts[:MOST_CUTS] if one not in second), *second]:
         parts, others = dict[str, None](), dict[str, None]()

@@ -442,7 +442,8 @@ def without_cuts(statement: ast.stmt, is_inside: Test, *, is_list: bool = False)
         IDLE for one that would assign what is there already.
     """
     before = ast.unparse(statement)
-    if any(is_numpy(one) and has(one, is_inside) for one in ast.walk(statement)):
+    calls = (one for one in ast.walk(statement) if isinstance(one, ast.Call))
+    if any(ast.unparse(one.func).partition(".")[0] in NUMPY and has(one, is_inside) for one in calls):
         return None
 
     def change(old: ast.AST, new: ast.expr) -> ast.expr:
@@ -453,11 +454,6 @@ def without_cuts(statement: ast.stmt, is_inside: Test, *, is_list: bool = False)
     is_idle = target in (value, value[1:-1]) or (isinstance(statement, ast.Expr) and "(" not in after)
     is_shown = after != before and after.count("\n") < LONGEST
     return IDLE if is_idle else after if is_shown else ""
-
-
-def is_numpy(node: ast.AST) -> bool:
-    """Return whether a node is a call of a function of numpy's."""
-    return isinstance(node, ast.Call) and ast.unparse(node.func).partition(".")[0] in NUMPY
 
 
 def without_call(new: ast.expr, *, is_list: bool) -> ast.expr:

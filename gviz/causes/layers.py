@@ -14,6 +14,7 @@ from typing import NamedTuple
 from gviz.causes.diagnosis import Cause
 from gviz.causes.training import BEFORE_EACH
 from gviz.causes.why import why, why_all
+from gviz.causes.zero import NORMALIZED
 from gviz.graphs import FREED, Graph, TensorRow
 from gviz.graphs.numbers import Numbers
 
@@ -25,6 +26,9 @@ MENDS = {
     "vanishing": "an activation that is not flat, such as relu; normalization or residual connections between layers",
     "exploding": "torch.nn.utils.clip_grad_norm_ before step(); smaller initial weights, fewer steps, or scaled data",
 }
+
+EVEN = ("Sum", "Mean", "View", "UnsafeView", "Transpose", "Permute", "Squeeze", "Unsqueeze")
+"""Operations that hand on to all elements of their input the same gradient, if one comes to all of theirs."""
 
 CUT_OFF = "cut off on its way, as by detach(), no_grad(), item() or argmax()"
 """What may be so besides, where nobody has seen what the program called."""
@@ -80,7 +84,7 @@ def with_layers(graph: Graph, causes: Sequence[Cause]) -> Iterator[Cause]:
     layers = layers_of(graph) if any(cause.verdict == "ok" for cause in causes) else {}
     sizes = {row.name: row.grad.value.norm for row in graph.tensors if row.grad.value is not None}
     vanishing = vanishing_layers(layers)
-    largest = max(layers, key=lambda name: layers[name].size, default="")
+    even, largest = sum_that_is_constant(graph), max(layers, key=lambda name: layers[name].size, default="")
     for cause in causes:
         name = layer_name(cause.name)
         layer, verdict, what = layers.get(name), "", ""
@@ -90,8 +94,21 @@ def with_layers(graph: Graph, causes: Sequence[Cause]) -> Iterator[Cause]:
             ratio = layer.size / layers[largest].size
             verdict, what = "vanishing", f"{ratio:.0e} times that of {largest}, each in parts of its weights"
         is_new = verdict and cause.verdict == "ok"
-        what = f"the gradient of {name} is {what}"
-        yield Cause(cause.name, verdict, what, (), MENDS[verdict]) if is_new else cause
+        mend = even if even and verdict == "vanishing" else MENDS.get(verdict, "")
+        yield Cause(cause.name, verdict, f"the gradient of {name} is {what}", (), mend) if is_new else cause
+
+
+def sum_that_is_constant(graph: Graph) -> str:
+    """Return what to do where the root is the sum of normalized elements, which is the same whatever they are made from.
+
+    "" for any other root. What comes to the layers below is a rounding error then.
+    """
+    kind, at = "", graph.roots[0] if graph.roots else ""
+    while at and graph.inputs[at] and (graph.by_id[at].kind == "output" or graph.by_id[at].label.startswith(EVEN)):
+        at = graph.inputs[at][0].source
+        kind = graph.by_id[at].label.partition("Backward")[0].removeprefix("Native")
+    is_even = kind in ("Softmax", "LayerNorm", "BatchNorm", "GroupNorm")
+    return NORMALIZED.format(kind) if is_even and graph.by_id[at].recorded.options.get("training") != "False" else ""
 
 
 def vanishing_layers(layers: Mapping[str, Layer]) -> set[str]:

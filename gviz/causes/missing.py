@@ -201,11 +201,6 @@ def false_cure(facts: TensorFacts) -> Cause | None:
 
 
 # ---------------------------------------------------------------- no path from the root
-def has_no_way(facts: TensorFacts) -> bool:
-    """Return whether cuts are to blame for a leaf that the root brings no gradient."""
-    return bool(facts.cuts) and (facts.case.has_run or not facts.case.nodes)
-
-
 def is_taken_away(facts: TensorFacts) -> bool:
     """Return whether the gradient of another backward was taken away, and no cut explains more."""
     is_cut = facts.cuts and (facts.history.is_same_call or not facts.is_used)

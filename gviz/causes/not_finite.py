@@ -40,9 +40,6 @@ MENDS_OF_SLOPE = {
 GROWN = (
     "the numbers grow from one backward to the next: take a smaller learning rate, or torch.nn.utils.clip_grad_norm_"
 )
-MUCH = 10
-"""How many times its norm a leaf has come to, where it is said to grow."""
-
 LOGITS = "a loss that takes logits"
 
 SHRINKING = ("*", "/", "**", "exp", "square")
@@ -324,11 +321,11 @@ def with_input(case: Diagnosis, mend: str, node: Node | None) -> str:
 
 
 def has_grown(case: Diagnosis) -> bool:
-    """Return whether the leaves have become much larger since their first gradients came."""
+    """Return whether the leaves have become ten times as large since their first gradients came."""
     norms = [(row.history.first_norm, row.at_backward()[0].norm) for row in case.rows.values()]
     known = [(first, now) for first, now in norms if first is not None and math.isfinite(first + now)]
     before, now = (math.hypot(*side) for side in zip(*known, strict=True)) if known else (0.0, 0.0)
-    return now > MUCH * max(before, 1.0)
+    return now > 10 * max(before, 1.0)
 
 
 def has_zero(value: Numbers | None) -> bool:

@@ -48,15 +48,10 @@ def statements(line: str) -> list[ast.stmt]:
 
 @lru_cache(maxsize=4)
 def spans_of_statements(program: str) -> tuple[tuple[int, int, ast.stmt], ...]:
-    """Return the statements of a program, the outer ones first, each with its first line and its last one."""
+    """Return the statements of a program, the outer ones first, each with its first line, be it a decorator's, and its last."""
     parts = [one for one in ast.walk(parsed(program)) if isinstance(one, ast.stmt)]
-    return tuple((first_line(one), one.end_lineno or one.lineno, one) for one in parts)
-
-
-def first_line(statement: ast.stmt) -> int:
-    """Return the first line of a statement, with its decorators."""
-    decorators: list[ast.expr] = getattr(statement, "decorator_list", [])
-    return min([statement.lineno, *(one.lineno for one in decorators)])
+    first = {one: min([one.lineno, *(above.lineno for above in getattr(one, "decorator_list", ()))]) for one in parts}
+    return tuple((first[one], one.end_lineno or one.lineno, one) for one in parts)
 
 
 def statements_at(program: str, number: int) -> list[ast.stmt]:

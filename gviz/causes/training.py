@@ -106,8 +106,8 @@ def as_far_as_used(facts: TensorFacts) -> Cause:
     arrivals, wasted, cause = facts.history.arrivals, facts.history.wasted, as_it_came(facts)
     if not wasted or not facts.history.steps or not facts.history.is_optimized:
         return cause
-    before = cause.what.replace(", and nothing is wrong with it", "")
-    what = f"{before}; {wasted} of the {arrivals} that this backward() has brought went before a step() had used them"
+    what = cause.what.replace(", and nothing is wrong with it", "")
+    what = f"{what}; {wasted} of the {arrivals} that this backward() has brought went before a step() had used them"
     if wasted * 2 > arrivals:
         return cause._replace(verdict="taken away", what=what, mend=f"{AFTER_STEP}; or none, {ON_PURPOSE}")
     return cause._replace(what=what, mend=f"none, {ON_PURPOSE}; else {AFTER_STEP}")

@@ -53,7 +53,7 @@ WITHOUT_GRADIENT = (
     Verdict(missing.is_taken_away, training.taken_away),
     Verdict(always, missing.cleared_in_saved_graph),
     Verdict(lambda one: one.history.grad_of_others and not one.history.is_optimized, missing.beside_functions),
-    Verdict(missing.has_no_way, missing.cut_off),
+    Verdict(lambda one: one.cuts and (one.case.has_run or not one.case.nodes), missing.cut_off),
     Verdict(lambda one: one.case.has_run, missing.no_path),
     Verdict(always, missing.not_run),
 )

@@ -30,7 +30,11 @@ LEAST_AT_ZERO = ("mse_loss", "smooth_l1_loss", "huber_loss", "l1_loss", "abs")
 SUMS = {"sum": 1, "mean": 1, "*": 1, "/": 1, "+": 2}
 """Operations that are sums of so many inputs, with factors that are numbers."""
 
+NORMALIZED = "take another loss, such as .pow(2).mean(): the sum of what {} makes is the same for any input"
+"""What to do where all elements that a normalization makes count alike."""
+
 MENDS_OF_ZERO = {
+    **{name: NORMALIZED.format(name) for name in ("layer_norm", "batch_norm", "group_norm")},
     "relu": "give it inputs above 0, or use a function such as leaky_relu or softplus",
     "round": "rounding has no slope: {x} + ({x}.round() - {x}).detach() lets the gradient through",
     "floor": "rounding has no slope: {x} + ({x}.floor() - {x}).detach() lets the gradient through",
@@ -132,8 +136,7 @@ def zero(facts: TensorFacts) -> Cause:
             case.line_of_backward,
             "gviz render --view dataflow shows the gradients on their way",
         )
-    unknown = filter(hands_on, edges)
-    ends = (*(case.nodes[edge.target] for edge in edges), *(case.nodes[edge.source] for edge in unknown))
+    ends = [case.nodes[end] for edge in edges for end in (edge.target, *[edge.source] * hands_on(edge))]
     own = next(filter(is_own, ends), None)
     if own is not None:  # a gradient came to it that was not 0
         what = f"{head}: {backward_of(own)} gives 0"
