@@ -79,8 +79,8 @@ def mend_of_cut(case: Diagnosis, cut: GraphCut) -> str:
         mend = fixes.through_library(without_other_cuts(case, cut) or code) or SWITCHED[cut.switch]
         if off := lines_of_switch(case, cut):
             mend = (
-                f"put what is to run without gradients into a block under with torch.no_grad(): in place of {off[0][0][0]},"
-                " if that has left them off; or write torch.set_grad_enabled(True) after it"
+                "put what is to run without gradients into a block under with torch.no_grad():"
+                f" in place of {off[0][0][0]}, if that has left them off; or write torch.set_grad_enabled(True) after it"
             )
     elif is_left_off(case, cut):
         mend = "write torch.set_grad_enabled(True) where gradients are wanted again"

@@ -99,7 +99,7 @@ def with_layers(graph: Graph, causes: Sequence[Cause]) -> Iterator[Cause]:
 
 
 def sum_that_is_constant(graph: Graph) -> str:
-    """Return what to do where the root is the sum of normalized elements, which is the same whatever they are made from.
+    """Return what to do where the root is the sum of normalized elements, which is the same for any input.
 
     "" for any other root. What comes to the layers below is a rounding error then.
     """

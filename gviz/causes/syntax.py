@@ -48,7 +48,7 @@ def statements(line: str) -> list[ast.stmt]:
 
 @lru_cache(maxsize=4)
 def spans_of_statements(program: str) -> tuple[tuple[int, int, ast.stmt], ...]:
-    """Return the statements of a program, the outer ones first, each with its first line, be it a decorator's, and its last."""
+    """Return the statements of a program, the outer ones first, each with its first line, decorators too, and its last."""
     parts = [one for one in ast.walk(parsed(program)) if isinstance(one, ast.stmt)]
     first = {one: min([one.lineno, *(above.lineno for above in getattr(one, "decorator_list", ()))]) for one in parts}
     return tuple((first[one], one.end_lineno or one.lineno, one) for one in parts)

@@ -187,8 +187,8 @@ def accumulated(facts: TensorFacts) -> Cause:
     elif history.is_optimized is False:
         what = f"{what}; no optimizer has {name}, so that no zero_grad() of one clears it"
         mend = (
-            f"{facts.in_code}.requires_grad_(False), if it is not to be trained; else make the optimizer after {name}, or"
-            f" give it to add_param_group(); or {before_each}"
+            f"{facts.in_code}.requires_grad_(False), if it is not to be trained; else make the optimizer after {name},"
+            f" or give it to add_param_group(); or {before_each}"
         )
     elif history.is_stale:
         what = f"{what}, though {name} had been updated with it by then"

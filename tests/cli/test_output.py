@@ -220,6 +220,14 @@ def test_a_script_that_raises_before_there_is_a_graph_leaves_no_picture(gviz: Pr
     )
 
 
+def test_a_script_that_fails_in_a_later_turn_says_how_to_see_the_first_one(gviz: Program) -> None:
+    text = "import torch\nw = torch.ones(2, requires_grad=True)\nfor i in range(2):\n    loss = w.sum()\n    loss.backward()\n"
+    (gviz.folder / "turns.py").write_text(f"{text}    w = w.detach()\n")
+    told = "there is nothing to show; --stop-at backward shows the graph of the first backward"
+    gviz("render", "turns.py").assert_refused(told, "turns.py:5", files=("turns.py",))
+    assert "root: loss" in gviz("render", "turns.py", "--stop-at", "backward", "-o", "y.dot").err
+
+
 def test_a_script_that_raises_is_drawn_as_far_as_it_came_or_stopped(gviz: Program) -> None:
     (gviz.folder / "net.py").write_text(
         "import torch\nx = torch.ones(3, 3, requires_grad=True)\nL = 10 - x\nL.backward()\n"

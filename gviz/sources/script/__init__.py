@@ -95,9 +95,9 @@ def _read(run: ScriptRun, options: SourceOptions, talk: Talk, *, rootless: bool)
         roots, note = ({}, None) if static is not None else _roots(run, options, rootless=rootless)
     except SourceError as error:  # a name may be one that the script did not come to
         what = "that graph" if run.names or not rootless else "a tensor"
-        talk.say(
-            Note(f"the script fails before it has {what}: there is nothing to show", "warning") if run.error else None
-        )
+        earlier = "; --stop-at backward shows the graph of the first backward" if run.calls.count > 1 else ""
+        text = f"the script fails before it has {what}: there is nothing to show{earlier}"
+        talk.say(Note(text, "warning") if run.error else None)
         if run.interrupted:
             talk.say(Note(f"there is nothing to show: {error.what}", "warning"))
             raise KeyboardInterrupt from None
