@@ -108,7 +108,7 @@ def lines_of(graph: Graph, view: str) -> list[str]:
 def joined(lines: Iterable[str]) -> list[str]:
     """Return lines with those that begin with a sign at the end of the line before."""
     text = "\n".join(line for line in lines if line.strip())
-    return re.sub(r"\n *([=+]) ", r" \1 ", text).splitlines()
+    return re.sub(r"\n *([=≈+]) ", r" \1 ", text).splitlines()
 
 
 class _Tensors(ast.NodeTransformer):
@@ -185,6 +185,49 @@ def test_what_a_picture_says_holds_with_its_own_numbers(view: str, text: str) ->
 def test_the_equations_of_a_picture_are_found(view: str, text: str) -> None:
     lines = lines_of(graph_of(text), view)
     assert checked(lines) >= 2, lines
+
+
+def in_digits(lines: list[str]) -> int:
+    """Check what boxes compute against all digits of the numbers that they print; return how many equations there were.
+
+    An equation that does not hold so has the sign ≈, and is left out.
+    """
+    rows = [re.split(r" ([=≈]) ", line.strip().translate(SIGNS)) for line in lines]
+    ends = {row[0]: evaluated(row[-1], {}) for row in rows if len(row) > 1}
+    names: dict[str, Any] = {
+        name: engine.tensor(value.tolist(), dtype=engine.float64) for name, value in ends.items() if value is not None
+    }
+    count = 0
+    for row in rows:
+        if len(row) != 5 or row[3] != "=" or not row[0].isidentifier() or row[0] == "grad":
+            continue
+        value, shown = evaluated(row[2], names), evaluated(row[4], {})
+        if value is not None and shown is not None and value.shape == shown.shape:
+            numbers = re.findall(r"-?\d+(?:\.(\d+))?(?:e([-+]\d+))?", row[4])
+            room = np.array([10.0 ** (int(exponent or 0) - len(digits)) for digits, exponent in numbers])
+            near = np.abs(value - shown).ravel() <= 0.50001 * room * (room < 1) + 3e-7 * np.abs(shown).ravel()
+            assert near.all(), (row, value)
+            count += 1
+    return count
+
+
+@pytest.mark.fuzz
+@relaxed(15)
+@given(text=EXPRESSIONS)
+def test_an_equation_of_rounded_numbers_holds_in_all_their_digits_or_says_that_it_does_not(text: str) -> None:
+    assume(text not in VALUES)
+    used = {name: value for name, value in VALUES.items() if re.search(rf"\b{name}\b", text)}
+    graph = gviz.read(f"root={text}", gviz.SourceOptions(values=used, flow=True), say=lambda _: None).graph
+    for view in ("torchviz", "teaching"):
+        dot = str(render(graph, "dot", RenderOptions(view=view, max_chars=400))).replace("&#160;", " ")
+        rows = re.findall(r"<TD[^>]*>((?:(?!</?T[DR]).)*)</TD>", dot)
+        in_digits(joined(unescape(re.sub(r"<[^>]*>", "", row)) for row in rows))
+
+
+def test_an_equation_with_wrong_digits_is_found() -> None:
+    assert in_digits(["a = 0.1019", "b = sqrt(a) ≈ 0.3193", "c = a * 2 = 0.2038"]) == 1
+    with pytest.raises(AssertionError):
+        in_digits(["a = 0.6256", "b = a ** 2 = 0.3915"])
 
 
 def test_a_wrong_number_is_found() -> None:

@@ -451,6 +451,8 @@ class Setter:
         )
         if isinstance(node.op, ast.Mult) and self.is_array(node.left) and self.is_array(node.right):
             return row(left, circled_dot(size), right)
+        if isinstance(node.op, ast.MatMult) and all(map(self.is_vector, (node.left, node.right))):
+            left = with_scripts(left, size, text_box("T", SMALLER * size))  # a row times a column
         if not is_juxtaposed(node.left, node.right):
             return row(left, text_box(" · ", size), right)
         return row(left, TypeBox((0.22 if isinstance(node.right, ast.Call) else 0.1) * size), right)
@@ -463,6 +465,10 @@ class Setter:
             case ast.Call(func=ast.Name(id=name), args=[_], keywords=[]) if name in REDUCED:
                 return False
         return bool(Formula(node).names & self.arrays.keys())
+
+    def is_vector(self, node: ast.expr) -> bool:
+        """Return whether a part is the name of a tensor with one axis."""
+        return isinstance(node, ast.Name) and self.arrays.get(node.id) == 1
 
     def quotient(self, node: ast.BinOp, size: float, depth: int) -> TypeBox:
         """Return a fraction; deep inside of others a/b."""

@@ -24,7 +24,7 @@ from gviz.layout.ink import Item, Outline, Pen, Point, Stretch
 from gviz.passes.dataflow import DETACHED
 from gviz.passes.elements import AXES, ONE, spread_dims, sum_of, sum_text
 from gviz.pictures.circuits import LINE as THIN
-from gviz.pictures.digits import decimal
+from gviz.pictures.digits import ABOUT, EQUAL, decimal, holds, printed_sum
 from gviz.pictures.equations import (
     FORMULA,
     NAME,
@@ -184,6 +184,14 @@ class EquationReader(Reader):
         """Return the first of some letters that is no name of a tensor."""
         names = {node.name for node in self.graph.nodes} | {row.name for row in self.graph.tensors}
         return next((letter for letter in letters if letter not in names), usual)
+
+    @cached_property
+    def decimals(self) -> Decimals:
+        """The decimals of the numbers in brackets; local derivatives stand in formulas alone."""
+        whole = self.whole
+        return Decimals(
+            self.graph, self.options.precision, lambda value, _: value.numel <= whole, lambda _, __: False, most=0
+        )
 
     # ------------------------------------------------------------ columns and rows
     @cached_property
@@ -390,7 +398,7 @@ class EquationReader(Reader):
             seen.add(source.id)
         between = self.infix(node, operands, cards) if len(cards) > 1 else None
         if between is not None:
-            return [*between, Phrase(text_box("=", SIGN))]
+            return [*between, Phrase(text_box(self.decimals.values.sign(node).strip(), SIGN))]
         parts: list[Part] = []
         for card in cards:
             parts += [Phrase(text_box(",", SIGN)), card]
@@ -469,7 +477,9 @@ class EquationReader(Reader):
         for number, (term, remark) in enumerate(terms):
             row_of_terms += [Sign(text_box("+", SIGN), size=SIGN)] if number else []
             row_of_terms.append(self.alone(node, term, (remark,) if remark else ()))
-        yield [*row_of_terms, Phrase(text_box("=", SIGN)), self.alone(node, whole)]
+        precision = self.options.precision
+        sign = EQUAL if holds(printed_sum([term for term, _ in terms], precision, 0), whole, precision) else ABOUT
+        yield [*row_of_terms, Phrase(text_box(sign.strip(), SIGN)), self.alone(node, whole)]
 
     def adds_up(self, node: Node) -> bool:
         """Return whether the gradient of a tensor is the sum of what is drawn: of a part of a graph it may not be."""
@@ -576,18 +586,6 @@ class EquationContent:
         self.is_cut = sum(map(len, lines)) > len(rows)
         return Block(list(writer.ink(lines)), size), scale
 
-    @cached_property
-    def remark(self) -> str:
-        """What is to be said if an equation of the numbers in brackets does not hold."""
-        decimals = Decimals(
-            self.graph,
-            self.options.precision,
-            lambda value, _: value.numel <= WHOLE,
-            lambda _, __: False,  # local derivatives stand in formulas alone
-            most=0,
-        )
-        return decimals.remark(self.options.show)
-
     def remarks(self, _: float) -> list[Remark]:
         """Return no lines: all is said below the tensors."""
         return []
@@ -602,8 +600,8 @@ class EquationContent:
             yield LegendEntry(self.reader.gradient_words("tensor", "value"), "grad")
         if any(part.note.formula.parts for part in brackets):
             yield LegendEntry(f"{self.reader.letter}: the gradient of the result, to the right", ink="gradient")
-        if self.remark:
-            yield LegendEntry(self.remark, ink="muted")
+        if remark := self.reader.decimals.remark(self.options.show):
+            yield LegendEntry(remark, ink="muted")
 
     def sample(self, kind: str, size: float) -> Block:
         """Return the brackets that stand before the text of an entry of the legend."""
