@@ -1,7 +1,7 @@
 # gviz: `make` alone lists the targets.
 
 .DEFAULT_GOAL := help
-.PHONY: help demo test test-plain test-torch test-tensorboard test-notebook fuzz lint package gold docs site sheet bench clean
+.PHONY: help demo test test-plain test-torch test-tensorboard test-notebook test-page fuzz lint package gold docs site sheet bench clean
 
 PYTHON ?= python3
 TORCH_INDEX ?=
@@ -72,6 +72,11 @@ test-tensorboard: ## show graphs in the real TensorBoard and read them back, in 
 	$(call environment,.venv-tensorboard,-e .[test$(comma)tensorboard])
 	@.venv-tensorboard/bin/python -c 'import tensorboard'
 	@.venv-tensorboard/bin/python -m pytest -m tensorboard $(ARGS)
+
+test-page: ## check the page with axe-core (fetched by npm), in Chromium and in Firefox if they are here
+	npm install --no-save --no-package-lock --silent axe-core
+	$(call environment,.venv,-e .[test])
+	@.venv/bin/python -m pytest tests/render/test_page.py tests/render/test_page_steps.py tests/render/test_page_input.py $(ARGS)
 
 test-notebook: ## try the magics in a real kernel, by nbconvert, in .venv-notebook
 	$(call environment,.venv-notebook,-e .[test] ipykernel nbconvert)

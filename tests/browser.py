@@ -10,6 +10,7 @@ import json
 import os
 import select
 import shutil
+import socket
 import subprocess
 import sys
 import time
@@ -17,6 +18,7 @@ from pathlib import Path
 from typing import Any
 
 PROGRAMS = ("chromium", "chromium-browser", "google-chrome")
+FIREFOXES = ("firefox-esr", "firefox")
 
 SECONDS = 30
 """How long an answer may take, on a machine that does much else."""
@@ -30,9 +32,9 @@ KEYS = {
 }  # fmt: skip
 
 
-def program() -> str | None:
+def program(names: tuple[str, ...] = PROGRAMS) -> str | None:
     """The browser of this machine, if there is one."""
-    return next(filter(None, map(shutil.which, PROGRAMS)), None)
+    return next(filter(None, map(shutil.which, names)), None)
 
 
 class Browser:
@@ -63,11 +65,11 @@ class Browser:
         for domain in ("Page", "Runtime", "Network", "Accessibility"):
             self.call(f"{domain}.enable")
 
-    def call(self, method: str, **parameters: Any) -> dict[str, Any]:
-        """Call a method of the protocol; return its result."""
+    def call(self, method: str, *, is_of_page: bool = True, **parameters: Any) -> dict[str, Any]:
+        """Call a method of the protocol, of the page or of the browser; return its result."""
         self._count += 1
         number = self._count
-        session = {"sessionId": self._session} if self._session else {}
+        session = {"sessionId": self._session} if self._session and is_of_page else {}
         os.write(
             self._to, json.dumps({"id": number, "method": method, "params": parameters, **session}).encode() + b"\0"
         )
@@ -133,3 +135,62 @@ class Browser:
         self._process.wait(SECONDS)
         os.close(self._to)
         os.close(self._from)
+
+
+class Firefox:
+    """One page in a headless Firefox, driven by its own protocol, Marionette.
+
+    Source: https://firefox-source-docs.mozilla.org/testing/marionette/Protocol.html.
+
+    Args:
+        folder: for the browser's own files.
+    """
+
+    def __init__(self, folder: Path) -> None:
+        (folder / "user.js").write_text('user_pref("marionette.port", 0);\n', encoding="utf-8")
+        words = [program(FIREFOXES) or "firefox", "--headless", "--marionette", "--no-remote", "--profile", str(folder)]
+        self._process = subprocess.Popen(words, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
+        port, end = folder / "MarionetteActivePort", time.monotonic() + SECONDS
+        while not (port.exists() and port.read_text(encoding="utf-8")):
+            assert time.monotonic() < end, "Firefox does not start"
+            time.sleep(0.05)
+        self._socket = socket.create_connection(("127.0.0.1", int(port.read_text(encoding="utf-8"))), SECONDS)
+        self._file, self._count = self._socket.makefile("rb"), 0
+        self._answer()
+        self.call("WebDriver:NewSession")
+
+    def _answer(self) -> Any:
+        length = b""
+        while (byte := self._file.read(1)) != b":":
+            assert byte, "Firefox has ended"
+            length += byte
+        return json.loads(self._file.read(int(length)))
+
+    def call(self, command: str, **parameters: Any) -> Any:
+        """Call a command; return its result."""
+        self._count += 1
+        text = json.dumps([0, self._count, command, parameters]).encode()
+        self._socket.sendall(b"%d:%s" % (len(text), text))
+        _, _, error, result = self._answer()
+        assert error is None, error
+        return result
+
+    def open(self, url: str) -> None:
+        """Load a page."""
+        self.call("WebDriver:Navigate", url=url)
+
+    def value(self, expression: str) -> Any:
+        """Return what an expression about the document comes to; the page's own names are not known there."""
+        return self.call("WebDriver:ExecuteScript", script=f"return {expression}", args=[])["value"]
+
+    def act(self, *actions: dict[str, Any]) -> None:
+        """Perform actions of keys, of a pointer or of a wheel, as WebDriver has them."""
+        self.call("WebDriver:PerformActions", actions=list(actions))
+        self.call("WebDriver:ReleaseActions")
+
+    def close(self) -> None:
+        """End the browser."""
+        self._file.close()
+        self._socket.close()
+        self._process.terminate()
+        self._process.wait(SECONDS)

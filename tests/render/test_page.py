@@ -9,7 +9,8 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from browser import Browser, program
+from browser import Browser, program as browser_program
+from program import ROOT
 
 import gviz
 from gviz import RenderOptions
@@ -17,7 +18,10 @@ from gviz.graphs import Edge, Graph, Module, Node
 from gviz.graphs.numbers import Numbers
 from gviz.render import RenderWarning, html
 
-needs_browser = pytest.mark.skipif(program() is None, reason="needs Chromium")
+AXE = next((path for path in (ROOT / "node_modules/axe-core/axe.min.js",) if path.exists()), None)
+"""A checker of accessibility, which is no part of gviz: ``make test-page`` fetches it."""
+
+needs_browser = pytest.mark.skipif(browser_program() is None, reason="needs Chromium")
 
 HOSTILE = (
     "</script><script>window.hit=1</script>", "<!--", "<img src=x onerror=window.hit=1>", "\u2028\u2029", "a\u202eb", "\ud800",
@@ -182,3 +186,29 @@ def test_why_a_program_stopped_stands_below_the_graph(browser: Browser, tmp_path
     gviz.read(script).save(tmp_path / "e.html")
     browser.open((tmp_path / "e.html").as_uri())
     assert "modified by an inplace operation" in browser.value("$('notes').innerText")
+
+
+STATES = (
+    "use(0)",
+    "focusOn({node: 0})",
+    "pick(null); search('a')",
+    "search(''); $('list').open = true",
+    "use(1); show(3)",
+    "use(2)",
+    "useTheme(true)",
+)
+"""What the page is brought to, one after the other, as people do."""
+
+
+@needs_browser
+@pytest.mark.skipif(AXE is None, reason="needs axe-core: make test-page")
+def test_axe_finds_no_failure(formula: Browser) -> None:
+    assert AXE is not None
+    formula.call("Emulation.setEmulatedMedia", features=[{"name": "prefers-reduced-motion", "value": "reduce"}])
+    formula.value(AXE.read_text(encoding="utf-8") + "; 0")
+    for state in STATES:
+        formula.value(f"{state}; draw(); window.found = null")
+        run = "axe.run().then(({ violations }) => violations.map((one) => one.help), (error) => [String(error)])"
+        formula.value(f"{run}.then((found) => {{ window.found = found; }}); 0")
+        formula.wait("window.found !== null")
+        assert formula.value("window.found") == [], state

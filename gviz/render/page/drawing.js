@@ -96,7 +96,7 @@ function draw() {
   const isFar = boxes.length > MOST || (view.k < SMALL && drawn.boxes.length > 60);
   world.setAttribute("transform", `translate(${view.x},${view.y}) scale(${view.k})`);
   world.setAttribute("display", isFar ? "none" : "inline");
-  drawFar(isFar ? boxes : [], width, height, [left, top, right, bottom]);
+  drawFar(isFar ? boxes : [], width, height);
   if (isFar) return;
   const wanted = new Set();
   const mount = (layer, key, make, what) => {
@@ -116,7 +116,7 @@ function draw() {
 }
 
 /** Draw on the canvas, without texts; nothing for no boxes. */
-function drawFar(boxes, width, height, [left, top, right, bottom]) {
+function drawFar(boxes, width, height) {
   const canvas = $("far"), ratio = devicePixelRatio || 1, ink = canvas.getContext("2d");
   const [w, h] = [Math.round(width * ratio), Math.round(height * ratio)];
   if (canvas.width !== w || canvas.height !== h) Object.assign(canvas, { width: w, height: h });
@@ -128,13 +128,8 @@ function drawFar(boxes, width, height, [left, top, right, bottom]) {
   ink.lineWidth = Math.max(1, 0.7 / view.k);
   ink.strokeStyle = colour("line");
   ink.globalAlpha = 0.6;
-  const all = new Path2D();
-  for (const line of drawn.lines) {
-    const [x, y, u, v] = line.box;
-    if (x < right && u > left && y < bottom && v > top) all.addPath(line.path ||= new Path2D(line.d));
-  }
-  ink.stroke(all);
-  const hot = lights();
+  ink.stroke(drawn.path ||= new Path2D(drawn.lines.map((line) => line.d).join("")));
+  const hot = lights(), hasPens = view.k > 0.05;
   for (const box of boxes) {
     const state = hot.box(box), kind = isGroup(box) ? "output" : graph.nodes[box.node].kind;
     const look = FILLS[kind] || kind;
@@ -142,7 +137,7 @@ function drawFar(boxes, width, height, [left, top, right, bottom]) {
     ink.fillStyle = state.picked ? colour("focus") : state.hit ? colour("gradient") : colour(`${look}-fill`);
     ink.strokeStyle = colour(`${look}-pen`);
     ink.fillRect(box.x, box.y, box.w, box.h);
-    ink.strokeRect(box.x, box.y, box.w, box.h);
+    if (hasPens) ink.strokeRect(box.x, box.y, box.w, box.h);
   }
   ink.globalAlpha = 1;
 }
@@ -154,12 +149,13 @@ function textShapes(box) {
 }
 /** A box: its class says its kind; to be pressed and focused, unless it is still. */
 function boxShape(box, isStill = false) {
-  const text = linesOf(box).map(plain).join(" ").trim();
-  const role = { "data-key": box.id, role: "button", tabindex: -1, "aria-label": `${text} ; ${wiresText(box)}` };
-  if (isGroup(box)) role["aria-expanded"] = "false";
   const shapes = graph.circuit ? circuitShapes(box.id) : [...rectShapes(box), ...textShapes(box)];
-  const display = shapes.length ? null : "none";
-  return el(":g", { class: graph.circuit ? "card" : `box ${classOf(box)}`, display, ...(isStill ? {} : role) }, ...shapes);
+  const attributes = { class: graph.circuit ? "card" : `box ${classOf(box)}`, display: shapes.length ? null : "none" };
+  if (isStill) return el(":g", attributes, ...shapes);
+  const seen = shapes.map((shape) => shape.textContent).filter(Boolean).join(" "), said = linesOf(box).map(plain).join(" ").trim();
+  const label = [...new Set([seen, said, wiresText(box)])].join(" ; "), isFolded = isGroup(box) ? "false" : null;
+  const role = { "data-key": box.id, role: "button", tabindex: -1, "aria-label": label, "aria-expanded": isFolded };
+  return el(":g", { ...attributes, ...role }, ...shapes.flatMap((shape) => [shape, " "]));
 }
 function wiresText(box) {
   return isGroup(box) ? "folded" : `${graph.into[box.node].length} inputs, used ${graph.out[box.node].length} times`;
