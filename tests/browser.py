@@ -65,11 +65,18 @@ class Browser:
         for domain in ("Page", "Runtime", "Network", "Accessibility"):
             self.call(f"{domain}.enable")
 
-    def call(self, method: str, *, is_of_page: bool = True, **parameters: Any) -> dict[str, Any]:
-        """Call a method of the protocol, of the page or of the browser; return its result."""
+    def call(self, method: str, **parameters: Any) -> dict[str, Any]:
+        """Call a method of the protocol; return its result."""
+        return self._call(method, parameters, self._session)
+
+    def call_browser(self, method: str, **parameters: Any) -> dict[str, Any]:
+        """Call a method that is of the browser, not of its page."""
+        return self._call(method, parameters, "")
+
+    def _call(self, method: str, parameters: dict[str, Any], of: str) -> dict[str, Any]:
         self._count += 1
         number = self._count
-        session = {"sessionId": self._session} if self._session and is_of_page else {}
+        session = {"sessionId": of} if of else {}
         os.write(
             self._to, json.dumps({"id": number, "method": method, "params": parameters, **session}).encode() + b"\0"
         )

@@ -141,7 +141,7 @@ def test_it_is_printed_on_one_page(page: Browser, view: int) -> None:
 @needs_chromium
 @pytest.mark.parametrize("view", range(3))
 def test_the_whole_graph_is_saved_as_it_is_shown(page: Browser, tmp_path: Path, view: int) -> None:
-    page.call("Browser.setDownloadBehavior", is_of_page=False, behavior="allow", downloadPath=str(tmp_path))
+    page.call_browser("Browser.setDownloadBehavior", behavior="allow", downloadPath=str(tmp_path))
     page.value(f"use({view}); useTheme(true); draw()")
     page.click("#svg")
     svg = wait_for(tmp_path / "y.svg")

@@ -19,6 +19,7 @@ function search(text) {
   $("hits").replaceChildren(...list.slice(0, MOST_HITS).map(option));
   $("found").textContent = words.length ? (list.length ? `${list.length} found` : "nothing found") : "";
   $("hits").hidden = !list.length;
+  $("hits").style.left = `${$("search").offsetLeft}px`;
   $("search").setAttribute("aria-expanded", list.length > 0);
   $("search").removeAttribute("aria-activedescendant");
   draw();
