@@ -89,16 +89,16 @@ class InkData:
         """Return the number of a look."""
         return self.looks.setdefault(rules, len(self.looks))
 
-    def pen(self, pen: Pen, fill: str = "") -> int:
-        """Return the look of a line, or of an outline."""
+    def pen(self, pen: Pen) -> str:
+        """Return the rules of a line, or of an outline."""
         dash = f";stroke-dasharray:{','.join(f'{part:.3g}' for part in pen.dash)}" if pen.dash else ""
-        width = f";stroke-width:{pen.width:.3g}{dash}" if pen.colour else ""
-        return self.look(f"fill:{self.names.get(fill, 'none')};stroke:{self.names.get(pen.colour, 'none')}{width}")
+        return f"stroke:{self.names[pen.colour]};stroke-width:{pen.width:.3g}{dash}" if pen.colour else "stroke:none"
 
     def pieces(self, item: Item) -> Iterator[Piece]:
         """Yield the pieces of ink."""
         if isinstance(item, Outline):
-            yield [self.pen(item.pen, item.fill), [*corner_of(item), tenth(item.radius)]]
+            fill = self.names.get(item.fill, "none")
+            yield [self.look(f"fill:{fill};{self.pen(item.pen)}"), [*corner_of(item), tenth(item.radius)]]
         elif isinstance(item, TextLine):
             x = item.place[0] - text_width(item.words, item.size) / 2 * item.is_centred
             for word in item.words:
@@ -114,10 +114,10 @@ class InkData:
                 ]
                 x += wide
         else:
-            yield [self.pen(item.pen), path_text(item)]
+            yield [self.look(self.pen(item.pen)), path_text(item)]
             for tip, base in item.heads:
                 corners = "L".join(f"{x:.1f},{y:.1f}" for x, y in head_of(tip, base, item.size))
-                yield [self.look(f"fill:{self.names[item.pen.colour]};stroke:none"), f"M{corners}Z"]
+                yield [self.look(f"fill:{self.names[item.pen.colour]}"), f"M{corners}Z"]
 
 
 def corner_of(item: Outline) -> list[float]:

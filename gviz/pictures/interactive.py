@@ -117,13 +117,13 @@ def step_data(
 
     Args:
         steps: the steps with their numbers.
-        says: what each box says at each of all steps.
+        says: what each box says at each of all steps; its first line is always the same.
         number: of each node.
     """
     last: list[Sequence[Line]] = [()] * len(says)
     known, handed = frozenset[str](), 0
     for place, step in steps:
-        now = [without_blanks(lines[place - 1]) for lines in says]
+        now = [without_blanks(lines[place - 1][1:]) for lines in says]
         changes = {
             i: span_lists(lines) for i, (lines, before) in enumerate(zip(now, last, strict=True)) if lines != before
         }
@@ -215,7 +215,7 @@ def box_facts(node: Node) -> Iterator[tuple[str, str]]:
     if node.state:
         yield "state", node.state
     for name, text in node.recorded.attrs:
-        yield name, short(text, LONGEST_FACT)
+        yield f"saved {name}", short(text, LONGEST_FACT)
 
 
 def code_of(graph: Graph, node: Node) -> dict[str, str]:

@@ -150,7 +150,7 @@ def test_what_is_known_grows(page: Browser) -> None:
 
 def test_values_and_gradients_are_left_out_each_by_its_button(page: Browser) -> None:
     page.press("End")
-    numbers = "$('world').textContent.replace(/[^\\d]/g, '')"
+    numbers = "draw(); $('world').textContent.replace(/[^\\d]/g, '')"
     everything = page.value(numbers)
     page.click("#gradients")
     without = page.value(numbers)

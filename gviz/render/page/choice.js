@@ -24,7 +24,7 @@ function boxFor(what) {
 
 /** Bring a box into sight, large enough to be read. */
 function reveal(what) {
-  const box = boxFor(what), { width, height } = stage.getBoundingClientRect();
+  const box = boxFor(what), { width, height } = stageBox();
   if (!box) return;
   if (isFitted && view.k >= 0.6) return;
   if (view.k < 0.6) view.k = 0.9;

@@ -1,6 +1,7 @@
 /* Moving and zooming by mouse, wheel and fingers; keys; buttons. */
 
 const MOVED = 4;       // pixels from which on a press is no click
+const READABLE = 0.5;  // the scale from which on what boxes say can be read
 
 // ---------------------------------------------------------------- moving and zooming
 function zoom(factor, x, y) {
@@ -10,22 +11,22 @@ function zoom(factor, x, y) {
   paint();
 }
 function scaleToFit() {
-  const { width, height } = stage.getBoundingClientRect();
+  const { width, height } = stageBox();
   return Math.max(0.002, Math.min((width - 40) / drawn.w, (height - 40) / drawn.h, 1.4));
 }
 function fit() {
-  const { width, height } = stage.getBoundingClientRect(), k = scaleToFit();
+  const { width, height } = stageBox(), k = scaleToFit();
   view = { k, x: (width - drawn.w * k) / 2, y: Math.max(20, (height - drawn.h * k) / 2) };
   isFitted = true;
   paint();
 }
 function pan(dx, dy) { view.x += dx; view.y += dy; isFitted = false; paint(); }
 function zoomMiddle(factor) {
-  const { width, height } = stage.getBoundingClientRect();
+  const { width, height } = stageBox();
   zoom(factor, width / 2, height / 2);
 }
 function within(event) {
-  const { left, top } = stage.getBoundingClientRect();
+  const { left, top } = stageBox();
   return [event.clientX - left, event.clientY - top];
 }
 on(stage, "wheel", (event) => {
@@ -77,10 +78,12 @@ function press(left, top) {
 }
 
 // ---------------------------------------------------------------- buttons
+/** Unfold or fold all groups; what is too large to be read is shown from its upper end. */
 function fold(isOpen) {
   graph.closed = new Set(isOpen ? [] : graph.groups.keys());
   relayout();
   fit();
+  if (view.k < READABLE) { zoomMiddle(READABLE / view.k); view.y = 20; }
 }
 function flip(button, is) { $(button).setAttribute("aria-pressed", is); relayout(); fit(); }
 function flipNumbers(word) { has[word] = !has[word]; flip(word, has[word]); }

@@ -5,7 +5,7 @@ const SMALL = 0.28;    // the scale from which down nobody reads what a box says
 const LINE = 15;       // pixels from one line of text to the next
 const ROUND = ["leaf", "frozen", "intermediate", "placeholder"];
 const FILLS = { frozen: "dashed", constant: "dashed", placeholder: "leaf" };
-const stage = $("stage"), world = $("world");
+const stage = $("stage"), world = $("world"), stageBox = () => stage.getBoundingClientRect();
 
 let drawn;             // the layout: boxes, frames, lines
 let boxOf;             // for each node the box that shows it, its own or that of a closed group
@@ -47,7 +47,7 @@ function relayout(keep) {
     view.x += (before.x + before.w / 2 - after.x - after.w / 2) * view.k;
     view.y += (before.y + before.h / 2 - after.y - after.h / 2) * view.k;
   }
-  $("count").textContent = circuit ? "" : `${drawn.boxes.length} of ${nodes.length} boxes`;
+  tellCount();
   paint();
 }
 
@@ -87,7 +87,7 @@ function paint() { if (!waiting) waiting = requestAnimationFrame(() => { waiting
 
 /** Draw what is in sight, with a margin; what is there already stays. */
 function draw() {
-  const { width, height } = stage.getBoundingClientRect();
+  const { width, height } = stageBox();
   const left = -view.x / view.k, top = -view.y / view.k, right = left + width / view.k, bottom = top + height / view.k;
   const mx = (right - left) * 0.2, my = (bottom - top) * 0.2;
   const sees = (x, y, u, v) => x < right + mx && u > left - mx && y < bottom + my && v > top - my;

@@ -73,8 +73,9 @@ const tellsGradient = (line) => line.some(([text, ink]) => ink === "gradient" ||
 /** What a node says at a step, as far as values and gradients are wanted; its name without them. */
 function saysAt(i, at) {
   const node = graph.nodes[i];
-  let lines = at ? [] : node.says;
-  for (let s = at; s > 0; s--) if (graph.steps[s - 1].says[i]) { lines = graph.steps[s - 1].says[i]; break; }
+  let last = at;  // the last step that has told something new of it
+  while (last && !graph.steps[last - 1].says[i]) last--;
+  const lines = at ? [node.says[0], ...(last ? graph.steps[last - 1].says[i] : [])] : node.says;
   const gradients = has.gradients ? lines.filter(tellsGradient) : [];
   if (has.values) return has.gradients ? lines : lines.filter((line) => !tellsGradient(line));
   return [node.name ? [[node.name, "", 1]] : node.says[0], ...gradients];

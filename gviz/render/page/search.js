@@ -17,12 +17,15 @@ function search(text) {
   const choose = (i) => () => { closeHits(); focusOn({ node: i }); };
   const option = (i, k) => el("div", { role: "option", id: `hit${k}`, "aria-selected": "false", onclick: choose(i) }, title(i).slice(0, 80));
   $("hits").replaceChildren(...list.slice(0, MOST_HITS).map(option));
-  $("found").textContent = words.length ? (list.length ? `${list.length} found` : "nothing found") : "";
+  tellCount(words.length ? `${list.length || "nothing"} found` : "");
   $("hits").hidden = !list.length;
   $("hits").style.left = `${$("search").offsetLeft}px`;
   $("search").setAttribute("aria-expanded", list.length > 0);
   $("search").removeAttribute("aria-activedescendant");
   draw();
+}
+function tellCount(text = "") {
+  $("count").textContent = text || (graph.circuit ? "" : `${drawn.boxes.length} of ${graph.nodes.length} boxes`);
 }
 function closeHits() {
   $("hits").hidden = true;

@@ -1,6 +1,5 @@
 /* The views of the page, and how it opens. */
 
-const READABLE = 0.5;  // the scale from which on what boxes say can be read
 const VIEWS = { torchviz: "autograd graph", dataflow: "values and gradients", circuit: "circuit" };
 
 const root = document.documentElement, dark = matchMedia("(prefers-color-scheme: dark)");
@@ -22,10 +21,11 @@ function use(number) {
   $("time").hidden = !graph.steps.length;
   $("slider").min = firstStep();
   $("slider").max = graph.steps.length;
-  $("caption").style.minHeight = `${1.45 * Math.max(0, ...graph.steps.map((one) => one.caption.length))}em`;
+  roomForCaptions();
   $("across").setAttribute("aria-pressed", graph.across);
   $("across").hidden = !!graph.circuit;
   for (const button of ["open", "shut"]) $(button).hidden = !graph.groups.length || !!graph.circuit;
+  $("gradients").hidden = !graph.nodes.some((node) => node.says.some(tellsGradient));
   $("list").open = false;
   emptyTable();
   relayout();

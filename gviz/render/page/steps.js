@@ -17,7 +17,7 @@ function show(wanted, { isPast = false } = {}) {
   $("slider").value = step;
   $("place").textContent = now ? `${now.half} ${now.number}/${graph.of}` : "whole graph";
   $("slider").setAttribute("aria-valuetext", $("place").textContent.replace("/", " of "));
-  $("caption").replaceChildren(...(now ? now.caption.map((line) => el("div", {}, ...spans(line, "span"))) : []));
+  $("caption").replaceChildren(...captionLines(now));
   if (now && !isPast && !calm.matches) $("caption").animate([{ opacity: 0.3 }, { opacity: 1 }], 150);
   $("back").disabled = step <= firstStep();
   $("next").disabled = step === graph.steps.length;
@@ -26,6 +26,18 @@ function show(wanted, { isPast = false } = {}) {
   clear();
   draw();
 }
+
+const captionLines = (one) => (one ? one.caption.map((line) => el("div", {}, ...spans(line, "span"))) : []);
+
+/** Leave room for the highest caption, so that the picture does not move from step to step. */
+function roomForCaptions() {
+  const own = $("caption"), shown = [...own.childNodes];
+  own.style.minHeight = 0;
+  const heights = graph.steps.map((one) => { own.replaceChildren(...captionLines(one)); return own.offsetHeight; });
+  own.style.minHeight = `${Math.max(0, ...heights)}px`;
+  own.replaceChildren(...shown);
+}
+on(window, "resize", roomForCaptions);
 
 /** Go to a step, unless there are none: of the whole graph only the button shows more than the first. */
 function go(wanted) {
