@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Iterator
-from itertools import pairwise
+from itertools import groupby, pairwise
 from typing import TypeAlias
 
 from gviz.layout.ink import (
@@ -33,7 +34,7 @@ FONTS = {
 """Faces, as CSS has them, in the page's names."""
 
 Piece: TypeAlias = list[object]
-"""What becomes an element: the number of its look, and a path; or the place of a rectangle; or that of a text, and it."""
+"""What becomes an element: the numbers of its look and of its place, and the text if it is one."""
 
 
 def circuit_data(scene: CircuitScene, steps: list[Step], number: dict[str, int]) -> dict[str, object]:
@@ -45,9 +46,10 @@ def circuit_data(scene: CircuitScene, steps: list[Step], number: dict[str, int])
         number: of each node.
 
     Returns:
-        ``parts``, each an owner (``card 3``, ``value 2``) and its pieces, what is behind first; ``looks`` of pieces, as
-        rules of CSS; ``frames``, of the whole circuit and of each step, as the parts that come and those that go;
-        ``cards``, the node and the place of each by its number; ``wires``, each the edge that it is; ``size``.
+        ``parts``, what is behind first, each as its pieces, behind their owner (``card 3``, ``value 2``); the ``looks``
+        of pieces, as rules of CSS, and their ``places``; ``frames``, of the whole circuit and of each step, as the
+        parts that come and those that go; ``cards``, the node and the place of each by its number; ``wires``, each the
+        edge that it is; ``size``.
     """
     left, top, right, bottom = extent_of_ink(scene.items)
     frames = [[*enumerate(scene.items)], *(scene.seen(step) for step in steps)]
@@ -60,13 +62,15 @@ def circuit_data(scene: CircuitScene, steps: list[Step], number: dict[str, int])
     sets = [set[int](), *({part_of[f"{place} {item}"] for place, item in frame} for frame in frames)]
     ink = InkData(scene.theme)
     items = shifted((order[key][1] for key in keys), -left, -top)
-    parts = [[item.part, *ink.pieces(item)] for item in items]
+    owned = groupby(items, key=lambda item: item.part)
+    parts = [[owner, *([*ink.pieces(item)] for item in same)] for owner, same in owned]
     outlines = [item for item in shifted(scene.items, -left, -top) if isinstance(item, Outline) and item.part]
     numbers = [int(item.part.split()[1]) for item in outlines]
     cards = {at: [number[scene.cards[at].node], *corner_of(item)] for at, item in zip(numbers, outlines, strict=True)}
     return {
         "parts": parts,
         "looks": list(ink.looks),
+        "places": [json.loads(place) for place in ink.places],
         "frames": [[sorted(now - before), sorted(before - now)] for before, now in pairwise(sets)],
         "cards": cards,
         "wires": [scene.edges[scene.cards[wire.target].node, wire.slot] for wire in scene.wires],
@@ -84,10 +88,12 @@ class InkData:
     def __init__(self, theme: Theme) -> None:
         self.names = {colour: f"var(--{name})" for name, colour in reversed(colour_names(theme).items())}
         self.looks: dict[str, int] = {}
+        self.places: dict[str, int] = {}
 
-    def look(self, rules: str) -> int:
-        """Return the number of a look."""
-        return self.looks.setdefault(rules, len(self.looks))
+    def piece(self, rules: str, place: str | list[float], *text: str) -> Piece:
+        """Return a piece by the numbers of its look and its place."""
+        look = self.looks.setdefault(rules, len(self.looks))
+        return [look, self.places.setdefault(json.dumps(place), len(self.places)), *text]
 
     def pen(self, pen: Pen) -> str:
         """Return the rules of a line, or of an outline."""
@@ -98,26 +104,21 @@ class InkData:
         """Yield the pieces of ink."""
         if isinstance(item, Outline):
             fill = self.names.get(item.fill, "none")
-            yield [self.look(f"fill:{fill};{self.pen(item.pen)}"), [*corner_of(item), tenth(item.radius)]]
+            yield self.piece(f"fill:{fill};{self.pen(item.pen)}", [*corner_of(item), tenth(item.radius)])
         elif isinstance(item, TextLine):
             x = item.place[0] - text_width(item.words, item.size) / 2 * item.is_centred
             for word in item.words:
                 wide = word_width(word, item.size)
                 face = "mono-bold" if word.is_bold and word.face == "mono" else word.face
-                colour = self.names[word.colour or item.colour]
-                font = FONTS[face].format(f"{item.size:.3g}px")
-                length = tenth(wide) if len(word.text) > 1 else 0
-                yield [
-                    self.look(f"font:{font};fill:{colour}"),
-                    [tenth(x + wide / 2), tenth(item.place[1]), length],
-                    visible(word.text),
-                ]
+                rules = f"font:{FONTS[face].format(f'{item.size:.3g}px')};fill:{self.names[word.colour or item.colour]}"
+                place = [tenth(x + wide / 2), tenth(item.place[1]), tenth(wide) if len(word.text) > 1 else 0]
+                yield self.piece(rules, place, visible(word.text))
                 x += wide
         else:
-            yield [self.look(self.pen(item.pen)), path_text(item)]
+            yield self.piece(self.pen(item.pen), path_text(item))
             for tip, base in item.heads:
                 corners = "L".join(f"{x:.1f},{y:.1f}" for x, y in head_of(tip, base, item.size))
-                yield [self.look(f"fill:{self.names[item.pen.colour]}"), f"M{corners}Z"]
+                yield self.piece(f"fill:{self.names[item.pen.colour]}", f"M{corners}Z")
 
 
 def corner_of(item: Outline) -> list[float]:

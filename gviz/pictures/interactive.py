@@ -128,12 +128,14 @@ def step_data(
             i: span_lists(lines) for i, (lines, before) in enumerate(zip(now, last, strict=True)) if lines != before
         }
         remarks = [one.line for one in unknown_entries(map(text_of, step.caption))]
-        yield {
-            "number": place,
-            "half": PHASES[step.phase],
+        numbers = {
             "lit": [number[node] for node in step.nodes],
             "known": sorted(number[node] for node in step.computed - known),
             "handed": step.handed[handed:],
+        }
+        yield {key: some for key, some in numbers.items() if some} | {
+            "number": place,
+            "half": PHASES[step.phase],
             "caption": span_lists([*step.caption, *remarks]),
             "says": changes,
             **({"line": step.line} if step.line else {}),

@@ -62,6 +62,7 @@ _BLANK = r"(?>\s|//[^\n]*|/\*.*?\*/)"
 _ARROW = rf"{_BLANK}*(?<![\w$])\((?P<name>[\w$]+)\)[ ]=>{_BLANK}*"
 _SCRIPT = re.compile(rf"(?P<kept>{_TEXTS}|{_PATTERNS})|{_ARROW}|;{_BLANK}*(?=}})|{_BLANK}+", re.DOTALL | re.VERBOSE)
 _STYLE = re.compile(r"/\*.*?\*/|\s*([{};,>])\s*|(?<=:)\s+", re.DOTALL)
+_SPACED = re.compile(r'(<text [^<>]*) xml:space="preserve">')
 _HOLDER = os.path.join(os.path.dirname(__file__), "page")
 _MEANT = str.maketrans({"<": "\\u003c", "\u2028": "\\u2028", "\u2029": "\\u2029"})
 
@@ -144,7 +145,7 @@ def still(graph: Graph, options: RenderOptions) -> str:
         return f"<pre>{escape(tree(graph, replace(own, max_lines=STILL)))}</pre>"
     drawn = image.render(graph, own)
     text = drawn if isinstance(drawn, str) else drawn.decode()
-    return text[text.index("<svg") :]
+    return _SPACED.sub(r"\1>", text[text.index("<svg") :])  # the page's own style keeps blanks
 
 
 def shorter_script(text: str) -> str:

@@ -14,8 +14,9 @@ function takeCircuit(circuit) {
     for (const part of go) there.delete(part);
     return there;
   });
+  circuit.all = circuit.parts.flatMap(([owner, ...parts]) => parts.map((pieces) => ({ owner, pieces })));
   circuit.of = new Map([["", []]]);
-  circuit.parts.forEach(([owner], part) => {
+  circuit.all.forEach(({ owner }, part) => {
     const key = ownerOf(owner);
     if (!circuit.of.has(key)) circuit.of.set(key, []);
     circuit.of.get(key).push(part);
@@ -37,11 +38,13 @@ function circuitLayout() {
 
 /** What is there of a card or a wire now. */
 function circuitShapes(key) {
-  const { at, of, parts } = graph.circuit;
-  const isThere = (part) => at[step].has(part) && has[SHOWN_WITH[parts[part][0].replace(/ \d+$/, "")]] !== false;
-  return (of.get(key) || []).filter(isThere).flatMap((part) => parts[part].slice(1).map(pieceShape));
+  const { at, of, all } = graph.circuit;
+  const isWanted = (owner) => has[SHOWN_WITH[owner.replace(/ \d+$/, "")]] !== false;
+  const isThere = (part) => at[step].has(part) && isWanted(all[part].owner);
+  return (of.get(key) || []).filter(isThere).flatMap((part) => all[part].pieces.map(pieceShape));
 }
-function pieceShape([look, place, text]) {
+function pieceShape([look, number, text]) {
+  const place = graph.circuit.places[number];
   if (typeof place === "string") return el(":path", { class: `${place.endsWith("Z") ? "tip" : "edge"} k${look}`, d: place });
   const [x, y, width, height, rx] = place;  // of a text by its middle
   if (text === undefined) return el(":rect", { class: `k${look}`, x, y, width, height, rx });

@@ -32,9 +32,9 @@ function take(number) {
 function takeSteps(steps) {
   let known = [], handed = [];
   for (const one of steps) {
-    one.isLit = new Set(one.lit);
-    one.isKnown = new Set(known = known.concat(one.known));
-    one.isHanded = new Set(handed = handed.concat(one.handed));
+    one.isLit = new Set(one.lit || []);
+    one.isKnown = new Set(known = known.concat(one.known || []));
+    one.isHanded = new Set(handed = handed.concat(one.handed || []));
   }
 }
 
