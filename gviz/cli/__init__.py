@@ -22,8 +22,8 @@ from gviz.errors import GvizError
 from gviz.files import HINTS
 
 COMMANDS = (
-    *("render", "view", "steps", "inspect", "summary", "why", "explain", "diff", "check", "run", "static", "compare"),
-    *("ops", "convert", "formats", "doctor", "help", "version", "completion"),
+    *("render", "view", "steps", "inspect", "summary", "why", "explain", "quiz", "diff", "check", "run", "static"),
+    *("compare", "ops", "convert", "formats", "doctor", "help", "version", "completion"),
 )
 """Each is a module of this folder with a click command of the same name, in the order of the help."""
 
