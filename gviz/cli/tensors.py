@@ -8,12 +8,12 @@ from typing import TYPE_CHECKING
 
 from gviz.cli import streams
 from gviz.cli.table import column_heading, console, fit, print_rows, ruled
-from gviz.graphs import TensorRow
+from gviz.graphs import Place, TensorRow
 from gviz.pictures.table import cell_text, columns_of, totals
 from gviz.text import aligned_text, joined
 
 if TYPE_CHECKING:
-    from gviz.sources import Reading
+    from gviz.sources import Reading, Source
 
 MOST_ALIASES = 4
 """Second names that are listed below the table; the rest are counted."""
@@ -39,6 +39,8 @@ def print_tensors(reading: Reading, rows_listed: Sequence[TensorRow]) -> None:
     for row, (name, *cells) in zip(rows, zip(*columns.values(), strict=True), strict=True):
         style = "green" if row.name in roots else "bright_blue" if row.is_leaf and row.requires_grad else ""
         rest = [Text(cell, "dim" if cell == "None" else "") for cell in cells]
+        if "line" in columns and (link := line_link(row.place, reading.source)):
+            rest[[*columns].index("line") - 1].stylize(f"link {link}")
         table.add_row(Text(name, style, no_wrap=True, overflow="ellipsis"), *rest)
     terminal.print(table)
     if second:
@@ -47,6 +49,15 @@ def print_tensors(reading: Reading, rows_listed: Sequence[TensorRow]) -> None:
         )
     for remark in [*totals(graph), *remarks]:
         terminal.print(remark, style="dim")
+
+
+def line_link(place: Place | None, source: Source | None) -> str:
+    """Return the address of a line of a program, for terminals that open it at a click; "" for no line of a file."""
+    if place is None or place.cell or source is None or source.kind != "script" or not source.file:
+        return ""
+    from pathlib import Path
+
+    return f"{Path(place.file or source.file).absolute().as_uri()}#L{place.line}"
 
 
 def print_changes(reading: Reading) -> None:

@@ -36,7 +36,7 @@ def table(done: Finished) -> dict[str, dict[str, str]]:
 
 
 def without_escapes(text: str) -> str:
-    return re.sub(r"\x1b\[[0-9;]*m", "", text.replace("\r", ""))
+    return re.sub(r"\x1b\[[0-9;]*m|\x1b\]8;[^\x1b]*\x1b\\", "", text.replace("\r", ""))
 
 
 @pytest.fixture
@@ -103,6 +103,14 @@ def test_what_is_made_of_a_detached_tensor_is_told_where_that_was(gviz: Program)
 def test_rows_are_chosen_and_sorted(script: Program, words: list[str], names: list[str]) -> None:
     assert list(table(script("inspect", "net.py", *words))) == names
     assert list(script.inspect("net.py", *words)) == names
+
+
+def test_on_a_terminal_a_line_is_a_link_to_its_file(script: Program) -> None:
+    address = (script.folder / "net.py").as_uri()
+    links = re.findall(r"\x1b\]8;[^;]*;([^\x1b]+)\x1b\\([^\x1b]*)", script.on_terminal("inspect", "net.py").out)
+    assert links
+    assert all(link == f"{address}#L{line}" for link, line in links)
+    assert "\x1b]8" not in script("inspect", "net.py").out + script.on_terminal("inspect", *Y).out
 
 
 def test_a_choice_that_leaves_nothing_is_an_error(gviz: Program) -> None:
