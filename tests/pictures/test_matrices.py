@@ -175,7 +175,10 @@ def results(row: list[Part], at: int) -> Bracket:
     place = next(
         place for place in range(at + 1, len(row)) if not isinstance(row[place], Sign | Bracket) or is_arrow(row[place])
     )
-    while not (isinstance(row[place - 1], Sign) and is_arrow(row[place - 1])) and text_of(row[place - 1]) not in "=≈":
+    while not (isinstance(row[place - 1], Sign) and is_arrow(row[place - 1])) and text_of(row[place - 1]) not in (
+        "=",
+        "≈",
+    ):
         place += 1
     found = row[place]
     assert isinstance(found, Bracket)
