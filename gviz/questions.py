@@ -20,7 +20,7 @@ from gviz.causes.diagnosis import Cause
 from gviz.causes.layers import causes_in
 from gviz.derivations.derivation import MOST_PATHS, derive
 from gviz.drawing import Drawing, Nest, SourceLike, caller_variables, is_nest
-from gviz.errors import ArgumentError
+from gviz.errors import ArgumentError, warn_user
 from gviz.graphs import Graph
 from gviz.graphs.numbers import Numbers
 from gviz.live import live_graph
@@ -217,6 +217,9 @@ def assert_gradients(
     __tracebackhide__ = True
     causes: Causes = why(loss, model if not is_tensor(model) else [model])
     patterns = [allow_none] if isinstance(allow_none, str) else [*allow_none]
+    for pattern in patterns:
+        if not any(fnmatchcase(cause.name, pattern) for cause in causes):
+            warn_user(f"allow_none: no parameter is named as {pattern!r} says")
     frozen = {row.name for row in causes.graph.tensors if not row.requires_grad}
     trained = [cause for cause in causes if cause.name not in frozen]
     failed, is_still = [], all(one.has_only(0) for one in causes.gradients.values() if one is not None)

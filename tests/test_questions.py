@@ -238,3 +238,10 @@ def test_the_sum_of_what_a_normalization_makes_is_told_as_a_loss_that_is_the_sam
     assert (first.verdict in ("zero", "vanishing"), last.verdict) == (True, "ok"), "PyTorch's is a rounding error"
     assert "another loss, such as .pow(2).mean(): the sum of what" in first.mend
     assert not gviz.why(model(torch.tensor([[1.0, 2.0, 0.0]])).pow(2).mean(), model).wrong
+
+
+def test_a_pattern_of_allow_none_that_fits_no_parameter_is_told(torch: Any) -> None:
+    net = torch.nn.Linear(2, 1)
+    loss = net(torch.ones(1, 2)).sum()
+    with pytest.warns(gviz.GvizWarning, match=r"no parameter is named as 'wieght' says"):
+        gviz.assert_gradients(loss, net, allow_none=("wieght",))
