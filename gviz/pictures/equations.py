@@ -432,7 +432,7 @@ APART, ROWS_APART = 50.0, 17.0
 def is_result(row: Sequence[Part], at: int) -> bool:
     """Return whether a part is what an operation makes and the next one uses, so that a row can be cut there."""
     before, after = row[at - 1], row[at + 1]
-    is_made = isinstance(before, Phrase) or (isinstance(before, Sign) and before.is_arrow)
+    is_made = (isinstance(before, Phrase) and before.box.text != ",") or (isinstance(before, Sign) and before.is_arrow)
     return isinstance(row[at], Bracket) and is_made and isinstance(after, Sign)
 
 

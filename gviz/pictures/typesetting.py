@@ -426,7 +426,7 @@ class Setter:
         if len(args) == 2 and name in ("matmul", "mm", "mv", "dot"):
             left = ast.Attribute(args[0], "T") if name == "dot" else args[0]
             return self.set(ast.BinOp(left, ast.MatMult(), args[1]), size, depth)
-        options = [text_box(ast.unparse(option), size) for option in node.keywords]
+        options = [text_box(ast.unparse(option).replace("=-", "=−"), size) for option in node.keywords]
         inner = with_commas([*(self.set(part, size, depth) for part in args), *options], size)
         head = text_box("σ", 1.08 * size, "math") if name == "sigmoid" else name_box(name, size)
         return row(head, fenced(inner, size))

@@ -18,8 +18,9 @@ from gviz import engine
 from gviz.graphs import Graph
 from gviz.graphs.numbers import Numbers
 from gviz.passes.dataflow import dataflow
-from gviz.pictures.equations import Bracket, NumberGrid, Part, Sign, number_grid
+from gviz.pictures.equations import Bracket, NumberGrid, Part, Phrase, Sign, is_result, number_grid
 from gviz.pictures.parts import drawn_formula
+from gviz.pictures.typesetting import text_box
 from gviz.pictures.views.matrices import NOTHING, EquationReader, with_same_numbers
 from gviz.render import RenderOptions, render
 
@@ -304,3 +305,17 @@ def test_the_first_part_of_a_tensor_gives_its_numbers_to_what_is_made_of_it_alon
     )
     elements = [*numbers_in(gviz.read(tmp_path / "parts.py").graph).values()]
     assert elements.count((1.0, 2.0)) == 2, "p and its transpose"
+
+
+@pytest.mark.parametrize(("sign", "may_be_cut"), [(",", False), ("=", True), ("≈", True)])
+def test_a_row_is_cut_behind_a_result_and_not_between_the_operands_of_a_function(
+    sign: str, *, may_be_cut: bool
+) -> None:
+    row: list[Part] = [
+        Bracket("leaf"),
+        Phrase(text_box(sign, 20)),
+        Bracket("leaf"),
+        Sign(text_box("f", 20), is_arrow=True),
+        Bracket("leaf"),
+    ]
+    assert is_result(row, 2) == may_be_cut
