@@ -48,7 +48,8 @@ function toggle(group) {
 function remember({ isNew = true } = {}) {
   const of = (what) => isGroup(what) ? `group:${graph.groups[what.group].name}` : graph.nodes[what.node].id;
   const words = [
-    graph.number ? `view=${graph.name}` : "", step === firstStep() ? "" : `step=${step ? graph.steps[step - 1].number : 0}`,
+    graph.number ? `view=${graph.name}` : "",
+    step === firstStep() ? "" : `step=${step ? graph.steps[step - 1].number : 0}`,
     picked ? `node=${encodeURIComponent(of(picked))}` : "",
   ];
   const hash = words.filter(Boolean).join("&"), address = hash ? `#${hash}` : location.pathname + location.search;

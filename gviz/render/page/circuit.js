@@ -2,7 +2,8 @@
 
 const ON_LINES = ["wire", "value", "grad"];
 const SHOWN_WITH = {
-  value: "values", "end value": "values", grad: "gradients", "end grad": "gradients", note: "gradients", total: "gradients",
+  value: "values", "end value": "values",
+  grad: "gradients", "end grad": "gradients", note: "gradients", total: "gradients",
 };
 
 /** Find whose each part is: of a card (c3), of a wire (w2), or of none; and the parts that are there at each step. */
@@ -45,7 +46,9 @@ function circuitShapes(key) {
 }
 function pieceShape([look, number, text]) {
   const place = graph.circuit.places[number];
-  if (typeof place === "string") return el(":path", { class: `${place.endsWith("Z") ? "tip" : "edge"} k${look}`, d: place });
+  if (typeof place === "string") {
+    return el(":path", { class: `${place.endsWith("Z") ? "tip" : "edge"} k${look}`, d: place });
+  }
   const [x, y, width, height, rx] = place;  // of a text by its middle
   if (text === undefined) return el(":rect", { class: `k${look}`, x, y, width, height, rx });
   const attributes = { class: `k${look}`, x, y, "text-anchor": "middle", textLength: width || null };

@@ -92,7 +92,9 @@ const BUTTONS = {
   values: () => flipNumbers("values"), gradients: () => flipNumbers("gradients"),
   across: () => { graph.across = !graph.across; flip("across", graph.across); },
   dark: () => useTheme(root.dataset.theme !== "dark"),
-  svg: () => save(new Blob([picture()], { type: "image/svg+xml" }), "svg"), png: savePng, help: () => $("keys").showModal(),
+  svg: () => save(new Blob([picture()], { type: "image/svg+xml" }), "svg"),
+  png: savePng,
+  help: () => $("keys").showModal(),
 };
 for (const [id, action] of Object.entries(BUTTONS)) on($(id), "click", action);
 
@@ -112,7 +114,7 @@ function enter() {
   else if (graph.nodes[picked.node].in >= 0 && !graph.circuit) toggle(graph.nodes[picked.node].in);
 }
 
-/** What arrow keys do: on a box they go along its lines and to its neighbours, else they go through the steps or move. */
+/** What arrow keys do: on a box they go along its lines and to its neighbours, else through the steps, or they move. */
 function arrowKeys() {
   const toUsers = () => along(graph.out, "to"), toInputs = () => along(graph.into, "from");
   const before = () => beside(-1), after = () => beside(1);

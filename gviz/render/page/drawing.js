@@ -111,7 +111,9 @@ function draw() {
   for (const line of drawn.lines) if (sees(...line.box)) mount("lines", line.id, () => lineShape(line), { line });
   for (const box of boxes) mount("boxes", box.id, () => boxShape(box), { box });
   const focused = document.activeElement && document.activeElement.dataset.key;
-  for (const [key, { made }] of mounted) if (!wanted.has(key) && key !== focused) { made.remove(); mounted.delete(key); }
+  for (const [key, { made }] of mounted) {
+    if (!wanted.has(key) && key !== focused) { made.remove(); mounted.delete(key); }
+  }
   mark();
 }
 
@@ -152,7 +154,8 @@ function boxShape(box, isStill = false) {
   const shapes = graph.circuit ? circuitShapes(box.id) : [...rectShapes(box), ...textShapes(box)];
   const attributes = { class: graph.circuit ? "card" : `box ${classOf(box)}`, display: shapes.length ? null : "none" };
   if (isStill) return el(":g", attributes, ...shapes);
-  const seen = shapes.map((shape) => shape.textContent).filter(Boolean).join(" "), said = linesOf(box).map(plain).join(" ").trim();
+  const seen = shapes.map((shape) => shape.textContent).filter(Boolean).join(" ");
+  const said = linesOf(box).map(plain).join(" ").trim();
   const label = [...new Set([seen, said, wiresText(box)])].join(" ; "), isFolded = isGroup(box) ? "false" : null;
   const role = { "data-key": box.id, role: "button", tabindex: -1, "aria-label": label, "aria-expanded": isFolded };
   return el(":g", { ...attributes, ...role }, ...shapes.flatMap((shape) => [shape, " "]));
@@ -173,7 +176,8 @@ function rectShapes(box) {
 }
 /** Everything, to be printed or saved. */
 function stillShapes() {
-  const frames = graph.circuit ? circuitShapes("") : drawn.frames.map((frame) => frameShape(frame, true)), hot = lights();
+  const hot = lights();
+  const frames = graph.circuit ? circuitShapes("") : drawn.frames.map((frame) => frameShape(frame, true));
   const lines = drawn.lines.map((line) => setClasses(lineShape(line), hot.line(line), true));
   return [...frames, ...lines, ...drawn.boxes.map((box) => setClasses(boxShape(box, true), hot.box(box), false))];
 }
@@ -186,7 +190,8 @@ function lineShape(line) {
 function frameShape(frame, isStill = false) {
   const label = `⊟ ${graph.groups[frame.group].name}`;
   const role = {
-    "data-key": `f${frame.group}`, role: "button", tabindex: -1, "aria-expanded": "true", "aria-label": `${label}, unfolded`,
+    "data-key": `f${frame.group}`, role: "button", tabindex: -1,
+    "aria-expanded": "true", "aria-label": `${label}, unfolded`,
   };
   const rect = el(":rect", { x: frame.x, y: frame.y, width: frame.w, height: frame.h, rx: 6 });
   const text = el(":text", { x: frame.x + 8, y: frame.y + 15, class: "muted" }, label);

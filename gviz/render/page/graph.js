@@ -11,7 +11,8 @@ const has = { values: true, gradients: true };
 function take(number) {
   const one = data.views[number], own = { ...data.views.find((other) => other.name === one.like), ...one };
   const { nodes, circuit, steps = [] } = own;
-  const edges = own.edges.map(([from, to, kind = "data", local = "", handed = ""]) => ({ from, to, kind, local, handed }));
+  const edgeOf = ([from, to, kind = "data", local = "", handed = ""]) => ({ from, to, kind, local, handed });
+  const edges = own.edges.map(edgeOf);
   const groups = own.groups.map(([name, up]) => ({ name, up, size: 0, inside: 0 }));
   const out = nodes.map(() => []), into = nodes.map(() => []);
   edges.forEach((edge, e) => { out[edge.from].push(e); into[edge.to].push(e); });

@@ -18,7 +18,8 @@ function layout(graph, closed, size, across = false) {
   levels.draw(across);
   const { boxes, frames } = levels.spread(across);
   const flip = (box) => (across ? { ...box, x: box.y, y: box.x, w: box.h, h: box.w } : box);
-  const found = lines.map(({ edges, parts }) => ({ edges, points: parts.map((part) => levels.pointsOf(part).map(turn)) }));
+  const points = (parts) => parts.map((part) => levels.pointsOf(part).map(turn));
+  const found = lines.map(({ edges, parts }) => ({ edges, points: points(parts) }));
   const [w, h] = turn([levels.of(ROOT).w, levels.of(ROOT).h]);
   return { boxes: boxes.map(flip), frames: frames.map(flip), lines: found, w, h };
 }
@@ -100,7 +101,9 @@ class Levels {
   /** Draw all levels, the inner ones first: their sizes are those of items in the outer ones. */
   draw(across) {
     const isOpen = ({ open }) => open !== undefined, gaps = across ? [12, 36] : [16, 30], order = [ROOT];
-    for (const g of order) order.push(...this.of(g).items.filter(isOpen).map(({ open }) => open));  // it grows on the way
+    for (const g of order) {  // it grows on the way
+      for (const item of this.of(g).items.filter(isOpen)) order.push(item.open);
+    }
     for (const g of order.reverse()) {
       const level = this.of(g);
       for (const item of level.items.filter(isOpen)) {

@@ -38,7 +38,10 @@
     try { state = JSON.parse(sessionStorage.getItem(KEY)); } catch { return; }
     if (!state || performance.getEntriesByType("navigation")[0].type === "navigate") return;
     const closed = new Map(state.closed);
-    graph.groups.forEach((group, g) => { if (closed.has(group.name)) graph.closed[closed.get(group.name) ? "add" : "delete"](g); });
+    graph.groups.forEach(({ name }, g) => {
+      if (closed.get(name)) graph.closed.add(g);
+      else if (closed.has(name)) graph.closed.delete(g);
+    });
     Object.assign(has, state.has);
     graph.across = state.across;
     document.documentElement.dataset.theme = state.theme;

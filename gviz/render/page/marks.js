@@ -22,7 +22,7 @@ function lights() {
     line: ({ edges }) => ({
       on: edges.some((e) => nearEdges.has(e) || (!!trail && trail.edges.has(e))),
       back: !!now && edges.some((e) => now.isHanded.has(e)),
-      ghost: !!(trail && !edges.some((e) => trail.edges.has(e))) || !!(now && !edges.some((e) => now.isKnown.has(graph.edges[e].to))),
+      ghost: !edges.some((e) => (!trail || trail.edges.has(e)) && (!now || now.isKnown.has(graph.edges[e].to))),
     }),
   };
 }

@@ -25,7 +25,8 @@ function ofNode(i) {
   const way = { id: "trail", "aria-pressed": String(!!trail), onclick: light, "aria-keyshortcuts": "p" };
   const canFold = node.in >= 0 && !graph.circuit;
   const fold = canFold ? el("button", { onclick: () => toggle(node.in) }, `Fold ${groups[node.in].name}`) : null;
-  const list = (edges, end) => el("ul", {}, ...edges.slice(0, MOST_NEIGHBOURS).map((e) => neighbour(graph.edges[e], end)));
+  const items = (edges, end) => edges.slice(0, MOST_NEIGHBOURS).map((e) => neighbour(graph.edges[e], end));
+  const list = (edges, end) => el("ul", {}, ...items(edges, end));
   return [
     el("h2", {}, name(i)), el("dl", {}, ...facts), el("p", {}, el("button", way, "Paths to the root"), " ", fold),
     ...chainRule(i),
@@ -37,7 +38,8 @@ function ofNode(i) {
 function neighbour(edge, end) {
   const head = `${end === "to" ? "→" : "←"} ${title(edge[end])}`;
   const texts = [head, edge.local && `local derivative ${edge.local}`, edge.handed && `hands back ${edge.handed}`];
-  return el("li", {}, el("button", { onclick: () => focusOn({ node: edge[end] }) }, texts.filter(Boolean).join("\n   ")));
+  const action = { onclick: () => focusOn({ node: edge[end] }) };
+  return el("li", {}, el("button", action, texts.filter(Boolean).join("\n   ")));
 }
 
 // ---------------------------------------------------------------- ways to the root
@@ -61,14 +63,17 @@ function productText(factors) {
   const text = (number) => String(isWhole ? number : +number.toPrecision(3)), sign = isWhole ? "=" : "≈";
   const terms = products.map((one, k) => (k && one < 0 ? `(${text(one)})` : text(one))).join(" + ");
   const isCancelled = !isWhole && Math.abs(sum) < most / 20;  // the factors are rounded
-  return ["\n", sign, terms, ...(products.length > 1 && !isCancelled ? [sign, text(sum)] : [])].join(" ").replace("\n ", "\n");
+  const end = products.length > 1 && !isCancelled ? [sign, text(sum)] : [];
+  return `\n${[sign, terms, ...end].join(" ")}`;
 }
 function paths(i) {
   const found = [], todo = [[i, []]];
   while (todo.length && found.length <= MOST_PATHS) {
     const [at, edges] = todo.pop();
     if (graph.roots.has(at)) { found.push(edges); continue; }
-    for (const e of [...graph.out[at]].reverse()) if (graph.edges[e].kind === "data") todo.push([graph.edges[e].to, [...edges, e]]);
+    for (const e of [...graph.out[at]].reverse()) {
+      if (graph.edges[e].kind === "data") todo.push([graph.edges[e].to, [...edges, e]]);
+    }
   }
   return found;
 }

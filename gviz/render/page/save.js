@@ -17,7 +17,8 @@ function save(blob, suffix) {
 function savePng() {
   const image = new Image(), scale = Math.min(2, 16000 / Math.max(drawn.w, drawn.h));
   image.onload = () => {
-    const canvas = el("canvas", { width: Math.round((drawn.w + 20) * scale), height: Math.round((drawn.h + 20) * scale) });
+    const [width, height] = [drawn.w, drawn.h].map((side) => Math.round((side + 20) * scale));
+    const canvas = el("canvas", { width, height });
     canvas.getContext("2d").drawImage(image, 0, 0, canvas.width, canvas.height);
     canvas.toBlob((blob) => save(blob, "png"));
   };

@@ -15,7 +15,8 @@ function search(text) {
   hits = new Set(list);
   chosen = -1;
   const choose = (i) => () => { closeHits(); focusOn({ node: i }); };
-  const option = (i, k) => el("div", { role: "option", id: `hit${k}`, "aria-selected": "false", onclick: choose(i) }, title(i).slice(0, 80));
+  const role = { role: "option", "aria-selected": "false" };
+  const option = (i, k) => el("div", { ...role, id: `hit${k}`, onclick: choose(i) }, title(i).slice(0, 80));
   $("hits").replaceChildren(...list.slice(0, MOST_HITS).map(option));
   tellCount(words.length ? `${list.length || "nothing"} found` : "");
   $("hits").hidden = !list.length;

@@ -55,7 +55,8 @@ function play() {
 /** The lines of the program, the one that runs lit. */
 function codeLines() {
   const now = graph.steps[step - 1].line;
-  const row = (text, k) => el("li", k + 1 === now ? { class: "now", id: "now", "aria-current": "step" } : {}, text || " ");
+  const look = (k) => (k + 1 === now ? { class: "now", id: "now", "aria-current": "step" } : {});
+  const row = (text, k) => el("li", look(k), text || " ");
   return [el("ol", {}, ...data.code.map(row))];
 }
 on($("slider"), "input", () => go(+$("slider").value));
