@@ -124,6 +124,7 @@ SAMPLES: dict[str, list[tuple[Any, ...]]] = {
     "addmm": [("A2", "A", "B", 0.5, 2.0), ("X", "A", "B", 1, 1), ("Z", "A", "B", 1, 2.0)],
     "mv": [("A", "V")],
     "dot": [("V", "V")],
+    "vdot": [("V", "V")],
     "bmm": [("T", "R")],
     "masked_fill_tensor": [("A", "mask", "Z")],
     "sum_dim": [("A", (1,), False), ("A", (0, -1), True), ("A", (), True), ("R", (0, 2), False)],

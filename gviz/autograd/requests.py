@@ -14,7 +14,7 @@ from gviz.autograd.backward import Pass
 from gviz.autograd.node import Node, Output, target_of
 from gviz.autograd.row import TENSORS
 from gviz.autograd.tensor import Tensor, edge_of, from_array
-from gviz.autograd.words import BATCHED, CYCLE, ONE_DTYPE
+from gviz.autograd.words import CYCLE, ONE_DTYPE
 from gviz.numbers.classes import type_text
 from gviz.numbers.dtypes import of
 from gviz.numbers.printing import Size
@@ -30,6 +30,12 @@ class GradientEdge(NamedTuple):
 
 
 PLACES = Tensor, GradientEdge
+BATCHED = (
+    "If `is_grads_batched=True`, we interpret the first dimension of each grad_output as the batch dimension. The "
+    "sizes of the remaining dimensions are expected to match the shape of corresponding output, but a mismatch was "
+    "detected: grad_output[{0}] has a shape of {1} and output[{0}] has a shape of {2}. If you only want some tensors "
+    "in `grad_output` to be considered batched, consider using vmap."
+)
 Place: TypeAlias = Tensor | GradientEdge
 Places: TypeAlias = Place | Sequence[Place]
 Gradients: TypeAlias = Tensor | Sequence[Tensor | None] | None

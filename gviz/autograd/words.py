@@ -50,12 +50,6 @@ DETACHED_VIEW = (
     "called on these gradients. To fix this error, please refer to the Optimizer.zero_grad() function in "
     "torch/optim/optimizer.py as the solution."
 )
-BATCHED = (
-    "If `is_grads_batched=True`, we interpret the first dimension of each grad_output as the batch dimension. The "
-    "sizes of the remaining dimensions are expected to match the shape of corresponding output, but a mismatch was "
-    "detected: grad_output[{0}] has a shape of {1} and output[{0}] has a shape of {2}. If you only want some tensors "
-    "in `grad_output` to be considered batched, consider using vmap."
-)
 ONE_DTYPE = "For complex Tensors, both grad_output and output are required to have the same dtype. Mismatch in dtype: "
 CYCLE = (
     "Using backward() with create_graph=True will create a reference cycle between the parameter and its gradient "

@@ -92,8 +92,8 @@ UNCOMMON = (
 )  # fmt: skip
 SUBMODULES = (
     "accelerator", "amp", "ao", "autograd", "backends", "cuda", "distributed", "distributions", "fft", "func", "fx",
-    "jit", "linalg", "nn", "optim", "profiler", "quantization", "serialization", "sparse", "special", "storage",
-    "testing", "utils", "version",
+    "hub", "jit", "linalg", "multiprocessing", "nn", "optim", "profiler", "quantization", "serialization", "sparse", "special",
+    "storage", "testing", "utils", "version",
 )  # fmt: skip
 LATE = (
     {"vmap": "func", "compile": "jit", "sparse_coo_tensor": "sparse", "spmm": "sparse"}

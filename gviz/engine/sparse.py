@@ -15,7 +15,7 @@ import numpy as np
 from gviz import engine
 from gviz.autograd.tensor import Tensor, from_array
 from gviz.engine.device import Layout
-from gviz.numbers import dtypes
+from gviz.numbers import dtypes, printing
 from gviz.numbers.types import Array
 from gviz.numbers.words import absent, refuse, warn_once
 
@@ -46,9 +46,11 @@ def to_sparse(tensor: Tensor) -> Any:
     return marked(tensor._array.copy(), places, tensor._array[tuple(places)], coalesced=True)
 
 
-def text_behind(label: str, tensor: Tensor) -> str:
-    """Return a tensor's text behind a label, its lines below each other."""
-    return label + repr(tensor).replace("\n", "\n" + " " * len(label))
+def labelled(label: str, array: Array) -> str:
+    """Return the text of one of the two parts, as it stands within the text of the tensor."""
+    before = f"{label}=tensor("
+    body = printing.format_body(array, len("tensor(" + before)) if array.size else f"[], size={array.shape}"
+    return f"{before}{body})"
 
 
 def of_numbers(change: Callable[..., Any]) -> Any:
@@ -140,17 +142,12 @@ class Sparse(Tensor):
         return self
 
     def __repr__(self) -> str:
-        numbers = text_behind("values=", self._values())
-        kind = "" if self.dtype is dtypes.get_default_dtype() or self.dtype is dtypes.int64 else f"dtype={self.dtype}, "
-        numbers = numbers.replace(f", {kind.rstrip(', ')})", ")") if kind else numbers
-        lines = [
-            text_behind("indices=", self._indices()),
-            numbers,
-            f"size={tuple(self.shape)}, nnz={self._nnz()}, {kind}layout={COO}",
-        ]
-        return "tensor(" + ",\n".join(lines).replace("\n", "\n       ") + ")"
+        kind = "" if self.dtype in (dtypes.get_default_dtype(), dtypes.int64) else f"dtype={self.dtype}, "
+        parts = labelled("indices", self._places), labelled("values", self._numbers)
+        sizes = f"size={tuple(self.shape)}, nnz={self._nnz()}, {kind}layout={COO}"
+        return "tensor(" + ",\n       ".join([*parts, sizes]) + ")"
 
-    clone = detach = coalesced_copy = of_numbers(lambda x: x.clone())
+    clone = detach = of_numbers(lambda x: x.clone())
     __neg__ = neg = of_numbers(lambda x: -x)
     mul = __mul__ = __rmul__ = of_numbers(lambda x, y: x * y)
     div = __truediv__ = of_numbers(lambda x, y: x / y)

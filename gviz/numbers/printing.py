@@ -68,7 +68,7 @@ def format_tensor(array: Array, *, requires_grad: bool = False, grad_fn_name: st
     elif requires_grad:
         suffixes.append("requires_grad=True")
     indent = len("tensor(")
-    return _append("tensor(" + (_format_body(array, indent) if array.size else "[]"), suffixes, indent)
+    return _append("tensor(" + (format_body(array, indent) if array.size else "[]"), suffixes, indent)
 
 
 def _append(text: str, suffixes: list[str], indent: int) -> str:
@@ -135,7 +135,7 @@ class _Complex:
 # Layout ------------------------------------------------------------------------------------------------------------
 
 
-def _format_body(array: Array, indent: int) -> str:
+def format_body(array: Array, indent: int) -> str:
     """Return the elements in their brackets, the first bracket at column ``indent``."""
     part = array
     is_cut = [False] * array.ndim  # the axes of which only the edges are shown

@@ -96,6 +96,11 @@ def dot(self, tensor):
         raise RuntimeError(f"inconsistent tensor size, expected tensor [{left}] and src [{right}] {sizes}")
     return np.dot(self, tensor)
 
+@op("VdotBackward0", "vdot", promote="none", check=lacks("vdot", "b"), self="grad * other", other="grad * self")
+def vdot(self, other):
+    dot.forward(self, other)
+    return np.vdot(self, other)
+
 # ------------------------------------------------------------------ batches
 @op("BmmBackward0", "bmm", promote="none", check=lacks("bmm", "b"), self="bmm(grad, transpose(mat2, 1, 2))",
     mat2="bmm(transpose(self, 1, 2), grad)")

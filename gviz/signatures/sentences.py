@@ -167,6 +167,7 @@ index_put: Return the tensor with values at the places that index tensors name.
 mm: Return the product of two matrices.
 mv: Return the product of a matrix and a vector.
 dot: Return the sum of the products of two vectors.
+vdot: Return the sum of the products of two vectors, the first one conjugated.
 bmm: Return the products of the matrices of two batches.
 matmul: Return the product of matrices, vectors, or batches of them.
 addmm: Return beta times the input plus alpha times the product of two matrices.

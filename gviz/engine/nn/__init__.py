@@ -22,7 +22,8 @@ HELD = {name: getattr(containers, name) for name in containers.__all__} | LAYERS
 globals().update(HELD)
 __all__ += list(HELD)
 
-missing = absent("torch.nn", "modules", "parallel")
+RNNBase, RNNCellBase = recurrent.Recurrent, recurrent.Cell
+missing = absent("torch.nn", "attention", "modules", "parallel")
 
 
 def __getattr__(name: str) -> Any:

@@ -12,15 +12,45 @@ from gviz.autograd.modes import no_grad
 from gviz.autograd.row import TENSORS as call
 from gviz.autograd.tensor import Tensor
 from gviz.engine.creation import zeros
+from gviz.engine.nn.module import Module
 from gviz.engine.nn.utils import rnn
+from gviz.engine.random import fork_rng
 from gviz.numbers.words import absent, refuse
 
-__all__ = ["clip_grad_norm_", "clip_grad_value_", "parameters_to_vector", "rnn", "vector_to_parameters"]
+__all__ = [
+    "clip_grad_norm_", "clip_grad_value_", "get_total_norm", "parameters_to_vector", "rnn", "skip_init",
+    "vector_to_parameters",
+]  # fmt: skip
 
 
 def gradients(parameters: Tensor | Iterable[Tensor]) -> list[Any]:
     """Return the gradients of a tensor, or of several, as far as there are any."""
     return [t.grad for t in ((parameters,) if isinstance(parameters, Tensor) else parameters) if t.grad is not None]
+
+
+def get_total_norm(
+    tensors: Tensor | Iterable[Tensor],
+    norm_type: float = 2.0,
+    error_if_nonfinite: bool = False,
+    foreach: object = None,
+) -> Any:
+    """Return the norm of several tensors together."""
+    grads, order = ([tensors] if isinstance(tensors, Tensor) else list(tensors)), float(norm_type)
+    with no_grad():
+        total: Any = call["stack"]([grad.norm(order) for grad in grads] or [zeros(())], 0).norm(order)
+    refuse(
+        error_if_nonfinite and not np.isfinite(total._array),
+        f"The total norm of order {order} for gradients from `parameters` is non-finite, so it cannot "
+        "be clipped. To disable this error and scale the gradients by the non-finite norm anyway, set "
+        "`error_if_nonfinite=False`",
+    )
+    return total
+
+
+def skip_init(module_cls: type[Module], *args: object, **kwargs: object) -> Any:
+    """Return a module whose initial values take no random numbers from the stream: they are to be written anew."""
+    with fork_rng():
+        return module_cls(*args, **kwargs)
 
 
 def clip_grad_norm_(
@@ -31,15 +61,9 @@ def clip_grad_norm_(
     foreach: object = None,
 ) -> Tensor:
     """Scale gradients down so that their norm together is at most ``max_norm``; return the norm before."""
-    grads, order = gradients(parameters), float(norm_type)
+    grads = gradients(parameters)
+    total = get_total_norm(grads, norm_type, error_if_nonfinite)
     with no_grad():
-        total: Any = call["stack"]([grad.norm(order) for grad in grads] or [zeros(())], 0).norm(order)
-        refuse(
-            error_if_nonfinite and not np.isfinite(total._array),
-            f"The total norm of order {order} for gradients from `parameters` is non-finite, so it cannot "
-            "be clipped. To disable this error and scale the gradients by the non-finite norm anyway, set "
-            "`error_if_nonfinite=False`",
-        )
         scale = (max_norm / (total + 1e-6)).clamp(max=1.0)
         for grad in grads:
             grad.mul_(scale)

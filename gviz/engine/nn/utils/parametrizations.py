@@ -45,10 +45,15 @@ class _SpectralNorm(Module):
         super().__init__()
         self.norm, self.count = SpectralNorm("", n_power_iterations, dim % weight.dim(), eps), n_power_iterations
         if weight.dim() > 1:
-            matrix = self.norm.matrix(weight).detach()
+            matrix = self.matrix(weight).detach()
             for name, size in zip(("_u", "_v"), matrix.shape, strict=True):
                 self.register_buffer(name, self.norm.unit(matrix.new_empty(size).normal_(0, 1)))
             self.iterate(matrix, 15)
+
+    def matrix(self, weight: Tensor) -> Any:
+        """Return the weight as a matrix, with its output dimension first."""
+        rest = (i for i in range(weight.dim()) if i != self.norm.dim)
+        return (weight.permute(self.norm.dim, *rest) if self.norm.dim else weight).flatten(1)
 
     @no_grad()  # type: ignore[untyped-decorator]
     def iterate(self, matrix: Tensor, count: int) -> None:
@@ -61,10 +66,10 @@ class _SpectralNorm(Module):
         """Return the weight over its norm."""
         if weight.dim() == 1:
             return F.normalize(weight, dim=0, eps=self.norm.eps)
-        matrix = self.norm.matrix(weight)
+        matrix = self.matrix(weight)
         if self.training:
             self.iterate(matrix, self.count)
-        return weight / torch.dot(self._u.clone(), torch.mv(matrix, self._v.clone()))
+        return weight / torch.vdot(self._u.clone(), torch.mv(matrix, self._v.clone()))
 
     def right_inverse(self, value: Tensor) -> Any:
         """Return the value, which is assumed to be of norm 1."""
@@ -99,7 +104,7 @@ class _Orthogonal(Module):
             else:
                 unit = torch.eye(n, dtype=skew.dtype)
                 product = torch.linalg.solve(torch.add(unit, skew, alpha=-0.5), torch.add(unit, skew, alpha=0.5))
-            product = product[..., :k]
+            product = product if n == k else product[..., :k]
         if self.has_base:
             product = self.base @ product
         return product.mT if is_wide else product

@@ -40,6 +40,15 @@ class PackedSequence(NamedTuple):
         """Return it with the data of another type."""
         return self._replace(data=self.data.to(*args, **kwargs))
 
+    def cpu(self) -> Any:
+        """Return it itself: it is on the CPU."""
+        return self
+
+    @property
+    def is_cuda(self) -> bool:
+        """Whether it is on a GPU: it is not."""
+        return False
+
 
 def pack_padded_sequence(
     input: Tensor, lengths: Sequence[int] | Tensor, batch_first: bool = False, enforce_sorted: bool = True
