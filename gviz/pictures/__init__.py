@@ -81,6 +81,10 @@ def picture_of(graph: Graph, options: RenderOptions) -> Picture:
         options = replace(options, view="torchviz", show=tuple(word for word in options.show if word != "local"))
     elif options.needs_flow:
         graph = with_derivatives(graph)
+    if options.view in SHEETS:
+        if options.format in ("dot", "gv") and not options.path:
+            warn_user(f"DOT has no {SHEETS[options.view]}: the boxes are those of the view dataflow", RenderWarning)
+        view = import_module("gviz.pictures.views.dataflow")
     picture: Picture = view.picture(graph, options)
     if options.font_size != RenderOptions.font_size and (options.show or options.view != "torchviz"):
         picture = enlarged(picture, options.font_size / RenderOptions.font_size)

@@ -37,9 +37,6 @@ DENSITIES = (
 SAMPLES = {"value": "0.37", "grad": "−0.53"}
 """The numbers that the legend has as samples."""
 
-STOPPED = "backward stops here"
-"""What the legend says of a box that is marked where the program has stopped."""
-
 
 circuit_of = lru_cache(maxsize=128)(Circuit)
 """Lays a circuit out: the page of its size has the circuits that were tried to choose what goes onto it."""
@@ -154,7 +151,7 @@ class CircuitContent:
         yield from unknown_entries(self.titles)
         if remark := self.reader.decimals.remark(self.options.show):
             yield LegendEntry(remark, ink="muted")
-        words = FORMULA_WORDS if self.reader.graph.stop is None else {**FORMULA_WORDS, "error": STOPPED}
+        words = FORMULA_WORDS if self.reader.graph.stop is None else {**FORMULA_WORDS, "error": "backward stops here"}
         yield from kind_entries(words, {card.look for card in self.cards} - {"operation"})
 
     @property

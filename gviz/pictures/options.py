@@ -27,8 +27,8 @@ VIEWS = {"torchviz": "TB", "dataflow": "LR", "circuit": "LR", "matrices": "LR", 
 READABLE = 150
 """Boxes that a picture may have and still be read; above it, what repeats is folded and modules are boxes."""
 
-SHEETS = ("circuit", "matrices")
-"""Views that gviz lays out by itself, with a formula above."""
+SHEETS = {"circuit": "circuits", "matrices": "equations"}
+"""Views that gviz lays out by itself, with a formula above, and what they show; DOT has the view dataflow for them."""
 
 MEASURES = ("grad-norm", "value", "memory", "time")
 """What boxes may be shaded by."""

@@ -12,9 +12,7 @@ from gviz.pictures.circuit_content import CircuitContent
 from gviz.pictures.circuit_reader import CircuitReader
 from gviz.pictures.options import FOLDING, RenderOptions
 from gviz.pictures.parts import drawn_formula
-from gviz.pictures.picture import Picture
 from gviz.pictures.sheets import InkedPage, SheetWriter
-from gviz.pictures.views import dataflow as boxes
 
 IGNORES = (
     *("ghosts", "rankdir", "layout", "color_by", "symbols", "font_size", "repeat_leaves"),
@@ -23,13 +21,6 @@ IGNORES = (
 
 MOST = 60
 """Boxes of a circuit; a larger graph is drawn as the view dataflow draws it."""
-
-
-def picture(graph: Graph, options: RenderOptions, missing: str = "circuits") -> Picture:
-    """Return the picture in Graphviz's words, for formats that are nothing else: that of the view dataflow."""
-    if options.format in ("dot", "gv") and not options.path:
-        warn_user(f"DOT has no {missing}: the boxes are those of the view dataflow", RenderWarning)
-    return boxes.picture(graph, options)
 
 
 def sheet(graph: Graph, options: RenderOptions) -> InkedPage | None:

@@ -45,7 +45,6 @@ from gviz.pictures.legend import FORMULA_WORDS, LegendEntry, kind_entries
 from gviz.pictures.look import PAGES
 from gviz.pictures.options import RenderOptions
 from gviz.pictures.parts import drawn_formula
-from gviz.pictures.picture import Picture
 from gviz.pictures.reader import Reader, as_formula
 from gviz.pictures.sheets import (
     WIDE,
@@ -93,11 +92,6 @@ NOTHING = BracketNote()
 
 SIGNS = {ast.Add: "+", ast.Sub: "−", ast.MatMult: "·", ast.Div: "÷", ast.Mult: "·", ast.Pow: "^"}
 """Operators as they stand between tensors."""
-
-
-def picture(graph: Graph, options: RenderOptions) -> Picture:
-    """Return the picture in Graphviz's words, for formats that are nothing else: that of the view dataflow."""
-    return circuit.picture(graph, options, "equations")
 
 
 def sheet(graph: Graph, options: RenderOptions) -> InkedPage | None:
