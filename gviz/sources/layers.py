@@ -7,7 +7,7 @@ import re
 from collections.abc import Callable, Mapping
 from importlib import import_module
 from traceback import walk_tb
-from types import FunctionType
+from types import FrameType, FunctionType
 from typing import Any
 
 from gviz.graphs import Module, Place, Unlisted
@@ -48,7 +48,7 @@ def failed_call(error: BaseException) -> str:
     "" for an error outside of modules.
     """
     frames = [frame for frame, _ in walk_tb(error.__traceback__)]
-    modules: list[Any] = [frame.f_locals.get("self") if frame.f_code.co_name in FORWARD else None for frame in frames]
+    modules: list[Any] = [own_module(frame) if frame.f_code.co_name in FORWARD else None for frame in frames]
     calls = [at for at, module in enumerate(modules) if hasattr(type(module), "named_modules")]
     if not calls:
         return ""
@@ -60,6 +60,12 @@ def failed_call(error: BaseException) -> str:
     sizes = joined(f"({', '.join(map(str, shape))})" for shape in shapes if shape is not None)
     where = ".".join(filter(None, [(names or [type(outer).__name__])[0], path]))
     return f"in {where} ({type(inner).__name__})" + f", which got {sizes}" * bool(sizes)
+
+
+def own_module(frame: FrameType) -> object:
+    """Return what the first argument of a function that runs is now, as ``self`` is; None for one without arguments."""
+    names = frame.f_code.co_varnames[: frame.f_code.co_argcount]
+    return frame.f_locals.get(names[0]) if names else None
 
 
 def holders_of(modules: Mapping[int, tuple[str, Any]], names: Mapping[str, Any]) -> dict[object, Module]:

@@ -25,6 +25,9 @@ FLOAT_ARRAY = re.compile(rb".NUMPY.{4}\{'descr': '[<>=]f", re.DOTALL)
 LACKS = re.compile(r"__init__\(\) missing|missing \d+ required")
 """What Python says of a class or a function that was called without an argument that it needs."""
 
+WANTS_INTEGERS = "to have one of the following scalar types: Long, Int"
+"""What PyTorch says where an embedding, say, gets real numbers."""
+
 PROGRAM = """\
 import torch
 
@@ -79,6 +82,8 @@ def with_program(source: Source, options: SourceOptions) -> Iterator[Source]:
             made = f"make it in a file, net = {word.partition(':')[2]}(...), and name that: model.py:net"
             is_call = "forward() missing" in error.what
             error.hint = "give an --input for each of its arguments: --input 3,5 --input 3,2" if is_call else made
+        elif WANTS_INTEGERS in error.what:
+            error.hint = "\n".join(filter(None, [error.hint, "for integers: --input 2,16:int64"]))
         raise
 
 

@@ -27,6 +27,11 @@ class Wide(Net):
         super().__init__(width)
 
 
+class Square(nn.Module):
+    def forward(this, x):
+        return x @ x
+
+
 def make():
     return Wide(6)
 
@@ -70,7 +75,9 @@ def test_an_input_may_be_a_file_or_integers(here: Program) -> None:
     np.save(here.folder / "x.npy", np.ones((3, 4)))
     assert here("summary", "model.py:Net", "--input-file", "x.npy").status == 0
     (here.folder / "model.py").write_text("from torch import nn\nnet = nn.Embedding(5, 3)\n", "utf-8")
-    assert here("summary", "model.py:net", "--input", "2,6:int64", "--loss", "mean").status == 0
+    done = here("summary", "model.py:net", "--input", "2,6:int64", "--loss", "mean")
+    assert (done.status, done.err) == (0, "root: loss (backward called)\n")
+    assert "for integers: --input 2,16:int64" in here("summary", "model.py:net", "--input", "2,6").err
 
 
 @pytest.mark.parametrize("engine", ENGINES)
@@ -86,6 +93,7 @@ def test_a_wrong_size_is_told_with_the_module_that_got_it(here: Program, engine:
     [
         (["model.py:Nett", "--input", "3,4"], ["model.py has no Nett", "did you mean"]),
         (["model.py:Wide", "--input", "3,4"], ["'width'", "net = Wide(...), and name that: model.py:net"]),
+        (["model.py:Square", "--input", "3,4"], ["in model (Square), which got (3, 4)"]),
         (["model.py:Net"], ["say its sizes, --input 1,3,224,224"]),
         (["model.py:Net", "--input", "3x4"], ["--input 3x4 is no size"]),
         (["none.py:Net", "--input", "3"], ["there is no file none.py"]),
