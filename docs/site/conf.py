@@ -42,9 +42,8 @@ def prepare(_app: Any, docname: str, source: list[str]) -> None:
     if docname == "docs/site/operations":
         from gviz.reference.catalogue import operations
 
-        rows = [
-            f"| `{one.grad_fn or '-'}` | {', '.join(f'`{form}`' for form in one.forms[:3])} |" for one in operations()
-        ]
+        listed = [one for one in operations() if one.grad_fn and one.forms]
+        rows = [f"| `{one.grad_fn}` | {', '.join(f'`{form}`' for form in one.forms[:3])} |" for one in listed]
         source[0] = source[0].replace("OPERATIONS", "\n".join(["| grad_fn | called as |", "|---|---|", *rows]))
 
 
