@@ -104,7 +104,9 @@ def nearest_to_roots(graph: Graph, most: int, *, has_ends: bool = False) -> Grap
         room -= count
         if not (room or has_ends):
             break
-    return only(graph, inner if has_ends else ids, "those nearest to the root", has_ends=has_ends)
+    shown = {edge.target for edge in graph.edges if edge.source in ids}
+    drawn = [one for one in ids if one in shown or graph.by_id[one].kind != "accumulate"]  # of no leaf, it says nothing
+    return only(graph, inner if has_ends else drawn, "those nearest to the root", has_ends=has_ends)
 
 
 def boxes_in(nodes: Iterable[Node], *, has_ends: bool) -> int:

@@ -16,7 +16,7 @@ from gviz.formulas.formula import GRAD, Formula
 from gviz.graphs import Edge, Graph, Node
 from gviz.graphs.numbers import Element, Numbers, size_of
 from gviz.passes.elements import changed_by, sum_of, sum_to
-from gviz.pictures.arithmetic import value_of
+from gviz.pictures.arithmetic import NAMED, value_of
 
 MOST_LEVELS = 8
 """Levels that are tried."""
@@ -375,11 +375,13 @@ class Listing:
         return equation.computed({**numbers, GRAD: rounded(arrived, decimals)})
 
     def holds(self, node: Node) -> bool:
-        """Return whether the printed operands of an operation are known to come to its printed result."""
-        if self.is_exact:
+        """Return whether the printed operands of an operation, if all are printed, are known to come to its result."""
+        if self.is_exact or key_of(node) not in self.named:
             return True
-        is_known = key_of(node) in self.named and (not node.expression or Formula.read(node.expression) is not None)
-        return not is_known or self._level(self.operation(node), self.of(node), 1) is not None
+        formula = Formula.read(node.expression) if node.expression else None
+        has_all = formula is not None and formula.variables <= self.named.keys() | NAMED.keys()
+        is_computable = has_all or not node.expression  # from what is printed
+        return not is_computable or self._level(self.operation(node), self.of(node), 1) is not None
 
     def sign(self, node: Node) -> str:
         """Return the sign between an operation and its result."""

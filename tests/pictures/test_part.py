@@ -148,3 +148,11 @@ def test_the_sum_of_paths_in_a_part_is_not_said_to_be_the_derivative(gviz: Progr
     assert "in what is drawn, multiply along" in picture
     assert "along what is drawn = " in picture
     assert "not all is drawn, 11 of " in picture
+
+
+def test_the_part_nearest_to_the_root_has_no_accumulate_grad_without_its_leaf() -> None:
+    text = "o=sigmoid(w*x+u*h); c=f*k+i*q; y=o*tanh(c)"
+    graph = gviz.read(text, say=lambda _: None).graph
+    for most in range(4, 16):
+        less = nearest_to_roots(graph, most)
+        assert all(less.inputs[node.id] for node in less.nodes if node.kind == "accumulate")
