@@ -39,6 +39,9 @@ MAKE_NONE = {
 SHARES = ("detach", "data")
 """Calls whose result has the memory of what it was made from."""
 
+TURNED = ("T", "mT", "H", "mH", "real", "imag")
+"""Attributes that compute a tensor of another, as calls do."""
+
 LENDS = ("numpy", "from_numpy", "as_tensor")
 """Calls after which an array of numpy's may have the memory of a tensor."""
 
@@ -287,6 +290,9 @@ class Listener:
         yield "data", self.wrapper_of(share, "data"), set_data
         if self.on_call:
             yield "requires_grad", flag.__get__, self.wrapper_of(flag.__set__, "requires_grad_")
+            for name in TURNED:
+                attribute = getattr(self.engine.Tensor, name)
+                yield name, self.wrapper_of(attribute.__get__, name), attribute.__set__
         if got:
             yield "grad", read, write
 

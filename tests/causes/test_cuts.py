@@ -592,6 +592,19 @@ torch.optim.SGD(body.parameters(), lr=0.1).step()
             " or, if body.weight is not to be trained, give the optimizer what loss is to train"
         ),
     ),
+    "an_attribute_after_the_cut": (
+        "net.weight",
+        """\
+net, head = nn.Linear(2, 2), nn.Linear(2, 1)
+x = torch.randn(3, 2)
+h = torch.relu(x @ net.weight.detach().T.mT.mT + net.bias)
+loss = head(h).pow(2).mean()
+loss.backward()
+""",
+        "detached",
+        [6],
+        "h = torch.relu(x @ net.weight.T.mT.mT + net.bias)",
+    ),
     "a_teacher_after_a_pass_in_eval": (
         "ema.weight",
         """\
