@@ -25,7 +25,7 @@ from gviz.causes.not_finite import (
 )
 from gviz.causes.stopped import is_about, is_frozen_for_root, stopped
 from gviz.errors import SourceError
-from gviz.graphs import Graph
+from gviz.graphs import Graph, GraphCut
 from gviz.passes.elements import is_finite
 from gviz.records import without_collecting
 from gviz.text import did_you_mean, excerpt, joined, name_among
@@ -154,24 +154,42 @@ def stands_for_leaf(facts: TensorFacts) -> bool:
     return is_leaf or missing.took_name(facts) or (not facts.row.is_leaf and missing.leaf_within(facts) != "")
 
 
+def cut_of_constant(facts: TensorFacts, cause: Cause) -> GraphCut | None:
+    """Return what has cut off a tensor that may be a constant on purpose; None for any other."""
+    cut = facts.own_cut if cause.is_wrong and facts.case.stop is None else None
+    is_other = cut is None or facts.row is facts.case.root_row or cause.verdict != cut.reason
+    return None if is_other else cut
+
+
 def as_constant(facts: TensorFacts, cause: Cause) -> Cause:
     """Return the cause for a tensor outside the graph: what a loss is compared with, say, is a constant on purpose.
 
-    It may be one where nothing is wrong with the gradients of what it was made from.
+    It may be one where nothing is wrong with the gradients of what it was made from; that may be a constant, too, and
+    in a loop one that was made from the tensor itself.
     """
-    case, rows, cut = facts.case, facts.case.rows, facts.own_cut if cause.is_wrong else None
-    if cut is None or case.stop is not None or facts.row is case.root_row or cause.verdict != cut.reason:
+    rows, todo, seen = facts.case.rows, [(facts, cause)], {facts.name}
+    if cut_of_constant(facts, cause) is None:
         return cause
-    if any(cause_of(TensorFacts(case, rows[leaf])).is_wrong for leaf in cut.leaves if leaf in rows):
-        return cause
+    for one, own in todo:  # grows while it is read
+        cut = cut_of_constant(one, own)
+        if cut is None and own.is_wrong:
+            return cause
+        new = [leaf for leaf in cut.leaves if leaf in rows and leaf not in seen] if cut is not None else []
+        seen.update(new)
+        todo += [(leaf, cause_alone(leaf)) for leaf in (TensorFacts(facts.case, rows[name]) for name in new)]
     return cause._replace(mend=f"none, if {facts.name} is to have no graph; else {cause.mend}", is_meant=True)
 
 
-def cause_of(facts: TensorFacts) -> Cause:
-    """Return the cause for a tensor."""
+def cause_alone(facts: TensorFacts) -> Cause:
+    """Return the cause for a tensor, without what is known of others that it was made from."""
     verdicts = WITH_GRADIENT if facts.grad is not None else WITHOUT_GRADIENT
     cause = first_answer((Verdict(always, missing.of_other_root), *verdicts), facts)
     numbers = facts.grad if facts.number else facts.row.value
     is_infinite = numbers is not None and numbers.not_finite and not numbers.has_nan
     cause = cause._replace(verdict="inf") if is_infinite and cause.verdict == "nan" else cause
-    return as_constant(facts, missing.with_later_losses(facts, cause))
+    return missing.with_later_losses(facts, cause)
+
+
+def cause_of(facts: TensorFacts) -> Cause:
+    """Return the cause for a tensor."""
+    return as_constant(facts, cause_alone(facts))

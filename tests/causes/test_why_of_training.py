@@ -557,6 +557,26 @@ for i in range(3):
 
 
 @pytest.mark.parametrize("engine", ENGINES)
+def test_a_leaf_that_each_step_makes_anew_of_the_one_before_is_asked_about_once(tmp_path: Path, engine: str) -> None:
+    program = """\
+import torch
+x, y = torch.arange(1.0, 4), torch.tensor([2.0, 4.0, 5.0])
+theta = torch.zeros(2, requires_grad=True)
+for step in range(4):
+    loss = 0.0
+    for a, b in zip(x, y):
+        loss = loss + (theta[0] + theta[1] * a - b) ** 2
+    (g,) = torch.autograd.grad(loss, theta)
+    theta = (theta - 0.1 * g).detach().requires_grad_()
+final = ((theta[0] + theta[1] * x - y) ** 2).mean()
+final.backward()
+"""
+    causes = why_all(graph_of(tmp_path, program, engine))
+    assert next(one.verdict for one in causes if one.name == "theta") == "ok"
+    assert not [one for one in causes if one.is_wrong]
+
+
+@pytest.mark.parametrize("engine", ENGINES)
 def test_a_copy_that_requires_a_gradient_from_its_own_line_on_is_not_told_to_do_so_earlier(
     tmp_path: Path, engine: str
 ) -> None:
