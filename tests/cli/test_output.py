@@ -17,7 +17,7 @@ Y = ("y=(x+w)*(w+1)", "x=2", "w=1")
 
 
 def without_escapes(text: str) -> str:
-    return re.sub(r"\x1b\[[0-9;]*[A-Za-z]", "", text)
+    return re.sub(r"\x1b\[[0-9;]*[A-Za-z]|\x1b\]8;[^\x1b]*\x1b\\", "", text)  # colours, and links
 
 
 def test_without_an_output_the_picture_has_the_name_of_its_root(gviz: Program) -> None:
