@@ -73,7 +73,8 @@ def quiz(*, source: Source, options: SourceOptions, has_answers: bool, file: str
     if file and not has_answers and picture.format in TELLING:
         raise click.UsageError(f"{picture.format} would tell the answers: pdf, svg, png, pptx and tex are pictures.")
     picture.check(source)
-    reading = read_source(source, replace(options, flow=True), product_on_stdout=not file)
+    facts = replace(options, flow=True, lines=source.kind == "script")  # with the values of results without a name
+    reading = read_source(source, facts, product_on_stdout=not file)
     questions = questions_of(reading.graph)
     if not questions:
         hint = 'gviz quiz asks for derivatives that are one number, where backward has run: gviz quiz "y=(x+w)*(w+1)"'

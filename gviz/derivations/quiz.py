@@ -144,7 +144,7 @@ def local_question(edge: Edge, graph: Graph) -> Question:
     is_told = symbol and not symbol.replace(".", "").lstrip("-").isdigit()
     step = f"if {source.name} grows by a small step and all else stays, how many such steps does {target.name} grow?"
     return Question(
-        f"{statement} at {', '.join(values.values())}{through}",
+        f"{statement}{' at ' * bool(values)}{', '.join(values.values())}{through}",
         asked,
         scalar_number(edge.flow.local),
         (step, *([f"{asked} = {symbol}"] if is_told else [])),

@@ -9,6 +9,7 @@ import signal
 import subprocess
 import sys
 import time
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -114,3 +115,13 @@ def test_ctrl_c_ends_it_with_the_score(gviz: Program) -> None:
     os.close(terminal)
     assert (process.returncode, err) == (0, b"")
     assert out.decode().endswith("1 of 7 right at once, 0 with hints; 1 answered\n")
+
+
+def test_of_a_script_each_question_has_the_numbers_of_results_without_a_name(gviz: Program, tmp_path: Path) -> None:
+    code = "import torch\nw = torch.tensor(2.0, requires_grad=True)\ny = (w * 3 + 1) * torch.exp(w - 2)\ny.backward()\n"
+    (tmp_path / "q.py").write_text(code, encoding="utf-8")
+    done = gviz("quiz", str(tmp_path / "q.py"), "--answers")
+    assert "c = a + 1 at a = 6, c = 7:  ∂c/∂a = 1\n" in done.out
+    assert "y = c * f at c = 7, f = 1, y = 7:  ∂y/∂f = 7\n" in done.out
+    read = package.read(tmp_path / "q.py", package.SourceOptions(flow=True))
+    assert [one.about for one in questions_of(read.graph) if " = a + 1" in one.about] == ["c = a + 1"]
