@@ -181,12 +181,16 @@ def with_formulas_of_part(graph: Graph, chains: Sequence[Chain], stated: set[str
 def in_order(operations: Sequence[Node], rows: Mapping[str, int], graph: Graph) -> tuple[Node, ...]:
     """Return operations in the order of the program, which is also that of their letters.
 
-    A step that the program has no name for, as the reciprocal of ``1 / x``, stands before what uses it first.
+    A step that the program has no name for, as the reciprocal of ``1 / x``, stands before what uses it first. Nothing
+    stands before what it is made from: the row of ``losses[0]`` has the place of its list.
     """
     places: dict[str, int] = {}
     for node in reversed(operations):
         after = [places[edge.target] for edge in graph.uses.get(node.id, ()) if edge.target in places]
         places[node.id] = rows.get(node.name or "", min(after, default=len(rows)))
+    for node in operations:
+        operands = [places[edge.source] for edge in graph.inputs.get(node.id, ()) if edge.source in places]
+        places[node.id] = max([places[node.id], *operands])
     return tuple(sorted(operations, key=lambda node: places[node.id]))
 
 

@@ -6,6 +6,7 @@ import json
 import math
 import re
 import sys
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -54,6 +55,17 @@ def test_the_record_of_the_article_is_the_one_that_is_relied_upon() -> None:
 
 def test_without_names_all_leaves_are_derived_in_the_order_of_the_program() -> None:
     assert [chain["name"] for chain in record("b=w1*a; c=w2*a; L=b+c")["wrt"]] == ["w1", "a", "w2"]
+
+
+def test_nothing_is_listed_before_what_it_is_made_from(tmp_path: Path) -> None:
+    code = (
+        "import torch\nw = torch.tensor(2.0, requires_grad=True)\nlosses = []\nfor x in (1.0, 3.0):\n    out = w * x\n"
+        "    losses.append((out - 1) ** 2)\n    losses[-1].backward()\n"
+    )
+    (tmp_path / "l.py").write_text(code, encoding="utf-8")
+    found = explain(str(tmp_path / "l.py"), say=lambda _: None).content
+    assert isinstance(found, Derivation)
+    assert [node.expression for node in found.operations] == ["w * x", "out - 1", "a ** 2"]
 
 
 def test_what_was_computed_is_listed_in_the_order_of_the_program() -> None:
