@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any, Literal, TypeAlias
 from gviz import sources
 from gviz.errors import ArgumentError, SourceError
 from gviz.flow import flow_of
-from gviz.graphs import FREED, NOW, Graph, TensorRow
+from gviz.graphs import FREED, NOW, Graph, Moment, TensorRow
 from gviz.graphs.numbers import ALL_ELEMENTS, FEW_ELEMENTS
 from gviz.passes.modules import with_modules
 from gviz.sources.source import text_or_path
@@ -249,11 +249,16 @@ class Table:
 
 def in_notebook(graph: Graph, options: RenderOptions, suffix: str) -> str | bytes | None:
     """Return a graph in a format for a notebook; None for a large one, and where nothing here draws that format."""
-    from gviz.layout import NoEngineError
+    import warnings  # only a notebook needs it
+
+    from gviz.layout import NoEngineError, RenderWarning
     from gviz.render import render
 
     try:
-        return render(graph, suffix, options) if len(graph.nodes) <= MOST_IN_NOTEBOOK else None
+        with warnings.catch_warnings():
+            if suffix == "png":  # what is to be said is said of the SVG, which a notebook asks for, too
+                warnings.simplefilter("ignore", RenderWarning)
+            return render(graph, suffix, options) if len(graph.nodes) <= MOST_IN_NOTEBOOK else None
     except NoEngineError:
         return None
 
@@ -310,6 +315,12 @@ def list_tensors(
     elif not isinstance(source, Graph | sources.Reading):
         source = sources.read(source, replace(options or sources.SourceOptions(), lines=True), rootless=True, **words)
     own_graph: Graph = source if isinstance(source, Graph) else source.graph
+    of_now = {node.name for node in own_graph.nodes if node.state == NOW}
+    rows = (
+        row._replace(moment=Moment(grad=row.grad, remark=NOW)) if row.name in of_now and row.moment is None else row
+        for row in own_graph.tensors
+    )
+    own_graph = own_graph.changed(tensors=tuple(rows)) if of_now else own_graph
     if only or sort:
         from gviz.pictures.table import rows_to_list
 

@@ -171,3 +171,13 @@ def test_a_graph_of_a_leaf_without_a_name_that_was_written_since_says_so(view: s
     text = (tmp_path / "l.dot").read_text(encoding="utf-8")
     assert "its numbers are those of now" in text
     assert "None.grad" not in text
+
+
+def test_a_notebook_that_takes_both_formats_of_a_picture_warns_once() -> None:
+    w = leaf(3.0)
+    loss = (w * w) ** 2
+    loss.backward()
+    shown = gviz.show(loss, view="circuit")
+    with pytest.warns(gviz.GvizWarning, match="backward has freed the graph") as caught:
+        kinds = shown._repr_mimebundle_().keys()
+    assert (len(caught), {"image/svg+xml", "image/png"} <= kinds) == (1, True)

@@ -191,6 +191,27 @@ def test_what_a_model_returns_may_be_nested(torch: Any) -> None:
     assert {node.name for node in gviz.graph(x * 2, [x]).nodes if node.kind == "leaf"} == {"params[0]"}
 
 
+@pytest.mark.parametrize("is_counted", [True, False])
+def test_after_an_update_the_numbers_of_a_leaf_are_said_to_be_those_of_now(torch: Any, *, is_counted: bool) -> None:
+    w = torch.tensor([1.0, 2.0], requires_grad=True)
+    y = (w * w).sum()
+    y.backward()
+    with torch.no_grad():
+        (w if is_counted else w.data).add_(1)
+    w.grad = None
+    text = " ".join(str(gviz.explain(y, wrt=w)).split())
+    assert "w = [2, 3]" in text
+    assert "y = sum(a) = 5" in text
+    assert "the numbers of w are those of now, which may not be those that the results were computed from" in text
+    assert "backward did not run" not in text
+    assert "not checked: the steps of backward are not in this graph: backward had freed it" in text
+    if is_counted:
+        table = gviz.inspect(y)
+        assert table.columns()["note"] == ["its numbers are those of now", ""]
+        assert str(table) == str(gviz.inspect(gviz.graph(y)))
+    assert "of now" not in str(gviz.explain((w * w).sum(), wrt=w))
+
+
 def test_the_commands_answer_about_tensors(torch: Any, tmp_path: Path) -> None:
     x, w = torch.tensor(2.0), torch.tensor(3.0, requires_grad=True)
     y = (x * w).tanh()

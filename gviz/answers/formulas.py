@@ -29,7 +29,7 @@ from gviz.pictures.labels import (
     value_text,
 )
 from gviz.pictures.trails import NUMBERS, printed_product
-from gviz.text import quotient_of
+from gviz.text import joined, quotient_of
 
 MOST_NUMBERS = 16
 """Elements of a tensor that are written out; of a larger one its size and norm."""
@@ -171,9 +171,12 @@ def derivative_text(edge: Edge, precision: int = PRECISION) -> str:
 
 
 def footnotes(derivation: Derivation) -> list[str]:
-    """Return what there is to say of signs in a derivation."""
+    """Return what there is to say of numbers and signs in a derivation."""
     has_gaps = any(path.skipped for chain in derivation.chains for path in chain.paths)
+    names = joined(derivation.of_now, 4)
+    own = f"the numbers of {names} are those of now, which may not be those that the results were computed from"
     return [
+        *([own] if derivation.of_now else ()),
         *([SKIPPED] if has_gaps else ()),
         *([NO_NAME] if derivation.has_unknown else ()),
         *([BY_ROWS] if derivation.is_by_rows else ()),

@@ -17,7 +17,7 @@ from gviz.formulas.lectures import is_by_rows
 from gviz.formulas.local import MOST_DERIVED, with_formula, with_symbols
 from gviz.formulas.operands import rows_by_label
 from gviz.formulas.operations import jacobian_symbol
-from gviz.graphs import FREED, LEFT_OUT, RETURNED, Edge, Flow, Graph, Node
+from gviz.graphs import FREED, LEFT_OUT, NOW, RETURNED, Edge, Flow, Graph, Node
 from gviz.graphs.numbers import Numbers, size_of
 from gviz.passes.dataflow import dataflow
 from gviz.passes.elements import ONE, agree, summed_dims
@@ -31,6 +31,9 @@ MOST_PATHS = 8
 
 MOST_LISTED = 40
 """Operations that are listed, unless there are more on the paths themselves."""
+
+FREED_OR_WRITTEN = "backward had freed it, or what it saved for backward was written since"
+"""Why a graph that nobody has watched computes no gradient: PyTorch says at both that what it saved is not there."""
 
 LARGE = 200_000
 """Elements of a tensor whose numbers are left out: nobody reads them, and each is multiplied one by one."""
@@ -60,6 +63,11 @@ class Derivation:
     def has_unknown(self) -> bool:
         """Whether :data:`~gviz.formulas.formula.UNKNOWN` stands in one of its formulas."""
         return any(UNKNOWN in text for text in (*(node.expression for node in self.operations), *self.symbols))
+
+    @property
+    def of_now(self) -> list[str]:
+        """The names of the tensors that may have been written since: their numbers are not those of the results."""
+        return [node.name or "" for node in self.start_nodes if node.state == NOW and node.value is not None]
 
     @property
     def is_by_rows(self) -> bool:
@@ -153,7 +161,10 @@ def chains_of(graph: Graph, values_graph: Graph, names: Sequence[str], roots: se
     """Return the paths to each tensor, with what its gradient was before, and why there is none of backward's steps."""
     has_tensors = any(node.shape for node in values_graph.nodes if node.id in roots)
     before = {row.name: row.grad.before for row in graph.tensors}
-    has_run = any(node.grad.value is not None or node.grad.arrived is not None for node in values_graph.nodes)
+    has_run = any(
+        node.grad.value is not None or node.grad.arrived is not None or node.state == FREED
+        for node in values_graph.nodes
+    )
     too_large = absence_in_large(values_graph)
     return tuple(
         replace(
@@ -291,7 +302,8 @@ def absence(chain: Chain, graph: Graph) -> str:
     ]
     if refused:
         return f"the backward of {refused[-1].label} cannot be run a second time"
-    return "backward had freed it" if any(node.state == FREED for node in operations) else "it was saved without them"
+    is_freed = any(node.state == FREED for node in operations)
+    return FREED_OR_WRITTEN if is_freed else "it was saved without them"
 
 
 def leaves_of(graph: Graph, roots: set[str]) -> tuple[str, ...]:
