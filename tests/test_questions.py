@@ -72,6 +72,22 @@ def test_a_gradient_that_was_clipped_is_no_sum_and_of_a_freed_graph_it_may_be_on
     assert "added to it is not known" in gviz.why(loss, net)["0.weight"].what
 
 
+def test_an_update_after_a_backward_that_kept_the_graph_may_be_no_fault(torch: Any) -> None:
+    w = torch.ones(2, requires_grad=True)
+    y = (3 * w * w).sum()
+    y.backward(retain_graph=True)
+    with torch.no_grad():
+        w.add_(1)
+    cause = gviz.why(y, w)
+    assert (cause.is_wrong, "of y itself, if retain_graph=True has kept its graph" in cause.what) == (False, True), (
+        cause
+    )
+    h = w.exp()
+    h.add_(1)
+    cause = gviz.why(h.sum(), w)
+    assert (cause.is_wrong, "w was written" in cause.what) == (True, False), cause
+
+
 def test_a_gradient_that_was_cleared_is_none_that_can_be_checked(torch: Any) -> None:
     net = net_of(torch)
     loss = net(data_of(torch)).sum()

@@ -237,6 +237,8 @@ def without_lines_of(cause: Cause, row: TensorRow, root: str, factor: float, *, 
     what = re.sub("the program stopped: RuntimeError|backward did not run", "backward fails", cause.what)
     if verdict in ("failed", "written in place") and row.grad.value is not None:
         what += f". {name}.grad is of an earlier backward"
+        if cause.is_meant:
+            what += f": of {root} itself, if retain_graph=True has kept its graph, which cannot be gone through again"
     return cause._replace(what=what, mend=mend)
 
 

@@ -24,6 +24,9 @@ ASKED_OF_NONE = "One of the differentiated Tensors does not require grad"
 NO_DERIVATIVE = "derivative for "
 """PyTorch's words."""
 
+TRANSPOSES = ("AsStrided", "AsStridedBackward0", "TBackward0", "T")
+"""What PyTorch's message calls the transpose of a matrix."""
+
 _MAKER = re.compile(r"which is output \d+ of (\w+)")
 _SIZES = re.compile(r"\[torch\.\w+ \[([\d, ]*)\]\]")
 _DIGIT = re.compile(r"Backward\d*$")
@@ -277,7 +280,9 @@ def written_after_saving(facts: TensorFacts, stop: Stop) -> Cause:
     code = case.code_of(writes)
     general = "write the result into a new tensor; of a layer, leave out inplace=True"
     mend = "call each backward() before step()" if ".step(" in code else fixes.out_of_place(code) or general
-    leaf = "" if writes or saver is None else written_leaf(case, saver, shape_in(stop))
+    maker = _MAKER.search(stop.message)
+    is_made = maker is not None and maker[1] not in TRANSPOSES  # and is no leaf, then
+    leaf = "" if writes or saver is None or is_made else written_leaf(case, saver, shape_in(stop))
     if leaf:
         what = f"backward did not run: {leaf} was written in place after it had been saved{by} for backward"
         mend = f"call backward() before {leaf} is written, as by step(); or compute {case.root_name} again after that"
@@ -285,7 +290,11 @@ def written_after_saving(facts: TensorFacts, stop: Stop) -> Cause:
     if link is not None and case.nodes[link.target].run > case.graph.earlier:  # older weights have been stepped since
         _, _, better = linked(case, case.nodes[link.source], case.nodes[link.target])
         mend = better.partition("; or ")[0]
-    return facts.cause("written in place", what, (*case.line_of_stop, *case.line_of_node(saver), *writes), mend)
+    lines, meant = (*case.line_of_stop, *case.line_of_node(saver), *writes), ""
+    if not is_made and not case.graph.code and facts.grad is not None:  # an update, of which nothing tells when it was
+        meant = f"if backward() ran on {case.root_name} before the write, as of step(): ask before that"
+        mend = f"call backward() before the write; or compute {case.root_name} again after it"
+    return facts.cause("written in place", what, lines, mend, meant)
 
 
 def shape_in(stop: Stop) -> tuple[int, ...] | None:
