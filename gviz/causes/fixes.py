@@ -256,6 +256,40 @@ def with_word(call: ast.Call, name: str, *, value: bool | None) -> ast.Call:
     return ast.Call(call.func, call.args, words)
 
 
+def optimizing(line: str, name: str) -> str:
+    """Return the line that makes an optimizer with a parameter besides; "" if the line does not tell of which tensors.
+
+    >>> optimizing("opt = Adam(net[2].parameters(), lr=0.1)", "net[0].weight"), optimizing("opt = SGD([w])", "v")
+    ('opt = Adam(net.parameters(), lr=0.1)', 'opt = SGD([w, v])')
+    >>> optimizing("opt = SGD(q.parameters())", "tq.weight"), optimizing("opt = SGD(net.parameters())", "net.w")
+    ('opt = SGD([*q.parameters(), tq.weight])', '')
+    """
+
+    def with_name(listed: ast.expr) -> ast.expr:
+        match listed:
+            case ast.List(tensors) if not has(listed, is_dict):
+                return ast.List([*tensors, ast.Name(name)])
+            case ast.Call(ast.Attribute(owner, "parameters"), [], []):
+                whole = re.split(r"\W", ast.unparse(owner))[0]
+                is_within = whole == re.split(r"\W", name)[0]
+                more = ast.List([ast.Starred(listed), ast.Name(name)])
+                return ast.Call(ast.Attribute(ast.Name(whole), "parameters"), [], []) if is_within else more
+        return listed
+
+    def change(node: ast.stmt) -> ast.stmt | None:
+        match node:
+            case ast.Assign(_, ast.Call(maker, [listed, *others], words)):
+                return with_value(node, ast.Call(maker, [with_name(listed), *others], words))
+        return None
+
+    return rewritten(line, change)
+
+
+def is_dict(node: ast.AST) -> bool:
+    """Return whether a node is a dictionary that is written out."""
+    return isinstance(node, ast.Dict)
+
+
 # ---------------------------------------------------------------- leaves
 def requiring(line: str, name: str = "") -> str:
     """Return a line whose tensor, the one of that name if there are several, requires a gradient.

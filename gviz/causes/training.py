@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import re
+
 from gviz.causes import fixes
 from gviz.causes.diagnosis import Cause, Diagnosis
 from gviz.causes.facts import TensorFacts
@@ -169,8 +171,26 @@ def not_optimized(facts: TensorFacts) -> Cause:
         "not trained",
         f"{facts.name} has a gradient, but no optimizer has {facts.name}: no step() changes it",
         lines,
-        "make the optimizer after the tensor, or give it to the optimizer's add_param_group()",
+        given_to_optimizer(facts),
         "if it is not to be trained",
+    )
+
+
+def given_to_optimizer(facts: TensorFacts) -> str:
+    """Return what gives a leaf to an optimizer: the line that makes one, if the leaf is there by then, or words."""
+    lines, all_lines = facts.case.line_of(facts.history.optimizer), facts.case.assignments.lines.values()
+    number, words = facts.case.line_in_text(lines), re.findall(r"[A-Za-z_]\w*", facts.name)
+    writers = [
+        own
+        for word in words
+        for key in ((None, word), (".", word))
+        for own in facts.case.assignments.writers.get(key, ())
+    ]
+    is_there = all(one.statement.lineno < number for one in writers) if writers else False
+    is_plain = any(one.function is None and one.statement.lineno == number for one in all_lines)
+    better = fixes.optimizing(facts.case.code_of(lines), facts.in_code) if is_there and is_plain else ""
+    return (
+        better or f"make the optimizer after {facts.name}, and with it, or give it to the optimizer's add_param_group()"
     )
 
 
@@ -187,8 +207,8 @@ def accumulated(facts: TensorFacts) -> Cause:
     elif history.is_optimized is False:
         what = f"{what}; no optimizer has {name}, so that no zero_grad() of one clears it"
         mend = (
-            f"{facts.in_code}.requires_grad_(False), if it is not to be trained; else make the optimizer after {name},"
-            f" or give it to add_param_group(); or {before_each}"
+            f"{facts.in_code}.requires_grad_(False), if it is not to be trained; else"
+            f" {given_to_optimizer(facts)}; or {before_each}"
         )
     elif history.is_stale:
         what = f"{what}, though {name} had been updated with it by then"

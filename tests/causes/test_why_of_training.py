@@ -337,6 +337,12 @@ def test_a_gradient_that_no_zero_grad_of_an_optimizer_clears_is_of_a_tensor_that
     cause = why(graph_of(tmp_path, program.format(body), engine), "net.weight")
     assert cause.verdict == "not trained", cause
     assert "no optimizer has net.weight, so that no zero_grad() of one clears it" in cause.what
+    assert "else opt = torch.optim.SGD([*head.parameters(), net.weight], 0.1); or" in cause.mend
+    later = program.replace("net, head = nn.Linear(3, 3),", "head =", 1).replace("x =", "net = nn.Linear(3, 3)\nx =", 1)
+    assert (
+        "else make the optimizer after net.weight, and with it"
+        in why(graph_of(tmp_path, later.format(body), engine), "net.weight").mend
+    )
 
 
 @pytest.mark.parametrize("engine", ENGINES)
