@@ -195,7 +195,7 @@ class Player:
 
     def _repr_html_(self) -> str:
         """Return a frame with the page in it."""
-        look = 'sandbox="allow-scripts" width="960" height="680" style="border: 0"'
+        look = 'sandbox="allow-scripts allow-downloads" width="960" height="680" style="border: 0"'
         return f'<iframe {look} srcdoc="{escape(self.page)}"></iframe>'
 
 

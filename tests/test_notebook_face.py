@@ -126,7 +126,7 @@ def test_a_reading_says_why_and_draws_its_steps(tmp_path: Path) -> None:
     images: Any = reading.steps(tmp_path / "y.svg", every="line", theme="dark")
     assert images[0] == str(tmp_path / "y-01.svg")
     player: Any = reading.steps()
-    assert player._repr_html_().startswith('<iframe sandbox="allow-scripts"')
+    assert player._repr_html_().startswith('<iframe sandbox="allow-scripts allow-downloads"')
 
 
 def test_inspect_is_a_table_of_html_and_of_text() -> None:
