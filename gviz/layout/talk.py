@@ -10,8 +10,11 @@ from contextlib import contextmanager, suppress
 from gviz.errors import RenderError, warn_user
 from gviz.layout import DrawingError, NoEngineError, RenderWarning
 
-_HARMLESS = ("Fontconfig warning", "Fontconfig error", "unknown element")
-"""Lines about how this machine's fonts are configured: they change nothing in a picture that has its own font."""
+_HARMLESS = ("Fontconfig warning", "Fontconfig error", "unknown element", "no hard-coded metrics", "Pango-CRITICAL")
+"""Lines about how this machine's fonts are configured: they change nothing in a picture that has its own font.
+
+Of type far below a pixel, which is not seen anyway, Graphviz's library writes the last two.
+"""
 
 
 @contextmanager

@@ -266,9 +266,12 @@ class CircuitReader(Reader):
         return found if is_known else None
 
     # ------------------------------------------------------------ words
-    def remarks(self, size: float) -> list[Remark]:
-        """Return what stands below: paths with their products, or an example of a step; long sums; why numbers lack."""
-        found = list(self._trails(size)) if self.trails is not None else list(self._example(size))
+    def remarks(self, size: float, *, is_brief: bool = False) -> list[Remark]:
+        """Return what stands below: paths with their products, or an example of a step; long sums; why numbers lack.
+
+        On request the factors along the paths are left out.
+        """
+        found = list(self._trails(size, is_brief=is_brief)) if self.trails is not None else list(self._example(size))
         if not self.options.legend and self.trails is None:
             found = []
         for node in self.graph.nodes:
@@ -281,12 +284,12 @@ class CircuitReader(Reader):
             found.append(Remark(text_box(f"no gradients: {why_without_numbers(self.graph)}", size), "muted"))
         return found
 
-    def _trails(self, size: float) -> Iterator[Remark]:
+    def _trails(self, size: float, *, is_brief: bool) -> Iterator[Remark]:
         """Yield what is said of paths: how they are read, each with its product, and their sum."""
         assert self.trails is not None  # noqa: S101 - who calls has looked
         yield Remark(self.phrase(heading(self.trails), size))
         last = -1
-        for line in words(self.trails, self.options, self.decimals.values):
+        for line in words(self.trails, self.options, self.decimals.values, is_brief=is_brief):
             number = int(line[0].ink.removeprefix("path ")) if line[0].ink.startswith("path ") else -1
             text = "".join(span.text for span in line)
             for sample in SAMPLES:
@@ -294,7 +297,10 @@ class CircuitReader(Reader):
             depth = LEAD * 0.25 if number >= 0 and number == last else 0.0
             yield Remark(self.phrase(text.replace(SPACE_KEPT, " ").strip(), size), path=number, depth=depth)
             last = number
-        if any(is_by_rows(edge.flow.symbol) for edge in self.graph.edges):
+        if is_brief:
+            text = "the factors along each path are left out: there is no room for them"
+            yield Remark(text_box(text, SMALLER * size), "muted")
+        elif any(is_by_rows(edge.flow.symbol) for edge in self.graph.edges):
             yield Remark(text_box(BY_ROWS, SMALLER * size), "muted")
 
     def _example(self, size: float) -> Iterator[Remark]:

@@ -130,7 +130,11 @@ def ways_to_fit(graph: Graph, options: RenderOptions) -> Iterator[tuple[RenderOp
     is_free = options.by in ("", "module") and options.depth is None
     by = "code" if is_free else options.by or "module"
     hide = tuple(dict.fromkeys((*options.hide, "accumulate")))
-    for depth in DEPTHS if options.depth is None else (options.depth,):
+    from gviz.passes.groups import Groups  # few pictures need it
+
+    deepest = max(Groups(graph, by).levels) + 1
+    depths = dict.fromkeys(min(depth, deepest) for depth in DEPTHS) if options.depth is None else (options.depth,)
+    for depth in depths:
         for way in dict.fromkeys((options, folded)):
             what = "" if way is options else ", what repeats is drawn once"
             own = replace(way, by=by, depth=depth, hide=hide, layout="layered")  # without frames, so in several rows

@@ -121,8 +121,8 @@ class Content(Protocol):
         """Return the drawing whose type is the largest in a room, its scale, and the points of its smallest type."""
         ...
 
-    def remarks(self, size: float) -> list[Remark]:
-        """Return the lines below, in a size."""
+    def remarks(self, size: float, *, is_brief: bool) -> list[Remark]:
+        """Return the lines below, in a size; on request the fewest that say what there is."""
         ...
 
     def entries(self) -> Iterable[LegendEntry]:
@@ -155,6 +155,8 @@ class SheetWriter:
         self.sizes = (page.title, page.caption, page.legend) if page is not None else (TITLE, CAPTION, LEGEND)
         self.room = (page.width, page.height) if page is not None else None
         self.most = page.width - 2 * MARGIN if page is not None else MOST_WIDE
+        self.is_brief = False
+        """Whether the lines below are the fewest: more of them leave no room for the drawing."""
 
     def page(self) -> InkedPage:
         """Return the page."""
@@ -175,11 +177,12 @@ class SheetWriter:
                 high = foot.size[1]
                 room = size[0] - 48, size[1] - title.size[1] - high - 2 * top - 2 * GAP
                 drawing, scale, points = self.shown.in_room(room)
+                if points < PAGES[self.options.fit].least and not self.is_brief:
+                    self.is_brief = True
+                    self.is_brief = self.foot().size[1] < foot.size[1]
+                    high = -1.0 if self.is_brief else high
                 foot = self.foot()
-            part = (
-                "fewer names for --path" if self.options.path else "a part of the graph, --root NAME or --max-nodes N"
-            )
-            warn_of_small_type(points, part, PAGES[self.options.fit])
+            warn_of_small_type(points, self.larger(), PAGES[self.options.fit])
         start = top + above
         free = size[1] - start - foot.size[1] - top - GAP - drawing.size[1] * scale
         place = (size[0] - drawing.size[0] * scale) / 2, start + max(free, 0) / 2
@@ -190,6 +193,14 @@ class SheetWriter:
         ]
         page = "" if self.options.transparent else self.theme.page
         return InkedPage(self.graph.title, self.shown.description, size, page, content, points)
+
+    def larger(self) -> str:
+        """Return what makes the type larger."""
+        if not self.options.path:
+            return "a part of the graph, --root NAME or --max-nodes N"
+        if len(self.options.path) > 1:
+            return "fewer names for --path"
+        return "another --view" if self.options.by == "statement" else "--by statement"
 
     def title(self) -> Block:
         """Return the title: what was asked for, else what a script says of itself, else the statements.
@@ -260,7 +271,7 @@ class SheetWriter:
         """Return what stands below: what backward does, captions, remarks, and what there is in the drawing."""
         _, caption, size = self.sizes
         stop = self.graph.stop
-        blocks = [self._remark(one, caption) for one in self.shown.remarks(caption)]
+        blocks = [self._remark(one, caption) for one in self.shown.remarks(caption, is_brief=self.is_brief)]
         blocks += [self._paragraph(line, caption, self.theme.ink) for line in self.options.caption.splitlines()]
         blocks += [self._paragraph(remark, size, self.theme.muted) for remark in self.graph.remarks]
         if self.options.legend:

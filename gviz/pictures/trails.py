@@ -160,17 +160,26 @@ def heading(trails: Trails) -> str:
     return f"{_quotient(chain)} by the chain rule: {count} paths{where}, multiply along, add"
 
 
-def words(trails: Trails, options: RenderOptions, values: Listing) -> Iterator[Line]:
-    """Yield the lines of each path that is drawn, and one for each sum."""
+def words(trails: Trails, options: RenderOptions, values: Listing, *, is_brief: bool = False) -> Iterator[Line]:
+    """Yield the lines of each path that is drawn, on request one without its factors, and one for each sum."""
     for chain in trails.chains:
         own = [(number, path) for number, (owner, path) in enumerate(trails.listed) if owner is chain]
         for number, path in own:
-            yield from path_lines(number, path, chain, options, values)
+            lines = list(path_lines(number, path, chain, options, values))
+            yield from [brief_line(number, path, options.precision)] if is_brief and len(lines) > 1 else lines
         if len(own) < chain.count:
             yield (
                 Span(f"{len(own)} of the {chain.count:,} paths from {' and '.join(chain.of)} to {chain.wrt} are drawn"),
             )
         yield tuple(_sum_line(chain, own, options, trails.remarks))
+
+
+def brief_line(number: int, path: Path, precision: int) -> Line:
+    """Return a path in one line: its names and its product, if this is small."""
+    names = short(" → ".join(path.names), LONGEST - 8)
+    is_number = path.product is not None and is_small(size_of(path.product))
+    product = f": {value_text(path.product, precision)}" if is_number else ""
+    return (Span(f"{SAMPLES[number]}  {names}{product}", f"path {number}"),)
 
 
 def path_lines(number: int, path: Path, chain: Chain, options: RenderOptions, values: Listing) -> Iterator[Line]:

@@ -17,7 +17,7 @@ from gviz.passes.groups import grouped
 from gviz.passes.part import nearest_to_roots
 from gviz.pictures import sheet_of
 from gviz.pictures.look import PAGES
-from gviz.pictures.parts import drawn_formula, drawn_parts
+from gviz.pictures.parts import drawn_formula, drawn_parts, ways_to_fit
 from gviz.render import render
 from gviz.render._fit import fit_to_page, page_layout
 
@@ -101,3 +101,38 @@ def test_all_paths_of_a_slide_are_drawn_however_small_their_type_is(monkeypatch:
     for path in (("w",), ()):
         options = fit_to_page(graph, RenderOptions(path=path, view="circuit", fit="slide"))
         assert bool(options.max_nodes) is not bool(path)
+
+
+UNROLLED = """\
+import torch
+
+W = torch.tensor([[0.5, -0.3], [0.2, 0.8]], requires_grad=True)
+U = torch.eye(2, requires_grad=True)
+v = torch.tensor([1.0, -1.0], requires_grad=True)
+xs = [torch.tensor([1.0, 0.0]), torch.tensor([0.0, 1.0]), torch.tensor([1.0, 1.0])]
+h = torch.zeros(2)
+for x in xs:
+    h = torch.tanh(W @ h + U @ x)
+loss = (v @ h - 1) ** 2
+loss.backward()
+"""
+
+
+def test_long_products_of_paths_leave_room_for_the_circuit(tmp_path: Path) -> None:
+    (tmp_path / "cell.py").write_text(UNROLLED)
+    graph = read(str(tmp_path / "cell.py"), SourceOptions(flow=True)).graph
+    options = RenderOptions(view="circuit", fit="slide", path=("W",))
+    said = said_of(graph, options)
+    points = float(said[0].split(" has ")[1].split()[0])
+    assert points > 4
+    assert said[0].endswith("larger: --by statement")
+    words = str(render(graph, "svg", options))
+    assert "the factors along each path are left out" in words.replace("\u00a0", " ").replace("&#160;", " ")
+
+
+def test_a_page_tries_no_level_of_groups_that_there_is_not(tmp_path: Path) -> None:
+    (tmp_path / "cell.py").write_text(UNROLLED)
+    graph = read(str(tmp_path / "cell.py"), SourceOptions(functions=True, lines=True, kept=True)).graph
+    ways = " ".join(text for _, text in ways_to_fit(graph, RenderOptions(fit="slide")))
+    assert "--by code --depth 2" in ways
+    assert "--depth 3" not in ways
