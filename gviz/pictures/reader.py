@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import ast
 import re
-from collections.abc import Iterator
+from collections.abc import Container, Iterator
 from functools import cached_property
 from operator import itemgetter
 
@@ -48,6 +48,9 @@ _NEGATIVE = re.compile(r"(?<![\w)])-(?=\d|inf)")
 MODULES = ("torch", "F", "nn", "math", "np")
 """Names that stand before functions."""
 
+SUBMODULES = ("functional", "linalg", "special", "fft")
+"""Names that stand before functions, behind that of another module."""
+
 
 class Reader:
     """Reads the operations of a graph.
@@ -63,6 +66,12 @@ class Reader:
         for edge in sorted(graph.edges, key=lambda edge: edge.slot):
             if edge.kind == "data":
                 self.inputs[edge.target].append(edge)
+
+    @cached_property
+    def tensor_names(self) -> set[str]:
+        """The names of all tensors, and what stands in place of some."""
+        names = {row.name for row in self.graph.tensors} | {node.name or "" for node in self.graph.nodes}
+        return names | {*self.aliases, *self.aliases.values()}
 
     def typeset(self, formula: Formula, size: float, depth: int = 0) -> TypeBox:
         """Return a formula as mathematics sets it, or as code."""
@@ -96,7 +105,16 @@ class Reader:
     def made(self) -> dict[str, dict[int, Node]]:
         """The tensors that each node makes, by the number of the output."""
         made = outputs_of(self.graph)
-        return {node.id: made[node.id] if node.recorded.outputs else {0: node} for node in self.graph.nodes}
+        return {
+            node.id: made[node.id] if node.recorded.outputs or node.id in self.without_names else {0: node}
+            for node in self.graph.nodes
+        }
+
+    @cached_property
+    def without_names(self) -> set[str]:
+        """The operations of several results with one name for all: ``for row in w``."""
+        used = ((node, {edge.output for edge in self.graph.uses.get(node.id, [])}) for node in self.graph.nodes)
+        return {node.id for node, outputs in used if len(outputs) > 1 and not node.recorded.outputs}
 
     def source(self, edge: Edge) -> Node:
         """Return the tensor that goes along an edge."""
@@ -121,7 +139,7 @@ class Reader:
         letters |= {node.name or "": "" for node in self.graph.nodes if node.kind == "intermediate" and node.is_letter}
         texts = {name: shown[name].expression if name in shown else text for name, text in letters.items()}
         drawn = {name for name, node in shown.items() if node.kind not in ("frozen", "intermediate")}
-        found = {name: as_formula(text) for name, text in texts.items() if name not in drawn}
+        found = {name: as_formula(text, self.tensor_names) for name, text in texts.items() if name not in drawn}
         known = {name: formula for name, formula in found.items() if formula is not None}
         return {name: formula.replaced(known) for name, formula in known.items()}
 
@@ -138,7 +156,7 @@ class Reader:
     def operand(self, node: Node) -> tuple[str, Formula | None]:
         """Return the one operand that is no constant, and what is computed of it with a letter in its place."""
         free = [edge for edge in self.inputs[node.id] if self.nodes[edge.source].kind != "constant"]
-        formula = as_formula(aliased(node.expression, self.aliases))
+        formula = as_formula(aliased(node.expression, self.aliases), self.tensor_names)
         name = name_along(free[0], self.nodes[free[0].source]) if len(free) == 1 else ""
         name = self.aliases.get(name, name)
         if formula is None or name not in formula.names:
@@ -170,11 +188,11 @@ class Reader:
         unknown: set[str] = set()
         positions = {row.name: position for position, row in enumerate(self.graph.tensors)}
         for node in self.in_order():
-            formula, name = as_formula(node.expression), node.name or ""
+            formula, name = as_formula(node.expression, self.tensor_names), node.name or ""
             is_inner = node.is_letter and node.id not in self.graph.roots
             whole = formula.replaced(formulas) if formula is not None else None
-            if whole is None or whole.names & unknown:
-                unknown |= {name} if is_inner else set()
+            if whole is None or whole.names & unknown or node.id in self.without_names:
+                unknown |= {name} if is_inner or node.id in self.without_names else set()
             elif is_inner:
                 formulas[name] = whole
             else:
@@ -229,14 +247,31 @@ class Reader:
             done.add(node.id)
 
 
-def as_formula(text: str) -> Formula | None:
-    """Return what an operation computes, ``relu(x)`` for ``x.relu()``; None if that is not known."""
+def as_formula(text: str, tensors: Container[str]) -> Formula | None:
+    """Return what an operation computes, ``relu(x)`` for ``x.relu()``; None if that is not known.
+
+    >>> [str(as_formula(text, ["w", "F"])) for text in ("nn.functional.relu(w)", "th.special.expit(w)", "fn.relu(w)")]
+    ['relu(w)', 'expit(w)', 'relu(w)']
+    >>> [str(as_formula(text, ["w", "F"])) for text in ("F.dot(w)", "w.T.dot(F)", "x.abs()", "self.w.dot(F)")]
+    ['dot(F, w)', 'dot(w.T, F)', 'abs(x)', 'dot(self.w, F)']
+
+    Args:
+        text: it as the program writes it.
+        tensors: the names of tensors.
+    """
     formula = Formula.read(text) if text else None
-    return Formula(Functions().visit(formula.node)) if formula is not None else None
+    return Formula(Functions(tensors).visit(formula.node)) if formula is not None else None
 
 
 class Functions(ast.NodeTransformer):
-    """Writes calls of methods, and those with a module's name, as calls of functions."""
+    """Writes calls of methods, and those with a module's name, as calls of functions.
+
+    Args:
+        tensors: the names of tensors.
+    """
+
+    def __init__(self, tensors: Container[str]) -> None:
+        self.tensors = tensors
 
     def visit_Call(self, node: ast.Call) -> ast.expr:
         """Return a call as that of a function, a selection as an index."""
@@ -247,8 +282,19 @@ class Functions(ast.NodeTransformer):
         if not isinstance(node.func, ast.Attribute):
             return node
         owner, name = node.func.value, ast.Name(node.func.attr, ast.Load())
-        own = [] if isinstance(owner, ast.Name) and owner.id in MODULES else [owner]
+        own = [] if self.is_module(owner, has_arguments=bool(node.args)) else [owner]
         return ast.Call(name, [*own, *node.args], node.keywords)
+
+    def is_module(self, owner: ast.expr, *, has_arguments: bool) -> bool:
+        """Return whether what stands before a function is a module: a name that no tensor has, or one with names below."""
+        first = owner
+        while isinstance(first, ast.Attribute):
+            first = first.value
+        if not isinstance(first, ast.Name) or first.id in self.tensors:
+            return False
+        is_below = isinstance(owner, ast.Attribute) and owner.attr in SUBMODULES
+        is_imported = is_below or (owner is first and first.id.isidentifier())
+        return first.id in MODULES or (is_imported and has_arguments)
 
 
 def with_operand(node: ast.expr, sign: str, comes_in: str) -> TypeBox | None:

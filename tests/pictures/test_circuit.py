@@ -527,3 +527,23 @@ def test_long_numbers_beside_two_arrows_have_places_of_their_own_on_a_slide() ->
     faults = list(inked.faults(inked.read(svg)))
     assert not [fault for fault in faults if "goes through" not in fault]  # no text stands on another
     assert len(faults) <= 1
+
+
+def test_a_module_before_a_function_is_no_operand(tmp_path: Path) -> None:
+    body = "from torch import nn\nfrom torch.nn import functional as fn\nw = torch.tensor([3.0, 4.0], requires_grad=True)\n"
+    lines = "h = fn.relu(w)\ns = nn.functional.softplus(h)\ny = torch.linalg.vector_norm(s, ord=1)\ny.backward()\n"
+    svg = of_script(tmp_path, f"{body}{lines}")
+    text = "".join(words_of(svg))
+    assert "vector_norm" in text
+    assert not {one for one in ("nn.", "functional", "fn", "linalg") if one in text}
+    assert "F" in "".join(words_of(of_script(tmp_path, f"{body}F = w * 2\ny = F.abs().sum()\ny.backward()\n")))
+
+
+def test_results_with_one_name_have_no_value_of_another(tmp_path: Path) -> None:
+    body = (
+        "w = torch.tensor([3.0, 5.0, 7.0], requires_grad=True)\ny = 0\nfor wi in w:\n    y = y + wi**2\ny.backward()\n"
+    )
+    words = words_of(of_script(tmp_path, body))
+    assert {"9", "25", "49", "83"} <= set(words)
+    assert "7" not in words
+    assert "unbind(" not in "".join(words)

@@ -444,7 +444,7 @@ def test_by_line_each_run_of_a_line_is_a_step_with_the_code_beside_it(tmp_path: 
         ("leaves", 3), ("forward", 6), ("forward", 6), ("leaves", 7), ("forward", 8), ("start", 9), ("backward", 9),
     ]  # fmt: skip
     assert [text_of(row) for row in steps[1].caption] == [
-        "line 6  h = torch.tanh(w * h)", "b = 0.7616", "recorded for backward: MulBackward0, TanhBackward0",
+        "line 6  h = torch.tanh(w * h)", "c = 0.7616", "recorded for backward: MulBackward0, TanhBackward0",
     ]  # fmt: skip
     slides = slides_of(graph, by_line)
     sides = [

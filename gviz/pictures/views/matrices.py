@@ -400,7 +400,7 @@ class EquationReader(Reader):
 
     def infix(self, node: Node, operands: Sequence[Edge], cards: Sequence[Bracket]) -> list[Part] | None:
         """Return operands with signs between, in the order of the formula; None if it is no formula of signs alone."""
-        found = as_formula(aliased(node.expression, self.aliases))
+        found = as_formula(aliased(node.expression, self.aliases), self.tensor_names)
         waiting = [
             (self.aliases.get(name, name), card, self.source(edge))
             for edge, card in zip(operands, cards, strict=True)
@@ -580,7 +580,7 @@ class EquationContent:
         self.is_cut = sum(map(len, lines)) > len(rows)
         return Block(list(writer.ink(lines)), size), scale
 
-    def remarks(self, _: float) -> list[Remark]:
+    def remarks(self, _: float, *, is_brief: bool) -> list[Remark]:  # noqa: ARG002
         """Return no lines: all is said below the tensors."""
         return []
 
