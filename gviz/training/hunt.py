@@ -23,7 +23,7 @@ from gviz.training.running import EngineTensor, RunningModules, path_and_line
 from gviz.walk import NodeLike, all_finite, graph_nodes, saved_names, saved_value
 
 LAYER = "__call__"
-"""The name under which gviz's engine tells of the call of a layer, whose result is that of a function in it."""
+"""The name under which gviz's engine tells of the call of a layer: its functions may be computed without being told of."""
 
 
 class Operand(NamedTuple):
@@ -52,6 +52,13 @@ class Event(NamedTuple):
                 return event
             event = before
 
+    def start(self) -> Event:
+        """Return the first call whose result was not finite, be it nan or inf, on one way to this one."""
+        event = self
+        while (before := next((one.made_by for one in event.operands if one.made_by and one.kind), None)) is not None:
+            event = before
+        return event
+
     @property
     def where(self) -> str:
         """The line and the module, in words."""
@@ -60,12 +67,21 @@ class Event(NamedTuple):
     @property
     def operand(self) -> str:
         """The operands that may have brought it: those that are not finite, else all."""
-        worst = [one for one in self.operands if one.kind]
-        texts = [
-            one.what + (f", from {one.made_by.name}{one.made_by.where}" if one.made_by else "")
-            for one in worst or self.operands
-        ]
+        texts = []
+        for one in self.worst:
+            text = one.what
+            if one.made_by is not None:
+                text += f", from {one.made_by.name}{one.made_by.where}"
+            if one.made_by is not None and (first := one.made_by.start()) is not one.made_by:
+                reason = "; ".join(operand.what for operand in first.worst)
+                text += f"; before that {first.name}{first.where} gives {first.kind}: {reason}"
+            texts.append(text)
         return "; ".join(texts)
+
+    @property
+    def worst(self) -> Sequence[Operand]:
+        """The operands that are not finite, else all."""
+        return [one for one in self.operands if one.kind] or self.operands
 
 
 class Hunt(Observer):
@@ -96,18 +112,22 @@ class Hunt(Observer):
 
     def has_called(self, name: str, args: tuple[Any, ...], result: object, _: float) -> None:
         """Take note of a call: where it was, and with what if its result is not finite."""
-        if not self.is_on or name == LAYER:
+        if not self.is_on:
             return
         tensor = self.listener.engine.Tensor
         results = [result] if isinstance(result, tensor) else [*tensors_in(result, tensor)]
         written = args[0] if name == "__setitem__" else None  # which returns None
         results += [written] if written is not None else []
         kinds, is_recorded = [*map(bad_number, results)], any(one.grad_fn is not None for one in results)
-        if not (is_recorded or any(kinds)):
+        is_layer = name == LAYER
+        is_known = is_layer and all(
+            not kind or recall(self.events, one) for one, kind in zip(results, kinds, strict=True)
+        )
+        if is_known or not (is_recorded or any(kinds)):  # a function within the layer has told of it
             return
-        own = name.strip("_")
+        own = "a layer" if is_layer else name.strip("_")
         event = Event(own, self.modules.place(own), self.modules.path, "")
-        if is_recorded:
+        if is_recorded and not is_layer:
             self.calls.append((next_number(self.listener.engine), event))
         for one, kind in zip(results, kinds, strict=True):
             if kind:

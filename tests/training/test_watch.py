@@ -188,6 +188,28 @@ def test_nan_on_the_way_forward_is_traced_to_its_operation_line_and_operand(torc
     assert finding.operand == "y is -1 in all 16 elements"
 
 
+@pytest.mark.parametrize("is_written", [True, False])
+def test_an_inf_in_the_input_is_named_though_a_later_layer_makes_nan_of_it(torch: Any, is_written: bool) -> None:
+    net = network(torch, torch.nn.Linear(4, 8), torch.nn.ReLU(), torch.nn.Linear(8, 1))
+    x = batch(torch)
+    if not is_written:
+        x[0, 0] = float("inf")  # before anybody watches
+    with gviz.watch(net, every=1, hunt=True) as log:
+        if is_written:
+            x[0, 0] = float("inf")
+        with torch.no_grad():
+            net[2].weight.fill_(1.0)
+            net[0].weight[:, 0] = torch.tensor([1.0, -1.0] * 4)
+            net[2].weight[0, 0] = 0.0
+        net(x).sum().backward()
+    (finding,) = log.findings
+    layer = "a layer" if torch.__name__ == "gviz.engine" else "linear"
+    assert finding.operation == layer
+    start = f"{'setitem' if is_written else layer} at"
+    assert f"; before that {start}" in finding.operand
+    assert finding.operand.endswith("gives inf: it is called with inf" if is_written else "inf in 1 of 64 elements")
+
+
 def test_nan_on_the_way_back_is_traced_to_its_operation_and_what_that_has_saved(torch: Any) -> None:
     log = train(torch, network(torch), hunt=True, loss_of=lambda y: torch.sqrt(y * 0).sum())
     (finding,) = log.findings
