@@ -247,6 +247,27 @@ class Table:
         return html_table(self.columns()) + "".join(f"<p>{escape(line)}</p>" for line in totals(self.graph))
 
 
+class ModuleTable(Table):
+    """The modules of a program, as ``gviz inspect --by module`` prints them.
+
+    Args:
+        graph: what they are of.
+        names: those of the columns; none for all.
+    """
+
+    def __init__(self, graph: Graph, names: Iterable[str]) -> None:
+        super().__init__(graph, ran_backward=False)
+        from gviz.answers.summary import module_columns
+
+        self.facts = module_columns(graph, names)
+
+    def columns(self) -> dict[str, list[str]]:
+        """Return the texts of each column, by its heading."""
+        from gviz.answers.summary import fact_text
+
+        return {name: [fact_text(name, fact) for fact in facts] for name, facts in self.facts.items()}
+
+
 def in_notebook(graph: Graph, options: RenderOptions, suffix: str) -> str | bytes | None:
     """Return a graph in a format for a notebook; None for a large one, and where nothing here draws that format."""
     import warnings  # only a notebook needs it
@@ -293,7 +314,14 @@ def read(source: Any, options: sources.SourceOptions | None = None, **words: Any
 
 
 def list_tensors(
-    source: SourceLike, options: sources.SourceOptions | None = None, *, only: str = "", sort: str = "", **words: Any
+    source: SourceLike,
+    options: sources.SourceOptions | None = None,
+    *,
+    only: str = "",
+    sort: str = "",
+    by: str = "tensor",
+    columns: str | Iterable[str] = (),
+    **words: Any,
 ) -> Table:
     """Return the tensors of a source, or of a graph, as a table: leaf or not, grad_fn, value and gradients.
 
@@ -308,13 +336,26 @@ def list_tensors(
         options: how to read it.
         only: ``leaf``, ``nonleaf``, ``frozen``, or ``none`` for what has no gradient; "" for all.
         sort: ``name``, ``line``, ``grad`` or ``size``; "" for the order of the program.
+        by: ``tensor`` for a row for each tensor, ``module`` for one for each module.
+        columns: those of a table by module, as ``--columns`` has them, or a list; none for all.
         words: as for :func:`gviz.read`, or :func:`gviz.graph`: ``model=net``.
     """
+    is_by_module = by == "module"
+    if by not in ("tensor", "module"):
+        raise ArgumentError(f"by is 'tensor' or 'module', not {by!r}")
+    if is_by_module and (only or sort):
+        raise ArgumentError("only and sort are for a table of tensors")
+    if columns and not is_by_module:
+        raise ArgumentError("columns are for a table by module: by='module'")
     if is_tensor(source) or is_nest(source):
         source = graph(source, **words)
     elif not isinstance(source, Graph | sources.Reading):
-        source = sources.read(source, replace(options or sources.SourceOptions(), lines=True), rootless=True, **words)
+        own_options = replace(options or sources.SourceOptions(), lines=True, kept=is_by_module)
+        source = sources.read(source, own_options, rootless=True, **words)
     own_graph: Graph = source if isinstance(source, Graph) else source.graph
+    if is_by_module:
+        names = columns.replace(",", " ").split() if isinstance(columns, str) else columns
+        return ModuleTable(own_graph, names)
     of_now = {node.name for node in own_graph.nodes if node.state == NOW}
     rows = (
         row._replace(moment=Moment(grad=row.grad, remark=NOW)) if row.name in of_now and row.moment is None else row

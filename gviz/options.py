@@ -18,6 +18,16 @@ from gviz.text import excerpt
 
 Options = TypeVar("Options", bound=type)
 
+BY_MODULE = {
+    "class": "kind",
+    "calls": "calls",
+    "operations": "operations",
+    "params": "parameters",
+    "saved": "kept",
+    "grad_norm": "grad",
+}
+"""The columns of a table by module, and what they are of a :class:`gviz.answers.summary.ModuleRow`."""
+
 
 class Option(NamedTuple):
     """What a field of options says of itself.

@@ -5,12 +5,15 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Collection, Iterable, Mapping
 from textwrap import wrap
-from typing import NamedTuple, Protocol
+from typing import Any, NamedTuple, Protocol
 
+from gviz.errors import ArgumentError, SourceError
 from gviz.graphs import Graph, Module, Node
+from gviz.options import BY_MODULE
 from gviz.passes.boxes import HOOK, card_of
+from gviz.passes.modules import parts_of
 from gviz.pictures.options import READABLE
-from gviz.text import aligned_text, amount, bytes_text, cut
+from gviz.text import aligned_text, amount, bytes_text, cut, joined
 
 MOST_KINDS, MOST_MODULES, LONGEST_PATH = 8, 16, 4
 """Kinds of operations and modules that are listed; operations at each end of the longest path."""
@@ -27,9 +30,9 @@ class ModuleRow(NamedTuple):
     Args:
         path: the names that lead to it.
         kind: its class.
-        calls: how often it was called; 0 where that is not known.
-        operations: how many were recorded in it.
-        parameters: how many numbers its leaves have.
+        calls: how often it was called; None where that is not known.
+        operations: how many were recorded in it; None where that is not known.
+        parameters: how many numbers its parameters have, frozen ones and those that are not used, too.
         kept: bytes that its operations save for backward; what several operations save counts for the first of them.
             None where that is not known.
         grad: the norm of the gradients of its leaves together; None where one has none.
@@ -37,8 +40,8 @@ class ModuleRow(NamedTuple):
 
     path: str
     kind: str
-    calls: int
-    operations: int
+    calls: int | None
+    operations: int | None
     parameters: int
     kept: int | None
     grad: float | None
@@ -178,14 +181,45 @@ def module_rows(graph: Graph) -> Iterable[ModuleRow]:
     for path, name in shared_parameters(graph):
         if path in inside and name in leaves:
             inside[path].append(leaves[name])
-    unused = unused_parameters(graph, {path.partition(".")[0] for path in calls})
-    for path in sorted({**calls, **unused}, key=lambda path: path.count(".")):
-        rest = unused.get(path, 0)
-        if path not in calls:
-            yield ModuleRow(path, "", 0, 0, rest, 0, None)
+    models = {prefixes(path)[0] for path in calls} if any(calls.values()) else None
+    undrawn = undrawn_parameters(graph, models)
+    for path in sorted({**calls, **undrawn}, key=lambda path: path.count(".")):
+        rest = undrawn.get(path, 0)
+        if path not in calls:  # it recorded nothing, as far as somebody has seen the calls
+            nothing = None if models is None else 0
+            yield ModuleRow(path, "", None, nothing, rest, nothing, None)
             continue
-        card = card_of(inside[path], kinds[path], (), ())
-        yield ModuleRow(path, card.kind, len(calls[path]), card.operations, card.elements + rest, card.kept, card.grad)
+        card, number = card_of(inside[path], kinds[path], (), ()), len(calls[path]) or None
+        yield ModuleRow(path, card.kind, number, card.operations, card.elements + rest, card.kept, card.grad)
+
+
+def module_columns(graph: Graph, names: Iterable[str] = ()) -> dict[str, list[Any]]:
+    """Return the columns of a table by module; those of these names, or all of them.
+
+    Raises:
+        ArgumentError: there is no such column.
+        SourceError: there are no modules.
+    """
+    wanted = [*names] or [*BY_MODULE]
+    for name in wanted:
+        if name not in BY_MODULE:
+            raise ArgumentError(f"the columns of a table by module are {joined([*BY_MODULE])}, not {name!r}")
+    rows = [*module_rows(graph)]
+    if not rows:
+        raise SourceError("no operation of the graph was recorded in a module")
+    fields = {"module": "path", **{name: BY_MODULE[name] for name in wanted}}
+    return {name: [getattr(row, field) for row in rows] for name, field in fields.items()}
+
+
+def fact_text(column: str, fact: str | float | None) -> str:
+    """Return a fact of a module as text; "" where it is not known.
+
+    >>> fact_text("saved", 2048), fact_text("params", 28005), fact_text("grad_norm", 0.25), fact_text("calls", None)
+    ('2 KiB', '28,005', '0.25', '')
+    """
+    if isinstance(fact, int):
+        return bytes_text(fact) if column == "saved" else f"{fact:,}"
+    return f"{fact:.{DIGITS}g}" if isinstance(fact, float) else fact or ""
 
 
 def shared_parameters(graph: Graph) -> Iterable[tuple[str, str]]:
@@ -197,18 +231,26 @@ def shared_parameters(graph: Graph) -> Iterable[tuple[str, str]]:
 
 def modules_around(name: str) -> list[str]:
     """Return the modules that a parameter of that name is in, the outermost first."""
-    return prefixes(name.rpartition(".")[0])
+    return prefixes(name)[:-1]
 
 
-def unused_parameters(graph: Graph, models: Collection[str]) -> dict[str, int]:
-    """Return how many numbers the parameters of each module of these models have that the root is not made from."""
+def undrawn_parameters(graph: Graph, models: Collection[str] | None) -> dict[str, int]:
+    """Return how many numbers those parameters of each module have that are no leaves of the graph: frozen, not used.
+
+    Args:
+        graph: a graph with its table of tensors.
+        models: the modules that the program has called, outermost ones; None for those of all tensors.
+    """
     drawn = {node.name for node in graph.nodes if node.kind == "leaf"}
-    counts: dict[str, int] = {}
+    sizes: dict[tuple[str, str], int] = {}  # by module and first name: a shared parameter counts once in each
     for row in graph.tensors:
-        model, *rest = row.name.split(".")
-        if rest and model in models and row.is_leaf and row.requires_grad and not row.same_as and row.name not in drawn:
-            for path in modules_around(row.name):
-                counts[path] = counts.get(path, 0) + row.numbers.numel
+        first = row.same_as or row.name
+        if row.is_leaf and row.unlisted is None and first not in drawn:
+            sizes |= {(path, first): row.numbers.numel for path in modules_around(row.name)}
+    counts: dict[str, int] = {}
+    for (path, _), size in sizes.items():
+        if models is None or prefixes(path)[0] in models:
+            counts[path] = counts.get(path, 0) + size
     return counts
 
 
@@ -218,7 +260,7 @@ def prefixes(path: str) -> list[str]:
     >>> prefixes("net.fc")
     ['net', 'net.fc']
     """
-    parts = path.split(".")
+    parts = parts_of(path)
     return [".".join(parts[: at + 1]) for at in range(len(parts))]
 
 
@@ -264,18 +306,7 @@ def summary_lines(short: GraphSummary, source: str = "", arguments: str = "") ->
     rows = [part for row in rows for part in wrap(row, WIDTH, subsequent_indent="  ", break_on_hyphens=False)]
     if short.modules:
         heads = ("module", "class", "calls", "operations", "numbers", "saved", "‖grad‖")
-        cells = [
-            (
-                one.path,
-                one.kind,
-                f"{one.calls or ''}",
-                f"{one.operations:,}",
-                f"{one.parameters:,}",
-                bytes_text(one.kept) if one.kept is not None else "",
-                f"{one.grad:.{DIGITS}g}" if one.grad is not None else "",
-            )
-            for one in short.modules[:MOST_MODULES]
-        ]
+        cells = [(one.path, *map(fact_text, BY_MODULE, one[1:])) for one in short.modules[:MOST_MODULES]]
         rows += ["", *aligned_text([heads, *cells]).rstrip("\n").split("\n")]
         rest = len(short.modules) - MOST_MODULES
         rows += [f"… {rest:,} more modules (--json lists all)"] if rest > 0 else []

@@ -22,21 +22,10 @@ from gviz.cli.options import (
 )
 from gviz.graphs import Place, TensorRow
 from gviz.graphs.numbers import Numbers
-from gviz.options import SourceOptions
+from gviz.options import BY_MODULE, SourceOptions
 
 if TYPE_CHECKING:
     from gviz.sources import Reading, Source
-
-
-BY_MODULE = {
-    "class": "kind",
-    "calls": "calls",
-    "operations": "operations",
-    "params": "parameters",
-    "saved": "kept",
-    "grad_norm": "grad",
-}
-"""The columns of a table by module, and what they are of a :class:`gviz.answers.summary.ModuleRow`."""
 
 
 def _columns(_context: click.Context, _option: click.Parameter, text: str | None) -> tuple[str, ...]:
@@ -124,7 +113,7 @@ def inspect(
     if by == "module":
         if only or sort or watch:
             raise click.UsageError("--only, --sort and --watch are for a table of tensors.")
-        return _print_modules(source, options, columns or tuple(BY_MODULE), as_json=as_json)
+        return _print_modules(source, options, columns, as_json=as_json)
     if columns:
         raise click.UsageError("--columns is for a table by module: --by module")
     is_script = source.kind == "script"
@@ -145,28 +134,22 @@ def inspect(
 
 def _print_modules(source: Source, options: SourceOptions, columns: Sequence[str], *, as_json: bool) -> int:
     """Print a row for each module; SourceError if there is none."""
-    from gviz.answers.summary import module_rows
+    from gviz.answers.summary import fact_text, module_columns
     from gviz.cli.reading import read_source
     from gviz.cli.table import print_rows
-    from gviz.errors import SourceError
-    from gviz.text import bytes_text
 
     reading = read_source(source, replace(options, kept=True), product_on_stdout=True)
-    rows = {one.path: {name: getattr(one, BY_MODULE[name]) for name in columns} for one in module_rows(reading.graph)}
-    if not rows:
-        raise SourceError("no operation of the graph was recorded in a module")
+    facts = module_columns(reading.graph, columns)
+    rows = [*zip(*facts.values(), strict=True)]
     if as_json:
-        for facts in rows.values():
-            if (norm := facts.get("grad_norm")) is not None and not isfinite(norm):
-                facts["grad_norm"] = str(norm)
-        streams.write_json([{"module": path, **facts} for path, facts in rows.items()])
+        records = [dict(zip(facts, row, strict=True)) for row in rows]
+        for record in records:
+            if (norm := record.get("grad_norm")) is not None and not isfinite(norm):
+                record["grad_norm"] = str(norm)
+        streams.write_json(records)
     else:
-        texts = {"saved": bytes_text, "grad_norm": "{:.4g}".format}
-        cells = [
-            (path, *("" if fact is None else texts.get(name, str)(fact) for name, fact in facts.items()))
-            for path, facts in rows.items()
-        ]
-        print_rows(("module", *columns), cells, whole=("module",))
+        cells = [[*map(fact_text, facts, row)] for row in rows]
+        print_rows([*facts], cells, whole=("module",))
     return reading.status
 
 

@@ -122,6 +122,43 @@ def test_a_module_has_a_row_with_its_parameters_though_it_is_not_used_or_shares_
     assert rows["net.aux"].grad is None
 
 
+@pytest.mark.parametrize("engine", ["gviz.engine", pytest.param("torch", marks=pytest.mark.torch)])
+def test_a_table_by_module_counts_frozen_parameters_and_says_no_calls_that_nobody_has_seen(
+    tmp_path: Path, engine: str
+) -> None:
+    torch = pytest.importorskip(engine)
+    nn = torch.nn
+    net = nn.Sequential(nn.Linear(4, 4), nn.Sequential(nn.Linear(4, 4), nn.BatchNorm1d(4)), nn.Linear(4, 2))
+    net[2].weight.requires_grad_(False)
+    net[0].requires_grad_(False)
+    net.scale = torch.ones(7)
+    loss = net[2](net[1](net[0](torch.ones(3, 4)))).sum()
+    table = gviz.inspect(loss, model=net, by="module", columns="params,calls,operations")
+    rows = {path: rest for path, *rest in zip(*table.columns().values(), strict=True)}
+    assert [*table.columns()] == ["module", "params", "calls", "operations"]
+    assert {path: row[0] for path, row in rows.items()} == {"0": "20", "1": "28", "1.0": "20", "1.1": "8", "2": "10"}
+    assert {row[1] for row in rows.values()} == {""}
+    assert rows["0"] == ["20", "", ""]
+    gviz.save(loss, tmp_path / "run.json", model=net)
+    saved = gviz.inspect(tmp_path / "run.json", by="module", columns=["params", "calls", "operations"])
+    assert saved.columns() == table.columns()
+    assert {row.calls for row in gviz.summary(loss, net).modules} == {None}
+    with pytest.raises(gviz.GvizError, match=r"are class, calls, .*, not 'parms'"):
+        gviz.inspect(loss, model=net, by="module", columns=["parms"])
+
+
+def test_frozen_modules_of_a_program_have_a_row(gviz: Program) -> None:
+    (gviz.folder / "net.py").write_text(
+        "import torch\nfrom torch import nn\nnet = nn.Sequential(nn.Linear(4, 8), nn.BatchNorm1d(8), nn.Linear(8, 2))\n"
+        "other = nn.Linear(9, 9)\nnet.scale = torch.ones(7)\nnet[0].requires_grad_(False)\n"
+        "net(torch.ones(3, 4)).sum().backward()\nprint(sum(p.numel() for p in net.parameters()))\n"
+    )
+    rows = gviz("inspect", "net.py", "--by", "module", "--columns", "params,calls,operations", "--json").json()
+    params = {row["module"]: row["params"] for row in rows}
+    assert params == {"net": 74, "net.0": 40, "net.1": 16, "net.2": 18}
+    assert next(row for row in rows if row["module"] == "net.0")["operations"] == 0
+
+
 @pytest.mark.parametrize("engine", ["gviz", pytest.param("torch", marks=pytest.mark.torch)])
 def test_the_bytes_saved_are_those_of_distinct_memory(tmp_path: Path, engine: str) -> None:
     program = (
