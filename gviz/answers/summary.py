@@ -211,7 +211,7 @@ def module_columns(graph: Graph, names: Iterable[str] = ()) -> dict[str, list[An
     return {name: [getattr(row, field) for row in rows] for name, field in fields.items()}
 
 
-def fact_text(column: str, fact: str | float | None) -> str:
+def fact_text(column: str, fact: object) -> str:
     """Return a fact of a module as text; "" where it is not known.
 
     >>> fact_text("saved", 2048), fact_text("params", 28005), fact_text("grad_norm", 0.25), fact_text("calls", None)
@@ -219,7 +219,7 @@ def fact_text(column: str, fact: str | float | None) -> str:
     """
     if isinstance(fact, int):
         return bytes_text(fact) if column == "saved" else f"{fact:,}"
-    return f"{fact:.{DIGITS}g}" if isinstance(fact, float) else fact or ""
+    return f"{fact:.{DIGITS}g}" if isinstance(fact, float) else str(fact or "")
 
 
 def shared_parameters(graph: Graph) -> Iterable[tuple[str, str]]:

@@ -121,7 +121,7 @@ class Hunt(Observer):
         kinds, is_recorded = [*map(bad_number, results)], any(one.grad_fn is not None for one in results)
         is_layer = name == LAYER
         is_known = is_layer and all(
-            not kind or recall(self.events, one) for one, kind in zip(results, kinds, strict=True)
+            not kind or recall(self.events, one) is not None for one, kind in zip(results, kinds, strict=True)
         )
         if is_known or not (is_recorded or any(kinds)):  # a function within the layer has told of it
             return
