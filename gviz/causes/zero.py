@@ -376,7 +376,9 @@ def is_least(case: Diagnosis) -> bool:
 def cancelled(facts: TensorFacts, what: str) -> Cause:
     """Return the cause for paths whose gradients cancel out, with the operation where they meet, if there is one."""
     case, mend, meant = facts.case, f"gviz explain --wrt {facts.name} shows the paths", ""
-    mend = mend if case.graph.code else f"gviz.explain({case.root or 'loss'}, wrt={facts.in_code}) shows the paths"
+    is_variable = facts.name.isidentifier() and (facts.node is None or facts.node.module is None)
+    wrt = facts.name if is_variable else f'"{facts.name}", params=model'
+    mend = mend if case.graph.code else f"gviz.explain({case.root or 'loss'}, wrt={wrt}) shows the paths"
     users = [case.nodes[edge.target] for edge in case.uses[facts.node.id]] if facts.node is not None else []
     above = [{user.id, *(one.id for one in case.above(user))} for user in users]
     common = sorted(set.intersection(*above)) if above else []
