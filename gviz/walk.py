@@ -541,7 +541,7 @@ class Walker:
         state = FREED if FREED in dict(attrs).values() else "retained" if row is not None and row.retains_grad else ""
         state = row.moment.remark or state if row is not None and row.moment is not None else state
         names = self.makes.get(id(node), {})
-        if len(names) > 1:
+        if any(names):  # one that is not the first, or more
             recorded = recorded._replace(outputs=tuple(names.get(number, "") for number in range(max(names) + 1)))
         name, is_letter = (row.name, row.expression is not None) if row is not None else (None, False)
         own, grad, later = row.at_backward() if row is not None else (result_sizes(node), NO_GRADIENT, None)

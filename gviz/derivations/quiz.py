@@ -6,6 +6,7 @@ import math
 from collections.abc import Iterator
 from typing import NamedTuple
 
+from gviz.derivations.parts import with_parts_apart
 from gviz.formulas.expressions import with_letters
 from gviz.graphs import Edge, Graph, Node
 from gviz.graphs.numbers import Numbers
@@ -100,7 +101,7 @@ def questions_of(graph: Graph) -> list[Question]:
 
 def formula_of_quiz(graph: Graph) -> Graph:
     """Return the formula of a graph, with a name for each result."""
-    return dataflow(without_rounding(with_letters(graph)))
+    return with_parts_apart(dataflow(without_rounding(with_letters(graph))))
 
 
 def scalar_number(numbers: Numbers | None) -> float:

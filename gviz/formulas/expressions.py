@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import ast
 import re
+from collections import defaultdict
 from collections.abc import Collection, Container, Iterable, Iterator, Mapping, Sequence
 from itertools import chain, count, filterfalse, product
 from keyword import iskeyword
@@ -481,7 +482,20 @@ def with_letters(graph: Graph) -> Graph:
         edge.source for edge in graph.edges if edge.kind == "data" and nodes[edge.target].kind == "output"
     }
     free = (letter for letter in letters() if letter not in names)
+    used = defaultdict[str, set[int]](set)
+    for edge in graph.edges:
+        if edge.kind == "data":
+            used[edge.source].add(edge.output)
     for node in graph.inputs_first():
+        outputs = node.recorded.outputs
+        if node.kind == "operation" and (outputs or any(used[node.id])):  # each of several tensors has its own name
+            known = outputs or (node.name or "",)
+            count = max(len(known), 1 + max(used[node.id], default=0))
+            own = [known[at] if at < len(known) else "" for at in range(count)]
+            own = [name or (next(free) if at in used[node.id] else "") for at, name in enumerate(own)]
+            recorded = node.recorded._replace(outputs=tuple(own))
+            nodes[node.id] = node._replace(name=node.name or next(filter(None, own), None), recorded=recorded)
+            continue
         if node.kind == "operation" and node.name is None and node.id not in output_sources:
             # all fields at once: a third of the time of _replace, and nearly all nodes come here
             nodes[node.id] = tuple.__new__(Node, (*node[:3], next(free), *node[4:8], True, *node[9:]))

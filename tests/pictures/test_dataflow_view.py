@@ -115,6 +115,20 @@ def test_operands_without_a_name_have_their_own_numbers_and_no_other_input_stand
     assert sorted(frozen) == [("X[i]", [1, 2]), ("X[i]", [3, 4]), ("c", [2, 4]), ("h", [1, 1])]
 
 
+def test_each_of_several_tensors_that_an_operation_makes_has_a_name_of_its_own(tmp_path: Path) -> None:
+    (tmp_path / "loop.py").write_text(
+        "import torch\nw = torch.tensor([1.0, 2.0, 3.0], requires_grad=True)\ny = 0\n"
+        "for wi in w:\n    y = y + wi**2\n(y + sum(w * 2)).backward()\n"
+    )
+    whole = read(tmp_path / "loop.py", SourceOptions(flow=True, lines=True), say=lambda _: None).graph
+    shown = dataflow(with_letters(whole))
+    made = [node.recorded.outputs for node in shown.nodes if node.label == "UnbindBackward0"]
+    squares = [node.expression for node in shown.nodes if node.label == "PowBackward0"]
+    assert len({name for names in made for name in names}) == 6
+    assert len({*squares}) == 3
+    assert all(any(f"{name} ** 2" in squares for name in names) for names in made if "wi" in names)
+
+
 def test_the_symbol_of_two_over_x_is_that_of_the_operations_pytorch_records() -> None:
     assert edges(formula("y=2/x", x=4)) == {"2->y": ("", None), "a->y": ("2", 2.0), "x->a": ("-a²", -0.0625)}
 
