@@ -17,7 +17,7 @@ from itertools import chain, repeat, zip_longest
 from typing import Any, cast
 
 from gviz.graphs import NO_FLOW, Flow, Hooked
-from gviz.graphs.numbers import ALL_ELEMENTS, Numbers
+from gviz.graphs.numbers import ALL_ELEMENTS, Numbers, Summary
 from gviz.walk import (
     MOST_FLOWING,
     NodeFlow,
@@ -34,6 +34,9 @@ MOST_TO_DIAGNOSE = 10_000
 
 MOST_ROWS, MOST_ENTRIES = 64, 4096
 """The largest Jacobian of an operation: each of its rows takes a call."""
+
+ROUNDED = 2.0**-8
+"""The part of its terms that rounding to float16 may leave of a sum that is 0."""
 
 
 def flow(
@@ -151,14 +154,21 @@ class Follower:
             is_wanted = count == 1 and (self.all_factors or not is_fine)
             of_ones = node(engine.ones_like(grads[0])) if is_wanted else (None,) * len(in_grads)  # type: ignore[operator]
             factors = _as_tuple(of_ones)
+            lost = underflows(node, grads, in_numbers) if self.has_gradient else set()
         except RuntimeError:
             self.unknown.update(following for following, _ in node.next_functions if following is not None)
             return ()
         is_asked = self.jacobians or any(map(may_be_rounding, in_numbers))  # of what was added up tells the Jacobian
         matrices = jacobians_of(engine, node, grads, in_grads) if is_asked and len(arrived) == 1 else ()
         inputs = [
-            Flow("", None if factor is None else numbers(factor, elements), one if self.has_gradient else None, matrix)
-            for factor, one, matrix in zip_longest(factors, in_numbers, matrices)
+            Flow(
+                "",
+                None if factor is None else numbers(factor, elements),
+                one if self.has_gradient else None,
+                matrix,
+                slot in lost,
+            )
+            for slot, (factor, one, matrix) in enumerate(zip_longest(factors, in_numbers, matrices))
         ]
         handed = self.handed.pop((node, 0), None)
         arrives = (handed or numbers(grads[0], elements)) if count == 1 and self.has_gradient else None
@@ -281,6 +291,44 @@ def jacobians_of(
             if entries:
                 matrices[at] = Numbers((count, len(entries) // count), "", tuple(entries))
     return tuple(matrices)
+
+
+def underflows(node: NodeLike, out_grads: Sequence[Any], handed: Sequence[Numbers | None]) -> set[int]:
+    """Return the inputs that an operation hands on 0 to only because the dtype has no number as small.
+
+    A backward is linear: what cancels out does so for larger gradients, too, but for rounding, which is small beside
+    what the same gradients bring with other signs.
+
+    Args:
+        node: the operation.
+        out_grads: what arrives, for each result.
+        handed: what is handed on to each input.
+    """
+    zeros = [at for at, one in enumerate(handed) if one is not None and one.has_only(0)]
+    largest = max(largest_sizes(out_grads)) if zeros else 0.0
+    if not 0 < largest < 1:  # it is nan for complex numbers
+        return set()
+    unit, call = 2.0 ** math.frexp(largest)[1], cast("Callable[..., Any]", node)
+    larger = [None if grad is None else grad.double() / unit for grad in out_grads]
+    counts: list[Any] = [
+        None if grad is None else grad.eq(grad).double().flatten().cumsum(0).reshape(grad.shape) for grad in larger
+    ]
+    mixed = [
+        None if grad is None else grad * count.square().cos().sign()  # 1 or -1, without any order, the same each time
+        for grad, count in zip(larger, counts, strict=True)
+    ]
+    probes = [
+        [None if one is None else one.to(grad.dtype) for one, grad in zip(probe, out_grads, strict=True)]
+        for probe in (larger, mixed)
+    ]
+    own, others = (largest_sizes(to_sizes(node, _as_tuple(call(*probe)))) for probe in probes)
+    return {at for at in zeros if math.inf > own[at] > ROUNDED * others[at]}
+
+
+def largest_sizes(grads: Iterable[Any]) -> list[float]:
+    """Return the size of the largest number of each gradient; 0 for None, nan for complex numbers."""
+    summaries = [Summary(smallest=0.0, largest=0.0) if one is None else numbers(one).summary for one in grads]
+    return [max(abs(one.smallest), abs(one.largest)) for one in summaries]
 
 
 def entries_of(rows: Sequence[Sequence[Any]], at: int) -> list[Any]:

@@ -275,6 +275,34 @@ def half_underflow_of_the_loss(torch: Any) -> tuple[Any, Any]:
     return (net(data_of(torch).half()) * 1e-5).pow(2).sum(), net
 
 
+def in_half(torch: Any, net: Any, data: Any) -> Any:
+    """Return what a network makes under autocast, which gviz's engine has not: there its weights are of 16 bits."""
+    if torch.__name__ == "gviz.engine":
+        return net.half()(data.half())
+    with torch.autocast("cpu", dtype=torch.float16):
+        return net(data)
+
+
+def half_underflow_under_autocast(torch: Any) -> tuple[Any, Any]:
+    nn = torch.nn
+    net = nn.Sequential(nn.Linear(16, 16), nn.GELU(), nn.Linear(16, 16), nn.GELU(), nn.Linear(16, 1))
+    output = in_half(torch, net, torch.randn(4, 16))
+    return (output.float().sigmoid() * 1e-6).mean(), net
+
+
+def half_underflow_of_a_convolution(torch: Any) -> tuple[Any, Any]:
+    nn = torch.nn
+    net = nn.Sequential(nn.Conv2d(3, 8, 3), nn.ReLU(), nn.Conv2d(8, 8, 3), nn.ReLU(), nn.Flatten(), nn.Linear(128, 1))
+    output = in_half(torch, net, torch.randn(4, 3, 8, 8))
+    return (output.float().sigmoid() * 1e-6).mean(), net
+
+
+def masked_mean_of_nothing(torch: Any) -> tuple[Any, Any]:
+    net, mask = net_of(torch), torch.zeros(2)
+    losses = torch.nn.functional.cross_entropy(net(data_of(torch)), torch.tensor([0, 1]), reduction="none")
+    return (losses * mask).sum() / mask.sum(), net
+
+
 def centred_loss(torch: Any) -> tuple[Any, Any]:
     net = net_of(torch)
     values = net(data_of(torch))
@@ -328,6 +356,9 @@ FAULTS = [
     Fault(softmax_of_one, "weight", "zero", "softmax"),
     Fault(half_underflow_in_a_cast, "0.weight", "zero", "less than a float16 can hold"),
     Fault(half_underflow_of_the_loss, "0.weight", "zero", "less than a float16 can hold"),
+    Fault(half_underflow_under_autocast, "0.weight", "zero", "what addmm hands on to its input is less than a float16"),
+    Fault(half_underflow_of_a_convolution, "0.weight", "zero", "is less than a float16 can hold"),
+    Fault(masked_mean_of_nothing, "0.weight", "nan", "the derivative of / for its input is inf"),
     Fault(centred_loss, "0.weight", "zero", "over its ways cancels out"),
     Fault(empty_batch, "0.weight", "zero", "no elements"),
     Fault(ignored_targets, "0.weight", "zero", "nll_loss"),

@@ -115,7 +115,7 @@ FULL = Graph(
             "(2)",
             "saved",
             2,
-            Flow("b", Numbers.of(1.0), LARGE, Numbers.of([[1.0, 2.0]])),
+            Flow("b", Numbers.of(1.0), LARGE, Numbers.of([[1.0, 2.0]]), is_underflow=True),
             ((1, "w"),),
             3,
         ),

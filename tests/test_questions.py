@@ -10,7 +10,18 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from live_models import FAULTS, SOUND, Case, Fault, data_of, detached_head, nan_in_data, net_of, sum_of_normalized
+from live_models import (
+    FAULTS,
+    SOUND,
+    Case,
+    Fault,
+    data_of,
+    detached_head,
+    masked_mean_of_nothing,
+    nan_in_data,
+    net_of,
+    sum_of_normalized,
+)
 from program import Program
 
 import gviz
@@ -37,6 +48,21 @@ def test_a_fault_is_found_with_its_cause(torch: Any, fault: Fault) -> None:
     elif fault.verdict in ("no path", "leaf root", "zero", "nan", "inf", "written in place", "failed"):
         with pytest.raises(AssertionError, match=fault.verdict):
             gviz.assert_gradients(loss, model)
+
+
+def test_a_division_by_0_is_found_in_the_root_alone(torch: Any) -> None:
+    loss, model = masked_mean_of_nothing(torch)
+    whole, own = gviz.why(loss, model)["0.weight"], gviz.why(loss)
+    assert whole.mend == own.mend == "it is a division by 0: add a small number to the divisor"
+    assert own.what == "loss is nan: / divides by 0, which gives nan or inf whatever is divided"
+
+
+def test_what_cancels_out_in_half_precision_is_no_underflow(torch: Any) -> None:
+    layer = torch.nn.Linear(3, 2).half()
+    rows = torch.tensor([[1.0, 2.0, 3.0], [-1.0, -2.0, -3.0]], dtype=torch.float16)
+    causes = gviz.why((layer(rows) * 1e-5).sum(), layer)
+    assert causes["weight"].verdict == "zero"
+    assert "less than" not in causes["weight"].what
 
 
 @pytest.mark.parametrize("case", SOUND)

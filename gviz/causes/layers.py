@@ -12,10 +12,11 @@ from collections.abc import Iterator, Mapping, Sequence
 from typing import NamedTuple
 
 from gviz.causes.diagnosis import Cause
+from gviz.causes.not_finite import MENDS_OF_NAN
 from gviz.causes.training import BEFORE_EACH
 from gviz.causes.why import why, why_all
 from gviz.causes.zero import NORMALIZED
-from gviz.graphs import FREED, Graph, TensorRow
+from gviz.graphs import FREED, Graph, Node, TensorRow
 from gviz.graphs.numbers import Numbers
 
 VANISHING, EXPLODING, FEWEST = 1e-6, 1e10, 3
@@ -103,12 +104,25 @@ def sum_that_is_constant(graph: Graph) -> str:
 
     "" for any other root. What comes to the layers below is a rounding error then.
     """
-    kind, at = "", graph.roots[0] if graph.roots else ""
+    node = below_sums(graph)
+    kind = node.label.partition("Backward")[0].removeprefix("Native") if node is not None else ""
+    is_even = kind in ("Softmax", "LayerNorm", "BatchNorm", "GroupNorm")
+    is_training = node is not None and node.recorded.options.get("training") != "False"
+    return NORMALIZED.format(kind) if is_even and is_training else ""
+
+
+def below_sums(graph: Graph) -> Node | None:
+    """Return the operation whose result the root is, be it the sum of its elements; None if there is no root."""
+    at = graph.roots[0] if graph.roots else ""
     while at and graph.inputs[at] and (graph.by_id[at].kind == "output" or graph.by_id[at].label.startswith(EVEN)):
         at = graph.inputs[at][0].source
-        kind = graph.by_id[at].label.partition("Backward")[0].removeprefix("Native")
-    is_even = kind in ("Softmax", "LayerNorm", "BatchNorm", "GroupNorm")
-    return NORMALIZED.format(kind) if is_even and graph.by_id[at].recorded.options.get("training") != "False" else ""
+    return graph.by_id.get(at)
+
+
+def is_divided_by_zero(graph: Graph) -> bool:
+    """Return whether the root is a quotient by the constant 0: it is nan or inf whatever is divided."""
+    node = below_sums(graph)
+    return node is not None and node.label.startswith("Div") and dict(node.recorded.held).get("other") == "0"
 
 
 def vanishing_layers(layers: Mapping[str, Layer]) -> set[str]:
@@ -187,6 +201,10 @@ def without_lines(graph: Graph, causes: Sequence[Cause]) -> Iterator[Cause]:
             what = f"{root} is a leaf: no operation has made it, so that there is nothing behind it"
             mend = f"compute {root} from the model: torch.tensor({root}.item()) and the like keep no graph"
             yield Cause(name, "leaf root", what, (), mend)
+        elif cause.verdict == "not a leaf" and name == root and is_divided_by_zero(graph):
+            number = row.value.not_finite if row.value is not None else ""
+            what = f"{name} is {number}: / divides by 0, which gives nan or inf whatever is divided"
+            yield Cause(name, number.removeprefix("-"), what, (), MENDS_OF_NAN["/"])
         else:
             yield without_lines_of(cause, row, root, factor, is_freed=is_freed)
 

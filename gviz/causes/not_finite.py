@@ -146,6 +146,10 @@ def derivative_not_finite(facts: TensorFacts, head: str, edge: Edge, where: Node
         mend = f"see whether its inputs, or what comes to it, are too large for {dtype or 'their dtype'}"
     if kind == "nan" and is_local:
         mend = f"keep the input of {sign} within its domain"
+    if sign == "/" and edge.slot == 0 and is_local:  # it is 1 over the divisor
+        divisor = dict(target.recorded.held).get("other", "0")
+        is_number = divisor != "0" and divisor.lstrip("-")[:1].isdigit()
+        mend = f"the divisor is {TOO_SMALL}" if is_number else small_divisor(case, target) or MENDS_OF_NAN[sign]
     if sign == "**" and edge.slot == 1:
         mend = "keep the base of ** above 0: the derivative for the exponent has its logarithm"
     return facts.cause("nan", f"{head}: {origin}, backward", lines, with_input(case, mend, source))

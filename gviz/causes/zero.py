@@ -16,13 +16,11 @@ from gviz.causes.syntax import calls_of, last_name
 from gviz.causes.training import BEFORE_EACH, accumulated, mend_of_clearing, why_cleared
 from gviz.graphs import Edge, Node, Place, TensorRow
 from gviz.graphs.numbers import size_of
-from gviz.passes.elements import has_only, is_finite, plus, positions, times
+from gviz.passes.elements import has_only, is_finite, plus, positions
 from gviz.text import joined
 
 MOST = 3
 """Places that are listed."""
-
-CAST = "to_copy"
 
 LEAST_AT_ZERO = ("mse_loss", "smooth_l1_loss", "huber_loss", "l1_loss", "abs")
 """Functions that are never less than 0."""
@@ -202,19 +200,6 @@ def hands_on(edge: Edge) -> bool:
     return edge.flow.handed is not None and edge.flow.handed.numel > 0 and not has_only(edge.flow.handed, 0.0)
 
 
-def underflow(case: Diagnosis, edge: Edge) -> str:
-    """Return the dtype that has no number as small as a gradient, or its product with a factor, neither of them 0.
-
-    "" for an edge where that is not so.
-    """
-    arrives, handed, node = case.nodes[edge.target].grad.arrived, edge.flow.handed, case.nodes[edge.target]
-    sign = sign_in_program(node)
-    if sign not in ("*", "/", CAST) or arrives is None or handed is None or handed.shape != arrives.shape:
-        return ""
-    product = arrives if sign == CAST else times(arrives, edge.flow.local)
-    return handed.dtype if has_only(handed, 0.0) and product is not None and not has_only(product, 0.0) else ""
-
-
 OVER_A_BATCH = Mend(
     "",
     "if its parts are to cancel out: what each example of a batch brings adds up to 0",
@@ -243,8 +228,10 @@ def sums_to_zero(case: Diagnosis, edge: Edge) -> Mend | None:
     """
     if hands_on(edge):
         return OVER_WAYS
-    if dtype := underflow(case, edge):
-        mend = f"{dtype} has no number as small: compute it in float32, or scale the loss, as torch.amp.GradScaler does"
+    if edge.flow.is_underflow and edge.flow.handed is not None:
+        dtype = edge.flow.handed.dtype
+        wider = "float32" if dtype == "float16" else "float64"
+        mend = f"{dtype} has no number as small: compute it in {wider}, or scale the loss, as torch.amp.GradScaler does"
         return Mend(mend, of=f"what {{}} hands on to {{}} is less than a {dtype} can hold")
     node = case.nodes[edge.target]
     sign, arrives = sign_in_program(node), node.grad.arrived

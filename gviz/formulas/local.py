@@ -252,7 +252,8 @@ def with_symbols(graph: Graph, words: Mapping[str, Words] | None = None) -> Grap
             return edge._replace(flow=edge.flow._replace(local=None))
         local = edge.flow.local if local_of_edge.is_factor else None
         jacobian = edge.flow.jacobian if local is None else None
-        return Edge(*edge[:6], Flow(local_of_edge.symbol, local, edge.flow.handed, jacobian), *edge[7:])
+        flow = Flow(local_of_edge.symbol, local, edge.flow.handed, jacobian, edge.flow.is_underflow)
+        return Edge(*edge[:6], flow, *edge[7:])
 
     return graph.changed(edges=tuple(with_symbol(edge) for edge in graph.edges))
 

@@ -265,12 +265,15 @@ class Flow(NamedTuple):
         handed: the gradient that the target hands on to this input.
         jacobian: the derivatives of the target for this input as a matrix, a row for each element of the target, a column for
             each of the input; None where that was not asked for, or ``local`` says as much.
+        is_underflow: whether ``handed`` is 0 because its dtype has no number as small: a gradient of the same signs that is
+            larger as a whole is handed on as numbers other than 0.
     """
 
     symbol: str = ""
     local: Numbers | None = None
     handed: Numbers | None = None
     jacobian: Numbers | None = None
+    is_underflow: bool = False
 
 
 class Moment(NamedTuple):
