@@ -223,7 +223,7 @@ def fact_text(column: str, fact: object) -> str:
 
 
 def shared_parameters(graph: Graph) -> Iterable[tuple[str, str]]:
-    """Return each module that has a parameter of another module, as a tied weight is, with the parameter's first name."""
+    """Return each module that has a parameter of another one, as a tied weight is, with the parameter's first name."""
     rows = [row for row in graph.tensors if row.same_as]
     paths = ({*modules_around(row.name)}.difference(modules_around(row.same_as)) for row in rows)
     return sorted({(path, row.same_as) for row, own in zip(rows, paths, strict=True) for path in own})

@@ -80,7 +80,8 @@ def mend_of_cut(case: Diagnosis, cut: GraphCut) -> str:
         if off := lines_of_switch(case, cut):
             mend = (
                 "put what is to run without gradients into a block under with torch.no_grad():"
-                f" in place of {off[0][0][0]}, if that has left them off; or write torch.set_grad_enabled(True) after it"
+                f" in place of {off[0][0][0]}, if that has left them off;"
+                " or write torch.set_grad_enabled(True) after it"
             )
     elif is_left_off(case, cut):
         mend = "write torch.set_grad_enabled(True) where gradients are wanted again"

@@ -488,7 +488,8 @@ def with_letters(graph: Graph) -> Graph:
             used[edge.source].add(edge.output)
     for node in graph.inputs_first():
         outputs = node.recorded.outputs
-        if node.kind == "operation" and (outputs or any(used[node.id])):  # each of several tensors has its own name
+        is_several = len(used[node.id]) > 1 or (node.name is not None and any(used[node.id]))
+        if node.kind == "operation" and (outputs or is_several):  # each of several tensors has its own name
             known = outputs or (node.name or "",)
             count = max(len(known), 1 + max(used[node.id], default=0))
             own = [known[at] if at < len(known) else "" for at in range(count)]

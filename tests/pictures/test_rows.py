@@ -272,10 +272,10 @@ def test_a_page_of_modules_that_can_be_read_stays_as_it_is_and_its_legend_fits(g
         "import torch\nfrom torch import nn\n"
         "net = nn.Sequential(nn.Linear(3, 3), nn.ReLU(), nn.Linear(3, 1))\n"
         "net[0].register_forward_hook(lambda module, inputs, output: output * 2 + 1)\n"
-        "loss = net(torch.ones(1, 3)).sum()\nloss.backward()\n"
+        "x = torch.ones(1, 3)\nloss = net(x).sum()\nloss.backward()\n"
     )
     done = gviz("render", "net.py", "--by", "module", "--fit", "slide", "-o", "net.svg")
-    assert done.err == "root: loss (backward called at line 6)\n"
+    assert done.err == "root: loss (backward called at line 7)\n"
     assert (gviz.folder / "net.svg").read_text().count('class="clust') == 1
 
 
