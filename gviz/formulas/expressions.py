@@ -490,11 +490,8 @@ def with_letters(graph: Graph) -> Graph:
         outputs = node.recorded.outputs
         is_several = len(used[node.id]) > 1 or (node.name is not None and any(used[node.id]))
         if node.kind == "operation" and (outputs or is_several):  # each of several tensors has its own name
-            known = outputs or (node.name or "",)
-            count = max(len(known), 1 + max(used[node.id], default=0))
-            own = [known[at] if at < len(known) else "" for at in range(count)]
-            own = [name or (next(free) if at in used[node.id] else "") for at, name in enumerate(own)]
-            recorded = node.recorded._replace(outputs=tuple(own))
+            own = filled(outputs or (node.name or "",), used[node.id], free)
+            recorded = node.recorded._replace(outputs=own)
             nodes[node.id] = node._replace(name=node.name or next(filter(None, own), None), recorded=recorded)
             continue
         if node.kind == "operation" and node.name is None and node.id not in output_sources:
@@ -506,3 +503,14 @@ def with_letters(graph: Graph) -> Graph:
             given = tuple([text or (next(free) if numbers is not None else "") for text, numbers in pairs])
             nodes[node.id] = nodes[node.id]._replace(recorded=recorded._replace(given=given))
     return graph.changed(nodes=tuple(nodes.values()))
+
+
+def filled(names: Sequence[str], used: Collection[int], free: Iterator[str]) -> tuple[str, ...]:
+    """Return the names of an operation's outputs, with a free one for each output that is used and has none.
+
+    >>> filled(["", "f"], {0, 2}, iter("abc"))
+    ('a', 'f', 'b')
+    """
+    count = max(len(names), 1 + max(used, default=0))
+    padded = (*names, *[""] * (count - len(names)))
+    return tuple([name or (next(free) if at in used else "") for at, name in enumerate(padded)])
