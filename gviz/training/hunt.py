@@ -22,6 +22,8 @@ from gviz.trace.versions import next_number
 from gviz.training.running import EngineTensor, RunningModules, path_and_line
 from gviz.walk import NodeLike, all_finite, graph_nodes, saved_names, saved_value
 
+NAN = "nan"
+
 LAYER = "__call__"
 """The name under which gviz's engine tells of the call of a layer: its functions may be computed without being told of."""
 
@@ -127,14 +129,22 @@ class Hunt(Observer):
             return
         own = "a layer" if is_layer else name.strip("_")
         event = Event(own, self.modules.place(own), self.modules.path, "")
-        if is_recorded and not is_layer:
-            self.calls.append((next_number(self.listener.engine), event))
         for one, kind in zip(results, kinds, strict=True):
             if kind:
-                operands = self.operands(args, one)
-                remember(self.events, one, event._replace(kind=kind, operands=operands))
+                event = event._replace(kind=kind, operands=self.operands(args, one))
+                remember(self.events, one, event)
+        if is_recorded:
+            if self.events and not event.kind:  # the result is finite, and perhaps not what it was made from
+                event = event._replace(operands=self.operands_before(args))
+            self.calls.append((next_number(self.listener.engine), event))
 
-    def operands(self, args: Sequence[Any], result: object) -> list[Operand]:
+    def operands_before(self, args: Sequence[Any]) -> list[Operand]:
+        """Return the operands of a call that an earlier one has made not finite."""
+        tensors = (one for arg in args for one in tensors_in(arg, self.listener.engine.Tensor))
+        events = (recall(self.events, one) for one in tensors)
+        return [Operand("", event.kind, event) for event in events if event is not None]
+
+    def operands(self, args: Sequence[Any], result: EngineTensor) -> list[Operand]:
         """Return what a call was made with; of what it has written over only what had made that."""
         numbers = [arg for arg in args if isinstance(arg, float) and not math.isfinite(arg)]
         if numbers:  # as of a mask, which is often made
@@ -150,7 +160,12 @@ class Hunt(Observer):
                     operands.append(Operand(f"{name} {elements_text(one)}", bad_number(one), before))
                 elif before is not None:
                     operands.append(Operand("what was there before", before.kind, before))
-        return operands
+        return [*operands, *self.range_of(result, operands)]
+
+    def range_of(self, result: EngineTensor, operands: Sequence[Operand]) -> list[Operand]:
+        """Return that float16 ends early, if a result of that dtype is not finite though the operands are."""
+        is_half = result.dtype == self.listener.engine.float16 and not any(one.kind for one in operands)
+        return [Operand("the result is float16, which ends at 65504")] if is_half else []
 
     @contextmanager
     def heard(self, roots: Sequence[Any]) -> Iterator[None]:
@@ -174,7 +189,9 @@ class Hunt(Observer):
                 return
             event = carried.get(node)
             if event is None:
-                event = self.event_of(node, next(filter(None, kinds)), outputs)
+                at = next(at for at, kind in enumerate(kinds) if kind)
+                event = self.event_of(node, kinds[at], outputs)
+                event = event._replace(operands=[*event.operands, *self.range_of(inputs[at], event.operands)])
             for (following, _), kind in zip(node.next_functions, kinds, strict=False):
                 if kind and following is not None:
                     carried.setdefault(following, event)
@@ -186,18 +203,24 @@ class Hunt(Observer):
         name = type(node).__name__
         at = bisect_right(self.calls, order_of(node), key=lambda pair: pair[0])
         call = self.calls[at][1] if at < len(self.calls) else Event("", None, "", "")
-        saved = [(key, saved_value(node, attribute)) for key, attribute in saved_names(type(node))]
-        operands = [
-            Operand(f"saved {key} {elements_text(one)}", bad_number(one))
-            for key, one in saved
-            if isinstance(one, self.listener.engine.Tensor)
+        of = f" (of {call.name})" if call.name not in ("", "apply") else ""  # of a Function the name is its own
+        saved = [
+            (key, one)
+            for key, attribute in saved_names(type(node))
+            if isinstance(one := saved_value(node, attribute), self.listener.engine.Tensor)
         ]
+        is_made_before = call.kind == NAN or any(one.kind == NAN for one in call.operands)
+        brought = next((key for key, one in saved if is_made_before and bad_number(one) == NAN), "")
+        if brought:
+            first = call._replace(kind=NAN).origin()
+            way = f"nan came into the gradients by {name}{of}{call.where}, which has saved {brought} with nan"
+            return first._replace(operands=[Operand(f"{first.operand}; {way}")])
+        operands = [Operand(f"saved {key} {elements_text(one)}", bad_number(one)) for key, one in saved]
         operands += [
             Operand(f"the gradient that came {elements_text(one)}", bad_number(one))
             for one in outputs
             if one is not None
         ]
-        of = f" (of {call.name})" if call.name not in ("", "apply") else ""  # of a Function the name is its own
         return Event(f"{name}{of}", call.place, call.module, kind, operands)
 
 

@@ -218,6 +218,30 @@ def test_nan_on_the_way_back_is_traced_to_its_operation_and_what_that_has_saved(
     assert "saved result is 0 in all 16 elements" in finding.operand
 
 
+def test_nan_that_was_made_forward_and_came_into_gradients_alone_is_traced_to_where_it_was_made(torch: Any) -> None:
+    rows = torch.arange(16) < 1
+
+    def loss_of_others(y: Any) -> Any:
+        weights = (y * torch.ones(1, 4)).masked_fill(rows[:, None], -float("inf")).softmax(1)
+        return (weights @ y.transpose(0, 1)[:, :4].transpose(0, 1))[~rows].pow(2).mean()  # all but the first row
+
+    (finding,) = train(torch, network(torch), hunt=True, loss_of=loss_of_others).findings
+    assert "the loss was finite" in finding.what
+    assert (finding.operation, finding.name) == ("softmax", "0.weight")
+    assert "-inf in 4 of 64 elements, from masked_fill at" in finding.operand
+    assert finding.operand.endswith("has saved self with nan")
+
+
+@pytest.mark.torch
+def test_of_float16_it_is_told_where_it_ends() -> None:
+    torch: Any = pytest.importorskip("torch")
+    torch.manual_seed(0)
+    half = network(torch, torch.nn.Linear(4, 4)).half()
+    with gviz.watch(half, every=1, hunt=True) as log:
+        (half(batch(torch).half()) * 6e4 * 6e4).float().sum().backward()
+    assert log.findings[0].operand.endswith("; the result is float16, which ends at 65504")
+
+
 def test_without_a_hunt_it_is_told_when_nan_came_and_on_which_way(torch: Any) -> None:
     (finding,) = train(torch, network(torch), loss_of=lambda y: torch.log(y * 0 - 1).sum()).findings
     assert "the loss was nan when backward() ran" in finding.what
