@@ -7,7 +7,7 @@ difference.
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from contextvars import copy_context
 from heapq import heappop, heappush
 from itertools import count
@@ -92,6 +92,7 @@ class Pass:
         self.input_buffers: dict[Node, list[Any]] = {}
         self.ready: list[Any] = []
         self.tie = count().__next__
+        self.callbacks: list[Callable[[], object]] = []  # to be called at the end: they may add others
         for (node, number), gradient in self.roots:
             self.accumulate(node, number, gradient)
         for node in dict.fromkeys(node for (node, _), _ in self.roots):
@@ -105,6 +106,8 @@ class Pass:
                 while self.ready:
                     self.node = node = heappop(self.ready)[2]
                     self.step(node, self.input_buffers.pop(node))
+                for callback in self.callbacks:
+                    callback()
         except BaseException:
             if mode.anomaly:
                 anomaly.warn_of(node)

@@ -103,16 +103,15 @@ def set_(
 ) -> Tensor:
     """Put a tensor on the memory of another one, or on a storage."""
     if isinstance(source, Tensor) and size is None:
-        self._array = source._array
+        array = source._array
     else:
         flat: Any = np.empty(0, self._array.dtype) if source is None else getattr(source, "_array", None)
         flat = memory(source) if isinstance(source, Tensor) else flat
         refuse(flat is None, "set_(): argument 'source' must be a Tensor or a Storage", TypeError)
         sizes = (len(flat) - storage_offset,) if size is None else tuple(size)
         steps = element_strides(np.empty(sizes)) if stride is None else stride
-        self._array = from_array(flat, None).as_strided(sizes, steps, storage_offset)._array
-    self.version_cell().count += 1
-    return self
+        array = from_array(flat, None).as_strided(sizes, steps, storage_offset)._array
+    return reshape_in_place(lambda _: from_array(array, None), self)
 
 
 def as_strided_(self: Tensor, size: Sequence[int], stride: Sequence[int], storage_offset: int | None = None) -> Tensor:

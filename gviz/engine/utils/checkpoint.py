@@ -11,6 +11,7 @@ from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager, nullcontext, suppress
 from types import SimpleNamespace
 from typing import Any
+from weakref import WeakKeyDictionary
 
 from gviz.autograd.modes import enable_grad, mode
 from gviz.autograd.requests import backward
@@ -38,6 +39,14 @@ NO_INPUTS = (
 OTHERS = (
     "torch.utils.checkpoint: Recomputed values for the following tensors have different metadata than during the "
     "forward pass.\n"
+)
+MORE = (
+    "torch.utils.checkpoint: trying to save more tensors during recomputation than during the original forward pass.\n"
+)
+TWICE = (
+    "torch.utils.checkpoint: Unpack is being triggered for a tensor that was already unpacked once. If you are calling "
+    "ctx.saved_tensors in backward, make sure to do so only once. Otherwise please open an issue with details on your "
+    "use case."
 )
 OTHER = "tensor at position {}:\nsaved metadata: {}\nrecomputed metadata: {}\n"
 NO_NODE: Any = SimpleNamespace(_seq=float("inf"))
@@ -93,7 +102,7 @@ class Frame:
         self.function, self.state, self.kwargs, self.stops_early = function, state, kwargs, Stopping.early
         self.around: Any = nullcontext()
         self.args = [save(arg) if isinstance(arg, Tensor) else arg for arg in args]
-        self.facts, self.recomputed = list[Any](), dict[int, Any]()
+        self.facts, self.recomputed = list[Any](), WeakKeyDictionary[Any, dict[int, Any]]()
 
     def pack(self, tensor: Tensor) -> int:
         """Save nothing of a tensor but its shape and type; return its number."""
@@ -101,17 +110,22 @@ class Frame:
         return len(self.facts) - 1
 
     def unpack(self, number: int) -> Any:
-        """Return the tensor of a number; once, for then it is to be computed again."""
-        if number not in self.recomputed:
-            self.recompute()
-        return self.recomputed.pop(number)
+        """Return the tensor of a number. CheckpointError: this backward pass has had it already."""
+        tensors = self.recomputed.get(mode.running) if mode.running is not None else None
+        if tensors is None:
+            tensors = self.recompute()
+            if mode.running is not None:
+                self.recomputed[mode.running] = tensors
+        refuse(number not in tensors, TWICE, CheckpointError)
+        return tensors.pop(number)
 
-    def recompute(self) -> None:
-        """Run the function until all is there again. CheckpointError: it did something else."""
+    def recompute(self) -> dict[int, Any]:
+        """Run the function until all is there again; return it by number. CheckpointError: it did something else."""
         tensors = list[Any]()
 
         def take(tensor: Tensor) -> Any:
-            tensors.append(tensor.detach())
+            refuse(len(tensors) == len(self.facts), MORE, CheckpointError)
+            tensors.append(tensor.detach() if tensor.requires_grad else tensor)
             if self.stops_early and len(tensors) == len(self.facts):
                 raise Enough
             return tensor
@@ -129,7 +143,7 @@ class Frame:
         pairs = enumerate(zip(self.facts, map(facts, tensors), strict=True))
         others = "".join(OTHER.format(i, was, now) for i, (was, now) in pairs if now != was)
         refuse(others and self.checks, f"{OTHERS}{others}.\n", CheckpointError)
-        self.recomputed = dict(enumerate(tensors))
+        return dict(enumerate(tensors))
 
 
 def facts(tensor: Tensor) -> dict[str, Any]:
