@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterator
-from itertools import groupby, pairwise
+from itertools import chain, groupby, pairwise
 from typing import TypeAlias
 
 from gviz.layout.ink import (
@@ -47,12 +47,12 @@ def circuit_data(scene: CircuitScene, steps: list[Step], number: dict[str, int])
 
     Returns:
         ``parts``, what is behind first, each as its pieces, behind their owner (``card 3``, ``value 2``); the ``looks``
-        of pieces, as rules of CSS, and their ``places``; ``frames``, of the whole circuit and of each step, as the
-        parts that come and those that go; ``cards``, the node and the place of each by its number; ``wires``, each the
-        edge that it is; ``size``.
+        of pieces, as rules of CSS, and their ``places``; ``frames``, of each step and at last of the whole circuit, as
+        the parts that come and those that go; ``cards``, the node and the place of each by its number; ``wires``, each
+        the edge that it is; ``size``.
     """
     left, top, right, bottom = extent_of_ink(scene.items)
-    frames = [[*enumerate(scene.items)], *(scene.seen(step) for step in steps)]
+    frames = [*(scene.seen(step) for step in steps), [*enumerate(scene.items)]]
     order: dict[str, tuple[int, Item]] = {}
     for frame in frames:
         for place, item in frame:
@@ -63,7 +63,7 @@ def circuit_data(scene: CircuitScene, steps: list[Step], number: dict[str, int])
     ink = InkData(scene.theme)
     items = shifted((order[key][1] for key in keys), -left, -top)
     owned = groupby(items, key=lambda item: item.part)
-    parts = [[owner, *([*ink.pieces(item)] for item in same)] for owner, same in owned]
+    parts = [[owner, *([*chain.from_iterable(ink.pieces(item))] for item in same)] for owner, same in owned]
     outlines = [item for item in shifted(scene.items, -left, -top) if isinstance(item, Outline) and item.part]
     numbers = [int(item.part.split()[1]) for item in outlines]
     cards = {at: [number[scene.cards[at].node], *corner_of(item)] for at, item in zip(numbers, outlines, strict=True)}
@@ -117,8 +117,9 @@ class InkData:
         else:
             yield self.piece(self.pen(item.pen), path_text(item))
             for tip, base in item.heads:
-                corners = "L".join(f"{x:.1f},{y:.1f}" for x, y in head_of(tip, base, item.size))
-                yield self.piece(f"fill:{self.names[item.pen.colour]}", f"M{corners}Z")
+                _, left, right = head_of(tip, base, item.size)
+                along = (tip[at] - (left[at] + right[at]) / 2 for at in (0, 1))
+                yield self.piece(f"fill:{self.names[item.pen.colour]}", [*map(tenth, (*tip, *along))])
 
 
 def corner_of(item: Outline) -> list[float]:
@@ -131,11 +132,12 @@ def path_text(item: Stretch) -> str:
     """Return a line as SVG's path."""
     letters = ["M", *("C" if len(stroke) > 2 else "L" for stroke in item.strokes[1:])]
     return "".join(
-        letter + " ".join(f"{part:.1f}" for part in stroke)
+        letter + " ".join(f"{tenth(part):g}" for part in stroke)
         for letter, stroke in zip(letters, item.strokes, strict=True)
     )
 
 
 def tenth(number: float) -> float:
-    """Return a place as precise as it is drawn."""
-    return round(number, 1)
+    """Return a place as precise as it is drawn; a whole number without decimals."""
+    rounded = round(number, 1)
+    return int(rounded) if rounded.is_integer() else rounded

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import replace
-from typing import TypeAlias
+from typing import NamedTuple, TypeAlias, TypeVar
 
 from gviz.formulas.local import with_formula
 from gviz.formulas.operations import operator_of
@@ -38,8 +38,24 @@ from gviz.text import visible
 Data: TypeAlias = dict[str, object]
 """What JSON holds."""
 
-Facts: TypeAlias = dict[tuple[str, str], int]
-"""Facts about boxes, names and texts, each with its number."""
+Thing = TypeVar("Thing")
+
+
+class Tables(NamedTuple):
+    """What several boxes, views or steps share; it is told by its number.
+
+    Args:
+        facts: about boxes, as names and texts.
+        boxes: what is the same of a box in all views, as keys and values.
+        spans: pieces of text, each with its ink and whether it is bold, as far as it needs them.
+        inks: their names.
+    """
+
+    facts: dict[tuple[str, str], int]
+    boxes: dict[tuple[tuple[str, object], ...], int]
+    spans: dict[tuple[str | int, ...], int]
+    inks: dict[str, int]
+
 
 LONGEST_FACT = 400
 """Characters of a fact about a box."""
@@ -60,10 +76,10 @@ def page_data(graph: Graph, options: RenderOptions, numbers: Sequence[int] = (),
         numbers: of the steps that are shown, counted from 1; all if there is none.
         is_player: whether it opens on the first step.
     """
-    facts: Facts = {}
-    views = [boxes_view(graph, options, facts)]
+    tables = Tables({}, {}, {}, {"": 0})
+    views = [boxes_view(graph, options, tables)]
     if graph.kind != "static" and len(graph.nodes) <= LARGE and any(n.kind == "operation" for n in graph.nodes):
-        views += formula_views(graph if is_player else with_formula(graph), options, numbers, facts)
+        views += formula_views(graph if is_player else with_formula(graph), options, numbers, tables)
         first = ("circuit", "dataflow") if is_player else (options.view,)
         views.sort(key=lambda view: first.index(view["name"]) if view["name"] in first else len(first))
     stop = [] if graph.stop is None else [f"{graph.stop.where}  {graph.stop.message}".strip()]
@@ -73,22 +89,25 @@ def page_data(graph: Graph, options: RenderOptions, numbers: Sequence[int] = (),
         "title": visible(options.title or graph.title or "graph"),
         "notes": notes,
         "views": views,
-        "facts": list(facts),
+        "facts": list(tables.facts),
+        "boxes": [dict(box) for box in tables.boxes],
+        "spans": list(tables.spans),
+        "inks": list(tables.inks),
         "code": code,
         "player": is_player,
         "seconds": SECONDS,
     }
 
 
-def boxes_view(graph: Graph, options: RenderOptions, facts: Facts) -> Data:
+def boxes_view(graph: Graph, options: RenderOptions, tables: Tables) -> Data:
     """Return the view that TorchViz has: operations, AccumulateGrad and tensors, each a box."""
     is_large = len(graph.nodes) > LARGE
     own = replace(options, view="torchviz", show=options.show if options.show or is_large else ("value", "grad"))
     lines = [box.lines for box in boxes(graph, own, table=False)]
-    return view_of("torchviz", graph, lines, facts)
+    return view_of("torchviz", graph, lines, tables)
 
 
-def formula_views(graph: Graph, options: RenderOptions, numbers: Sequence[int], facts: Facts) -> Iterator[Data]:
+def formula_views(graph: Graph, options: RenderOptions, numbers: Sequence[int], tables: Tables) -> Iterator[Data]:
     """Yield the view of the formula, operations between values, with the steps; and the circuit if it can be read."""
     shown = dataflow(without_rounding(graph))
     all_steps = steps_of(shown, options) if has_backward(shown) or numbers else []
@@ -98,8 +117,8 @@ def formula_views(graph: Graph, options: RenderOptions, numbers: Sequence[int], 
     own = lines_at(shown, options, all_steps) if steps else {}
     at = [own.get(node.id, [list(box.lines)]) for node, box in zip(shown.nodes, plain, strict=True)]
     says = [[[box_head(node), *lines] for lines in every] for node, every in zip(shown.nodes, at, strict=True)]
-    data = view_of("dataflow", shown, [lines[-1] for lines in says], facts)
-    yield data | {"steps": list(step_data(steps, says, number)), "of": len(all_steps), "across": True}
+    data = view_of("dataflow", shown, [lines[-1] for lines in says], tables)
+    yield data | {"steps": list(step_data(steps, says, number, tables)), "of": len(all_steps), "across": True}
     drawn = replace(options, theme="print" if options.theme == "print" else "light")
     scene = circuit_scene(shown, graph, drawn, all_steps, PAGES["slide"], is_bare=True)
     if scene is not None:
@@ -111,7 +130,7 @@ def formula_views(graph: Graph, options: RenderOptions, numbers: Sequence[int], 
 
 
 def step_data(
-    steps: Sequence[tuple[int, Step]], says: Sequence[Sequence[Sequence[Line]]], number: dict[str, int]
+    steps: Sequence[tuple[int, Step]], says: Sequence[Sequence[Sequence[Line]]], number: dict[str, int], tables: Tables
 ) -> Iterator[Data]:
     """Yield each step as what is new in it.
 
@@ -119,28 +138,31 @@ def step_data(
         steps: the steps with their numbers.
         says: what each box says at each of all steps; its first line is always the same.
         number: of each node.
+        tables: what the page has already; new things are added.
     """
     last: list[Sequence[Line]] = [()] * len(says)
-    known, handed = frozenset[str](), 0
-    for place, step in steps:
+    known, handed, half = frozenset[str](), 0, ""
+    for count, (place, step) in enumerate(steps, 1):
         now = [without_blanks(lines[place - 1][1:]) for lines in says]
         changes = {
-            i: span_lists(lines) for i, (lines, before) in enumerate(zip(now, last, strict=True)) if lines != before
+            i: span_numbers(lines, tables)
+            for i, (lines, before) in enumerate(zip(now, last, strict=True))
+            if lines != before
         }
         remarks = [one.line for one in unknown_entries(map(text_of, step.caption))]
-        numbers = {
+        news = {
             "lit": [number[node] for node in step.nodes],
             "known": sorted(number[node] for node in step.computed - known),
             "handed": step.handed[handed:],
+            "half": PHASES[step.phase] if PHASES[step.phase] != half else "",
+            "number": place if place != count else 0,
+            "line": step.line,
         }
-        yield {key: some for key, some in numbers.items() if some} | {
-            "number": place,
-            "half": PHASES[step.phase],
-            "caption": span_lists([*step.caption, *remarks]),
+        yield {key: some for key, some in news.items() if some} | {
+            "caption": span_numbers([*step.caption, *remarks], tables),
             "says": changes,
-            **({"line": step.line} if step.line else {}),
         }
-        last, known, handed = now, step.computed, len(step.handed)
+        last, known, handed, half = now, step.computed, len(step.handed), PHASES[step.phase]
 
 
 def without_blanks(lines: Sequence[Line]) -> Sequence[Line]:
@@ -158,30 +180,30 @@ def box_head(node: Node) -> Line:
     return (Span(operator_of(node.label), is_bold=True),)
 
 
-def view_of(name: str, graph: Graph, lines: Sequence[Iterable[Line]], facts: Facts) -> Data:
+def view_of(name: str, graph: Graph, lines: Sequence[Iterable[Line]], tables: Tables) -> Data:
     """Return a graph as data.
 
     Args:
         name: of the view.
         graph: what is drawn.
         lines: what each of its boxes says.
-        facts: those that boxes have, which tell them by their numbers; new ones are added.
+        tables: what the page has already; new things are added.
+
+    Returns:
+        Of each of its ``nodes`` the number of its box, what it says, and the group that it is in, if any.
     """
     number = {node.id: place for place, node in enumerate(graph.nodes)}
     groups = GroupTree()
     kinds = with_modules(graph).nodes
-    nodes = [
-        {
-            "id": visible(node.id),
-            "kind": node.kind,
-            "says": span_lists(rows),
-            "in": groups.of(own.scope),
-            **({"name": visible(node.name)} if node.name else {}),
-            "facts": [facts.setdefault((key, visible(text)), len(facts)) for key, text in box_facts(node)],
-            **code_of(graph, node),
-        }
-        for node, own, rows in zip(graph.nodes, kinds, lines, strict=True)
-    ]
+    nodes = []
+    for node, own, rows in zip(graph.nodes, kinds, lines, strict=True):
+        facts = tuple(number_in(tables.facts, (key, visible(text))) for key, text in box_facts(node))
+        kind = "" if node.kind == "operation" else node.kind
+        box: Data = {"id": visible(node.id), "kind": kind, "name": visible(node.name or ""), "facts": facts}
+        box |= code_of(graph, node)
+        number_of_box = number_in(tables.boxes, tuple((key, about) for key, about in box.items() if about))
+        group = groups.of(own.scope)
+        nodes.append([number_of_box, span_numbers(rows, tables), *([group] if group != OUTER else [])])
     edges = [edge_data(edge, number) for edge in graph.edges]
     roots = [number[root] for root in graph.roots]
     return {"name": name, "nodes": nodes, "edges": edges, "groups": groups.data, "roots": roots}
@@ -190,10 +212,14 @@ def view_of(name: str, graph: Graph, lines: Sequence[Iterable[Line]], facts: Fac
 def edge_data(edge: Edge, number: dict[str, int]) -> list[object]:
     """Return a line: where it starts and ends, its kind, the local derivative and what it hands back, as texts."""
     ends: list[object] = [number[edge.source], number[edge.target]]
-    texts = [edge.kind, visible(local_text(edge)), "" if edge.flow.handed is None else short_value(edge.flow.handed)]
-    while texts[1:] and not texts[-1]:
+    texts = [
+        edge.kind if edge.kind != "data" else "",
+        visible(local_text(edge)),
+        "" if edge.flow.handed is None else short_value(edge.flow.handed),
+    ]
+    while texts and not texts[-1]:
         texts.pop()
-    return ends + (texts if texts != ["data"] else [])
+    return ends + texts
 
 
 def box_facts(node: Node) -> Iterator[tuple[str, str]]:
@@ -227,12 +253,20 @@ def code_of(graph: Graph, node: Node) -> dict[str, str]:
     return {"place": visible(str(node.place.without_run)), "code": visible(code)}
 
 
-def span_lists(lines: Iterable[Line]) -> list[list[list[object]]]:
-    """Return lines as lists of spans, each a text, its ink and whether it is bold, as far as it needs them."""
-    return [
-        [[visible(one.text), *([one.ink, 1] if one.is_bold else [one.ink] if one.ink else [])] for one in line]
-        for line in lines
-    ]
+def number_in(table: dict[Thing, int], thing: Thing) -> int:
+    """Return the number of a thing in a table; a new one is added."""
+    return table.setdefault(thing, len(table))
+
+
+def span_numbers(lines: Iterable[Line], tables: Tables) -> list[list[int]]:
+    """Return lines of text as the numbers of their spans."""
+    return [[number_in(tables.spans, span_key(one, tables.inks)) for one in line] for line in lines]
+
+
+def span_key(span: Span, inks: dict[str, int]) -> tuple[str | int, ...]:
+    """Return a span's text, the number of its ink and whether it is bold, as far as it needs them."""
+    ink, text = number_in(inks, span.ink), visible(span.text)
+    return (text, ink, 1) if span.is_bold else (text, ink) if ink else (text,)
 
 
 class GroupTree:

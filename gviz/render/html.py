@@ -60,9 +60,14 @@ _TEXTS = r""" "(?:\\.|[^"\\])*" | '(?:\\.|[^'\\])*' | `(?:\\.|[^`\\])*` """
 _PATTERNS = r"(?:(?<=[(,=:])|(?<=[(,=:][ ]))/(?![/*])(?:\\.|[^/\\\n])+/[a-z]*"
 _BLANK = r"(?>\s|//[^\n]*|/\*.*?\*/)"
 _ARROW = rf"{_BLANK}*(?<![\w$])\((?P<name>[\w$]+)\)[ ]=>{_BLANK}*"
-_SCRIPT = re.compile(rf"(?P<kept>{_TEXTS}|{_PATTERNS})|{_ARROW}|;{_BLANK}*(?=}})|{_BLANK}+", re.DOTALL | re.VERBOSE)
+_CONST = r"(?P<const>(?<![\w$.])const\b)"
+_SCRIPT = re.compile(
+    rf"(?P<kept>{_TEXTS}|{_PATTERNS})|{_ARROW}|{_CONST}|;{_BLANK}*(?=}})|{_BLANK}+", re.DOTALL | re.VERBOSE
+)
 _STYLE = re.compile(r"/\*.*?\*/|\s*([{};,>])\s*|(?<=:)\s+", re.DOTALL)
 _SPACED = re.compile(r'(<text [^<>]*) xml:space="preserve">')
+_LINES = re.compile(r'<(?:path|polygon) class="(\w+)" (?:d|points)="([^"]*)"/>')
+_BETWEEN = re.compile(r">\s*\n\s*(?=<)")
 _HOLDER = os.path.join(os.path.dirname(__file__), "page")
 _MEANT = str.maketrans({"<": "\\u003c", "\u2028": "\\u2028", "\u2029": "\\u2029"})
 
@@ -117,7 +122,7 @@ def filled_page(data: Data, picture: str, options: RenderOptions, usual: str) ->
         "data": text,
         "still": picture,
     }
-    return _filled(_read("page.html"), fields)
+    return _filled(_BETWEEN.sub(">", _read("page.html")), fields)
 
 
 def live(page: str, number: int) -> str:
@@ -145,17 +150,24 @@ def still(graph: Graph, options: RenderOptions) -> str:
         return f"<pre>{escape(tree(graph, replace(own, max_lines=STILL)))}</pre>"
     drawn = image.render(graph, own)
     text = drawn if isinstance(drawn, str) else drawn.decode()
-    return _SPACED.sub(r"\1>", text[text.index("<svg") :])  # the page's own style keeps blanks
+    text = _SPACED.sub(r"\1>", text[text.index("<svg") :])  # the page's own style keeps blanks
+    lines: dict[str, str] = {}
+    for look, points in _LINES.findall(text):
+        lines[look] = lines.get(look, "") + (points if points.startswith("M") else f"M{points}z")
+    paths = "".join(f'<path class="{look}" d="{path}"/>' for look, path in lines.items())
+    return _BETWEEN.sub(">", _LINES.sub("", text).replace("/>", f"/>{paths}", 1))  # upon the paper
 
 
 def shorter_script(text: str) -> str:
     """Return a script without comments, and without blanks that mean nothing; its statements end in semicolons.
 
     >>> shorter_script("const a = (b) => 1;  /* one */ if (a) { f(a + +1, 'b // c'); } else return a;  // two")
-    "const a=b=>1;if(a){f(a+ +1,'b // c')}else return a;"
+    "let a=b=>1;if(a){f(a+ +1,'b // c')}else return a;"
     """
 
     def short(match: re.Match[str]) -> str:
+        if match["const"]:
+            return "let"
         around = text[match.start() - 1 : match.start()] + (match["name"] or text[match.end() : match.end() + 1])
         blank = " " * (around in ("++", "--") or bool(re.match(r"[\w$]{2}", around)))
         return match["kept"] or blank + (f"{match['name']}=>" if match["name"] else "")

@@ -9,13 +9,14 @@ const SHOWN_WITH = {
 /** Find whose each part is: of a card (c3), of a wire (w2), or of none; and the parts that are there at each step. */
 function takeCircuit(circuit) {
   let there = new Set();
-  circuit.at = circuit.frames.map(([come, go]) => {
+  const seen = circuit.frames.map(([come, go]) => {
     there = new Set(there);
     for (const part of come) there.add(part);
     for (const part of go) there.delete(part);
     return there;
   });
-  circuit.all = circuit.parts.flatMap(([owner, ...parts]) => parts.map((pieces) => ({ owner, pieces })));
+  circuit.at = [seen.pop(), ...seen];  // the whole circuit, and each step
+  circuit.all = circuit.parts.flatMap(([owner, ...parts]) => parts.map((part) => ({ owner, pieces: piecesOf(part) })));
   circuit.of = new Map([["", []]]);
   circuit.all.forEach(({ owner }, part) => {
     const key = ownerOf(owner);
@@ -23,6 +24,15 @@ function takeCircuit(circuit) {
     circuit.of.get(key).push(part);
   });
   $("looks").textContent = circuit.looks.map((rules, look) => `.k${look}{${rules}}`).join("");
+}
+
+/** A part's pieces, each a look and a place, and the text of one that is a text. */
+function piecesOf(part) {
+  const pieces = [];
+  for (let at = 0; at < part.length; at += pieces.at(-1).length) {
+    pieces.push(part.slice(at, typeof part[at + 2] === "string" ? at + 3 : at + 2));
+  }
+  return pieces;
 }
 function ownerOf(text) {
   const [, word, number] = text.match(/(.*) (\d+)$/) || [];
@@ -46,11 +56,14 @@ function circuitShapes(key) {
 }
 function pieceShape([look, number, text]) {
   const place = graph.circuit.places[number];
-  if (typeof place === "string") {
-    return el(":path", { class: `${place.endsWith("Z") ? "tip" : "edge"} k${look}`, d: place });
-  }
-  const [x, y, width, height, rx] = place;  // of a text by its middle
-  if (text === undefined) return el(":rect", { class: `k${look}`, x, y, width, height, rx });
+  if (typeof place === "string") return el(":path", { class: `edge k${look}`, d: place });
+  const [x, y, width, height, rx] = place;  // of a text by its middle, of a head by its tip and how far it reaches
+  if (rx !== undefined) return el(":rect", { class: `k${look}`, x, y, width, height, rx });
+  if (height !== undefined) return el(":path", { class: `tip k${look}`, d: headPath(place) });
   const attributes = { class: `k${look}`, x, y, "text-anchor": "middle", textLength: width || null };
   return el(":text", { ...attributes, lengthAdjust: "spacingAndGlyphs" }, text);
 }
+
+/** An arrowhead, as broad as in all pictures. */
+const headPath = ([x, y, dx, dy]) =>
+  `M${x},${y}l${-dx - 0.35 * dy},${0.35 * dx - dy} ${0.7 * dy},${-0.7 * dx}z`;

@@ -185,7 +185,7 @@ function lineShape(line) {
   if (graph.circuit) return el(":g", {}, ...circuitShapes(line.id));
   const head = line.kind === "saved" ? null : el(":path", { d: line.tip, class: "tip" });
   const back = el(":path", { d: tip(line.points[0][0], -1), class: "tip against" });
-  return el(":g", {}, el(":path", { d: line.d, class: `edge${line.kind === "data" ? "" : " dash"}` }), head, back);
+  return el(":g", {}, el(":path", { d: line.d, class: `edge${line.kind ? " dash" : ""}` }), head, back);
 }
 function frameShape(frame, isStill = false) {
   const label = `⊟ ${graph.groups[frame.group].name}`;

@@ -2,16 +2,20 @@
 
 const SCREEN = 90;     // boxes that a screen holds
 const data = JSON.parse($("data").textContent);
+const inked = data.spans.map(([text, ink = 0, isBold]) => [text, data.inks[ink], isBold]);
 
 let graph;             // the view: nodes, edges, groups, steps, and what follows from them
 let step = 0;          // the step that is shown, counted from 1; 0 for the whole graph
 const has = { values: true, gradients: true };
 
-/** Take a view of the data: its edges and groups as objects, neighbours, and which groups are open at first. */
+/** Take a view of the data: its edges (those of data have no kind) and groups as objects, neighbours, what is open. */
 function take(number) {
   const one = data.views[number], own = { ...data.views.find((other) => other.name === one.like), ...one };
-  const { nodes, circuit, steps = [] } = own;
-  const edgeOf = ([from, to, kind = "data", local = "", handed = ""]) => ({ from, to, kind, local, handed });
+  const { circuit, steps = [] } = own;
+  const usual = { kind: "operation", facts: [] };
+  const nodeOf = ([box, says, group = -1]) => ({ ...usual, ...data.boxes[box], says: linesIn(says), in: group });
+  const nodes = own.nodes.map(nodeOf);
+  const edgeOf = ([from, to, kind = "", local = "", handed = ""]) => ({ from, to, kind, local, handed });
   const edges = own.edges.map(edgeOf);
   const groups = own.groups.map(([name, up]) => ({ name, up, size: 0, inside: 0 }));
   const out = nodes.map(() => []), into = nodes.map(() => []);
@@ -22,21 +26,29 @@ function take(number) {
   }
   for (const group of groups) if (group.up >= 0) groups[group.up].inside++;
   const byId = new Map(nodes.map((node, i) => [node.id, i])), roots = new Set(own.roots);
-  graph = { ...own, number, nodes, edges, groups, out, into, byId, steps, roots, across: !!own.across };
+  graph = { ...own, number, nodes, edges, groups, out, into, byId, roots, across: !!own.across };
   graph.closed = new Set(circuit ? [] : groups.keys());
   if (circuit) takeCircuit(circuit);
   else openWhatFits();
-  takeSteps(steps);
+  graph.steps = stepsOf(steps);
 }
 
+/** Lines of text, of the numbers of their spans. */
+const linesIn = (lines) => lines.map((line) => line.map((number) => inked[number]));
+
 /** Each step tells what is new: make sets of what is there. */
-function takeSteps(steps) {
-  let known = [], handed = [];
-  for (const one of steps) {
-    one.isLit = new Set(one.lit || []);
-    one.isKnown = new Set(known = known.concat(one.known || []));
-    one.isHanded = new Set(handed = handed.concat(one.handed || []));
-  }
+function stepsOf(steps) {
+  let known = [], handed = [], half = "";
+  return steps.map((one, at) => ({
+    number: at + 1,
+    ...one,
+    half: half = one.half || half,
+    caption: linesIn(one.caption),
+    says: Object.fromEntries(Object.entries(one.says).map(([node, lines]) => [node, linesIn(lines)])),
+    isLit: new Set(one.lit || []),
+    isKnown: new Set(known = known.concat(one.known || [])),
+    isHanded: new Set(handed = handed.concat(one.handed || [])),
+  }));
 }
 
 // ---------------------------------------------------------------- groups

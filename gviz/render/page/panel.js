@@ -72,7 +72,7 @@ function paths(i) {
     const [at, edges] = todo.pop();
     if (graph.roots.has(at)) { found.push(edges); continue; }
     for (const e of [...graph.out[at]].reverse()) {
-      if (graph.edges[e].kind === "data") todo.push([graph.edges[e].to, [...edges, e]]);
+      if (!graph.edges[e].kind) todo.push([graph.edges[e].to, [...edges, e]]);
     }
   }
   return found;
@@ -84,7 +84,7 @@ function reach(i) {
   while (todo.length) {
     for (const e of graph.out[todo.pop()]) {
       const { kind, to } = graph.edges[e];
-      if (kind !== "data") continue;
+      if (kind) continue;  // no data goes along it
       found.edges.add(e);
       if (!found.nodes.has(to)) { found.nodes.add(to); todo.push(to); }
     }
