@@ -28,7 +28,7 @@ from gviz.sources.expression.allowed import (
     tensor_methods,
 )
 from gviz.sources.expression.characters import NO_LETTER, foreign_characters, replacement
-from gviz.sources.expression.latex import DERIVATIVE_IN_LATEX, not_read
+from gviz.sources.expression.latex import DERIVATIVE_IN_LATEX, UNSEEN, not_read
 from gviz.sources.expression.mathematics import ANGLES, QUOTES, SUM
 from gviz.sources.expression.program import ExpressionText, Program, RefusedError, called_function, module_meant, sign
 from gviz.sources.expression.rewriting import GROUP, rewrite
@@ -48,11 +48,17 @@ MARKS = {
     "$": ("$ has no meaning in an expression", "this LaTeX is not read: write x/w for a fraction, x**2 for a power"),
     '"': ("this quote begins a text that does not end", "leave it out, or write one at each end, as in mode='mean'"),
     "%*%": ("%*% has no meaning in an expression", "write @ for a product of matrices: x @ w"),
+    "%o%": ("%o% has no meaning in an expression", "write outer(x, w)"),
+    "%in%": ("%in% has no meaning in an expression", "write isin(x, w)"),
+    "%%": ("%% has no meaning in an expression", "write % for a remainder: x % 2"),
+    "%/%": ("%/% has no meaning in an expression", "write floor(x/w)"),
     "|>": ("|> has no meaning in an expression", "write sigmoid(x) for x |> sigmoid"),
     "~": ("~ between two values has no meaning in an expression", "write the formula itself: y = b0 + b1*x"),
     ":": ("a range has no : here", "the numbers from 1 to 3 are arange(1, 4)"),
     "'": ("this quote begins a text that does not end", "a text has a quote at both ends, as in mode='mean'"),
 }
+
+PART = "write x[0:2] for a part, which is counted from 0; cells are a value: x=[1,2,3]"
 
 STRAIGHT = 'write straight quotes, as in gviz render "y = x + w" x=2'
 
@@ -81,6 +87,8 @@ SIGNS = {
     "、": "write ; between two statements: a = x + w; y = a*2",
     "∥": "bars stand on both sides of a value: ‖x‖",
     "‖": "bars stand on both sides of a value: ‖x‖",
+    "₋": "write a name of its own for the one before, as x_0",
+    "←": "write = to name a value: y = x*2",
 }
 """What to write in place of a sign that an expression cannot have."""
 
@@ -100,6 +108,7 @@ LATEX = {
     " index ": SUM,
     " needs brackets": SUM,
     "between two values": "to solve A @ x = w, write inverse(A) @ w",
+    "\\pm": SIGNS["±"],
     "clos": "each { needs its }, as in \\frac{1}{x}",
     "\\begin": "give a matrix as the value of a name: y=W @ x W=[[1,2],[3,4]] x=[1,2]",
     "layer": "write x**(n-1) for a power, x_1 for a name with a number",
@@ -244,6 +253,7 @@ def refuse_other(source: ExpressionText) -> None:
         assigned = re.search(rf"(?:^|[;\n]) *{re.escape(of)} *=(?!=)", source.code)
         rest = rewrite("; ".join(part for part in re.split(r"[;\n]", source.code) if match[0].strip() not in part))
         formula = rest if assigned is not None and is_right(rest, ExpressionText(rest)) else ""
+        then = " ".join(UNSEEN.sub(" ", then).split())
         formula_text = next((text[1:-1] for text in (of, then) if re.fullmatch(GROUP, text)), then)
         formula_text = rewrite(formula_text) if re.search(rf"\b{by}\b", formula_text) else f"{by}**2"
         formula = formula or f"{of if of.isidentifier() and of != by else 'y'}={formula_text}"
@@ -361,8 +371,10 @@ def _wrong_sign(
     if text == "!" and not ends_before:
         return SYNTAX["UnaryOp"]
     is_range = re.fullmatch(r" *([^\W\d]\w* *=)? *\w+ *:( *\w+ *:)? *\w+ *", source.code) is not None
-    if text in MARKS and {":": is_range, "~": ends_before}.get(text, True):
-        own = {"!": hint, "%*%": hint, "?": _where_hint(source)}.get(text)
+    is_part = re.search(r"\([^()\[\]:]*:[^()\[\]]*\)", source.code) is not None  # SUM(A1:A3), x(1:2)
+    if text in MARKS and {":": is_range or is_part, "~": ends_before}.get(text, True):
+        own = {"!": hint, "%*%": hint, "%%": hint, "?": _where_hint(source), ":": PART if is_part else None}.get(text)
+        own = "write the name of a cell without it, A1" if text == "$" and source.code.lstrip()[0] == "=" else own
         return MARKS[text][0], own or MARKS[text][1]
     readings = bar_readings(tokens)
     if text in BARS and len(readings) > 1:
@@ -452,7 +464,7 @@ def _wrong_pair(tokens: list[Token], source: ExpressionText) -> tuple[Token, str
             product = f"{before.text}*{token.text}"
             hint = f"to multiply, write {product if is_right(product, source) else '*'}"
             if before.text.startswith("log_"):
-                return before, f"there is no function {before.text}", OTHER_BASE
+                return before, f"there is no function {before.text}", OTHER_BASE.format(before.text[4:])
             if token.text[0] == "_":  # softmax(x)_i
                 hint = "for a part of a tensor, write x[0]"
             if source.prefix and before.kind == "number" and token.kind == "name":  # a value, which has no names
@@ -528,12 +540,32 @@ CALLED = {
     "manual_seed": ("random numbers are always drawn from manual_seed(0) here", "leave it out"),
 }
 
-PYTHONS = {"len": "write x.shape[0]", "range": "write arange(3)", "float": "write x.float()", "int": "write x.long()"}
-"""Python's own functions -> what to write in their place."""
+ELSEWHERE = {
+    "len length": "write x.shape[0]",
+    "range": "write arange(3)",
+    "float": "write x.float()",
+    "int": "write x.long()",
+    "sd stdev": "write std(x)",
+    "if ifelse Piecewise": "choose element by element: where(x > 0, x, 0)",
+    "mod": "write x % 2",
+    "mmult": "write A @ x",
+    "sumproduct": "write sum(x*w)",
+    "sumsq": "write sum(x**2)",
+    "pmax": "write maximum(x, w), or relu(x) for the larger of x and 0",
+    "pmin": "write minimum(x, w)",
+    "expit plogis LogisticSigmoid": "write sigmoid(x)",
+    "solve": "write inverse(A) @ x",
+    "crossprod": "write A.T @ A",
+    "dnorm": "write exp(-x**2/2)/sqrt(2*pi)",
+    "pnorm Φ": "write (1 + erf(x/sqrt(2)))/2",
+    "radians": "write x*π/180",
+    "integrate Integrate": "there are no integrals: write out what they come to",
+}
+"""Functions of Python, R, spreadsheets and others, which may have them in capitals -> what to write in their place."""
 
 MODULE = f"modules need a script: {FILE}; here, write the formula with names for the weights: y = x @ W.T + b"
 AS_IN_PYTORCH = "functions are called as in PyTorch, exp(x) or relu(x)"
-OTHER_BASE = "for another base, write log(x)/log(2)"
+OTHER_BASE = "for another base, write log(x)/log({})"
 TO_MULTIPLY = "to multiply, write * before the bracket"
 
 
@@ -604,9 +636,9 @@ def _member(node: ast.Attribute, *, is_called: bool = False) -> tuple[str, str]:
     )
     if is_called:
         kind, names, otherwise = "method", tensor_methods(), "tensors have PyTorch's methods, as in x.exp() or x.sum()"
-    is_number = of in OTHER_MODULES and name in ("pi", "inf", "nan")
+    is_number = of in OTHER_MODULES and name.lower() in ("pi", "inf", "nan")
     answers = (
-        (is_number and not is_called, f"{of} is not needed", f"write {name}"),
+        (is_number and not is_called, f"{of} is not needed", f"write {name.lower()}"),
         (name in tensor_methods() and not is_called, f"{name} is a method", f"write .{name}() with brackets"),
         (name in ATTRIBUTES, f"{name} is not a method", f"write .{name} without brackets"),
         (name in functions() and is_called, f"{name} is a function, not a method", f"write {name}(x, ...)"),
@@ -632,10 +664,14 @@ def _call_answer(node: ast.Call, program: Program) -> tuple[str, str]:
         name, of = function.attr, module_meant(function.value)
         if of not in OTHER_MODULES and called_function(node, program.bound) is None:
             return _member(function, is_called=True)
-        function_meant = OTHER_NAMES.get(name, name)
+        function_meant = OTHER_NAMES.get(name, name).removeprefix("reduce_")
+        if function_meant in ("std", "var") and of in ("np", "numpy", "jnp", "tf", "math"):  # not of samples
+            return f"there is no {of} in an expression", f"write {function_meant}(x, unbiased=False)"
         what = of if of in OTHER_MODULES else f"function {ast.unparse(function)}"
         return f"there is no {what} in an expression", (
-            f"write {function_meant}(...)" if function_meant in functions() else did_you_mean(name, functions(), SCRIPT)
+            f"write {function_meant}(...)"
+            if function_meant in functions()
+            else _elsewhere(name) or did_you_mean(name, functions(), SCRIPT)
         )
     if not isinstance(function, ast.Name):
         is_result = isinstance(function, ast.Call | ast.Subscript)
@@ -658,6 +694,12 @@ def _as_function(call: ast.Call, module: ast.expr) -> str:
     return f"modules need a script: {FILE}; here, write {name}({values})" if is_alone else MODULE
 
 
+def _elsewhere(name: str) -> str | None:
+    """Return what to write for a function that others have; None for one that is not known."""
+    words = {name, name.lower() if name.isupper() else name}
+    return next((hint for known, hint in ELSEWHERE.items() if words & {*known.split()}), None)
+
+
 def _name_answer(name: str, program: Program) -> tuple[str, str]:
     """Return the answer to a call of a name."""
     if name in program.bound:
@@ -672,13 +714,16 @@ def _name_answer(name: str, program: Program) -> tuple[str, str]:
         )
     if name in CALLED:
         return CALLED[name]
+    elsewhere = _elsewhere(name)
     if hasattr(builtins, name):
-        return f"{name} is not allowed in an expression", PYTHONS.get(name, f"a script can do it: {FILE}")
+        return f"{name} is not allowed in an expression", elsewhere or f"a script can do it: {FILE}"
+    if elsewhere is not None:
+        return f"there is no function {name}", elsewhere
     product = suggestion(program.source)
     factor, function = re.fullmatch(r"(\w(?:_?\d+)?)(\w*)", name).groups()  # type: ignore[union-attr]  # x_0cos
     hints = (
         (name[0] == "Σ", product or SUM),
-        (name.startswith("log_"), OTHER_BASE),
+        (name.startswith("log_"), OTHER_BASE.format(name[4:])),
         (name in OTHER_NAMES, product or f"write {OTHER_NAMES.get(name)}(...)"),
         ((len(name) == 1 or "π" in name) and product is not None, f"to multiply, {product}"),
         (name in tensor_methods(), f"write x.{name}(...)"),

@@ -47,7 +47,7 @@ FIELDS = word_set("indices logabsdet max mean min sign std values var")
 KEYWORDS_REFUSED = word_set("inplace out")
 """Keyword arguments that would write into a tensor."""
 
-CONSTANTS = {"pi": 3.141592653589793, "π": 3.141592653589793, "inf": float("inf"), "nan": float("nan")}
+CONSTANTS = dict.fromkeys(("pi", "π", "Pi", "PI"), 3.141592653589793) | {"inf": float("inf"), "nan": float("nan")}
 """Numbers that have a name of their own, unless a value or an assignment takes it."""
 
 DTYPES = word_set("bfloat16 float16 float32 float64 int16 int32 int64 int8 uint8")
@@ -59,7 +59,7 @@ TORCHS_DTYPES = DTYPES | word_set("bool double float half int long short")
 MODULES = ("torch", "F", "torch.nn.functional", "nn.functional")
 """Prefixes that people paste; ``torch.log(d)`` is ``log(d)``."""
 
-OTHER_MODULES = word_set("jnp linalg math np numpy tf")
+OTHER_MODULES = word_set("jnp linalg Math math nn np numpy scipy sp special sympy tf")
 """Prefixes of other libraries; their functions are not these."""
 
 OTHER_NAMES = {
@@ -68,8 +68,8 @@ OTHER_NAMES = {
     "sec": "1/cos", "sh": "sinh", "sigma": "sigmoid", "th": "tanh",
     "ln": "log", "logistic": "sigmoid", "magnitude": "norm", "power": "pow", "sgm": "sigmoid", "sigm": "sigmoid",
     "sqr": "square", "swish": "silu", "tg": "tan", "σ": "sigmoid", "array": "tensor",
-    "Tensor": "tensor", "FloatTensor": "tensor", "log_2": "log2", "log_10": "log10", "log₂": "log2", "log₁₀": "log10",
-    "tr": "trace", "mse": "mse_loss", "MSE": "mse_loss", "bce": "binary_cross_entropy",
+    "Tensor": "tensor", "FloatTensor": "tensor", "log_2": "log2", "log_10": "log10", "log_e": "log", "log₂": "log2", "log₁₀": "log10",
+    "tr": "trace", "Tr": "trace", "Total": "sum", "mse": "mse_loss", "MSE": "mse_loss", "bce": "binary_cross_entropy",
     "BCE": "binary_cross_entropy", "arctg": "atan", "sen": "sin",
 }  # fmt: skip
 """Names from mathematics and elsewhere -> the engine's names; ``1/tan`` is one over what a function gives."""

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator
 from unicodedata import decomposition, normalize
 
@@ -45,7 +46,7 @@ def replacement(character: str) -> str | None:
     if decomposition(character).startswith("<super>") and character not in "ªº":
         return "**" + normalize("NFKC", character).replace("−", "-")
     if decomposition(character).startswith("<sub>") and not character.isidentifier():
-        return "_" + normalize("NFKC", character)
+        return f"_{plain}" if (plain := normalize("NFKC", character)).isalnum() else None
     if not ("x" + character).isidentifier():
         plain = normalize("NFKC", character)
         return plain if plain.isascii() and plain.isprintable() and plain.strip() else None
@@ -53,12 +54,13 @@ def replacement(character: str) -> str | None:
 
 
 def exponent_text(raised: str) -> str:
-    """Return superscripts as they stand behind ``**``.
+    """Return superscripts as they stand behind ``**``, letters side by side as a product.
 
-    >>> exponent_text("²³"), exponent_text("⁻¹"), exponent_text("ⁿ")
-    ('23', '-1', 'n')
+    >>> exponent_text("²³"), exponent_text("⁻¹"), exponent_text("ⁿ"), exponent_text("⁻²ⁿᵗ")
+    ('23', '-1', 'n', '-2*n*t')
     """
-    return "".join((replacement(sign) or "").removeprefix("**") for sign in raised).lstrip("+")
+    text = "".join((replacement(sign) or "").removeprefix("**") for sign in raised).lstrip("+")
+    return re.sub(r"(?<=\w)(?=[^\W\d])|(?<=[^\W\d])(?=\d)", "*", text)
 
 
 def foreign_characters(code: str) -> Iterator[tuple[int, int, str]]:

@@ -16,6 +16,7 @@ from math import factorial
 from typing import Any
 
 from gviz.sources.expression.allowed import (
+    CONSTANTS,
     MODULES,
     function_name,
     is_function,
@@ -129,9 +130,12 @@ class _Reader:
     def __init__(self, source: ExpressionText, *, is_python: bool) -> None:
         self.source, self.values = source, source.values
         tokens = tokens_of(with_angles("".join(map(_plain, source.code))))
+        before = len(tokens)
         tokens = [one for one, after in pairwise([*tokens, _END]) if (one.text, after.text) != (".", "(")]  # exp.(x)
+        has_matrices = len(tokens) < before or any(one.text in BY_ELEMENT or one.text == "inv" for one in tokens)
+        signs = BY_ELEMENT | ({"*": "·"} if has_matrices else {})  # where .* is by element, * is that of matrices
         tokens = [*_split([*_with_brackets(tokens)], self.values)]
-        self.tokens = [replace(one, text=BY_ELEMENT.get(one.text, one.text)) for one in tokens]
+        self.tokens = [replace(one, text=signs.get(one.text, one.text)) for one in tokens]
         self.pieces: list[Piece] = []
         self.pairs = dict(_bracket_pairs(self.tokens))
         if "Σ" not in {*self.values, *self._assigned()}:  # the letter of a keyboard for the sign of a sum
@@ -140,16 +144,31 @@ class _Reader:
         self.stop: Token | None = None  # the first token that cannot be read with certainty
         self.defined: dict[str, list[str]] = {}  # f(x) = ... -> what is in its brackets
         self.closing: dict[int, list[str]] = {}  # at a token: what is written behind it, a bracket first
+        self.is_spreadsheet = False
         self.skipped: set[int] = set(self._quotes())
         self.arguments: set[int] = set()  # where the argument of a function begins, behind a power
         self.bars = {} if is_python else dict(self._bars())
         self.operators = [""]  # for each open bracket, the sign before the factors that are read
         self.names = KnownNames(self.values, set(self._assigned()))
         self.names.value_names = self._names_of_values()
+        self._call_functions()
+
+    def _call_functions(self) -> None:
+        """Give a function round brackets for ``Exp[x]``, and the small letters that it has, as a spreadsheet's EXP."""
+        for at, token in enumerate(self.tokens):
+            is_square = self._next(at).text == "[" and at + 1 in self.pairs
+            is_sheets = self.is_spreadsheet and self._next(at).text == "("
+            if self.names.is_function(token.text) and (is_square or is_sheets):
+                is_known = is_callable(token.text.lower())
+                self.tokens[at] = replace(token, text=token.text.lower() if is_known else token.text)
+                for end, sign in ((at + 1, "("), (self.pairs.get(at + 1, at + 1), ")")):
+                    self.tokens[end] = replace(self.tokens[end], text=sign)
 
     def read(self) -> bool:
         """Write all pieces; return whether that came out, and is another thing than what was typed."""
         for at, token in enumerate(self.tokens):
+            if self.is_spreadsheet and token.text == "-" and self._is_unary(at):
+                self._refuse_minus(at, token)
             if at not in self.skipped:
                 is_read = not self._is_product(at) or self._multiply(at, self.tokens[at - 1], token)
                 if not is_read or not self._token(at, token):
@@ -174,7 +193,8 @@ class _Reader:
     def _quotes(self) -> Iterator[int]:
         """Yield the tokens that are quotes around all of the source, which a shell takes for letters."""
         first, last = self._next(0, 0), self._next(len(self.tokens) - 1, 0)
-        if first.text == "=" and last is not first:  # a formula of a spreadsheet
+        if first.text == "=" and last is not first:
+            self.is_spreadsheet = True
             yield 0
         elif first.text in QUOTES and last.text in QUOTES[first.text]:
             yield from (0, len(self.tokens) - 1)
@@ -307,12 +327,21 @@ class _Reader:
 
     def _refuse_index(self, at: int, name: str) -> None:
         """Note that ``x(1)`` may be a part of a vector, as MATLAB writes it."""
-        texts = [self._next(at, by).text for by in range(3)]
-        if texts[0] == "(" and texts[1].isdecimal() and texts[2] == ")" and dimensions(self.values.get(name)):
-            part = f"{name}[{max(int(texts[1]) - 1, 0)}] for a part, which is counted from 0"
-            self._doubt(
-                self.tokens[at], f"{name}({texts[1]}) has two readings", f"write {part}, or {name}*({texts[1]})"
-            )
+        inside = "".join(one.text for one in self.tokens[at + 1 : self.pairs.get(at, at)])
+        is_part = self._next(at, 0).text == "(" and re.fullmatch(r"(\d+|end)(,(\d+|end))*", inside) is not None
+        if is_part and dimensions(self.values.get(name)):
+            places = (str(max(int(one) - 1, 0)) if one.isdecimal() else "-1" for one in inside.split(","))
+            ways = f"write {name}[{', '.join(places)}] for a part, which is counted from 0"
+            ways += f", or {name}*({inside})" if inside.isdecimal() else ""
+            self._doubt(self.tokens[at], f"{name}({inside}) has two readings", ways)
+
+    def _refuse_minus(self, at: int, token: Token) -> None:
+        """Note that a minus before a power is another one in a spreadsheet: its ``-A1^2`` is ``(-A1)^2``."""
+        one, last = self._operand(at + 1), self._raised_operand(at + 1)
+        if one is not None and last is not None and self._next(one).text in POWERS:
+            inside, power = self._text(at + 1, one), self._text(one + 1, last)
+            what = "a minus before a power has two readings, and a spreadsheet has the first"
+            self._doubt(token, what, f"write (-{inside}){power} or -({inside}{power})")
 
     def _refuse_doubt(self, at: int, token: Token) -> None:
         """Note a product without a sign behind a division or a power, which has several readings."""
@@ -377,7 +406,13 @@ class _Reader:
         if not self._ends(at - 1) or before.kind == "power" or is_inverse or self._next(at).text in (".", "["):
             return False
         self._write("**", token, mark="^")
-        return self._write(exponent_text(exponent), token)
+        return self._raise(token, exponent)
+
+    def _raise(self, token: Token, raised: str) -> bool:
+        """Write superscripts as an exponent, in brackets if they are more than a number or a name."""
+        text = exponent_text(raised)
+        pieces = [one.text for one in tokens_of(text if re.fullmatch(r"-?\w+", text) else f"({text})")]
+        return all(self._write(piece, token) for piece in pieces)
 
     def _transposed(self, at: int, token: Token, before: Token) -> bool:
         """Write a transposed name, and the sign behind it; return False for what has no value to tell how."""
@@ -419,6 +454,17 @@ class _Reader:
             return self._defined(at, token)
         if text == "e" and text not in self.names and (after.text in POWERS or after.kind == "power"):
             return self._exponential(at, token, after)
+        if text == "E" and text not in self.names and after.text in POWERS and self._next(at, 2).kind != "number":
+            power = self._text(
+                at + 2, self._raised_operand(at + 2 + (self._next(at, 2).text in SIGNS_OF_ONE)) or at + 2
+            )
+            ways = f"write e^{power}; or give it a value, if it is a name: E=1"
+            self._doubt(token, "E before a power may be e, and it has no value", ways)
+        if text in CONSTANTS and (after.text, self._next(at, 2).text) == ("(", ")"):  # PI() of a spreadsheet
+            self.skipped.update((at + 1, at + 2))
+            return self._write(text, token, self._next(at, 2))
+        if self.is_spreadsheet and text == "log" and after.text == "(":
+            return self._function(at, token, "log10")
         if after.text == "(" and (factor := self.names.factor_before(text)):
             name, column = text.removeprefix(factor), token.column + len(factor)
             function = replace(token, text=name, column=column, is_apart=False)
@@ -534,10 +580,22 @@ class _Reader:
         if is_root and other.is_word and not self._is_function(at + 2, bare=True):
             self._open(at + 1, token)
             return self._root_of_product(self._next(at), root_of, self._text(at + 2, self._product_end(at + 2)))
-        if end is None or self._starts(end + 1) or (name != "sqrt" and self._next(end).text not in BEFORE_TERM):
+        is_alone = name == "sqrt" or self._next(at if end is None else end).text in BEFORE_TERM
+        if end is None or self._starts(end + 1) or not (is_alone or self._refuse_factor(at, token, end)):
             return False
         self._open(end, token)
         return True
+
+    def _refuse_factor(self, at: int, token: Token, end: int) -> bool:
+        """Note that a function without brackets may be of a product or a quotient, ``cos x/2``; False if it is not."""
+        sign, other = self._next(end), end + 2
+        last = self._raised_operand(other)
+        is_apart = sign.is_apart or self._is_function(other) or self._is_function(other, bare=True)
+        if last is None or is_apart or sign.text not in ("*", "/", "÷", "∕", *PRODUCTS):
+            return False
+        inside, factor = self._text(at + 1, end), self._text(end + 1, last)
+        ways = f"write {token.text}({inside}{factor}) or {token.text}({inside}){factor}"
+        return self._doubt(token, f"{token.text} before {sign.text} has two readings", ways)
 
     def _open(self, end: int, token: Token) -> None:
         """Write a bracket that closes behind a later token."""
@@ -639,7 +697,7 @@ class _Reader:
         if after.kind == "power":
             self.skipped.add(at + 1)
             self._write("(", after)
-            self._write(exponent_text(after.text), after)
+            self._raise(after, after.text)
             return self._write(")", after)
         end = self._raised_operand(at + 2 + (self._next(at, 2).text in SIGNS_OF_ONE))
         if end is None:

@@ -51,7 +51,7 @@ def read_program(
         if isinstance(reading, Program):
             return reading
         raise answer_to(error, source, reading) from None
-    if source.prefix or all((len(name) == 1 and name != "e") or name in values for name in program.free):
+    if source.prefix or all((len(name) == 1 and name not in "eE") or name in values for name in program.free):
         return program
     reading = _mathematics(source, is_python=True)  # wx is w*x, e**x is exp(x)
     return reading if isinstance(reading, Program) else program
@@ -59,6 +59,8 @@ def read_program(
 
 def _parsed(source: ExpressionText, values: Mapping[str, object]) -> Program:
     """Return a source's statements as Python reads them."""
+    if "%o%" in source.code:  # of R, and two remainders to Python
+        raise SyntaxError("")
     if not source.code.isascii():
         from gviz.sources.expression.characters import foreign_characters
 

@@ -38,6 +38,10 @@ LETTER = re.compile(rf"Δ?[^\W\d_][{MARKS}]*(?:_?\d+)?")
 INDEXED = re.compile(r"([^\W\d_])_([^\W\d_])(?:\1_[^\W\d_]|[^\W\d_]_\2)+")
 """Letters with an index side by side, ``w_ix_i`` or ``σ_xσ_y``."""
 
+LOWERED = r"[^\W\d_ₐ-ₜᵢ-ᵪⱼ][ₐ-ₜᵢ-ᵪⱼ]+"
+LOWERED_ALL = re.compile(f"{LOWERED}({LOWERED})+")
+"""A letter with an index of letters, ``xᵢ``; several side by side."""
+
 SUBSCRIPT = re.compile("[₀-₉]+")
 
 MANY = 3
@@ -117,8 +121,9 @@ class KnownNames:
         """
         if len(name) == 1 or name in self or name in CONSTANTS or name in DTYPES:
             return [name], None
-        if TRANSPOSED_NAME.fullmatch(name) or INDEXED.fullmatch(name):
-            return [name], [re.findall("._.", name)] if "_" in name else []
+        if TRANSPOSED_NAME.fullmatch(name) or INDEXED.fullmatch(name) or LOWERED_ALL.fullmatch(name):
+            indexed = re.findall("._." if "_" in name else LOWERED, name)
+            return [name], [indexed] if indexed else []
         letters = LETTER.findall(name) if LETTER.sub("", name) == "" and has_case(name) else [name]
         plain = re.sub(r"[_\d]", "", name)
         is_indexed = all(len(letter) > 1 for letter in letters) and has_subscript

@@ -14,7 +14,7 @@ from math import factorial
 from unicodedata import normalize
 
 from gviz.sources.expression.allowed import CONSTANTS, OTHER_NAMES, function_name, functions
-from gviz.sources.expression.characters import NO_LETTER, replacement
+from gviz.sources.expression.characters import NO_LETTER, RAISED, replacement
 from gviz.sources.expression.products import TRANSPOSED_NAME, as_calls, as_product, dimensions, product_sign
 from gviz.sources.expression.tokens import CLOSING, Token, bar_readings, tokens_of
 
@@ -44,7 +44,7 @@ WORDS_OF_SIGNS = {
 
 _BRACKETS = {"(": ")", "[": "]"}
 _BINDING = ("^", "**", ".", "[")
-_OPERATORS = {"%*%": "@", "^": "**", "=>": ">=", "=<": "<=", "<>": "!=", ":=": "="}
+_OPERATORS = {"%*%": "@", "%%": "%", "^": "**", "=>": ">=", "=<": "<=", "<>": "!=", ":=": "="}
 
 
 def rewrite(
@@ -70,9 +70,12 @@ def rewrite(
         while applied and applied[-1] == len(open_brackets) and not _goes_on(before, token, is_applied=is_applied):
             text += ")"
             applied.pop()
+        word = before.text if before.kind == "name" and before.text not in values else ""
+        is_call = token.text == "(" and re.fullmatch("[a-z]{4,}", word) is not None  # of what is no function
         if (
             before.ends_operand
             and token.starts_operand
+            and not is_call
             and not (before.kind == "number" and token.text.startswith("."))
         ):
             is_chain = at > 1 and tokens[at - 2].text == "@" and dimensions(values.get(token.text)) != 0  # xᵀ W x
@@ -108,7 +111,7 @@ def _with_functions(tokens: list[Token], names: Collection[str], values: Collect
         name = function_name(token.text)
         if token.kind == "name" and is_member and is_called:
             marked[at] = replace(token, kind="function")
-        elif token.text in values or is_member or token.kind != "name" or len(name) == 1 or name not in names:
+        elif token.text in values or is_member or token.kind != "name" or name not in names:
             continue
         elif is_called or (takes and len(token.text) > 1):  # σ x is a product
             marked[at] = replace(token, kind="function", text=name)
@@ -133,7 +136,7 @@ def with_angles(code: str) -> str:
 def _plain(code: str) -> str:
     """Return the text with each foreign character replaced; a run of superscripts becomes one exponent."""
     code = re.sub(r"(^|[;\n]) *([^\W\d]\w*) *<- *", r"\1\2 = ", code)  # R
-    code = re.sub(r"([²³¹⁰⁴-⁹])(?=[0-9])", r"\1 ", code)  # x²3 is not x**23
+    code = re.sub(rf"([²³¹⁰⁴-⁹](?=[0-9])|{RAISED}(?=(?!{NO_LETTER})[^\W\d]))", r"\1 ", code)  # x²3 is not x**23
     code = re.sub(r"([^\W\d][^\W²³¹⁰⁴-⁹]*[²³¹⁰⁴-⁹]+)(?=[.\[])", r"(\1)", code)  # x².sum()
     code = re.sub(r"⟨([^⟨⟩,|]+)[,|] *([^⟨⟩,|]+)⟩", r"(\1 @ \2)", with_angles(code))
     code = re.sub(

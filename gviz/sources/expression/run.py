@@ -25,7 +25,7 @@ from typing import Any, TypeAlias
 from gviz import engine
 from gviz.engine import Tensor
 from gviz.errors import SourceError
-from gviz.sources.expression.allowed import CONSTANTS, find_function, function_name
+from gviz.sources.expression.allowed import CONSTANTS, find_function
 from gviz.sources.expression.limits import Budget, check_power
 from gviz.sources.expression.program import ExpressionText, Program
 
@@ -75,7 +75,18 @@ HINTS: list[tuple[type[Exception], str, str]] = [
         "write x + w to add tensors, stack([x, w]) to join them, tensor([1, 2]) for numbers",
     ),
     (ValueError, "^expected sequence", "all rows need the same length, as in [[1,2],[3,4]]"),
-    (TypeError, r"^log\(\) takes 1", "for another base, write log(x)/log(2)"),
+    (
+        TypeError,
+        r"^log\w*\(\) takes 1|argument 'base'",
+        "for another base, write log(x)/log(2); the base of that is 2",
+    ),
+    (TypeError, "not subscriptable", "square brackets take a part: write round ones to multiply, 2*(x + 1)"),
+    (TypeError, r"^diff\(\)", 'a derivative is found by gviz explain "y=x**2" --wrt x'),
+    (TypeError, r"^(max|min)\(\) .*got \((max|min),", "write clamp(x, min=0, max=1)"),
+    (TypeError, r"^(max|min)\(\) .*, list", "write amax(x, dim=0), or amin(x, dim=0)"),
+    (TypeError, r"^round\(\) takes", "write round(x, decimals=2)"),
+    (TypeError, r"^transpose\(\) missing", "write x.T"),
+    (RuntimeError, "^1D tensors expected.*2D", "write @ for a product with a matrix: A @ x"),
     (
         TypeError,
         r"for @: .*'(int|float)'",
@@ -159,11 +170,9 @@ def _with_values(error: SourceError, program: Program) -> SourceError:
     index = re.fullmatch(r"(\w+)\[(.+)\]", text)
     if index and error.what.startswith("tensors used as indices") and len(index[1]) == 1:
         is_number = re.fullmatch(r"[-+.\w]+", str(program.source.values.get(index[1], 1)))
-        hint = f"{index[1]} is a number, which has no parts: write mean({index[2]}) for an expected value"
+        way = f"mean({index[2]}) for an expected value" if index[1] == "E" else f"{index[1]}*({index[2]}) for a product"
+        hint = f"{index[1]} is a number, which has no parts: write {way}"
         error.hint = hint if is_number else error.hint
-    if index and error.what.startswith("tensors used as indices") and index[1] not in program.values:
-        function = function_name(index[1])
-        error.hint = f"write {function}({index[2]})" if function != index[1] else error.hint  # Exp[x] of Mathematica
     if re.search("^both arguments to matmul|expected a matrix|least 2 dim|1D or 2D", error.what) and error.place:
         names = re.findall(r"\w+", text)
         missing = [name for name in program.free if name in names and name not in program.values]

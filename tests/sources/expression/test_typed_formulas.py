@@ -81,7 +81,7 @@ def test_what_a_table_of_advice_proposes_can_be_computed() -> None:
     hints += [
         *advice.SIGNS.values(),
         *advice.LATEX.values(),
-        *advice.PYTHONS.values(),
+        *advice.ELSEWHERE.values(),
         *(hint for *_, hint in run.HINTS),
     ]
     proposed = [(mend, {**VALUES, **more}) for hint in hints for mend, more in mends(hint)]
