@@ -342,7 +342,8 @@ def numbers(tensor: TensorLike, most: int | None = FEW_ELEMENTS) -> Numbers:
             return Numbers(shape, dtype, elements_of(items))
         return Numbers(shape, dtype, None, _summary_of(own))
     except RuntimeError:  # a tensor without numbers: on the device meta, fake, or sparse
-        return Numbers(shape, dtype)
+        is_zero = getattr(own, "_is_zerotensor", bool)()  # PyTorch's zeros without memory
+        return numbers(own.clone(), most) if is_zero else Numbers(shape, dtype)
 
 
 def all_finite(tensor: TensorLike) -> bool:

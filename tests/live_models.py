@@ -270,6 +270,26 @@ def half_underflow_in_a_cast(torch: Any) -> tuple[Any, Any]:
     return net(data_of(torch).half()).float().pow(2).mean() * 1e-9, net
 
 
+def half_underflow_forward(torch: Any) -> tuple[Any, Any]:
+    """A result that float16 has rounded to 0, squared."""
+    net = torch.nn.Linear(3, 2).half()
+    return (net(data_of(torch).half()) * 1e-4 * 1e-4).float().pow(2).mean(), net
+
+
+def loss_scale_too_large(torch: Any) -> tuple[Any, Any]:
+    """A scaled loss whose gradient float16 cannot hold."""
+    net = torch.nn.Linear(3, 2).half()
+    return net(data_of(torch).half()).float().sum() * -(2.0**24), net
+
+
+def gradient_penalty(activation: str, torch: Any) -> tuple[Any, Any]:
+    """A loss made of the gradient of the inputs alone, whose first bias has a second derivative that is 0 everywhere."""
+    net = torch.nn.Sequential(torch.nn.Linear(4, 8), getattr(torch.nn, activation)(), torch.nn.Linear(8, 1, bias=False))
+    x = torch.rand(5, 4, requires_grad=True)
+    (gradient,) = torch.autograd.grad(net(x).sum(), x, create_graph=True)
+    return gradient.pow(2).sum(1).mean(), net
+
+
 def half_underflow_of_the_loss(torch: Any) -> tuple[Any, Any]:
     net = net_of(torch).half()
     return (net(data_of(torch).half()) * 1e-5).pow(2).sum(), net

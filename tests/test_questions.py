@@ -17,6 +17,9 @@ from live_models import (
     Fault,
     data_of,
     detached_head,
+    gradient_penalty,
+    half_underflow_forward,
+    loss_scale_too_large,
     masked_mean_of_nothing,
     nan_in_data,
     net_of,
@@ -63,6 +66,21 @@ def test_what_cancels_out_in_half_precision_is_no_underflow(torch: Any) -> None:
     causes = gviz.why((layer(rows) * 1e-5).sum(), layer)
     assert causes["weight"].verdict == "zero"
     assert "less than" not in causes["weight"].what
+
+
+def test_that_float16_may_have_made_the_loss_0_is_told_and_where_it_ends(torch: Any) -> None:
+    (small, of_small), (large, of_large) = half_underflow_forward(torch), loss_scale_too_large(torch)
+    assert "else float16 makes 0 of what is less than 6e-8" in gviz.why(small, of_small)["weight"].mend
+    cause = gviz.why(large, of_large)["weight"]
+    assert cause.what.endswith("hands on -inf, backward")
+    assert cause.mend.endswith("float16, which ends at 65504: take a smaller loss scale, as torch.amp.GradScaler does")
+
+
+@pytest.mark.parametrize("activation", ["LeakyReLU", "PReLU"])
+def test_a_second_derivative_that_is_0_everywhere_is_no_fault(torch: Any, activation: str) -> None:
+    causes = gviz.assert_gradients(*gradient_penalty(activation, torch))
+    assert causes["0.bias"].mend.startswith("none, if loss is made of gradients, as a gradient penalty is; else take")
+    assert ("is 0 everywhere" in causes["0.bias"].what) == (activation == "LeakyReLU")
 
 
 @pytest.mark.parametrize("case", SOUND)

@@ -12,6 +12,7 @@ from typing import Any, NamedTuple, TypeAlias
 from gviz.causes import fixes
 from gviz.causes.assignments import Assignments, Carrier
 from gviz.causes.syntax import expression_at, parsed, statements, whole_statement
+from gviz.formulas.expressions import output_name
 from gviz.formulas.operations import operator_of
 from gviz.graphs import NO_GRADIENT, NO_HISTORY, Graph, GraphCut, Node, Place, Stop, TensorRow
 from gviz.graphs.numbers import Numbers
@@ -265,9 +266,10 @@ class Diagnosis:
         return self.root or "the root"
 
     @staticmethod
-    def name_of(node: Node) -> str:
-        """Return the name that the program has for a value, for a sentence."""
-        return node.name if node.name and not node.is_letter else "its input"
+    def name_of(node: Node, output: int = 0) -> str:
+        """Return the name that the program has for a value, or for one of several, for a sentence."""
+        name = output_name(node, output)
+        return name if name and not node.is_letter else "its input"
 
     def above(self, node: Node) -> Iterator[Node]:
         """Yield the operations that use a node, and those that use these."""

@@ -125,10 +125,11 @@ def derivative_not_finite(facts: TensorFacts, head: str, edge: Edge, where: Node
         where: the torch.where above it; None if there is none.
     """
     case, source, target = facts.case, facts.case.nodes[edge.source], facts.case.nodes[edge.target]
-    sign, name, lines = sign_in_program(target), case.name_of(source), case.line_of_node(target)
+    sign, name, lines = sign_in_program(target), case.name_of(source, edge.output), case.line_of_node(target)
     kind = "nan" if has_nan(edge.flow.local) else "inf"
     is_local = not is_finite(edge.flow.local)
-    origin = f"the derivative of {sign} for {name} is {kind}" if is_local else f"{sign} hands on {facts.number}"
+    number = edge.flow.handed.not_finite if edge.flow.handed is not None else ""
+    origin = f"the derivative of {sign} for {name} is {kind}" if is_local else f"{sign} hands on {number}"
     if where is not None:
         inner = with_input(case, "torch.where(condition, {x}, 1)", source)
         harmless = f"{sign}({inner})" if sign.isidentifier() else f"{inner} in place of {name}"
@@ -144,6 +145,7 @@ def derivative_not_finite(facts: TensorFacts, head: str, edge: Edge, where: Node
     if not is_local:
         dtype = edge.flow.handed.dtype if edge.flow.handed is not None else ""
         mend = f"see whether its inputs, or what comes to it, are too large for {dtype or 'their dtype'}"
+        mend += ", which ends at 65504: take a smaller loss scale, as torch.amp.GradScaler does" * (dtype == "float16")
     if kind == "nan" and is_local:
         mend = f"keep the input of {sign} within its domain"
     if sign == "/" and edge.slot == 0 and is_local:  # it is 1 over the divisor

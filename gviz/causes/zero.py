@@ -14,6 +14,7 @@ from gviz.causes.not_finite import LOGITS, not_finite_forward, with_input
 from gviz.causes.stopped import named_in
 from gviz.causes.syntax import calls_of, last_name
 from gviz.causes.training import BEFORE_EACH, accumulated, mend_of_clearing, why_cleared
+from gviz.formulas.operands import input_names, rows_by_label
 from gviz.graphs import Edge, Node, Place, TensorRow
 from gviz.graphs.numbers import size_of
 from gviz.passes.elements import has_only, is_finite, plus, positions
@@ -157,17 +158,38 @@ def mend_of_zero(case: Diagnosis, edge: Edge) -> Mend:
     first = case.nodes[edge.target]
     sign = sign_in_program(first)
     if is_least(case):
-        return Mend("", f"since {case.root_name} is 0, and never less")
+        return mend_of_least(case)
     if text := dropout_of(first) or mend_of_values(first, sign):
         return Mend(text)
     if sums := sums_to_zero(case, edge):
         return sums
+    if sign == "sgn" or sign.endswith("_backward"):
+        return Mend(MEND_OF_PIECES, f"if {case.root_name} is made of gradients, as a gradient penalty is")
+    if sign not in MENDS_OF_ZERO and is_flat(first, edge.slot):
+        return Mend("it has no slope at any input: take a function that has one")
     text = MENDS_OF_ZERO.get(sign, f"give {sign} inputs where its derivative is not 0")
     is_hidden = any(sign_in_program(user) in ("@", "addmm") for user in case.above(first))
     if is_hidden:  # it gives no probability to the loss
         text = text.removesuffix(f", or use {LOGITS}")
     is_hinge = sign in ("relu", "clamp") and case.uses[first.id] and all(has_only(one, 0.0) for one in case.root_values)
     return Mend(with_input(case, text, case.nodes[edge.source]), KEPT if is_hinge else MEANT_ZEROS.get(sign, ""))
+
+
+def is_flat(node: Node, slot: int) -> bool:
+    """Return whether the derivative of an operation for an input is 0 everywhere, as the table of operations has it."""
+    row, names = rows_by_label().get(node.label), input_names(node.label)
+    return row is not None and slot < len(names) and row.texts.get(names[slot], "").startswith("zeros_")
+
+
+def mend_of_least(case: Diagnosis) -> Mend:
+    """Return what to do where the root is 0, and never less: nothing, unless float16 may have made it 0."""
+    operations = [node for node in case.shown.nodes if node.kind == "operation"]
+    halves = [
+        node for node in operations if HALF in [one.dtype for one in (node.value, node.grad.arrived) if one is not None]
+    ]
+    if any(node.value is None or not node.value.is_known or has_only(node.value, 0.0) for node in halves):
+        return Mend(BELOW_HALF, f"if {case.root_name}, which is never less than 0, is 0 since all fits")
+    return Mend("", f"since {case.root_name} is 0, and never less")
 
 
 def dropout_of(node: Node) -> str:
@@ -200,6 +222,12 @@ def hands_on(edge: Edge) -> bool:
     return edge.flow.handed is not None and edge.flow.handed.numel > 0 and not has_only(edge.flow.handed, 0.0)
 
 
+HALF = "float16"
+BELOW_HALF = f"{HALF} makes 0 of what is less than 6e-8: compute in float32, or scale what is as small"
+MEND_OF_PIECES = (
+    "take a smooth function, such as silu: the second derivative of one of straight pieces, such as relu, is 0"
+)
+
 OVER_A_BATCH = Mend(
     "",
     "if its parts are to cancel out: what each example of a batch brings adds up to 0",
@@ -230,7 +258,7 @@ def sums_to_zero(case: Diagnosis, edge: Edge) -> Mend | None:
         return OVER_WAYS
     if edge.flow.is_underflow and edge.flow.handed is not None:
         dtype = edge.flow.handed.dtype
-        wider = "float32" if dtype == "float16" else "float64"
+        wider = "float32" if dtype == HALF else "float64"
         mend = f"{dtype} has no number as small: compute it in {wider}, or scale the loss, as torch.amp.GradScaler does"
         return Mend(mend, of=f"what {{}} hands on to {{}} is less than a {dtype} can hold")
     node = case.nodes[edge.target]
@@ -390,7 +418,8 @@ def edges_to_zero(case: Diagnosis, node: Node) -> Iterator[Edge]:
     for here in todo:  # grows while it is read
         for edge in case.uses[here]:
             arrives = case.nodes[edge.target].grad.arrived
-            if arrives is not None and not has_only(arrives, 0.0):
+            several = case.uses[edge.target] if arrives is None else ()  # of an operation with several results
+            if any(map(hands_on, several)) or not (arrives is None or has_only(arrives, 0.0)):
                 yield edge
             elif edge.target not in seen:
                 seen.add(edge.target)
@@ -400,15 +429,20 @@ def edges_to_zero(case: Diagnosis, node: Node) -> Iterator[Edge]:
 def is_alike(node: Node) -> bool:
     """Return whether an operation that mixes its elements hands on 0 since all that comes to it is the same."""
     arrives = node.grad.arrived
-    if not node.label.startswith(MIXES) or arrives is None:
+    if not node.label.startswith(MIXES):
         return False
-    return arrives.elements is None or len({*arrives.elements}) == 1 or not node.label.startswith("Softmax")
+    return (
+        arrives is None
+        or arrives.elements is None
+        or len({*arrives.elements}) == 1
+        or not node.label.startswith("Softmax")
+    )
 
 
 def zero_text(case: Diagnosis, edge: Edge) -> str:
     """Return why a gradient becomes 0 at an operation."""
     source, target = case.nodes[edge.source], case.nodes[edge.target]
-    sign, name = sign_in_program(target), case.name_of(source)
+    sign, name = sign_in_program(target), case.name_of(source, edge.output)
     place = f" in {target.place}" if target.place is not None else ""
     sums = OVER_A_BATCH if is_alike(target) else sums_to_zero(case, edge)
     if sums is not None:
@@ -421,8 +455,9 @@ def zero_text(case: Diagnosis, edge: Edge) -> str:
     padding = target.recorded.options.get("padding_idx", "-1")
     if sign == "embedding" and padding != "-1":
         return f"{sign}{place} was asked for nothing but padding (padding_idx={padding}), which gets no gradient"
+    where = "everywhere" if sign not in MENDS_OF_ZERO and is_flat(target, edge.slot) else "here"
     return (
-        f"the derivative of {sign}{place} for {name} is 0 here"
+        f"the derivative of {sign}{place} for {name} is 0 {where}"
         if target.value is None or target.value.numel
         else f"{sign}{place} picks no element of {name}"
     )
