@@ -267,7 +267,7 @@ def optimizing(line: str, name: str) -> str:
 
     def with_name(listed: ast.expr) -> ast.expr:
         match listed:
-            case ast.List(tensors) if not has(listed, is_dict):
+            case ast.List(tensors) if not any(isinstance(one, ast.Dict) for one in ast.walk(listed)):
                 return ast.List([*tensors, ast.Name(name)])
             case ast.Call(ast.Attribute(owner, "parameters"), [], []):
                 whole = re.split(r"\W", ast.unparse(owner))[0]
@@ -283,11 +283,6 @@ def optimizing(line: str, name: str) -> str:
         return None
 
     return rewritten(line, change)
-
-
-def is_dict(node: ast.AST) -> bool:
-    """Return whether a node is a dictionary that is written out."""
-    return isinstance(node, ast.Dict)
 
 
 # ---------------------------------------------------------------- leaves

@@ -160,16 +160,9 @@ def derivative_not_finite(facts: TensorFacts, head: str, edge: Edge, where: Node
 @lru_cache(maxsize=1)
 def first_turning(case: Diagnosis) -> Edge | None:
     """Return the edge that backward comes to first of those on which a finite gradient is handed on as none."""
-    turning = (edge for edge in case.shown.edges if turns(case, edge))
+    bad = (edge for edge in case.shown.edges if not is_finite(edge.flow.handed))
+    turning = (edge for edge in bad if (came := case.nodes[edge.target].grad.arrived) is not None and is_finite(came))
     return max(turning, key=lambda edge: case.nodes[edge.target].run, default=None)
-
-
-def turns(case: Diagnosis, edge: Edge) -> bool:
-    """Return whether a finite gradient is handed on as one that is not."""
-    arrives = case.nodes[edge.target].grad.arrived
-    return (
-        arrives is not None and is_finite(arrives) and edge.flow.handed is not None and not is_finite(edge.flow.handed)
-    )
 
 
 def not_finite_itself(facts: TensorFacts) -> Cause | None:

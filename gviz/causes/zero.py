@@ -164,7 +164,10 @@ def mend_of_zero(case: Diagnosis, edge: Edge) -> Mend:
     if sums := sums_to_zero(case, edge):
         return sums
     if sign == "sgn" or sign.endswith("_backward"):
-        return Mend(MEND_OF_PIECES, f"if {case.root_name} is made of gradients, as a gradient penalty is")
+        return Mend(
+            "take a smooth function, such as silu: the second derivative of one of straight pieces, such as relu, is 0",
+            f"if {case.root_name} is made of gradients, as a gradient penalty is",
+        )
     if sign not in MENDS_OF_ZERO and is_flat(first, edge.slot):
         return Mend("it has no slope at any input: take a function that has one")
     text = MENDS_OF_ZERO.get(sign, f"give {sign} inputs where its derivative is not 0")
@@ -183,12 +186,12 @@ def is_flat(node: Node, slot: int) -> bool:
 
 def mend_of_least(case: Diagnosis) -> Mend:
     """Return what to do where the root is 0, and never less: nothing, unless float16 may have made it 0."""
-    operations = [node for node in case.shown.nodes if node.kind == "operation"]
-    halves = [
-        node for node in operations if HALF in [one.dtype for one in (node.value, node.grad.arrived) if one is not None]
-    ]
-    if any(node.value is None or not node.value.is_known or has_only(node.value, 0.0) for node in halves):
-        return Mend(BELOW_HALF, f"if {case.root_name}, which is never less than 0, is 0 since all fits")
+    for node in case.shown.nodes:
+        dtypes = [one.dtype for one in (node.value, node.grad.arrived) if one is not None]
+        is_zero = node.value is None or not node.value.is_known or has_only(node.value, 0.0)
+        if node.kind == "operation" and HALF in dtypes and is_zero:
+            text = f"{HALF} makes 0 of what is less than 6e-8: compute in float32, or scale what is as small"
+            return Mend(text, f"if {case.root_name}, which is never less than 0, is 0 since all fits")
     return Mend("", f"since {case.root_name} is 0, and never less")
 
 
@@ -223,10 +226,6 @@ def hands_on(edge: Edge) -> bool:
 
 
 HALF = "float16"
-BELOW_HALF = f"{HALF} makes 0 of what is less than 6e-8: compute in float32, or scale what is as small"
-MEND_OF_PIECES = (
-    "take a smooth function, such as silu: the second derivative of one of straight pieces, such as relu, is 0"
-)
 
 OVER_A_BATCH = Mend(
     "",
