@@ -110,7 +110,8 @@ def live_graph(tensors: Nest, parameters: Mapping[str, TensorLike], model: Modul
         if grads.computed and not is_put_in:
             flows = flow(engine_of(starts[0]), starts, most=MOST_TO_DIAGNOSE, elements=FEW_ELEMENTS, all_factors=False)
     places = {node: place for node, (place, _) in lines.items()}
-    origins = {node: Origin(places.get(node), numbers=values.get(node)) for node in (*values, *lines)}
+    plain = {node: value._replace(dtype="") for node, value in values.items()}
+    origins = {node: Origin(places.get(node), numbers=plain.get(node)) for node in (*values, *lines)}
     graph = as_it_is_now(walk(roots, names, flow=flows, origin_of=origins.get), {**names, **roots})
     unknown = {name for name, one in names.items() if not values.get(grad_fn(one), ONE).is_known}
     graph = with_leaf_gradients(graph, {**names, **roots}, grads, unknown).changed(

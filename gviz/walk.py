@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import cmath
 import math
+from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from functools import cache, partial
 from itertools import chain
@@ -192,8 +193,9 @@ class Origin(NamedTuple):
         is_written: whether it wrote its result in place.
         seconds: how long the call took; None if that was not measured.
         kept: the memory that it saves for backward, see :func:`memory_kept`; None likewise.
-        numbers: of its result, where that is small.
+        numbers: of its result, where that is small; without a dtype, which a box shows only where its tensor has a name.
         given: what its call was given that has no gradient, in order.
+        others: the numbers of its other results, by the number of the output.
     """
 
     place: Place | None
@@ -202,6 +204,7 @@ class Origin(NamedTuple):
     kept: Mapping[object, int] | None = None
     numbers: Numbers | None = None
     given: Sequence[Argument] = ()
+    others: Mapping[int, Numbers | None] | None = None
 
 
 @without_collecting()
@@ -440,7 +443,7 @@ class Walker:
         self.recorded: dict[tuple[int, tuple[tuple[str, str], ...]], Recorded] = {}  # many are equal: each is kept once
         self.plain: dict[tuple[str, int], tuple[Any, ...]] = {}  # boxes of which little is told, without their ids
         self.beside: dict[tuple[object, ...], tuple[Recorded, Recorded]] = {}  # with what calls were given
-        self.names = {row.name for row in rows.values()}
+        self.rows = rows
         for name, tensor in tensors.items():
             self.row_of.setdefault(id(tensor), rows[name])
             node = tensor.grad_fn
@@ -543,7 +546,9 @@ class Walker:
         state = row.moment.remark or state if row is not None and row.moment is not None else state
         names = self.makes.get(id(node), {})
         if any(names):  # one that is not the first, or more
-            recorded = recorded._replace(outputs=tuple(names.get(number, "") for number in range(max(names) + 1)))
+            outputs = tuple(names.get(number, "") for number in range(max(names) + 1))
+            results = tuple(self.rows[one].at_backward()[0] if one else None for one in outputs)
+            recorded = recorded._replace(outputs=outputs, results=results)
         name, is_letter = (row.name, row.expression is not None) if row is not None else (None, False)
         own, grad, later = row.at_backward() if row is not None else (result_sizes(node), NO_GRADIENT, None)
         self.nodes.append(
@@ -622,7 +627,9 @@ class Walker:
         user: dict[str, str] = {}
         for edge in self.edges:
             user.setdefault(edge.source, edge.target)
-        others = {edge.source for edge in self.edges if edge.output}  # of several results not the first alone is used
+        several = {edge.source for edge in self.edges if edge.output}  # of these results not the first alone is used
+        uses = {(edge.source, edge.output) for edge in self.edges if edge.source in several}
+        only, counts = dict(uses), Counter(source for source, _ in uses)
         places: dict[str, Place | None] = {}
         memory: dict[int, Mapping[object, int] | None] = {}  # by the position of the node
         for position, node in enumerate(self.nodes):  # a user stands before what it uses
@@ -631,7 +638,7 @@ class Walker:
             origin = origin_of(self.things[node.id])
             place = places.get(user.get(node.id, ""))
             if origin is not None:
-                own, recorded, numbers = node.numbers, node.recorded, origin.numbers
+                own, recorded = node.numbers, node.recorded
                 place = origin.place or place
                 if origin[1:4] != (False, None, None):  # a record without them is shared by many nodes
                     recorded = recorded._replace(is_written=origin[1], seconds=origin[2])
@@ -643,8 +650,14 @@ class Walker:
                     if alike not in self.beside:
                         self.beside[alike] = recorded, recorded._replace(given=names, given_numbers=values)
                     recorded = self.beside[alike][1]
-                if node.name is None and numbers is not None and node.id not in others:
-                    own = Numbers(numbers.shape, "", *numbers[2:])  # a box that the program gave no name shows no dtype
+                if origin.others:
+                    named = {at: one for at, one in enumerate(recorded.results) if one is not None}
+                    results = {0: origin.numbers, **origin.others, **named}
+                    recorded = recorded._replace(results=tuple(map(results.get, range(1 + max(results)))))
+                if node.name is None and node.id not in several:
+                    own = origin.numbers or own
+                elif node.name is None and counts[node.id] == 1:
+                    own = recorded.result(only[node.id]) or own
                 # all fields at once: a third of the time of _replace, and nearly all nodes come here
                 fields = (*node[:4], own, *node[5:9], place, node.module, recorded, *node[12:])
                 self.nodes[position] = tuple.__new__(Node, fields)
@@ -670,7 +683,7 @@ class Walker:
         With it come the numbers of one that has no name.
         """
         row = self.row_of.get(id(one.tensor)) if one.tensor is not None else None
-        return (row.name, None) if row is not None else ("" if one.text in self.names else one.text, one.numbers)
+        return (row.name, None) if row is not None else ("" if one.text in self.rows else one.text, one.numbers)
 
     def add_modules(self, module_of: Mapping[object, Module]) -> None:
         """Add the module that each operation was recorded in, and that holds each leaf and its AccumulateGrad."""

@@ -85,6 +85,7 @@ FULL = Graph(
                 tensors=("other",),
                 given=("x",),
                 given_numbers=(Numbers.of(2.0),),
+                results=(Numbers.of(3.0), None),
             ),
             later=Later(
                 Numbers.of(2.8),

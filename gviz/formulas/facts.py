@@ -47,7 +47,7 @@ def facts_of(graph: Graph, operands: Mapping[str, Sequence[str]]) -> dict[str, t
     inputs: dict[str, dict[int, Facts | None]] = {}
     for edge in data:
         source = stands_for.get(edge.source) or results.get(edge.source) or nodes[edge.source]
-        value = source.numbers if not source.recorded.outputs else None
+        value = source.recorded.result(edge.output) if source.recorded.outputs else source.numbers
         values.setdefault(edge.target, {})[edge.slot] = value
         inputs.setdefault(edge.target, {})[edge.slot] = facts_about(value, edge.flow.handed)
     facts = {}

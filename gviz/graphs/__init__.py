@@ -232,6 +232,7 @@ class Recorded(NamedTuple):
         given: names of what its call was given without a gradient, expressions and numbers, in order; "" for none.
         given_numbers: of each of these that is a small tensor without a name.
         outputs: names of what it makes, if that is several tensors, in their order; "" for one without a name.
+        results: the numbers of these, as far as they are known.
         seconds: how long the call took; None where that was not asked for.
         kept: bytes of the tensors that it saves for backward, and no operation before it; None where that was not asked
             for.
@@ -249,6 +250,11 @@ class Recorded(NamedTuple):
     tensors: tuple[str, ...] = ()
     given: tuple[str, ...] = ()
     given_numbers: tuple[Numbers | None, ...] = ()
+    results: tuple[Numbers | None, ...] = ()
+
+    def result(self, number: int) -> Numbers | None:
+        """Return the numbers of one of several results, which are counted from 0; None where they are not known."""
+        return self.results[number] if 0 <= number < len(self.results) else None
 
     @property
     def options(self) -> dict[str, str]:

@@ -198,14 +198,15 @@ def outputs_of(graph: Graph) -> dict[str, dict[int, Node]]:
         for number in sorted(gradients[node.id]):
             name = output_name(node, number)
             row, arrives = rows.get(name) if node.recorded.outputs else None, reduce(plus, gradients[node.id][number])
-            numbers, grad, later = row.at_backward() if row is not None else (None, NO_GRADIENT, None)
+            unnamed = node.recorded.result(number), NO_GRADIENT, None
+            numbers, grad, later = row.at_backward() if row is not None else unnamed
             of_node[number] = node._replace(
                 id=f"{node.id}_{number}" if of_node else node.id,
                 name=name,
                 numbers=numbers,
                 grad=grad._replace(arrived=arrives),
                 later=later,
-                recorded=node.recorded._replace(outputs=()),
+                recorded=node.recorded._replace(outputs=(), results=()),
             )
     return nodes
 

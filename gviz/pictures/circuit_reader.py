@@ -138,7 +138,7 @@ class CircuitReader(Reader):
         source, trails = self.nodes[edge.source], self.trails
         has_value, has_grad = "value" in self.options.show, "grad" in self.options.show
         made = self.source(edge)
-        decimals = self.decimals.values.of(source)
+        decimals = self.decimals.values.of(made)
         value = self.number(made.numbers, decimals) if has_value and source.kind != "constant" else ""
         if source.recorded.outputs:
             value = " = ".join(filter(None, [made.name or "", value]))
@@ -165,7 +165,7 @@ class CircuitReader(Reader):
             notes = (*self._notes(node), TypeBox())
             note, brief, bare = (in_stack([box, *self._states(node)], 4.0) for box in notes)
             kind = "output" if is_root else "operation"
-            total, is_long = self._total(node)
+            total, is_long = (TypeBox(), False) if node.recorded.outputs else self._total(node)
             if is_long:
                 arrived = self.number(node.grad.arrived, self.decimals.arrived(node.id))
                 total = row(text_box("… ", NOTE), self._sum_text(arrived))
@@ -218,10 +218,9 @@ class CircuitReader(Reader):
 
         The second is whether it is too long to stand beside its card.
         """
-        uses = self.graph.uses.get(node.id, [])
-        if "grad" not in self.options.show or node.recorded.outputs:
+        if "grad" not in self.options.show:
             return TypeBox(), False
-        total = sum_at(node, handed_on(uses))
+        total = sum_at(node, handed_on(self.uses_of.get(node.id, [])))
         decimals = self.decimals.arrived(node.id)
         (texts, sign), value = total.texts(self.options.precision, decimals), total.total
         texts = texts if total.is_whole else []
@@ -274,9 +273,9 @@ class CircuitReader(Reader):
         found = list(self._trails(size, is_brief=is_brief)) if self.trails is not None else list(self._example(size))
         if not self.options.legend and self.trails is None:
             found = []
-        for node in self.graph.nodes:
-            box, is_long = self._total(node) if self.trails is None else (TypeBox(), False)
-            if is_long:
+        for node in [one for made in self.made.values() for one in made.values()] if self.trails is None else ():
+            box, is_long = self._total(node)
+            if is_long or (box.width and self.nodes.get(node.id) is not node):  # one of several has no card of its own
                 head = row(text_box("gradient of ", size), self.name(node.name or "", size), text_box(": ", size))
                 found.append(Remark(row(head, box.scaled(size / NOTE)).scaled(SMALLER), "gradient"))
         is_bare = all(edge.flow.handed is None for edge in self.graph.edges)

@@ -12,6 +12,7 @@ from collections.abc import Callable, Mapping, Sequence, Set as AbstractSet
 from struct import Struct
 from typing import NamedTuple, TypeAlias
 
+from gviz.formulas.expressions import output_name
 from gviz.formulas.formula import GRAD, Formula
 from gviz.graphs import Edge, Graph, Node
 from gviz.graphs.numbers import Element, Numbers, size_of
@@ -348,7 +349,8 @@ class Listing:
 
     def operation(self, node: Node) -> Equation:
         """Return what an operation computes."""
-        edges = [(key_of(self.nodes[edge.source]), edge) for edge in self.inputs.get(node.id, ())]
+        inputs = self.inputs.get(node.id, ())
+        edges = [(output_name(self.nodes[edge.source], edge.output) or edge.source, edge) for edge in inputs]
         formula = Formula.read(node.expression) if edges and node.expression else None
         keys = {key for key, _ in edges} | (formula.variables if formula is not None else set())
         return Equation(node.value, self._listed(keys - {key_of(node)}), formula, edges)
@@ -376,7 +378,7 @@ class Listing:
 
     def holds(self, node: Node) -> bool:
         """Return whether the printed operands of an operation, if all are printed, are known to come to its result."""
-        if self.is_exact or key_of(node) not in self.named:
+        if self.is_exact or key_of(node) not in self.named or node.recorded.outputs:
             return True
         formula = Formula.read(node.expression) if node.expression else None
         has_all = formula is not None and formula.variables <= self.named.keys() | NAMED.keys()

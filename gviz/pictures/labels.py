@@ -47,6 +47,9 @@ TOLD_IN_LINES = ("carried", "added", "removed", "changed", "unchanged")
 MOST_VALUES = 4
 """A tensor of more elements shows its shape instead of its values."""
 
+MOST_OUTPUTS = 8
+"""Outputs of an operation whose values stand in its box."""
+
 LONGEST_NAME, LONGEST_EXPRESSION = 60, 44
 """Characters of a name and of what an operation computes; of a longer one the middle is left out."""
 
@@ -623,8 +626,19 @@ def outputs_line(node: Node) -> Line:
     return (*head, Span(f" = {short(node.expression, LONGEST_EXPRESSION)}")) if node.expression else tuple(head)
 
 
+def result_lines(node: Node, options: RenderOptions) -> Iterator[Line]:
+    """Yield the value of each of several outputs, if they are few and it is known."""
+    recorded = node.recorded
+    if "value" not in options.show or sum(map(bool, recorded.outputs)) > MOST_OUTPUTS:
+        return
+    for number, name in enumerate(recorded.outputs):
+        if name and recorded.result(number) is not None:
+            own = Node(node.id, node.kind, name=name, numbers=recorded.result(number))
+            yield from value_lines(own, options)
+
+
 def value_lines(node: Node, options: RenderOptions, sign: str = EQUAL) -> list[Line]:
-    """Return name, shape, dtype, expression and value, on one line if they fit; of several outputs their names.
+    """Return name, shape, dtype, expression and value, on one line if they fit; of several outputs all names first.
 
     Args:
         node: a tensor, or what makes one.
@@ -632,7 +646,7 @@ def value_lines(node: Node, options: RenderOptions, sign: str = EQUAL) -> list[L
         sign: what stands before the value of what has an expression: see :meth:`Listing.sign`.
     """
     if node.recorded.outputs:
-        return [outputs_line(node)]
+        return [outputs_line(node), *result_lines(node, options)]
     show = options.show
     shape = node.shape
     text = small_text(node.value, options.precision) if "value" in show else ""

@@ -104,17 +104,15 @@ class Reader:
     @cached_property
     def made(self) -> dict[str, dict[int, Node]]:
         """The tensors that each node makes, by the number of the output."""
-        made = outputs_of(self.graph)
-        return {
-            node.id: made[node.id] if node.recorded.outputs or node.id in self.without_names else {0: node}
-            for node in self.graph.nodes
-        }
+        return outputs_of(self.graph)
 
     @cached_property
-    def without_names(self) -> set[str]:
-        """The operations of several results with one name for all: ``for row in w``."""
-        used = ((node, {edge.output for edge in self.graph.uses.get(node.id, [])}) for node in self.graph.nodes)
-        return {node.id for node, outputs in used if len(outputs) > 1 and not node.recorded.outputs}
+    def uses_of(self) -> dict[str, list[Edge]]:
+        """The uses of each tensor, by its id."""
+        uses: dict[str, list[Edge]] = {}
+        for edge in self.graph.edges:
+            uses.setdefault(self.source(edge).id, []).append(edge)
+        return uses
 
     def source(self, edge: Edge) -> Node:
         """Return the tensor that goes along an edge."""
@@ -191,8 +189,8 @@ class Reader:
             formula, name = as_formula(node.expression, self.tensor_names), node.name or ""
             is_inner = node.is_letter and node.id not in self.graph.roots
             whole = formula.replaced(formulas) if formula is not None else None
-            if whole is None or whole.names & unknown or node.id in self.without_names:
-                unknown |= {name} if is_inner or node.id in self.without_names else set()
+            if whole is None or whole.names & unknown:
+                unknown |= {name} if is_inner else set()
             elif is_inner:
                 formulas[name] = whole
             else:

@@ -21,6 +21,7 @@ from gviz.formulas.formula import GRAD
 from gviz.formulas.operations import operator_of
 from gviz.graphs import Edge, Gradient, Graph, Module, Node, Place as SourcePlace
 from gviz.graphs.numbers import Numbers, size_of
+from gviz.passes.dataflow import outputs_of
 from gviz.passes.elements import is_finite, plus, scalar_of, sum_of, times
 from gviz.pictures.digits import (
     ABOUT,
@@ -140,6 +141,7 @@ class StepBuilder:
         self.graph, self.options, self.nodes = graph, options, graph.by_id
         self.root, self.starts = root_name(graph), starts_of(graph)
         self.rows = {row.name: row for row in graph.tensors}
+        self.made = outputs_of(graph)
         self.inputs: dict[str, list[int]] = {node.id: [] for node in graph.nodes}
         self.uses: dict[Place, list[int]] = {}
         for number in sorted(range(len(graph.edges)), key=lambda number: graph.edges[number].slot):
@@ -289,8 +291,7 @@ class StepBuilder:
     def results(self, node: Node) -> list[tuple[str, Numbers | None]]:
         """Return the names and the values of what an operation, or a leaf, has."""
         if node.recorded.outputs:
-            rows = {name: self.rows.get(name) for name in node.recorded.outputs if name}
-            return [(name, row.at_backward()[0] if row is not None else None) for name, row in rows.items()]
+            return [(one.name, one.value) for one in self.made[node.id].values() if one.name]
         return [(node.name, node.value)] if node.name else []
 
     def name_of(self, edge: Edge) -> str:
@@ -313,12 +314,12 @@ class StepBuilder:
         numbers: dict[str, str] = {}
         edges = [self.graph.edges[number] for number in self.inputs[node.id]]
         edges = [edge for edge in edges if self.nodes[edge.source].kind != "constant"]
-        operands = [self.nodes[edge.source] for edge in edges]
+        operands = [self.made[edge.source][edge.output] for edge in edges]
         listing = Listing([*operands, node], self.graph, self.options.precision, MOST_LISTED)
         holds = listing.holds(node)
         for edge, operand in zip(edges, operands, strict=True):
             name = self.name_of(edge)
-            value, row = scalar_of(dict(self.results(operand)).get(name)), self.rows.get(name)
+            value, row = scalar_of(operand.value), self.rows.get(name)
             is_changed = operand.kind == "leaf" and row is not None and row.is_written and row.moment is None
             if not isinstance(value, float) or is_changed or not _word(name).search(node.expression):
                 return "", False

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Iterable, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
 from functools import partial
 from typing import NamedTuple
 
 from gviz.graphs import Edge, Graph, Node
 from gviz.graphs.numbers import Numbers, size_of
+from gviz.passes.dataflow import outputs_of
 from gviz.passes.elements import agree, magnitude, plus, sum_of, sum_to, times
 from gviz.pictures.digits import (
     ABOUT,
@@ -194,6 +195,7 @@ class Decimals:
         most: int,
     ) -> None:
         self.graph, self.precision, self.fits, self.fits_local = graph, precision, fits, fits_local
+        self.made = outputs_of(graph)
         self._arrived: dict[str, int] = {}
         self._handed: dict[tuple[str, int], int] = {}
         self._local: dict[tuple[str, int], int] = {}
@@ -208,13 +210,19 @@ class Decimals:
                 self._local[edge_key(edge)] = next((one for one in places if fits_local(edge, one)), precision)
                 least = max(least, min(of_arrived, decimals_at(product.arrived, precision, most)))
             self._arrived[node.id] = least = decimals_in_room(node.grad.arrived, least, precision, fits)
-            uses = [edge for edge in graph.uses[node.id] if edge.flow.handed is not None]
-            parts = handed_on(uses)
-            level = level_that_holds(sum_of(parts), least, partial(printed_sum, parts, precision)) if parts[1:] else 0
-            for edge in uses:
-                needed = decimals_at(edge.flow.handed, precision, min(level or 0, most)) if parts[1:] else least
-                self._handed[edge_key(edge)] = decimals_in_room(edge.flow.handed, needed, precision, fits)
-        listed = [node for node in graph.inputs_first() if node.kind != "constant" and self._is_printed(node.value)]
+            for _, uses in self.tensors(node):
+                parts = handed_on(uses)
+                total = sum_of(parts)
+                level = level_that_holds(total, least, partial(printed_sum, parts, precision)) if parts[1:] else 0
+                for edge in uses:
+                    needed = decimals_at(edge.flow.handed, precision, min(level or 0, most)) if parts[1:] else least
+                    self._handed[edge_key(edge)] = decimals_in_room(edge.flow.handed, needed, precision, fits)
+        listed = [
+            one if one is node else one._replace(id=f"{node.id}.{number}", expression="")  # no equation makes it alone
+            for node in graph.inputs_first()
+            for number, one in self.made[node.id].items()
+            if node.kind != "constant" and self._is_printed(one.value)
+        ]
         self.values = Listing(listed, graph, precision, most + 1, factors=self._local, fits=fits)
 
     def remark(self, shown: Collection[str]) -> str:
@@ -239,12 +247,19 @@ class Decimals:
                 value = self.values.backward(edge, node.grad.arrived, decimals)
             if value is not None and not holds(value, product.handed, self.handed(edge)):
                 return False
-        uses = [edge for edge in self.graph.uses[node.id] if edge.flow.handed is not None]
-        total = sum_at(node, handed_on(uses))
-        if not uses[1:] or not total.is_whole or total.before is not None or not self._is_printed(total.total):
-            return True
-        value = sum_of([rounded(edge.flow.handed, self.handed(edge)) for edge in uses])
-        return holds(value, total.total, decimals)
+        for one, uses in self.tensors(node):
+            total = sum_at(one, handed_on(uses))
+            is_equation = uses[1:] and total.is_whole and total.before is None and self._is_printed(total.total)
+            value = sum_of([rounded(edge.flow.handed, self.handed(edge)) for edge in uses]) if is_equation else None
+            if value is not None and not holds(value, total.total, decimals):
+                return False
+        return True
+
+    def tensors(self, node: Node) -> Iterator[tuple[Node, list[Edge]]]:
+        """Yield each tensor that a node makes, with the edges over which a gradient comes to it."""
+        uses = [edge for edge in self.graph.uses.get(node.id, ()) if edge.flow.handed is not None]
+        for number, one in self.made[node.id].items() if node.recorded.outputs else [(0, node)]:
+            yield one, [edge for edge in uses if edge.output == number or one is node]
 
     def arrived(self, node: str) -> int:
         """Return the decimals of the gradient that arrives at a node."""

@@ -78,7 +78,7 @@ class Lines:
         place = tuple.__new__(Place, (*self.place(call.place)[:4], noted.run, self.function(noted.function)))
         is_written, seconds = call.writes and not call.is_view, noted.seconds if costs else None
         arguments = tuple(self.sites.arguments_of(noted, type(node).__name__))
-        return tuple.__new__(Origin, (place, is_written, seconds, memory, noted.numbers, arguments))
+        return tuple.__new__(Origin, (place, is_written, seconds, memory, noted.numbers, arguments, noted.others))
 
     def function(self, call: FunctionCall | None) -> int:
         """Return the place of a call among the functions; -1 for none."""

@@ -26,7 +26,7 @@ from gviz.trace.gradients import Gradients
 from gviz.trace.listening import NUMBERS, SHARES, Listener, Observer, ParameterGroups, is_write
 from gviz.trace.records import KEY, CallRecord, Constant, NodeRecord, Write
 from gviz.trace.versions import Versions
-from gviz.walk import all_finite, dtype_name, grad_fn, numbers
+from gviz.walk import all_finite, grad_fn, numbers
 
 ON_ITSELF = {"__setitem__", "requires_grad_", "detach_"}
 """Calls that change their first argument; some of them return nothing."""
@@ -113,8 +113,8 @@ class Trace(Observer):
             self.record_leaf(name, args, result, call)
 
     def record_node(self, result: Any, call: CallRecord, args: tuple[Any, ...], seconds: float = 0.0) -> None:
-        """Note the call that an operation was recorded in, once."""
-        notes = result.grad_fn.metadata
+        """Note the call that an operation was recorded in, once, and the numbers of each of its results."""
+        notes, number = result.grad_fn.metadata, result.output_nr
         if KEY not in notes:
             constants = tuple(
                 [self.as_recorded(*pair) for pair in enumerate(args) if not getattr(pair[1], "requires_grad", False)]
@@ -122,10 +122,15 @@ class Trace(Observer):
             outside = self.outside.cut_off_among(args) if self.outside.cuts else ()
             function = self.frames.function() if self.nested else None
             # all fields at once: half the time of NodeRecord(...), of which there is one for each operation
-            fields = call, self.frames.runs, seconds, self.value_of(result), outside, constants, len(args), function
+            value = None if number else self.value_of(result)
+            fields = call, self.frames.runs, seconds, value, outside, constants, len(args), function, None
             notes[KEY] = tuple.__new__(NodeRecord, fields)
             if self.versions is not None and self.versions.lent:
                 self.versions.was_used(args, result.grad_fn)
+        if number:
+            if notes[KEY].others is None:
+                notes[KEY] = notes[KEY]._replace(others={})
+            notes[KEY].others.setdefault(number, self.value_of(result))
 
     def record_write(self, name: str, result: Any, call: CallRecord, args: tuple[Any, ...]) -> CallRecord:
         """Note a write in place, and of a view the operation of the tensor behind; return how the result was made."""
@@ -199,16 +204,19 @@ class Trace(Observer):
 
     # ---------------------------------------------------------------- what is kept
     def value_of(self, result: Any, *, is_made: bool = True) -> Numbers | None:
-        """Return the numbers of a small tensor, and of a large one that was made and is not finite; None for any other."""
+        """Return the numbers of a small tensor, and of a large one that was made and is not finite; None for any other.
+
+        They have no dtype: what the program gave no name shows none.
+        """
         if not self.valued:
             return None
         try:
             if result.shape == ():
-                fields = (), dtype_name(result.dtype), elements_of((result.tolist(),)), None
+                fields = (), "", elements_of((result.tolist(),)), None
                 return tuple.__new__(Numbers, fields)
             is_few = result.numel() <= FEW
             is_wanted = is_few or (is_made and result.is_floating_point() and not all_finite(result))
-            return numbers(result, FEW) if is_wanted else None
+            return numbers(result, FEW)._replace(dtype="") if is_wanted else None
         except RuntimeError:  # a tensor without numbers, or sizes: meta, fake, nested
             return None
 

@@ -90,6 +90,7 @@ class NodeRecord(NamedTuple):
         run: which run of a line that was, counted from 1 over the whole program.
         seconds: how long the call took; 0 if that was not measured.
         numbers: of its result, where they are kept: of a small one, and of one that has nan or inf.
+        others: those of its other results, by the number of the output.
         outside: what is known of inputs that were cut off from a graph.
         constants: the arguments without a gradient.
         argument_count: how many all are.
@@ -104,6 +105,7 @@ class NodeRecord(NamedTuple):
     constants: tuple[Constant, ...] = ()
     argument_count: int = 0
     function: FunctionCall | None = None
+    others: dict[int, Numbers | None] | None = None
 
     def tensors(self) -> list[Any]:
         """Return the tensors among the constants; None for one that is no more."""

@@ -163,8 +163,9 @@ def test_each_output_of_an_operation_has_a_name_and_a_gradient_of_its_own(tmp_pa
         "to a:  ∂y/∂f · ∂f/∂a = 1 · 2 = 2 | to b:  ∂y/∂f · ∂f/∂b = 1 · 1 = 1",
         "to x:  from UnbindBackward0: [2, 1, 1]",
     ]
-    assert boxes["a"][-1] == ["a, b, c", "∂y/∂a = 2", "∂y/∂b = 1", "∂y/∂c = 1"]
-    assert boxes["a"][5] == ["a, b, c", "∂y/∂c = 1"]
+    values = ["a, b, c", "a = 1", "b = 2", "c = 3"]
+    assert boxes["a"][-1] == [*values, "∂y/∂a = 2", "∂y/∂b = 1", "∂y/∂c = 1"]
+    assert boxes["a"][5] == [*values, "∂y/∂c = 1"]
 
 
 def test_an_output_that_is_used_twice_gets_its_own_two_parts(tmp_path: Path) -> None:

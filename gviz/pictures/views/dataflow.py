@@ -19,6 +19,7 @@ from gviz.pictures.digits import (
 )
 from gviz.pictures.labels import (
     BEFORE,
+    MOST_OUTPUTS,
     REPEATED,
     equation,
     gradient_line,
@@ -119,10 +120,13 @@ def _statements(
     room = room_of(options, options.precision)
     shapes: dict[str, Shape] = {}
     for node in shown.nodes:
-        of_value, of_grad = (room_of(options, one) for one in (decimals.values.of(node), decimals.arrived(node.id)))
-        lines = [
-            *value_lines(node._replace(expression=node.expression if node.kind in ENDS else ""), of_value),
-            *gradient_lines(node, graph.uses.get(node.id, []), root, of_grad, options.precision),
+        of_grad, lines = room_of(options, decimals.arrived(node.id)), list[Line]()
+        outputs = [*decimals.tensors(node)]
+        for one, uses in outputs if len(outputs) <= MOST_OUTPUTS else [(node, [])]:
+            of_value = room_of(options, decimals.values.of(one))
+            lines += value_lines(one._replace(expression=one.expression if node.kind in ENDS else ""), of_value)
+            lines += gradient_lines(one, uses, root, of_grad, options.precision)
+        lines += [
             *hook_lines(node, room),
             *([(Span(node.state, "muted"),)] if node.kind == "frozen" and node.state else []),
             *later_lines(node, room),
@@ -300,7 +304,7 @@ def gradient_lines(node: Node, uses: list[Edge], root: str, options: RenderOptio
         quotient = quotient_of(root, node.name or "·") if root else "grad"
         quotient = quotient if len(quotient) <= LONGEST else "grad"
         yield (Span(equation(quotient, node.grad.arrived, options.precision, options.max_chars), "gradient"),)
-    total = sum_at(node, [] if node.recorded.outputs else handed_on(uses))
+    total = sum_at(node, handed_on(uses))
     is_equation = total.is_whole and is_brief(total.total, options.precision, options.max_chars)  # norms do not add up
     texts, sign = total.texts(precision, options.precision) if is_equation else ([], "")
     text = f"{sign}{' + '.join(texts)}"

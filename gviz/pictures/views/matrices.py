@@ -274,7 +274,7 @@ class EquationReader(Reader):
     # ------------------------------------------------------------ gradients
     def uses(self, node: Node) -> list[Edge]:
         """Return the uses of a tensor that hand a gradient on to it, or would."""
-        own = [edge for edge in self.graph.uses.get(node.id, ()) if edge.kind == "data"]
+        own = [edge for edge in self.uses_of.get(node.id, ()) if edge.kind == "data"]
         return [edge for edge in own if edge.flow.handed is not None or edge.flow.symbol]
 
     def is_shared(self, node: Node) -> bool:
