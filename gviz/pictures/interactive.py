@@ -63,6 +63,12 @@ LONGEST_FACT = 400
 SECONDS = 1.5
 """How long a step is shown."""
 
+MANY = 20_000
+"""Boxes of no group up to which a page draws each; more stand in groups of their own, in the order of the computation."""
+
+STRETCHES = 80
+"""How many of these there are."""
+
 OUTER = -1
 """The group of what is in none."""
 
@@ -83,7 +89,10 @@ def page_data(graph: Graph, options: RenderOptions, numbers: Sequence[int] = (),
         first = ("circuit", "dataflow") if is_player else (options.view,)
         views.sort(key=lambda view: first.index(view["name"]) if view["name"] in first else len(first))
     stop = [] if graph.stop is None else [f"{graph.stop.where}  {graph.stop.message}".strip()]
-    notes = [visible(text) for text in (*stop, *graph.remarks)]
+    folded = [f"{len(graph.nodes):,} boxes are too many to be seen at once: they are folded"] * (
+        len(graph.nodes) > MANY
+    )
+    notes = [visible(text) for text in (*stop, *folded, *graph.remarks)]
     code = visible(graph.code).rstrip().split("\n") if options.every == "line" else []
     return {
         "title": visible(options.title or graph.title or "graph"),
@@ -194,19 +203,37 @@ def view_of(name: str, graph: Graph, lines: Sequence[Iterable[Line]], tables: Ta
     """
     number = {node.id: place for place, node in enumerate(graph.nodes)}
     groups = GroupTree()
-    kinds = with_modules(graph).nodes
+    scopes = [node.scope for node in with_modules(graph).nodes]
+    if scopes.count("") > MANY:
+        scopes = with_stretches(scopes, [number[node.id] for node in graph.order])
     nodes = []
-    for node, own, rows in zip(graph.nodes, kinds, lines, strict=True):
+    for node, scope, rows in zip(graph.nodes, scopes, lines, strict=True):
         facts = tuple(number_in(tables.facts, (key, visible(text))) for key, text in box_facts(node))
         kind = "" if node.kind == "operation" else node.kind
         box: Data = {"id": visible(node.id), "kind": kind, "name": visible(node.name or ""), "facts": facts}
         box |= code_of(graph, node)
         number_of_box = number_in(tables.boxes, tuple((key, about) for key, about in box.items() if about))
-        group = groups.of(own.scope)
+        group = groups.of(scope)
         nodes.append([number_of_box, span_numbers(rows, tables), *([group] if group != OUTER else [])])
     edges = [edge_data(edge, number) for edge in graph.edges]
     roots = [number[root] for root in graph.roots]
     return {"name": name, "nodes": nodes, "edges": edges, "groups": groups.data, "roots": roots}
+
+
+def with_stretches(scopes: Sequence[str], order: Sequence[int]) -> list[str]:
+    """Return the scopes of boxes, with one for each stretch of those that have none.
+
+    Args:
+        scopes: of each box; "" for none.
+        order: the numbers of the boxes as they are computed, so that no two stretches need each other.
+    """
+    found, free = list(scopes), [place for place in order if not scopes[place]]
+    size = -(-len(free) // STRETCHES)
+    for start in range(0, len(free), size):
+        stretch = free[start : start + size]
+        for place in stretch:
+            found[place] = f"boxes {start + 1:,} to {start + len(stretch):,}"
+    return found
 
 
 def edge_data(edge: Edge, number: dict[str, int]) -> list[object]:

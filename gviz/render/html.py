@@ -19,7 +19,7 @@ from gviz.errors import warn_user
 from gviz.graphs import Graph
 from gviz.layout import RenderWarning
 from gviz.layout.fonts.faces import FACES
-from gviz.pictures.interactive import Data, page_data
+from gviz.pictures.interactive import MANY, Data, page_data
 from gviz.pictures.options import RenderOptions
 from gviz.pictures.theme import THEMES, Theme, colour_names
 from gviz.render import image
@@ -48,9 +48,6 @@ SCRIPTS = (
 
 FAMILIES = {"mono": "mono", "sans": "sans", "serif": "math"}
 """The families of fonts by the names of their properties, each with a face of it."""
-
-MANY = 20_000
-"""Boxes from which on a browser takes long to open the page."""
 
 STILL = 60
 """Boxes up to which a browser without scripts shows a picture, and lines of the tree that it shows of more."""

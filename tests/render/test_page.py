@@ -16,6 +16,7 @@ import gviz
 from gviz import RenderOptions
 from gviz.graphs import Edge, Graph, Module, Node
 from gviz.graphs.numbers import Numbers
+from gviz.pictures import interactive
 from gviz.render import RenderWarning, html
 
 AXE = next((path for path in (ROOT / "node_modules/axe-core/axe.min.js",) if path.exists()), None)
@@ -171,10 +172,19 @@ def test_names_are_shown_as_they_are_and_never_run(browser: Browser, tmp_path: P
     assert browser.value("document.querySelectorAll('script').length") == 2
 
 
-def test_large_pages_are_warned_of(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(html, "MANY", 5)
-    with pytest.warns(RenderWarning, match="10 boxes"):
-        html.render(net(9), RenderOptions(format="html"))
+def test_large_pages_are_warned_of_and_their_boxes_without_a_module_are_folded_in_order(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr(html, "MANY", 500)
+    monkeypatch.setattr(interactive, "MANY", 500)
+    graph = net(601)
+    bare = graph.changed(nodes=tuple(node._replace(module=None) for node in graph.nodes))
+    with pytest.warns(RenderWarning, match="602 boxes"):
+        data: Any = data_of(html.render(bare, RenderOptions(format="html")))
+    assert data["notes"] == ["602 boxes are too many to be seen at once: they are folded"]
+    groups, nodes = data["views"][0]["groups"], data["views"][0]["nodes"]
+    assert [groups[0], groups[-1]] == [["boxes 601 to 602", -1], ["boxes 1 to 8", -1]]
+    assert all(group is not None for _, _, group in nodes)
 
 
 def test_the_formula_of_a_graph_without_gradients_has_no_steps() -> None:

@@ -20,6 +20,14 @@ function fit() {
   isFitted = true;
   paint();
 }
+
+/** Show all, or the beginning of what is too large to be read. */
+function fitToRead() {
+  fit();
+  if (graph.circuit || view.k >= READABLE || !stageBox().width) return;
+  zoomMiddle(READABLE / view.k);
+  view[graph.across ? "x" : "y"] = 20;
+}
 function pan(dx, dy) { view.x += dx; view.y += dy; isFitted = false; paint(); }
 function zoomMiddle(factor) {
   const { width, height } = stageBox();
@@ -78,12 +86,11 @@ function press(left, top) {
 }
 
 // ---------------------------------------------------------------- buttons
-/** Unfold or fold all groups; what is too large to be read is shown from its upper end. */
+/** Unfold or fold all groups. */
 function fold(isOpen) {
   graph.closed = new Set(isOpen ? [] : graph.groups.keys());
   relayout();
-  fit();
-  if (view.k < READABLE) { zoomMiddle(READABLE / view.k); view.y = 20; }
+  fitToRead();
 }
 function flip(button, is) { $(button).setAttribute("aria-pressed", is); relayout(); fit(); }
 function flipNumbers(word) { has[word] = !has[word]; flip(word, has[word]); }

@@ -2,6 +2,7 @@
 
 const VIEWS = { torchviz: "autograd graph", dataflow: "values and gradients", circuit: "circuit" };
 
+const MANY = 20000;    // boxes that are not unfolded all at once
 const root = document.documentElement, dark = matchMedia("(prefers-color-scheme: dark)");
 
 /** Light or dark: as the system has it, or as somebody has chosen since. */
@@ -25,6 +26,7 @@ function use(number) {
   $("across").setAttribute("aria-pressed", graph.across);
   $("across").hidden = !!graph.circuit;
   for (const button of ["open", "shut"]) $(button).hidden = !graph.groups.length || !!graph.circuit;
+  $("open").disabled = graph.nodes.length > MANY;
   $("gradients").hidden = !graph.nodes.some((node) => node.says.some(tellsGradient));
   $("list").open = false;
   emptyTable();
@@ -32,7 +34,7 @@ function use(number) {
   while (!graph.circuit && scaleToFit() < READABLE && closeInnermost()) relayout();
   show(stepOf(shown), { isPast: true });
   panel();
-  fit();
+  fitToRead();
   if (id !== null && graph.byId.has(id)) pick({ node: graph.byId.get(id) }, { isPast: true });
 }
 
