@@ -31,7 +31,7 @@ MENDS = {
 EVEN = ("Sum", "Mean", "View", "UnsafeView", "Transpose", "Permute", "Squeeze", "Unsqueeze")
 """Operations that hand on to all elements of their input the same gradient, if one comes to all of theirs."""
 
-CUT_OFF = "cut off on its way, as by detach(), no_grad(), item() or argmax()"
+CUT_OFF = "cut off on its way, as by detach(), no_grad(), item(), argmax() or a checkpoint with use_reentrant=True"
 """What may be so besides, where nobody has seen what the program called."""
 
 TRACE = "gviz why SCRIPT tells the line that cuts it off"
@@ -199,7 +199,7 @@ def without_lines(graph: Graph, causes: Sequence[Cause]) -> Iterator[Cause]:
             yield cause._replace(mend=mend)
         elif cause.verdict == "backward not run" and root in rows and rows[root].is_leaf:
             what = f"{root} is a leaf: no operation has made it, so that there is nothing behind it"
-            mend = f"compute {root} from the model: torch.tensor({root}.item()) and the like keep no graph"
+            mend = f"compute {root} from the model: no_grad(), torch.tensor({root}.item()) and the like keep no graph"
             yield Cause(name, "leaf root", what, (), mend)
         elif cause.verdict == "not a leaf" and name == root and is_divided_by_zero(graph):
             number = row.value.not_finite if row.value is not None else ""

@@ -59,7 +59,7 @@ def not_finite_before(facts: TensorFacts) -> Cause:
         "nan",
         f"{facts.name}.grad was {number} before this backward: an earlier one has left it",
         facts.case.line_of_backward,
-        f"{BEFORE_EACH.format(facts.in_code)}; gviz why --root tells of it",
+        f"{BEFORE_EACH.format(facts.in_code)}; gviz why SOURCE --root NAME tells of it",
     )
 
 
@@ -142,6 +142,8 @@ def derivative_not_finite(facts: TensorFacts, head: str, edge: Edge, where: Node
     mend = (
         f"keep the input of {sign} away from where its derivative is infinite: {MENDS_OF_SLOPE.get(sign, 'clamp it')}"
     )
+    if sign == "exp":  # whose derivative is its result
+        mend = MENDS_OF_NAN[sign]
     if not is_local:
         dtype = edge.flow.handed.dtype if edge.flow.handed is not None else ""
         mend = f"see whether its inputs, or what comes to it, are too large for {dtype or 'their dtype'}"

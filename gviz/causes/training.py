@@ -215,7 +215,8 @@ def accumulated(facts: TensorFacts) -> Cause:
         mend, meant = before_each, "" if history.was_used else "if no step() is to use the sum"
     elif history.steps:
         mend, meant = before_each, "if the sum is meant, as of several batches for one step"
-    verdict = "accumulated" if history.is_optimized is not False or history.is_updated else "not trained"
+    verdict = "not cleared" if history.is_stale and not meant else "accumulated"
+    verdict = verdict if history.is_optimized is not False or history.is_updated else "not trained"
     lines = (*facts.case.line_of_backward, *facts.case.line_of(history.optimizer))
     return facts.cause(verdict, what, lines, mend, meant)
 

@@ -97,7 +97,7 @@ def zero_of_other_root(facts: TensorFacts) -> Cause:
         meant = f"if what comes to {name} is to cancel out"
     lines = facts.case.line_of(facts.history.brought)
     other = next((named_in(code) for _, code in lines), "")
-    mend = f"gviz why --root {'NAME' if other in ('', root) else other} tells of that one"
+    mend = f"gviz why SOURCE --root {'NAME' if other in ('', root) else other} tells of that one"
     return facts.cause("zero", what, lines, mend, meant)
 
 
@@ -133,7 +133,7 @@ def zero(facts: TensorFacts) -> Cause:
             "zero",
             f"{head}, and where it became so is not known",
             case.line_of_backward,
-            "gviz render --view dataflow shows the gradients on their way",
+            "gviz render SOURCE --view dataflow shows the gradients on their way",
         )
     ends = [case.nodes[end] for edge in edges for end in (edge.target, *[edge.source] * hands_on(edge))]
     own = next(filter(is_own, ends), None)
@@ -389,7 +389,7 @@ def is_least(case: Diagnosis) -> bool:
 
 def cancelled(facts: TensorFacts, what: str) -> Cause:
     """Return the cause for paths whose gradients cancel out, with the operation where they meet, if there is one."""
-    case, mend, meant = facts.case, f"gviz explain --wrt {facts.name} shows the paths", ""
+    case, mend, meant = facts.case, f"gviz explain SOURCE --wrt {facts.name} shows the paths", ""
     is_variable = facts.name.isidentifier() and (facts.node is None or facts.node.module is None)
     wrt = facts.name if is_variable else f'"{facts.name}", params=model'
     mend = mend if case.graph.code else f"gviz.explain({case.root or 'loss'}, wrt={wrt}) shows the paths"

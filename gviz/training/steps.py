@@ -235,7 +235,9 @@ class Steps(Observer):
         if self.used is not None and self.not_cleared and self.used[1] in own:
             if own[self.used[1]].grad is self.used[0]():
                 line = path_and_line(self.not_cleared)
-                what = "the gradients that an earlier step had used were still there when backward() ran"
+                what = (
+                    f"the gradients that an earlier step had used, as of {self.used[1]}, were there when backward() ran"
+                )
                 end = "this step uses their sum; zero_grad() is to come before backward()"
                 self.log.find(Finding("not cleared", number, f"{what} ({line}): {end}", place=line))
             self.used = None

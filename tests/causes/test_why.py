@@ -1308,7 +1308,7 @@ y.backward()
 """,
         "zero",
         [3, 4],
-        "gviz explain --wrt w shows the paths",
+        "gviz explain SOURCE --wrt w shows the paths",
     ),
     "zeroed": (
         "w",
@@ -2010,7 +2010,7 @@ EXPRESSIONS: dict[str, tuple[str, str, dict[str, Any], str, str, str]] = {
         "w", "h = w*3; y = relu(h)", {"values": {"w": -1}},
         "zero", "y = relu(h)", "give it inputs above 0, or use a function such as leaky_relu or softplus",
     ),
-    "cancels": ("w", "y = w - w", {}, "zero", "y = w - w", "gviz explain --wrt w shows the paths"),
+    "cancels": ("w", "y = w - w", {}, "zero", "y = w - w", "gviz explain SOURCE --wrt w shows the paths"),
     "not_run": ("w", "y = w*3", {"backward": False}, "backward not run", "", "leave out --no-backward"),
     "not_scalar": (
         "w", "y = w*3", {"values": {"w": [1, 2]}},

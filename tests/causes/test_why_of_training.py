@@ -76,7 +76,7 @@ CASES = {
     ),
     "not cleared after a step": (
         "head(net(x)).sum().backward(); opt.step()",
-        "accumulated",
+        "not cleared",
         "though net.weight had been updated with it by then",
         "optimizer.zero_grad(), or net.weight.grad = None, before each backward()",
     ),
@@ -362,7 +362,7 @@ def test_zeros_of_another_backward_are_not_said_to_be_of_the_last_one(tmp_path: 
     what = "head.bias.grad is 0, as another backward has left it: loss is not made from head.bias"
     told = cause.verdict, cause.what, lines_of(cause)
     assert told == ("zero", f"{what}; head.weight.grad is not 0", [8])
-    assert cause.mend.endswith("gviz why --root NAME tells of that one"), "that root has no name"
+    assert cause.mend.endswith("gviz why SOURCE --root NAME tells of that one"), "that root has no name"
     assert not cause.is_wrong
 
 
@@ -379,7 +379,7 @@ def test_a_sum_for_one_step_is_to_be_cleared_after_the_step(tmp_path: Path, engi
     body = "[head(net(x)).sum().backward() for _ in range(2)]; opt.step()"
     cause = why(graph_of(tmp_path, LOOP.format(body), engine), "net.weight")
     assert (cause.verdict, cause.mend) == (
-        "accumulated",
+        "not cleared",
         "optimizer.zero_grad(), or net.weight.grad = None, after each step()",
     )
 
