@@ -42,15 +42,18 @@ def read_program(
     """
     _check_characters(source, limit)
     source.values = values = values or {}
+    program: Program | Exception
     try:
         program = _parsed(source, values)
     except (RefusedError, SyntaxError, RecursionError, MemoryError) as error:
+        program = error
+    if isinstance(program, Exception):  # read outside of the handler, so that Python shows one error, not two
         from gviz.sources.expression.advice import answer_to  # only an error needs it
 
         reading = _mathematics(source)
         if isinstance(reading, Program):
             return reading
-        raise answer_to(error, source, reading) from None
+        raise answer_to(program, source, reading)
     if source.prefix or all((len(name) == 1 and name not in "eE") or name in values for name in program.free):
         return program
     reading = _mathematics(source, is_python=True)  # wx is w*x, e**x is exp(x)
