@@ -196,3 +196,11 @@ def test_a_fragment_is_latex(gviz: Program) -> None:
     assert done.status == 0
     assert "documentclass" not in (gviz.folder / "y.tex").read_text(encoding="utf-8")
     gviz("explain", "y=x*w", "--fragment").assert_refused("--format latex, or -o FILE.tex", status=2, files=("y.tex",))
+
+
+def test_numbers_that_float32_has_not_the_digits_for_are_told_as_float64_has_them(gviz: Program) -> None:
+    note = "float32 has seven digits, too few here: with --dtype float64 FV = 1647.0095"
+    words = ("FV=PV*(1+r/n)**(n*t)", "PV=1000", "r=0.05", "n=12", "t=10")
+    assert note in gviz("explain", *words).err
+    assert "digits" not in gviz("explain", *words, "--dtype", "float64").err
+    assert "digits" not in gviz("explain", "y=sigmoid(w*x+b)", "w=0.5", "x=1.3", "b=-0.2").err

@@ -10,7 +10,7 @@ import ast
 import re
 from collections import Counter
 from collections.abc import Collection, Iterator, Mapping, Sequence
-from contextlib import nullcontext
+from contextlib import nullcontext, suppress
 from dataclasses import replace
 from functools import partial
 from types import SimpleNamespace
@@ -54,6 +54,12 @@ MAX_READ = 300
 
 NO_GRAPH = "element 0 of tensors does not require grad and does not have a grad_fn"
 """PyTorch's words for backward from a tensor that nothing with a gradient is in."""
+
+MOST_COMPARED = 100
+"""Numbers in the tensors of an expression that is computed a second time, as float64, at most."""
+
+BEYOND = 1e-6
+"""What a result of float32 is off by, as a part of it, if more of it is wrong than its last digit."""
 
 MOST_WARNINGS = 3
 """More values that are not used have one warning together: they come from a file of them."""
@@ -103,6 +109,12 @@ def evaluate(text: str, options: SourceOptions | None = None) -> Run:
     )  # before it is freed
     if options.backward:
         notes += _run_backward(program, options, roots)
+        if (
+            options.jacobians
+            and options.dtype is None
+            and sum(one.numel() for one in tensors.values()) <= MOST_COMPARED
+        ):
+            notes += _beyond_float32(text, options, tensors, roots)
         if roots and not about.flow:
             about = replace(about, late_flow=partial(_flow, replace(options, jacobians=True), tuple(roots.values())))
     run = Run(tensors, roots, names.expressions, names.statements, tuple(notes), lines, about, code=text)
@@ -317,6 +329,37 @@ def _run_backward(program: Program, options: SourceOptions, roots: Mapping[str, 
                     str(error), hint=f"--grad-output needs the shape of {name}, {tuple(root.shape)}"
                 ) from error
             raise engine_error(error, program.source, program.statements[-1]) from error
+
+
+def _beyond_float32(
+    text: str, options: SourceOptions, tensors: Mapping[str, Tensor], roots: Mapping[str, Tensor]
+) -> Iterator[Note]:
+    """Yield a note on the roots and gradients, if they are numbers, that float32 has not the digits for."""
+    if not RANDOM.isdisjoint(re.findall(r"\w+", " ".join([text, *map(str, options.values.values())]))):
+        return
+    exact = None
+    with suppress(SourceError):
+        exact = evaluate(text, replace(options, dtype="float64", flow=False, shares=False, jacobians=False))
+    if exact is None:
+        return
+    pairs: list[tuple[str, Tensor | None, Any]] = [(name, root, exact.roots[name]) for name, root in roots.items()]
+    pairs += [(f"{name}.grad", one.grad, exact.names[name].grad) for name, one in tensors.items() if one.is_leaf]
+    texts = [
+        f"{name} = {other.item():.8g}"
+        for name, one, other in pairs
+        if one is not None and other is not None and one.numel() == 1 and is_beyond(one.item(), other.item())
+    ]
+    if texts:
+        yield Note(f"float32 has seven digits, too few here: with --dtype float64 {joined(texts, 4)}")
+
+
+def is_beyond(value: float, exact: float) -> bool:
+    """Return whether a number is off by more than its last digit.
+
+    >>> is_beyond(1647.0205, 1647.0095), is_beyond(0.1, 0.10000001), is_beyond(float("nan"), 1.0)
+    (True, False, False)
+    """
+    return abs(value - exact) > BEYOND * abs(exact)
 
 
 def _grad_output(options: SourceOptions, root: Tensor) -> Tensor | None:
