@@ -238,16 +238,20 @@ def carried_over(case: Diagnosis, user_lines: Lines) -> list[tuple[str, Lines, s
     """Return the tensors that a line takes from its run before.
 
     Returns:
-        of each its name, the line that keeps it, and, if it is another line, that with the tensor out of its graph.
+        of each its name, the line that keeps it, and, if it is another line, that with the tensor out of its graph; of a
+        leaf that an optimizer has, what writes into it.
     """
     number, found = case.line_in_text(user_lines), dict[str, tuple[str, Lines, str]]()
     for node, statement, value in case.assignments.carried_into(number) if number else ():
         name, lines = ast.unparse(node), case.line_of(Place(statement.lineno))
         is_tensor = any(row.partition("[")[0].rpartition(".")[2] == last_name(node) for row in case.rows)
         is_kept_elsewhere = number not in range(statement.lineno, (statement.end_lineno or 0) + 1)
-        detached = fixes.with_detached(statement, value) if is_kept_elsewhere else ""
+        better = fixes.with_detached(statement, value) if is_kept_elsewhere else ""
+        leaf = case.rows.get(f"leaf of {name}")
+        if leaf is not None and leaf.history.is_optimized and fixes.targets_of(statement) == [name]:
+            better = f"with torch.no_grad(): {name}.copy_({ast.unparse(value)})"  # the optimizer has the leaf
         if is_tensor or not case.rows:
-            found[name] = name, lines, detached
+            found[name] = name, lines, better
     return [*found.values()]
 
 

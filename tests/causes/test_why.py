@@ -1193,6 +1193,23 @@ loss.backward()
         [6],
         "",
     ),
+    "an optimizer's leaf written anew": (
+        "v",
+        """\
+import torch
+w, v = torch.ones(3, requires_grad=True), torch.ones(1, requires_grad=True)
+opt = torch.optim.SGD([w, v], lr=0.1)
+for _ in range(3):
+    loss = ((w * v).sum() - 1) ** 2
+    opt.zero_grad()
+    loss.backward()
+    opt.step()
+    w = 2 * w / w.sum()
+""",
+        "second backward",
+        [7, 9],
+        "with torch.no_grad(): w.copy_(2 * w / w.sum())",
+    ),
     "total": (
         "w",
         """\
