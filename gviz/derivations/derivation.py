@@ -15,11 +15,11 @@ from gviz.formulas.expressions import with_letters, words_of
 from gviz.formulas.formula import GRAD, UNKNOWN, Formula
 from gviz.formulas.lectures import is_by_rows
 from gviz.formulas.local import MOST_DERIVED, with_formula, with_symbols
-from gviz.formulas.operands import rows_by_label
+from gviz.formulas.operands import part_of_result, rows_by_label
 from gviz.formulas.operations import jacobian_symbol
 from gviz.graphs import FREED, LEFT_OUT, NOW, RETURNED, Edge, Flow, Graph, Node
 from gviz.graphs.numbers import Numbers, size_of
-from gviz.passes.dataflow import dataflow
+from gviz.passes.dataflow import dataflow, outputs_of
 from gviz.passes.elements import ONE, agree, summed_dims
 from gviz.passes.rounding import without_rounding
 from gviz.records import without_collecting
@@ -133,7 +133,8 @@ def derive(graph: Graph, wrt: Sequence[str] = (), most: int = MOST_PATHS) -> Der
     starts.sort(key=lambda node: rows.get(node.name or "", len(rows)))
     outside = [node for node in starts if node.expression]
     start_nodes = [node for node in starts if not node.expression]
-    steps = in_order((*outside, *computed), rows, values_graph)
+    made = outputs_of(values_graph)
+    steps = tuple(one for node in in_order((*outside, *computed), rows, values_graph) for one in results(node, made))
     has_run = any(chain.grad is not None for chain in chains)
     return Derivation(chains[0].of, tuple(start_nodes), steps, chains, has_run, values_graph)
 
@@ -203,6 +204,14 @@ def in_order(operations: Sequence[Node], rows: Mapping[str, int], graph: Graph) 
         operands = [places[edge.source] for edge in graph.inputs.get(node.id, ()) if edge.source in places]
         places[node.id] = max([places[node.id], *operands])
     return tuple(sorted(operations, key=lambda node: places[node.id]))
+
+
+def results(node: Node, made: Mapping[str, Mapping[int, Node]]) -> list[Node]:
+    """Return what an operation makes: of several tensors each that is used, with what picks it from the others."""
+    if not node.recorded.outputs:
+        return [node]
+    parts = {number: part_of_result(node.label, [number]) or f"[{number}]" for number in made[node.id]}
+    return [one._replace(expression=f"{node.expression}{parts[at]}") for at, one in made[node.id].items()]
 
 
 def is_given(node: Node) -> bool:
