@@ -16,10 +16,16 @@ from hypothesis import assume, given, strategies as st
 
 import gviz
 from gviz import engine
+from gviz.formulas.expressions import with_letters
 from gviz.graphs import Graph
-from gviz.passes.dataflow import dataflow
+from gviz.passes.dataflow import dataflow, outputs_of
+from gviz.pictures.circuit_reader import CircuitReader
+from gviz.pictures.equations import Bracket
+from gviz.pictures.options import SHEETS
+from gviz.pictures.parts import drawn_formula
 from gviz.pictures.spans import text_of
 from gviz.pictures.steps import lines_at, steps_of
+from gviz.pictures.views.matrices import EquationReader
 from gviz.render import RenderOptions, render
 
 VALUES = {
@@ -46,6 +52,17 @@ LARGE = frozenset({
     "quant_words", "rnn_from_scratch", "seq2seq_attention", "tiny_gpt", "transformer_encoder",
 })  # fmt: skip
 """Programs whose pictures have more than 60 boxes, or large tensors alone: nobody reads the numbers of so many."""
+
+SEVERAL = {
+    "loop": "y = 0\nfor wi in w:\n    y = y + wi**2 * torch.tanh(wi)\n",
+    "gates": (
+        "h, c = w[0] * 0, w[0] * 0\nfor x in [1.0, 0.5]:\n    i, f, g, o = (w * (h + x)).sigmoid()\n"
+        "    c = f * c + i * g\n    h = o * torch.tanh(c)\ny = h * v[0]\n"
+    ),
+    "chunks": "p, q = w.chunk(2)\ny = (p / q).sum() * v.split(1)[1].sum()\n",
+    "fields": "Q, R = torch.linalg.qr(w.view(2, 2))\ns, m = torch.var_mean(w)\ny = (Q * R).sum() * s + m * w.max(0)[0]\n",
+}
+"""Programs with operations that make several tensors, of which some have a name and others have none."""
 
 TENSOR = st.sampled_from(["u", "v", "(W@u)", "(W@v)", "W.sum(0)", "(u*x)", "(v+w)", "W[0]"])
 MATRIX = st.sampled_from(["W", "(W+u)", "(W*v)", "(c*u)", "(W@W)", "W.T", "(c+v)", "(W-c)", "(W*x)", "(W@c+b)"])
@@ -103,6 +120,23 @@ def lines_of(graph: Graph, view: str) -> list[str]:
     dot = str(render(graph, "dot", wanted)).replace("&#160;", " ")
     lines = [unescape(re.sub(r"<[^>]*>", "", row)) for row in re.findall(r"<TD[^>]*>((?:(?!</?T[DR]).)*)</TD>", dot)]
     return joined(lines)
+
+
+def lines_of_sheet(graph: Graph, view: str) -> list[str]:
+    """Return what a circuit, or a row of matrices, says of numbers: the name of each, how it is made, and its value."""
+    options = RenderOptions(view=view, precision=8, max_chars=400)
+    shown = drawn_formula(graph, options)
+    if view == "matrices":
+        parts = [part for row in EquationReader(shown, options).rows() for part in row if isinstance(part, Bracket)]
+        grids = [[", ".join(numbers) for numbers in one.value.rows] if one.value else [] for one in parts]
+        texts = [grid[0] if len(grid) == 1 else f"[[{'], ['.join(grid)}]]" for grid in grids if grid]
+        return [f"{one.tip} = {text}" for one, text in zip(parts, texts, strict=True)]
+    cards, wires = CircuitReader(shown, options).circuit()
+    nodes = [shown.by_id[card.node] for card in cards]
+    ends = [(node, card.end.value) for node, card in zip(nodes, cards, strict=True) if card.end is not None]
+    pairs = [*((nodes[wire.source], wire.value) for wire in wires), *ends]
+    made = (f"{node.name} = {node.expression or node.name} = " * (" = " not in value) + value for node, value in pairs)
+    return [line for line in made if not line.endswith("= ")]
 
 
 def joined(lines: Iterable[str]) -> list[str]:
@@ -245,3 +279,17 @@ def test_what_the_pictures_of_a_program_say_holds_with_their_own_numbers(program
     saved = {key for node in graph.nodes for key, _ in node.recorded.attrs}  # options of a call are no equations
     shown = [line for view in ("dataflow", "teaching", "steps") for line in lines_of(graph, view)]
     assert checked([line for line in shown if not saved & set(re.findall(r"(\w+) = ", line))])
+
+
+@pytest.mark.parametrize("program", SEVERAL)
+def test_each_of_several_results_has_the_number_that_equations_are_made_with(program: str, tmp_path: Path) -> None:
+    script = tmp_path / f"{program}.py"
+    leaves = "w, v = (torch.tensor(one, requires_grad=True) for one in ([0.3, -1.2, 0.7, 2.1], [0.5, -1.25]))\n"
+    script.write_text(f"import torch\n{leaves}{SEVERAL[program]}y.backward()\n")
+    graph = gviz.read(script, gviz.SourceOptions(flow=True, lines=True), say=lambda _: None).graph
+    made = [one for several in outputs_of(with_letters(graph)).values() for one in several.values()]
+    names = {one.name for one in made if one.shape == () and one.kind == "operation"}
+    for view in ("circuit", "matrices", "dataflow", "steps"):
+        lines = [line.strip() for line in (lines_of_sheet if view in SHEETS else lines_of)(graph, view)]
+        assert checked(lines) > 1, view
+        assert names == {name for name in names for line in lines if re.match(rf"{name} =.* [-−\[\d.]+", line)}, view

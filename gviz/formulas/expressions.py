@@ -488,7 +488,7 @@ def with_letters(graph: Graph) -> Graph:
             used[edge.source].add(edge.output)
     for node in graph.inputs_first():
         outputs = node.recorded.outputs
-        is_several = len(used[node.id]) > 1 or (node.name is not None and any(used[node.id]))
+        is_several = len(used[node.id]) > 1 or (node.name is not None and not node.is_letter and any(used[node.id]))
         if node.kind == "operation" and (outputs or is_several):  # each of several tensors has its own name
             own = filled(outputs or (node.name or "",), used[node.id], free)
             recorded = node.recorded._replace(outputs=own)

@@ -137,12 +137,14 @@ def arguments_of(node: Node, operands: Sequence[str] = ()) -> list[str]:
 def part_of_result(label: str, slots: Collection[int]) -> str:
     """Return what picks the one tensor that others use, of an operation that makes several; "" where they use more.
 
-    >>> part_of_result("LinalgSlogdetBackward0", [1]), part_of_result("MaxBackward0", [0]), part_of_result("ExpBackward0", [0])
-    ('.logabsdet', '.values', '')
+    >>> part_of_result("LinalgSlogdetBackward0", [1]), part_of_result("MaxBackward0", [0]), part_of_result("UnbindBackward0", [1])
+    ('.logabsdet', '.values', '[1]')
     """
     row = rows_by_label().get(label)
     fields = row.outputs if row is not None and len(slots) == 1 else ()
-    if {"info", "result0", "..."} & {*fields}:  # PyTorch's functions return one tensor, or a list
+    if "..." in fields:
+        return f"[{next(iter(slots))}]"
+    if {"info", "result0"} & {*fields}:  # PyTorch's functions return one tensor
         return ""
     return "".join(f".{fields[number]}" for number in slots if number < len(fields))
 
