@@ -134,7 +134,9 @@ def derive(graph: Graph, wrt: Sequence[str] = (), most: int = MOST_PATHS) -> Der
     outside = [node for node in starts if node.expression]
     start_nodes = [node for node in starts if not node.expression]
     made = outputs_of(values_graph)
-    steps = tuple(one for node in in_order((*outside, *computed), rows, values_graph) for one in results(node, made))
+    steps = tuple(
+        one for node in in_order((*outside, *computed), rows, values_graph) for one in tensors_made(node, made)
+    )
     has_run = any(chain.grad is not None for chain in chains)
     return Derivation(chains[0].of, tuple(start_nodes), steps, chains, has_run, values_graph)
 
@@ -206,7 +208,7 @@ def in_order(operations: Sequence[Node], rows: Mapping[str, int], graph: Graph) 
     return tuple(sorted(operations, key=lambda node: places[node.id]))
 
 
-def results(node: Node, made: Mapping[str, Mapping[int, Node]]) -> list[Node]:
+def tensors_made(node: Node, made: Mapping[str, Mapping[int, Node]]) -> list[Node]:
     """Return what an operation makes: of several tensors each that is used, with what picks it from the others."""
     if not node.recorded.outputs:
         return [node]

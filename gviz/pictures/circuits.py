@@ -408,7 +408,8 @@ class Circuit:
         if kind == "note":
             aside = x - wide / 4 - box.width / 4, x + box.width / 4
             near = [(x, down), (x, up), (aside[0], down), (aside[1], down), (x, down + 16), (x, up - 16)]
-            return [*near, (x, down + FARTHER), (x, up - FARTHER)]
+            beyond = x + box.width / 2  # where lines come in from the left on both sides
+            return [*near, (x, down + FARTHER), (x, up - FARTHER), (beyond, down), (beyond, up)]
         start = x - wide / 2 + max(box.width, wide) / 2
         left = x - wide / 2 - 6 - box.width / 2
         near = [(start, down), (start, up), (x, down), (x, up), (x, down + 18), (x, up - 18), (left, y + 4)]
