@@ -115,12 +115,18 @@ class Series(NamedTuple):
         return numbers
 
     def ask(self, graph: Graph, numbers: Sequence[int]) -> None:
-        """Refuse very many pages unless they are asked for; say how many there are, and how long they take."""
+        """Refuse very many pages unless they are asked for; say how many there are, and how long they take.
+
+        One in HTML is one page, however many steps it has.
+        """
         from gviz.pictures.steps import steps_of
 
         boxes, pages = len(graph.nodes), len(numbers)
-        about = duration(PER_LAYOUT * boxes**2 + len(self.files) * pages * (PER_PAGE + PER_BOX * boxes))
-        if pages <= MOST_PAGES:
+        files = [
+            file for file in self.files if (self.options.format or os.path.splitext(file)[1][1:]).lower() != "html"
+        ]
+        about = duration(PER_LAYOUT * boxes**2 + len(files) * pages * (PER_PAGE + PER_BOX * boxes))
+        if pages <= MOST_PAGES or not files:
             return
         if self.is_sure:
             streams.complain(f"{pages} pages take about {about}", "note")

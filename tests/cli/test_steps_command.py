@@ -206,7 +206,7 @@ MANY = f"y={'*'.join(60 * 'x')}"
 
 
 def test_very_many_pages_are_estimated_and_not_drawn(gviz: Program) -> None:
-    done = gviz("steps", MANY, "-o", "new/y.html")
+    done = gviz("steps", MANY, "-o", "new/y.pdf")
     done.assert_refused(
         "pages, which take about ", " second", "gviz render SOURCE --path NAME", "--yes draws all of them"
     )
@@ -223,11 +223,12 @@ def test_very_many_pages_of_a_script_may_be_fewer_by_line(gviz: Program) -> None
 
 
 def test_very_many_pages_are_drawn_for_somebody_who_is_sure_and_a_part_of_them_for_anybody(gviz: Program) -> None:
-    done = gviz("steps", MANY, "--yes", "--to", 101, "-o", "y.html")
+    done = gviz("steps", MANY, "--yes", "--to", 101, "-o", "y.pdf")
     assert done.status == 0
     assert "101 pages take about " in done.err
-    assert gviz("steps", MANY, "--to", 3, "-o", "z.html").err.count("pages") == 0
-    assert sorted(path.name for path in gviz.folder.iterdir()) == ["y.html", "z.html"]
+    for words in (("--to", 3, "-o", "z.pdf"), ("-o", "z.html")):  # all steps are one page of HTML
+        assert gviz("steps", MANY, *words).err.count("pages") == 0
+    assert sorted(path.name for path in gviz.folder.iterdir()) == ["y.pdf", "z.html", "z.pdf"]
 
 
 def test_a_terminal_has_a_bar_that_tells_how_far_it_is(gviz: Program) -> None:
