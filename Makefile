@@ -108,11 +108,11 @@ docs: ## write what the commands in README.md and docs/ print, and the pictures,
 	@GVIZ_GOLD=write .venv/bin/python -m pytest -q tests/test_readme.py tests/test_gallery.py tests/test_manpage.py
 	@git status --short "*.md" docs samples
 
-site: ## build the site into out/site, and try the directive of Sphinx, in .venv-site
-	$(call environment,.venv-site,-e .[test$(comma)docs])
+site: ## build the site into out/site, and try the directive of Sphinx
+	$(call environment,.venv,-e .[test$(comma)docs])
 	@rm -rf out/site
-	@.venv-site/bin/python -m sphinx -q -W --keep-going -c docs/site -d out/doctrees . out/site
-	@.venv-site/bin/python -m pytest -q tests/test_sphinx.py
+	@.venv/bin/python -m sphinx -q -W --keep-going -c docs/site -d out/doctrees . out/site
+	@.venv/bin/python -m pytest -q tests/test_sphinx.py
 	@echo "$$(pwd)/out/site/index.html"
 
 sheet: ## draw the contact sheet in docs/ anew, to be looked at and committed
@@ -126,5 +126,5 @@ bench: ## measure gviz against torch + torchviz, in .venv and .venv-torch
 	@.venv/bin/python benchmarks/run.py --torch .venv-torch/bin/python $(ARGS)
 
 clean: ## remove everything that make has made
-	@rm -rf .venv .venv-torch .venv-parity .venv-tensorboard .venv-notebook .venv-package .venv-site out build dist tests/actual .mypy_cache .pytest_cache .ruff_cache .hypothesis gviz.egg-info
+	@rm -rf .venv .venv-torch .venv-parity .venv-tensorboard .venv-notebook .venv-package out build dist tests/actual .mypy_cache .pytest_cache .ruff_cache .hypothesis gviz.egg-info
 	@find . -name __pycache__ -type d -not -path './.git/*' -prune -exec rm -rf {} +
