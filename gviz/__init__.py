@@ -56,7 +56,7 @@ if TYPE_CHECKING:
     from gviz.sources import SourceOptions
     from gviz.training import watch
 
-__version__ = "0.1.0"
+__version__ = "1.0.0"
 
 __all__ = [
     "Edge",
