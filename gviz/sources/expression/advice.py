@@ -111,6 +111,7 @@ LATEX = {
     "\\pm": SIGNS["±"],
     "clos": "each { needs its }, as in \\frac{1}{x}",
     "\\begin": "give a matrix as the value of a name: y=W @ x W=[[1,2],[3,4]] x=[1,2]",
+    "next factor": "write \\frac{x}{w} for a division",
     "layer": "write x**(n-1) for a power, x_1 for a name with a number",
 }
 """What to do about a LaTeX that is not read, by a word of what is wrong there."""

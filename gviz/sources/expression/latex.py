@@ -10,7 +10,7 @@ from unicodedata import lookup
 
 from gviz.sources.expression.allowed import OTHER_NAMES, functions, word_set
 from gviz.sources.expression.program import ExpressionText
-from gviz.sources.expression.rewriting import rewrite
+from gviz.sources.expression.rewriting import GROUP, rewrite
 from gviz.sources.expression.suggestion import is_right
 from gviz.sources.notes import Note
 
@@ -65,7 +65,7 @@ def _fraction(match: re.Match[str]) -> str:
 
 
 def _grouped(part: str) -> str:
-    return part if re.fullmatch(r" ?\\?[\w^]+ ?", part) else f"({part})"
+    return part if re.fullmatch(r" ?(?:\\?[^\W\d]\w*|\d+)(?:\^\w+)? ?", part) else f"({part})"
 
 
 BRACED: tuple[tuple[re.Pattern[str], Any], ...] = (
@@ -83,6 +83,12 @@ BRACED: tuple[tuple[re.Pattern[str], Any], ...] = (
 )
 """What has braces, each with its expression; the innermost is replaced first, so that the next one has none inside
 it."""
+
+QUOTIENT = re.compile(
+    rf"/(?:(?P<name>[^\W\d]\w*)(?=[ ^])|[\d.]+|[a-zA-Z](?=\()|{GROUP})"
+    rf"(?:\^(?:\w+|{GROUP}))?(?: (?=[\w(])|(?=[^\W\d]|\())"
+)
+"""A division by what may be a product, ``E/RT``: by the first factor alone, or by both."""
 
 DOUBTFUL = re.compile(r"(?<!\be)\s*\^\(\s*(?:\([^()/]*\)|\[[^\[\]]*\])\s*(?:\)|ᵀ|T\b|\\top)|\\sqrt\s*\[")
 """A superscript in brackets of its own, which may be a power, or the number of a layer, ``W^{(l-1)}``; a root of
@@ -147,6 +153,7 @@ def not_read(text: str) -> tuple[re.Match[str], str] | None:
             if "\\" in text
         ),
         ((one, "this may be a power, or the number of a layer") for one in re.finditer(r"(?<!e)\^\s*\{\s*[(\[]", text)),
+        ((one, "/ may be of the next factor, or of all") for one in re.finditer("/", text) if commands),
         ((one, "\\ has no meaning in an expression") for one in commands),
     )
     return next(reasons, None)
@@ -176,6 +183,8 @@ def read_latex(text: str, values: Mapping[str, object]) -> tuple[str, tuple[Note
     plain = re.sub(COMMAND, lambda match: f" {_sign(match[1], values)} ", plain)
     plain = re.sub(r" *([-+*/=^(),;<>|ᵀ]+) *", r"\1", " ".join(plain.split()).replace(" _", "_")).strip("; .")
     plain = re.sub(r"\b[a-zA-Z]\w+(?=\()", lambda match: _function(match[0], values), plain)  # ReLU(x)
+    if any(match["name"] not in functions() for match in QUOTIENT.finditer(plain)):
+        return text, ()
     formula = rewrite(plain.replace("[", "(").replace("]", ")"), values=values)
     if not is_right(formula, ExpressionText(plain)) or ("e" not in values and re.search(r"\be\*\*", formula)):
         return text, ()

@@ -33,6 +33,7 @@ from gviz.sources.expression.products import (
     USUAL,
     KnownNames,
     as_calls,
+    as_product,
     dimensions,
     has_case,
     is_callable,
@@ -323,7 +324,7 @@ class _Reader:
         is_chain = [piece.text for piece in self.pieces[-2:-1]] == [" @ "]
         if is_chain and token.kind == "name" and dimensions(self.values.get(token.text)) != 0:
             return self._write(" @ ", before, token)
-        return self._write("*", before, token, mark="·")
+        return self._write("*", replace(before, is_apart=False), token, mark="·")
 
     def _refuse_index(self, at: int, name: str) -> None:
         """Note that ``x(1)`` may be a part of a vector, as MATLAB writes it."""
@@ -797,12 +798,13 @@ def _split(tokens: Sequence[Token], values: Mapping[str, object]) -> Iterator[To
                     token, kind=kind, text=text, column=column, is_apart=token.is_apart and column == token.column
                 )
         elif (
-            re.fullmatch(r"[^\W\d]e", token.text)
+            token.text[-1:] == "e"
+            and (re.fullmatch(r"[^\W\d](?:_?\d+|[₀-₉]+)?e", token.text) or as_product(token.text[:-1], values))
             and token.text not in names
             and [sign.text in POWERS or sign.kind == "power" for sign in tokens[at + 1 : at + 2]] == [True]
         ):
-            yield replace(token, text=token.text[0])
-            yield replace(token, text="e", column=token.column + 1, is_apart=False)
+            yield replace(token, text=token.text[:-1])
+            yield replace(token, text="e", column=token.column + len(token.text) - 1, is_apart=False)
         elif at - 1 not in raised:
             yield token
         elif token.text[1:]:

@@ -62,7 +62,7 @@ def read_program(
 
 def _parsed(source: ExpressionText, values: Mapping[str, object]) -> Program:
     """Return a source's statements as Python reads them."""
-    if "%o%" in source.code:  # of R, and two remainders to Python
+    if "%o%" in source.code and "o" not in values:  # of R, and two remainders to Python
         raise SyntaxError("")
     if not source.code.isascii():
         from gviz.sources.expression.characters import foreign_characters

@@ -406,6 +406,7 @@ def test_pasted_latex_is_read(latex: str, written: str) -> None:
         (r"$y=\begin{bmatrix}1&2\\3&4\end{bmatrix}x$", r"\begin", r"\begin has no meaning in an expression"),
         (r"$y=\alpha+$", r"\alpha", "\\ has no meaning in an expression"),
         (r"$a_i=\sum_j w_{ij} x_j$", r"\sum", "a sum has no index in an expression"),
+        (r"$y=e^{-\alpha/RT}$", "/", "/ may be of the next factor, or of all"),
         (r"$y=\sqrt[]{x}$", r"\sqrt", "\\ has no meaning in an expression"),
         (r"$y=\sum_i \sum_j w_{ij}$", r"\sum", "a sum has no index in an expression"),
         (r"$y=\frac{e^{x_i}}{\sum_j e^{x_j}}$", r"\sum", "a sum has no index in an expression"),

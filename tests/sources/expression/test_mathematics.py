@@ -92,6 +92,8 @@ def refusal(text: str, **values: object) -> str:
         ("y=x²ⁿ", {}, "y=x**(2*n)"),
         ("A=P(1+r)ⁿᵗ", {"P": 2, "r": 0.1, "n": 2, "t": 3}, "A=P*(1+r)**(n*t)"),
         ("y=2ˣ⁻¹e⁻ˣᵗ", {"x": 2, "t": 3}, "y=2**(x-1)*exp((-x*t))"),
+        ("I=I₀e^(−μx)", {"I₀": 2, "μ": 1, "x": 1}, "I=I0*exp(-μ*x)"),
+        ("y=πre^-x", {"r": 2, "x": 1}, "y=π*r*exp(-x)"),
         ("=LOG(A1)+SIN(PI()/A1)", {"A1": 100}, "log10(A1)+sin(PI/A1)"),
         ("Exp[-x^2]/Sqrt[2 Pi]", {"x": 2}, "exp(-x**2)/sqrt(2*Pi)"),
         ("y=tanh[0.5x]", {"x": 2}, "y=tanh(0.5*x)"),
