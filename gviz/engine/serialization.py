@@ -13,7 +13,8 @@ import pickle
 import zipfile
 from _compat_pickle import IMPORT_MAPPING, NAME_MAPPING
 from collections import Counter, OrderedDict
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 from importlib import import_module
 from types import FunctionType
 from typing import IO, Any, ClassVar
@@ -30,7 +31,7 @@ from gviz.numbers import dtypes, printing
 from gviz.numbers.types import Array, StrPath
 from gviz.numbers.words import absent, refuse
 
-__all__ = ["load", "save"]
+__all__ = ["add_safe_globals", "load", "safe_globals", "save"]
 
 
 # ------------------------------------------------------------------ what files name
@@ -73,6 +74,41 @@ KNOWN: dict[str, Any] = {f"torch.{name}": kind for name, kind in dtypes.NAMES.it
 for one in (rebuild, rebuild_parameter, printing.Size, Device, *STORAGES.values(), *PLAIN):
     KNOWN[f"{one.__module__}.{one.__qualname__}"] = one
 """What a file may name, and what that is here."""
+
+
+SAFE: dict[str, Any] = {}
+"""What else it may name, as the program said."""
+UNKNOWN = (
+    "Weights only load failed. This file can still be loaded, to do so you have two options, \033[1mdo those steps only "
+    "if you trust the source of the checkpoint\033[0m. \n\t(1) In PyTorch 2.6, we changed the default value of the "
+    "`weights_only` argument in `torch.load` from `False` to `True`. Re-running `torch.load` with `weights_only` set to "
+    "`False` will likely succeed, but it can result in arbitrary code execution. Do it only if you got the file from a "
+    "trusted source.\n\t(2) Alternatively, to load with `weights_only=True` please check the recommended steps in the "
+    "following error message.\n\tWeightsUnpickler error: Unsupported global: GLOBAL {0} was not an allowed global by "
+    "default. Please use `torch.serialization.add_safe_globals([{0}])` or the `torch.serialization.safe_globals([{0}])` "
+    "context manager to allowlist this global if you trust this class/function.\n\nCheck the documentation of "
+    "torch.load to learn more about types accepted by default with weights_only "
+    "https://pytorch.org/docs/stable/generated/torch.load.html."
+)
+
+
+def add_safe_globals(safe_globals: list[Any]) -> None:
+    """Let files name these classes and functions, each by itself or as (it, its dotted name)."""
+    for one in safe_globals:
+        kind, path = one if isinstance(one, tuple) else (one, f"{one.__module__}.{one.__qualname__}")
+        SAFE[path] = kind
+
+
+@contextmanager
+def safe_globals(safe_globals: list[Any]) -> Iterator[None]:
+    """Let files name these classes and functions within the block."""
+    before = dict(SAFE)
+    add_safe_globals(safe_globals)
+    try:
+        yield
+    finally:
+        SAFE.clear()
+        SAFE.update(before)
 
 
 # ------------------------------------------------------------------ writing
@@ -180,16 +216,11 @@ class Reader(pickle.Unpickler):
         """Return what a file names. UnpicklingError: that is not allowed, or not here."""
         module, name = NAME_MAPPING.get((module, name), (IMPORT_MAPPING.get(module, module), name))
         path = f"{module}.{name}"
-        if path in KNOWN:
-            return KNOWN[path]
+        if (known := KNOWN.get(path, SAFE.get(path))) is not None:
+            return known
         refuse(
             self.weights_only,
-            "Weights only load failed. In PyTorch 2.6, we changed the default value of the `weights_only` "
-            "argument in `torch.load` from `False` to `True`. Re-running `torch.load` with `weights_only` set to "
-            "`False` will likely succeed, but it can result in arbitrary code execution. Do it only if you got "
-            "the file from a trusted source.\n\tWeightsUnpickler error: Unsupported global: GLOBAL "
-            f"{path.removeprefix('builtins.')} was not an allowed global by default. To need no such trust, save "
-            "the model's state_dict() and load that.",
+            UNKNOWN.format(path.removeprefix("builtins.")),
             pickle.UnpicklingError,
         )
         if not module.startswith("torch."):

@@ -62,11 +62,15 @@ class Hooks:
         self._forward_hooks, self._forward_pre_hooks = OrderedDict[int, Any](), OrderedDict[int, Any]()
         self._old_backward_hooks = list[Any]()
         self._forward_hooks_with_kwargs, self._forward_pre_hooks_with_kwargs = dict[int, bool](), dict[int, bool]()
+        self._state_dict_hooks, self._state_dict_pre_hooks = list[Any](), list[Any]()
+        self._load_state_dict_pre_hooks, self._load_state_dict_post_hooks = list[Any](), list[Any]()
 
     def __setstate__(self, state: dict[str, Any]) -> None:
+        Hooks.__init__(self)
+        own = dict(self.__dict__)
         self.__dict__.update(state)
         if isinstance(state.get("_backward_hooks"), dict):  # of a file in PyTorch's format
-            Hooks.__init__(self)
+            self.__dict__.update(own)
 
     def register_forward_pre_hook(
         self, hook: Callable[..., Any], *, prepend: bool = False, with_kwargs: bool = False

@@ -329,6 +329,7 @@ class Tracking(
 ):
     """Base of the norms that may keep running statistics: batch norms, and instance norms with other defaults."""
 
+    _version = 2
     ranks: ClassVar[tuple[int, ...]]
 
     def _take(self, values: dict[str, Any]) -> None:

@@ -5,16 +5,15 @@ Source: https://docs.pytorch.org/docs/2.13/generated/torch.nn.Module.html
 
 from __future__ import annotations
 
-from collections import OrderedDict
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator
 from functools import partialmethod
-from typing import Any, NamedTuple, Self
+from typing import Any, Self
 
-from gviz.autograd.modes import no_grad
 from gviz.autograd.tensor import Tensor
 from gviz.engine.copying import Portable
 from gviz.engine.nn.hooks import Hooks
 from gviz.engine.nn.parameter import Parameter, typename
+from gviz.engine.nn.state import State
 from gviz.numbers import dtypes
 from gviz.numbers.words import refuse, refuse_any, warn_once
 
@@ -27,18 +26,6 @@ HOMES: dict[str, Any] = {
 
 NO_MODULE = "{} is not a Module subclass"
 WHERE_REGISTERED = (" as ", " object to "), ("torch.nn.Buffer, torch.", "torch "), ("expected", "required")
-
-
-class _IncompatibleKeys(
-    NamedTuple("_IncompatibleKeys", [("missing_keys", "list[str]"), ("unexpected_keys", "list[str]")])
-):
-    """Names that ``load_state_dict`` missed, and those that it had no place for."""
-
-    __slots__ = ()
-    __module__ = "torch.nn.modules.module"
-
-    def __repr__(self) -> str:
-        return super().__repr__() if any(self) else "<All keys matched successfully>"
 
 
 def unnamed(method: str, *options: str) -> Any:
@@ -54,7 +41,7 @@ def attribute(module: Module, name: str) -> Any:
     return getattr(module, name)
 
 
-class Module(Portable, Hooks):
+class Module(Portable, State, Hooks):
     """A layer or a network: assign parameters and other modules to it, and write ``forward``."""
 
     __module__, _importable = "torch.nn.modules.module", "gviz.engine.nn"
@@ -200,40 +187,7 @@ class Module(Portable, Hooks):
         refuse(name not in module._buffers, f"`{name}` is not a buffer", AttributeError)
         return buffer
 
-    # ---------------------------------------------------------------- state
-    def state_dict(self, *, prefix: str = "", keep_vars: bool = False) -> OrderedDict[str, Tensor]:
-        """Return parameters and persistent buffers by name, detached."""
-        state: OrderedDict[str, Tensor] = OrderedDict()
-        for name, module in self.named_modules(prefix=prefix.removesuffix("."), remove_duplicate=False):
-            for key, value in {**module._parameters, **module._buffers}.items():
-                if value is not None and key not in module._non_persistent_buffers_set:
-                    state[f"{name}.{key}" if name else key] = value if keep_vars else value.detach()
-        vars(state)["_metadata"] = {}  # tells a state of today from one before batch norms counted
-        return state
-
-    def load_state_dict(
-        self, state_dict: Mapping[str, Any], strict: bool = True, assign: bool = False
-    ) -> _IncompatibleKeys:
-        """Copy values into parameters and buffers of the same names, or put them in their place (``assign``)."""
-        refuse(
-            not isinstance(state_dict, Mapping),
-            f"Expected state_dict to be dict-like, got {type(state_dict)}.",
-            TypeError,
-        )
-        own, uncounted = self.state_dict(keep_vars=True), not hasattr(state_dict, "_metadata")
-        missing = [k for k in own if k not in state_dict and not (uncounted and k.endswith("num_batches_tracked"))]
-        unexpected = [key for key in state_dict if key not in own]
-        errors = [
-            f"{what} key(s) in state_dict: {str(keys)[1:-1]}. ".replace("'", '"')
-            for what, keys in (("Missing", missing), ("Unexpected", unexpected))
-            if strict and keys
-        ]
-        errors += [
-            e for key, t in own.items() if key in state_dict and (e := load(self, key, t, state_dict[key], assign))
-        ]
-        refuse(errors, f"Error(s) in loading state_dict for {type(self).__name__}:\n\t" + "\n\t".join(errors))
-        return _IncompatibleKeys(missing, unexpected)
-
+    # ---------------------------------------------------------------- modes
     def train(self, mode: bool = True) -> Self:
         """Set training mode, here and below."""
         refuse(not isinstance(mode, bool), "training mode is expected to be boolean", ValueError)
@@ -316,34 +270,6 @@ def bracketed(name: str, extra: list[str], children: list[tuple[str, str]]) -> s
     lines = [f"({key}): " + text.replace("\n", "\n  ") for key, text in children]
     is_short = not lines and len(extra) <= 1
     return f"{name}({''.join(extra)})" if is_short else f"{name}(\n  " + "\n  ".join(extra + lines) + "\n)"
-
-
-def load(module: Module, key: str, tensor: Tensor, value: object, assign: bool) -> str:
-    """Copy, or assign, one value of a state; return what is wrong with it, if anything."""
-    if not isinstance(value, Tensor):
-        return (
-            f'While copying the parameter named "{key}", expected torch.Tensor or Tensor-like object from checkpoint '
-            f"but received {type(value)}"
-        )
-    if hasattr(tensor, "materialize"):  # it has no shape so far
-        if hasattr(value, "materialize"):
-            return ""
-        tensor.materialize(value.shape)
-    if value.shape != tensor.shape:
-        return (
-            f"size mismatch for {key}: copying a param with shape {value.shape} from checkpoint, the shape in current "
-            f"model is {tensor.shape}."
-        )
-    if not assign:
-        with no_grad():
-            tensor.copy_(value)
-        return ""
-    if isinstance(tensor, Parameter):
-        flag = tensor.requires_grad
-        value = value.requires_grad_(flag) if isinstance(value, Parameter) else Parameter(value, flag)
-    owner, _, name = key.rpartition(".")
-    setattr(module.get_submodule(owner), name, value)
-    return ""
 
 
 def clear_gradient(tensor: Tensor, to_none: bool) -> None:
