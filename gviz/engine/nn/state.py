@@ -169,7 +169,9 @@ class State:
         for name, tensor in own.items():
             key = prefix + name
             if key in state_dict:
-                error_msgs += load(self, name, key, tensor, state_dict[key], "assign_to_params_buffers" in local_metadata)
+                is_put = "assign_to_params_buffers" in local_metadata
+                if error := load(self, name, key, tensor, state_dict[key], is_put):
+                    error_msgs.append(error)
             elif not (is_uncounted and name == "num_batches_tracked"):
                 missing_keys.append(key)
         if takes_extra:
@@ -183,31 +185,31 @@ class State:
                 unexpected_keys.append(key)
 
 
-def load(module: State, name: str, key: str, tensor: Tensor, value: object, assign: bool) -> list[str]:
+def load(module: State, name: str, key: str, tensor: Tensor, value: object, assign: bool) -> str:
     """Copy, or assign, one value of a state; return what is wrong with it, if anything."""
     if not isinstance(value, Tensor):
-        return [
+        return (
             f'While copying the parameter named "{key}", expected torch.Tensor or Tensor-like object from checkpoint '
             f"but received {type(value)}"
-        ]
+        )
     if hasattr(tensor, "materialize"):  # it has no shape so far
         if hasattr(value, "materialize"):
-            return []
+            return ""
         tensor.materialize(value.shape)
     if value.shape != tensor.shape:
-        return [
+        return (
             f"size mismatch for {key}: copying a param with shape {value.shape} from checkpoint, the shape in current "
             f"model is {tensor.shape}."
-        ]
+        )
     if not assign:
         with no_grad():
             tensor.copy_(value)
-        return []
+        return ""
     if isinstance(tensor, Parameter):
         flag = tensor.requires_grad
         value = value.requires_grad_(flag) if isinstance(value, Parameter) else Parameter(value, flag)
     setattr(module, name, value)
-    return []
+    return ""
 
 
 def consume_prefix_in_state_dict_if_present(state_dict: dict[str, Any], prefix: str) -> None:
