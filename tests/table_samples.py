@@ -294,7 +294,9 @@ SAMPLES.update({  # nn.functional's
     "pack_padded_sequence": [("K", "lengths", first) for first in (False, True)],
     "flash_attention": [("HQ", "HK", "HK", 0.0, False, None, None), ("HQ", "HK", "HK", 0.0, True, None, 0.5)],
     "bernoulli": [("Q",)], "bernoulli_each": [("A", "Q")], "random_to": [("A", 9)], "random_from": [("A", 2, 9)],
-    "_weight_norm": [("A", "A1", 0)],
+    "_weight_norm": [("A", "A1", 0)], "fake_quantize": [("A", 0.1, 0, -9, 9)],
+    "fake_quantize_by_tensors": [("A", array(0.1), array(0), -9, 9)],
+    "fake_quantize_channels": [("A", array([0.1, 0.2]), array(np.zeros(2, np.int32)), 0, -9, 9)],
     "standard_gamma": [("P",)], "standard_gamma_grad": [("P", "P")], "sample_dirichlet": [("P",)], "poisson": [("P",)],
     "binomial": [("P", "Q")], "geometric_fill": [("A", 0.5)],
     "normal": [("A", "P")], "normal_std": [(0.5, "P")], "delayed_error": [("pair", "later")], "unique_dim": [("A", 0)],
@@ -305,6 +307,7 @@ SAMPLES.update({  # nn.functional's
 })  # fmt: skip
 NO_SLOPE = frozenset({
     "asinh_", "acosh_", "atanh_", "log_sigmoid_backward", "native_batch_norm_backward",
+    "fake_quantize", "fake_quantize_by_tensors", "fake_quantize_channels",
     "native_layer_norm_backward", "cdist_backward", "embedding_bag_backward", "linalg_cholesky_ex", "cholesky", "cholesky_solve",
     "linalg_eigh", "grid_sampler_2d_backward", "grid_sampler_3d_backward",
     "ctc_loss", "ctc_loss_backward", "multi_margin_loss_backward", "unique2", "unique_dim", "delayed_error", "undefined_grad",
@@ -312,7 +315,7 @@ NO_SLOPE = frozenset({
     "random_to", "random_all", "normal_mean", "normal_std", "normal",
     "standard_gamma", "standard_gamma_grad", "sample_dirichlet", "poisson", "binomial", "cauchy_fill", "geometric_fill",
 })  # fmt: skip
-"""Rows whose derivative PyTorch refuses, whose inputs (or their elements) depend on each other, or which are random."""
+"""Rows whose derivative PyTorch refuses or takes another for, whose inputs or their elements depend on each other, or random."""
 
 ONCE = frozenset(
     {

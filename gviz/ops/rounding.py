@@ -8,7 +8,7 @@ from __future__ import annotations
 import numpy as np
 
 from gviz.ops.arithmetic import alike
-from gviz.ops.rows import ARRAYS, NO_CLAMP, brief, each_of, formula, lacks, no_kernel, op, refuse, row
+from gviz.ops.rows import ARRAYS, NO_CLAMP, brief, dtypes, each_of, formula, lacks, no_kernel, op, refuse, row
 
 FLAT = "zeros_like(grad)"
 for key, names, forward in (
@@ -88,3 +88,30 @@ row("clamp_max", "ClampMaxBackward0", lambda self, max: ARRAYS["clamp_scalar"](s
 # ------------------------------------------------------------------ divisors
 for key, ufunc in (("gcd", np.gcd), ("lcm", np.lcm)):
     row(key, None, ufunc, f"{key} {key}_", nondiff=("self", "other"), check=lacks(f"{key}_cpu", "bfce"))
+
+# ------------------------------------------------------------------ the numbers that integers would stand for
+def quantized(self, scale, zero_point, quant_min, quant_max):
+    """Return the numbers that integers of so many steps stand for, and where the steps did not go beyond the bounds."""
+    refuse(quant_min > quant_max, "`quant_min` should be less than or         equal to `quant_max`.")
+    scale, zero_point = np.asarray(scale, self.dtype), np.asarray(zero_point, self.dtype)
+    refuse(np.any((zero_point < quant_min) | (zero_point > quant_max)),
+           "`zero_point` must be between `quant_min` and `quant_max`.")
+    steps = np.rint(self * (1 / scale)) + zero_point
+    return (np.clip(steps, quant_min, quant_max) - zero_point) * scale, (steps >= quant_min) & (steps <= quant_max)
+
+NODE, PER_TENSOR = "FakeQuantizePer{}AffineCachemask{}Backward0", "torch.fake_quantize_per_tensor_affine"
+PASSED = {"extras": ("mask",), "self": "where(mask, grad, 0.0)", "promote": "none"}
+@op(NODE.format("Tensor", "TensorQparams"), PER_TENSOR, nondiff=("scale", "zero_point"), **PASSED)
+def fake_quantize_by_tensors(self, scale, zero_point, quant_min: int, quant_max: int):
+    return quantized(self, scale, zero_point, quant_min, quant_max)
+@op(NODE.format("Tensor", ""), PER_TENSOR, **PASSED)
+def fake_quantize(self, scale: float, zero_point: int, quant_min: int, quant_max: int):
+    return quantized(self, scale, zero_point, quant_min, quant_max)
+@op(NODE.format("Channel", ""), "torch.fake_quantize_per_channel_affine", nondiff=("scale", "zero_point"), **PASSED)
+def fake_quantize_channels(self, scale, zero_point, axis: int, quant_min: int, quant_max: int):
+    kind = dtypes.of(zero_point.dtype).scalar_name
+    refuse(kind not in ("Int", "Float", "Half"), f"Zero-point must be Int32, Float or Half, found {kind}")
+    refuse(not scale.size == zero_point.size == self.shape[axis],
+           "dimensions of scale and zero-point are not consistent with input tensor")
+    sizes = [-1 if i == axis % self.ndim else 1 for i in range(self.ndim)]
+    return quantized(self, scale.reshape(sizes), zero_point.reshape(sizes), quant_min, quant_max)

@@ -241,6 +241,8 @@ meshgrid: Return the coordinates of a grid, a tensor for each vector.
 diff: Return the differences of neighbours along a dim.
 floor: Return each element rounded down.
 ceil: Return each element rounded up.
+fake_quantize_per_tensor_affine: Return elements as integers of steps of one size would have them, within bounds.
+fake_quantize_per_channel_affine: Return elements as integers of steps of a size for each channel would have them.
 trunc fix: Return each element rounded towards zero.
 round: Return each element rounded to the nearest, halves to the even one.
 frac: Return each element less its whole part.

@@ -20,13 +20,15 @@ import numpy as np
 from gviz.autograd.row import TENSORS as call
 from gviz.autograd.tensor import Tensor, from_array
 from gviz.engine.creation import as_tensor
+from gviz.engine.device import module
+from gviz.engine.distributed import get_rank, get_world_size
 from gviz.engine.utils.workers import Worker, batches_by, get_worker_info
 from gviz.numbers import random, unpack
 from gviz.numbers.words import absent, refuse, refuse_any, warn
 
 __all__ = [
-    "BatchSampler", "ChainDataset", "ConcatDataset", "DataLoader", "Dataset", "IterableDataset", "RandomSampler",
-    "Sampler", "SequentialSampler", "StackDataset", "Subset", "SubsetRandomSampler", "TensorDataset",
+    "BatchSampler", "ChainDataset", "ConcatDataset", "DataLoader", "Dataset", "DistributedSampler", "IterableDataset",
+    "RandomSampler", "Sampler", "SequentialSampler", "StackDataset", "Subset", "SubsetRandomSampler", "TensorDataset",
     "WeightedRandomSampler", "default_collate", "default_convert", "get_worker_info", "random_split",
 ]  # fmt: skip
 
@@ -238,6 +240,43 @@ class RandomSampler(Sampler):
                 yield from random.randperm(n, source)[: count - first].tolist()
 
 
+class DistributedSampler(Sampler):
+    """The indices that one of several processes is to take, each as many."""
+
+    def __init__(
+        self,
+        dataset: Sized,
+        num_replicas: int | None = None,
+        rank: int | None = None,
+        shuffle: bool = True,
+        seed: int = 0,
+        drop_last: bool = False,
+    ) -> None:
+        count = get_world_size() if num_replicas is None else num_replicas
+        place = get_rank() if rank is None else rank
+        refuse(
+            not 0 <= place < count,
+            f"Invalid rank {place}, rank should be in the interval [0, {count - 1}]",
+            ValueError,
+        )
+        self.dataset, self.num_replicas, self.rank, self.shuffle, self.seed = dataset, count, place, shuffle, seed
+        self.epoch, self.drop_last = 0, drop_last
+        self.num_samples = len(dataset) // count if drop_last else math.ceil(len(dataset) / count)
+        self.total_size = self.num_samples * count
+
+    def __iter__(self) -> Any:
+        order, size = list(range(len(self.dataset))), self.total_size
+        if self.shuffle:
+            order = random.randperm(len(order), random.Generator().manual_seed(self.seed + self.epoch)).tolist()
+        if not self.drop_last:  # what is missing is taken from the beginning again
+            order *= math.ceil(size / len(order))
+        return iter(order[self.rank : size : self.num_replicas])
+
+    def set_epoch(self, epoch: int) -> None:
+        """Say which pass begins, so that the order is another one."""
+        self.epoch = epoch
+
+
 class SubsetRandomSampler(Sampler):
     """The given indices in random order."""
 
@@ -437,5 +476,7 @@ class DataLoader(Typed):
 for kind, file in ((Dataset, "dataset"), (Sampler, "sampler"), (DataLoader, "dataloader")):
     for own in [one for one in vars().values() if isinstance(one, type) and issubclass(one, kind)]:
         own.__module__ = f"torch.utils.data.{file}"
+DistributedSampler.__module__ = "torch.utils.data.distributed"
+distributed = module("utils.data.distributed", DistributedSampler=DistributedSampler)
 __path__: list[str] = []
 __getattr__ = absent("torch.utils.data")
