@@ -29,12 +29,15 @@ from gviz.engine.distributions.counts import (
 from gviz.engine.distributions.divergences import kl_divergence, register_kl
 from gviz.engine.distributions.others import (
     Chi2,
+    FisherSnedecor,
     HalfCauchy,
     InverseGamma,
+    Kumaraswamy,
     LogisticNormal,
     NegativeBinomial,
     Pareto,
     RelaxedBernoulli,
+    VonMises,
     Weibull,
 )
 from gviz.engine.distributions.reals import (
@@ -70,7 +73,7 @@ MODULES = {
     "OneHotCategoricalStraightThrough": "one_hot_categorical", "RelaxedOneHotCategorical": "relaxed_categorical",
     "TransformedDistribution": "transformed_distribution", "kl_divergence": "kl", "register_kl": "kl",
     "HalfCauchy": "half_cauchy", "InverseGamma": "inverse_gamma", "LogisticNormal": "logistic_normal",
-    "NegativeBinomial": "negative_binomial", "RelaxedBernoulli": "relaxed_bernoulli",
+    "NegativeBinomial": "negative_binomial", "RelaxedBernoulli": "relaxed_bernoulli", "VonMises": "von_mises",
 }  # fmt: skip
 """The modules in which PyTorch has them, where that is not the name in small letters."""
 __all__ = [
@@ -87,6 +90,7 @@ __all__ = [
     "Distribution",
     "ExpTransform",
     "Exponential",
+    "FisherSnedecor",
     "Gamma",
     "Geometric",
     "Gumbel",
@@ -94,6 +98,7 @@ __all__ = [
     "HalfNormal",
     "Independent",
     "InverseGamma",
+    "Kumaraswamy",
     "Laplace",
     "LogNormal",
     "LogisticNormal",
@@ -117,6 +122,7 @@ __all__ = [
     "Transform",
     "TransformedDistribution",
     "Uniform",
+    "VonMises",
     "Weibull",
     "identity_transform",
     "kl_divergence",

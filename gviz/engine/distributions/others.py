@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Sequence
+from functools import reduce
 from typing import Any
 
 from gviz import engine
@@ -20,7 +21,7 @@ from gviz.engine.distributions.constraints import (
     unit_interval,
 )
 from gviz.engine.distributions.counts import ProbsOrLogits, TotalCount
-from gviz.engine.distributions.reals import Cauchy, Exponential, Gamma, Normal
+from gviz.engine.distributions.reals import Cauchy, Exponential, Gamma, Normal, Uniform, gamma_numbers
 from gviz.engine.distributions.transforms import (
     AbsTransform,
     AffineTransform,
@@ -30,6 +31,7 @@ from gviz.engine.distributions.transforms import (
     StickBreakingTransform,
 )
 from gviz.engine.nn.options import method
+from gviz.numbers.printing import Size
 
 torch: Any = engine
 
@@ -157,6 +159,152 @@ LogisticNormal = row(
     scale=property(lambda self: self.base_dist.base_dist.scale),
     arg_constraints={"loc": real, "scale": positive},
     support=simplex,
+)
+
+
+# ------------------------------------------------------------------ of shares and of their quotients
+def kumaraswamy_moment(self: Declared, power: float) -> Any:
+    """Return the mean of a power."""
+    first, second = 1 + power / self.concentration1, self.concentration0
+    return second * torch.exp(torch.lgamma(first) + torch.lgamma(second) - torch.lgamma(first + second))
+
+
+Kumaraswamy = row(
+    "Kumaraswamy",
+    of_two(
+        "concentration1",
+        "concentration0",
+        lambda one, zero: (
+            Uniform(torch.zeros_like(zero), torch.ones_like(zero)),
+            [PowerTransform(zero.reciprocal()), AffineTransform(1.0, -1.0), PowerTransform(one.reciprocal())],
+        ),
+    ),
+    "Shares of one, nearly those of Beta, whose distribution function is a formula.",
+    support=unit_interval,
+    mean=lambda self: kumaraswamy_moment(self, 1),
+    variance=lambda self: kumaraswamy_moment(self, 2) - self.mean.pow(2),
+    mode=lambda self: (
+        (
+            self.concentration0.reciprocal() * (-self.concentration0).log1p()
+            - (-self.concentration0 * self.concentration1).log1p()
+        )
+        .masked_fill((self.concentration0 < 1) | (self.concentration1 < 1), math.nan)
+        .exp()
+    ),
+    entropy=lambda self: (
+        1
+        - self.concentration0.reciprocal()
+        + (1 - self.concentration1.reciprocal()) * (torch.digamma(self.concentration0 + 1) + EULER)
+        - torch.log(self.concentration1)
+        - torch.log(self.concentration0)
+    ),
+)
+
+
+class TwoDegrees(Distribution):
+    """Base of FisherSnedecor: the degrees of freedom above and below."""
+
+    arg_constraints, support, has_rsample = {"df1": positive, "df2": positive}, positive, True
+
+    def __init__(self, df1: Tensor | float, df2: Tensor | float, validate_args: bool | None = None) -> None:
+        self.df1, self.df2 = broadcast(df1, df2)
+        self._above, self._below = (Gamma(df * 0.5, df) for df in (self.df1, self.df2))
+        super().__init__(self.df1.shape, validate_args=validate_args)
+
+
+def fisher_numbers(self: Declared, shape: Size) -> Any:
+    """Return quotients of gamma numbers, none of them zero."""
+    above, below = (gamma_numbers(one, shape) for one in (self._above, self._below))
+    tiny = torch.finfo(below.dtype).tiny
+    return (above / below.clamp_(min=tiny)).clamp_(min=tiny)
+
+
+def fisher_scores(self: Declared, value: Tensor) -> Any:
+    """Return the logarithm of the density."""
+    one, two, ratio = self.df1 * 0.5, self.df2 * 0.5, self.df1 / self.df2
+    norm = (one + two).lgamma() - one.lgamma() - two.lgamma()
+    scores = one * ratio.log() + (one - 1) * torch.log(value)
+    return norm + scores - (one + two) * torch.log1p(ratio * value)
+
+
+FisherSnedecor = row(
+    "FisherSnedecor",
+    TwoDegrees,
+    "Quotients of two chi-squared numbers, each over its degrees of freedom.",
+    mean=lambda self: (df := self.df2.masked_fill(self.df2 <= 2, math.nan)) / (df - 2),
+    mode=lambda self: ((self.df1 - 2) / self.df1 * self.df2 / (self.df2 + 2)).masked_fill(self.df1 <= 2, math.nan),
+    variance=lambda self: (
+        2
+        * (df := self.df2.masked_fill(self.df2 <= 4, math.nan)).pow(2)
+        * (self.df1 + df - 2)
+        / (self.df1 * (df - 2).pow(2) * (df - 4))
+    ),
+    rsample=fisher_numbers,
+    log_prob=fisher_scores,
+)
+
+
+# ------------------------------------------------------------------ of angles
+BESSEL = (
+    ((1.0, 3.5156229, 3.0899424, 1.2067492, 0.2659732, 0.360768e-1, 0.45813e-2),
+     (0.39894228, 0.1328592e-1, 0.225319e-2, -0.157565e-2, 0.916281e-2, -0.2057706e-1, 0.2635537e-1, -0.1647633e-1,
+      0.392377e-2)),
+    ((0.5, 0.87890594, 0.51498869, 0.15084934, 0.2658733e-1, 0.301532e-2, 0.32411e-3),
+     (0.39894228, -0.3988024e-1, -0.362018e-2, 0.163801e-2, -0.1031555e-1, 0.2282967e-1, -0.2895312e-1, 0.1787654e-1,
+      -0.420059e-2)),
+)  # fmt: skip
+"""The polynomials that PyTorch takes for the modified Bessel functions of orders 0 and 1, below and above 3.75."""
+
+
+def log_bessel(self: Declared, order: int) -> Any:
+    """Return the logarithm of a modified Bessel function of the concentration."""
+    x, (below, above) = self.concentration, BESSEL[order]
+    square, reciprocal = (x / 3.75) ** 2, 3.75 / x
+    small: Any = reduce(lambda total, factor: factor + square * total, below[::-1])
+    large: Any = reduce(lambda total, factor: factor + reciprocal * total, above[::-1])
+    small = (x.abs() * small if order else small).log()
+    return torch.where(x < 3.75, small, x - 0.5 * x.log() + large.log())
+
+
+def angles(self: Declared, shape: Sequence[int]) -> Any:
+    """Return random angles: others are drawn until each of one is accepted, in double precision."""
+    width, loc = self.concentration.double(), self.loc.double()
+    tau = 1 + (1 + 4 * width**2).sqrt()
+    rho = (tau - (2 * tau).sqrt()) / (2 * width)
+    bound = torch.where(width < 1e-5, 1 / width + width, (1 + rho**2) / (2 * rho))
+    result, done = torch.empty(shape, dtype=torch.float64), torch.zeros(shape, dtype=torch.bool)
+    while not done.all():
+        first, second, third = torch.rand((3, *shape), dtype=torch.float64).unbind()
+        turn = torch.cos(math.pi * first)
+        near = (1 + bound * turn) / (bound + turn)
+        rest = width * (bound - near)
+        is_accepted = (rest * (2 - rest) - second > 0) | ((rest / second).log() + 1 - rest >= 0)
+        result = torch.where(is_accepted, (third - 0.5).sign() * near.acos(), result)
+        done = done | is_accepted
+    return ((result + math.pi + loc) % (2 * math.pi) - math.pi).to(self.loc.dtype)
+
+
+class LocConcentration(Distribution):
+    """Base of VonMises: a place on the circle and how near to it."""
+
+    arg_constraints, support = {"loc": real, "concentration": positive}, real
+
+    def __init__(self, loc: Tensor | float, concentration: Tensor | float, validate_args: bool | None = None) -> None:
+        self.loc, self.concentration = broadcast(loc, concentration)
+        super().__init__(self.loc.shape, validate_args=validate_args)
+
+
+VonMises = row(
+    "VonMises",
+    LocConcentration,
+    "Angles around one, as normal numbers on a circle.",
+    mean=lambda self: self.loc,
+    mode=lambda self: self.loc,
+    variance=lambda self: 1 - (log_bessel(self, 1) - log_bessel(self, 0)).exp(),
+    sample=angles,
+    log_prob=lambda self, value: (
+        self.concentration * torch.cos(value - self.loc) - math.log(2 * math.pi) - log_bessel(self, 0)
+    ),
 )
 
 
