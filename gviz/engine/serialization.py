@@ -79,16 +79,17 @@ for one in (rebuild, rebuild_parameter, printing.Size, Device, *STORAGES.values(
 SAFE: dict[str, Any] = {}
 """What else it may name, as the program said."""
 UNKNOWN = (
-    "Weights only load failed. This file can still be loaded, to do so you have two options, \033[1mdo those steps only "
-    "if you trust the source of the checkpoint\033[0m. \n\t(1) In PyTorch 2.6, we changed the default value of the "
-    "`weights_only` argument in `torch.load` from `False` to `True`. Re-running `torch.load` with `weights_only` set to "
-    "`False` will likely succeed, but it can result in arbitrary code execution. Do it only if you got the file from a "
-    "trusted source.\n\t(2) Alternatively, to load with `weights_only=True` please check the recommended steps in the "
-    "following error message.\n\tWeightsUnpickler error: Unsupported global: GLOBAL {0} was not an allowed global by "
-    "default. Please use `torch.serialization.add_safe_globals([{0}])` or the `torch.serialization.safe_globals([{0}])` "
-    "context manager to allowlist this global if you trust this class/function.\n\nCheck the documentation of "
-    "torch.load to learn more about types accepted by default with weights_only "
-    "https://pytorch.org/docs/stable/generated/torch.load.html."
+    "Weights only load failed. This file can still be loaded, to do so you have two options, \033[1mdo those "
+    "steps only if you trust the source of the checkpoint\033[0m. \n\t(1) In PyTorch 2.6, we changed the "
+    "default value of the `weights_only` argument in `torch.load` from `False` to `True`. Re-running "
+    "`torch.load` with `weights_only` set to `False` will likely succeed, but it can result in arbitrary code "
+    "execution. Do it only if you got the file from a trusted source.\n\t(2) Alternatively, to load with "
+    "`weights_only=True` please check the recommended steps in the following error "
+    "message.\n\tWeightsUnpickler error: Unsupported global: GLOBAL {0} was not an allowed global by default. "
+    "Please use `torch.serialization.add_safe_globals([{0}])` or the "
+    "`torch.serialization.safe_globals([{0}])` context manager to allowlist this global if you trust this "
+    "class/function.\n\nCheck the documentation of torch.load to learn more about types accepted by default "
+    "with weights_only https://pytorch.org/docs/stable/generated/torch.load.html."
 )
 
 
