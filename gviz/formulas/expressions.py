@@ -364,8 +364,10 @@ def expression_of(node: Node, operands: dict[int, Text], constants: Mapping[int,
     match, options = GRAD_FN.fullmatch(node.label), dict(node.recorded.attrs)
     number = other_operand(node.expression, next(iter(operands.values())).text) if len(operands) == 1 else None
     is_known = all(part.text for part in parts) and any(part.text != UNKNOWN for part in parts)
-    if match is None or not is_known or len(parts) > MOST_OPERANDS:
+    if match is None or not is_known:
         return Text("")
+    if len(parts) > MOST_OPERANDS:
+        parts = [*parts[:2], Text(UNTOLD), parts[-1]]
     name, overload = match.groups()
     if name == "Neg":
         return Text(f"-{in_brackets_below(parts[0], MINUS)}", MINUS)
