@@ -175,7 +175,9 @@ def footnotes(derivation: Derivation) -> list[str]:
     has_gaps = any(path.skipped for chain in derivation.chains for path in chain.paths)
     names = joined(derivation.of_now, 4)
     own = f"the numbers of {names} are those of now, which may not be those that the results were computed from"
+    apart = f"backward from {' and '.join(derivation.of)} did not start at {joined(derivation.other_roots, 4)}, too"
     return [
+        *([apart] if derivation.other_roots else ()),
         *([own] if derivation.of_now else ()),
         *([SKIPPED] if has_gaps else ()),
         *([NO_NAME] if derivation.has_unknown else ()),

@@ -22,6 +22,7 @@ from gviz.graphs.numbers import Numbers, size_of
 from gviz.passes.dataflow import dataflow, outputs_of
 from gviz.passes.elements import ONE, agree, summed_dims
 from gviz.passes.rounding import without_rounding
+from gviz.passes.starts import starts_of
 from gviz.records import without_collecting
 from gviz.text import joined
 from gviz.walk import MOST_FLOWING
@@ -50,6 +51,7 @@ class Derivation:
         chains: for each tensor its paths, their products and their sum.
         ran: whether backward ran, so that there is a gradient of the engine's to compare with.
         graph: the graph of all of these.
+        other_roots: names of roots that backward did not start at when it ran from ``of``.
     """
 
     of: tuple[str, ...]
@@ -58,6 +60,7 @@ class Derivation:
     chains: tuple[Chain, ...]
     ran: bool
     graph: Graph
+    other_roots: tuple[str, ...] = ()
 
     @property
     def has_unknown(self) -> bool:
@@ -112,6 +115,9 @@ def derive(graph: Graph, wrt: Sequence[str] = (), most: int = MOST_PATHS) -> Der
     values_graph = dataflow(graph, has_constants=not is_large)
     if not is_large:
         values_graph = without_large(with_names_of_maps(with_parts_apart(values_graph)))
+    begins = starts_of(values_graph)
+    other_roots = tuple(values_graph.by_id[root].name or "" for root in values_graph.roots if root not in begins)
+    values_graph = values_graph.changed(roots=tuple(begins))
     roots = {node.id for node in values_graph.nodes if node.id in graph.roots or node.id in values_graph.roots}
     chains = chains_of(graph, values_graph, names_to_explain(graph, values_graph, wrt, roots), roots, most)
     op_ids = listed_operations(values_graph, chains)
@@ -138,7 +144,7 @@ def derive(graph: Graph, wrt: Sequence[str] = (), most: int = MOST_PATHS) -> Der
         one for node in in_order((*outside, *computed), rows, values_graph) for one in tensors_made(node, made)
     )
     has_run = any(chain.grad is not None for chain in chains)
-    return Derivation(chains[0].of, tuple(start_nodes), steps, chains, has_run, values_graph)
+    return Derivation(chains[0].of, tuple(start_nodes), steps, chains, has_run, values_graph, other_roots)
 
 
 def prepared(graph: Graph, *, is_large: bool) -> Graph:

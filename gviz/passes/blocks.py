@@ -7,11 +7,9 @@ from collections.abc import Iterable, Sequence
 
 from gviz.graphs import Blocks, Graph, Node, Share, Varying
 from gviz.graphs.numbers import Numbers
-from gviz.passes.elements import ONE, agree, plus, sum_of, times
+from gviz.passes.elements import MINUS_ONE, agree, plus, sum_of, times
 from gviz.passes.forms import varying_numbers
 from gviz.passes.wires import Coordinates
-
-MINUS_ONE = ONE._replace(elements=(-1.0,))
 
 ROUNDING = 0.01
 """Of the sizes of what is added up, how much counts where a sum is compared."""

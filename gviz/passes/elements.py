@@ -26,6 +26,7 @@ AXES = ("rows", "columns")
 """The dimensions of a matrix."""
 
 ONE = Numbers((), "float32", (1.0,))
+MINUS_ONE = ONE._replace(elements=(-1.0,))
 
 
 def array_of(numbers: Numbers | None) -> np.ndarray | None:

@@ -11,6 +11,7 @@ from gviz.graphs import Edge, Graph, Node
 from gviz.graphs.numbers import Numbers, size_of
 from gviz.layout.layered.ranks import ranks_of
 from gviz.passes.elements import has_only, is_finite, scalar_of
+from gviz.passes.starts import handed_on
 from gviz.pictures.circuits import NOTE, NUMBER, Component, End, Wire
 from gviz.pictures.digits import (
     ABOUT,
@@ -31,7 +32,7 @@ from gviz.pictures.labels import (
 from gviz.pictures.options import RenderOptions
 from gviz.pictures.reader import LONGEST_TEXT, SIGN, Reader
 from gviz.pictures.sheets import LEAD, Remark
-from gviz.pictures.sums import decimals_for, handed_on, in_room, sum_at
+from gviz.pictures.sums import decimals_for, in_room, sum_at
 from gviz.pictures.theme import THEMES
 from gviz.pictures.trails import SAMPLES, heading, trails_of, words
 from gviz.pictures.typesetting import (

@@ -31,7 +31,7 @@ from gviz.graphs import (
     Share,
 )
 from gviz.graphs.numbers import Element, Numbers, Sizes, size_of
-from gviz.passes.elements import is_finite, plus, sum_of, times
+from gviz.passes.elements import MINUS_ONE, is_finite, plus, sum_of, times
 from gviz.pictures.digits import EQUAL, Listing, decimal
 from gviz.pictures.options import RenderOptions
 from gviz.pictures.picture import LARGE
@@ -65,7 +65,6 @@ SPACE_KEPT = "\N{NO-BREAK SPACE}"
 BEFORE = " (before)"
 """What follows a gradient that was there when backward was called."""
 
-MINUS_ONE = Numbers((), "float32", (-1.0,))
 
 TOLD = (*REMARKS, LEFT_OUT, RETURNED)
 """How the states begin that every view tells."""

@@ -15,6 +15,7 @@ from gviz.graphs import GRAD_OF, NOW, Edge, Graph, Node
 from gviz.graphs.numbers import size_of
 from gviz.passes.dataflow import outputs_of
 from gviz.passes.elements import has_only
+from gviz.passes.starts import starts_of
 from gviz.pictures.labels import (
     LONGEST_STATEMENT,
     TOLD,
@@ -219,7 +220,7 @@ class Reader:
 
     def gradient_words(self, what: str = "value", where: str = "line") -> str:
         """Return what the numbers below the lines are: a quotient where backward has started from 1, and no hook is."""
-        roots = [self.nodes[root] for root in self.graph.roots]
+        roots = [self.nodes[root] for root in starts_of(self.graph)]
         if not roots or not self.are_derivatives:
             return f"gradient, below the {where}"
         total = " + ".join(root.name or "" for root in roots)

@@ -22,7 +22,8 @@ from gviz.formulas.operations import operator_of
 from gviz.graphs import Edge, Gradient, Graph, Module, Node, Place as SourcePlace
 from gviz.graphs.numbers import Numbers, size_of
 from gviz.passes.dataflow import outputs_of
-from gviz.passes.elements import is_finite, plus, scalar_of, sum_of, times
+from gviz.passes.elements import is_finite, scalar_of
+from gviz.passes.starts import handed_on, is_close, starts_of
 from gviz.pictures.digits import (
     ABOUT,
     MOST_LISTED,
@@ -32,7 +33,6 @@ from gviz.pictures.digits import (
 )
 from gviz.pictures.labels import (
     BEFORE,
-    MINUS_ONE,
     change_text,
     equation,
     gradient_line,
@@ -50,7 +50,7 @@ from gviz.pictures.labels import (
 )
 from gviz.pictures.options import RenderOptions
 from gviz.pictures.spans import Line, Span, text_of
-from gviz.pictures.sums import Sum, handed_on, is_close, product_of, sum_at
+from gviz.pictures.sums import Sum, product_of, sum_at
 from gviz.text import quotient_of
 
 PHASES = {"leaves": "forward", "forward": "forward", "start": "backward", "backward": "backward", "done": "backward"}
@@ -528,23 +528,6 @@ def root_name(graph: Graph) -> str:
     names = {node.id: node.name or "root" for node in graph.nodes}
     first, *others = (names[root] for root in starts_of(graph))
     return short(" + ".join([first, *others]), 20) if others else first
-
-
-def starts_of(graph: Graph) -> dict[str, Numbers | None]:
-    """Return the roots that backward starts at, by their ids, with the gradients there; None if not known.
-
-    What arrives at a root that another one is made from consists of that gradient and what the other one hands on.
-    """
-    nodes = graph.by_id
-    starts: dict[str, Numbers | None] = {}
-    for root in graph.roots:
-        arrives, gradients = nodes[root].grad.arrived, handed_on(graph.uses[root])
-        if not gradients or arrives is None:
-            starts[root] = arrives
-        elif not is_close(arrives, sum_of(gradients)):
-            starts[root] = plus(arrives, times(sum_of(gradients), MINUS_ONE))
-    sure_starts = {root: start for root, start in starts.items() if start is not None or nodes[root].recorded.outputs}
-    return sure_starts or dict.fromkeys(graph.roots)
 
 
 def line_number(place: SourcePlace | None) -> int:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
+from collections.abc import Callable, Collection, Iterator, Sequence
 from functools import partial
 from typing import NamedTuple
 
@@ -10,6 +10,7 @@ from gviz.graphs import Edge, Graph, Node
 from gviz.graphs.numbers import Numbers, size_of
 from gviz.passes.dataflow import outputs_of
 from gviz.passes.elements import agree, magnitude, plus, sum_of, sum_to, times
+from gviz.passes.starts import handed_on, is_close
 from gviz.pictures.digits import (
     ABOUT,
     EQUAL,
@@ -142,16 +143,6 @@ def sum_at(node: Node, parts: Sequence[Numbers | None]) -> Sum:
     is_whole = is_close(gradient, arrived)
     total = gradient if is_whole else arrived
     return Sum(parts, total, total, is_whole=is_whole)
-
-
-def handed_on(uses: Iterable[Edge]) -> list[Numbers]:
-    """Return the gradients that come over some edges, as far as they are known."""
-    return [edge.flow.handed for edge in uses if edge.flow.handed is not None]
-
-
-def is_close(one: Numbers | None, other: Numbers | None) -> bool:
-    """Return whether two tensors are the same but for rounding."""
-    return agree(one, other, scale=ROUNDED)
 
 
 def in_room(most: int, more: int = 0) -> Fits:

@@ -11,6 +11,7 @@ from gviz.formulas.lectures import BY_ROWS, is_by_rows
 from gviz.formulas.operations import jacobian_symbol, operator_of
 from gviz.graphs import Edge, Graph, Node
 from gviz.passes.elements import scalar_of, sum_text
+from gviz.passes.starts import handed_on, starts_of
 from gviz.pictures import html
 from gviz.pictures.digits import (
     ABOUT,
@@ -45,7 +46,7 @@ from gviz.pictures.parts import drawn_formula
 from gviz.pictures.picture import Arrow, Picture, Plate, Shape, Statement, labels_of
 from gviz.pictures.repeat import with_repeats
 from gviz.pictures.spans import Line, Span, text_of
-from gviz.pictures.sums import Decimals, decimals_for, handed_on, in_room, sum_at
+from gviz.pictures.sums import Decimals, decimals_for, in_room, sum_at
 from gviz.pictures.theme import THEMES, Theme, box_attributes, faded, with_alarm
 from gviz.pictures.trails import Trails, heading, trails_of, words
 from gviz.text import quotient_of
@@ -110,10 +111,7 @@ def _statements(
     on_path = (
         trails.nodes | {edge.source for edge in shown.edges if trails.has(edge)} if trails is not None else set(nodes)
     )
-    roots = [nodes[root] for root in graph.roots]
-    roots = [
-        root for root in roots if root.grad.arrived is not None
-    ] or roots  # of several, that which backward ran from
+    roots = [nodes[root] for root in starts_of(graph)]
     start = roots[0].grad.arrived if len(roots) == 1 else None
     is_derivative = len(roots) == 1 and not shown.has_hooks and (start is None or scalar_of(start) == 1)
     root = (roots[0].name or "") if is_derivative else ""

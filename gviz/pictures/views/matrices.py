@@ -23,6 +23,7 @@ from gviz.layout import RenderWarning
 from gviz.layout.ink import Item, Outline, Pen, Point, Stretch
 from gviz.passes.dataflow import DETACHED
 from gviz.passes.elements import AXES, ONE, spread_dims, sum_of, sum_text
+from gviz.passes.starts import handed_on
 from gviz.pictures.circuits import LINE as THIN
 from gviz.pictures.digits import ABOUT, EQUAL, decimal, holds, printed_sum
 from gviz.pictures.equations import (
@@ -56,7 +57,7 @@ from gviz.pictures.sheets import (
     theme_of,
 )
 from gviz.pictures.slide import WORTH
-from gviz.pictures.sums import Decimals, handed_on, sum_at
+from gviz.pictures.sums import Decimals, sum_at
 from gviz.pictures.typesetting import Setter, TypeBox, circled_dot, row, text_box
 from gviz.pictures.views import circuit
 

@@ -14,6 +14,7 @@ from textwrap import wrap
 from gviz.graphs import Edge, Graph, Node
 from gviz.passes.dataflow import dataflow
 from gviz.passes.elements import is_finite, sum_text
+from gviz.passes.starts import handed_on
 from gviz.pictures import html
 from gviz.pictures.labels import (
     REPEATED,
@@ -35,7 +36,7 @@ from gviz.pictures.page import WAYS, themed
 from gviz.pictures.picture import Arrow, Picture, Plate, Shape, Statement, labels_of
 from gviz.pictures.repeat import with_repeats
 from gviz.pictures.spans import Line, Span
-from gviz.pictures.sums import decimals_for, handed_on, in_room, product_of, sum_at
+from gviz.pictures.sums import decimals_for, in_room, product_of, sum_at
 from gviz.pictures.theme import THEMES, Theme, box_attributes, with_alarm
 from gviz.text import quotient_of
 
