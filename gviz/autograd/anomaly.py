@@ -18,7 +18,7 @@ from gviz.numbers.words import warn
 GVIZ = os.path.join(os.path.dirname(os.path.dirname(os.path.abspath(__file__))), "")
 
 
-def note_forward(node: Node) -> None:
+def note_forward(node: Node, *_: object) -> None:
     """Keep the lines that led to this node: those of the program, from its first file on, without the engine's."""
     frames: list[Any] = []
     for frame, line in traceback.walk_stack(sys._getframe()):

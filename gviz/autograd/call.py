@@ -173,7 +173,7 @@ def record_call(row: Row, args: tuple[Any, ...], arrays: list[Any], flows: int) 
     node._seq = next_seq()
     node._saved = saved_values(row, args, edges, arrays)
     for note in mode.node_callbacks:
-        note(node)
+        note(node, args, arrays)
     return node
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import functools
 import inspect
 import warnings
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from copy import copy
 from typing import Any
 
@@ -26,7 +26,7 @@ class Mode:
         (``MulBackward1``).
         running: the backward pass that is running, None outside of one.
         anomaly: "nan" if backward looks for NaN, "lines" if it only names the forward line of an error, else "".
-        node_callbacks: functions that are called with each new node.
+        node_callbacks: functions that are called with each new node, what it was given, and what it has made.
         writing: a function that is called with each tensor before it is written in place, or None.
     """
 
@@ -38,7 +38,7 @@ class Mode:
         self.running: Any = None
         self.writing: Callable[[Any], None] | None = None
         self.anomaly = ""
-        self.node_callbacks: tuple[Callable[[Any], None], ...] = ()
+        self.node_callbacks: tuple[Callable[[Any, Sequence[Any], Sequence[Any]], None], ...] = ()
 
 
 mode = Mode()

@@ -162,7 +162,7 @@ class AccumulateGrad(Node):
         self.variable = variable
         self._seq = YOUNGEST
         for note in mode.node_callbacks:
-            note(self)
+            note(self, (), ())
 
     def __dir__(self) -> list[str]:
         return [*super().__dir__(), "variable"]

@@ -249,7 +249,7 @@ class BackwardRuns(Runs):
             listener.replace(owner, name, self.timed(getattr(owner, name)))
         listener.replace(mode, "node_callbacks", (*mode.node_callbacks, self.note))
 
-    def note(self, _node: object) -> None:
+    def note(self, *_: object) -> None:
         """Note when the first operation is recorded; for the others the engine takes its fast way."""
         self.begin = perf_counter()
         mode.node_callbacks = tuple(note for note in mode.node_callbacks if note != self.note)

@@ -13,6 +13,7 @@ from typing import Any
 from gviz.graphs import GraphCut, History, Module, Place, TensorRow
 from gviz.sources.arguments import CallSites
 from gviz.trace import Trace
+from gviz.trace.derivatives import origin_of
 from gviz.trace.facts import recall
 from gviz.trace.records import CallRecord, Cut, CutResult, FunctionCall, Write, record_of
 from gviz.walk import Origin, grad_fn, graph_nodes, memory_kept
@@ -71,13 +72,14 @@ class Lines:
         """Return where an operation was recorded; what it costs, if that was measured."""
         noted, costs = record_of(node), self.trace.timed
         memory = (self.memory[node] if node in self.memory else memory_kept(node)) if self.keeps else None
+        own = origin_of(node)
         if noted is None:
-            return Origin(None, kept=memory) if self.keeps else None
+            return own._replace(kept=memory) if own is not None else Origin(None, kept=memory) if self.keeps else None
         call = noted.call
         # all fields at once: half the time of Place(...) and Origin(...), of which there are many
         place = tuple.__new__(Place, (*self.place(call.place)[:4], noted.run, self.function(noted.function)))
         is_written, seconds = call.writes and not call.is_view, noted.seconds if costs else None
-        arguments = tuple(self.sites.arguments_of(noted, type(node).__name__))
+        arguments = tuple(self.sites.arguments_of(noted, type(node).__name__) if own is None else own.given)
         return tuple.__new__(Origin, (place, is_written, seconds, memory, noted.numbers, arguments, noted.others))
 
     def function(self, call: FunctionCall | None) -> int:

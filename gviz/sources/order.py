@@ -12,6 +12,7 @@ from gviz.options import SourceOptions
 from gviz.sources.notes import Note
 from gviz.sources.reading import find_aliases
 from gviz.text import did_you_mean, joined, quotient_of
+from gviz.trace.derivatives import results_noted
 
 HINTS = {
     "second time": "the script's backward() has freed the graph: write backward(retain_graph=True), or take it out",
@@ -108,7 +109,8 @@ def _grad(name: str, tensor: Any, by: list[Any], options: SourceOptions) -> Sequ
     engine = engine_of(tensor)
     try:
         start = _start(engine, tensor, options.grad_output)
-        grads: Sequence[Any] = engine.autograd.grad(tensor, by, start, create_graph=True, allow_unused=True)
+        with results_noted():
+            grads: Sequence[Any] = engine.autograd.grad(tensor, by, start, create_graph=True, allow_unused=True)
     except RuntimeError as error:
         text = str(error).partition(". ")[0]
         hint = next((hint for words, hint in HINTS.items() if words in text), None)

@@ -14,6 +14,7 @@ from gviz.options import SourceOptions
 from gviz.records import record, without_collecting
 from gviz.sources.notes import Note
 from gviz.sources.reading import find_aliases
+from gviz.trace.derivatives import origin_of
 from gviz.walk import (
     DETAILED,
     FEW,
@@ -149,7 +150,7 @@ def _walked(run: Run, names: Mapping[str, Any], options: SourceOptions) -> Graph
         most=options.most,
         detailed=-1 if run.has_checkpoint else math.inf if options.folds else DETAILED if options.details else FEW,
         statements=run.statements,
-        origin_of=run.lines.origin_of if run.lines is not None else None,
+        origin_of=run.lines.origin_of if run.lines is not None else origin_of,
         moments=run.backward.moments,
         modules=_modules_of_run(run, names) if run.has_layers else None,
     )

@@ -708,3 +708,18 @@ def test_options_of_a_saved_graph_that_do_not_fit_leave_the_parts_as_they_are(
     found = derive(graph.changed(nodes=tuple(nodes)))
     assert "grad @ J(split)" in found.symbols
     assert found.chains[0].sum is None
+
+
+def test_of_roots_that_backward_ran_from_one_by_one_the_last_is_derived(tmp_path: Path) -> None:
+    text = "import torch\nw = torch.tensor(2.0, requires_grad=True)\nh = w**2\none = h*3\ntwo = (h - 1)**2\n"
+    (tmp_path / "two.py").write_text(f"{text}one.backward(retain_graph=True)\ntwo.backward()\n")
+    for others in (("one", "two"), ("h", "two")):
+        answer = explain(tmp_path / "two.py", options=SourceOptions(roots=others), say=lambda _: None)
+        assert json.loads(answer.text("json"))["wrt"][0]["sum"] == 24
+        assert f"\nbackward from two did not start at {others[0]}, too" in answer.text()
+
+
+def test_an_operation_of_many_operands_has_a_formula(tmp_path: Path) -> None:
+    text = "import torch\nw = [torch.tensor(float(i), requires_grad=True) for i in range(5)]\n"
+    (tmp_path / "many.py").write_text(f"{text}y = torch.stack([a*2 for a in w]).sum()\ny.backward()\n")
+    assert " = stack(b, c, …, h) = [0, 2, 4, 6, 8]\n" in explain(tmp_path / "many.py", say=lambda _: None).text()

@@ -11,7 +11,9 @@ from program import Program
 from scripts import nested
 
 from gviz.errors import SourceError
+from gviz.formulas.formula import UNKNOWN
 from gviz.graphs import Graph
+from gviz.passes.dataflow import dataflow, has_names
 from gviz.sources import SourceOptions, read
 
 FORMULAS = [
@@ -191,3 +193,26 @@ def test_it_is_said_that_mixed_derivatives_are_not_drawn() -> None:
 def test_the_derivative_of_a_scalar_is_not_weighted() -> None:
     with pytest.raises(SourceError, match=r"--grad-output 2: with --order, the derivatives of a scalar start from 1"):
         read("y=x**3", SourceOptions(values={"x": "2"}, order=2, grad_output="2"), say=lambda _: None)
+
+
+@pytest.mark.parametrize(
+    ("formula", "order"),
+    [("x**3 - 2*x - 5", 1), ("x**4 - 2*x**2 + 5*x", 1), ("sigmoid(x*w)", 2), ("x*exp(w) + 3*x*x", 1)],
+)
+def test_no_operand_of_a_derivative_is_without_its_number(formula: str, order: int) -> None:
+    graph = dataflow(derivative(formula, order))
+    operands = [node for node in graph.nodes if node.kind in ("frozen", "constant")]
+    assert operands
+    assert not [
+        node.name for node in operands if node.name == UNKNOWN or (node.value is None and has_names(node.name or ""))
+    ]
+    assert not [node.name for node in graph.nodes if node.kind == "operation" and node.value is None]
+
+
+def test_the_graph_that_a_script_s_grad_records_has_its_numbers_too(tmp_path: Path) -> None:
+    text = "import torch\nx = torch.tensor(2.0, requires_grad=True)\nf = x**3 - 2*x - 5\n"
+    text += "df, = torch.autograd.grad(f, x, create_graph=True)\n"
+    (tmp_path / "newton.py").write_text(text)
+    graph = dataflow(read(tmp_path / "newton.py", SourceOptions(flow=True, lines=True)).graph)
+    assert {-2.0, 1.0, 3.0} <= {float(node.name or "") for node in graph.nodes if node.kind == "constant"}
+    assert not [node.name for node in graph.nodes if node.kind == "operation" and node.value is None]

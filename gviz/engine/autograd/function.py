@@ -262,7 +262,7 @@ def outputs_of(
     if is_recorded:
         node._saved = [saved_value(one, args, outputs, results, i) for i, one in enumerate(node.to_save)]
         for note in mode.node_callbacks:
-            note(node)
+            note(node, (), ())
     for name in ("to_save", "non_differentiable", "dirty_tensors"):
         node.__dict__.pop(name, None)
     return results

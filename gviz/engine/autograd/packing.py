@@ -35,7 +35,7 @@ class saved_tensors_hooks:
         last = next((note for note in reversed(mode.node_callbacks) if packs(note)), None)
         mode.node_callbacks = tuple(note for note in mode.node_callbacks if note is not last)
 
-    def note(self, node: Node) -> None:
+    def note(self, node: Node, *_: object) -> None:
         """Pack the tensors that a new node has saved, if this block is the innermost one."""
         inner = next(note for note in reversed(mode.node_callbacks) if packs(note)).__self__
         for place in places(node) if inner is self else ():

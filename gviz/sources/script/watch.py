@@ -23,6 +23,7 @@ from gviz.sources.script.hooks import ScriptHooks
 from gviz.sources.script.names import named_tensors, shallow
 from gviz.sources.script.program import GVIZ, Script
 from gviz.trace import Trace
+from gviz.trace.derivatives import results_noted
 from gviz.trace.facts import ByTensor, recall, remember
 from gviz.trace.listening import Listener, Observer
 from gviz.trace.versions import Versions
@@ -42,7 +43,7 @@ for."""
 ARGUMENTS = {
     "Tensor.backward": ("tensors", "gradients", "retain_graph", "create_graph", "inputs"),
     "backward": ("tensors", "gradients", "retain_graph", "create_graph", "grad_variables", "inputs"),
-    "grad": ("tensors", "inputs", "gradients"),
+    "grad": ("tensors", "inputs", "gradients", "retain_graph", "create_graph"),
     "make_dot": ("tensors",),
 }
 """What the arguments of the calls are called here, in their order."""
@@ -200,7 +201,7 @@ class Calls(Observer):
             run = self.trace.frames.runs if self.trace is not None else 0
             self.is_running, is_complete = True, False
             try:
-                with hearing:
+                with hearing, results_noted() if arguments.get("create_graph") else nullcontext():
                     result, is_complete = original(*args, **kwargs), True
             finally:
                 self.is_running = False

@@ -1,0 +1,54 @@
+"""What the operations of a derivative's graph make, which a backward records: no line of the program calls them."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from typing import Any
+
+import numpy as np
+
+from gviz.autograd.modes import mode
+from gviz.autograd.tensor import Tensor, from_array
+from gviz.walk import Argument, Origin, numbers
+
+KEY = "gviz.result"
+"""Under which a node's ``metadata`` has it."""
+
+
+@contextmanager
+def results_noted() -> Iterator[None]:
+    """Note what each operation that gviz's engine records in the block makes, and what it is given beside tensors."""
+    before = mode.node_callbacks
+    mode.node_callbacks = (*before, note_result)
+    try:
+        yield
+    finally:
+        mode.node_callbacks = before
+
+
+def note_result(node: Any, args: Sequence[Any], results: Sequence[Any]) -> None:
+    """Note the numbers of a new operation's result, and of its operands without a gradient."""
+    row = node._row  # noqa: SLF001 - the engine's own
+    places = (
+        () if row is None else range(2) if row.parameters[1:2] == ("other",) else row.edges
+    )  # 2 of x + 2 is no edge
+    values = [args[place] for place in places if place < len(args)]
+    operands = [one for value in values for one in (value if isinstance(value, list | tuple) else (value,))]
+    given = [argument_of(one) for one in operands if not getattr(one, "requires_grad", False)]
+    own = next((numbers(from_array(array, None)) for array in results[:1] if isinstance(array, np.ndarray)), None)
+    node.metadata[KEY] = Origin(None, numbers=own, given=given)
+
+
+def argument_of(value: Any) -> Argument:
+    """Return an input without a gradient: a number as it is typed, a tensor of several with all its numbers."""
+    own = numbers(value) if isinstance(value, Tensor) else None
+    elements = [value] if own is None else own.elements if not own.shape else None
+    text = f"{elements[0]:.6g}" if elements and isinstance(elements[0], int | float) else ""
+    return Argument(value if own is not None else None, text, None if text else own)
+
+
+def origin_of(node: Any) -> Origin | None:
+    """Return what was noted of an operation; None for one that the program has called."""
+    own: Origin | None = node.metadata.get(KEY)
+    return own
