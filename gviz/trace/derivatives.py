@@ -36,8 +36,8 @@ def note_result(node: Any, args: Sequence[Any], results: Sequence[Any]) -> None:
     values = [args[place] for place in places if place < len(args)]
     operands = [one for value in values for one in (value if isinstance(value, list | tuple) else (value,))]
     given = [argument_of(one) for one in operands if not getattr(one, "requires_grad", False)]
-    own = next((numbers(from_array(array, None)) for array in results[:1] if isinstance(array, np.ndarray)), None)
-    node.metadata[KEY] = Origin(None, numbers=own, given=given)
+    own = {at: numbers(from_array(one, None)) for at, one in enumerate(results) if isinstance(one, np.ndarray)}
+    node.metadata[KEY] = Origin(None, numbers=own.pop(0, None), given=given, others=own)
 
 
 def argument_of(value: Any) -> Argument:
