@@ -12,8 +12,8 @@ from typing import Any
 
 from gviz.graphs import GraphCut, History, Module, Place, TensorRow
 from gviz.sources.arguments import CallSites
+from gviz.sources.derivatives import origin_of
 from gviz.trace import Trace
-from gviz.trace.derivatives import origin_of
 from gviz.trace.facts import recall
 from gviz.trace.records import CallRecord, Cut, CutResult, FunctionCall, Write, record_of
 from gviz.walk import Origin, grad_fn, graph_nodes, memory_kept

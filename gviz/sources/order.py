@@ -9,10 +9,10 @@ from typing import Any
 from gviz.errors import SourceError
 from gviz.flow import engine_of, flow
 from gviz.options import SourceOptions
+from gviz.sources.derivatives import results_noted
 from gviz.sources.notes import Note
 from gviz.sources.reading import find_aliases
 from gviz.text import did_you_mean, joined, quotient_of
-from gviz.trace.derivatives import results_noted
 
 HINTS = {
     "second time": "the script's backward() has freed the graph: write backward(retain_graph=True), or take it out",

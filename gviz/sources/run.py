@@ -12,9 +12,9 @@ from gviz.errors import SourceError
 from gviz.graphs import GRAD_OF, Graph, Module, Moment, Node, Place, Stop, TensorRow
 from gviz.options import SourceOptions
 from gviz.records import record, without_collecting
+from gviz.sources.derivatives import origin_of
 from gviz.sources.notes import Note
 from gviz.sources.reading import find_aliases
-from gviz.trace.derivatives import origin_of
 from gviz.walk import (
     DETAILED,
     FEW,
@@ -150,7 +150,7 @@ def _walked(run: Run, names: Mapping[str, Any], options: SourceOptions) -> Graph
         most=options.most,
         detailed=-1 if run.has_checkpoint else math.inf if options.folds else DETAILED if options.details else FEW,
         statements=run.statements,
-        origin_of=run.lines.origin_of if run.lines is not None else origin_of,
+        origin_of=run.lines.origin_of if run.lines is not None else origin_of if options.order else None,
         moments=run.backward.moments,
         modules=_modules_of_run(run, names) if run.has_layers else None,
     )

@@ -17,13 +17,13 @@ from gviz.graphs import LEFT_OUT, RETURNED, Gradient, Moment, Place, Stop
 from gviz.graphs.numbers import Numbers
 from gviz.options import SourceOptions
 from gviz.records import record
+from gviz.sources.derivatives import results_noted
 from gviz.sources.notes import Note
 from gviz.sources.run import FEW_NODES, FIRST_CALLS, Pass
 from gviz.sources.script.hooks import ScriptHooks
 from gviz.sources.script.names import named_tensors, shallow
 from gviz.sources.script.program import GVIZ, Script
 from gviz.trace import Trace
-from gviz.trace.derivatives import results_noted
 from gviz.trace.facts import ByTensor, recall, remember
 from gviz.trace.listening import Listener, Observer
 from gviz.trace.versions import Versions

@@ -6,8 +6,6 @@ from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from typing import Any
 
-import numpy as np
-
 from gviz.autograd.modes import mode
 from gviz.autograd.tensor import Tensor, from_array
 from gviz.walk import Argument, Origin, numbers
@@ -36,7 +34,7 @@ def note_result(node: Any, args: Sequence[Any], results: Sequence[Any]) -> None:
     values = [args[place] for place in places if place < len(args)]
     operands = [one for value in values for one in (value if isinstance(value, list | tuple) else (value,))]
     given = [argument_of(one) for one in operands if not getattr(one, "requires_grad", False)]
-    own = {at: numbers(from_array(one, None)) for at, one in enumerate(results) if isinstance(one, np.ndarray)}
+    own = {at: numbers(from_array(one, None)) for at, one in enumerate(results) if hasattr(one, "dtype")}
     node.metadata[KEY] = Origin(None, numbers=own.pop(0, None), given=given, others=own)
 
 
