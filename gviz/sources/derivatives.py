@@ -33,12 +33,12 @@ def note_result(node: Any, args: Sequence[Any], results: Sequence[Any]) -> None:
     )  # 2 of x + 2 is no edge
     values = [args[place] for place in places if place < len(args)]
     operands = [one for value in values for one in (value if isinstance(value, list | tuple) else (value,))]
-    given = [argument_of(one) for one in operands if not getattr(one, "requires_grad", False)]
+    given = [operand_without_gradient(one) for one in operands if not getattr(one, "requires_grad", False)]
     own = {at: numbers(from_array(one, None)) for at, one in enumerate(results) if hasattr(one, "dtype")}
     node.metadata[KEY] = Origin(None, numbers=own.pop(0, None), given=given, others=own)
 
 
-def argument_of(value: Any) -> Argument:
+def operand_without_gradient(value: Any) -> Argument:
     """Return an input without a gradient: a number as it is typed, a tensor of several with all its numbers."""
     own = numbers(value) if isinstance(value, Tensor) else None
     elements = [value] if own is None else own.elements if not own.shape else None
@@ -46,7 +46,7 @@ def argument_of(value: Any) -> Argument:
     return Argument(value if own is not None else None, text, None if text else own)
 
 
-def origin_of(node: Any) -> Origin | None:
+def origin_in_derivative(node: Any) -> Origin | None:
     """Return what was noted of an operation; None for one that the program has called."""
     own: Origin | None = node.metadata.get(KEY)
     return own

@@ -12,7 +12,7 @@ from typing import Any
 
 from gviz.graphs import GraphCut, History, Module, Place, TensorRow
 from gviz.sources.arguments import CallSites
-from gviz.sources.derivatives import origin_of
+from gviz.sources.derivatives import origin_in_derivative
 from gviz.trace import Trace
 from gviz.trace.facts import recall
 from gviz.trace.records import CallRecord, Cut, CutResult, FunctionCall, Write, record_of
@@ -72,7 +72,7 @@ class Lines:
         """Return where an operation was recorded; what it costs, if that was measured."""
         noted, costs = record_of(node), self.trace.timed
         memory = (self.memory[node] if node in self.memory else memory_kept(node)) if self.keeps else None
-        own = origin_of(node)
+        own = origin_in_derivative(node)
         if noted is None:
             return own._replace(kept=memory) if own is not None else Origin(None, kept=memory) if self.keeps else None
         call = noted.call

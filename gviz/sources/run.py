@@ -12,7 +12,7 @@ from gviz.errors import SourceError
 from gviz.graphs import GRAD_OF, Graph, Module, Moment, Node, Place, Stop, TensorRow
 from gviz.options import SourceOptions
 from gviz.records import record, without_collecting
-from gviz.sources.derivatives import origin_of
+from gviz.sources.derivatives import origin_in_derivative
 from gviz.sources.notes import Note
 from gviz.sources.reading import find_aliases
 from gviz.walk import (
@@ -150,7 +150,7 @@ def _walked(run: Run, names: Mapping[str, Any], options: SourceOptions) -> Graph
         most=options.most,
         detailed=-1 if run.has_checkpoint else math.inf if options.folds else DETAILED if options.details else FEW,
         statements=run.statements,
-        origin_of=run.lines.origin_of if run.lines is not None else origin_of if options.order else None,
+        origin_of=run.lines.origin_of if run.lines is not None else origin_in_derivative if options.order else None,
         moments=run.backward.moments,
         modules=_modules_of_run(run, names) if run.has_layers else None,
     )
