@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import cmath
 import math
+import re
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from functools import cache, partial
@@ -151,6 +152,10 @@ class ModuleLike(Protocol):
 
 Params: TypeAlias = Any
 """Tensors by name: a module, a dictionary, pairs as ``named_parameters()`` gives them, or a list of tensors."""
+
+
+ARITHMETIC = re.compile(r"[\w.]+( [*/+@-]+ [\w.]+)+")
+"""Names with signs between them: what such a text says has a gradient if one of the names has."""
 
 
 class NodeFlow(NamedTuple):
@@ -442,6 +447,7 @@ class Walker:
         self.makes: dict[int, dict[int, str]] = {}
         self.recorded: dict[tuple[int, tuple[tuple[str, str], ...]], Recorded] = {}  # many are equal: each is kept once
         self.plain: dict[tuple[str, int], tuple[Any, ...]] = {}  # boxes of which little is told, without their ids
+        self.shared_texts = set[str]()  # what is written for several tensors, as x[i] is in a loop
         self.beside: dict[tuple[object, ...], tuple[Recorded, Recorded]] = {}  # with what calls were given
         self.rows = rows
         for name, tensor in tensors.items():
@@ -632,10 +638,14 @@ class Walker:
         only, counts = dict(uses), Counter(source for source, _ in uses)
         places: dict[str, Place | None] = {}
         memory: dict[int, Mapping[object, int] | None] = {}  # by the position of the node
+        origins = {node.id: origin_of(self.things[node.id]) for node in self.nodes if node.kind == "operation"}
+        given = {(one.text, one.numbers) for origin in origins.values() for one in (origin.given if origin else ())}
+        counts_of_texts = Counter(text for text, own in given if own is not None)
+        self.shared_texts = {text for text, count in counts_of_texts.items() if count > 1}
         for position, node in enumerate(self.nodes):  # a user stands before what it uses
             if node.kind != "operation":
                 continue
-            origin = origin_of(self.things[node.id])
+            origin = origins[node.id]
             place = places.get(user.get(node.id, ""))
             if origin is not None:
                 own, recorded = node.numbers, node.recorded
@@ -678,12 +688,28 @@ class Walker:
             self.nodes[at] = node._replace(recorded=node.recorded._replace(kept=size))
 
     def name_given(self, one: Argument) -> tuple[str, Numbers | None]:
-        """Return what an argument is called: its name, or what is written there unless that names another tensor.
+        """Return what an argument is called: its name, or what is written there unless another tensor is called that.
 
         With it come the numbers of one that has no name.
         """
         row = self.row_of.get(id(one.tensor)) if one.tensor is not None else None
-        return (row.name, None) if row is not None else ("" if one.text in self.rows else one.text, one.numbers)
+        if row is not None:
+            return row.name, None
+        text = self.part_text(one) if one.text in self.shared_texts else one.text
+        inside = {text, *text.split()} if ARITHMETIC.fullmatch(text) else {text}  # g * G, of a G before this one
+        is_of_others = any(name in self.rows and (name == text or self.rows[name].requires_grad) for name in inside)
+        return "" if is_of_others else text, one.numbers
+
+    def part_text(self, one: Argument) -> str:
+        """Return ``X[1]`` of what is written ``X[i]`` for several tensors, if the numbers tell which; else ""."""
+        name, bracket, _ = one.text.partition("[")
+        row = self.rows.get(name)
+        if row is None or not bracket or one.numbers is None or row.shape[1:] != one.numbers.shape:
+            return ""
+        elements, count = row.numbers.elements or (), one.numbers.numel
+        parts = [elements[at : at + count] for at in range(0, len(elements), count or 1)]
+        own = one.numbers.elements or ()
+        return f"{name}[{parts.index(own)}]" if parts.count(own) == 1 else ""
 
     def add_modules(self, module_of: Mapping[object, Module]) -> None:
         """Add the module that each operation was recorded in, and that holds each leaf and its AccumulateGrad."""

@@ -134,8 +134,7 @@ def derive(graph: Graph, wrt: Sequence[str] = (), most: int = MOST_PATHS) -> Der
     rows = {row.name: position for position, row in enumerate(values_graph.tensors)}
     starts = [node for node in nodes.values() if node.id in sources and is_given(node)]
     by_name = {node.name: node for node in reversed(starts)}  # a frozen one has a node at each use
-    varying = {one.name for one in starts if one.numbers != by_name[one.name].numbers}  # x[i] of a loop
-    starts = [one for one in by_name.values() if one.name not in varying][::-1]
+    starts = [*by_name.values()][::-1]
     starts.sort(key=lambda node: rows.get(node.name or "", len(rows)))
     outside = [node for node in starts if node.expression]
     start_nodes = [node for node in starts if not node.expression]

@@ -8,7 +8,7 @@ from typing import Any
 
 from gviz.autograd.modes import mode
 from gviz.autograd.tensor import Tensor, from_array
-from gviz.walk import Argument, Origin, numbers
+from gviz.walk import Argument, NodeLike, Origin, numbers
 
 KEY = "gviz.result"
 """Under which a node's ``metadata`` has it."""
@@ -38,7 +38,7 @@ def note_result(node: Any, args: Sequence[Any], results: Sequence[Any]) -> None:
     node.metadata[KEY] = Origin(None, numbers=own.pop(0, None), given=given, others=own)
 
 
-def operand_without_gradient(value: Any) -> Argument:
+def operand_without_gradient(value: object) -> Argument:
     """Return an input without a gradient: a number as it is typed, a tensor of several with all its numbers."""
     own = numbers(value) if isinstance(value, Tensor) else None
     elements = [value] if own is None else own.elements if not own.shape else None
@@ -46,7 +46,7 @@ def operand_without_gradient(value: Any) -> Argument:
     return Argument(value if own is not None else None, text, None if text else own)
 
 
-def origin_in_derivative(node: Any) -> Origin | None:
+def origin_in_derivative(node: NodeLike) -> Origin | None:
     """Return what was noted of an operation; None for one that the program has called."""
-    own: Origin | None = node.metadata.get(KEY)
+    own: Origin | None = getattr(node, "metadata", {}).get(KEY)
     return own

@@ -723,3 +723,22 @@ def test_an_operation_of_many_operands_has_a_formula(tmp_path: Path) -> None:
     text = "import torch\nw = [torch.tensor(float(i), requires_grad=True) for i in range(5)]\n"
     (tmp_path / "many.py").write_text(f"{text}y = torch.stack([a*2 for a in w]).sum()\ny.backward()\n")
     assert " = stack(b, c, …, h) = [0, 2, 4, 6, 8]\n" in explain(tmp_path / "many.py", say=lambda _: None).text()
+
+
+def test_what_is_written_alike_in_a_loop_is_told_apart(tmp_path: Path) -> None:
+    text = """import torch
+X, k = torch.tensor([[1., 2., 0.], [0., 1., 3.]]), torch.tensor([2., 3.])
+w, G = torch.tensor([0.5, -1.], requires_grad=True), torch.tensor(0.)
+def scaled(x):
+    return (x * w).sum()
+for i in range(2):
+    G = w[i]*k[i] + 0.9*G + scaled(X[i, i:i + 2])
+G.backward()
+"""
+    (tmp_path / "loop.py").write_text(text)
+    answer = explain(tmp_path / "loop.py", say=lambda _: None).text()
+    start, *equations = answer.split("path by path")[1].split("∂G/∂w")[0].splitlines()[2:]
+    assert start == "  w = [0.5, -1], p = 0, f = [1, 2], h = [1, 3]"  # 0.9*G is of a G before this one
+    sides = [re.split(" [=≈] ", line) for line in equations if line.strip()]
+    formulas = [side[1] for side in sides if len(side) == 3]
+    assert formulas and len(formulas) == len({*formulas})
