@@ -104,7 +104,7 @@ WALKING_RENDERER = "gviz.render.torchviz"
 """make_dot takes tensors, as TorchViz's does, so it walks."""
 
 BUDGETS = {
-    "files below gviz/": 2090,
+    "files below gviz/": 2130,
     "answers": 990,
     "autograd": 1480,
     "causes": 2250,
