@@ -695,16 +695,16 @@ class Walker:
         row = self.row_of.get(id(one.tensor)) if one.tensor is not None else None
         if row is not None:
             return row.name, None
-        text = self.part_text(one) if one.text in self.shared_texts else one.text
+        text = self.part_text(one) or ("" if one.text in self.shared_texts else one.text)
         inside = {text, *text.split()} if ARITHMETIC.fullmatch(text) else {text}  # g * G, of a G before this one
         is_of_others = any(name in self.rows and (name == text or self.rows[name].requires_grad) for name in inside)
         return "" if is_of_others else text, one.numbers
 
     def part_text(self, one: Argument) -> str:
-        """Return ``X[1]`` of what is written ``X[i]`` for several tensors, if the numbers tell which; else ""."""
-        name, bracket, _ = one.text.partition("[")
+        """Return ``X[1]`` of what is written ``X[i]``, as in a loop, if the numbers tell which it is; else ""."""
+        name, _, index = one.text.partition("[")
         row = self.rows.get(name)
-        if row is None or not bracket or one.numbers is None or row.shape[1:] != one.numbers.shape:
+        if row is None or not index[:-1].isidentifier() or one.numbers is None or row.shape[1:] != one.numbers.shape:
             return ""
         elements, count = row.numbers.elements or (), one.numbers.numel
         parts = [elements[at : at + count] for at in range(0, len(elements), count or 1)]

@@ -164,6 +164,8 @@ def words_beside(
         sources: the nodes of these.
         level: how strongly the last operation in the expression of the node binds.
     """
+    if any(text.endswith("]") and text not in node.expression for text in node.recorded.given):
+        node = node._replace(expression="")  # X[i] of the statement is known to be X[1]
     is_told = bool(node.expression) and all(mentions(node.expression, source) for source in sources)
     constant_texts = held_operands(node, operands) if node.recorded.held or node.recorded.given else {}
     result = Text(node.expression, level) if is_told else expression_of(node, operands, constant_texts)
@@ -480,6 +482,7 @@ def with_letters(graph: Graph) -> Graph:
     names = {node.name for node in graph.nodes} | {row.name for row in graph.tensors}
     texts = {text for node in graph.nodes for text in (node.expression, *node.recorded.given)}
     names |= {name for text in texts if text for name in re.findall(r"\w+", text)}  # also those of plain numbers
+    names |= {part for name in names if name for part in name.split(".")}  # a of a.weight
     output_sources = {
         edge.source for edge in graph.edges if edge.kind == "data" and nodes[edge.target].kind == "output"
     }

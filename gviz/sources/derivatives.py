@@ -7,6 +7,7 @@ from contextlib import contextmanager
 from typing import Any
 
 from gviz.autograd.modes import mode
+from gviz.autograd.node import Node
 from gviz.autograd.tensor import Tensor, from_array
 from gviz.walk import Argument, NodeLike, Origin, numbers
 
@@ -25,12 +26,11 @@ def results_noted() -> Iterator[None]:
         mode.node_callbacks = before
 
 
-def note_result(node: Any, args: Sequence[Any], results: Sequence[Any]) -> None:
+def note_result(node: Node, args: Sequence[Any], results: Sequence[Any]) -> None:
     """Note the numbers of a new operation's result, and of its operands without a gradient."""
     row = node._row  # noqa: SLF001 - the engine's own
-    places = (
-        () if row is None else range(2) if row.parameters[1:2] == ("other",) else row.edges
-    )  # 2 of x + 2 is no edge
+    places = row.edges if row is not None else ()
+    places = range(2) if row is not None and row.parameters[1:2] == ("other",) else places  # 2 of x + 2 is no edge
     values = [args[place] for place in places if place < len(args)]
     operands = [one for value in values for one in (value if isinstance(value, list | tuple) else (value,))]
     given = [operand_without_gradient(one) for one in operands if not getattr(one, "requires_grad", False)]

@@ -741,4 +741,5 @@ G.backward()
     assert start == "  w = [0.5, -1], p = 0, f = [1, 2], h = [1, 3]"  # 0.9*G is of a G before this one
     sides = [re.split(" [=≈] ", line) for line in equations if line.strip()]
     formulas = [side[1] for side in sides if len(side) == 3]
-    assert formulas and len(formulas) == len({*formulas})
+    assert formulas
+    assert len(formulas) == len({*formulas})
