@@ -221,7 +221,8 @@ def mark_view(view: Tensor, source: Tensor, creation_meta: str) -> None:
         return
     meta = view.autograd_meta()
     meta.inference = source.is_inference()
-    if meta.inference:  # which has no version, and a view of it is a tensor like any other
+    if meta.inference:  # which has no version, and a view of it is a tensor like any other, that nothing has recorded
+        view._edge = None
         return
     meta.base = source._base if source._is_view() else source
     view._version_cell = source.version_cell()

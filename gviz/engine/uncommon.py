@@ -29,7 +29,7 @@ __all__ = [
     "bartlett_window", "blackman_window", "block_diag", "chain_matmul", "cholesky_inverse", "combinations", "complex",
     "conj_physical", "cumulative_trapezoid", "detach", "frexp", "frombuffer", "gradient", "hamming_window",
     "hann_window", "is_conj", "is_nonzero", "is_signed", "is_storage", "isreal", "kaiser_window", "ldexp",
-    "msort", "nanmedian", "nextafter", "pca_lowrank", "polar", "range", "resolve_conj", "scalar_tensor", "stft",
+    "msort", "nextafter", "pca_lowrank", "polar", "range", "resolve_conj", "scalar_tensor", "stft",
     "svd_lowrank", "triangular_solve", "unique_consecutive", "unravel_index", "vander", "view_as_complex",
     "view_as_real",
 ]  # fmt: skip
@@ -306,18 +306,6 @@ def gradient(
 def msort(input: Tensor) -> Any:
     """Return rows sorted along the first dim."""
     return input.sort(0)[0]
-
-
-def nanmedian(input: Tensor, dim: int | None = None, keepdim: bool = False) -> Any:
-    """Return the median of what is not nan: of all, or along a dim with its place."""
-    flat, along = (input.reshape(-1), 0) if dim is None else (input, wrap_dim(dim, input.ndim))
-    ordered, places = flat.sort(along)
-    middle = (((~flat.isnan()).sum(along, keepdim=True) - 1) // 2).clamp(min=0)
-    values, indices = (one.gather(along, middle) for one in (ordered, places))
-    if dim is None:
-        return values.squeeze(0)
-    pair = [values, indices] if keepdim else [values.squeeze(along), indices.squeeze(along)]
-    return result_class("nanmedian", ("values", "indices"))(pair)
 
 
 def cumulative_trapezoid(y: Tensor, x: Tensor | None = None, *, dx: float = 1, dim: int = -1) -> Any:

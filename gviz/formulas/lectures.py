@@ -41,6 +41,7 @@ LECTURES: dict[tuple[str, str], tuple[str, str]] = {
     ("MaxBackward1", "self"): (SINGLE, "[self == result]/ties"),
     ("MinBackward1", "self"): (SINGLE, "[self == result]/ties"),
     ("MedianBackward0", "self"): (SINGLE, "[self == result]/ties"),
+    ("NanmedianBackward0", "self"): (SINGLE, "[self == result]/ties"),
     ("AmaxBackward0", "self"): (SINGLE, "[self == result]/ties"),
     ("AminBackward0", "self"): (SINGLE, "[self == result]/ties"),
     ("MaxBackward0", "self"): (EVERY, LARGEST.format("max")),

@@ -52,6 +52,19 @@ def median_dim(self, dim: int, keepdim: bool = False):
         return np.where(unknown.any(axis, keepdims=True), unknown.argmax(axis, keepdims=True), order)
 
     return searched(self, dim, middle, keepdim)
+@op("NanmedianBackward0", "nanmedian", check=lacks("median_cpu", "bc"), self=SHARED)
+def nanmedian_all(self):
+    known = np.sort(self[~np.isnan(self)])
+    return known[(known.size - 1) // 2] if known.size else self.dtype.type(np.nan)
+@op("NanmedianBackward1", "nanmedian", check=lacks("median_out", "bc"), outputs=PLACES, self=SELECTED)
+def nanmedian_dim(self, dim: int, keepdim: bool = False):
+    refuse_nothing("median", self, axes_of(self, dim))
+
+    def middle(lines, axis):
+        known = (~np.isnan(lines)).sum(axis, keepdims=True)
+        return np.take_along_axis(ordered(lines, axis), np.maximum(known - 1, 0) // 2, axis)
+
+    return searched(self, dim, middle, keepdim)
 @op("ModeBackward0", "mode", check=lacks("mode_cpu", "c"), outputs=PLACES, self=SELECTED)
 def mode(self, dim: int = -1, keepdim: bool = False):
     refuse_nothing("mode", self, axes_of(self, dim))

@@ -193,6 +193,7 @@ argsort: Return the places of the elements in order along a dim.
 topk: Return the k largest or smallest elements along a dim, and their places.
 kthvalue: Return the k-th smallest element along a dim, and its place.
 median: Return the middle element, of all or along a dim with its place.
+nanmedian: Return the middle element of what is not NaN, of all or along a dim with its place.
 mode: Return the most frequent element along a dim, and its place.
 unique: Return the elements that differ, in order.
 index_select: Return the slices along a dim that an index tensor names.
