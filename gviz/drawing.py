@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any, Literal, TypeAlias
 from gviz import sources
 from gviz.errors import ArgumentError, SourceError
 from gviz.flow import flow_of
-from gviz.graphs import FREED, NOW, Graph, Moment, TensorRow
+from gviz.graphs import LOST, NOW, Graph, Moment, TensorRow
 from gviz.graphs.numbers import ALL_ELEMENTS, FEW_ELEMENTS
 from gviz.passes.modules import with_modules
 from gviz.sources.source import text_or_path
@@ -588,12 +588,11 @@ def as_it_is_now(graph: Graph, tensors: Mapping[str, TensorLike]) -> Graph:
 
     PyTorch counts how often a tensor was written: an optimizer's step is a write.
     """
-    if not any(node.state == FREED for node in graph.nodes):
+    if not any(node.state in LOST for node in graph.nodes):
         return graph
-    ids = {id(tensor) for tensor in tensors.values()}
-    unnamed = [leaf for leaf in graph_nodes(tensors.values()).values() if leaf is not None and id(leaf) not in ids]
-    leaves = [*tensors.items(), *((None, leaf) for leaf in unnamed)]
-    overwritten = {name for name, tensor in leaves if getattr(tensor, "_version", 0)}
+    names = {id(tensor): name for name, tensor in reversed([*tensors.items()])}  # the first of several
+    leaves = [*tensors.values(), *graph_nodes(tensors.values()).values()]
+    overwritten = {names.get(id(leaf)) for leaf in leaves if getattr(leaf, "_version", 0)}
     nodes = (
         node._replace(state=NOW) if node.kind == "leaf" and node.name in overwritten else node for node in graph.nodes
     )

@@ -13,7 +13,7 @@ from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from typing import Any, NamedTuple
 
 from gviz.causes.layers import CHECKPOINT, is_multiple
-from gviz.causes.stopped import CHANGED, NO_GRAPH, NOT_SCALAR, SECOND
+from gviz.causes.stopped import NO_GRAPH, NOT_SCALAR, SECOND
 from gviz.drawing import READ, Drawing, Nest, as_it_is_now, caller_variables, drawing_of, named_roots, tensors_by_name
 from gviz.errors import ArgumentError
 from gviz.flow import MOST_TO_DIAGNOSE, engine_of, flow, users_first
@@ -24,6 +24,7 @@ from gviz.passes.modules import with_modules
 from gviz.sources.layers import unlisted
 from gviz.sources.lines import unnamed_leaves
 from gviz.walk import (
+    INPLACE,
     SAVED,
     ModuleLike,
     NodeLike,
@@ -154,7 +155,7 @@ def written_in_place(nodes: Iterable[NodeLike]) -> str:
             try:
                 getattr(node, attribute)
             except RuntimeError as error:
-                if CHANGED in str(error):
+                if INPLACE in str(error):
                     return str(error)
     return ""
 

@@ -21,7 +21,7 @@ from gviz.causes.layers import causes_in
 from gviz.derivations.derivation import MOST_PATHS, derive
 from gviz.drawing import Drawing, Nest, SourceLike, caller_variables, is_nest
 from gviz.errors import ArgumentError, warn_user
-from gviz.graphs import FREED, NOW, Graph
+from gviz.graphs import LOST, NOW, Graph
 from gviz.graphs.numbers import Numbers
 from gviz.live import live_graph
 from gviz.pictures.options import RenderOptions
@@ -280,7 +280,7 @@ def explain(
     if not (is_tensor(source) or is_nest(source)):
         return answers.explain(source, names, max_paths=max_paths, **words)
     graph = drawing.graph(source, params, flow=True)
-    if any(node.state == FREED for node in graph.nodes):  # what is written by way of .data is not counted as written
+    if any(node.state in LOST for node in graph.nodes):  # what is written by way of .data is not counted as written
         leaves_now = (node._replace(state=NOW) if node.kind == "leaf" else node for node in graph.nodes)
         graph = graph.changed(nodes=tuple(leaves_now))
     return answers.Explanation("source", derive(graph, names, max_paths))

@@ -19,8 +19,10 @@ from typing import Any, NamedTuple, Protocol, TypeAlias, TypeGuard
 
 from gviz.graphs import (
     FREED,
+    LOST,
     NO_FLOW,
     NO_GRADIENT,
+    OVERWRITTEN,
     Edge,
     Flow,
     Gradient,
@@ -37,6 +39,9 @@ from gviz.graphs.numbers import ALL_ELEMENTS, FEW_ELEMENTS, Numbers, Sizes, Summ
 from gviz.records import without_collecting
 
 SAVED = "_saved_"
+
+INPLACE = "modified by an inplace operation"
+"""In PyTorch's words on a saved tensor that was written since."""
 
 DETAILED, FEW = 5_000, 300
 """So many boxes of a large graph list what they saved, and those after them do not: reading it costs more than the
@@ -548,7 +553,8 @@ class Walker:
         recorded = self.recorded.setdefault((len(slots), attrs), Recorded(len(slots), attrs, tensors=tensors))
         constants = self.constant_texts([(key, one) for key, one in values if is_tensor(one) and not one.requires_grad])
         recorded = recorded._replace(held=constants) if constants else recorded
-        state = FREED if FREED in dict(attrs).values() else "retained" if row is not None and row.retains_grad else ""
+        kept = "retained" if row is not None and row.retains_grad else ""
+        state = next((text for _, text in attrs if text in LOST), kept)
         state = row.moment.remark or state if row is not None and row.moment is not None else state
         names = self.makes.get(id(node), {})
         if any(names):  # one that is not the first, or more
@@ -736,7 +742,7 @@ def memory_kept(node: NodeLike) -> dict[object, int] | None:
     items, again = saved_items(node), saved_items(node)
     memory: dict[object, int] = {}
     for number, (one, other) in enumerate(zip(items, again, strict=True)):
-        if type(one) is str and one == FREED:
+        if type(one) is str and one in LOST:
             return None
         if is_tensor(one):
             if not all(isinstance(size, int) for size in shape_of(one)):
@@ -812,11 +818,11 @@ def saved_names(kind: type[NodeLike]) -> tuple[tuple[str, str], ...]:
 
 
 def saved_value(node: NodeLike, attribute: str) -> object:
-    """Return what a node saved; the text "freed" for what backward has freed, or what was changed in place since."""
+    """Return what a node saved; a word of :data:`LOST` for what was freed, or written in place since."""
     try:
         return getattr(node, attribute)
-    except RuntimeError:
-        return FREED
+    except RuntimeError as error:
+        return OVERWRITTEN if INPLACE in str(error) else FREED
     except Exception as error:  # noqa: BLE001 - a hook of the program's own unpacks it, and may raise anything
         return f"its unpack hook raised {type(error).__name__}"
 

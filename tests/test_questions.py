@@ -28,6 +28,7 @@ from live_models import (
 from program import Program
 
 import gviz
+from gviz.layout import RenderWarning
 
 ENGINES = ["gviz.engine", pytest.param("torch", marks=pytest.mark.torch)]
 
@@ -278,6 +279,19 @@ def test_after_an_update_the_numbers_of_a_leaf_are_said_to_be_those_of_now(torch
         assert table.columns()["note"] == ["its numbers are those of now", ""]
         assert str(table) == str(gviz.inspect(gviz.graph(y)))
     assert "of now" not in str(gviz.explain((w * w).sum(), wrt=w))
+
+
+def test_a_kept_graph_whose_tensor_was_written_since_is_not_called_freed(torch: Any, tmp_path: Path) -> None:
+    w = torch.tensor([1.0, 2.0], requires_grad=True)
+    y = (w * w).sum()
+    y.backward(retain_graph=True)
+    with torch.no_grad():
+        w.add_(1)
+    text = " ".join(str(gviz.explain(y, wrt=w)).split())
+    assert "not in this graph: what it saved for backward was written since; w.grad is [2, 4]" in text
+    assert "the numbers of w are those of now" in text
+    with pytest.warns(RenderWarning, match="was written in place since; draw the graph before that"):
+        gviz.graph(y).save(tmp_path / "y.svg", view="circuit")
 
 
 def test_the_commands_answer_about_tensors(torch: Any, tmp_path: Path) -> None:

@@ -16,7 +16,7 @@ from gviz.causes.not_finite import MENDS_OF_NAN
 from gviz.causes.training import BEFORE_EACH
 from gviz.causes.why import why, why_all
 from gviz.causes.zero import NORMALIZED
-from gviz.graphs import FREED, Graph, Node, TensorRow
+from gviz.graphs import LOST, Graph, Node, TensorRow
 from gviz.graphs.numbers import Numbers
 
 VANISHING, EXPLODING, FEWEST = 1e-6, 1e10, 3
@@ -177,7 +177,7 @@ def without_lines(graph: Graph, causes: Sequence[Cause]) -> Iterator[Cause]:
     rows = {row.name: row for row in graph.tensors}
     trained = {row.name for row in graph.tensors if row.is_leaf and row.requires_grad}
     root = next((graph.by_id[root].name or "the root" for root in graph.roots), "the root")
-    is_freed = any(node.state == FREED for node in graph.nodes)
+    is_freed = any(node.state in LOST for node in graph.nodes)
     has_hidden, factor = any(node.label == CHECKPOINT for node in graph.nodes), factor_of_gradients(graph)
     outside = trained - {node.name for node in graph.nodes} if has_hidden else set()
     for cause in causes:

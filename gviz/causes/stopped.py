@@ -11,13 +11,13 @@ from gviz.causes.diagnosis import Cause, Diagnosis, Lines, sign_in_program
 from gviz.causes.facts import TensorFacts
 from gviz.causes.missing import never_required, outside
 from gviz.causes.syntax import last_name
-from gviz.graphs import Edge, Node, Place, Stop
+from gviz.graphs import LOST, Edge, Node, Place, Stop
 from gviz.reference.error_help import help_in
 from gviz.text import joined
+from gviz.walk import INPLACE
 
 NO_GRAPH = "does not require grad and does not have a grad_fn"
 SECOND = "Trying to backward through the graph a second time"
-CHANGED = "modified by an inplace operation"
 LEAF_WRITTEN = "a leaf Variable that requires grad"
 NOT_SCALAR = "grad can be implicitly created only for scalar outputs"
 ASKED_OF_NONE = "One of the differentiated Tensors does not require grad"
@@ -42,7 +42,7 @@ def is_about(facts: TensorFacts) -> bool:
         return is_behind_failure(facts)
     is_live = not facts.case.graph.code and facts.is_leaf_of_graph  # the error is that of its backward
     is_named = LEAF_WRITTEN in stop.message and re.search(rf"\b{name}\b", stop.code) is not None
-    return is_live or is_named or SECOND in stop.message or CHANGED in stop.message
+    return is_live or is_named or SECOND in stop.message or INPLACE in stop.message
 
 
 def is_behind_failure(facts: TensorFacts) -> bool:
@@ -325,7 +325,7 @@ def saver_of_written(case: Diagnosis, stop: Stop) -> Node | None:
     recorded, PyTorch's message names its class; at the least it gives its sizes.
     """
     nodes, edges = case.shown.nodes, case.shown.edges
-    freed = {node.id for node in nodes if node.state == "freed" and node.kind == "operation"}
+    freed = {node.id for node in nodes if node.state in LOST and node.kind == "operation"}
     places = {place.without_run for place, _ in case.graph.writes[:1]}
     writers = {node.id for node in nodes if node.kind == "operation" and at_line(node) in places}
     match, shape = _MAKER.search(stop.message), shape_in(stop)
@@ -354,7 +354,7 @@ def named_in(code: str) -> str:
 ANSWERS = {
     NO_GRAPH: without_graph,
     SECOND: second_backward,
-    CHANGED: written_after_saving,
+    INPLACE: written_after_saving,
     LEAF_WRITTEN: leaf_written,
     NOT_SCALAR: not_scalar,
     ASKED_OF_NONE: asked_of_none,

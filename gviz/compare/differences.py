@@ -10,7 +10,7 @@ from functools import cached_property
 from typing import Any, NamedTuple
 
 from gviz.compare.matching import TENSORS, matched_ids, wires_to
-from gviz.graphs import FREED, Edge, Graph, Node
+from gviz.graphs import LOST, Edge, Graph, Node
 from gviz.graphs.numbers import Element, Numbers
 from gviz.passes.forms import may_vary, numbers_given
 from gviz.pictures.labels import shape_text, short_value
@@ -312,7 +312,9 @@ def known_facts(node: Node) -> dict[str, str]:
         facts["shape"] = shape_text(node.shape)
     if node.kind in TENSORS:
         facts["name"] = node.name or "none"
-    facts |= {name: text for name, text in recorded.options.items() if not name.endswith(OF_SHAPES) and text != FREED}
+    facts |= {
+        name: text for name, text in recorded.options.items() if not name.endswith(OF_SHAPES) and text not in LOST
+    }
     facts |= {name: text for name, text in recorded.held if may_vary(text)}
     facts[GIVEN] = ", ".join(filter(None, numbers_given(recorded)))
     return {name: text for name, text in facts.items() if text}

@@ -17,7 +17,7 @@ from gviz.formulas.lectures import is_by_rows
 from gviz.formulas.local import MOST_DERIVED, with_formula, with_symbols
 from gviz.formulas.operands import part_of_result, rows_by_label
 from gviz.formulas.operations import jacobian_symbol
-from gviz.graphs import FREED, LEFT_OUT, NOW, RETURNED, Edge, Flow, Graph, Node
+from gviz.graphs import FREED, LEFT_OUT, LOST, NOW, OVERWRITTEN, RETURNED, Edge, Flow, Graph, Node
 from gviz.graphs.numbers import Numbers, size_of
 from gviz.passes.dataflow import dataflow, outputs_of
 from gviz.passes.elements import ONE, agree, summed_dims
@@ -33,8 +33,8 @@ MOST_PATHS = 8
 MOST_LISTED = 40
 """Operations that are listed, unless there are more on the paths themselves."""
 
-FREED_OR_WRITTEN = "backward had freed it, or what it saved for backward was written since"
-"""Why a graph that nobody has watched computes no gradient: PyTorch says at both that what it saved is not there."""
+WHY_LOST = {FREED: "backward had freed it", OVERWRITTEN: "what it saved for backward was written since"}
+"""Why a graph that nobody has watched computes no gradient, by the state of an operation."""
 
 LARGE = 200_000
 """Elements of a tensor whose numbers are left out: nobody reads them, and each is multiplied one by one."""
@@ -170,7 +170,7 @@ def chains_of(graph: Graph, values_graph: Graph, names: Sequence[str], roots: se
     has_tensors = any(node.shape for node in values_graph.nodes if node.id in roots)
     before = {row.name: row.grad.before for row in graph.tensors}
     has_run = any(
-        node.grad.value is not None or node.grad.arrived is not None or node.state == FREED
+        node.grad.value is not None or node.grad.arrived is not None or node.state in LOST
         for node in values_graph.nodes
     )
     too_large = absence_in_large(values_graph)
@@ -318,8 +318,7 @@ def absence(chain: Chain, graph: Graph) -> str:
     ]
     if refused:
         return f"the backward of {refused[-1].label} cannot be run a second time"
-    is_freed = any(node.state == FREED for node in operations)
-    return FREED_OR_WRITTEN if is_freed else "it was saved without them"
+    return next((WHY_LOST[node.state] for node in operations if node.state in LOST), "it was saved without them")
 
 
 def leaves_of(graph: Graph, roots: set[str]) -> tuple[str, ...]:

@@ -33,7 +33,7 @@ from gviz.formulas.symbolic import (
     tree,
     works_on_each,
 )
-from gviz.graphs import Edge, Flow, Graph, Node
+from gviz.graphs import LOST, Edge, Flow, Graph, Node
 
 MOST_DERIVED = 20_000
 """Nodes of a graph that gets formulas as a whole: of a larger one there are formulas for what is shown alone."""
@@ -148,7 +148,7 @@ def _variables(
     """Return what a formula of the row may use besides the gradient, as symbols and options, by its name there."""
     values: dict[str, Any] = dict.fromkeys(row.hidden)
     values |= dict(zip(row.parameters[-len(row.defaults) :], row.defaults, strict=False))
-    values |= {name: option_value(text) for name, text in attributes.items() if text != "freed"}
+    values |= {name: option_value(text) for name, text in attributes.items() if text not in LOST}
     values |= {name: Symbol.parse(text) for name, text in constants.items()} | {
         "result": Symbol.of(texts[-1], facts[-1])
     }

@@ -7,7 +7,7 @@ from collections.abc import Collection, Sequence
 from functools import cache
 from typing import TYPE_CHECKING, TypeVar
 
-from gviz.graphs import Node
+from gviz.graphs import LOST, Node
 
 if TYPE_CHECKING:
     from gviz.autograd.row import Row
@@ -107,7 +107,7 @@ def arguments_of(node: Node, operands: Sequence[str] = ()) -> list[str]:
     if row is None:  # an operation of PyTorch's alone; a user's Function has a slot for all that it takes
         return [*operands, *([UNTOLD] if _NUMBERED.search(node.label) else ())]
     of_place = dict(zip(row.edges, ([*operands],) if row.takes_list else [[one] for one in operands], strict=False))
-    texts = {name: option_text(text) for name, text in node.recorded.options.items() if text != "freed"}
+    texts = {name: option_text(text) for name, text in node.recorded.options.items() if text not in LOST}
     texts |= dict(node.recorded.held)
     if node.shape is not None:
         # a view, or what is expanded, has the size that was asked for

@@ -54,6 +54,12 @@ to the beginning of the next, which is drawn as the same block; the last two are
 FREED = "freed"
 """The state of an operation whose saved tensors backward has freed."""
 
+OVERWRITTEN = "overwritten"
+"""The state of an operation that has saved a tensor which was written in place since: its backward fails."""
+
+LOST = (FREED, OVERWRITTEN)
+"""The states of operations whose saved tensors nobody can have any more."""
+
 NOW = "its numbers are those of now"
 """The state of a tensor of which nobody knows what it was when backward ran."""
 

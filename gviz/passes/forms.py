@@ -6,7 +6,7 @@ import re
 from collections.abc import Iterator
 from typing import Any
 
-from gviz.graphs import FREED, Graph, Node, Recorded
+from gviz.graphs import LOST, Graph, Node, Recorded
 from gviz.walk import FEW
 
 VARYING = ("other", "exponent", "self", "alpha", "value", "index", "start", "end")
@@ -32,7 +32,7 @@ def form_of(node: Node, *, is_exact: bool = True) -> tuple[Any, ...]:
     plain: list[tuple[str, str]] = []
     sizes: list[tuple[str, str]] = []
     for name, text in recorded.attrs:
-        is_tensor = name in recorded.tensors or text in ("None", FREED)
+        is_tensor = name in recorded.tensors or text in ("None", *LOST)
         is_loose = is_tensor or name.endswith(("_sym_sizes", "_sym_strides"))
         (sizes if is_loose else plain).append((name, "" if is_tensor and text != "None" else text))
     sizes += [("", text) for text in numbers_given(recorded)]
@@ -95,7 +95,7 @@ def may_vary(text: str) -> bool:
 
 def _is_saved(node: Node, name: str) -> bool:
     """Return whether an attribute is a tensor that an operation has saved, freed by now or not."""
-    return name in node.recorded.tensors or (name, FREED) in node.recorded.attrs
+    return name in node.recorded.tensors or any((name, text) in node.recorded.attrs for text in LOST)
 
 
 def leaf_form_of(node: Node) -> tuple[Any, ...]:

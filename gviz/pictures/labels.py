@@ -18,6 +18,8 @@ from gviz.formulas.operands import input_names, option_text, signed
 from gviz.graphs import (
     FREED,
     LEFT_OUT,
+    LOST,
+    OVERWRITTEN,
     REMARKS,
     RETURNED,
     Blocks,
@@ -326,6 +328,8 @@ def why_without_numbers(graph: Graph) -> str:
         return f"the graph has more than {MOST_FLOWING} operations"
     if any(node.state == FREED for node in graph.nodes):
         return "backward has freed the graph; draw it before, or after backward(retain_graph=True)"
+    if any(node.state == OVERWRITTEN for node in graph.nodes):
+        return "a tensor that was saved for backward was written in place since; draw the graph before that"
     if any(node.grad.value is not None for node in graph.nodes):
         return "the graph was made, or saved, without them"
     return "no backward ran"
@@ -743,7 +747,7 @@ def _attributes(node: Node, most: int, *, table: bool) -> list[str]:
     rows = [
         (key, signed(text))
         for key, text in node.recorded.attrs
-        if key not in node.recorded.tensors and not (text == node.state == "freed")
+        if key not in node.recorded.tensors and not (text == node.state and text in LOST)
     ]
     width = max((len(key) for key, _ in rows), default=0) if table else 0
     cells = [f"{key:<{width}}: {text if len(text) <= most else shorten(text, most)}" for key, text in rows]
@@ -767,7 +771,7 @@ def saved_text(node: Node, inputs: list[Edge], nodes: dict[str, Node]) -> str:
     for key, text in sorted(node.recorded.attrs, key=lambda pair: pair[0] not in _FIRST):
         if key.endswith(("_sym_sizes", "_sym_strides")) or text == "None" or (key, text) == ("alpha", "1"):
             continue
-        is_tensor = text == "freed" or key in node.recorded.tensors
+        is_tensor = text in LOST or key in node.recorded.tensors
         name = results.get(key) or (
             names.get(keys.index(key), "") if key in keys else dict(node.recorded.held).get(key, "")
         )

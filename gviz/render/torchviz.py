@@ -11,7 +11,7 @@ import math
 from collections.abc import Mapping
 from typing import TYPE_CHECKING
 
-from gviz.graphs import FREED, Edge, Graph, Node
+from gviz.graphs import LOST, Edge, Graph, Node
 from gviz.pictures.labels import OPERATIONS, shape_text
 from gviz.pictures.look import ARROWS, BOX, BOXES, LONGEST_LINE, LONGEST_PIECE, picture_size
 from gviz.text import shorten, shorten_lines, visible
@@ -142,7 +142,7 @@ def _operation_text(node: Node, max_chars: int) -> str:
         return node.label
     kinds = node.recorded.tensors  # of these the sizes are left out
     rows = [(key, f"{text.partition(']')[0]}]" if key in kinds else text) for key, text in node.recorded.attrs]
-    rows = [(key, f"[{FREED}]" if text == FREED else text) for key, text in rows]
+    rows = [(key, f"[{text}]" if text in LOST else text) for key, text in rows]
     width = max(len(key) for key, _ in rows)
     right = min(max(len(text) for _, text in rows), max_chars)
     rule = "-" * max(width + right + 2, len(node.label))
