@@ -315,6 +315,7 @@ NO_SLOPE = frozenset({
     "uniform_fill", "normal_fill", "exponential_fill", "bernoulli_one", "bernoulli_each", "bernoulli", "random_from",
     "random_to", "random_all", "normal_mean", "normal_std", "normal",
     "standard_gamma", "standard_gamma_grad", "sample_dirichlet", "poisson", "binomial", "cauchy_fill", "geometric_fill",
+    "log_normal_fill",
 })  # fmt: skip
 """Rows whose derivative PyTorch refuses or takes another for, whose inputs or their elements depend on each other, or random."""
 

@@ -101,6 +101,10 @@ row("cauchy_fill", "CauchyBackward0", lambda self, median=0.0, sigma=1.0, *, gen
 row("geometric_fill", "GeometricBackward0", lambda self, p, *, generator=None:
     np.ceil(np.log(over(self, lambda size: random.uniform(size, 0.0, 1.0, np.dtype(np.float64), generator)))
             / np.log1p(-p)).astype(self.dtype), ".geometric_", self=NONE)
+row("log_normal_fill", "LogNormalBackward0", lambda self, mean=1.0, std=2.0, *, generator=None: (
+    refuse(std <= 0, f"log_normal_ expects std > 0.0, but found std={std:g}")
+    or np.exp(mean + std * each(lambda _, uniform, normal: normal(), generator, self))).astype(self.dtype),
+    ".log_normal_", check=lacks("log_normal_cpu", "biuc"), self=NONE)
 
 row("binomial", "BinomialBackward0", lambda count, prob, *, generator=None:
     each(random.draw_binomial, generator, count, prob).astype(count.dtype), "torch.binomial", count=NONE, prob=NONE)

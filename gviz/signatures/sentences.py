@@ -60,6 +60,7 @@ square: Return each element times itself.
 float_power: Return each element raised to a power, in double precision.
 uniform: Return uniform random numbers between two bounds.
 poisson: Return Poisson random numbers, each with its rate.
+log_normal: Return the exponentials of normal random numbers of this mean and deviation.
 cauchy: Return Cauchy random numbers of this median and width.
 geometric: Return how many trials there were until the first success, by chance.
 binomial: Return how many of so many trials succeed, by chance.
