@@ -14,7 +14,7 @@ from gviz.cli.options import SourceCommand, field_option, listed_option, takes_s
 from gviz.cli.output import Output, for_terminal, title_of
 from gviz.cli.reading import read_source
 from gviz.errors import SourceError
-from gviz.files import STDIN
+from gviz.files import STDIN, write
 from gviz.pictures.options import RenderOptions
 
 if TYPE_CHECKING:
@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 
 HELP = "Type a number, such as 2, -0.5 or 1/3; an empty line or ? for a hint, q to end."
 
-TELLING = ("html", "json", "tensorboard")
+TELLING = ("json", "tensorboard")
 """Formats that say more of a graph than what is drawn."""
 
 SAYS_WHAT = "a number is asked for, such as 2, -0.5 or 1/3; ? is for a hint"
@@ -46,7 +46,7 @@ SAYS_WHAT = "a number is asked for, such as 2, -0.5 or 1/3; ? is for a hint"
     "--output",
     "file",
     metavar="FILE",
-    help="Draw the picture with blanks in place of the numbers that are asked for; ask nothing.",
+    help="Draw the picture with blanks in place of the numbers that are asked for; html asks for them on the page.",
     example="FILE",
     short="draw the picture with blanks for them",
 )
@@ -61,17 +61,19 @@ def quiz(*, source: Source, options: SourceOptions, has_answers: bool, file: str
     \b
     Examples:
       gviz quiz "y=(x+w)*(w+1)" x=2 w=1
-      gviz quiz "y=(x+w)*(w+1)" x=2 w=1 -o quiz.pdf
+      gviz quiz "y=(x+w)*(w+1)" x=2 w=1 -o quiz.html
       gviz quiz "y=(x+w)*(w+1)" x=2 w=1 --answers
     """
     from gviz.derivations.quiz import blanked, questions_of
-    from gviz.render import render
+    from gviz.render import html, render
 
     if source.file == STDIN and not (has_answers or file):
         raise click.UsageError("gviz quiz reads the answers from standard input: give SOURCE as a word or as a file.")
     picture = Output((file,), RenderOptions(view="dataflow", theme=theme))
     if file and not has_answers and picture.format in TELLING:
-        raise click.UsageError(f"{picture.format} would tell the answers: pdf, svg, png, pptx and tex are pictures.")
+        raise click.UsageError(
+            f"{picture.format} would tell the answers: html asks, and pdf, svg, png, pptx and tex are pictures."
+        )
     picture.check(source)
     facts = replace(options, flow=True, lines=source.kind == "script")  # with the values of results without a name
     reading = read_source(source, facts, product_on_stdout=not file)
@@ -81,7 +83,12 @@ def quiz(*, source: Source, options: SourceOptions, has_answers: bool, file: str
         raise SourceError("there is nothing to ask about this graph", hint=hint)
     blank = blanked(reading.graph)
     if file:
-        picture.drawn_with(title=title_of(source, reading.graph)).write(reading.graph if has_answers else blank)
+        titled = picture.drawn_with(title=title_of(source, reading.graph))
+        if picture.format == "html" and not has_answers:
+            page = html.render_quiz(blank, [one._asdict() for one in questions], titled.options)
+            streams.write_product(page) if file == "-" else write(file, page)
+        else:
+            titled.write(reading.graph if has_answers else blank)
     elif has_answers:
         streams.write_product("".join(f"{one.about}:  {one.asked} = {one.answer:g}\n" for one in questions))
     else:

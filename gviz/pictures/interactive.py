@@ -73,7 +73,14 @@ OUTER = -1
 """The group of what is in none."""
 
 
-def page_data(graph: Graph, options: RenderOptions, numbers: Sequence[int] = (), *, is_player: bool = False) -> Data:
+def page_data(
+    graph: Graph,
+    options: RenderOptions,
+    numbers: Sequence[int] = (),
+    *,
+    is_player: bool = False,
+    has_formula: bool = True,
+) -> Data:
     """Return the graph in the views that a page may show, the one that it opens with first.
 
     Args:
@@ -81,10 +88,12 @@ def page_data(graph: Graph, options: RenderOptions, numbers: Sequence[int] = (),
         options: ``view``, ``precision``, ``show``, ``every`` and ``title`` are read.
         numbers: of the steps that are shown, counted from 1; all if there is none.
         is_player: whether it opens on the first step.
+        has_formula: whether the views of the formula are wanted, whose local derivatives and steps tell answers.
     """
     tables = Tables({}, {}, {}, {"": 0})
     views = [boxes_view(graph, options, tables)]
-    if graph.kind != "static" and len(graph.nodes) <= LARGE and any(n.kind == "operation" for n in graph.nodes):
+    is_formula = has_formula and graph.kind != "static" and len(graph.nodes) <= LARGE
+    if is_formula and any(node.kind == "operation" for node in graph.nodes):
         views += formula_views(graph if is_player else with_formula(graph), options, numbers, tables)
         first = ("circuit", "dataflow") if is_player else (options.view,)
         views.sort(key=lambda view: first.index(view["name"]) if view["name"] in first else len(first))

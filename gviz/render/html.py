@@ -92,6 +92,20 @@ def render_steps(graph: Graph, options: RenderOptions, numbers: Sequence[int], s
     return filled_page(data, still(graph, options), options, "light")
 
 
+def render_quiz(blank: Graph, questions: Sequence[Data], options: RenderOptions) -> str:
+    """Return the page that asks for what is missing in a picture, and checks the answers.
+
+    Args:
+        blank: the graph without the numbers that are asked for.
+        questions: in the order in which they are asked, each with what it is ``about``, what is ``asked``, the
+            ``answer`` and its ``hints``.
+        options: how to draw.
+    """
+    asked = [one | {"answer": str(one["answer"]).replace("inf", "Infinity")} for one in questions]
+    data = page_data(blank, options, has_formula=False) | {"quiz": asked}
+    return filled_page(data, still(blank, options), options, options.usual_theme)
+
+
 def filled_page(data: Data, picture: str, options: RenderOptions, usual: str) -> str:
     """Return a page.
 
@@ -104,7 +118,7 @@ def filled_page(data: Data, picture: str, options: RenderOptions, usual: str) ->
     title = str(data["title"])
     data["stem"] = re.sub(r"[^A-Za-z0-9._-]+", "_", title)[:60].strip("._-") or "graph"
     text = json.dumps(data, ensure_ascii=False, separators=(",", ":")).translate(_MEANT)
-    script = '"use strict";' + shorter_script("".join(map(_read, SCRIPTS)))
+    script = '"use strict";' + shorter_script("".join(map(_read, [*SCRIPTS, "quiz.js"] if "quiz" in data else SCRIPTS)))
     chosen = options.theme if options.theme in ("dark", "light") and options.theme != usual else ""
     light = THEMES["torchviz" if options.theme == "dark" else options.theme]
     families = {name: FACES[face].css.partition(";")[0] for name, face in FAMILIES.items()}

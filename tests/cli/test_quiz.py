@@ -85,7 +85,7 @@ def test_the_picture_has_blanks_and_with_answers_the_numbers(gviz: Program) -> N
     assert len(re.findall(r"\?(?:</text>)", blank)) == len(KEY) + 2  # of a and b the gradient is that on their line
     assert not re.search(r"grad = \d|∂a/∂w = \d|= b\b", blank)
     assert "grad = 5" in whole
-    gviz("quiz", *Y, "-o", "quiz.html").assert_refused(
+    gviz("quiz", *Y, "-o", "quiz.json").assert_refused(
         "would tell the answers", status=2, files=("key.svg", "quiz.svg")
     )
     assert not blanked(package.read(*Y[:1], x=2, w=1).with_facts(flow=True)).tensors

@@ -11,6 +11,9 @@ import pypdf
 import pytest
 from program import ROOT, SAMPLES, Program
 
+from gviz import RenderOptions, read
+from gviz.cli.steps import Series
+
 Y = ("y=(x+w)*(w+1)", "x=2", "w=1")
 
 
@@ -222,13 +225,16 @@ def test_very_many_pages_of_a_script_may_be_fewer_by_line(gviz: Program) -> None
     done.assert_refused("--every line has a page for each line forward: ", files=("net.py",))
 
 
-def test_very_many_pages_are_drawn_for_somebody_who_is_sure_and_a_part_of_them_for_anybody(gviz: Program) -> None:
-    done = gviz("steps", MANY, "--yes", "--to", 101, "-o", "y.pdf")
-    assert done.status == 0
-    assert "101 pages take about " in done.err
-    for words in (("--to", 3, "-o", "z.pdf"), ("-o", "z.html")):  # all steps are one page of HTML
-        assert gviz("steps", MANY, *words).err.count("pages") == 0
-    assert sorted(path.name for path in gviz.folder.iterdir()) == ["y.pdf", "z.html", "z.pdf"]
+@pytest.mark.parametrize(("file", "is_sure", "says"), [
+    ("y.pdf", True, "101 pages take about "), ("y.html", False, "pages"),  # all steps are one page of HTML
+])  # fmt: skip
+def test_very_many_pages_are_drawn_for_somebody_who_is_sure(
+    file: str, is_sure: bool, says: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    asked = Series((file,), RenderOptions(), "", 1, None, 1.0, is_sure)
+    asked.ask(read("y=x*w", x=2, w=3).graph, range(101))
+    said = capsys.readouterr().err
+    assert (says in said) == is_sure == bool(said)
 
 
 def test_a_terminal_has_a_bar_that_tells_how_far_it_is(gviz: Program) -> None:

@@ -6,7 +6,7 @@ import json
 import re
 from collections.abc import Iterator
 from pathlib import Path
-from typing import Any
+from typing import Any, cast
 
 import pytest
 from browser import Browser, program as browser_program
@@ -14,6 +14,7 @@ from program import ROOT
 
 import gviz
 from gviz import RenderOptions
+from gviz.derivations.quiz import Question, blanked, questions_of
 from gviz.graphs import Edge, Graph, Module, Node
 from gviz.graphs.numbers import Numbers
 from gviz.pictures import interactive
@@ -200,6 +201,33 @@ def test_why_a_program_stopped_stands_below_the_graph(browser: Browser, tmp_path
     gviz.read(script).save(tmp_path / "e.html")
     browser.open((tmp_path / "e.html").as_uri())
     assert "modified by an inplace operation" in browser.value("$('notes').innerText")
+
+
+@needs_browser
+def test_a_quiz_checks_the_answers_and_gives_hints(browser: Browser, tmp_path: Path) -> None:
+    graph = gviz.read("y=(x+w)*tanh(w)", gviz.SourceOptions(values={"x": 2, "w": 0.5}, flow=True)).graph
+    questions = questions_of(graph)
+    page = html.render_quiz(blanked(graph), [one._asdict() for one in questions], RenderOptions(format="html"))
+    assert "grad = ?" in page
+    assert {view["name"] for view in cast("Any", data_of(page))["views"]} == {"torchviz"}
+    (tmp_path / "quiz.html").write_text(page, encoding="utf-8")
+    browser.open((tmp_path / "quiz.html").as_uri())
+
+    def answer(text: str) -> str:
+        said: str = browser.value(f"field.value = '{text}'; quiz.requestSubmit(); said.textContent")
+        return said
+
+    assert answer("two") == "a number is asked for, such as 2, -0.5 or 1/3"
+    assert answer("7").startswith(f"not 7: {questions[0].hints[0]}")
+    for one in questions:
+        assert answer(f"{one.answer:.3f}") == f"right: {one.asked} = {one.answer:.3f}" or one is questions[-1]
+    assert browser.value("quiz.innerText.trim()").endswith(
+        f"{len(questions) - 1} of {len(questions)} right at once, 1 with hints"
+    )
+    cases = ("0.1966", "0.2", "0.197", "0.196", "0.1", "1.97e-1", "0", "1/5", "1/0", "")
+    for text in cases:
+        says = browser.value(f"isRight('{text}', 0.19661)")
+        assert says == (bool(text) and text != "1/0" and Question("", "", 0.19661, ()).is_right(text)), text
 
 
 STATES = (
