@@ -16,7 +16,7 @@ from gviz.errors import ArgumentError, SourceError
 from gviz.flow import flow_of
 from gviz.graphs import LOST, NOW, Graph, Moment, TensorRow
 from gviz.graphs.numbers import ALL_ELEMENTS, FEW_ELEMENTS
-from gviz.passes.modules import with_modules
+from gviz.passes.modules import in_modules
 from gviz.sources.source import text_or_path
 from gviz.text import aligned_text
 from gviz.walk import ModuleLike, Params, TensorLike, by_name, graph_nodes, is_tensor, walk
@@ -488,7 +488,7 @@ def graph(
     graph = walk(roots, names, saved=saved, most=most, flow=flow_of(tensors, jacobians=True) if flow else None)
     graph = as_it_is_now(graph, {**names, **roots})
     if model is not None:
-        graph = with_modules(graph, {path: type(module).__name__ for path, module in model.named_modules()})
+        graph = in_modules(graph, model, graph_nodes(roots.values()).values())
     return drawing_of(graph, view)
 
 

@@ -14,13 +14,22 @@ from typing import Any, NamedTuple
 
 from gviz.causes.layers import CHECKPOINT, is_multiple
 from gviz.causes.stopped import NO_GRAPH, NOT_SCALAR, SECOND
-from gviz.drawing import READ, Drawing, Nest, as_it_is_now, caller_variables, drawing_of, named_roots, tensors_by_name
+from gviz.drawing import (
+    READ,
+    Drawing,
+    Nest,
+    as_it_is_now,
+    caller_variables,
+    drawing_of,
+    named_roots,
+    tensors_by_name,
+)
 from gviz.errors import ArgumentError
 from gviz.flow import MOST_TO_DIAGNOSE, engine_of, flow, users_first
 from gviz.formulas.operands import input_names
 from gviz.graphs import Gradient, Graph, Later, Node, Place, Stop, Unlisted
 from gviz.graphs.numbers import FEW_ELEMENTS, Numbers
-from gviz.passes.modules import with_modules
+from gviz.passes.modules import in_modules
 from gviz.sources.layers import unlisted
 from gviz.sources.lines import unnamed_leaves
 from gviz.walk import (
@@ -119,7 +128,7 @@ def live_graph(tensors: Nest, parameters: Mapping[str, TensorLike], model: Modul
         codes=(*dict.fromkeys(lines.values()),)
     )
     if model is not None:
-        graph = with_modules(graph, {path: type(module).__name__ for path, module in model.named_modules()})
+        graph = in_modules(graph, model, leaves)
         graph = with_missed(graph, {name: part for name, (_, part) in missed.items()})
     stop = Stop(grads.error, code=f"{next(iter(roots))}.backward()") if grads.error else None
     return drawing_of(graph.changed(stop=stop))

@@ -165,7 +165,7 @@ def is_operation(node: Node) -> bool:
 def module_rows(graph: Graph) -> Iterable[ModuleRow]:
     """Yield a row for each module, in the order of the walk from the leaves on, outer ones before what is in them."""
     inside: dict[str, list[Node]] = {}
-    kinds: dict[str, str] = {}
+    kinds = {one.path: one.kind for one in graph.modules if not one.call}
     calls: dict[str, set[int]] = {}
     for node in graph.inputs_first():
         around = graph.calls_around(node.module)
@@ -187,7 +187,7 @@ def module_rows(graph: Graph) -> Iterable[ModuleRow]:
         rest = undrawn.get(path, 0)
         if path not in calls:  # it recorded nothing, as far as somebody has seen the calls
             nothing = None if models is None else 0
-            yield ModuleRow(path, "", None, nothing, rest, nothing, None)
+            yield ModuleRow(path, kinds.get(path, ""), None, nothing, rest, nothing, None)
             continue
         card, number = card_of(inside[path], kinds[path], (), ()), len(calls[path]) or None
         yield ModuleRow(path, card.kind, number, card.operations, card.elements + rest, card.kept, card.grad)

@@ -726,7 +726,8 @@ class Graph:
         earlier: the run of the last line that had run when the backward before this one was called; 0 if this was the first.
         is_followed: whether the program called another backward after the one that it is of.
         is_first_bad: whether that one was the first that left what is not finite, as all after it did.
-        modules: the calls of modules that others were made in, each after the one that it was made in.
+        modules: the calls of modules that others were made in, each after the one that it was made in; then modules
+            that have recorded nothing, though their parameters are there, with the call 0.
         functions: likewise the calls of functions of the program, where that was asked for.
         regions: frames around nodes, each after the one that it is in.
         remarks: what a picture says of what was left out or put together.

@@ -136,7 +136,8 @@ class Groups:
         self.own: dict[str, int] = {}
         """The innermost group of each node, by its number; -1 for none."""
         self.by = by
-        parts = {"module": self.graph.modules, "function": graph.functions, "line": ()}[by]
+        called = tuple(one for one in self.graph.modules if one.call)
+        parts = {"module": called, "function": graph.functions, "line": ()}[by]
         at: list[int] = []  # where the groups are that the graph lists, each after the one around it
         for one in parts:
             at.append(self.place_of([one], at[one.within] if one.within >= 0 else -1))

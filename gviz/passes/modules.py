@@ -8,13 +8,14 @@ from __future__ import annotations
 
 import re
 from collections import defaultdict
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
 from itertools import product
 from typing import TypeAlias
 
 from gviz.graphs import Graph, Module, Node
 from gviz.passes.names import common_path
+from gviz.walk import ModuleLike
 
 Path: TypeAlias = tuple[str, ...]
 """The names that lead to a module."""
@@ -51,6 +52,32 @@ def with_modules(graph: Graph, kinds: Mapping[str, str] | None = None) -> Graph:
         )
 
     return replace(graph, nodes=tuple(map(with_module, graph.nodes)))
+
+
+def in_modules(graph: Graph, model: ModuleLike, leaves: Iterable[object]) -> Graph:
+    """Return a graph whose nodes know their modules, as far as names of parameters tell, with the classes of these."""
+    graph = with_modules(graph, {path: type(module).__name__ for path, module in model.named_modules()})
+    seen = [node.module for node in graph.nodes if node.module is not None]
+    return graph.changed(modules=idle_modules(model.named_modules(), leaves, seen))
+
+
+def idle_modules(
+    modules: Iterable[tuple[str, ModuleLike]], leaves: Iterable[object], seen: Iterable[Module]
+) -> tuple[Module, ...]:
+    """Return the modules that have recorded nothing, and hold a parameter that is no leaf of the graph: frozen, unused.
+
+    Args:
+        modules: all that there are, each after its path.
+        leaves: those of the graph.
+        seen: the modules that have recorded something.
+    """
+    drawn, paths = {id(leaf) for leaf in leaves}, {one.path for one in seen}
+    idle = ((path, one) for path, one in modules if path and path not in paths)
+    return tuple(
+        Module(path, type(one).__name__)
+        for path, one in idle
+        if not {*(id(leaf) for _, leaf in one.named_parameters())} <= drawn
+    )
 
 
 def path_of(node: Node) -> Path:

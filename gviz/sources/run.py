@@ -234,9 +234,12 @@ def _has_gradient(node: Node) -> bool:
 
 def _modules_of_run(run: Run, names: Mapping[str, Any]) -> tuple[dict[object, Module], tuple[Module, ...]]:
     """Return the modules of operations, and those that hold leaves, by the leaves' names; and the calls around them."""
+    from gviz.passes.modules import idle_modules
     from gviz.sources.layers import holders_of
     from gviz.trace.modules import modules_of
 
     paths = {key: path for key, (path, _) in run.modules.items()}
-    modules, around = modules_of(graph_nodes(run.roots.values()), paths)
-    return {**modules, **holders_of(run.modules, names)}, around
+    nodes = graph_nodes(run.roots.values())
+    modules, around = modules_of(nodes, paths)
+    idle = idle_modules(run.modules.values(), nodes.values(), (*modules.values(), *around))
+    return {**modules, **holders_of(run.modules, names)}, (*around, *idle)

@@ -153,10 +153,11 @@ def test_frozen_modules_of_a_program_have_a_row(gviz: Program) -> None:
         "other = nn.Linear(9, 9)\nnet.scale = torch.ones(7)\nnet[0].requires_grad_(False)\n"
         "net(torch.ones(3, 4)).sum().backward()\nprint(sum(p.numel() for p in net.parameters()))\n"
     )
-    rows = gviz("inspect", "net.py", "--by", "module", "--columns", "params,calls,operations", "--json").json()
+    rows = gviz("inspect", "net.py", "--by", "module", "--columns", "params,calls,operations,class", "--json").json()
     params = {row["module"]: row["params"] for row in rows}
     assert params == {"net": 74, "net.0": 40, "net.1": 16, "net.2": 18}
-    assert next(row for row in rows if row["module"] == "net.0")["operations"] == 0
+    first = next(row for row in rows if row["module"] == "net.0")
+    assert (first["operations"], first["class"]) == (0, "Linear")
 
 
 @pytest.mark.parametrize("engine", ["gviz", pytest.param("torch", marks=pytest.mark.torch)])
