@@ -236,7 +236,8 @@ def call(row: Row, *args: Any) -> Any:
 def compile_row(row: Row) -> None:
     """Write the code of a row: for formulas, for its names that take operands alone, and for the backward pass."""
     COMPILED[row.key] = functools.partial(usual_call, row)
-    DERIVATIVES.pop(row.cls, None)
+    if DERIVATIVES.pop(row.cls, None):
+        derivative_of(row.cls)  # anew, at once: a pass may be running
     if is_plain(row):
         COMPILED[row.key] = TENSORS[row.key] = compile_call(row, "row", COMPILED[row.key])
         for head, function in STUBS.pop(row.key, ()):

@@ -20,6 +20,7 @@ from gviz import engine, ops
 from gviz.autograd.row import ARRAYS, COMPOSITES, ROWS, TENSORS, Row
 from gviz.autograd.tensor import Tensor
 from gviz.engine import fast
+from gviz.engine.utils.checkpoint import checkpoint
 
 for module in iter_modules(ops.__path__):  # some store their rows only when nn is named
     import_module(f"{ops.__name__}.{module.name}")
@@ -231,3 +232,14 @@ def test_importing_the_table_only_stores_rows() -> None:
         " or any(name in sys.modules for name in ('gviz.engine.nn', 'gviz.engine.optim', 'gviz.engine.linalg')))"
     )
     assert python(code).returncode == 0
+
+
+def test_the_code_of_an_operation_may_be_written_while_a_backward_pass_runs() -> None:
+    def again(x: Tensor) -> Any:
+        fast.compile_row(ROWS["sin"])
+        return x.sin()
+
+    x = engine.tensor(0.5, requires_grad=True, dtype=engine.float64)
+    checkpoint(again, x.sin(), use_reentrant=False).backward()
+    assert x.grad is not None
+    assert x.grad.item() == pytest.approx(np.cos(np.sin(0.5)) * np.cos(0.5))
