@@ -27,7 +27,7 @@ from gviz.drawing import (
 from gviz.errors import ArgumentError
 from gviz.flow import MOST_TO_DIAGNOSE, engine_of, flow, users_first
 from gviz.formulas.operands import input_names
-from gviz.graphs import Gradient, Graph, Later, Node, Place, Stop, Unlisted
+from gviz.graphs import FREED, Gradient, Graph, Later, Node, Place, Stop, Unlisted
 from gviz.graphs.numbers import FEW_ELEMENTS, Numbers
 from gviz.passes.modules import in_modules
 from gviz.sources.layers import unlisted
@@ -145,7 +145,7 @@ def leaf_gradients(
     try:
         grads = engine.autograd.grad(roots, leaves, starts, retain_graph=True, allow_unused=True) if leaves else ()
     except RuntimeError as error:
-        is_freed = SECOND in str(error)
+        is_freed = SECOND in str(error) and not is_freed_by_other(nodes)
         has_all = is_freed and all(leaf.grad is not None for leaf in leaves)
         message = written_in_place(nodes) if is_freed else str(error)
         if not message or any(words in message for words in ONCE) or has_all:
@@ -155,6 +155,22 @@ def leaf_gradients(
         return LeafGradients({}, error=f"RuntimeError: {NOT_SCALAR}")
     pairs = zip(leaves, grads, strict=True)
     return LeafGradients({id(leaf): numbers(grad) for leaf, grad in pairs if grad is not None})
+
+
+def is_freed_by_other(nodes: Iterable[NodeLike]) -> bool:
+    """Return whether an operation that still has what it saved uses one that has not.
+
+    Then it was the backward of another root that has freed the latter.
+    """
+    todo = [*{node: None for node, _ in tensors_saved(nodes)}]
+    seen = {*todo}
+    for node in todo:  # grows while it is read
+        if any(saved_value(node, attribute) == FREED for _, attribute in saved_names(type(node))):
+            return True
+        new = {one: None for one, _ in node.next_functions if one is not None and one not in seen}
+        seen.update(new)
+        todo += new
+    return False
 
 
 def written_in_place(nodes: Iterable[NodeLike]) -> str:

@@ -51,6 +51,13 @@ def detached_head(torch: Any) -> tuple[Any, Any]:
     return net[2](net[1](net[0](data_of(torch))).detach()).pow(2).mean(), net
 
 
+def of_a_freed_trunk(torch: Any) -> tuple[Any, Any]:
+    net = net_of(torch)
+    hidden = net[1](net[0](data_of(torch)))
+    net[2](hidden).sum().backward()
+    return net[2](hidden).pow(2).sum(), net
+
+
 def number_in_between(torch: Any) -> tuple[Any, Any]:
     net = net_of(torch)
     scale = torch.tensor(net[0](data_of(torch)).sum().item())
@@ -398,6 +405,7 @@ FAULTS = [
         weight_written, "0.weight", "written in place", "2.weight was written in place after it had been saved by addmm"
     ),
     Fault(written_before_backward_failed, "0.weight", "written in place", "written in place afterwards"),
+    Fault(of_a_freed_trunk, "0.weight", "second backward", "the backward of another root"),
     Fault(not_a_scalar, "0.weight", "failed", "loss has more than one element"),
     Fault(plain_list, "layers[0].weight", "no parameter", "model.layers is a plain list", ("head.weight",)),
     Fault(plain_tensor, "scale", "no parameter", "model.scale is a plain tensor", ("head.weight",)),

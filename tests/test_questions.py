@@ -32,6 +32,9 @@ from gviz.layout import RenderWarning
 
 ENGINES = ["gviz.engine", pytest.param("torch", marks=pytest.mark.torch)]
 
+FAILING = ("no path", "leaf root", "zero", "nan", "inf", "written in place", "second backward", "failed")
+"""Verdicts at which gviz.assert_gradients fails."""
+
 
 @pytest.fixture(params=ENGINES)
 def torch(request: pytest.FixtureRequest) -> Any:
@@ -49,7 +52,7 @@ def test_a_fault_is_found_with_its_cause(torch: Any, fault: Fault) -> None:
     assert {name: causes[name].verdict for name in fault.fine} == dict.fromkeys(fault.fine, "ok")
     if causes[fault.name].is_meant and fault.fine:  # as a layer that begins at 0: others have gradients
         assert not gviz.assert_gradients(loss, model).wrong
-    elif fault.verdict in ("no path", "leaf root", "zero", "nan", "inf", "written in place", "failed"):
+    elif fault.verdict in FAILING:
         with pytest.raises(AssertionError, match=fault.verdict):
             gviz.assert_gradients(loss, model)
 

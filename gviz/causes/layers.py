@@ -253,7 +253,7 @@ def without_lines_of(cause: Cause, row: TensorRow, root: str, factor: float, *, 
         cause = cause._replace(mend=f"none: its numbers are finite; gviz.why({name}, model) tells of gradients")
     mend = "requires_grad_(True), if it is to be trained" if verdict.startswith("frozen") else cause.mend
     what = re.sub("the program stopped: RuntimeError|backward did not run", "backward fails", cause.what)
-    if verdict in ("failed", "written in place") and row.grad.value is not None:
+    if verdict in ("failed", "written in place", "second backward") and row.grad.value is not None:
         what += f". {name}.grad is of an earlier backward"
         if cause.is_meant:
             what += f": of {root} itself, if retain_graph=True has kept its graph, which cannot be gone through again"

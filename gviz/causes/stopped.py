@@ -191,6 +191,9 @@ def second_backward(facts: TensorFacts, _: Stop) -> Cause:
         mend = "torch.autograd.grad(..., create_graph=True) if its result is in the loss, else retain_graph=True"
     elif link is not None:
         what, more, mend = linked(case, case.nodes[link.source], case.nodes[link.target])
+    elif not case.graph.code:
+        what, more = f"the backward of another root went through a part of {case.root_name}'s graph, and freed it", ()
+        mend = "add the two and call backward() once, or call the first with backward(retain_graph=True)"
     else:
         what, more = "backward ran twice through the same graph, and the first time freed it", ()
         mend = "call it once, or the first time with backward(retain_graph=True)"
