@@ -164,7 +164,7 @@ class Steps(Observer):
                 self.is_running = self.units.is_paused = False
             with self.listener.quiet():
                 self.reached = self.first_reached() if self.units.is_on else ""
-                if not self.known:
+                if not self.known and self.pending is None:  # and no step has called it
                     self.has_run()
             return result
 

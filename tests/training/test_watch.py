@@ -136,9 +136,10 @@ def test_without_an_optimizer_each_backward_is_a_step(torch: Any) -> None:
     assert log.rows[-1].norms["2.bias"].update is None
 
 
-def test_gradients_that_a_closure_computes_are_measured_within_the_step(torch: Any) -> None:
+@pytest.mark.parametrize("kind", ["SGD", "LBFGS"])  # the latter calls it several times
+def test_gradients_that_a_closure_computes_are_measured_within_the_step(torch: Any, kind: str) -> None:
     net, x = network(torch), batch(torch)
-    optimizer = torch.optim.SGD(net.parameters(), lr=0.1)
+    optimizer = getattr(torch.optim, kind)(net.parameters(), lr=0.1)
 
     def closure() -> Any:
         optimizer.zero_grad()
@@ -149,7 +150,7 @@ def test_gradients_that_a_closure_computes_are_measured_within_the_step(torch: A
     with gviz.watch(net, every=1) as log:
         for _ in range(2):
             optimizer.step(closure)
-    assert log.steps == 2
+    assert (log.steps, [row.step for row in log.rows]) == (2, [0, 1])
     assert log.rows[-1].norms["0.weight"].grad == net[0].weight.grad.norm().item()
 
 
