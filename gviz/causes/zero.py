@@ -96,6 +96,8 @@ def zero_of_other_root(facts: TensorFacts) -> Cause:
     if weight is not None and name.endswith(".bias") and is_not_zero(weight):
         what = f"{what}; {weight.name}.grad is not 0"
         meant = f"if what comes to {name} is to cancel out"
+    elif facts.history.autograd_grad is not None and not facts.history.is_optimized:
+        meant = f"if torch.autograd.grad alone is to use {name}"
     lines = facts.case.line_of(facts.history.brought)
     other = next((named_in(code) for _, code in lines), "")
     mend = f"gviz why SOURCE --root {'NAME' if other in ('', root) else other} tells of that one"

@@ -367,6 +367,17 @@ def test_zeros_of_another_backward_are_not_said_to_be_of_the_last_one(tmp_path: 
 
 
 @pytest.mark.parametrize("engine", ENGINES)
+def test_the_input_of_a_gradient_penalty_needs_no_gradient_of_its_own(tmp_path: Path, engine: str) -> None:
+    body = """\
+x.requires_grad_()
+    g, = torch.autograd.grad(torch.relu(head(x)).sum(), x, create_graph=True)
+    (g.norm() - 1).pow(2).backward(); loss = net(torch.ones(4, 3)).sum(); loss.backward()"""
+    cause = why(graph_of(tmp_path, LOOP.format(body), engine), "x")
+    assert (cause.verdict, cause.is_wrong) == ("zero", False), cause
+    assert cause.mend.startswith("none, if torch.autograd.grad alone is to use x"), cause
+
+
+@pytest.mark.parametrize("engine", ENGINES)
 def test_paths_that_cancel_are_no_fault_where_others_have_gradients(tmp_path: Path, engine: str) -> None:
     graph = graph_of(tmp_path, LOOP.format("(head(x) - head(x + 1)).sum().backward(); opt.step()"), engine)
     cause = why(graph, "head.bias")
