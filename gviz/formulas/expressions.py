@@ -366,6 +366,9 @@ def expression_of(node: Node, operands: dict[int, Text], constants: Mapping[int,
     match, options = GRAD_FN.fullmatch(node.label), dict(node.recorded.attrs)
     number = other_operand(node.expression, next(iter(operands.values())).text) if len(operands) == 1 else None
     is_known = all(part.text for part in parts) and any(part.text != UNKNOWN for part in parts)
+    if node.label == "CopySlices" and parts[0].text:  # b[1] = x
+        by = f" by {parts[1].text}" if parts[1].text not in ("", UNKNOWN) else ""
+        return Text(f"{parts[0].text} with a part overwritten{by}", 0)
     if match is None or not is_known:
         return Text("")
     if len(parts) > MOST_OPERANDS:
