@@ -89,7 +89,7 @@ class TerminalWriter(Writer):
     def values(self, derivation: Derivation) -> Iterator[str]:
         yield ""
         yield from self.start_values(derivation.start_nodes)
-        rows = [forward(node, self.digits) for node in derivation.operations[:MOST_LISTED]]
+        rows = [forward(node, self.digits) for node in derivation.nearest(MOST_LISTED)]
         width = max((display_width(name) for name, _, _ in rows), default=0)
         for name, text, value in rows:
             sides = [_beside(text, value)] if value.startswith("(") else [*filter(None, [text, value])]

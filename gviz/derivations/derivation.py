@@ -82,6 +82,12 @@ class Derivation:
         """The local derivatives of the steps of all paths."""
         return {edge.flow.symbol for chain in self.chains for path in chain.paths for edge in path.edges}
 
+    def nearest(self, most: int) -> list[Node]:
+        """Return at most so many operations in their order: those on the paths first, and what is near to these."""
+        on_paths = {node for chain in self.chains for path in chain.paths for edge in path.edges for node in edge[:2]}
+        ranked = sorted(range(len(self.operations)), key=lambda at: (self.operations[at].id not in on_paths, -at))
+        return [self.operations[at] for at in sorted(ranked[:most])]
+
     def as_dict(self) -> dict[str, Any]:
         """Return the record for JSON.
 
@@ -136,7 +142,7 @@ def derive(graph: Graph, wrt: Sequence[str] = (), most: int = MOST_PATHS) -> Der
     by_name = {node.name: node for node in reversed(starts)}  # a frozen one has a node at each use
     starts = [*by_name.values()][::-1]
     starts.sort(key=lambda node: rows.get(node.name or "", len(rows)))
-    outside = [node for node in starts if node.expression]
+    outside = [by_name[node.name] for node in values_graph.order if node.expression and by_name.get(node.name) == node]
     start_nodes = [node for node in starts if not node.expression]
     made = outputs_of(values_graph)
     steps = tuple(

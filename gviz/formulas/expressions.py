@@ -366,11 +366,8 @@ def expression_of(node: Node, operands: dict[int, Text], constants: Mapping[int,
     match, options = GRAD_FN.fullmatch(node.label), dict(node.recorded.attrs)
     number = other_operand(node.expression, next(iter(operands.values())).text) if len(operands) == 1 else None
     is_known = all(part.text for part in parts) and any(part.text != UNKNOWN for part in parts)
-    if node.label == "CopySlices" and parts[0].text:  # b[1] = x
-        by = f" by {parts[1].text}" if parts[1].text not in ("", UNKNOWN) else ""
-        return Text(f"{parts[0].text} with a part overwritten{by}", 0)
     if match is None or not is_known:
-        return Text("")
+        return Text(written_text(node, parts))
     if len(parts) > MOST_OPERANDS:
         parts = [*parts[:2], Text(UNTOLD), parts[-1]]
     name, overload = match.groups()
@@ -398,6 +395,14 @@ def expression_of(node: Node, operands: dict[int, Text], constants: Mapping[int,
     return Text(
         f"{in_brackets_below(left, level + (name == 'Pow'))} {sign} {in_brackets_below(right, level + 1)}", level
     )
+
+
+def written_text(node: Node, parts: Sequence[Text]) -> str:
+    """Return in words what ``b[1] = x`` makes of b; "" for another operation."""
+    if node.label != "CopySlices" or not parts[0].text:
+        return ""
+    by = f" by {parts[1].text}" if parts[1].text not in ("", UNKNOWN) else ""
+    return f"{parts[0].text} with a part overwritten{by}"
 
 
 def as_typed(text: str) -> Text:
