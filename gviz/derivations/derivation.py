@@ -83,9 +83,10 @@ class Derivation:
         return {edge.flow.symbol for chain in self.chains for path in chain.paths for edge in path.edges}
 
     def nearest(self, most: int) -> list[Node]:
-        """Return at most so many operations in their order: those on the paths first, and what is near to these."""
+        """Return at most so many operations in their order: those on the paths rather, then the last of the others."""
         on_paths = {node for chain in self.chains for path in chain.paths for edge in path.edges for node in edge[:2]}
-        ranked = sorted(range(len(self.operations)), key=lambda at: (self.operations[at].id not in on_paths, -at))
+        others = {at for at, node in enumerate(self.operations) if node.id not in on_paths}
+        ranked = sorted(range(len(self.operations)), key=lambda at: (1, -at) if at in others else (0, at))
         return [self.operations[at] for at in sorted(ranked[:most])]
 
     def as_dict(self) -> dict[str, Any]:
