@@ -110,7 +110,7 @@ BUDGETS = {
     "causes": 2250,
     "cli": 2330,
     "compare": 1040,
-    "derivations": 660,
+    "derivations": 680,
     "engine": 8960,
     "formulas": 1090,
     "graphs": 760,
