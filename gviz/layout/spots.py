@@ -158,8 +158,6 @@ class TextPlaces:
         spots_of: dict[int, list[Spot | None]] = {}
         for turn in range(ROUNDS):
             for number in order:
-                if turn and worst(spots_of[number]) < BAD:
-                    continue
                 around = [
                     spot.rect
                     for other, spots in spots_of.items()
@@ -167,6 +165,10 @@ class TextPlaces:
                     for spot in spots
                     if spot is not None
                 ]
+                own = [spot.rect for spot in spots_of.get(number, ()) if spot is not None]
+                is_met = any(one.meets(other) for one in own for other in around)  # by one that came later
+                if turn and not is_met and worst(spots_of[number]) < BAD:
+                    continue
                 spots_of[number] = self._pair(number, texts[number], sources, [*self.rects, *around])
         self.rects += [spot.rect for spots in spots_of.values() for spot in spots if spot is not None]
         beyond = (any(spot is not None and spot.is_beyond for spot in spots) for spots in spots_of.values())

@@ -39,7 +39,11 @@ def cut_in_two(block: Block, share: float, numbers_before: int, theme: Theme) ->
         theme: the colours.
     """
     wide, _ = block.size
-    extents = [(item, extent_of_ink([item])[::2]) for item in block.items]
+    cards: dict[str, list[Item]] = {}
+    for item in block.items:
+        cards.setdefault(card_of_ink(item), []).append(item)
+    spans_of = {card: extent_of_ink(items)[::2] for card, items in cards.items() if card}
+    extents = [(item, spans_of.get(card_of_ink(item)) or extent_of_ink([item])[::2]) for item in block.items]
     lines = [(item, span) for item, span in extents if isinstance(item, Stretch) and span[1] - span[0] > 2 * JOINT]
     long = {id(item) for item, _ in lines}
     spans = [span for item, span in extents if id(item) not in long]
@@ -77,6 +81,12 @@ def cut_in_two(block: Block, share: float, numbers_before: int, theme: Theme) ->
         for items, box in ((half, extent_of_ink(half)) for half in halves)
     )
     return first, second, len(ends) if len(ends) > 1 else 0
+
+
+def card_of_ink(item: Item) -> str:
+    """Return the card whose outline or text something is: all of that stays in one row; "" for what is of none."""
+    word, _, number = item.part.partition(" ")
+    return f"card {number}" if word in ("card", "name", "note", "total") else ""
 
 
 def level_at(line: Stretch, x: float) -> float | None:
