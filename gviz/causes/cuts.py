@@ -123,8 +123,8 @@ def without_other_cuts(case: Diagnosis, cut: GraphCut) -> str:
     """Return the statement of a cut without the other cuts in it; "" if there are none."""
     statements, pairs = case.statements_of(cut), filter(None, map(case.pair_of, case.graph.breaks))
     others = [expression for _, expression in pairs if expression is not case.expression_of(cut)]
-    text = fixes.without_cuts(statements[0], others.__contains__) if others and statements else ""
-    return "" if text in (None, fixes.IDLE) else text
+    text, _ = fixes.without_cuts(statements[0], others.__contains__) if others and statements else ("", "")
+    return "" if text == fixes.IDLE else text
 
 
 def without_cut(case: Diagnosis, cut: GraphCut, statement: ast.stmt) -> str:
@@ -138,26 +138,32 @@ def without_cut(case: Diagnosis, cut: GraphCut, statement: ast.stmt) -> str:
         is_like = last_name(node) == cut.call and not is_set
         return node in all_cuts if expression is not None else is_like
 
-    text = fixes.without_cuts(statement, is_cut, is_list=cut.is_list)
+    text, obstacle = fixes.without_cuts(statement, is_cut, is_list=cut.is_list)
     if text != fixes.IDLE:
-        return NUMPY if text is None else text
+        return words_for(obstacle) if obstacle else text
     lines = case.line_of(cut.place)
     is_alone = len(statements(case.code_of(lines))) < 2
     return case.without(lines) if is_alone else f"leave out {ast.unparse(statement)}"
 
 
+def words_for(obstacle: str) -> str:
+    """Return what to do about a function, or a place in an expression, that no gradient goes through."""
+    if obstacle.startswith(("np.", "numpy.")):
+        return NUMPY
+    argument = "this argument of " if obstacle.endswith(")") else ""
+    return f"no gradient goes through {argument}{obstacle}: compute it with operations on tensors"
+
+
 def mends_on_way(case: Diagnosis, cut: GraphCut) -> Iterator[tuple[Lines, str]]:
     """Yield the lines that carry on what a cut has left, each with what to write there to stay in the graph."""
     for carrier in case.way_of(cut)[1:]:
-        text, name = (
-            fixes.without_cuts(carrier.statement, carrier.is_taking, is_list=carrier.is_list),
-            min(carrier.names),
-        )
+        text, obstacle = fixes.without_cuts(carrier.statement, carrier.is_taking, is_list=carrier.is_list)
+        name = min(carrier.names)
         line = case.line_of(Place(carrier.statement.lineno))
         if text == fixes.IDLE:
             yield line, f"leave out {ast.unparse(carrier.statement)}"
-        elif text != "":
-            yield line, f"compute it with torch in {line[0][0]}" if text is None else text
+        elif text or obstacle:
+            yield line, text or f"{words_for(obstacle)}, in {line[0][0]}"
         if carrier.is_kept and case.graph.earlier:
             yield (), f"{f'empty {name}' if carrier.is_list else f'{name} = {name}.detach()'} after each backward()"
 
@@ -220,6 +226,7 @@ def cuts_to_blame(case: Diagnosis, row: TensorRow) -> list[GraphCut]:
     cuts = [cut for cut in all_cuts if cut.is_used or ((cut.is_number or is_leaf) and case.way_of(cut))]
     cuts = [cut for cut in cuts if cut.is_used or cut.reason != "no derivative"] or cuts  # such as a sampled index
     cuts = [cut for cut in cuts if not any(one in cuts for one in case.chain_of(cut)[1:])]
+    cuts = [cut for cut in cuts if not is_compared(case, cut)] or cuts
     if through := [cut for cut in cuts if is_straight_through(case, cut)]:  # with an argmax, as well
         cuts = [cut for cut in cuts if cut not in through and cut.reason != "no derivative"] or through
     if cuts:
@@ -228,6 +235,13 @@ def cuts_to_blame(case: Diagnosis, row: TensorRow) -> list[GraphCut]:
         )
     cuts = [cut for cut in all_cuts if not ONLY_PRINTED.match(case.code_of(case.line_of(cut.place)))]
     return [cut for cut in cuts if (cut.is_number and not case.is_in_text(cut)) or not case.nodes][-1:]
+
+
+def is_compared(case: Diagnosis, cut: GraphCut) -> bool:
+    """Return whether a cut makes a number that its statement compares with another."""
+    own = case.expression_of(cut)
+    parts = (part for one in case.statements_of(cut) for part in ast.walk(one) if isinstance(part, ast.Compare))
+    return own is not None and any(own in ast.walk(part) for part in parts)
 
 
 def makes_next_leaves(case: Diagnosis, cut: GraphCut) -> bool:

@@ -7,6 +7,7 @@ import re
 from collections.abc import Callable, Collection, Sequence
 from typing import TypeAlias
 
+from gviz.causes.consumers import is_of_torch, obstacle
 from gviz.causes.syntax import LONGEST, calls_of, has, last_name, rebuilt, statements, statements_at
 
 DERIVATIVES = {"grad", "jacobian", "hessian", "vjp", "hvp", "vhp", "jvp"}
@@ -41,16 +42,13 @@ FROM_NUMBERS = {"tensor", "as_tensor", "from_numpy", "Tensor", "FloatTensor", "D
 """Functions of torch that make a tensor of numbers."""
 
 MATH = {
-    "acos", "asin", "atan", "atan2", "ceil", "cos", "cosh", "erf", "exp", "expm1", "floor", "hypot", "lgamma", "log",
+    "acos", "asin", "atan", "atan2", "cos", "cosh", "erf", "exp", "expm1", "hypot", "lgamma", "log",
     "log10", "log1p", "log2", "pow", "sin", "sinh", "sqrt", "tan", "tanh",
 }  # fmt: skip
 """Functions of Python's math module that torch has by the same name."""
 
-LEAVES = {"float", "int", "Parameter", "Variable"}
+LEAVES = {"float", "Parameter", "Variable"}
 """Functions that make a number, or a leaf, of what they are given."""
-
-NUMPY = {"np", "numpy"}
-"""Names of the module whose functions keep no graph."""
 
 IDLE = "idle"
 """Said of a statement that would assign what is there already."""
@@ -435,10 +433,14 @@ def as_copy(statement: ast.stmt) -> str:
 
 
 def out_of_place(line: str) -> str:
-    """Return a write in place as the assignment of a new tensor; a part of a tensor is written in a copy of it.
+    """Return a write in place as the assignment of a new tensor; where torch has no such function, in a copy.
 
     >>> out_of_place("y += 1"), out_of_place("y.add_(1)"), out_of_place("torch.relu_(h)"), out_of_place("y[0] = 1")
     ('y = y + 1', 'y = y.add(1)', 'h = torch.relu(h)', 'y = y.clone(); y[0] = 1')
+    >>> out_of_place("y.zero_()"), out_of_place("y[1:].mul_(2)"), out_of_place("f(y)")
+    ('y = y.clone(); y.zero_()', 'y = y.clone(); y[1:].mul_(2)', '')
+    >>> out_of_place("nn.init.zeros_(y)")
+    'y = y.clone(); nn.init.zeros_(y)'
     """
 
     def change(node: ast.stmt) -> ast.stmt | None:
@@ -447,18 +449,39 @@ def out_of_place(line: str) -> str:
                 return ast.Assign([target], ast.BinOp(ast.Name(name), op, value))
             case ast.Expr(ast.Call(ast.Attribute(ast.Name(name) as owner, method), arguments, words)):
                 call = ast.Call(ast.Attribute(owner, method.removesuffix("_")), arguments, words)
-                return ast.Assign(arguments[:1] if name in MODULES and arguments else [owner], call)
+                written = [arguments[0] if name in MODULES and arguments else owner]
+                is_twin = method[-1:] == "_" and method != "bernoulli_" and is_of_torch(call.func)
+                return ast.Assign(written, call) if is_twin else None  # bernoulli(x, p) has no derivative
         return None
 
-    for one in statements(line):
-        match one:
-            case ast.Assign([ast.Subscript(ast.Name(name)), *_]) | ast.AugAssign(ast.Subscript(ast.Name(name))):
-                return f"{name} = {name}.clone(); {ast.unparse(one)}"
-    return rewritten(line, change)
+    if better := rewritten(line, change):
+        return better
+    names = [(name, ast.unparse(one)) for one in statements(line) for name in [written_in(one)] if name]
+    return f"{names[0][0]} = {names[0][0]}.clone(); {names[0][1]}" if names else ""
+
+
+def written_in(statement: ast.stmt) -> str:
+    """Return the variable that a statement writes a part of, or writes by a method; "" for none."""
+    match statement:
+        case ast.Assign([ast.Subscript() as part, *_]) | ast.AugAssign(part) | ast.Expr(ast.Call(part)):
+            is_write = not isinstance(statement, ast.Expr) or last_name(part)[-1:] == "_"
+        case _:
+            return ""
+    name = base_of(part)
+    if name in MODULES and isinstance(statement, ast.Expr) and statement.value.args:  # type: ignore[attr-defined]
+        name = base_of(statement.value.args[0])  # type: ignore[attr-defined]
+    return name if is_write and name not in MODULES else ""
+
+
+def base_of(part: ast.expr) -> str:
+    """Return the variable that an expression takes attributes, items, or results of methods of; "" for none."""
+    while isinstance(part, ast.Attribute | ast.Subscript | ast.Call):
+        part = part.func if isinstance(part, ast.Call) else part.value
+    return part.id if isinstance(part, ast.Name) else ""
 
 
 # ---------------------------------------------------------------- statements without cuts
-def without_cuts(statement: ast.stmt, is_inside: Test, *, is_list: bool = False) -> str | None:
+def without_cuts(statement: ast.stmt, is_inside: Test, *, is_list: bool = False) -> tuple[str, str]:
     """Return a statement in which parts of it stay within the graph.
 
     Args:
@@ -467,22 +490,25 @@ def without_cuts(statement: ast.stmt, is_inside: Test, *, is_list: bool = False)
         is_list: whether a name among the parts is that of a list of tensors.
 
     Returns:
-        None if that cannot be said, as where numpy computes with it; "" for a statement that is well as it is, and
-        IDLE for one that would assign what is there already.
+        "" for a statement that is well as it is, and IDLE for one that would assign what is there already; and what no
+        gradient goes through that such a part comes to, "" for nothing.
     """
-    before = ast.unparse(statement)
-    calls = (one for one in ast.walk(statement) if isinstance(one, ast.Call))
-    if any(ast.unparse(one.func).partition(".")[0] in NUMPY and has(one, is_inside) for one in calls):
-        return None
+    before, changed = ast.unparse(statement), set[ast.AST]()
 
     def change(old: ast.AST, new: ast.expr) -> ast.expr:
-        return without_call(new, is_list=is_list) if has(old, is_inside) else new
+        better = without_call(new, is_list=is_list) if has(old, is_inside) else new
+        rest = getattr(new, "args", ()) if is_inside(old) else ()  # of a call that cannot be left out, as int(x)
+        changed.update([better] if better is not new else rest)
+        return better
 
-    after = ast.unparse(ast.fix_missing_locations(rebuilt(statement, change)))
+    whole = rebuilt(statement, change)
+    if it := obstacle(whole, changed.__contains__):
+        return "", it
+    after = ast.unparse(ast.fix_missing_locations(whole))
     target, _, value = after.partition(" = ")
     is_idle = target in (value, value[1:-1]) or (isinstance(statement, ast.Expr) and "(" not in after)
     is_shown = after != before and after.count("\n") < LONGEST
-    return IDLE if is_idle else after if is_shown else ""
+    return IDLE if is_idle else after if is_shown else "", ""
 
 
 def without_call(new: ast.expr, *, is_list: bool) -> ast.expr:

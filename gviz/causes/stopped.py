@@ -6,6 +6,7 @@ import ast
 import re
 
 from gviz.causes import fixes
+from gviz.causes.assignments import assigned_pairs
 from gviz.causes.cuts import clause_of_cuts
 from gviz.causes.diagnosis import Cause, Diagnosis, Lines, sign_in_program
 from gviz.causes.facts import TensorFacts
@@ -286,7 +287,7 @@ def written_after_saving(facts: TensorFacts, stop: Stop) -> Cause:
     what = f"backward did not run: a tensor that was saved{by} for backward was written in place afterwards"
     code = case.code_of(writes)
     general = "write the result into a new tensor; of a layer, leave out inplace=True"
-    mend = "call each backward() before step()" if ".step(" in code else fixes.out_of_place(code) or general
+    mend = "call each backward() before step()" if ".step(" in code else into_new_tensor(case, code) or general
     maker = _MAKER.search(stop.message)
     is_made = maker is not None and maker[1] not in TRANSPOSES  # and is no leaf, then
     leaf = "" if writes or saver is None or is_made else written_leaf(case, saver, shape_in(stop))
@@ -302,6 +303,19 @@ def written_after_saving(facts: TensorFacts, stop: Stop) -> Cause:
         meant = f"if backward() ran on {case.root_name} before the write, as of step(): ask before that"
         mend = f"call backward() before the write; or compute {case.root_name} again after it"
     return facts.cause("written in place", what, lines, mend, meant)
+
+
+def into_new_tensor(case: Diagnosis, code: str) -> str:
+    """Return a write in place as one into a new tensor; in words where another tensor would keep its old numbers."""
+    better = fixes.out_of_place(code)
+    names, places = fixes.assigned_in(better), {place.without_run for place, _ in case.graph.writes[:1]}
+    is_in_view = any(node.label == "CopySlices" and at_line(node) in places for node in case.shown.nodes)
+    if is_in_view and names and ".clone()" not in better:
+        behind = f"{names[0]} is a view, and the tensor behind it is written, too"
+        return f"{behind}: make a clone() of that before, and take the view of the clone()"
+    pairs = [pair for one in case.assignments.lines for pair in assigned_pairs(one)]
+    others = [ast.unparse(to) for value, to in pairs if isinstance(value, ast.Name) and value.id in names]
+    return f"{better}; and {others[0]} = {names[0]} after it, if both are to change" if others else better
 
 
 def shape_in(stop: Stop) -> tuple[int, ...] | None:

@@ -1,0 +1,111 @@
+"""Each line that ``gviz why`` writes anew runs, and brings the gradient back; where none is known, it says so in words."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+from pathlib import Path
+
+import pytest
+from mended import has_gradient
+
+import gviz as package
+from gviz import SourceOptions
+from gviz.causes.fixes import out_of_place
+from gviz.causes.why import why
+from gviz.graphs import Graph
+
+pytestmark = pytest.mark.filterwarnings("ignore::gviz.GvizWarning", "ignore::UserWarning")
+
+HEAD = """\
+import copy, math, pickle
+import numpy as np
+import torch
+import torch.nn.functional as F
+from torch import nn
+torch.manual_seed(0)
+"""
+
+WRITTEN = """\
+w, b = torch.rand(3, 4, requires_grad=True), torch.rand(3, 4)
+y = torch.exp(w)
+z = 2 * y.sum()
+{}
+(z + y.sum()).backward()
+assert w.grad.any()
+"""
+
+WRITES = (
+    "y += 1", "y -= b", "y *= 2", "y /= 2", "y **= 2", "y[0] = 0", "y[:, 0] += 1", "y[y > 1] = 0.0", "y[0].mul_(3)",
+    "y[1:].zero_()", "y.view(-1).mul_(2)", "y.detach().mul_(2)", "y.add_(1)", "y.sub_(b, alpha=0.1)", "y.mul_(b)",
+    "y.addcmul_(b, b)", "y.bernoulli_(0.5)", "y.clamp_(min=0.5)", "y.copy_(b)", "y.cumsum_(0)", "y.exponential_()",
+    "y.fill_(3.0)", "y.fill_diagonal_(0.0)", "y.index_add_(0, torch.tensor([0]), b[:1])", "y.lerp_(b, 0.5)",
+    "y.masked_fill_(y > 1, 0)", "y.masked_scatter_(y > 1, b)", "y.nan_to_num_()", "y.neg_()", "y.normal_()",
+    "y.pow_(2)", "y.put_(torch.tensor([0]), torch.tensor([1.0]))", "y.random_(0, 5)", "y.relu_()", "torch.relu_(y)",
+    "y.renorm_(2, 0, 1.0)", "y.scatter_(1, torch.zeros(3, 1, dtype=torch.long), 0.5)", "y.sqrt_()", "y.triu_()",
+    "y.uniform_(0, 1)", "y.zero_()", "torch.nn.init.zeros_(y)",
+)  # fmt: skip
+"""Writes into what exp has saved."""
+
+TAKEN = (
+    "torch.clamp(x, max=p.item() / 2)", "x ** p.item()", "x * math.exp(p.item())", "x * math.sqrt(float(p))",
+    "x.clone().fill_(p.item())", "x.masked_fill(x > 0, p.item())", "torch.where(x > 0, p.item(), x)",
+    "torch.tensor([p.item(), 1.0]) * x[0, 0]", "x * max(p.item(), 0.1)", "torch.lerp(x, x * 2, p.item())",
+    "torch.distributions.Normal(0.0, p.item()).log_prob(x)", "torch.Tensor([p]) * x", "x * torch.tensor(p.tolist())",
+    "x * torch.as_tensor(p.item())", "x * (p.item() if p.item() > 0 else 0.0)", "torch.mul(x, float(p.detach()))",
+)  # fmt: skip
+"""Numbers in whose place a tensor may stand."""
+
+REFUSED = {
+    "F.leaky_relu(x, p.item())": "F.leaky_relu()", "F.elu(x, alpha=p.item())": "F.elu()",
+    "F.softplus(x, beta=p.item())": "F.softplus()", "x[:, :int(p * 2)]": "int()", "x * round(p.item(), 2)": "round()",
+    "torch.linspace(0, p.item(), 5)": "torch.linspace()", "F.dropout(x, p.item())": "F.dropout()",
+    "torch.arange(0, p.item(), 0.25)": "torch.arange()", "F.hardtanh(x, -p.item(), p.item())": "F.hardtanh()",
+    "sum(x[0, i] for i in range(int(p * 2)))": "int()", "torch.full_like(x, p.item())": "torch.full_like()",
+    "F.smooth_l1_loss(x, x * 2, beta=p.item())": "F.smooth_l1_loss()", "x.new_full((3,), p.item())": "x.new_full()",
+    "torch.normal(0.0, p.item(), (3, 3))": "torch.normal()", "F.layer_norm(x, (3,), eps=p.item())": "F.layer_norm()",
+    "torch.addcmul(x, x, x, value=p.item())": "torch.addcmul()", "torch.full((5, 4), float(p))": "torch.full()",
+    "torch.scalar_tensor(p.item())": "torch.scalar_tensor()",
+    "torch.stack([*map(torch.tensor, (p * x[0]).tolist())])": "map()",
+}  # fmt: skip
+"""Numbers that no tensor may stand in the place of, each with what takes it."""
+
+
+def graph_of(folder: Path, program: str) -> Graph:
+    (folder / "program.py").write_text(HEAD + program)
+    graph: Graph = package.read(folder / "program.py", SourceOptions(diagnose=True), rootless=True).graph
+    return graph
+
+
+def test_each_write_into_a_new_tensor_runs_and_brings_the_gradient(tmp_path: Path) -> None:
+    stop = graph_of(tmp_path, "".join(WRITTEN.format(out_of_place(line)) for line in WRITES)).stop
+    assert stop is None, stop
+
+
+def test_a_number_is_left_out_where_a_tensor_may_stand_alone(tmp_path: Path) -> None:
+    values = [re.sub(r"\bp\b", f"p{i}", value) for i, value in enumerate((*TAKEN, *REFUSED))]
+    leaves = "".join(f"p{i} = torch.tensor(0.9, requires_grad=True)\n" for i in range(len(values)))
+    head = f"q, x = torch.ones((), requires_grad=True), torch.rand(3, 3)\n{leaves}"
+    lines = [f"y{i} = {value}" for i, value in enumerate(values)]
+
+    def graph_with(lines: Sequence[str]) -> Graph:
+        results = ", ".join(f"y{i}" for i in range(len(lines)))
+        end = f"loss = sum((q * one).sum() for one in [{results}])\nloss.backward()\n"
+        return graph_of(tmp_path, "\n".join([head, *lines, end]))
+
+    graph = graph_with(lines)
+    mends = [why(graph, f"p{i}").mend for i in range(len(values))]
+    for mend, thing in zip(mends[len(TAKEN) :], REFUSED.values(), strict=True):
+        assert mend.endswith(
+            f"no gradient goes through this argument of {thing}: compute it with operations on tensors"
+        )
+    after = graph_with(mends[: len(TAKEN)])
+    assert [mend for i, mend in enumerate(mends[: len(TAKEN)]) if not has_gradient(after, f"p{i}")] == []
+
+
+def test_a_write_through_a_view_is_not_taken_from_the_tensor_behind(tmp_path: Path) -> None:
+    program = WRITTEN.format("r = y[0]\nr += 1")
+    assert why(graph_of(tmp_path, program), "w").mend.startswith(
+        "r is a view, and the tensor behind it is written, too"
+    )
+    assert graph_of(tmp_path, program.replace("r = ", "y = y.clone(); r = ")).stop is None
