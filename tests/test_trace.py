@@ -9,7 +9,7 @@ import pytest
 
 import gviz
 from gviz import Graph, RenderOptions, SourceOptions, engine as torch
-from gviz.graphs import Place
+from gviz.graphs import LOST, Place
 from gviz.pictures.options import VIEWS
 from gviz.pictures.table import note_of
 from gviz.render import render
@@ -354,7 +354,7 @@ def test_pictures_and_the_table_say_where_a_tensor_was_written_in_place(tmp_path
     graph = graph_of(tmp_path, WRITES.replace("s.mul_(2)\n", "\n"), flow=True)
     for view in VIEWS:
         assert "written in place at line 6" in render(graph, "svg", RenderOptions(show=("line",), view=view))
-    assert "written in place at line 6" in str(render(graph, "txt", RenderOptions(show=("line",))))
+    assert "written in place at line 8" in str(render(graph, "txt", RenderOptions(show=("line",))))
     assert [note_of(row) for row in graph.tensors] == [
         "", "written in place at line 10", "", "written in place at line 10", "", "",
     ]  # fmt: skip
@@ -384,8 +384,8 @@ def test_an_error_of_a_write_has_that_write(tmp_path: Path, case: str, engine: s
     graph = graph_of(tmp_path, f"import torch\nw = torch.ones(3, requires_grad=True)\n{program}", engine=engine)
     assert [str(place) for place, _ in graph.writes] == writes
     saver = 4 if "count = torch.ones" in program or "exp_" in program else 3
-    assert Place(saver) in {node.place and node.place.without_run for node in graph.nodes if node.state == "freed"}, (
-        "a write does not hide what is freed"
+    assert Place(saver) in {node.place and node.place.without_run for node in graph.nodes if node.state in LOST}, (
+        "a write does not hide what is lost"
     )
 
 

@@ -18,6 +18,7 @@ from gviz.formulas.formula import GRAD, UNKNOWN, Formula
 from gviz.formulas.operands import UNTOLD, arguments_of, held_operands, option_text, part_of_result, signed
 from gviz.formulas.operations import GRAD_FN, OPERATORS, SIGNS, operator_of, recorded_function
 from gviz.graphs import Edge, Graph, Node
+from gviz.graphs.numbers import Numbers
 
 MINUS, WHOLE = 3, 5
 """How strongly a sign before one operand binds, and what needs no brackets anywhere."""
@@ -401,8 +402,8 @@ def written_text(node: Node, parts: Sequence[Text]) -> str:
     """Return in words what ``b[1] = x`` makes of b; "" for another operation."""
     if node.label != "CopySlices" or not parts[0].text:
         return ""
-    by = f" by {parts[1].text}" if parts[1].text not in ("", UNKNOWN) else ""
-    return f"{parts[0].text} with a part overwritten{by}"
+    new = f" to {parts[1].text}" if parts[1].text not in ("", UNKNOWN) else ""
+    return f"{parts[0].text} with a part set{new}"
 
 
 def as_typed(text: str) -> Text:
@@ -495,6 +496,7 @@ def with_letters(graph: Graph) -> Graph:
         edge.source for edge in graph.edges if edge.kind == "data" and nodes[edge.target].kind == "output"
     }
     free = (letter for letter in letters() if letter not in names)
+    letter_of: dict[Numbers, str] = {}  # what is given to several operations, as the x of one round, has one letter
     used = defaultdict[str, set[int]](set)
     for edge in graph.edges:
         if edge.kind == "data":
@@ -513,7 +515,12 @@ def with_letters(graph: Graph) -> Graph:
         recorded = node.recorded
         if "" in recorded.given and any(numbers is not None for numbers in recorded.given_numbers):
             pairs = zip(recorded.given, recorded.given_numbers, strict=True)
-            given = tuple([text or (next(free) if numbers is not None else "") for text, numbers in pairs])
+            given = tuple(
+                [
+                    text or ("" if own is None else letter_of.get(own) or letter_of.setdefault(own, next(free)))
+                    for text, own in pairs
+                ]
+            )
             nodes[node.id] = nodes[node.id]._replace(recorded=recorded._replace(given=given))
     return graph.changed(nodes=tuple(nodes.values()))
 
