@@ -311,7 +311,9 @@ def absence(chain: Chain, graph: Graph) -> str:
     size = max(math.prod(size_of(node.numbers)) for node in (*operations, chain.node))
     if size > LARGE:
         return f"a tensor has {size:,} elements, and the numbers of more than {LARGE:,} are left out"
-    if own := next((node.label for node in operations if node.label not in rows_by_label()), ""):
+    if graph.stop is not None:
+        return f"the program has ended in an error{f', {graph.stop.place}' if graph.stop.place else ''}"
+    if own := next((node.label for node in operations if node.label not in {*rows_by_label(), "CopySlices"}), ""):
         return f"{own.removesuffix('Backward')} is a function of your own, whose backward gviz runs no second time"
     names = [
         node.name for node in graph.nodes if node.name and node.later is not None and node.later.numbers is not None
