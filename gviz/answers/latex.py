@@ -140,7 +140,7 @@ def name_of(name: str) -> str:
     base, number = re.fullmatch(r"(.*?)_?(\d*)", name, re.DOTALL).groups()  # type: ignore[union-attr]
     if name == UNKNOWN:
         return "\\square"
-    if base in LETTERS or base.lower() in GREEK:
+    if base in LETTERS or (base.lower() in GREEK and base != "xi"):  # the x_i of a loop
         symbol = f"\\{LETTERS.get(base, base)}"
     elif re.fullmatch(f"[A-Za-z{''.join(LETTERS)}][\u0300-\u036f]*", normalize("NFD", base)):
         symbol = prose(base, is_math=True)

@@ -304,15 +304,13 @@ def absence_in_large(graph: Graph) -> str:
 
 def absence(chain: Chain, graph: Graph) -> str:
     """Return why a graph that is not too large has no gradients of backward's steps, though backward ran."""
-    if chain.node.state.startswith((LEFT_OUT, RETURNED)):
-        return chain.node.state
+    if graph.stop is not None or chain.node.state.startswith((LEFT_OUT, RETURNED)):
+        return chain.node.state if graph.stop is None else f"the program has ended in an error, {graph.stop.where}"
     on_paths = above(graph, [chain.node.id]) - {chain.node.id}
     operations = [node for node in graph.nodes if node.id in on_paths]
     size = max(math.prod(size_of(node.numbers)) for node in (*operations, chain.node))
     if size > LARGE:
         return f"a tensor has {size:,} elements, and the numbers of more than {LARGE:,} are left out"
-    if graph.stop is not None:
-        return f"the program has ended in an error{f', {graph.stop.place}' if graph.stop.place else ''}"
     if own := next((node.label for node in operations if node.label not in {*rows_by_label(), "CopySlices"}), ""):
         return f"{own.removesuffix('Backward')} is a function of your own, whose backward gviz runs no second time"
     names = [

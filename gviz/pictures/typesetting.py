@@ -30,6 +30,7 @@ LETTERS = {
     "lamda": "λ",
     "lam": "λ",
 }
+del LETTERS["xi"]  # the x_i of a loop, beside yi
 """Greek letters by the names that programs have for them."""
 
 NO_ARRAYS: Mapping[str, int] = {}
