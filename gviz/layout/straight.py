@@ -81,6 +81,11 @@ class Route:
         return extent([*self.points, *((self.plate[:2], self.plate[2:]) if self.plate is not None else ())])
 
     @cached_property
+    def legs(self) -> list[tuple[Point, Point, Rect]]:
+        """The straight parts of the whole line, each with the rectangle around it."""
+        return [(*pair, extent(pair)) for pair in pairwise(self.points)]
+
+    @cached_property
     def segments(self) -> list[tuple[Point, Point]]:
         """The straight parts of what is seen of the line."""
         return [pair for piece in self.pieces for pair in pairwise(piece)]
@@ -266,8 +271,9 @@ def cost_beside(route: Route, others: Iterable[Route], most: float) -> float:
             cost += STRUCK * any(route.plate.is_hit(*pair) for pair in other.segments)
         if other.plate is not None:
             cost += STRUCK * any(other.plate.is_hit(*pair) for pair in route.segments)
-        cost += CROSSED * bool(count_crossings([route.points, other.points]))
-        cost += ALONG * any(runs_along(pair, other.points) for pair in pairwise(route.points))
+        near = [leg[:2] for leg in other.legs if around.meets(leg[2])]  # of a long line few are near
+        cost += CROSSED * any(count_crossings([pair, leg]) for leg in near for pair in pairwise(route.points))
+        cost += ALONG * any(runs_along(pair, leg) for leg in near for pair in pairwise(route.points))
         if cost >= most:
             break
     return cost

@@ -72,7 +72,7 @@ def warn_of_unused(ignored: Sequence[str], options: RenderOptions) -> None:
 
 def picture_of(graph: Graph, options: RenderOptions) -> Picture:
     """Return the picture of a graph, in the view that the options name."""
-    view = import_module(f"gviz.pictures.views.{options.view}")
+    view = import_module(f"gviz.pictures.views.{'dataflow' if options.view in SHEETS else options.view}")
     warn_of_unused(view.IGNORES, options)
     if options.needs_flow and graph.kind == "static":
         if options.view != "torchviz":
@@ -81,10 +81,8 @@ def picture_of(graph: Graph, options: RenderOptions) -> Picture:
         options = replace(options, view="torchviz", show=tuple(word for word in options.show if word != "local"))
     elif options.needs_flow:
         graph = with_derivatives(graph)
-    if options.view in SHEETS:
-        if options.format in ("dot", "gv") and not options.path:
-            warn_user(f"DOT has no {SHEETS[options.view]}: the boxes are those of the view dataflow", RenderWarning)
-        view = import_module("gviz.pictures.views.dataflow")
+    if options.view in SHEETS and options.format in ("dot", "gv") and not options.path:
+        warn_user(f"DOT has no {SHEETS[options.view]}: the boxes are those of the view dataflow", RenderWarning)
     picture: Picture = view.picture(graph, options)
     if options.font_size != RenderOptions.font_size and (options.show or options.view != "torchviz"):
         picture = enlarged(picture, options.font_size / RenderOptions.font_size)

@@ -34,7 +34,7 @@ from gviz.pictures.reader import LONGEST_TEXT, SIGN, Reader
 from gviz.pictures.sheets import LEAD, Remark
 from gviz.pictures.sums import decimals_for, in_room, sum_at
 from gviz.pictures.theme import THEMES
-from gviz.pictures.trails import SAMPLES, heading, trails_of, words
+from gviz.pictures.trails import SAMPLES, WITHOUT_FACTORS, heading, trails_of, words
 from gviz.pictures.typesetting import (
     TypeBox,
     in_stack,
@@ -298,8 +298,7 @@ class CircuitReader(Reader):
             yield Remark(self.phrase(text.replace(SPACE_KEPT, " ").strip(), size), path=number, depth=depth)
             last = number
         if is_brief:
-            text = "the factors along each path are left out: there is no room for them"
-            yield Remark(text_box(text, SMALLER * size), "muted")
+            yield Remark(text_box(WITHOUT_FACTORS, SMALLER * size), "muted")
         elif any(is_by_rows(edge.flow.symbol) for edge in self.graph.edges):
             yield Remark(text_box(BY_ROWS, SMALLER * size), "muted")
 

@@ -59,6 +59,8 @@ MOST_ENTRIES = 16
 AT = "@ "
 """The sign before a Jacobian."""
 
+WITHOUT_FACTORS = "the factors along each path are left out: there is no room for them"
+
 NUMBERS = ("no", "one", "two", "three", "four")
 
 
@@ -313,6 +315,7 @@ def _sum_line(
         return
     is_derivative = agree(chain.start, ONE)
     whole = equation(_quotient(chain) if is_derivative else grad, chain.sum, options.precision)
+    bars = "‖" * whole.startswith("‖")  # a norm of a large sum
     is_known = chain.node.kind == "leaf" and chain.node.grad.value is not None
     is_all = any(agree(one, chain.grad) for one in (chain.node.grad.value, of_one_pass(chain.node.grad)))
     is_part = bool(remarks) and is_known and not is_all
@@ -324,12 +327,13 @@ def _sum_line(
             yield from parts
             yield Span(f" {sign}")
     elif chain.count > 1:
-        yield Span("their sum = " if len(own) == chain.count else f"the sum of all {chain.count:,} = ")
+        summed = "their sum" if len(own) == chain.count else f"the sum of all {chain.count:,}"
+        yield Span(f"{bars}{summed}{bars} = ")
     yield Span(whole.partition(" = ")[2], is_bold=True)
     if not is_known:
         return
     if agree(chain.node.grad.value, chain.grad):
-        yield Span(f"   which is {grad}" if is_derivative else "", "muted")
+        yield Span(f"   which is {bars}{grad}{bars}" if is_derivative else "", "muted")
     elif agree(of_one_pass(chain.node.grad), chain.grad):
         yield Span(f"   added to {grad}, which was {short_value(chain.node.grad.before, options.precision)}", "muted")
     else:

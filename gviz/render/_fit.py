@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import warnings
 from dataclasses import replace
+from functools import partial
 from typing import NamedTuple
 
 from gviz.errors import warn_user
@@ -13,7 +14,7 @@ from gviz.pictures import Picture, html, picture_of, places, sheet_of, slide
 from gviz.pictures.labels import BRIEF
 from gviz.pictures.look import LONGEST_TITLE, PAGES, Page
 from gviz.pictures.options import RenderOptions
-from gviz.pictures.parts import drawn_formula, drawn_parts, is_formula, ways_to_fit
+from gviz.pictures.parts import drawn_formula, drawn_parts, is_formula, once, ways_to_fit
 from gviz.pictures.places import Layout
 from gviz.render import dot
 from gviz.text import shorten
@@ -156,8 +157,10 @@ def page_layout(graph: Graph, options: RenderOptions) -> PageLayout:
     operations = sum(node.card.operations if node.card else node.kind == "operation" for node in graph.nodes)
     least = slide.LEAST_TYPE if operations < FEW else page.readable
     for rankdir in [options.rankdir] if options.rankdir else ["TB", "LR"]:
-        picture = picture_of(graph, replace(options, rankdir=rankdir))
-        layout = places.laid_out(picture, dot.dot_text, options.graphviz)
+        way = replace(options, rankdir=rankdir)
+        picture = picture_of(graph, way)
+        lay_out = partial(places.laid_out, picture, dot.dot_text, options.graphviz)
+        layout = once(graph, (places.laid_out, way), lay_out)
         label = picture.graph.get("label", "")
         legend = label[1:-1] if isinstance(label, html.Html) else html.escaped(label)
         foot = slide.height_of(legend, page, picture, dot.dot_text)

@@ -48,7 +48,7 @@ from gviz.pictures.repeat import with_repeats
 from gviz.pictures.spans import Line, Span, text_of
 from gviz.pictures.sums import Decimals, decimals_for, in_room, sum_at
 from gviz.pictures.theme import THEMES, Theme, box_attributes, faded, with_alarm
-from gviz.pictures.trails import Trails, heading, trails_of, words
+from gviz.pictures.trails import WITHOUT_FACTORS, Trails, heading, trails_of, words
 from gviz.text import quotient_of
 
 IGNORES = ("ghosts", *FOLDING)
@@ -69,6 +69,9 @@ ENDS = ("frozen", "intermediate")
 
 MOST_EDGES = 6
 """Lines from which on a local derivative stands on two lines."""
+
+MOST_BELOW = 8
+"""Lines below the graph on a page; more of them leave no room for it."""
 
 _NUMBER = re.compile(r"-?\d+(\.\d*)?(e[-+]?\d+)?")
 """A symbol that says more than the numbers of all elements."""
@@ -97,6 +100,8 @@ def picture(graph: Graph, options: RenderOptions) -> Picture:
         return themed(shown, options, SPACE, drawn, _legend(shown, drawn, options, decimals))
     lines = list(words(trails, options, decimals.values))
     is_page = options.fit != "none" and not graph.stop  # which has a place of its own for them
+    if is_page and len(lines) > MOST_BELOW:
+        lines = [*words(trails, options, decimals.values, is_brief=True), (Span(WITHOUT_FACTORS, "muted"),)]
     notes = notes_on(shown, drawn, decimals.remark(options.show), lines)
     page = themed(shown, options, SPACE, drawn, None if is_page else notes, words=[] if is_page else lines)
     return replace(page, heading=heading(trails), caption=html.caption([*lines, *(note.line for note in notes)], theme))
