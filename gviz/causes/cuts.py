@@ -7,6 +7,7 @@ import re
 from collections.abc import Iterator, Sequence
 
 from gviz.causes import fixes
+from gviz.causes.consumers import COPIERS
 from gviz.causes.diagnosis import Diagnosis, Lines, is_own
 from gviz.causes.syntax import calls_of, last_name, statements
 from gviz.graphs import GraphCut, Place, TensorRow
@@ -115,7 +116,7 @@ def mend_of_detach(case: Diagnosis, cut: GraphCut, code: str) -> str:
     return better or (
         "compute it with torch: Python's own numbers keep no graph"
         if code != "" and cut.call not in code
-        else CUT_MENDS["detached"].format(by=by_call(cut))
+        else CUT_MENDS["detached"].format(by=by_call(case, cut))
     )
 
 
@@ -195,7 +196,7 @@ def cut_clause(case: Diagnosis, cut: GraphCut, it: str, source: str = "") -> str
             if keeps_graph(case, cut)
             else "the gradients that autograd returns have no graph of their own without create_graph=True"
         )
-    by = by_call(cut)
+    by = by_call(case, cut)
     if cut.reason == "no derivative" and cut.call in WITH_INDICES:
         return f"the indices of {by} have no derivative"
     return CUT_SENTENCES[cut.reason].format(it=it, by=by, source=source, switch=cut.switch or ANY_SWITCH)
@@ -203,15 +204,18 @@ def cut_clause(case: Diagnosis, cut: GraphCut, it: str, source: str = "") -> str
 
 def clause_of_cuts(case: Diagnosis, cuts: Sequence[GraphCut], it: str) -> str:
     """Return what some calls have cut off, as a clause."""
-    calls = [*dict.fromkeys(by_call(cut) for cut in cuts if cut.reason == "detached" and cut.call != "grad")]
+    calls = [*dict.fromkeys(by_call(case, cut) for cut in cuts if cut.reason == "detached" and cut.call != "grad")]
     others = dict.fromkeys(cut_clause(case, cut, it) for cut in cuts if cut.reason != "detached" or cut.call == "grad")
     clauses = [*([CUT_SENTENCES["detached"].format(it=it, by=joined(calls), source="")] if calls else []), *others]
     count = f", in {len(cuts)} places, one of which may be meant" if len(cuts) > 1 else ""
     return "; on another way, ".join(clauses) + count
 
 
-def by_call(cut: GraphCut) -> str:
-    """Return the call that cuts off, as a program writes it."""
+def by_call(case: Diagnosis, cut: GraphCut) -> str:
+    """Return the call that cuts off, as a program writes it: of detach() that is called within it, nn.Parameter()."""
+    own = case.expression_of(cut) if cut.call == "detach" else None
+    if isinstance(own, ast.Call) and last_name(own) != cut.call:
+        return f"{ast.unparse(own.func)}()"
     return f".{cut.call}" if cut.call == "data" else COMPARISONS.get(cut.call) or f"{cut.call}()"
 
 
@@ -222,8 +226,7 @@ def cuts_to_blame(case: Diagnosis, row: TensorRow) -> list[GraphCut]:
     come before those whose result is a factor: a factor, such as an advantage, may be meant to be a constant.
     """
     all_cuts = [cut for cut in case.graph.breaks if row.name in cut.leaves and not makes_next_leaves(case, cut)]
-    is_leaf = case.root_row is not None and case.root_row.is_leaf  # which PyTorch may not tell of, as of a Variable
-    cuts = [cut for cut in all_cuts if cut.is_used or ((cut.is_number or is_leaf) and case.way_of(cut))]
+    cuts = [cut for cut in all_cuts if cut.is_used or is_followed_in_text(case, cut)]
     cuts = [cut for cut in cuts if cut.is_used or cut.reason != "no derivative"] or cuts  # such as a sampled index
     cuts = [cut for cut in cuts if not any(one in cuts for one in case.chain_of(cut)[1:])]
     cuts = [cut for cut in cuts if not is_compared(case, cut)] or cuts
@@ -235,6 +238,16 @@ def cuts_to_blame(case: Diagnosis, row: TensorRow) -> list[GraphCut]:
         )
     cuts = [cut for cut in all_cuts if not ONLY_PRINTED.match(case.code_of(case.line_of(cut.place)))]
     return [cut for cut in cuts if (cut.is_number and not case.is_in_text(cut)) or not case.nodes][-1:]
+
+
+def is_followed_in_text(case: Diagnosis, cut: GraphCut) -> bool:
+    """Return whether the text tells how what a cut has left comes to the graph, where no call of a tensor tells it.
+
+    So it is of numbers, of what a copier copies, and of a root that is a leaf, as a Variable is.
+    """
+    way, root = case.way_of(cut), case.root_row
+    is_copied = any(True for one in way for _ in calls_of(one.statement, "Tensor", *COPIERS))
+    return bool(way) and (cut.is_number or is_copied or (root is not None and root.is_leaf))
 
 
 def is_compared(case: Diagnosis, cut: GraphCut) -> bool:

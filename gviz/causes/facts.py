@@ -2,14 +2,17 @@
 
 from __future__ import annotations
 
+import ast
 import re
 from collections.abc import Callable, Iterator
 from functools import cached_property
 from typing import NamedTuple, TypeAlias
 
+from gviz.causes.assignments import STORES
 from gviz.causes.cuts import at_cuts, clause_of_cuts, cuts_to_blame
 from gviz.causes.diagnosis import Cause, Diagnosis, Lines
 from gviz.causes.fixes import FROM_NUMBERS
+from gviz.causes.syntax import calls_of
 from gviz.graphs import GraphCut, TensorRow
 from gviz.graphs.numbers import Numbers
 from gviz.passes.elements import has_only
@@ -70,7 +73,10 @@ class TensorFacts:
         case, own = self.case, {self.case.line_in_text(self.lines)}
         for cut in case.graph.breaks if any(name in self.code for name in FROM_NUMBERS) else ():
             pair = case.pair_of(cut) if cut.is_number and case.is_in_text(cut) else None
-            if pair is not None and case.assignments.way(*pair, own, own):
+            way = case.assignments.way(*pair, own, own) if pair is not None else []
+            stores = [call for one in way for call in calls_of(one.statement, *STORES)]
+            is_one_of_several = any(isinstance(part, ast.Tuple | ast.Dict) for call in stores for part in call.args)
+            if way and not is_one_of_several:  # of which nobody tells which is read
                 yield cut
 
     @cached_property

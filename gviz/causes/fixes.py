@@ -7,7 +7,7 @@ import re
 from collections.abc import Callable, Collection, Sequence
 from typing import TypeAlias
 
-from gviz.causes.consumers import is_of_torch, obstacle
+from gviz.causes.consumers import forms_of, obstacle
 from gviz.causes.syntax import LONGEST, calls_of, has, last_name, rebuilt, statements, statements_at
 
 DERIVATIVES = {"grad", "jacobian", "hessian", "vjp", "hvp", "vhp", "jvp"}
@@ -450,8 +450,8 @@ def out_of_place(line: str) -> str:
             case ast.Expr(ast.Call(ast.Attribute(ast.Name(name) as owner, method), arguments, words)):
                 call = ast.Call(ast.Attribute(owner, method.removesuffix("_")), arguments, words)
                 written = [arguments[0] if name in MODULES and arguments else owner]
-                is_twin = method[-1:] == "_" and method != "bernoulli_" and is_of_torch(call.func)
-                return ast.Assign(written, call) if is_twin else None  # bernoulli(x, p) has no derivative
+                is_twin = method[-1:] == "_" and method != "bernoulli_"  # bernoulli(x, p) has no derivative
+                return ast.Assign(written, call) if is_twin and forms_of(call.func) else None
         return None
 
     if better := rewritten(line, change):

@@ -286,8 +286,7 @@ def written_after_saving(facts: TensorFacts, stop: Stop) -> Cause:
     by = f" by {sign_in_program(saver)}" if saver is not None else ""
     what = f"backward did not run: a tensor that was saved{by} for backward was written in place afterwards"
     code = case.code_of(writes)
-    general = "write the result into a new tensor; of a layer, leave out inplace=True"
-    mend = "call each backward() before step()" if ".step(" in code else into_new_tensor(case, code) or general
+    mend = "call each backward() before step()" if ".step(" in code else into_new_tensor(case, code)
     maker = _MAKER.search(stop.message)
     is_made = maker is not None and maker[1] not in TRANSPOSES  # and is no leaf, then
     leaf = "" if writes or saver is None or is_made else written_leaf(case, saver, shape_in(stop))
@@ -315,7 +314,8 @@ def into_new_tensor(case: Diagnosis, code: str) -> str:
         return f"{behind}: make a clone() of that before, and take the view of the clone()"
     pairs = [pair for one in case.assignments.lines for pair in assigned_pairs(one)]
     others = [ast.unparse(to) for value, to in pairs if isinstance(value, ast.Name) and value.id in names]
-    return f"{better}; and {others[0]} = {names[0]} after it, if both are to change" if others else better
+    also = f"; and {others[0]} = {names[0]} after it, if both are to change" if others else ""
+    return f"{better}{also}" or "write the result into a new tensor; of a layer, leave out inplace=True"
 
 
 def shape_in(stop: Stop) -> tuple[int, ...] | None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import ast
 import re
 
 from gviz.causes import fixes
@@ -161,6 +162,12 @@ def beside_optimizer(facts: TensorFacts) -> Cause | None:
     if anew and len(writers) <= 2:  # and not an attribute of another class
         return facts.cause("overwritten", f"{cause.what}; the line makes a new parameter of the old one", *anew[0])
     mend = f"give {name} to the optimizer, whose step() has no gradient to use; or, if not, see why it has none"
+    owner, number = name.partition(".")[0], case.line_in_text(cause.lines)
+    later = [one for one in case.assignments.writers.get((None, owner), ()) if one.statement.lineno > number > 0]
+    if later and isinstance(later[0].statement, ast.Assign) and f"{owner}.parameters()" in case.code_of(cause.lines):
+        lines = (*cause.lines, *case.line_of(Place(later[0].statement.lineno)))
+        cause = cause._replace(what=f"{cause.what}, since {owner} was another module when it was made", lines=lines)
+        mend = f"make the optimizer after the line that gives {owner} its last value"
     return facts.cause("not used", cause.what, cause.lines, mend) if case.has_idle_optimizer else None
 
 

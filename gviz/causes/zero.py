@@ -9,13 +9,13 @@ from typing import NamedTuple
 
 from gviz.causes.diagnosis import Cause, Diagnosis, Lines, backward_of, is_own, sign_in_program
 from gviz.causes.facts import TensorFacts
-from gviz.causes.fixes import targets_of
+from gviz.causes.fixes import out_of_place, targets_of
 from gviz.causes.not_finite import LOGITS, not_finite_forward, with_input
 from gviz.causes.stopped import named_in
 from gviz.causes.syntax import calls_of, last_name
 from gviz.causes.training import BEFORE_EACH, accumulated, mend_of_clearing, why_cleared
 from gviz.formulas.operands import input_names, rows_by_label
-from gviz.graphs import Edge, Node, Place, TensorRow
+from gviz.graphs import MIXED, Edge, Node, Place, TensorRow
 from gviz.graphs.numbers import size_of
 from gviz.passes.elements import has_only, is_finite, plus, positions
 from gviz.text import joined
@@ -38,6 +38,7 @@ MENDS_OF_ZERO = {
     "round": "rounding has no slope: {x} + ({x}.round() - {x}).detach() lets the gradient through",
     "floor": "rounding has no slope: {x} + ({x}.floor() - {x}).detach() lets the gradient through",
     "sign": "sign has no slope: {x} + ({x}.sign() - {x}).detach() lets the gradient through",
+    "bernoulli": "a sample has no slope: {x} + (torch.bernoulli({x}) - {x}).detach() lets the gradient through",
     "where": "the condition picks the other side everywhere: see what it is made from",
     "masked_fill": "the mask covers all of it: see what it is made from",
     "sigmoid": "it is flat for inputs this large: make them smaller, or use a loss that takes logits",
@@ -144,6 +145,8 @@ def zero(facts: TensorFacts) -> Cause:
         what = f"{head}: {backward_of(own)} gives 0"
         cause = facts.cause("zero", what, case.line_of_own(own), "look at what it returns")
         return with_other_ways(facts, cause)
+    if written := written_unseen(facts, edges):
+        return written
     texts = "; ".join(dict.fromkeys(zero_text(case, edge) for edge in edges[:MOST]))
     more = f", and {len(edges) - MOST} more" if len(edges) > MOST else ""
     lines = tuple(line for edge in edges[:MOST] for line in case.line_of_node(case.nodes[edge.target]))
@@ -154,6 +157,25 @@ def zero(facts: TensorFacts) -> Cause:
     cause = facts.cause("zero", f"{head}: {texts}{more}", lines, mend.text, mend.meant)
     is_way_closed = "has no slope" in mend.text or mend.text == MENDS_OF_ZERO["*"]  # the latter by a number
     return with_other_ways(facts, cause) if is_way_closed else cause
+
+
+def written_unseen(facts: TensorFacts, edges: list[Edge]) -> Cause | None:
+    """Return the cause for zeros that were written, as through ``.data``, into what an operation had saved; or None."""
+    case = facts.case
+    ends = [(edge.target, edge) for edge in edges]
+    ends += [(edge.source, edge) for edge in edges if sign_in_program(case.nodes[edge.target]) not in PRODUCTS]
+    pairs = [(case.nodes[end], edge) for end, edge in ends]
+    node, edge = next((pair for pair in pairs if pair[0].state == MIXED), (None, edges[0]))
+    if node is None:
+        return None
+    name, saver = case.name_of(node), case.nodes[edge.target]
+    writes = (one for one in case.assignments.lines if f"{name}.data" in ast.unparse(one))
+    lines = tuple(line for one in writes for line in case.line_of(Place(one.lineno)))[:1]
+    what = f"{name}, which {sign_in_program(saver)} had saved for backward, was written after that, unseen by autograd"
+    mend = out_of_place(case.code_of(lines)) or f"write into a new tensor, as into {name}.clone()"
+    return facts.cause(
+        "written in place", f"the gradient of {facts.name} is 0: {what}", (*case.line_of_node(saver), *lines), mend
+    )
 
 
 def mend_of_zero(case: Diagnosis, edge: Edge) -> Mend:

@@ -274,6 +274,9 @@ class Listener:
         def set_data(tensor: Any, value: Any) -> None:
             self.will_write(tensor, is_counted=False)
             data.__set__(tensor, value)
+            is_cut = not (self.is_inside or self.is_paused) and value.requires_grad and not tensor.requires_grad
+            for tell in self.on_call if is_cut else ():
+                tell("data_", (value,), tensor, 0.0)
 
         def read(leaf: Any) -> Any:
             for tell in () if self.is_inside else got:

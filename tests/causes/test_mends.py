@@ -18,7 +18,7 @@ from gviz.graphs import Graph
 pytestmark = pytest.mark.filterwarnings("ignore::gviz.GvizWarning", "ignore::UserWarning")
 
 HEAD = """\
-import copy, math, pickle
+import math
 import numpy as np
 import torch
 import torch.nn.functional as F
@@ -109,3 +109,64 @@ def test_a_write_through_a_view_is_not_taken_from_the_tensor_behind(tmp_path: Pa
         "r is a view, and the tensor behind it is written, too"
     )
     assert graph_of(tmp_path, program.replace("r = ", "y = y.clone(); r = ")).stop is None
+
+
+CUT = """\
+import copy
+net, g = nn.Linear(3, 4), nn.Linear(4, 1)
+opt, x = torch.optim.SGD([*net.parameters(), *g.parameters()], 0.1), torch.randn(5, 3)
+{}
+loss = g(h).pow(2).mean()
+loss.backward()
+opt.step()
+"""
+
+CUTS = {
+    "h = torch.Tensor(net(x).detach())": ("detach()", "h = net(x)"),
+    "h = nn.Parameter(net(x))": ("nn.Parameter()", "h = net(x)"),
+    "h = torch.zeros(5, 4); h.data = net(x)": (".data", "h = net(x)"),
+    "h = copy.deepcopy(net(x).detach())": ("detach()", "no gradient goes through this argument of copy.deepcopy()"),
+}
+
+
+@pytest.mark.parametrize("line", CUTS)
+def test_what_tells_of_no_call_is_followed_in_the_text(tmp_path: Path, line: str) -> None:
+    call, mend = CUTS[line]
+    cause = why(graph_of(tmp_path, CUT.format(line)), "net.weight")
+    assert (cause.verdict, [place.line for place, _ in cause.lines]) == ("detached", [10])
+    assert f"was cut off by {call}" in cause.what
+    assert cause.mend.startswith(mend)
+
+
+def test_one_of_several_numbers_in_a_list_is_not_taken_for_another(tmp_path: Path) -> None:
+    program = """\
+w, kept = torch.ones(2, requires_grad=True), []
+kept.append((w.max().item(), 0.5))
+x = torch.tensor([one[1] for one in kept])
+loss = (w * x).sum()
+loss.backward()
+"""
+    assert why(graph_of(tmp_path, program), "x").verdict == "frozen"
+
+
+def test_an_optimizer_that_was_made_of_another_module_is_to_be_made_later(tmp_path: Path) -> None:
+    program = """\
+import copy
+net = nn.Linear(2, 1)
+opt = torch.optim.SGD(net.parameters(), 0.1)
+net = copy.deepcopy(net)
+net(torch.ones(2)).sum().backward()
+opt.step()
+"""
+    cause = why(graph_of(tmp_path, program), "net.weight")
+    assert [place.line for place, _ in cause.lines] == [9, 10]
+    assert cause.mend == "make the optimizer after the line that gives net its last value"
+
+
+@pytest.mark.parametrize("lines", ["y = torch.exp(w); z = y.sum()", "y = 2 * w; z = (y**2).sum()"])
+def test_a_write_that_autograd_does_not_see_is_told(tmp_path: Path, lines: str) -> None:
+    program = f"w = torch.ones(3, requires_grad=True)\n{lines}\ny.data.zero_()\nz.backward()\n"
+    cause = why(graph_of(tmp_path, program), "w")
+    assert (cause.verdict, [place.line for place, _ in cause.lines]) == ("written in place", [8, 9])
+    assert cause.mend == "y = y.clone(); y.data.zero_()"
+    assert has_gradient(graph_of(tmp_path, program.replace("y.data.zero_()", cause.mend)), "w")

@@ -312,7 +312,7 @@ loss = torch.func.functional_call(net, state, (x,)).pow(2).mean() + net.bias.pow
 loss.backward()
 """,
         "detached",
-        "was cut off by detach()",
+        "was cut off by net.state_dict()",
         [7],
         "state = dict(net.state_dict(keep_vars=True))",
     ),
