@@ -165,8 +165,9 @@ def words_beside(
         sources: the nodes of these.
         level: how strongly the last operation in the expression of the node binds.
     """
-    if any(text.endswith("]") and text not in node.expression for text in node.recorded.given):
-        node = node._replace(expression="")  # X[i] of the statement is known to be X[1]
+    is_alike = all(text in node.expression for text in node.recorded.given if re.search(r"\d\]?$", text))
+    if not is_alike:  # X[i] of the statement is known to be X[1], and d to be 3.5
+        node = node._replace(expression="")
     is_told = bool(node.expression) and all(mentions(node.expression, source) for source in sources)
     constant_texts = held_operands(node, operands) if node.recorded.held or node.recorded.given else {}
     result = Text(node.expression, level) if is_told else expression_of(node, operands, constant_texts)
@@ -402,8 +403,8 @@ def written_text(node: Node, parts: Sequence[Text]) -> str:
     """Return in words what ``b[1] = x`` makes of b; "" for another operation."""
     if node.label != "CopySlices" or not parts[0].text:
         return ""
-    new = f" to {parts[1].text}" if parts[1].text not in ("", UNKNOWN) else ""
-    return f"{parts[0].text} with a part set{new}"
+    using = f", using {parts[1].text}" if parts[1].text not in ("", UNKNOWN) else ""
+    return f"{parts[0].text} with a part changed{using}"
 
 
 def as_typed(text: str) -> Text:
