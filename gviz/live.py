@@ -109,12 +109,9 @@ def live_graph(tensors: Nest, parameters: Mapping[str, TensorLike], model: Modul
     values, flows, lines = dict[NodeLike, Numbers](), None, dict[NodeLike, tuple[Place, str]]()
     results = (*map(numbers, starts), *grads.computed.values())
     if any(not one.is_finite or one.has_only(0) for one in results):
-        bad = {
-            f"an input of {type(node).__name__}": one
-            for node, one in constants_saved(nodes)
-            if not numbers(one).is_finite
-        }
-        names |= caller_variables(bad.values()) or bad
+        odd = odd_constants(nodes)
+        bad = any(not numbers(one).is_finite for one in odd.values())
+        names |= odd
         values, lines = values_of(starts, nodes, names.values()), lines_of(nodes)
         is_put_in = bad or any(not numbers(leaf).is_finite for leaf in leaves)  # and not made on the way
         if grads.computed and not is_put_in:
@@ -194,11 +191,22 @@ def tensors_saved(nodes: Iterable[NodeLike]) -> Iterator[tuple[NodeLike, TensorL
         yield from ((node, one) for one in parts if is_tensor(one))
 
 
-def constants_saved(nodes: Iterable[NodeLike]) -> Iterator[tuple[NodeLike, TensorLike]]:
-    """Yield each tensor without gradient that an operation was given and has saved, after the operation."""
+def constants_saved(nodes: Iterable[NodeLike]) -> Iterator[tuple[NodeLike, str, TensorLike]]:
+    """Yield each operand without gradient that an operation has saved, after the operation and the operand's name."""
     for node in nodes:
-        values = (saved_value(node, f"{SAVED}{name}") for name in input_names(type(node).__name__))
-        yield from ((node, one) for one in values if is_tensor(one) and not one.requires_grad)
+        values = ((name, saved_value(node, f"{SAVED}{name}")) for name in input_names(type(node).__name__))
+        yield from ((node, name, one) for name, one in values if is_tensor(one) and not one.requires_grad)
+
+
+def odd_constants(nodes: Iterable[NodeLike]) -> dict[str, TensorLike]:
+    """Return those of them that are not finite, or nothing but 0, by the caller's names, or those of the operations."""
+    odd: dict[str, TensorLike] = {}
+    for node, name, one in constants_saved(nodes):
+        value, text = numbers(one), f"{name} of {type(node).__name__}"
+        if not value.is_finite or (value.has_only(0) and value.shape):
+            odd[f"{text} ({len(odd) + 1})" if text in odd else text] = one
+    variables = {id(one): name for name, one in caller_variables(odd.values()).items()}
+    return {variables.get(id(one), name): one for name, one in odd.items()}
 
 
 def values_of(
@@ -211,7 +219,7 @@ def values_of(
     """
     values: dict[NodeLike, Numbers] = {}
     saved = [*tensors_saved(nodes)]
-    constants = Counter(node for node, _ in constants_saved(nodes))
+    constants = Counter(node for node, *_ in constants_saved(nodes))
     for one in (*names, *roots, *(one for _, one in saved)):
         maker = grad_fn(one)
         if maker in nodes and maker not in values and len(getattr(maker, "_input_metadata", ())) <= 1:

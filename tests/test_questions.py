@@ -57,6 +57,27 @@ def test_a_fault_is_found_with_its_cause(torch: Any, fault: Fault) -> None:
             gviz.assert_gradients(loss, model)
 
 
+@pytest.mark.parametrize("kind", ["RNN", "GRU", "LSTM"])
+def test_layers_with_a_state_say_alike_that_their_data_are_0_and_that_no_step_has_left_a_state(
+    torch: Any, kind: str
+) -> None:
+    net = getattr(torch.nn, kind)(3, 4)
+    cause = gviz.why(net(torch.zeros(5, 2, 3))[0].pow(2).mean(), net)["weight_ih_l0"]
+    assert (cause.verdict, cause.is_wrong, cause.mend[:19]) == ("zero", True, "the other factor is"), cause
+    cause = gviz.why(net(data_of(torch)[None])[0].pow(2).mean(), net)["weight_hh_l0"]
+    assert (cause.verdict, cause.mend[:45]) == ("zero", "none, if each sequence has one step alone; el"), cause
+
+
+def test_a_loss_times_0_is_not_said_to_be_a_perfect_fit(torch: Any) -> None:
+    net = net_of(torch)
+    cause = gviz.why(0.0 * net(data_of(torch)).pow(2).mean(), net)["0.weight"]
+    assert (cause.is_wrong, cause.mend.startswith("the other factor is 0")) == (True, True), cause
+    net.append(torch.nn.Linear(2, 1)).append(torch.nn.Softmax(-1))
+    chances = net(data_of(torch))
+    cause = gviz.why(torch.nn.functional.binary_cross_entropy(chances, torch.ones(2, 1)), net)["0.weight"]
+    assert "softmax of one element is 1" in cause.mend, cause
+
+
 def test_a_division_by_0_is_found_in_the_root_alone(torch: Any) -> None:
     loss, model = masked_mean_of_nothing(torch)
     whole, own = gviz.why(loss, model)["0.weight"], gviz.why(loss)

@@ -14,9 +14,10 @@ from gviz.causes.not_finite import LOGITS, not_finite_forward, with_input
 from gviz.causes.stopped import named_in
 from gviz.causes.syntax import calls_of, last_name
 from gviz.causes.training import BEFORE_EACH, accumulated, mend_of_clearing, why_cleared
+from gviz.formulas.formula import UNKNOWN
 from gviz.formulas.operands import input_names, rows_by_label
 from gviz.graphs import MIXED, Edge, Node, Place, TensorRow
-from gviz.graphs.numbers import size_of
+from gviz.graphs.numbers import Numbers, size_of
 from gviz.passes.elements import has_only, is_finite, plus, positions
 from gviz.text import joined
 
@@ -46,8 +47,10 @@ MENDS_OF_ZERO = {
     "clamp": "its input lies outside of the bounds, where the slope is 0: widen them",
     "*": "the other factor is 0, as that of a dropout of all is: give it another value",
     "**": "x ** n has no slope at x = 0, and x ** 0 has none anywhere: begin elsewhere, or take another exponent",
-    "@": "the other factor is 0: see what makes it so, such as a relu that lets nothing through",
-    "addmm": "the other factor is 0: see what makes it so, such as a relu that lets nothing through",
+    **dict.fromkeys(
+        ("@", "addmm", "convolution", "trilinear", "mkldnn_rnn_layer"),
+        "the other factor is 0: see what makes it so, such as a relu that lets nothing through, or data of zeros",
+    ),
     "clamp_min": "give it inputs above its bound",
     "multi_margin_loss": "",
     "nll_loss": "see what the targets are made from",
@@ -59,6 +62,8 @@ MENDS_OF_ZERO = {
 }
 """What to do where an operation makes a gradient 0."""
 
+ONE_CLASS = "softmax of one element is 1 whatever it is: use sigmoid, or a loss that takes logits"
+
 KEPT = "if it is a margin that all examples keep"
 
 MEANT_ZEROS = {
@@ -68,8 +73,16 @@ MEANT_ZEROS = {
 }
 """When such a gradient is as it should be."""
 
-PRODUCTS = {"*": (0, 1), "@": (0, 1), "addmm": (1, 2)}
-"""Products, each with the places of its factors among its inputs."""
+PRODUCTS = {
+    **dict.fromkeys(("*", "@", "convolution"), ((0, 1),)),
+    "addmm": ((1, 2),),
+    "trilinear": ((0, 1, 2),),
+    "mkldnn_rnn_layer": ((0, 1), (5, 2)),
+}
+"""Operations that have products, each with the places of the factors of each product among its inputs."""
+
+RECURRENT = "weight_hh"
+"""A part of PyTorch's names for the weights that nn.RNN and its like multiply the state by."""
 
 MIXES = ("Softmax", "LogSoftmax", "NativeLayerNorm", "NativeBatchNorm", "NativeGroupNorm")
 """Operations whose derivative is not 0, but which hand on 0 if all that they make counts alike: its sum is constant."""
@@ -107,7 +120,12 @@ def zero_of_other_root(facts: TensorFacts) -> Cause:
 
 def is_not_zero(row: TensorRow) -> bool:
     """Return whether a tensor has a gradient that is not 0."""
-    return row.grad.value is not None and not has_only(row.grad.value, 0.0)
+    return is_not_0(row.grad.value)
+
+
+def is_not_0(value: Numbers | None) -> bool:
+    """Return whether numbers are known, and not all of them are 0."""
+    return value is not None and value.is_known and not has_only(value, 0.0)
 
 
 def brings_nothing(facts: TensorFacts) -> bool:
@@ -151,7 +169,9 @@ def zero(facts: TensorFacts) -> Cause:
     more = f", and {len(edges) - MOST} more" if len(edges) > MOST else ""
     lines = tuple(line for edge in edges[:MOST] for line in case.line_of_node(case.nodes[edge.target]))
     mend, factors = mend_of_zero(case, edges[0]), origins_of_factor(case, edges[0])
-    if factors and not is_least(case):
+    if RECURRENT in facts.name and all(is_by_first_state(case, edge) for edge in edges):
+        mend = OF_FIRST_STATE
+    elif factors := [one for one in factors if one.kind == "operation" or is_named(one)]:
         more_lines, mend = mend_of_factor(case, factors)
         lines = (*lines, *more_lines)
     cause = facts.cause("zero", f"{head}: {texts}{more}", lines, mend.text, mend.meant)
@@ -181,10 +201,11 @@ def written_unseen(facts: TensorFacts, edges: list[Edge]) -> Cause | None:
 def mend_of_zero(case: Diagnosis, edge: Edge) -> Mend:
     """Return what to do where a gradient becomes 0."""
     first = case.nodes[edge.target]
-    sign = sign_in_program(first)
-    if is_least(case):
+    sign, source = sign_in_program(first), case.nodes[edge.source]
+    if sign not in PRODUCTS and not edge.flow.is_underflow and is_least(case):
         return mend_of_least(case)
-    if text := dropout_of(first) or mend_of_values(first, sign):
+    is_one_class = sign_in_program(source) == "softmax" and has_only(source.value, 1.0)
+    if text := ONE_CLASS * is_one_class or dropout_of(first) or mend_of_values(first, sign):
         return Mend(text)
     if sums := sums_to_zero(case, edge):
         return sums
@@ -200,7 +221,7 @@ def mend_of_zero(case: Diagnosis, edge: Edge) -> Mend:
     if is_hidden:  # it gives no probability to the loss
         text = text.removesuffix(f", or use {LOGITS}")
     is_hinge = sign in ("relu", "clamp") and case.uses[first.id] and all(has_only(one, 0.0) for one in case.root_values)
-    return Mend(with_input(case, text, case.nodes[edge.source]), KEPT if is_hinge else MEANT_ZEROS.get(sign, ""))
+    return Mend(with_input(case, text, source), KEPT if is_hinge else MEANT_ZEROS.get(sign, ""))
 
 
 def is_flat(node: Node, slot: int) -> bool:
@@ -239,7 +260,7 @@ def mend_of_values(node: Node, sign: str) -> str:
     if sign == "log_softmax" and has_only(node.value, 0.0):
         return "there is one class alone: give it an output for each, or use binary_cross_entropy_with_logits"
     if sign == "softmax" and has_only(node.value, 1.0):
-        return "softmax of one element is 1 whatever it is: use sigmoid, or a loss that takes logits"
+        return ONE_CLASS
     if sign == "softmax" and not is_alike(node):
         return "it is flat for inputs this far apart: make them smaller, or use a loss that takes logits"
     return ""
@@ -252,6 +273,10 @@ def hands_on(edge: Edge) -> bool:
 
 HALF = "float16"
 
+OF_FIRST_STATE = Mend(
+    "give it the state that the step before has left: the one at the beginning is 0",
+    "if each sequence has one step alone",
+)
 OVER_A_BATCH = Mend(
     "",
     "if its parts are to cancel out: what each example of a batch brings adds up to 0",
@@ -293,17 +318,13 @@ def sums_to_zero(case: Diagnosis, edge: Edge) -> Mend | None:
         return None
     if sign in ("+", "-") or (sign == "addmm" and edge.slot == 0):
         return OVER_A_BATCH if edge.flow.handed.numel < arrives.numel else None
-    others = {*PRODUCTS[sign]} - {edge.slot} if sign in ("@", "addmm") else set()
-    factors = [case.whole.by_id[one.source].value for one in case.whole.inputs[node.id] if one.slot in others]
-    is_known = bool(factors) and all(one is not None and one.is_known and not has_only(one, 0.0) for one in factors)
-    return IN_A_PRODUCT if is_known else None
+    factors = [one.value for one in other_factors(case, edge)] if sign in ("@", "addmm") else []
+    return IN_A_PRODUCT if factors and all(map(is_not_0, factors)) else None
 
 
 def origins_of_factor(case: Diagnosis, edge: Edge) -> list[Node]:
     """Return what the other factor of a product is 0 from: tensors of the program, or operations on other numbers."""
-    graph = case.whole
-    slots = {*PRODUCTS.get(sign_in_program(case.nodes[edge.target]), ())} - {edge.slot}
-    todo = [graph.by_id[one.source] for one in graph.inputs[edge.target] if one.slot in slots]
+    graph, todo = case.whole, other_factors(case, edge)
     origins, seen = list[Node](), {one.id for one in todo}
     for node in todo:  # grows while it is read
         inputs = [graph.by_id[one.source] for one in reversed(graph.inputs[node.id])]
@@ -313,7 +334,25 @@ def origins_of_factor(case: Diagnosis, edge: Edge) -> list[Node]:
         todo += [one for one in zeros if one.id not in seen]
         seen |= {one.id for one in zeros}
         origins += [node] if has_only(node.value, 0.0) and not zeros else []
-    return [one for one in origins if one.kind == "operation" or (one.name and not one.is_letter)]
+    return origins
+
+
+def other_factors(case: Diagnosis, edge: Edge) -> list[Node]:
+    """Return what an operation multiplies the input at the begin of an edge by."""
+    products = PRODUCTS.get(sign_in_program(case.nodes[edge.target]), ())
+    slots = {slot for places in products if edge.slot in places for slot in places} - {edge.slot}
+    return [case.whole.by_id[one.source] for one in case.whole.inputs[edge.target] if one.slot in slots]
+
+
+def is_by_first_state(case: Diagnosis, edge: Edge) -> bool:
+    """Return whether a recurrent layer multiplies a weight by a state that no step has made, and that is 0."""
+    states = [one for one in other_factors(case, edge) if one.kind != "frozen" or is_not_0(one.value)]
+    return sign_in_program(case.nodes[edge.target]) in PRODUCTS and not states
+
+
+def is_named(node: Node) -> bool:
+    """Return whether the program has a name for what is no operation."""
+    return bool(node.name) and not node.is_letter and node.name != UNKNOWN and node.kind != "constant"
 
 
 def mend_of_factor(case: Diagnosis, origins: list[Node]) -> tuple[Lines, Mend]:
