@@ -12,7 +12,8 @@ other tensor it is kept as long as that lives. So a loop that runs for hours nee
 from __future__ import annotations
 
 from collections import deque
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import suppress
 from types import ModuleType
 from typing import Any
 from weakref import ref
@@ -168,7 +169,8 @@ class Trace(Observer):
             self.gradients.shared(args[0], result)
             remember(self.owners, result, (ref(args[0]), name))
         if name == "apply" and args[0].__name__ == CHECKPOINT:  # it runs a function where gradients are off
-            args = (*(own for one in args if hasattr(one, "parameters") for own in one.parameters()), *args[1:])
+            used = (part for one in args for part in modules_used(one))
+            args = (*(own for part in used for own in part.parameters()), *args[1:])
             call = call._replace(name=CHECKPOINT)
         is_frozen = name == "requires_grad_" and args[1:] == (False,) and not self.outside.never_required(result)
         if name == "detach_" or is_frozen:
@@ -225,3 +227,15 @@ class Trace(Observer):
         if isinstance(one, self.tensor):
             return Constant(at, ref(one), self.value_of(one, is_made=False))
         return Constant(at, one if isinstance(one, int | float) else type(one))
+
+
+def modules_used(function: object) -> Iterator[Any]:
+    """Yield the modules that a function is, or names: those of its object, or in variables outside of it."""
+    names, space = getattr(getattr(function, "__code__", None), "co_names", ()), getattr(function, "__globals__", {})
+    owners = [function, getattr(function, "__self__", None), *(space[name] for name in names if name in space)]
+    for cell in getattr(function, "__closure__", None) or ():
+        with suppress(ValueError):  # it has no value yet
+            owners.append(cell.cell_contents)
+    for owner in owners:
+        if not isinstance(owner, type) and hasattr(owner, "named_children"):
+            yield from [part for name, part in owner.named_children() if name in names] or [owner]

@@ -440,10 +440,23 @@ h.backward()
     assert ("the backward of Exp" in cause.mend) == (y != "3 * x")
 
 
+@pytest.mark.torch
+def test_what_pytorch_computes_while_it_compiles_is_not_looked_at(tmp_path: Path) -> None:
+    program = """\
+import torch
+net = torch.nn.Linear(4, 1)
+torch.compile(net, backend="aot_eager")(torch.randn(6, 4)).sum().backward()
+"""
+    assert why(graph_of(tmp_path, program, "torch"), "net.weight").verdict == "ok"
+
+
 @pytest.mark.parametrize("engine", ENGINES)
 @pytest.mark.filterwarnings("ignore::UserWarning")
+@pytest.mark.parametrize("function", ["body", "lambda t: body(t)"])
 @pytest.mark.parametrize("words", [", use_reentrant=True", ""])
-def test_a_checkpoint_that_runs_without_gradients_is_the_cause(tmp_path: Path, words: str, engine: str) -> None:
+def test_a_checkpoint_that_runs_without_gradients_is_the_cause(
+    tmp_path: Path, words: str, function: str, engine: str
+) -> None:
     if engine == "torch" and not words:
         pytest.skip("PyTorch asks for the word")
     program = f"""\
@@ -453,15 +466,15 @@ from torch.utils.checkpoint import checkpoint
 body = nn.Sequential(nn.Linear(4, 4), nn.ReLU(), nn.Linear(4, 4))
 head = nn.Linear(4, 2)
 x = torch.randn(3, 4)
-h = checkpoint(body, x{words})
+h = checkpoint({function}, x{words})
 loss = head(h).logsumexp(1).mean()
 loss.backward()
 """
     cause = why(graph_of(tmp_path, program, engine), "body.0.weight")
     assert (cause.verdict, lines_of(cause)) == ("no_grad", [7])
     mend = cause.mend.partition("; or")[0]
-    assert mend == "h = checkpoint(body, x, use_reentrant=False)"
-    mended = program.replace(f"h = checkpoint(body, x{words})", mend)
+    assert mend == f"h = checkpoint({function}, x, use_reentrant=False)"
+    mended = program.replace(f"h = checkpoint({function}, x{words})", mend)
     assert why(graph_of(tmp_path, mended, engine), "body.0.weight").verdict == "ok"
 
 

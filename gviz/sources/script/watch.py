@@ -10,7 +10,7 @@ from contextlib import AbstractContextManager, nullcontext
 from dataclasses import replace
 from itertools import zip_longest
 from traceback import walk_stack, walk_tb
-from types import FrameType
+from types import FrameType, ModuleType
 from typing import Any
 
 from gviz.graphs import LEFT_OUT, RETURNED, Gradient, Moment, Place, Stop
@@ -383,10 +383,10 @@ class Calls(Observer):
         return place, {**shallow(self.namespace), **_caller_names()}
 
 
-def in_transform(engine: object) -> bool:
-    """Return whether a transform of PyTorch's ``torch.func`` runs, which calls ``grad`` on tensors of its own."""
+def in_transform(engine: ModuleType) -> bool:
+    """Return whether PyTorch compiles, or a transform of its ``torch.func`` runs: both call ``grad`` on own tensors."""
     functorch = getattr(getattr(engine, "_C", None), "_functorch", None)
-    return functorch is not None and functorch.peek_interpreter_stack() is not None
+    return functorch is not None and (functorch.peek_interpreter_stack() is not None or engine.compiler.is_compiling())
 
 
 def as_several(value: Any) -> tuple[Any, ...]:
