@@ -404,7 +404,7 @@ def written_text(node: Node, parts: Sequence[Text]) -> str:
     if node.label != "CopySlices" or not parts[0].text:
         return ""
     using = f", using {parts[1].text}" if parts[1].text not in ("", UNKNOWN) else ""
-    return f"{parts[0].text} with a part changed{using}"
+    return f"{parts[0].text} partly changed{using}"
 
 
 def as_typed(text: str) -> Text:

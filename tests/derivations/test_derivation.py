@@ -749,5 +749,5 @@ def test_a_write_into_a_part_says_what_it_wrote_into(tmp_path: Path) -> None:
     text = "import torch\na = torch.tensor([1., 2.], requires_grad=True)\nb = a * 2\nb[1] = 10.\nb[0] = a[1]\ny = b.sum()\n"
     (tmp_path / "write.py").write_text(f"{text}y.backward()\n")
     answer = explain(tmp_path / "write.py", say=lambda _: None).text()
-    assert re.search(r"\n  (\w) = a·2 = \[2, 4\]\n.*\n  (\w) = \1 with a part changed = \[2, 10\]\n", answer)
-    assert re.search(r"\n  b = (\w) with a part changed, using (\w) = \[2, 10\]\n", answer)
+    assert re.search(r"\n  (\w) = a·2 = \[2, 4\]\n.*\n  (\w) = \1 partly changed = \[2, 10\]\n", answer)
+    assert re.search(r"\n  b = (\w) partly changed, using (\w) = \[2, 10\]\n", answer)
