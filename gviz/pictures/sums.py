@@ -27,8 +27,9 @@ from gviz.pictures.digits import (
 )
 from gviz.pictures.labels import BEFORE, in_brackets, is_small, norm, small_text, value_text
 
-ROUNDED = 1e-3
-"""How far a sum may be from the engine's gradient, in what it consists of: that much is lost by rounding."""
+ROUNDED, CANCELLED = 1e-3, 1e-2
+"""How far a sum may be from the engine's gradient, in what it consists of: that much is lost by rounding; and how far
+an element may be, by the largest one, where its own summands cancel."""
 
 
 DIFFERS = "numbers are rounded: what is computed with them may differ"
@@ -140,7 +141,7 @@ def sum_at(node: Node, parts: Sequence[Numbers | None]) -> Sum:
     gradient = node.grad.value if node.kind == "leaf" else node.grad.arrived
     if norm(before) > 0 and agree(plus(before, arrived), gradient, scale=max(ROUNDED, ROUNDED * magnitude(before))):
         return Sum(parts, arrived, gradient, before, is_whole=True)
-    is_whole = is_close(gradient, arrived)
+    is_whole = agree(gradient, arrived, scale=max(ROUNDED, CANCELLED * magnitude(gradient)))
     total = gradient if is_whole else arrived
     return Sum(parts, total, total, is_whole=is_whole)
 

@@ -308,20 +308,20 @@ class EquationReader(Reader):
     def below(self, edge: Edge, node: Node) -> BracketNote:
         """Return what stands below a tensor at a use: formulas and remarks."""
         found, source = self.backward(edge, node), self.source(edge)
+        part = "a part: sum below" if self.adds_up(source) else "a part"
+        is_one = len(self.uses(source)) == 1 and self.adds_up(source)
+        part_of = (part,) if not is_one and edge.flow.handed is not None else ()
         if found is None:
-            return NOTHING
+            return BracketNote(remarks=part_of)
         own = found.formula.replaced(self.restored)
         brief = Setter(self.arrays | ({self.letter: len(node.shape)} if node.shape else {})).set(own.node, FORMULA, 1)
         if brief.width > WIDEST:
-            return NOTHING
+            return BracketNote(remarks=part_of)
         root = self.names[0] if len(self.names) == 1 else ""
         is_part = self.is_shared(source) or not root.isidentifier() or not self.are_quotients
         head = [] if is_part else [*self.quotient(source), text_box(" = ", FORMULA)]
         remarks = [text for text in (sum_text(edge).removeprefix("Σ "), copied_text(edge, node, found)) if text]
         remarks += [f"for each {self.place}"] * found.is_by_rows
-        part = "a part: sum below" if self.adds_up(source) else "a part"
-        is_one = len(self.uses(source)) == 1 and self.adds_up(source)
-        part_of = [part] if not is_one and edge.flow.handed is not None else []
         return BracketNote(row(*head, brief), brief, (*remarks, *part_of), own.python)
 
     @property
