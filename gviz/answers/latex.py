@@ -96,6 +96,12 @@ BINARY: dict[type[ast.operator], tuple[str, int, int, int]] = {
 }
 """Operations: how they are set, how strongly their parts have to bind, and how strongly they bind themselves."""
 
+BELOW = " \\\\\n  &\\quad "
+"""What stands before the gradient of a step in a line of its own."""
+
+WIDEST = 88
+"""Digits that have room beside each other on the page."""
+
 LONGEST = 300
 """Characters of an expression that is set as a formula; a longer one is set as code."""
 
@@ -339,15 +345,22 @@ class LatexWriter(Writer):
             step = f"{way(path)}:\\quad" if is_one_of_several(chain, path) else f"{self.quotient(*pair)}"
             lines.append(f"{step} &{sign} {self.symbol(edge, text)}{local}{behind[0]}")
             lines += [f"&{self.words(total)}{behind[1]}"] if total else []
-        yield _aligned(lines)
+        sides = [line.partition(self.gap)[::2] for line in lines]
+        is_wide = sum(max(map(digits_wide, side)) for side in zip(*sides, strict=True)) > WIDEST
+        yield _aligned([line.replace(self.gap, BELOW) for line in lines] if is_wide else lines)
 
     def total(self, name: str, chain: Chain) -> Iterator[str]:
         value = self.number(chain.path_sum if chain.sum is None else chain.sum)
         middle, sign = self.sum_of(chain) if chain.is_complete else (self.words("the sum of all"), "")
         end = f"\\texttt{{{prose(grad_name(chain))}}}" if grad_name(chain) else ""
         if value:
-            sides = joined_sides([*filter(None, [name, middle, f"{sign}{value}", end])], about=self.about)
-            yield f"\\[ {sides} \\]"
+            sides = [*filter(None, [name, middle, f"{sign}{value}", end])]
+            line = joined_sides(sides, about=self.about)
+            if digits_wide(line) <= WIDEST:
+                yield f"\\[ {line} \\]"
+            else:
+                first, *others = (side.replace(" + ", f"{BELOW}+ ") for side in sides[1:])
+                yield _aligned([joined_sides([f"{name} &= {first}", *others], " \\\\\n  & = ", self.about)])
         if remark(chain):
             yield from self.remark(remark(chain))
 
@@ -355,7 +368,7 @@ class LatexWriter(Writer):
 class PartWriter(LatexWriter):
     """Writes each block as a part of a document that is there already, or of one of its slides."""
 
-    gap = " \\\\\n  &\\quad "  # a slide has no room for it on the same line
+    gap = BELOW  # a slide has no room for it on the same line
 
     def head(self, _kind: str, text: str) -> str:
         return f"\\noindent\\textbf{{{text}}}\\par"
@@ -368,6 +381,16 @@ class PartWriter(LatexWriter):
 def _aligned(lines: Sequence[str]) -> str:
     """Return lines of equations."""
     return environment("align*", [" \\\\\n".join(f"  {line}" for line in lines if line)])
+
+
+def digits_wide(text: str) -> int:
+    r"""Return about how wide a formula is set, in digits; of a matrix the first row counts.
+
+    >>> digits_wide(r"J = \begin{bmatrix} 1 & 0 \\ 0 & 1 \end{bmatrix}")
+    6
+    """
+    row = re.sub(r" \\\\ .*?(?=\\end\{bmatrix\})", "", text)
+    return len(re.sub(r"\\[A-Za-z]+|\{bmatrix\}|[\\{}&^_\s]", "", row)) + 2 * row.count(" & ")
 
 
 def environment(kind: str, items: Sequence[str]) -> str:
