@@ -47,6 +47,9 @@ MATH = {
 }  # fmt: skip
 """Functions of Python's math module that torch has by the same name."""
 
+VIEWS = {"data", "T", "mT", "H", "mH", "real", "imag"}
+"""Attributes of a tensor that share its memory."""
+
 LEAVES = {"float", "Parameter", "Variable"}
 """Functions that make a number, or a leaf, of what they are given."""
 
@@ -461,23 +464,28 @@ def out_of_place(line: str) -> str:
 
 
 def written_in(statement: ast.stmt) -> str:
-    """Return the variable that a statement writes a part of, or writes by a method; "" for none."""
+    """Return the variable that a statement writes a part of, or writes by a method; "" for none.
+
+    >>> [written_in(statements(one)[0]) for one in ("self.h.data[0] = 1", "x.t().mul_(2)", "nn.init.zeros_(y)", "f(y)")]
+    ['self.h', 'x', 'y', '']
+    """
     match statement:
-        case ast.Assign([ast.Subscript() as part, *_]) | ast.AugAssign(part) | ast.Expr(ast.Call(part)):
-            is_write = not isinstance(statement, ast.Expr) or last_name(part)[-1:] == "_"
-        case _:
-            return ""
-    name = base_of(part)
-    if name in MODULES and isinstance(statement, ast.Expr) and statement.value.args:  # type: ignore[attr-defined]
-        name = base_of(statement.value.args[0])  # type: ignore[attr-defined]
-    return name if is_write and name not in MODULES else ""
+        case ast.Assign([ast.Subscript() as part, *_]) | ast.AugAssign(part):
+            return base_of(part)
+        case ast.Expr(ast.Call(_, arguments) as call) if last_name(call)[-1:] == "_":
+            name = base_of(call)
+            return base_of(arguments[0]) if arguments and name.partition(".")[0] in MODULES else name
+    return ""
 
 
 def base_of(part: ast.expr) -> str:
-    """Return the variable that an expression takes attributes, items, or results of methods of; "" for none."""
-    while isinstance(part, ast.Attribute | ast.Subscript | ast.Call):
-        part = part.func if isinstance(part, ast.Call) else part.value
-    return part.id if isinstance(part, ast.Name) else ""
+    """Return the variable, or the attribute, that an expression takes items or views of; "" for none."""
+    while not isinstance(part, ast.Name) and (not isinstance(part, ast.Attribute) or part.attr in VIEWS):
+        if not isinstance(part, ast.Attribute | ast.Subscript | ast.Call):
+            return ""
+        whole = part.func if isinstance(part, ast.Call) else part
+        part = getattr(whole, "value", ast.Constant(None))
+    return ast.unparse(part)
 
 
 # ---------------------------------------------------------------- statements without cuts

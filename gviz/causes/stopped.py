@@ -25,6 +25,9 @@ ASKED_OF_NONE = "One of the differentiated Tensors does not require grad"
 NO_DERIVATIVE = "derivative for "
 """PyTorch's words."""
 
+WRITE_ANEW = "write the result into a new tensor; of a layer, leave out inplace=True"
+"""What to do about a write where no line is known that would do without."""
+
 TRANSPOSES = ("AsStrided", "AsStridedBackward0", "TBackward0", "T")
 """What PyTorch's message calls the transpose of a matrix."""
 
@@ -108,12 +111,10 @@ def leaf_written(facts: TensorFacts, stop: Stop) -> Cause:
     leaves = [node for name, node in case.named.items() if re.search(rf"\b{re.escape(name)}\b", stop.code)]
     is_needed = case.graph.backward is None and any(case.uses[node.id] for node in leaves)  # as it was, by backward
     what = "a leaf that requires a gradient cannot be written in place while operations are recorded"
-    return facts.cause(
-        "failed",
-        f"the program stopped: {what}",
-        case.line_of_stop,
-        (is_needed and fixes.out_of_place(stop.code)) or f"with torch.no_grad(): {stop.code}",
-    )
+    better = fixes.out_of_place(stop.code) if is_needed else ""
+    is_variable = better != "" and "." not in fixes.assigned_in(better)[0]  # and no parameter of a module
+    mend = better if is_variable else f"with torch.no_grad(): {stop.code}"
+    return facts.cause("failed", f"the program stopped: {what}", case.line_of_stop, mend)
 
 
 def asked_of_none(facts: TensorFacts, stop: Stop) -> Cause:
@@ -312,10 +313,15 @@ def into_new_tensor(case: Diagnosis, code: str) -> str:
     if is_in_view and names and ".clone()" not in better:
         behind = f"{names[0]} is a view, and the tensor behind it is written, too"
         return f"{behind}: make a clone() of that before, and take the view of the clone()"
+    leaves = [row.name for row in case.rows.values() if row.is_leaf and row.requires_grad]
+    if any(fixes.may_be(name, leaf) for name in names for leaf in leaves):
+        return f"call backward() before {names[0]} is written; or compute the loss again after that"
+    if any(one.startswith(f"{name}[") for name in names for one in case.rows):
+        return WRITE_ANEW  # an item of a list, which has no clone()
     pairs = [pair for one in case.assignments.lines for pair in assigned_pairs(one)]
     others = [ast.unparse(to) for value, to in pairs if isinstance(value, ast.Name) and value.id in names]
     also = f"; and {others[0]} = {names[0]} after it, if both are to change" if others else ""
-    return f"{better}{also}" or "write the result into a new tensor; of a layer, leave out inplace=True"
+    return f"{better}{also}" or WRITE_ANEW
 
 
 def shape_in(stop: Stop) -> tuple[int, ...] | None:

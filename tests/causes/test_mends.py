@@ -170,3 +170,16 @@ def test_a_write_that_autograd_does_not_see_is_told(tmp_path: Path, lines: str) 
     assert (cause.verdict, [place.line for place, _ in cause.lines]) == ("written in place", [8, 9])
     assert cause.mend == "y = y.clone(); y.data.zero_()"
     assert has_gradient(graph_of(tmp_path, program.replace("y.data.zero_()", cause.mend)), "w")
+
+
+@pytest.mark.parametrize(
+    ("lines", "mend"),
+    [
+        ("ys = [torch.exp(w)]; z = ys[0].sum(); ys[0] += 1", "write the result into a new tensor"),
+        ("y = w * w; z = y.sum()\nwith torch.no_grad(): w.mul_(2)", "call backward() before w is written"),
+        ("y = torch.exp(w); z = y.sum(); x = y; y += 1", "y = y + 1; and x = y after it, if both are to change"),
+    ],
+)
+def test_a_write_that_no_line_does_without_is_told_in_words(tmp_path: Path, lines: str, mend: str) -> None:
+    program = f"w = torch.ones(3, requires_grad=True)\n{lines}\nz.backward()\n"
+    assert why(graph_of(tmp_path, program), "w").mend.startswith(mend)
