@@ -10,6 +10,7 @@ from gviz.formulas.lectures import Facts, lecture
 from gviz.formulas.local import lecture_text, option_value
 from gviz.graphs import Edge, Flow, Gradient, Graph, Node, Recorded
 from gviz.graphs.numbers import Element, Numbers, size_of
+from gviz.passes.dataflow import outputs_of
 from gviz.passes.elements import sum_of
 
 CUTTING = ("SplitBackward0", "SplitWithSizesBackward0", "UnsafeSplitBackward0", "UnbindBackward0")
@@ -21,7 +22,7 @@ MOST = 256
 
 def with_parts_apart(graph: Graph) -> Graph:
     """Return the graph of the values with a node for each part of a tensor, which then is made as a slice is."""
-    nodes, edges = {node.id: [node] for node in graph.nodes}, list[Edge]()
+    nodes, edges, made = {node.id: [node] for node in graph.nodes}, list[Edge](), outputs_of(graph)
     for node in graph.nodes:
         inputs, uses = graph.inputs.get(node.id, []), graph.uses.get(node.id, [])
         whole = inputs[0].flow.handed if len(inputs) == 1 else None
@@ -33,7 +34,7 @@ def with_parts_apart(graph: Graph) -> Graph:
         nodes[node.id] = []
         for number, part_range in ranges.items():
             arrived = sum_of([use.flow.handed for use in uses if use.output == number])
-            values = graph.by_id[inputs[0].source].numbers
+            values = made[inputs[0].source][inputs[0].output].numbers
             part, edge = step_of_part(node, number, part_range, inputs[0], values=values, arrived=arrived)
             nodes[node.id].append(part)
             edges.append(edge)

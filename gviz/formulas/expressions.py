@@ -10,6 +10,7 @@ import ast
 import re
 from collections import defaultdict
 from collections.abc import Collection, Container, Iterable, Iterator, Mapping, Sequence
+from contextlib import suppress
 from itertools import chain, count, filterfalse, product
 from keyword import iskeyword
 from typing import NamedTuple, Self
@@ -489,10 +490,10 @@ def root_names(other_names: Container[str]) -> Iterator[str]:
 def with_letters(graph: Graph) -> Graph:
     """Return the graph with a letter for each result, and each operand outside of it, without a name: formulas need one."""
     nodes = dict(graph.by_id)
-    names = {node.name for node in graph.nodes} | {row.name for row in graph.tensors}
-    texts = {text for node in graph.nodes for text in (node.expression, *node.recorded.given)}
-    names |= {name for text in texts if text for name in re.findall(r"\w+", text)}  # also those of plain numbers
-    names |= {part for name in names if name for part in name.split(".")}  # a of a.weight
+    texts = {text for node in graph.nodes for text in (node.name, node.expression, *node.recorded.given)}.union(
+        row.name for row in graph.tensors
+    )
+    names = names_in(graph.code).union(*(re.findall(r"\w+", text) for text in texts if text))  # a of a.weight, too
     output_sources = {
         edge.source for edge in graph.edges if edge.kind == "data" and nodes[edge.target].kind == "output"
     }
@@ -524,6 +525,17 @@ def with_letters(graph: Graph) -> Graph:
             )
             nodes[node.id] = nodes[node.id]._replace(recorded=recorded._replace(given=given))
     return graph.changed(nodes=tuple(nodes.values()))
+
+
+def names_in(code: str) -> set[str]:
+    """Return the names in a program, also those of numbers, functions and arguments; none of what is no Python.
+
+    >>> sorted(names_in("h = 3; g = lambda t: t ** 2"))
+    ['g', 'h', 't']
+    """
+    with suppress(SyntaxError, ValueError, RecursionError):
+        return {getattr(node, key, "") for node in ast.walk(ast.parse(code)) for key in ("id", "arg", "name", "asname")}
+    return set()
 
 
 def filled(names: Sequence[str], used: Collection[int], free: Iterator[str]) -> tuple[str, ...]:

@@ -168,7 +168,7 @@ def _walked(run: Run, names: Mapping[str, Any], options: SourceOptions) -> Graph
     if (options.flow or (flow and not has_shares_alone)) and not options.diagnose:
         from gviz.formulas.local import MOST_DERIVED, with_formula
 
-        graph = graph if len(graph.nodes) > MOST_DERIVED else with_formula(graph)
+        graph = graph if len(graph.nodes) > MOST_DERIVED else with_formula(graph.changed(code=run.code))
     return graph
 
 

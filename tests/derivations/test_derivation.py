@@ -68,6 +68,25 @@ def test_nothing_is_listed_before_what_it_is_made_from(tmp_path: Path) -> None:
     assert [node.expression for node in found.operations] == ["w * 3", "out - 1", "a ** 2"]
 
 
+def test_no_letter_is_a_name_that_the_program_gives_to_anything(tmp_path: Path) -> None:
+    code = "import torch\na = 3\nf = lambda c: c * a\nw = torch.tensor(2.0, requires_grad=True)\ny = f(w**2) + 1\ny.backward()\n"
+    (tmp_path / "s.py").write_text(code, encoding="utf-8")
+    found = explain(str(tmp_path / "s.py"), say=lambda _: None).content
+    assert isinstance(found, Derivation)
+    assert [node.name for node in found.operations] == ["b", "g", "y"]
+
+
+def test_the_elements_of_each_row_are_those_of_that_row(tmp_path: Path) -> None:
+    code = "import torch\nW = torch.tensor([[1.0, 2.0], [3.0, 4.0]], requires_grad=True)\ny = 0\n"
+    (tmp_path / "s.py").write_text(
+        f"{code}for row in W:\n    for one in row:\n        y = y + one**2\ny.backward()\n", encoding="utf-8"
+    )
+    found = explain(str(tmp_path / "s.py"), say=lambda _: None).content
+    assert isinstance(found, Derivation)
+    rows = [node for node in found.operations if node.label == "UnbindBackward0"]
+    assert sorted(node.numbers.nested() for node in rows if node.numbers and not node.shape) == [1, 2, 3, 4]
+
+
 def test_what_was_computed_is_listed_in_the_order_of_the_program() -> None:
     found = explain("L=(w*x-y)**2+b*norm(w)**2", options=SourceOptions(values={"w": 2}), say=lambda _: None).content
     assert isinstance(found, Derivation)
