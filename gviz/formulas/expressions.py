@@ -504,24 +504,20 @@ def with_letters(graph: Graph) -> Graph:
         if edge.kind == "data":
             used[edge.source].add(edge.output)
     for node in graph.inputs_first():
-        outputs = node.recorded.outputs
+        recorded = node.recorded
         is_several = len(used[node.id]) > 1 or (node.name is not None and not node.is_letter and any(used[node.id]))
-        if node.kind == "operation" and (outputs or is_several):  # each of several tensors has its own name
-            own = filled(outputs or (node.name or "",), used[node.id], free)
-            recorded = node.recorded._replace(outputs=own)
-            nodes[node.id] = node._replace(name=node.name or next(filter(None, own), None), recorded=recorded)
+        if node.kind == "operation" and (recorded.outputs or is_several):  # each of several tensors has its own name
+            own = filled(recorded.outputs or (node.name or "",), used[node.id], free)
+            name = node.name or next(filter(None, own), None)
+            nodes[node.id] = node._replace(name=name, recorded=recorded._replace(outputs=own))
             continue
         if node.kind == "operation" and node.name is None and node.id not in output_sources:
             # all fields at once: a third of the time of _replace, and nearly all nodes come here
             nodes[node.id] = tuple.__new__(Node, (*node[:3], next(free), *node[4:8], True, *node[9:]))
-        recorded = node.recorded
         if "" in recorded.given and any(numbers is not None for numbers in recorded.given_numbers):
-            pairs = zip(recorded.given, recorded.given_numbers, strict=True)
             given = tuple(
-                [
-                    text or ("" if own is None else letter_of.get(own) or letter_of.setdefault(own, next(free)))
-                    for text, own in pairs
-                ]
+                text or ("" if numbers is None else letter_of.get(numbers) or letter_of.setdefault(numbers, next(free)))
+                for text, numbers in zip(recorded.given, recorded.given_numbers, strict=True)
             )
             nodes[node.id] = nodes[node.id]._replace(recorded=recorded._replace(given=given))
     return graph.changed(nodes=tuple(nodes.values()))
