@@ -10,7 +10,6 @@ import ast
 import re
 from collections import defaultdict
 from collections.abc import Collection, Container, Iterable, Iterator, Mapping, Sequence
-from contextlib import suppress
 from itertools import chain, count, filterfalse, product
 from keyword import iskeyword
 from typing import NamedTuple, Self
@@ -31,6 +30,9 @@ LONGEST_PART = 16
 
 STAND_IN = "operand_"
 """Stands, with a number, for a name in a pattern."""
+
+REMARKS = re.compile(r'(?s)""".*?"""|#[^\n]*')
+"""Docstrings and comments of a program."""
 
 LONGEST_STATEMENT = 300
 """Characters of a statement that is taken apart."""
@@ -493,7 +495,8 @@ def with_letters(graph: Graph) -> Graph:
     texts = {text for node in graph.nodes for text in (node.name, node.expression, *node.recorded.given)}.union(
         row.name for row in graph.tensors
     )
-    names = names_in(graph.code).union(*(re.findall(r"\w+", text) for text in texts if text))  # a of a.weight, too
+    texts.add(REMARKS.sub("", graph.code))  # the program's numbers and functions have names, too
+    names = {name for text in texts if text for name in re.findall(r"\w+", text)}  # also a of a.weight
     output_sources = {
         edge.source for edge in graph.edges if edge.kind == "data" and nodes[edge.target].kind == "output"
     }
@@ -521,17 +524,6 @@ def with_letters(graph: Graph) -> Graph:
             )
             nodes[node.id] = nodes[node.id]._replace(recorded=recorded._replace(given=given))
     return graph.changed(nodes=tuple(nodes.values()))
-
-
-def names_in(code: str) -> set[str]:
-    """Return the names in a program, also those of numbers, functions and arguments; none of what is no Python.
-
-    >>> sorted(names_in("h = 3; g = lambda t: t ** 2"))
-    ['g', 'h', 't']
-    """
-    with suppress(SyntaxError, ValueError, RecursionError):
-        return {getattr(node, key, "") for node in ast.walk(ast.parse(code)) for key in ("id", "arg", "name", "asname")}
-    return set()
 
 
 def filled(names: Sequence[str], used: Collection[int], free: Iterator[str]) -> tuple[str, ...]:
