@@ -236,7 +236,7 @@ def without_lines_of(cause: Cause, row: TensorRow, root: str, factor: float, *, 
         is_freed: whether backward has freed the graph.
     """
     name, verdict, number = cause.name, cause.verdict, row.value.not_finite if row.value is not None else ""
-    if verdict == "no path":
+    if verdict == "no path" and not cause.is_meant:
         what = f"no path leads from {root} to {name}: {root} is not made from it, or what is made from it was {CUT_OFF}"
         return Cause(name, verdict, what, (), f"use it where {root} is computed; if it is used there, {TRACE}")
     if verdict == "frozen root" and row.requires_grad:

@@ -306,6 +306,19 @@ def no_path(facts: TensorFacts) -> Cause:
     return facts.cause("no path", f"{what}: there is no path between them", since or facts.lines, mend)
 
 
+def bias_beside_derivatives(facts: TensorFacts) -> Cause | None:
+    """Return the cause for a bias that has no part in a root of derivatives, as the weight beside it has; else None."""
+    case, name, root = facts.case, facts.name, facts.case.root_name
+    weight = case.rows.get(re.sub(r"\bbias$", "weight", name))
+    is_asked = any(row.history.autograd_grad is not None for row in case.rows.values())
+    is_second = is_asked or any("BackwardBackward" in node.label for node in case.shown.nodes)
+    if weight is None or not is_second or not case.is_reached(weight):
+        return None
+    what = f"{root} is not made from {name}, but from {weight.name} and derivatives, in which what is added has no part"
+    meant = f"if {root} is made of derivatives alone"
+    return facts.cause("no path", what, facts.lines, f"use {name} where {root} is computed", meant)
+
+
 def whole_of(facts: TensorFacts, leaves: AbstractSet[str]) -> TensorRow | None:
     """Return the loss that was there when backward ran on another, which is made from fewer leaves: from these."""
     backward, rows = facts.case.graph.backward, facts.case.rows.values()

@@ -11,7 +11,7 @@ from gviz.causes.facts import TensorFacts
 from gviz.causes.training import BEFORE_EACH, spoiled, spoiled_row
 from gviz.graphs import Edge, Node
 from gviz.graphs.numbers import Numbers
-from gviz.passes.elements import is_finite
+from gviz.passes.elements import is_finite, magnitude
 
 DIVISIONS = ("/", "reciprocal")
 TOO_SMALL = "too small for its dtype: compute in float64, or in other units"
@@ -30,6 +30,7 @@ MENDS_OF_NAN = {
     "sqrt": "sqrt is nan below 0: keep its input above it",
     "nll_loss": "the mean of no targets is nan: leave out batches in which all are ignored, or of weight 0",
     "softmax": "a row of nothing but -inf has no softmax: leave an element of each row unmasked",
+    "log1p": "log1p is infinite at -1, and nan below: keep its input above -1",
 }
 MENDS_OF_SLOPE = {
     **dict.fromkeys(("acos", "asin", "atanh"), "as {x}.clamp(-1 + 1e-6, 1 - 1e-6) does, whose slope is 0 there"),
@@ -40,6 +41,13 @@ MENDS_OF_SLOPE = {
 GROWN = (
     "the numbers grow from one backward to the next: take a smaller learning rate, or torch.nn.utils.clip_grad_norm_"
 )
+GROWN_IN_LOOP = (
+    "the numbers grow from one call of this line to the next: take smaller initial weights, fewer calls, or a function"
+    " that is bounded, such as tanh"
+)
+MANY_CALLS, GROWTH = 10, 1e3
+"""How many calls of a line are those of a loop, and how many times as large numbers are that grow in it."""
+
 LOGITS = "a loss that takes logits"
 
 SHRINKING = ("*", "/", "**", "exp", "square")
@@ -150,6 +158,8 @@ def derivative_not_finite(facts: TensorFacts, head: str, edge: Edge, where: Node
         mend += ", which ends at 65504: take a smaller loss scale, as torch.amp.GradScaler does" * (dtype == "float16")
     if kind == "nan" and is_local:
         mend = f"keep the input of {sign} within its domain"
+    if sign == "softmax" and is_local:  # whose derivative is made of its result
+        mend = f"{MENDS_OF_NAN[sign]}; or see what makes its input nan or inf"
     if sign == "/" and edge.slot == 0 and is_local:  # it is 1 over the divisor
         divisor = dict(target.recorded.held).get("other", "0")
         is_number = divisor != "0" and divisor.lstrip("-")[:1].isdigit()
@@ -178,7 +188,8 @@ def first_not_finite(case: Diagnosis) -> set[str]:
     """Return the nodes at which nan or inf begin: what the program has put in, else the first operation."""
     inputs = [node for node in case.whole.nodes if node.kind != "operation" and not is_finite(node.value)]
     operations = [node for node in case.whole.nodes if node.kind == "operation" and makes_not_finite(case, node)]
-    if case.root_row is not None and has_nan(case.root_row.value):  # an inf may be there on purpose: a mask
+    root = case.root_row.value if case.root_row is not None else None
+    if has_nan(root) or any(has_nan(node.value) for node in operations):  # an inf may be there on purpose: a mask
         inputs = [node for node in inputs if has_nan(node.value) or node.kind == "leaf"] or (
             [] if operations else inputs
         )
@@ -238,7 +249,8 @@ def not_finite_forward(case: Diagnosis, name: str, what: str) -> Cause | None:
             and f"{sign} of no elements is nan: leave out a batch of which nothing is picked"
         )
         or (sign in DIVISIONS and small_divisor(case, first))
-        or (sign == "log" and flat_probability(case, first))
+        or (sign in ("log", "log1p") and flat_probability(case, first))
+        or (is_plain and grown_in_loop(case, first))
         or with_input(case, MENDS_OF_NAN.get(sign, GROWN if is_growing else general), next(iter(inputs), None)),
     )
 
@@ -262,8 +274,18 @@ def small_divisor(case: Diagnosis, division: Node) -> str:
     return ""
 
 
+def grown_in_loop(case: Diagnosis, node: Node) -> str:
+    """Return the mend for an operation that a loop repeats, of ever larger numbers; "" for another one."""
+    place = node.place.without_run if node.place is not None else None
+    alike = (one for one in case.whole.nodes if one.label == node.label and one.place is not None)
+    sizes = [magnitude(one.value) for one in alike if one.place is not None and one.place.without_run == place]
+    is_growing = len(sizes) >= MANY_CALLS and max(sizes) > GROWTH * min(filter(None, sizes), default=math.inf)
+    return GROWN_IN_LOOP * is_growing
+
+
 def flat_probability(case: Diagnosis, node: Node) -> str:
     """Return the mend for the logarithm of a sigmoid or softmax, p or 1 - p, that is 0; "" for another one."""
+    logarithm = "log is infinite at 0" if sign_in_program(node) == "log" else "log1p is infinite at -1"
     while node.kind == "operation":
         inputs, sign = [one for one in operands_of(case, node) if one.kind != "constant"], sign_in_program(node)
         if len(inputs) != 1:
@@ -272,7 +294,7 @@ def flat_probability(case: Diagnosis, node: Node) -> str:
         node = inputs[0]
         if sign in ("sigmoid", "softmax") and not {0, 1}.isdisjoint(elements) and is_finite(node.value):
             other = "log_softmax" if sign == "softmax" else "logsigmoid"
-            return f"log is infinite at 0, and {sign} is 0 or 1 here: use {other}, or {LOGITS}"
+            return f"{logarithm}, and {sign} is 0 or 1 here: use {other}, or {LOGITS}"
     return ""
 
 
@@ -290,6 +312,7 @@ def not_finite_input(case: Diagnosis, name: str, what: str, node: Node) -> Cause
         is_half = row is not None and row.value is not None and row.value.dtype == "float16"
         calls = re.findall(r"\.(\w+)\(", code)
         mends = dict.fromkeys(MENDS_OF_NAN[call] for call in calls if call in MENDS_OF_NAN)
+        mends |= {"or at the divisor, which may be 0: add a small number to it": None} if " / " in code else {}
         return Cause(
             name,
             "nan",

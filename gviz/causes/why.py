@@ -54,6 +54,7 @@ WITHOUT_GRADIENT = (
     Verdict(always, missing.cleared_in_saved_graph),
     Verdict(lambda one: one.history.grad_of_others and not one.history.is_optimized, missing.beside_functions),
     Verdict(lambda one: one.cuts and (one.case.has_run or not one.case.nodes), missing.cut_off),
+    Verdict(lambda one: one.case.has_run, missing.bias_beside_derivatives),
     Verdict(lambda one: one.case.has_run, missing.no_path),
     Verdict(always, missing.not_run),
 )

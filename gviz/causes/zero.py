@@ -81,6 +81,9 @@ PRODUCTS = {
 }
 """Operations that have products, each with the places of the factors of each product among its inputs."""
 
+SELECTIONS = ("index", "index_select", "masked_select", "slice", "select", "gather", "take")
+"""Operations that pick elements."""
+
 RECURRENT = "weight_hh"
 """A part of PyTorch's names for the weights that nn.RNN and its like multiply the state by."""
 
@@ -121,6 +124,16 @@ def zero_of_other_root(facts: TensorFacts) -> Cause:
 def is_not_zero(row: TensorRow) -> bool:
     """Return whether a tensor has a gradient that is not 0."""
     return is_not_0(row.grad.value)
+
+
+def has_others(case: Diagnosis) -> bool:
+    """Return whether a tensor that the root is made from has a gradient that is not 0."""
+    return any(is_not_zero(row) for row in case.rows.values() if case.is_reached(row))
+
+
+def is_empty(node: Node) -> bool:
+    """Return whether a result has no elements."""
+    return node.value is not None and not node.value.numel
 
 
 def is_not_0(value: Numbers | None) -> bool:
@@ -206,7 +219,8 @@ def mend_of_zero(case: Diagnosis, edge: Edge) -> Mend:
         return mend_of_least(case)
     is_one_class = sign_in_program(source) == "softmax" and has_only(source.value, 1.0)
     if text := ONE_CLASS * is_one_class or dropout_of(first) or mend_of_values(first, sign):
-        return Mend(text)
+        is_left_out = is_empty(first) and has_others(case)
+        return Mend(text, "if some batches leave it out, as an expert of a mixture" * is_left_out)
     if sums := sums_to_zero(case, edge):
         return sums
     if sign == "sgn" or sign.endswith("_backward"):
@@ -255,8 +269,9 @@ def dropout_of(node: Node) -> str:
 
 def mend_of_values(node: Node, sign: str) -> str:
     """Return what to do about a selection of nothing, or a softmax, that hands on 0; "" for anything else."""
-    if node.value is not None and not node.value.numel:
-        return f"see why {sign} picks no element, or leave out a batch of which nothing is picked"
+    if is_empty(node):
+        why = f"{sign} picks no element" if sign in SELECTIONS else f"{sign} is given no elements"
+        return f"see why {why}, or leave out a batch of which nothing is picked"
     if sign == "log_softmax" and has_only(node.value, 0.0):
         return "there is one class alone: give it an output for each, or use binary_cross_entropy_with_logits"
     if sign == "softmax" and has_only(node.value, 1.0):
@@ -469,7 +484,7 @@ def cancelled(facts: TensorFacts, what: str) -> Cause:
         what = f"{what}, where {names[0]} and {names[1]}, which are the same numbers, are taken from each other"
         constant = f"{names[0]}.detach() or {names[1]}.detach(), if one of them is to be a constant"
         mend = f"see what {names[0]} and {names[1]} are made from, if they are to differ; {constant}; {mend}"
-    elif any(is_not_zero(row) for row in case.rows.values() if case.is_reached(row)):
+    elif has_others(case):
         meant = "if they are to cancel out, as others have gradients"
     lines = [line for node in (case.nodes[meeting], *sides) for line in case.line_of_node(node)]
     return facts.cause("zero", what, (*lines, *case.line_of_backward), mend, meant)
@@ -521,6 +536,6 @@ def zero_text(case: Diagnosis, edge: Edge) -> str:
     where = "everywhere" if sign not in MENDS_OF_ZERO and is_flat(target, edge.slot) else "here"
     return (
         f"the derivative of {sign}{place} for {name} is 0 {where}"
-        if target.value is None or target.value.numel
-        else f"{sign}{place} picks no element of {name}"
+        if not is_empty(target)
+        else f"{sign}{place} {'picks no element' if sign in SELECTIONS else 'has no elements'} of {name}"
     )

@@ -24,6 +24,9 @@ from gviz.walk import NodeLike, all_finite, graph_nodes, saved_names, saved_valu
 
 NAN = "nan"
 
+FEW_ARGUMENTS = 3
+"""Of how many arguments at most those are told that are plain numbers: of more most are options."""
+
 LAYER = "__call__"
 """The name under which gviz's engine tells of the call of a layer: its functions may be computed without being told of."""
 
@@ -46,13 +49,12 @@ class Event(NamedTuple):
     operands: Sequence[Operand] = ()
 
     def origin(self) -> Event:
-        """Return the first call that has made the like: the one before which nan, or inf, was not there."""
-        event = self
-        while True:
-            before = next((one.made_by for one in event.operands if one.made_by and one.kind == event.kind), None)
-            if before is None:
-                return event
+        """Return the first call that has made the like; or inf that became nan, if the program has not put it in."""
+        event, kind = self, self.kind
+        while before := next((one.made_by for one in event.operands if one.made_by and one.kind == kind), None):
             event = before
+        first = event.start()
+        return event if any(one.kind for one in first.operands) else first  # that was put in, as by a mask
 
     def start(self) -> Event:
         """Return the first call whose result was not finite, be it nan or inf, on one way to this one."""
@@ -148,10 +150,10 @@ class Hunt(Observer):
         """Return what a call was made with; of what it has written over only what had made that."""
         numbers = [arg for arg in args if isinstance(arg, float) and not math.isfinite(arg)]
         if numbers:  # as of a mask, which is often made
-            return [Operand(f"it is called with {numbers[0]:g}")]
+            return [Operand(f"it is called with {numbers[0]:g}", f"{abs(numbers[0]):g}")]
         names, operands = {**self.modules.names_here(), **self.names}, list[Operand]()
         for number, arg in enumerate(args, 1):
-            if isinstance(arg, int | float):
+            if isinstance(arg, int | float) and len(args) <= FEW_ARGUMENTS:
                 operands.append(Operand(f"argument {number} is {arg:g}"))
             for one in tensors_in(arg, self.listener.engine.Tensor):
                 before = recall(self.events, one)

@@ -539,3 +539,52 @@ s = train_step(s, torch.ones(2, 3))
     cause = why(graph_of(tmp_path, program, engine), "s.w")
     assert (cause.verdict, lines_of(cause)) == ("overwritten", [9])
     assert cause.mend == "with torch.no_grad(): write into s.w in place"
+
+
+HEAD = """\
+import torch
+from torch import nn
+torch.manual_seed(0)
+x = torch.randn(4, 3, requires_grad=True)
+a, b, c = nn.Linear(3, 3), nn.Linear(3, 1), nn.RNNCell(3, 3, nonlinearity="relu")
+"""
+MASKED = """\
+rows = torch.tensor([True, True, True, False])
+s = a(x).masked_fill(~rows[:, None], -torch.inf)
+p = s.softmax(-1)
+loss = b(p)[rows].pow(2).mean()
+"""
+REPEATED = """\
+nn.init.constant_(c.weight_hh, 9.0); h = torch.ones(4, 3)
+for _ in range(80):
+    h = c(x, h)
+loss = h.mean()
+"""
+OF_DERIVATIVES = """\
+y = b(torch.tanh(a(x)))
+g, = torch.autograd.grad(y.sum(), x, create_graph=True)
+loss = g.pow(2).mean()
+"""
+OF_NOTHING = """\
+few = x[x[:, 0] > 9]
+loss = a(few).sum() + b(x).sum()
+"""
+
+
+@pytest.mark.filterwarnings("ignore::gviz.GvizWarning", "ignore::RuntimeWarning")
+@pytest.mark.parametrize("engine", ENGINES)
+@pytest.mark.parametrize(
+    ("program", "name", "told"),
+    [
+        (MASKED, "b.weight", (8, "a row of nothing but -inf has no softmax")),
+        (REPEATED, "c.weight_hh", (8, "the numbers grow from one call of this line to the next")),
+        (OF_DERIVATIVES, "b.bias", (5, "none, if loss is made of derivatives alone")),
+        (OF_NOTHING, "a.weight", (7, "none, if some batches leave it out")),
+    ],
+    ids=["masked row", "growth", "bias of a derivative", "batch of nothing"],
+)
+def test_the_line_at_which_it_begins_is_told_and_what_may_be_meant(
+    tmp_path: Path, program: str, name: str, told: tuple[int, str], engine: str
+) -> None:
+    cause = why(graph_of(tmp_path, f"{HEAD}{program}loss.backward()\n", engine), name)
+    assert (lines_of(cause)[0], cause.mend[: len(told[1])]) == told, cause
