@@ -156,7 +156,9 @@ class CircuitReader(Reader):
         end = self._end(node) if is_root or not self.graph.uses.get(node.id) else None  # a part goes on behind it
         is_wrong = node.id in self.first_wrong or self._has_stopped(node)
         if node.kind == "operation":
-            is_told = self.has_letters or (self.trails is not None and node.id in self.trails.in_words)  # by its letter
+            total, is_long = (TypeBox(), False) if node.recorded.outputs else self._total(node)
+            in_words = self.trails.in_words if self.trails is not None else {node.id} if is_long else ()
+            is_told = self.has_letters or node.id in in_words  # by its letter
             is_named = name and not node.recorded.outputs and (is_told or not node.is_letter)
             size = "" if is_root else self.size(node)
             shown = row(
@@ -166,7 +168,6 @@ class CircuitReader(Reader):
             notes = (*self._notes(node), TypeBox())
             note, brief, bare = (in_stack([box, *self._states(node)], 4.0) for box in notes)
             kind = "output" if is_root else "operation"
-            total, is_long = (TypeBox(), False) if node.recorded.outputs else self._total(node)
             if is_long:
                 arrived = self.number(node.grad.arrived, self.decimals.arrived(node.id))
                 total = row(text_box("… ", NOTE), self._sum_text(arrived))
@@ -174,6 +175,8 @@ class CircuitReader(Reader):
                 self.sign(node), kind, shown, note, brief, bare, total, end, tip, is_wrong=is_wrong, node=node.id
             )
         kind = node.kind if node.kind in ("leaf", "frozen", "constant", "intermediate") else "leaf"
+        if node.recorded.outputs:
+            name = ", ".join([one.name for one in self.made[node.id].values() if one.name]) or name
         is_wrong = node.value is not None and not is_finite(node.value)
         note = in_stack(self._states(node), 4.0)
         box = self.phrase(name, NUMBER) if kind == "constant" else self.name(name, LEAF)

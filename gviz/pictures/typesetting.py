@@ -462,10 +462,12 @@ class Setter:
         """Return whether a part has several elements, as far as that is known: x[0] of a vector has not, nor a sum."""
         match node:
             case ast.Subscript(value=ast.Name(id=name), slice=place) if is_place(place):
-                return self.arrays.get(name, 0) > len(place.elts if isinstance(place, ast.Tuple) else [place])
+                axes = self.arrays.get(name, 0) - len(place.elts if isinstance(place, ast.Tuple) else [place])
+                return self.arrays.get(ast.unparse(node), axes) > 0
             case ast.Call(func=ast.Name(id=name), args=[_], keywords=[]) if name in REDUCED:
                 return False
-        return bool(Formula(node).names & self.arrays.keys())
+        parts = {ast.unparse(part) for part in ast.walk(node) if isinstance(part, ast.Subscript)}  # those of a list
+        return not self.arrays.keys().isdisjoint(Formula(node).names | parts)
 
     def is_vector(self, node: ast.expr) -> bool:
         """Return whether a part is the name of a tensor with one axis."""
