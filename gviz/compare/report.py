@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import math
 from collections.abc import Sequence
+from itertools import chain
 from statistics import median
 from textwrap import fill
 from typing import Any
@@ -92,12 +93,15 @@ def time_text(times: Sequence[float]) -> str:
 
 def results_text(comparison: ScriptComparison) -> str:
     """Return what was compared, and whether it is the same."""
-    if not min(comparison.runs):
+    if not comparison.names:
         return "No result of a run has the same name in both scripts, so that no numbers were compared."
     ours, theirs = comparison.runs
     some = f" (the scripts have {ours} and {theirs})" if ours != theirs else ""
     what = f"{joined(comparison.names)} in {amount(min(ours, theirs), 'run')}{some}"
-    return f"Compared are {what}. {same(comparison)}"
+    own, other = ({*chain.from_iterable(side.results)} for side in (comparison.static, comparison.dynamic))
+    left_out = sorted((own & other).difference(comparison.names))
+    apart = f" No run of the same number has {joined(left_out)} in both scripts." if left_out else ""
+    return f"Compared are {what}. {same(comparison)}{apart}"
 
 
 def paid(comparison: Comparison) -> str:
@@ -131,7 +135,7 @@ def as_json(comparisons: Sequence[Comparison]) -> str:
 def scripts_json(comparison: ScriptComparison) -> str:
     """Return all that is known of two scripts, times in seconds."""
     record: dict[str, Any] = {
-        "same": comparison.differs is None if min(comparison.runs) else None,
+        "same": comparison.differs is None if comparison.names else None,
         "compared": comparison.values,
         "results": comparison.names,
         "runs": min(comparison.runs),

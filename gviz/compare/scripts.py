@@ -64,7 +64,7 @@ class ScriptComparison:
         files: their names, the static one first.
         static: what the static script did.
         dynamic: what the dynamic script did.
-        names: the results that both have.
+        names: the results that were compared: both have them in runs of the same number.
         runs: of each script the count of the runs that have such results; as many as both have were compared.
         values: the count of the numbers that were compared.
         largest: the largest difference between two of them, relative to the largest number of their tensor.
@@ -120,12 +120,14 @@ def compared(
     dynamic_names = {name for results in dynamic for name in results}
     names = tuple(dict.fromkeys(name for results in static for name in results if name in dynamic_names))
     ours, theirs = ([one for one in runs if any(name in one for name in names)] for runs in (static, dynamic))
-    rows = (
+    rows = [
         (number, name, one[name], other[name])
         for number, (one, other) in enumerate(zip(ours, theirs, strict=False), 1)
         for name in names
         if name in one and name in other
-    )
+    ]
+    in_pairs = {name for _, name, *_ in rows}
+    names = tuple(name for name in names if name in in_pairs)  # what other runs have is not compared
     return names, (len(ours), len(theirs)), *difference_between(rows)
 
 

@@ -113,6 +113,13 @@ def test_runs_without_a_common_result_are_not_compared_and_other_counts_are_said
     static = STATIC.replace("session.run([y, g], {x: value})", f"session.run([y, g], {{x: value}}); {alone}")
     done = compared(gviz, static, DYNAMIC.replace("(1.0, 2.0)", "(1.0, 2.0, 3.0)"))
     assert "x.grad in 2 runs (the scripts have 2 and 3)." in " ".join(done.out.split())
+    static = (
+        STATIC.replace("session.run([y, g], {x: value})", "session.run(y, {x: value})")
+        + "    session.run(g, {x: 1.0})\n"
+    )
+    done = compared(gviz, static, DYNAMIC)
+    assert "Compared are y in 2 runs (the scripts have 3 and 2)." in " ".join(done.out.split())
+    assert "No run of the same number has x.grad in both scripts." in " ".join(done.out.split())
 
 
 def test_a_second_backward_through_a_graph_is_a_run_and_no_new_graph(gviz: Program) -> None:
