@@ -132,6 +132,8 @@ def hint_of_name(case: Diagnosis, name: str) -> str:
         function = owners[-1].name if owners[-1] is not None else ""
         gone = f"a variable of {function}(), gone when that has returned" if function else "no tensor at the end"
         return f"{name} is {gone}"
+    if case.graph.kind == "static":
+        return "a static graph has no backward: its gradients are operations of their own, which gviz static draws"
     there = f"the tensors are {joined(case.rows, 12)}" if case.rows else "it leaves no tensors"
     return did_you_mean(name, case.rows, there)
 

@@ -134,6 +134,7 @@ def plan_text(reading: Reading, roots: Sequence[str] = ()) -> str:
     except (ValueError, TypeError, RuntimeError, OpError) as error:
         raise SourceError(str(error)) from None
     constants = [f"{name} = {constant_text(value)}\n" for name, value in plan.constants.items()]
+    constants += [f"{name} = {op.name!r}  # {op.type}\n" for name, op in plan.operations_used.items()]
     return (
         f"# {len(operations)} operations in the graph: "
         f"{len(plan.operations)} {'is' if len(plan.operations) == 1 else 'are'} computed, "

@@ -187,6 +187,11 @@ class Plan:
         """The arrays and numbers that the function uses, by their names there."""
         return {name: value for name, value in self._space.items() if isinstance(value, np.ndarray | np.generic)}
 
+    @property
+    def operations_used(self) -> dict[str, Operation]:
+        """The operations that the function uses by their names there, as the variables in its state."""
+        return {name: value for name, value in self._space.items() if isinstance(value, Operation)}
+
     # -------------------------------------------------------------- which operations, in which order
     def _emit(self, targets: Iterable[Tensor | Operation]) -> None:
         """Write all that the targets need and that is not there yet."""
