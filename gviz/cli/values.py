@@ -126,6 +126,9 @@ def _advice(word: str, pair: str, kind: str) -> str:  # noqa: PLR0911 - one answ
         return f" A script's own arguments come after --: gviz ... {word} -- {pair}"
     if is_format(pair):
         return f" To draw it in that format: gviz render ... -o NAME.{pair.lower()}"
+    wrt = [one for one in click.get_current_context().command.params if "--wrt" in one.opts]
+    if wrt and pair.removesuffix(".grad").isidentifier():
+        return f" To derive the gradient of one tensor: --wrt {pair.removesuffix('.grad')}"
     if "." in pair[1:-1]:
         return f" To name the file of the picture: -o {pair}"
     if (name := as_name(pair.partition("=")[0])) and "=" in pair:

@@ -321,7 +321,7 @@ def test_the_plan_is_a_function(gviz: Program) -> None:
 def test_a_vector_behind_a_matrix_is_refused_with_the_column_to_write(gviz: Program) -> None:
     refused = gviz("static", "y=W@x", "W=[[1,2],[3,4]]", "x=[1,2]", "--table")
     assert "Shape must be rank 2 but is rank 1" in refused.err
-    assert "write columns, w=[[1],[2]]" in refused.err
+    assert "write a vector as a column, as in x=[[1],[2]]" in refused.err
     ok(gviz("static", "y=W@x", "W=[[1,2],[3,4]]", "x=[[1],[2]]", "--table"))
 
 

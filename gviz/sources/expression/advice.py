@@ -338,7 +338,9 @@ LEFT_DIVISION = re.compile(r"(?<=[\w)\]'])\\(?=(?:[^\W\d](?![^\W\d])|\())")
 
 
 def _turned(source: ExpressionText) -> str | None:
-    """Return the hint with ``x+w=y`` turned around; None for another equation."""
+    """Return the hint with ``x+w=y`` turned around, or for ``dy/dx = 2x``; None for another equation."""
+    if re.match(r"\s*d\w+\s*/\s*d\w+\s*=", source.code):
+        return "write the formula itself, as in y = x**2: gviz derives it"
     match = re.fullmatch(r"\s*([^=<>!;]*[^\W\d][^=<>!;]*?)\s*=\s*([^\W\d]\w*)\s*", source.code)
     text = f"{match[2]} = {rewrite(match[1], values=source.values)}" if match else ""
     return f"write {text}" if match and is_right(text, source) else None

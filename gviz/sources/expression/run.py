@@ -124,7 +124,7 @@ HINTS: list[tuple[type[Exception], str, str]] = [
     (
         ValueError,
         "^Shape must be rank 2 but is rank 1",
-        "a static graph multiplies matrices: write columns, w=[[1],[2]]",
+        "a static graph multiplies matrices: write a vector as a column, as in x=[[1],[2]]",
     ),
     (RuntimeError, "aten::remainder", "% is the remainder of a division: for 20 percent of x, write 0.2*x"),
     (RuntimeError, "floor_divide", "write / to divide; what is said beside a formula begins with #"),
