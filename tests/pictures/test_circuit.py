@@ -112,6 +112,34 @@ def test_lists_on_the_lines_of_a_network_stand_on_nothing(tmp_path: Path) -> Non
     assert not list(inked.faults(inked.read(of_script(tmp_path, NETWORK))))
 
 
+def test_a_number_makes_room_for_one_that_has_no_other_place(tmp_path: Path) -> None:
+    body = """
+logits = torch.tensor([1.,0.5,-1.], requires_grad=True)
+g = torch.tensor([0.1,0.9,-0.2])
+soft = torch.softmax((logits+g)/0.5, 0)
+hard = torch.nn.functional.one_hot(soft.argmax(), 3).float()
+st = hard + (soft - soft.detach())
+v = torch.tensor([1.,2.,3.], requires_grad=True)
+y = (st*v).sum()
+y.backward()
+"""
+    assert not list(inked.faults(inked.read(of_script(tmp_path, body))))
+
+
+def test_what_stands_at_a_circle_stays_in_its_row_where_a_circuit_goes_on_in_another() -> None:
+    source = gviz.SourceOptions(values={"W": [[0.5, -1], [1, 2]], "x": [1, 0.5]}, flow=True)
+    graph = gviz.read("a=W@x; b=tanh(a); c=b**2; d=c.sum(); e=d**2; f=log(e)", source, say=lambda _: None).graph
+    page = sheet_of(graph, RenderOptions(view="circuit", fit="slide"))
+    assert page is not None
+    heights: dict[str, list[float]] = {}
+    for item in page.items():
+        if isinstance(item, TextLine) and item.part.startswith("note"):
+            heights.setdefault(item.part, []).append(item.place[1])
+    rows = [max(own) for own in heights.values()]
+    assert max(rows) - min(rows) > 100, "two rows"
+    assert all(max(own) - min(own) < 20 for own in heights.values())
+
+
 def test_where_there_is_room_a_value_stands_above_its_line_and_the_gradient_below() -> None:
     values = {"X": [[1.0, 2.0], [3.0, 4.0]], "W": [[1.0, -1.0], [0.0, 2.0]], "b": [1.0, 0.0]}
     graph = gviz.read("y=sum((X@W+b)**2)", gviz.SourceOptions(values=values, flow=True), say=lambda _: None).graph
