@@ -272,6 +272,7 @@ def test_what_has_one_reading_is_read_and_a_note_says_how(text: str, values: dic
         ("y=x*w; x=2", {}, ['write it behind: gviz render "y=x*w" x=2']),
         ("y=x²; dy/dx", {}, ['write gviz explain "y=x**2" --wrt x']),
         ("2x+1=y", {}, ["write y = 2*x+1"]),
+        ("dy/dx = 2x", {}, ["write the formula itself, as in y = x**2: gviz derives it"]),
         ("y=x dot w", {"x": [1, 2], "w": [3, 4]}, ["write y=x @ w"]),
         ("y=x cross w", {}, ["write cross(x, w) and give x=[1,2,3] w=[4,5,6]"]),
         ("y=x squared plus 1", {}, ["write y=x**2 + 1"]),
