@@ -68,6 +68,7 @@ class CallSites:
             entry = self.entries[key] = kind, texts, is_operator, row.edges if row is not None and is_own else None
         kind, texts, is_operator, places = entry
         is_turned = kind in TRANSPOSING and call.name in ("linear", "call") and any(one.at for one in noted.constants)
+        yield from (Argument(None, "", one.value) for one in noted.constants if isinstance(one.value, Numbers))
         if is_turned or not is_operator:
             return
         for at, one, numbers in noted.constants:
@@ -78,7 +79,7 @@ class CallSites:
                 kept = tensor if numbers is None else numbers
                 if kind != "Where" or kept is None or "bool" not in str(kept.dtype):  # its condition
                     yield Argument(tensor, texts[at] if texts else "", numbers)
-            elif kind in NUMBERED and not isinstance(one, type):
+            elif kind in NUMBERED and isinstance(one, int | float):
                 yield Argument(None, f"{one:.7g}", Numbers((), "", (float(one),)))
             elif kind not in NUMBERED and one is NoneType:
                 yield Argument(None, "None")

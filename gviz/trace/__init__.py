@@ -120,6 +120,8 @@ class Trace(Observer):
             constants = tuple(
                 [self.as_recorded(*pair) for pair in enumerate(args) if not getattr(pair[1], "requires_grad", False)]
             )
+            if call.writes and self.versions is not None and (before := self.versions.before_write(result)) is not None:
+                constants = (Constant(0, before), *constants)
             outside = self.outside.cut_off_among(args) if self.outside.cuts else ()
             function = self.frames.function() if self.nested else None
             # all fields at once: half the time of NodeRecord(...), of which there is one for each operation

@@ -73,7 +73,7 @@ class Constant(NamedTuple):
 
     Args:
         at: which argument it is.
-        value: a tensor weakly, a number, the kind of another.
+        value: a tensor weakly, a number, the kind of another; of a tensor that the call has written what it was before.
         numbers: of a small tensor, as it was then; None where they are not kept.
     """
 

@@ -153,6 +153,12 @@ class Versions(Observer):
         if recall(self.lent, owner) is not None:  # what it is after this write is seen when it is looked at next
             remember(self.lent, owner, (until, None))
 
+    def before_write(self, tensor: Any) -> Numbers | None:
+        """Return what a tensor was before it was written last, if it needed no gradient; None where that is not known."""
+        following = tensor.grad_fn.next_functions
+        versions = recall(self.before, self.owner(tensor)[0]) if following and following[0][0] is None else None
+        return versions[-1].numbers if versions else None
+
     def overwritten(self, tensor: Any) -> Numbers | None:
         """Return the numbers of a tensor; None for a large one that takes no gradient, which may be written often."""
         try:

@@ -19,6 +19,7 @@ from gviz.answers import Explanation, explain
 from gviz.derivations.derivation import Derivation, derive, single
 from gviz.derivations.paths import ENDS, GAP
 from gviz.errors import SourceError
+from gviz.formulas.formula import UNKNOWN
 from gviz.graphs import Graph
 from gviz.graphs.numbers import Numbers
 from gviz.sources import SourceOptions
@@ -770,3 +771,12 @@ def test_a_write_into_a_part_says_what_it_wrote_into(tmp_path: Path) -> None:
     answer = explain(tmp_path / "write.py", say=lambda _: None).text()
     assert re.search(r"\n  (\w) = a·2 = \[2, 4\]\n.*\n  (\w) = \1 partly changed = \[2, 10\]\n", answer)
     assert re.search(r"\n  b = (\w) partly changed, using (\w) = \[2, 10\]\n", answer)
+
+
+def test_what_a_sum_in_place_began_with_has_a_name_and_its_numbers(tmp_path: Path) -> None:
+    text = "import torch\nw = torch.tensor([1., 2.], requires_grad=True)\ns = torch.ones(())\nout = torch.zeros(2)\n"
+    text += "for i in range(2):\n    s += w[i]*2\nout[0] = w[0]\ny = s + out.sum()\ny.backward()\n"
+    (tmp_path / "sum.py").write_text(text)
+    answer = explain(tmp_path / "sum.py", say=lambda _: None).text()
+    assert re.search(r"\n  w = \[1, 2\], (\w) = 1, (\w) = \[0, 0\]\n", answer)
+    assert UNKNOWN not in answer
