@@ -154,7 +154,7 @@ class Versions(Observer):
             remember(self.lent, owner, (until, None))
 
     def before_write(self, tensor: Any) -> Numbers | None:
-        """Return what a tensor was before it was written last, if it needed no gradient; None where that is not known."""
+        """Return what a tensor without a gradient was before its last write; None where that is not known."""
         following = tensor.grad_fn.next_functions
         versions = recall(self.before, self.owner(tensor)[0]) if following and following[0][0] is None else None
         return versions[-1].numbers if versions else None
