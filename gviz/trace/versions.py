@@ -19,7 +19,7 @@ from gviz.graphs.numbers import FEW_ELEMENTS, Numbers
 from gviz.trace.facts import ByTensor, recall, remember
 from gviz.trace.listening import ENGINE, Observer
 from gviz.trace.records import KEY
-from gviz.walk import NodeLike, grad_fn, graph_nodes, numbers, saved_value
+from gviz.walk import NodeLike, TensorLike, grad_fn, graph_nodes, numbers, saved_value
 
 WRITE, PASS, AFTER_PASS = 0.5, 0.25, 0.2
 """Times are numbers of operations: how far before the next one a write, a pass, and a write after the pass are put."""
@@ -153,9 +153,9 @@ class Versions(Observer):
         if recall(self.lent, owner) is not None:  # what it is after this write is seen when it is looked at next
             remember(self.lent, owner, (until, None))
 
-    def before_write(self, tensor: Any) -> Numbers | None:
+    def before_write(self, tensor: TensorLike) -> Numbers | None:
         """Return what a tensor without a gradient was before its last write; None where that is not known."""
-        following = tensor.grad_fn.next_functions
+        following = tensor.grad_fn.next_functions if tensor.grad_fn is not None else ()
         versions = recall(self.before, self.owner(tensor)[0]) if following and following[0][0] is None else None
         return versions[-1].numbers if versions else None
 
