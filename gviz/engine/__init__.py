@@ -91,9 +91,9 @@ UNCOMMON = (
     "view_as_real",
 )  # fmt: skip
 SUBMODULES = (
-    "accelerator", "amp", "ao", "autograd", "backends", "cuda", "distributed", "distributions", "fft", "func", "fx",
-    "hub", "jit", "linalg", "multiprocessing", "nn", "optim", "profiler", "quantization", "serialization", "sparse", "special",
-    "storage", "testing", "utils", "version",
+    "accelerator", "amp", "ao", "autograd", "backends", "cuda", "distributed", "distributions", "fft", "func",
+    "functional", "fx", "hub", "jit", "linalg", "multiprocessing", "nn", "optim", "profiler", "quantization",
+    "serialization", "sparse", "special", "storage", "testing", "utils", "version",
 )  # fmt: skip
 LATE = (
     {"vmap": "func", "compile": "jit", "sparse_coo_tensor": "sparse", "spmm": "sparse"}

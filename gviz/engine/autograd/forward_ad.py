@@ -11,11 +11,9 @@ from typing import Any, NamedTuple
 
 from gviz.autograd.modes import enable_grad
 from gviz.autograd.tensor import Tensor
+from gviz.engine.autograd.function import LEVELS
 from gviz.engine.func import outside, slopes_of
 from gviz.numbers.words import absent, refuse
-
-LEVELS: list[list[tuple[Any, Any]]] = []
-"""The levels that are open, each with its dual tensors and their tangents."""
 
 
 class UnpackedDualTensor(NamedTuple):

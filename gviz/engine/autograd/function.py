@@ -10,8 +10,9 @@ from typing import Any
 
 import numpy as np
 
-from gviz.autograd.modes import mode, no_grad
+from gviz.autograd.modes import enable_grad, mode, no_grad
 from gviz.autograd.node import Node, edge_to
+from gviz.autograd.requests import grad
 from gviz.autograd.row import TENSORS
 from gviz.autograd.saved import GONE, Saved, save, unpack
 from gviz.autograd.tensor import Tensor, edge_of, from_array, recorded_edge
@@ -22,6 +23,9 @@ from gviz.numbers.classes import type_text
 from gviz.numbers.words import absent, refuse, warn
 
 __all__ = ["BackwardCFunction", "Function", "FunctionCtx", "InplaceFunction", "once_differentiable"]
+
+LEVELS: list[list[tuple[Any, Any]]] = []
+"""The levels of forward mode that are open, each with its dual tensors and their tangents."""
 
 
 class FunctionCtx:
@@ -42,7 +46,7 @@ class FunctionCtx:
         self.to_save = tensors
 
     def save_for_forward(self, *tensors: object) -> None:
-        """Keep these tensors for jvp, which nothing here calls."""
+        """Keep these tensors for jvp."""
         self.saved_for_forward = tensors
 
     def mark_dirty(self, *args: object) -> None:
@@ -65,10 +69,16 @@ class BackwardCFunction(FunctionCtx, Node):
     _function: Any
     _input_places: list[int]
     _input_count: int
+    _jvp: tuple[Any, ...] = ()
 
     @property
     def saved_tensors(self) -> tuple[Any, ...]:
-        """What ``save_for_backward`` kept, unless backward has freed it, or it was modified in place since."""
+        """What ``save_for_backward`` kept, unless backward has freed it, or it was modified in place since.
+
+        While jvp runs, what ``save_for_forward`` kept.
+        """
+        if "saved_for_forward" in vars(self):
+            return self.saved_for_forward
         refuse(self._saved is GONE, FREED)
         return tuple(unpack(self, one) for one in self._saved or ())
 
@@ -89,7 +99,7 @@ class BackwardCFunction(FunctionCtx, Node):
             ]
         before, mode.formula = mode.formula, False
         try:
-            result = self._function.user_backward()(self, *grads)
+            result = self.transposed_jvp(grads) if self._jvp else self._function.user_backward()(self, *grads)
         finally:
             mode.formula = before
         results, name, count = (
@@ -112,6 +122,29 @@ class BackwardCFunction(FunctionCtx, Node):
             if one is not None and not isinstance(one, Tensor):
                 raise RuntimeError(f"expected Variable or None (got {type_text(one)})")
         return tuple(results[place] for place in self._input_places)
+
+    def record_jvp(self, args: tuple[Any, ...]) -> None:
+        """Run the user's jvp, and keep its graph: from tangents of the inputs to tangents of the outputs."""
+        with enable_grad():
+            tangents = [
+                from_array(np.zeros_like(one._array), None).requires_grad_()
+                if isinstance(one, Tensor) and one._array.dtype.kind in "fc"
+                else None
+                for one in args
+            ]
+            changes = self._function.jvp(self, *tangents)
+        self._jvp = tangents, changes if isinstance(changes, tuple) else (changes,)
+
+    def transposed_jvp(self, grads: list[Any]) -> tuple[Any, ...]:
+        """Return the gradients of the inputs: jvp is linear in the tangents, so its own gradient is the backward."""
+        tangents, changes = self._jvp
+        pairs = [(c, g) for c, g in zip(changes, grads, strict=True) if g is not None and c is not None]
+        pairs = [(change, g) for change, g in pairs if change.requires_grad]
+        ends, weights = zip(*pairs, strict=True) if pairs else ((), ())
+        leaves = [one for one in tangents if one is not None]
+        slopes = grad(ends, leaves, weights, create_graph=True, allow_unused=True) if pairs else (None,) * len(leaves)
+        rest = iter(slopes)
+        return tuple(None if one is None else next(rest) for one in tangents)
 
     def release(self) -> None:
         """Drop the saved tensors."""
@@ -180,6 +213,13 @@ class Function:
 
     vjp = backward
 
+    @staticmethod
+    def jvp(*args: object) -> Any:
+        """To be written by the user for forward mode: the tangents of the outputs, of those of the inputs."""
+        raise NotImplementedError(
+            "You must implement the jvp function for custom autograd.Function to use it with forward mode AD."
+        )
+
     @classmethod
     def user_backward(cls) -> Any:
         """Return the user's backward, or vjp."""
@@ -211,6 +251,9 @@ class Function:
         results = tuple(
             outputs_of(node, args, output if isinstance(output, tuple) else (output,), is_recorded=is_recorded)
         )
+        if LEVELS and is_recorded and cls.jvp is not Function.jvp:
+            node.record_jvp(args)
+        vars(node).pop("saved_for_forward", None)
         return results if isinstance(output, tuple) else results[0]
 
 

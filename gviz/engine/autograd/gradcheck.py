@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from importlib import import_module
 from typing import Any
 
 import numpy as np
@@ -46,26 +47,24 @@ def gradcheck(
 ) -> bool:
     """Return whether the gradients that backward computes agree with differences of a step ``eps``, for each element.
 
-    Of no effect are the options about dtypes, batches and the fast mode; there is no forward mode.
+    With ``check_forward_ad`` the tangents of the forward mode are compared too. Of no effect are the options about
+    dtypes, batches and the fast mode.
 
     Source: https://docs.pytorch.org/docs/2.13/generated/torch.autograd.gradcheck.gradcheck.html
     """
     refuse(
-        check_forward_ad,
-        "gviz has no forward mode of differentiation; gviz render --engine torch has",
-        NotImplementedError,
-    )
-    refuse(
-        not check_backward_ad,
+        not check_forward_ad and not check_backward_ad,
         "Expected at least one of check_forward_ad or check_backward_ad to be True",
         AssertionError,
     )
     tensors = as_tuple(inputs)
     leaves = checked(tensors)
     try:
-        outputs = compare(func, tensors, leaves, eps, (rtol, atol), nondet_tol)
+        if check_forward_ad:
+            compare_forward(func, tensors, leaves, eps, (rtol, atol))
+        outputs = compare(func, tensors, leaves, eps, (rtol, atol), nondet_tol) if check_backward_ad else []
         check_zero(outputs, leaves, masked=bool(masked))
-        if check_undefined_grad:
+        if check_undefined_grad and check_backward_ad:
             check_undefined(func, tensors, leaves, len(outputs))
     except GradcheckError:
         if raise_exception:
@@ -148,6 +147,30 @@ def compare(
                     f"numerical:{from_array(rows[place], None)}\nanalytical:{from_array(by_backward, None)}\n"
                 )
     return [out for _, out in flowing]
+
+
+def compare_forward(
+    func: Callable[..., Any], inputs: tuple[Any, ...], leaves: list[Tensor], eps: float, close: tuple[float, float]
+) -> None:
+    """Refuse tangents of the forward mode that differ from the differences."""
+    forward_ad: Any = import_module("gviz.engine.autograd.forward_ad")  # few programs need it
+    outputs = as_tuple(func(*inputs))
+    for position, leaf in enumerate(leaves):
+        slopes = differences(func, inputs, outputs, leaf, eps)
+        by_forward = [np.zeros_like(rows) for rows in slopes]
+        for row, one in enumerate(np.eye(leaf._array.size, dtype=leaf._array.dtype)):
+            with forward_ad.dual_level():
+                dual = forward_ad.make_dual(leaf, from_array(one.reshape(leaf._array.shape), None))
+                ends = as_tuple(func(*[dual if each is leaf else each for each in inputs]))
+                tangents = [forward_ad.unpack_dual(end).tangent for end in ends]
+            for rows, tangent in zip(by_forward, tangents, strict=True):
+                rows[row] = 0 if tangent is None else tangent._array.reshape(-1)
+        for number, (rows, expected) in enumerate(zip(by_forward, slopes, strict=True)):
+            if not np.allclose(rows, expected, *close):
+                raise GradcheckError(
+                    f"Jacobian computed with forward mode mismatch for output {number} with respect to input "
+                    f"{position},\nnumerical:{from_array(expected, None)}\nanalytical:{from_array(rows, None)}\n"
+                )
 
 
 def differences(
