@@ -120,6 +120,10 @@ def test_search_finds_names_and_facts_by_keys(formula: Browser) -> None:
     assert formula.value("$('count').textContent") == "1 found"
     formula.press("Enter")
     assert formula.value("graph.nodes[picked.node].name") == "w"
+    formula.value("graph.nodes.forEach((node) => { node.code = 'add(x, w)'; node.hay = ''; }); search('add')")
+    ranks = formula.value("list.map((i) => title(i).toLowerCase().includes('add'))")
+    assert ranks == sorted(ranks, reverse=True)
+    assert len(set(ranks)) == 2
 
 
 @needs_browser
@@ -219,6 +223,7 @@ def test_a_quiz_checks_the_answers_and_gives_hints(browser: Browser, tmp_path: P
 
     assert answer("two") == "a number is asked for, such as 2, -0.5 or 1/3"
     assert answer("7").startswith(f"not 7: {questions[0].hints[0]}")
+    assert browser.value("field.value.slice(field.selectionStart, field.selectionEnd)") == "7"
     for one in questions:
         assert answer(f"{one.answer:.3f}") == f"right: {one.asked} = {one.answer:.3f}" or one is questions[-1]
     assert browser.value("quiz.innerText.trim()").endswith(

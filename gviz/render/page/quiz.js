@@ -51,8 +51,10 @@ function check(event) {
 /** Give the next hint, way by way; after the last the answer. */
 function help(before) {
   const { hints, asked: what, answer } = data.quiz[asked], head = typeof before === "string" ? before : "";
-  if (tries < hints.length) said.textContent = head + hints[tries++];
-  else next(`${head}${what} = ${+(+answer).toPrecision(6)}`);
+  if (tries < hints.length) {
+    said.textContent = head + hints[tries++];
+    field.select();  // the next answer takes the place of this one
+  } else next(`${head}${what} = ${+(+answer).toPrecision(6)}`);
 }
 function next(text) {
   said.textContent = text;

@@ -1,4 +1,4 @@
-/* The search: words that all stand in a box, in what it says, its facts or its line of the program. */
+/* The search: words that all stand in a box; first where it says one itself, then by its facts or line of the program. */
 
 const MOST_HITS = 40;
 let hits = new Set();  // the boxes that were found
@@ -11,7 +11,8 @@ function haystack(i) {
 function search(text) {
   const words = text.toLowerCase().split(/\s+/).filter(Boolean);
   const holds = (i) => words.every((word) => haystack(i).includes(word));
-  list = words.length ? [...graph.nodes.keys()].filter(holds) : [];
+  const says = (i) => words.some((word) => title(i).toLowerCase().includes(word));
+  list = words.length ? [...graph.nodes.keys()].filter(holds).sort((a, b) => says(b) - says(a)) : [];
   hits = new Set(list);
   chosen = -1;
   const choose = (i) => () => { closeHits(); focusOn({ node: i }); };
