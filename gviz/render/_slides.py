@@ -22,7 +22,9 @@ from pptx.util import Pt
 
 from gviz.layout.ink import Outline, Pen, Point, Sheet, Stretch, TextLine, shifted, text_width
 from gviz.layout.spots import Rect
+from gviz.pictures.look import PAGES
 from gviz.pictures.places import points_on
+from gviz.pictures.slide import warn_of_small_type
 from gviz.render._scene import Scene
 from gviz.render.tikz import hexadecimal
 from gviz.text import visible
@@ -38,6 +40,9 @@ MOST_SCALE = 1.6
 
 FACES = {"mono": "Consolas", "sans": "Arial", "bold": "Arial", "math": "Times New Roman"}
 """The face of an office's computer for each of gviz's."""
+
+OTHER_FACE = 1.4
+"""How much broader a line may be on a computer that has other faces."""
 
 NEAR = 4.0
 """Points from the end of a line to the box that it holds on to."""
@@ -112,6 +117,9 @@ class SlideWriter:
         scale = 1.0 if is_slide else min((WIDE - 2 * MARGIN) / wide, (HIGH - top - MARGIN) / high, MOST_SCALE)
         place = (WIDE - wide * scale) / 2, 0.0 if is_slide else top + (HIGH - top - MARGIN - high * scale) / 2
         self.items = list(shifted(sheet.items(), *place, scale))
+        if self.is_loose:
+            points = min((item.size for item in self.items if isinstance(item, TextLine)), default=WIDE)
+            warn_of_small_type(points, "--max-nodes N, --root NAME, --depth 1 of a model", PAGES["slide"])
         self.shapes: dict[int, Any] = {}
         self.rects = {
             at: Rect.around(item.middle, *item.size) for at, item in enumerate(self.items) if isinstance(item, Outline)
@@ -181,8 +189,10 @@ class SlideWriter:
         """Draw a line of text that stands alone."""
         wide, (x, y) = text_width(item.words, item.size), item.place
         left = x - wide / 2 * item.is_centred
-        shape = self.slide.shapes.add_textbox(*emu(left, y - 0.95 * item.size, wide, 1.2 * item.size))
+        room = wide if item.is_centred else min(wide * OTHER_FACE, WIDE - left)
+        shape = self.slide.shapes.add_textbox(*emu(left, y - 0.95 * item.size, room, 1.2 * item.size))
         write_lines(shape.text_frame, [item])
+        shape.text_frame.word_wrap = not item.is_centred  # a line that may not wrap is put in the middle of its box
         name_shape(shape, plain_text(item), "")
         return shape
 
@@ -209,7 +219,8 @@ class SlideWriter:
         for tag, end in zip(("a:headEnd", "a:tailEnd"), ends, strict=True):
             if any(dist(tip, end) <= item.size for tip, _ in item.heads):
                 pen = shape.line._get_or_add_ln()  # noqa: SLF001 - no other way
-                add_part(pen, tag, type="triangle", w="lg", len="lg")
+                large = "lg" if item.size > 8 else "med" if item.size > 5 else "sm"
+                add_part(pen, tag, type="triangle", w=large, len=large)
         names = [self.shapes[box].name if box >= 0 else "" for box in boxes]
         name_shape(shape, "arrow" if item.heads else "line", " to ".join(names) if all(names) else "")
         return shape

@@ -102,6 +102,14 @@ def test_the_same_graph_gives_the_same_file_which_gviz_knows_again() -> None:
     assert (about.title, about.author) == ("y", "gviz")
 
 
+def test_small_type_is_told_and_has_small_arrowheads() -> None:
+    graph = gviz.read("y=" + "+".join(f"sin(x*{number})" for number in range(1, 15)), x=1).graph
+    with pytest.warns(match="the smallest type on this page has .* points, and a room needs 12; larger: --max-nodes N"):
+        slide = drawn(graph)
+    ends = [end.get("w") for shape in slide.shapes for end in shape.element.xpath(".//a:tailEnd")]
+    assert set(ends) == {"sm"}
+
+
 def test_steps_are_a_slide_each_with_a_title_for_screen_readers() -> None:
     deck = slides(series.render(formula(), "pptx", RenderOptions(view="dataflow", theme="light")))
     assert len(deck) == 9
