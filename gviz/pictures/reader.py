@@ -9,6 +9,7 @@ from functools import cached_property
 from operator import itemgetter
 
 from gviz.formulas.backward import aliased, noted
+from gviz.formulas.expressions import REMARKS
 from gviz.formulas.formula import Formula
 from gviz.formulas.operations import operator_of
 from gviz.graphs import GRAD_OF, NOW, Edge, Graph, Node
@@ -92,7 +93,8 @@ class Reader:
     def comes_in(self) -> str:
         """The letter for what comes into an operation."""
         used = {node.name for made in self.made.values() for node in made.values()}
-        used |= {name for node in self.graph.nodes for name in _WORD.findall(node.expression)}
+        texts = [REMARKS.sub("", self.graph.code), *(node.expression for node in self.graph.nodes)]
+        used |= {name for text in texts for name in _WORD.findall(text)}
         return next((letter for letter in COMES_IN if letter not in used), "z_in")
 
     @cached_property
