@@ -66,6 +66,8 @@ def settings() -> dict[str, object]:
             hint = did_you_mean(flag, fields, "a key is the name of an option: gviz render --help-all lists them")
             raise FileError(f"{key_place(file, text, key)}: [tool.gviz] has no {key}", hint=hint)
         name, usual = fields[flag]
+        if isinstance(usual, str) and not isinstance(value, str):
+            raise FileError(f"{key_place(file, text, key)}: {key} is a word in quotes, not {value}")
         values[name] = click_value(value, flag, usual)
     return values
 

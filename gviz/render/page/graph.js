@@ -91,7 +91,8 @@ function saysAt(i, at) {
   const lines = at ? [node.says[0], ...(last ? graph.steps[last - 1].says[i] : [])] : node.says;
   const gradients = has.gradients ? lines.filter(tellsGradient) : [];
   if (has.values) return has.gradients ? lines : lines.filter((line) => !tellsGradient(line));
-  return [node.name ? [[node.name, "", 1]] : node.says[0], ...gradients];
+  const own = node.name && !(node.kind === "operation" && graph.name === "torchviz") ? [[node.name, "", 1]] : node.says[0];
+  return [own, ...gradients];
 }
 const groupLines = (g) => [[[graph.groups[g].name, "", 1]], [[`${graph.groups[g].size} boxes  ⊞`, "muted"]]];
 const factsOf = (node) => node.facts.map((fact) => data.facts[fact]);
