@@ -294,8 +294,16 @@ def with_leaf_gradients(
 
 
 def missed_parameters(model: ModuleLike) -> dict[str, tuple[TensorLike, Unlisted]]:
-    """Return the leaves that a module holds and does not list as parameters, each with the reason, by their names."""
-    tensors = {name: one for name, one in tensors_by_name({"": model}).items() if one.requires_grad}
+    """Return the tensors that a module holds and does not list as parameters, each with the reason, by their names.
+
+    What is made from its parameters is none of them, such as the weight that pruning computes.
+    """
+    own = {id(one) for _, one in model.named_parameters()}
+    tensors = {
+        name: one
+        for name, one in tensors_by_name({"": model}).items()
+        if one.requires_grad and own.isdisjoint(map(id, graph_nodes([one]).values()))
+    }
     modules = {id(one): (f".{path}" if path else "", one) for path, one in model.named_modules()}
     parts = unlisted(modules, tensors, os.path.isfile)
     return {name[1:]: (tensors[name], part._replace(module=f"{MODEL}{part.module}")) for name, part in parts.items()}

@@ -880,7 +880,12 @@ def by_name(params: Params) -> dict[str, TensorLike]:
     if isinstance(pairs, list | tuple) and all(map(is_tensor, pairs)):
         pairs = {f"params[{at}]": tensor for at, tensor in enumerate(pairs)}
     try:
-        return dict(pairs)
+        parts = dict(pairs)
+        return {
+            f"{name}.{inner}" if inner else name: tensor
+            for name, part in parts.items()
+            for inner, tensor in (part.named_parameters() if hasattr(part, "named_modules") else [("", part)])
+        }
     except (TypeError, ValueError):
         kinds = "a dictionary of names and tensors, as dict(net.named_parameters()) is, a module, or a list of tensors"
         raise TypeError(f"params is {kinds}; not of type {type(params).__name__}") from None

@@ -372,3 +372,21 @@ def test_a_pattern_of_allow_none_that_fits_no_parameter_is_told(torch: Any) -> N
     loss = net(torch.ones(1, 2)).sum()
     with pytest.warns(gviz.GvizWarning, match=r"no parameter is named as 'wieght' says"):
         gviz.assert_gradients(loss, net, allow_none=("wieght",))
+
+
+def test_what_a_module_computes_from_its_parameters_is_no_parameter_that_it_misses(torch: Any) -> None:
+    """Pruning leaves such a weight; a dictionary of models has their parameters."""
+    net = torch.nn.Linear(2, 1)
+    net.masked = net.weight * torch.tensor([1.0, 0.0])
+    loss = (net.masked.sum() - 2.0).pow(2)
+    causes = gviz.assert_gradients(loss, {"net": net}, allow_none="*.bias")
+    assert [cause.name for cause in causes] == ["net.weight", "net.bias"]
+    assert [cause.name for cause in gviz.why(loss, net)] == ["weight", "bias"]
+
+
+def test_a_normalization_of_zeros_is_not_said_to_cancel_out(torch: Any) -> None:
+    norm, head = torch.nn.LayerNorm(3), torch.nn.Linear(3, 1)
+    loss = head(norm(head(torch.ones(2, 3)) * torch.zeros(3))).exp().sum()
+    cause = gviz.why(loss, norm)["weight"]
+    assert (cause.verdict, "its input has no differences, or" in cause.what) == ("zero", True), cause
+    assert "another loss" not in cause.mend
