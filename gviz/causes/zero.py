@@ -30,11 +30,12 @@ LEAST_AT_ZERO = ("mse_loss", "smooth_l1_loss", "huber_loss", "l1_loss", "abs")
 SUMS = {"sum": 1, "mean": 1, "*": 1, "/": 1, "+": 2}
 """Operations that are sums of so many inputs, with factors that are numbers."""
 
+NORMALIZATIONS = ("layer_norm", "batch_norm", "group_norm")
 NORMALIZED = "take another loss, such as .pow(2).mean(): the sum of what {} makes is the same for any input"
 """What to do where all elements that a normalization makes count alike."""
 
 MENDS_OF_ZERO = {
-    **{name: NORMALIZED.format(name) for name in ("layer_norm", "batch_norm", "group_norm")},
+    **{name: NORMALIZED.format(name) for name in NORMALIZATIONS},
     "relu": "give it inputs above 0, or use a function such as leaky_relu or softplus",
     "round": "rounding has no slope: {x} + ({x}.round() - {x}).detach() lets the gradient through",
     "floor": "rounding has no slope: {x} + ({x}.floor() - {x}).detach() lets the gradient through",
@@ -311,6 +312,10 @@ IN_A_PRODUCT = Mend(
     "if its parts are to cancel out",
     of="{} hands on 0 to {}: each sum in the product of what comes to it with the other factor is 0",
 )
+OF_NORMALIZED = Mend(
+    "see what its input is made from, and what its result is used for",
+    of="{} hands on 0 to {}: its input has no differences, or what comes to it cancels out there",
+)
 
 
 def sums_to_zero(case: Diagnosis, edge: Edge) -> Mend | None:
@@ -318,8 +323,8 @@ def sums_to_zero(case: Diagnosis, edge: Edge) -> Mend | None:
 
     Its sums come to 0, or those over several ways to its input; or its dtype has no number as small.
     """
-    if hands_on(edge):
-        return OVER_WAYS
+    if hands_on(edge) or hides_why(case, edge):
+        return OVER_WAYS if hands_on(edge) else OF_NORMALIZED
     if edge.flow.is_underflow and edge.flow.handed is not None:
         dtype = edge.flow.handed.dtype
         wider = "float32" if dtype == HALF else "float64"
@@ -504,6 +509,17 @@ def edges_to_zero(case: Diagnosis, node: Node) -> Iterator[Edge]:
                 todo.append(edge.target)
 
 
+def hides_why(case: Diagnosis, edge: Edge) -> bool:
+    """Return whether an operation is a normalization, to which not the same number comes in all places.
+
+    That it hands on 0 may then be by its input, or by what comes to it.
+    """
+    node = case.nodes[edge.target]
+    arrivals = (one for one in (node.grad.arrived, *(use.flow.handed for use in case.uses[node.id])) if one is not None)
+    is_even = any(one.is_known and one.summary.smallest == one.summary.largest for one in arrivals)
+    return sign_in_program(node) in NORMALIZATIONS and not is_even and not edge.flow.is_underflow
+
+
 def is_alike(node: Node) -> bool:
     """Return whether an operation that mixes its elements hands on 0 since all that comes to it is the same."""
     arrives = node.grad.arrived
@@ -522,7 +538,7 @@ def zero_text(case: Diagnosis, edge: Edge) -> str:
     source, target = case.nodes[edge.source], case.nodes[edge.target]
     sign, name = sign_in_program(target), case.name_of(source, edge.output)
     place = f" in {target.place}" if target.place is not None else ""
-    sums = OVER_A_BATCH if is_alike(target) else sums_to_zero(case, edge)
+    sums = sums_to_zero(case, edge) or (OVER_A_BATCH if is_alike(target) else None)
     if sums is not None:
         return sums.of.format(f"{sign}{place}", name)
     if negatives := positions(source.value, lambda number: number < 0) if sign in ("relu", "threshold") else []:
