@@ -305,8 +305,10 @@ def missed_parameters(model: ModuleLike) -> dict[str, tuple[TensorLike, Unlisted
         if one.requires_grad and own.isdisjoint(map(id, graph_nodes([one]).values()))
     }
     modules = {id(one): (f".{path}" if path else "", one) for path, one in model.named_modules()}
-    parts = unlisted(modules, tensors, os.path.isfile)
-    return {name[1:]: (tensors[name], part._replace(module=f"{MODEL}{part.module}")) for name, part in parts.items()}
+    return {
+        name[1:]: (tensors[name], part._replace(module=f"{MODEL}{part.module}"))
+        for name, part in unlisted(modules, tensors, os.path.isfile).items()
+    }
 
 
 def with_missed(graph: Graph, parts: Mapping[str, Unlisted]) -> Graph:

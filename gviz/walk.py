@@ -880,10 +880,9 @@ def by_name(params: Params) -> dict[str, TensorLike]:
     if isinstance(pairs, list | tuple) and all(map(is_tensor, pairs)):
         pairs = {f"params[{at}]": tensor for at, tensor in enumerate(pairs)}
     try:
-        parts = dict(pairs)
         return {
             f"{name}.{inner}" if inner else name: tensor
-            for name, part in parts.items()
+            for name, part in dict(pairs).items()
             for inner, tensor in (part.named_parameters() if hasattr(part, "named_modules") else [("", part)])
         }
     except (TypeError, ValueError):
