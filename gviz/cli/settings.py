@@ -79,11 +79,7 @@ def click_value(value: object, flag: str, usual: object) -> object:
     (['loss'], 'value,grad')
     >>> click_value(True, "no-backward", True)
     False
-    >>> click_value(3, "theme", "torchviz")
-    '3'
     """
-    if isinstance(usual, str):
-        return value if isinstance(value, str) else str(value)
     if isinstance(value, bool):
         return value != flag.startswith("no-")
     if flag == "show":
