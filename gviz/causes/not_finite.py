@@ -157,7 +157,7 @@ def derivative_not_finite(facts: TensorFacts, head: str, edge: Edge, where: Node
         mend = f"see whether its inputs, or what comes to it, are too large for {dtype or 'their dtype'}"
         mend += ", which ends at 65504: take a smaller loss scale, as torch.amp.GradScaler does" * (dtype == "float16")
     if kind == "nan" and is_local:
-        mend = f"keep the input of {sign} within its domain"
+        mend = MENDS_OF_NAN.get(sign, f"keep the input of {sign} within its domain")
     if sign == "softmax" and is_local:  # whose derivative is made of its result
         mend = f"{MENDS_OF_NAN[sign]}; or see what makes its input nan or inf"
     if sign == "/" and edge.slot == 0 and is_local:  # it is 1 over the divisor
@@ -166,7 +166,8 @@ def derivative_not_finite(facts: TensorFacts, head: str, edge: Edge, where: Node
         mend = f"the divisor is {TOO_SMALL}" if is_number else small_divisor(case, target) or MENDS_OF_NAN[sign]
     if sign == "**" and edge.slot == 1:
         mend = "keep the base of ** above 0: the derivative for the exponent has its logarithm"
-    return facts.cause("nan", f"{head}: {origin}, backward", lines, with_input(case, mend, source))
+    way = ", backward" * (kind == "inf" or not is_local)  # the derivative of what is nan forward is nan, too
+    return facts.cause("nan", f"{head}: {origin}{way}", lines, with_input(case, mend, source))
 
 
 @lru_cache(maxsize=1)
