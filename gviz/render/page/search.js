@@ -9,7 +9,8 @@ function haystack(i) {
   return (node.hay ||= `${node.id} ${node.kind} ${title(i)} ${facts} ${node.code || ""}`.toLowerCase());
 }
 function search(text) {
-  const words = text.toLowerCase().split(/\s+/).filter(Boolean);
+  const lower = text.toLowerCase().trim().replace(/ *= */g, " = ");  // grad = None is one phrase
+  const words = lower.includes("=") ? [lower] : lower.split(/\s+/).filter(Boolean);
   const holds = (i) => words.every((word) => haystack(i).includes(word));
   const says = (i) => words.some((word) => title(i).toLowerCase().includes(word));
   list = words.length ? [...graph.nodes.keys()].filter(holds).sort((a, b) => says(b) - says(a)) : [];
