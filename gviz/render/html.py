@@ -14,6 +14,7 @@ import re
 from collections.abc import Sequence
 from dataclasses import replace
 from html import escape
+from typing import Any
 
 from gviz.errors import warn_user
 from gviz.graphs import Graph
@@ -24,6 +25,7 @@ from gviz.pictures.options import RenderOptions
 from gviz.pictures.theme import THEMES, Theme, colour_names
 from gviz.render import image
 from gviz.render.terminal import render as tree
+from gviz.text import joined
 
 SUFFIXES = ("html",)
 TEXTS = SUFFIXES
@@ -76,7 +78,12 @@ def render(graph: Graph, options: RenderOptions) -> str:
         warn_user(
             f"the page has {len(graph.nodes)} boxes, which takes a browser seconds to open: {hint}", RenderWarning
         )
-    return filled_page(page_data(graph, options), still(graph, options), options, options.usual_theme)
+    data = page_data(graph, options)
+    shown: Any = data["views"]
+    views = [view["name"] for view in shown]
+    if options.view not in views:
+        warn_user(f"this page has the views {joined(views)}; an SVG can have --view {options.view}", RenderWarning)
+    return filled_page(data, still(graph, options), options, options.usual_theme)
 
 
 def render_steps(graph: Graph, options: RenderOptions, numbers: Sequence[int], seconds: float) -> str:
