@@ -47,6 +47,9 @@ NUMPY = "compute it with torch: numpy keeps no graph"
 WITH_INDICES = {"topk", "sort", "max", "min", "median", "nanmedian", "mode", "kthvalue", "cummax", "cummin"}
 """Calls that give values, which have a derivative, and indices, which have none."""
 
+HANDED_ON = {"broadcast_tensors", "meshgrid"}
+"""Calls that hand on each of their tensors by itself: that one of them requires no gradient cuts off no other."""
+
 COMPARISONS = {"gt": ">", "ge": ">=", "lt": "<", "le": "<=", "eq": "==", "ne": "!="}
 """Calls that a program writes as signs."""
 
@@ -226,6 +229,7 @@ def cuts_to_blame(case: Diagnosis, row: TensorRow) -> list[GraphCut]:
     come before those whose result is a factor: a factor, such as an advantage, may be meant to be a constant.
     """
     all_cuts = [cut for cut in case.graph.breaks if row.name in cut.leaves and not makes_next_leaves(case, cut)]
+    all_cuts = [cut for cut in all_cuts if cut.reason != "no derivative" or cut.call not in HANDED_ON]
     cuts = [cut for cut in all_cuts if cut.is_used or is_followed_in_text(case, cut)]
     cuts = [cut for cut in cuts if cut.is_used or cut.reason != "no derivative"] or cuts  # such as a sampled index
     cuts = [cut for cut in cuts if not any(one in cuts for one in case.chain_of(cut)[1:])]

@@ -262,6 +262,8 @@ def module_beside(facts: TensorFacts) -> str:
     behind = {name for cut in facts.cuts for name in cut.leaves}
     is_beside = not any(name in behind or name.partition(".")[0] == module for name in leaves)
     is_meant = all(cut.reason in ("detached", "no_grad") and not cut.is_number for cut in facts.cuts)
+    codes = [facts.case.code_of(facts.case.line_of(cut.place)) for cut in facts.cuts]
+    is_meant = is_meant and not any("requires_grad=True" in code for code in codes)  # a new leaf is to mend it
     is_free = facts.history.is_optimized is False or all(cut.switch != LIBRARY for cut in facts.cuts)
     return module if dot and leaves and is_meant and is_free and is_beside and not facts.history.is_optimized else ""
 

@@ -114,6 +114,9 @@ def leaf_written(facts: TensorFacts, stop: Stop) -> Cause:
     better = fixes.out_of_place(stop.code) if is_needed else ""
     is_variable = better != "" and "." not in fixes.assigned_in(better)[0]  # and no parameter of a module
     mend = better if is_variable else f"with torch.no_grad(): {stop.code}"
+    target, taken = re.match(r"(\w+)\[", stop.code), rf"\b{re.escape(facts.name)}\b(?!\.(grad|data|detach))"
+    if target is not None and target[1] != facts.name and facts.row.requires_grad and re.search(taken, stop.code):
+        mend = f"make {target[1]} without requires_grad, if it is to hold what is computed from {facts.name}"
     return facts.cause("failed", f"the program stopped: {what}", case.line_of_stop, mend)
 
 

@@ -219,6 +219,7 @@ def accumulated(facts: TensorFacts) -> Cause:
         )
     elif history.is_stale:
         what = f"{what}, though {name} had been updated with it by then"
+        before_each = before_each if history.is_optimized else f"{clear} after each update"
         mend, meant = before_each, "" if history.was_used else "if no step() is to use the sum"
     elif history.steps:
         mend, meant = before_each, "if the sum is meant, as of several batches for one step"

@@ -59,7 +59,7 @@ MENDS_OF_ZERO = {
     "norm": "the norm has no slope at 0: begin elsewhere",
     "softmax": "softmax sums to 1 whatever its input is: use log_softmax, or only the elements of the right classes",
     "nan_to_num": "its input is nan or infinite there, which it hides: see what makes it so",
-    "normal": "random numbers have no slope: mean + std * torch.randn_like(std) lets the gradient through",
+    "normal": "random numbers have no slope: mean + std * torch.randn_like({x}) lets the gradient through",
 }
 """What to do where an operation makes a gradient 0."""
 
