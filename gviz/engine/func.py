@@ -13,11 +13,10 @@ from collections.abc import Callable, Sequence
 from itertools import zip_longest
 from typing import Any, TypeAlias
 
-from gviz.autograd import requests
 from gviz.autograd.modes import enable_grad
 from gviz.autograd.row import TENSORS as call
 from gviz.autograd.tensor import Tensor
-from gviz.engine import random
+from gviz.engine import autograd, random
 from gviz.engine.nn.module import Module
 from gviz.numbers.words import absent, refuse
 
@@ -77,7 +76,7 @@ def grad_and_value(func: Callable[..., Any], argnums: int | tuple[int, ...] = 0,
                 f"{VALUE}Expected f(*args) to return a scalar Tensor, got tensor with {value.dim()} dims. Maybe you "
                 "wanted to use the vjp or jacrev APIs instead?",
             )
-            several = requests.grad(value, inputs, create_graph=True, allow_unused=True) if value.requires_grad else ()
+            several = autograd.grad(value, inputs, create_graph=True, allow_unused=True) if value.requires_grad else ()
         grads_left = iter(
             [one.new_zeros(one.shape) if slopes is None else slopes for slopes, one in zip_longest(several, inputs)]
         )
@@ -139,7 +138,7 @@ def outside(tree: Tree, leaves: list[Any]) -> Any:
 def slopes_of(output: Tensor, leaves: list[Any], weights: Tensor | None = None) -> list[Any]:
     """Return the gradients of a tensor by the leaves, zeros where it does not depend on one."""
     slopes = (
-        requests.grad(output, leaves, weights, create_graph=True, allow_unused=True) if output.requires_grad else ()
+        autograd.grad(output, leaves, weights, create_graph=True, allow_unused=True) if output.requires_grad else ()
     )
     return [x.new_zeros(x.shape) if one is None else one for one, x in zip_longest(slopes, leaves)]
 
