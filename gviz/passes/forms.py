@@ -49,7 +49,7 @@ def lacks_inputs_alone(first: Node, other: Node) -> bool:
 
     Such a one saves what the first does and more, and was given less without a gradient. Strides may be unknown.
 
-    >>> from gviz.graphs import Recorded
+    >>> from gviz.graphs import FREED, Recorded
     >>> first, other = (Node("", "", recorded=Recorded(1, (("a", text),))) for text in ("None", FREED))
     >>> lacks_inputs_alone(first, other), lacks_inputs_alone(other, first)
     (True, False)
@@ -70,7 +70,7 @@ def numbers_given(recorded: Recorded) -> list[str]:
 def varying_numbers(node: Node) -> tuple[tuple[str, str], ...]:
     """Return the numbers of an operation, or a group, that may vary from block to block, each with its attribute.
 
-    >>> from gviz.graphs import Recorded
+    >>> from gviz.graphs import FREED, Recorded
     >>> varying_numbers(Node("", "", recorded=Recorded(1, (("alpha", "2"), ("dim", "1")), given=("0.5", "x", "True"))))
     (('alpha', '2'), ('', '0.5'))
     """

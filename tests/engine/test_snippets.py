@@ -37,6 +37,7 @@ def test_the_record_is_what_pytorch_prints() -> None:
         pair for pair in PAIRS if not re.search(r"cuda|device=\d", pair[0])
     ]  # what is said of GPUs depends on how PyTorch was built
     torch.set_warn_always(True)
+    torch.distributions.Distribution.set_default_validate_args(True)  # torch.compile, in another test, takes it away
     try:
         differing = [(program, text) for program, printed in asked if (text := transcript(torch, program)) != printed]
     finally:
