@@ -157,7 +157,8 @@ class CircuitContent:
     @property
     def has_z(self) -> bool:
         """Whether the letter for what comes in stands in a circle, or below one."""
-        letter, is_code = self.reader.comes_in, self.options.math == "off"
+        is_code = self.options.math == "off"
+        letter = self.reader.comes_in if is_code else self.reader.comes_in.partition("_")[0]  # in is below the line
         boxes = [box for card in self.cards if card.is_round for box in (card.box, card.note)]
         runs = [part for box in boxes for part in box.parts if isinstance(part, TypeRun)]
         return any(letter in run.text and (run.face == "math" or is_code) for run in runs)

@@ -575,3 +575,8 @@ def test_results_with_one_name_have_no_value_of_another(tmp_path: Path) -> None:
     assert {"9", "25", "49", "83"} <= set(words)
     assert "7" not in words
     assert "wi = 7" in words
+
+
+def test_where_no_letter_is_free_the_legend_says_so_of_z_in() -> None:
+    picture = gviz.read("y=(1-z)*u*v*q*s", z=2, u=1, v=1, q=1, s=1, say=lambda _: None).graph
+    assert "is what comes in" in str(render(picture, "svg", RenderOptions(view="circuit")))
