@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from typing import Any
@@ -9,6 +10,7 @@ from typing import Any
 from gviz.autograd.modes import mode
 from gviz.autograd.node import Node
 from gviz.autograd.tensor import Tensor, from_array
+from gviz.graphs.numbers import FEW_ELEMENTS
 from gviz.walk import Argument, NodeLike, Origin, numbers
 
 KEY = "gviz.result"
@@ -34,13 +36,16 @@ def note_result(node: Node, args: Sequence[Any], results: Sequence[Any]) -> None
     values = [args[place] for place in places if place < len(args)]
     operands = [one for value in values for one in (value if isinstance(value, list | tuple) else (value,))]
     given = [operand_without_gradient(one) for one in operands if not getattr(one, "requires_grad", False)]
-    own = {at: numbers(from_array(one, None)) for at, one in enumerate(results) if hasattr(one, "dtype")}
+    small = {at: one for at, one in enumerate(results) if getattr(one, "size", math.inf) <= FEW_ELEMENTS}
+    own = {at: numbers(from_array(one, None)) for at, one in small.items()}  # a training makes large ones very often
     node.metadata[KEY] = Origin(None, numbers=own.pop(0, None), given=given, others=own)
 
 
 def operand_without_gradient(value: object) -> Argument:
     """Return an input without a gradient: a number as it is typed, a tensor of several with all its numbers."""
-    own = numbers(value) if isinstance(value, Tensor) else None
+    own = None
+    if isinstance(value, Tensor):
+        own = numbers(value, FEW_ELEMENTS if value.numel() <= FEW_ELEMENTS else None)
     elements = [value] if own is None else own.elements if not own.shape else None
     text = f"{elements[0]:.6g}" if elements and isinstance(elements[0], int | float) else ""
     return Argument(value if own is not None else None, text, None if text else own)
