@@ -139,7 +139,10 @@ def _base(name: str) -> str:
 
 def _by_name(tensors: Sequence[Any], run: ScriptRun) -> Names:
     """Return each tensor under the name that it had when backward was called, or has now."""
-    roots, names_taken = dict[str, Any](), run.names_at_call.keys() | run.names.keys()
+    roots, code = dict[str, Any](), list(ast.walk(run.tree))
+    variables = {node.id for node in code if isinstance(node, ast.Name)}  # a function's own, too
+    parameters = {node.arg for node in code if isinstance(node, ast.arg)}
+    names_taken = variables | parameters | run.names_at_call.keys() | run.names.keys()
     for tensor in tensors:
         names_of_tensor = (
             name for names in (run.names_at_call, run.names) for name, other in names.items() if other is tensor

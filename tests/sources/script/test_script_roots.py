@@ -34,6 +34,11 @@ def last_graph(line: int) -> str:
         ("y = torch.ones(2) * x\nz = y * 3\ny.backward()", "y", "backward called at line 5"),  # which raises
         ("(x * 2).backward()", "y", "a tensor without a name; backward called at line 3"),
         (
+            "def f(y, z=2): u = y * z; return u\n(f(x) * 2).backward()",  # names of other things
+            "v",
+            "a tensor without a name; backward called at line 4",
+        ),
+        (
             "y = x * 2\nz = torch.tensor(1.0)\nz.backward()",
             "y",
             f"{last_graph(3)}; what backward was called on at line 5 has none",
