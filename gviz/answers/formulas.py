@@ -228,7 +228,9 @@ def remark(chain: Chain) -> str:
     """Return what the sum was compared with, or why it was not; "" if it is :func:`grad_name`."""
     name = grad_of(chain.wrt) if is_retained(chain.node) else f"the engine's gradient at {chain.wrt}"
     if chain.sum is None:
-        return unchecked(chain, name)
+        is_other = chain.grad is not None and is_retained(chain.node) and chain.node.grad.value is not None
+        is_other = is_other and not agree(chain.node.grad.value, chain.grad)
+        return f"{unchecked(chain, name)}{f'; {own_gradient(chain, name)}' if is_other else ''}"
     if grad_name(chain):
         return afterwards(chain.node, name)
     if not is_retained(chain.node):
@@ -241,8 +243,12 @@ def remark(chain: Chain) -> str:
         is_returned = chain.node.state.startswith(RETURNED)
         why = chain.node.state if is_returned else "backward() has not run, or it was cleared"
         return f"equals the engine's gradient; {name} itself is None: {why}"
-    value = numbers_text(chain.node.grad.value) or "None"
-    return f"equals what the steps of backward give; {name} is {value}: {since(chain)}"
+    return f"equals what the steps of backward give; {own_gradient(chain, name)}"
+
+
+def own_gradient(chain: Chain, name: str) -> str:
+    """Return the gradient that a tensor has, and why it is not the one that the paths come to."""
+    return f"{name} is {numbers_text(chain.node.grad.value) or 'None'}: {since(chain)}"
 
 
 def afterwards(node: Node, name: str) -> str:

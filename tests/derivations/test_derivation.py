@@ -421,7 +421,7 @@ class Cube(torch.autograd.Function):
         return grad * 12
 x = torch.tensor(2.0, requires_grad=True)
 y = Cube.apply(x) * 2
-y.backward()
+y.backward(inputs=[x])
 """
 
 
@@ -437,6 +437,11 @@ y.backward()
 )  # fmt: skip
 def test_what_could_not_be_checked_says_why(tmp_path: Any, text: str, why: str) -> None:
     assert why in flat(str(of_script(tmp_path, text)))
+
+
+def test_the_gradient_after_a_hook_is_said_where_a_step_has_no_formula(tmp_path: Any) -> None:
+    text = CUBE.replace("y = Cube", "x.register_hook(lambda grad: grad * 10)\ny = Cube").replace("inputs=[x]", "")
+    assert "gradient is 24; x.grad is 240: at x 24 → 240: a hook, line 11" in flat(str(of_script(tmp_path, text)))
 
 
 def test_a_step_without_a_formula_is_a_jacobian_with_a_name() -> None:
