@@ -23,6 +23,7 @@ from gviz.walk import (
     NodeFlow,
     NodeLike,
     TensorLike,
+    has_own_backward,
     may_be_rounding,
     numbers,
     saved_constants,
@@ -138,7 +139,7 @@ class Follower:
     def visit(self, node: NodeLike, arrived: dict[int, Any], hooks: tuple[Hooked, ...] = ()) -> Sequence[Any]:
         """Note what arrives at an operation, by the number of the output; return what it hands on, if that is known."""
         engine, elements = self.engine, self.elements
-        if node in self.unknown or (arrived and hasattr(type(node), "saved_tensors")):
+        if node in self.unknown or (arrived and has_own_backward(node)):
             self.unknown.update(following for following, _ in node.next_functions if following is not None)
             return ()
         if not arrived or type(node).__name__ == "AccumulateGrad":
@@ -205,7 +206,7 @@ class Follower:
                 if unheard and type(node).__name__ == "AccumulateGrad":
                     self.of_leaves[node] = unheard[0]
                 hooks = hooks or unheard
-                if hasattr(type(node), "saved_tensors"):
+                if has_own_backward(node):
                     own = numbers(grads[0], self.elements) if len(grads) == 1 and arrived else None
                     self.result[node] = NodeFlow(own, [NO_FLOW] * len(node.next_functions), self.constants[node], hooks)
                 else:
@@ -219,7 +220,7 @@ class Follower:
                     at: grad for at, grad in enumerate(self.grads_before_hooks.pop(node, ())) if grad is not None
                 }
                 hooks = hooks or self.changed(without_hooks, dict(enumerate(needed)), "handed")
-                if own is not None and (hooks or hasattr(type(node), "saved_tensors")):
+                if own is not None and (hooks or has_own_backward(node)):
                     pairs = zip_longest(own.inputs, needed[: len(own.inputs)])
                     inputs = [
                         one._replace(handed=None if grad is None else numbers(grad, self.elements))

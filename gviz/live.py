@@ -43,6 +43,7 @@ from gviz.walk import (
     graph_nodes,
     is_tensor,
     numbers,
+    saved_items,
     saved_names,
     saved_value,
     walk,
@@ -185,10 +186,7 @@ def written_in_place(nodes: Iterable[NodeLike]) -> str:
 def tensors_saved(nodes: Iterable[NodeLike]) -> Iterator[tuple[NodeLike, TensorLike]]:
     """Yield each tensor that an operation has saved and not freed, after the operation."""
     for node in nodes:
-        own = ["saved_tensors"] * hasattr(type(node), "saved_tensors")
-        values = [saved_value(node, name) for name in (*dict(saved_names(type(node))).values(), *own)]
-        parts = [one for value in values for one in (value if isinstance(value, tuple | list) else [value])]
-        yield from ((node, one) for one in parts if is_tensor(one))
+        yield from ((node, one) for one in saved_items(node) if is_tensor(one))
 
 
 def constants_saved(nodes: Iterable[NodeLike]) -> Iterator[tuple[NodeLike, str, TensorLike]]:

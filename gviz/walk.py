@@ -538,7 +538,7 @@ class Walker:
             self.edges.append(Edge(self.add_leaf(variable), node_id))
             return node_id, slots
         row = self.made_by.get(id(node))
-        is_custom = hasattr(type(node), "saved_tensors")
+        is_custom = has_own_backward(node)
         if row is None and not self.saved and not is_custom and len(self.nodes) >= self.detailed:
             plain = self.plain.get((label, len(slots)))
             if plain is None:
@@ -753,9 +753,14 @@ def memory_kept(node: NodeLike) -> dict[object, int] | None:
     return memory
 
 
+def has_own_backward(node: NodeLike) -> bool:
+    """Return whether an operation is a Function of the program, whose backward is the program's own code."""
+    return hasattr(type(node), "saved_tensors")
+
+
 def saved_items(node: NodeLike) -> list[object]:
     """Return what a node saves for backward; of a list each item."""
-    own = ["saved_tensors"] * hasattr(type(node), "saved_tensors")
+    own = ["saved_tensors"] * has_own_backward(node)
     values = [saved_value(node, name) for name in [*dict(saved_names(type(node))).values(), *own]]
     return [one for value in values for one in (value if isinstance(value, tuple | list) else (value,))]
 

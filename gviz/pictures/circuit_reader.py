@@ -218,18 +218,22 @@ class CircuitReader(Reader):
     def _total(self, node: Node) -> tuple[TypeBox, bool]:
         """Return the gradient of what arrives in several ways, or besides what was there before, as a sum.
 
-        In a part of a graph the sum of a leaf may have summands that are not drawn.
+        In a part of a graph the sum of a leaf may have summands that are not drawn. Of large summands, whose norms do
+        not add up, the total stands alone.
 
         The second is whether it is too long to stand beside its card.
         """
         if "grad" not in self.options.show:
             return TypeBox(), False
-        total = sum_at(node, handed_on(self.uses_of.get(node.id, [])))
+        parts = handed_on(self.uses_of.get(node.id, []))
+        total = sum_at(node, parts)
         decimals = self.decimals.arrived(node.id)
         (texts, sign), value = total.texts(self.options.precision, decimals), total.total
         texts = texts if total.is_whole else []
         if not total.is_whole and self.graph.remarks and not self.graph.has_hooks and node.grad.value is not None:
             texts, sign, value = [*total.texts(self.options.precision, decimals)[0], "…"], EQUAL, node.grad.value
+        if not texts and total.is_whole and len(parts) > 1:
+            return self._sum_text(f"sum: {self.number(value, decimals)}"), False
         if len(texts) < 2:
             return TypeBox(), False
         first = texts[0][1:-1] if texts[0].startswith("(-") else texts[0]

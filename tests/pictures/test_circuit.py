@@ -383,6 +383,17 @@ def test_the_derivative_of_relu_is_said_of_what_comes_in() -> None:
 
 
 # ------------------------------------------------------------------ what happened
+SQUARE = """\
+class Square(torch.autograd.Function):
+    @staticmethod
+    def forward(ctx, x):
+        return x * x
+    @staticmethod
+    def backward(ctx, grad):
+        return grad * 20
+x = torch.tensor(2.0, requires_grad=True)
+w = torch.tensor(3.0, requires_grad=True)
+"""
 LEAVES = "x = torch.tensor(2.0, requires_grad=True)\nw = torch.tensor(3.0, requires_grad=True)\n"
 
 
@@ -397,6 +408,9 @@ LEAVES = "x = torch.tensor(2.0, requires_grad=True)\nw = torch.tensor(3.0, requi
         (f"{LEAVES}with torch.no_grad():\n    t = x * 2\ny = t * w\ny.backward()\n", ["under no_grad, line 5"]),
         ("v = torch.tensor([1.0, 2.0, 3.0], requires_grad=True)\na, b, c = v.unbind()\ny = a * b + c\ny.backward()\n",
          ["a = 1", "b = 2", "c = 3"]),
+        (f"{SQUARE}y = Square.apply(x * w) * 3\ny.backward()\n", ["60", "180", "120"]),
+        ("P = torch.eye(3, requires_grad=True)\ny = P.sum() * 2 + P[0].sum() + P[0].sum()\ny.backward()\n",
+         ["norm 6", "norm 1.7321", "sum: norm 8.4853"]),
         (f"{LEAVES}y = torch.log(-x) * w\ny.backward()\n", ["nan or inf begins here"]),
         (f"{LEAVES}y = x * w\n", ["no gradients: no backward ran"]),
     ],

@@ -27,7 +27,17 @@ from gviz.trace import Trace
 from gviz.trace.facts import ByTensor, recall, remember
 from gviz.trace.listening import Listener, Observer
 from gviz.trace.versions import Versions
-from gviz.walk import MOST_FLOWING, NodeFlow, NodeLike, all_finite, gradient, graph_nodes, memory_kept, numbers
+from gviz.walk import (
+    MOST_FLOWING,
+    NodeFlow,
+    NodeLike,
+    all_finite,
+    gradient,
+    graph_nodes,
+    has_own_backward,
+    memory_kept,
+    numbers,
+)
 
 NOT_RETAINED = (
     "where backward() is called, no tensor that requires a gradient has that name; "
@@ -341,7 +351,8 @@ class Calls(Observer):
         inputs = (
             _nodes_of(self.engine, as_several(arguments.get("inputs"))) if arguments.get("inputs") is not None else None
         )
-        is_unheard = options.flow and inputs is None and not self.listener.is_own  # a library's hook, say
+        is_unheard = options.flow and inputs is None  # a library's hook, say, or a Function, whose backward runs once
+        is_unheard = is_unheard and (not self.listener.is_own or any(map(has_own_backward, nodes)))
         if self.hooks.has_checkpoint:  # to ask for what operations saved computes it again
             return {}, nullcontext()
         if runs and (self.hooks.are_there or is_unheard):
