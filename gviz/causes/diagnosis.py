@@ -14,7 +14,7 @@ from gviz.causes.assignments import Assignments, Carrier
 from gviz.causes.syntax import expression_at, parsed, statements, whole_statement
 from gviz.formulas.expressions import output_name
 from gviz.formulas.operations import operator_of
-from gviz.graphs import NO_GRADIENT, NO_HISTORY, Graph, GraphCut, Node, Place, Stop, TensorRow
+from gviz.graphs import MIXED, NO_GRADIENT, NO_HISTORY, Graph, GraphCut, Node, Place, Stop, TensorRow
 from gviz.graphs.numbers import Numbers
 from gviz.passes.dataflow import dataflow
 from gviz.text import display_width, printable
@@ -254,6 +254,11 @@ class Diagnosis:
         parameters = {node.name for node in self.shown.nodes if node.kind == "leaf" and node.module is not None}
         reached = [row.history for row in self.rows.values() if row.name in parameters]
         return all(one.is_optimized is False for one in reached) and any(one.idle_steps > 0 for one in reached)
+
+    @cached_property
+    def has_mixed(self) -> bool:
+        """Whether a tensor of the graph was written between its uses."""
+        return any(node.state == MIXED for node in self.whole.nodes)
 
     @property
     def root_values(self) -> list[Numbers | None]:

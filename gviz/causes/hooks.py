@@ -47,11 +47,8 @@ def as_it_came(facts: TensorFacts) -> Cause:
         return facts.cause("ok", f"{facts.name} has a gradient, which hooks have changed on its way: {texts}", lines)
     is_gone = case.graph.code and not case.nodes  # its graph, or a later one was never made
     gone = "; the graph that brought it is gone, and there is no other to look at"
-    return facts.cause(
-        "ok",
-        f"{facts.name} has a gradient{gone if is_gone else ', and nothing is wrong with it'}",
-        case.line_of_backward,
-    )
+    fine = "" if case.has_mixed else ", and nothing is wrong with it"  # it may have been written after it was saved
+    return facts.cause("ok", f"{facts.name} has a gradient{gone if is_gone else fine}", case.line_of_backward)
 
 
 def made_text(change: Hooked) -> str:

@@ -78,6 +78,7 @@ WITH_GRADIENT = (
     Verdict(lambda one: one.is_zero and one.is_of_other_root and not one.history.grad_cleared, zero.zero_of_other_root),
     Verdict(lambda one: one.is_zero, zero.zero),
     # It is a number like any other.
+    Verdict(always, zero.computed_from_new),
     Verdict(lambda one: one.history.grad_set, training.given_by_program),
     Verdict(always, missing.left_out_this_time),
     Verdict(always, missing.not_listed),

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import ast
-from collections.abc import Iterator
+import re
+from collections.abc import Iterable, Iterator
 from functools import reduce
 from typing import NamedTuple
 
@@ -177,7 +178,7 @@ def zero(facts: TensorFacts) -> Cause:
         what = f"{head}: {backward_of(own)} gives 0"
         cause = facts.cause("zero", what, case.line_of_own(own), "look at what it returns")
         return with_other_ways(facts, cause)
-    if written := written_unseen(facts, edges):
+    if written := written_unseen(facts, edges, head):
         return written
     texts = "; ".join(dict.fromkeys(zero_text(case, edge) for edge in edges[:MOST]))
     more = f", and {len(edges) - MOST} more" if len(edges) > MOST else ""
@@ -193,23 +194,45 @@ def zero(facts: TensorFacts) -> Cause:
     return with_other_ways(facts, cause) if is_way_closed else cause
 
 
-def written_unseen(facts: TensorFacts, edges: list[Edge]) -> Cause | None:
-    """Return the cause for zeros that were written, as through ``.data``, into what an operation had saved; or None."""
+def written_unseen(facts: TensorFacts, edges: Iterable[Edge], head: str) -> Cause | None:
+    """Return the cause for a tensor that was written, as through ``.data``, after an operation had saved it; or None.
+
+    Args:
+        facts: of the leaf.
+        edges: the ways on which the operation may be.
+        head: what is wrong with the gradient, as a clause.
+    """
     case = facts.case
-    ends = [(edge.target, edge) for edge in edges]
-    ends += [(edge.source, edge) for edge in edges if sign_in_program(case.nodes[edge.target]) not in PRODUCTS]
-    pairs = [(case.nodes[end], edge) for end, edge in ends]
-    node, edge = next((pair for pair in pairs if pair[0].state == MIXED), (None, edges[0]))
-    if node is None:
-        return None
-    name, saver = case.name_of(node), case.nodes[edge.target]
-    writes = (one for one in case.assignments.lines if f"{name}.data" in ast.unparse(one))
-    lines = tuple(line for one in writes for line in case.line_of(Place(one.lineno)))[:1]
-    what = f"{name}, which {sign_in_program(saver)} had saved for backward, was written after that, unseen by autograd"
-    mend = out_of_place(case.code_of(lines)) or f"write into a new tensor, as into {name}.clone()"
-    return facts.cause(
-        "written in place", f"the gradient of {facts.name} is 0: {what}", (*case.line_of_node(saver), *lines), mend
-    )
+    for edge in edges if case.has_mixed else ():
+        saver = case.nodes[edge.target]
+        for node in saved_for(case, edge):
+            name, own = case.name_of(node), case.line_in_text(case.line_of_node(saver))
+            writes = (one for one in case.assignments.lines if f"{name}.data" in ast.unparse(one) and one.lineno > own)
+            lines = tuple(line for one in writes for line in case.line_of(Place(one.lineno)))[:1]
+            is_after = lines or node is saver or (node.kind == "leaf" and len(case.uses[node.id]) == 1)
+            if node.state != MIXED or not is_after:  # others may have been written before they were saved
+                continue
+            saved = f"{name}, which {sign_in_program(saver)} had saved for backward,"
+            better = out_of_place(case.code_of(lines)) or f"write after backward(), or into {name}.clone()"
+            what, places = f"{head}: {saved} was written after that, unseen by autograd", case.line_of_node(saver)
+            return facts.cause("written in place", what, (*places, *lines), better)
+    return None
+
+
+def saved_for(case: Diagnosis, edge: Edge) -> list[Node]:
+    """Return the inputs and the result of an operation that its derivative for an input uses."""
+    saver = case.nodes[edge.target]
+    names, used = input_names(saver.label), re.findall(r"\w+", derivative_of(saver, edge.slot))
+    inputs = [(names[one.slot], case.whole.by_id[one.source]) for one in case.whole.inputs[saver.id] if names[one.slot :]]
+    return [node for name, node in (*inputs, ("result", saver)) if name in used]
+
+
+def computed_from_new(facts: TensorFacts) -> Cause | None:
+    """Return the cause for a gradient that was computed from numbers which the program has written since."""
+    nodes = [facts.node, *facts.case.above(facts.node)] if facts.node is not None and facts.case.has_mixed else []
+    edges = (edge for node in nodes for edge in facts.case.uses[node.id])
+    head = f"the gradient of {facts.name} was computed with other numbers than {facts.case.root_name}"
+    return written_unseen(facts, edges, head)
 
 
 def mend_of_zero(case: Diagnosis, edge: Edge) -> Mend:
@@ -241,8 +264,14 @@ def mend_of_zero(case: Diagnosis, edge: Edge) -> Mend:
 
 def is_flat(node: Node, slot: int) -> bool:
     """Return whether the derivative of an operation for an input is 0 everywhere, as the table of operations has it."""
-    row, names = rows_by_label().get(node.label), input_names(node.label)
-    return row is not None and slot < len(names) and row.texts.get(names[slot], "").startswith("zeros_")
+    return derivative_of(node, slot).startswith("zeros_")
+
+
+def derivative_of(node: Node, slot: int) -> str:
+    """Return the formula of an operation's derivative for an input, of the table of operations; "" if it has none."""
+    row, name = rows_by_label().get(node.label), input_names(node.label)[slot : slot + 1]
+    pairs = zip(row.groups, row.texts.values(), strict=True) if row is not None and name else ()
+    return next((text for group, text in pairs if name[0] in group), "")
 
 
 def mend_of_least(case: Diagnosis) -> Mend:

@@ -163,13 +163,21 @@ opt.step()
     assert cause.mend == "make the optimizer after the line that gives net its last value"
 
 
+@pytest.mark.parametrize("write", ["zero_()", "mul_(3)"])
 @pytest.mark.parametrize("lines", ["y = torch.exp(w); z = y.sum()", "y = 2 * w; z = (y**2).sum()"])
-def test_a_write_that_autograd_does_not_see_is_told(tmp_path: Path, lines: str) -> None:
-    program = f"w = torch.ones(3, requires_grad=True)\n{lines}\ny.data.zero_()\nz.backward()\n"
+def test_a_write_that_autograd_does_not_see_is_told(tmp_path: Path, lines: str, write: str) -> None:
+    program = f"w = torch.ones(3, requires_grad=True)\n{lines}\ny.data.{write}\nz.backward()\n"
     cause = why(graph_of(tmp_path, program), "w")
     assert (cause.verdict, [place.line for place, _ in cause.lines]) == ("written in place", [8, 9])
-    assert cause.mend == "y = y.clone(); y.data.zero_()"
-    assert has_gradient(graph_of(tmp_path, program.replace("y.data.zero_()", cause.mend)), "w")
+    assert cause.mend == f"y = y.clone(); y.data.{write}"
+    mended = why(graph_of(tmp_path, program.replace(f"y.data.{write}", cause.mend)), "w")
+    assert mended.what == "w has a gradient, and nothing is wrong with it"
+
+
+def test_a_write_that_nobody_sees_but_that_nothing_had_saved_is_no_fault(tmp_path: Path) -> None:
+    lines = "w = torch.ones(3, requires_grad=True)\ny = 2 * w\ny.data.mul_(3)\n(y * w).sum().backward()\n"
+    cause = why(graph_of(tmp_path, lines), "w")
+    assert (cause.verdict, cause.what) == ("ok", "w has a gradient")
 
 
 @pytest.mark.parametrize(
