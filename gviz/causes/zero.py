@@ -20,6 +20,7 @@ from gviz.formulas.operands import input_names, rows_by_label
 from gviz.graphs import MIXED, Edge, Node, Place, TensorRow
 from gviz.graphs.numbers import Numbers, size_of
 from gviz.passes.elements import has_only, is_finite, plus, positions
+from gviz.passes.part import VIEW
 from gviz.text import joined
 
 MOST = 3
@@ -80,6 +81,7 @@ PRODUCTS = {
     "addmm": ((1, 2),),
     "trilinear": ((0, 1, 2),),
     "mkldnn_rnn_layer": ((0, 1), (5, 2)),
+    **dict.fromkeys(NORMALIZATIONS, ((0, 1),)),
 }
 """Operations that have products, each with the places of the factors of each product among its inputs."""
 
@@ -223,8 +225,9 @@ def saved_for(case: Diagnosis, edge: Edge) -> list[Node]:
     """Return the inputs and the result of an operation that its derivative for an input uses."""
     saver = case.nodes[edge.target]
     names, used = input_names(saver.label), re.findall(r"\w+", derivative_of(saver, edge.slot))
-    inputs = [(names[one.slot], case.whole.by_id[one.source]) for one in case.whole.inputs[saver.id] if names[one.slot :]]
-    return [node for name, node in (*inputs, ("result", saver)) if name in used]
+    inputs = {one.slot: case.whole.by_id[one.source] for one in case.whole.inputs[saver.id]}
+    saved = [inputs[slot] for slot, name in enumerate(names) if slot in inputs and name in used]
+    return saved + [saver] * ("result" in used)
 
 
 def computed_from_new(facts: TensorFacts) -> Cause | None:
@@ -373,17 +376,43 @@ def sums_to_zero(case: Diagnosis, edge: Edge) -> Mend | None:
 
 def origins_of_factor(case: Diagnosis, edge: Edge) -> list[Node]:
     """Return what the other factor of a product is 0 from: tensors of the program, or operations on other numbers."""
-    graph, todo = case.whole, other_factors(case, edge)
-    origins, seen = list[Node](), {one.id for one in todo}
-    for node in todo:  # grows while it is read
-        inputs = [graph.by_id[one.source] for one in reversed(graph.inputs[node.id])]
-        factors = [graph.by_id[graph.inputs[one.id][0].source] if one.label == "TBackward0" else one for one in inputs]
-        zeros = [one for one in factors if has_only(one.value, 0.0)]
-        zeros = zeros[:1] if sign_in_program(node) == "addmm" else zeros  # the bias comes last, and may well be 0
-        todo += [one for one in zeros if one.id not in seen]
-        seen |= {one.id for one in zeros}
-        origins += [node] if has_only(node.value, 0.0) and not zeros else []
+    graph, origins, todo, seen = case.whole, list[Node](), other_factors(case, edge), set[str]()
+    for one in todo:  # grows while it is read
+        node, is_zero = one, is_nothing(one)
+        while VIEW.fullmatch(node.label) and graph.inputs[node.id]:  # 0 if what it is a view of is 0, and only then
+            node = graph.by_id[graph.inputs[node.id][0].source]
+        if node.id in seen or not (is_zero or is_nothing(node)):
+            continue
+        seen.add(node.id)
+        inputs = [] if multiplies_by_0(node) else inputs_of_product(case, node)
+        todo += inputs
+        if not any(map(is_nothing, inputs)) and (node.kind != "operation" or makes_zeros(case, node)):
+            origins.append(node)
     return origins
+
+
+def inputs_of_product(case: Diagnosis, node: Node) -> list[Node]:
+    """Return the factors of an operation that has products: its bias is no reason for zeros; else all its inputs."""
+    slots = {slot for places in PRODUCTS.get(sign_in_program(node), ()) for slot in places}
+    return [case.whole.by_id[one.source] for one in case.whole.inputs[node.id] if one.slot in slots or not slots]
+
+
+def makes_zeros(case: Diagnosis, node: Node) -> bool:
+    """Return whether an operation with a result of zeros is what has made them: its inputs are known, or it is flat."""
+    if multiplies_by_0(node) or (sign_in_program(node) in MENDS_OF_ZERO and sign_in_program(node) not in PRODUCTS):
+        return True
+    values, inputs = [one.value for one in inputs_of_product(case, node)], case.whole.inputs[node.id]
+    return len(inputs) == node.recorded.slots and all(one is not None and one.is_known for one in values)
+
+
+def is_nothing(node: Node) -> bool:
+    """Return whether a result is known to be 0."""
+    return has_only(node.value, 0.0) or multiplies_by_0(node)
+
+
+def multiplies_by_0(node: Node) -> bool:
+    """Return whether an operation multiplies by the number 0."""
+    return node.label.startswith("Mul") and dict(node.recorded.held).get("other") == "0"
 
 
 def other_factors(case: Diagnosis, edge: Edge) -> list[Node]:
@@ -410,6 +439,7 @@ def mend_of_factor(case: Diagnosis, origins: list[Node]) -> tuple[Lines, Mend]:
     if not tensors:
         sign = sign_in_program(origins[0])
         general = MENDS_OF_ZERO["relu"] if sign == "relu" else "see its inputs"
+        general = "it multiplies by 0" if multiplies_by_0(origins[0]) else general
         if dropout := dropout_of(origins[0]):
             return case.line_of_node(origins[0]), Mend(dropout)
         return case.line_of_node(origins[0]), Mend(f"the other factor is 0, since {sign} makes it so: {general}")
@@ -568,7 +598,7 @@ def zero_text(case: Diagnosis, edge: Edge) -> str:
     sign, name = sign_in_program(target), case.name_of(source, edge.output)
     place = f" in {target.place}" if target.place is not None else ""
     sums = sums_to_zero(case, edge) or (OVER_A_BATCH if is_alike(target) else None)
-    if sums is not None:
+    if sums is not None and not origins_of_factor(case, edge):
         return sums.of.format(f"{sign}{place}", name)
     if negatives := positions(source.value, lambda number: number < 0) if sign in ("relu", "threshold") else []:
         own = "input" if name == "its input" and size_of(source.value) else name
