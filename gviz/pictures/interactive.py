@@ -45,14 +45,14 @@ class Tables(NamedTuple):
     """What several boxes, views or steps share; it is told by its number.
 
     Args:
-        facts: about boxes, as names and texts.
-        boxes: what is the same of a box in all views, as keys and values.
+        facts: about boxes, as names and texts; lines of the program, as places and texts.
+        boxes: what is the same of a box in all views.
         spans: pieces of text, each with its ink and whether it is bold, as far as it needs them.
         inks: their names.
     """
 
     facts: dict[tuple[str, str], int]
-    boxes: dict[tuple[tuple[str, object], ...], int]
+    boxes: dict[tuple[object, ...], int]
     spans: dict[tuple[str | int, ...], int]
     inks: dict[str, int]
 
@@ -108,7 +108,7 @@ def page_data(
         "notes": notes,
         "views": views,
         "facts": list(tables.facts),
-        "boxes": [dict(box) for box in tables.boxes],
+        "boxes": list(tables.boxes),
         "spans": list(tables.spans),
         "inks": list(tables.inks),
         "code": code,
@@ -217,16 +217,26 @@ def view_of(name: str, graph: Graph, lines: Sequence[Iterable[Line]], tables: Ta
         scopes = with_stretches(scopes, [number[node.id] for node in graph.order])
     nodes = []
     for node, scope, rows in zip(graph.nodes, scopes, lines, strict=True):
-        facts = tuple(number_in(tables.facts, (key, visible(text))) for key, text in box_facts(node))
-        kind = "" if node.kind == "operation" else node.kind
-        box: Data = {"id": visible(node.id), "kind": kind, "name": visible(node.name or ""), "facts": facts}
-        box |= code_of(graph, node)
-        number_of_box = number_in(tables.boxes, tuple((key, about) for key, about in box.items() if about))
-        group = groups.of(scope)
-        nodes.append([number_of_box, span_numbers(rows, tables), *([group] if group != OUTER else [])])
+        group, box = groups.of(scope), number_in(tables.boxes, box_data(graph, node, tables))
+        nodes.append([box, span_numbers(rows, tables), *([group] if group != OUTER else [])])
     edges = [edge_data(edge, number) for edge in graph.edges]
     roots = [number[root] for root in graph.roots]
     return {"name": name, "nodes": nodes, "edges": edges, "groups": groups.data, "roots": roots}
+
+
+def box_data(graph: Graph, node: Node, tables: Tables) -> tuple[object, ...]:
+    """Return what is the same of a box in all views: id, numbers of facts and of the line, name, and kind.
+
+    What is empty at the end is left out; no kind is that of an operation.
+    """
+    facts = tuple(number_in(tables.facts, (key, visible(text))) for key, text in box_facts(node))
+    line: int | str = ""
+    if node.place is not None and (code := graph.code_at(node.place)):
+        line = number_in(tables.facts, (visible(str(node.place.without_run)), visible(code)))
+    box = [visible(node.id), facts, line, visible(node.name or ""), "" if node.kind == "operation" else node.kind]
+    while box[-1] in ("", ()):
+        box.pop()
+    return tuple(box)
 
 
 def with_stretches(scopes: Sequence[str], order: Sequence[int]) -> list[str]:
@@ -280,13 +290,6 @@ def box_facts(node: Node) -> Iterator[tuple[str, str]]:
         yield "state", node.state
     for name, text in node.recorded.attrs:
         yield f"saved {name}", short(text, LONGEST_FACT)
-
-
-def code_of(graph: Graph, node: Node) -> dict[str, str]:
-    """Return the line of the program that recorded a node."""
-    if node.place is None or not (code := graph.code_at(node.place)):
-        return {}
-    return {"place": visible(str(node.place.without_run)), "code": visible(code)}
 
 
 def number_in(table: dict[Thing, int], thing: Thing) -> int:

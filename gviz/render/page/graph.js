@@ -12,9 +12,10 @@ const has = { values: true, gradients: true };
 function take(number) {
   const one = data.views[number], own = { ...data.views.find((other) => other.name === one.like), ...one };
   const { circuit, steps = [] } = own;
-  const usual = { kind: "operation", facts: [] };
-  const nodeOf = ([box, says, group = -1]) => ({ ...usual, ...data.boxes[box], says: linesIn(says), in: group });
-  const nodes = own.nodes.map(nodeOf);
+  const nodes = own.nodes.map(([box, says, group = -1]) => {
+    const [id, facts = [], line, name, kind = "operation"] = data.boxes[box], [place, code] = data.facts[line] || [];
+    return { id, facts, name, kind, place, code, says: linesIn(says), in: group };
+  });
   const edgeOf = ([from, to, kind = "", local = "", handed = ""]) => ({ from, to, kind, local, handed });
   const edges = own.edges.map(edgeOf);
   const groups = own.groups.map(([name, up]) => ({ name, up, size: 0, inside: 0 }));
