@@ -41,17 +41,18 @@ function placesOf({ nodes, groups }, closed) {
 function wiresOf(edges, places, levels) {
   const lines = new Map();
   edges.forEach(([a, b], edge) => {
-    const from = places[a], to = places[b], key = `${from.key} ${to.key}`;
+    const from = places[a], to = places[b], pair = `${from.key} ${to.key}`, first = lines.get(pair);
     if (from.key === to.key) return;
-    if (lines.has(key)) lines.get(key).edges.push(edge);
-    else lines.set(key, { edges: [edge], parts: partsOf(from, to, levels) });
+    if (first && pair.includes("g")) { first.edges.push(edge); return; }
+    const copy = first ? ` ${edge}` : "";  // what is used twice, as x in x·x, has a line for each use
+    lines.set(pair + copy, { edges: [edge], parts: partsOf(from, to, levels, copy) });
   });
   return [...lines.values()];
 }
 
 /** The links of a line: by a port at the lower side out of each group, by one at the upper side into each. */
-function partsOf(from, to, levels) {
-  const out = from.around, into = to.around, leave = `>${from.key}`, enter = `<${from.key}`;
+function partsOf(from, to, levels, copy) {
+  const out = from.around, into = to.around, leave = `>${from.key}${copy}`, enter = `<${from.key}${copy}`;
   let same = 0;
   while (same < Math.min(out.length, into.length) && out[same] === into[same]) same++;
   const key = (place, k) => (k < place.around.length ? `o${place.around[k]}` : place.key);
@@ -69,7 +70,7 @@ function partsOf(from, to, levels) {
     inner.unshift(levels.link(level, enter, key(to, k), [null, port(to, k, enter)]));
   }
   const ports = [port(from, same, leave), port(to, same, enter)];
-  return [...parts, levels.link(out[same - 1], key(from, same), key(to, same), ports), ...inner];
+  return [...parts, levels.link(out[same - 1], key(from, same), key(to, same), ports, copy), ...inner];
 }
 
 /** The drawings of the groups that are open, and of what is in none. */
@@ -91,9 +92,9 @@ class Levels {
   port(g, key, side) { this.of(g)[side].add(this.item(g, key, { w: 1, h: 0 })); }
 
   /** A link between items of a level; its ports are those of the open groups at its ends. */
-  link(g = ROOT, start, end, ports) {
+  link(g = ROOT, start, end, ports, copy = "") {
     const { keys, links } = this.of(g), a = keys.get(start), b = keys.get(end);
-    const key = `${a} ${b} ${ports.map((port) => port && port[1])}`;
+    const key = `${a} ${b} ${ports.map((port) => port && port[1])}${copy}`;
     if (!links.has(key)) links.set(key, { a, b, ports });
     return { g, link: links.get(key) };
   }

@@ -3,8 +3,9 @@
 const MOST_ROWS = 200;
 
 function fillTable() {
-  const button = (i) => el("button", { onclick: () => focusOn({ node: i }) }, graph.nodes[i].id);
-  const names = (edges, end) => edges.map((e) => name(graph.edges[e][end])).join(", ");
+  const called = (i) => [...new Set([graph.nodes[i].id, name(i)])].join(" ");
+  const button = (i) => el("button", { onclick: () => focusOn({ node: i }) }, called(i));
+  const names = (edges, end) => edges.map((e) => called(graph.edges[e][end])).join(", ");
   const row = (i) => {
     const texts = [graph.nodes[i].kind, title(i), names(graph.into[i], "from"), names(graph.out[i], "to")];
     return el("tr", {}, el("th", { scope: "row" }, button(i)), ...texts.map((text) => el("td", {}, text)));
