@@ -30,12 +30,14 @@ class Question(NamedTuple):
         asked: the derivative, as in ``∂y/∂a``.
         answer: the number.
         hints: what helps, from what says little to what says much.
+        node: the id of the box that it is about.
     """
 
     about: str
     asked: str
     answer: float
     hints: tuple[str, ...]
+    node: str = ""
 
     def is_right(self, text: str) -> bool:
         """Return whether an answer is the number, or the number rounded to the decimals that were typed.
@@ -90,7 +92,7 @@ def questions_of(graph: Graph) -> list[Question]:
                 hints = tuple(ways_to(node, uses, totals, nodes, root))
                 kept = f", which {node.name}.grad gets" * (node.kind == "leaf")
                 about = f"{node.name}: the gradient that arrives{kept}"
-                questions.append(Question(about, quotient_of(root, node.name), totals[node.id], hints))
+                questions.append(Question(about, quotient_of(root, node.name), totals[node.id], hints, node.id))
         questions += [
             local_question(edge, shown)
             for edge in shown.inputs[node.id]
@@ -149,6 +151,7 @@ def local_question(edge: Edge, graph: Graph) -> Question:
         asked,
         scalar_number(edge.flow.local),
         (step, *([f"{asked} = {symbol}"] if is_told else [])),
+        target.id,
     )
 
 

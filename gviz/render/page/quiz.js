@@ -19,16 +19,18 @@ function isRight(text, number) {
   return !text.includes("/") && away <= 0.51 * 10 ** (power - decimals) && away <= CLOSE * most;
 }
 
-const field = el("input", { id: "answer", autocomplete: "off", size: 8 });
+const field = el("input", { id: "answer", autocomplete: "off", size: 8, style: "margin: 0 .4rem" });
 const about = el("label", { for: "answer", style: "white-space: pre-wrap" }), said = el("div", { role: "status" });
 const hint = el("button", { type: "button", onclick: help }, "Hint");
-const quiz = el("form", { id: "quiz", onsubmit: check }, about, field, el("button", {}, "Check"), hint, said);
+const quiz = el("form", { id: "quiz", onsubmit: check }, about, field, el("button", {}, "Check"), " ", hint, said);
 $("caption").before(quiz);
 
 function ask() {
   const { length } = data.quiz, question = data.quiz[asked];
   field.value = "";
   tries = 0;
+  hits = new Set(question ? [graph.byId.get(question.node)] : []);  // the box that it is about
+  draw();
   if (!question) {
     quiz.replaceChildren(said);
     said.append(el("p", {}, `${atOnce} of ${length} right at once, ${helped} with hints`));
@@ -57,8 +59,12 @@ function help(before) {
   } else next(`${head}${what} = ${+(+answer).toPrecision(6)}`);
 }
 function next(text) {
+  const { asked: what, answer, node } = data.quiz[asked], one = graph.nodes[graph.byId.get(node)];
+  const number = String(+(+answer).toPrecision(6)), filled = ([text, ...look]) => [text.replace("?", number), ...look];
+  if (what.endsWith(`∂${one.name}`)) one.says = one.says.map((line) => line.map(filled));
   said.textContent = text;
   asked++;
+  relayout();
   ask();
 }
 ask();
