@@ -11,6 +11,7 @@ import hashlib
 import json
 import os
 import re
+import warnings
 from collections.abc import Sequence
 from dataclasses import replace
 from html import escape
@@ -22,6 +23,7 @@ from gviz.layout import RenderWarning
 from gviz.layout.fonts.faces import FACES
 from gviz.pictures.interactive import MANY, Data, page_data
 from gviz.pictures.options import RenderOptions
+from gviz.pictures.parts import drawn_parts, ways_to_fit
 from gviz.pictures.theme import THEMES, Theme, colour_names
 from gviz.render import image
 from gviz.render.terminal import render as tree
@@ -52,7 +54,10 @@ FAMILIES = {"mono": "mono", "sans": "sans", "serif": "math"}
 """The families of fonts by the names of their properties, each with a face of it."""
 
 STILL = 60
-"""Boxes up to which a browser without scripts shows a picture, and lines of the tree that it shows of more."""
+"""Boxes of the picture that a browser without scripts shows, and lines of the tree of a graph that has more."""
+
+FOLDED = 24
+"""Boxes of it where modules are boxes, or lines of the program: what is folded should fit into a window."""
 
 _FIELD = re.compile(r"\{\{(\w+)\}\}")
 _TEXTS = r""" "(?:\\.|[^"\\])*" | '(?:\\.|[^'\\])*' | `(?:\\.|[^`\\])*` """
@@ -105,7 +110,7 @@ def render_quiz(blank: Graph, questions: Sequence[Data], options: RenderOptions)
     Args:
         blank: the graph without the numbers that are asked for.
         questions: in the order in which they are asked, each with what it is ``about``, what is ``asked``, the
-            ``answer`` and its ``hints``.
+            ``answer``, its ``hints`` and the id of its ``node``.
         options: how to draw.
     """
     asked = [one | {"answer": str(one["answer"]).replace("inf", "Infinity")} for one in questions]
@@ -162,11 +167,16 @@ def hash_of(script: str) -> str:
 
 
 def still(graph: Graph, options: RenderOptions) -> str:
-    """Return what a browser without scripts shows: a picture, or the beginning of the tree."""
+    """Return what a browser without scripts shows: a picture, of the modules if need be, or the beginning of the tree."""
     own = RenderOptions(precision=options.precision, legend=False, format="svg", layout="layered")
-    if len(graph.nodes) > STILL:
-        return f"<pre>{escape(tree(graph, replace(own, max_lines=STILL)))}</pre>"
-    drawn = image.render(graph, own)
+    most = STILL if len(graph.nodes) <= STILL else FOLDED
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", RenderWarning)
+        ways = ((drawn_parts(graph, way), way) for way, _ in ways_to_fit(graph, own))
+        shown, way = next(((shown, way) for shown, way in ways if len(shown.nodes) <= most), (None, own))
+        if shown is None:
+            return f"<pre>{escape(tree(graph, replace(own, max_lines=STILL)))}</pre>"
+        drawn = image.render(shown, way)
     text = drawn if isinstance(drawn, str) else drawn.decode()
     text = _SPACED.sub(r"\1>", text[text.index("<svg") :])  # the page's own style keeps blanks
     lines: dict[str, str] = {}
