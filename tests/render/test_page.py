@@ -88,13 +88,28 @@ def test_boxes_say_what_the_picture_says_and_nothing_is_loaded(formula: Browser)
 
 
 @needs_browser
+def test_each_use_has_a_line_and_the_table_names_boxes_as_it_refers_to_them(browser: Browser, tmp_path: Path) -> None:
+    gviz.read("y=x*x", x=3).save(tmp_path / "y.html")
+    browser.open((tmp_path / "y.html").as_uri())
+    twice = browser.value("drawn.lines.map((line) => line.edges.map((e) => graph.edges[e].to)).flat().join()")
+    assert twice == "2,1,1,0"
+    assert browser.value("new Set(drawn.lines.map((line) => line.d)).size") == 4
+    browser.value("fillTable()")
+    texts = "[...row.children].map((cell) => cell.textContent)"
+    cells = browser.value(f"[...$('list').querySelectorAll('tbody tr')].map((row) => {texts})")
+    names = {row[0] for row in cells}
+    assert {name for row in cells for cell in row[3:] for name in cell.split(", ") if name} == names
+
+
+@needs_browser
 def test_a_box_tells_its_paths_and_the_address_names_it(formula: Browser) -> None:
-    formula.value("use(1)")
-    formula.value("focusOn({node: graph.nodes.findIndex(n => n.name === 'w')})")
-    text = formula.value("document.getElementById('panel').innerText")
-    assert "(1) · (b = 2)\n+ (1) · (a = 3)\n= 2 + 3 = 5" in text
+    for view in range(2):
+        formula.value(f"use({view})")
+        formula.value("focusOn({node: graph.nodes.findIndex(n => n.name === 'w')})")
+        text = formula.value("document.getElementById('panel').innerText")
+        assert "(1) · (b = 2)\n+ (1) · (a = 3)\n= 2 + 3 = 5" in text
     assert re.search(r"node=n\d+$", formula.value("location.hash"))
-    formula.value("history.back()")
+    formula.value("history.go(-2)")
     formula.wait("document.getElementById('panel').hidden")
 
 
@@ -177,6 +192,14 @@ def test_names_are_shown_as_they_are_and_never_run(browser: Browser, tmp_path: P
     assert browser.value("document.querySelectorAll('script').length") == 2
 
 
+def test_a_browser_without_scripts_shows_what_repeats_in_a_large_graph_once() -> None:
+    page = html.render(net(300), RenderOptions(format="html"))
+    still = re.search(r"<noscript><p>.*?</noscript>", page, re.DOTALL)
+    assert still is not None
+    assert "<svg" in still[0]
+    assert "× 300" in still[0]
+
+
 def test_large_pages_are_warned_of_and_their_boxes_without_a_module_are_folded_in_order(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
@@ -224,11 +247,13 @@ def test_a_quiz_checks_the_answers_and_gives_hints(browser: Browser, tmp_path: P
     assert answer("two") == "a number is asked for, such as 2, -0.5 or 1/3"
     assert answer("7").startswith(f"not 7: {questions[0].hints[0]}")
     assert browser.value("field.value.slice(field.selectionStart, field.selectionEnd)") == "7"
+    assert browser.value("document.querySelector('.hit').textContent.includes('MulBackward0')")
     for one in questions:
         assert answer(f"{one.answer:.3f}") == f"right: {one.asked} = {one.answer:.3f}" or one is questions[-1]
     assert browser.value("quiz.innerText.trim()").endswith(
         f"{len(questions) - 1} of {len(questions)} right at once, 1 with hints"
     )
+    assert browser.value("graph.nodes.some((node) => node.says.flat().some(([text]) => text === 'grad = 0.462117'))")
     cases = ("0.1966", "0.2", "0.197", "0.196", "0.1", "1.97e-1", "0", "1/5", "1/0", "")
     for text in cases:
         says = browser.value(f"isRight('{text}', 0.19661)")

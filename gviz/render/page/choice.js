@@ -77,4 +77,5 @@ function fromHash() {
   if (node >= 0) pick({ node }, { isPast: true });
   else if (group >= 0) pick({ group }, { isPast: true });
   else if (picked) pick(null, { isPast: true });
+  if (words.has("step")) remember({ isNew: false });  // there may be no such step
 }

@@ -1,7 +1,7 @@
 /* Moving and zooming by mouse, wheel and fingers; keys; buttons. */
 
 const MOVED = 4;       // pixels from which on a press is no click
-const READABLE = 0.5;  // the scale from which on what boxes say can be read
+const READABLE = 0.8;  // the scale from which on what boxes say can be read
 
 // ---------------------------------------------------------------- moving and zooming
 function zoom(factor, x, y) {
@@ -24,9 +24,11 @@ function fit() {
 /** Show all, or the beginning of what is too large to be read. */
 function fitToRead() {
   fit();
-  if (graph.circuit || view.k >= READABLE || !stageBox().width) return;
-  zoomMiddle(READABLE / view.k);
-  view[graph.across ? "x" : "y"] = 20;
+  if (!graph.circuit && view.k < READABLE && stageBox().width) {
+    zoomMiddle(READABLE / view.k);
+    view[graph.across ? "x" : "y"] = 20;
+  }
+  opened = JSON.stringify(view);
 }
 function pan(dx, dy) { view.x += dx; view.y += dy; isFitted = false; paint(); }
 function zoomMiddle(factor) {
@@ -92,7 +94,7 @@ function fold(isOpen) {
   relayout();
   fitToRead();
 }
-function flip(button, is) { $(button).setAttribute("aria-pressed", is); relayout(); fit(); }
+function flip(button, is) { $(button).setAttribute("aria-pressed", is); relayout(); fitToRead(); }
 function flipNumbers(word) { has[word] = !has[word]; flip(word, has[word]); }
 const BUTTONS = {
   fit, less: () => zoomMiddle(0.8), more: () => zoomMiddle(1.25), open: () => fold(true), shut: () => fold(false),

@@ -11,6 +11,7 @@ let drawn;             // the layout: boxes, frames, lines
 let boxOf;             // for each node the box that shows it, its own or that of a closed group
 let view = { x: 0, y: 0, k: 1 };
 let isFitted = true;   // whether the whole graph is in sight, as it stays when the window gets smaller
+let opened;            // the view as text that the page has chosen itself
 
 // ---------------------------------------------------------------- layout
 /** The size of a box; it has room for all that it says at any step, so that nothing moves. */

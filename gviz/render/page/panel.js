@@ -46,8 +46,10 @@ function neighbour(edge, end) {
 /** The local derivatives along each path to the root with their product, where all of them are known as factors. */
 function chainRule(i) {
   if (graph.roots.has(i) || graph.edges.length > MOST_LINES) return [];
-  const found = paths(i), factors = found.map((edges) => edges.map((e) => graph.edges[e].local));
-  if (!found.length || !factors.flat().every((text) => NUMBER.test(text))) return [];
+  const isFactor = ({ to, local }) => local || !["accumulate", "output"].includes(graph.nodes[to].kind);
+  const localsOf = (edges) => edges.map((e) => graph.edges[e]).filter(isFactor).map(({ local }) => local);
+  const found = paths(i), factors = found.map(localsOf);
+  if (!factors.flat().length || !factors.flat().every((text) => NUMBER.test(text))) return [];
   const rows = factors.slice(0, MOST_PATHS).map((texts) => texts.map((text) => `(${text})`).join(" · "));
   const end = found.length > MOST_PATHS ? "\n+ …" : productText(factors);
   return [el("h3", {}, "Chain rule"), el("pre", { class: "gradient" }, rows.join("\n+ ") + end)];

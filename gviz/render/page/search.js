@@ -41,6 +41,7 @@ on($("search"), "keydown", (event) => {
   if (event.key === "Escape") { event.target.value = ""; search(""); stage.focus(); event.stopPropagation(); }
   if (!move || !list.length) return;
   event.preventDefault();
+  if (event.key === "Enter") closeHits();
   chosen = (chosen + move + list.length) % list.length;
   [...$("hits").children].forEach((option, k) => option.setAttribute("aria-selected", k === chosen));
   if ($(`hit${chosen}`)) $("search").setAttribute("aria-activedescendant", `hit${chosen}`);

@@ -49,7 +49,8 @@ if (!root.dataset.theme) {
 on(window, "popstate", fromHash);
 on(window, "hashchange", fromHash);
 new ResizeObserver(() => {
-  if (isFitted) fit();  // a frame that was out of sight had no size
+  if (JSON.stringify(view) === opened) fitToRead();  // a frame that was out of sight had no size
+  else if (isFitted) fit();
   if (picked) reveal(picked);
   draw();
 }).observe(stage);

@@ -24,6 +24,7 @@ function show(wanted, { isPast = false } = {}) {
   if (!isPast) remember({ isNew: false });
   if (data.code.length) panel();
   clear();
+  if (now && now.lit && !isFitted) reveal({ node: now.lit[0] });
   draw();
 }
 
