@@ -66,6 +66,9 @@ NOW = "its numbers are those of now"
 MIXED = "written between its uses"
 """The state of a tensor that had several values in one graph, so that none is shown."""
 
+MADE_LATER = "made later"
+"""The remark on a tensor of the table that there was not yet when backward ran."""
+
 GRAD_OF = "grad is that of "
 """How the state of a leaf begins whose gradient is of something else than its name lets people think."""
 

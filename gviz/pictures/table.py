@@ -129,7 +129,7 @@ def note_of(row: TensorRow) -> str:
         return row.moment.remark
     if row.required_grad and not row.requires_grad:  # which is so since later
         return ""
-    if row.broken is not None:
+    if row.broken is not None and row.at_backward()[1].value is None:
         is_here = row.broken.place is None or row.broken.place == row.place
         return row.broken.reason if is_here else f"{row.broken.reason}, {row.broken.place}"
     if row.requires_grad:

@@ -127,7 +127,7 @@ def graph_of_run(run: Run, options: SourceOptions) -> Graph:
         def row_of(name: str, tensor: Any) -> TensorRow:
             expression, moment = run.expressions.get(name), run.backward.moments.get(id(tensor))
             row = rows_by_name.get(name) or tensor_row(name, tensor, expression, most=options.most, moment=moment)
-            return row._replace(same_as=aliases[name]) if name in aliases else row
+            return row._replace(same_as=aliases.get(name, ""))
 
         rows = tuple(row_of(name, tensor) for name, tensor in tensors.items())
         if run.lines is None:

@@ -228,9 +228,11 @@ class Versions(Observer):
         moments = {}
         for one, versions in overwritten:
             uses = {use for key in (id(one), *makers[id(one)]) if key is not None for use in users.get(key, ())}
-            if uses or not one.requires_grad:  # by which operations one was used that is not saved, nobody tells
-                then = at_backward.get(id(one), Moment())
-                moments[id(one)] = self.moment(one, versions, uses or users[None], then, at, is_sure=bool(uses))
+            then = at_backward.get(id(one), Moment())
+            if not uses and one.requires_grad:  # it is not in the graph
+                uses = {at or max(users[None])}
+            # by which operations one without a gradient was used that is not saved, nobody tells
+            moments[id(one)] = self.moment(one, versions, uses or users[None], then, at, is_sure=bool(uses))
         return {key: one for key, one in moments.items() if one is not None}
 
     def moment(

@@ -80,6 +80,15 @@ def test_a_note_tells_what_is_outside_of_the_graph_and_why(script: Program) -> N
     }  # fmt: skip
 
 
+def test_a_leaf_that_has_a_gradient_has_no_note_of_why_it_has_none(gviz: Program) -> None:
+    (gviz.folder / "net.py").write_text(
+        "import torch\nw = torch.ones(2, requires_grad=True)\nfor _ in range(2):\n    y = w.sum()\n    y.backward()\n"
+        "    w, before = (w - w.grad).detach().requires_grad_(), w\n"
+    )
+    notes = {name: row["note"] for name, row in table(gviz("inspect", "net.py")).items()}
+    assert notes == {"w": "detached", "before": "", "y": ""}
+
+
 def test_what_is_made_of_a_detached_tensor_is_told_where_that_was(gviz: Program) -> None:
     (gviz.folder / "net.py").write_text(
         "import torch\nw = torch.ones(2, requires_grad=True)\nd = w.detach()\ne = d * 2\ny = (w * e).sum()\n"

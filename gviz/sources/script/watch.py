@@ -13,7 +13,7 @@ from traceback import walk_stack, walk_tb
 from types import FrameType, ModuleType
 from typing import Any
 
-from gviz.graphs import LEFT_OUT, RETURNED, Gradient, Moment, Place, Stop
+from gviz.graphs import LEFT_OUT, MADE_LATER, RETURNED, Gradient, Moment, Place, Stop
 from gviz.graphs.numbers import Numbers
 from gviz.options import SourceOptions
 from gviz.records import record
@@ -32,6 +32,7 @@ from gviz.walk import (
     NodeFlow,
     NodeLike,
     all_finite,
+    grad_fn,
     gradient,
     graph_nodes,
     has_own_backward,
@@ -160,7 +161,13 @@ class Calls(Observer):
                     moments[id(one)] = moment._replace(
                         grad=Gradient(), remark="", is_of_other=True, grad_of=name, grad_at=place
                     )
-        return moments | self.versions.moments(roots, names.values(), about.at, moments)
+        moments |= self.versions.moments(roots, names.values(), about.at, moments)
+        ends = [node._sequence_nr() for node in map(grad_fn, roots) if node is not None]  # noqa: SLF001
+        end = about.at or max(ends, default=math.inf)
+        for one in names.values():
+            if id(one) not in moments and (node := grad_fn(one)) is not None and node._sequence_nr() > end:  # noqa: SLF001
+                moments[id(one)] = Moment(remark=MADE_LATER)
+        return moments
 
     def failure_of(self, error: BaseException | None) -> Stop | None:
         """Return why a backward has failed; None if Ctrl-C ended it, or what it was called on is no tensor."""
@@ -238,7 +245,8 @@ class Calls(Observer):
         nodes = graph_nodes(tensors)
         leaves = [leaf for leaf in nodes.values() if leaf is not None]
         place, names = self.caller()
-        tensors_by_name = [value for value in names.values() if issubclass(type(value), self.engine.Tensor)]
+        by_name = named_tensors(names, [self.engine]) if self.options.roots else names  # an earlier call may be asked for
+        tensors_by_name = [value for value in by_name.values() if issubclass(type(value), self.engine.Tensor)]
         noted_tensors = list(
             {id(one): one for one in (*leaves, *tensors_by_name, *self.retain(names), *tensors)}.values()
         )

@@ -11,7 +11,7 @@ import pytest
 
 import gviz
 from gviz.causes.why import why
-from gviz.graphs import MIXED, NOW, Graph, Node, Place
+from gviz.graphs import MADE_LATER, MIXED, NOW, Graph, Node, Place
 from gviz.graphs.numbers import Numbers
 from gviz.render import render
 
@@ -50,6 +50,20 @@ for step in range(3):
     loss.backward()
     grad = layer.weight.grad.clone()
     optimizer.step()
+"""
+
+TURNS = """\
+import torch
+made = torch.nn.Linear(1, 1, bias=False)
+w = torch.tensor(1.0, requires_grad=True)
+made_steps, w_steps = torch.optim.SGD(made.parameters(), lr=1.0), torch.optim.SGD([w], lr=1.0)
+torch.nn.init.constant_(made.weight, 2.0)
+for step in range(2):
+    fake = made(torch.ones(1, 1))
+    first = (w * fake.detach()).sum()
+    w_steps.zero_grad(); first.backward(); w_steps.step()
+    second = (w.detach() * fake).sum()
+    made_steps.zero_grad(); second.backward(); made_steps.step()
 """
 
 ENGINES = [pytest.param("gviz"), pytest.param("torch", marks=pytest.mark.torch)]
@@ -113,6 +127,18 @@ def test_the_numbers_of_a_large_parameter_are_those_before_the_step(tmp_path: Pa
     moment = rows["layer.weight"].moment
     assert moment is not None
     assert moment.numbers == weight.numbers
+
+
+@pytest.mark.parametrize("engine", ENGINES)
+def test_the_table_of_an_earlier_root_is_of_its_moment_also_outside_of_its_graph(tmp_path: Path, engine: str) -> None:
+    rows = {row.name: row for row in graph(tmp_path, TURNS, engine=engine, roots=("first",), lines=True).tensors}
+    numbers, grad, later = rows["made.weight"].at_backward()
+    assert (values(numbers), values(rows["fake"].numbers)) == ([[3.0]], [[3.0]])  # after one step of 1, down from w = -1
+    assert (values(grad.before), values(grad.value)) == ([[-1.0]], [[-1.0]])  # that of the round before
+    assert later is not None
+    assert (values(later.numbers), values(later.grad)) == ([[7.0]], [[-4.0]])
+    remarks = {name: row.moment.remark for name, row in rows.items() if row.moment is not None}
+    assert {name for name, remark in remarks.items() if remark == MADE_LATER} == {"second"}
 
 
 def test_the_table_has_what_the_script_left(tmp_path: Path) -> None:
