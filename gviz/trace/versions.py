@@ -227,7 +227,9 @@ class Versions(Observer):
         users = uses_of(nodes, set(makers), {maker for own in makers.values() for maker in own if maker is not None})
         moments = {}
         for one, versions in overwritten:
-            uses = {use for key in (id(one), *makers[id(one)]) if key is not None for use in users.get(key, ())}
+            uses: set[float] = {
+                use for key in (id(one), *makers[id(one)]) if key is not None for use in users.get(key, ())
+            }
             then = at_backward.get(id(one), Moment())
             if not uses and one.requires_grad:  # it is not in the graph
                 uses = {at or max(users[None])}
@@ -236,7 +238,14 @@ class Versions(Observer):
         return {key: one for key, one in moments.items() if one is not None}
 
     def moment(
-        self, tensor: Any, versions: list[Overwritten], uses: Iterable[int], moment: Moment, at: float, *, is_sure: bool
+        self,
+        tensor: Any,
+        versions: list[Overwritten],
+        uses: Iterable[float],
+        moment: Moment,
+        at: float,
+        *,
+        is_sure: bool,
     ) -> Moment | None:
         """Return what a tensor was when it was used; None if it is the same now.
 

@@ -193,12 +193,10 @@ def _drawn(run: ScriptRun, roots: Mapping[str, Any], options: SourceOptions, tal
         (run.names_at_call, run.names) if call is not None and about is call.about else (run.names, run.names_at_call)
     )
     names = with_names_of_the_picture(*moments, roots.values())
-    inside = graph_nodes(roots.values()).values() if run.calls.leaves_of_grad else ()
-    unnamed = {id(leaf) for leaf in inside if leaf is not None} - set(map(id, names.values()))
-    grad_leaves = {
-        name: leaf for name, leaf in run.calls.leaves_of_grad.items() if name not in names and id(leaf) in unnamed
-    }
-    names = {**names, **grad_leaves}
+    of_grad = run.calls.last["grad"].names if "grad" in run.calls.last else {}
+    inside = graph_nodes(roots.values()).values() if of_grad else ()
+    unnamed = {id(leaf) for leaf in inside if leaf is not None} - set(map(id, run.names.values()))
+    grad_leaves = {name: names[name] for name in of_grad if name not in run.names and id(names.get(name)) in unnamed}
     about = about or Pass("")
     last_numbers = {one.about.number for one in (call, run.calls.last.get("backward")) if one is not None}
     about = replace(

@@ -156,7 +156,8 @@ class Execution:
         options, script, parsed = self.options, self.script, self.parsed
         title = "" if script.file == STDIN else os.path.splitext(os.path.basename(script.file))[0]
         call = self.calls.chosen
-        at_call = call.names if call is not None else {}
+        by_grad = self.calls.last.get("grad")  # the graph that it was asked of may outlive the names
+        at_call = {name: one for noted in (by_grad, call) if noted is not None for name, one in noted.names.items()}
         space = {**vars(self.main), **self.end.local}
         loops = loop_names(parsed.tree) - {*options.roots, *options.retain, *options.frozen}
         unnamed = None if options.is_whole or options.roots or options.watch else dict[str, Any]()

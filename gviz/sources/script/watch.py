@@ -117,8 +117,6 @@ class Calls(Observer):
         self.last: dict[str, Call] = {}
         """The last call of each function by its name, once there is one, that raises or does not. For a diagnosis, ``nan``
         is the first of the last calls that all have left something that is not finite."""
-        self.leaves_of_grad: Mapping[str, Any] = {}
-        """The leaves that the function had which called ``autograd.grad()`` last: their graph may outlive it."""
         self.passes: ByTensor[Pass] = {}  # the last pass through the graph of each root, as long as that lives
         self.is_read, self.is_running, self.count, self.earlier = is_read, False, 0, 0
         self.measured = math.inf if options.costs else MEASURED if options.kept else 0
@@ -162,12 +160,11 @@ class Calls(Observer):
                         grad=Gradient(), remark="", is_of_other=True, grad_of=name, grad_at=place
                     )
         moments |= self.versions.moments(roots, names.values(), about.at, moments)
-        ends = [node._sequence_nr() for node in map(grad_fn, roots) if node is not None]  # noqa: SLF001
-        end = about.at or max(ends, default=math.inf)
-        for one in names.values():
-            if id(one) not in moments and (node := grad_fn(one)) is not None and node._sequence_nr() > end:  # noqa: SLF001
-                moments[id(one)] = Moment(remark=MADE_LATER)
-        return moments
+        tensors = (*roots, *names.values())
+        order = {id(one): node._sequence_nr() for one in tensors if (node := grad_fn(one)) is not None}  # noqa: SLF001
+        end = about.at or max((order[id(root)] for root in roots if id(root) in order), default=math.inf)
+        later = {key for key, number in order.items() if number > end and key not in moments}
+        return moments | dict.fromkeys(later, Moment(remark=MADE_LATER))
 
     def failure_of(self, error: BaseException | None) -> Stop | None:
         """Return why a backward has failed; None if Ctrl-C ended it, or what it was called on is no tensor."""
@@ -190,20 +187,12 @@ class Calls(Observer):
         for owner, name in ((self.engine.Tensor, "backward"), (module, "backward"), (module, "grad")):
             listener.replace(owner, name, self.wrapper_of(getattr(owner, name)))
 
-    def note_leaves(self) -> None:
-        """Remember what the caller of ``autograd.grad`` calls the leaves that it has."""
-        tensors = {name: one for name, one in _caller_names().items() if type(one) is self.engine.Tensor}
-        leaves = {name: one for name, one in tensors.items() if one.requires_grad and one.is_leaf}
-        self.leaves_of_grad = leaves or self.leaves_of_grad
-
     def wrapper_of(self, original: Callable[..., Any]) -> Callable[..., Any]:
         """Return a function that is noted before it is called."""
         name, words = original.__name__, ARGUMENTS.get(original.__qualname__) or ARGUMENTS[original.__name__]
 
         @functools.wraps(original)
         def function(*args: Any, **kwargs: Any) -> Any:
-            if name == "grad":
-                self.note_leaves()
             if self.is_running or in_transform(self.engine):  # called by another backward
                 return original(*args, **kwargs)
             arguments = dict(zip(words, args, strict=False)) | {WORDS.get(key, key): one for key, one in kwargs.items()}
@@ -245,7 +234,8 @@ class Calls(Observer):
         nodes = graph_nodes(tensors)
         leaves = [leaf for leaf in nodes.values() if leaf is not None]
         place, names = self.caller()
-        by_name = named_tensors(names, [self.engine]) if self.options.roots else names  # an earlier call may be asked for
+        # the table may be asked for of an earlier call
+        by_name = named_tensors(names, [self.engine]) if self.options.roots else names
         tensors_by_name = [value for value in by_name.values() if issubclass(type(value), self.engine.Tensor)]
         noted_tensors = list(
             {id(one): one for one in (*leaves, *tensors_by_name, *self.retain(names), *tensors)}.values()

@@ -132,9 +132,10 @@ def test_the_numbers_of_a_large_parameter_are_those_before_the_step(tmp_path: Pa
 @pytest.mark.parametrize("engine", ENGINES)
 def test_the_table_of_an_earlier_root_is_of_its_moment_also_outside_of_its_graph(tmp_path: Path, engine: str) -> None:
     rows = {row.name: row for row in graph(tmp_path, TURNS, engine=engine, roots=("first",), lines=True).tensors}
+    # made.weight is 2, less one step of w = -1; its gradient is of the round before
     numbers, grad, later = rows["made.weight"].at_backward()
-    assert (values(numbers), values(rows["fake"].numbers)) == ([[3.0]], [[3.0]])  # after one step of 1, down from w = -1
-    assert (values(grad.before), values(grad.value)) == ([[-1.0]], [[-1.0]])  # that of the round before
+    assert (values(numbers), values(rows["fake"].numbers)) == ([[3.0]], [[3.0]])
+    assert (values(grad.before), values(grad.value)) == ([[-1.0]], [[-1.0]])
     assert later is not None
     assert (values(later.numbers), values(later.grad)) == ([[7.0]], [[-4.0]])
     remarks = {name: row.moment.remark for name, row in rows.items() if row.moment is not None}

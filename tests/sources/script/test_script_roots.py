@@ -105,6 +105,13 @@ def test_a_name_given_to_another_tensor_after_backward_stays_in_the_picture(fold
     assert "L" not in rows(reading)
 
 
+def test_a_name_given_to_another_tensor_after_autograd_grad_stays_in_the_picture(folder: Folder) -> None:
+    step = "L = (x * 2) ** 2\ng, = torch.autograd.grad(L, x)\nx = (x - 0.5 * g).detach().requires_grad_()\n"
+    reading = folder.run(HEAD + step * 2)
+    assert leaves(reading) == {"x"}
+    assert rows(reading)["x"].moment is None  # of another tensor
+
+
 def test_items_given_to_other_tensors_after_backward_stay_in_the_picture(folder: Folder) -> None:
     text = """
         import torch
