@@ -354,7 +354,7 @@ def as_parameter(line: str, attribute: str, wrapper: str) -> str:
 
 
 def retaining_leaf(line: str, name: str = "") -> str:
-    """Return a line that makes a leaf of the whole, and not of a tensor inside of it.
+    """Return a line that makes a leaf of the whole, or of each element of a container, and not of a tensor inside of it.
 
     >>> retaining_leaf("w = torch.randn(3, requires_grad=True) * 0.1")
     'w = (torch.randn(3) * 0.1).requires_grad_()'
@@ -362,17 +362,38 @@ def retaining_leaf(line: str, name: str = "") -> str:
     'return (torch.randn(2) / 2).requires_grad_()'
     >>> retaining_leaf("self.w = nn.Parameter(torch.randn(2)) * 0.1"), retaining_leaf("y = w.clone()")
     ('self.w = nn.Parameter(torch.randn(2) * 0.1)', '')
+    >>> retaining_leaf("ws = {i: torch.randn(2, requires_grad=True) * 0.1 for i in range(3)}")
+    'ws = {i: (torch.randn(2) * 0.1).requires_grad_() for i in range(3)}'
+    >>> retaining_leaf("w, b = torch.ones(2, requires_grad=True) / 2, torch.zeros(1, requires_grad=True)")
+    'w, b = ((torch.ones(2) / 2).requires_grad_(), torch.zeros(1, requires_grad=True))'
     """
 
     def change(node: ast.stmt) -> ast.stmt | None:
         if not isinstance(node, ast.Assign | ast.Return) or node.value is None:
             return None
-        value = rebuilt(node.value, without_leaf)
-        makers = [call.func for call in calls_of(node.value, "Parameter")]
-        leaf = ast.Call(makers[0], [value], []) if makers else ast.Call(ast.Attribute(value, "requires_grad_"), [], [])
-        return with_value(node, leaf) if ast.unparse(value) != ast.unparse(node.value) else None
+        return with_value(node, as_leaves(node.value))
 
     return rewritten(line, change, name)
+
+
+def as_leaves(value: ast.expr) -> ast.expr:
+    """Return an expression that makes leaves of what is computed from leaves in it."""
+    match value:
+        case ast.ListComp() | ast.GeneratorExp() | ast.SetComp():
+            return type(value)(as_leaves(value.elt), value.generators)
+        case ast.DictComp():
+            return ast.DictComp(value.key, as_leaves(value.value), value.generators)
+        case ast.List() | ast.Tuple():
+            return type(value)([as_leaves(one) for one in value.elts], value.ctx)
+        case ast.Dict():
+            return ast.Dict(value.keys, [as_leaves(one) for one in value.values])
+        case ast.Call(function, [items]) if last_name(function) in ("ParameterList", "ParameterDict", "list", "tuple"):
+            return ast.Call(function, [as_leaves(items)], value.keywords)
+    inner, is_leaf = rebuilt(value, without_leaf), ast.unparse(without_leaf(value, value)) != ast.unparse(value)
+    if is_leaf or ast.unparse(inner) == ast.unparse(value):
+        return value
+    makers = [call.func for call in calls_of(value, "Parameter")]
+    return ast.Call(makers[0], [inner], []) if makers else ast.Call(ast.Attribute(inner, "requires_grad_"), [], [])
 
 
 def as_leaf(line: str, name: str) -> str:
