@@ -387,13 +387,12 @@ def as_leaves(value: ast.expr) -> ast.expr:
             return type(value)([as_leaves(one) for one in value.elts], value.ctx)
         case ast.Dict():
             return ast.Dict(value.keys, [as_leaves(one) for one in value.values])
-        case ast.Call(function, [items]) if last_name(function) in ("ParameterList", "ParameterDict", "list", "tuple"):
-            return ast.Call(function, [as_leaves(items)], value.keywords)
+    if isinstance(value, ast.Call) and last_name(value) in ("ParameterList", "ParameterDict", "list", "tuple"):
+        return ast.Call(value.func, [as_leaves(one) for one in value.args], value.keywords)
     inner, is_leaf = rebuilt(value, without_leaf), ast.unparse(without_leaf(value, value)) != ast.unparse(value)
-    if is_leaf or ast.unparse(inner) == ast.unparse(value):
-        return value
     makers = [call.func for call in calls_of(value, "Parameter")]
-    return ast.Call(makers[0], [inner], []) if makers else ast.Call(ast.Attribute(inner, "requires_grad_"), [], [])
+    leaf = ast.Call(makers[0], [inner], []) if makers else ast.Call(ast.Attribute(inner, "requires_grad_"), [], [])
+    return value if is_leaf or ast.unparse(inner) == ast.unparse(value) else leaf
 
 
 def as_leaf(line: str, name: str) -> str:

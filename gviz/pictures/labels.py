@@ -330,9 +330,9 @@ def why_without_numbers(graph: Graph) -> str:
         return "backward has freed the graph; draw it before, or after backward(retain_graph=True)"
     if any(node.state == OVERWRITTEN for node in graph.nodes):
         return "a tensor that was saved for backward was written in place since; draw the graph before that"
-    if any(node.grad.value is not None for node in graph.nodes):
-        return "the graph was made, or saved, without them"
-    return "no backward ran"
+    if graph.code and all(node.grad.value is None for node in graph.nodes):
+        return "no backward ran"
+    return "the graph was made, or saved, without them; name the view there, too"
 
 
 def not_finite_first(graph: Graph) -> set[str]:

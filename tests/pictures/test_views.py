@@ -5,6 +5,7 @@ from __future__ import annotations
 import io
 import re
 import xml.etree.ElementTree as ET
+from dataclasses import replace
 from typing import Any
 
 import pytest
@@ -323,12 +324,15 @@ def test_what_a_view_does_not_use_is_named(options: RenderOptions, text: str) ->
 def test_why_there_are_no_numbers_on_the_lines(recwarn: pytest.WarningsRecorder) -> None:
     render(gviz.read("y=x", x=1).graph, "dot", RenderOptions(view="dataflow"))
     assert not recwarn.list
-    for backward, why in ((True, "the graph was made, or saved, without them"), (False, "no backward ran")):
-        saved = Graph.from_json(
-            gviz.read(ARTICLE[0], SourceOptions(values=ARTICLE[1], backward=backward)).graph.to_json()
-        )
-        with pytest.warns(gviz.GvizWarning, match=why):
+    advice = "the graph was made, or saved, without them; name the view there, too"
+    for backward in (True, False):
+        options = SourceOptions(values=ARTICLE[1], backward=backward)
+        saved = Graph.from_json(gviz.read(ARTICLE[0], options).graph.to_json())
+        with pytest.warns(gviz.GvizWarning, match=advice):
             render(saved, "dot", RenderOptions(view="dataflow"))
+        named = Graph.from_json(gviz.read(ARTICLE[0], replace(options, flow=True)).graph.to_json())
+        render(named, "dot", RenderOptions(view="dataflow"))
+        assert not recwarn.list
 
 
 def test_the_size_of_the_font_reaches_signs_circles_and_plates() -> None:
