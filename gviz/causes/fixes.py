@@ -354,7 +354,7 @@ def as_parameter(line: str, attribute: str, wrapper: str) -> str:
 
 
 def retaining_leaf(line: str, name: str = "") -> str:
-    """Return a line that makes a leaf of the whole, or of each element of a container, and not of a tensor inside of it.
+    """Return a line that makes a leaf of the whole, or of each element of a container, not of a tensor inside of it.
 
     >>> retaining_leaf("w = torch.randn(3, requires_grad=True) * 0.1")
     'w = (torch.randn(3) * 0.1).requires_grad_()'
@@ -389,7 +389,8 @@ def as_leaves(value: ast.expr) -> ast.expr:
             return ast.Dict(value.keys, [as_leaves(one) for one in value.values])
     if isinstance(value, ast.Call) and last_name(value) in ("ParameterList", "ParameterDict", "list", "tuple"):
         return ast.Call(value.func, [as_leaves(one) for one in value.args], value.keywords)
-    inner, is_leaf = rebuilt(value, without_leaf), ast.unparse(without_leaf(value, value)) != ast.unparse(value)
+    inner = rebuilt(value, without_leaf)
+    is_leaf = ast.unparse(without_leaf(value, value)) != ast.unparse(value)
     makers = [call.func for call in calls_of(value, "Parameter")]
     leaf = ast.Call(makers[0], [inner], []) if makers else ast.Call(ast.Attribute(inner, "requires_grad_"), [], [])
     return value if is_leaf or ast.unparse(inner) == ast.unparse(value) else leaf
