@@ -7,7 +7,7 @@ there they stand in a table of the mode's. Whatever is replaced is put back when
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager, nullcontext
+from contextlib import nullcontext
 from functools import wraps
 from importlib import import_module
 from time import perf_counter
@@ -101,6 +101,29 @@ class Observer:
         """Take note that the ``.grad`` of a leaf was set."""
 
 
+class Quiet:
+    """A block in which a listener raises no events; it is entered at each step of a training, and often in one."""
+
+    __slots__ = ("before", "listener", "switch")
+
+    def __init__(self, listener: Listener) -> None:
+        self.listener = listener
+
+    def __enter__(self) -> None:
+        """Remember what was told of before, and tell of nothing."""
+        listener = self.listener
+        self.before = listener.is_inside, listener.is_quiet
+        listener.is_inside = listener.is_quiet = True
+        # a quarter of what asking the listener costs
+        self.switch = nullcontext() if listener.is_own else listener.engine._C.DisableTorchFunction()  # noqa: SLF001
+        self.switch.__enter__()
+
+    def __exit__(self, *_: object) -> None:
+        """Tell of what was told before."""
+        self.switch.__exit__(None, None, None)
+        self.listener.is_inside, self.listener.is_quiet = self.before
+
+
 class Listener:
     """Wrappers round the functions of an engine, from the moment that it is entered until it is left.
 
@@ -118,6 +141,7 @@ class Listener:
         self.is_quiet = False  # whether gviz itself computes, for the program's sake
         self.is_paused = False  # whether no observer wants to be told of calls
         self.mode: Any = None  # PyTorch's
+        self.is_mode_away = False  # while calls are not told of
         self.hooks: list[Any] = []  # on all of PyTorch's optimizers
         self.on_call, self.on_write = self.observers_of("has_called"), self.observers_of("will_write")
         self.on_share, self.on_detach = self.observers_of("has_shared"), self.observers_of("will_detach")
@@ -144,6 +168,7 @@ class Listener:
     def __exit__(self, *_: object) -> None:
         """Put back what was there before."""
         if self.mode is not None:
+            self.pause(is_on=False)
             self.mode.__exit__(None, None, None)
         for hook in self.hooks:
             hook.remove()
@@ -155,16 +180,20 @@ class Listener:
                 delattr(owner, name)
         self.replaced.clear()
 
-    @contextmanager
-    def quiet(self) -> Iterator[None]:
-        """Raise no events in the block: gviz itself computes there."""
-        before = self.is_inside, self.is_quiet
-        self.is_inside = self.is_quiet = True
-        try:
-            with nullcontext() if self.is_own else self.engine._C.DisableTorchFunction():  # noqa: SLF001 - a quarter of the cost
-                yield
-        finally:
-            self.is_inside, self.is_quiet = before
+    def quiet(self) -> Quiet:
+        """Return a block in which no events are raised: gviz itself computes there."""
+        return Quiet(self)
+
+    def pause(self, *, is_on: bool) -> None:
+        """Tell of no calls, or of calls again. PyTorch asks its innermost mode at each call, so that goes meanwhile."""
+        self.is_paused = is_on
+        innermost = None if self.mode is None else self.engine.overrides._get_current_function_mode()  # noqa: SLF001
+        if is_on and innermost is not None and innermost is self.mode:
+            self.mode.__exit__(None, None, None)
+            self.is_mode_away = True
+        elif self.is_mode_away and not is_on:
+            self.mode.__enter__()
+            self.is_mode_away = False
 
     def replace(self, owner: object, name: str, value: object) -> None:
         """Replace an attribute of an object until the listener is left."""

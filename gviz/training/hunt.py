@@ -186,9 +186,9 @@ class Hunt(Observer):
     def passed(self, node: NodeLike, carried: dict[Any, Event], inputs: Sequence[Any], outputs: Sequence[Any]) -> None:
         """Take note of the gradients that a node hands on, and of those that have come to it."""
         with self.listener.quiet():
-            kinds = ["" if one is None else bad_number(one) for one in inputs]
-            if not any(kinds):
+            if all(one is None or all_finite(one) for one in inputs):
                 return
+            kinds = ["" if one is None else bad_number(one) for one in inputs]
             event = carried.get(node)
             if event is None:
                 at = next(at for at, kind in enumerate(kinds) if kind)

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+import cmath
 import math
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from fnmatch import fnmatchcase
 from types import ModuleType
 from typing import Any
@@ -68,12 +69,13 @@ def measured_norms(parameter: EngineTensor, *, has_grad: bool = True) -> Norms:
     return Norms(tensor_norm(grad), zeros, weight)
 
 
-def are_finite(engine: ModuleType, grads: Iterable[Any]) -> bool:
-    """Return whether gradients are finite: where their norms are, they are; a norm alone may overflow."""
-    tensors = list(grads)
-    are_alike = len({(one.device, one.dtype) for one in tensors}) == 1 and hasattr(engine, "_foreach_norm")
-    norms = engine._foreach_norm(tensors) if are_alike else ()  # noqa: SLF001 - one call for all
-    return (bool(norms) and math.isfinite(engine.stack(norms).sum().item())) or all(map(all_finite, tensors))
+def are_finite(engine: ModuleType, tensors: Sequence[EngineTensor]) -> bool:
+    """Return whether tensors are finite: where the sum of their sums is, they are; it alone may overflow."""
+    sums = [one.sum() for one in tensors]
+    kinds = {(one.device, one.dtype) for one in sums}
+    if len(kinds) == 1 and sums[0].device.type != "cpu":  # to read a number is to wait for the device
+        sums = [engine.stack(sums).sum()]
+    return cmath.isfinite(sum(one.item() for one in sums)) or all(map(all_finite, tensors))
 
 
 def plain_gradient(grad: EngineTensor) -> EngineTensor:

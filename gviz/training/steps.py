@@ -172,7 +172,7 @@ class Steps(Observer):
 
     def will_run(self, roots: Sequence[Any]) -> None:
         """Look at the roots of a backward that begins, and at a gradient that a step has used."""
-        self.listener.is_paused = False  # it still is where a step has raised an error
+        self.listener.pause(is_on=False)  # it still is where a step has raised an error
         single = [one for one in roots if one.numel() == 1 and not one.is_complex()]
         self.root = single[-1].item() if single else None
         is_finite_number = self.root is not None and len(roots) == 1 and math.isfinite(self.root)  # as nearly always
@@ -228,9 +228,7 @@ class Steps(Observer):
             norms = {name: measured_norms(one, has_grad=not has_closure) for name, one in own.items()}
             before = {name: one.detach().clone() for name, one in own.items()}
         place = self.modules.place("step")
-        self.listener.is_paused = (
-            not has_closure
-        )  # what a step has made of its parameters is looked at when it has ended
+        self.listener.pause(is_on=not has_closure)  # what a step makes of its parameters is looked at when it has ended
         self.pending = Pending(optimizer, number, own, norms, before, has_closure, place)
         if self.used is not None and self.not_cleared and self.used[1] in own:
             if own[self.used[1]].grad is self.used[0]():
@@ -245,7 +243,7 @@ class Steps(Observer):
     def has_stepped(self, optimizer: ParameterGroups) -> None:
         """Measure what an optimizer has done."""
         pending = self.pending
-        self.listener.is_paused = False
+        self.listener.pause(is_on=False)
         if pending is None or pending.optimizer is not optimizer:
             return
         self.pending, number = None, pending.number
@@ -298,7 +296,7 @@ class Steps(Observer):
         if self.has_found:
             return False
         grads = {name: plain_gradient(one.grad) for name, one in parameters.items() if one.grad is not None}
-        names = () if are_finite(self.listener.engine, grads.values()) else grads
+        names = () if are_finite(self.listener.engine, [*grads.values()]) else grads
         bad = next((name for name in names if bad_number(grads[name])), "")
         if not bad and (self.suspect is None or self.is_root_finite):
             return False
@@ -355,9 +353,11 @@ class Steps(Observer):
 
     def find_parameter_not_finite(self, operation: str) -> None:
         """Say which parameter is not finite though gradients were; the operation is what ran before, "" if unknown."""
-        bad = next((name for name, one in self.parameters.measured.items() if bad_number(one)), "")
+        measured = self.parameters.measured
+        names = () if are_finite(self.listener.engine, [one.detach() for one in measured.values()]) else measured
+        bad = next((name for name in names if bad_number(measured[name])), "")
         if bad and self.log.steps and not self.has_found:
             line = path_and_line(self.last_step)
             after = f" after the step at {line}" if line else ""
-            what = f"{bad} has {bad_number(self.parameters.measured[bad])}{after}, though the gradients were finite"
+            what = f"{bad} has {bad_number(measured[bad])}{after}, though the gradients were finite"
             self.found(Finding("not finite", self.log.steps - 1, what, bad, line, operation))
