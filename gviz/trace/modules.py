@@ -7,7 +7,7 @@ result down, was recorded in it; of calls within calls the innermost one counts.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, TypeAlias
 from weakref import ReferenceType, ref
 
 from gviz.graphs import Module
@@ -18,6 +18,10 @@ from gviz.walk import NodeLike
 
 KEY = "gviz.modules"
 """Under which a node's ``metadata`` has the calls whose result it made."""
+
+
+EngineModule: TypeAlias = Any
+"""An ``nn.Module`` of gviz's engine, or of PyTorch."""
 
 
 class ModuleCall(NamedTuple):
@@ -53,12 +57,8 @@ class ModuleCall(NamedTuple):
         return f"{self.above.path(names)}.{self.own or self.kind}"
 
 
-class ModuleCalls(Observer):
-    """Notes the calls of modules."""
-
-    def __init__(self) -> None:
-        self.stack: list[ModuleCall] = []
-        self.counts: ByTensor[int] = {}
+class ModuleObserver(Observer):
+    """Base class of observers that are told when the call of a module begins and ends."""
 
     def attach(self, listener: Listener) -> None:
         """Begin to be told of the calls of modules."""
@@ -67,20 +67,38 @@ class ModuleCalls(Observer):
         listener.replace(layer, "__call__", self.around(layer.__call__))
 
     def around(self, original: Callable[..., Any]) -> Callable[..., Any]:
-        """Return the method that calls a module, noted."""
+        """Return the method that calls a module, told of but where PyTorch compiles it."""
+        is_compiling = getattr(getattr(self.listener.engine, "compiler", None), "is_compiling", bool)
 
-        def __call__(module: Any, *args: Any, **kwargs: Any) -> Any:  # noqa: N807 - its name is seen in tracebacks
+        # its name is seen in tracebacks
+        def __call__(module: EngineModule, *args: object, **kwargs: object) -> Any:  # noqa: N807
+            if is_compiling():
+                return original(module, *args, **kwargs)
             self.begin(module)
             result = None
             try:
                 result = original(module, *args, **kwargs)
             finally:
-                self.end(result)
+                self.end(module, result)
             return result
 
         return __call__
 
-    def begin(self, module: Any) -> None:
+    def begin(self, module: EngineModule) -> None:
+        """Take note that a module is called."""
+
+    def end(self, module: EngineModule, result: object) -> None:
+        """Take note of what a call has made; None where it has raised an error."""
+
+
+class ModuleCalls(ModuleObserver):
+    """Notes the calls of modules."""
+
+    def __init__(self) -> None:
+        self.stack: list[ModuleCall] = []
+        self.counts: ByTensor[int] = {}
+
+    def begin(self, module: EngineModule) -> None:
         """Note that a module is called."""
         number = (recall(self.counts, module) or 0) + 1
         remember(self.counts, module, number)
@@ -91,7 +109,7 @@ class ModuleCalls(Observer):
         call = ModuleCall(ref(module), type(module).__name__, number, start, len(self.stack), above, own)
         self.stack.append(call)
 
-    def end(self, result: Any) -> None:
+    def end(self, _: EngineModule, result: object) -> None:
         """Note on what a call has made which call it was."""
         call = self.stack.pop()
         for tensor in tensors_in(result, self.listener.engine.Tensor):

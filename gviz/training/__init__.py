@@ -8,10 +8,10 @@ from importlib import import_module
 from typing import Any
 
 from gviz.trace.listening import ENGINE, Listener
+from gviz.trace.modules import EngineModule
 from gviz.training.hunt import Hunt
 from gviz.training.log import Log
 from gviz.training.rows import Finding
-from gviz.training.running import EngineModule
 from gviz.training.steps import Steps
 
 __all__ = ["Finding", "Log", "Watch", "watch"]

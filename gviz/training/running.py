@@ -1,4 +1,4 @@
-"""Which module of a model is running, and on which line of the program: hooks on the modules, and the frames."""
+"""Which module of a model is running, and on which line of the program."""
 
 from __future__ import annotations
 
@@ -10,18 +10,16 @@ from typing import Any, TypeAlias
 
 from gviz.graphs import Place
 from gviz.trace.frames import RunningProgram
+from gviz.trace.modules import EngineModule, ModuleObserver
 
 EngineTensor: TypeAlias = Any
 """A tensor of gviz's engine, or of PyTorch, that is computed with."""
-
-EngineModule: TypeAlias = Any
-"""An ``nn.Module`` of either."""
 
 OWN = os.path.dirname(os.path.dirname(__file__))
 """The folder of gviz, whose lines are not the program's."""
 
 
-class RunningModules:
+class RunningModules(ModuleObserver):
     """The modules that are running, the innermost last.
 
     Args:
@@ -31,49 +29,37 @@ class RunningModules:
 
     def __init__(self, engine: ModuleType, on_relu: Callable[[Any], None]) -> None:
         self.on_relu, self.paths, self.parameters = on_relu, dict[int, str](), set[int]()
-        self.modules, self.stack, self.handles = list[Any](), list[Any](), list[Any]()
+        self.is_on, self.modules, self.stack = False, list[Any](), list[Any]()
         self.last = ""  # the name of the module that has ended last
         libraries = OWN, os.path.dirname(engine.__file__ or OWN)
         self.frames = RunningProgram(lambda file: file[:1] != "<" and not file.startswith(libraries))
 
-    def __reduce__(self) -> tuple[type[IdleModules], tuple[()]]:
-        """Return what the hooks of a copy of a model belong to."""
-        return IdleModules, ()
-
     def take(self, models: Mapping[str, Any]) -> None:
-        """Begin to know models by their names; "" for one without. Compiled ones run no hooks of their modules."""
+        """Begin to know models by their names; "" for one without."""
         for prefix, model in models.items():
             modules = {prefix + "." * bool(prefix and path) + path: one for path, one in model.named_modules()}
-            is_compiled = any(type(one).__name__ == "OptimizedModule" for one in modules.values())
             self.paths |= {id(one): path for path, one in modules.items()}
             self.parameters |= {id(one) for one in model.parameters()}
-            self.modules += [] if is_compiled else modules.values()
+            self.modules += modules.values()  # so that their identities stay theirs
 
     def listen(self, *, is_on: bool) -> None:
-        """Put hooks on the modules, or take them away."""
-        if is_on and not self.handles:
-            for module in self.modules:
-                self.handles.append(module.register_forward_pre_hook(self.begin))
-                self.handles.append(module.register_forward_hook(self.end))
-        elif not is_on:
-            for handle in self.handles:
-                handle.remove()
-            self.handles.clear()
+        """Begin to note the calls of modules, or end it."""
+        self.is_on = is_on
+        if not is_on:
             self.stack.clear()
 
-    def begin(self, module: EngineModule, _: object) -> None:
+    def begin(self, module: EngineModule) -> None:
         """Note that a module is called."""
-        if id(module) in self.paths:
+        if self.is_on and id(module) in self.paths:
             self.stack.append(module)
 
-    def end(self, module: EngineModule, _: object, result: object) -> None:
-        """Note that a call has ended, and those within it that have raised an error."""
-        if id(module) not in self.paths:
+    def end(self, module: EngineModule, result: object) -> None:
+        """Note that a call has ended."""
+        if not self.stack or self.stack[-1] is not module:  # another model's, or it began when nobody listened
             return
-        if self.is_relu:
+        if self.is_relu and result is not None:
             self.on_relu(result)
-        while self.stack and self.stack.pop() is not module:
-            pass
+        self.stack.pop()
         self.last = self.paths[id(module)]
 
     @property
@@ -97,13 +83,6 @@ class RunningModules:
         while frame is not None and not self.frames.is_ours(frame.f_code.co_filename):
             frame = frame.f_back
         return {} if frame is None else {id(one): name for name, one in {**frame.f_globals, **frame.f_locals}.items()}
-
-
-class IdleModules(RunningModules):
-    """Modules of which nobody is told: those of a copy that was made of a model while it was listened to."""
-
-    def __init__(self) -> None:
-        self.paths = {}
 
 
 def path_and_line(place: Place | None) -> str:

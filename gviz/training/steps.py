@@ -105,6 +105,7 @@ class Steps(Observer):
         super().attach(listener)
         engine = listener.engine
         self.modules = self.units.modules = RunningModules(engine, self.units.note)
+        self.modules.attach(listener)
         if self.hunt is not None:
             self.hunt.modules = self.modules
         self.units.attach(listener)
