@@ -98,7 +98,8 @@ class Log:
                 f"the steps {steps} have each changed {joined(large)} by more than its own norm, with {learning_rate}"
             )
             self.find(Finding("large update", last.step, what, large[0].partition(" ")[0]))
-        cleared = last.cleared if all(row.cleared for row in rows) else ""
+        lost = [name for name in last.cleared if all(name in row.cleared for row in rows)]
+        cleared = next(iter(lost), "")
         if zero:
             why = self.why_zero(zero[0], cleared)
             what = f"the gradient was exactly 0 in the steps {steps}: of {joined(zero)}; {why}"
@@ -112,6 +113,10 @@ class Log:
             why = "zero_grad() is to come before backward(), and not between it and step()"
             what = f"{when}: {why if cleared else 'backward() had brought them none but zeros'}"
             self.find(Finding("no gradient", last.step, what))
+        elif gone := [name for name in lost if name not in zero]:
+            what = f"{joined(gone)} had no gradient when step() began, in the steps {steps}, though backward() had"
+            between = "what runs between the two, such as zero_grad(), has taken it away"
+            self.find(Finding("no gradient", last.step, f"{what} brought one: {between}", gone[0]))
 
     def why_zero(self, name: str, cleared: str) -> str:
         """Return what is known of why a gradient is 0, or who tells it."""

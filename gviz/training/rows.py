@@ -51,7 +51,7 @@ class Finding(NamedTuple):
 
     Args:
         kind: ``not finite``, ``not cleared``, ``large update``, ``zero gradient``, ``no gradient``, ``no update``,
-            ``not trained`` or ``dead units``.
+            ``not trained``, ``dead units`` or ``stepped twice``.
         step: in which step it was seen, counted from 0.
         what: a sentence.
         name: of the parameter or module; "" where it is not known.
@@ -77,15 +77,15 @@ class Finding(NamedTuple):
 class StepRow:
     """A measured step: its number, the value that backward() was called on last, and what was measured by name.
 
-    ``cleared`` is the name of a parameter to which backward brought a gradient that was 0 or none when the optimizer
-    began; "" for none.
+    ``cleared`` has the names of the parameters to which backward brought a gradient that was 0 or none when the
+    optimizer began.
     """
 
     step: int
     root: float | None = None
     norms: dict[str, Norms] = field(default_factory=dict)
     units: dict[str, Idle] = field(default_factory=dict)
-    cleared: str = ""
+    cleared: list[str] = field(default_factory=list)
 
 
 def three_digits(number: float | None) -> str:

@@ -97,7 +97,10 @@ class Steps(Observer):
         self.not_cleared: Place | None = None  # the line of a backward() that has found it there
         self.first_units: dict[str, Idle] = {}  # of the backward before the first step of an optimizer
         self.last_step: Place | None = None
-        self.reached = ""  # the first parameter to which the last backward of a measured step has brought a gradient
+        self.reached: list[
+            str
+        ] = []  # the parameters to which the last backward of a measured step has brought a gradient
+        self.stepped_since: list[ParameterGroups] = []  # optimizers that have made a step since the last backward
 
     # ---------------------------------------------------------------- the models
     def attach(self, listener: Listener) -> None:
@@ -164,7 +167,7 @@ class Steps(Observer):
             finally:
                 self.is_running = self.units.is_paused = False
             with self.listener.quiet():
-                self.reached = self.first_reached() if self.units.is_on else ""
+                self.reached = self.names_reached() if self.units.is_on else []
                 if not self.known and self.pending is None:  # and no step has called it
                     self.has_run()
             return result
@@ -174,6 +177,7 @@ class Steps(Observer):
     def will_run(self, roots: Sequence[Any]) -> None:
         """Look at the roots of a backward that begins, and at a gradient that a step has used."""
         self.listener.pause(is_on=False)  # it still is where a step has raised an error
+        self.stepped_since = []
         single = [one for one in roots if one.numel() == 1 and not one.is_complex()]
         self.root = single[-1].item() if single else None
         is_finite_number = self.root is not None and len(roots) == 1 and math.isfinite(self.root)  # as nearly always
@@ -190,10 +194,10 @@ class Steps(Observer):
             self.not_cleared = self.modules.place("backward") if is_there else None
             self.used = self.used if is_there else None
 
-    def first_reached(self) -> str:
-        """Return the first parameter whose gradient is not 0; "" for none."""
+    def names_reached(self) -> list[str]:
+        """Return the parameters whose gradient is not 0."""
         grads = ((name, one.grad) for name, one in self.parameters.measured.items() if one.grad is not None)
-        return next((name for name, grad in grads if plain_gradient(grad).count_nonzero()), "")
+        return [name for name, grad in grads if plain_gradient(grad).count_nonzero()]
 
     def has_run(self) -> None:
         """Measure what a backward has left, which is a step where there is no optimizer."""
@@ -251,6 +255,7 @@ class Steps(Observer):
         if number != self.number:
             self.number, self.stepped = number, []
         self.stepped.append(optimizer)
+        self.find_shared(pending)
         if not any(one is optimizer for one in self.known):
             self.known.append(optimizer)
         self.log.steps, self.last_step = number + 1, pending.place
@@ -262,6 +267,17 @@ class Steps(Observer):
             self.find_parameter_not_finite("step")
         self.end_step(number + (len(self.stepped) == len(self.known)))
 
+    def find_shared(self, pending: Pending) -> None:
+        """Look for parameters that another optimizer has changed by the same gradients."""
+        for other in self.stepped_since if not pending.has_closure else ():
+            others = self.parameters.of(other) if other is not pending.optimizer else {}
+            if both := [name for name, one in pending.parameters.items() if name in others and one.grad is not None]:
+                names = f"{type(other).__name__} and {type(pending.optimizer).__name__}"
+                what = f"two optimizers, {names}, have each made a step with the gradients of one backward(): of"
+                what = f"{what} {joined(both, 3)}; give each parameter to one of them"
+                self.log.find(Finding("stepped twice", pending.number, what, both[0], path_and_line(pending.place)))
+        self.stepped_since.append(pending.optimizer)
+
     def measure(self, pending: Pending, norms: Mapping[str, Norms]) -> None:
         """Write the row of a step that an optimizer has made."""
         row = self.log.row(pending.number)
@@ -272,8 +288,8 @@ class Steps(Observer):
             row.norms[name] = Norms(grad.grad, grad.zeros, norms[name].weight, update)
             if self.used is None and grad.grad and not self.log.has("not cleared"):
                 self.used = ref(one.grad), name
-        if not pending.has_closure and self.reached in norms and not norms[self.reached].grad:
-            row.cleared = self.reached
+        if not pending.has_closure:
+            row.cleared += [name for name in self.reached if name in norms and not norms[name].grad]
         row.units |= self.first_units | self.units.end_step()
         self.first_units = {}
         self.log.judge(optimizer_text(pending.optimizer))

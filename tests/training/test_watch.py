@@ -339,6 +339,29 @@ def test_steps_that_change_nothing_are_told(torch: Any) -> None:
     assert kinds(train(torch, network(torch), lr=0.0)) == ["no update"]
 
 
+@pytest.mark.parametrize("fault", ["", "part cleared", "stepped twice"])
+def test_what_becomes_of_the_gradients_of_a_part_is_told(torch: Any, fault: str) -> None:
+    net = network(torch)
+    body = torch.optim.SGD((net if fault == "stepped twice" else net[0]).parameters(), lr=0.01)
+    head = torch.optim.Adam(net[2].parameters(), lr=0.01)
+    with gviz.watch(net, every=1) as log:
+        for _ in range(3):
+            body.zero_grad(), head.zero_grad()
+            net(batch(torch)).pow(2).mean().backward()
+            net[2].zero_grad() if fault == "part cleared" else None
+            body.step(), head.step()
+    words = {
+        "": [],
+        "part cleared": ["2.weight, 2.bias had no gradient when step() began, in the steps 0, 1, 2, though"],
+        "stepped twice": [
+            "two optimizers, SGD and Adam, have each made a step with the gradients of one backward(): of"
+        ],
+    }
+    assert [(one.name, one.what.startswith(text)) for one, text in zip(log.findings, words[fault], strict=True)] == [
+        ("2.weight", True)
+    ] * len(words[fault])
+
+
 def test_a_copy_of_a_model_that_is_watched_is_a_model_like_any_other(torch: Any) -> None:
     net = network(torch)
     with gviz.watch(net, every=1):
