@@ -228,7 +228,7 @@ def assert_gradients(
         if grad is None:
             is_bad = not any(fnmatchcase(cause.name, pattern) for pattern in patterns)
         else:
-            is_zero = grad.has_only(0) and (is_still or not cause.is_meant)
+            is_zero = (cause.verdict == "zero" or grad.has_only(0)) and (is_still or not cause.is_meant)
             is_fault = (nonzero and is_zero) or (finite and not grad.is_finite)
             is_bad = is_fault or causes.graph.stop is not None  # backward fails: the gradient is of another root
         failed += [cause] if is_bad else []

@@ -364,6 +364,14 @@ def test_the_sum_of_what_a_normalization_makes_is_told_as_a_loss_that_is_the_sam
     first, last = (gviz.why(loss, model)[name] for name in ("0.weight", "4.weight"))
     assert (first.verdict in ("zero", "vanishing"), last.verdict) == (True, "ok"), "PyTorch's is a rounding error"
     assert "another loss, such as .pow(2).mean(): the sum of what" in first.mend
+    norm = torch.nn.Sequential(torch.nn.Conv1d(1, 2, 1), torch.nn.BatchNorm1d(2))
+    x = torch.randn(3, 1, 4)
+    with pytest.raises(AssertionError, match=r"0\.weight is a rounding error: loss does not depend on it"):
+        gviz.assert_gradients(norm(x).mean(), norm, allow_none="0.bias")
+    assert not gviz.assert_gradients(norm.eval()(x).mean(), norm).wrong, "of a running mean"
+    with torch.no_grad():
+        model[4].weight[0] = 2.0
+    assert not gviz.why(model(data_of(torch)).sum(), model).wrong, "the elements count differently"
     assert not gviz.why(model(torch.tensor([[1.0, 2.0, 0.0]])).pow(2).mean(), model).wrong
 
 

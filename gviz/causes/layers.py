@@ -8,7 +8,7 @@ from __future__ import annotations
 import math
 import re
 from collections import defaultdict
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from typing import NamedTuple
 
 from gviz.causes.diagnosis import Cause
@@ -18,6 +18,7 @@ from gviz.causes.why import why, why_all
 from gviz.causes.zero import NORMALIZED
 from gviz.graphs import LOST, Graph, Node, TensorRow
 from gviz.graphs.numbers import Numbers
+from gviz.passes.part import reached
 
 VANISHING, EXPLODING, FEWEST = 1e-6, 1e10, 3
 """How small a layer's gradient is beside that of a layer nearer to the root, how large beside its own weights, and how
@@ -27,6 +28,9 @@ MENDS = {
     "vanishing": "an activation that is not flat, such as relu; normalization or residual connections between layers",
     "exploding": "torch.nn.utils.clip_grad_norm_ before step(); smaller initial weights, fewer steps, or scaled data",
 }
+
+CONSTANT_SUMS = ("Softmax", "LayerNorm", "BatchNorm", "GroupNorm")
+"""Operations whose results have a sum that is the same for any input."""
 
 EVEN = ("Sum", "Mean", "View", "UnsafeView", "Transpose", "Permute", "Squeeze", "Unsqueeze")
 """Operations that hand on to all elements of their input the same gradient, if one comes to all of theirs."""
@@ -85,7 +89,8 @@ def with_layers(graph: Graph, causes: Sequence[Cause]) -> Iterator[Cause]:
     layers = layers_of(graph) if any(cause.verdict == "ok" for cause in causes) else {}
     sizes = {row.name: row.grad.value.norm for row in graph.tensors if row.grad.value is not None}
     vanishing = vanishing_layers(layers)
-    even, largest = sum_that_is_constant(graph), max(layers, key=lambda name: layers[name].size, default="")
+    largest = max(layers, key=lambda name: layers[name].size, default="")
+    (kind, constant), root = constant_sum(graph) if layers else ("", set()), name_of_root(graph)
     for cause in causes:
         name = layer_name(cause.name)
         layer, verdict, what = layers.get(name), "", ""
@@ -94,21 +99,49 @@ def with_layers(graph: Graph, causes: Sequence[Cause]) -> Iterator[Cause]:
         elif layer is not None and name in vanishing:
             ratio = layer.size / layers[largest].size
             verdict, what = "vanishing", f"{ratio:.0e} times that of {largest}, each in parts of its weights"
-        is_new = verdict and cause.verdict == "ok"
-        mend = even if even and verdict == "vanishing" else MENDS.get(verdict, "")
-        yield Cause(cause.name, verdict, f"the gradient of {name} is {what}", (), mend) if is_new else cause
+        mend, what = MENDS.get(verdict, ""), f"the gradient of {name} is {what}"
+        if cause.name in constant:
+            verdict, what = "zero", f"the gradient of {cause.name} is a rounding error: {root} does not depend on it"
+            mend = NORMALIZED.format(kind)
+        yield Cause(cause.name, verdict, what, (), mend) if verdict and cause.verdict == "ok" else cause
 
 
-def sum_that_is_constant(graph: Graph) -> str:
-    """Return what to do where the root is the sum of normalized elements, which is the same for any input.
+def constant_sum(graph: Graph) -> tuple[str, set[str]]:
+    """Return the operation whose result has the root as its sum, and the leaves of which that sum does not depend.
 
-    "" for any other root. What comes to the layers below is a rounding error then.
+    The sum of normalized elements is the same for any input: what comes to these leaves is a rounding error.
     """
     node = below_sums(graph)
     kind = node.label.partition("Backward")[0].removeprefix("Native") if node is not None else ""
-    is_even = kind in ("Softmax", "LayerNorm", "BatchNorm", "GroupNorm")
-    is_training = node is not None and node.recorded.options.get("training") != "False"
-    return NORMALIZED.format(kind) if is_even and is_training else ""
+    if node is None or kind not in CONSTANT_SUMS:
+        return "", set()
+    ways = {key: [edge.source for edge in edges] for key, edges in graph.inputs.items()}
+    inputs = {edge.slot: reached([edge.source], ways) for edge in graph.inputs[node.id]}
+    own = [0, 1] if kind == "BatchNorm" else [0]
+    is_even = kind in ("Softmax", "BatchNorm") or has_even_gain(graph, node, inputs.get(1, set()))
+    is_constant = is_even and node.recorded.options.get("training") != "False"
+    within = set().union(*(ids for slot, ids in inputs.items() if slot in own))
+    others = set().union(*(ids for slot, ids in inputs.items() if slot not in own))
+    return (kind, names_of(graph, within - others)) if is_constant else ("", set())
+
+
+def has_even_gain(graph: Graph, node: Node, gain: Collection[str]) -> bool:
+    """Return whether a normalization multiplies all elements by the same number: by a leaf, or by nothing."""
+    names = names_of(graph, gain) if len(gain) <= 2 else ()  # the leaf and its AccumulateGrad
+    summaries = [row.value.summary for row in graph.tensors if row.name in names and row.value and row.value.is_known]
+    is_without = not gain and dict(node.recorded.attrs).get("weight") == "None"
+    return is_without or any(one.smallest == one.largest for one in summaries)
+
+
+def name_of_root(graph: Graph) -> str:
+    """Return the name of the root, for a sentence."""
+    return next((graph.by_id[root].name or "the root" for root in graph.roots), "the root")
+
+
+def names_of(graph: Graph, ids: Collection[str]) -> set[str]:
+    """Return the names of the leaves among some nodes."""
+    nodes = (graph.by_id[one] for one in ids)
+    return {node.name for node in nodes if node.kind == "leaf" and node.name}
 
 
 def below_sums(graph: Graph) -> Node | None:
@@ -176,7 +209,7 @@ def without_lines(graph: Graph, causes: Sequence[Cause]) -> Iterator[Cause]:
     """Yield causes where nobody has followed the program: of what has cut a tensor off nothing is known then."""
     rows = {row.name: row for row in graph.tensors}
     trained = {row.name for row in graph.tensors if row.is_leaf and row.requires_grad}
-    root = next((graph.by_id[root].name or "the root" for root in graph.roots), "the root")
+    root = name_of_root(graph)
     is_freed = any(node.state in LOST for node in graph.nodes)
     has_hidden, factor = any(node.label == CHECKPOINT for node in graph.nodes), factor_of_gradients(graph)
     outside = trained - {node.name for node in graph.nodes} if has_hidden else set()
