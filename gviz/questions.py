@@ -32,6 +32,9 @@ from gviz.walk import ModuleLike, Params, TensorLike, by_name, is_tensor, number
 MOST_ROWS, MOST_FAILURES = 40, 3
 """Rows of a table of which all are listed; verdicts of a failed test of which one is told in full."""
 
+UNKNOWN = ("cleared", "hidden")
+"""Verdicts on gradients that a test cannot check: it was too late for it, or too early."""
+
 LEAST_WIDTH = 24
 """Columns of a mend in a table, at least."""
 
@@ -239,8 +242,10 @@ def assert_gradients(
     elif failed:
         first = [*{cause.verdict: cause for cause in reversed(failed)}.values()][: -MOST_FAILURES - 1 : -1]
         rest = [cause for cause in failed if cause not in first]
-        head = f"{len(failed)} of {amount(len(trained), 'parameter')} have no gradient as it should be"
-        text = "\n\n".join([head, *map(str, first), *([causes.table(rest)] if rest else [])])
+        hidden, count = [cause for cause in failed if cause.verdict in UNKNOWN], amount(len(trained), "parameter")
+        heads = [f"{len(failed) - len(hidden)} of {count} have no gradient as it should be"] * (failed != hidden)
+        heads += [f"of {len(hidden)} of {count} it is not known whether they have a gradient"] * bool(hidden)
+        text = "\n\n".join(["; ".join(heads), *map(str, first), *([causes.table(rest)] if rest else [])])
     elif max_norm is not None and not norm <= max_norm:
         largest = sorted(trained, key=lambda one: -(causes.gradients[one.name] or Numbers()).norm)[:MOST_FAILURES]
         text = f"the norm of all gradients is {norm:.4g}, more than max_norm={max_norm:g}\n\n{causes.table(largest)}"

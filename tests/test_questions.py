@@ -375,6 +375,26 @@ def test_the_sum_of_what_a_normalization_makes_is_told_as_a_loss_that_is_the_sam
     assert not gviz.why(model(torch.tensor([[1.0, 2.0, 0.0]])).pow(2).mean(), model).wrong
 
 
+def test_a_test_that_comes_too_late_says_that_nothing_is_known(torch: Any) -> None:
+    net = torch.nn.Linear(2, 1)
+    loss = net(torch.ones(1, 2)).pow(2).sum()
+    loss.backward()
+    net.zero_grad()
+    assert "whether a step() had used it by then is not known" in gviz.why(loss, net)["weight"].what
+    with pytest.raises(AssertionError, match="^of 2 of 2 parameters it is not known whether they have a gradient"):
+        gviz.assert_gradients(loss, net)
+
+
+def test_targets_that_are_all_ignored_are_a_fault_where_nothing_else_trains(torch: Any) -> None:
+    net = torch.nn.Linear(2, 3)
+    scores = net(torch.ones(4, 2))
+    loss = torch.nn.functional.cross_entropy(scores, torch.full((4,), -100), reduction="sum")
+    assert [cause.is_wrong for cause in gviz.why(loss, net)] == [True, True]
+    head = torch.nn.Linear(2, 1)
+    both = loss + head(torch.ones(1, 2)).sum()
+    assert not gviz.why(both, {"net": net, "head": head}).wrong
+
+
 def test_a_pattern_of_allow_none_that_fits_no_parameter_is_told(torch: Any) -> None:
     net = torch.nn.Linear(2, 1)
     loss = net(torch.ones(1, 2)).sum()

@@ -99,11 +99,13 @@ def with_layers(graph: Graph, causes: Sequence[Cause]) -> Iterator[Cause]:
         elif layer is not None and name in vanishing:
             ratio = layer.size / layers[largest].size
             verdict, what = "vanishing", f"{ratio:.0e} times that of {largest}, each in parts of its weights"
-        mend, what = MENDS.get(verdict, ""), f"the gradient of {name} is {what}"
-        if cause.name in constant:
-            verdict, what = "zero", f"the gradient of {cause.name} is a rounding error: {root} does not depend on it"
-            mend = NORMALIZED.format(kind)
-        yield Cause(cause.name, verdict, what, (), mend) if verdict and cause.verdict == "ok" else cause
+        if cause.verdict != "ok" or not (verdict or cause.name in constant):
+            yield cause
+        elif cause.name in constant:
+            what = f"the gradient of {cause.name} is a rounding error: {root} does not depend on it"
+            yield cause._replace(verdict="zero", what=what, mend=NORMALIZED.format(kind))
+        else:
+            yield Cause(cause.name, verdict, f"the gradient of {name} is {what}", (), MENDS[verdict])
 
 
 def constant_sum(graph: Graph) -> tuple[str, set[str]]:

@@ -212,9 +212,9 @@ def cleared_in_saved_graph(facts: TensorFacts) -> Cause | None:
     later = facts.node.later if facts.node is not None else None
     if later is None or not later.is_cleared:
         return None
-    return facts.cause(
-        "cleared", f"{facts.name} had its gradient until it was taken away", facts.case.line_of(later.cleared_at)
-    )
+    what = f"{facts.name} had its gradient until it was taken away; whether a step() had used it by then is not known"
+    mend = "call zero_grad() before backward(), so that step() has a gradient to use"
+    return facts.cause("cleared", what, facts.case.line_of(later.cleared_at), mend, "if a step() had used it")
 
 
 def beside_functions(facts: TensorFacts) -> Cause | None:

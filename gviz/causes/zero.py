@@ -261,8 +261,9 @@ def mend_of_zero(case: Diagnosis, edge: Edge) -> Mend:
     is_hidden = any(sign_in_program(user) in ("@", "addmm") for user in case.above(first))
     if is_hidden:  # it gives no probability to the loss
         text = text.removesuffix(f", or use {LOGITS}")
+    meant = MEANT_ZEROS.get(sign, "") if sign != "nll_loss" or has_others(case) else ""  # such as a loss beside it
     is_hinge = sign in ("relu", "clamp") and case.uses[first.id] and all(has_only(one, 0.0) for one in case.root_values)
-    return Mend(with_input(case, text, source), KEPT if is_hinge else MEANT_ZEROS.get(sign, ""))
+    return Mend(with_input(case, text, source), KEPT if is_hinge else meant)
 
 
 def is_flat(node: Node, slot: int) -> bool:

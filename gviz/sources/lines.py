@@ -6,7 +6,7 @@ import ast
 import linecache
 import math
 import re
-from collections.abc import Callable, Collection, Container, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Container, Iterable, Iterator, Mapping, Sequence
 from itertools import islice
 from typing import Any
 
@@ -308,7 +308,7 @@ class Lines:
         return tuple(dict.fromkeys((self.place(one.place), one.name) for one in own))
 
 
-def last_write(changed: re.Match[str], writes: Collection[Write], nodes: Mapping[Any, Any]) -> Write | None:
+def last_write(changed: re.Match[str], writes: Sequence[Write], nodes: Mapping[Any, Any]) -> Write | None:
     """Return the last write into the variable that a message is about; None if none fits.
 
     The message has a shape, a version, and often the class of the operation that made the variable; not which one it
@@ -333,8 +333,9 @@ def last_write(changed: re.Match[str], writes: Collection[Write], nodes: Mapping
         is_sized = math.prod(shape) in map(math.prod, write.shapes)
         return is_known, bool(maker) == any(write.makers), shape in write.shapes, is_sized, is_there
 
-    of_version = [one for one in writes if one.version == int(changed["version"])]
-    return max(reversed(of_version), key=likeness, default=None)
+    of_version = [one for one in reversed(writes) if one.version == int(changed["version"])]
+    best = max(of_version, key=likeness, default=None)
+    return best if best is not None and any(likeness(best)[::3]) else None  # by the operation, or by the size
 
 
 def is_any_of(tensor: object, others: Iterable[object]) -> bool:

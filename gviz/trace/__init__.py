@@ -104,8 +104,8 @@ class Trace(Observer):
         self, name: str, args: tuple[Any, ...], result: Any, call: CallRecord, seconds: float = 0.0
     ) -> None:
         """Note a tensor that a call has made."""
-        if call.writes:
-            call = self.record_write(name, result, call, args)
+        if call.writes or (args and result is args[0] and is_made_anew(result)):
+            call = self.record_write(name, result, call._replace(writes=True), args)
         if not result.requires_grad:
             self.record_outside(name, args, result, call)
         elif grad_fn(result) is not None:  # a view that was made and written under no_grad does not tell it
@@ -229,6 +229,12 @@ class Trace(Observer):
         if isinstance(one, self.tensor):
             return Constant(at, ref(one), self.value_of(one, is_made=False))
         return Constant(at, one if isinstance(one, int | float) else type(one))
+
+
+def is_made_anew(result: Any) -> bool:
+    """Return whether a tensor that a call was given, and has returned, was written by it: by ``inplace=True``."""
+    node = grad_fn(result)
+    return node is not None and KEY not in node.metadata and result._version > 0  # noqa: SLF001 - PyTorch's own name
 
 
 def modules_used(function: object) -> Iterator[Any]:

@@ -588,3 +588,19 @@ def test_the_line_at_which_it_begins_is_told_and_what_may_be_meant(
 ) -> None:
     cause = why(graph_of(tmp_path, f"{HEAD}{program}loss.backward()\n", engine), name)
     assert (lines_of(cause)[0], cause.mend[: len(told[1])]) == told, cause
+
+
+@pytest.mark.parametrize("engine", ENGINES)
+def test_a_layer_that_writes_in_place_is_told_by_the_line_that_calls_it(tmp_path: Path, engine: str) -> None:
+    program = """\
+import torch
+from torch import nn
+net, act = nn.Sequential(nn.Linear(4, 4), nn.Sigmoid()), nn.ReLU(inplace=True)
+h = net(torch.ones(6, 4))
+g = act(h)
+loss = (g * h).mean()
+loss.backward()
+"""
+    graph = graph_of(tmp_path, program, engine)
+    assert lines_of(why(graph, "net.0.weight")) == [7, 4, 5]
+    assert [node.place.line for node in graph.nodes if node.recorded.is_written and node.place] == [5]
