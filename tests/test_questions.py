@@ -381,7 +381,7 @@ def test_a_test_that_comes_too_late_says_that_nothing_is_known(torch: Any) -> No
     loss.backward()
     net.zero_grad()
     assert "whether a step() had used it by then is not known" in gviz.why(loss, net)["weight"].what
-    with pytest.raises(AssertionError, match="^of 2 of 2 parameters it is not known whether they have a gradient"):
+    with pytest.raises(AssertionError, match=r"^of 2 of 2 parameters it is not known whether they have a gradient"):
         gviz.assert_gradients(loss, net)
 
 
