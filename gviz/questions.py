@@ -32,7 +32,7 @@ from gviz.walk import ModuleLike, Params, TensorLike, by_name, is_tensor, number
 MOST_ROWS, MOST_FAILURES = 40, 3
 """Rows of a table of which all are listed; verdicts of a failed test of which one is told in full."""
 
-UNKNOWN = ("cleared", "hidden")
+UNCHECKED = ("cleared", "hidden")
 """Verdicts on gradients that a test cannot check: it was too late for it, or too early."""
 
 LEAST_WIDTH = 24
@@ -242,7 +242,7 @@ def assert_gradients(
     elif failed:
         first = [*{cause.verdict: cause for cause in reversed(failed)}.values()][: -MOST_FAILURES - 1 : -1]
         rest = [cause for cause in failed if cause not in first]
-        hidden, count = [cause for cause in failed if cause.verdict in UNKNOWN], amount(len(trained), "parameter")
+        hidden, count = [cause for cause in failed if cause.verdict in UNCHECKED], amount(len(trained), "parameter")
         heads = [f"{len(failed) - len(hidden)} of {count} have no gradient as it should be"] * (failed != hidden)
         heads += [f"of {len(hidden)} of {count} it is not known whether they have a gradient"] * bool(hidden)
         text = "\n\n".join(["; ".join(heads), *map(str, first), *([causes.table(rest)] if rest else [])])

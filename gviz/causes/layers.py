@@ -124,12 +124,12 @@ def constant_sum(graph: Graph) -> tuple[str, set[str]]:
     is_constant = is_even and node.recorded.options.get("training") != "False"
     within = set().union(*(ids for slot, ids in inputs.items() if slot in own))
     others = set().union(*(ids for slot, ids in inputs.items() if slot not in own))
-    return (kind, names_of(graph, within - others)) if is_constant else ("", set())
+    return (kind, leaves_among(graph, within - others)) if is_constant else ("", set())
 
 
 def has_even_gain(graph: Graph, node: Node, gain: Collection[str]) -> bool:
     """Return whether a normalization multiplies all elements by the same number: by a leaf, or by nothing."""
-    names = names_of(graph, gain) if len(gain) <= 2 else ()  # the leaf and its AccumulateGrad
+    names = leaves_among(graph, gain) if len(gain) <= 2 else ()  # the leaf and its AccumulateGrad
     summaries = [row.value.summary for row in graph.tensors if row.name in names and row.value and row.value.is_known]
     is_without = not gain and dict(node.recorded.attrs).get("weight") == "None"
     return is_without or any(one.smallest == one.largest for one in summaries)
@@ -140,7 +140,7 @@ def name_of_root(graph: Graph) -> str:
     return next((graph.by_id[root].name or "the root" for root in graph.roots), "the root")
 
 
-def names_of(graph: Graph, ids: Collection[str]) -> set[str]:
+def leaves_among(graph: Graph, ids: Collection[str]) -> set[str]:
     """Return the names of the leaves among some nodes."""
     nodes = (graph.by_id[one] for one in ids)
     return {node.name for node in nodes if node.kind == "leaf" and node.name}
