@@ -224,7 +224,7 @@ def written_unseen(facts: TensorFacts, edges: Iterable[Edge], head: str) -> Caus
 def saved_for(case: Diagnosis, edge: Edge) -> list[Node]:
     """Return the inputs and the result of an operation that its derivative for an input uses."""
     saver = case.nodes[edge.target]
-    names, used = input_names(saver.label), re.findall(r"\w+", derivative_text(saver, edge.slot))
+    names, used = input_names(saver.label), re.findall(r"\w+", slope_formula(saver, edge.slot))
     inputs = {one.slot: case.whole.by_id[one.source] for one in case.whole.inputs[saver.id]}
     saved = [inputs[slot] for slot, name in enumerate(names) if slot in inputs and name in used]
     return saved + [saver] * ("result" in used)
@@ -268,10 +268,10 @@ def mend_of_zero(case: Diagnosis, edge: Edge) -> Mend:
 
 def is_flat(node: Node, slot: int) -> bool:
     """Return whether the derivative of an operation for an input is 0 everywhere, as the table of operations has it."""
-    return derivative_text(node, slot).startswith("zeros_")
+    return slope_formula(node, slot).startswith("zeros_")
 
 
-def derivative_text(node: Node, slot: int) -> str:
+def slope_formula(node: Node, slot: int) -> str:
     """Return the formula of an operation's derivative for an input, of the table of operations; "" if it has none."""
     row, name = rows_by_label().get(node.label), input_names(node.label)[slot : slot + 1]
     pairs = zip(row.groups, row.texts.values(), strict=True) if row is not None and name else ()
