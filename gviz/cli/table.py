@@ -109,22 +109,30 @@ def ruled(padding: int | tuple[int, int] = (0, 1)) -> Table:
 
 
 def print_rows(
-    headings: Sequence[str], rows: Sequence[Sequence[str]], *, whole: Sequence[str] = (), dim: Container[str] = ()
+    headings: Sequence[str],
+    rows: Sequence[Sequence[str]],
+    *,
+    whole: Sequence[str] = (),
+    dim: Container[str] = (),
+    links: Mapping[str, str] | None = None,
 ) -> None:
     """Print rows: aligned in a pipe; on a narrow terminal without some columns, others folded but ``whole`` ones.
 
-    Rows whose last cell is one of ``dim`` are of less interest.
+    Rows whose last cell is one of ``dim`` are of less interest. ``links`` has the addresses of cells by their texts.
     """
     if not streams.is_terminal(sys.stdout):
         streams.write_product(aligned_text([headings, *rows]))
         return
-    terminal, table = console(), ruled()
+    from rich.text import Text
+
+    terminal, table, addresses = console(), ruled(), links or {}
     room = terminal.width - 2 * len(headings)  # columns stand three spaces apart, not one as width_of has it
     columns, remarks = fit({key: [row[i] for row in rows] for i, key in enumerate(headings)}, room)
     for key in columns:
         table.add_column(column_heading(key), no_wrap=key in whole, overflow="fold", vertical="bottom")
     for row in zip(*columns.values(), strict=True):
-        table.add_row(*row, style="dim" if row[-1] in dim else "")
+        cells = (Text(cell, f"link {link}" if (link := addresses.get(cell)) else "") for cell in row)
+        table.add_row(*cells, style="dim" if row[-1] in dim else "")
     terminal.print(table)
     for remark in remarks:
         terminal.print(remark, style="dim")

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import sys
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
+from functools import partial
 from typing import TYPE_CHECKING
 
 import click
@@ -45,18 +46,20 @@ def why(*, source: Source, options: SourceOptions, name: str | None, as_json: bo
     from gviz.causes.diagnosis import WIDTH
     from gviz.causes.layers import causes_in
     from gviz.cli.reading import read_source
+    from gviz.cli.tensors import line_link
 
     is_whole = name is not None and name.endswith("]")  # of very many items only the first ones have names else
     options = replace(options, diagnose=True, is_whole=is_whole)
     reading = read_source(source, options, product_on_stdout=True, rootless=True)
     causes = causes_in(reading.graph, None if name is None else [name])
+    links = {str(place): line_link(place, reading.source) for cause in causes for place, _ in cause.lines}
     if as_json:
         streams.write_json([cause.as_dict() for cause in causes])
     elif name is not None:
         width = min(streams.terminal_look().get("width", WIDTH), WIDTH)
-        streams.write_product(f"{causes[0].text(width, inked)}\n")
+        streams.write_product(f"{causes[0].text(width, partial(inked, links=links))}\n")
     else:
-        print_table(causes)
+        print_table(causes, links)
     roots = (reading.graph.by_id[root] for root in reading.graph.roots)
     bad = {root.name: number for root in roots if root.name and root.value and (number := root.value.not_finite)}
     if bad and not any(cause.verdict in ("nan", "inf") for cause in causes):
@@ -66,13 +69,17 @@ def why(*, source: Source, options: SourceOptions, name: str | None, as_json: bo
     return reading.status or int(any(cause.is_wrong for cause in causes))
 
 
-def inked(text: str, ink: str) -> str:
-    """Return a text in a style, where colours are welcome."""
-    return f"\x1b[{INKS[ink]}m{text}\x1b[0m" if streams.in_colour(sys.stdout) else text
+def inked(text: str, ink: str, links: Mapping[str, str]) -> str:
+    """Return a text in a style, and a place in the program with its link, where colours are welcome."""
+    if not streams.in_colour(sys.stdout):
+        return text
+    link = links.get(text, "")
+    shown = f"\x1b]8;;{link}\x1b\\{text}\x1b]8;;\x1b\\" if link else text
+    return f"\x1b[{INKS[ink]}m{shown}\x1b[0m"
 
 
-def print_table(causes: Sequence[Cause]) -> None:
-    """Print a row for each cause; SourceError if there is no leaf."""
+def print_table(causes: Sequence[Cause], links: Mapping[str, str]) -> None:
+    """Print a row for each cause, its place with a link; SourceError if there is no leaf."""
     from gviz.cli.table import print_rows
     from gviz.errors import SourceError
 
@@ -87,7 +94,7 @@ def print_table(causes: Sequence[Cause]) -> None:
         )
         for cause in causes
     ]
-    print_rows(("name", "why", "where", "mend"), rows, whole=("name", "where"), dim=())
+    print_rows(("name", "why", "where", "mend"), rows, whole=("name", "where"), links=links)
     wrong = sum(cause.is_wrong for cause in causes)
     if wrong:
         streams.complain(

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 
 from program import Program
 
@@ -25,6 +26,16 @@ def test_a_loop_variable_is_no_further_tensor(gviz: Program) -> None:
     assert [line.split()[0] for line in gviz("why", "net.py").out.splitlines()[1:]] == names
     assert [row["name"] for row in json.loads(gviz("why", "net.py", "--json").out)] == names
     assert gviz("why", "net.py", "p").out.startswith("p: ok\n")
+
+
+def test_on_a_terminal_a_place_is_a_link_to_its_line(gviz: Program) -> None:
+    (gviz.folder / "net.py").write_text(LOOP)
+    address = (gviz.folder / "net.py").as_uri()
+    for words in (["why", "net.py"], ["why", "net.py", "net.0.bias"]):
+        links = re.findall(r"\x1b\]8;[^;]*;([^\x1b]+)\x1b\\line (\d+)", gviz.on_terminal(*words).out)
+        assert links
+        assert all(link == f"{address}#L{line}" for link, line in links)
+        assert "\x1b" not in gviz(*words).out
 
 
 def test_a_script_without_a_tensor_has_nothing_to_show(gviz: Program) -> None:
