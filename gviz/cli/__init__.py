@@ -117,7 +117,7 @@ def run(arguments: Sequence[str]) -> int:
         raise
     except click.UsageError as error:
         command = error.ctx.command_path if error.ctx is not None else " ".join(["gviz", *arguments[:1]])
-        streams.complain(f"{with_place(error)}\n{command} --help has an example.")
+        streams.complain(with_place(error, command))
         return EXIT_USAGE
     except GvizError as error:
         streams.complain(str(error))

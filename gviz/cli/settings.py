@@ -11,7 +11,7 @@ from click.core import ParameterSource
 from gviz.errors import FileError
 from gviz.text import did_you_mean
 
-HEADER = re.compile(rb"^[ \t]*\[[ \t]*tool[ \t]*\.[ \t]*gviz[ \t]*\]", re.MULTILINE)
+HEADER = re.compile(rb"^[ \t]*\[[ \t]*tool[ \t]*\.[ \t]*gviz[ \t]*(?:\]|$)", re.MULTILINE)
 FILE = "pyproject.toml"
 
 
@@ -96,12 +96,12 @@ def key_place(file: str, text: str, key: str) -> str:
     return f"{file}, line {line}"
 
 
-def with_place(error: click.UsageError) -> str:
-    """Return what click says of a value, with the place of one that stands in pyproject.toml."""
+def with_place(error: click.UsageError, command: str) -> str:
+    """Return what click says, with the place of a value in pyproject.toml, else with the help of a command."""
     text, option = error.format_message(), getattr(error, "param", None)
     name = str(option.name) if option is not None else ""
     if error.ctx is None or error.ctx.get_parameter_source(name) is not ParameterSource.DEFAULT_MAP:
-        return text
+        return f"{text}\n{command} --help has an example."
     found = find_settings()
     key = option.opts[-1].removeprefix("--") if option is not None else ""
     return f"{key_place(*found, key)}: {text}" if found else text
