@@ -29,7 +29,7 @@ PAUSE = 0.1
 """Seconds from one look at the files to the next."""
 
 PATIENCE = 2.0
-"""Seconds that a run has to tidy up after Ctrl-C, which a terminal sends to it as well."""
+"""Seconds that a run may take before the page says so, and to tidy up after Ctrl-C, which it gets as well."""
 
 LAST_WORDS = 4000
 """Characters of what a run has printed that stand in the page."""
@@ -102,6 +102,11 @@ class Board:
 
         return live(self.page, self.number)
 
+    @property
+    def earlier(self) -> str:
+        """What the page says besides where the last save has no picture, or not yet."""
+        return "\nThe picture is of an earlier run." * bool(self.number)
+
     def draw(self, words: Sequence[str], is_stale: Callable[[], bool]) -> int | None:
         """Run ``gviz render`` in a process of its own, which leaves nothing behind for the next run.
 
@@ -120,10 +125,13 @@ class Board:
                 said = bytearray()
                 listener = Thread(target=_pass_on, args=(run, said), daemon=True)
                 listener.start()
+                start = time.monotonic()
                 try:
                     while run.poll() is None:
                         if is_stale():
                             return None
+                        if time.monotonic() > start + PATIENCE:
+                            self.text = f"the program has been running for {PATIENCE:g} seconds or more{self.earlier}"
                         time.sleep(PAUSE)
                 except KeyboardInterrupt:
                     with suppress(subprocess.TimeoutExpired):
@@ -133,8 +141,9 @@ class Board:
                     run.kill()
                     listener.join(PATIENCE)
             last_words = said.decode(errors="replace")[-LAST_WORDS:].strip()
-            is_right = run.returncode == 0
-            self.text = "" if is_right else last_words or f"the run has ended with the status {run.returncode}"
+            fault = last_words or f"the run has ended with the status {run.returncode}"
+            fault += self.earlier * (not os.path.exists(file))
+            self.text = fault * (run.returncode != 0)
             with suppress(FileNotFoundError), open(file, encoding="utf-8") as drawn:
                 self.page, self.number = drawn.read(), self.number + 1
         return run.returncode
@@ -300,6 +309,9 @@ def view(
                 streams.write_product(f"{address}\n")
                 if has_browser and click.launch(address):
                     streams.complain("there is no browser here: open the address in one", "warning")
+            fault = board.text
             while not is_stale():
+                missing = [file for file, stamp in zip(files, stamps_of(files), strict=True) if stamp is None]
+                board.text = f"{missing[0]} is gone{board.earlier}" if missing else fault
                 time.sleep(PAUSE)
     return 0

@@ -95,13 +95,14 @@ def test_a_save_draws_again_and_an_error_leaves_the_last_picture(tmp_path: Path)
 
         assert state() == {"number": 1, "text": ""}
         source.write_text(NET.replace("x * w", "x * "))
-        until(lambda: state()["text"])
-        assert "net.py:3: SyntaxError" in str(state()["text"])
+        until(lambda: "net.py:3: SyntaxError" in str(state()["text"]))
         assert state()["number"] == 1
         assert "MulBackward0" in answer(address)
-        source.unlink()  # as an editor does for a moment
+        assert str(state()["text"]).endswith("The picture is of an earlier run.")
+        source.unlink()
+        until(lambda: state()["text"] == "net.py is gone\nThe picture is of an earlier run.")
         source.write_text("import time; time.sleep(600)")
-        time.sleep(0.5)
+        until(lambda: "has been running for 2 seconds" in str(state()["text"]))
         source.write_text(NET.replace("x * w", "(x + w).exp()"))  # before the other one has ended
         until(lambda: state() == {"number": 2, "text": ""})
         assert "ExpBackward0" in answer(address)
