@@ -285,6 +285,7 @@ class RenderOptions:
         view = self.view or usual
         by = self.by or ("module" if self.depth is not None or listed["collapse"] or listed["expand"] else "")
         groups = by if by in GROUPS and view == "torchviz" else ""
+        is_fitted = self.fit != "none" or self.format.lower() == "pptx"
         rankdir = (self.rankdir or dict(self.graph).get("rankdir", "")).upper()
         vars(self).update(
             **listed,
@@ -300,7 +301,7 @@ class RenderOptions:
             format=self.format.lower(),
             direction=rankdir or VIEWS.get(view, "TB"),
             needs_lines="line" in show or self.ghosts or groups in ("line", "function", "code"),
-            needs_functions=groups in ("function", "code") or (self.fit != "none" and view == "torchviz"),
+            needs_functions=groups in ("function", "code") or (is_fitted and view == "torchviz"),
             needs_costs=self.color_by in ("memory", "time"),
             needs_flow=view != "torchviz" or "local" in show or self.color_by == "grad-norm" or self.format == "html",
         )

@@ -8,7 +8,7 @@ A format is a module with
 - ``TEXTS``: those of its suffixes for which it makes text; for all others it makes bytes
 - ``IGNORES``, if there are options that it does not read: their names
 - ``render(graph, options)``: the text or the bytes; ``options.format`` is the suffix that was asked for
-- ``fitted(graph, options)``, if it has pages: the options with which the graph can be read on one
+- ``PAGE``, if it has pages on which the graph is to be read: their kind, or "" for the one that the options name
 - ``save(path, data)``, if its data goes elsewhere than into the file of that name; returns the path as text
 - ``NEEDS``, if it needs a package that may be missing: the name of its module, and that of the package
 - ``rows()``, if the program behind a suffix depends on the machine: the lines of ``gviz formats``; else it is gviz
@@ -161,8 +161,11 @@ def render(graph: Graph, suffix: str, options: RenderOptions | None = None) -> s
         own_options = replace(own_options, by="module")
         word = "name scope" if graph.kind == "static" else "module"
         warn_user(f"the graph has {len(graph.nodes)} boxes: drawn by {word}; --by operation draws all", RenderWarning)
-    if own_options.fit != "none" and hasattr(module, "fitted"):
-        own_options = module.fitted(graph, own_options)
+    page = getattr(module, "PAGE", "none") or own_options.fit
+    if page != "none":
+        from gviz.render._fit import fit_to_page  # few pictures are put on a page
+
+        own_options = fit_to_page(graph, own_options, page)
     return module.render(drawn_parts(graph, own_options), own_options)
 
 

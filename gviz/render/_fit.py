@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import warnings
+from collections.abc import Callable
 from dataclasses import replace
 from functools import partial
-from typing import NamedTuple
+from typing import NamedTuple, TypeAlias
 
 from gviz.errors import warn_user
 from gviz.graphs import Graph, Node
@@ -13,22 +14,35 @@ from gviz.layout import RenderWarning
 from gviz.pictures import Picture, html, picture_of, places, sheet_of, slide
 from gviz.pictures.labels import BRIEF
 from gviz.pictures.look import LONGEST_TITLE, PAGES, Page
-from gviz.pictures.options import RenderOptions
+from gviz.pictures.options import SHEETS, RenderOptions
 from gviz.pictures.parts import drawn_formula, drawn_parts, is_formula, once, ways_to_fit
 from gviz.pictures.places import Layout
-from gviz.render import dot
+from gviz.render import dot, require
 from gviz.text import shorten
 
+PointsOf: TypeAlias = Callable[[Graph, RenderOptions], float]
 
-def fit_to_page(graph: Graph, options: RenderOptions) -> RenderOptions:
+
+def fit_to_page(graph: Graph, options: RenderOptions, kind: str) -> RenderOptions:
     """Return the options with which a picture can be read on its page, and say so if they are not those asked for.
 
     What repeats is drawn once, then modules, lines or statements are boxes, each with what it says in short if need be.
     If all of that is too small, what is nearest to the root is drawn of the way with the largest type.
+
+    Args:
+        graph: any graph.
+        options: those asked for.
+        kind: of the page: one of :data:`gviz.pictures.look.PAGES`.
     """
-    page = PAGES[options.fit]
+    page, points_of = PAGES[kind], points_on_page
+    if options.format == "pptx":
+        require(options.format)
+        from gviz.render._slides import points_on_slide  # it imports python-pptx
+
+        points_of = points_on_slide
     is_small = sum(node.kind == "operation" for node in graph.nodes) < FEW
-    if not options.show or graph.kind == "static" or (is_small and options.view == "torchviz"):
+    is_sheet = options.view in SHEETS and options.fit == "none"  # which is as large as its text
+    if not options.show or graph.kind == "static" or is_sheet or (is_small and options.view == "torchviz"):
         return options
     if is_small and options.view != "torchviz" and len([*ways_to_fit(graph, options)]) == 1:
         return options
@@ -37,17 +51,17 @@ def fit_to_page(graph: Graph, options: RenderOptions) -> RenderOptions:
         trial = Trial(way, what, drawn_quietly(graph, way))
         if trials and trial.is_like(trials[-1]):
             continue  # nothing repeats
-        trials.append(trial.with_points())
+        trials.append(trial.with_points(points_of))
         if way.view == "torchviz" and BRIEF_WORTH * page.least <= trials[-1].points < page.readable:
             brief, said = replace(way, max_chars=BRIEF), f"{what}, boxes are short".removeprefix(", ")
-            trials.append(Trial(brief, said, drawn_quietly(graph, brief)).with_points())
+            trials.append(Trial(brief, said, drawn_quietly(graph, brief)).with_points(points_of))
         if trials[-1].points >= page.readable:
             break
     first, best = trials[0], max(trials, key=lambda one: min(one.points, page.least))
     is_small = is_small or len(best.boxes) < FEW
     is_whole = is_small or options.by == "operation" or options.max_nodes or options.path  # of a part no path is whole
     if best.points < page.readable and not is_whole:
-        best = best.part(graph, page)
+        best = best.part(graph, page, points_of)
     if best is not first:
         small = f"type of {first.points:.1f} points" if first.points else "no room"
         count, whole = len(first.boxes), "all " * (len(first.shown.nodes) == len(graph.nodes))
@@ -55,6 +69,12 @@ def fit_to_page(graph: Graph, options: RenderOptions) -> RenderOptions:
         now = f"{best.what}, {len(best.boxes)} boxes"
         warn_user(f"{whole}{count} boxes would have {small} on this page: {now}; {every} draws all", RenderWarning)
     return best.options
+
+
+def points_on_page(shown: Graph, options: RenderOptions) -> float:
+    """Return the size of the smallest type of a picture on the page that the options name."""
+    sheet = sheet_of(shown, options)
+    return page_layout(shown, options).points if sheet is None else sheet.least_type
 
 
 def drawn_quietly(graph: Graph, options: RenderOptions) -> Graph:
@@ -100,7 +120,7 @@ class Trial(NamedTuple):
         ids, others = ([node.id for node in one.boxes] for one in (self, other))
         return ids == others and (self.options.by, self.options.layout) == (other.options.by, other.options.layout)
 
-    def with_points(self) -> Trial:
+    def with_points(self, points_of: PointsOf) -> Trial:
         """Return it with the size of its smallest type."""
         nodes = self.boxes
         is_one_box = bool(self.what) and sum(node.kind == "group" for node in nodes) == 1
@@ -108,18 +128,16 @@ class Trial(NamedTuple):
             return self
         with warnings.catch_warnings():
             warnings.simplefilter("ignore", RenderWarning)
-            sheet = sheet_of(self.shown, self.options)
-            points = page_layout(self.shown, self.options).points if sheet is None else sheet.least_type
-        return self._replace(points=points)
+            return self._replace(points=points_of(self.shown, self.options))
 
-    def part(self, graph: Graph, page: Page) -> Trial:
+    def part(self, graph: Graph, page: Page, points_of: PointsOf) -> Trial:
         """Return the part nearest to the root that can be read on a page."""
         count, part = len(self.boxes), self
         while count > FEWEST and part.points < page.readable:
             share = max((part.points / page.least) ** 2, 0.5)  # type is about as large as a box has room
             count = max(min(int(count * share), count - 1, MOST), FEWEST)
             less = replace(self.options, max_nodes=count)
-            part = Trial(less, self.what, drawn_quietly(graph, less)).with_points()
+            part = Trial(less, self.what, drawn_quietly(graph, less)).with_points(points_of)
         what = f"{self.what}, the part nearest to the root is drawn (--max-nodes {count})".removeprefix(", ")
         return part._replace(what=what) if part.points > self.points else self
 

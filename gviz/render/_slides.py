@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import io
 from collections.abc import Sequence
+from dataclasses import replace
 from math import dist
 from typing import Any
 from zipfile import ZIP_DEFLATED, ZIP_STORED, ZipFile, ZipInfo
@@ -20,12 +21,14 @@ from pptx.slide import Slide
 from pptx.text.text import TextFrame
 from pptx.util import Pt
 
+from gviz.graphs import Graph
 from gviz.layout.ink import Outline, Pen, Point, Sheet, Stretch, TextLine, shifted, text_width
 from gviz.layout.spots import Rect
 from gviz.pictures.look import PAGES
+from gviz.pictures.options import RenderOptions
 from gviz.pictures.places import points_on
 from gviz.pictures.slide import warn_of_small_type
-from gviz.render._scene import Scene
+from gviz.render._scene import Scene, inked_picture
 from gviz.render.tikz import hexadecimal
 from gviz.text import visible
 
@@ -100,6 +103,21 @@ class Deck:
         return packed.getvalue()
 
 
+def scale_on_slide(sheet: Sheet, top: float) -> float:
+    """Return how many times larger a page becomes on a slide, below so many points."""
+    wide, high = sheet.size
+    if (wide, high) == (WIDE, HIGH):
+        return 1.0
+    return min((WIDE - 2 * MARGIN) / wide, (HIGH - top - MARGIN) / high, MOST_SCALE)
+
+
+def points_on_slide(shown: Graph, options: RenderOptions) -> float:
+    """Return the size of the smallest type of a picture on a slide with a title."""
+    sheet = inked_picture(shown, replace(options, title=""))
+    sizes = (item.size for item in sheet.items() if isinstance(item, TextLine))
+    return min(sizes, default=WIDE) * scale_on_slide(sheet, HEAD)
+
+
 class SlideWriter:
     """A page on a slide, as large as it can be.
 
@@ -113,8 +131,7 @@ class SlideWriter:
         self.slide, self.sheet = slide, sheet
         self.is_loose = isinstance(sheet, Scene)  # so that lines may be straight where they were curves
         wide, high = sheet.size
-        is_slide = (wide, high) == (WIDE, HIGH)
-        scale = 1.0 if is_slide else min((WIDE - 2 * MARGIN) / wide, (HIGH - top - MARGIN) / high, MOST_SCALE)
+        is_slide, scale = (wide, high) == (WIDE, HIGH), scale_on_slide(sheet, top)
         place = (WIDE - wide * scale) / 2, 0.0 if is_slide else top + (HIGH - top - MARGIN - high * scale) / 2
         self.items = list(shifted(sheet.items(), *place, scale))
         if self.is_loose:

@@ -48,6 +48,7 @@ FORMATS = {
 """The formats that people use, by suffix, with what each is good for."""
 
 SUFFIXES = tuple(FORMATS)
+PAGE = ""
 
 RASTER = ("png", "jpg", "jpeg", "jpe", "gif", "webp", "tif", "tiff", "bmp", "wbmp")
 """Formats whose size is counted in pixels."""
@@ -241,13 +242,6 @@ def _draw_layered(picture: Picture, options: RenderOptions, output: str) -> byte
     looks, notes = _scene.placed_looks(scene, has_labels=is_list), () if is_list else _scene.placed_notes(scene)
     placed = replace(picture, graph=page, statements=[*looks, *notes])
     return draw(dot.dot_text(placed), output, using=options.graphviz, program="nop2")
-
-
-def fitted(graph: Graph, options: RenderOptions) -> RenderOptions:
-    """Return the options with which a picture can be read on its page: see :func:`gviz.render._fit.fit_to_page`."""
-    from gviz.render import _fit  # few pictures are put on a page
-
-    return _fit.fit_to_page(graph, options)
 
 
 def with_straight(placed: bytes, arrows: list[str]) -> str:

@@ -20,6 +20,7 @@ TEXTS = ()
 DESCRIPTION = "a slide whose shapes can be edited, for PowerPoint and Impress"
 IGNORES = ("scale", "transparent")
 NEEDS = ("pptx", "python-pptx")
+PAGE = "slide"
 
 
 def render(graph: Graph, options: RenderOptions) -> bytes:

@@ -45,7 +45,7 @@ def test_the_type_of_a_model_can_be_read_and_what_draws_all_of_it_is_named(name:
     assert [text for text in said if text.endswith("; --fold off --by operation draws all")]
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
-        options = fit_to_page(graph, RenderOptions(fit=fit, format="svg"))
+        options = fit_to_page(graph, RenderOptions(fit=fit, format="svg"), fit)
         assert page_layout(drawn_parts(graph, options), options).points >= PAGES[fit].readable
 
 
@@ -85,10 +85,10 @@ def test_no_sum_of_a_part_is_said_to_be_the_gradient(view: str) -> None:
 
 def test_operations_that_are_asked_for_are_all_drawn() -> None:
     graph = read(RNN, SourceOptions(flow=True)).graph
-    assert fit_to_page(graph, RenderOptions(view="circuit", fit="slide", by="operation")).max_nodes == 0
+    assert fit_to_page(graph, RenderOptions(view="circuit", fit="slide", by="operation"), "slide").max_nodes == 0
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
-        assert fit_to_page(graph, RenderOptions(view="circuit", fit="slide")).max_nodes > 0
+        assert fit_to_page(graph, RenderOptions(view="circuit", fit="slide"), "slide").max_nodes > 0
 
 
 @pytest.mark.filterwarnings("ignore::gviz.GvizWarning")
@@ -99,7 +99,7 @@ def test_all_paths_of_a_slide_are_drawn_however_small_their_type_is(monkeypatch:
         lambda shown, options: SimpleNamespace(least_type=99 / len(drawn_formula(shown, options).nodes)),
     )
     for path in (("w",), ()):
-        options = fit_to_page(graph, RenderOptions(path=path, view="circuit", fit="slide"))
+        options = fit_to_page(graph, RenderOptions(path=path, view="circuit", fit="slide"), "slide")
         assert bool(options.max_nodes) is not bool(path)
 
 

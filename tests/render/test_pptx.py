@@ -15,9 +15,10 @@ from program import Program, clean_environment
 from pypdf import PdfReader
 
 import gviz
-from gviz import RenderOptions
+from gviz import RenderOptions, engine as torch
+from gviz.engine import nn
 from gviz.graphs import Edge, Graph, Node
-from gviz.render import find, pptx, series
+from gviz.render import RenderWarning, find, pptx, series
 from gviz.render.marks import has_mark
 
 HOSTILE = "</a:t> <script> & \" ' ]]> \x00 \x0b \ud800 \u202e _x000D_ 損失"
@@ -65,6 +66,22 @@ def test_boxes_hold_their_texts_and_straight_lines_hold_on_to_boxes() -> None:
     others = [shape for shape in slide.shapes if shape != slide.shapes.title]
     assert all(0 <= one.left <= one.left + one.width <= PAGE[0] for one in others)
     assert all(0 <= one.top <= one.top + one.height <= PAGE[1] for one in others)
+
+
+def test_a_network_is_folded_to_what_has_the_largest_type(tmp_path: Path) -> None:
+    net = nn.Sequential(*(nn.Sequential(nn.Linear(2, 2), nn.Tanh()) for _ in range(12)))
+    graph = gviz.graph(net(torch.ones(3, 2)).sum(), model=net)
+    with pytest.warns(RenderWarning, match="all 86 boxes would have type of 2.2 points"):
+        graph.save(tmp_path / "net.pptx")
+    slide = slides((tmp_path / "net.pptx").read_bytes())[0]
+    sizes = [
+        run.font.size.pt
+        for shape in slide.shapes
+        if shape.has_text_frame and shape != slide.shapes.title
+        for paragraph in shape.text_frame.paragraphs
+        for run in paragraph.runs
+    ]
+    assert min(sizes) > 8
 
 
 def test_a_line_that_would_go_through_a_box_keeps_its_bends() -> None:
