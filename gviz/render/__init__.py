@@ -165,6 +165,7 @@ def render(graph: Graph, suffix: str, options: RenderOptions | None = None) -> s
     if page != "none":
         from gviz.render._fit import fit_to_page  # few pictures are put on a page
 
+        require(suffix)
         own_options = fit_to_page(graph, own_options, page)
     return module.render(drawn_parts(graph, own_options), own_options)
 

@@ -17,7 +17,7 @@ from gviz.pictures.look import LONGEST_TITLE, PAGES, Page
 from gviz.pictures.options import SHEETS, RenderOptions
 from gviz.pictures.parts import drawn_formula, drawn_parts, is_formula, once, ways_to_fit
 from gviz.pictures.places import Layout
-from gviz.render import dot, require
+from gviz.render import dot
 from gviz.text import shorten
 
 PointsOf: TypeAlias = Callable[[Graph, RenderOptions], float]
@@ -36,7 +36,6 @@ def fit_to_page(graph: Graph, options: RenderOptions, kind: str) -> RenderOption
     """
     page, points_of = PAGES[kind], points_on_page
     if options.format == "pptx":
-        require(options.format)
         from gviz.render._slides import points_on_slide  # it imports python-pptx
 
         points_of = points_on_slide
