@@ -31,6 +31,9 @@ BACKWARD = re.compile(r"Backward\d*$")
 SUMS = {"Add", "Sub", "Rsub", "Sum", "Mean", "Neg", "Stack", "Cat"}
 """Operations that add what comes in."""
 
+SQUEEZE = "SqueezeBackward4"
+"""What a vector @ matrix ends with: the vector is a matrix of one row in the product."""
+
 MOST = 100_000
 """Operations that are looked at for the leaves below them."""
 
@@ -66,20 +69,27 @@ class Lines:
         self.functions: list[Module] = []  # the calls that operations were recorded in, each after the one around it
         self.calls: dict[int, tuple[int, FunctionCall]] = {}  # their places there
         self.writes: dict[int, list[Write]] | None = None  # in place, by the identity of what was written
+        self.rows_times_matrix: dict[Any, Origin] = {}  # the product in a vector @ matrix, of which no call tells
         self.codes: dict[Place, str] = {}  # of the lines of other files, and of cells, that were named
 
     def origin_of(self, node: Any) -> Origin | None:
         """Return where an operation was recorded; what it costs, if that was measured."""
-        noted, costs = record_of(node), self.trace.timed
+        noted, costs, label = record_of(node), self.trace.timed, type(node).__name__
         memory = (self.memory[node] if node in self.memory else memory_kept(node)) if self.keeps else None
         own = origin_in_derivative(node)
+        if noted is None and node in self.rows_times_matrix:
+            return self.rows_times_matrix[node]._replace(kept=memory)
         if noted is None:
             return own._replace(kept=memory) if own is not None else Origin(None, kept=memory) if self.keeps else None
         call = noted.call
         # all fields at once: half the time of Place(...) and Origin(...), of which there are many
         place = tuple.__new__(Place, (*self.place(call.place)[:4], noted.run, self.function(noted.function)))
         is_written, seconds = call.writes and not call.is_view, noted.seconds if costs else None
-        arguments = tuple(self.sites.arguments_of(noted, type(node).__name__) if own is None else own.given)
+        arguments = tuple(self.sites.arguments_of(noted, label) if own is None else own.given)
+        if label == SQUEEZE and call.name == "matmul" and record_of(inner := node.next_functions[0][0]) is None:
+            result = noted.numbers and noted.numbers._replace(shape=(1, *(noted.numbers.shape or ())))
+            given = tuple(self.sites.arguments_of(noted, type(inner).__name__))
+            self.rows_times_matrix[inner] = Origin(place, numbers=result, given=given)
         return tuple.__new__(Origin, (place, is_written, seconds, memory, noted.numbers, arguments, noted.others))
 
     def function(self, call: FunctionCall | None) -> int:

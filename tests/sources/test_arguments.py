@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import textwrap
 from collections.abc import Callable
+from pathlib import Path
 from typing import Any
 
 import pytest
 
-from gviz import engine as torch
+from gviz import SourceOptions, engine as torch, read
 from gviz.sources.arguments import CallSites
 from gviz.trace import Trace
 from gviz.trace.records import record_of
@@ -34,3 +36,23 @@ def test_arguments_without_a_gradient(call: Callable[[Any], Any], texts: list[st
     assert record is not None
     arguments = CallSites(None, __file__).arguments_of(record, type(result.grad_fn).__name__)
     assert [one.text for one in arguments] == texts
+
+
+@pytest.mark.parametrize("engine", ["gviz", pytest.param("torch", marks=pytest.mark.torch)])
+def test_the_product_in_a_vector_times_a_matrix_has_its_operand_and_its_numbers(tmp_path: Path, engine: str) -> None:
+    code = """
+    import torch
+    W = torch.tensor([[1.0, 2.0], [3.0, 4.0]], requires_grad=True)
+    loss = 0.0
+    for i in range(2):
+        x = torch.nn.functional.one_hot(torch.tensor(i), 2).float()
+        loss = loss + (x @ W).sum()
+    loss.backward()
+    """
+    (tmp_path / "net.py").write_text(textwrap.dedent(code))
+    options = SourceOptions(engine=engine, flow=True, lines=True)
+    nodes = read(tmp_path / "net.py", options).graph.nodes
+    products = [node for node in nodes if node.label == "MmBackward0"]
+    numbers = [own and own.nested() for node in products for own in (node.numbers, *node.recorded.given_numbers)]
+    assert [node.recorded.given for node in products] == [("b",), ("x",)]  # the x of the first round has a letter
+    assert numbers == [[[1.0, 2.0]], [1.0, 0.0], [[3.0, 4.0]]]
