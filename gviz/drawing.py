@@ -485,7 +485,11 @@ def graph(
                 hint=READ if isinstance(tensor, str) else None,
             )
     most = ALL_ELEMENTS if flow and values == "summary" else MOST[values]
-    graph = walk(roots, names, saved=saved, most=most, flow=flow_of(tensors, jacobians=True) if flow else None)
+    nodes = flow_of(tensors, jacobians=True) if flow else {}
+    operands = [one for node in nodes.values() for _, one in node.constants]
+    own = {id(one) for one in names.values()}
+    names |= {name: one for name, one in caller_variables(operands).items() if name not in names and id(one) not in own}
+    graph = walk(roots, names, saved=saved, most=most, flow=nodes)
     graph = as_it_is_now(graph, {**names, **roots})
     if model is not None:
         graph = in_modules(graph, model, graph_nodes(roots.values()).values())
@@ -560,7 +564,15 @@ def items_of(thing: Nest) -> Iterable[tuple[object, Any]]:
 
 
 def caller_variables(roots: Iterable[TensorLike]) -> dict[str, Any]:
-    """Return the tensors of a graph that variables name: of the function that has called gviz, or of a notebook."""
+    """Return the tensors of a graph that variables of the caller name."""
+    tensors = [*filter(is_tensor, roots)]
+    nodes = graph_nodes(tensors)
+    inside = {id(one) for one in (*tensors, *nodes.values())}
+    return {name: one for name, one in caller_tensors().items() if id(one) in inside or one.grad_fn in nodes}
+
+
+def caller_tensors() -> dict[str, Any]:
+    """Return the tensors that variables name: of the function that has called gviz, or of a notebook."""
     frame: FrameType | None = sys._getframe()  # noqa: SLF001 - there is no other way to a caller
     while frame is not None and frame.f_globals.get("__name__", "").partition(".")[0] == "gviz":
         frame = frame.f_back
@@ -569,10 +581,7 @@ def caller_variables(roots: Iterable[TensorLike]) -> dict[str, Any]:
     if frame is not None and (shell is None or frame.f_globals is space):
         space = {**frame.f_globals, **frame.f_locals}
     own = {name: one for name, one in space.items() if name not in hidden and name[:1] != "_" and name.isidentifier()}
-    tensors = [*filter(is_tensor, roots)]
-    nodes = graph_nodes(tensors)
-    inside = {id(one) for one in (*tensors, *nodes.values())}
-    return {name: one for name, one in tensors_by_name(own).items() if id(one) in inside or one.grad_fn in nodes}
+    return tensors_by_name(own)
 
 
 def tensors_by_name(namespace: Mapping[str, Any]) -> dict[str, Any]:

@@ -19,7 +19,7 @@ from gviz.answers.summary import GraphSummary, summary as summary_of_graph
 from gviz.causes.diagnosis import Cause
 from gviz.causes.layers import causes_in
 from gviz.derivations.derivation import MOST_PATHS, derive
-from gviz.drawing import Drawing, Nest, SourceLike, caller_variables, is_nest
+from gviz.drawing import Drawing, Nest, SourceLike, caller_tensors, caller_variables, is_nest
 from gviz.errors import ArgumentError, warn_user
 from gviz.graphs import LOST, NOW, Graph
 from gviz.graphs.numbers import Numbers
@@ -281,10 +281,15 @@ def explain(
         words: as for :func:`gviz.answers.explain`.
     """
     asked = [wrt] if isinstance(wrt, str) or is_tensor(wrt) else [*wrt]
-    names: list[Any] = [variable_of(one) if is_tensor(one) else one for one in asked]
+    names: list[Any] = [variable_of(one) or f"wrt[{at}]" if is_tensor(one) else one for at, one in enumerate(asked)]
     if not (is_tensor(source) or is_nest(source)):
         return answers.explain(source, names, max_paths=max_paths, **words)
-    graph = drawing.graph(source, params, flow=True)
+    variables = caller_tensors()
+    tensors = variables | {name: one for name, one in zip(names, asked, strict=True) if is_tensor(one)}
+    # what requires a gradient and is a variable has its name in the graph already, if it is there
+    more = {name: tensors[name] for name in names if name in tensors}
+    more = {name: one for name, one in more.items() if not one.requires_grad or name not in variables}
+    graph = drawing.graph(source, {**more, **by_name(params)}, flow=True)
     if any(node.state in LOST for node in graph.nodes):  # what is written by way of .data is not counted as written
         leaves_now = (node._replace(state=NOW) if node.kind == "leaf" else node for node in graph.nodes)
         graph = graph.changed(nodes=tuple(leaves_now))

@@ -332,6 +332,24 @@ def test_the_commands_answer_about_tensors(torch: Any, tmp_path: Path) -> None:
         gviz.inspect(y, only="leafs")
 
 
+def test_a_variable_that_requires_no_gradient_is_an_operand_by_its_name_and_refused_as_frozen(torch: Any) -> None:
+    v, added, w = torch.tensor([3.0, 3.0]), torch.ones(2), torch.ones(2, requires_grad=True)
+    y = (w * v + added).sum()
+    assert "w = [1, 1], v = [3, 3]\n  a = w·v of size (2)\n" in str(gviz.explain(y))
+    for name, one in (("v", v), ("v", "v"), ("added", added), ("one", torch.ones(3))):
+        with pytest.raises(gviz.GvizError) as raised:
+            gviz.explain(y, wrt=one)
+        assert raised.value.what == f"no path from y to {name}: it requires no gradient"
+
+
+def test_the_picture_of_a_frozen_tensor_does_not_say_that_it_keeps_a_gradient(torch: Any, tmp_path: Path) -> None:
+    v = torch.ones(2)
+    gviz.graph(v).save(tmp_path / "v.dot")
+    text = (tmp_path / "v.dot").read_text()
+    assert "needs no gradient" in text
+    assert "keeps its grad" not in text
+
+
 def test_no_operation_is_blamed_whose_inputs_are_not_known(torch: Any) -> None:
     net = torch.nn.Linear(2, 1)
     cause = gviz.why(((net(torch.ones(3, 2)) * 1e30) * 1e30).sum(), net)["weight"]

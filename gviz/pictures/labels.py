@@ -269,11 +269,16 @@ def boxes(graph: Graph, options: RenderOptions, *, table: bool = True, has_frame
             is_leaf = (
                 kind == "output" and own not in results and bool(options.show)
             )  # TorchViz's own root is one all the same
-            shown = node._replace(kind="leaf") if is_leaf else node
+            shown = node._replace(kind=leaf_kind(node)) if is_leaf else node
             facts = {"has_box": own in with_boxes, "is_root": own in roots, "is_born": own in born}
             box = _box_of(shown, options, table=table, most=most, sign=listing.sign(node), **facts)
         result.append(box)
     return result
+
+
+def leaf_kind(root: Node) -> str:
+    """Return the kind of a root that no operation has made: a leaf, or frozen, which keeps no gradient."""
+    return "frozen" if root.state == "frozen" else "leaf"
 
 
 def with_short_names(node: Node, frame: str) -> Node:

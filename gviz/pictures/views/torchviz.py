@@ -9,7 +9,7 @@ from itertools import pairwise
 from gviz.graphs import ROW, Edge, Graph, Node, Region
 from gviz.passes.scopes import GRADIENTS, derivative_ids, with_scopes
 from gviz.pictures import html
-from gviz.pictures.labels import boxes, local_text, short
+from gviz.pictures.labels import boxes, leaf_kind, local_text, short
 from gviz.pictures.legend import LegendEntry, kind_entries, unknown_entries
 from gviz.pictures.look import ARROWS, BOX, BOXES, CLUSTER, LABEL, LONGEST_LINE, picture_size
 from gviz.pictures.options import RenderOptions
@@ -105,7 +105,7 @@ def _legend(graph: Graph, drawn: Iterable[Statement], options: RenderOptions) ->
     """Return the text below the picture: its kinds of boxes, and which way data and gradients go."""
     kinds = {node.kind for node in graph.nodes} | ({"output"} if graph.roots else set())
     results, is_static = {edge.target for edge in graph.edges}, graph.kind == "static"
-    kinds |= {"leaf" for root in graph.roots if root not in results and not is_static}
+    kinds |= {leaf_kind(graph.by_id[root]) for root in graph.roots if root not in results and not is_static}
     texts = {**LEGEND, **STATIC_LEGEND} if is_static and "leaf" in kinds else STATIC_LEGEND if is_static else LEGEND
     if options.groups and not is_static:
         module = next(
