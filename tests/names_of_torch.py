@@ -11,10 +11,10 @@ from typing import Any
 FILE = Path(__file__).parent.parent / "gviz" / "sources" / "script" / "torch-2.13-names.txt"
 
 MODULES = (
-    "torch", "torch.Tensor", "torch.autograd", "torch.autograd.function", "torch.autograd.functional", "torch.autograd.graph",
-    "torch.distributions", "torch.fft", "torch.func", "torch.linalg", "torch.nn", "torch.nn.functional", "torch.nn.init",
-    "torch.nn.parameter", "torch.nn.utils", "torch.nn.utils.rnn", "torch.optim", "torch.optim.lr_scheduler", "torch.random",
-    "torch.sparse", "torch.special", "torch.utils", "torch.utils.data",
+    "functorch", "torch", "torch.Tensor", "torch.autograd", "torch.autograd.function", "torch.autograd.functional",
+    "torch.autograd.graph", "torch.distributions", "torch.fft", "torch.func", "torch.linalg", "torch.nn",
+    "torch.nn.functional", "torch.nn.init", "torch.nn.parameter", "torch.nn.utils", "torch.nn.utils.rnn", "torch.optim",
+    "torch.optim.lr_scheduler", "torch.random", "torch.sparse", "torch.special", "torch.utils", "torch.utils.data",
 )  # fmt: skip
 """The modules that scripts name; ``torch.Tensor`` is a class."""
 
@@ -57,7 +57,11 @@ def is_own(module: str, name: str, value: Any, *, any_other: bool) -> bool:
     if module == "torch":  # dtypes, layouts, and functions that __all__ forgets
         return type(value).__module__ == "torch" or (callable(value) and home.startswith("torch") and name.islower())
     made_in_c = isinstance(value, type(builtins.len)) and not home.startswith("builtins")
-    return any_other and callable(value) and (home == module or home.startswith(f"{module}.") or made_in_c)
+    return (
+        any_other
+        and callable(value)
+        and (home == module or home.startswith((f"{module}.", f"torch._{module}.")) or made_in_c)
+    )
 
 
 def text() -> str:

@@ -49,7 +49,7 @@ class Pass:
         catch: dict[Output, Tensor | None] | None = None,
         only: list[Node] | None = None,
     ) -> None:
-        self.roots, self.keep, self.create, self.only = roots, keep, create, only
+        self.roots, self.keep, self.create, self.only = roots, keep or mode.keep, create, only
         self.catch: Any = catch
 
     def prepare(self) -> None:

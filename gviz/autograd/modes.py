@@ -26,15 +26,19 @@ class Mode:
         (``MulBackward1``).
         running: the backward pass that is running, None outside of one.
         anomaly: "nan" if backward looks for NaN, "lines" if it only names the forward line of an error, else "".
+        keep: whether a backward pass leaves what the nodes have saved, whatever it was asked: the examples of a
+        ``vmap`` share the graph behind them.
         node_callbacks: functions that are called with each new node, what it was given, and what it has made.
         writing: a function that is called with each tensor before it is written in place, or None.
     """
 
-    __slots__ = ("anomaly", "formula", "grad_enabled", "inference", "node_callbacks", "recording", "running", "writing")
+    __slots__ = (
+        "anomaly", "formula", "grad_enabled", "inference", "keep", "node_callbacks", "recording", "running", "writing",
+    )  # fmt: skip
 
     def __init__(self) -> None:
         self.recording = self.grad_enabled = True
-        self.inference = self.formula = False
+        self.inference = self.formula = self.keep = False
         self.running: Any = None
         self.writing: Callable[[Any], None] | None = None
         self.anomaly = ""

@@ -13,7 +13,7 @@ from collections.abc import Callable, Sequence
 from itertools import zip_longest
 from typing import Any, TypeAlias
 
-from gviz.autograd.modes import enable_grad
+from gviz.autograd.modes import enable_grad, mode
 from gviz.autograd.row import TENSORS as call
 from gviz.autograd.tensor import Tensor
 from gviz.engine import autograd, random
@@ -356,7 +356,11 @@ def one_example(
     words = {
         key: mapped(lambda x: call["select"](x, 0, i) if isinstance(x, Tensor) else x, v) for key, v in kwargs.items()
     }
-    result = func(*values, **words)
+    before_keep, mode.keep = mode.keep, mode.keep or not last
+    try:
+        result = func(*values, **words)
+    finally:
+        mode.keep = before_keep
     drew_unasked = randomness == "error" and not random.get_rng_state().equal(before)
     if drew_unasked or (randomness == "same" and not last):
         random.set_rng_state(before)

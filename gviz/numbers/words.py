@@ -61,7 +61,7 @@ def type_name(dtype: DType) -> str:
 
 
 def absent(module: str, *late: str) -> Any:
-    """Return the ``__getattr__`` of the module that calls this.
+    """Return the ``__getattr__`` of the module that calls this, whose ``dir()`` then has none of gviz's own helpers.
 
     It loads these parts when they are named, and is itself each file of PyTorch that something in it says to be of
     (``torch.optim.sgd``); it refuses the rest as PyTorch does.
@@ -76,6 +76,12 @@ def absent(module: str, *late: str) -> Any:
             return sys.modules[own["__name__"]]
         raise AttributeError(f"module '{module}' has no attribute '{name}'")
 
+    def listed() -> list[str]:
+        special = {name for name in own if name.startswith("__")} - {"__annotations__", "__dir__", "__getattr__"}
+        return sorted({*own["__all__"], *late, *special})
+
+    if "__all__" in own:
+        own["__dir__"] = listed
     return missing
 
 

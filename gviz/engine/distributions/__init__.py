@@ -133,8 +133,3 @@ __all__ = [
 for name in set(__all__) - set(transforms.__all__):
     globals()[name].__module__ = f"torch.distributions.{MODULES.get(name, name.lower())}"
 __getattr__ = absent("torch.distributions")
-
-
-def __dir__() -> list[str]:
-    """What PyTorch has too."""
-    return __all__

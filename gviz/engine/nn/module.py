@@ -30,9 +30,13 @@ WHERE_REGISTERED = (" as ", " object to "), ("torch.nn.Buffer, torch.", "torch "
 
 def unnamed(method: str, *options: str) -> Any:
     """Return a method that yields what another does, without the names."""
-    return lambda self, *args, **more: (
-        v for _, v in getattr(self, method)(**dict(zip(options, args, strict=False)), **more)
-    )
+
+    def values(self: Module, *args: object, **more: object) -> Iterator[Any]:
+        for _, value in getattr(self, method)(**dict(zip(options, args, strict=False)), **more):
+            yield value
+
+    values.__qualname__ = f"Module.{method.removeprefix('named_')}"
+    return values
 
 
 def attribute(module: Module, name: str) -> Any:
@@ -151,7 +155,18 @@ class Module(Portable, State, Hooks):
                     seen.add(id(value))
                     yield (name + "." if name else "") + key, value
 
-    named_parameters, named_buffers = partialmethod(members, "_parameters"), partialmethod(members, "_buffers")
+    def named_parameters(
+        self, prefix: str = "", recurse: bool = True, remove_duplicate: bool = True
+    ) -> Iterator[tuple[str, Any]]:
+        """Yield the parameters with their names, here and below; each once."""
+        yield from self.members("_parameters", prefix, recurse, remove_duplicate)
+
+    def named_buffers(
+        self, prefix: str = "", recurse: bool = True, remove_duplicate: bool = True
+    ) -> Iterator[tuple[str, Any]]:
+        """Yield the buffers with their names, here and below; each once."""
+        yield from self.members("_buffers", prefix, recurse, remove_duplicate)
+
     named_children = partialmethod(members, "_modules", recurse=False)
     modules, children = unnamed("named_modules"), unnamed("named_children")
     parameters, buffers = unnamed("named_parameters", "recurse"), unnamed("named_buffers", "recurse")

@@ -13,7 +13,7 @@ from gviz.errors import Excerpt, GvizError, SourceError
 from gviz.sources.layers import failed_call
 from gviz.sources.pasted import syntax_error
 from gviz.sources.script import torch_names
-from gviz.sources.script.process import PUBLIC, engine_module
+from gviz.sources.script.process import PUBLIC, PYTORCH, engine_module
 from gviz.sources.script.program import Script
 from gviz.sources.source import Source
 from gviz.text import closest, did_you_mean, shorten
@@ -22,7 +22,7 @@ MAX_TEXT = 2000
 """Characters of an error's own text that are shown: some programs put a whole file into their errors."""
 
 NO_IMPORT = re.compile(
-    r"cannot import name '(?P<name>\w+)' from '(?P<home>(?:torch|tensorflow)(?:\.\w+)*)'(?: \([^)]*\))?"
+    r"cannot import name '(?P<name>\w+)' from '(?P<home>(?:torch|functorch|tensorflow)(?:\.\w+)*)'(?: \([^)]*\))?"
 )
 
 ENGINE = ("gviz.engine.", "gviz.autograd.", "gviz.numbers.", "torch.")
@@ -154,6 +154,7 @@ def _message(error: BaseException) -> str:
 
 
 def _in_torchs_names(text: str) -> str:
+    text = re.sub(r"\bgviz\.engine\.functorch\b", "functorch", text)
     return re.sub(r"\bgviz\.engine\b", "torch", re.sub(r"\bgviz\.static\b", "tensorflow", text))
 
 
@@ -265,7 +266,7 @@ def _name_of_torch(error: BaseException, message: str) -> tuple[str, str]:
         home, _, name = (error.name or "").rpartition(".")
     elif isinstance(error, ImportError) and (import_ := NO_IMPORT.search(message)):
         home, name = import_["home"], import_["name"]
-    return (home, name) if home.partition(".")[0] == "torch" else ("", "")
+    return (home, name) if home.partition(".")[0] in PYTORCH else ("", "")
 
 
 def _public_name(owner: type) -> str:

@@ -21,6 +21,9 @@ ENGINE = "gviz.engine"
 STATIC = frozenset({"tensorflow", "tensorflow.compat", "tensorflow.compat.v1"})
 """What ``gviz.static`` stands in for: TensorFlow 1 is all of it."""
 
+PYTORCH = frozenset({"torch", "functorch"})
+"""The packages that PyTorch brings: ``functorch`` is the old name of ``torch.func``."""
+
 TORCHVIZ = frozenset({"torchviz", "torchviz.dot"})
 
 KEPT = ("argv", "path", "meta_path", "stdin", "stdout", "stderr", "excepthook", "displayhook")
@@ -35,7 +38,7 @@ PUBLIC = re.compile(
 
 
 class EngineFinder:
-    """Resolves torch to ``gviz.engine``, tensorflow to ``gviz.static``, and torchviz to ``make_dot``.
+    """Resolves torch and functorch to ``gviz.engine``, tensorflow to ``gviz.static``, and torchviz to ``make_dot``.
 
     A finder and loader by its methods alone: ``importlib.abc``, which has their base classes, takes 12 ms to import.
 
@@ -46,10 +49,10 @@ class EngineFinder:
     def __init__(self, engine: ModuleType | None) -> None:
         self.engine = engine
         self.watch: Callable[[Callable[..., Any]], Callable[..., Any]] = lambda make_dot: make_dot
-        self.packages = {"tensorflow", "torchviz", *(["torch"] if engine is not None else [])}
+        self.packages = {"tensorflow", "torchviz", *(PYTORCH if engine is not None else ())}
 
     def find_spec(self, fullname: str, *_: Any) -> importlib.machinery.ModuleSpec | None:
-        """Return the spec of a module of torch, tensorflow or torchviz; None for all others.
+        """Return the spec of a module of torch, functorch, tensorflow or torchviz; None for all others.
 
         Raises:
             ModuleNotFoundError: there is no such module here; in Python's words.
@@ -72,7 +75,7 @@ class EngineFinder:
             module: Any = ModuleType(fullname)
             module.make_dot, module.__path__ = self.watch(importlib.import_module("gviz").make_dot), []
             return module
-        return engine_module(fullname) if _package(fullname) == "torch" else None
+        return engine_module(fullname) if _package(fullname) in PYTORCH else None
 
     def create_module(self, spec: importlib.machinery.ModuleSpec) -> None:
         """Leave it to the import system to make a module."""
@@ -88,10 +91,10 @@ def engine_module(fullname: str) -> ModuleType | None:
     >>> engine_module("torch.no_such_thing") is None
     True
     """
-    below = fullname.partition(".")[2]
-    if below and not PUBLIC.match(below):
+    package, _, below = fullname.partition(".")
+    if below and package == "torch" and not PUBLIC.match(below):
         return None
-    home = f"{ENGINE}.{below}" if below else ENGINE
+    home = ".".join(filter(None, [ENGINE, below if package == "torch" else fullname]))
     try:
         return importlib.import_module(home)
     except ModuleNotFoundError as error:

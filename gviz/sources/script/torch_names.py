@@ -17,7 +17,7 @@ from typing import Any
 
 from gviz.errors import MissingError, SourceError
 from gviz.sources.notes import Note
-from gviz.sources.script.process import engine_module
+from gviz.sources.script.process import PYTORCH, engine_module
 from gviz.sources.script.syntax import pieces
 from gviz.text import joined
 
@@ -104,7 +104,7 @@ def lacking_part(name: str) -> str | None:
     None if it lacks none.
     """
     path, *parts = name.split(".")
-    if path != "torch":
+    if path not in PYTORCH:
         return path
     here: object = engine_module(path)
     missing = object()
@@ -201,7 +201,7 @@ def binding_names(tree: ast.Module) -> dict[str, str]:
 def is_torch(path: str) -> bool:
     """Return whether a dotted path begins with torch, or with a package that is built on it."""
     top = path.partition(".")[0]
-    return top == "torch" or top in BUILT_ON_TORCH
+    return top in PYTORCH or top in BUILT_ON_TORCH
 
 
 def dotted(node: ast.expr, aliases: dict[str, str]) -> str | None:

@@ -382,6 +382,8 @@ def test_what_is_mistyped_gets_the_name_that_was_meant(folder: Folder, text: str
         "import torch.nn.quantized",
         "import torch.nested",
         "from torch.func import linearize",
+        "from functorch import make_fx",
+        "import functorch.experimental",
     ],
 )
 def test_a_part_that_only_pytorch_has_is_said_with_the_way_to_it(

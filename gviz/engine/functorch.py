@@ -1,0 +1,73 @@
+"""``functorch``: the old names of :mod:`torch.func`, each with PyTorch's warning."""
+
+from __future__ import annotations
+
+import copy
+import functools
+from collections.abc import Callable, Sequence
+from typing import Any
+
+from gviz.autograd.tensor import Tensor
+from gviz.engine import func
+from gviz.engine.nn.module import Module
+from gviz.numbers.words import absent, refuse, warn
+
+__all__ = ["grad", "grad_and_value", "hessian", "jacfwd", "jacrev", "jvp", "make_functional", "vjp", "vmap"]
+
+
+def warn_deprecated(name: str, new_name: str) -> None:
+    """Warn that a name of ``functorch`` is old."""
+    warn(
+        f"We've integrated functorch into PyTorch. As the final step of the integration, `functorch.{name}` is "
+        f"deprecated as of PyTorch 2.0 and will be deleted in a future version of PyTorch >= 2.3. Please use "
+        f"`{new_name}` instead; see the PyTorch 2.0 release notes and/or the `torch.func` migration guide for more "
+        "details https://pytorch.org/docs/main/func.migrating.html",
+        FutureWarning,
+    )
+
+
+def deprecated(function: Callable[..., Any], home: str = "torch.func") -> Callable[..., Any]:
+    """Return a function that warns and then is the one of today."""
+
+    @functools.wraps(function)
+    def run(*args: object, **kwargs: object) -> Any:
+        warn_deprecated(function.__name__, f"{home}.{function.__name__}")
+        return function(*args, **kwargs)
+
+    return run
+
+
+grad, grad_and_value, hessian = deprecated(func.grad), deprecated(func.grad_and_value), deprecated(func.hessian)
+jacfwd, jacrev, jvp, vjp = deprecated(func.jacfwd), deprecated(func.jacrev), deprecated(func.jvp), deprecated(func.vjp)
+vmap = deprecated(func.vmap, "torch")
+
+
+class FunctionalModule(Module):
+    """A module that is called with its parameters, then with the arguments of the module that it is made of."""
+
+    def __init__(self, stateless_model: Module) -> None:
+        super().__init__()
+        self.stateless_model = stateless_model
+        self.param_names = tuple(name for name, _ in stateless_model.named_parameters())
+
+    def forward(self, params: Sequence[Tensor], *args: object, **kwargs: object) -> Any:  # type: ignore[override]
+        """Call the module with these parameters."""
+        state = dict(zip(self.param_names, params, strict=True))
+        return func.functional_call(self.stateless_model, state, args, kwargs)
+
+
+def make_functional(model: Module, disable_autograd_tracking: bool = False) -> tuple[Any, tuple[Tensor, ...]]:
+    """Return a function of parameters and inputs, which is the module, and the parameters that it has now."""
+    warn_deprecated("make_functional", "torch.func.functional_call")
+    refuse(
+        [*model.buffers()],
+        "make_functional(model): `model` has buffers. Please use make_functional_with_buffers(model) instead.",
+    )
+    params = tuple(copy.deepcopy(one) for one in model.parameters())
+    if disable_autograd_tracking:
+        for one in params:
+            one.requires_grad_(False)
+    return FunctionalModule(copy.deepcopy(model)), params
+
+
+__getattr__ = absent("functorch")
