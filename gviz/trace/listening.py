@@ -139,7 +139,7 @@ class Listener:
         self.replaced: list[tuple[Any, str, bool, Any]] = []
         self.is_inside = False  # whether a call that is told of runs: what is called within it is not
         self.is_quiet = False  # whether gviz itself computes, for the program's sake
-        self.is_paused = False  # whether no observer wants to be told of calls
+        self.paused_by: object = None  # who wants that no observer is told of calls
         self.mode: Any = None  # PyTorch's
         self.is_mode_away = False  # while calls are not told of
         self.hooks: list[Any] = []  # on all of PyTorch's optimizers
@@ -168,7 +168,7 @@ class Listener:
     def __exit__(self, *_: object) -> None:
         """Put back what was there before."""
         if self.mode is not None:
-            self.pause(is_on=False)
+            self.resume(self.paused_by)
             self.mode.__exit__(None, None, None)
         for hook in self.hooks:
             hook.remove()
@@ -184,14 +184,22 @@ class Listener:
         """Return a block in which no events are raised: gviz itself computes there."""
         return Quiet(self)
 
-    def pause(self, *, is_on: bool) -> None:
-        """Tell of no calls, or of calls again. PyTorch asks its innermost mode at each call, so that goes meanwhile."""
-        self.is_paused = is_on
+    def pause(self, owner: object) -> None:
+        """Tell of no calls until the owner resumes: PyTorch's mode, which costs each call, goes if innermost."""
+        if self.paused_by is not None:
+            return
+        self.paused_by = owner
         innermost = None if self.mode is None else self.engine.overrides._get_current_function_mode()  # noqa: SLF001
-        if is_on and innermost is not None and innermost is self.mode:
+        if innermost is not None and innermost is self.mode:
             self.mode.__exit__(None, None, None)
             self.is_mode_away = True
-        elif self.is_mode_away and not is_on:
+
+    def resume(self, owner: object) -> None:
+        """Tell of calls again, if it was this owner who has made a pause."""
+        if self.paused_by is not owner:
+            return
+        self.paused_by = None
+        if self.is_mode_away:
             self.mode.__enter__()
             self.is_mode_away = False
 
@@ -226,7 +234,7 @@ class Listener:
         def call(*args: Any, **kwargs: Any) -> Any:
             if writes and args:
                 self.will_write(args[0])
-            if self.is_inside or self.is_paused:
+            if self.is_inside or self.paused_by is not None:
                 return function(*args, **kwargs)
             if kwargs and is_torch and kwargs.get("out") is not None:
                 self.will_write(kwargs["out"])
@@ -303,7 +311,7 @@ class Listener:
         def set_data(tensor: Any, value: Any) -> None:
             self.will_write(tensor, is_counted=False)
             data.__set__(tensor, value)
-            is_cut = not (self.is_inside or self.is_paused) and value.requires_grad and not tensor.requires_grad
+            is_cut = not self.is_inside and self.paused_by is None and value.requires_grad and not tensor.requires_grad
             for tell in self.on_call if is_cut else ():
                 tell("data_", (value,), tensor, 0.0)
 
@@ -419,7 +427,7 @@ def mode_of_torch(wrappers: WrappersOfTorch) -> Any:
         def __torch_function__(
             self, function: Any, types: object, args: tuple[Any, ...] = (), kwargs: Any = None
         ) -> Any:
-            call = function if listener.is_paused or is_compiling() else wrappers[function]
+            call = function if listener.paused_by is not None or is_compiling() else wrappers[function]
             return call(*args, **kwargs) if kwargs else call(*args)
 
     return Mode()

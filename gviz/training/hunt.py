@@ -185,20 +185,19 @@ class Hunt(Observer):
 
     def passed(self, node: NodeLike, carried: dict[Any, Event], inputs: Sequence[Any], outputs: Sequence[Any]) -> None:
         """Take note of the gradients that a node hands on, and of those that have come to it."""
-        with self.listener.quiet():
-            if all(one is None or all_finite(one) for one in inputs):
-                return
-            kinds = ["" if one is None else bad_number(one) for one in inputs]
-            event = carried.get(node)
-            if event is None:
-                at = next(at for at, kind in enumerate(kinds) if kind)
-                event = self.event_of(node, kinds[at], outputs)
-                event = event._replace(operands=[*event.operands, *self.range_of(inputs[at], event.operands)])
-            for (following, _), kind in zip(node.next_functions, kinds, strict=False):
-                if kind and following is not None:
-                    carried.setdefault(following, event)
-                    if (leaf := getattr(following, "variable", None)) is not None:
-                        self.of_leaves[id(leaf)] = event
+        if all(one is None or all_finite(one) for one in inputs):
+            return
+        kinds = ["" if one is None else bad_number(one) for one in inputs]
+        event = carried.get(node)
+        if event is None:
+            at = next(at for at, kind in enumerate(kinds) if kind)
+            event = self.event_of(node, kinds[at], outputs)
+            event = event._replace(operands=[*event.operands, *self.range_of(inputs[at], event.operands)])
+        for (following, _), kind in zip(node.next_functions, kinds, strict=False):
+            if kind and following is not None:
+                carried.setdefault(following, event)
+                if (leaf := getattr(following, "variable", None)) is not None:
+                    self.of_leaves[id(leaf)] = event
 
     def event_of(self, node: NodeLike, kind: str, outputs: Sequence[Any]) -> Event:
         """Return what has made a gradient not finite: a node, with what it saved and what has come to it."""

@@ -59,21 +59,21 @@ class ModelParameters:
         return own
 
 
-def measured_norms(parameter: EngineTensor, *, has_grad: bool = True) -> Norms:
+def measured_norms(engine: ModuleType, parameter: EngineTensor, *, has_grad: bool = True) -> Norms:
     """Return what is measured of a parameter before a step."""
     grad = plain_gradient(parameter.grad) if has_grad and parameter.grad is not None else None
-    weight = tensor_norm(parameter.detach())
+    weight = tensor_norm(engine, parameter.detach())
     if grad is None:
         return Norms(None, None, weight)
     zeros = 1 - int(grad.count_nonzero()) / grad.numel() if grad.numel() else 0.0
-    return Norms(tensor_norm(grad), zeros, weight)
+    return Norms(tensor_norm(engine, grad), zeros, weight)
 
 
 def are_finite(engine: ModuleType, tensors: Sequence[EngineTensor]) -> bool:
     """Return whether tensors are finite: where the sum of their sums is, they are; it alone may overflow."""
     sums = [one.sum() for one in tensors]
-    kinds = {(one.device, one.dtype) for one in sums}
-    if len(kinds) == 1 and sums[0].device.type != "cpu":  # to read a number is to wait for the device
+    waits = any(one.device.type != "cpu" for one in sums)  # to read a number is to wait for the device
+    if waits and len({(one.device, one.dtype) for one in sums}) == 1:
         sums = [engine.stack(sums).sum()]
     return cmath.isfinite(sum(one.item() for one in sums)) or all(map(all_finite, tensors))
 
@@ -84,10 +84,11 @@ def plain_gradient(grad: EngineTensor) -> EngineTensor:
     return numbers.coalesce().values() if getattr(numbers, "is_sparse", False) else numbers
 
 
-def tensor_norm(tensor: EngineTensor) -> float:
+def tensor_norm(engine: ModuleType, tensor: EngineTensor) -> float:
     """Return the norm of a tensor as ``tensor.norm()`` does; wider where 16 bits, or its square, would overflow."""
-    norm = float((tensor.float() if tensor.element_size() == 2 else tensor).norm())
-    return norm if math.isfinite(norm) or not all_finite(tensor) else float(tensor.double().norm())
+    norm_of = engine.linalg.vector_norm  # which Tensor.norm calls in the end
+    norm = float(norm_of(tensor.float() if tensor.element_size() == 2 else tensor))
+    return norm if math.isfinite(norm) or not all_finite(tensor) else float(norm_of(tensor.double()))
 
 
 def optimizer_text(optimizer: ParameterGroups) -> str:

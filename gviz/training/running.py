@@ -20,11 +20,11 @@ OWN = os.path.dirname(os.path.dirname(__file__))
 
 
 class RunningModules(ModuleObserver):
-    """The modules that are running, the innermost last.
+    """The modules that are running, the innermost last, of calls that begin while ``is_on``.
 
     Args:
         engine: the module that the program knows as torch.
-        on_relu: called with what an ``nn.ReLU`` has made, while modules are listened to.
+        on_relu: called with what an ``nn.ReLU`` has made.
     """
 
     def __init__(self, engine: ModuleType, on_relu: Callable[[Any], None]) -> None:
@@ -41,12 +41,6 @@ class RunningModules(ModuleObserver):
             self.paths |= {id(one): path for path, one in modules.items()}
             self.parameters |= {id(one) for one in model.parameters()}
             self.modules += modules.values()  # so that their identities stay theirs
-
-    def listen(self, *, is_on: bool) -> None:
-        """Begin to note the calls of modules, or end it."""
-        self.is_on = is_on
-        if not is_on:
-            self.stack.clear()
 
     def begin(self, module: EngineModule) -> None:
         """Note that a module is called."""

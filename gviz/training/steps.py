@@ -106,7 +106,7 @@ class Steps(Observer):
     def attach(self, listener: Listener) -> None:
         """Begin to be told of steps and calls of backward."""
         super().attach(listener)
-        engine = listener.engine
+        self.engine = engine = listener.engine
         self.modules = self.units.modules = RunningModules(engine, self.units.note)
         self.modules.attach(listener)
         if self.hunt is not None:
@@ -114,6 +114,22 @@ class Steps(Observer):
         self.units.attach(listener)
         for owner in (engine.Tensor, engine.autograd):
             listener.replace(owner, "backward", self.around(owner.backward))
+        for owner in (engine.nn.Module, engine.optim.Optimizer):
+            listener.replace(owner, "zero_grad", self.unheard(owner.zero_grad))
+
+    def unheard(self, function: Callable[..., Any]) -> Callable[..., Any]:
+        """Return a function within which no call is told of."""
+
+        @wraps(function)
+        def call(*args: object, **kwargs: object) -> Any:
+            owner = object()
+            self.listener.pause(owner)
+            try:
+                return function(*args, **kwargs)
+            finally:
+                self.listener.resume(owner)
+
+        return call
 
     def take(self, models: Mapping[str, Any]) -> None:
         """Begin to measure models, by their names; "" for one that needs none."""
@@ -133,12 +149,11 @@ class Steps(Observer):
     def begin_step(self, number: int) -> None:
         """Listen to modules and ReLUs if the step is measured."""
         self.units.is_on = number % self.log.every == 0
-        self.modules.listen(is_on=self.units.is_on or (self.hunt is not None and self.hunt.is_on))
+        self.modules.is_on = self.units.is_on or (self.hunt is not None and self.hunt.is_on)
 
     def end(self) -> None:
         """End what is left when the training has ended."""
-        self.modules.listen(is_on=False)
-        self.units.is_on = False
+        self.modules.is_on = self.units.is_on = False
         self.find_parameter_not_finite("")
         used = {name for one in self.known for name in self.parameters.of(one)}
         others = {name: one for name, one in self.parameters.measured.items() if self.known and name not in used}
@@ -151,6 +166,7 @@ class Steps(Observer):
     # ---------------------------------------------------------------- backward
     def around(self, original: Callable[..., Any]) -> Callable[..., Any]:
         """Return a backward that is told of."""
+        original = self.unheard(original)
 
         @wraps(original)
         def backward(*args: object, **kwargs: object) -> Any:
@@ -158,7 +174,7 @@ class Steps(Observer):
                 return original(*args, **kwargs)
             self.is_running = self.units.is_paused = True  # what a checkpoint computes again is no further input
             try:
-                roots = [*tensors_in(args[0] if args else kwargs.get("tensors"), self.listener.engine.Tensor)]
+                roots = [*tensors_in(args[0] if args else kwargs.get("tensors"), self.engine.Tensor)]
                 with self.listener.quiet():
                     self.will_run(roots)
                 is_heard = self.hunt is not None and self.hunt.is_on
@@ -176,7 +192,8 @@ class Steps(Observer):
 
     def will_run(self, roots: Sequence[Any]) -> None:
         """Look at the roots of a backward that begins, and at a gradient that a step has used."""
-        self.listener.pause(is_on=False)  # it still is where a step has raised an error
+        if self.pending is not None:
+            self.listener.resume(self.pending.optimizer)  # whose step has raised an error, or has a closure
         self.stepped_since = []
         single = [one for one in roots if one.numel() == 1 and not one.is_complex()]
         self.root = single[-1].item() if single else None
@@ -207,9 +224,8 @@ class Steps(Observer):
             self.find_parameters()
             row = self.log.row(number)
             row.root, row.units = self.root, self.units.end_step()
-            row.norms |= {
-                name: measured_norms(one) for name, one in self.parameters.measured.items() if one.grad is not None
-            }
+            measured = {name: one for name, one in self.parameters.measured.items() if one.grad is not None}
+            row.norms |= {name: measured_norms(self.engine, one) for name, one in measured.items()}
             self.log.judge("no optimizer")
         self.log.steps += 1
         if self.hunt is not None:
@@ -230,10 +246,11 @@ class Steps(Observer):
         is_bad = not has_closure and self.check(own, number)
         norms, before = None, dict[str, Any]()
         if is_bad or number % self.log.every == 0:
-            norms = {name: measured_norms(one, has_grad=not has_closure) for name, one in own.items()}
+            norms = {name: measured_norms(self.engine, one, has_grad=not has_closure) for name, one in own.items()}
             before = {name: one.detach().clone() for name, one in own.items()}
         place = self.modules.place("step")
-        self.listener.pause(is_on=not has_closure)  # what a step makes of its parameters is looked at when it has ended
+        if not has_closure:  # what it makes of its parameters is looked at when it has ended
+            self.listener.pause(optimizer)
         self.pending = Pending(optimizer, number, own, norms, before, has_closure, place)
         if self.used is not None and self.not_cleared and self.used[1] in own:
             if own[self.used[1]].grad is self.used[0]():
@@ -248,7 +265,7 @@ class Steps(Observer):
     def has_stepped(self, optimizer: ParameterGroups) -> None:
         """Measure what an optimizer has done."""
         pending = self.pending
-        self.listener.pause(is_on=False)
+        self.listener.resume(optimizer)
         if pending is None or pending.optimizer is not optimizer:
             return
         self.pending, number = None, pending.number
@@ -283,8 +300,9 @@ class Steps(Observer):
         row = self.log.row(pending.number)
         row.root = self.root
         for name, one in pending.parameters.items():
-            update = tensor_norm(one.detach() - pending.before[name]) if name in pending.before else None
-            grad = measured_norms(one) if pending.has_closure else norms[name]
+            before = pending.before.get(name)
+            update = None if before is None else tensor_norm(self.engine, one.detach() - before)
+            grad = measured_norms(self.engine, one) if pending.has_closure else norms[name]
             row.norms[name] = Norms(grad.grad, grad.zeros, norms[name].weight, update)
             if self.used is None and grad.grad and not self.log.has("not cleared"):
                 self.used = ref(one.grad), name
@@ -313,7 +331,7 @@ class Steps(Observer):
         if self.has_found:
             return False
         grads = {name: plain_gradient(one.grad) for name, one in parameters.items() if one.grad is not None}
-        names = () if are_finite(self.listener.engine, [*grads.values()]) else grads
+        names = () if are_finite(self.engine, [*grads.values()]) else grads
         bad = next((name for name in names if bad_number(grads[name])), "")
         if not bad and (self.suspect is None or self.is_root_finite):
             return False
@@ -353,9 +371,8 @@ class Steps(Observer):
     def growth(self, parameters: Mapping[str, Any]) -> str:
         """Return how the parameter has grown that has grown most since the first measured step, if that is much."""
         first = self.log.rows[0].norms if self.log.rows else {}
-        pairs = [
-            (first[name].weight, tensor_norm(one.detach()), name) for name, one in parameters.items() if name in first
-        ]
+        both = {name: one.detach() for name, one in parameters.items() if name in first}
+        pairs = [(first[name].weight, tensor_norm(self.engine, one), name) for name, one in both.items()]
         grown = max(pairs, key=lambda pair: pair[1] / pair[0] if pair[0] else 0.0, default=(0.0, 0.0, ""))
         if not grown[0] or not GROWN < grown[1] / grown[0] < math.inf:
             return ""
@@ -371,7 +388,7 @@ class Steps(Observer):
     def find_parameter_not_finite(self, operation: str) -> None:
         """Say which parameter is not finite though gradients were; the operation is what ran before, "" if unknown."""
         measured = self.parameters.measured
-        names = () if are_finite(self.listener.engine, [one.detach() for one in measured.values()]) else measured
+        names = () if are_finite(self.engine, [one.detach() for one in measured.values()]) else measured
         bad = next((name for name in names if bad_number(measured[name])), "")
         if bad and self.log.steps and not self.has_found:
             line = path_and_line(self.last_step)

@@ -662,3 +662,20 @@ def test_the_table_says_what_its_columns_are_of() -> None:
     assert [line.split()[0] for line in lines[2:6]] == ["0.weight", "0.bias", "2.weight", "2.bias"]
     assert "<svg" in log._repr_html_()
     assert repr(log) == "<Log: 3 steps of the optimizer, counted from 0; each is measured; 0 findings>"
+
+
+def test_a_backward_within_a_backward_is_hunted_too(torch: Any) -> None:
+    checkpoint = import_module(f"{torch.__name__}.utils.checkpoint").checkpoint
+    net = network(torch, torch.nn.Linear(4, 4), torch.nn.Linear(4, 4))
+    optimizer, x = torch.optim.SGD(net.parameters(), lr=0.1), batch(torch)
+    with gviz.watch(net, every=1, hunt=True) as log:
+        for _ in range(2):
+            optimizer.zero_grad()
+            h = checkpoint(lambda t: torch.tanh(net[1](t)), net[0](x), use_reentrant=True)
+            h = checkpoint(lambda t: torch.tanh(net[1](t)), h, use_reentrant=True)
+            torch.autograd.backward(h.sum())
+            optimizer.step()
+        optimizer.zero_grad()
+        torch.log(x[:1] * 0 * net[0].weight).sum().backward()
+        optimizer.step()
+    assert [(one.step, one.operation) for one in log.findings] == [(2, "log")]
