@@ -64,6 +64,23 @@ SEVERAL = {
 }
 """Programs with operations that make several tensors, of which some have a name and others have none."""
 
+REUSED = {
+    "result": "x = torch.tensor(5.0)\ny = w * x\nx = y - 1\nx.backward()\n",
+    "state": "h = torch.tensor([2.0, -3.0])\na = v * h\nh = a * 2\ny = (a * h).sum()\ny.backward()\n",
+    "target": "t = torch.tensor([0.5, 2.0])\ne = v - t\nq = e**2\nt = q.sum()\nt.backward()\n",
+    "test": (
+        "x, t = torch.tensor(3.0), torch.tensor(2.0)\ny = (w * x - t) ** 2\ny.backward()\n"
+        "x, t = torch.tensor([[7.0]]), torch.tensor(9.0)\np = (w * x - t) ** 2\n"
+    ),
+    "swap": "c, d = torch.tensor(3.0), torch.tensor(4.0)\ny = w * c + w * d\nc, d = d, c\ny.backward()\n",
+    "alias": "b = w * 2\nc = b\nd = b * c\nb = d * w\nb.backward()\n",
+    "attribute": "s = type('S', (), {})()\ns.x = torch.tensor(2.0)\ny = w * s.x\ns.x = s.x * 5\ny.backward()\n",
+    "part": "x = torch.tensor(2.0)\ny = w * (x * 2)\nx = x + 1\nz = y * (x * 2)\nz.backward()\n",
+    "local": "x = torch.tensor(2.0)\ndef f(x):\n    return w * (x * 2)\ny = f(x + 1)\nz = y * x\nz.backward()\n",
+    "written": "h = w * 2\na = h * 3\nh += 1\ny = a * h\ny.backward()\n",
+}
+"""Programs with names that are other tensors' in the end."""
+
 TENSOR = st.sampled_from(["u", "v", "(W@u)", "(W@v)", "W.sum(0)", "(u*x)", "(v+w)", "W[0]"])
 MATRIX = st.sampled_from(["W", "(W+u)", "(W*v)", "(c*u)", "(W@W)", "W.T", "(c+v)", "(W-c)", "(W*x)", "(W@c+b)"])
 TENSORS = st.recursive(
@@ -293,3 +310,16 @@ def test_each_of_several_results_has_the_number_that_equations_are_made_with(pro
         lines = [line.strip() for line in (lines_of_sheet if view in SHEETS else lines_of)(graph, view)]
         assert checked(lines) > 1, view
         assert names == {name for name in names for line in lines if re.match(rf"{name} =.* [-−\[\d.]+", line)}, view
+
+
+@pytest.mark.parametrize("program", REUSED)
+def test_a_name_that_is_given_away_has_the_number_that_equations_are_made_with(program: str, tmp_path: Path) -> None:
+    script = tmp_path / f"{program}.py"
+    script.write_text(
+        "import torch\nw = torch.tensor(3.0, requires_grad=True)\n"
+        f"v = torch.tensor([0.5, -1.25], requires_grad=True)\n{REUSED[program]}"
+    )
+    graph = gviz.read(script, gviz.SourceOptions(flow=True, lines=True), say=lambda _: None).graph
+    for view in ("circuit", "matrices", "dataflow", "steps"):
+        lines = [line.strip() for line in (lines_of_sheet if view in SHEETS else lines_of)(graph, view)]
+        assert checked(lines) > 0, view

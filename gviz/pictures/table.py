@@ -86,7 +86,7 @@ def columns_of(rows: Sequence[TensorRow], places: Mapping[str, int], *, before: 
     columns = {
         "name": [short(" = ".join(filter(None, [row.name, row.expression])), LONGEST_LINE) for row in rows],
         **{key.replace("required", "requires"): [str(getattr(row, key)) for row in rows] for key in keys},
-        "shape": [shape_text(row.shape) for row in rows],
+        "shape": [shape_text(recorded_value(row).shape or ()) for row in rows],
         "dtype": [row.dtype for row in rows],
         "value": [cell_text(own if own.is_known else None) for own in map(recorded_value, rows)],
         **({"grad_before": [cell_text(grad.before) for _, grad, _ in then]} if before else {}),

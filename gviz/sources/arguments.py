@@ -12,6 +12,7 @@ from weakref import ref
 from gviz.formulas.operands import rows_by_label
 from gviz.formulas.operations import SIGNS, function_of, kind_of
 from gviz.graphs.numbers import Numbers
+from gviz.sources.stores import stores_of
 from gviz.trace.records import NodeRecord
 from gviz.walk import Argument
 
@@ -106,8 +107,11 @@ class CallSites:
                 parts = [value, *parts] if len(parts) == count - 1 else parts
             case _:
                 parts = []
-        texts = [ast.unparse(part) for part in parts if not isinstance(part, ast.Starred)]
-        return [text if len(text) <= LONGEST else "" for text in texts] if len(texts) == count else []
+        if not self.tree or len(parts) != count or any(isinstance(part, ast.Starred) for part in parts):
+            return []
+        is_outdated = stores_of(self.tree).is_outdated
+        texts = ["" if is_outdated(part) else ast.unparse(part) for part in parts]
+        return [text if len(text) <= LONGEST else "" for text in texts]
 
     @cached_property
     def spans(self) -> dict[tuple[int | None, ...], ast.AST]:

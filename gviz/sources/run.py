@@ -121,12 +121,17 @@ def graph_of_run(run: Run, options: SourceOptions) -> Graph:
             names |= unnamed_leaves(names, leaves_below(names, leaves))
         graph = _walked(run, names, options)
         tensors = names if run.table_tensors is None else run.table_tensors
+        replaced = _replaced_inputs(names, tensors)
+        tensors = {**tensors, **{name: names[name] for name in replaced}}
         rows_by_name = {row.name: row for row in graph.tensors if names.get(row.name) is tensors.get(row.name)}
         aliases = find_aliases(tensors)
 
         def row_of(name: str, tensor: Any) -> TensorRow:
             expression, moment = run.expressions.get(name), run.backward.moments.get(id(tensor))
             row = rows_by_name.get(name) or tensor_row(name, tensor, expression, most=options.most, moment=moment)
+            if name in replaced:
+                then, now = row.at_backward()[0], tensor_row(name, replaced[name], most=options.most).numbers
+                row = row._replace(numbers=now, moment=(row.moment or Moment())._replace(numbers=then))
             return row._replace(same_as=aliases.get(name, ""))
 
         rows = tuple(row_of(name, tensor) for name, tensor in tensors.items())
@@ -137,6 +142,12 @@ def graph_of_run(run: Run, options: SourceOptions) -> Graph:
         below, uses = leaves_below(tensors, leaves), first_uses(graph)
         rows = tuple(run.lines.rows(rows, tensors, below, run.assignments, row_of, uses=uses))
         return _with_lines(graph, run, run.lines, _with_unlisted(rows, run, run.lines, tensors), {**names, **tensors})
+
+
+def _replaced_inputs(names: Mapping[str, Any], tensors: Mapping[str, Any]) -> dict[str, Any]:
+    """Return what is called like an input of the picture now, by that name: ``x`` is the data of a test after training."""
+    pairs = [(name, names[name], now) for name, now in tensors.items() if name in names]
+    return {name: now for name, then, now in pairs if then is not now and not then.requires_grad}
 
 
 def _walked(run: Run, names: Mapping[str, Any], options: SourceOptions) -> Graph:

@@ -226,7 +226,7 @@ def _drawn(run: ScriptRun, roots: Mapping[str, Any], options: SourceOptions, tal
         run,
         names=names,
         roots=roots,
-        statements={name: text for name, text in assigned_texts(run.tree).items() if name not in written_in_place},
+        statements=assigned_texts(run.tree, written_in_place),
         backward=about,
         table_tensors={
             **(run.names or names),
