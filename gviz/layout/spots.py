@@ -17,6 +17,9 @@ NEAR_TEXT, CROWDED = 3.0, (4.0, 3.0)
 """And close to a box or to a text of another line, which might be read as one with it; the points, beside and above,
 from which on two texts of different lines are told apart at a glance."""
 
+NOT_OURS = (0.0, 18.0)
+"""Points beside a box, and above and below it, within which a number reads as that of the box."""
+
 SHARED, APART, UNEVEN = 30.0, 12.0, 14.0
 """What a stretch costs that lines share; that the two texts of a line stand beside different ones; or not opposite."""
 
@@ -129,7 +132,9 @@ class TextPlaces:
         twins: by line, those that join the same two boxes, itself among them: to be near to one is to be near to all.
 
     Attributes:
-        crowded: how many pairs of texts of different lines are close to each other.
+        crowded: how many texts are close to one of another line, or to another line or box than their own.
+        bad: how many lines have a text on something, or beyond the line.
+        narrow: the lines of all of these but the first kind.
     """
 
     def __init__(
@@ -141,11 +146,12 @@ class TextPlaces:
         twins: Sequence[set[int]],
     ) -> None:
         self.lines, self.twins, self.halves = lines, twins, halves
-        self.rects, self.crowded = list(boxes), 0
+        self.rects, self.crowded, self.bad, self.narrow = list(boxes), 0, 0, list[int]()
+        self.boxes = [*self.rects]
         self.pieces = [(one, extent(one[:2]).grown(one.half, one.half)) for one in pieces]
 
-    def beside(self, texts: Sequence[Sides], sources: Sequence[int]) -> tuple[list[list[Spot | None]], int]:
-        """Return the places of the two texts of each line, above and below, and how many are bad, or beyond the line.
+    def beside(self, texts: Sequence[Sides], sources: Sequence[int]) -> list[list[Spot | None]]:
+        """Return the places of the two texts of each line, above and below.
 
         Args:
             texts: of each line.
@@ -171,13 +177,17 @@ class TextPlaces:
                     continue
                 spots_of[number] = self._pair(number, texts[number], sources, [*self.rects, *around])
         self.rects += [spot.rect for spots in spots_of.values() for spot in spots if spot is not None]
-        beyond = (any(spot is not None and spot.is_beyond for spot in spots) for spots in spots_of.values())
-        bad = sum(worst(spots) >= BAD or is_beyond for spots, is_beyond in zip(spots_of.values(), beyond, strict=True))
+        for number, spots in spots_of.items():
+            is_beyond = any(spot is not None and spot.is_beyond for spot in spots)
+            self.bad += is_beyond or worst(spots) >= BAD
+            self.narrow += [number] * (is_beyond or worst(spots) >= ASTRAY)
         wide = [[spot.rect.grown(*CROWDED) for spot in spots if spot is not None] for spots in spots_of.values()]
-        self.crowded = sum(
-            one.meets(other) for first, second in combinations(wide, 2) for one in first for other in second
+        self.crowded = (
+            len(self.narrow)
+            - self.bad
+            + sum(one.meets(other) for first, second in combinations(wide, 2) for one in first for other in second)
         )
-        return [spots_of.get(number, [None, None]) for number in range(len(texts))], bad
+        return [spots_of.get(number, [None, None]) for number in range(len(texts))]
 
     def _pair(self, number: int, sides: Sides, sources: Sequence[int], rects: Sequence[Rect]) -> list[Spot | None]:
         """Return the best places of the two texts of a line, opposite to each other if that is free."""
@@ -205,6 +215,10 @@ class TextPlaces:
     ) -> Iterator[Spot]:
         """Yield places of a text on one side of a line."""
         wide, high = size
+        ends = self.lines[number][0], self.lines[number][-1]
+        strangers = [
+            box.grown(*NOT_OURS) for box in self.boxes if not any(box.grown(2, 2).is_hit(end, end) for end in ends)
+        ]
         for piece, (start, end) in enumerate(pairwise(self.lines[number])):
             length = hypot(end[0] - start[0], end[1] - start[1])
             if length < SHORTEST:
@@ -225,9 +239,11 @@ class TextPlaces:
             far = reach + ALONG[-1][1]
             around = extent(middles).grown(max(wide / 2 + 9, far), max(high / 2 + 6, far))
             pieces, taken = self._pieces_in(around), [other for other in rects if other.meets(around)]
+            others = [box for box in strangers if box.meets(around)]
             for (share, more), middle in zip(ALONG, middles, strict=True):
                 off, rect = reach + more, Rect.around(middle, wide + 3, high + 3)
                 cost = base + 6 * abs(share - ALONG[0][0]) + 2 * more + cost_of(rect, number, pieces, taken)
+                cost += ASTRAY * any(rect.meets(box) for box in others)
                 near = Rect.around(middle, 2 * off, 2 * off)
                 if any(
                     one.line not in self.twins[number]

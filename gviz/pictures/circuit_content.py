@@ -16,11 +16,14 @@ from gviz.pictures.look import PAGES
 from gviz.pictures.sheets import WIDE, Block, scale_in, theme_of
 from gviz.pictures.typesetting import TypeRun
 
-ROOMY = ((1.0, 1.5, 3.0), (8.0, 16.0, 28.0, 44.0, 64.0))
+ROOMY = ((1.0, 1.5), (8.0, 16.0, 28.0, 44.0, 64.0))
 """What is tried, in turn, until all texts have their places: room beside numbers, and points between cards."""
 
 FAR_APART = (20.0, 32.0, 46.0, 64.0, 90.0)
 """Points between cards where texts have no place of their own otherwise."""
+
+WIDENED = 8
+"""How often columns are set farther apart where a number has no good place."""
 
 HOPELESS, MANY = 0.25, 20
 """How small type is, by what can be read, that a denser circuit would not make large enough; boxes of a large circuit."""
@@ -42,6 +45,11 @@ circuit_of = lru_cache(maxsize=128)(Circuit)
 """Lays a circuit out: the page of its size has the circuits that were tried to choose what goes onto it."""
 
 
+def badness(circuit: Circuit) -> tuple[int, int]:
+    """Return how many texts have no good place, and how many pairs of numbers are close to each other."""
+    return circuit.bad, circuit.crowded
+
+
 class CircuitContent:
     """A circuit as a page shows it: see :class:`gviz.pictures.sheets.Content`.
 
@@ -61,20 +69,30 @@ class CircuitContent:
         self.has_both = self.options.arrows == "both"
 
     def _tries(self, attempts: Iterable[Attempt]) -> Iterator[tuple[Circuit, int]]:
-        """Yield circuits, first with few leaves that stand again, then with a leaf beside each use."""
+        """Yield circuits, first with few leaves that stand again, then with a leaf beside each use.
+
+        At last the best of them has columns farther apart where numbers have no good place.
+        """
         listed = list(attempts)
         for far, cards, wires in ((FAR, self.few_cards, self.few_wires), (0, self.all_cards, self.wires)):
+            circuits = []
             for attempt in listed if far or len(cards) > len(self.few_cards) else ():
-                yield circuit_of(tuple(cards), tuple(wires), self.theme, attempt), far
+                circuits.append(circuit_of(tuple(cards), tuple(wires), self.theme, attempt))
+                yield circuits[-1], far
+            circuit = min(circuits, key=badness, default=None)
+            for _ in range(min(WIDENED, len(listed))):
+                if circuit is None or not circuit.places.narrow:
+                    break
+                circuit = circuit_of(circuit.cards, circuit.wires, self.theme, circuit.wider())
+                yield circuit, far
 
     def as_large_as_it_is(self) -> Block:
         """Return the first circuit in which every text has its place; the one that lacks fewest, if there is none."""
         best: Circuit | None = None
         attempts = [Attempt(stretch, apart, both=self.has_both) for stretch, apart in product(*ROOMY)]
         for circuit, _ in self._tries(attempts):
-            if best is None or (circuit.bad, circuit.crowded) < (best.bad, best.crowded):
-                best = circuit
-            if not best.bad and not best.crowded:
+            best = circuit if best is None else min(best, circuit, key=badness)
+            if badness(best) == (0, 0):
                 break
         if best is None:
             return Block([], (0.0, 0.0))
@@ -105,7 +123,7 @@ class CircuitContent:
             points = best[3].least_type * best[2] if best is not None else 0.0
             if best is not None and (points < HOPELESS * least or (is_free and (gaps is FAR_APART or points >= least))):
                 break
-            count = 2 if len(self.all_cards) > MANY else len(ROOMY[0]) * len(gaps)  # of a large one each takes long
+            count = 2 if len(self.all_cards) > MANY else None  # of a large one each takes long
             stretches = (1.0,) if is_tight else (1.0, 1.5, 3.0) if gaps is FAR_APART else (1.0, 1.5)
             stretches = (0.85, 1.0) if is_bare and not is_tight else stretches
             tries = [*product(stretches, gaps)][:count]

@@ -6,7 +6,7 @@ What they say comes from a view; here they get their places, and become ink.
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
-from itertools import pairwise
+from itertools import pairwise, zip_longest
 from math import copysign, hypot
 from typing import NamedTuple
 
@@ -162,6 +162,7 @@ class Attempt(NamedTuple):
         is_tight: whether circles are smaller and notes brief.
         both: whether a second arrow goes back beside each line.
         is_bare: whether there are no local derivatives.
+        wider: how many points more there are behind each column.
     """
 
     stretch: float = 1.0
@@ -169,6 +170,7 @@ class Attempt(NamedTuple):
     is_tight: bool = False
     both: bool = False
     is_bare: bool = False
+    wider: tuple[float, ...] = ()
 
 
 class Circuit:
@@ -212,6 +214,19 @@ class Circuit:
         self.items = list(shifted(items, 2 - left, 2 - top))
         self.size = right - left + 4, bottom - top + 4
 
+    def wider(self) -> Attempt:
+        """Return the attempt with more room where a number is close to something else than its line."""
+        column, room = self.row_places.column, [0.0] * len(self.row_places.columns)
+        for place, extra in enumerate(self.attempt.wider):
+            room[place] = extra
+        before = tuple(room)
+        for number in self.places.narrow:
+            wire = self.wires[number]
+            more = max(self._wide(wire.value), self._wide(wire.grad, is_gradient=True)) / 2
+            for place in {column[wire.source], column[wire.target] - 1}:
+                room[place] = max(room[place], before[place] + more)
+        return self.attempt._replace(wider=tuple(room))
+
     @property
     def least_type(self) -> float:
         """The size of the smallest type."""
@@ -244,6 +259,7 @@ class Circuit:
             room[first] = max(room[first], text + (12 if self.attempt.is_tight else 20 * self.attempt.stretch))
             climb = abs(places.y[chain[-2]] - places.y[wire.target])
             room[last] = max(room[last], min(MOST_ROOM, climb * STEEP + 26 * (climb > 2)))
+        room = list(map(sum, zip_longest(room, self.attempt.wider, fillvalue=0.0)))
         x = [wide[0] / 2] if wide else []
         for column in range(1, count):
             at = x[-1] + wide[column - 1] / 2 + room[column - 1] + wide[column] / 2
@@ -363,7 +379,8 @@ class Circuit:
             )
             for texts in pairs
         ]
-        spots, self.bad = self.places.beside(sides, [wire.source for wire in self.wires])
+        spots = self.places.beside(sides, [wire.source for wire in self.wires])
+        self.bad = self.places.bad
         theme = self.theme
         looks = (theme.value, "bold"), (theme.gradient, theme.gradient_face)
         for number, (wire, texts, pair) in enumerate(zip(self.wires, pairs, spots, strict=True)):

@@ -140,6 +140,32 @@ def test_what_stands_at_a_circle_stays_in_its_row_where_a_circuit_goes_on_in_ano
     assert all(max(own) - min(own) < 20 for own in heights.values())
 
 
+AUTOENCODER = """
+x = torch.tensor([0.5, -1.0])
+A = torch.tensor([[1.0, 0.5], [-0.3, 0.8]], requires_grad=True)
+mu = A @ x
+logvar = torch.tensor([0.1, -0.2], requires_grad=True)
+eps = torch.tensor([1.541, -0.29343])
+z = mu + torch.exp(0.5*logvar)*eps
+recon = ((z - x)**2).sum()
+kl = -0.5*(1 + logvar - mu**2 - logvar.exp()).sum()
+loss = recon + 0.1*kl
+loss.backward()
+"""
+
+
+def test_columns_are_farther_apart_where_numbers_have_no_place_of_their_own(tmp_path: Path) -> None:
+    (tmp_path / "p.py").write_text(f"import torch\n{AUTOENCODER}", encoding="utf-8")
+    graph = gviz.read(tmp_path / "p.py", gviz.SourceOptions(flow=True, lines=True), say=lambda _: None).graph
+    options = RenderOptions(view="circuit")
+    assert not list(inked.faults(inked.read(str(render(graph, "svg", options)))))
+    page = sheet_of(graph, options)
+    assert page is not None
+    heights = {item.part: item.place[1] for item in page.items() if isinstance(item, TextLine)}
+    numbers = [part.split()[1] for part in heights if part.startswith("grad ")]
+    assert all(heights[f"value {number}"] < heights[f"grad {number}"] for number in numbers)
+
+
 def test_where_there_is_room_a_value_stands_above_its_line_and_the_gradient_below() -> None:
     values = {"X": [[1.0, 2.0], [3.0, 4.0]], "W": [[1.0, -1.0], [0.0, 2.0]], "b": [1.0, 0.0]}
     graph = gviz.read("y=sum((X@W+b)**2)", gviz.SourceOptions(values=values, flow=True), say=lambda _: None).graph
