@@ -346,10 +346,14 @@ class Tracking(
             self.running_var.fill_(1)
             self.num_batches_tracked.zero_()
 
-    def forward(self, input: Tensor) -> Tensor:
-        """Return the input, normalized by the batch while training, else by the running statistics."""
+    def _check_input_dim(self, input: Tensor) -> None:
+        """Refuse an input of other dimensions; subclasses of programs call it, or have one of their own."""
         if input.dim() not in self.ranks:
             raise ValueError(f"expected {' or '.join(f'{r}D' for r in self.ranks)} input (got {input.dim()}D input)")
+
+    def forward(self, input: Tensor) -> Tensor:
+        """Return the input, normalized by the batch while training, else by the running statistics."""
+        self._check_input_dim(input)
         return self.normalized(input)
 
     def normalized(self, input: Tensor) -> Tensor:

@@ -66,6 +66,18 @@ class EngineFinder:
             raise ModuleNotFoundError(f"No module named {fullname!r}{hint}", name=fullname)
         return importlib.machinery.ModuleSpec(fullname, loader)
 
+    def find_distributions(self, context: Any) -> list[Any]:
+        """Return what ``importlib.metadata`` says of torch: the version whose behaviour the engine has."""
+        if self.engine is None or context.name != "torch":
+            return []
+        metadata = importlib.import_module("importlib.metadata")
+        text = f"Metadata-Version: 2.1\nName: torch\nVersion: {self.engine.__version__}\n"
+        methods = {
+            "read_text": lambda _, name: text if name == "METADATA" else None,
+            "locate_file": lambda _, path: path,
+        }
+        return [type("EngineDistribution", (metadata.Distribution,), methods)()]
+
     def _module(self, fullname: str) -> Any:
         """Return the module that stands in for one of these names; None if there is none."""
         if fullname in STATIC:

@@ -64,6 +64,8 @@ def test_the_parts_of_torch_are_imported_from_where_pytorch_has_them(folder: Fol
         from torch.accelerator import is_available
         from torch.optim.optimizer import Optimizer
         import torch.optim.sgd
+        from importlib.metadata import version
+        assert version("torch") == torch.__version__
         class Squares(torch.utils.data.Dataset):
             def __len__(self): return 4
             def __getitem__(self, i): return torch.tensor([float(i)]), i * i
