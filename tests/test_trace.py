@@ -108,10 +108,10 @@ def test_a_tensor_outside_knows_what_cut_it_off(tmp_path: Path, engine: str) -> 
     assert lines == {
         "net.fc.weight": 24, "net.fc.bias": 24, "x": 25, "w": 29, "h": 12, "d": 32, "e": 34, "f": 35, "k": 36, "n": 37, "t": 39,
         "c": 40, "y": 42, "z": 44, "loss": 45,
-        "leaf of w": 26,
+        "w (1st)": 26,
     }  # fmt: skip
     assert rows["h"].leaves == ("net.fc.weight", "net.fc.bias")
-    assert rows["w"].leaves == rows["c"].leaves == ("leaf of w",)
+    assert rows["w"].leaves == rows["c"].leaves == ("w (1st)",)
     broken = {name: row.broken for name, row in rows.items() if row.broken}
     assert {name: (one.reason, one.call, str(one.place), one.source) for name, one in broken.items()} == {
         "d": ("detached", "detach", "line 32", "h"),

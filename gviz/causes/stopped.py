@@ -255,7 +255,7 @@ def carried_over(case: Diagnosis, user_lines: Lines) -> list[tuple[str, Lines, s
         is_tensor = any(row.partition("[")[0].rpartition(".")[2] == last_name(node) for row in case.rows)
         is_kept_elsewhere = number not in range(statement.lineno, (statement.end_lineno or 0) + 1)
         better = fixes.with_detached(statement, value) if is_kept_elsewhere else ""
-        leaf = case.rows.get(f"leaf of {name}")
+        leaf = case.rows.get(f"{name} (1st)") or case.rows.get(f"leaf of {name}")
         if leaf is not None and leaf.history.is_optimized and fixes.targets_of(statement) == [name]:
             better = f"with torch.no_grad(): {name}.copy_({ast.unparse(value)})"  # the optimizer has the leaf
         if is_tensor or not case.rows:

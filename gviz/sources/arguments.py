@@ -98,8 +98,7 @@ class CallSites:
         """
         if code is None:
             return []
-        positions = self.positions.get(id(code)) or self.positions.setdefault(id(code), list(code.co_positions()))
-        match self.spans.get(positions[instruction // 2]):
+        match self.spans.get(self.position(code, instruction)):
             case ast.BinOp(left, _, right):
                 parts = [right, left] if name in ("radd", "rsub", "rmul") else [left, right]
             case ast.Call(ast.Attribute(value, attr) | (ast.Name(attr) as value), args, keywords) if attr == name:
@@ -113,9 +112,61 @@ class CallSites:
         texts = ["" if is_outdated(part) else ast.unparse(part) for part in parts]
         return [text if len(text) <= LONGEST else "" for text in texts]
 
+    def position(self, code: CodeType, instruction: int) -> tuple[int | None, ...]:
+        """Return where an instruction of some code is written."""
+        positions = self.positions.get(id(code)) or self.positions.setdefault(id(code), list(code.co_positions()))
+        return positions[instruction // 2]
+
     @cached_property
     def spans(self) -> dict[tuple[int | None, ...], ast.AST]:
         """The calls and the signs of the file by where they are written: first and last line, first and last column."""
         nodes = ast.walk(self.tree) if self.tree is not None else ()
         calls = (one for one in nodes if isinstance(one, ast.BinOp | ast.Call))
         return {(one.lineno, one.end_lineno, one.col_offset, one.end_col_offset): one for one in calls}
+
+    def name_of_value(self, code: CodeType, instruction: int) -> tuple[str, bool]:
+        """Return what an assignment calls the value of a call, "" for none, and whether it is the first of the name."""
+        is_here = code.co_filename == self.file
+        return self.targets.get(self.position(code, instruction), ("", False)) if is_here else ("", False)
+
+    @cached_property
+    def targets(self) -> dict[tuple[int | None, ...], tuple[str, bool]]:
+        """What assignments call the values of calls, by where these are written, and whether each is the first."""
+        targets: dict[tuple[int | None, ...], tuple[str, bool]] = {}
+        earlier = set[str]()
+        for statement in self.tree.body if self.tree is not None else ():
+            nodes = [*ast.walk(statement)]
+            for node in (one for one in nodes if isinstance(one, ast.Assign)):
+                for name, base, value in named_values(node):
+                    span = value.lineno, value.end_lineno, value.col_offset, value.end_col_offset
+                    targets[span] = name, node is statement and base not in earlier
+            earlier |= {one.id for one in nodes if isinstance(one, ast.Name) and isinstance(one.ctx, ast.Store)}
+        return targets
+
+
+def named_values(statement: ast.Assign) -> Iterator[tuple[str, str, ast.expr]]:
+    """Yield the expressions whose values an assignment names: the name, what it begins with, and the expression.
+
+    >>> (one,) = ast.parse("a, V = f(x), {'p': g(y).requires_grad_()}").body
+    >>> [(name, ast.unparse(value)) for name, _, value in named_values(one)]
+    [('a', 'f(x)'), ("V['p']", 'g(y).requires_grad_()'), ("V['p']", 'g(y)')]
+    """
+    todo: list[tuple[str, str, ast.expr | None, ast.expr]]
+    todo = [("", "", target, statement.value) for target in statement.targets]
+    for name, base, target, value in todo:  # grows while it is read
+        match target, value:
+            case ast.Tuple(targets) | ast.List(targets), ast.Tuple(values) | ast.List(values):
+                todo += [("", "", *pair) for pair in zip(targets, values, strict=False)]
+            case ast.Name(name), _:
+                todo.append((name, name, None, value))
+            case None, ast.Dict(keys, values):
+                pairs = [
+                    (key.value, one) for key, one in zip(keys, values, strict=True) if isinstance(key, ast.Constant)
+                ]
+                todo += [(f"{name}[{key!r}]", base, None, one) for key, one in pairs]
+            case None, ast.Tuple(values) | ast.List(values):
+                todo += [(f"{name}[{at}]", base, None, one) for at, one in enumerate(values)]
+            case None, ast.Call(function):
+                yield name, base, value
+                if isinstance(function, ast.Attribute) and function.attr == "requires_grad_":
+                    todo.append((name, base, None, function.value))

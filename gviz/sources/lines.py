@@ -125,7 +125,7 @@ class Lines:
             row_of: gives the row of a leaf without a name.
             uses: name of a leaf -> the first run of a line in which the graph uses it.
         """
-        unnamed = unnamed_leaves(tensors_by_name, below)
+        unnamed = unnamed_leaves(tensors_by_name, below, self.first_name)
         tensors = {**unnamed, **tensors_by_name}
         names = {id(tensor): name for name, tensor in reversed(tensors.items())}  # the first one wins
         for row in [*rows, *(row_of(name, leaf) for name, leaf in unnamed.items())]:
@@ -163,6 +163,11 @@ class Lines:
         is_written = call.writes and noted is not None
         place = made_at if row.required_grad and not row.requires_grad else None
         return row._replace(place=place or self.place(call.place), is_written=is_written, broken=cut)
+
+    def first_name(self, leaf: Any) -> tuple[str, bool]:
+        """Return the name that a leaf was given when it was made, and whether it is the first of that name."""
+        call = recall(self.trace.outside.records, leaf)
+        return ("", False) if call is None or call.at is None else self.sites.name_of_value(*call.at)
 
     def last_write_before(self, tensor: Any, use: int) -> Place | None:
         """Return where the memory of a tensor was written last before a run of a line; None where it was not."""
@@ -408,16 +413,26 @@ def leaves_below(names: Mapping[str, Any], cache: dict[Any, tuple[int, list[Any]
     return leaves
 
 
-def unnamed_leaves(names: Mapping[str, Any], below: Mapping[str, list[Any]]) -> dict[str, Any]:
-    """Return a name for each leaf that has none, ``leaf of y``: after the tensor that is made of the fewest leaves.
+def unnamed_leaves(
+    names: Mapping[str, Any],
+    below: Mapping[str, list[Any]],
+    first_name: Callable[[Any], tuple[str, bool]] = lambda _: ("", False),
+) -> dict[str, Any]:
+    """Return a name for each leaf that has none.
+
+    That is ``w (1st)``, if it was the first of a name that was given to another one later; else ``leaf of y``, after
+    the tensor that is made of the fewest leaves.
 
     Args:
         names: the tensors that have names.
         below: the leaves that each of them is made from.
+        first_name: gives the name of a leaf when it was made, and whether it is the first of that name.
     """
     ids, leaves = set(map(id, names.values())), {}
     for name in sorted(below, key=lambda name: len(below[name])):
         for number, leaf in enumerate([leaf for leaf in below[name] if id(leaf) not in ids], 1):
             ids.add(id(leaf))
-            leaves[f"leaf {number} of {name}" if number > 1 else f"leaf of {name}"] = leaf
+            own, is_first = first_name(leaf)
+            of = f"leaf {number} of {name}" if number > 1 else f"leaf of {name}"
+            leaves[f"{own} (1st)" if is_first and own in names else of] = leaf
     return leaves

@@ -118,7 +118,8 @@ def graph_of_run(run: Run, options: SourceOptions) -> Graph:
         if options.flow and run.table_tensors is not None:
             from gviz.sources.lines import leaves_below, unnamed_leaves
 
-            names |= unnamed_leaves(names, leaves_below(names, leaves))
+            first_names = {} if run.lines is None else {"first_name": run.lines.first_name}
+            names |= unnamed_leaves(names, leaves_below(names, leaves), **first_names)
         graph = _walked(run, names, options)
         tensors = names if run.table_tensors is None else run.table_tensors
         replaced = _replaced_inputs(names, tensors)

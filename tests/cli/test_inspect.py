@@ -73,6 +73,22 @@ def test_two_leaves_without_a_name_have_rows_of_their_own(gviz: Program) -> None
     assert set(rows) == {"y", "leaf of y", "leaf 2 of y"}
 
 
+def test_a_leaf_whose_name_has_gone_to_a_result_is_the_first_of_that_name(gviz: Program) -> None:
+    (gviz.folder / "net.py").write_text(
+        "import torch\na = torch.tensor(1.0).requires_grad_()\nb = torch.tensor(2.0, requires_grad=True)\n"
+        "V = {'p': torch.tensor(3.0, requires_grad=True)}\nfor _ in range(2):\n    a, b = b, a * b + V['p']\n"
+        "    V = {'p': a * b}\n    c = torch.tensor(4.0, requires_grad=True)\n    V['p'] = V['p'] * c\n"
+        "(V['p'] + b).backward()\n"
+    )
+    leaves = {name: row["value"] for name, row in table(gviz("inspect", "net.py", "--only", "leaf")).items()}
+    assert leaves.pop("c") == "4"
+    (other,) = leaves.keys() - {"a (1st)", "b (1st)", "V['p'] (1st)"}  # the c of the first round, one of several
+    assert leaves == {"a (1st)": "1", "b (1st)": "2", "V['p'] (1st)": "3", other: "4"}
+    assert other.startswith("leaf")
+    told = gviz("explain", "net.py").out
+    assert "a (1st)·b (1st)" in told
+
+
 def test_a_note_tells_what_is_outside_of_the_graph_and_why(script: Program) -> None:
     notes = {name: row["note"] for name, row in table(script("inspect", "net.py")).items()}
     assert notes == {
