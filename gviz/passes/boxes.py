@@ -7,7 +7,6 @@ from bisect import insort
 from collections import Counter, defaultdict
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from functools import cached_property
-from hashlib import blake2b
 from typing import TypeAlias
 
 from gviz.formulas.expressions import output_name
@@ -136,6 +135,8 @@ class Boxes:
 
         Of a wire from another box the arrow tells which node it is of, since the first block has another one.
         """
+        from hashlib import blake2b  # loads OpenSSL, which most pictures have no use for
+
         path, box = title.partition(",")[0], inside[0].id
         digest = blake2b(repr(self.outputs[box]).encode(), digest_size=8)
         sources: dict[str, set[int]] = defaultdict(set)
