@@ -23,6 +23,7 @@ from gviz.answers.formulas import (
 from gviz.answers.writer import Writer
 from gviz.derivations.derivation import Derivation, step_kind
 from gviz.derivations.paths import Chain, Path
+from gviz.formulas.calls import as_formula
 from gviz.formulas.formula import UNKNOWN, Formula
 from gviz.graphs import Edge, Node
 from gviz.graphs.numbers import Element, Numbers, size_of
@@ -299,10 +300,12 @@ class LatexWriter(Writer):
 
     def values(self, derivation: Derivation) -> Iterator[str]:
         lines = [f"{name_of(node.name or '')} &= {self.value(node)}" for node in derivation.start_nodes]
+        names = {node.name or "" for node in (*derivation.start_nodes, *derivation.operations)}
         for node in derivation.operations:
-            formula, value = math(node.expression) if node.expression else "", self.value(node)
+            value, formula = self.value(node), as_formula(node.expression, names)
             equals = "\\quad " if value.startswith("\\text") else " = "
-            sides = joined_sides([*filter(None, [formula, value])], equals, self.about)
+            text = math(node.expression if formula is None else str(formula)) if node.expression else ""
+            sides = joined_sides([*filter(None, [text, value])], equals, self.about)
             lines.append(f"{name_of(node.name or node.label)} &= {sides}")
         yield _aligned(lines)
 

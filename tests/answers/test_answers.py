@@ -373,6 +373,17 @@ def test_a_matrix_of_six_columns_is_set_as_one_and_a_wider_one_as_text() -> None
     ]
 
 
+def test_the_name_of_a_module_is_no_operand_in_latex(tmp_path: Path) -> None:
+    script = tmp_path / "net.py"
+    script.write_text(
+        "import torch as th\nr = th.tensor([[2.0]], requires_grad=True)\ns = th.exp(r)\nd = th.linalg.det(s)\n"
+        "y = d.log()\ny.backward()\n"
+    )
+    text = explain(script, "r", options=SourceOptions(lines=True), say=lambda _: None).text("latex")
+    for formula in (r"s &= \exp\left(r\right) ", r"d &= \det\left(s\right) ", r"y &= \log\left(d\right) "):
+        assert formula in text
+
+
 def test_a_vector_in_latex_is_a_column_so_that_its_product_with_a_matrix_is_one() -> None:
     values = {"W": [[1, 2], [3, 4]], "x": [1, 2]}
     text = explain("y=(W@x).sum()", "W", options=SourceOptions(values=values, frozen=("x",)), say=print).text("latex")

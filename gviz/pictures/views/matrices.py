@@ -14,6 +14,7 @@ from itertools import product
 
 from gviz.errors import warn_user
 from gviz.formulas.backward import RESHAPING, Handed, aliased, backward_formula as formula_of, noted
+from gviz.formulas.calls import as_formula
 from gviz.formulas.formula import GRAD, Formula
 from gviz.formulas.lectures import PLACES
 from gviz.formulas.operations import operator_of
@@ -46,7 +47,7 @@ from gviz.pictures.legend import FORMULA_WORDS, LegendEntry, kind_entries
 from gviz.pictures.look import PAGES
 from gviz.pictures.options import RenderOptions
 from gviz.pictures.parts import drawn_formula
-from gviz.pictures.reader import Reader, as_formula
+from gviz.pictures.reader import Reader
 from gviz.pictures.sheets import (
     WIDE,
     Block,
