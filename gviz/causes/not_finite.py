@@ -9,6 +9,7 @@ from functools import lru_cache
 from gviz.causes.diagnosis import Cause, Diagnosis, backward_of, is_own, sign_in_program
 from gviz.causes.facts import TensorFacts
 from gviz.causes.training import BEFORE_EACH, spoiled, spoiled_row
+from gviz.formulas.operations import PUT_IN
 from gviz.graphs import Edge, Node
 from gviz.graphs.numbers import Numbers
 from gviz.passes.elements import is_finite, magnitude
@@ -55,9 +56,6 @@ SHRINKING = ("*", "/", "**", "exp", "square")
 
 GROWING = ("*", "@", "addmm", "**", "square", "mse_loss")
 """Operations whose derivative is not finite where an input is not."""
-
-PUT_IN = ("MaskedFill", "Where")
-"""Operations that put inf into a tensor because the program says so."""
 
 
 def not_finite_before(facts: TensorFacts) -> Cause:

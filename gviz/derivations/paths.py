@@ -19,10 +19,14 @@ from gviz.graphs import NO_FLOW, Edge, Flow, Graph, Hooked, Node, TensorRow
 from gviz.graphs.numbers import Numbers
 from gviz.passes.elements import ONE, agree, magnitude, plus, sum_of, sum_text, sum_to, times, times_jacobian
 from gviz.text import did_you_mean, excerpt, joined, name_among, quotient_of
+from gviz.walk import MOST_FLOWING
 
 MOST = 4
 """Paths that are listed."""
 
+
+MOST_TRIED = 64
+"""Paths among which those that are listed are looked for: one that comes to 0 is not, where there are others."""
 
 MOST_STEPS, ENDS = 20_000, 20
 """Steps of all listed paths together; if there are more, so many are listed at each end of a path."""
@@ -128,7 +132,7 @@ class Chain:
         wrt: the name of the tensor.
         node: its node.
         count: how many paths there are.
-        paths: the first of them.
+        paths: the first of them, of many rather those that do not come to 0.
         start: the gradient that backward starts from; 1, or what was given for the root.
         sum: of the products of all paths; None where that is not the engine's gradient.
         grad: the engine's gradient; None if there is none.
@@ -185,7 +189,10 @@ def find_chains(graph: Graph, names: Iterable[str], most: int = MOST) -> tuple[C
         raise SourceError(
             f"no path leads from a root of this graph to {joined(missing, 4)}: an edge, or the root, is missing"
         )
-    ways = first_prefixes(graph.roots, inputs, totals, start, most)
+    tried = max(most, MOST_TRIED) if len(order) <= MOST_FLOWING else most
+    first = first_prefixes(graph.roots, inputs, totals, start, tried)
+    ways = {node.id: first[node.id] for node in targets.values()}
+    ways = {key: own if len(own) <= most else sorted(own, key=comes_to_nothing)[:most] for key, own in ways.items()}
     gradients = {name: gradient_of(node, graph.uses) for name, node in targets.items()}
     are_checked = {
         name: agree(totals[node.id].sum, gradients[name], totals[node.id].scale) for name, node in targets.items()
@@ -350,6 +357,11 @@ def first_prefixes(
         prefixes.append(way)
         todo += [(way, each) for each in reversed(inputs[node])]
     return ways
+
+
+def comes_to_nothing(way: Prefix) -> bool:
+    """Return whether the gradient along a way is known to be 0."""
+    return way.gradient is not None and magnitude(way.gradient) == 0
 
 
 def tensor_name(node: Node, output: int = 0) -> str:

@@ -18,6 +18,9 @@ OPERATORS: dict[type[ast.operator], str] = {
 }  # fmt: skip
 """Python's operators, each with the sign that :func:`operator_of` has for it."""
 
+PUT_IN = ("MaskedFill", "Where", "IndexPut")
+"""Operations that put inf into a tensor because the program says so: their classes begin with these."""
+
 GRAD_FN = re.compile(r"(\w+?)Backward(\d*)")
 
 _WORDS = re.compile(r"(?<=[a-z])(?=[A-Z])|(?<=[A-Z])(?=[A-Z][a-z])|(?<=\d)(?=[A-Z][a-z]{3})")

@@ -15,6 +15,7 @@ from typing import Any
 from gviz.formulas.expressions import output_name, words_of
 from gviz.formulas.formula import UNKNOWN, Formula
 from gviz.formulas.operands import input_names, option_text, signed
+from gviz.formulas.operations import PUT_IN
 from gviz.graphs import (
     FREED,
     LEFT_OUT,
@@ -340,9 +341,15 @@ def why_without_numbers(graph: Graph) -> str:
     return "the graph was made, or saved, without them; name the view there, too"
 
 
+def is_alarming(node: Node) -> bool:
+    """Return whether a tensor has nan or inf, but for an infinity that its operation puts in, as for a mask."""
+    value = node.value
+    return value is not None and not is_finite(value) and (value.has_nan or not node.label.startswith(PUT_IN))
+
+
 def not_finite_first(graph: Graph) -> set[str]:
     """Return the ids of the operations that make nan or inf out of finite inputs, as far as the values are known."""
-    bad = {node.id for node in graph.nodes if node.value is not None and not is_finite(node.value)}
+    bad = {node.id for node in graph.nodes if is_alarming(node)}
     if not bad:
         return set()
     known = {node.id for node in graph.nodes if node.value is not None or node.kind == "accumulate"}
@@ -672,10 +679,10 @@ def value_lines(node: Node, options: RenderOptions, sign: str = EQUAL) -> list[L
     if sizes:
         head.append(Span((" " if head else "") + " ".join(sizes), "muted"))
     if "value" in show and not has_value and node.value is not None and not is_finite(node.value):
-        head.append(Span(f" has {node.value.not_finite}", "error"))
+        head.append(Span(f" has {node.value.not_finite}", "error" if is_alarming(node) else "muted"))
     rows: list[Line] = [(*head, *dtype)] if head else []
     if has_value:
-        ink = "" if is_finite(node.value) else "error"
+        ink = "error" if is_alarming(node) else ""
         if len(text_of(tuple(head))) + len(text) + 3 <= min(LONGEST_STATEMENT, options.max_chars) or not head:
             rows = [(*head, Span(f" {sign}{text}" if head else text, ink), *dtype)]
         else:

@@ -449,6 +449,20 @@ def test_what_a_program_did_stands_in_the_circuit(tmp_path: Path, body: str, tol
     assert not list(inked.faults(inked.read(svg)))
 
 
+@pytest.mark.parametrize(("first", "is_alarm"), [("False", False), ("True", True)])
+@pytest.mark.filterwarnings("ignore::gviz.GvizWarning")
+def test_a_mask_of_infinities_is_no_alarm_unless_it_masks_a_whole_row(
+    tmp_path: Path, first: str, *, is_alarm: bool
+) -> None:
+    body = f"""
+S = torch.tensor([[1.0, 2.0], [0.0, 1.0]], requires_grad=True)
+masked = S.masked_fill(torch.tensor([[{first}, True], [False, False]]), -torch.inf)
+y = torch.softmax(masked, -1).sum()
+y.backward()
+"""
+    assert ("nan or inf begins here" in words_of(of_script(tmp_path, body))) == is_alarm
+
+
 def test_an_error_in_backward_is_told_where_it_stops(gviz: Program) -> None:
     body = f"import torch\n{LEAVES}a = torch.exp(x)\na += 1\ny = a * w\ny.backward()\n"
     (gviz.folder / "p.py").write_text(body, encoding="utf-8")

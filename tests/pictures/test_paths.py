@@ -129,6 +129,13 @@ def test_more_paths_than_can_be_drawn_are_counted(gviz: Program) -> None:
     assert "the sum of all 1,099,511,627,776 = " in text
 
 
+def test_of_many_paths_those_that_come_to_0_are_drawn_last(gviz: Program) -> None:
+    text = "a=relu(-x); b=a+a; c=b+b; d=c+c; y=d+x*5"
+    assert gviz("render", text, "x=1", "--path", "x", "-o", "x.dot").status == 0
+    assert "y → g → x:   1 · 5 = 5" in plain((gviz.folder / "x.dot").read_text(encoding="utf-8"))
+    assert "\n  y → g → x  " in gviz("explain", text, "x=1", "--max-paths", "2").out
+
+
 def test_without_numbers_the_symbols_stay_and_the_picture_says_why(gviz: Program) -> None:
     done = gviz("render", "a, b = W.split(1); y=(a*b).sum()", "W=[[1,2],[3,4]]", "--path", "W", "-o", "W.dot")
     assert done.status == 0, done.err
