@@ -17,6 +17,7 @@ import pytest
 from gviz.graphs import NO_FLOW, NO_GRADIENT, Node
 from gviz.graphs.numbers import Numbers
 from gviz.sources import Note, Reading, SourceOptions, read
+from gviz.sources.script.missing import of_script
 
 FILES = sorted((Path(__file__).parent / "programs").glob("*.py"))
 
@@ -65,6 +66,10 @@ def test_a_program_prints_what_pytorch_prints(file: Path, capsys: pytest.Capture
     assert printed == file.with_suffix(".txt").read_text(encoding="utf-8")
     assert len(reading.graph.nodes) > 1
     assert not reading.failed
+
+
+def test_no_program_names_what_the_engine_lacks() -> None:
+    assert [use for file in FILES for use in of_script(str(file))] == []
 
 
 @pytest.mark.torch

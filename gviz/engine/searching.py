@@ -15,7 +15,7 @@ from gviz.numbers.classes import result_class
 from gviz.numbers.shapes import broadcast_shape, wrap_dim
 from gviz.numbers.types import Array
 from gviz.numbers.words import refuse
-from gviz.ops.rearranging import meshgrid
+from gviz.ops.rearranging import broadcast_tensors, meshgrid
 from gviz.ops.rows import array_of, lacks
 
 ROUNDED = {"linear": np.floor, "midpoint": np.floor, "lower": np.floor, "higher": np.ceil, "nearest": np.rint}
@@ -52,8 +52,11 @@ def quantiles(self: Tensor, q: Operand, dim: int | None, keepdim: bool, interpol
         interpolation not in ROUNDED,
         f"quantile() interpolation must be one of {', '.join(ROUNDED)}, but got {interpolation}",
     )
-    shares = np.asarray(array_of(q), self._array.dtype)
-    refuse(not ((shares >= 0) & (shares <= 1)).all(), f"quantile() q must be in the range [0, 1] but got {q}")
+    shares = q if isinstance(q, Tensor) else constant(np.asarray(q, self._array.dtype))
+    array = shares._array
+    refuse(array.dtype != self._array.dtype, "quantile() q tensor must be same dtype as the input tensor")
+    wrong = "q values must be in the range [0, 1]" if shares is q else f"q must be in the range [0, 1] but got {q:g}"
+    refuse(not ((array >= 0) & (array <= 1)).all(), f"quantile() {wrong}")
     values = self.reshape(-1) if dim is None and self.ndim != 1 else self
     axis = wrap_dim(dim or 0, values.ndim)
     shape = tuple(1 if i == axis else n for i, n in enumerate(values.shape) if keepdim or i != axis)
@@ -64,14 +67,18 @@ def quantiles(self: Tensor, q: Operand, dim: int | None, keepdim: bool, interpol
     ordered = values.sort(-1)[0].view((*shape, last + 1))
     is_nan = np.isnan(ordered._array)
     if skips_nan:
-        ranks = shares * np.maximum(last - is_nan.sum(axis=-1, keepdims=True), 0).astype(shares.dtype)
+        ranks = shares * constant(last - is_nan.sum(axis=-1, keepdims=True), self._array.dtype)
+        ranks = ranks.masked_fill(ranks < 0, 0)
     else:
-        ranks = np.where(is_nan.any(axis=-1, keepdims=True), shares.dtype.type(last), shares * last)
-    places = ROUNDED[interpolation](ranks)
-    result = ordered.gather(-1, constant(places, np.int64))
+        ranks, has_nan = broadcast_tensors(
+            TENSORS["mul_scalar"](shares, last), constant(is_nan.any(axis=-1, keepdims=True))
+        )
+        ranks = ranks.masked_fill(has_nan, last)
+    places = constant(ROUNDED[interpolation](ranks._array), np.int64)
+    result = ordered.gather(-1, places)
     if interpolation in ("linear", "midpoint"):
-        weight = np.full_like(ranks, 0.5) if interpolation == "midpoint" else ranks - places
-        result.lerp_(ordered.gather(-1, constant(np.ceil(ranks), np.int64)), constant(weight))
+        weight = ranks - places if interpolation == "linear" else constant(np.full_like(ranks._array, 0.5))
+        result.lerp_(ordered.gather(-1, constant(np.ceil(ranks._array), np.int64)), weight)
     return (result.unsqueeze_(0).transpose_(0, -1) if shares.ndim else result).squeeze_(-1)
 
 

@@ -14,6 +14,7 @@ from gviz.files import missing
 from gviz.records import record
 from gviz.sources.expression.allowed import FIELDS
 from gviz.sources.pasted import parse
+from gviz.sources.script.process import engine_module
 from gviz.sources.script.syntax import pieces
 from gviz.sources.script.torch_names import binding_names, files_of, imports, is_torch, lacking_part, used_names
 from gviz.sources.source import Source
@@ -105,7 +106,9 @@ def methods(tree: ast.Module) -> Iterator[tuple[str, int]]:
 
     Whether what stands before the dot is a tensor is not known.
     """
+    sparse: Any = engine_module("torch.sparse")
     missing = {name.rpartition(".")[2] for name in of_module("torch.Tensor")} - PYTHONS - own_names(tree)
+    missing -= {*dir(sparse.Sparse)}  # a sparse tensor has more: x.to_sparse().coalesce()
     torchs = binding_names(tree)
     others = {name for _, name, path in imports(tree) if not is_torch(path)}
     for node in pieces(tree):
