@@ -81,12 +81,16 @@ class CircuitReader(Reader):
     def number(self, value: Numbers | None, decimals: int = 0) -> str:
         """Return a tensor as a text on a line: its numbers, if they are few; else its norm, or its size alone.
 
+        Of a large mask it is how many are true.
+
         They have as many decimals as that, where there is room, and no fewer than all numbers have.
         """
         if value is None:
             return ""
         text = self.numbers(value, decimals, LONGEST_NUMBERS)
         if (not text and value.is_known) or len(text) > LONGEST_NUMBERS:
+            if value.elements and all(isinstance(one, bool) for one in value.elements):
+                return f"{value.elements.count(True)} of {value.numel} true"
             return f"norm {decimal(value.norm, self.options.precision)}"
         return (text or size_text(size_of(value))).replace("-", "−")
 
@@ -102,8 +106,9 @@ class CircuitReader(Reader):
         return is_at_circle and edge.flow.local is not None and in_room(LONGEST_TEXT)(edge.flow.local, decimals)
 
     def size(self, node: Node) -> str:
-        """Return the size of a tensor whose line has its norm alone; "" of any other."""
-        return size_text(size_of(node.numbers)) if self.number(node.numbers).startswith("norm ") else ""
+        """Return the size of a tensor whose line has its norm alone, or how many are true; "" of any other."""
+        text = self.number(node.numbers)
+        return size_text(size_of(node.numbers)) if text.startswith("norm ") or text.endswith(" true") else ""
 
     # ------------------------------------------------------------ cards and wires
     def circuit(self, far: int = FAR) -> tuple[list[Component], list[Wire]]:

@@ -435,6 +435,8 @@ LEAVES = "x = torch.tensor(2.0, requires_grad=True)\nw = torch.tensor(3.0, requi
         ("v = torch.tensor([1.0, 2.0, 3.0], requires_grad=True)\na, b, c = v.unbind()\ny = a * b + c\ny.backward()\n",
          ["a = 1", "b = 2", "c = 3"]),
         (f"{SQUARE}y = Square.apply(x * w) * 3\ny.backward()\n", ["60", "180", "120"]),
+        ("x = torch.ones(2, 3, requires_grad=True)\nmask = torch.eye(2, 3) > 0\ny = torch.where(mask, x, x * 2).sum()\ny.backward()\n",
+         ["2 of 6 true", "2×3"]),
         ("P = torch.eye(3, requires_grad=True)\ny = P.sum() * 2 + P[0].sum() + P[0].sum()\ny.backward()\n",
          ["norm 6", "norm 1.7321", "sum: norm 8.4853"]),
         (f"{LEAVES}y = torch.log(-x) * w\ny.backward()\n", ["nan or inf begins here"]),
