@@ -174,9 +174,11 @@ class Reading(sources.Reading):
 
     def _repr_html_(self) -> str:
         """Return the picture and the notes, as notebooks show them; of a large graph a line of text."""
-        notes = "\n".join(note.text for note in self.notes)
-        picture = self._repr_svg_() or f"<pre>{escape(repr(self))}</pre>"
-        return f"{picture[picture.find('<svg') :] if '<svg' in picture else picture}<pre>{escape(notes)}</pre>"
+        from gviz.render._svg import as_image
+
+        notes, svg = "\n".join(note.text for note in self.notes), self._repr_svg_()
+        shown = f"<pre>{escape(repr(self))}</pre>" if svg is None else as_image(svg, repr(self))
+        return f"{shown}<pre>{escape(notes)}</pre>"
 
 
 class Player:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from base64 import b64encode
 from collections.abc import Iterator
 from functools import cache
 from html import escape
@@ -104,3 +105,11 @@ def _text(item: TextLine, look: str) -> str:
         text = escape(word.text, quote=False)
         words.append(f"<tspan{bold}{ink}>{text}</tspan>" if bold or ink else text)
     return f"{start}{''.join(words)}</text>"
+
+
+def as_image(svg: str, alt: str) -> str:
+    """Return a picture as an element of HTML, with its text for who does not see it.
+
+    Of the elements of an SVG a notebook that is not trusted would keep the texts alone; it shows an image.
+    """
+    return f'<img alt="{escape(alt)}" src="data:image/svg+xml;base64,{b64encode(svg.encode()).decode()}">'

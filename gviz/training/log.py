@@ -256,8 +256,11 @@ class Log:
 
     def _repr_html_(self) -> str:
         """Return the heat map of the gradients and the table, as a notebook shows them."""
-        picture = self.drawn("log.svg", "grad").decode() if self.names() else ""
-        return f"{picture[picture.find('<svg') :]}<pre>{escape(self.table())}</pre>"
+        from gviz.render._svg import as_image
+
+        return (
+            as_image(self.drawn("log.svg", "grad").decode(), self.heading()) if self.names() else ""
+        ) + f"<pre>{escape(self.table())}</pre>"
 
 
 def ordinal_text(number: int) -> str:

@@ -660,7 +660,7 @@ def test_the_table_says_what_its_columns_are_of() -> None:
     assert lines[0] == "3 steps of the optimizer, counted from 0; each is measured"
     assert lines[1].split("  ")[0] == "parameter"
     assert [line.split()[0] for line in lines[2:6]] == ["0.weight", "0.bias", "2.weight", "2.bias"]
-    assert "<svg" in log._repr_html_()
+    assert 'src="data:image/svg+xml;base64,' in log._repr_html_()
     assert repr(log) == "<Log: 3 steps of the optimizer, counted from 0; each is measured; 0 findings>"
 
 
