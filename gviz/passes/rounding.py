@@ -69,6 +69,8 @@ def settled_gradients(
         if arrived is None or amount is None or amount.shape != arrived.shape:
             continue
         settled_arrived = settled_numbers(node.grad.arrived, arrived, amount)
+        is_noise = (arrived != 0) & (array_of(settled_arrived) == 0)
+        amount = abs(arrived) * ~is_noise + amount * is_noise  # what is no noise may vanish by honest products
         if settled_arrived is not node.grad.arrived:
             own = new_nodes.get(node.id, node)
             new_nodes[node.id] = own._replace(grad=own.grad._replace(arrived=settled_arrived))

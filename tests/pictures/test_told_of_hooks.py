@@ -16,6 +16,7 @@ from gviz.graphs import Graph, Node
 from gviz.graphs.numbers import Numbers
 from gviz.passes.dataflow import dataflow
 from gviz.passes.elements import agree, sum_of, times
+from gviz.passes.rounding import without_rounding
 from gviz.pictures.options import RenderOptions
 from gviz.pictures.spans import text_of
 from gviz.pictures.steps import steps_of
@@ -277,3 +278,13 @@ def test_the_default_view_has_0_where_only_rounding_is_left() -> None:
     shown = read("y=softmax(x,0).sum()", x=[0.3, 0.2, 3.5]).graph
     assert "grad = [0, 0, 0]" in drawn(shown, "torchviz")
     assert any(any(items(node.grad.value)) for node in shown.nodes)  # as data it is exact
+
+
+def test_a_gradient_that_vanishes_by_products_is_no_rounding() -> None:
+    layers = "; ".join(f"h{n}=A@h{n - 1}" for n in range(2, 61))
+    options = SourceOptions(values={"A": [[0.35, -0.35], [0.35, 0.35]], "w": [1.0, 2.0]}, flow=True)
+    recorded = read(f"h1=A@w; {layers}; y=sum(h60)", options).graph
+    w, shown = (next(node for node in one.nodes if node.name == "w") for one in (recorded, without_rounding(recorded)))
+    assert w.grad.value is not None
+    assert 0 < w.grad.value.norm < 1e-15
+    assert shown.grad.value == w.grad.value
