@@ -15,13 +15,14 @@ from __future__ import annotations
 
 import os
 import shlex
+import warnings
 from contextlib import chdir
 from hashlib import sha256
 from typing import TYPE_CHECKING, Any
 
 from gviz import __version__
 from gviz.cli.notebook import Shown, shown_by_words
-from gviz.errors import ArgumentError, GvizError
+from gviz.errors import ArgumentError, GvizError, GvizWarning
 from gviz.render import render
 
 if TYPE_CHECKING:
@@ -52,6 +53,9 @@ def setup(app: Sphinx) -> dict[str, Any]:
     from docutils.parsers.rst import directives
     from sphinx import addnodes
     from sphinx.util.docutils import SphinxDirective
+    from sphinx.util.logging import getLogger
+
+    logger = getLogger(__name__)
 
     class GvizDirective(SphinxDirective):  # type: ignore[misc]  # of no known type where Sphinx is not installed
         """A picture, or a page, of a source."""
@@ -68,14 +72,17 @@ def setup(app: Sphinx) -> dict[str, Any]:
             if os.path.isfile(os.path.join(folder, words[0])):
                 self.env.note_dependency(os.path.join(folder, words[0]))
             try:
-                with chdir(folder):
+                with chdir(folder), warnings.catch_warnings(record=True) as remarks:
+                    warnings.simplefilter("always", GvizWarning)
                     drawn = shown_by_words(words, "gviz")
                     if drawn is None:
                         raise ArgumentError("the words are those of gviz render, without --help")
                     shown = drawn()
-                stem = picture_files(shown, os.path.join(app.doctreedir, FOLDER))
+                    stem = picture_files(shown, os.path.join(app.doctreedir, FOLDER))
             except GvizError as error:
                 raise self.error(str(error)) from None
+            for text in dict.fromkeys(str(remark.message) for remark in remarks):
+                logger.info("%s: %s", self.get_location(), text)
             uri = "/" + os.path.relpath(stem, app.srcdir).replace(os.sep, "/") + ".*"
             alt = self.options.get("alt", f"The graph of {shown.graph.title}")
             width = {"width": self.options["width"]} if "width" in self.options else {}
