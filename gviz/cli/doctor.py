@@ -99,7 +99,8 @@ def findings() -> Iterator[Item]:
     for what, folder in (("this folder", os.getcwd()), ("temporary files", tempfile.gettempdir())):
         is_open = os.access(folder, os.W_OK | os.X_OK)
         yield needed(Item(what, folder * is_open, f"{folder} cannot be written: name another one"))
-    yield optional(Item("browser", browser_name(), "gviz view prints the address of its page"))
+    mend = "there is none, or no display for one: gviz view prints the address of its page"
+    yield optional(Item("browser", browser_name(), mend))
     for what, (package, use, mend) in OPTIONAL.items():
         yield optional(Item(what, package_version(package), f"for {use}: pip install {mend}"))
     for what, (program, use) in PROGRAMS.items():
