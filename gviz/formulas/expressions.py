@@ -179,8 +179,9 @@ def words_beside(
         for slot in range(node.recorded.slots)
     ]
     constants = with_constants(parts, operands, result.text)
-    if (UNKNOWN in result.text or UNTOLD in result.text) and is_plain_call(node.expression):
-        result = Text(node.expression)  # of a function that is several operations
+    is_partial = UNKNOWN in result.text or UNTOLD in result.text
+    if is_partial and node.module is None and is_plain_call(node.expression):
+        result = Text(node.expression)  # of a function that is several operations, and no module
     return result, constants
 
 

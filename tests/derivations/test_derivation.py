@@ -374,6 +374,20 @@ def test_an_embedding_is_explained_by_its_jacobian(tmp_path: Any) -> None:
     assert "J(embedding) is the Jacobian of embedding: each row of the gradient is added" in flat(str(found))
 
 
+def test_the_last_operation_of_a_module_names_what_it_is_made_of_and_not_what_the_module_was_given(
+    tmp_path: Any,
+) -> None:
+    text = (
+        "class Net(torch.nn.Module):\n    def __init__(self):\n        super().__init__()\n"
+        "        self.norm = torch.nn.LayerNorm(2)\n    def forward(self, x):\n        return self.norm(x * w)\n"
+        "w = torch.tensor([1.0, 2.0], requires_grad=True)\nx = torch.tensor([[1.0, 3.0]])\nnet = Net()\ny = net(x)\n"
+        "loss = y[0, 0]\nloss.backward()\n"
+    )
+    told = flat(str(of_script(tmp_path, text)))
+    assert "a = x·w = [[1, 6]]" in told
+    assert "y = layer_norm(a, " in told
+
+
 def test_a_leaf_without_a_name_is_called_as_in_the_table(tmp_path: Any) -> None:
     text = (
         "def f():\n    w, v = torch.tensor(2.0, requires_grad=True), torch.tensor(3.0, requires_grad=True)\n    return w * v\n"
