@@ -30,7 +30,7 @@ from gviz.walk import MOST_FLOWING
 MOST_PATHS = 8
 """Paths to a tensor that are listed, unless more are asked for."""
 
-MOST_LISTED = 40
+MOST_LISTED = 60
 """Operations that are listed, unless there are more on the paths themselves."""
 
 WHY_LOST = {FREED: "backward had freed it", OVERWRITTEN: "what it saved for backward was written since"}
@@ -83,11 +83,13 @@ class Derivation:
         return {edge.flow.symbol for chain in self.chains for path in chain.paths for edge in path.edges}
 
     def nearest(self, most: int) -> list[Node]:
-        """Return at most so many operations in their order: those on the paths rather, then the last of the others."""
+        """Return at most so many operations in their order: those on the paths, then their operands, then the last."""
         on_paths = {node for chain in self.chains for path in chain.paths for edge in path.edges for node in edge[:2]}
-        others = {at for at, node in enumerate(self.operations) if node.id not in on_paths}
-        ranked = sorted(range(len(self.operations)), key=lambda at: (1, -at) if at in others else (0, at))
-        return [self.operations[at] for at in sorted(ranked[:most])]
+        operands = {edge.source for edge in self.graph.edges if edge.target in on_paths}
+        first = [at for at, node in enumerate(self.operations) if node.id in on_paths]
+        others = [at for at, node in enumerate(self.operations) if node.id not in on_paths]
+        others.sort(key=lambda at: (self.operations[at].id not in operands, -at))
+        return [self.operations[at] for at in sorted([*first, *others][:most])]
 
     def as_dict(self) -> dict[str, Any]:
         """Return the record for JSON.

@@ -556,6 +556,12 @@ def test_a_large_graph_has_the_symbols_of_a_small_one(monkeypatch: pytest.Monkey
     assert Explanation("source", part).text() == Explanation("source", whole).text()
 
 
+def test_of_what_is_not_on_the_paths_the_operands_of_these_are_listed_first() -> None:
+    source = "b=x**2; y=w*b; c=u*2; d=c*3; z=y*d"
+    derivation = derive(gviz.read(source, SourceOptions(flow=True), say=lambda _: None).graph, ("w",))
+    assert [node.name for node in derivation.nearest(4)] == ["b", "y", "d", "z"]
+
+
 def test_the_steps_of_a_large_graph_have_the_numbers_of_a_small_one(monkeypatch: pytest.MonkeyPatch) -> None:
     values = {"x": 2, "w": 0.5}
     graph = gviz.read("y=tanh(x*w)*exp(w)", SourceOptions(values=values, flow=True), say=lambda _: None).graph
