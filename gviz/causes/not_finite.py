@@ -6,13 +6,16 @@ import math
 import re
 from functools import lru_cache
 
-from gviz.causes.diagnosis import Cause, Diagnosis, backward_of, is_own, sign_in_program
+from gviz.causes.diagnosis import Cause, Diagnosis, backward_of, is_own, saved_for, sign_in_program
 from gviz.causes.facts import TensorFacts
 from gviz.causes.training import BEFORE_EACH, spoiled, spoiled_row
+from gviz.formulas.formula import UNKNOWN
+from gviz.formulas.operands import input_names
 from gviz.formulas.operations import PUT_IN
 from gviz.graphs import Edge, Node
 from gviz.graphs.numbers import Numbers
 from gviz.passes.elements import is_finite, magnitude
+from gviz.passes.part import VIEW
 
 DIVISIONS = ("/", "reciprocal")
 TOO_SMALL = "too small for its dtype: compute in float64, or in other units"
@@ -54,8 +57,8 @@ LOGITS = "a loss that takes logits"
 SHRINKING = ("*", "/", "**", "exp", "square")
 """Operations whose result is 0, of numbers that are not, only where it is too small."""
 
-GROWING = ("*", "@", "addmm", "**", "square", "mse_loss")
-"""Operations whose derivative is not finite where an input is not."""
+SELECTING = ("Select", "Slice", "Index", "Unbind")
+"""Operations that pick elements."""
 
 
 def not_finite_before(facts: TensorFacts) -> Cause:
@@ -88,18 +91,22 @@ def not_finite_since(facts: TensorFacts) -> Cause:
 
 
 def gradient_not_finite(facts: TensorFacts) -> Cause:
-    """Return the cause for a gradient with nan or inf: the operation that made the first one, forward or backward."""
+    """Return the cause for a gradient with nan or inf: the operation that made the first one, forward or backward.
+
+    What was not finite forward is the cause only where a derivative on the way computes with it.
+    """
     case, head = facts.case, f"{facts.name}.grad is {facts.number}"
     head = head if case.graph.code else f"the gradient of {facts.name} is {facts.number}"
-    edge = first_turning(case)
+    edge = first_turning(facts)
     above = case.above(case.nodes[edge.target]) if edge is not None else ()
     where = next((node for node in above if node.label == "WhereBackward0"), None)
     is_picked = where is not None and all(map(is_finite, case.root_values))
-    if not is_picked and (cause := not_finite_forward(case, facts.name, head)) is not None:
+    bad = bad_operands(case, edge) if edge is not None else None
+    if facts.node is not None and bad and is_bad(case, facts.node):
+        bad = (facts.node.id, *bad)
+    if not is_picked and bad != () and (cause := not_finite_forward(case, facts.name, head, bad)) is not None:
         return cause
-    root = case.rows.get(case.root)
-    is_by_root = not (case.graph.code or is_picked or root is None or is_finite(root.value))
-    if is_by_root and edge is not None and sign_in_program(case.nodes[edge.target]) in GROWING:
+    if edge is not None and bad and not case.graph.code and not is_picked:
         return facts.cause(
             "nan",
             f"{head}, as {case.root_name} itself is not finite: what has made it so was not kept",
@@ -119,6 +126,38 @@ def gradient_not_finite(facts: TensorFacts) -> Cause:
             "look at what it returns",
         )
     return facts.cause("nan", f"{head}, and where it began is not known", case.line_of_backward)
+
+
+def bad_operands(case: Diagnosis, edge: Edge) -> tuple[str, ...]:
+    """Return the inputs that are not finite of an operation whose derivative computes with them.
+
+    With its result, if that has seen nan or inf first. Nothing is known of the derivatives of a user's Function: all
+    its inputs count.
+    """
+    node = case.nodes[edge.target]
+    used = saved_for(case, edge) if input_names(node.label) else [*operands_of(case, node), node]
+    used += [node] if makes_not_finite(case, node) else []
+    return tuple({one.id: None for one in used if is_bad(case, one)})
+
+
+def is_bad(case: Diagnosis, node: Node) -> bool:
+    """Return whether a value is not finite, also that of a view of which nobody has noted it.
+
+    Where nobody has followed the program, that is so if its shape is all that is told.
+    """
+    while node.value is None and VIEW.fullmatch(node.label) and (operands := operands_of(case, node)):
+        node = operands[0]
+    is_hidden = not case.graph.code and node.value is not None and not node.value.is_known
+    return not is_finite(node.value) or is_hidden
+
+
+def brings_bad(case: Diagnosis, node: Node) -> bool:
+    """Return whether nan or inf may come through an operand: be it that it is 0, since what divides is infinite."""
+    while node.label.startswith(SELECTING) and (operands := operands_of(case, node)):
+        node = operands[0]
+    is_quotient = sign_in_program(node) == "/" and any(is_bad(case, one) for one in operands_of(case, node))
+    is_unknown = not case.graph.code and node.value is None  # of a program that was followed, it is finite
+    return is_quotient or is_unknown or is_bad(case, node)
 
 
 def derivative_not_finite(facts: TensorFacts, head: str, edge: Edge, where: Node | None) -> Cause:
@@ -154,6 +193,7 @@ def derivative_not_finite(facts: TensorFacts, head: str, edge: Edge, where: Node
         dtype = edge.flow.handed.dtype if edge.flow.handed is not None else ""
         mend = f"see whether its inputs, or what comes to it, are too large for {dtype or 'their dtype'}"
         mend += ", which ends at 65504: take a smaller loss scale, as torch.amp.GradScaler does" * (dtype == "float16")
+        mend = GROWN if case.graph.earlier and has_grown(case) else mend
     if kind == "nan" and is_local:
         mend = MENDS_OF_NAN.get(sign, f"keep the input of {sign} within its domain")
     if sign == "softmax" and is_local:  # whose derivative is made of its result
@@ -168,34 +208,54 @@ def derivative_not_finite(facts: TensorFacts, head: str, edge: Edge, where: Node
     return facts.cause("nan", f"{head}: {origin}{way}", lines, with_input(case, mend, source))
 
 
-@lru_cache(maxsize=1)
-def first_turning(case: Diagnosis) -> Edge | None:
-    """Return the edge that backward comes to first of those on which a finite gradient is handed on as none."""
+def first_turning(facts: TensorFacts) -> Edge | None:
+    """Return the edge above a leaf that backward comes to first of those on which a finite gradient becomes none."""
+    case, edges = facts.case, turning_edges(facts.case)
+    above = {one.id for one in case.above(facts.node)} if facts.node is not None and edges else set()
+    return max(
+        (edge for edge in edges if edge.target in above), key=lambda edge: case.nodes[edge.target].run, default=None
+    )
+
+
+@lru_cache(maxsize=1)  # all leaves of a graph ask the same
+def turning_edges(case: Diagnosis) -> list[Edge]:
+    """Return the edges on which a finite gradient is handed on as one that is not."""
     bad = (edge for edge in case.shown.edges if not is_finite(edge.flow.handed))
-    turning = (edge for edge in bad if (came := case.nodes[edge.target].grad.arrived) is not None and is_finite(came))
-    return max(turning, key=lambda edge: case.nodes[edge.target].run, default=None)
+    return [edge for edge in bad if (came := case.nodes[edge.target].grad.arrived) is not None and is_finite(came)]
 
 
 def not_finite_itself(facts: TensorFacts) -> Cause | None:
     """Return the cause for a tensor that is not finite itself."""
     number = facts.row.value.not_finite if facts.row.value is not None else ""
-    return not_finite_forward(facts.case, facts.name, f"{facts.name} is {number}")
+    is_known = facts.node is not None and facts.case.graph.code and is_bad(facts.case, facts.node)
+    ends = (facts.node.id,) if facts.node is not None and is_known else None
+    return not_finite_forward(facts.case, facts.name, f"{facts.name} is {number}", ends)
 
 
-@lru_cache(maxsize=1)  # all leaves of a graph ask the same
-def first_not_finite(case: Diagnosis) -> set[str]:
-    """Return the nodes at which nan or inf begin: what the program has put in, else the first operation."""
-    inputs = [node for node in case.whole.nodes if node.kind != "operation" and not is_finite(node.value)]
-    operations = [node for node in case.whole.nodes if node.kind == "operation" and makes_not_finite(case, node)]
+@lru_cache(maxsize=4)  # most leaves of a graph ask the same
+def first_not_finite(case: Diagnosis, ends: tuple[str, ...] | None) -> set[str]:
+    """Return the nodes at which nan or inf begin: what the program has put in, else the first operation.
+
+    Args:
+        case: the graph.
+        ends: values that are not finite, to which they have come; None for any.
+    """
+    nodes = list(case.whole.nodes) if ends is None else [case.whole.by_id[one] for one in ends]
+    seen = {node.id for node in nodes}
+    for node in nodes if ends is not None else ():  # grows while it is read
+        new = [one for one in operands_of(case, node) if one.id not in seen and brings_bad(case, one)]
+        seen.update(one.id for one in new)
+        nodes += new
+    inputs = [node for node in nodes if node.kind != "operation" and not is_finite(node.value)]
+    operations = [node for node in nodes if node.kind == "operation" and makes_not_finite(case, node)]
     root = case.root_row.value if case.root_row is not None else None
     if has_nan(root) or any(has_nan(node.value) for node in operations):  # an inf may be there on purpose: a mask
         inputs = [node for node in inputs if has_nan(node.value) or node.kind == "leaf"] or (
             [] if operations else inputs
         )
         operations = [node for node in operations if not node.label.startswith(PUT_IN)] or operations
-    first = min(
-        reversed(operations), key=lambda node: node.run, default=None
-    )  # of one line, a user stands before what it uses
+    order = {node.id: at for at, node in enumerate(case.whole.nodes)}
+    first = min(operations, key=lambda node: (node.run, -order[node.id]), default=None)  # a user stands before
     return {node.id for node in inputs or (first,) if node is not None}
 
 
@@ -215,14 +275,20 @@ def makes_not_finite(case: Diagnosis, node: Node) -> bool:
     return all(is_finite(one.value) for one in inputs)
 
 
-def not_finite_forward(case: Diagnosis, name: str, what: str) -> Cause | None:
+def not_finite_forward(case: Diagnosis, name: str, what: str, ends: tuple[str, ...] | None = None) -> Cause | None:
     """Return the cause that is the first nan or inf, forward: put in, or made by an operation.
 
     None if none is known.
+
+    Args:
+        case: the graph.
+        name: of the tensor that is asked about.
+        what: that it, or its gradient, is not finite, as a clause.
+        ends: the values to which it has come; None for any.
     """
     if (row := spoiled_row(case)) is not None:
         return spoiled(case, name, what, row)
-    nodes = [case.whole.by_id[one] for one in sorted(first_not_finite(case))]
+    nodes = [case.whole.by_id[one] for one in sorted(first_not_finite(case, ends))]
     first = next((node for node in nodes if node.name == name), nodes[0] if nodes else None)
     if first is None:
         return None
@@ -311,6 +377,7 @@ def not_finite_input(case: Diagnosis, name: str, what: str, node: Node) -> Cause
         is_half = row is not None and row.value is not None and row.value.dtype == "float16"
         calls = re.findall(r"\.(\w+)\(", code)
         mends = dict.fromkeys(MENDS_OF_NAN[call] for call in calls if call in MENDS_OF_NAN)
+        mends = {with_input(case, mend, None): None for mend in mends}
         mends |= {"or at the divisor, which may be 0: add a small number to it": None} if " / " in code else {}
         return Cause(
             name,
@@ -338,7 +405,7 @@ def with_input(case: Diagnosis, mend: str, node: Node | None) -> str:
         return mend.format(x=node.name)
     text = node.expression if node is not None else ""
     letters = {one.name for one in case.shown.nodes if one.is_letter}
-    if text and not letters & {*re.findall(r"[^\W\d]\w*", text)}:
+    if text and UNKNOWN not in text and not letters & {*re.findall(r"[^\W\d]\w*", text)}:
         return mend.format(x=f"({text})")
     return mend.format(x="input")
 

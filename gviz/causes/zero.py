@@ -3,12 +3,20 @@
 from __future__ import annotations
 
 import ast
-import re
 from collections.abc import Iterable, Iterator
 from functools import reduce
 from typing import NamedTuple
 
-from gviz.causes.diagnosis import Cause, Diagnosis, Lines, backward_of, is_own, sign_in_program
+from gviz.causes.diagnosis import (
+    Cause,
+    Diagnosis,
+    Lines,
+    backward_of,
+    is_own,
+    saved_for,
+    sign_in_program,
+    slope_formula,
+)
 from gviz.causes.facts import TensorFacts
 from gviz.causes.fixes import out_of_place, targets_of
 from gviz.causes.not_finite import LOGITS, not_finite_forward, with_input
@@ -16,7 +24,6 @@ from gviz.causes.stopped import named_in
 from gviz.causes.syntax import calls_of, last_name
 from gviz.causes.training import BEFORE_EACH, accumulated, mend_of_clearing, why_cleared
 from gviz.formulas.formula import UNKNOWN
-from gviz.formulas.operands import input_names, rows_by_label
 from gviz.graphs import MIXED, Edge, Node, Place, TensorRow
 from gviz.graphs.numbers import Numbers, size_of
 from gviz.passes.elements import has_only, is_finite, plus, positions
@@ -221,15 +228,6 @@ def written_unseen(facts: TensorFacts, edges: Iterable[Edge], head: str) -> Caus
     return None
 
 
-def saved_for(case: Diagnosis, edge: Edge) -> list[Node]:
-    """Return the inputs and the result of an operation that its derivative for an input uses."""
-    saver = case.nodes[edge.target]
-    names, used = input_names(saver.label), re.findall(r"\w+", slope_formula(saver, edge.slot))
-    inputs = {one.slot: case.whole.by_id[one.source] for one in case.whole.inputs[saver.id]}
-    saved = [inputs[slot] for slot, name in enumerate(names) if slot in inputs and name in used]
-    return saved + [saver] * ("result" in used)
-
-
 def computed_from_new(facts: TensorFacts) -> Cause | None:
     """Return the cause for a gradient that was computed from numbers which the program has written since."""
     nodes = [facts.node, *facts.case.above(facts.node)] if facts.node is not None and facts.case.has_mixed else []
@@ -269,13 +267,6 @@ def mend_of_zero(case: Diagnosis, edge: Edge) -> Mend:
 def is_flat(node: Node, slot: int) -> bool:
     """Return whether the derivative of an operation for an input is 0 everywhere, as the table of operations has it."""
     return slope_formula(node, slot).startswith("zeros_")
-
-
-def slope_formula(node: Node, slot: int) -> str:
-    """Return the formula of an operation's derivative for an input, of the table of operations; "" if it has none."""
-    row, name = rows_by_label().get(node.label), input_names(node.label)[slot : slot + 1]
-    pairs = zip(row.groups, row.texts.values(), strict=True) if row is not None and name else ()
-    return next((text for group, text in pairs if name[0] in group), "")
 
 
 def mend_of_least(case: Diagnosis) -> Mend:

@@ -604,3 +604,45 @@ loss.backward()
     graph = graph_of(tmp_path, program, engine)
     assert lines_of(why(graph, "net.0.weight")) == [7, 4, 5]
     assert [node.place.line for node in graph.nodes if node.recorded.is_written and node.place] == [5]
+
+
+HARMLESS = {
+    "a mask": "p = h.masked_fill(torch.eye(4)[:3] > 0, -torch.inf).softmax(1).mean()",
+    "targets that are all ignored": "p = F.cross_entropy(h, torch.full((3,), -100))",
+    "a constant": "p = torch.log(torch.zeros(3)).mean() + h.sum()",
+}
+
+
+@pytest.mark.parametrize("engine", ENGINES)
+@pytest.mark.parametrize("case", HARMLESS)
+def test_what_no_derivative_computes_with_is_no_cause_of_nan(tmp_path: Path, case: str, engine: str) -> None:
+    """A value that is not finite, beside the square root of 0, whose derivative is infinite."""
+    program = f"""\
+import torch
+from torch import nn
+import torch.nn.functional as F
+net = nn.Linear(2, 4)
+h = net(torch.ones(3, 2))
+{HARMLESS[case]}
+d = (h - h.detach()).pow(2).sum(1).sqrt()
+loss = p + d.mean()
+loss.backward()
+"""
+    cause = why(graph_of(tmp_path, program, engine), "net.weight")
+    assert lines_of(cause) == [7], cause
+    assert "the derivative of sqrt for its input is inf, backward" in cause.what
+
+
+@pytest.mark.parametrize("engine", ENGINES)
+def test_a_product_that_overflows_backward_is_told_where_the_loss_has_overflowed_too(
+    tmp_path: Path, engine: str
+) -> None:
+    program = """\
+import torch
+net = torch.nn.Linear(64, 64).half()
+h = net(torch.full((4, 64), 100.0).half())
+loss = (h * h).sum()
+loss.backward()
+"""
+    cause = why(graph_of(tmp_path, f"{program}torch.manual_seed(0)\n", engine), "net.weight")
+    assert (lines_of(cause), "addmm hands on" in cause.what) == ([3], True), cause

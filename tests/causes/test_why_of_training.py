@@ -229,14 +229,14 @@ NAN = {
     "of weights that grow": (
         "opt.zero_grad(); (1e12 * head(net(x)).pow(2).sum()).backward(); opt.step()",
         8,
-        "makes the first inf, forward",
+        "addmm hands on -inf, backward",
         "the numbers grow from one backward to the next: take a smaller learning rate",
     ),
     "of data": (
         "opt.zero_grad(); head(net(x * 1e30 ** (i == 2))).pow(2).sum().backward(); opt.step()",
         8,
-        "makes the first of them, forward",
-        "look at what goes into it: a number that is not finite, or one that is too large for its dtype",
+        "addmm hands on -inf, backward",
+        "see whether its inputs, or what comes to it, are too large for float32",
     ),
 }
 
