@@ -13,9 +13,8 @@ from gviz.causes import fixes
 from gviz.causes.assignments import Assignments, Carrier
 from gviz.causes.syntax import expression_at, parsed, statements, whole_statement
 from gviz.formulas.expressions import output_name
-from gviz.formulas.operands import input_names, rows_by_label
 from gviz.formulas.operations import operator_of
-from gviz.graphs import MIXED, NO_GRADIENT, NO_HISTORY, Edge, Graph, GraphCut, Node, Place, Stop, TensorRow
+from gviz.graphs import MIXED, NO_GRADIENT, NO_HISTORY, Graph, GraphCut, Node, Place, Stop, TensorRow
 from gviz.graphs.numbers import Numbers
 from gviz.passes.dataflow import dataflow
 from gviz.text import display_width, printable
@@ -308,19 +307,3 @@ def sign_in_program(node: Node) -> str:
     """
     sign = operator_of(node.label)
     return {"^": "**", "×": "*", "÷": "/", "−": "-"}.get(sign, sign)
-
-
-def slope_formula(node: Node, slot: int) -> str:
-    """Return the formula of an operation's derivative for an input, of the table of operations; "" if it has none."""
-    row, name = rows_by_label().get(node.label), input_names(node.label)[slot : slot + 1]
-    pairs = zip(row.groups, row.texts.values(), strict=True) if row is not None and name else ()
-    return next((text for group, text in pairs if name[0] in group), "")
-
-
-def saved_for(case: Diagnosis, edge: Edge) -> list[Node]:
-    """Return the inputs and the result of an operation that its derivative for an input uses."""
-    saver = case.nodes[edge.target]
-    names, used = input_names(saver.label), re.findall(r"\w+", slope_formula(saver, edge.slot))
-    inputs = {one.slot: case.whole.by_id[one.source] for one in case.whole.inputs[saver.id]}
-    saved = [inputs[slot] for slot, name in enumerate(names) if slot in inputs and name in used]
-    return saved + [saver] * ("result" in used)

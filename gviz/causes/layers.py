@@ -38,6 +38,7 @@ EVEN = ("Sum", "Mean", "View", "UnsafeView", "Transpose", "Permute", "Squeeze", 
 CUT_OFF = "cut off on its way, as by detach(), no_grad(), item(), argmax() or a checkpoint with use_reentrant=True"
 """What may be so besides, where nobody has seen what the program called."""
 
+WRITTEN = "see what has written it: a step with a learning rate too large, or with a gradient not finite itself"
 TRACE = "gviz why SCRIPT tells the line that cuts it off"
 
 
@@ -225,13 +226,10 @@ def without_lines(graph: Graph, causes: Sequence[Cause]) -> Iterator[Cause]:
             other = Cause(name, "hidden", what, (), "use_reentrant=False; or ask after backward()")
             yield Cause(name, "ok", own) if is_there else other
         elif cause.verdict in ("zero", "nan", "inf") and "is not known" in cause.what:
-            mend = "ask before backward(), which frees what tells it" if is_freed else "look at hooks"
-            yield cause._replace(mend=f"{mend}; or gviz why SCRIPT")
+            first = "ask before backward(), which frees what tells it" if is_freed else "look at hooks"
+            yield cause._replace(mend=f"{first}; or gviz why SCRIPT")
         elif spoiled in trained and spoiled != cause.what:
-            mend = (
-                "see what has written it: a step with a learning rate too large, or with a gradient not finite itself"
-            )
-            yield cause._replace(mend=mend)
+            yield cause._replace(mend=WRITTEN)
         elif cause.verdict == "backward not run" and root in rows and rows[root].is_leaf:
             what = f"{root} is a leaf: no operation has made it, so that there is nothing behind it"
             mend = f"compute {root} from the model: no_grad(), torch.tensor({root}.item()) and the like keep no graph"

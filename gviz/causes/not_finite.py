@@ -6,11 +6,11 @@ import math
 import re
 from functools import lru_cache
 
-from gviz.causes.diagnosis import Cause, Diagnosis, backward_of, is_own, saved_for, sign_in_program
+from gviz.causes.diagnosis import Cause, Diagnosis, backward_of, is_own, sign_in_program
 from gviz.causes.facts import TensorFacts
 from gviz.causes.training import BEFORE_EACH, spoiled, spoiled_row
 from gviz.formulas.formula import UNKNOWN
-from gviz.formulas.operands import input_names
+from gviz.formulas.operands import input_names, nodes_saved
 from gviz.formulas.operations import PUT_IN
 from gviz.graphs import Edge, Node
 from gviz.graphs.numbers import Numbers
@@ -95,15 +95,13 @@ def gradient_not_finite(facts: TensorFacts) -> Cause:
 
     What was not finite forward is the cause only where a derivative on the way computes with it.
     """
-    case, head = facts.case, f"{facts.name}.grad is {facts.number}"
-    head = head if case.graph.code else f"the gradient of {facts.name} is {facts.number}"
+    case, whose = facts.case, f"{facts.name}.grad" if facts.case.graph.code else f"the gradient of {facts.name}"
+    head = f"{whose} is {facts.number}"
     edge = first_turning(facts)
     above = case.above(case.nodes[edge.target]) if edge is not None else ()
     where = next((node for node in above if node.label == "WhereBackward0"), None)
     is_picked = where is not None and all(map(is_finite, case.root_values))
-    bad = bad_operands(case, edge) if edge is not None else None
-    if facts.node is not None and bad and is_bad(case, facts.node):
-        bad = (facts.node.id, *bad)
+    bad = bad_operands(facts, edge) if edge is not None else None
     if not is_picked and bad != () and (cause := not_finite_forward(case, facts.name, head, bad)) is not None:
         return cause
     if edge is not None and bad and not case.graph.code and not is_picked:
@@ -112,8 +110,8 @@ def gradient_not_finite(facts: TensorFacts) -> Cause:
             f"{head}, as {case.root_name} itself is not finite: what has made it so was not kept",
             mend="gviz why SCRIPT tells where it began",
         )
-    finite = (one for one in case.shown.edges if one.flow.handed is not None and is_finite(one.flow.handed))
-    own = next((case.nodes[one.source] for one in finite if is_own(case.nodes[one.source])), None)
+    finite = (one.source for one in case.shown.edges if one.flow.handed is not None and is_finite(one.flow.handed))
+    own = next((case.nodes[one] for one in finite if is_own(case.nodes[one])), None)
     if edge is not None and is_own(case.nodes[edge.target]):
         own, edge = case.nodes[edge.target], None
     if edge is not None:
@@ -128,16 +126,17 @@ def gradient_not_finite(facts: TensorFacts) -> Cause:
     return facts.cause("nan", f"{head}, and where it began is not known", case.line_of_backward)
 
 
-def bad_operands(case: Diagnosis, edge: Edge) -> tuple[str, ...]:
+def bad_operands(facts: TensorFacts, edge: Edge) -> tuple[str, ...]:
     """Return the inputs that are not finite of an operation whose derivative computes with them.
 
     With its result, if that has seen nan or inf first. Nothing is known of the derivatives of a user's Function: all
     its inputs count.
     """
-    node = case.nodes[edge.target]
-    used = saved_for(case, edge) if input_names(node.label) else [*operands_of(case, node), node]
-    used += [node] if makes_not_finite(case, node) else []
-    return tuple({one.id: None for one in used if is_bad(case, one)})
+    case, node = facts.case, facts.case.nodes[edge.target]
+    used = nodes_saved(case.whole, edge) if input_names(node.label) else (*operands_of(case, node), node)
+    bad = {one.id: None for one in (*used, *[node] * makes_not_finite(case, node)) if is_bad(case, one)}
+    own = facts.node if bad and facts.node is not None and is_bad(case, facts.node) else None
+    return (*bad,) if own is None else (own.id, *bad)
 
 
 def is_bad(case: Diagnosis, node: Node) -> bool:
@@ -184,26 +183,29 @@ def derivative_not_finite(facts: TensorFacts, head: str, edge: Edge, where: Node
             (*lines, *case.line_of_node(where)),
             f"give {sign} a harmless input where it is not picked: {harmless}",
         )
-    mend = (
-        f"keep the input of {sign} away from where its derivative is infinite: {MENDS_OF_SLOPE.get(sign, 'clamp it')}"
+    dtype = edge.flow.handed.dtype if edge.flow.handed is not None else ""
+    too_large = f"see whether its inputs, or what comes to it, are too large for {dtype or 'their dtype'}"
+    scale = ", which ends at 65504: take a smaller loss scale, as torch.amp.GradScaler does" * (dtype == "float16")
+    divisor = dict(target.recorded.held).get("other", "0")
+    is_number, is_quotient = divisor != "0" and divisor.lstrip("-")[:1].isdigit(), sign == "/" and edge.slot == 0
+    division = is_quotient and (f"the divisor is {TOO_SMALL}" if is_number else small_divisor(case, target))
+    rules = (
+        (
+            sign == "**" and edge.slot == 1,
+            "keep the base of ** above 0: the derivative for the exponent has its logarithm",
+        ),
+        (is_quotient and is_local, division or MENDS_OF_NAN["/"]),  # it is 1 over the divisor
+        (sign == "softmax" and is_local, f"{MENDS_OF_NAN['softmax']}; or see what makes its input nan or inf"),
+        (kind == "nan" and is_local, MENDS_OF_NAN.get(sign, f"keep the input of {sign} within its domain")),
+        (not is_local, GROWN if case.graph.earlier and has_grown(case) else f"{too_large}{scale}"),
+        (sign == "exp", MENDS_OF_NAN["exp"]),  # whose derivative is its result
+        (
+            True,
+            f"keep the input of {sign} away from where its derivative is infinite: "
+            + MENDS_OF_SLOPE.get(sign, "clamp it"),
+        ),
     )
-    if sign == "exp":  # whose derivative is its result
-        mend = MENDS_OF_NAN[sign]
-    if not is_local:
-        dtype = edge.flow.handed.dtype if edge.flow.handed is not None else ""
-        mend = f"see whether its inputs, or what comes to it, are too large for {dtype or 'their dtype'}"
-        mend += ", which ends at 65504: take a smaller loss scale, as torch.amp.GradScaler does" * (dtype == "float16")
-        mend = GROWN if case.graph.earlier and has_grown(case) else mend
-    if kind == "nan" and is_local:
-        mend = MENDS_OF_NAN.get(sign, f"keep the input of {sign} within its domain")
-    if sign == "softmax" and is_local:  # whose derivative is made of its result
-        mend = f"{MENDS_OF_NAN[sign]}; or see what makes its input nan or inf"
-    if sign == "/" and edge.slot == 0 and is_local:  # it is 1 over the divisor
-        divisor = dict(target.recorded.held).get("other", "0")
-        is_number = divisor != "0" and divisor.lstrip("-")[:1].isdigit()
-        mend = f"the divisor is {TOO_SMALL}" if is_number else small_divisor(case, target) or MENDS_OF_NAN[sign]
-    if sign == "**" and edge.slot == 1:
-        mend = "keep the base of ** above 0: the derivative for the exponent has its logarithm"
+    mend = next(text for is_so, text in rules if is_so)
     way = ", backward" * (kind == "inf" or not is_local)  # the derivative of what is nan forward is nan, too
     return facts.cause("nan", f"{head}: {origin}{way}", lines, with_input(case, mend, source))
 
@@ -211,10 +213,8 @@ def derivative_not_finite(facts: TensorFacts, head: str, edge: Edge, where: Node
 def first_turning(facts: TensorFacts) -> Edge | None:
     """Return the edge above a leaf that backward comes to first of those on which a finite gradient becomes none."""
     case, edges = facts.case, turning_edges(facts.case)
-    above = {one.id for one in case.above(facts.node)} if facts.node is not None and edges else set()
-    return max(
-        (edge for edge in edges if edge.target in above), key=lambda edge: case.nodes[edge.target].run, default=None
-    )
+    above = {one.id: one.run for one in case.above(facts.node)} if facts.node is not None and edges else {}
+    return max((edge for edge in edges if edge.target in above), key=lambda edge: above[edge.target], default=None)
 
 
 @lru_cache(maxsize=1)  # all leaves of a graph ask the same
@@ -227,8 +227,8 @@ def turning_edges(case: Diagnosis) -> list[Edge]:
 def not_finite_itself(facts: TensorFacts) -> Cause | None:
     """Return the cause for a tensor that is not finite itself."""
     number = facts.row.value.not_finite if facts.row.value is not None else ""
-    is_known = facts.node is not None and facts.case.graph.code and is_bad(facts.case, facts.node)
-    ends = (facts.node.id,) if facts.node is not None and is_known else None
+    node, case = facts.node, facts.case
+    ends = (node.id,) if node is not None and case.graph.code and is_bad(case, node) else None
     return not_finite_forward(facts.case, facts.name, f"{facts.name} is {number}", ends)
 
 

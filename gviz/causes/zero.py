@@ -7,16 +7,7 @@ from collections.abc import Iterable, Iterator
 from functools import reduce
 from typing import NamedTuple
 
-from gviz.causes.diagnosis import (
-    Cause,
-    Diagnosis,
-    Lines,
-    backward_of,
-    is_own,
-    saved_for,
-    sign_in_program,
-    slope_formula,
-)
+from gviz.causes.diagnosis import Cause, Diagnosis, Lines, backward_of, is_own, sign_in_program
 from gviz.causes.facts import TensorFacts
 from gviz.causes.fixes import out_of_place, targets_of
 from gviz.causes.not_finite import LOGITS, not_finite_forward, with_input
@@ -24,6 +15,7 @@ from gviz.causes.stopped import named_in
 from gviz.causes.syntax import calls_of, last_name
 from gviz.causes.training import BEFORE_EACH, accumulated, mend_of_clearing, why_cleared
 from gviz.formulas.formula import UNKNOWN
+from gviz.formulas.operands import nodes_saved, slope_formula
 from gviz.graphs import MIXED, Edge, Node, Place, TensorRow
 from gviz.graphs.numbers import Numbers, size_of
 from gviz.passes.elements import has_only, is_finite, plus, positions
@@ -121,7 +113,7 @@ def zero_of_other_root(facts: TensorFacts) -> Cause:
     name, root, meant = facts.name, facts.case.root_name, ""
     weight = facts.case.rows.get(f"{name.removesuffix('.bias')}.weight")
     what = f"{name}.grad is 0, as another backward has left it: {root} is not made from {name}"
-    if weight is not None and name.endswith(".bias") and is_not_zero(weight):
+    if weight is not None and name.endswith(".bias") and is_not_0(weight.grad.value):
         what = f"{what}; {weight.name}.grad is not 0"
         meant = f"if what comes to {name} is to cancel out"
     elif facts.history.autograd_grad is not None and not facts.history.is_optimized:
@@ -132,14 +124,9 @@ def zero_of_other_root(facts: TensorFacts) -> Cause:
     return facts.cause("zero", what, lines, mend, meant)
 
 
-def is_not_zero(row: TensorRow) -> bool:
-    """Return whether a tensor has a gradient that is not 0."""
-    return is_not_0(row.grad.value)
-
-
 def has_others(case: Diagnosis) -> bool:
     """Return whether a tensor that the root is made from has a gradient that is not 0."""
-    return any(is_not_zero(row) for row in case.rows.values() if case.is_reached(row))
+    return any(is_not_0(row.grad.value) for row in case.rows.values() if case.is_reached(row))
 
 
 def is_empty(node: Node) -> bool:
@@ -214,7 +201,7 @@ def written_unseen(facts: TensorFacts, edges: Iterable[Edge], head: str) -> Caus
     case = facts.case
     for edge in edges if case.has_mixed else ():
         saver = case.nodes[edge.target]
-        for node in saved_for(case, edge):
+        for node in nodes_saved(case.whole, edge):
             name, own = case.name_of(node), case.line_in_text(case.line_of_node(saver))
             writes = (one for one in case.assignments.lines if f"{name}.data" in ast.unparse(one) and one.lineno > own)
             lines = tuple(line for one in writes for line in case.line_of(Place(one.lineno)))[:1]
@@ -253,12 +240,10 @@ def mend_of_zero(case: Diagnosis, edge: Edge) -> Mend:
             "take a smooth function, such as silu: the second derivative of one of straight pieces, such as relu, is 0",
             f"if {case.root_name} is made of gradients, as a gradient penalty is",
         )
-    if sign not in MENDS_OF_ZERO and is_flat(first, edge.slot):
-        return Mend("it has no slope at any input: take a function that has one")
-    text = MENDS_OF_ZERO.get(sign, f"give {sign} inputs where its derivative is not 0")
+    flat, steep = "it has no slope at any input: take a function that has one", f"give {sign} inputs where"
+    text = MENDS_OF_ZERO.get(sign, flat if is_flat(first, edge.slot) else f"{steep} its derivative is not 0")
     is_hidden = any(sign_in_program(user) in ("@", "addmm") for user in case.above(first))
-    if is_hidden:  # it gives no probability to the loss
-        text = text.removesuffix(f", or use {LOGITS}")
+    text = text.removesuffix(f", or use {LOGITS}" * is_hidden)  # it gives no probability to the loss then
     meant = MEANT_ZEROS.get(sign, "") if sign != "nll_loss" or has_others(case) else ""  # such as a loss beside it
     is_hinge = sign in ("relu", "clamp") and case.uses[first.id] and all(has_only(one, 0.0) for one in case.root_values)
     return Mend(with_input(case, text, source), KEPT if is_hinge else meant)
@@ -266,17 +251,20 @@ def mend_of_zero(case: Diagnosis, edge: Edge) -> Mend:
 
 def is_flat(node: Node, slot: int) -> bool:
     """Return whether the derivative of an operation for an input is 0 everywhere, as the table of operations has it."""
-    return slope_formula(node, slot).startswith("zeros_")
+    return slope_formula(node.label, slot).startswith("zeros_")
 
 
 def mend_of_least(case: Diagnosis) -> Mend:
     """Return what to do where the root is 0, and never less: nothing, unless float16 may have made it 0."""
-    for node in case.shown.nodes:
-        dtypes = [one.dtype for one in (node.value, node.grad.arrived) if one is not None]
-        is_zero = node.value is None or not node.value.is_known or has_only(node.value, 0.0)
-        if node.kind == "operation" and HALF in dtypes and is_zero:
-            text = f"{HALF} makes 0 of what is less than 6e-8: compute in float32, or scale what is as small"
-            return Mend(text, f"if {case.root_name}, which is never less than 0, is 0 since all fits")
+    halves = (
+        node.value is None or not node.value.is_known or has_only(node.value, 0.0)
+        for node in case.shown.nodes
+        if node.kind == "operation"
+        and HALF in [one.dtype for one in (node.value, node.grad.arrived) if one is not None]
+    )
+    if any(halves):
+        meant = f"if {case.root_name}, which is never less than 0, is 0 since all fits"
+        return Mend(f"{HALF} makes 0 of what is less than 6e-8: compute in float32, or scale what is as small", meant)
     return Mend("", f"since {case.root_name} is 0, and never less")
 
 
@@ -294,16 +282,19 @@ def dropout_of(node: Node) -> str:
 
 def mend_of_values(node: Node, sign: str) -> str:
     """Return what to do about a selection of nothing, or a softmax, that hands on 0; "" for anything else."""
-    if is_empty(node):
-        why = f"{sign} picks no element" if sign in SELECTIONS else f"{sign} is given no elements"
-        return f"see why {why}, or leave out a batch of which nothing is picked"
-    if sign == "log_softmax" and has_only(node.value, 0.0):
-        return "there is one class alone: give it an output for each, or use binary_cross_entropy_with_logits"
-    if sign == "softmax" and has_only(node.value, 1.0):
-        return ONE_CLASS
-    if sign == "softmax" and not is_alike(node):
-        return "it is flat for inputs this far apart: make them smaller, or use a loss that takes logits"
-    return ""
+    why, is_softmax = (
+        f"{sign} {'picks no element' if sign in SELECTIONS else 'is given no elements'}",
+        sign == "softmax",
+    )
+    too_few = "give it an output for each, or use binary_cross_entropy_with_logits"
+    too_far = "make them smaller, or use a loss that takes logits"
+    rules = (
+        (is_empty(node), f"see why {why}, or leave out a batch of which nothing is picked"),
+        (sign == "log_softmax" and has_only(node.value, 0.0), f"there is one class alone: {too_few}"),
+        (is_softmax and has_only(node.value, 1.0), ONE_CLASS),
+        (is_softmax and not is_alike(node), f"it is flat for inputs this far apart: {too_far}"),
+    )
+    return next((text for is_so, text in rules if is_so), "")
 
 
 def hands_on(edge: Edge) -> bool:
@@ -574,14 +565,8 @@ def hides_why(case: Diagnosis, edge: Edge) -> bool:
 def is_alike(node: Node) -> bool:
     """Return whether an operation that mixes its elements hands on 0 since all that comes to it is the same."""
     arrives = node.grad.arrived
-    if not node.label.startswith(MIXES):
-        return False
-    return (
-        arrives is None
-        or arrives.elements is None
-        or len({*arrives.elements}) == 1
-        or not node.label.startswith("Softmax")
-    )
+    is_even = arrives is None or arrives.elements is None or len({*arrives.elements}) == 1
+    return node.label.startswith(MIXES) and (is_even or not node.label.startswith("Softmax"))
 
 
 def zero_text(case: Diagnosis, edge: Edge) -> str:
