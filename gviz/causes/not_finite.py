@@ -10,12 +10,12 @@ from gviz.causes.diagnosis import Cause, Diagnosis, backward_of, is_own, sign_in
 from gviz.causes.facts import TensorFacts
 from gviz.causes.training import BEFORE_EACH, spoiled, spoiled_row
 from gviz.formulas.formula import UNKNOWN
-from gviz.formulas.operands import input_names, nodes_saved
+from gviz.formulas.operands import input_names
 from gviz.formulas.operations import PUT_IN
 from gviz.graphs import Edge, Node
 from gviz.graphs.numbers import Numbers
 from gviz.passes.elements import is_finite, magnitude
-from gviz.passes.part import VIEW
+from gviz.passes.part import VIEW, nodes_saved
 
 DIVISIONS = ("/", "reciprocal")
 TOO_SMALL = "too small for its dtype: compute in float64, or in other units"

@@ -15,11 +15,10 @@ from gviz.causes.stopped import named_in
 from gviz.causes.syntax import calls_of, last_name
 from gviz.causes.training import BEFORE_EACH, accumulated, mend_of_clearing, why_cleared
 from gviz.formulas.formula import UNKNOWN
-from gviz.formulas.operands import nodes_saved, slope_formula
 from gviz.graphs import MIXED, Edge, Node, Place, TensorRow
 from gviz.graphs.numbers import Numbers, size_of
 from gviz.passes.elements import has_only, is_finite, plus, positions
-from gviz.passes.part import VIEW
+from gviz.passes.part import VIEW, nodes_saved, slope_formula
 from gviz.text import joined
 
 MOST = 3

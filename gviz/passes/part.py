@@ -7,6 +7,7 @@ from collections.abc import Collection, Iterable, Sequence
 
 from gviz.errors import SourceError
 from gviz.formulas.expressions import words_of
+from gviz.formulas.operands import input_names, rows_by_label
 from gviz.graphs import Edge, Graph, Node
 from gviz.passes.boxes import ELSEWHERE
 from gviz.passes.statements import formulas_of, whole
@@ -221,6 +222,26 @@ def reached(start: Iterable[str], ways: dict[str, list[str]]) -> set[str]:
         ids |= new
         todo += new
     return ids
+
+
+def slope_formula(label: str, slot: int) -> str:
+    """Return the formula of an operation's derivative for an input, as the table has it; "" if it has none.
+
+    >>> slope_formula("MulBackward0", 0), slope_formula("ExpBackward0", 0), slope_formula("Cube", 0)
+    ('grad * other', 'grad * result', '')
+    """
+    row, name = rows_by_label().get(label), input_names(label)[slot : slot + 1]
+    pairs = zip(row.groups, row.texts.values(), strict=True) if row is not None and name else ()
+    return next((text for group, text in pairs if name[0] in group), "")
+
+
+def nodes_saved(graph: Graph, edge: Edge) -> list[Node]:
+    """Return the inputs and the result of the operation at the end of an edge that its derivative there uses."""
+    saver = graph.by_id[edge.target]
+    names, used = input_names(saver.label), re.findall(r"\w+", slope_formula(saver.label, edge.slot))
+    inputs = {one.slot: graph.by_id[one.source] for one in graph.inputs[saver.id]}
+    saved = [inputs[slot] for slot, name in enumerate(names) if slot in inputs and name in used]
+    return saved + [saver] * ("result" in used)
 
 
 def without(graph: Graph, ids: Collection[str]) -> Graph:
