@@ -366,6 +366,8 @@ def retaining_leaf(line: str, name: str = "") -> str:
     'ws = {i: (torch.randn(2) * 0.1).requires_grad_() for i in range(3)}'
     >>> retaining_leaf("w, b = torch.ones(2, requires_grad=True) / 2, torch.zeros(1, requires_grad=True)")
     'w, b = ((torch.ones(2) / 2).requires_grad_(), torch.zeros(1, requires_grad=True))'
+    >>> retaining_leaf("p = dict(w=torch.ones(2, requires_grad=True) / 2)")
+    'p = dict(w=(torch.ones(2) / 2).requires_grad_())'
     """
 
     def change(node: ast.stmt) -> ast.stmt | None:
@@ -387,8 +389,9 @@ def as_leaves(value: ast.expr) -> ast.expr:
             return type(value)([as_leaves(one) for one in value.elts], value.ctx)
         case ast.Dict():
             return ast.Dict(value.keys, [as_leaves(one) for one in value.values])
-    if isinstance(value, ast.Call) and last_name(value) in ("ParameterList", "ParameterDict", "list", "tuple"):
-        return ast.Call(value.func, [as_leaves(one) for one in value.args], value.keywords)
+    if isinstance(value, ast.Call) and last_name(value) in ("ParameterList", "ParameterDict", "dict", "list", "tuple"):
+        words = [ast.keyword(word.arg, as_leaves(word.value)) for word in value.keywords]
+        return ast.Call(value.func, [as_leaves(one) for one in value.args], words)
     inner = rebuilt(value, without_leaf)
     is_leaf = ast.unparse(without_leaf(value, value)) != ast.unparse(value)
     makers = [call.func for call in calls_of(value, "Parameter")]
