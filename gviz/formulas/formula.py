@@ -30,6 +30,9 @@ GRAD = "grad"
 EARLIER = re.compile(r"\b([^\W\d]\w*+) \((\d+(?:st|nd|rd|th))\)")
 """The name of a tensor whose name the program has given to another one later: ``h (1st)``."""
 
+FOLDED = 6
+"""Digits of a product of numbers that are written with seven: 3 · 0.3333333 is 1."""
+
 RAISED = (" ** 2", " ** 3")
 _UNUSUAL = re.compile(r" (?:%|//|@) .* [*/] | \*\* .* \*\* ")
 """What may be read in another order than Python's."""
@@ -148,6 +151,8 @@ class Formula:
         ('6·w·x', '-x')
         >>> str(Formula.parse("tanh_backward(1 * (y * -2 * 1), y)").simplified)
         '-(2·y·(1 - y²))'
+        >>> str(Formula.parse("3 * (x * 0.3333333)").simplified)
+        'x'
         """
         return Formula(_Simplifier().visit(deepcopy(self.node)))
 
@@ -228,7 +233,7 @@ class _Simplifier(ast.NodeTransformer):
     @staticmethod
     def product(node: ast.expr) -> ast.expr:
         """Return a product with one number, if it is not 1, before all other factors."""
-        number, factors, todo = 1.0, list[Formula](), [node]
+        number, count, factors, todo = 1.0, 0, list[Formula](), [node]
         while todo:
             match todo.pop():
                 case ast.BinOp(left=left, op=ast.Mult(), right=right):
@@ -236,9 +241,11 @@ class _Simplifier(ast.NodeTransformer):
                 case ast.UnaryOp(op=ast.USub(), operand=operand):
                     number, todo = -number, [*todo, operand]
                 case ast.Constant(value=int() | float() as value):
-                    number *= value
+                    number, count = number * value, count + 1
                 case factor:
                     factors.append(Formula(factor))
+        if count > 1 and not number.is_integer():
+            number = float(f"{number:.{FOLDED}g}")
         size = Formula(ast.Constant(int(abs(number)) if number.is_integer() else abs(number)))
         result = reduce(Formula.times, factors, size).node
         return ast.UnaryOp(ast.USub(), result) if number < 0 else result
