@@ -107,12 +107,12 @@ BUDGETS = {
     "files below gviz/": 2190,
     "answers": 1030,
     "autograd": 1480,
-    "causes": 2490,
+    "causes": 2560,
     "cli": 2330,
     "compare": 1050,
     "derivations": 680,
     "engine": 9210,
-    "formulas": 1120,
+    "formulas": 1150,
     "graphs": 770,
     "layout": 1800,
     "numbers": 740,
@@ -124,8 +124,8 @@ BUDGETS = {
     "signatures": 400,
     "sources": 6020,
     "static": 4500,
-    "trace": 1240,
-    "training": 1060,
+    "trace": 1270,
+    "training": 1080,
 }
 """The statements that a room, a folder or file below gviz/, may have at most: today's number and 3% for what somebody adds.
 
