@@ -22,7 +22,10 @@ from gviz.numbers.types import Array
 from gviz.numbers.words import refuse, type_name, warn_once
 from gviz.ops.shape import as_strided, permute, transpose
 
-OWN = frozenset({"_array", "_edge", "_meta", "_repr_svg_", "_version_cell", "autograd_meta", "refresh", "version_cell"})
+OWN = frozenset({
+    "__copy__", "__slots__", "_array", "_edge", "_meta", "_repr_svg_", "_version_cell", "accumulate_grad",
+    "autograd_meta", "refresh", "version_cell",
+})  # fmt: skip
 """The names that tensors have here and not in PyTorch."""
 
 
