@@ -141,6 +141,16 @@ def test_a_gradient_that_was_clipped_is_no_sum_and_of_a_freed_graph_it_may_be_on
     assert "added to it is not known" in gviz.why(loss, net)["0.weight"].what
 
 
+def test_the_line_that_clears_a_gradient_can_be_run_for_a_module_in_a_list(torch: Any) -> None:
+    net = net_of(torch)
+    loss = net(data_of(torch)).sum()
+    loss.backward(retain_graph=True)
+    loss.backward(retain_graph=True)
+    line = gviz.why(loss, net)["0.weight"].mend.split(", ")[1].removeprefix("or ")
+    exec(line, {"model": net})  # noqa: S102 - the mend, as it stands
+    assert gviz.why(loss, net)["0.weight"].verdict == "ok", line
+
+
 def test_an_update_after_a_backward_that_kept_the_graph_may_be_no_fault(torch: Any) -> None:
     w = torch.ones(2, requires_grad=True)
     y = (3 * w * w).sum()

@@ -42,6 +42,16 @@ def forms_of(function: ast.expr) -> list[CallForm]:
     return next((NAMES[key].forms for key in keys if key in NAMES), [])
 
 
+def operands_of_call(call: ast.Call) -> list[ast.expr]:
+    """Return what a function of torch is called with, a method of tensors with its owner first; without keywords.
+
+    >>> [[*map(ast.unparse, operands_of_call(ast.parse(one, mode="eval").body))] for one in ("torch.exp(x)", "x.pow(2)")]
+    [['x'], ['x', '2']]
+    """
+    owner = getattr(call.func, "value", None)
+    return [*([] if owner is None or ast.unparse(owner) in SPACES else [owner]), *call.args]
+
+
 def takes_tensor(call: ast.Call, argument: ast.AST) -> bool:
     """Return whether a call takes a tensor of the graph for one of its arguments; True for a function of the program.
 

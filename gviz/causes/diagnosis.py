@@ -11,7 +11,7 @@ from typing import Any, NamedTuple, TypeAlias
 
 from gviz.causes import fixes
 from gviz.causes.assignments import Assignments, Carrier
-from gviz.causes.syntax import expression_at, parsed, statements, whole_statement
+from gviz.causes.syntax import expression_at, parse, parsed, statements, whole_statement
 from gviz.formulas.expressions import output_name
 from gviz.formulas.operations import operator_of
 from gviz.graphs import MIXED, NO_GRADIENT, NO_HISTORY, Graph, GraphCut, Node, Place, Stop, TensorRow
@@ -24,6 +24,9 @@ FINE = ("ok", "frozen", "integer", "accumulated", "cleared", "new leaf", "not a 
 
 CLASS = re.compile(r"\w+Backward\d+|AccumulateGrad|CopySlices|CopyBackwards")
 """PyTorch's own operations: a user's Function has no number."""
+
+ITEM = re.compile(r"\.(\d+)(?=\.|$)")
+"""A number among the parts of a name, as of a module in a list of modules."""
 
 WIDTH = 78
 """Columns of an answer on a terminal that is wider, and in a pipe."""
@@ -219,6 +222,21 @@ class Diagnosis:
         returns = (one.lineno for step in steps for one in ast.walk(step) if isinstance(one, ast.Return))
         return (*self.line_of_node(node), *(line for number in returns for line in self.line_of(Place(number))))
 
+    @cached_property
+    def names_in_program(self) -> set[str]:
+        """The names in the text of the program, and the variables with tensors, without gviz's letters."""
+        in_text = {str(getattr(one, "id", "")) for one in ast.walk(parsed(self.graph.code))}
+        letters = {node.name for node in self.shown.nodes if node.is_letter}
+        return in_text | {re.split(r"\W", name)[0] for name in self.rows if name not in letters}
+
+    def expression_in_program(self, text: str) -> ast.expr | None:
+        """Return a text as syntax, if the program can compute it: it is an expression of names that the program has."""
+        match parse(text).body:
+            case [ast.Expr(value)]:
+                names = {one.id for one in ast.walk(value) if isinstance(one, ast.Name)}
+                return value if names <= self.names_in_program else None
+        return None
+
     @property
     def stop(self) -> Stop | None:
         """The error that the program stopped with; or else that of its last backward, which the program has caught."""
@@ -285,6 +303,15 @@ class Diagnosis:
                     seen.add(edge.target)
                     todo.append(edge.target)
                     yield self.nodes[edge.target]
+
+
+def in_code(name: str) -> str:
+    """Return the name of a tensor as a program can write it.
+
+    >>> in_code("net.0.weight"), in_code("0.weight")
+    ('net[0].weight', 'model[0].weight')
+    """
+    return ITEM.sub(r"[\1]", f"model.{name}" if name[:1].isdigit() else name)
 
 
 def is_own(node: Node) -> bool:

@@ -3,22 +3,18 @@
 from __future__ import annotations
 
 import ast
-import re
 from collections.abc import Callable, Iterator
 from functools import cached_property
 from typing import NamedTuple, TypeAlias
 
 from gviz.causes.assignments import STORES
 from gviz.causes.cuts import at_cuts, clause_of_cuts, cuts_to_blame
-from gviz.causes.diagnosis import Cause, Diagnosis, Lines
+from gviz.causes.diagnosis import Cause, Diagnosis, Lines, in_code
 from gviz.causes.fixes import FROM_NUMBERS
 from gviz.causes.syntax import calls_of
 from gviz.graphs import GraphCut, TensorRow
 from gviz.graphs.numbers import Numbers
 from gviz.passes.elements import has_only
-
-ITEM = re.compile(r"\.(\d+)(?=\.|$)")
-"""A number among the parts of a name, as of a module in a list of modules."""
 
 
 class TensorFacts:
@@ -92,7 +88,7 @@ class TensorFacts:
     @property
     def in_code(self) -> str:
         """Its name as the program can write it: ``net[0].weight`` of what is named ``net.0.weight``."""
-        return ITEM.sub(r"[\1]", self.name)
+        return in_code(self.name)
 
     @property
     def clause_of_cuts(self) -> str:

@@ -104,15 +104,15 @@ def without_statement(line: str, words: Sequence[str]) -> str:
 
 
 # ---------------------------------------------------------------- lines, rewritten
-def changes(line: str, change: Callable[[ast.stmt], ast.stmt | None], name: str = "") -> list[tuple[str, str]]:
-    """Return the statements of a line that a change of syntax changes, each with what becomes of it.
+def rewritten(line: str, change: Callable[[ast.stmt], ast.stmt | None], name: str = "") -> str:
+    """Return the statements of a line that a change of syntax changes, after it; "" for nothing.
 
     Args:
         line: one or several statements.
         change: gives the statement after the change; None if it cannot be changed so.
         name: of the tensor that the change is about; "" for a change of all statements.
     """
-    parts, rewrites = statements(line), []
+    parts, texts = statements(line), []
     own = [one for one in parts if any(may_be(target, name) for target in targets_of(one))]
     for one in own or parts:
         try:
@@ -120,13 +120,8 @@ def changes(line: str, change: Callable[[ast.stmt], ast.stmt | None], name: str 
             text = "" if after is None else ast.unparse(ast.fix_missing_locations(after))
         except RecursionError:  # a line that no person has written
             continue
-        rewrites += [(before, text)] if text not in ("", before) and "\n" not in text else []
-    return rewrites if own or not name or len(rewrites) < 2 else []
-
-
-def rewritten(line: str, change: Callable[[ast.stmt], ast.stmt | None], name: str = "") -> str:
-    """Return what of a line a change of its syntax changes, after it; "" for nothing."""
-    return "; ".join(text for _, text in changes(line, change, name))
+        texts += [text] if text not in ("", before) and "\n" not in text else []
+    return "; ".join(texts) if own or not name or len(texts) < 2 else ""
 
 
 def targets_of(statement: ast.stmt) -> list[str]:

@@ -11,7 +11,7 @@ from collections import defaultdict
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from typing import NamedTuple
 
-from gviz.causes.diagnosis import Cause
+from gviz.causes.diagnosis import Cause, in_code
 from gviz.causes.not_finite import MENDS_OF_NAN
 from gviz.causes.training import BEFORE_EACH
 from gviz.causes.why import why, why_all
@@ -302,7 +302,7 @@ def without_history(cause: Cause, row: TensorRow, root: str, factor: float, *, i
         if 0 < factor < 1:
             return cause._replace(what=f"{what} the program has made it smaller, as clip_grad_norm_ does", mend="")
         what += " an earlier backward has left one there, and this one is added to it; or the program has changed it"
-        return Cause(name, "accumulated", what, (), f"{BEFORE_EACH.format(name)}, unless it is meant")
+        return Cause(name, "accumulated", what, (), f"{BEFORE_EACH.format(in_code(name))}, unless it is meant")
     if not is_freed:  # be it that backward has not run, and .grad is None
         what = cause.what.replace(", and nothing is wrong with it", ", which is finite and not 0")
         return cause._replace(what=what.replace(f"{name} has a gradient", f"{root} brings {name} a gradient"))

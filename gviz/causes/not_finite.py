@@ -2,14 +2,16 @@
 
 from __future__ import annotations
 
+import ast
 import math
-import re
 from functools import lru_cache
 
-from gviz.causes.diagnosis import Cause, Diagnosis, backward_of, is_own, sign_in_program
+from gviz.causes.consumers import operands_of_call
+from gviz.causes.diagnosis import Cause, Diagnosis, backward_of, in_code, is_own, sign_in_program
 from gviz.causes.facts import TensorFacts
+from gviz.causes.syntax import calls_of, has, last_name, statements
 from gviz.causes.training import BEFORE_EACH, spoiled, spoiled_row
-from gviz.formulas.formula import UNKNOWN
+from gviz.formulas.expressions import output_name
 from gviz.formulas.operands import input_names
 from gviz.formulas.operations import PUT_IN
 from gviz.graphs import Edge, Node
@@ -175,13 +177,13 @@ def derivative_not_finite(facts: TensorFacts, head: str, edge: Edge, where: Node
     number = edge.flow.handed.not_finite if edge.flow.handed is not None else ""
     origin = f"the derivative of {sign} for {name} is {kind}" if is_local else f"{sign} hands on {number}"
     if where is not None:
-        inner = with_input(case, "torch.where(condition, {x}, 1)", source)
-        harmless = f"{sign}({inner})" if sign.isidentifier() else f"{inner} in place of {name}"
+        harmless = "torch.where(condition, {x}, 1)"
+        harmless = f"{sign}({harmless})" if sign.isidentifier() else f"{harmless} in place of {name}"
         return facts.cause(
             "nan",
             f"{head}: {origin}, and where() picks the other side, but 0 times {kind} is nan all the same",
             (*lines, *case.line_of_node(where)),
-            f"give {sign} a harmless input where it is not picked: {harmless}",
+            with_input(case, f"give {sign} a harmless input where it is not picked: {harmless}", edge),
         )
     dtype = edge.flow.handed.dtype if edge.flow.handed is not None else ""
     too_large = f"see whether its inputs, or what comes to it, are too large for {dtype or 'their dtype'}"
@@ -207,7 +209,7 @@ def derivative_not_finite(facts: TensorFacts, head: str, edge: Edge, where: Node
     )
     mend = next(text for is_so, text in rules if is_so)
     way = ", backward" * (kind == "inf" or not is_local)  # the derivative of what is nan forward is nan, too
-    return facts.cause("nan", f"{head}: {origin}{way}", lines, with_input(case, mend, source))
+    return facts.cause("nan", f"{head}: {origin}{way}", lines, with_input(case, mend, edge))
 
 
 def first_turning(facts: TensorFacts) -> Edge | None:
@@ -316,7 +318,11 @@ def not_finite_forward(case: Diagnosis, name: str, what: str, ends: tuple[str, .
         or (sign in DIVISIONS and small_divisor(case, first))
         or (sign in ("log", "log1p") and flat_probability(case, first))
         or (is_plain and grown_in_loop(case, first))
-        or with_input(case, MENDS_OF_NAN.get(sign, GROWN if is_growing else general), next(iter(inputs), None)),
+        or with_input(
+            case,
+            MENDS_OF_NAN.get(sign, GROWN if is_growing else general),
+            min(case.whole.inputs[first.id], key=lambda edge: edge.slot, default=None),
+        ),
     )
 
 
@@ -375,9 +381,10 @@ def not_finite_input(case: Diagnosis, name: str, what: str, node: Node) -> Cause
     code = case.code_of(lines)
     if not case.graph.earlier or node.kind != "leaf":
         is_half = row is not None and row.value is not None and row.value.dtype == "float16"
-        calls = re.findall(r"\.(\w+)\(", code)
-        mends = dict.fromkeys(MENDS_OF_NAN[call] for call in calls if call in MENDS_OF_NAN)
-        mends = {with_input(case, mend, None): None for mend in mends}
+        calls = ((last_name(call), call) for one in statements(code) for call in calls_of(one, *MENDS_OF_NAN))
+        mends = dict.fromkeys(
+            with_text(MENDS_OF_NAN[sign], next(iter(operands_of_call(call)), None), sign) for sign, call in calls
+        )
         mends |= {"or at the divisor, which may be 0: add a small number to it": None} if " / " in code else {}
         return Cause(
             name,
@@ -394,20 +401,32 @@ def not_finite_input(case: Diagnosis, name: str, what: str, node: Node) -> Cause
     return Cause(name, "nan", f"{what}, and was written last by this line", lines, mend)
 
 
-def with_input(case: Diagnosis, mend: str, node: Node | None) -> str:
-    """Return a mend with the input of an operation as the program can write it, in place of ``{x}``.
+def with_input(case: Diagnosis, mend: str, edge: Edge | None) -> str:
+    """Return a mend with the input of an operation in place of ``{x}``: as its line has it, or as its name tells it."""
+    if edge is None:
+        return mend
+    source, target = case.whole.by_id[edge.source], case.whole.by_id[edge.target]
+    sign, line = sign_in_program(target), case.code_of(case.line_of_node(target))
+    texts = [in_code(output_name(source, edge.output)) * (not source.is_letter), source.expression]
+    calls = [call for one in statements(line) for call in calls_of(one, sign)]
+    alike = [node for node in case.whole.nodes if node.label == target.label and node.place == target.place]
+    if len(calls) == len(alike) == 1:
+        texts = [*map(ast.unparse, operands_of_call(calls[0])[edge.slot : edge.slot + 1]), *texts]
+    return with_text(mend, next(filter(None, map(case.expression_in_program, texts)), None), sign)
 
-    That is its name, or what it is computed by from what has a name; else the word input.
+
+def with_text(mend: str, operand: ast.expr | None, sign: str) -> str:
+    """Return a mend with an operand in place of ``{x}``; in words where there is none that can be written there.
+
+    A call is written once alone, as each time it may give other numbers.
     """
     if "{x}" not in mend:
         return mend
-    if node is not None and node.name and not node.is_letter:
-        return mend.format(x=node.name)
-    text = node.expression if node is not None else ""
-    letters = {one.name for one in case.shown.nodes if one.is_letter}
-    if text and UNKNOWN not in text and not letters & {*re.findall(r"[^\W\d]\w*", text)}:
-        return mend.format(x=f"({text})")
-    return mend.format(x="input")
+    is_twice = mend.count("{x}") > 1
+    if operand is None or (is_twice and has(operand, lambda part: isinstance(part, ast.Call))):
+        return f"{mend.format(x='input')}; input stands for what {sign} takes"
+    text, is_whole = ast.unparse(operand), isinstance(operand, ast.Name | ast.Attribute | ast.Subscript | ast.Call)
+    return mend.format(x=text if is_whole else f"({text})")
 
 
 def has_grown(case: Diagnosis) -> bool:

@@ -9,10 +9,10 @@ from typing import NamedTuple
 
 from gviz.causes.diagnosis import Cause, Diagnosis, Lines, backward_of, is_own, sign_in_program
 from gviz.causes.facts import TensorFacts
-from gviz.causes.fixes import out_of_place, targets_of
+from gviz.causes.fixes import out_of_place
 from gviz.causes.not_finite import LOGITS, not_finite_forward, with_input
 from gviz.causes.stopped import named_in
-from gviz.causes.syntax import calls_of, last_name
+from gviz.causes.syntax import calls_of
 from gviz.causes.training import BEFORE_EACH, accumulated, mend_of_clearing, why_cleared
 from gviz.formulas.formula import UNKNOWN
 from gviz.graphs import MIXED, Edge, Node, Place, TensorRow
@@ -245,7 +245,7 @@ def mend_of_zero(case: Diagnosis, edge: Edge) -> Mend:
     text = text.removesuffix(f", or use {LOGITS}" * is_hidden)  # it gives no probability to the loss then
     meant = MEANT_ZEROS.get(sign, "") if sign != "nll_loss" or has_others(case) else ""  # such as a loss beside it
     is_hinge = sign in ("relu", "clamp") and case.uses[first.id] and all(has_only(one, 0.0) for one in case.root_values)
-    return Mend(with_input(case, text, source), KEPT if is_hinge else meant)
+    return Mend(with_input(case, text, edge), KEPT if is_hinge else meant)
 
 
 def is_flat(node: Node, slot: int) -> bool:
@@ -435,14 +435,12 @@ def mend_of_factor(case: Diagnosis, origins: list[Node]) -> tuple[Lines, Mend]:
 
 
 def lines_of_zeros(case: Diagnosis, row: TensorRow) -> Lines:
-    """Return the line that has made a tensor 0, if one alone of the program may be it; else that of the tensor."""
-    attribute, all_lines = row.name.rpartition(".")[2], case.assignments.lines
-    simple = [one for one in all_lines if not hasattr(one, "body")]
-    filling = ((one, call) for one in simple for call in calls_of(one, "zeros_", "constant_", "zero_"))
-    making = (one for one in simple if attribute in [name.rpartition(".")[2] for name in targets_of(one)])
-    lines = [one for one, call in filling if attribute in map(last_name, ast.walk(call))] or [
-        one for one in making if [*calls_of(one, "zeros", "zeros_like")]
-    ]
+    """Return the line that has written a tensor last; else that which has made it of zeros, or has made its module."""
+    if row.history.written is not None:
+        return case.line_of(row.history.written)
+    attribute = row.name.rpartition(".")[2]
+    makers = [line.statement for line in case.assignments.writers.get((".", attribute), ())]
+    lines = [one for one in makers if [*calls_of(one, "zeros", "zeros_like")]]
     return case.line_of(Place(lines[0].lineno) if len(lines) == 1 and "." in row.name else row.place)
 
 

@@ -191,3 +191,42 @@ def test_a_write_that_nobody_sees_but_that_nothing_had_saved_is_no_fault(tmp_pat
 def test_a_write_that_no_line_does_without_is_told_in_words(tmp_path: Path, lines: str, mend: str) -> None:
     program = f"w = torch.ones(3, requires_grad=True)\n{lines}\nz.backward()\n"
     assert why(graph_of(tmp_path, program), "w").mend.startswith(mend)
+
+
+LARGE = """\
+net, x = nn.Sequential(nn.Linear(3, 4)), torch.rand(2, 3)
+{}
+loss = h.mean()
+loss.backward()
+"""
+
+OPERANDS = {
+    "h = torch.exp(net(x * 2000).abs())": "net(x * 2000).abs()",
+    "h = net[0](x * 2000).abs().exp()": "net[0](x * 2000).abs()",
+    "h, g = (net(x).abs() * 2000).chunk(2, 1); h = h + torch.exp(g)": "g",
+    "y = net(x).abs(); h = torch.exp(-y) + torch.exp(2000 * y)": "2000 * y",
+    "h = torch.log(net(x) * torch.zeros(()))": "net(x) * torch.zeros(())",
+    "p = torch.log(-torch.ones(4)); h = net(x) * p": "-torch.ones(4)",
+}
+"""Lines with an operation whose input is to be kept small, or above 0, each with that input."""
+
+
+@pytest.mark.parametrize("line", OPERANDS)
+def test_the_input_of_an_operation_is_written_as_its_line_has_it(tmp_path: Path, line: str) -> None:
+    cause, operand = why(graph_of(tmp_path, LARGE.format(line)), "net.0.weight"), OPERANDS[line]
+    better = re.search(r"as (\S.*?\.clamp\(\S+\)) does", cause.mend)
+    assert better is not None, cause.mend
+    assert better[1].partition(".clamp")[0].strip("()") == operand.strip("()")
+    after = graph_of(tmp_path, LARGE.format(line[::-1].replace(operand[::-1], better[1][::-1], 1)[::-1]))
+    grad = next(row.grad.value for row in after.tensors if row.name == "net.0.weight")
+    assert grad is not None
+    assert grad.is_finite
+
+
+def test_what_is_to_be_written_twice_is_told_in_words_where_it_is_a_call(tmp_path: Path) -> None:
+    mends = [
+        why(graph_of(tmp_path, LARGE.format(line)), "net.0.weight").mend
+        for line in ("h = net(x).round()", "y = net(x); h = y.round()")
+    ]
+    assert mends[0].endswith("lets the gradient through; input stands for what round takes")
+    assert mends[1].endswith("y + (y.round() - y).detach() lets the gradient through")

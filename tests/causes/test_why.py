@@ -2481,7 +2481,7 @@ def test_a_name_is_found_as_it_was_typed() -> None:
         ("y=1/(x*w)", {"x": 0, "w": 1}, "it is a division by 0: add a small number to the divisor"),
         ("y=w/x**2", {"x": 1e-20, "w": 1}, "the divisor is too small for its dtype"),
         ("y=1/(x*0)", {"x": 1}, "it is a division by 0: add a small number to the divisor"),
-        ("y=log(1-x*w)", {"x": 1, "w": 1}, "keep its input above 0, as input.clamp(min=1e-6) does"),
+        ("y=log(1-x*w)", {"x": 1, "w": 1}, "keep its input above 0, as (1 - x * w).clamp(min=1e-6) does"),
         ("y=1/x**2", {"x": 1e-30}, "the divisor is 0: ** gives it of numbers that are not"),
         ("y=x/0", {"x": 1}, "it is a division by 0: add a small number to the divisor"),
         (

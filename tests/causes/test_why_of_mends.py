@@ -420,6 +420,17 @@ loss = F.cross_entropy(net(torch.randn(4, 2)), torch.tensor([0, 1, 1, 1]))
         [11, 7],
         "the other factor is 0, as net.0.weight is: give it other numbers",
     ),
+    "zeros that a loop over parameters writes": (
+        "net.2.weight",
+        """\
+net = nn.Sequential(nn.Linear(2, 3), nn.Tanh(), nn.Linear(3, 2))
+for p in net.parameters():
+    nn.init.zeros_(p)
+loss = F.cross_entropy(net(torch.randn(4, 2)), torch.tensor([0, 1, 1, 1]))
+""",
+        [8, 7],
+        "the other factor is 0, as net.0.weight is: give it other numbers",
+    ),
     "zeros of a parameter of a module": (
         "net.a",
         """\
