@@ -45,7 +45,8 @@ def forms_of(function: ast.expr) -> list[CallForm]:
 def operands_of_call(call: ast.Call) -> list[ast.expr]:
     """Return what a function of torch is called with, a method of tensors with its owner first; without keywords.
 
-    >>> [[*map(ast.unparse, operands_of_call(ast.parse(one, mode="eval").body))] for one in ("torch.exp(x)", "x.pow(2)")]
+    >>> calls = [ast.parse(one, mode="eval").body for one in ("torch.exp(x)", "x.pow(2)")]
+    >>> [[*map(ast.unparse, operands_of_call(call))] for call in calls]
     [['x'], ['x', '2']]
     """
     owner = getattr(call.func, "value", None)
