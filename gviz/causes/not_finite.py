@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import ast
 import math
+from collections.abc import Sequence
 from functools import lru_cache
 
 from gviz.causes.consumers import operands_of_call
@@ -18,6 +19,7 @@ from gviz.graphs import Edge, Node
 from gviz.graphs.numbers import Numbers
 from gviz.passes.elements import is_finite, magnitude
 from gviz.passes.part import VIEW, nodes_saved
+from gviz.text import joined
 
 DIVISIONS = ("/", "reciprocal")
 TOO_SMALL = "too small for its dtype: compute in float64, or in other units"
@@ -99,11 +101,12 @@ def gradient_not_finite(facts: TensorFacts) -> Cause:
     """
     case, whose = facts.case, f"{facts.name}.grad" if facts.case.graph.code else f"the gradient of {facts.name}"
     head = f"{whose} is {facts.number}"
-    edge = first_turning(facts)
+    edges = first_turning(facts)
+    edge = edges[0] if edges else None
     above = case.above(case.nodes[edge.target]) if edge is not None else ()
     where = next((node for node in above if node.label == "WhereBackward0"), None)
     is_picked = where is not None and all(map(is_finite, case.root_values))
-    bad = bad_operands(facts, edge) if edge is not None else None
+    bad = bad_operands(facts, edges) if edges else None
     if not is_picked and bad != () and (cause := not_finite_forward(case, facts.name, head, bad)) is not None:
         return cause
     if edge is not None and bad and not case.graph.code and not is_picked:
@@ -117,7 +120,7 @@ def gradient_not_finite(facts: TensorFacts) -> Cause:
     if edge is not None and is_own(case.nodes[edge.target]):
         own, edge = case.nodes[edge.target], None
     if edge is not None:
-        return derivative_not_finite(facts, head, edge, where)
+        return derivative_not_finite(facts, head, edges, where)
     if own is not None:
         return facts.cause(
             "nan",
@@ -128,15 +131,17 @@ def gradient_not_finite(facts: TensorFacts) -> Cause:
     return facts.cause("nan", f"{head}, and where it began is not known", case.line_of_backward)
 
 
-def bad_operands(facts: TensorFacts, edge: Edge) -> tuple[str, ...]:
-    """Return the inputs that are not finite of an operation whose derivative computes with them.
+def bad_operands(facts: TensorFacts, edges: Sequence[Edge]) -> tuple[str, ...]:
+    """Return the inputs that are not finite of operations whose derivatives compute with them.
 
-    With its result, if that has seen nan or inf first. Nothing is known of the derivatives of a user's Function: all
-    its inputs count.
+    With their results, if these have seen nan or inf first. Nothing is known of the derivatives of a user's Function:
+    all its inputs count.
     """
-    case, node = facts.case, facts.case.nodes[edge.target]
-    used = nodes_saved(case.whole, edge) if input_names(node.label) else (*operands_of(case, node), node)
-    bad = {one.id: None for one in (*used, *[node] * makes_not_finite(case, node)) if is_bad(case, one)}
+    case, bad = facts.case, dict[str, None]()
+    for edge in edges:
+        node = case.nodes[edge.target]
+        used = nodes_saved(case.whole, edge) if input_names(node.label) else (*operands_of(case, node), node)
+        bad |= {one.id: None for one in (*used, *[node] * makes_not_finite(case, node)) if is_bad(case, one)}
     own = facts.node if bad and facts.node is not None and is_bad(case, facts.node) else None
     return (*bad,) if own is None else (own.id, *bad)
 
@@ -161,16 +166,17 @@ def brings_bad(case: Diagnosis, node: Node) -> bool:
     return is_quotient or is_unknown or is_bad(case, node)
 
 
-def derivative_not_finite(facts: TensorFacts, head: str, edge: Edge, where: Node | None) -> Cause:
+def derivative_not_finite(facts: TensorFacts, head: str, edges: Sequence[Edge], where: Node | None) -> Cause:
     """Return the cause for an operation that hands on nan or inf of a finite gradient.
 
     Args:
         facts: of the tensor.
         head: that its gradient is not finite, as a clause.
-        edge: on which it becomes so.
+        edges: on which it becomes so, at operations of a line that do the like.
         where: the torch.where above it; None if there is none.
     """
-    case, source, target = facts.case, facts.case.nodes[edge.source], facts.case.nodes[edge.target]
+    case, edge = facts.case, edges[0]
+    source, target = case.nodes[edge.source], case.nodes[edge.target]
     sign, name, lines = sign_in_program(target), case.name_of(source, edge.output), case.line_of_node(target)
     kind = "nan" if has_nan(edge.flow.local) else "inf"
     is_local = not is_finite(edge.flow.local)
@@ -209,14 +215,19 @@ def derivative_not_finite(facts: TensorFacts, head: str, edge: Edge, where: Node
     )
     mend = next(text for is_so, text in rules if is_so)
     way = ", backward" * (kind == "inf" or not is_local)  # the derivative of what is nan forward is nan, too
-    return facts.cause("nan", f"{head}: {origin}{way}", lines, with_input(case, mend, edge))
+    return facts.cause("nan", f"{head}: {origin}{way}", lines, with_input(case, mend, *edges))
 
 
-def first_turning(facts: TensorFacts) -> Edge | None:
-    """Return the edge above a leaf that backward comes to first of those on which a finite gradient becomes none."""
+def first_turning(facts: TensorFacts) -> list[Edge]:
+    """Return the edges above a leaf that backward comes to first of those on which a finite gradient becomes none.
+
+    They are several where operations of a line do the like.
+    """
     case, edges = facts.case, turning_edges(facts.case)
-    above = {one.id: one.run for one in case.above(facts.node)} if facts.node is not None and edges else {}
-    return max((edge for edge in edges if edge.target in above), key=lambda edge: above[edge.target], default=None)
+    above = {one.id: (one.run, one.label) for one in case.above(facts.node)} if facts.node is not None and edges else {}
+    edges = [edge for edge in edges if edge.target in above]
+    first = max(edges, key=lambda edge: above[edge.target][0], default=None)
+    return [edge for edge in edges if first is not None and above[edge.target] == above[first.target]]
 
 
 @lru_cache(maxsize=1)  # all leaves of a graph ask the same
@@ -235,8 +246,10 @@ def not_finite_itself(facts: TensorFacts) -> Cause | None:
 
 
 @lru_cache(maxsize=4)  # most leaves of a graph ask the same
-def first_not_finite(case: Diagnosis, ends: tuple[str, ...] | None) -> set[str]:
+def first_not_finite(case: Diagnosis, ends: tuple[str, ...] | None) -> list[Node]:
     """Return the nodes at which nan or inf begin: what the program has put in, else the first operation.
+
+    With those of its line that do the like.
 
     Args:
         case: the graph.
@@ -257,8 +270,9 @@ def first_not_finite(case: Diagnosis, ends: tuple[str, ...] | None) -> set[str]:
         )
         operations = [node for node in operations if not node.label.startswith(PUT_IN)] or operations
     order = {node.id: at for at, node in enumerate(case.whole.nodes)}
-    first = min(operations, key=lambda node: (node.run, -order[node.id]), default=None)  # a user stands before
-    return {node.id for node in inputs or (first,) if node is not None}
+    makers = sorted(operations, key=lambda node: (node.run, -order[node.id]))  # a user stands before
+    alike = [node for node in makers if (node.label, node.run) == (makers[0].label, makers[0].run)]
+    return sorted(inputs, key=lambda node: node.id) or alike
 
 
 def makes_not_finite(case: Diagnosis, node: Node) -> bool:
@@ -290,7 +304,7 @@ def not_finite_forward(case: Diagnosis, name: str, what: str, ends: tuple[str, .
     """
     if (row := spoiled_row(case)) is not None:
         return spoiled(case, name, what, row)
-    nodes = [case.whole.by_id[one] for one in sorted(first_not_finite(case, ends))]
+    nodes = first_not_finite(case, ends)
     first = next((node for node in nodes if node.name == name), nodes[0] if nodes else None)
     if first is None:
         return None
@@ -321,7 +335,7 @@ def not_finite_forward(case: Diagnosis, name: str, what: str, ends: tuple[str, .
         or with_input(
             case,
             MENDS_OF_NAN.get(sign, GROWN if is_growing else general),
-            min(case.whole.inputs[first.id], key=lambda edge: edge.slot, default=None),
+            *(min(case.whole.inputs[one.id], key=lambda edge: edge.slot) for one in nodes if inputs),
         ),
     )
 
@@ -401,10 +415,18 @@ def not_finite_input(case: Diagnosis, name: str, what: str, node: Node) -> Cause
     return Cause(name, "nan", f"{what}, and was written last by this line", lines, mend)
 
 
-def with_input(case: Diagnosis, mend: str, edge: Edge | None) -> str:
-    """Return a mend with the input of an operation in place of ``{x}``: as its line has it, or as its name tells it."""
-    if edge is None:
+def with_input(case: Diagnosis, mend: str, *edges: Edge) -> str:
+    """Return a mend with the input of an operation in place of ``{x}``; besides, with those of others likewise."""
+    if not edges:
         return mend
+    operands = [operand_in_program(case, edge) for edge in edges]
+    _, *others = dict.fromkeys(ast.unparse(one) if one is not None else "" for one in operands)
+    text = with_text(mend, operands[0], sign_in_program(case.nodes[edges[0].target]))
+    return f"{text}; likewise with {joined(filter(None, others))}" if any(others) and "{x}" in mend else text
+
+
+def operand_in_program(case: Diagnosis, edge: Edge) -> ast.expr | None:
+    """Return the input of an operation as its line has it, or as its name tells it; None if that cannot be written."""
     source, target = case.whole.by_id[edge.source], case.whole.by_id[edge.target]
     sign, line = sign_in_program(target), case.code_of(case.line_of_node(target))
     texts = [in_code(output_name(source, edge.output)) * (not source.is_letter), source.expression]
@@ -412,7 +434,7 @@ def with_input(case: Diagnosis, mend: str, edge: Edge | None) -> str:
     alike = [node for node in case.whole.nodes if node.label == target.label and node.place == target.place]
     if len(calls) == len(alike) == 1:
         texts = [*map(ast.unparse, operands_of_call(calls[0])[edge.slot : edge.slot + 1]), *texts]
-    return with_text(mend, next(filter(None, map(case.expression_in_program, texts)), None), sign)
+    return next(filter(None, map(case.expression_in_program, texts)), None)
 
 
 def with_text(mend: str, operand: ast.expr | None, sign: str) -> str:

@@ -646,3 +646,38 @@ loss.backward()
 """
     cause = why(graph_of(tmp_path, f"{program}torch.manual_seed(0)\n", engine), "net.weight")
     assert (lines_of(cause), "addmm hands on" in cause.what) == ([3], True), cause
+
+
+INPUTS = {
+    "twice in a line": (
+        "s = 1000 * a(x)\nloss = (torch.log1p(torch.exp(s)) - torch.log1p(torch.exp(-s))).mean()\n",
+        "as (-s).clamp(max=20) does, whose slope is 0 there; likewise with s",
+        {"exp(s)": "exp(s.clamp(max=20))", "exp(-s)": "exp((-s).clamp(max=20))"},
+    ),
+    "twice in a line, backward": (
+        "s, t = torch.ones(2) + 0 * a(x)[0, :2]\nloss = torch.acos(s) - torch.acos(t)\n",
+        "as s.clamp(-1 + 1e-6, 1 - 1e-6) does, whose slope is 0 there; likewise with t",
+        {"acos(s)": "acos(s.clamp(-1 + 1e-6, 1 - 1e-6))", "acos(t)": "acos(t.clamp(-1 + 1e-6, 1 - 1e-6))"},
+    ),
+    "the second output": (
+        "mu, logvar = a(1000 * x)[:, :2].chunk(2, 1)\nloss = (mu.pow(2) + logvar.exp() - logvar).mean()\n",
+        "as logvar.clamp(max=20) does, whose slope is 0 there",
+        {"logvar.exp()": "logvar.clamp(max=20).exp()"},
+    ),
+}
+"""Inputs that are to be kept small: a part of the mend, and what it makes of the program."""
+
+
+@pytest.mark.filterwarnings("ignore::gviz.GvizWarning", "ignore::RuntimeWarning")
+@pytest.mark.parametrize("engine", ENGINES)
+@pytest.mark.parametrize("case", INPUTS)
+def test_each_input_that_is_to_be_kept_small_is_told_by_its_name(tmp_path: Path, case: str, engine: str) -> None:
+    body, mend, texts = INPUTS[case]
+    program = f"{HEAD}a, x = nn.Linear(4, 3), torch.randn(6, 4)\n{body}loss.backward()\n"
+    assert why(graph_of(tmp_path, program, engine), "a.weight").mend.endswith(mend)
+    for old, new in texts.items():
+        program = program.replace(old, new)
+    graph = graph_of(tmp_path, program, engine)
+    (grad,) = (row.grad.value for row in graph.tensors if row.name == "a.weight")
+    assert grad is not None
+    assert grad.is_finite
