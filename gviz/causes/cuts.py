@@ -7,6 +7,7 @@ import re
 from collections.abc import Iterator, Sequence
 
 from gviz.causes import fixes
+from gviz.causes.assignments import assigned_pairs
 from gviz.causes.consumers import COPIERS
 from gviz.causes.diagnosis import Diagnosis, Lines, is_own
 from gviz.causes.syntax import calls_of, last_name, statements
@@ -44,8 +45,14 @@ SWITCHED = {
 NUMPY = "compute it with torch: numpy keeps no graph"
 """What to do about numbers that numpy computes with."""
 
+NUMPY_CALLS = ("np.", "numpy.")
+"""How calls of numpy begin."""
+
 WITH_INDICES = {"topk", "sort", "max", "min", "median", "nanmedian", "mode", "kthvalue", "cummax", "cummin"}
 """Calls that give values, which have a derivative, and indices, which have none."""
+
+DRAWS = {"multinomial", "bernoulli", "poisson"}
+"""Calls that draw samples, as of an action: where a number stands in the place of its probability, that is the fault."""
 
 HANDED_ON = {"broadcast_tensors", "meshgrid"}
 """Calls that hand on each of their tensors by itself: that one of them requires no gradient cuts off no other."""
@@ -107,7 +114,10 @@ def is_left_off(case: Diagnosis, cut: GraphCut) -> bool:
 
 def mend_of_detach(case: Diagnosis, cut: GraphCut, code: str) -> str:
     """Return what to write in place of an expression that takes a tensor out of its graph, or makes numbers of it."""
-    if ".numpy(" in code:
+    written = {fixes.written_in(one) for one in statements(code)} - {""}
+    pairs = (pair for one in (case.assignments.lines if written else ()) for pair in assigned_pairs(one))
+    makers = [ast.unparse(value) for value, to in pairs if ast.unparse(to) in written]
+    if ".numpy(" in code or any(maker.startswith(NUMPY_CALLS) for maker in makers):
         return NUMPY
     if (estimator := straight_through(case, cut)) is not None:
         return mend_of_straight_through(case, cut, estimator)
@@ -152,7 +162,7 @@ def without_cut(case: Diagnosis, cut: GraphCut, statement: ast.stmt) -> str:
 
 def words_for(obstacle: str) -> str:
     """Return what to do about a function, or a place in an expression, that no gradient goes through."""
-    if obstacle.startswith(("np.", "numpy.")):
+    if obstacle.startswith(NUMPY_CALLS):
         return NUMPY
     argument = "this argument of " if obstacle.endswith(")") else ""
     return f"no gradient goes through {argument}{obstacle}: compute it with operations on tensors"
@@ -237,9 +247,10 @@ def cuts_to_blame(case: Diagnosis, row: TensorRow) -> list[GraphCut]:
     if through := [cut for cut in cuts if is_straight_through(case, cut)]:  # with an argmax, as well
         cuts = [cut for cut in cuts if cut not in through and cut.reason != "no derivative"] or through
     if cuts:
-        return (
-            [cut for cut in cuts if cut.is_summand or not cut.is_used] if any(cut.is_summand for cut in cuts) else cuts
-        )
+        is_any = any(cut.is_summand for cut in cuts)
+        cuts = [cut for cut in cuts if cut.is_summand or not cut.is_used] if is_any else cuts
+        has_number = any(cut.is_number and cut.reason == "detached" for cut in cuts)
+        return [cut for cut in cuts if not (has_number and cut.call in DRAWS)]
     cuts = [cut for cut in all_cuts if not ONLY_PRINTED.match(case.code_of(case.line_of(cut.place)))]
     return [cut for cut in cuts if (cut.is_number and not case.is_in_text(cut)) or not case.nodes][-1:]
 

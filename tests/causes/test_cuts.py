@@ -165,6 +165,37 @@ for phase in ["train", "val"]:
         [7, 9],
         ["take the line out of torch.set_grad_enabled(phase == 'Train'); and leave out loss.requires_grad = True"],
     ),
+    "a_number_for_the_logarithm_of_a_probability": (
+        "policy.weight",
+        """\
+policy, value, logps, rewards, values = nn.Linear(4, 2), nn.Linear(4, 1), [], [], []
+for t in range(5):
+    s = torch.randn(4)
+    d = torch.distributions.Categorical(logits=policy(s))
+    a = d.sample()
+    logps.append(d.log_prob(a).item())
+    values.append(value(s))
+    rewards.append(float(a))
+ret, v = torch.tensor(rewards), torch.cat(values)
+logp = torch.tensor(logps)
+loss = -(logp * (ret - v)).mean() + (v - ret).pow(2).mean()
+loss.backward()
+""",
+        [9, 13],
+        ["logps.append(d.log_prob(a)); and then logp = torch.stack(logps)"],
+    ),
+    "an_array_of_numpy_that_numbers_are_written_into": (
+        "net.weight",
+        """import numpy as np
+net, head, kept = nn.Linear(4, 1), nn.Linear(3, 1), np.zeros(3, dtype="float32")
+for i in range(3):
+    kept[i] = net(torch.randn(1, 4)).item()
+loss = head(torch.as_tensor(kept)).mean()
+loss.backward()
+""",
+        [7, 8],
+        ["compute it with torch: numpy keeps no graph; and then loss = head(kept).mean()"],
+    ),
     "an_argmax_beside_a_target": (
         "q.weight",
         """\
