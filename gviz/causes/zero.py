@@ -24,7 +24,7 @@ from gviz.text import joined
 MOST = 3
 """Places that are listed."""
 
-LEAST_AT_ZERO = ("mse_loss", "smooth_l1_loss", "huber_loss", "l1_loss", "abs")
+LEAST_AT_ZERO = ("mse_loss", "smooth_l1_loss", "huber_loss", "l1_loss", "abs", "norm")
 """Functions that are never less than 0."""
 
 SUMS = {"sum": 1, "mean": 1, "*": 1, "/": 1, "+": 2}
@@ -56,7 +56,7 @@ MENDS_OF_ZERO = {
     "multi_margin_loss": "",
     "nll_loss": "see what the targets are made from",
     "embedding": "look up tokens that are no padding",
-    "norm": "the norm has no slope at 0: begin elsewhere",
+    "norm": "its input is 0, where a norm has the slope 0: see what makes it so, such as a tensor less its own copy",
     "softmax": "softmax sums to 1 whatever its input is: use log_softmax, or only the elements of the right classes",
     "nan_to_num": "its input is nan or infinite there, which it hides: see what makes it so",
     "normal": "random numbers have no slope: mean + std * torch.randn_like({x}) lets the gradient through",
@@ -474,7 +474,7 @@ def zeroed(facts: TensorFacts, head: str) -> Cause:
         cause = not_finite_forward(case, name, what) or facts.cause("nan", what, case.line_of_backward)
         return facts.cause("nan", cause.what, (*cause.lines, *lines), cause.mend)
     if has_only(total, 0.0):
-        return cancelled(facts, f"{head}: what comes over its {len(parts)} paths cancels out")
+        return cancelled(facts, f"{head}: what comes to it from its {len(parts)} uses cancels out")
     both = None if before is None else plus(total, before)
     if before is not None and (has_only(both, 0.0) if both is not None else not has_only(before, 0.0)):
         return facts.cause(
