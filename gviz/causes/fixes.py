@@ -361,14 +361,19 @@ def retaining_leaf(line: str, name: str = "") -> str:
     'ws = {i: (torch.randn(2) * 0.1).requires_grad_() for i in range(3)}'
     >>> retaining_leaf("w, b = torch.ones(2, requires_grad=True) / 2, torch.zeros(1, requires_grad=True)")
     'w, b = ((torch.ones(2) / 2).requires_grad_(), torch.zeros(1, requires_grad=True))'
+    >>> retaining_leaf("ws.append(torch.randn(2, requires_grad=True) * 0.1)"), retaining_leaf("ws.append(x * 2)")
+    ('ws.append((torch.randn(2) * 0.1).requires_grad_())', '')
     >>> retaining_leaf("p = dict(w=torch.ones(2, requires_grad=True) / 2)")
     'p = dict(w=(torch.ones(2) / 2).requires_grad_())'
     """
 
     def change(node: ast.stmt) -> ast.stmt | None:
-        if not isinstance(node, ast.Assign | ast.Return) or node.value is None:
-            return None
-        return with_value(node, as_leaves(node.value))
+        match node:
+            case ast.Assign(value=value) | ast.Return(value) if value is not None:
+                return with_value(node, as_leaves(value))
+            case ast.Expr(ast.Call(ast.Attribute(_, "append") as function, [value])):
+                return with_value(node, ast.Call(function, [as_leaves(value)], []))
+        return None
 
     return rewritten(line, change, name)
 

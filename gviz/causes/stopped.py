@@ -139,12 +139,13 @@ def without_derivative(facts: TensorFacts, stop: Stop) -> Cause:
     case, match = facts.case, re.search(r"derivative for (?:aten::)?(\w+)", stop.message)
     name = match[1] if match is not None else "an operation"
     lines = case.line_of_node(next((node for node in case.shown.nodes if node.label == "NotImplemented"), None))
-    detached = fixes.with_detached_operand(case.code_of(lines), name) or f"{name} x.detach()"
+    better = fixes.with_detached_operand(case.code_of(lines), name)
+    detached = f"write {better}" if better else f"detach() what {name} takes"
     return facts.cause(
         "failed",
         f"backward did not run: {name} has no derivative",
         (*case.line_of_stop, *lines),
-        f"compute the loss from something that changes smoothly; or, for a number alone, write {detached}",
+        f"compute the loss from something that changes smoothly; or, for a number alone, {detached}",
     )
 
 

@@ -1736,6 +1736,45 @@ loss.backward()
         [6],
         "self.w = nn.Parameter(torch.ones(2) * 0.1)",
     ),
+    "leaf_behind_in_a_list": (
+        "ws[0]",
+        """\
+import torch
+ws, x = [], torch.ones(2)
+for i in range(2):
+    ws.append(torch.ones(2, 2, requires_grad=True) * 0.1)
+for w in ws:
+    x = torch.tanh(w @ x)
+x.sum().backward()
+""",
+        "not a leaf: the leaf has no name",
+        [4],
+        "ws.append((torch.ones(2, 2) * 0.1).requires_grad_())",
+    ),
+    "norm_at_its_anchor": (
+        "w",
+        """import torch
+w = torch.tensor([1.0, 2.0], requires_grad=True)
+anchor = w.detach().clone()
+loss = 0.1 * (w - anchor).norm()
+loss.backward()
+""",
+        "zero",
+        [4],
+        "none, since loss is 0, and never less",
+    ),
+    "norm_at_its_anchor_beside_a_loss": (
+        "w",
+        """import torch
+w, v = torch.tensor([1.0, 2.0], requires_grad=True), torch.ones(2, requires_grad=True)
+anchor = w.detach().clone()
+loss = 0.1 * (w - anchor).norm() + v.sum()
+loss.backward()
+""",
+        "zero",
+        [4],
+        "its input is 0, where a norm has the slope 0: see what makes it so, such as a tensor less its own copy",
+    ),
     "only_the_loss_is_nan": (
         "w",
         """\
