@@ -52,7 +52,7 @@ WITH_INDICES = {"topk", "sort", "max", "min", "median", "nanmedian", "mode", "kt
 """Calls that give values, which have a derivative, and indices, which have none."""
 
 DRAWS = {"multinomial", "bernoulli", "poisson"}
-"""Calls that draw samples, as of an action: where a number stands in the place of its probability, that is the fault."""
+"""Calls that draw samples, such as an action: a number in place of its probability is the fault, not the sample."""
 
 HANDED_ON = {"broadcast_tensors", "meshgrid"}
 """Calls that hand on each of their tensors by itself: that one of them requires no gradient cuts off no other."""
