@@ -59,11 +59,14 @@ class Assignments:
         self.functions: dict[str, list[ast.FunctionDef]] = {}
         self.variables: dict[ast.FunctionDef | None, set[str]] = {None: set()}
         self.writers: dict[Key, list[Line]] = {}
+        self.replacers: dict[Key, list[Line]] = {}  # those that leave nothing of a variable as it was
         self.readers: dict[Key, list[Line]] = {}
         self.lists: set[Key] = set()
         self.loops: set[int] = set()  # blocks by their identity
         self.collect(parsed(program))
         for line in self.lines.values():
+            for key in self.keys_replaced(line):
+                self.replacers.setdefault(key, []).append(line)
             for source, keys in self.flows_of(line):
                 for key in keys:
                     self.writers.setdefault(key, []).append(line)
@@ -253,14 +256,13 @@ class Assignments:
         depth = self.depth_of_loop(writer, reader)
         anew = [
             one.statement.lineno
-            for one in self.writers.get(key, ())
+            for one in self.replacers.get(key, ())
             if one.function is reader.function
             and not (is_carried and one is writer)
             and one.blocks == reader.blocks[: len(one.blocks)]
             and (
                 (at < number and not is_carried) or len(one.blocks) >= depth
             )  # what stands before a loop is not run between its runs
-            and key in self.keys_replaced(one)
         ]
         last = max([line for line in anew if line < number], default=0)
         return last > 0 and at != last and (is_carried or not last < at < number)
