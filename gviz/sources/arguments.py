@@ -47,7 +47,7 @@ class CallSites:
 
     def __init__(self, tree: ast.Module | None, file: str) -> None:
         self.tree, self.file = tree, file
-        self.entries: dict[tuple[Any, ...], tuple[str, list[str], bool, Collection[int] | None]] = {}
+        self.entries: dict[tuple[Any, ...], tuple[str, list[tuple[str, bool]], bool, Collection[int] | None]] = {}
         self.positions: dict[int, list[tuple[int | None, ...]]] = {}  # of code by its identity; the trace keeps it
 
     def arguments_of(self, noted: NodeRecord, label: str) -> Iterator[Argument]:
@@ -79,7 +79,8 @@ class CallSites:
                 tensor = one()
                 kept = tensor if numbers is None else numbers
                 if kind != "Where" or kept is None or "bool" not in str(kept.dtype):  # its condition
-                    yield Argument(tensor, texts[at] if texts else "", numbers)
+                    text, is_outdated = texts[at] if texts else ("", False)
+                    yield Argument(tensor, "" if is_outdated and numbers is not None else text, numbers)
             elif kind in NUMBERED and isinstance(one, int | float):
                 yield Argument(None, f"{one:.7g}", Numbers((), "", (float(one),)))
             elif kind not in NUMBERED and one is NoneType:
@@ -87,8 +88,10 @@ class CallSites:
         if kind == "Convolution" and count == len(("input", "weight")):
             yield Argument(None, "None")  # the bias
 
-    def argument_texts(self, code: CodeType | None, instruction: int, name: str, count: int) -> list[str]:
-        """Return the text of each argument of a call, "" for a long one; [] where another call stands there.
+    def argument_texts(self, code: CodeType | None, instruction: int, name: str, count: int) -> list[tuple[str, bool]]:
+        """Return the text of each argument of a call, "" for a long one, and whether its names mean other things later.
+
+        It is [] where another call stands there.
 
         Args:
             code: what the call stands in; None where that is not known.
@@ -108,9 +111,10 @@ class CallSites:
                 parts = []
         if not self.tree or len(parts) != count or any(isinstance(part, ast.Starred) for part in parts):
             return []
-        is_outdated = stores_of(self.tree).is_outdated
-        texts = ["" if is_outdated(part) else ast.unparse(part) for part in parts]
-        return [text if len(text) <= LONGEST else "" for text in texts]
+        is_outdated, texts = stores_of(self.tree).is_outdated, map(ast.unparse, parts)
+        return [
+            (text if len(text) <= LONGEST else "", is_outdated(part)) for text, part in zip(texts, parts, strict=True)
+        ]
 
     def position(self, code: CodeType, instruction: int) -> tuple[int | None, ...]:
         """Return where an instruction of some code is written."""
