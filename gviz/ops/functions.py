@@ -31,7 +31,7 @@ function("acos", "AcosBackward0", in_double(np.arccos), "acos arccos acos_ arcco
 function("atan", "AtanBackward0", in_double(np.arctan), "atan arctan atan_ arctan_", self="grad / (self * self + 1)")
 function("sinh", "SinhBackward0", in_double(np.sinh), self="grad * cosh(self)")
 function("cosh", "CoshBackward0", in_double(np.cosh), self="grad * sinh(self)")
-function("tanh", "TanhBackward0", np.tanh, "tanh tanh_ F.tanh", self="tanh_backward(grad, result)")
+function("tanh", "TanhBackward0", in_double(np.tanh), "tanh tanh_ F.tanh", self="tanh_backward(grad, result)")
 function("deg2rad", "Deg2RadBackward0", lambda self: self * 0.017453292519943295,
     check=lacks("", "c", "deg2rad is not supported for complex tensors."), self="grad * 0.017453292519943295")
 function("rad2deg", "Rad2DegBackward0", lambda self: self * 57.29577951308232,
@@ -44,7 +44,12 @@ for name, forward, slope in (
     function(f"a{name}_", f"A{name}Backward1", forward, f"a{name}_ arc{name}_",
         self=f'not_implemented("inplace version of a{name}")')
 
-row("tanh_backward", "TanhBackwardBackward0", lambda grad_output, output: grad_output - grad_output * output * output,
+def tanh_slope(output):
+    """Return 1 - y²; of a float32 without rounding y² before, as processors compute it in PyTorch's kernel."""
+    wide = np.float64 if output.dtype == np.float32 else output.dtype
+    return (1 - np.square(output, dtype=wide)).astype(output.dtype, copy=False)
+
+row("tanh_backward", "TanhBackwardBackward0", lambda grad_output, output: grad_output * tanh_slope(output),
     grad_output="tanh_backward(grad, output)", output="grad * (-2 * output * grad_output)")
 
 # ------------------------------------------------------------------ sigmoid and its inverse, sinc
@@ -52,7 +57,7 @@ function("sigmoid", "SigmoidBackward0", lambda self: 1 / (1 + np.exp(-self)), "s
     self="sigmoid_backward(grad, result)")
 function("sinc", "SincBackward0", lambda self: np.sinc(self * np.float32(1)).astype(self.dtype), "sinc sinc_ special.sinc",
     self="sinc_backward(grad, self)")
-row("sigmoid_backward", "SigmoidBackwardBackward0", lambda grad_output, output: (grad_output - grad_output * output) * output,
+row("sigmoid_backward", "SigmoidBackwardBackward0", lambda grad_output, output: grad_output * (1 - output) * output,
     grad_output="sigmoid_backward(grad, output)", output="grad * grad_output * (-2 * output + 1)")
 @op("LogitBackward0", "logit logit_ special.logit", promote="float", check=lacks("logit_cpu", "c"),
     self="logit_backward(grad, self, eps)")

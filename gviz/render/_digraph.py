@@ -38,6 +38,8 @@ class Digraph(graphviz.Digraph):  # type: ignore[misc]  # the package has no typ
         gviz.errors.RenderError: from ``render``, ``pipe`` and ``view``, where Graphviz fails or cannot be had at all.
     """
 
+    __module__ = graphviz.Digraph.__module__  # a program that prints what make_dot returns reads what TorchViz's is
+
     def save(
         self,
         filename: str | os.PathLike[str] | None = None,

@@ -557,7 +557,9 @@ def test_a_call_in_a_loop_is_read_once_and_each_tensor_is_followed_once(
     text = HEAD + "h = x\nc = torch.tensor(0.5)\nfor _ in range(40):\n    h = h * c + c\nh.backward()\n"
     walked, original, reads = Mock(wraps=graph_nodes), CallSites.argument_texts, list[str]()
 
-    def argument_texts(sites: CallSites, code: CodeType | None, instruction: int, name: str, count: int) -> list[str]:
+    def argument_texts(
+        sites: CallSites, code: CodeType | None, instruction: int, name: str, count: int
+    ) -> list[tuple[str, bool]]:
         reads.append(name)
         return original(sites, code, instruction, name, count)
 
