@@ -95,19 +95,28 @@ def not_finite_since(facts: TensorFacts) -> Cause:
 
 
 def gradient_not_finite(facts: TensorFacts) -> Cause:
-    """Return the cause for a gradient with nan or inf: the operation that made the first one, forward or backward.
+    """Return the cause for a gradient with nan or inf."""
+    whose = f"{facts.name}.grad" if facts.case.graph.code else f"the gradient of {facts.name}"
+    return brought_not_finite(facts, f"{whose} is {facts.number}")
+
+
+def brought_not_finite(facts: TensorFacts, head: str) -> Cause:
+    """Return the cause for nan or inf that backward brings: the operation that made the first one, forward or backward.
 
     What was not finite forward is the cause only where a derivative on the way computes with it.
+
+    Args:
+        facts: of the tensor.
+        head: that it, or its gradient, is not finite, as a clause.
     """
-    case, whose = facts.case, f"{facts.name}.grad" if facts.case.graph.code else f"the gradient of {facts.name}"
-    head = f"{whose} is {facts.number}"
+    case = facts.case
     edges = first_turning(facts)
     edge = edges[0] if edges else None
     above = case.above(case.nodes[edge.target]) if edge is not None else ()
     where = next((node for node in above if node.label == "WhereBackward0"), None)
     is_picked = where is not None and all(map(is_finite, case.root_values))
-    bad = bad_operands(facts, edges) if edges else None
-    if not is_picked and bad != () and (cause := not_finite_forward(case, facts.name, head, bad)) is not None:
+    bad = bad_operands(facts, edges) if edges else bad_before(facts)
+    if not is_picked and (cause := not_finite_forward(case, facts.name, head, bad)) is not None:
         return cause
     if edge is not None and bad and not case.graph.code and not is_picked:
         return facts.cause(
@@ -129,6 +138,15 @@ def gradient_not_finite(facts: TensorFacts) -> Cause:
             "look at what it returns",
         )
     return facts.cause("nan", f"{head}, and where it began is not known", case.line_of_backward)
+
+
+def bad_before(facts: TensorFacts) -> tuple[str, ...]:
+    """Return the roots, if their backward was the first with nan or inf and has brought none: a later one has.
+
+    So, too, where nobody has followed the program, if the data has nan or inf: then no gradient was followed.
+    """
+    case, is_finite_yet = facts.case, facts.node is not None and all(map(is_finite, facts.parts))
+    return (*case.shown.roots,) if is_finite_yet and (case.graph.is_first_bad or not case.graph.code) else ()
 
 
 def bad_operands(facts: TensorFacts, edges: Sequence[Edge]) -> tuple[str, ...]:
@@ -232,32 +250,38 @@ def first_turning(facts: TensorFacts) -> list[Edge]:
 
 @lru_cache(maxsize=1)  # all leaves of a graph ask the same
 def turning_edges(case: Diagnosis) -> list[Edge]:
-    """Return the edges on which a finite gradient is handed on as one that is not."""
-    bad = (edge for edge in case.shown.edges if not is_finite(edge.flow.handed))
-    return [edge for edge in bad if (came := case.nodes[edge.target].grad.arrived) is not None and is_finite(came)]
+    """Return the edges on which finite gradients are handed on as one that is not."""
+    return [edge for edge in case.shown.edges if not is_finite(edge.flow.handed) and gets_finite(case, edge.target)]
+
+
+def gets_finite(case: Diagnosis, node: str) -> bool:
+    """Return whether the gradients that come to an operation are finite, be it that their sum is too large."""
+    arrived, parts = case.nodes[node].grad.arrived, [use.flow.handed for use in case.uses[node]]
+    are_finite = bool(parts) and all(part is not None and part.is_finite for part in parts)
+    return are_finite or (arrived is not None and arrived.is_finite)
 
 
 def not_finite_itself(facts: TensorFacts) -> Cause | None:
     """Return the cause for a tensor that is not finite itself."""
-    number = facts.row.value.not_finite if facts.row.value is not None else ""
-    node, case = facts.node, facts.case
-    ends = (node.id,) if node is not None and case.graph.code and is_bad(case, node) else None
-    return not_finite_forward(facts.case, facts.name, f"{facts.name} is {number}", ends)
+    node, case, number = facts.node, facts.case, facts.row.value.not_finite if facts.row.value is not None else ""
+    is_so_yet = node is not None and (node.kind == "operation" or is_bad(case, node))  # a leaf may be written later
+    ends = (node.id,) if node is not None and is_so_yet else bad_before(facts)
+    return not_finite_forward(case, facts.name, f"{facts.name} is {number}", ends)
 
 
 @lru_cache(maxsize=4)  # most leaves of a graph ask the same
-def first_not_finite(case: Diagnosis, ends: tuple[str, ...] | None) -> list[Node]:
+def first_not_finite(case: Diagnosis, ends: tuple[str, ...]) -> list[Node]:
     """Return the nodes at which nan or inf begin: what the program has put in, else the first operation.
 
     With those of its line that do the like.
 
     Args:
         case: the graph.
-        ends: values that are not finite, to which they have come; None for any.
+        ends: values that are not finite, to which they have come.
     """
-    nodes = list(case.whole.nodes) if ends is None else [case.whole.by_id[one] for one in ends]
-    seen = {node.id for node in nodes}
-    for node in nodes if ends is not None else ():  # grows while it is read
+    nodes = [case.whole.by_id[one] for one in ends]
+    seen = {*ends}
+    for node in nodes:  # grows while it is read
         new = [one for one in operands_of(case, node) if one.id not in seen and brings_bad(case, one)]
         seen.update(one.id for one in new)
         nodes += new
@@ -291,7 +315,7 @@ def makes_not_finite(case: Diagnosis, node: Node) -> bool:
     return all(is_finite(one.value) for one in inputs)
 
 
-def not_finite_forward(case: Diagnosis, name: str, what: str, ends: tuple[str, ...] | None = None) -> Cause | None:
+def not_finite_forward(case: Diagnosis, name: str, what: str, ends: tuple[str, ...]) -> Cause | None:
     """Return the cause that is the first nan or inf, forward: put in, or made by an operation.
 
     None if none is known.
@@ -300,7 +324,7 @@ def not_finite_forward(case: Diagnosis, name: str, what: str, ends: tuple[str, .
         case: the graph.
         name: of the tensor that is asked about.
         what: that it, or its gradient, is not finite, as a clause.
-        ends: the values to which it has come; None for any.
+        ends: the values to which it has come.
     """
     if (row := spoiled_row(case)) is not None:
         return spoiled(case, name, what, row)

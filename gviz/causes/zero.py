@@ -10,7 +10,7 @@ from typing import NamedTuple
 from gviz.causes.diagnosis import Cause, Diagnosis, Lines, backward_of, is_own, sign_in_program
 from gviz.causes.facts import TensorFacts
 from gviz.causes.fixes import out_of_place
-from gviz.causes.not_finite import LOGITS, not_finite_forward, with_input
+from gviz.causes.not_finite import LOGITS, brought_not_finite, with_input
 from gviz.causes.stopped import named_in
 from gviz.causes.syntax import calls_of
 from gviz.causes.training import BEFORE_EACH, accumulated, mend_of_clearing, why_cleared
@@ -471,7 +471,7 @@ def zeroed(facts: TensorFacts, head: str) -> Cause:
     total, lines = reduce(plus, parts), case.line_of(facts.history.grad_cleared)
     if number := next((part.not_finite for part in parts if part is not None and not is_finite(part)), ""):
         what = f"backward brought {number} to {name}, and it was set to 0 afterwards"
-        cause = not_finite_forward(case, name, what) or facts.cause("nan", what, case.line_of_backward)
+        cause = brought_not_finite(facts, what)
         return facts.cause("nan", cause.what, (*cause.lines, *lines), cause.mend)
     if has_only(total, 0.0):
         return cancelled(facts, f"{head}: what comes to it from its {len(parts)} uses cancels out")

@@ -681,3 +681,39 @@ def test_each_input_that_is_to_be_kept_small_is_told_by_its_name(tmp_path: Path,
     (grad,) = (row.grad.value for row in graph.tensors if row.name == "a.weight")
     assert grad is not None
     assert grad.is_finite
+
+
+IMPORTS = "import torch\nfrom torch import nn\n"
+AFTER = {
+    "a gradient that is set to 0 afterwards": (
+        """\
+net = nn.Linear(2, 4)
+h = net(torch.ones(3, 2))
+m = h.masked_fill(torch.eye(4)[:3] > 0, -torch.inf)
+loss = m.softmax(1)[0, 1] + (h - h.detach()).pow(2).sum().sqrt()
+loss.backward()
+net.zero_grad(set_to_none=False)
+""",
+        "the derivative of sqrt for its input is inf, backward",
+    ),
+    "a sum over two ways that overflows": (
+        """\
+net = nn.Linear(2, 1).half()
+nn.init.ones_(net.weight)
+h = net(50 * torch.ones(3, 2).half())
+loss = (h * h).sum() * 400
+loss.backward()
+""",
+        "addmm hands on inf, backward",
+    ),
+}
+"""Programs with a loss, or a mask, that is infinite and does no harm to the gradient."""
+
+
+@pytest.mark.filterwarnings("ignore::gviz.GvizWarning", "ignore::RuntimeWarning")
+@pytest.mark.parametrize("engine", ENGINES)
+@pytest.mark.parametrize("case", AFTER)
+def test_no_value_is_blamed_that_does_not_come_into_the_gradient(tmp_path: Path, case: str, engine: str) -> None:
+    program, what = AFTER[case]
+    cause = why(graph_of(tmp_path, f"{IMPORTS}{program}", engine), "net.weight")
+    assert cause.what.endswith(what), cause
