@@ -145,7 +145,10 @@ def without_cut(case: Diagnosis, cut: GraphCut, statement: ast.stmt) -> str:
     """Return a statement without what cuts a tensor off in it, and what is cut behind that; "" for no such thing."""
     expression, chains = case.expression_of(cut), map(case.chain_of, case.graph.breaks)
     ways = ([case.expression_of(one) for one in chain] for chain in chains) if expression is not None else ()
-    all_cuts = {expression, *(way[0] for way in ways if expression in way)}
+    is_number = cut.is_number or cut.call in fixes.FROM_NUMBERS  # of which none is meant more than those beside it
+    beside = [one for one in case.graph.breaks if is_number and (one.place, one.call) == (cut.place, cut.call)]
+    alike = {case.expression_of(one) for one in beside if not is_compared(case, one)} - {None}
+    all_cuts = {expression, *(way[0] for way in ways if expression in way), *alike}
 
     def is_cut(node: ast.AST) -> bool:
         is_set = isinstance(getattr(node, "ctx", None), ast.Store) and isinstance(statement, ast.Assign)

@@ -17,7 +17,7 @@ from gviz.trace.switches import LIBRARY
 CLOSURE = re.compile(r"\.step\((?:closure\s*=\s*)?([A-Za-z_]\w*)\)")
 """A step of an optimizer that calls a function of the program, as LBFGS does: which."""
 
-GRADIENT = re.compile(r"([\w.\[\]]+)\.grad\b(?!\s*\()")
+GRADIENT = re.compile(r"([\w.\[\]'\"]+)\.grad\b(?!\s*\()")
 """A use of ``.grad``, and not of ``torch.autograd.grad``: of which tensor."""
 
 PLAIN = {"List": ("list", "what is in it"), "Dict": ("dict", "what is in it")}

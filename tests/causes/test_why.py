@@ -1751,6 +1751,30 @@ x.sum().backward()
         [4],
         "ws.append((torch.ones(2, 2) * 0.1).requires_grad_())",
     ),
+    "item_of_a_dictionary_that_an_update_gives_to_a_new_tensor": (
+        "params['w']",
+        """\
+import torch
+params = {"w": torch.ones(2, requires_grad=True)}
+loss = (params["w"] ** 2).sum()
+loss.backward()
+params["w"] = params["w"] - 0.1 * params["w"].grad
+""",
+        "overwritten",
+        [5],
+        "with torch.no_grad(): params['w'] -= 0.1 * params['w'].grad",
+    ),
+    "two_numbers_in_one_list": (
+        "x",
+        """import torch
+x, w = torch.tensor([1.0, 2.0], requires_grad=True), torch.ones(2, requires_grad=True)
+y = torch.stack([torch.tensor(x[0] ** 2), torch.tensor(x[1] * 3)])
+(w * y).sum().backward()
+""",
+        "detached",
+        [3],
+        "y = torch.stack([x[0] ** 2, x[1] * 3])",
+    ),
     "norm_at_its_anchor": (
         "w",
         """import torch
