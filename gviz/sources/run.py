@@ -122,7 +122,7 @@ def graph_of_run(run: Run, options: SourceOptions) -> Graph:
             names |= unnamed_leaves(names, leaves_below(names, leaves), **first_names)
         graph = _walked(run, names, options)
         tensors = names if run.table_tensors is None else run.table_tensors
-        replaced = _replaced_inputs(names, tensors)
+        replaced = _replaced(names, tensors, graph)
         tensors = {**tensors, **{name: names[name] for name in replaced}}
         rows_by_name = {row.name: row for row in graph.tensors if names.get(row.name) is tensors.get(row.name)}
         aliases = find_aliases(tensors)
@@ -145,10 +145,14 @@ def graph_of_run(run: Run, options: SourceOptions) -> Graph:
         return _with_lines(graph, run, run.lines, _with_unlisted(rows, run, run.lines, tensors), {**names, **tensors})
 
 
-def _replaced_inputs(names: Mapping[str, Any], tensors: Mapping[str, Any]) -> dict[str, Any]:
-    """Return what is called like an input of the picture now, by that name: ``x`` is the data of a test after training."""
-    pairs = [(name, names[name], now) for name, now in tensors.items() if name in names]
-    return {name: now for name, then, now in pairs if then is not now and not then.requires_grad}
+def _replaced(names: Mapping[str, Any], tensors: Mapping[str, Any], graph: Graph) -> dict[str, Any]:
+    """Return what is called like an input or a result of a graph now, by that name: ``x`` is a test's after training.
+
+    A result whose name has something without a graph now is left: the table says what has cut that off.
+    """
+    results = {name for node in graph.nodes if node.kind == "operation" for name in (node.name, *node.recorded.outputs)}
+    pairs = [(name, names[name], now) for name, now in tensors.items() if name in names and names[name] is not now]
+    return {name: now for name, then, now in pairs if not then.requires_grad or (name in results and now.requires_grad)}
 
 
 def _walked(run: Run, names: Mapping[str, Any], options: SourceOptions) -> Graph:

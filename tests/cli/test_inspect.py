@@ -297,6 +297,20 @@ def test_the_table_has_the_norm_of_a_large_tensor(gviz: Program) -> None:
     assert [" ".join(line.split()[:4]) for line in lines[1:]] == ["2 norm 50 None", "3 norm 50 norm"]
 
 
+def test_the_table_is_of_one_moment_where_a_test_follows_the_training(gviz: Program) -> None:
+    (gviz.folder / "net.py").write_text(
+        "import torch\nw = torch.tensor(2.0, requires_grad=True)\nx = torch.tensor([1.0, 3.0])\ny = (w * x).sum()\n"
+        "y.backward()\nx = torch.tensor([[5.0]])\ny = (w * x).sum()\n"
+    )
+    rows = table(gviz("inspect", "net.py"))
+    cells = {name: (row["shape"], row["value"], row["later"], row["line"]) for name, row in rows.items()}
+    assert cells == {
+        "w": ("()", "2", "", "2"),
+        "x": ("(2)", "[1, 3]", "now [[5]]", "3"),
+        "y": ("()", "8", "now 10", "4"),
+    }
+
+
 def test_what_is_frozen_later_is_of_later(gviz: Program) -> None:
     (gviz.folder / "late.py").write_text(
         "import torch\nw = torch.tensor(3.0, requires_grad=True)\ny = w * 2\ny.backward()\nw.requires_grad_(False)\n"
