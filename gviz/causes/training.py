@@ -203,7 +203,8 @@ def given_to_optimizer(facts: TensorFacts) -> str:
 
 def accumulated(facts: TensorFacts) -> Cause:
     """Return the cause for a gradient that was added to what an earlier backward had left."""
-    history, name, clear = facts.history, facts.name, f"{facts.in_code}.grad = None"
+    history, name, is_named = facts.history, facts.name, facts.case.expression_in_program(facts.in_code) is not None
+    clear = f"{facts.in_code}.grad = None" if is_named else "set its .grad to None"
     is_for_one = history.is_optimized and 0 < (history.steps or 0) < history.arrivals
     clear = f"optimizer.zero_grad(), or {clear}," if history.is_optimized else clear
     before_each = f"{clear} {'after each step()' if is_for_one else 'before each backward()'}"

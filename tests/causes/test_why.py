@@ -1764,6 +1764,20 @@ params["w"] = params["w"] - 0.1 * params["w"].grad
         [5],
         "with torch.no_grad(): params['w'] -= 0.1 * params['w'].grad",
     ),
+    "leaf_whose_name_another_tensor_has": (
+        "w (1st)",
+        """\
+import torch
+w = torch.ones(2, requires_grad=True)
+for i in range(2):
+    loss = (w * 3).sum()
+    loss.backward()
+    w = w * 2
+""",
+        "accumulated",
+        [5],
+        "set its .grad to None before each backward(); unless the sum is what you want",
+    ),
     "two_numbers_in_one_list": (
         "x",
         """import torch
