@@ -4,11 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from gviz.causes.diagnosis import Cause
+from gviz.causes.diagnosis import Cause, Diagnosis
 from gviz.causes.facts import TensorFacts
-from gviz.graphs import Hooked
+from gviz.graphs import Graph, Hooked
 from gviz.graphs.numbers import Numbers
 from gviz.passes.elements import has_only, is_finite
+
+MEND_OF_HOOK = "take the hook away, or let it return what it is given (None keeps the gradient as it is)"
 
 
 def hooks_above(facts: TensorFacts) -> Iterator[tuple[str, Hooked]]:
@@ -34,8 +36,25 @@ def made_by_hook(facts: TensorFacts) -> Cause | None:
         verdict,
         f"the gradient of {facts.name} is {state}: a hook on {name} has made it so: {made_text(change)}",
         facts.case.line_of(change.place),
-        "take the hook away, or let it return what it is given (None keeps the gradient as it is)",
+        MEND_OF_HOOK,
     )
+
+
+def enlarged_by_hook(graph: Graph, cause: Cause, excess: float) -> Cause:
+    """Return the cause for a gradient that explodes; with the hook that has made it so, if one has.
+
+    Args:
+        graph: that of the tensor.
+        cause: that it explodes.
+        excess: how many times as large it is as one may be that does not.
+    """
+    case = Diagnosis(graph)
+    for name, change in hooks_above(TensorFacts(case, case.rows[cause.name])):
+        given, made = change.given or Numbers(), change.made or Numbers()
+        if made.norm > excess * given.norm > 0:
+            what = f"{cause.what}: a hook on {name} has made it so: {made_text(change)}"
+            return cause._replace(what=what, lines=case.line_of(change.place), mend=MEND_OF_HOOK)
+    return cause
 
 
 def as_it_came(facts: TensorFacts) -> Cause:

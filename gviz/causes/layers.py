@@ -12,6 +12,7 @@ from collections.abc import Collection, Iterator, Mapping, Sequence
 from typing import NamedTuple
 
 from gviz.causes.diagnosis import Cause, in_code
+from gviz.causes.hooks import enlarged_by_hook
 from gviz.causes.not_finite import MENDS_OF_NAN
 from gviz.causes.training import BEFORE_EACH
 from gviz.causes.why import why, why_all
@@ -106,7 +107,8 @@ def with_layers(graph: Graph, causes: Sequence[Cause]) -> Iterator[Cause]:
             what = f"the gradient of {cause.name} is a rounding error: {root} does not depend on it"
             yield cause._replace(verdict="zero", what=what, mend=NORMALIZED.format(kind))
         else:
-            yield Cause(cause.name, verdict, f"the gradient of {name} is {what}", (), MENDS[verdict])
+            odd = Cause(cause.name, verdict, f"the gradient of {name} is {what}", (), MENDS[verdict])
+            yield odd if verdict == "vanishing" else enlarged_by_hook(graph, odd, layers[name].size / EXPLODING)
 
 
 def constant_sum(graph: Graph) -> tuple[str, set[str]]:

@@ -304,15 +304,12 @@ def makes_not_finite(case: Diagnosis, node: Node) -> bool:
 
     Values that are left out are finite, but for a graph without a program: nobody has looked at them.
     """
-    if node.value is None or is_finite(node.value):
+    values = [(one.kind, one.value) for one in operands_of(case, node)]
+    is_unknown = any(kind == "operation" and (value is None or not value.is_known) for kind, value in values)
+    if node.value is None or node.value.is_finite or (is_unknown and not case.graph.code):
         return False
-    inputs = operands_of(case, node)
-    made = [one.value for one in inputs if one.kind == "operation"]
-    if not case.graph.code and any(value is None or not value.is_known for value in made):
-        return False
-    if node.value.has_nan:  # of an inf, such as a mask has
-        return not any(has_nan(one.value) for one in inputs)
-    return all(is_finite(one.value) for one in inputs)
+    is_nan = node.value.has_nan  # of an inf, such as a mask has
+    return not any(has_nan(value) if is_nan else not is_finite(value) for _, value in values)
 
 
 def not_finite_forward(case: Diagnosis, name: str, what: str, ends: tuple[str, ...]) -> Cause | None:

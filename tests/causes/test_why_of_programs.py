@@ -10,6 +10,7 @@ from program import Program
 import gviz as package
 from gviz import SourceOptions
 from gviz.causes.diagnosis import Cause
+from gviz.causes.layers import causes_in
 from gviz.causes.why import why, why_all
 from gviz.graphs import Graph
 from gviz.passes.part import around
@@ -717,3 +718,18 @@ def test_no_value_is_blamed_that_does_not_come_into_the_gradient(tmp_path: Path,
     program, what = AFTER[case]
     cause = why(graph_of(tmp_path, f"{IMPORTS}{program}", engine), "net.weight")
     assert cause.what.endswith(what), cause
+
+
+@pytest.mark.parametrize("engine", ENGINES)
+def test_a_hook_that_makes_a_gradient_explode_is_told(tmp_path: Path, engine: str) -> None:
+    program = """\
+net = nn.Sequential(nn.Linear(4, 4), nn.Linear(4, 1))
+net[0].weight.register_hook(lambda grad: grad * 1e13)
+net(torch.ones(6, 4)).sum().backward()
+"""
+    graph = graph_of(tmp_path, f"{IMPORTS}{program}", engine)
+    (cause,) = causes_in(graph, ["net.0.weight"])
+    assert (cause.verdict, lines_of(cause)) == ("exploding", [4])
+    assert "a hook on net.0.weight has made it so: norm" in cause.what
+    assert cause.mend.startswith("take the hook away")
+    assert causes_in(graph, ["net.0.bias"])[0].verdict == "ok"
