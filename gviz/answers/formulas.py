@@ -275,7 +275,7 @@ def since(chain: Chain) -> str:
         return f"{was}, and backward adds to it"
     if chain.hooks or chain.node.grad.hooks:
         return hooks_text(chain)
-    changed = "a hook changed the gradient on its way, or the program changed it later"
+    changed = "it is of another backward, or a hook, or the program, has changed it"
     return f"{changed}; {was}" if chain.before is not None else changed
 
 

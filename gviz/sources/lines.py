@@ -16,7 +16,7 @@ from gviz.sources.derivatives import origin_in_derivative
 from gviz.trace import Trace
 from gviz.trace.facts import recall
 from gviz.trace.records import CallRecord, Cut, CutResult, FunctionCall, Write, record_of
-from gviz.walk import Origin, grad_fn, graph_nodes, memory_kept
+from gviz.walk import Argument, Origin, grad_fn, graph_nodes, memory_kept
 
 CHANGED = re.compile(
     r"an inplace operation: \[[\w.]+ \[(?P<shape>[\d, ]*)\]\](?:, which is output \d+ of (?P<maker>\w+),)?"
@@ -88,7 +88,7 @@ class Lines:
         arguments = tuple(self.sites.arguments_of(noted, label) if own is None else own.given)
         if label == SQUEEZE and call.name == "matmul" and record_of(inner := node.next_functions[0][0]) is None:
             result = noted.numbers and noted.numbers._replace(shape=(1, *(noted.numbers.shape or ())))
-            given = tuple(self.sites.arguments_of(noted, type(inner).__name__))
+            given = tuple(map(as_row, self.sites.arguments_of(noted, type(inner).__name__)))
             self.rows_times_matrix[inner] = Origin(place, numbers=result, given=given)
         return tuple.__new__(Origin, (place, is_written, seconds, memory, noted.numbers, arguments, noted.others))
 
@@ -321,6 +321,12 @@ class Lines:
         versions = range(int(changed["saved"] or 0) + 1, last.version + 1)
         own = [one for one in self.trace.writes if one.owner is last.owner and one.version in versions]
         return tuple(dict.fromkeys((self.place(one.place), one.name) for one in own))
+
+
+def as_row(vector: Argument) -> Argument:
+    """Return what a product with a matrix makes of a vector: a matrix of one row."""
+    own = vector.numbers and vector.numbers._replace(shape=(1, *(vector.numbers.shape or ())))
+    return Argument(None, vector.text and f"unsqueeze({vector.text}, 0)", own)
 
 
 def last_write(changed: re.Match[str], writes: Sequence[Write], nodes: Mapping[Any, Any]) -> Write | None:
