@@ -155,14 +155,24 @@ def asked_in(line: str) -> list[str]:
 def may_be(target: str, name: str) -> bool:
     """Return whether a name in a line of the program may be that of a tensor.
 
-    The last parts are the same, and both are items of something or neither is: ``self`` in the line may be ``model``
-    elsewhere, and ``k`` may be 0.
+    The last parts are the same, or both are items: ``self`` in the line may be ``model`` elsewhere, and ``k`` may be 0;
+    what has the item may be an item itself, by another name.
 
     >>> may_be("w", "w"), may_be("self.w", "model.w"), may_be("ws[k]", "ws[0]"), may_be("w", "model.w")
     (True, True, True, False)
+    >>> may_be("l.w", "net['a'].w"), may_be("layer[k]", "net[0]['W']"), may_be("vs[k]", "ws[0]")
+    (True, True, False)
     """
-    last, other = target.partition("[")[0].rpartition("."), name.partition("[")[0].rpartition(".")
-    return last[1:] == other[1:] and ("[" in target) == ("[" in name)
+    (target, end), (name, other_end) = _last_part(target), _last_part(name)
+    if "[" not in end + other_end:
+        return end == other_end and (bool(end) or target == name)
+    last, other = target.rpartition("."), name.rpartition(".")
+    return end[:1] == other_end[:1] and ("[" in target + name or last[1:] == other[1:])
+
+
+def _last_part(name: str) -> tuple[str, str]:
+    end = re.search(r"(\.\w+|\[[^][]*\])$", name)
+    return (name[: end.start()], end[0]) if end is not None else (name, "")
 
 
 # ---------------------------------------------------------------- tensors out of their graph

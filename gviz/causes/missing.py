@@ -41,7 +41,15 @@ def took_name(facts: TensorFacts) -> bool:
         return not row.is_leaf or not row.requires_grad or is_told
     gradients = GRADIENT.findall(facts.code)
     assigned = fixes.assigned_in(facts.code) if gradients else []
-    updated = [*gradients, *(one for one in assigned if len(re.findall(rf"(?<!\w){re.escape(one)}\b", facts.code)) > 1)]
+    is_new_leaf = row.is_leaf and row.requires_grad  # layer[i] = (w - 0.1 * w.grad).detach().requires_grad_()
+    updated = [
+        *gradients,
+        *(
+            one
+            for one in assigned
+            if (is_new_leaf and "[" in one) or len(re.findall(rf"(?<!\w){re.escape(one)}\b", facts.code)) > 1
+        ),
+    ]
     is_computed = row.leaves or row.broken is not None
     return bool(is_computed) and any(fixes.may_be(name, row.name) for name in updated)
 

@@ -2573,3 +2573,42 @@ def test_a_name_is_found_as_it_was_typed() -> None:
 @pytest.mark.filterwarnings("ignore::gviz.GvizWarning")
 def test_a_0_that_is_a_rounded_number_is_no_0_of_the_formula(source: str, values: dict[str, float], mend: str) -> None:
     assert mend in why(package.read(source, SourceOptions(values=values, diagnose=True)).graph, "x").mend
+
+
+UPDATES = {
+    "net = {'a': L(2.0), 'b': L(0.5)}": ("net['a'].w * net['b'].w", "for l in net.values():\n    l.w = {}", "l.w"),
+    "net = [[leaf(2.0)], [leaf(3.0)]]": (
+        "net[0][0] * net[1][0]",
+        "for part in net:\n    for i, w in enumerate(part):\n        part[i] = {}",
+        "w",
+    ),
+    "net = {'a': {'w': leaf(2.0)}, 'b': {'w': leaf(3.0)}}": (
+        "net['a']['w'] * net['b']['w']",
+        "for part in net.values():\n    for name, t in part.items():\n        part[name] = {}",
+        "t",
+    ),
+}
+
+
+@pytest.mark.parametrize("made", UPDATES)
+def test_a_parameter_that_an_update_makes_anew_is_a_new_leaf_wherever_it_is_held(made: str, tmp_path: Path) -> None:
+    used, loop, old = UPDATES[made]
+    update = loop.format(f"({old} - 0.1 * {old}.grad).detach().requires_grad_()")
+    script = tmp_path / "net.py"
+    script.write_text(
+        "import torch\ndef leaf(x): return torch.tensor(x, requires_grad=True)\n"
+        f"class L:\n    def __init__(self, x): self.w = leaf(x)\n{made}\nloss = {used}\nloss.backward()\n{update}\n"
+    )
+    graph = package.read(script, SourceOptions(diagnose=True), say=lambda _: None).graph
+    assert {one.verdict for one in why_all(graph) if one.name.startswith("net")} == {"new leaf"}
+
+
+def test_the_leaf_that_a_new_one_has_taken_the_name_of_has_its_own_cause(tmp_path: Path) -> None:
+    script = tmp_path / "net.py"
+    script.write_text(
+        "import torch\nw = torch.tensor(-1.0, requires_grad=True)\nfor _ in range(2):\n    loss = torch.relu(w) * 2\n"
+        "    loss.backward()\n    w = (w - 0.1 * w.grad).detach().requires_grad_()\n"
+    )
+    graph = package.read(script, SourceOptions(diagnose=True), say=lambda _: None).graph
+    new, old = why_all(graph)
+    assert (new.verdict, old.verdict, [place.line for place, _ in old.lines]) == ("new leaf", "zero", [4])
