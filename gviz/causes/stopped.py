@@ -253,13 +253,14 @@ def carried_over(case: Diagnosis, user_lines: Lines) -> list[tuple[str, Lines, s
     number, found = case.line_in_text(user_lines), dict[str, tuple[str, Lines, str]]()
     for node, statement, value in case.assignments.carried_into(number) if number else ():
         name, lines = ast.unparse(node), case.line_of(Place(statement.lineno))
-        is_tensor = any(row.partition("[")[0].rpartition(".")[2] == last_name(node) for row in case.rows)
+        rows = [row for row in case.rows.values() if row.name.partition("[")[0].rpartition(".")[2] == last_name(node)]
+        has_graph = any(not row.is_leaf for row in rows)  # a leaf that is written in place links nothing
         is_kept_elsewhere = number not in range(statement.lineno, (statement.end_lineno or 0) + 1)
         better = fixes.with_detached(statement, value) if is_kept_elsewhere else ""
         leaf = case.rows.get(f"{name} (1st)") or case.rows.get(f"leaf of {name}")
         if leaf is not None and leaf.history.is_optimized and fixes.targets_of(statement) == [name]:
             better = f"with torch.no_grad(): {name}.copy_({ast.unparse(value)})"  # the optimizer has the leaf
-        if is_tensor or not case.rows:
+        if has_graph or not case.rows:
             found[name] = name, lines, better
     return [*found.values()]
 

@@ -2612,3 +2612,15 @@ def test_the_leaf_that_a_new_one_has_taken_the_name_of_has_its_own_cause(tmp_pat
     graph = package.read(script, SourceOptions(diagnose=True), say=lambda _: None).graph
     new, old = why_all(graph)
     assert (new.verdict, old.verdict, [place.line for place, _ in old.lines]) == ("new leaf", "zero", [4])
+
+
+def test_a_leaf_that_a_loop_writes_does_not_link_two_graphs(tmp_path: Path) -> None:
+    script = tmp_path / "net.py"
+    script.write_text(
+        "import torch\nw = torch.tensor(1.0, requires_grad=True)\nreg = 0.1 * w**2\nfor _ in range(2):\n"
+        "    loss = (w * 2 - 1) ** 2 + reg\n    loss.backward()\n    with torch.no_grad():\n        w -= 0.1 * w.grad\n"
+    )
+    graph = package.read(script, SourceOptions(diagnose=True), say=lambda _: None, rootless=True).graph
+    (cause,) = why_all(graph)
+    assert cause.what.endswith("reg, made in line 3, links the two")
+    assert cause.mend.startswith("compute reg anew before each backward()")
