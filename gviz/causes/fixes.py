@@ -478,7 +478,10 @@ def out_of_place(line: str) -> str:
     ('y = y.clone(); y.zero_()', 'y = y.clone(); y[1:].mul_(2)', '')
     >>> out_of_place("nn.init.zeros_(y)")
     'y = y.clone(); nn.init.zeros_(y)'
+    >>> out_of_place("y.data.mul_(2)"), out_of_place("y.detach()[0] = 1")  # autograd is to see the write
+    ('y = y.mul(2)', 'y = y.clone(); y[0] = 1')
     """
+    line = rewritten(line, lambda one: rebuilt(one, lambda _, new: without_call(new, is_list=False))) or line
 
     def change(node: ast.stmt) -> ast.stmt | None:
         match node:
