@@ -493,7 +493,7 @@ def without_trace(facts: TensorFacts) -> Cause | None:
         )
     return facts.cause(
         "no gradient",
-        f"backward has left no gradient in {name}, though there is a path to it",
+        f"{name} has no gradient after backward, though there is a path to it",
         case.line_of_backward,
-        "look at hooks, and at what changes .grad",
+        "see what sets .grad to None: zero_grad() after backward, or a hook",
     )

@@ -22,6 +22,7 @@ from gviz.passes.part import VIEW, nodes_saved
 from gviz.text import joined
 
 DIVISIONS = ("/", "reciprocal")
+SPREADS = ("std", "var", "std_mean", "var_mean")
 TOO_SMALL = "too small for its dtype: compute in float64, or in other units"
 
 MENDS_OF_NAN = {
@@ -33,8 +34,10 @@ MENDS_OF_NAN = {
         " elsewhere keep its input small, as {x}.clamp(max=20) does, whose slope is 0 there"
     ),
     **dict.fromkeys(DIVISIONS, "it is a division by 0: add a small number to the divisor"),
-    "std": "std of one element is nan: give it more of them, or correction=0",
-    "var": "var of one element is nan: give it more of them, or correction=0",
+    **{one: f"{one} of one element is nan: give it more of them, or correction=0" for one in SPREADS},
+    "rsqrt": (
+        "rsqrt is infinite at 0, and nan below: keep its input above 0, as {x}.clamp(min=1e-6) does, whose slope is 0 there"
+    ),
     "sqrt": "sqrt is nan below 0: keep its input above it",
     "nll_loss": "the mean of no targets is nan: leave out batches in which all are ignored, or of weight 0",
     "softmax": "a row of nothing but -inf has no softmax: leave an element of each row unmasked",
@@ -42,7 +45,7 @@ MENDS_OF_NAN = {
 }
 MENDS_OF_SLOPE = {
     **dict.fromkeys(("acos", "asin", "atanh"), "as {x}.clamp(-1 + 1e-6, 1 - 1e-6) does, whose slope is 0 there"),
-    **dict.fromkeys(("sqrt", "**", "norm", "acosh"), "add a small number, or clamp it"),
+    **dict.fromkeys(("sqrt", "rsqrt", "**", "norm", "acosh"), "add a small number, or clamp it"),
 }
 """How to keep away from where a derivative is infinite."""
 
@@ -60,6 +63,9 @@ LOGITS = "a loss that takes logits"
 
 SHRINKING = ("*", "/", "**", "exp", "square")
 """Operations whose result is 0, of numbers that are not, only where it is too small."""
+
+PLAIN = ("+", "-", "*", "@", "sum", "mean", "addmm")
+"""Operations that are finite for all finite inputs, unless these are too large."""
 
 SELECTING = ("Select", "Slice", "Index", "Unbind")
 """Operations that pick elements."""
@@ -201,13 +207,11 @@ def derivative_not_finite(facts: TensorFacts, head: str, edges: Sequence[Edge], 
     number = edge.flow.handed.not_finite if edge.flow.handed is not None else ""
     origin = f"the derivative of {sign} for {name} is {kind}" if is_local else f"{sign} hands on {number}"
     if where is not None:
-        harmless = "torch.where(condition, {x}, 1)"
-        harmless = f"{sign}({harmless})" if sign.isidentifier() else f"{harmless} in place of {name}"
         return facts.cause(
             "nan",
             f"{head}: {origin}, and where() picks the other side, but 0 times {kind} is nan all the same",
             (*lines, *case.line_of_node(where)),
-            with_input(case, f"give {sign} a harmless input where it is not picked: {harmless}", edge),
+            with_input(case, harmless_input(facts, edges, where), edge),
         )
     dtype = edge.flow.handed.dtype if edge.flow.handed is not None else ""
     too_large = f"see whether its inputs, or what comes to it, are too large for {dtype or 'their dtype'}"
@@ -222,6 +226,10 @@ def derivative_not_finite(facts: TensorFacts, head: str, edges: Sequence[Edge], 
         ),
         (is_quotient and is_local, division or MENDS_OF_NAN["/"]),  # it is 1 over the divisor
         (sign == "softmax" and is_local, f"{MENDS_OF_NAN['softmax']}; or see what makes its input nan or inf"),
+        (
+            sign in ("*", "@") and is_local,
+            f"it is made of the other factor: look at where that one is {kind}",
+        ),
         (kind == "nan" and is_local, MENDS_OF_NAN.get(sign, f"keep the input of {sign} within its domain")),
         (not is_local, GROWN if case.graph.earlier and has_grown(case) else f"{too_large}{scale}"),
         (sign == "exp", MENDS_OF_NAN["exp"]),  # whose derivative is its result
@@ -234,6 +242,28 @@ def derivative_not_finite(facts: TensorFacts, head: str, edges: Sequence[Edge], 
     mend = next(text for is_so, text in rules if is_so)
     way = ", backward" * (kind == "inf" or not is_local)  # the derivative of what is nan forward is nan, too
     return facts.cause("nan", f"{head}: {origin}{way}", lines, with_input(case, mend, *edges))
+
+
+def harmless_input(facts: TensorFacts, edges: Sequence[Edge], where: Node) -> str:
+    """Return the mend for an operation whose result torch.where does not pick, though its derivative is not finite.
+
+    Args:
+        facts: of the tensor.
+        edges: of the operation, and of others in its line that do the like.
+        where: the torch.where.
+    """
+    case, target = facts.case, facts.case.nodes[edges[0].target]
+    sign, above = sign_in_program(target), {target.id, *(one.id for one in case.above(target))}
+    slots = {one.slot for one in case.shown.inputs[where.id] if one.source in above}
+    ways = {one.id for one in case.above(facts.node)} if facts.node is not None else set()
+    infinite = [one for one in case.shown.edges if one.target in ways and not is_finite(one.flow.local)]
+    if infinite != [*edges[:1]] or len(slots) != 1 or not sign.isidentifier():  # another one would bring nan, too
+        signs = joined(dict.fromkeys((sign, *(sign_in_program(case.nodes[one.target]) for one in infinite))))
+        return (
+            f"give {signs} harmless inputs where they are not picked, by a torch.where before: one behind is too late"
+        )
+    picked = "{x}, 1" if slots == {0} else "1, {x}"
+    return f"give {sign} a harmless input where it is not picked: {sign}(torch.where(condition, {picked}))"
 
 
 def first_turning(facts: TensorFacts) -> list[Edge]:
@@ -332,11 +362,12 @@ def not_finite_forward(case: Diagnosis, name: str, what: str, ends: tuple[str, .
     if first.kind != "operation":
         return not_finite_input(case, name, what, first)
     sign, is_growing = sign_in_program(first), case.graph.earlier and has_grown(case)
-    is_plain = sign in ("+", "-", "*", "@", "sum", "mean", "addmm") or not has_nan(first.value)  # it is too large
+    is_plain = sign in PLAIN or not has_nan(first.value)  # it is too large
     number = first.value.not_finite if first.value is not None else ""
     them = number if number.removeprefix("-") != what.rpartition(" ")[2].removeprefix("-") else "of them"
     general = (
         "look at what goes into it: a number that is not finite, or one that is too large for its dtype"
+        + f", or one at which {sign} is infinite" * (sign not in PLAIN)
         if is_plain
         else f"keep the input of {sign} within its domain"
     )
@@ -371,8 +402,10 @@ def small_divisor(case: Diagnosis, division: Node) -> str:
     while node.kind == "operation":  # to where the 0 came from
         inputs, sign = operands_of(case, node), sign_in_program(node)
         zeros = [one for one in inputs if has_zero(one.value)]
-        may_be_zero = sign == "*" and any(one.kind == "constant" for one in inputs)
-        if not zeros and sign in SHRINKING and not may_be_zero:
+        is_hidden = sign in ("*", "/") and (len(inputs) < 2 or any(one.kind == "constant" for one in inputs))
+        values = [one.value for one in inputs if one.kind != "constant"]
+        are_known = all(value is not None and value.is_known and value.is_finite for value in values)
+        if not zeros and sign in SHRINKING and are_known and not is_hidden:  # a mask may be hidden, or be a constant
             return f"the divisor is 0: {sign} gives it of numbers that are not, as it is {TOO_SMALL}"
         if len(zeros) != 1:
             break

@@ -94,8 +94,9 @@ def other_error(facts: TensorFacts, stop: Stop) -> Cause | None:
     case, message = facts.case, stop.message
     if case.graph.failure is None and ".backward(" not in stop.code and case.graph.backward is not None:
         return None
-    words = " ".join(message.partition(": ")[2].split()[:8])
-    mend = f'gviz explain "{words}" says what helps' if help_in(message) is not None else "mend this line first"
+    whole = message.partition(": ")[2].split()
+    words = next((part for part in (" ".join(whole[:8]), " ".join(whole)) if help_in(part) is not None), "")
+    mend = f'gviz explain "{words}" says what helps' if words else "mend this line first"
     lines = (*case.line_of_stop, *(case.line_of_backward if case.graph.failure is not None else ()))
     return facts.cause(
         "failed",

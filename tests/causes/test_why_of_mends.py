@@ -499,3 +499,66 @@ g_loss.backward()
     cause = why(graph_of(tmp_path, HEAD + program, engine), "fake")
     mend = "fake = G(torch.randn(4, 2)); and d_loss = D(fake.detach()).mean()"
     assert cause.mend == f"none, if fake is to have no graph; else {mend}"
+
+
+WHERE = "m = nn.Linear(4, 3, bias=False)\nx = torch.randn(6, 4)\nx[0] = 0\nh = m(x)\nn = torch.linalg.vector_norm(h, dim=1)\n"
+
+
+@pytest.mark.parametrize(
+    ("line", "picked"),
+    [
+        ("torch.where(n == 0, torch.zeros(()), torch.log(n))", "1, n"),
+        ("torch.where(n != 0, torch.log(n), torch.zeros(()))", "n, 1"),
+        ("torch.where(n[:, None] == 0, h, h / n[:, None])", ""),
+        ("torch.where(n == 0, torch.zeros(()), torch.log((h ** 2).sum(1).sqrt()))", ""),
+    ],
+    ids=["second", "first", "divisor", "sqrt behind"],
+)
+@pytest.mark.parametrize("engine", ENGINES)
+def test_an_input_under_where_is_told_in_code_only_if_that_cures(
+    tmp_path: Path, line: str, picked: str, engine: str
+) -> None:
+    program = f"{HEAD}{WHERE}loss = {line}.mean()\nloss.backward()\n"
+    before = graph_of(tmp_path, program, engine)
+    better = why(before, "m.weight").mend.partition("picked: ")[2]
+    assert better == (f"log(torch.where(condition, {picked}))" if picked else "")
+    if picked:
+        condition = line.partition("(")[2].partition(",")[0]
+        after = graph_of(
+            tmp_path, program.replace("torch.log(n)", f"torch.{better.replace('condition', condition)}"), engine
+        )
+        assert why(after, "m.weight").verdict == "ok"
+        assert row_of(after, "loss").value == row_of(before, "loss").value
+
+
+UNTOLD = {
+    "mask": "h = m(torch.randn(5, 4)) * torch.tensor([0.0, 1, 1, 1, 1])[:, None]\nloss = (h / h.norm(dim=1)[:, None]).sum()",
+    "dropout": "h = F.dropout(m(torch.randn(60, 4)), 0.9)\nloss = (h / h.norm(dim=1, keepdim=True)).sum()",
+    "exp of -inf": "a = m(torch.tensor([[0.0] * 4])) - torch.tensor(float('inf'))\nloss = (m.weight / a.exp().T).sum()",
+}
+
+
+@pytest.mark.parametrize("engine", ENGINES)
+@pytest.mark.parametrize("case", UNTOLD)
+def test_a_divisor_that_a_mask_makes_0_is_no_underflow(tmp_path: Path, case: str, engine: str) -> None:
+    program = f"{HEAD}m = nn.Linear(4, 3)\n{UNTOLD[case]}\nloss.backward()\n"
+    cause = why(graph_of(tmp_path, program, engine), "m.weight")
+    assert cause.verdict == "nan"
+    assert "its dtype" not in cause.mend
+
+
+@pytest.mark.parametrize("engine", ENGINES)
+@pytest.mark.parametrize("write", ["z.data.mul_(2)", "z.data.clamp_(min=1.5)", "z.data[0] = 0.5"])
+def test_a_write_by_way_of_data_is_mended_so_that_autograd_sees_it(tmp_path: Path, write: str, engine: str) -> None:
+    program = (
+        f"{HEAD}m = nn.Linear(4, 4)\nz = torch.exp(m(torch.randn(3, 4)))\n{write}\nloss = z.mean()\nloss.backward()\n"
+    )
+    before = graph_of(tmp_path, program, engine)
+    cause = why(before, "m.weight")
+    assert (cause.verdict, ".data" in cause.mend) == ("written in place", False)
+    by_hand = {"z.data.mul_(2)": "z = z * 2", "z.data.clamp_(min=1.5)": "z = torch.clamp(z, min=1.5)"}.get(
+        write, "z = torch.cat([torch.full((1, 4), 0.5), z[1:]])"
+    )
+    after, wanted = (graph_of(tmp_path, program.replace(write, one), engine) for one in (cause.mend, by_hand))
+    grads = [row_of(graph, "m.weight").grad.value for graph in (after, wanted)]
+    assert grads[0] == grads[1]
