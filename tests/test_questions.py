@@ -187,6 +187,16 @@ def test_a_gradient_that_was_cleared_is_none_that_can_be_checked(torch: Any) -> 
         gviz.assert_gradients(loss, net)
 
 
+def test_a_gradient_of_a_penalty_that_was_cleared_is_told_as_any_other(torch: Any) -> None:
+    net = torch.nn.Sequential(torch.nn.Linear(3, 4), torch.nn.Tanh(), torch.nn.Linear(4, 1))
+    x = torch.ones(2, 3, requires_grad=True)
+    (slope,) = torch.autograd.grad(net(x).sum(), x, create_graph=True)
+    loss = (slope.norm(dim=1) - 1).pow(2).mean() + net(x).mean()
+    loss.backward()
+    net.zero_grad()
+    assert {cause.verdict for cause in gviz.why(loss, net)} == {"cleared"}
+
+
 def test_one_tensor_is_asked_about(torch: Any) -> None:
     net = net_of(torch)
     weight, hidden = net[0].weight, net[0](data_of(torch))
