@@ -2622,5 +2622,5 @@ def test_a_leaf_that_a_loop_writes_does_not_link_two_graphs(tmp_path: Path) -> N
     )
     graph = package.read(script, SourceOptions(diagnose=True), say=lambda _: None, rootless=True).graph
     (cause,) = why_all(graph)
-    assert cause.what.endswith("reg, made in line 3, links the two")
+    assert "reg, made in line 3, links the two" in cause.what
     assert cause.mend.startswith("compute reg anew before each backward()")
