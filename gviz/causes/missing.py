@@ -491,7 +491,8 @@ def without_trace(facts: TensorFacts) -> Cause | None:
             f"{name} had its gradient until {change.where}, set .grad to None: {made_text(change)}",
             case.line_of(change.place),
         )
-    return facts.cause(
+    cleared = None if case.graph.code else cleared_in_saved_graph(facts)
+    return cleared or facts.cause(
         "no gradient",
         f"{name} has no gradient after backward, though there is a path to it",
         case.line_of_backward,

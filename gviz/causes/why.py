@@ -48,7 +48,6 @@ WITHOUT_GRADIENT = (
     Verdict(training.is_read_alone, missing.given_to_other_name),
     Verdict(lambda one: one.case.has_run and one.is_leaf_of_graph, missing.left_out),
     Verdict(lambda one: one.case.has_run and one.is_leaf_of_graph and one.history.grad_cleared, training.taken_away),
-    Verdict(lambda one: not one.case.graph.code, missing.cleared_in_saved_graph),
     Verdict(lambda one: one.case.has_run and one.is_leaf_of_graph, missing.without_trace),
     # It is not.
     Verdict(missing.is_taken_away, training.taken_away),
