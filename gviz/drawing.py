@@ -19,7 +19,7 @@ from gviz.graphs.numbers import ALL_ELEMENTS, FEW_ELEMENTS
 from gviz.passes.modules import in_modules
 from gviz.sources.source import text_or_path
 from gviz.text import aligned_text
-from gviz.walk import ModuleLike, Params, TensorLike, by_name, graph_nodes, is_tensor, walk
+from gviz.walk import FEW, ModuleLike, Params, TensorLike, by_name, graph_nodes, is_tensor, memory_of, saved_items, walk
 
 if TYPE_CHECKING:
     from gviz.causes.diagnosis import Cause
@@ -597,17 +597,25 @@ def tensors_by_name(namespace: Mapping[str, Any]) -> dict[str, Any]:
 def as_it_is_now(graph: Graph, tensors: Mapping[str, TensorLike]) -> Graph:
     """Return a graph that says which of its numbers may not be those of its backward, which ran before anybody watched.
 
-    PyTorch counts how often a tensor was written: an optimizer's step is a write.
+    PyTorch counts how often a tensor was written: an optimizer's step is a write. One that a graph has saved, and not
+    lost, is as it was; the first write to a parameter is that of its layer.
     """
-    if not any(node.state in LOST for node in graph.nodes):
+    is_lost = any(node.state in LOST for node in graph.nodes)
+    if not is_lost and len(graph.nodes) > FEW:
         return graph
     names = {id(tensor): name for name, tensor in reversed([*tensors.items()])}  # the first of several
-    leaves = [*tensors.values(), *graph_nodes(tensors.values()).values()]
-    overwritten = {names.get(id(leaf)) for leaf in leaves if getattr(leaf, "_version", 0)}
-    nodes = (
+    nodes = graph_nodes(tensors.values())
+    saved = set() if is_lost else {memory_of(one)[0] for node in nodes for one in saved_items(node) if is_tensor(one)}
+    overwritten = {
+        names.get(id(leaf))
+        for leaf in (*tensors.values(), *nodes.values())
+        if getattr(leaf, "_version", 0) > (type(leaf).__name__ == "Parameter" and not is_lost)
+        and not (saved and memory_of(leaf)[0] in saved)
+    }
+    new_nodes = (
         node._replace(state=NOW) if node.kind == "leaf" and node.name in overwritten else node for node in graph.nodes
     )
-    return replace(graph, nodes=tuple(nodes))
+    return replace(graph, nodes=tuple(new_nodes))
 
 
 def notebook_picture(tensor: TensorLike) -> str | None:

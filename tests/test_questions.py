@@ -327,6 +327,19 @@ def test_after_an_update_the_numbers_of_a_leaf_are_said_to_be_those_of_now(torch
     assert "of now" not in str(gviz.explain((w * w).sum(), wrt=w))
 
 
+def test_an_update_of_a_leaf_that_no_operation_has_saved_is_said(torch: Any) -> None:
+    w, layer = torch.tensor([1.0, 2.0], requires_grad=True), torch.nn.Linear(2, 1)
+    loss = (w * torch.tensor([3.0, 4.0])).sum() ** 2
+    assert "of now" not in str(gviz.explain(loss, wrt=w))
+    with torch.no_grad():
+        w -= 0.1
+    assert "the numbers of w are those of now" in " ".join(str(gviz.explain(loss, wrt=w)).split())
+    assert "of now" not in str(gviz.explain((w * w).sum(), wrt=w)), "it has saved w, as it is"
+    assert "of now" not in str(gviz.inspect(layer(torch.ones(2)).sum(), model=layer)), (
+        "a layer fills its weights itself"
+    )
+
+
 def test_a_kept_graph_whose_tensor_was_written_since_is_not_called_freed(torch: Any, tmp_path: Path) -> None:
     w = torch.tensor([1.0, 2.0], requires_grad=True)
     y = (w * w).sum()
