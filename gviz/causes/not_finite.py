@@ -363,19 +363,19 @@ def not_finite_forward(case: Diagnosis, name: str, what: str, ends: tuple[str, .
         return not_finite_input(case, name, what, first)
     sign, is_growing = sign_in_program(first), case.graph.earlier and has_grown(case)
     is_plain = sign in PLAIN or not has_nan(first.value)  # it is too large
-    number = first.value.not_finite if first.value is not None else ""
+    number, is_view = first.value.not_finite if first.value is not None else "", VIEW.fullmatch(first.label) is not None
     them = number if number.removeprefix("-") != what.rpartition(" ")[2].removeprefix("-") else "of them"
-    general = (
-        "look at what goes into it: a number that is not finite, or one that is too large for its dtype"
-        + f", or one at which {sign} is infinite" * (sign not in PLAIN)
-        if is_plain
-        else f"keep the input of {sign} within its domain"
-    )
+    general = f"keep the input of {sign} within its domain"
+    if is_view:
+        general = "look at the operations before it, whose numbers are not known here"
+    elif is_plain:
+        general = "look at what goes into it: a number that is not finite, or one that is too large for its dtype"
+        general += f", or one at which {sign} is infinite" * (sign not in PLAIN)
     inputs = operands_of(case, first)
     return Cause(
         name,
         "nan",
-        f"{what}: {sign} makes the first {them}, forward",
+        f"{what}: {sign} {'shows' if is_view else 'makes'} the first {them}, forward",
         case.line_of_node(first),
         (
             any(one.value is not None and not one.value.numel for one in inputs)

@@ -562,3 +562,16 @@ def test_a_write_by_way_of_data_is_mended_so_that_autograd_sees_it(tmp_path: Pat
     after, wanted = (graph_of(tmp_path, program.replace(write, one), engine) for one in (cause.mend, by_hand))
     grads = [row_of(graph, "m.weight").grad.value for graph in (after, wanted)]
     assert grads[0] == grads[1]
+
+
+@pytest.mark.torch
+def test_a_view_shows_what_is_nan_and_does_not_make_it(tmp_path: Path) -> None:
+    program = """\
+m = nn.Linear(4, 4)
+s = m(torch.randn(2, 3, 4)).masked_fill(torch.tensor([True, False])[:, None, None], float("-inf"))
+loss = m(s.softmax(-1) @ torch.randn(2, 4, 4)).pow(2).sum()
+loss.backward()
+"""
+    cause = why(graph_of(tmp_path, HEAD + program, "torch"), "m.bias")
+    assert "view makes" not in cause.what
+    assert "domain" not in cause.mend
