@@ -394,8 +394,11 @@ def not_finite_forward(case: Diagnosis, name: str, what: str, ends: tuple[str, .
 
 def small_divisor(case: Diagnosis, division: Node) -> str:
     """Return the mend for a division by what is only nearly 0, or is 0 since it is too small; "" for another one."""
-    node = operands_of(case, division)[-1]
-    if node.value is None or any(one.kind == "constant" for one in operands_of(case, division)):  # a constant divides
+    slot = int(sign_in_program(division) == "/")
+    node = next((case.whole.by_id[one.source] for one in case.whole.inputs[division.id] if one.slot == slot), None)
+    if (
+        node is None or node.value is None or any(one.kind == "constant" for one in operands_of(case, division))
+    ):  # a constant divides
         return ""
     if not has_zero(node.value):
         return f"the divisor is {TOO_SMALL}"

@@ -534,6 +534,7 @@ def test_an_input_under_where_is_told_in_code_only_if_that_cures(
 UNTOLD = {
     "mask": "h = m(torch.randn(5, 4)) * torch.tensor([0.0, 1, 1, 1, 1])[:, None]\nloss = (h / h.norm(dim=1)[:, None]).sum()",
     "dropout": "h = F.dropout(m(torch.randn(60, 4)), 0.9)\nloss = (h / h.norm(dim=1, keepdim=True)).sum()",
+    "divisor of data": "loss = (m(torch.randn(5, 4)) / torch.tensor([2.0, 0.0, 1.0])).sum()",
     "exp of -inf": "a = m(torch.tensor([[0.0] * 4])) - torch.tensor(float('inf'))\nloss = (m.weight / a.exp().T).sum()",
 }
 
@@ -543,7 +544,7 @@ UNTOLD = {
 def test_a_divisor_that_a_mask_makes_0_is_no_underflow(tmp_path: Path, case: str, engine: str) -> None:
     program = f"{HEAD}m = nn.Linear(4, 3)\n{UNTOLD[case]}\nloss.backward()\n"
     cause = why(graph_of(tmp_path, program, engine), "m.weight")
-    assert cause.verdict == "nan"
+    assert cause.verdict in ("nan", "inf")
     assert "its dtype" not in cause.mend
 
 
