@@ -40,7 +40,7 @@ MENDS_OF_NAN = {
     ),
     "sqrt": "sqrt is nan below 0: keep its input above it",
     "nll_loss": "the mean of no targets is nan: leave out batches in which all are ignored, or of weight 0",
-    "softmax": "a row of nothing but -inf has no softmax: leave an element of each row unmasked",
+    "softmax": "a row of nothing but -inf has no softmax, nor has one with inf: leave an element of each row unmasked",
     "log1p": "log1p is infinite at -1, and nan below: keep its input above -1",
 }
 MENDS_OF_SLOPE = {
@@ -119,7 +119,8 @@ def brought_not_finite(facts: TensorFacts, head: str) -> Cause:
     edges = first_turning(facts)
     edge = edges[0] if edges else None
     above = case.above(case.nodes[edge.target]) if edge is not None else ()
-    where = next((node for node in above if node.label == "WhereBackward0"), None)
+    named = (node for node in above if "where" in case.code_of(case.line_of_node(node)) or not case.graph.code)
+    where = next((node for node in named if node.label == "WhereBackward0"), None)  # and not one within logdet
     is_picked = where is not None and all(map(is_finite, case.root_values))
     bad = bad_operands(facts, edges) if edges else bad_before(facts)
     if not is_picked and (cause := not_finite_forward(case, facts.name, head, bad)) is not None:

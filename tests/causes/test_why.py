@@ -218,7 +218,7 @@ loss.backward()
 """,
         "nan",
         [6],
-        "a row of nothing but -inf has no softmax: leave an element of each row unmasked",
+        "a row of nothing but -inf has no softmax, nor has one with inf: leave an element of each row unmasked",
     ),
     "cleared_by_hand": (
         "w",
@@ -2624,3 +2624,18 @@ def test_a_leaf_that_a_loop_writes_does_not_link_two_graphs(tmp_path: Path) -> N
     (cause,) = why_all(graph)
     assert "reg, made in line 3, links the two" in cause.what
     assert cause.mend.startswith("compute reg anew before each backward()")
+
+
+@pytest.mark.parametrize("divisor", ["torch.tensor([1.0, 0.0])", "torch.tensor([2, 0])", "(torch.ones(2) > 1).sum()"])
+def test_a_divisor_that_is_plainly_0_is_not_too_small_for_its_dtype(divisor: str, tmp_path: Path) -> None:
+    script = tmp_path / "net.py"
+    script.write_text(
+        "import torch\nw = torch.tensor([1.0, 2.0], requires_grad=True)\n"
+        f"d = {divisor}\nloss = (w / d).sum()\nloss.backward()\n"
+    )
+    (cause,) = (
+        one
+        for one in why_all(package.read(script, SourceOptions(diagnose=True), say=lambda _: None).graph)
+        if one.name == "w"
+    )
+    assert cause.mend == "it is a division by 0: add a small number to the divisor"
