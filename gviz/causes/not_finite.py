@@ -36,7 +36,8 @@ MENDS_OF_NAN = {
     **dict.fromkeys(DIVISIONS, "it is a division by 0: add a small number to the divisor"),
     **{one: f"{one} of one element is nan: give it more of them, or correction=0" for one in SPREADS},
     "rsqrt": (
-        "rsqrt is infinite at 0, and nan below: keep its input above 0, as {x}.clamp(min=1e-6) does, whose slope is 0 there"
+        "rsqrt is infinite at 0, and nan below: keep its input above 0, as {x}.clamp(min=1e-6) does, whose slope is 0"
+        " there"
     ),
     "sqrt": "sqrt is nan below 0: keep its input above it",
     "nll_loss": "the mean of no targets is nan: leave out batches in which all are ignored, or of weight 0",

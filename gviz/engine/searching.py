@@ -77,7 +77,7 @@ def quantiles(self: Tensor, q: Operand, dim: int | None, keepdim: bool, interpol
     places = constant(ROUNDED[interpolation](ranks._array), np.int64)
     result = ordered.gather(-1, places)
     if interpolation in ("linear", "midpoint"):
-        weight = ranks - places if interpolation == "linear" else constant(np.full_like(ranks._array, 0.5))
+        weight = constant(np.full_like(ranks._array, 0.5)) if interpolation == "midpoint" else ranks - places
         result.lerp_(ordered.gather(-1, constant(np.ceil(ranks._array), np.int64)), weight)
     return (result.unsqueeze_(0).transpose_(0, -1) if shares.ndim else result).squeeze_(-1)
 

@@ -53,7 +53,7 @@ class Functions(ast.NodeTransformer):
         return ast.Call(name, [*own, *node.args], node.keywords)
 
     def is_module(self, owner: ast.expr, *, has_arguments: bool) -> bool:
-        """Return whether what stands before a function is a module: a name that no tensor has, or one with names below."""
+        """Return whether what stands before a function is a module: a name that no tensor has, or one below it."""
         first = owner
         while isinstance(first, ast.Attribute):
             first = first.value

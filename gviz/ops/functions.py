@@ -46,8 +46,9 @@ for name, forward, slope in (
 
 def tanh_slope(output):
     """Return 1 - y²; of a float32 without rounding y² before, as processors compute it in PyTorch's kernel."""
-    wide = np.float64 if output.dtype == np.float32 else output.dtype
-    return (1 - np.square(output, dtype=wide)).astype(output.dtype, copy=False)
+    if getattr(output, "dtype", None) != np.float32:  # and a formula's symbol
+        return 1 - output * output
+    return (1 - np.square(output, dtype=np.float64)).astype(np.float32)
 
 row("tanh_backward", "TanhBackwardBackward0", lambda grad_output, output: grad_output * tanh_slope(output),
     grad_output="tanh_backward(grad, output)", output="grad * (-2 * output * grad_output)")

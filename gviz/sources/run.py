@@ -20,6 +20,7 @@ from gviz.walk import (
     FEW,
     NodeFlow,
     NodeLike,
+    grad_fn,
     graph_nodes,
     may_be_rounding,
     tensor_row,
@@ -148,11 +149,19 @@ def graph_of_run(run: Run, options: SourceOptions) -> Graph:
 def _replaced(names: Mapping[str, Any], tensors: Mapping[str, Any], graph: Graph) -> dict[str, Any]:
     """Return what is called like an input or a result of a graph now, by that name: ``x`` is a test's after training.
 
-    A result whose name has something without a graph now is left: the table says what has cut that off.
+    A result whose name has something without a graph now is left: the table says what has cut that off. So is one of a
+    function, whose name something older has outside.
     """
     results = {name for node in graph.nodes if node.kind == "operation" for name in (node.name, *node.recorded.outputs)}
     pairs = [(name, names[name], now) for name, now in tensors.items() if name in names and names[name] is not now]
-    return {name: now for name, then, now in pairs if not then.requires_grad or (name in results and now.requires_grad)}
+    return {
+        name: now for name, then, now in pairs if not then.requires_grad or (name in results and _is_newer(now, then))
+    }
+
+
+def _is_newer(one: Any, other: Any) -> bool:
+    made, before = grad_fn(one), grad_fn(other)
+    return made is not None and before is not None and made._sequence_nr() > before._sequence_nr()  # noqa: SLF001
 
 
 def _walked(run: Run, names: Mapping[str, Any], options: SourceOptions) -> Graph:
