@@ -111,11 +111,11 @@ class Diagnosis:
         aliases = [(node, graph.names_of(name)) for name, node in self.named.items()] if graph.aliases else []
         self.named |= {name: node for node, names in aliases for name in names if name not in self.named}
         leaves = [node for node in self.shown.nodes if node.kind == "leaf"]
-        for row in graph.tensors:  # leaf of y, w (1st): a leaf whose name another tensor has now
+        renamed = (row for row in graph.tensors if row.is_leaf and " " in row.name and row.name not in self.named)
+        for row in renamed:  # leaf of y, w (1st): a leaf whose name another tensor has now
             own, grad, _ = row.at_backward()
             alike = [node for node in leaves if (node.numbers, node.grad.value) == (own, grad.value)]
-            if row.is_leaf and " " in row.name and len(alike) == 1:
-                self.named.setdefault(row.name, alike[0])
+            self.named |= {row.name: alike[0]} if len(alike) == 1 else {}
         self.rows = {row.name: self.at_its_backward(row) if graph.is_followed else row for row in graph.tensors}
         self.root = next((self.nodes[root].name or "" for root in self.shown.roots), "")
         self.is_expression = any(row.place is not None and row.place.column for row in graph.tensors)

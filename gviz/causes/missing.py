@@ -218,9 +218,8 @@ def is_taken_away(facts: TensorFacts) -> bool:
 def cleared_in_saved_graph(facts: TensorFacts) -> Cause | None:
     """Return the cause for a leaf of a saved graph, which has no places, whose gradient was taken away."""
     later = facts.node.later if facts.node is not None else None
-    users = [] if facts.node is None else [facts.case.nodes[edge.target] for edge in facts.case.uses[facts.node.id]]
-    if later is None or not later.is_cleared or not all(CLASS.fullmatch(one.label) for one in users):
-        return None  # a Function of the program may give it none
+    if later is None or not later.is_cleared:
+        return None
     what = f"{facts.name} had its gradient until it was taken away; whether a step() had used it by then is not known"
     mend = "call zero_grad() before backward(), so that step() has a gradient to use"
     return facts.cause("cleared", what, facts.case.line_of(later.cleared_at), mend, "if a step() had used it")

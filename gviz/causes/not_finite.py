@@ -120,8 +120,9 @@ def brought_not_finite(facts: TensorFacts, head: str) -> Cause:
     edges = first_turning(facts)
     edge = edges[0] if edges else None
     above = case.above(case.nodes[edge.target]) if edge is not None else ()
-    named = (node for node in above if "where" in case.code_of(case.line_of_node(node)) or not case.graph.code)
-    where = next((node for node in named if node.label == "WhereBackward0"), None)  # and not one within logdet
+    picks = (node for node in above if node.label == "WhereBackward0")
+    in_text = (node for node in picks if not case.graph.code or "where" in case.code_of(case.line_of_node(node)))
+    where = next(in_text, None)  # and not one within logdet
     is_picked = where is not None and all(map(is_finite, case.root_values))
     bad = bad_operands(facts, edges) if edges else bad_before(facts)
     if not is_picked and (cause := not_finite_forward(case, facts.name, head, bad)) is not None:
