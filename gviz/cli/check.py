@@ -3,16 +3,15 @@
 from __future__ import annotations
 
 from dataclasses import replace
-from typing import TYPE_CHECKING
 
 import click
 
 from gviz.cli import streams
-from gviz.cli.options import READING, OneOf, SourceCommand, listed_option, takes_source
-from gviz.files import STDIN
-
-if TYPE_CHECKING:
-    from gviz.sources import Source, SourceOptions
+from gviz.cli.options import READING, OneOf, Source, SourceCommand, listed_option, takes_source
+from gviz.cli.reading import read_source
+from gviz.errors import FileError, SourceError
+from gviz.files import STDIN, decode, read_file, write
+from gviz.options import SourceOptions
 
 
 @click.command(
@@ -52,11 +51,8 @@ def check(*, source: Source, options: SourceOptions, all_grads: bool, update: bo
     The exit status is 0 if the graph is the same, 1 if it differs or a gradient is missing, 2 for an error.
     """
     from gviz.causes.why import why_all
-    from gviz.cli.reading import read_source
     from gviz.compare.diff import Diff
     from gviz.compare.golden import annotation, golden_file, places_of, skeleton
-    from gviz.errors import FileError, SourceError
-    from gviz.files import decode, read_file, write
     from gviz.sources.saved import load_graph
 
     if source.kind != "script" or source.file in (None, STDIN):

@@ -9,15 +9,18 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from gviz.cli import streams
-from gviz.cli.options import SourceCommand, field_option, listed_option, takes_source
+from gviz.cli.options import Source, SourceCommand, field_option, listed_option, takes_source
 from gviz.cli.output import Output, makes_picture
+from gviz.cli.reading import lean_numpy, ready
+from gviz.cli.values import read_feeds
+from gviz.errors import SourceError
+from gviz.options import SourceOptions
 from gviz.pictures.options import RenderOptions
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from gviz.compare.measuring import ProgramPair
-    from gviz.sources import Source, SourceOptions
 
 AS_IT_IS: dict[str, Any] = {"by": "operation", "collapse": ()}
 """How a picture is drawn whose scopes are boxes already."""
@@ -80,9 +83,6 @@ def compare(
       gviz compare "y=relu(x@W+b)" --feeds feeds.json --json
       gviz compare while_static.py while_dynamic.py -o both.pdf
     """
-    to_stdout = picture is not None and picture.is_stdout
-    if as_json and to_stdout:
-        raise click.UsageError("-o - and --json both go to standard output: take one.")
     if runs is not None and feeds is not None:
         raise click.UsageError("--runs makes values and --feeds has them: take one.")
     if source is None and (root or feeds):
@@ -103,7 +103,7 @@ def compare(
         caption = "\n".join(filter(None, [bars_caption(comparisons), picture.options.caption]))
         graph = side_by_side(comparisons, picture.options.collapse)
         picture.drawn_with(caption=caption, **AS_IT_IS).write(graph)
-    if not to_stdout:
+    if picture is None or not picture.is_stdout:
         streams.write_product(
             report.as_json(comparisons) if as_json else report.as_text(comparisons, *_width_and_block())
         )
@@ -129,15 +129,14 @@ def compare_two(
         option_values: the values of ``--runs``, ``--feeds`` and ``--root``, which scripts have no use for.
         as_json: whether JSON is printed.
     """
-    from gviz.sources import Source
+    from gviz.sources import Source as Origin
 
-    other = Source.of(name) if source.kind == "script" else None
+    other = Origin.of(name) if source.kind == "script" else None
     if other is None or other.kind != "script":
         raise click.UsageError(f'"{name}" is not NAME=VALUE, nor is it a script beside another.')
     unused = [option for option, value in zip(("--runs", "--feeds", "--root"), option_values, strict=True) if value]
     if unused:
         raise click.UsageError(f"{unused[0]} is for an expression: scripts say themselves what they run.")
-    from gviz.cli.reading import ready
     from gviz.sources.notes import unused as notes_on_unused
 
     for note in notes_on_unused(options, "script"):
@@ -163,10 +162,6 @@ def compare_two(
 
 def programs(source: Source | None, options: SourceOptions, runs: int, feeds: str | None) -> list[ProgramPair]:
     """Return the programs to compare; SourceError if the source is not an expression."""
-    from gviz.cli.reading import lean_numpy
-    from gviz.cli.values import read_feeds
-    from gviz.errors import SourceError
-
     with lean_numpy():
         from gviz.compare.programs import articles, of_expression
 

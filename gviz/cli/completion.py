@@ -10,6 +10,7 @@ from click.shell_completion import (
     ShellComplete,
     ZshComplete,
     add_completion_class,
+    get_completion_class,
 )
 
 from gviz.cli.options import OneOf
@@ -45,8 +46,6 @@ def completion(context: click.Context, shell: str) -> int:
       eval "$(gviz completion bash)"                       # in ~/.bashrc
       eval "$(gviz completion zsh)"                        # in ~/.zshrc
     """
-    from click.shell_completion import get_completion_class
-
     if shell == "zsh":  # which knows compdef only once its completion is switched on
         click.echo("(( $+functions[compdef] )) || { autoload -Uz compinit && compinit }")
     if (kind := get_completion_class(shell)) is not None:

@@ -2,17 +2,13 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
 import click
 
 from gviz.cli import streams
-from gviz.cli.options import SourceCommand, listed_option, takes_source
+from gviz.cli.options import Source, SourceCommand, listed_option, takes_source
 from gviz.cli.output import Output, makes_picture
 from gviz.cli.render import draw_source
-
-if TYPE_CHECKING:
-    from gviz.sources import Source, SourceOptions
+from gviz.options import SourceOptions
 
 
 @click.command(

@@ -3,16 +3,15 @@
 from __future__ import annotations
 
 from dataclasses import replace
-from typing import TYPE_CHECKING
 
 import click
 
 from gviz.cli import streams
-from gviz.cli.options import READING, SourceCommand, listed_option, takes_source
+from gviz.cli.options import READING, Source, SourceCommand, listed_option, takes_source
 from gviz.cli.output import Output, makes_picture
-
-if TYPE_CHECKING:
-    from gviz.sources import Source, SourceOptions
+from gviz.cli.reading import read_source
+from gviz.errors import SourceError
+from gviz.options import SourceOptions
 
 
 @click.command(
@@ -68,14 +67,9 @@ def diff(
     its other results, and on which lines, is no difference. The exit status is 0 if the graphs are the same, 1 if they
     differ, 2 for an error.
     """
-    from gviz.cli.reading import read_source
     from gviz.compare.diff import Diff
-    from gviz.errors import SourceError
     from gviz.sources import Source as Origin
 
-    to_stdout = picture is not None and picture.is_stdout
-    if as_json and to_stdout:
-        raise click.UsageError("-o - and --json both go to standard output: take one.")
     if picture is not None:
         picture.check(source)
     graphs = []
@@ -89,6 +83,6 @@ def diff(
         picture.write(differences.graph)
     if as_json:
         streams.write_json(differences.to_dict())
-    elif not to_stdout:
+    elif picture is None or not picture.is_stdout:
         streams.write_product(f"{differences}\n")
     return int(bool(differences))

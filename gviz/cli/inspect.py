@@ -9,9 +9,10 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from gviz.cli import streams
+from gviz.cli import operations, streams
 from gviz.cli.options import (
     OneOf,
+    Source,
     SourceCommand,
     field_option,
     listed_option,
@@ -20,12 +21,14 @@ from gviz.cli.options import (
     split_names,
     takes_source,
 )
+from gviz.cli.reading import read_source
+from gviz.errors import SourceError
 from gviz.graphs import Place, TensorRow
 from gviz.graphs.numbers import Numbers
 from gviz.options import BY_MODULE, SourceOptions
 
 if TYPE_CHECKING:
-    from gviz.sources import Reading, Source
+    from gviz.sources import Reading
 
 
 def _columns(_context: click.Context, _option: click.Parameter, text: str | None) -> tuple[str, ...]:
@@ -103,7 +106,6 @@ def inspect(
     An expression runs backward first (unless --no-backward). A script's tensors are listed as they were when its last
     backward ran; what came later has a column of its own.
     """
-    from gviz.cli.reading import read_source
     from gviz.pictures.table import rows_to_list
 
     if watch and (only or sort):
@@ -135,7 +137,6 @@ def inspect(
 def _print_modules(source: Source, options: SourceOptions, columns: Sequence[str], *, as_json: bool) -> int:
     """Print a row for each module; SourceError if there is none."""
     from gviz.answers.summary import fact_text, module_columns
-    from gviz.cli.reading import read_source
     from gviz.cli.table import print_rows
 
     reading = read_source(source, replace(options, kept=True), product_on_stdout=True)
@@ -164,8 +165,6 @@ def _data_of(reading: Reading, rows: Sequence[TensorRow], watch: str = "") -> di
         place of tensors.
         With a tensor to watch there are ``changes``, and ``left_out`` tells how many are missing in their middle.
     """
-    from gviz.cli import operations
-
     if reading.graph.kind == "static":
         data: dict[str, Any] = {"operations": operations.records(reading.graph)}
     elif watch:
@@ -243,12 +242,9 @@ def where_of(place: Place | None) -> str:
 def _print_table(reading: Reading, rows: Sequence[TensorRow]) -> None:
     """Print the table; SourceError if there is nothing to list."""
     if reading.graph.kind == "static":
-        from gviz.cli.operations import show_operations
-
-        show_operations(reading.graph)
+        operations.show_operations(reading.graph)
         return
     from gviz.cli.tensors import print_tensors
-    from gviz.errors import SourceError
     from gviz.pictures.table import settled_rows
 
     if not reading.graph.tensors:

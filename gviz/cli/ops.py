@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from gviz.cli import streams
-from gviz.text import aligned_text, did_you_mean, excerpt
+from gviz.text import aligned_text, cut, did_you_mean, excerpt
 
 if TYPE_CHECKING:
     from gviz.reference.catalogue import TableOperation
@@ -121,7 +121,6 @@ def _print_in_full(operations: Sequence[TableOperation]) -> None:
 def _tabulate(operations: Sequence[TableOperation]) -> None:
     """Print a line for each operation; a terminal shows as many columns as it has room for."""
     from gviz.cli.table import console, ruled
-    from gviz.text import cut
 
     saved = (", ".join(one.saved).replace("_saved_", "") for one in operations)
     rows = [

@@ -19,10 +19,12 @@ from gviz.options import SourceOptions, declared, stop_text
 from gviz.text import did_you_mean
 
 if TYPE_CHECKING:
-    from gviz.sources import Source
+    from gviz import sources
 
 Command: TypeAlias = Callable[..., int]
 
+Source: TypeAlias = "sources.Source"
+"""What a command is given; its help loads nothing of it."""
 
 TYPED = "gviz.typed"
 """The key of the words of a command line, by which an option knows the name that it was given by."""

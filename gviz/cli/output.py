@@ -9,7 +9,7 @@ import sys
 from collections.abc import Callable, Iterable
 from dataclasses import replace
 from functools import wraps
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import click
 from click.core import ParameterSource
@@ -17,6 +17,7 @@ from click.core import ParameterSource
 from gviz.cli import streams
 from gviz.cli.options import (
     Command,
+    Source,
     field_option,
     listed_option,
     not_blank,
@@ -35,11 +36,8 @@ from gviz.pictures.look import LONGEST_TITLE, docstring_of
 from gviz.pictures.options import SHOWABLE, flags_of
 from gviz.pictures.parts import may_fold
 from gviz.records import record
-from gviz.render import RenderOptions, find, render, require, save, suffix_of
+from gviz.render import RenderOptions, find, formats, render, require, save, suffix_of
 from gviz.text import shorten
-
-if TYPE_CHECKING:
-    from gviz.sources import Source
 
 TREE_LINES = 20
 """Lines of the tree that is printed beside a picture on a terminal."""
@@ -172,8 +170,6 @@ class Output:
 
 def _formats(_context: click.Context, _option: click.Parameter, beginning: str) -> list[str]:
     """Return the formats that a word begins, for Tab."""
-    from gviz.render import formats
-
     return [row.suffix for row in formats() if row.suffix.startswith(beginning)]
 
 
@@ -227,6 +223,8 @@ def makes_picture(by_name: str = "ROOT.pdf", *, has_views: bool = False) -> Call
                 )
             if files.count("-") > 1:
                 raise click.UsageError("-o - is given twice.")
+            if "-" in files and arguments.get("as_json"):
+                raise click.UsageError("-o - and --json both go to standard output: take one.")
             picture = Output(files or (None,), options, opens)
             return command(picture=picture if files or by_name else None, **arguments)
 

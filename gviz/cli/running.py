@@ -9,11 +9,13 @@ from typing import TYPE_CHECKING
 import click
 
 from gviz.cli import streams
-from gviz.cli.options import SourceCommand, listed_option, takes_source
+from gviz.cli.options import Source, SourceCommand, listed_option, takes_source
+from gviz.cli.reading import run_and_draw_nothing
 from gviz.graphs import TensorRow
+from gviz.options import SourceOptions
+from gviz.text import cut
 
 if TYPE_CHECKING:
-    from gviz.sources import Source, SourceOptions
     from gviz.sources.script.changes import Change
     from gviz.training.script import ScriptSteps
 
@@ -98,8 +100,6 @@ def run(
     """
     if source.kind != "script":
         raise click.UsageError("gviz run takes a script; an expression is computed by gviz inspect.")
-    from gviz.cli.reading import run_and_draw_nothing
-
     trace = _Trace()
     tell = trace.tell if traces else None
     if norms or patterns or every or output:
@@ -121,7 +121,6 @@ def _run_and_measure(
     output: str | None,
 ) -> int:
     """Run a script, print the norms of its training and write them to a file; return its exit status."""
-    from gviz.cli.reading import run_and_draw_nothing
     from gviz.training.heatmap import format_of
 
     is_data = output is not None and output.endswith(".json")
@@ -173,7 +172,6 @@ def _text_of(place: str, row: TensorRow, *, is_value: bool) -> str:
     '   4  y = 6  MulBackward0'
     """
     from gviz.pictures.labels import shape_text, value_text
-    from gviz.text import cut
 
     if not is_value:
         return f"{place:>4}  {row.name}.grad = {cut(value_text(row.grad.value), LONGEST)}"

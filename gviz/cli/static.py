@@ -3,19 +3,15 @@
 from __future__ import annotations
 
 from dataclasses import replace
-from typing import TYPE_CHECKING
 
 import click
 
 from gviz.cli import streams
-from gviz.cli.options import SourceCommand, field_option, listed_option, takes_source
+from gviz.cli.options import Source, SourceCommand, field_option, listed_option, takes_source
 from gviz.cli.output import Output, makes_picture, title_of
 from gviz.cli.reading import read_source
 from gviz.options import SourceOptions
 from gviz.pictures.options import RenderOptions
-
-if TYPE_CHECKING:
-    from gviz.sources import Source
 
 
 @click.command(

@@ -4,16 +4,14 @@ from __future__ import annotations
 
 import shlex
 from dataclasses import replace
-from typing import TYPE_CHECKING
 
 import click
 
 from gviz.cli import streams
-from gviz.cli.options import SOURCE, SourceCommand, listed_option, takes_source
-from gviz.options import declared
-
-if TYPE_CHECKING:
-    from gviz.sources import Source, SourceOptions
+from gviz.cli.options import SOURCE, Source, SourceCommand, listed_option, takes_source
+from gviz.cli.reading import read_source
+from gviz.graphs.codec import as_plain
+from gviz.options import SourceOptions, declared
 
 
 @click.command(
@@ -37,8 +35,6 @@ def summary(*, source: Source, options: SourceOptions, as_json: bool) -> int:
       gviz summary train.py --json
     """
     from gviz.answers.summary import summary as summary_of, summary_lines
-    from gviz.cli.reading import read_source
-    from gviz.graphs.codec import as_plain
 
     reading = read_source(source, replace(options, kept=True, folds=True), product_on_stdout=True)
     short = summary_of(reading.graph)

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 import click
 from click.core import ParameterSource
 
-from gviz.errors import FileError, SourceError
+from gviz.errors import FileError, RenderError, SourceError
 
 if TYPE_CHECKING:
     from gviz.sources.source import Source
@@ -152,7 +152,6 @@ def given_options(context: click.Context | None) -> list[click.Option]:
 
 def is_format(word: str) -> bool:
     """Return whether a word is the suffix of a picture."""
-    from gviz.errors import RenderError
     from gviz.render import find  # only an error needs it
 
     with suppress(RenderError):
