@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
-from typing import Any
+from functools import wraps
+from inspect import signature
+from typing import Any, TypeVar
 
 import numpy as np
 
@@ -12,6 +14,8 @@ from gviz.numbers.words import refuse
 from gviz.static.graph import Graph, Operation, Tensor, TensorLike, get_default_graph
 from gviz.static.table import infer_outputs
 from gviz.static.types import ArrayLike, DType, DTypeLike, as_dtype, as_value, bool_, int32, leaves
+
+Builds = TypeVar("Builds", bound="Callable[..., Any]")
 
 
 def check_others(function: str, arguments: Mapping[str, object], **usual: object) -> None:
@@ -52,6 +56,28 @@ def operation_scope(graph: Graph, name: str | None, default: str) -> Iterator[st
     """Open a scope for an operation's helpers; the operation itself takes the scope's name, which is returned."""
     with graph.as_default(), graph.name_scope(name or default) as scope:
         yield scope
+
+
+def in_scope(default: str = "") -> Callable[[Builds], Builds]:
+    """Return a decorator of functions whose operations stand in a scope of their ``name``, or of the default.
+
+    They are called with the whole scope as their name: the operation that takes it is the one that they return.
+    """
+
+    def decorate(build: Builds) -> Builds:
+        place = [*signature(build).parameters].index("name")
+
+        @wraps(build)
+        def inside(*args: object, **kwargs: Any) -> Any:
+            name: Any = args[place] if len(args) > place else kwargs.get("name")
+            with operation_scope(common_graph(*args, *kwargs.values()), name, default) as scope:
+                if len(args) > place:
+                    return build(*args[:place], scope, *args[place + 1 :], **kwargs)
+                return build(*args, **kwargs | {"name": scope})
+
+        return inside  # type: ignore[return-value] # it is called alike
+
+    return decorate
 
 
 def add_operation(

@@ -9,7 +9,7 @@ from typing import Any
 
 from gviz.numbers.words import refuse
 from gviz.static.arrays import TensorArray
-from gviz.static.build import apply, common_graph, constant, convert, is_symbolic, make, operation_scope
+from gviz.static.build import apply, common_graph, constant, convert, in_scope, is_symbolic, make
 from gviz.static.control import cond, while_loop
 from gviz.static.functions import FUNCTIONS, shape, stack, where
 from gviz.static.gradients import gradients
@@ -51,8 +51,7 @@ def at_most_one(pairs: Sequence[Choice]) -> Operation:
     count = FUNCTIONS["reduce_sum"](FUNCTIONS["cast"](predicates, int32), name="num_true_conds")
     holds = FUNCTIONS["less_equal"](count, constant(1, name="n_true_conds"))
     words = "Input error: exclusive=True: more than 1 conditions evaluated as True:"
-    check: Operation = FUNCTIONS["Assert"](holds, [words, predicates], len(pairs))
-    return check
+    return FUNCTIONS["Assert"](holds, [words, predicates], len(pairs))
 
 
 def last_of(pairs: Sequence[Choice]) -> Any:
@@ -80,6 +79,7 @@ def switch_case(
     return case(pairs, numbers.get(len(numbers) - 1) if default is None else default, name=name)
 
 
+@in_scope("confusion_matrix")
 def confusion_matrix(
     labels: TensorLike,
     predictions: TensorLike,
@@ -89,20 +89,19 @@ def confusion_matrix(
     weights: TensorLike = None,
 ) -> Tensor:
     """Return how often each label (rows) was predicted as each class (columns)."""
-    with operation_scope(common_graph(labels, predictions), name, "confusion_matrix"):
-        pair = [FUNCTIONS["cast"](one, "int64") for one in (labels, predictions)]
-        most: Any = [FUNCTIONS["reduce_max"](one) + 1 for one in pair]
-        count = FUNCTIONS["cast"](FUNCTIONS["maximum"](*most) if num_classes is None else num_classes, "int64")
-        checks = []
-        for word, one in zip(("labels", "predictions"), pair, strict=True):
-            for holds, mistake in ((one >= 0, "contains negative values."), (one < count, "out of bound")):
-                words = [f"`{word}` {mistake}", one]
-                checks.append(FUNCTIONS["Assert"](FUNCTIONS["reduce_all"](holds), words))
-        with count.graph.control_dependencies(checks):
-            places = stack(pair, axis=1)
-            ones = FUNCTIONS["ones_like"](pair[1], dtype) if weights is None else FUNCTIONS["cast"](weights, dtype)
-            sizes = [count, count] if num_classes is None or is_symbolic(num_classes) else [num_classes] * 2
-            return make("ScatterNd", [places, ones, convert(sizes, "int64")])
+    pair = [FUNCTIONS["cast"](one, "int64") for one in (labels, predictions)]
+    most: Any = [FUNCTIONS["reduce_max"](one) + 1 for one in pair]
+    count = FUNCTIONS["cast"](FUNCTIONS["maximum"](*most) if num_classes is None else num_classes, "int64")
+    checks = []
+    for word, one in zip(("labels", "predictions"), pair, strict=True):
+        for holds, mistake in ((one >= 0, "contains negative values."), (one < count, "out of bound")):
+            words = [f"`{word}` {mistake}", one]
+            checks.append(FUNCTIONS["Assert"](FUNCTIONS["reduce_all"](holds), words))
+    with count.graph.control_dependencies(checks):
+        places = stack(pair, axis=1)
+        ones = FUNCTIONS["ones_like"](pair[1], dtype) if weights is None else FUNCTIONS["cast"](weights, dtype)
+        sizes = [count, count] if num_classes is None or is_symbolic(num_classes) else [num_classes] * 2
+        return make("ScatterNd", [places, ones, convert(sizes, "int64")])
 
 
 # ------------------------------------------------------------------ texts
@@ -140,19 +139,17 @@ def unique(type: str, x: TensorLike, out_idx: DTypeLike = int32, name: str | Non
     return named_outputs(apply(type, "x", [x], name, out_idx=as_dtype(out_idx)))
 
 
+@in_scope("boolean_mask")
 def boolean_mask(tensor: TensorLike, mask: TensorLike, name: str = "boolean_mask", axis: int | None = None) -> Tensor:
     """Return the parts of a tensor for which a mask, of its first axes, holds; ValueError for a mask without axes."""
     refuse(axis not in (None, 0), "gviz has no axis for tf.boolean_mask()", ValueError)
-    with operation_scope(common_graph(tensor, mask), name, "boolean_mask"):
-        whole, chosen = convert(tensor, name="tensor"), convert(mask, name="mask")
-        rank = chosen.shape.rank
-        refuse(rank == 0, "mask cannot be scalar.", ValueError)
-        refuse(
-            rank is None, "Number of mask dimensions must be specified, even if some dimensions are None.", ValueError
-        )
-        count = FUNCTIONS["reduce_prod"](shape(whole)[:rank], [0])
-        flat = reshape(whole, FUNCTIONS["concat"]([shape(whole)[:0], [count], shape(whole)[rank:]], 0))
-        return gather(flat, squeeze(where(reshape(chosen, [-1])), axis=[1]), axis=0)
+    whole, chosen = convert(tensor, name="tensor"), convert(mask, name="mask")
+    rank = chosen.shape.rank
+    refuse(rank == 0, "mask cannot be scalar.", ValueError)
+    refuse(rank is None, "Number of mask dimensions must be specified, even if some dimensions are None.", ValueError)
+    count = FUNCTIONS["reduce_prod"](shape(whole)[:rank], [0])
+    flat = reshape(whole, FUNCTIONS["concat"]([shape(whole)[:0], [count], shape(whole)[rank:]], 0))
+    return gather(flat, squeeze(where(reshape(chosen, [-1])), axis=[1]), axis=0)
 
 
 def gather_nd(
@@ -198,16 +195,16 @@ def hessians(
 
 
 # ------------------------------------------------------------------ variables
+@in_scope("report_uninitialized_variables")
 def report_uninitialized_variables(
     var_list: Sequence[Variable] | None = None, name: str = "report_uninitialized_variables"
 ) -> Tensor:
     """Return the names of variables that have no value."""
     ones = [*variables_of("variables"), *variables_of("local_variables")] if var_list is None else var_list
-    with operation_scope(common_graph(*ones), name, name):
-        if not ones:
-            return constant([], "string")
-        held = stack([OF_VARIABLES["is_variable_initialized"](variable) for variable in ones])
-        return boolean_mask(constant([variable.op.name for variable in ones]), FUNCTIONS["logical_not"](held))
+    if not ones:
+        return constant([], "string")
+    held = stack([OF_VARIABLES["is_variable_initialized"](variable) for variable in ones])
+    return boolean_mask(constant([variable.op.name for variable in ones]), FUNCTIONS["logical_not"](held))
 
 
 COMPOSITIONS: dict[str, Any] = {

@@ -22,6 +22,7 @@ from gviz.static.build import (
     common_graph,
     constant,
     convert,
+    in_scope,
     is_symbolic,
     make,
     operation_scope,
@@ -57,6 +58,8 @@ A parameter is ``label`` as :func:`gviz.static.build.apply` has it, ``label/name
 and ``label=number`` if it may be left out.
 """
 
+
+CROSS_ENTROPY = "softmax_cross_entropy_with_logits"
 
 UNUSED: dict[str, dict[str, object]] = {
     "fill": {"layout": None},
@@ -160,6 +163,7 @@ zeros, ones = partial(_filled, "zeros", 0), partial(_filled, "ones", 1)
 zeros_like = partial(like, "zeros_like", zeros)
 
 
+@in_scope("range")
 def range_(
     start: TensorLike,
     limit: TensorLike | None = None,
@@ -169,13 +173,13 @@ def range_(
 ) -> Tensor:
     """Return numbers from start to limit, limit not among them."""
     ends = (0, start, delta) if limit is None else (start, limit, delta)
-    with operation_scope(common_graph(*ends), name, "range") as scope:
-        tensors = [convert(v, dtype, label) for v, label in zip(ends, ("start", "limit", "delta"), strict=True)]
-        widths = ("int32", "int64", "float16", "float32", "float64")
-        widest = max((t.dtype.base_dtype for t in tensors), key=lambda own: widths.index(own.name))
-        return make("Range", [cast(t, widest) for t in tensors], scope)
+    tensors = [convert(v, dtype, label) for v, label in zip(ends, ("start", "limit", "delta"), strict=True)]
+    widths = ("int32", "int64", "float16", "float32", "float64")
+    widest = max((t.dtype.base_dtype for t in tensors), key=lambda own: widths.index(own.name))
+    return make("Range", [cast(t, widest) for t in tensors], name)
 
 
+@in_scope("random_normal")
 def random_normal(
     shape: TensorLike,
     mean: TensorLike = 0,
@@ -186,11 +190,10 @@ def random_normal(
     type: str = "RandomStandardNormal",
 ) -> Tensor:
     """Return normally distributed numbers, drawn anew each run."""
-    with operation_scope(common_graph(shape), name, "random_normal") as scope:
-        size = convert(shape, None, "shape", int32)
-        centre, width = convert(mean, dtype, "mean"), convert(stddev, dtype, "stddev")
-        numbers = make(type, [size], dtype=as_dtype(dtype), seeds=seeds_of(size.graph, seed))
-        return make("AddV2", [make("Mul", [numbers, width], "mul"), centre], scope)
+    size = convert(shape, None, "shape", int32)
+    centre, width = convert(mean, dtype, "mean"), convert(stddev, dtype, "stddev")
+    numbers = make(type, [size], dtype=as_dtype(dtype), seeds=seeds_of(size.graph, seed))
+    return make("AddV2", [make("Mul", [numbers, width], "mul"), centre], name)
 
 
 def truncated_normal(
@@ -205,6 +208,7 @@ def truncated_normal(
     return random_normal(shape, mean, stddev, dtype, seed, name or "truncated_normal", "TruncatedNormal")
 
 
+@in_scope("random_uniform")
 def random_uniform(
     shape: TensorLike,
     minval: TensorLike = 0,
@@ -218,30 +222,29 @@ def random_uniform(
     refuse(maxval is None and dtype.is_integer, f"Must specify maxval for integer dtype {dtype!r}", ValueError)
     high = 1 if maxval is None else maxval
     is_plain = not dtype.is_integer and not is_symbolic(minval) and not is_symbolic(high) and (minval, high) == (0, 1)
-    with operation_scope(common_graph(shape), name, "random_uniform") as scope:
-        size = convert(shape, None, "shape", int32)
-        ends = [] if is_plain else [convert(minval, dtype, "min"), convert(high, dtype, "max")]
-        seeds = seeds_of(size.graph, seed)
-        if dtype.is_integer:
-            return make("RandomUniformInt", [size, *ends], scope, dtype=dtype, seeds=seeds)
-        numbers = make("RandomUniform", [size], dtype=dtype, seeds=seeds)
-        if is_plain:
-            return numbers
-        low, span = ends[0], make("Sub", ends[::-1], "sub")
-        return make("AddV2", [make("Mul", [numbers, span], "mul"), low], scope)
+    size = convert(shape, None, "shape", int32)
+    ends = [] if is_plain else [convert(minval, dtype, "min"), convert(high, dtype, "max")]
+    seeds = seeds_of(size.graph, seed)
+    if dtype.is_integer:
+        return make("RandomUniformInt", [size, *ends], name, dtype=dtype, seeds=seeds)
+    numbers = make("RandomUniform", [size], dtype=dtype, seeds=seeds)
+    if is_plain:
+        return numbers
+    low, span = ends[0], make("Sub", ends[::-1], "sub")
+    return make("AddV2", [make("Mul", [numbers, span], "mul"), low], name)
 
 
 # ------------------------------------------------------------------ shapes
+@in_scope("transpose")
 def transpose(
     a: TensorLike, perm: TensorLike | None = None, name: str | None = None, conjugate: bool = False
 ) -> Tensor:
     """Return a tensor with its dimensions in another order, reversed if none is given."""
-    with operation_scope(common_graph(a), name, "transpose") as scope:
-        x = convert(a, name="a")
-        if perm is None and x.shape.rank is None:
-            perm = range_(make("Rank", [x]) - 1, -1, -1, name="Range")
-        order = np.arange(x.shape.rank or 0, dtype=np.int32)[::-1] if perm is None else perm
-        return apply("Transpose", "x perm:int", [x, order], scope)
+    x = convert(a, name="a")
+    if perm is None and x.shape.rank is None:
+        perm = range_(make("Rank", [x]) - 1, -1, -1, name="Range")
+    order = np.arange(x.shape.rank or 0, dtype=np.int32)[::-1] if perm is None else perm
+    return apply("Transpose", "x perm:int", [x, order], name)
 
 
 def concat(values: TensorLike, axis: TensorLike, name: str = "concat") -> Tensor:
@@ -375,6 +378,7 @@ def eye(
     return constant(np.broadcast_to(matrix, (*(batch_shape or ()), *matrix.shape)), as_dtype(dtype), name=name)
 
 
+@in_scope("one_hot")
 def one_hot(
     indices: TensorLike,
     depth: TensorLike,
@@ -388,12 +392,11 @@ def one_hot(
     dtype_of_values = next(
         (convert(value).dtype for value in (on_value, off_value) if is_symbolic(value)), dtype or float32
     )
-    with operation_scope(common_graph(indices), name, "one_hot") as scope:
-        places = convert(indices, None, "indices")
-        on = convert(1 if on_value is None else on_value, dtype_of_values, "on_value")
-        off = convert(0 if off_value is None else off_value, dtype_of_values, "off_value")
-        many = convert(depth, int32, "depth")
-        return make("OneHot", [places, many, on, off], scope, axis=-1 if axis is None else axis)
+    places = convert(indices, None, "indices")
+    on = convert(1 if on_value is None else on_value, dtype_of_values, "on_value")
+    off = convert(0 if off_value is None else off_value, dtype_of_values, "off_value")
+    many = convert(depth, int32, "depth")
+    return make("OneHot", [places, many, on, off], name, axis=-1 if axis is None else axis)
 
 
 def split_along(
@@ -450,6 +453,7 @@ def _reduction(
         return apply(type, "input reduction_indices:int", [input_tensor, along], name, keep_dims=keep)
 
 
+@in_scope("MatMul")
 def matmul(
     a: TensorLike,
     b: TensorLike,
@@ -467,26 +471,25 @@ def matmul(
     for side, both in (("a", transpose_a and adjoint_a), ("b", transpose_b and adjoint_b)):
         refuse(both, f"Only one of `transpose_{side}` and `adjoint_{side}` can be True.", ValueError)
     transpose_a, transpose_b = transpose_a or adjoint_a, transpose_b or adjoint_b
-    with operation_scope(common_graph(a, b), name, "MatMul") as scope:
-        left = convert(a, name="a")
-        right = convert(b, None, "b", left.dtype.base_dtype)
-        type = "BatchMatMulV2" if any(t.shape.rank is None or t.shape.rank > 2 for t in (left, right)) else "MatMul"
-        return apply(type, "a b", [left, right], scope, transpose_a=transpose_a, transpose_b=transpose_b)
+    left = convert(a, name="a")
+    right = convert(b, None, "b", left.dtype.base_dtype)
+    type = "BatchMatMulV2" if any(t.shape.rank is None or t.shape.rank > 2 for t in (left, right)) else "MatMul"
+    return apply(type, "a b", [left, right], name, transpose_a=transpose_a, transpose_b=transpose_b)
 
 
 QUOTIENTS = dict.fromkeys(("uint8", "int8", "int16"), "float32") | dict.fromkeys(("int32", "int64"), "float64")
 """What integers become when they are divided."""
 
 
+@in_scope("truediv")
 def truediv(x: TensorLike, y: TensorLike, name: str | None = None) -> Tensor:
     """Return ``x / y``; integers become floating. TypeError if the dtypes differ."""
-    with operation_scope(common_graph(x, y), name, "truediv") as scope:
-        one = convert(x, name="x")
-        two = convert(y, None, "y", one.dtype.base_dtype)
-        own, other = one.dtype.base_dtype, two.dtype.base_dtype
-        refuse(own != other, f"`x` and `y` must have the same dtype, got {own!r} != {other!r}.", TypeError)
-        dtype = QUOTIENTS.get(own.name, own)
-        return apply("RealDiv", "x y", [cast(one, dtype), cast(two, dtype)], scope)
+    one = convert(x, name="x")
+    two = convert(y, None, "y", one.dtype.base_dtype)
+    own, other = one.dtype.base_dtype, two.dtype.base_dtype
+    refuse(own != other, f"`x` and `y` must have the same dtype, got {own!r} != {other!r}.", TypeError)
+    dtype = QUOTIENTS.get(own.name, own)
+    return apply("RealDiv", "x y", [cast(one, dtype), cast(two, dtype)], name)
 
 
 def numerator(x: TensorLike, y: TensorLike) -> Tensor:
@@ -494,13 +497,14 @@ def numerator(x: TensorLike, y: TensorLike) -> Tensor:
     return convert(x) if is_symbolic(x) else convert(x, getattr(getattr(y, "_read", y), "dtype", None), "x")
 
 
+@in_scope("div")
 def div(x: TensorLike, y: TensorLike, name: str | None = None) -> Tensor:
     """Return ``x / y`` as Python 2 has it: of integers, the floor."""
-    with operation_scope(common_graph(x, y), name, "div") as scope:
-        one = numerator(x, y)
-        return apply("FloorDiv" if one.dtype.is_integer else "RealDiv", "x y", [one, y], scope)
+    one = numerator(x, y)
+    return apply("FloorDiv" if one.dtype.is_integer else "RealDiv", "x y", [one, y], name)
 
 
+@in_scope(CROSS_ENTROPY)
 def cross_entropy(
     labels: TensorLike | None = None,
     logits: TensorLike | None = None,
@@ -512,20 +516,19 @@ def cross_entropy(
     refuse(axis is not None and dim is not None, "Cannot specify both 'dim' and 'axis'.", ValueError)
     refuse(labels is None or logits is None, "Both `labels` and `logits` must be provided.", ValueError)
     along = dim if axis is None else axis
-    with operation_scope(common_graph(labels, logits), name, CROSS_ENTROPY) as scope:
-        features = convert(logits, name="logits")
-        targets = convert(labels, features.dtype.base_dtype, "labels")
-        most, sizes = rank(features), shape(features)
-        count = features.shape.rank
-        if count is not None and along not in (None, -1, count - 1):
-            order = [place for place in range(count) if place != along % count] + [along % count]
-            features, targets = transpose(features, order), transpose(targets, order)
-            sizes = shape(features)
-        losses = make("SoftmaxCrossEntropyWithLogits", [matrix_of(features), matrix_of(targets)], scope)
-        outer = FUNCTIONS["slice"](sizes, [0], [apply("Sub", "x y", [most, 1])])
-        result = FUNCTIONS["reshape"](losses, outer)
-        result.set_shape(features.shape[:-1])
-        return result
+    features = convert(logits, name="logits")
+    targets = convert(labels, features.dtype.base_dtype, "labels")
+    most, sizes = rank(features), shape(features)
+    count = features.shape.rank
+    if count is not None and along not in (None, -1, count - 1):
+        order = [place for place in range(count) if place != along % count] + [along % count]
+        features, targets = transpose(features, order), transpose(targets, order)
+        sizes = shape(features)
+    losses = make("SoftmaxCrossEntropyWithLogits", [matrix_of(features), matrix_of(targets)], name)
+    outer = FUNCTIONS["slice"](sizes, [0], [apply("Sub", "x y", [most, 1])])
+    result = FUNCTIONS["reshape"](losses, outer)
+    result.set_shape(features.shape[:-1])
+    return result
 
 
 def matrix_of(x: Tensor) -> Tensor:
@@ -537,6 +540,7 @@ def matrix_of(x: Tensor) -> Tensor:
     return result
 
 
+@in_scope(f"{CROSS_ENTROPY}_sg")
 def cross_entropy_of_constants(
     labels: TensorLike | None = None,
     logits: TensorLike | None = None,
@@ -546,10 +550,9 @@ def cross_entropy_of_constants(
 ) -> Tensor:
     """Return the same for labels that count as constants, as in the first version of the function."""
     refuse(labels is None or logits is None, "Both `labels` and `logits` must be provided.", ValueError)
-    with operation_scope(common_graph(labels, logits), name, f"{CROSS_ENTROPY}_sg") as scope:
-        own = convert(logits).dtype.base_dtype if is_symbolic(logits) else None
-        fixed = make("StopGradient", [convert(labels, None, "labels", own)], "labels_stop_gradient")
-        return cross_entropy(fixed, logits, axis, scope, dim)
+    own = convert(logits).dtype.base_dtype if is_symbolic(logits) else None
+    fixed = make("StopGradient", [convert(labels, None, "labels", own)], "labels_stop_gradient")
+    return cross_entropy(fixed, logits, axis, name, dim)
 
 
 def along_the_last(
@@ -565,13 +568,13 @@ def along_the_last(
     return transpose(apply(type, "logits", [transpose(x, order)]), order, name=name)
 
 
+@in_scope("clip_by_value")
 def clip_by_value(
     t: TensorLike, clip_value_min: TensorLike, clip_value_max: TensorLike, name: str | None = None
 ) -> Tensor:
     """Return values kept between two bounds."""
-    with operation_scope(common_graph(t), name, "clip_by_value") as scope:
-        below = FUNCTIONS["minimum"](convert(t, name="t"), clip_value_max)
-        return apply("Maximum", "x y", [below, clip_value_min], scope)
+    below = FUNCTIONS["minimum"](convert(t, name="t"), clip_value_max)
+    return apply("Maximum", "x y", [below, clip_value_min], name)
 
 
 def add_n(inputs: Sequence[TensorLike], name: str | None = None) -> Tensor:
@@ -599,6 +602,7 @@ def group(*inputs: object, name: str | None = None) -> Operation:
     return add_operation(common_graph(*before), "NoOp", name=name or "group_deps", control=list(before))
 
 
+@in_scope("tuple")
 def all_at_once(
     tensors: Sequence[TensorLike | Operation],
     name: str | None = None,
@@ -612,11 +616,10 @@ def all_at_once(
     given: list[Any] = [getattr(t, "_read", t) for t in tensors]
     waits = dict.fromkeys(getattr(part, "op", part) for part in (*given, *(control_inputs or ())) if part is not None)
     refuse(not waits, f"'tensors' must have at least one Tensor. Received: {tensors}.", ValueError)
-    with operation_scope(common_graph(*waits), name, "tuple"):
-        attrs = {"gate": True} if _is_gate else {}
-        gate = add_operation(common_graph(*waits), "NoOp", attrs=attrs, name="group_deps", control=list(waits))
-        with gate.graph.control_dependencies([gate]):
-            return [make("Identity", [t], "control_dependency") if isinstance(t, Tensor) else t for t in given]
+    attrs = {"gate": True} if _is_gate else {}
+    gate = add_operation(get_default_graph(), "NoOp", attrs=attrs, name="group_deps", control=list(waits))
+    with gate.graph.control_dependencies([gate]):
+        return [make("Identity", [t], "control_dependency") if isinstance(t, Tensor) else t for t in given]
 
 
 # ------------------------------------------------------------------ what is done besides
@@ -634,18 +637,18 @@ def print_(
     return make("Print", tensors, name, message=message or "", summarize=3 if summarize is None else summarize)
 
 
+@in_scope("Assert")
 def assert_(
     condition: TensorLike, data: Sequence[TensorLike], summarize: int | None = None, name: str | None = None
 ) -> Operation:
     """Return an operation that fails if a condition does not hold, and tells some tensors."""
-    graph = common_graph(condition, data)
-    with operation_scope(graph, name, "Assert"):
-        for part in data:
-            convert(part)  # as TensorFlow does
-        with graph.name_scope("Assert") as scope:
-            tensors = [convert(condition, None, "condition")]
-            tensors += [convert(part, None, f"data_{i}") for i, part in enumerate(data)]
-            return add_operation(graph, "Assert", tensors, {"summarize": 3 if summarize is None else summarize}, scope)
+    for part in data:
+        convert(part)  # as TensorFlow does
+    graph = get_default_graph()
+    with graph.name_scope("Assert") as scope:
+        tensors = [convert(condition, None, "condition")]
+        tensors += [convert(part, None, f"data_{i}") for i, part in enumerate(data)]
+        return add_operation(graph, "Assert", tensors, {"summarize": 3 if summarize is None else summarize}, scope)
 
 
 def py_func(
@@ -714,7 +717,6 @@ FUNCTIONS: dict[str, Callable[..., Any]] = {
     "control_dependencies": lambda control_inputs: get_default_graph().control_dependencies(control_inputs),
     "name_scope": lambda name, default_name=None, values=None: get_default_graph().name_scope(name or default_name),
 }  # fmt: skip
-CROSS_ENTROPY = "softmax_cross_entropy_with_logits"
 NN: dict[str, Callable[..., Tensor]] = {
     **declare_functions({"features": "relu elu selu softplus", "value bias": "bias_add"}),
     "softmax": partial(along_the_last, "Softmax"), "log_softmax": partial(along_the_last, "LogSoftmax"),

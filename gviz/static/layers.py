@@ -263,8 +263,7 @@ def itself(tensor: Tensor) -> Callable[[], Tensor]:
 def while_training(training: bool | Tensor, one: Callable[[], Tensor], other: Callable[[], Tensor]) -> Tensor:
     """Return what holds while training, or the other; for a tensor the run decides."""
     if isinstance(training, Tensor):
-        result: Tensor = cond(training, one, other)
-        return result
+        return cond(training, one, other)
     return one() if training else other()
 
 

@@ -17,6 +17,7 @@ from gviz.static.build import (
     common_graph,
     constant,
     convert,
+    in_scope,
     is_symbolic,
     make,
     of_dtype,
@@ -110,6 +111,7 @@ def pool(
 Classes: TypeAlias = "tuple[Tensor, ...] | None"
 
 
+@in_scope()
 def sampled_logits(
     name: str,
     weights: TensorLike,
@@ -129,44 +131,42 @@ def sampled_logits(
     neither with ``remove_accidental_hits``.
     """
     refuse(num_sampled > num_classes, "Sampler's range is too small.", ValueError)
-    with operation_scope(common_graph(weights, inputs), name, name):
-        right, x = cast(labels, "int64"), convert(inputs)
-        if sampled_values is None:
-            attrs = {"num_true": num_true, "num_sampled": num_sampled, "unique": True, "range_max": num_classes}
-            sampler = add_operation(
-                right.graph, "LogUniformCandidateSampler", [right], {**attrs, "seeds": seeds_of(right.graph, seed)}
-            )
-            sampled_values = tuple(sampler.outputs)
-        drawn, of_right, of_drawn = (FUNCTIONS["stop_gradient"](part) for part in sampled_values)
-        flat = FUNCTIONS["reshape"](right, [-1])
-        ids, count = FUNCTIONS["concat"]([flat, cast(drawn, "int64")], 0), shape(flat)
-        rows, lifts = embedding_lookup(weights, ids), embedding_lookup(biases, ids)
-        own = FUNCTIONS["slice"](rows, [0, 0], [count[0], -1])
-        others = FUNCTIONS["slice"](rows, [count[0], 0], [-1, -1])
-        width = shape(own)[1:2]
-        products = FUNCTIONS["expand_dims"](x, 1) * FUNCTIONS["reshape"](
-            own, FUNCTIONS["concat"]([[-1, num_true], width], 0)
+    right, x = cast(labels, "int64"), convert(inputs)
+    if sampled_values is None:
+        attrs = {"num_true": num_true, "num_sampled": num_sampled, "unique": True, "range_max": num_classes}
+        sampler = add_operation(
+            right.graph, "LogUniformCandidateSampler", [right], {**attrs, "seeds": seeds_of(right.graph, seed)}
         )
-        dots = sums_of_rows(FUNCTIONS["reshape"](products, FUNCTIONS["concat"]([[-1], width], 0)))
-        scores: Any = FUNCTIONS["reshape"](dots, [-1, num_true])
-        scores += FUNCTIONS["reshape"](FUNCTIONS["slice"](lifts, [0], count), [-1, num_true])
-        rest: Any = FUNCTIONS["matmul"](x, others, transpose_b=True) + FUNCTIONS["slice"](lifts, count, [-1])
-        if remove_accidental_hits:
-            seeds_of(right.graph, None)  # TensorFlow's operation for it takes a seed, which it has no use for
-            hits = FUNCTIONS["equal"](FUNCTIONS["expand_dims"](right, 2), drawn)
-            most = constant(float(np.finfo(np.float32).max), x.dtype.base_dtype)
-            rest -= most * cast(FUNCTIONS["reduce_any"](hits, 1), x.dtype.base_dtype)
-        scores -= FUNCTIONS["log"](of_right)
-        rest -= FUNCTIONS["log"](of_drawn)
-        targets = [FUNCTIONS["ones_like"](scores) / num_true, zeros_like(rest)]
-        return FUNCTIONS["concat"]([scores, rest], 1), FUNCTIONS["concat"](targets, 1)
+        sampled_values = tuple(sampler.outputs)
+    drawn, of_right, of_drawn = (FUNCTIONS["stop_gradient"](part) for part in sampled_values)
+    flat = FUNCTIONS["reshape"](right, [-1])
+    ids, count = FUNCTIONS["concat"]([flat, cast(drawn, "int64")], 0), shape(flat)
+    rows, lifts = embedding_lookup(weights, ids), embedding_lookup(biases, ids)
+    own = FUNCTIONS["slice"](rows, [0, 0], [count[0], -1])
+    others = FUNCTIONS["slice"](rows, [count[0], 0], [-1, -1])
+    width = shape(own)[1:2]
+    products = FUNCTIONS["expand_dims"](x, 1) * FUNCTIONS["reshape"](
+        own, FUNCTIONS["concat"]([[-1, num_true], width], 0)
+    )
+    dots = sums_of_rows(FUNCTIONS["reshape"](products, FUNCTIONS["concat"]([[-1], width], 0)))
+    scores: Any = FUNCTIONS["reshape"](dots, [-1, num_true])
+    scores += FUNCTIONS["reshape"](FUNCTIONS["slice"](lifts, [0], count), [-1, num_true])
+    rest: Any = FUNCTIONS["matmul"](x, others, transpose_b=True) + FUNCTIONS["slice"](lifts, count, [-1])
+    if remove_accidental_hits:
+        seeds_of(right.graph, None)  # TensorFlow's operation for it takes a seed, which it has no use for
+        hits = FUNCTIONS["equal"](FUNCTIONS["expand_dims"](right, 2), drawn)
+        most = constant(float(np.finfo(np.float32).max), x.dtype.base_dtype)
+        rest -= most * cast(FUNCTIONS["reduce_any"](hits, 1), x.dtype.base_dtype)
+    scores -= FUNCTIONS["log"](of_right)
+    rest -= FUNCTIONS["log"](of_drawn)
+    targets = [FUNCTIONS["ones_like"](scores) / num_true, zeros_like(rest)]
+    return FUNCTIONS["concat"]([scores, rest], 1), FUNCTIONS["concat"](targets, 1)
 
 
 def sums_of_rows(x: Tensor) -> Tensor:
     """Return the sums of a matrix's rows, as a product with ones, whose derivative takes less."""
     ones = FUNCTIONS["ones"]([shape(x)[1], 1], x.dtype)
-    result: Tensor = FUNCTIONS["reshape"](FUNCTIONS["matmul"](x, ones), [-1])
-    return result
+    return FUNCTIONS["reshape"](FUNCTIONS["matmul"](x, ones), [-1])
 
 
 def nce_loss(
@@ -265,43 +265,44 @@ def dropout(
         return result
 
 
+@in_scope("SparseSoftmaxCrossEntropyWithLogits")
 def sparse_cross_entropy(labels: TensorLike = None, logits: TensorLike = None, name: str | None = None) -> Tensor:
     """Return the cross entropy of a softmax along the last axis for the numbers of the right classes."""
     word = "SparseSoftmaxCrossEntropyWithLogits"
     refuse(labels is None or logits is None, "Both `labels` and `logits` must be provided.", ValueError)
-    with operation_scope(common_graph(labels, logits), name, word):
-        right, scores = of_dtype(word, "labels", labels, int32), convert(logits)
-        shape(right)
-        ranks = right.shape.rank, scores.shape.rank
-        refuse(
-            None not in ranks and ranks[0] != (ranks[1] or 0) - 1,
-            f"`labels.shape.rank` must equal `logits.shape.rank - 1`. "
-            f"Received: labels.shape={right.shape} of rank {ranks[0]} and "
-            f"logits.shape={scores.shape} of rank {ranks[1]}",
-            ValueError,
-        )
-        return make(word, [scores, right])
+    right, scores = of_dtype(word, "labels", labels, int32), convert(logits)
+    shape(right)
+    ranks = right.shape.rank, scores.shape.rank
+    refuse(
+        None not in ranks and ranks[0] != (ranks[1] or 0) - 1,
+        f"`labels.shape.rank` must equal `logits.shape.rank - 1`. "
+        f"Received: labels.shape={right.shape} of rank {ranks[0]} and "
+        f"logits.shape={scores.shape} of rank {ranks[1]}",
+        ValueError,
+    )
+    return make(word, [scores, right])
 
 
+@in_scope("logistic_loss")
 def sigmoid_cross_entropy(labels: TensorLike = None, logits: TensorLike = None, name: str | None = None) -> Tensor:
     """Return ``max(x, 0) - x * z + log(1 + exp(-abs(x)))``, the cross entropy of a sigmoid for labels z."""
     refuse(labels is None or logits is None, "Both `labels` and `logits` must be provided.", ValueError)
-    with operation_scope(common_graph(labels, logits), name, "logistic_loss") as scope:
-        x = convert(logits, name="logits")
-        z = convert(labels, x.dtype.base_dtype, "labels")
-        refuse(
-            not z.shape.is_compatible_with(x.shape),
-            f"`logits` and `labels` must have the same shape, received ({x.shape} vs {z.shape}).",
-            ValueError,
-        )
-        nothing = zeros_like(x)
-        is_positive = FUNCTIONS["greater_equal"](x, nothing)
-        positive = where(is_positive, x, nothing)
-        negative = where(is_positive, FUNCTIONS["negative"](x), x)
-        tail = FUNCTIONS["log1p"](FUNCTIONS["exp"](negative))
-        return FUNCTIONS["add"](FUNCTIONS["subtract"](positive, make("Mul", [x, z], "mul"), "sub"), tail, scope)
+    x = convert(logits, name="logits")
+    z = convert(labels, x.dtype.base_dtype, "labels")
+    refuse(
+        not z.shape.is_compatible_with(x.shape),
+        f"`logits` and `labels` must have the same shape, received ({x.shape} vs {z.shape}).",
+        ValueError,
+    )
+    nothing = zeros_like(x)
+    is_positive = FUNCTIONS["greater_equal"](x, nothing)
+    positive = where(is_positive, x, nothing)
+    negative = where(is_positive, FUNCTIONS["negative"](x), x)
+    tail = FUNCTIONS["log1p"](FUNCTIONS["exp"](negative))
+    return FUNCTIONS["add"](FUNCTIONS["subtract"](positive, make("Mul", [x, z], "mul"), "sub"), tail, name)
 
 
+@in_scope("embedding_lookup")
 def embedding_lookup(
     params: TensorLike,
     ids: TensorLike,
@@ -316,17 +317,17 @@ def embedding_lookup(
     refuse(
         isinstance(table, (list, tuple)), "gviz has no table in several parts for tf.nn.embedding_lookup()", ValueError
     )
-    with operation_scope(common_graph(table), name, "embedding_lookup") as scope:
-        rows = apply("GatherV2", "params indices:int axis:int", [table, ids, 0], scope)
-        return make("Identity", [rows])
+    rows = apply("GatherV2", "params indices:int axis:int", [table, ids, 0], name)
+    return make("Identity", [rows])
 
 
+@in_scope("in_top_k")
 def in_top_k(predictions: TensorLike, targets: TensorLike, k: TensorLike, name: str | None = None) -> Tensor:
     """Return for each row whether the target is among the k classes with the highest predictions."""
-    with operation_scope(common_graph(predictions, targets), name, "in_top_k"):
-        return apply("InTopKV2", "predictions targets:int k:int", [predictions, targets, k])
+    return apply("InTopKV2", "predictions targets:int k:int", [predictions, targets, k])
 
 
+@in_scope("moments")
 def moments(
     x: TensorLike,
     axes: Sequence[int],
@@ -336,16 +337,16 @@ def moments(
     keepdims: bool | None = None,
 ) -> tuple[Tensor, Tensor]:
     """Return mean and variance along some axes."""
-    with operation_scope(common_graph(x), name, "moments"):
-        tensor = convert(x, name="x")
-        mean = _mean(tensor, axes, keepdims=True, name="mean")
-        squares = FUNCTIONS["squared_difference"](tensor, FUNCTIONS["stop_gradient"](mean))
-        variance = _mean(squares, axes, keepdims=True, name="variance")
-        if keep_dims or keepdims:
-            return mean, variance
-        return FUNCTIONS["squeeze"](mean, axes), FUNCTIONS["squeeze"](variance, axes)
+    tensor = convert(x, name="x")
+    mean = _mean(tensor, axes, keepdims=True, name="mean")
+    squares = FUNCTIONS["squared_difference"](tensor, FUNCTIONS["stop_gradient"](mean))
+    variance = _mean(squares, axes, keepdims=True, name="variance")
+    if keep_dims or keepdims:
+        return mean, variance
+    return FUNCTIONS["squeeze"](mean, axes), FUNCTIONS["squeeze"](variance, axes)
 
 
+@in_scope("l2_normalize")
 def l2_normalize(
     x: TensorLike,
     axis: object = None,
@@ -354,12 +355,12 @@ def l2_normalize(
     dim: object = None,
 ) -> Tensor:
     """Return a tensor divided by its length along some axes."""
-    with operation_scope(common_graph(x), name, "l2_normalize") as scope:
-        tensor = convert(x, name="x")
-        total = _sum(FUNCTIONS["square"](tensor), dim if axis is None else axis, keepdims=True)
-        return FUNCTIONS["multiply"](tensor, FUNCTIONS["rsqrt"](FUNCTIONS["maximum"](total, epsilon)), scope)
+    tensor = convert(x, name="x")
+    total = _sum(FUNCTIONS["square"](tensor), dim if axis is None else axis, keepdims=True)
+    return FUNCTIONS["multiply"](tensor, FUNCTIONS["rsqrt"](FUNCTIONS["maximum"](total, epsilon)), name)
 
 
+@in_scope("batchnorm")
 def batch_normalization(
     x: TensorLike,
     mean: TensorLike,
@@ -370,32 +371,31 @@ def batch_normalization(
     name: str | None = None,
 ) -> Tensor:
     """Return ``(x - mean) / sqrt(variance + epsilon) * scale + offset``."""
-    with operation_scope(common_graph(x, mean), name, "batchnorm"):
-        factor: Any = FUNCTIONS["rsqrt"](convert(variance) + variance_epsilon)
-        factor = factor if scale is None else factor * scale
-        scaled = convert(x) * factor
-        return scaled + (-convert(mean) * factor if offset is None else convert(offset) - convert(mean) * factor)
+    factor: Any = FUNCTIONS["rsqrt"](convert(variance) + variance_epsilon)
+    factor = factor if scale is None else factor * scale
+    scaled = convert(x) * factor
+    return scaled + (-convert(mean) * factor if offset is None else convert(offset) - convert(mean) * factor)
 
 
 # ------------------------------------------------------------------ clipping
+@in_scope("clip_by_norm")
 def clip_by_norm(t: TensorLike, clip_norm: TensorLike, axes: object = None, name: str | None = None) -> Tensor:
     """Return a tensor made shorter, if it is longer than some length."""
-    with operation_scope(common_graph(t), name, "clip_by_norm") as scope:
-        values = convert(t, name="t")
-        total = _sum(values * values, axes, keepdims=True)
-        is_there = FUNCTIONS["greater"](total, 0)
-        safe = where(is_there, total, FUNCTIONS["ones_like"](total))
-        length = where(is_there, FUNCTIONS["sqrt"](safe), total)
-        whole = truediv(values * clip_norm, FUNCTIONS["maximum"](length, clip_norm))
-        return make("Identity", [whole], scope)
+    values = convert(t, name="t")
+    total = _sum(values * values, axes, keepdims=True)
+    is_there = FUNCTIONS["greater"](total, 0)
+    safe = where(is_there, total, FUNCTIONS["ones_like"](total))
+    length = where(is_there, FUNCTIONS["sqrt"](safe), total)
+    whole = truediv(values * clip_norm, FUNCTIONS["maximum"](length, clip_norm))
+    return make("Identity", [whole], name)
 
 
+@in_scope("global_norm")
 def global_norm(t_list: Sequence[TensorLike], name: str | None = None) -> Tensor:
     """Return the length of all tensors together."""
-    with operation_scope(common_graph(*t_list), name, "global_norm"):
-        halves = [make("L2Loss", [convert(t)]) for t in t_list if t is not None]
-        total = _sum(FUNCTIONS["stack"](halves))
-        return FUNCTIONS["sqrt"](total * constant(2.0, total.dtype), "global_norm")
+    halves = [make("L2Loss", [convert(t)]) for t in t_list if t is not None]
+    total = _sum(FUNCTIONS["stack"](halves))
+    return FUNCTIONS["sqrt"](total * constant(2.0, total.dtype), "global_norm")
 
 
 def clip_by_global_norm(
@@ -489,16 +489,14 @@ def as_numbers(value: TensorLike) -> Any:
 def of_log(labels: TensorLike, predictions: TensorLike, epsilon: float = 1e-7) -> Tensor:
     """Return the cross entropy of two classes, for probabilities."""
     p, z = as_numbers(predictions), as_numbers(labels)
-    loss: Tensor = -z * FUNCTIONS["log"](p + epsilon) - (1 - z) * FUNCTIONS["log"](1 - p + epsilon)
-    return loss
+    return -z * FUNCTIONS["log"](p + epsilon) - (1 - z) * FUNCTIONS["log"](1 - p + epsilon)
 
 
 def of_huber(labels: TensorLike, predictions: TensorLike, delta: float = 1.0) -> Tensor:
     """Return half the square of small errors, and a line for larger ones."""
     error = FUNCTIONS["abs"](as_numbers(predictions) - as_numbers(labels))
     near = FUNCTIONS["minimum"](error, delta)
-    loss: Tensor = near * near * 0.5 + (error - near) * delta
-    return loss
+    return near * near * 0.5 + (error - near) * delta
 
 
 def of_softmax(onehot_labels: TensorLike, logits: TensorLike, label_smoothing: float = 0) -> Tensor:

@@ -17,7 +17,7 @@ from gviz import events
 from gviz.graphs import Edge, Graph as Picture, Module, Node, Recorded
 from gviz.graphs.numbers import Numbers, elements_of
 from gviz.numbers.words import refuse
-from gviz.static.build import common_graph, constant, convert, make, operation_scope
+from gviz.static.build import common_graph, constant, convert, in_scope, make, operation_scope
 from gviz.static.graph import Graph, Operation, Tensor, TensorLike, get_default_graph
 from gviz.static.types import DType, Value, int32
 
@@ -352,10 +352,10 @@ def summary_tensor(
     return summary
 
 
+@in_scope("Merge")
 def merge(inputs: Sequence[Tensor], collections: Sequence[str] | None = None, name: str | None = None) -> Tensor:
     """Return several summaries as one."""
-    with operation_scope(common_graph(*inputs), name, "Merge"):
-        summary = make("MergeSummary", [convert(one) for one in inputs])
+    summary = make("MergeSummary", [convert(one) for one in inputs])
     for key in collections or ():
         summary.graph.add_to_collection(key, summary)
     return summary

@@ -66,8 +66,7 @@ class Store:
 
 def store_of(graph: Graph) -> Store:
     """Return a graph's variables by name; the graph keeps them."""
-    store: Store = graph.extras.setdefault(Store, Store())
-    return store
+    return graph.extras.setdefault(Store, Store())
 
 
 def get_variable_scope() -> VariableScope:

@@ -76,8 +76,7 @@ class Variable:
 
     def initialized_value(self) -> Tensor:
         """Return what it holds, or its first value if it was not initialised."""
-        value: Tensor = cond(make("IsVariableInitialized", [self._ref]), self.read_value, lambda: self._initial)
-        return value
+        return cond(make("IsVariableInitialized", [self._ref]), self.read_value, lambda: self._initial)
 
     def eval(self, session: Session | None = None) -> Any:
         """Return its value in the given session, else in the default one."""
