@@ -487,7 +487,7 @@ def graph(
                 hint=READ if isinstance(tensor, str) else None,
             )
     most = ALL_ELEMENTS if flow and values == "summary" else MOST[values]
-    nodes = flow_of(tensors, jacobians=True) if flow else {}
+    nodes = flow_of(tensors) if flow else {}
     operands = [one for node in nodes.values() for _, one in node.constants]
     own = {id(one) for one in names.values()}
     names |= {name: one for name, one in caller_variables(operands).items() if name not in names and id(one) not in own}

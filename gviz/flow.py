@@ -338,8 +338,8 @@ def entries_of(rows: Sequence[Sequence[Any]], at: int) -> list[Any]:
     return [item for part in parts for item in part or ()] if None not in parts else []
 
 
-def flow_of(tensors: Any, *, jacobians: bool = False, outdated: Iterable[NodeLike] = ()) -> dict[NodeLike, NodeFlow]:
-    """Return the flow from tensors, as :func:`gviz.graph` takes them, of whichever library they are."""
+def flow_of(tensors: Any, *, outdated: Iterable[NodeLike] = ()) -> dict[NodeLike, NodeFlow]:
+    """Return the flow from tensors, as :func:`gviz.graph` takes them, of whichever library, with small Jacobians."""
     roots = (
         list(tensors.values())
         if isinstance(tensors, dict)
@@ -349,7 +349,7 @@ def flow_of(tensors: Any, *, jacobians: bool = False, outdated: Iterable[NodeLik
     )
     if not roots or not all(hasattr(root, "grad_fn") for root in roots):
         return {}
-    return flow(engine_of(roots[0]), roots, jacobians=jacobians, outdated=outdated)
+    return flow(engine_of(roots[0]), roots, jacobians=True, outdated=outdated)
 
 
 def engine_of(tensor: Any) -> Any:

@@ -47,14 +47,12 @@ class RowPlaces(NamedTuple):
         y: likewise, in points; y grows downwards.
         chains: what each line goes through, its ends included.
         columns: what is in each column, from above.
-        crossings: how many lines cross.
     """
 
     column: list[int]
     y: list[float]
     chains: list[list[int]]
     columns: list[list[int]]
-    crossings: int
 
 
 def in_rows(above: Sequence[float], below: Sequence[float], lines: Sequence[Ends], room: Room) -> RowPlaces:
@@ -76,7 +74,7 @@ def in_rows(above: Sequence[float], below: Sequence[float], lines: Sequence[Ends
     place = {(chain[-2], chain[-1]): number for number, chain in enumerate(chains) if chain}
     for box, inputs in enumerate(net.up):
         inputs.sort(key=lambda source, box=box: place.get((source, box), 0))  # type: ignore[misc]
-    columns, _, crossed = ordered(net)
+    columns, *_ = ordered(net)
     block = row_blocks(net, columns, chains)
     gaps: dict[Ends, float] = {}
     for one, other in [pair for column in columns for pair in pairwise(column)]:
@@ -88,7 +86,7 @@ def in_rows(above: Sequence[float], below: Sequence[float], lines: Sequence[Ends
         gaps[pair] = max(gaps.get(pair, 0.0), gap)
     pulls = [(block[v], block[w], 1.0 if max(v, w) < net.count else LONG) for v in net.by_row for w in net.down[v]]
     heights = least_squares(max(block, default=-1) + 1, pulls, gaps)
-    return RowPlaces(net.rank, [heights[one] for one in block], chains, columns, sum(crossed))
+    return RowPlaces(net.rank, [heights[one] for one in block], chains, columns)
 
 
 def row_blocks(net: Net, columns: list[list[int]], chains: Sequence[Sequence[int]]) -> list[int]:

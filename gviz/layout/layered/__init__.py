@@ -33,16 +33,12 @@ class Places(NamedTuple):
         lines: the strokes of each line, the first its beginning; None for one that is to be straight, behind all boxes.
         heads: whether each line ends in its box, or in the trunk that it shares with others.
         size: width and height.
-        crossings: how many lines cross, straight ones not counted.
-        straightness: the share of the main line that is vertical.
     """
 
     middles: list[tuple[float, float]]
     lines: list[list[Stroke] | None]
     heads: list[bool]
     size: tuple[float, float]
-    crossings: int
-    straightness: float
 
 
 def layered(
@@ -67,7 +63,7 @@ def layered(
     ([(20.0, 10.0), (20.0, 50.0), (20.0, 90.0)], [(20.0, 20.0), (20.0, 40.0)])
     """
     if not sizes:
-        return Places([], [], [], (0.0, 0.0), 0, 1.0)
+        return Places([], [], [], (0.0, 0.0))
     widths, heights = [width for width, _ in sizes], [height for _, height in sizes]
     net = Net(ranks_of(widths, lines), widths, lines, looks or [0] * len(lines))
     rows, place, crossed = ordered(net)
@@ -88,5 +84,4 @@ def layered(
         all_strokes.append(strokes)
     middles = [grid.middle(net.rank[box], x[box]) for box in range(len(sizes))]
     heads = [chain is not None and chain[-1] < len(sizes) for chain in net.chains]
-    straight = sum(abs(x[u] - x[v]) < 1 for u, v in net.main) / max(len(net.main), 1)
-    return Places(middles, all_strokes, heads, grid.size, sum(crossed), straight)
+    return Places(middles, all_strokes, heads, grid.size)

@@ -46,7 +46,7 @@ class Net:
         total = len(self.rank)
         self.by_row = sorted(range(total), key=self.rank.__getitem__)
         self.before, self.after, self.depth = [-1] * total, [-1] * total, [0] * total
-        self.main = self._choose_straight_lines()
+        self._choose_straight_lines()
 
     def _add_lines(self, lines: Sequence[Ends], looks: Sequence[int]) -> None:
         """Add the lines, short ones first, as long as the budget lasts."""
@@ -91,14 +91,11 @@ class Net:
             self.up[u].append(v)
         return chain
 
-    def _choose_straight_lines(self) -> list[Ends]:
+    def _choose_straight_lines(self) -> None:
         """Share all out among lines that are to be vertical: the longest way first, then the longest of what is left.
 
         A line takes, of what its first box is made from, the one that lies deepest and is in no other line; of two as
         deep the one from which the way goes on.
-
-        Returns:
-            The first of them, the main line, from below.
         """
         up, after, before, depth = self.up, self.after, self.before, self.depth
         for v in self.by_row:
@@ -119,7 +116,3 @@ class Net:
                 u = free[0] if len(free) == 1 else max(free, key=goes_on)
                 before[v], after[u] = u, v
                 v = u
-        main = ends[:1]
-        while main and before[main[-1]] >= 0:
-            main.append(before[main[-1]])
-        return list(pairwise(main))

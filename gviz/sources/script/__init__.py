@@ -213,7 +213,7 @@ def _drawn(run: ScriptRun, roots: Mapping[str, Any], options: SourceOptions, tal
         from gviz.flow import flow_of
 
         outdated = run.calls.versions.outdated(roots.values())
-        about = replace(about, flow=flow_of(dict(roots), jacobians=True, outdated=outdated))
+        about = replace(about, flow=flow_of(dict(roots), outdated=outdated))
     if options.order and roots:
         from gviz.sources.order import derivatives, factors
 
