@@ -68,7 +68,7 @@ def in_scope(default: str = "") -> Callable[[Builds], Builds]:
         place = [*signature(build).parameters].index("name")
 
         @wraps(build)
-        def inside(*args: object, **kwargs: Any) -> Any:
+        def inside(*args: object, **kwargs: object) -> Any:
             name: Any = args[place] if len(args) > place else kwargs.get("name")
             with operation_scope(common_graph(*args, *kwargs.values()), name, default) as scope:
                 if len(args) > place:
