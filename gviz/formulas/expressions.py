@@ -28,6 +28,9 @@ MOST_OPERANDS = 3
 LONGEST_PART = 16
 """Characters of an operation without a name, when it stands inside the expression of another one."""
 
+ITEM = re.compile(r"[\d']\]?$|\.\w+$")
+"""How a number ends, an item, and an attribute."""
+
 STAND_IN = "operand_"
 """Stands, with a number, for a name in a pattern."""
 
@@ -168,10 +171,11 @@ def words_beside(
         sources: the nodes of these.
         level: how strongly the last operation in the expression of the node binds.
     """
-    is_alike = all(text in node.expression for text in node.recorded.given if re.search(r"\d\]?$", text))
-    if not is_alike:  # X[i] of the statement is known to be X[1], and d to be 3.5
+    is_alike = all(text in node.expression for text in node.recorded.given if ITEM.search(text))
+    if not is_alike:  # X[i] of the statement is known to be X[1], d to be 3.5, and p.a what p.b is called now
         node = node._replace(expression="")
     is_told = bool(node.expression) and all(mentions(node.expression, source) for source in sources)
+    is_told = is_told and has_sides(node, operands)
     constant_texts = held_operands(node, operands) if node.recorded.held or node.recorded.given else {}
     result = Text(node.expression, level) if is_told else expression_of(node, operands, constant_texts)
     parts = [
@@ -183,6 +187,24 @@ def words_beside(
     if is_partial and node.module is None and is_plain_call(node.expression):
         result = Text(node.expression)  # of a function that is several operations, and no module
     return result, constants
+
+
+def has_sides(node: Node, operands: Mapping[int, Text]) -> bool:
+    """Return False for an operation with a sign between two whose expression has other names there.
+
+    So it is after two items of a list have been swapped.
+
+    >>> from gviz.graphs import Node
+    >>> node = Node("n0", "operation", "MulBackward0", expression="xs[0] ** 2 * xs[1]")
+    >>> [has_sides(node, {0: Text("a"), 1: Text(name)}) for name in ("xs[1]", "xs[0]")]
+    [True, False]
+    """
+    tree = Formula.parse(node.expression).node
+    is_alike = isinstance(tree, ast.BinOp) and OPERATORS.get(type(tree.op)) == operator_of(node.label)
+    sides = Formula(tree).sides if is_alike else None
+    return sides is None or all(
+        one.text in (sides[0].python, sides[1].python) for one in operands.values() if ITEM.search(one.text)
+    )
 
 
 def is_plain_call(text: str) -> bool:

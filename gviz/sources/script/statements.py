@@ -7,7 +7,7 @@ from collections import defaultdict
 from collections.abc import Collection
 
 from gviz.sources.script.syntax import pieces
-from gviz.sources.stores import stores_of
+from gviz.sources.stores import MOVING, stores_of
 
 
 def assigned_texts(tree: ast.Module, written: Collection[str] = ()) -> dict[str, str]:
@@ -27,6 +27,7 @@ def assigned_texts(tree: ast.Module, written: Collection[str] = ()) -> dict[str,
     """
     counts = defaultdict[str, int](int)
     values: dict[str, ast.expr] = {}
+    are_names_alone = True  # what is given a value: no attribute, item or parameter
     for node in pieces(tree):
         if isinstance(node, ast.Name | ast.Attribute) and isinstance(node.ctx, ast.Store):
             counts[ast.unparse(node)] += 1
@@ -34,11 +35,15 @@ def assigned_texts(tree: ast.Module, written: Collection[str] = ()) -> dict[str,
             for target, value in [pair for one in node.targets for pair in _pairs(one, node.value)]:
                 is_copy = isinstance(value, ast.Name | ast.Constant)
                 values.update({target.id: value} if isinstance(target, ast.Name) and not is_copy else {})
+        is_kept = isinstance(getattr(node, "ctx", None), ast.Store | ast.Del) and not isinstance(node, ast.Name)
+        is_moved = isinstance(node, ast.Attribute) and node.attr in MOVING
+        are_names_alone = are_names_alone and not (is_kept or is_moved or isinstance(node, ast.arg))
     doubtful = {name for name, count in counts.items() if count > 1}
 
     def holds(value: ast.expr) -> bool:
         used = {ast.unparse(node) for node in ast.walk(value) if isinstance(node, ast.Name | ast.Attribute)}
-        return used.isdisjoint(written) and (used.isdisjoint(doubtful) or not stores_of(tree).is_outdated(value))
+        is_sure = are_names_alone and used.isdisjoint(doubtful)  # so that a plain script is looked through once
+        return used.isdisjoint(written) and (is_sure or not stores_of(tree).is_outdated(value))
 
     texts = {
         name: ast.unparse(value)

@@ -11,6 +11,7 @@ import pytest
 
 import gviz
 from gviz.causes.why import why
+from gviz.formulas.expressions import words_of
 from gviz.graphs import MADE_LATER, MIXED, NOW, Graph, Node, Place
 from gviz.graphs.numbers import Numbers
 from gviz.render import render
@@ -278,3 +279,32 @@ def test_what_numpy_writes_into_the_memory_of_a_tensor_is_seen(
     assert (x.moment.remark if x.moment is not None else "") == remark
     assert (numbers.nested() if numbers.is_known else None) == then
     assert (later.numbers.nested() if later is not None and later.numbers is not None else None) == now or then is None
+
+
+LIST = "xs = [torch.tensor(2.0), torch.tensor(3.0)]"
+OBJECT = "class P:\n    def __init__(self):\n        self.a, self.b = torch.tensor(2.0), torch.tensor(3.0)\nxs = P()"
+MOVES = {
+    "items": (LIST, "xs[0]", "xs.pop(0)"),
+    "attributes": (OBJECT, "xs.a", "xs.a, xs.b = xs.b, xs.a"),
+    "set": (OBJECT, "xs.a", "now = xs.b\nsetattr(xs, 'b', xs.a)\nsetattr(xs, 'a', now)\ndel now"),
+    "a function": (f"{LIST}\ndef turn(of):\n    of[0], of[1] = of[1], of[0]", "xs[0]", "turn(xs)"),
+}
+"""What a list or an object holds, how the program reaches it, and how that becomes another tensor."""
+
+
+@pytest.mark.parametrize("engine", ENGINES)
+@pytest.mark.parametrize("move", MOVES)
+def test_what_is_called_like_an_operand_after_a_swap_is_not_the_operand(tmp_path: Path, move: str, engine: str) -> None:
+    made, name, line = MOVES[move]
+    code = f"import torch\nw = torch.tensor(5.0, requires_grad=True)\n{made}\nh = w * {name}\n{line}\ny = h * {name}\n"
+    drawn = graph(tmp_path, f"{code}y.backward()\n", engine=engine, flow=True, lines=True)
+    flows = {edge.flow.symbol: values(edge.flow.local) for edge in drawn.edges if edge.flow.local is not None}
+    assert (flows[name], sorted(flows.values())) == (3.0, [2.0, 3.0])
+
+
+def test_an_expression_has_the_names_that_a_picture_gives_to_its_leaves(tmp_path: Path) -> None:
+    made = "xs = [torch.tensor(2.0, requires_grad=True), torch.tensor(3.0, requires_grad=True)]"
+    code = f"import torch\n{made}\nh = xs[0] ** 2 * xs[1]\n(lambda of: of.reverse())(xs)\ny = h * 2\ny.backward()\n"
+    drawn = graph(tmp_path, code)
+    assert values(leaf(drawn, "xs[0]").numbers) == 3.0
+    assert next(words for words in words_of(drawn).values() if words.result == "h").expression.endswith(" * xs[0]")
