@@ -13,6 +13,7 @@ from collections.abc import Collection, Iterable, Mapping
 from contextlib import suppress
 from itertools import accumulate, compress
 from operator import not_
+from types import MemberDescriptorType
 from typing import Any, TypeAlias
 
 from gviz.sources.script.syntax import pieces
@@ -27,8 +28,9 @@ Parts: TypeAlias = "list[tuple[str, Any]]"
 Unnamed: TypeAlias = "dict[str, Parts]"
 """Name of a list or a dictionary -> those of its items that have no names."""
 
-DEEPEST = 5
-"""How far inside of objects tensors are looked for; an attribute counts as two steps, an item or a parameter as one."""
+DEEPEST = 9
+"""How far inside of objects tensors are looked for; an attribute counts as two steps, an item or a parameter as one: as
+far as ``net.layers[0].neurons[0].w[0]``."""
 
 LIBRARIES = {*sys.stdlib_module_names, "torch", "gviz", "numpy"}
 """Whose objects are not looked into, but for PyTorch's modules."""
@@ -78,14 +80,14 @@ def named_tensors(
     layers = (sys.modules.get(f"{library.__name__}.nn") for library in libraries)
     modules = tuple(nn.Module for nn in layers if nn is not None)
     todo = [(0, *pair) for pair in namespace.items() if type(pair[0]) is str and not pair[0].startswith("__")][::-1]
-    candidates, seen, room = list[tuple[int, str, Any]](), set[int](), MOST_NAMED
+    candidates, seen, room = list[tuple[int, str, Any]](), dict[int, int](), MOST_NAMED
     while todo:
         depth, name, value = todo.pop()
         kind = type(value)
         if issubclass(kind, tensors):
             candidates += [(depth, name, value)] if _is_readable(value) else []
-        elif depth < DEEPEST and (depth == 0 or id(value) not in seen):  # objects may hold one another
-            seen.add(id(value))
+        elif depth == 0 or depth < seen.get(id(value), DEEPEST):  # objects may hold one another
+            seen[id(value)] = depth
             near, far = _parts(value, kind, tensors, modules)
             if depth == 0 and unnamed is not None and not issubclass(kind, modules):
                 are_data = [issubclass(type(part), tensors) and not part.requires_grad for _, part in near]
@@ -99,10 +101,15 @@ def named_tensors(
             todo += [(depth + 1, f"{name}{path}", part) for path, part in reversed(near)]
     passing = {name for _, name, _ in candidates if re.split(r"[.\[]", name, maxsplit=1)[0] in loops}
     ids = {id(tensor) for depth, name, tensor in candidates if depth < 2 and name not in passing}
+    candidates = [  # but for pairs of a dataset, say
+        one for one in candidates if one[0] < 2 or one[1][-1] != "]" or one[2].requires_grad
+    ]
+    depths: dict[int, int] = {}
+    for depth, name, tensor in candidates:
+        depths[id(tensor)] = min(depth + DEEPEST * (name in passing), depths.get(id(tensor), 2 * DEEPEST))
     names: Names = {}
     for depth, name, tensor in candidates:
-        is_data = depth > 1 and name.endswith("]") and not tensor.requires_grad  # pairs of a dataset, say
-        if depth < 2 or not (is_data or id(tensor) in ids):
+        if depth < 2 or not (id(tensor) in ids or depth > depths[id(tensor)]):
             ids.add(id(tensor))
             names[name] = tensor
     if passing:  # p of "for p in net.parameters()"; an item of a list is a better name for a leaf alone
@@ -157,12 +164,16 @@ def _may_hold(kind: type, classes: tuple[type, ...]) -> bool:
 
 
 def _attributes(value: Any) -> Mapping[Any, Any]:
-    """Return an object's own attributes, its class unasked; none if it has no dictionary."""
-    try:
-        attributes = object.__getattribute__(value, "__dict__")
-    except AttributeError:
-        return {}
-    return dict(attributes) if type(attributes) is dict else {}
+    """Return an object's own attributes, its class unasked: those in its dictionary, and those that have slots."""
+    attributes: dict[Any, Any] = {}
+    with suppress(AttributeError):
+        own = object.__getattribute__(value, "__dict__")
+        attributes |= own if type(own) is dict else {}
+    spaces = [type.__getattribute__(kind, "__dict__") for kind in type.__getattribute__(type(value), "__mro__")]
+    for name, slot in [pair for space in spaces if "__slots__" in space for pair in space.items()]:
+        with suppress(AttributeError):  # it has no value
+            attributes |= {name: slot.__get__(value)} if type(slot) is MemberDescriptorType else {}
+    return attributes
 
 
 def _written(key: object) -> str:

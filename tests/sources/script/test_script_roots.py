@@ -204,6 +204,32 @@ def test_what_objects_of_the_script_hold_has_their_names(folder: Folder) -> None
     assert not [name for name in rows(reading) if name.startswith("trainer")]
 
 
+def test_the_weights_of_objects_in_lists_of_objects_and_in_slots_have_names(folder: Folder) -> None:
+    text = """
+        import torch
+        class Neuron:
+            __slots__ = ("w", "bias")
+            def __init__(self):
+                self.w = [torch.tensor(0.5, requires_grad=True) for _ in range(2)]
+        class Layer:
+            def __init__(self):
+                self.neurons = [Neuron(), Neuron()]
+        class Net:
+            def __init__(self):
+                self.layers = [Layer()]
+        class Trainer:
+            def __init__(self, net):
+                self.net = net
+        trainer = Trainer(Net())
+        net, loss = trainer.net, 0
+        for neuron in net.layers[0].neurons:
+            loss = loss + neuron.w[0] * neuron.w[1]
+        loss.backward()
+    """
+    reading = folder.run(text)
+    assert leaves(reading) == {f"net.layers[0].neurons[{at}].w[{which}]" for at in (0, 1) for which in (0, 1)}
+
+
 def test_root_decides(folder: Folder) -> None:
     text = HEAD + "a = x * 2\nparts = [a * 3, x * 5]\ny = a * 7\ny.backward()\n"
     for name in ("a", "parts[0]", "y"):
