@@ -7,7 +7,7 @@ import re
 from collections.abc import Callable, Iterator
 from functools import cached_property
 from textwrap import wrap
-from typing import Any, NamedTuple, TypeAlias
+from typing import Any, NamedTuple, TypeAlias, TypeVar
 
 from gviz.causes import fixes
 from gviz.causes.assignments import Assignments, Carrier
@@ -33,6 +33,18 @@ WIDTH = 78
 
 Lines: TypeAlias = tuple[tuple[Place, str], ...]
 """Places in a program, each with its code."""
+
+
+T = TypeVar("T")
+
+
+def first_true(*rules: tuple[object, T]) -> T:
+    """Return what stands beside the first condition that holds; the last one is to hold always.
+
+    >>> first_true((False, "a"), (1, "b"), (True, "c"))
+    'b'
+    """
+    return next(value for is_so, value in rules if is_so)
 
 
 class Cause(NamedTuple):
@@ -82,13 +94,13 @@ class Cause(NamedTuple):
         lines = [[str(place), code] for place, code in self.lines]
         return {**self._asdict(), "is_wrong": self.is_wrong, "lines": lines}
 
-    def besides(self, what: str, lines: Lines, mend: str) -> Cause:
-        """Return it with what else is to be said of its tensor."""
+    def besides(self, what: str, lines: Lines, mend: str, head: str = "besides,", joint: str = "besides,") -> Cause:
+        """Return it with what else is to be said of its tensor, the sentence and the mend each after a word."""
         before = self.what.removesuffix(", and nothing is wrong with it")
         return self._replace(
-            what=f"{before}; besides, {what}",
+            what=f"{before}; {head} {what}",
             lines=tuple(dict.fromkeys((*self.lines, *lines))),
-            mend=f"{self.mend}; besides, {mend}" if self.mend else mend,
+            mend=f"{self.mend}; {joint} {mend}" if self.mend else mend,
         )
 
     @property

@@ -12,9 +12,8 @@ from collections.abc import Collection, Iterator, Mapping, Sequence
 from typing import NamedTuple
 
 from gviz.causes.diagnosis import Cause, in_code
-from gviz.causes.hooks import enlarged_by_hook
 from gviz.causes.not_finite import MENDS_OF_NAN
-from gviz.causes.training import BEFORE_EACH
+from gviz.causes.training import BEFORE_EACH, enlarged_by_hook
 from gviz.causes.why import why, why_all
 from gviz.causes.zero import NORMALIZED
 from gviz.graphs import LOST, Graph, Node, TensorRow
@@ -42,6 +41,9 @@ CUT_OFF = "cut off on its way, as by detach(), no_grad(), item(), argmax() or a 
 WRITTEN = "see what has written it: a step with a learning rate too large, or with a gradient not finite itself"
 TRACE = "gviz why SCRIPT tells the line that cuts it off"
 
+
+BEFORE = "ask before backward(), which frees what tells it"
+"""What to do where backward has freed the graph."""
 
 CHECKPOINT = "CheckpointFunctionBackward"
 """The operation that a reentrant checkpoint records: what it has computed is in no graph."""
@@ -228,8 +230,7 @@ def without_lines(graph: Graph, causes: Sequence[Cause]) -> Iterator[Cause]:
             other = Cause(name, "hidden", what, (), "use_reentrant=False; or ask after backward()")
             yield Cause(name, "ok", own) if is_there else other
         elif cause.verdict in ("zero", "nan", "inf") and "is not known" in cause.what:
-            first = "ask before backward(), which frees what tells it" if is_freed else "look at hooks"
-            yield cause._replace(mend=f"{first}; or gviz why SCRIPT")
+            yield cause._replace(mend=f"{BEFORE if is_freed else 'look at hooks'}; or gviz why SCRIPT")
         elif spoiled in trained and spoiled != cause.what:
             yield cause._replace(mend=WRITTEN)
         elif cause.verdict == "backward not run" and root in rows and rows[root].is_leaf:

@@ -8,9 +8,9 @@ from collections.abc import Set as AbstractSet
 
 from gviz.causes import fixes
 from gviz.causes.cuts import at_cuts, clause_of_cuts, cut_clause, is_left_off
-from gviz.causes.diagnosis import CLASS, Cause, Lines
+from gviz.causes.diagnosis import CLASS, Cause, Lines, first_true
 from gviz.causes.facts import TensorFacts
-from gviz.causes.hooks import made_text
+from gviz.causes.training import made_text
 from gviz.graphs import LEFT_OUT, RETURNED, GraphCut, TensorRow, Unlisted
 from gviz.trace.switches import LIBRARY
 
@@ -25,6 +25,9 @@ PLAIN = {"List": ("list", "what is in it"), "Dict": ("dict", "what is in it")}
 
 HAS_NN = re.compile(r"^\s*(from torch import .*\bnn\b|import torch\.nn as nn\b)", re.MULTILINE)
 """A program that knows torch.nn as nn."""
+
+SEVERAL = "has more than one element, and needs a gradient to start with"
+"""What is said of a root that backward() is called on without a gradient."""
 
 RETURNS = "torch.autograd.grad returns the gradients, and leaves .grad as it is"
 """What is said of a call that brings no leaf its gradient."""
@@ -397,26 +400,34 @@ def of_other_root(facts: TensorFacts) -> Cause | None:
 
 def not_run(facts: TensorFacts) -> Cause:
     """Return the cause for a leaf of a program that has not called backward."""
-    case, name = facts.case, facts.name
+    case, name, stepped, root = facts.case, facts.name, facts.case.line_of(facts.history.stepped), facts.case.root
     if facts.history.autograd_grad:
-        mend = f"{case.root or 'loss'}.backward() in its place, or give each tensor its .grad"
+        mend = f"{root or 'loss'}.backward() in its place, or give each tensor its .grad"
         return returned(facts, case.line_of(facts.history.autograd_grad), mend)
-    what, verdict, asked_at = f"{name}.grad is None: no backward has run to its end", "backward not run", facts.lines
-    mend = f"{case.root}.backward()" if case.root else f"compute a loss from {name}, and call its backward()"
     if case.is_expression and any(case.nodes[root].shape for root in case.shown.roots[:1]):
-        what = f"backward did not run: {case.root_name} has more than one element, and needs a gradient to start with"
-        verdict, mend = "failed", "--grad-output ones, or a scalar as the root, as .sum() makes it"
-    elif case.is_expression:
-        mend = "leave out --no-backward"
-    elif closure := CLOSURE.search(case.code_of(case.line_of(facts.history.stepped))):
-        asked_at = case.line_of(facts.history.stepped)
-        mend = f"call {case.root or 'loss'}.backward() in {closure[1]}, which step() calls for the gradients"
-    elif ".backward(" in case.graph.code:
-        mend = (
-            "let the program come to its backward(), and let an error of it be seen:"
-            " as it ran, it ended before, or failed"
+        what = f"backward did not run: {case.root_name} {SEVERAL}"
+        return facts.cause(
+            "failed", what, facts.lines, "--grad-output ones, or a scalar as the root, as .sum() makes it"
         )
-    return facts.cause(verdict, what, asked_at, mend)
+    closure = CLOSURE.search(case.code_of(stepped))
+    mend = first_true(
+        (case.is_expression, "leave out --no-backward"),
+        (
+            closure is not None,
+            f"call {root or 'loss'}.backward() in {closure and closure[1]}, which step() calls for the gradients",
+        ),
+        (
+            ".backward(" in case.graph.code,
+            (
+                "let the program come to its backward(), and let an error of it be seen:"
+                " as it ran, it ended before, or failed"
+            ),
+        ),
+        (root, f"{root}.backward()"),
+        (True, f"compute a loss from {name}, and call its backward()"),
+    )
+    what = f"{name}.grad is None: no backward has run to its end"
+    return facts.cause("backward not run", what, stepped if closure else facts.lines, mend)
 
 
 def returned(facts: TensorFacts, lines: Lines, mend: str) -> Cause:

@@ -8,7 +8,7 @@ from collections.abc import Sequence
 from functools import lru_cache
 
 from gviz.causes.consumers import operands_of_call
-from gviz.causes.diagnosis import Cause, Diagnosis, backward_of, in_code, is_own, sign_in_program
+from gviz.causes.diagnosis import Cause, Diagnosis, backward_of, first_true, in_code, is_own, sign_in_program
 from gviz.causes.facts import TensorFacts
 from gviz.causes.syntax import calls_of, has, last_name, statements
 from gviz.causes.training import BEFORE_EACH, spoiled, spoiled_row
@@ -83,15 +83,12 @@ def not_finite_before(facts: TensorFacts) -> Cause:
     )
 
 
-def is_changed_since(facts: TensorFacts) -> bool:
-    """Return whether backward had left a finite gradient."""
+def not_finite_since(facts: TensorFacts) -> Cause | None:
+    """Return the cause for a gradient that the program has changed since backward; None if it was so by then."""
     moment = facts.row.moment
     left = moment.grad.value if moment is not None and not facts.case.graph.is_first_bad else None
-    return left is not None and is_finite(left)
-
-
-def not_finite_since(facts: TensorFacts) -> Cause:
-    """Return the cause for a gradient that the program has changed since."""
+    if left is None or not is_finite(left):
+        return None
     return facts.cause(
         "nan",
         f"{facts.name}.grad is {facts.number}, though backward has left finite numbers:"
@@ -222,7 +219,7 @@ def derivative_not_finite(facts: TensorFacts, head: str, edges: Sequence[Edge], 
     divisor = dict(target.recorded.held).get("other", "0")
     is_number, is_quotient = divisor != "0" and divisor.lstrip("-")[:1].isdigit(), sign == "/" and edge.slot == 0
     division = is_quotient and (f"the divisor is {TOO_SMALL}" if is_number else small_divisor(case, target))
-    rules = (
+    mend = first_true(
         (
             sign == "**" and edge.slot == 1,
             "keep the base of ** above 0: the derivative for the exponent has its logarithm",
@@ -242,7 +239,6 @@ def derivative_not_finite(facts: TensorFacts, head: str, edges: Sequence[Edge], 
             + MENDS_OF_SLOPE.get(sign, "clamp it"),
         ),
     )
-    mend = next(text for is_so, text in rules if is_so)
     way = ", backward" * (kind == "inf" or not is_local)  # the derivative of what is nan forward is nan, too
     return facts.cause("nan", f"{head}: {origin}{way}", lines, with_input(case, mend, *edges))
 

@@ -10,7 +10,7 @@ from gviz.causes.assignments import assigned_pairs
 from gviz.causes.cuts import clause_of_cuts
 from gviz.causes.diagnosis import Cause, Diagnosis, Lines, sign_in_program
 from gviz.causes.facts import TensorFacts
-from gviz.causes.missing import never_required, outside
+from gviz.causes.missing import SEVERAL, never_required, outside
 from gviz.causes.syntax import last_name
 from gviz.graphs import LOST, Edge, Node, Place, Stop
 from gviz.reference.error_help import help_in
@@ -155,7 +155,7 @@ def not_scalar(facts: TensorFacts, stop: Stop) -> Cause:
     root = named_in(stop.code) or "loss"
     return facts.cause(
         "failed",
-        f"backward did not run: {root} has more than one element, and needs a gradient to start with",
+        f"backward did not run: {root} {SEVERAL}",
         facts.case.line_of_stop,
         f"{root}.sum().backward(), or {root}.backward(torch.ones_like({root}))",
     )

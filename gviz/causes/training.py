@@ -1,16 +1,17 @@
-"""What has happened to a gradient over time: used by a step or not, taken away, added to, spoiled by the program."""
+"""What has happened to a gradient over time: used by a step or not, taken away, added to, spoiled, made by a hook."""
 
 from __future__ import annotations
 
 import ast
 import re
+from collections.abc import Iterator
 
 from gviz.causes import fixes
-from gviz.causes.diagnosis import Cause, Diagnosis
+from gviz.causes.diagnosis import Cause, Diagnosis, first_true
 from gviz.causes.facts import TensorFacts
-from gviz.causes.hooks import as_it_came
-from gviz.graphs import Place, TensorRow
-from gviz.passes.elements import is_finite
+from gviz.graphs import Graph, Hooked, Place, TensorRow
+from gviz.graphs.numbers import Numbers
+from gviz.passes.elements import has_only, is_finite
 
 AFTER_STEP = "call zero_grad() after each step() alone"
 """What to do where gradients of several calls of backward are for one step, and each was taken away."""
@@ -22,6 +23,9 @@ ON_PURPOSE = "if these steps are left out on purpose"
 """When nothing is to be done about gradients that are taken away unused."""
 
 
+MEND_OF_HOOK = "take the hook away, or let it return what it is given (None keeps the gradient as it is)"
+
+
 # ---------------------------------------------------------------- taken away
 def why_cleared(facts: TensorFacts) -> str:
     """Return when a gradient was taken away, if that is right: after its use, or where nothing trains its tensor by it.
@@ -29,32 +33,33 @@ def why_cleared(facts: TensorFacts) -> str:
     An unused one that is not counted as wasted is not what the steps of its tensor use.
     """
     history = facts.history
-    if facts.is_used:
-        return "after the program had used it"
-    if history.arrivals and not history.wasted and not history.was_used:
-        return "and each step() of its optimizer had used the gradient of another backward"
-    is_of_other = history.was_early and not history.is_optimized
-    return "before a later backward, of something else" if is_of_other else ""
+    return first_true(
+        (facts.is_used, "after the program had used it"),
+        (
+            history.arrivals and not history.wasted and not history.was_used,
+            "and each step() of its optimizer had used the gradient of another backward",
+        ),
+        (history.was_early and not history.is_optimized, "before a later backward, of something else"),
+        (True, ""),
+    )
 
 
 def mend_of_clearing(facts: TensorFacts) -> str:
     """Return what to do about a line that takes a gradient away before anything has used it."""
     case, history, lines = facts.case, facts.history, facts.case.line_of(facts.history.grad_cleared)
-    code = case.code_of(lines)
-    if "clip_grad" in code:
-        return f"give {'clip_grad_value_' if 'clip_grad_value_' in code else 'clip_grad_norm_'} a bound above 0"
-    if history.is_optimized and not history.steps and not history.idle_steps:
-        return f"call step() of the optimizer that has {facts.name} before that"
-    if "zero_grad(" in code and 0 < (history.steps or 0) + history.idle_steps < history.arrivals:
-        return AFTER_STEP
-    if "zero_grad(" in code:
-        before = "once, before the first backward() of the two" if history.was_early else "before backward()"
-        mend = f"call zero_grad() {before}, so that step() has a gradient to use"
-        return mend if history.is_optimized else f"{mend}; or read .grad before it"
-    if not history.is_optimized:
-        return "read .grad before that"
-    mend = fixes.without_statement(code, (".grad",)) or case.without(lines)
-    return f"{mend}; or {facts.in_code}.requires_grad_(False), if it is not to be trained"
+    code, steps = case.code_of(lines), (history.steps or 0) + history.idle_steps
+    before = "once, before the first backward() of the two" if history.was_early else "before backward()"
+    read_it = "" if history.is_optimized else "; or read .grad before it"
+    without = fixes.without_statement(code, (".grad",)) or case.without(lines)
+    return first_true(
+        ("clip_grad_value_" in code, "give clip_grad_value_ a bound above 0"),
+        ("clip_grad" in code, "give clip_grad_norm_ a bound above 0"),
+        (history.is_optimized and not steps, f"call step() of the optimizer that has {facts.name} before that"),
+        ("zero_grad(" in code and 0 < steps < history.arrivals, AFTER_STEP),
+        ("zero_grad(" in code, f"call zero_grad() {before}, so that step() has a gradient to use{read_it}"),
+        (not history.is_optimized, "read .grad before that"),
+        (True, f"{without}; or {facts.in_code}.requires_grad_(False), if it is not to be trained"),
+    )
 
 
 def taken_away(facts: TensorFacts) -> Cause:
@@ -139,19 +144,34 @@ def is_unknown_to_optimizers(facts: TensorFacts) -> bool:
 
 def not_used(facts: TensorFacts) -> Cause | None:
     """Return the cause for a gradient that no step of its optimizer has used; None if that begins with a warm-up."""
-    history, case, what = facts.history, facts.case, f"{facts.name} has a gradient, but"
+    history, case = facts.history, facts.case
     if history.still_steps == 1:  # with the learning rate 0
         return None
-    if history.still_steps:
-        what = f"{what} each step() of its optimizer had the learning rate 0, and changed nothing"
-        mend = "see what sets the learning rate: lr= of the optimizer, or a scheduler; it is to be above 0"
-    elif history.idle_steps:
-        what = f"{what} each step() of its optimizer ran while {facts.name}.grad was empty"
-        mend = "call step() after backward(), and before the next zero_grad()"
-    else:
-        what = f"{what} step() of the optimizer that has it was not called"
-        mend = "call step() of the optimizer after backward()"
-    return facts.cause("not used", what, (*case.line_of(history.stepped), *case.line_of_backward), mend)
+    what, mend = first_true(
+        (
+            history.still_steps,
+            (
+                "each step() of its optimizer had the learning rate 0, and changed nothing",
+                "see what sets the learning rate: lr= of the optimizer, or a scheduler; it is to be above 0",
+            ),
+        ),
+        (
+            history.idle_steps,
+            (
+                f"each step() of its optimizer ran while {facts.name}.grad was empty",
+                "call step() after backward(), and before the next zero_grad()",
+            ),
+        ),
+        (
+            True,
+            (
+                "step() of the optimizer that has it was not called",
+                "call step() of the optimizer after backward()",
+            ),
+        ),
+    )
+    lines = (*case.line_of(history.stepped), *case.line_of_backward)
+    return facts.cause("not used", f"{facts.name} has a gradient, but {what}", lines, mend)
 
 
 def beside_optimizer(facts: TensorFacts) -> Cause | None:
@@ -288,3 +308,73 @@ def given_by_program(facts: TensorFacts) -> Cause:
     return facts.cause(
         "ok", f"{facts.name} has the gradient that this line has given it", facts.case.line_of(facts.history.grad_set)
     )
+
+
+# ---------------------------------------------------------------- made by hooks
+def hooks_above(facts: TensorFacts) -> Iterator[tuple[str, Hooked]]:
+    """Yield what hooks have made of a gradient on its way to a tensor, each with where: nearest to the tensor first."""
+    for node in [facts.node, *facts.case.above(facts.node)] if facts.node is not None else []:
+        is_named = node is facts.node or (node.name and not node.is_letter)
+        name = (facts.name if node is facts.node else node.name or "") if is_named else node.label
+        yield from ((name, change) for change in reversed(node.grad.hooks))
+
+
+def made_by_hook(facts: TensorFacts) -> Cause | None:
+    """Return the cause for a gradient that a hook has made zero, or not finite; None for any other."""
+
+    def is_bad(value: Numbers | None) -> bool:
+        return has_only(value, 0.0) if facts.is_zero else not is_finite(value)
+
+    changes = [one for one in hooks_above(facts) if is_bad(one[1].made) and not is_bad(one[1].given)]
+    if not is_bad(facts.grad) or not changes:
+        return None
+    name, change = changes[-1]
+    verdict, state = ("zero", "0") if facts.is_zero else ("nan", "not finite")
+    return facts.cause(
+        verdict,
+        f"the gradient of {facts.name} is {state}: a hook on {name} has made it so: {made_text(change)}",
+        facts.case.line_of(change.place),
+        MEND_OF_HOOK,
+    )
+
+
+def enlarged_by_hook(graph: Graph, cause: Cause, excess: float) -> Cause:
+    """Return the cause for a gradient that explodes; with the hook that has made it so, if one has.
+
+    Args:
+        graph: that of the tensor.
+        cause: that it explodes.
+        excess: how many times as large it is as one may be that does not.
+    """
+    case = Diagnosis(graph)
+    for name, change in hooks_above(TensorFacts(case, case.rows[cause.name])):
+        given, made = change.given or Numbers(), change.made or Numbers()
+        if made.norm > excess * given.norm > 0:
+            what = f"{cause.what}: a hook on {name} has made it so: {made_text(change)}"
+            return cause._replace(what=what, lines=case.line_of(change.place), mend=MEND_OF_HOOK)
+    return cause
+
+
+def as_it_came(facts: TensorFacts) -> Cause:
+    """Return that nothing is wrong with a gradient; and what hooks have made of it on its way."""
+    case, hooks = facts.case, list(hooks_above(facts))[::-1]
+    if hooks:
+        texts = "; ".join(f"at {name} {made_text(change)}" for name, change in hooks)
+        lines = tuple(line for _, change in hooks for line in case.line_of(change.place))
+        return facts.cause("ok", f"{facts.name} has a gradient, which hooks have changed on its way: {texts}", lines)
+    is_gone = case.graph.code and not case.nodes  # its graph, or a later one was never made
+    gone = "; the graph that brought it is gone, and there is no other to look at"
+    fine = "" if case.has_mixed else ", and nothing is wrong with it"  # it may have been written after it was saved
+    return facts.cause("ok", f"{facts.name} has a gradient{gone if is_gone else fine}", case.line_of_backward)
+
+
+def made_text(change: Hooked) -> str:
+    """Return what a hook was given, and what it made of that."""
+    return " → ".join("None" if one is None else _text(one) for one in (change.given, change.made))
+
+
+def _text(value: Numbers) -> str:
+    """Return a number, or few; of a large tensor the norm."""
+    if value.elements is not None and value.numel == 1 and not isinstance(value.elements[0], str):
+        return f"{value.elements[0]:.4g}"
+    return f"norm {value.summary.norm:.4g}"

@@ -4,7 +4,7 @@ All of it is read off the graph as data: the rows of tensors with their lines an
 their way back, and the error that the program stopped with. So it is the same for gviz's engine and for the real
 PyTorch. The way of a question is this: ``facts.py`` collects what is known of the tensor; the first row of an ordered
 list below whose condition holds answers, by a function of ``missing.py``, ``stopped.py``, ``zero.py``,
-``not_finite.py``, ``hooks.py`` or ``training.py``, which has the sentence, the lines and the mend; ``cuts.py`` has
+``not_finite.py`` or ``training.py``, which has the sentence, the lines and the mend; ``cuts.py`` has
 these for what left the graph, and ``fixes.py`` writes lines as they should be.
 """
 
@@ -13,16 +13,9 @@ from __future__ import annotations
 import re
 
 from gviz.causes import missing, training, zero
-from gviz.causes.diagnosis import Cause, Diagnosis
+from gviz.causes.diagnosis import Cause, Diagnosis, first_true
 from gviz.causes.facts import TensorFacts, Verdict, always, first_answer
-from gviz.causes.hooks import made_by_hook
-from gviz.causes.not_finite import (
-    gradient_not_finite,
-    is_changed_since,
-    not_finite_before,
-    not_finite_itself,
-    not_finite_since,
-)
+from gviz.causes.not_finite import gradient_not_finite, not_finite_before, not_finite_itself, not_finite_since
 from gviz.causes.stopped import is_about, is_frozen_for_root, stopped
 from gviz.errors import SourceError
 from gviz.graphs import Graph, GraphCut
@@ -68,8 +61,8 @@ WITH_GRADIENT = (
     Verdict(lambda one: one.number and one.history.spoiled, training.spoiled_by_program),
     Verdict(lambda one: one.number and one.history.spread and one.before is None, training.made_by_clipping),
     Verdict(lambda one: one.number and not is_finite(one.before), not_finite_before),
-    Verdict(lambda one: one.number and is_changed_since(one), not_finite_since),
-    Verdict(lambda one: one.number or one.is_zero, made_by_hook),
+    Verdict(lambda one: one.number, not_finite_since),
+    Verdict(lambda one: one.number or one.is_zero, training.made_by_hook),
     Verdict(lambda one: one.number, gradient_not_finite),
     Verdict(always, missing.false_cure),
     # It is 0.
@@ -127,16 +120,16 @@ def why(graph: Graph, name: str) -> Cause:
 def hint_of_name(case: Diagnosis, name: str) -> str:
     """Return what to ask about in place of a name that is not that of a tensor."""
     parts = [one for one in case.rows if one.startswith((f"{name}[", f"{name}."))]
-    if parts:
-        return f"{name} holds {joined(parts, 4)}"
-    if owners := [one for one, own in case.assignments.variables.items() if name in own]:
-        function = owners[-1].name if owners[-1] is not None else ""
-        gone = f"a variable of {function}(), gone when that has returned" if function else "no tensor at the end"
-        return f"{name} is {gone}"
-    if case.graph.kind == "static":
-        return "a static graph has no backward: its gradients are operations of their own, which gviz static draws"
+    owner = next((one for one, own in reversed(case.assignments.variables.items()) if name in own), "")
     there = f"the tensors are {joined(case.rows, 12)}" if case.rows else "it leaves no tensors"
-    return did_you_mean(name, case.rows, there)
+    static = "a static graph has no backward: its gradients are operations of their own, which gviz static draws"
+    return first_true(
+        (parts, f"{name} holds {joined(parts, 4)}"),
+        (owner is None, f"{name} is no tensor at the end"),
+        (owner, f"{name} is a variable of {getattr(owner, 'name', '')}(), gone when that has returned"),
+        (case.graph.kind == "static", static),
+        (True, did_you_mean(name, case.rows, there)),
+    )
 
 
 @without_collecting()

@@ -7,7 +7,7 @@ from collections.abc import Iterable, Iterator
 from functools import reduce
 from typing import NamedTuple
 
-from gviz.causes.diagnosis import Cause, Diagnosis, Lines, backward_of, is_own, sign_in_program
+from gviz.causes.diagnosis import Cause, Diagnosis, Lines, backward_of, first_true, is_own, sign_in_program
 from gviz.causes.facts import TensorFacts
 from gviz.causes.fixes import out_of_place
 from gviz.causes.not_finite import LOGITS, brought_not_finite, with_input
@@ -287,13 +287,13 @@ def mend_of_values(node: Node, sign: str) -> str:
     )
     too_few = "give it an output for each, or use binary_cross_entropy_with_logits"
     too_far = "make them smaller, or use a loss that takes logits"
-    rules = (
+    return first_true(
         (is_empty(node), f"see why {why}, or leave out a batch of which nothing is picked"),
         (sign == "log_softmax" and has_only(node.value, 0.0), f"there is one class alone: {too_few}"),
         (is_softmax and has_only(node.value, 1.0), ONE_CLASS),
         (is_softmax and not is_alike(node), f"it is flat for inputs this far apart: {too_far}"),
+        (True, ""),
     )
-    return next((text for is_so, text in rules if is_so), "")
 
 
 def hands_on(edge: Edge) -> bool:
@@ -352,13 +352,20 @@ def sums_to_zero(case: Diagnosis, edge: Edge) -> Mend | None:
         return None
     if sign in ("+", "-") or (sign == "addmm" and edge.slot == 0):
         return OVER_A_BATCH if edge.flow.handed.numel < arrives.numel else None
-    factors = [one.value for one in other_factors(case, edge)] if sign in ("@", "addmm") else []
+    factors = (
+        [one.value for one in factors_of(case, case.nodes[edge.target], edge.slot)] if sign in ("@", "addmm") else []
+    )
     return IN_A_PRODUCT if factors and all(map(is_not_0, factors)) else None
 
 
 def origins_of_factor(case: Diagnosis, edge: Edge) -> list[Node]:
     """Return what the other factor of a product is 0 from: tensors of the program, or operations on other numbers."""
-    graph, origins, todo, seen = case.whole, list[Node](), other_factors(case, edge), set[str]()
+    graph, origins, todo, seen = (
+        case.whole,
+        list[Node](),
+        factors_of(case, case.nodes[edge.target], edge.slot),
+        set[str](),
+    )
     for one in todo:  # grows while it is read
         node, is_zero = one, is_nothing(one)
         while VIEW.fullmatch(node.label) and graph.inputs[node.id]:  # 0 if what it is a view of is 0, and only then
@@ -366,24 +373,29 @@ def origins_of_factor(case: Diagnosis, edge: Edge) -> list[Node]:
         if node.id in seen or not (is_zero or is_nothing(node)):
             continue
         seen.add(node.id)
-        inputs = [] if multiplies_by_0(node) else inputs_of_product(case, node)
+        inputs = [] if multiplies_by_0(node) else factors_of(case, node)
         todo += inputs
         if not any(map(is_nothing, inputs)) and (node.kind != "operation" or makes_zeros(case, node)):
             origins.append(node)
     return origins
 
 
-def inputs_of_product(case: Diagnosis, node: Node) -> list[Node]:
-    """Return the factors of an operation that has products: its bias is no reason for zeros; else all its inputs."""
-    slots = {slot for places in PRODUCTS.get(sign_in_program(node), ()) for slot in places}
-    return [case.whole.by_id[one.source] for one in case.whole.inputs[node.id] if one.slot in slots or not slots]
+def factors_of(case: Diagnosis, node: Node, slot: int | None = None) -> list[Node]:
+    """Return the factors of an operation that has products: its bias is no reason for zeros; else all its inputs.
+
+    Of one of its inputs, what that is multiplied by.
+    """
+    products, edges = PRODUCTS.get(sign_in_program(node), ()), case.whole.inputs[node.id]
+    slots = {one for places in products if slot is None or slot in places for one in places} - {slot}
+    is_any = slot is None and not products
+    return [case.whole.by_id[edge.source] for edge in edges if edge.slot in slots or is_any]
 
 
 def makes_zeros(case: Diagnosis, node: Node) -> bool:
     """Return whether an operation with a result of zeros is what has made them: its inputs are known, or it is flat."""
     if multiplies_by_0(node) or (sign_in_program(node) in MENDS_OF_ZERO and sign_in_program(node) not in PRODUCTS):
         return True
-    values, inputs = [one.value for one in inputs_of_product(case, node)], case.whole.inputs[node.id]
+    values, inputs = [one.value for one in factors_of(case, node)], case.whole.inputs[node.id]
     return len(inputs) == node.recorded.slots and all(one is not None and one.is_known for one in values)
 
 
@@ -397,16 +409,13 @@ def multiplies_by_0(node: Node) -> bool:
     return node.label.startswith("Mul") and dict(node.recorded.held).get("other") == "0"
 
 
-def other_factors(case: Diagnosis, edge: Edge) -> list[Node]:
-    """Return what an operation multiplies the input at the begin of an edge by."""
-    products = PRODUCTS.get(sign_in_program(case.nodes[edge.target]), ())
-    slots = {slot for places in products if edge.slot in places for slot in places} - {edge.slot}
-    return [case.whole.by_id[one.source] for one in case.whole.inputs[edge.target] if one.slot in slots]
-
-
 def is_by_first_state(case: Diagnosis, edge: Edge) -> bool:
     """Return whether a recurrent layer multiplies a weight by a state that no step has made, and that is 0."""
-    states = [one for one in other_factors(case, edge) if one.kind != "frozen" or is_not_0(one.value)]
+    states = [
+        one
+        for one in factors_of(case, case.nodes[edge.target], edge.slot)
+        if one.kind != "frozen" or is_not_0(one.value)
+    ]
     return sign_in_program(case.nodes[edge.target]) in PRODUCTS and not states
 
 
@@ -449,15 +458,7 @@ def with_other_ways(facts: TensorFacts, cause: Cause) -> Cause:
 
     Another operation may make the gradient 0 at some inputs alone, and stand on those ways, too.
     """
-    if not facts.cuts:
-        return cause
-    lines, mend = facts.at_cuts
-    return facts.cause(
-        cause.verdict,
-        f"{cause.what}; on another way, {facts.clause_of_cuts}",
-        (*cause.lines, *lines),
-        f"{cause.mend}; or {mend}",
-    )
+    return cause.besides(facts.clause_of_cuts, *facts.at_cuts, "on another way,", "or") if facts.cuts else cause
 
 
 def zeroed(facts: TensorFacts, head: str) -> Cause:
@@ -574,17 +575,20 @@ def zero_text(case: Diagnosis, edge: Edge) -> str:
     sums = sums_to_zero(case, edge) or (OVER_A_BATCH if is_alike(target) else None)
     if sums is not None and not origins_of_factor(case, edge):
         return sums.of.format(f"{sign}{place}", name)
-    if negatives := positions(source.value, lambda number: number < 0) if sign in ("relu", "threshold") else []:
-        own = "input" if name == "its input" and size_of(source.value) else name
-        indices = [f"{own}{''.join(f'[{i}]' for i in at)} = {number:.4g}" for at, number in negatives]
-        inputs = "negative inputs" if size_of(source.value) else "a negative input"
-        return f"{sign}{place} has the derivative 0 at {inputs} ({joined(indices, MOST)})"
+    negatives = positions(source.value, lambda number: number < 0) if sign in ("relu", "threshold") else []
+    own, inputs = ("input", "negative inputs") if size_of(source.value) else (name, "a negative input")
+    own = own if name == "its input" else name
+    indices = [f"{own}{''.join(f'[{i}]' for i in at)} = {number:.4g}" for at, number in negatives]
     padding = target.recorded.options.get("padding_idx", "-1")
-    if sign == "embedding" and padding != "-1":
-        return f"{sign}{place} was asked for nothing but padding (padding_idx={padding}), which gets no gradient"
     where = "everywhere" if sign not in MENDS_OF_ZERO and is_flat(target, edge.slot) else "here"
-    return (
-        f"the derivative of {sign}{place} for {name} is 0 {where}"
-        if not is_empty(target)
-        else f"{sign}{place} {'picks no element' if sign in SELECTIONS else 'has no elements'} of {name}"
+    none = "picks no element" if sign in SELECTIONS else "has no elements"
+    text = first_true(
+        (negatives, f"has the derivative 0 at {inputs} ({joined(indices, MOST)})"),
+        (
+            sign == "embedding" and padding != "-1",
+            f"was asked for nothing but padding (padding_idx={padding}), which gets no gradient",
+        ),
+        (is_empty(target), f"{none} of {name}"),
+        (True, ""),
     )
+    return f"{sign}{place} {text}" if text else f"the derivative of {sign}{place} for {name} is 0 {where}"
