@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from functools import lru_cache
 from itertools import product
 
@@ -59,8 +59,7 @@ class CircuitContent:
 
     def __init__(self, reader: CircuitReader) -> None:
         self.reader, self.options, self.theme = reader, reader.options, theme_of(reader.options)
-        self.titles, self.remarks = reader.titles(), reader.remarks
-        self.arrays: Mapping[str, int] = {}
+        self.titles, self.remarks, self.arrays = reader.titles(), reader.remarks, reader.arrays
         self.description = f"The circuit of {'; '.join(self.titles)}, with values and gradients on its lines"
         self.all_cards, self.wires = reader.circuit(0)
         self.few_cards, self.few_wires = reader.circuit(FAR)

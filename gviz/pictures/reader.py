@@ -74,7 +74,7 @@ class Reader:
         """Return a formula as mathematics sets it, or as code."""
         if self.options.math == "off":
             return text_box(formula.python, CODE * size, "mono")
-        return Setter().set(formula.node, size, depth)
+        return Setter(self.arrays).set(formula.node, size, depth)
 
     def name(self, name: str, size: float) -> TypeBox:
         """Return a name as mathematics sets it, or as code."""
@@ -121,7 +121,8 @@ class Reader:
     def arrays(self) -> dict[str, int]:
         """How many axes tensors with several elements have, by name."""
         nodes = [node for made in self.made.values() for node in made.values()]
-        return {node.name: len(node.shape) for node in nodes if node.name and node.shape}
+        rows = {row.name: len(row.shape) for row in self.graph.tensors if row.shape}
+        return rows | {node.name: len(node.shape) for node in nodes if node.name and node.shape}
 
     def named(self, name: str, size: float) -> TypeBox:
         """Return a name, or what stands in place of one, as mathematics sets it."""

@@ -446,17 +446,27 @@ class Setter:
 
     def product(self, node: ast.BinOp, size: float, depth: int) -> TypeBox:
         """Return a product: without a sign where names are short, with that of elements between tensors."""
-        left = self.within(node.left, POWER if depth and is_quotient(node.left) else PRODUCT, size, depth)
+        is_closed = (depth and is_quotient(node.left)) or (
+            not self.is_of_elements(node) and self.is_of_elements(node.left)
+        )
+        left = self.within(node.left, POWER if is_closed else PRODUCT, size, depth)
         right = self.within(
             node.right, POWER if is_quotient(node.right) or is_matrix_product(node) else PRODUCT, size, depth
         )
-        if isinstance(node.op, ast.Mult) and self.is_array(node.left) and self.is_array(node.right):
+        if self.is_of_elements(node):
             return row(left, circled_dot(size), right)
         if isinstance(node.op, ast.MatMult) and all(map(self.is_vector, (node.left, node.right))):
             left = with_scripts(left, size, text_box("T", SMALLER * size))  # a row times a column
         if not is_juxtaposed(node.left, node.right):
             return row(left, text_box(" · ", size), right)
         return row(left, TypeBox((0.22 if isinstance(node.right, ast.Call) else 0.1) * size), right)
+
+    def is_of_elements(self, node: ast.expr) -> bool:
+        """Return whether a part is a product of elements, which binds less than one of matrices: (A ⊙ B) C."""
+        match node:
+            case ast.BinOp(left, ast.Mult(), right):
+                return self.is_array(left) and self.is_array(right)
+        return False
 
     def is_array(self, node: ast.expr) -> bool:
         """Return whether a part has several elements, as far as that is known: x[0] of a vector has not, nor a sum."""
@@ -466,7 +476,8 @@ class Setter:
                 return self.arrays.get(ast.unparse(node), axes) > 0
             case ast.Call(func=ast.Name(id=name), args=[_], keywords=[]) if name in REDUCED:
                 return False
-        parts = {ast.unparse(part) for part in ast.walk(node) if isinstance(part, ast.Subscript)}  # those of a list
+        inner = (part for part in ast.walk(node) if isinstance(part, ast.Subscript | ast.Attribute))
+        parts = {ast.unparse(part) for part in inner}  # those of a list, or of an object
         return not self.arrays.keys().isdisjoint(Formula(node).names | parts)
 
     def is_vector(self, node: ast.expr) -> bool:

@@ -17,9 +17,11 @@ from gviz.layout import RenderWarning
 from gviz.layout.fonts.faces import FACES
 from gviz.layout.ink import TextLine
 from gviz.pictures import sheet_of
+from gviz.pictures.circuit_content import CircuitContent
 from gviz.pictures.circuit_reader import CircuitReader
 from gviz.pictures.parts import drawn_formula
 from gviz.pictures.theme import THEMES
+from gviz.pictures.typesetting import Rule, typeset
 from gviz.render import RenderOptions, render
 
 VALUES = {"x": 1.5, "w": -0.75, "b": 0.4, "t": 1.0, "u": 0.3}
@@ -636,3 +638,23 @@ def test_results_with_one_name_have_no_value_of_another(tmp_path: Path) -> None:
 def test_where_no_letter_is_free_the_legend_says_so_of_z_in() -> None:
     picture = gviz.read("y=(1-z)*u*v*q*s", z=2, u=1, v=1, q=1, s=1, say=lambda _: None).graph
     assert "is what comes in" in str(render(picture, "svg", RenderOptions(view="circuit")))
+
+
+@pytest.mark.parametrize(
+    ("source", "has_dot", "text"),
+    [
+        ("s=(A*B.T).sum()", True, "s  =  ΣABT"),
+        ("s=(A@B.T).sum()", False, "s  =  ΣABT"),
+        ("s=(A*B@C).sum()", True, "s  =  Σ(AB)C"),
+        ("s=(A@B*C).sum()", True, "s  =  ΣABC"),
+        ("s=(A@B@C).sum()", False, "s  =  ΣABC"),
+        ("s=(2*A@B).sum()", False, "s  =  Σ2AB"),
+    ],
+)
+def test_a_product_of_elements_is_not_written_as_one_of_matrices(source: str, has_dot: bool, text: str) -> None:
+    matrices = {name: [[1.0, 2.0], [3.0, 4.0]] for name in "ABC" if name in source}
+    options = RenderOptions(view="circuit")
+    graph = gviz.read(source, gviz.SourceOptions(values=matrices, flow=True)).graph
+    content = CircuitContent(CircuitReader(drawn_formula(graph, options), options))
+    title = typeset(content.titles[0], 10, content.arrays)
+    assert (any(isinstance(part, Rule) for part in title.parts), title.text) == (has_dot, text)
