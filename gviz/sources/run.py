@@ -123,8 +123,14 @@ def graph_of_run(run: Run, options: SourceOptions) -> Graph:
             names |= unnamed_leaves(names, leaves_below(names, leaves), **first_names)
         graph = _walked(run, names, options)
         tensors = names if run.table_tensors is None else run.table_tensors
-        replaced = _replaced(names, tensors, graph)
+        leaves_by_name = {
+            node.name: names[node.name] for node in graph.nodes if node.kind == "leaf" and node.name in names
+        }
+        replaced = _replaced(names, tensors, leaves_by_name, graph)
         tensors = {**tensors, **{name: names[name] for name in replaced}}
+        if run.lines is not None:  # which tells of leaves without a name, too: those that have lost theirs have it
+            ids = set(map(id, tensors.values()))
+            tensors = {**{name: one for name, one in leaves_by_name.items() if id(one) not in ids}, **tensors}
         rows_by_name = {row.name: row for row in graph.tensors if names.get(row.name) is tensors.get(row.name)}
         aliases = find_aliases(tensors)
 
@@ -132,8 +138,9 @@ def graph_of_run(run: Run, options: SourceOptions) -> Graph:
             expression, moment = run.expressions.get(name), run.backward.moments.get(id(tensor))
             row = rows_by_name.get(name) or tensor_row(name, tensor, expression, most=options.most, moment=moment)
             if name in replaced:
-                then, now = row.at_backward()[0], tensor_row(name, replaced[name], most=options.most).numbers
-                row = row._replace(numbers=now, moment=(row.moment or Moment())._replace(numbers=then))
+                (then, grad, _), now = row.at_backward(), tensor_row(name, replaced[name], most=options.most)
+                moment = (row.moment or Moment(grad=grad))._replace(numbers=then)
+                row = row._replace(numbers=now.numbers, grad=now.grad, moment=moment)
             return row._replace(same_as=aliases.get(name, ""))
 
         rows = tuple(row_of(name, tensor) for name, tensor in tensors.items())
@@ -146,16 +153,23 @@ def graph_of_run(run: Run, options: SourceOptions) -> Graph:
         return _with_lines(graph, run, run.lines, _with_unlisted(rows, run, run.lines, tensors), {**names, **tensors})
 
 
-def _replaced(names: Mapping[str, Any], tensors: Mapping[str, Any], graph: Graph) -> dict[str, Any]:
+def _replaced(
+    names: Mapping[str, Any], tensors: Mapping[str, Any], leaves_by_name: Mapping[str, Any], graph: Graph
+) -> dict[str, Any]:
     """Return what is called like an input or a result of a graph now, by that name: ``x`` is a test's after training.
+
+    A leaf's name counts if it is that of another leaf of the graph now, as after ``a, b = b, a``.
 
     A result whose name has something without a graph now is left: the table says what has cut that off. So is one of a
     function, whose name something older has outside.
     """
+    leaves = set(map(id, leaves_by_name.values()))
     results = {name for node in graph.nodes if node.kind == "operation" for name in (node.name, *node.recorded.outputs)}
     pairs = [(name, names[name], now) for name, now in tensors.items() if name in names and names[name] is not now]
     return {
-        name: now for name, then, now in pairs if not then.requires_grad or (name in results and _is_newer(now, then))
+        name: now
+        for name, then, now in pairs
+        if not then.requires_grad or (name in results and _is_newer(now, then)) or {id(then), id(now)} <= leaves
     }
 
 

@@ -19,7 +19,7 @@ from gviz.graphs.numbers import FEW_ELEMENTS, Numbers
 from gviz.trace.facts import ByTensor, recall, remember
 from gviz.trace.listening import ENGINE, Observer
 from gviz.trace.records import KEY
-from gviz.walk import NodeLike, TensorLike, grad_fn, graph_nodes, numbers, saved_value
+from gviz.walk import NodeLike, TensorLike, grad_fn, gradient, graph_nodes, numbers, saved_value
 
 WRITE, PASS, AFTER_PASS = 0.5, 0.25, 0.2
 """Times are numbers of operations: how far before the next one a write, a pass, and a write after the pass are put."""
@@ -225,13 +225,13 @@ class Versions(Observer):
         ]
         makers = {id(one): leaves.get(id(one), [grad_fn(one)]) for one, _ in overwritten}
         users = uses_of(nodes, set(makers), {maker for own in makers.values() for maker in own if maker is not None})
-        moments = {}
+        moments, grads = {}, {id(gradient(leaf)) for leaf in ends}
         for one, versions in overwritten:
             uses: set[float] = {
                 use for key in (id(one), *makers[id(one)]) if key is not None for use in users.get(key, ())
             }
             then = at_backward.get(id(one), Moment())
-            if not uses and one.requires_grad:  # it is not in the graph
+            if not uses and (one.requires_grad or id(one) in grads):  # it is not in the graph
                 uses = {at or max(users[None])}
             # by which operations one without a gradient was used that is not saved, nobody tells
             moments[id(one)] = self.moment(one, versions, uses or users[None], then, at, is_sure=bool(uses))

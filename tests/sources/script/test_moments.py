@@ -308,3 +308,33 @@ def test_an_expression_has_the_names_that_a_picture_gives_to_its_leaves(tmp_path
     drawn = graph(tmp_path, code)
     assert values(leaf(drawn, "xs[0]").numbers) == 3.0
     assert next(words for words in words_of(drawn).values() if words.result == "h").expression.endswith(" * xs[0]")
+
+
+@pytest.mark.parametrize("engine", ENGINES)
+def test_a_row_whose_name_another_leaf_has_now_is_of_the_leaf_that_had_it_at_backward(
+    tmp_path: Path, engine: str
+) -> None:
+    made = "a, b = (torch.tensor(one, requires_grad=True) for one in (2.0, 3.0))"
+    code = f"import torch\n{made}\nc = a * b + a\nc.backward()\na, b = b, a\n"
+    rows = {row.name: row for row in graph(tmp_path, code, engine=engine, lines=True).tensors}
+    then, grad, later = rows["a"].at_backward()
+    assert (values(then), values(grad.value)) == (2.0, 4.0)
+    assert later is not None
+    assert (values(later.numbers), values(later.grad)) == (3.0, 2.0)
+
+
+@pytest.mark.parametrize("engine", ENGINES)
+def test_a_gradient_with_a_name_of_its_own_has_its_numbers_of_before_backward(tmp_path: Path, engine: str) -> None:
+    code = (
+        "import torch\nw = torch.tensor(3.0, requires_grad=True)\n(w * 2).backward()\ng = w.grad\n"
+        "loss = w * 5\nw.grad.zero_()\nloss.backward()\n"
+    )
+    rows = {row.name: row for row in graph(tmp_path, code, engine=engine, lines=True).tensors}
+    assert [values(one) for one in (rows["g"].at_backward()[0], rows["g"].numbers)] == [0.0, 5.0]
+
+
+def test_a_leaf_whose_name_is_gone_is_listed_by_it(tmp_path: Path) -> None:
+    code = "import torch\nw = torch.tensor(3.0, requires_grad=True)\nloss = w * 5\nloss.backward()\ndel w\n"
+    assert [row.name for row in graph(tmp_path, code, lines=True).tensors] == ["w", "loss"]
+    function = "import torch\ndef train():\n    b = torch.tensor(3.0, requires_grad=True)\n    (b * 5).backward()\n    return b + 1\n"
+    assert [row.name for row in graph(tmp_path, f"{function}r = train()\n", lines=True).tensors] == ["b", "r"]
