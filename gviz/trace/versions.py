@@ -21,8 +21,8 @@ from gviz.trace.listening import ENGINE, Observer
 from gviz.trace.records import KEY
 from gviz.walk import NodeLike, TensorLike, grad_fn, gradient, graph_nodes, numbers, saved_value
 
-WRITE, PASS, AFTER_PASS = 0.5, 0.25, 0.2
-"""Times are numbers of operations: how far before the next one a write, a pass, and a write after the pass are put."""
+WRITE, LATE = 0.5, 0.001
+"""Times are numbers of operations: how far before the next one the first write is put, and what has been last."""
 
 MOST_LENT = 100
 """Small tensors, the last ones, of which it is looked whether numpy has written their memory."""
@@ -36,8 +36,7 @@ class Overwritten(NamedTuple):
 
     Args:
         until: when the write was, as a number among those of operations: these have seen the numbers if theirs are
-            smaller. It lies :data:`WRITE` below the number of the next operation, so that a pass that is called before
-            that one, at :data:`PASS` below, comes after the write; if the pass came first, it is that number itself.
+            smaller. Passes and writes between two operations lie between their numbers, in order.
         numbers: None where they are not known any more.
         is_counted: whether the write counts as one, so that backward refuses a tensor that was saved; not by ``.data``.
     """
@@ -68,7 +67,10 @@ class Versions(Observer):
         self.large: ByTensor[tuple[int, Numbers]] = {}  # the numbers of large tensors that nobody has written since
         self.size, self.room = 0, ROOM
         self.start = self.last = self.current = next_number(engine)
-        self.last_pass = 0  # the number of the next operation when a pass was called last
+        self.following, self.passes = (
+            0,
+            0,
+        )  # the number of the next operation, and the passes that were called before it
 
     # ---------------------------------------------------------------- being told
     def has_shared(self, tensor: Any, result: Any, *, is_counted: bool) -> None:
@@ -80,7 +82,7 @@ class Versions(Observer):
         """Note the numbers of a tensor whose memory numpy may write from now on."""
         owner, _ = self.owner(tensor)
         if owner.numel() <= FEW_ELEMENTS and recall(self.lent, owner) is None:
-            remember(self.lent, owner, (self.now() - WRITE, numbers(owner)))
+            remember(self.lent, owner, (self.time(), numbers(owner)))
         if len(self.lent) > MOST_LENT:
             del self.lent[next(iter(self.lent))]
 
@@ -106,7 +108,7 @@ class Versions(Observer):
     def was_used(self, tensors: Iterable[Any], node: Any) -> None:
         """Note the numbers of tensors that numpy may write, now that an operation has used them."""
         number = node._sequence_nr()  # noqa: SLF001 - PyTorch's own name
-        self.look_at_lent(number - WRITE, number + WRITE, {*map(id, tensors)})
+        self.look_at_lent(number - LATE, number + WRITE, {*map(id, tensors)})
 
     def owner(self, tensor: Any) -> tuple[Any, bool]:
         """Return the tensor that the memory of another is known by, and whether writes count there, too."""
@@ -127,21 +129,29 @@ class Versions(Observer):
         self.last = number
         return self.current
 
+    def time(self, *, of_pass: bool = False) -> float:
+        """Return the time of a write that comes now, or of a pass: one comes after all writes before it."""
+        now = self.now()
+        if now != self.following:
+            self.following, self.passes = now, 0
+        time = now - 1 / (2 + 2 * self.passes + of_pass)
+        self.passes += of_pass
+        return time
+
     def at_pass(self) -> float:
         """Return when a pass is called: after the writes and operations before, and before all that follow."""
-        self.last_pass = self.now()
-        self.look_at_lent(self.last_pass - WRITE, self.last_pass - AFTER_PASS)
-        return self.last_pass - PASS
+        before, at = self.time(), self.time(of_pass=True)
+        self.look_at_lent(before, self.time())
+        return at
 
     def will_write(self, tensor: Any, *, is_counted: bool = True) -> None:
         """Note what a tensor is before it is written, if something was recorded since it was written last."""
         owner, counts = self.owner(tensor)
-        now, is_counted = self.now(), is_counted and counts
-        until = now if self.last_pass == now else now - WRITE
+        until, is_counted = self.time(), is_counted and counts
         versions = recall(self.before, owner)
         if versions and versions[-1].until == until:
             versions[-1] = versions[-1]._replace(is_counted=versions[-1].is_counted and is_counted)
-        elif now != self.start:
+        elif self.following != self.start:
             if versions is None:
                 versions = list[Overwritten]()
                 remember(self.before, owner, versions)
@@ -207,8 +217,8 @@ class Versions(Observer):
             at: when backward was called, as :meth:`at_pass` has told; 0 where it was not.
             at_backward: what tensors were then.
         """
-        now = self.now()
-        self.look_at_lent(now - AFTER_PASS, now - AFTER_PASS)
+        now = self.time()
+        self.look_at_lent(now, now)
         if not self.before:
             return {}
         nodes = graph_nodes(roots)

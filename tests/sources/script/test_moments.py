@@ -338,3 +338,24 @@ def test_a_leaf_whose_name_is_gone_is_listed_by_it(tmp_path: Path) -> None:
     assert [row.name for row in graph(tmp_path, code, lines=True).tensors] == ["w", "loss"]
     function = "import torch\ndef train():\n    b = torch.tensor(3.0, requires_grad=True)\n    (b * 5).backward()\n    return b + 1\n"
     assert [row.name for row in graph(tmp_path, f"{function}r = train()\n", lines=True).tensors] == ["b", "r"]
+
+
+STEPS = {
+    "between": "first.backward(retain_graph=True)\nwith torch.no_grad():\n    w -= w.grad\nsecond.backward()",
+    "twice": "for _ in range(3):\n    second.backward(retain_graph=True)\n    with torch.no_grad():\n        w.add_(1)",
+    "grad": "torch.autograd.grad(first, w, retain_graph=True)\nwith torch.no_grad():\n    w *= 2\nsecond.backward()",
+}
+"""Steps between the calls of backward on one graph."""
+
+
+@pytest.mark.parametrize("engine", ENGINES)
+@pytest.mark.parametrize("steps", STEPS)
+def test_a_leaf_that_a_step_writes_between_two_passes_has_the_numbers_that_its_operations_used(
+    tmp_path: Path, steps: str, engine: str
+) -> None:
+    code = (
+        "import torch\nw = torch.tensor(3.0, requires_grad=True)\nh = w + 1\nfirst = h.sum()\nsecond = h.abs()\n"
+        f"{STEPS[steps]}\n"
+    )
+    drawn = graph(tmp_path, code, engine=engine)
+    assert values(leaf(drawn, "w").numbers) == 3.0
