@@ -107,7 +107,7 @@ def compare(
         streams.write_product(
             report.as_json(comparisons) if as_json else report.as_text(comparisons, *_width_and_block())
         )
-    return int(any(each.differs is not None for each in comparisons))
+    return int(any(each.numbers.differs is not None for each in comparisons))
 
 
 def compare_two(
@@ -157,7 +157,7 @@ def compare_two(
     if picture is None or not picture.is_stdout:
         text = report.scripts_json(comparison) if as_json else report.scripts_text(comparison, _width_and_block()[0])
         streams.write_product(text)
-    return int(comparison.differs is not None)
+    return int(comparison.numbers.differs is not None)
 
 
 def programs(source: Source | None, options: SourceOptions, runs: int, feeds: str | None) -> list[ProgramPair]:

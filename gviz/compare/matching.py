@@ -8,7 +8,7 @@ such as ``a`` for an intermediate, says nothing: it is another one as soon as so
 from __future__ import annotations
 
 from collections import Counter, defaultdict, deque
-from collections.abc import Callable, Hashable, Iterable, Sequence
+from collections.abc import Hashable, Iterable, Sequence
 from difflib import SequenceMatcher
 from typing import TypeAlias
 
@@ -66,21 +66,14 @@ class Side:
             for node, name in zip(self.nodes, self.names, strict=True)
         ]
 
-    def below(self, words: Sequence[int]) -> list[int]:
-        """Return for each node the number of the subgraph that it is made from, with itself."""
-        below = [-1] * len(self.nodes)
-        for place in self.order:
-            wires = sorted((*wire, below[source]) for wire, source in self.inputs[place].items())
-            below[place] = self.number("below", words[place], *wires)
-        return below
-
-    def above(self, words: Sequence[int]) -> list[int]:
-        """Return for each node the number of the subgraph that is made from it, with itself."""
-        above = [-1] * len(self.nodes)
-        for place in reversed(self.order):
-            wires = sorted((*wire, above[target]) for wire, target in self.uses[place])
-            above[place] = self.number("above", words[place], *wires)
-        return above
+    def subgraphs(self, words: Sequence[int], *, is_above: bool) -> list[int]:
+        """Return for each node the number of the subgraph that it is made from, or that is made from it, with itself."""
+        numbers = [-1] * len(self.nodes)
+        for place in reversed(self.order) if is_above else self.order:
+            lines = self.uses[place] if is_above else self.inputs[place].items()
+            wires = sorted((*wire, numbers[end]) for wire, end in lines)
+            numbers[place] = self.number(is_above, words[place], *wires)
+        return numbers
 
     def own_leaves(self) -> list[int]:
         """Return for each node a number for the named leaves that only it uses, through nothing but steps of one input.
@@ -133,16 +126,15 @@ class Matching:
         self.sides = Side(first, numbers), Side(second, numbers)
         self.second: dict[int, int] = {}
         self.first: dict[int, int] = {}
-        exact, plain = ([side.words(is_exact=is_exact) for side in self.sides] for is_exact in (True, False))
         self.join_named()
-        self.join_unique([side.own_leaves() for side in self.sides])
-        for keys in (self.keys(Side.below, exact), self.keys(Side.above, exact)):
-            self.join_unique(keys)
-            self.follow_lines(keys)
-        self.join_unique([side.modules() for side in self.sides])
-        for keys in (self.keys(Side.below, plain), self.keys(Side.above, plain)):
-            self.join_unique(keys)
-            self.follow_lines(keys)
+        for is_exact, others in ((True, Side.own_leaves), (False, Side.modules)):
+            self.join_unique([*map(others, self.sides)])
+            words = [side.words(is_exact=is_exact) for side in self.sides]
+            for is_above in (False, True):
+                pairs = zip(self.sides, words, strict=True)
+                keys = [side.subgraphs(own, is_above=is_above) for side, own in pairs]
+                self.join_unique(keys)
+                self.follow_lines(keys)
         for place, partner in zip(*(side.roots for side in self.sides), strict=False):
             self.join(place, partner)
         labels = [[node.label or node.kind for node in side.nodes] for side in self.sides]
@@ -151,10 +143,6 @@ class Matching:
         self.align_rest(labels)
         self.follow_lines(labels)
         self.join_replaced()
-
-    def keys(self, make: Callable[[Side, Sequence[int]], list[int]], words: Sequence[Sequence[int]]) -> list[list[int]]:
-        """Return the keys of the nodes of both sides."""
-        return [make(side, own) for side, own in zip(self.sides, words, strict=True)]
 
     def join(self, place: int, partner: int) -> bool:
         """Make two nodes a pair if both are free; a name that both graphs have belongs to one tensor."""

@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from itertools import cycle, islice
 from statistics import median
 from time import perf_counter
-from typing import Any
+from typing import Any, NamedTuple
 
 from gviz import engine
 from gviz.errors import SourceError
@@ -79,6 +79,24 @@ class ProgramPair:
     in_tensorflow: str = ""
 
 
+class Agreement(NamedTuple):
+    """What the numbers of both forms have in common.
+
+    Args:
+        values: the count of those that were compared.
+        largest: the largest difference between two of them, relative to the largest number of their tensor.
+        differs: the number of the first run (from 1) that differs; None if none does.
+        where: which of its results differs, and both of its values.
+        not_finite: how many of the numbers are nan or inf.
+    """
+
+    values: int
+    largest: float
+    differs: int | None
+    where: str = ""
+    not_finite: int = 0
+
+
 @dataclass(frozen=True)
 class Comparison:
     """The result; times are seconds on this machine.
@@ -89,11 +107,7 @@ class Comparison:
         build: the time to define the graph, its derivatives and its plan.
         static_run: the time of a run.
         dynamic_run: likewise, building included.
-        values: the count of the numbers that were compared.
-        largest: the largest difference between two of them, relative to the largest number of their tensor.
-        differs: the number of the first run (from 1) that differs; None if none does.
-        where: which of its tensors differs, and both of its values.
-        not_finite: how many of the numbers are nan or inf.
+        numbers: those of all runs.
     """
 
     pair: ProgramPair
@@ -101,11 +115,7 @@ class Comparison:
     build: float
     static_run: float
     dynamic_run: float
-    values: int
-    largest: float
-    differs: int | None
-    where: str = ""
-    not_finite: int = 0
+    numbers: Agreement
 
     @property
     def ratio(self) -> float:
@@ -123,11 +133,11 @@ def measure(pair: ProgramPair) -> Comparison:
     """Build, run, check and time both forms; SourceError if the static graph cannot be built or run."""
     try:
         static, build = time_build(pair.build)
-        difference = difference_of(static, pair)
+        numbers = agreement_of(static, pair)
     except (TypeError, ValueError, LookupError, NotImplementedError, RuntimeError, OpError) as error:
         raise SourceError(f"as a static graph: {error}") from None
     static_run, dynamic_run = time_runs(static.run, pair.run, pair.feeds)
-    return Comparison(pair, static, build, static_run, dynamic_run, *difference)
+    return Comparison(pair, static, build, static_run, dynamic_run, numbers)
 
 
 def time_build(build: Callable[[], Static]) -> tuple[Static, float]:
@@ -166,26 +176,20 @@ def run_time(program: Callable[[Sequence[Any]], Any], feeds: Sequence[Sequence[A
     return max(perf_counter() - start, 1e-9)
 
 
-def difference_of(static: Static, pair: ProgramPair) -> tuple[int, float, int | None, str, int]:
-    """Compare the numbers of all runs; as :func:`difference_between` returns it."""
-    return difference_between(
+def agreement_of(static: Static, pair: ProgramPair) -> Agreement:
+    """Compare the numbers of all runs."""
+    return agreement_between(
         (number, name, ours, theirs)
         for number, feed in enumerate(pair.feeds, 1)
         for name, ours, theirs in zip(pair.results, static.run(feed), pair.run(feed), strict=True)
     )
 
 
-def difference_between(
-    results: Iterable[tuple[int, str, Value | None, engine.Tensor | None]],
-) -> tuple[int, float, int | None, str, int]:
+def agreement_between(results: Iterable[tuple[int, str, Value | None, engine.Tensor | None]]) -> Agreement:
     """Compare results of both forms.
 
     Args:
         results: the number of a run, the name of a result, and what it is as a static graph and as a dynamic one.
-
-    Returns:
-        The count of their numbers, the largest difference, the first run that differs, which of its results does, and
-        how many of the numbers are nan or inf.
     """
     count, largest, differs, where, not_finite = 0, 0.0, None, "", 0
     for number, name, ours, theirs in results:
@@ -195,7 +199,7 @@ def difference_between(
         if not is_same and differs is None:
             values = ("none" if value is None else excerpt(str(value.tolist())) for value in (ours, theirs))
             differs, where = number, "{} is {} as a static graph, {} as a dynamic one".format(name, *values)
-    return count, largest, differs, where, not_finite
+    return Agreement(count, largest, differs, where, not_finite)
 
 
 def distance(ours: Value | None, theirs: engine.Tensor | None) -> tuple[int, float, bool]:

@@ -10,7 +10,7 @@ from statistics import median
 from textwrap import fill
 from typing import Any
 
-from gviz.compare.measuring import Comparison
+from gviz.compare.measuring import Agreement, Comparison
 from gviz.compare.picture import bars, seconds, total
 from gviz.compare.scripts import ScriptComparison
 from gviz.text import aligned_text, amount, joined
@@ -62,7 +62,7 @@ def program_text(comparison: Comparison, width: int, block: str) -> str:
         ("build and plan", seconds(comparison.build), "in each run"),
         ("a run takes", seconds(comparison.static_run), seconds(comparison.dynamic_run)),
     ]
-    sentences = [f"static / dynamic: {comparison.ratio:.2g}; {paid(comparison)}.", same(comparison)]
+    sentences = [f"static / dynamic: {comparison.ratio:.2g}; {paid(comparison)}.", same(comparison.numbers)]
     if pair.in_tensorflow:
         sentences.append(f"In the real TensorFlow (measured elsewhere, not here) {pair.in_tensorflow}.")
     head, *tail = [fill(line, max(width, NARROWEST)) for line in (f"{pair.title}: {pair.computes}", *sentences)]
@@ -101,7 +101,7 @@ def results_text(comparison: ScriptComparison) -> str:
     own, other = ({*chain.from_iterable(side.results)} for side in (comparison.static, comparison.dynamic))
     left_out = sorted((own & other).difference(comparison.names))
     apart = f" No run of the same number has {joined(left_out)} in both scripts." if left_out else ""
-    return f"Compared are {what}. {same(comparison)}{apart}"
+    return f"Compared are {what}. {same(comparison.numbers)}{apart}"
 
 
 def paid(comparison: Comparison) -> str:
@@ -111,18 +111,18 @@ def paid(comparison: Comparison) -> str:
     return never if count is None else f"building has paid after {count} run{'s' * (count != 1)}"
 
 
-def same(comparison: Comparison | ScriptComparison) -> str:
+def same(numbers: Agreement) -> str:
     """Return whether the numbers are the same."""
-    if comparison.differs is not None:
+    if numbers.differs is not None:
         return (
-            f"The numbers are NOT the same, first in run {comparison.differs}: {comparison.where}; "
-            f"the relative difference is {comparison.largest:.2g}. "
+            f"The numbers are NOT the same, first in run {numbers.differs}: {numbers.where}; "
+            f"the relative difference is {numbers.largest:.2g}. "
             "TensorFlow and PyTorch define a few derivatives differently, as of maximum(a, a)."
         )
-    odd = f" ({comparison.not_finite} of them nan or inf)" if comparison.not_finite else ""
+    odd = f" ({numbers.not_finite} of them nan or inf)" if numbers.not_finite else ""
     return (
         f"Both give the same numbers: "
-        f"{comparison.values} compared{odd}, the largest relative difference is {comparison.largest:.1g}."
+        f"{numbers.values} compared{odd}, the largest relative difference is {numbers.largest:.1g}."
     )
 
 
@@ -134,15 +134,16 @@ def as_json(comparisons: Sequence[Comparison]) -> str:
 
 def scripts_json(comparison: ScriptComparison) -> str:
     """Return all that is known of two scripts, times in seconds."""
+    numbers, sides = comparison.numbers, (comparison.static, comparison.dynamic)
     record: dict[str, Any] = {
-        "same": comparison.differs is None if comparison.names else None,
-        "compared": comparison.values,
+        "same": numbers.differs is None if comparison.names else None,
+        "compared": numbers.values,
         "results": comparison.names,
         "runs": min(comparison.runs),
-        "largest_difference": comparison.largest if math.isfinite(comparison.largest) else "inf",
-        "first_that_differs": comparison.differs,
+        "largest_difference": numbers.largest if math.isfinite(numbers.largest) else "inf",
+        "first_that_differs": numbers.differs,
     }
-    for form, file, side in zip(FORMS, comparison.files, (comparison.static, comparison.dynamic), strict=True):
+    for form, file, side in zip(FORMS, comparison.files, sides, strict=True):
         record[form] = {
             "script": file,
             "graphs": len(side.operations),
@@ -156,15 +157,16 @@ def scripts_json(comparison: ScriptComparison) -> str:
 
 def as_dict(comparison: Comparison) -> dict[str, Any]:
     """Return the record of one program."""
-    pair, static, runs = comparison.pair, comparison.static, len(comparison.pair.feeds)
+    pair, static, numbers = comparison.pair, comparison.static, comparison.numbers
+    runs = len(pair.feeds)
     return {
         "program": pair.title,
         "computes": pair.computes,
         "runs": runs,
-        "same": comparison.differs is None,
-        "compared": comparison.values,
-        "largest_difference": comparison.largest if math.isfinite(comparison.largest) else "inf",
-        "first_that_differs": comparison.differs,
+        "same": numbers.differs is None,
+        "compared": numbers.values,
+        "largest_difference": numbers.largest if math.isfinite(numbers.largest) else "inf",
+        "first_that_differs": numbers.differs,
         "static": {
             **counts(1, len(static.graph.operations), static.computed),
             "build": comparison.build,

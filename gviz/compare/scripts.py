@@ -16,7 +16,7 @@ from typing import Any
 
 from gviz import engine
 from gviz.autograd.modes import mode
-from gviz.compare.measuring import difference_between
+from gviz.compare.measuring import Agreement, agreement_between
 from gviz.errors import SourceError
 from gviz.graphs import Graph
 from gviz.sources import static as static_source
@@ -66,11 +66,7 @@ class ScriptComparison:
         dynamic: what the dynamic script did.
         names: the results that were compared: both have them in runs of the same number.
         runs: of each script the count of the runs that have such results; as many as both have were compared.
-        values: the count of the numbers that were compared.
-        largest: the largest difference between two of them, relative to the largest number of their tensor.
-        differs: the number of the first of these runs (from 1) that differs; None if none does.
-        where: which of its results differs, and both of its values.
-        not_finite: how many of the numbers are nan or inf.
+        numbers: those of these runs, which are counted from 1.
     """
 
     files: tuple[str, str]
@@ -78,11 +74,7 @@ class ScriptComparison:
     dynamic: ScriptRuns
     names: tuple[str, ...]
     runs: tuple[int, int]
-    values: int
-    largest: float
-    differs: int | None
-    where: str
-    not_finite: int
+    numbers: Agreement
 
 
 def compare_scripts(sources: Sequence[Source], argv: tuple[str, ...] = ()) -> ScriptComparison:
@@ -111,11 +103,11 @@ def compare_scripts(sources: Sequence[Source], argv: tuple[str, ...] = ()) -> Sc
 
 def compared(
     static: Sequence[Mapping[str, Any]], dynamic: Sequence[Mapping[str, Any]]
-) -> tuple[tuple[str, ...], tuple[int, int], int, float, int | None, str, int]:
+) -> tuple[tuple[str, ...], tuple[int, int], Agreement]:
     """Compare the runs in which both scripts have results of the same names, in their order.
 
     Returns:
-        The names, the counts of runs that have them, and what :func:`~gviz.compare.measuring.difference_between` does.
+        The names, the counts of runs that have them, and their numbers.
     """
     dynamic_names = {name for results in dynamic for name in results}
     names = tuple(dict.fromkeys(name for results in static for name in results if name in dynamic_names))
@@ -128,7 +120,7 @@ def compared(
     ]
     in_pairs = {name for _, name, *_ in rows}
     names = tuple(name for name in names if name in in_pairs)  # what other runs have is not compared
-    return names, (len(ours), len(theirs)), *difference_between(rows)
+    return names, (len(ours), len(theirs)), agreement_between(rows)
 
 
 # ------------------------------------------------------------------ runs

@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 from gviz import engine
-from gviz.compare.measuring import Comparison, ProgramPair, Static, difference_of, distance, measure
+from gviz.compare.measuring import Agreement, Comparison, ProgramPair, Static, agreement_of, distance, measure
 from gviz.compare.picture import bars, seconds, side_by_side
 from gviz.compare.programs import articles, of_expression
 from gviz.options import SourceOptions
@@ -48,7 +48,7 @@ def test_feeds_near_the_values_are_the_same_each_time() -> None:
 )
 def test_both_forms_agree(text: str, values: dict[str, str]) -> None:
     pair, _ = of_expression(text, SourceOptions(values=values), runs=3)
-    count, _, differs, *_ = difference_of(pair.build(), pair)
+    count, _, differs, *_ = agreement_of(pair.build(), pair)
     assert count > 0
     assert differs is None
 
@@ -56,7 +56,7 @@ def test_both_forms_agree(text: str, values: dict[str, str]) -> None:
 def test_a_wrong_number_a_wrong_shape_and_a_lost_gradient_are_found() -> None:
     def differs(theirs: Any) -> int | None:
         static = Static(None, lambda feed: [engine.tensor([1.0, 2.0]).numpy()], 1)
-        return difference_of(static, ProgramPair("", "", lambda: static, lambda feed: [theirs], [(), ()], 1, 1))[2]
+        return agreement_of(static, ProgramPair("", "", lambda: static, lambda feed: [theirs], [(), ()], 1, 1))[2]
 
     assert differs(engine.tensor([1.0, 2.0])) is None
     assert differs(engine.tensor([1.0, 2.0000001])) is None
@@ -82,14 +82,14 @@ def test_the_dynamic_form_is_built_in_each_run_and_the_static_one_is_not() -> No
 
     result = measure(ProgramPair("", "", built, run, pair.feeds, 1, 1, results=pair.results))
     assert calls["build"] < 20 < calls["run"]
-    assert result.differs is None
+    assert result.numbers.differs is None
 
 
 def test_when_building_has_paid() -> None:
     pair = ProgramPair("", "", lambda: Static(None, lambda feed: [], 0), lambda feed: [], [()], 0, 0)
 
     def after(build_time: float, static: float, dynamic: float) -> int | None:
-        return Comparison(pair, pair.build(), build_time, static, dynamic, 0, 0.0, None).paid_after
+        return Comparison(pair, pair.build(), build_time, static, dynamic, Agreement(0, 0.0, None)).paid_after
 
     assert after(10, 1, 3) == 5
     assert after(11, 1, 3) == 6
@@ -99,7 +99,7 @@ def test_when_building_has_paid() -> None:
 
 def test_bars_fit_their_width() -> None:
     pair = ProgramPair("", "", lambda: Static(None, lambda feed: [], 0), lambda feed: [], [()], 0, 0)
-    result = Comparison(pair, pair.build(), 1.0, 5e-6, 50e-6, 0, 0.0, None)
+    result = Comparison(pair, pair.build(), 1.0, 5e-6, 50e-6, Agreement(0, 0.0, None))
     for width in (10, 30, 80):
         short, long = bars(result, width, "#")
         assert short.count("#") >= 1
@@ -131,14 +131,14 @@ def test_an_expression_of_ones_own_says_what_the_real_tensorflow_does() -> None:
 
 def test_numbers_that_are_nan_are_counted_apart() -> None:
     pair, _ = of_expression("y=sqrt(a)", SourceOptions(values={"a": "-1"}), runs=3)
-    count, _, differs, _, not_finite = difference_of(pair.build(), pair)
+    count, _, differs, _, not_finite = agreement_of(pair.build(), pair)
     assert (count, differs, not_finite) == (6, None, 6)
 
 
 @pytest.mark.parametrize("text", ["y=a*tanh(b+a)", "y=(c-b)*tanh(a)", "y=(d*(a-b))-(c-(a*tanh(c)))"])
 def test_inputs_stand_in_one_order_left_and_right(text: str) -> None:
     pair, _ = of_expression(text, SourceOptions(), runs=1)
-    graph = side_by_side([Comparison(pair, pair.build(), 0.1, 0.1, 0.1, 1, 0.0, None)])
+    graph = side_by_side([Comparison(pair, pair.build(), 0.1, 0.1, 0.1, Agreement(1, 0.0, None))])
     boxes = re.findall(r'<g class="node">\s*<title>[^<]*</title>(.*?)</g>', str(render(graph, "svg")), re.DOTALL)
     places: dict[bool, list[tuple[float, str]]] = {True: [], False: []}
     for box in (box for box in boxes if "Placeholder" in box or "grad =" in box):
