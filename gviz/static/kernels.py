@@ -1,10 +1,14 @@
-"""What operations compute: the engine's functions on arrays, those that it lacks, and their derivatives."""
+"""What operations compute: the engine's functions on arrays, those that it lacks, and their derivatives.
+
+A step of an optimiser takes a variable's value, what is kept beside it, then the other inputs in the operation's order. It
+returns the new values of the variable and of what is kept.
+"""
 
 from __future__ import annotations
 
 import operator
 import sys
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from functools import reduce
 from itertools import accumulate, repeat
 from typing import Any, TypeAlias
@@ -17,10 +21,10 @@ from gviz.autograd.row import Row
 from gviz.numbers.words import refuse
 from gviz.ops import ARRAYS, ROWS
 from gviz.static import windows
-from gviz.static.elements import Elements, gather_elements, scatter_elements, write_element
-from gviz.static.types import Array, dims_text
+from gviz.static.types import Array, Value, dims_text
 
 Index: TypeAlias = "tuple[Any, ...]"
+Values: TypeAlias = "tuple[Array, ...]"
 
 
 def add_up(parts: Sequence[Array]) -> Array:
@@ -304,12 +308,123 @@ def summarize_histogram(tag: bytes, values: Array) -> bytes:
     return events.histogram_summary(tag, facts, [limits[i] for i in buckets], [counts[i] for i in buckets])
 
 
+# ------------------------------------------------------------------ lists of tensors
+class Elements:
+    """A list that operations write and read; the elements of a gradient are added to what is there.
+
+    Args:
+        count: how many elements there are; more come by writing them.
+        forward: of a gradient: the list that it is the gradient of.
+    """
+
+    def __init__(self, count: int, forward: Elements | None = None) -> None:
+        self._items: list[Any] = [None] * count
+        self._forward = forward
+        self._gradients: dict[str, Elements] = {}
+
+    def __len__(self) -> int:
+        return len(self._items)
+
+    def gradient(self, source: str) -> Elements:
+        """Return the gradient that a call of ``tf.gradients`` computes."""
+        return self._gradients.setdefault(source, Elements(len(self), self))
+
+    def read(self, place: int) -> Value:
+        """Return an element; zeros if there is none in its place."""
+        if self._items[place] is not None:
+            return self._items[place]
+        items = [*self._items, *(self._forward._items if self._forward else ())]
+        like = next((item for item in items if item is not None), None)
+        refuse(like is None, f"Could not read index {place} twice or before it was written")
+        return np.zeros_like(like)
+
+    def write(self, place: int, value: Value) -> None:
+        """Put an element in its place."""
+        self._items += [None] * (place + 1 - len(self))
+        before = self._items[place]
+        self._items[place] = value if before is None or self._forward is None else before + value
+
+
+def write_element(elements: Elements, place: Value, value: Value, flow: Value) -> Value:
+    """Write an element; return what tells that it is there."""
+    elements.write(int(place), value)
+    return flow
+
+
+def scatter_elements(elements: Elements, places: Iterable[Value], value: Array, flow: Value) -> Value:
+    """Write the parts of a tensor along its first axis."""
+    for place, part in zip(places, value, strict=True):
+        elements.write(int(place), part)
+    return flow
+
+
+def gather_elements(elements: Elements, places: Array, flow: Value, dtype: type[np.generic]) -> Array:
+    """Return some elements as one tensor."""
+    return np.array([elements.read(int(place)) for place in places], dtype)
+
+
 def push_value(stack: list[Any], value: Any) -> Any:
     """Put a value on a stack."""
     stack.append(value)
     return value
 
 
+# ------------------------------------------------------------------ steps of optimisers
+def momentum(old: Array, velocity: Array, rate: Array, grad: Array, decay: Array, use_nesterov: bool = False) -> Values:
+    """Go on in the direction of earlier steps; with ``use_nesterov`` with the gradient of now once more."""
+    velocity = velocity * decay + grad
+    return old - (rate * grad + rate * decay * velocity if use_nesterov else rate * velocity), velocity
+
+
+def adagrad(old: Array, total: Array, rate: Array, grad: Array) -> Values:
+    """Divide by the root of all squares so far."""
+    total = total + grad * grad
+    return old - rate * grad / np.sqrt(total), total
+
+
+def adadelta(old: Array, squares: Array, steps: Array, rate: Array, rho: Array, epsilon: Array, grad: Array) -> Values:
+    """Make steps as large as earlier ones were."""
+    squares = squares * rho + grad * grad * (1 - rho)
+    step = np.sqrt(steps + epsilon) / np.sqrt(squares + epsilon) * grad
+    return old - rate * step, squares, steps * rho + step * step * (1 - rho)
+
+
+def rms_prop(
+    old: Array, squares: Array, velocity: Array, rate: Array, rho: Array, decay: Array, epsilon: Array, grad: Array
+) -> Values:
+    """Divide by the root of the mean square of late."""
+    squares = squares + (grad * grad - squares) * (1 - rho)
+    velocity = velocity * decay + rate * grad / np.sqrt(squares + epsilon)
+    return old - velocity, squares, velocity
+
+
+def centered_rms_prop(old: Array, mean: Array, squares: Array, velocity: Array, *others: Array) -> Values:
+    """Divide by the root of the variance of late."""
+    rate, rho, decay, epsilon, grad = others
+    squares = squares + (grad * grad - squares) * (1 - rho)
+    mean = mean + (grad - mean) * (1 - rho)
+    velocity = velocity * decay + rate * grad / np.sqrt(squares - mean * mean + epsilon)
+    return old - velocity, mean, squares, velocity
+
+
+def adam(old: Array, mean: Array, squares: Array, *others: Array) -> Values:
+    """Divide the mean of late by the root of the mean square of late."""
+    power1, power2, rate, beta1, beta2, epsilon, grad = others
+    mean = mean + (grad - mean) * (1 - beta1)
+    squares = squares + (grad * grad - squares) * (1 - beta2)
+    rate = rate * np.sqrt(1 - power2) / (1 - power1)
+    return old - mean * rate / (np.sqrt(squares) + epsilon), mean, squares
+
+
+UPDATES: dict[str, Callable[..., Values]] = {
+    "ApplyMomentum": momentum, "ApplyAdagrad": adagrad,
+    "ApplyAdadelta": adadelta,
+    "ApplyRMSProp": rms_prop, "ApplyCenteredRMSProp": centered_rms_prop, "ApplyAdam": adam,
+}  # fmt: skip
+"""The steps, by the types of the operations."""
+
+
+# ------------------------------------------------------------------ the rows
 def kernel(key: str, type: str, forward: Callable[..., Any] | None = None, **declared: object) -> Row:
     """Return a row, declared as the engine's are (``gviz/autograd/row.py``), with TensorFlow's type for the node.
 

@@ -19,8 +19,7 @@ import numpy as np
 from gviz.static.control import Loop, refuse_endless, unit_of
 from gviz.static.errors import InvalidArgumentError
 from gviz.static.graph import Operation, Tensor, replace_tensors, symbolic_tensors
-from gviz.static.kernels import array_function
-from gviz.static.steps import UPDATES
+from gviz.static.kernels import UPDATES, array_function
 from gviz.static.table import EFFECTS, call_of, type_of
 from gviz.static.types import Value, dims_text
 

@@ -17,9 +17,8 @@ import numpy as np
 
 from gviz.static import rules as rule
 from gviz.static.graph import Operation, symbolic_tensors
-from gviz.static.kernels import index_of
+from gviz.static.kernels import UPDATES, index_of
 from gviz.static.rules import axes_of, constant_value
-from gviz.static.steps import UPDATES
 from gviz.static.types import DTYPES, RESOURCE, ClashError, Dims, DType, bool_, float32, int32, merge_dims
 
 Call: TypeAlias = "tuple[str, tuple[Any, ...]]"
