@@ -40,7 +40,6 @@ from gviz.static import (
     neural,
     optimizers,
     recurrent,
-    scopes,
     types as dtypes,
     variables,
 )
@@ -58,9 +57,7 @@ from gviz.static.variables import Variable
 ACCEPTED = ("eager_execution", "resource_variables", "control_flow_v2", "v2_behavior", "v2_tensorshape")
 """Parts of TensorFlow 2 that a script may disable: there is graph mode only."""
 
-globals().update(
-    dtypes.DTYPES | functions.FUNCTIONS | variables.FUNCTIONS | scopes.FUNCTIONS | arrays.FUNCTIONS | COMPOSITIONS
-)
+globals().update(dtypes.DTYPES | functions.FUNCTIONS | variables.FUNCTIONS | arrays.FUNCTIONS | COMPOSITIONS)
 globals().update({f"disable_{name}": lambda: None for name in ACCEPTED}, executing_eagerly=lambda: False)
 double, half = dtypes.DTYPES["float64"], dtypes.DTYPES["float16"]
 
@@ -114,12 +111,12 @@ random = _part(
     truncated_normal=functions.truncated_normal,
     set_random_seed=functions.FUNCTIONS["set_random_seed"],
 )  # fmt: skip
-train = _part("train", **(optimizers.OPTIMIZERS | own_layers.DECAYS | scopes.TRAIN | SAVING))
+train = _part("train", **(optimizers.OPTIMIZERS | own_layers.DECAYS | variables.TRAIN | SAVING))
 summary = _part("summary", **SUMMARY)
 layers = _part("layers", **own_layers.LAYERS)
 losses = _part("losses", **neural.LOSSES, Reduction=_part("losses.Reduction", **neural.REDUCTIONS))
 initializers = _part(
-    "initializers", **{name.removesuffix("_initializer"): one for name, one in scopes.INITIALIZERS.items()}
+    "initializers", **{name.removesuffix("_initializer"): one for name, one in variables.INITIALIZERS.items()}
 )
 contrib = _part("contrib", layers=_part("contrib.layers", **own_layers.CONTRIB))
 compat = _part("compat", v1=sys.modules[__name__], __path__=[])  # a package, for import tensorflow.compat.v1

@@ -325,18 +325,21 @@ def of_call(type: str, key: str, order: Callable[[Any], tuple[Any, ...]], *input
     return make(type, inputs, call=lambda op: (key, order(op.inputs)), **attrs)
 
 
-def to_input(sizes: Tensor, filter: Tensor, grad: Tensor, attrs: dict[str, Any]) -> Tensor:
+def to_input(op: Operation, sizes: Tensor, filter: Tensor, grad: Tensor) -> Tensor:
     """Return the derivative of a convolution for the images, whose sizes a tensor has."""
-    rest = [attrs[name] for name in ("strides", "padding", "dilations")]
-    return of_call("Conv2DBackpropInput", "conv2d_to_input", lambda t: (t[2], sized(t[0]), t[1], *rest),
-                   sizes, filter, grad, **attrs)  # fmt: skip
+    return of_call("Conv2DBackpropInput", "conv2d_to_input", lambda t: (t[2], sized(t[0]), t[1], *window_of(op)),
+                   sizes, filter, grad, **plain_attrs(op))  # fmt: skip
 
 
-def to_filter(x: Tensor, sizes: Tensor, grad: Tensor, attrs: dict[str, Any]) -> Tensor:
+def to_filter(op: Operation, x: Tensor, sizes: Tensor, grad: Tensor) -> Tensor:
     """Return the derivative of a convolution for the filter, whose sizes a tensor has."""
-    rest = [attrs[name] for name in ("strides", "padding", "dilations")]
-    return of_call("Conv2DBackpropFilter", "conv2d_to_filter", lambda t: (t[2], t[0], sized(t[1]), *rest),
-                   x, sizes, grad, **attrs)  # fmt: skip
+    return of_call("Conv2DBackpropFilter", "conv2d_to_filter", lambda t: (t[2], t[0], sized(t[1]), *window_of(op)),
+                   x, sizes, grad, **plain_attrs(op))  # fmt: skip
+
+
+def window_of(op: Operation) -> list[Any]:
+    """Return how an operation of a convolution goes over its images."""
+    return [op.attrs[name] for name in ("strides", "padding", "dilations")]
 
 
 def sized(sizes: Tensor) -> Tensor:
@@ -348,23 +351,21 @@ def of_convolution(op: Operation, grad: Tensor) -> Grads:
     """Return the derivative of a convolution."""
     x, filter = op.inputs
     sizes = add_operation(x.graph, "ShapeN", [x, filter]).outputs
-    return [to_input(sizes[0], filter, grad, op.attrs), to_filter(x, sizes[1], grad, op.attrs)]
+    return [to_input(op, sizes[0], filter, grad), to_filter(op, x, sizes[1], grad)]
 
 
 def of_convolution_to_input(op: Operation, grad: Tensor) -> Grads:
     """Return the derivative of the derivative of a convolution for the images."""
     _, filter, part = op.inputs
-    attrs = plain_attrs(op)
-    sizes = make("Shape", [filter], out_type=int32)
-    return [None, to_filter(grad, sizes, part, attrs), make("Conv2D", [grad, filter], **attrs)]
+    slope = to_filter(op, grad, make("Shape", [filter], out_type=int32), part)
+    return [None, slope, make("Conv2D", [grad, filter], **plain_attrs(op))]
 
 
 def of_convolution_to_filter(op: Operation, grad: Tensor) -> Grads:
     """Return the derivative of the derivative of a convolution for the filter."""
     x, _, part = op.inputs
-    attrs = plain_attrs(op)
-    sizes = make("Shape", [x], out_type=int32)
-    return [to_input(sizes, grad, part, attrs), None, make("Conv2D", [x, grad], **attrs)]
+    slope = to_input(op, make("Shape", [x], out_type=int32), grad, part)
+    return [slope, None, make("Conv2D", [x, grad], **plain_attrs(op))]
 
 
 def plain_attrs(op: Operation) -> dict[str, Any]:

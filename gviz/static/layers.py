@@ -14,9 +14,16 @@ from gviz.static.control import cond
 from gviz.static.functions import FUNCTIONS
 from gviz.static.graph import Tensor, TensorLike
 from gviz.static.neural import NN, conv2d, dropout, pool, sizes_of
-from gviz.static.scopes import INITIALIZERS, Initializer, Regularizer, get_variable, variable_scope
 from gviz.static.types import float32
-from gviz.static.variables import ASSIGNING, Variable
+from gviz.static.variables import (
+    ASSIGNING,
+    INITIALIZERS,
+    Initializer,
+    Regularizer,
+    Variable,
+    get_variable,
+    variable_scope,
+)
 
 UNUSED = dict.fromkeys(("activity_regularizer", "kernel_constraint", "bias_constraint"))
 
@@ -206,9 +213,8 @@ def batch_normalization_layer(
     Mean and variance are those of the inputs while ``training``, else the moving ones. What brings these up to date is
     in the collection ``tf.GraphKeys.UPDATE_OPS``, and a training step has to run it.
     """
+    others |= {"beta_constraint": beta_constraint, "gamma_constraint": gamma_constraint}
     check_others("tf.layers.batch_normalization", others, **NOT_NORMALIZED)
-    constraints = {"beta_constraint": beta_constraint, "gamma_constraint": gamma_constraint}
-    check_others("tf.layers.batch_normalization", constraints, **dict.fromkeys(constraints))
     x = convert(inputs)
     refuse(
         x.shape.rank is None or axis not in (-1, x.shape.rank - 1),
@@ -248,8 +254,9 @@ def batch_normalization_layer(
         return result
 
 
-NOT_NORMALIZED = dict.fromkeys(("renorm_clipping", "fused", "virtual_batch_size", "adjustment")) | {
-    "renorm": False, "renorm_momentum": 0.99,
+NOT_NORMALIZED = {
+    **dict.fromkeys(("renorm_clipping", "fused", "virtual_batch_size", "adjustment")),
+    **dict.fromkeys(("beta_constraint", "gamma_constraint")), "renorm": False, "renorm_momentum": 0.99,
 }  # fmt: skip
 """Arguments of TensorFlow's batch normalization that gviz has no use for, with their defaults."""
 UPDATE_OPS = "update_ops"

@@ -36,8 +36,8 @@ from gviz.static.functions import (
     zeros_like,
 )
 from gviz.static.graph import Tensor, TensorLike, get_default_graph
-from gviz.static.scopes import REGULARIZATION_LOSSES
 from gviz.static.types import float32, int32
+from gviz.static.variables import REGULARIZATION_LOSSES
 
 Sizes: TypeAlias = "Sequence[int] | int"
 
@@ -406,13 +406,11 @@ def clip_by_global_norm(
     with operation_scope(common_graph(*t_list), name, "clip_by_global_norm") as scope:
         factor: Any = clip_norm * FUNCTIONS["minimum"](1.0 / length, constant(1.0, length.dtype) / clip_norm)
         factor = factor + (length - length)  # not a number if the length is infinite
-        clipped: list[Tensor | None] = []
-        for i, value in enumerate(t_list):
-            part: Any = None if value is None else convert(value)
-            clipped.append(
-                None if part is None else make("Identity", [part * factor], f"{scope[:-1].rpartition('/')[2]}/_{i}")
-            )
-        return clipped, length
+        own = scope[:-1].rpartition("/")[2]
+        return [
+            None if value is None else make("Identity", [convert(value) * factor], f"{own}/_{i}")
+            for i, value in enumerate(t_list)
+        ], length
 
 
 # ------------------------------------------------------------------ losses

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from functools import partial
 from types import MappingProxyType
 from typing import Any
 
@@ -11,8 +12,16 @@ from gviz.static.build import cast, check_others, convert, make
 from gviz.static.functions import group
 from gviz.static.gradients import gradients
 from gviz.static.graph import Graph, Operation, Tensor, TensorLike
-from gviz.static.scopes import INITIALIZERS, constant_initializer, get_variable, variable_scope
-from gviz.static.variables import ASSIGNING, TRAINABLE, Variable, variables_of
+from gviz.static.variables import (
+    ASSIGNING,
+    INITIALIZERS,
+    TRAINABLE,
+    Variable,
+    constant_initializer,
+    get_variable,
+    variable_scope,
+    variables_of,
+)
 
 
 class Optimizer:
@@ -129,13 +138,13 @@ class Optimizer:
     def _keep(self, variables: Sequence[Variable]) -> dict[Any, Variable]:
         """Return the variables that are kept beside some others, and the powers; they are made the first time."""
         variables_beside = self._variables_of.setdefault(variables[0].graph, {})
-        for power in self.powers:
-            if power not in variables_beside:
-                variables_beside[power] = Variable(self._numbers[power], False, name=f"{power}_power")
-        for variable in variables:
-            for slot, first in self.slots.items():
-                if (variable, slot) not in variables_beside:
-                    variables_beside[variable, slot] = self._slot(variable, first)
+        makers: dict[Any, Callable[[], Variable]] = {
+            **{power: partial(Variable, self._numbers[power], False, name=f"{power}_power") for power in self.powers},
+            **{(one, slot): partial(self._slot, one, first) for one in variables for slot, first in self.slots.items()},
+        }
+        for key, make_variable in makers.items():
+            if key not in variables_beside:
+                variables_beside[key] = make_variable()
         return variables_beside
 
     def _slot(self, variable: Variable, first: str | float) -> Variable:

@@ -29,7 +29,8 @@ from gviz.static.functions import (
 from gviz.static.graph import Tensor, TensorLike, get_default_graph
 from gviz.static.layers import known_length
 from gviz.static.neural import NN
-from gviz.static.scopes import (
+from gviz.static.types import DTypeLike, TensorShape, fill_structure, int32, leaves
+from gviz.static.variables import (
     INITIALIZERS,
     Initializer,
     VariableScope,
@@ -37,7 +38,6 @@ from gviz.static.scopes import (
     get_variable_scope,
     variable_scope,
 )
-from gviz.static.types import DTypeLike, TensorShape, fill_structure, int32, leaves
 
 State: TypeAlias = "Any"
 """A cell's state: a tensor, or a tuple of states."""
