@@ -12,7 +12,7 @@ from gviz.cli import streams
 from gviz.cli.options import Source, SourceCommand, field_option, listed_option, takes_source
 from gviz.cli.output import Output, makes_picture
 from gviz.cli.reading import lean_numpy, ready
-from gviz.cli.values import read_feeds
+from gviz.cli.values import read_feeds, refuse_first
 from gviz.errors import SourceError
 from gviz.options import SourceOptions
 from gviz.pictures.options import RenderOptions
@@ -83,10 +83,12 @@ def compare(
       gviz compare "y=relu(x@W+b)" --feeds feeds.json --json
       gviz compare while_static.py while_dynamic.py -o both.pdf
     """
-    if runs is not None and feeds is not None:
-        raise click.UsageError("--runs makes values and --feeds has them: take one.")
-    if source is None and (root or feeds):
-        raise click.UsageError(f"--{'root' if root else 'feeds'} needs a SOURCE.")
+    refuse_first(
+        {
+            "--runs makes values and --feeds has them: take one.": runs is not None and feeds is not None,
+            f"--{'root' if root else 'feeds'} needs a SOURCE.": source is None and (root or feeds),
+        }
+    )
     if picture is not None:
         picture.check(source)
     if name is not None and source is not None:

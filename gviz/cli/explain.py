@@ -19,6 +19,8 @@ from gviz.cli.options import (
     takes_source,
     typed_options,
 )
+from gviz.cli.values import refuse_first
+from gviz.files import write
 
 if TYPE_CHECKING:
     from gviz.answers import Explanation
@@ -70,25 +72,28 @@ class _Output(NamedTuple):
         """Return the output that was asked for; UsageError, or RenderError, if it cannot be."""
         from gviz.answers import suffix_for
 
-        if as_json and form not in (None, "json"):
-            raise click.UsageError(f"--json and --format {form}: take one.")
         own = None if file == "-" else file
-        form = "json" if as_json else form or ("text" if own is None else suffix_for(own))
-        if fragment and form != "latex":
-            raise click.UsageError("--fragment is a part of a LaTeX document: --format latex, or -o FILE.tex.")
-        return cls(form, own, fragment)
+        written = "json" if as_json else form or ("text" if own is None else suffix_for(own))
+        refuse_first(
+            {
+                f"--json and --format {form}: take one.": as_json and form not in (None, "json"),
+                "--fragment is a part of a LaTeX document: --format latex, or -o FILE.tex.": (
+                    fragment and written != "latex"
+                ),
+            }
+        )
+        return cls(written, own, fragment)
 
     def write(self, explanation: Explanation) -> None:
         """Write it."""
         from gviz.answers import PageStyle
 
-        if self.file is not None:
-            from gviz.files import write
-
-            write(self.file, explanation.text(self.form, PageStyle(fragment=self.fragment)))
-            return
-        page = PageStyle(**streams.terminal_look(), fragment=self.fragment)
-        streams.write_product(explanation.text(self.form, page))
+        look = streams.terminal_look() if self.file is None else {}
+        text = explanation.text(self.form, PageStyle(**look, fragment=self.fragment))
+        if self.file is None:
+            streams.write_product(text)
+        else:
+            write(self.file, text)
 
 
 @click.command(

@@ -22,6 +22,7 @@ from gviz.cli.options import (
     takes_source,
 )
 from gviz.cli.reading import read_source
+from gviz.cli.values import refuse_first
 from gviz.errors import SourceError
 from gviz.graphs import Place, TensorRow
 from gviz.graphs.numbers import Numbers
@@ -108,16 +109,16 @@ def inspect(
     """
     from gviz.pictures.table import rows_to_list
 
-    if watch and (only or sort):
-        raise click.UsageError(
-            f"--watch lists the changes of one tensor: {'--only' if only else '--sort'} is for the table."
-        )
-    if by == "module":
-        if only or sort or watch:
-            raise click.UsageError("--only, --sort and --watch are for a table of tensors.")
+    own, is_by_module = "--only" if only else "--sort", by == "module"
+    refuse_first(
+        {
+            f"--watch lists the changes of one tensor: {own} is for the table.": watch and (only or sort),
+            "--only, --sort and --watch are for a table of tensors.": is_by_module and (only or sort or watch),
+            "--columns is for a table by module: --by module": columns and not is_by_module,
+        }
+    )
+    if is_by_module:
         return _print_modules(source, options, columns, as_json=as_json)
-    if columns:
-        raise click.UsageError("--columns is for a table by module: --by module")
     is_script = source.kind == "script"
     changes = watch and is_script  # of an expression there are none, and the table says so
     options = replace(options, watch=watch, lines=not changes, kept=not (as_json or changes), is_whole=as_json)

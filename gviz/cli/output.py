@@ -26,7 +26,7 @@ from gviz.cli.options import (
     refuse_source,
     with_options,
 )
-from gviz.cli.values import given_options, is_format
+from gviz.cli.values import given_options, is_format, refuse_first
 from gviz.errors import FileError, RenderError, warn_user
 from gviz.files import STDIN
 from gviz.graphs import Graph
@@ -217,14 +217,16 @@ def makes_picture(by_name: str = "ROOT.pdf", *, has_views: bool = False) -> Call
         @wraps(command)
         def with_picture(*, files: tuple[str, ...], opens: bool, **arguments: Any) -> int:
             options = RenderOptions(**look_of(arguments, has_file=bool(files) or not by_name))
-            if options.format and (len(files) > 1 or not (files or by_name)):
-                raise click.UsageError(
-                    "--format is for one picture: name its file, -o FILE; of several the suffixes tell."
-                )
-            if files.count("-") > 1:
-                raise click.UsageError("-o - is given twice.")
-            if "-" in files and arguments.get("as_json"):
-                raise click.UsageError("-o - and --json both go to standard output: take one.")
+            is_one = len(files) == 1 or (not files and bool(by_name))
+            refuse_first(
+                {
+                    "--format is for one picture: name its file, -o FILE; of several the suffixes tell.": (
+                        options.format and not is_one
+                    ),
+                    "-o - is given twice.": files.count("-") > 1,
+                    "-o - and --json both go to standard output: take one.": "-" in files and arguments.get("as_json"),
+                }
+            )
             picture = Output(files or (None,), options, opens)
             return command(picture=picture if files or by_name else None, **arguments)
 

@@ -13,6 +13,7 @@ from gviz.cli import streams
 from gviz.cli.options import SourceCommand, field_option, listed_option, takes_source
 from gviz.cli.output import Output, for_terminal, title_of
 from gviz.cli.reading import read_source
+from gviz.cli.values import refuse_first
 from gviz.errors import SourceError
 from gviz.files import STDIN, write
 from gviz.pictures.options import RenderOptions
@@ -67,13 +68,16 @@ def quiz(*, source: Source, options: SourceOptions, has_answers: bool, file: str
     from gviz.derivations.quiz import blanked, questions_of
     from gviz.render import html, render
 
-    if source.file == STDIN and not (has_answers or file):
-        raise click.UsageError("gviz quiz reads the answers from standard input: give SOURCE as a word or as a file.")
-    picture = Output((file,), RenderOptions(view="dataflow", theme=theme))
-    if file and not has_answers and picture.format in TELLING:
-        raise click.UsageError(
-            f"{picture.format} would tell the answers: html asks, and pdf, svg, png, pptx and tex are pictures."
-        )
+    picture, asks = Output((file,), RenderOptions(view="dataflow", theme=theme)), not (has_answers or file)
+    tells = f"{picture.format} would tell the answers: html asks, and pdf, svg, png, pptx and tex are pictures."
+    refuse_first(
+        {
+            "gviz quiz reads the answers from standard input: give SOURCE as a word or as a file.": (
+                asks and source.file == STDIN
+            ),
+            tells: file and not has_answers and picture.format in TELLING,
+        }
+    )
     picture.check(source)
     facts = replace(options, flow=True, lines=source.kind == "script")  # with the values of results without a name
     reading = read_source(source, facts, product_on_stdout=not file)

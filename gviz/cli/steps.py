@@ -22,6 +22,7 @@ from gviz.cli.options import (
 )
 from gviz.cli.output import default_stem, look_of, title_of, unnamed_file
 from gviz.cli.reading import read_source
+from gviz.cli.values import refuse_first
 from gviz.errors import SourceError
 from gviz.files import for_file
 from gviz.graphs import Graph
@@ -277,10 +278,12 @@ def steps(
 
     Missing values default to 1.0. A step has the same number, and each box the same place, whatever is left out.
     """
-    if last is not None and last < first:
-        raise click.UsageError(f"--from {first} --to {last}: the last step comes before the first.")
-    if files.count("-") > 1:
-        raise click.UsageError("-o - is given twice.")
+    refuse_first(
+        {
+            f"--from {first} --to {last}: the last step comes before the first.": last is not None and last < first,
+            "-o - is given twice.": files.count("-") > 1,
+        }
+    )
     drawn_as = RenderOptions(view="dataflow", **look_of(look, has_file=bool(files)))
     series = Series(files or ("",), drawn_as, only or "", first, last, seconds, is_sure)
     series.check(source)

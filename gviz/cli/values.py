@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 import re
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from contextlib import suppress
 from typing import TYPE_CHECKING, Any
 
@@ -21,6 +21,13 @@ FEEDS = 'such a file looks like [{"a": 1, "b": 2}, {"a": 3, "b": 4}]'
 
 DASHES = "‐‑‒–—―−"
 """What word processors make of one hyphen, or of two."""
+
+
+def refuse_first(mistakes: Mapping[str, object]) -> None:
+    """Refuse a command line with the first of these sentences whose value says that it is so."""
+    for sentence, is_so in mistakes.items():
+        if is_so:
+            raise click.UsageError(sentence)
 
 
 def read_words(
@@ -43,10 +50,12 @@ def read_words(
     if not words:
         end = after.index("--") if "--" in after else len(after)
         words, after = after[:end], after[end + 1 :]
-    if not words:
-        raise click.UsageError("Missing argument 'SOURCE': an expression, a .py script, a saved graph .json, or -.")
-    if [*words, *after] == ["help"]:
-        raise click.UsageError("help is no source: gviz help COMMAND shows the help.")
+    refuse_first(
+        {
+            "Missing argument 'SOURCE': an expression, a .py script, a saved graph .json, or -.": not words,
+            "help is no source: gviz help COMMAND shows the help.": [*words, *after] == ["help"],
+        }
+    )
     from gviz.sources.source import Source
 
     if len(words) == 1:
@@ -69,12 +78,15 @@ def _refuse_word(word: str) -> None:
     if context is None or os.path.lexists(word):
         return
     main, options = context.find_root().command, [name for one in context.command.params for name in one.opts]
-    if word in ("help", "version"):
-        raise click.UsageError(f'"{word}" is no expression. Write {context.command_path} --help, or gviz --version.')
-    if isinstance(main, click.Group) and word in main.list_commands(context):
-        raise click.UsageError(f'"{word}" is a command. gviz {word} --help has an example.')
-    if f"--{word}" in options:
-        raise click.UsageError(f'"{word}" is an option. Write --{word}; {context.command_path} --help explains it.')
+    commands = main.list_commands(context) if isinstance(main, click.Group) else ()
+    path = context.command_path
+    refuse_first(
+        {
+            f'"{word}" is no expression. Write {path} --help, or gviz --version.': word in ("help", "version"),
+            f'"{word}" is a command. gviz {word} --help has an example.': word in commands,
+            f'"{word}" is an option. Write --{word}; {path} --help explains it.': f"--{word}" in options,
+        }
+    )
 
 
 def _read_pairs(word: str, pairs: Sequence[str], kind: str) -> dict[str, str]:
@@ -85,10 +97,12 @@ def _read_pairs(word: str, pairs: Sequence[str], kind: str) -> dict[str, str]:
         name = name.strip() if name.isascii() else as_name(name)  # x₁
         if not equals or not name.isidentifier():
             raise click.UsageError(f'"{pair}" is not NAME=VALUE.{_advice(word, pair, kind)}')
-        if name in values:
-            raise click.UsageError(f"{name} has two values: {name}={values[name]} and {pair}.")
-        if text.startswith("="):
-            raise click.UsageError(f'"{pair}" is not NAME=VALUE: == compares. Write {name}{text}')
+        refuse_first(
+            {
+                f"{name} has two values: {name}={values.get(name)} and {pair}.": name in values,
+                f'"{pair}" is not NAME=VALUE: == compares. Write {name}{text}': text.startswith("="),
+            }
+        )
         values[name] = text
     return values
 
