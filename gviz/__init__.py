@@ -99,6 +99,7 @@ _HOMES = {
     "TensorRow": "gviz.graphs",
     "assert_gradients": "gviz.questions",
     "diff": "gviz.drawing:diff_sources",
+    "engine": "gviz.engine",
     "explain": "gviz.questions",
     "graph": "gviz.drawing",
     "inspect": "gviz.drawing:list_tensors",
@@ -107,27 +108,24 @@ _HOMES = {
     "read": "gviz.drawing",
     "save": "gviz.questions",
     "show": "gviz.cli.notebook:show_graph",
+    "static": "gviz.static",
     "steps": "gviz.drawing:draw_steps",
     "summary": "gviz.questions",
     "watch": "gviz.training",
     "why": "gviz.questions",
 }
-"""The module that each public name comes from, and its name there if that is another."""
-
-_MODULES = ("engine", "static")
-"""Modules that are public names."""
+"""The module that each public name comes from, and its name there if that is another; or the module that it is."""
 
 
 def __getattr__(name: str) -> object:
     """Import a public name when it is first used (PEP 562)."""
     from importlib import import_module
 
-    if name in _MODULES:
-        return import_module(f"gviz.{name}")
     if name not in _HOMES:
         raise AttributeError(f"module 'gviz' has no attribute {name!r}")
     home, _, own = _HOMES[name].partition(":")
-    value: object = getattr(import_module(home), own or name)
+    module = import_module(home)
+    value: object = module if home == f"gviz.{name}" else getattr(module, own or name)
     globals()[name] = value
     return value
 

@@ -8,7 +8,7 @@ import click
 
 from gviz.cli import streams
 from gviz.cli.options import READING, OneOf, Source, SourceCommand, listed_option, takes_source
-from gviz.cli.reading import read_source
+from gviz.cli.reading import read_whole
 from gviz.errors import FileError, SourceError
 from gviz.files import STDIN, decode, read_file, write
 from gviz.options import SourceOptions
@@ -58,19 +58,16 @@ def check(*, source: Source, options: SourceOptions, all_grads: bool, update: bo
     if source.kind != "script" or source.file in (None, STDIN):
         raise SourceError("gviz check takes a script or a notebook", hint="gviz diff compares any two graphs")
     program, file = str(source.file), golden_file(str(source.file))
-    is_diagnosed = all_grads and not update
-    reading = read_source(source, replace(options, lines=True, diagnose=is_diagnosed), product_on_stdout=True)
-    if reading.status:
-        raise SourceError(f"{program} did not come to its end: its graph is not compared")
+    graph = read_whole(source, replace(options, diagnose=all_grads and not update))
     if update:
-        streams.write_product(f"{write(file, skeleton(reading.graph).to_json())}\n")
+        streams.write_product(f"{write(file, skeleton(graph).to_json())}\n")
         return 0
     try:
         golden = load_graph(decode(read_file(file), file), file)
     except FileError as error:
         raise FileError(error.what, hint=f"gviz check {program} --update writes it") from None
-    differences = Diff(golden, reading.graph)
-    causes = [cause for cause in (why_all(reading.graph) if all_grads else ()) if cause.is_wrong]
+    differences = Diff(golden, graph)
+    causes = [cause for cause in (why_all(graph) if all_grads else ()) if cause.is_wrong]
     if look == "github":
         rows = [
             annotation(program, place, [line for change in changes for line in differences.lines_of(change)])

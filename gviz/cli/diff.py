@@ -2,15 +2,12 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
-
 import click
 
 from gviz.cli import streams
 from gviz.cli.options import READING, Source, SourceCommand, listed_option, takes_source
 from gviz.cli.output import Output, makes_picture
-from gviz.cli.reading import read_source
-from gviz.errors import SourceError
+from gviz.cli.reading import read_whole
 from gviz.options import SourceOptions
 
 
@@ -72,13 +69,8 @@ def diff(
 
     if picture is not None:
         picture.check(source)
-    graphs = []
-    for one in (source, Origin.of(other, values=options.values)):
-        reading = read_source(one, replace(options, lines=True), product_on_stdout=True)
-        if reading.status:
-            raise SourceError(f"{one.file} did not come to its end: its graph is not compared")
-        graphs.append(reading.graph)
-    differences = Diff(graphs[0], graphs[1], has_values, tolerance)
+    first, second = (read_whole(one, options) for one in (source, Origin.of(other, values=options.values)))
+    differences = Diff(first, second, has_values, tolerance)
     if picture is not None:
         picture.write(differences.graph)
     if as_json:

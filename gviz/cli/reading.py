@@ -6,14 +6,17 @@ import os
 import sys
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import ExitStack, contextmanager, nullcontext
+from dataclasses import replace
 from importlib import import_module
 from typing import TYPE_CHECKING
 
 from gviz.cli import streams
+from gviz.errors import SourceError
 from gviz.standins import stand_ins
 from gviz.wiring import Wires
 
 if TYPE_CHECKING:
+    from gviz.graphs import Graph
     from gviz.sources import Reading, Source, SourceOptions
     from gviz.sources.script.changes import Change
     from gviz.trace.listening import Observer
@@ -48,6 +51,14 @@ def read_source(source: Source, options: SourceOptions, *, product_on_stdout: bo
         reading = read(source, options, say=streams.say, rootless=rootless)
     Wires.stage("computing")
     return reading
+
+
+def read_whole(source: Source, options: SourceOptions) -> Graph:
+    """Return the graph of a source that is compared, with its lines; SourceError if a script has not come to its end."""
+    reading = read_source(source, replace(options, lines=True), product_on_stdout=True)
+    if reading.status:
+        raise SourceError(f"{source.file} did not come to its end: its graph is not compared")
+    return reading.graph
 
 
 @contextmanager

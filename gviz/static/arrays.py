@@ -12,12 +12,13 @@ from gviz.static.build import (
     common_graph,
     constant,
     convert,
+    in_scope,
     make,
     operation_scope,
 )
 from gviz.static.control import while_loop
 from gviz.static.functions import getitem, range_, shape
-from gviz.static.graph import Tensor, TensorLike, get_default_graph
+from gviz.static.graph import Tensor, TensorLike
 from gviz.static.rules import constant_value
 from gviz.static.types import Dims, DTypeLike, ShapeLike, TensorShape, as_dtype, as_shape, fill_structure, int32, leaves
 
@@ -64,6 +65,7 @@ class TensorArray:
             self._size = None if dynamic_size else self._size
 
     flow = property(lambda self: self._read)
+    graph = property(lambda self: self.handle.graph)
 
     def with_flow(self, flow: Tensor, dims: Dims = None) -> TensorArray:
         """Return the list in another state."""
@@ -72,37 +74,37 @@ class TensorArray:
         after._size = self._size
         return after
 
+    @in_scope("TensorArrayWrite")
     def write(self, index: TensorLike, value: TensorLike, name: str | None = None) -> TensorArray:
         """Return the list with an element written."""
-        with self.handle.graph.name_scope(name or "TensorArrayWrite"):
-            element = convert(value, self.dtype, "value")
-            place = convert(index, int32, "TensorArrayWriteV3/index")
-            flow = make("TensorArrayWriteV3", [self.handle, place, element, self._read])
+        element = convert(value, self.dtype, "value")
+        place = convert(index, int32, "TensorArrayWriteV3/index")
+        flow = make("TensorArrayWriteV3", [self.handle, place, element, self._read])
         return self.with_flow(flow, element._dims)
 
+    @in_scope("TensorArrayReadV3")
     def read(self, index: TensorLike, name: str | None = None) -> Tensor:
         """Return an element."""
-        with operation_scope(self.handle.graph, name, "TensorArrayReadV3") as scope:
-            place = convert(index, int32, "index")
-            element = make("TensorArrayReadV3", [self.handle, place, self._read], scope, dtype=self.dtype)
+        place = convert(index, int32, "index")
+        element = make("TensorArrayReadV3", [self.handle, place, self._read], name, dtype=self.dtype)
         element.set_shape(self._dims)
         return element
 
+    @in_scope("TensorArrayUnstack")
     def unstack(self, value: TensorLike, name: str | None = None) -> TensorArray:
         """Return the list of a tensor's parts along its first axis."""
-        with self.handle.graph.name_scope(name or "TensorArrayUnstack"):
-            whole = convert(value, self.dtype, "value")
-            places = range_(0, getitem(shape(whole), 0))
-            with self.handle.graph.name_scope("TensorArrayScatter"):
-                flow = make("TensorArrayScatterV3", [self.handle, places, whole, self._read])
+        whole = convert(value, self.dtype, "value")
+        places = range_(0, getitem(shape(whole), 0))
+        with self.graph.name_scope("TensorArrayScatter"):
+            flow = make("TensorArrayScatterV3", [self.handle, places, whole, self._read])
         return self.with_flow(flow, whole._dims and whole._dims[1:])
 
+    @in_scope("TensorArrayStack")
     def stack(self, name: str | None = None) -> Tensor:
         """Return all elements as one tensor."""
-        with self.handle.graph.name_scope(name or "TensorArrayStack"):
-            places = range_(0, self.size())
-            attrs: dict[str, Any] = {"dtype": self.dtype, "element_shape": self._dims}
-            whole = make("TensorArrayGatherV3", [self.handle, places, self._read], **attrs)
+        places = range_(0, self.size())
+        attrs: dict[str, Any] = {"dtype": self.dtype, "element_shape": self._dims}
+        whole = make("TensorArrayGatherV3", [self.handle, places, self._read], **attrs)
         whole.set_shape(None if self._dims is None else (None, *self._dims))
         return whole
 
@@ -117,6 +119,7 @@ class TensorArray:
 UNUSED = {"parallel_iterations": 10, "back_prop": True, "swap_memory": False, "infer_shape": True}
 
 
+@in_scope()
 def repeat_along(
     name: str,
     fn: Callable[[Any, Any], Any],
@@ -141,44 +144,41 @@ def repeat_along(
     Returns:
         What it has returned, in its form: stacked, or the last.
     """
-    with get_default_graph().name_scope(name):
-        parts = [convert(one) for one in leaves(elems)]
-        length = parts[0].shape[0].value
-        count: Any = shape(parts[0])[0] if length is None else length
-        lists = [
-            TensorArray(part.dtype.base_dtype, count, element_shape=part.shape[1:]).unstack(part) for part in parts
-        ]
+    parts = [convert(one) for one in leaves(elems)]
+    length = parts[0].shape[0].value
+    count: Any = shape(parts[0])[0] if length is None else length
+    lists = [TensorArray(part.dtype.base_dtype, count, element_shape=part.shape[1:]).unstack(part) for part in parts]
 
-        def part_at(place: Tensor) -> Any:
-            return fill_structure(elems, iter([one.read(place) for one in lists]))
+    def part_at(place: Tensor) -> Any:
+        return fill_structure(elems, iter([one.read(place) for one in lists]))
 
-        first: Any = (count - 1) if reverse else 0
-        step, begin, is_scan = -1 if reverse else 1, first, keeps and dtype is None
-        if start is None and dtype is None:
-            start, begin = part_at(first), first + step
-        form = dtype if dtype is not None else start
-        now = [] if dtype is not None else [convert(one) for one in leaves(start)]
-        dtypes = list(map(as_dtype, leaves(dtype))) if dtype is not None else [one.dtype.base_dtype for one in now]
-        arrays = [TensorArray(own, count) for own in dtypes] if keeps else []
-        if keeps and begin is not first:
-            arrays = [one.write(first, value) for one, value in zip(arrays, now, strict=True)]
+    first: Any = (count - 1) if reverse else 0
+    step, begin, is_scan = -1 if reverse else 1, first, keeps and dtype is None
+    if start is None and dtype is None:
+        start, begin = part_at(first), first + step
+    form = dtype if dtype is not None else start
+    now = [] if dtype is not None else [convert(one) for one in leaves(start)]
+    dtypes = list(map(as_dtype, leaves(dtype))) if dtype is not None else [one.dtype.base_dtype for one in now]
+    arrays = [TensorArray(own, count) for own in dtypes] if keeps else []
+    if keeps and begin is not first:
+        arrays = [one.write(first, value) for one, value in zip(arrays, now, strict=True)]
 
-        def body(place: Tensor, before: Sequence[Tensor], old_arrays: Sequence[TensorArray]) -> Any:
-            result = fn(fill_structure(form, iter(before)) if before else None, part_at(place))
-            values = [convert(one, own) for one, own in zip(leaves(result), dtypes, strict=True)]
-            after = [one.write(place, value) for one, value in zip(old_arrays, values, strict=True)] if keeps else []
-            return place + step, values if before else [], after
+    def body(place: Tensor, before: Sequence[Tensor], old_arrays: Sequence[TensorArray]) -> Any:
+        result = fn(fill_structure(form, iter(before)) if before else None, part_at(place))
+        values = [convert(one, own) for one, own in zip(leaves(result), dtypes, strict=True)]
+        after = [one.write(place, value) for one, value in zip(old_arrays, values, strict=True)] if keeps else []
+        return place + step, values if before else [], after
 
-        results = while_loop(
-            lambda place, *_: place >= 0 if reverse else place < count,
-            body,
-            (begin if is_scan else convert(begin), now, arrays),
-            maximum_iterations=count,
-        )
-        out = [one.stack() for one in results[2]] if keeps else results[1]
-        for one in out if keeps else []:
-            one.set_shape([length, *one.shape.as_list()[1:]] if one.shape.rank else None)
-        return fill_structure(form, iter(out))
+    results = while_loop(
+        lambda place, *_: place >= 0 if reverse else place < count,
+        body,
+        (begin if is_scan else convert(begin), now, arrays),
+        maximum_iterations=count,
+    )
+    out = [one.stack() for one in results[2]] if keeps else results[1]
+    for one in out if keeps else []:
+        one.set_shape([length, *one.shape.as_list()[1:]] if one.shape.rank else None)
+    return fill_structure(form, iter(out))
 
 
 def scan(
