@@ -419,11 +419,12 @@ def branch_result(value: TensorLike | Operation | None, side: Context, inner: Te
 
 def check_results(results: Mapping[int, object], tensors: Mapping[int, Sequence[Tensor]]) -> None:
     """Raise ValueError for branches that return different structures or different dtypes."""
-    if fill_structure(results[0], repeat(0)) != fill_structure(results[1], repeat(0)):
-        raise ValueError(
-            f"Outputs of true_fn and false_fn must have the same structure: "
-            f"{results[1]} from 'true_fn' and {results[0]} from 'false_fn'."
-        )
+    refuse(
+        fill_structure(results[0], repeat(0)) != fill_structure(results[1], repeat(0)),
+        f"Outputs of true_fn and false_fn must have the same structure: "
+        f"{results[1]} from 'true_fn' and {results[0]} from 'false_fn'.",
+        ValueError,
+    )
     for false, true in zip(tensors[0], tensors[1], strict=True):
         refuse(
             false.dtype.base_dtype != true.dtype.base_dtype,

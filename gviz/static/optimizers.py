@@ -96,12 +96,12 @@ class Optimizer:
         check_others("tf.train.Optimizer.apply_gradients", others, skip_gradients_aggregation=True)
         pairs = list(grads_and_vars)
         changes = [(grad, variable) for grad, variable in pairs if grad is not None]
-        if not changes:
-            raise ValueError(
-                f"No gradients provided for any variable, "
-                f"check your graph for ops that do not support gradients, between variables "
-                f"{[str(v) for _, v in pairs]} and the loss."
-            )
+        refuse(
+            not changes,
+            "No gradients provided for any variable, check your graph for ops that do not support gradients, "
+            f"between variables {[str(v) for _, v in pairs]} and the loss.",
+            ValueError,
+        )
         graph = changes[0][0].graph
         with graph.as_default(), graph.control_dependencies(None):
             variables_beside = self._keep([variable for _, variable in changes])

@@ -319,8 +319,11 @@ def split_dims(op: Operation) -> Outputs:
     x, axis, sizes = op.inputs[op.type == "Split"], op.attrs["axis"], op.attrs["sizes"]
     dims = x._dims
     whole = None if dims is None else dims[axis]
-    if whole is not None and sum(sizes) != whole:
-        raise ClashError(f"Determined shape must either match input shape along split_dim exactly: {whole}, {sizes}")
+    refuse(
+        whole is not None and sum(sizes) != whole,
+        f"Determined shape must either match input shape along split_dim exactly: {whole}, {sizes}",
+        ClashError,
+    )
     parts = [None if dims is None else (*dims[:axis], n, *dims[axis:][1:]) for n in sizes]
     return [(x.dtype.base_dtype, part) for part in parts]
 
@@ -330,8 +333,11 @@ def largest_dims(op: Operation) -> Outputs:
     dims, value = op.inputs[0]._dims, constant_value(op.inputs[1])
     count = None if value is None else int(value)
     length = dims[-1] if dims else None
-    if length is not None and count is not None and length < count:
-        raise ClashError(f"input must have last dimension >= k = {count} but is {length}")
+    refuse(
+        length is not None and count is not None and length < count,
+        f"input must have last dimension >= k = {count} but is {length}",
+        ClashError,
+    )
     own = None if dims is None else (*dims[:-1], count)
     return [(op.inputs[0].dtype.base_dtype, own), (DTYPES["int32"], own)]
 

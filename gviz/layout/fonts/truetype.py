@@ -26,13 +26,9 @@ class Font:
     def __init__(self, path: str) -> None:
         with open(path, "rb") as file:
             self.data = file.read()
-        rows = (struct.unpack_from(">4sLLL", self.data, 12 + 16 * row) for row in range(self._number(4)))
+        count = struct.unpack_from(">H", self.data, 4)[0]
+        rows = (struct.unpack_from(">4sLLL", self.data, 12 + 16 * row) for row in range(count))
         self.tables = {tag.decode(): self.data[start : start + size] for tag, _, start, size in rows}
-
-    def _number(self, place: int) -> int:
-        """Return the two bytes at a place of the file as a number."""
-        number: int = struct.unpack_from(">H", self.data, place)[0]
-        return number
 
     @cached_property
     def glyphs(self) -> dict[int, int]:
@@ -51,16 +47,14 @@ class Font:
     @cached_property
     def em(self) -> int:
         """The units of the square that a letter is drawn in."""
-        units: int = struct.unpack_from(">H", self.tables["head"], 18)[0]
-        return units
+        return int(struct.unpack_from(">H", self.tables["head"], 18)[0])
 
     @cached_property
     def widths(self) -> tuple[int, ...]:
         """The width of each glyph, in units."""
         many, count = struct.unpack_from(">H", self.tables["hhea"], 34)[0], len(self._places) - 1
         listed: tuple[int, ...] = struct.unpack_from(f">{2 * many}H", self.tables["hmtx"])[::2]
-        widths: tuple[int, ...] = listed + listed[-1:] * (count - many)
-        return widths
+        return listed + listed[-1:] * (count - int(many))
 
     @cached_property
     def box(self) -> tuple[int, int, int, int]:
