@@ -23,11 +23,15 @@ DASHES = "‐‑‒–—―−"
 """What word processors make of one hyphen, or of two."""
 
 
+def first_of(sentences: Mapping[str, object]) -> str:
+    """Return the first of these sentences whose value says that it is so; "" for none."""
+    return next((sentence for sentence, is_so in sentences.items() if is_so), "")
+
+
 def refuse_first(mistakes: Mapping[str, object]) -> None:
-    """Refuse a command line with the first of these sentences whose value says that it is so."""
-    for sentence, is_so in mistakes.items():
-        if is_so:
-            raise click.UsageError(sentence)
+    """Refuse a command line with the first of these sentences that is so."""
+    if mistake := first_of(mistakes):
+        raise click.UsageError(mistake)
 
 
 def read_words(
@@ -126,34 +130,32 @@ def _without_spaces(pairs: Sequence[str]) -> list[str]:
     return whole
 
 
-def _advice(word: str, pair: str, kind: str) -> str:  # noqa: PLR0911 - one answer for each kind of word
+def _advice(word: str, pair: str, kind: str) -> str:
     """Return a sentence on the word that was probably meant."""
-    if (quote := next((sign for sign in word + pair if sign in "“”„«»‘’‚"), "")) and kind == "expression":
-        return f' {quote} is no quote of a shell. Write straight ones: "y = x + w" x=2'
-    option = pair.lstrip(f"-{DASHES}")
-    if pair[:1] in DASHES and option.replace("-", "_").isidentifier():
-        return f" An option begins with two hyphens, and no dash: --{option}" if option[1:] else f" Write -{option}"
-    flags = [one.opts[-1] for one in given_options(click.get_current_context(silent=True)) if one.is_flag]
-    if pair.isdigit() and flags:
-        return f" {flags[0]} takes no value"
-    if kind == "script":
-        return f" A script's own arguments come after --: gviz ... {word} -- {pair}"
-    if is_format(pair):
-        return f" To draw it in that format: gviz render ... -o NAME.{pair.lower()}"
-    wrt = [one for one in click.get_current_context().command.params if "--wrt" in one.opts]
-    if wrt and pair.removesuffix(".grad").isidentifier():
-        return f" To derive the gradient of one tensor: --wrt {pair.removesuffix('.grad')}"
-    if "." in pair[1:-1]:
-        return f" To name the file of the picture: -o {pair}"
-    if (name := as_name(pair.partition("=")[0])) and "=" in pair:
-        return f" Write {name}={pair.partition('=')[2]}"
-    if not pair[:1].isalnum() or not word.isascii() or word.isidentifier():
-        return (
-            " To write the picture to standard output: -o -"
-            if pair == "-"
-            else ' Put the expression in quotes: "y = x + w"'
-        )
-    return f" Write a value as in {pair if pair.isidentifier() else 'x'}=2"
+    name, equals, text = pair.partition("=")
+    quote = next((sign for sign in word + pair if sign in "“”„«»‘’‚"), "")
+    option, leaf, is_dashed = pair.lstrip(f"-{DASHES}"), pair.removesuffix(".grad"), pair[:1] in DASHES
+    is_option = is_dashed and option.replace("-", "_").isidentifier()
+    context = click.get_current_context(silent=True)
+    flags = [one.opts[-1] for one in given_options(context) if one.is_flag]
+    has_wrt = context is not None and any("--wrt" in one.opts for one in context.command.params)
+    has_signs = not pair[:1].isalnum() or not word.isascii() or word.isidentifier()
+    return first_of(
+        {
+            f' {quote} is no quote of a shell. Write straight ones: "y = x + w" x=2': quote and kind == "expression",
+            f" An option begins with two hyphens, and no dash: --{option}": is_option and option[1:],
+            f" Write -{option}": is_option,
+            f" {''.join(flags[:1])} takes no value": pair.isdigit() and flags,
+            f" A script's own arguments come after --: gviz ... {word} -- {pair}": kind == "script",
+            f" To draw it in that format: gviz render ... -o NAME.{pair.lower()}": kind != "script" and is_format(pair),
+            f" To derive the gradient of one tensor: --wrt {leaf}": has_wrt and leaf.isidentifier(),
+            f" To name the file of the picture: -o {pair}": "." in pair[1:-1],
+            f" Write {as_name(name)}={text}": equals and as_name(name),
+            " To write the picture to standard output: -o -": pair == "-",
+            ' Put the expression in quotes: "y = x + w"': has_signs,
+            f" Write a value as in {pair if pair.isidentifier() else 'x'}=2": True,
+        }
+    )
 
 
 def given_options(context: click.Context | None) -> list[click.Option]:
