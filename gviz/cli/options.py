@@ -91,18 +91,6 @@ class ListedOption(click.Option):
         return head, self.short or ", ".join(getattr(self.type, "choices", ()))
 
 
-class FileName(click.ParamType):  # type: ignore[type-arg]  # has parameters since click 8.5
-    """A text for which Tab offers the names of files."""
-
-    name = "file"
-
-    def shell_complete(self, ctx: click.Context, param: click.Parameter, incomplete: str) -> list[Any]:
-        """Let the shell find them."""
-        from click.shell_completion import CompletionItem
-
-        return [CompletionItem(incomplete, type="file")]
-
-
 class SourceCommand(click.Command):
     """A command whose words are SOURCE, then NAME=VALUE; the words after ``--`` are kept apart from them.
 
@@ -118,7 +106,7 @@ class SourceCommand(click.Command):
         self.page = page or {}
         for one in self.params:
             if (one.metavar or "").lstrip("[").startswith(("FILE", "SOURCE")):
-                one.type = FileName()
+                one.type = click.Path(readable=False)  # of which nothing is asked: Tab offers the names of files
 
     def get_params(self, ctx: click.Context) -> list[click.Parameter]:
         """Return the parameters, with those that ask for help."""
