@@ -4,15 +4,12 @@ from __future__ import annotations
 
 import click
 
+from gviz.cli import COMMANDS
 
-def _commands(context: click.Context, _argument: click.Parameter, beginning: str) -> list[str]:
+
+def _commands(_context: click.Context, _argument: click.Parameter, beginning: str) -> list[str]:
     """Return the commands that a word begins, for Tab."""
-    main = context.find_root().command
-    return (
-        [name for name in main.list_commands(context) if name.startswith(beginning)]
-        if isinstance(main, click.Group)
-        else []
-    )
+    return [name for name in COMMANDS if name.startswith(beginning)]
 
 
 @click.command()

@@ -181,21 +181,6 @@ def repeat_along(
     return fill_structure(form, iter(out))
 
 
-def scan(
-    fn: Callable[[Any, Any], Any],
-    elems: object,
-    initializer: object = None,
-    *args: object,
-    reverse: bool = False,
-    name: str | None = None,
-    **others: object,
-) -> Any:
-    """Return what a function returns for each part and what it has returned for the part before."""
-    refuse(bool(args), "gviz takes the options of tf.scan() by their names", ValueError)
-    check_others("tf.scan", others, **UNUSED)
-    return repeat_along(name or "scan", fn, elems, initializer, keeps=True, reverse=reverse)
-
-
 def map_fn(
     fn: Callable[[Any], Any],
     elems: object,
@@ -212,8 +197,8 @@ def map_fn(
     return repeat_along(name or "map", lambda _, part: fn(part), elems, None, keeps=True, reverse=False, dtype=form)
 
 
-def folding(default: str, *, reverse: bool) -> Callable[..., Any]:
-    """Return ``foldl`` or ``foldr``."""
+def going_along(default: str, *, keeps: bool = False, is_backwards: bool = False) -> Callable[..., Any]:
+    """Return ``foldl`` or ``foldr``; or ``scan``, which keeps what the function returns for each part, from either end."""
 
     def build(
         fn: Callable[[Any, Any], Any],
@@ -224,13 +209,14 @@ def folding(default: str, *, reverse: bool) -> Callable[..., Any]:
         **others: object,
     ) -> Any:
         refuse(bool(args), f"gviz takes the options of tf.{default}() by their names", ValueError)
+        reverse = bool(others.pop("reverse", False)) if keeps else is_backwards
         check_others(f"tf.{default}", others, **UNUSED)
-        return repeat_along(name or default, fn, elems, initializer, keeps=False, reverse=reverse)
+        return repeat_along(name or default, fn, elems, initializer, keeps=keeps, reverse=reverse)
 
     return build
 
 
 FUNCTIONS: dict[str, Any] = {
-    "TensorArray": TensorArray, "scan": scan, "map_fn": map_fn,
-    "foldl": folding("foldl", reverse=False), "foldr": folding("foldr", reverse=True),
+    "TensorArray": TensorArray, "map_fn": map_fn, "scan": going_along("scan", keeps=True),
+    "foldl": going_along("foldl"), "foldr": going_along("foldr", is_backwards=True),
 }  # fmt: skip
