@@ -54,7 +54,7 @@ def read_source(source: Source, options: SourceOptions, *, product_on_stdout: bo
 
 
 def read_whole(source: Source, options: SourceOptions) -> Graph:
-    """Return the graph of a source that is compared, with its lines; SourceError if a script has not come to its end."""
+    """Return the graph of a source that is compared, with lines; SourceError if a script has not come to its end."""
     reading = read_source(source, replace(options, lines=True), product_on_stdout=True)
     if reading.status:
         raise SourceError(f"{source.file} did not come to its end: its graph is not compared")

@@ -67,7 +67,7 @@ class Side:
         ]
 
     def subgraphs(self, words: Sequence[int], *, is_above: bool) -> list[int]:
-        """Return for each node the number of the subgraph that it is made from, or that is made from it, with itself."""
+        """Return for each node the number of the subgraph that it is made from, or that is made from it."""
         numbers = [-1] * len(self.nodes)
         for place in reversed(self.order) if is_above else self.order:
             lines = self.uses[place] if is_above else self.inputs[place].items()

@@ -198,7 +198,7 @@ def map_fn(
 
 
 def going_along(default: str, *, keeps: bool = False, is_backwards: bool = False) -> Callable[..., Any]:
-    """Return ``foldl`` or ``foldr``; or ``scan``, which keeps what the function returns for each part, from either end."""
+    """Return ``foldl`` or ``foldr``; or ``scan``, which keeps what the function returns for each part."""
 
     def build(
         fn: Callable[[Any, Any], Any],

@@ -1,7 +1,7 @@
 """What operations compute: the engine's functions on arrays, those that it lacks, and their derivatives.
 
-A step of an optimiser takes a variable's value, what is kept beside it, then the other inputs in the operation's order. It
-returns the new values of the variable and of what is kept.
+A step of an optimiser takes a variable's value, what is kept beside it, then the other inputs in the operation's order.
+It returns the new values of the variable and of what is kept.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""Variables, whose values live in a session; ``tf.get_variable``: variables by name, which may be shared; their scopes."""
+"""Variables, whose values live in a session; ``tf.get_variable``: variables by name, which may be shared."""
 
 from __future__ import annotations
 
