@@ -429,8 +429,10 @@ def written_text(node: Node, parts: Sequence[Text]) -> str:
     """Return in words what ``b[1] = x`` makes of b; "" for another operation."""
     if node.label != "CopySlices" or not parts[0].text:
         return ""
-    using = f", using {parts[1].text}" if parts[1].text not in ("", UNKNOWN) else ""
-    return f"{parts[0].text} partly changed{using}"
+    using = [
+        f", using {part.text}" for part in parts[1:] if part.text not in ("", UNKNOWN)
+    ]  # none of b.fill_diagonal_(0)
+    return f"{parts[0].text} partly changed{''.join(using)}"
 
 
 def as_typed(text: str) -> Text:

@@ -796,6 +796,9 @@ def test_a_write_into_a_part_says_what_it_wrote_into(tmp_path: Path) -> None:
     answer = explain(tmp_path / "write.py", say=lambda _: None).text()
     assert re.search(r"\n  (\w) = a·2 = \[2, 4\]\n.*\n  (\w) = \1 partly changed = \[2, 10\]\n", answer)
     assert re.search(r"\n  b = (\w) partly changed, using (\w) = \[2, 10\]\n", answer)
+    text = f"{text.partition('b =')[0]}b = (a + torch.ones(2, 2)).fill_diagonal_(0)\nb.sum().backward()\n"
+    (tmp_path / "write.py").write_text(text)
+    assert "partly changed = [[0, 3], [2, 0]]" in explain(tmp_path / "write.py", say=lambda _: None).text()
 
 
 def test_what_a_sum_in_place_began_with_has_a_name_and_its_numbers(tmp_path: Path) -> None:
