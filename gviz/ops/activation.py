@@ -250,7 +250,8 @@ def softplus(self, beta=1, threshold=20):
     return np.where(scaled > threshold, self, np.log1p(np.exp(np.minimum(scaled, threshold))) / beta)
 
 row("softplus_backward", "SoftplusBackwardBackward0", lambda grad_output, self, beta, threshold:
-    np.where(self * beta > threshold, grad_output, grad_output / (1 + np.exp(-self * beta))),
+    np.where((scaled := self * beta) > threshold, grad_output,
+             grad_output * (grown := np.exp(scaled)) / (grown + 1)),
     grad_output="softplus_backward(grad, self, beta, threshold)",
     self="sigmoid_backward(grad * grad_output, sigmoid(x := self * beta)) * cast_like(less(x, threshold), grad) * beta")
 

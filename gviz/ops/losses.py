@@ -142,7 +142,7 @@ def bce_logits_target_backward(grad, self, target, weight, pos_weight, reduction
 
 # ------------------------------------------------------------------ negative log likelihood
 def picked(self, target, weight, ignore_index):
-    """Return the places of each example's class, for numpy's indexing, and what each example weighs."""
+    """Return the places of each example's class, for numpy's indexing, what each weighs, and which count for nothing."""
     axis = 0 if self.ndim == 1 else 1
     if self.ndim == 1:  # the class of one example may be a list of one
         refuse(target.size != 1,
@@ -153,9 +153,9 @@ def picked(self, target, weight, ignore_index):
         raise IndexError(f"Target {wrong[0]} is out of bounds.")
     weights = (~ignored).astype(self.dtype) if weight is None else np.where(ignored, self.dtype.type(0), weight[index])
     if self.ndim == 1:
-        return (index,), weights
+        return (index,), weights, ignored
     first, *others = (np.arange(len(target)),) if target.ndim == 1 else np.indices(target.shape, sparse=True)
-    return (first, index, *others), weights
+    return (first, index, *others), weights, ignored
 
 def check_nll(self, target, weight=None, total_weight=None):
     lacks("nll_loss_out_frame")(self)
@@ -163,9 +163,8 @@ def check_nll(self, target, weight=None, total_weight=None):
 
 def nll_forward(self, target, weight, reduction, ignore_index):
     """Return the loss and the sum of the weights."""
-    places, weights = picked(self, target, weight, ignore_index)
-    losses = -self[places] * weights
-    losses = np.where(weights == 0, self.dtype.type(0), losses) if weight is None else losses
+    places, weights, ignored = picked(self, target, weight, ignore_index)
+    losses = np.where(ignored, self.dtype.type(0), -self[places] * weights)
     total = weights.sum(dtype=self.dtype)
     if reduction == 0:
         return losses, total if self.ndim == 1 else np.zeros((), self.dtype)
@@ -175,10 +174,10 @@ def nll_backward(grad_output, self, target, weight, reduction, ignore_index, tot
     """Return the gradient, put where each example's class is."""
     if self.ndim == 1 and target.shape not in ((), self.shape):  # which the loss itself takes
         raise RuntimeError(f"size mismatch (got input: {list(self.shape)}, target: {list(target.shape)})")
-    places, weights = picked(self, target, weight, ignore_index)
+    places, weights, ignored = picked(self, target, weight, ignore_index)
     values = -weights * (grad_output / total_weight if reduction == 1 else grad_output)
     result = np.zeros_like(self)
-    result[places] = np.where(weights == 0, 0, values)
+    result[places] = np.where(ignored, 0, values)
     return result
 
 for key, node in (("nll_loss", "NllLoss"), ("nll_loss2d", "NllLoss2D")):

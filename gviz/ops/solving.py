@@ -70,6 +70,31 @@ def looked_up(matrices, by_column=False):
     copy = (matrices.mT if by_column and matrices.flags.c_contiguous else matrices).copy()
     return lambda: factors(copy)[0], lambda: factors(copy)[1]
 
+@op(None, nondiff=("A", "B"))
+def solve_factored(A, B, is_finite):
+    """Return the solution of ``A X = B`` for a singular matrix, as PyTorch's factors give it.
+
+    Args:
+        A: a singular matrix, or a batch with one.
+        B: the right sides.
+        is_finite: whether a tiny number divides where a pivot is 0; else the solution is infinite or nan.
+    """
+    packed, pivots = factors(A)
+    sides = np.array(np.broadcast_to(B, A.shape))
+    for place in np.ndindex(pivots.shape):
+        rows, row_of = sides[place[:-1]], [place[-1], pivots[place] - 1]
+        rows[row_of] = rows[row_of[::-1]]
+    one = np.eye(A.shape[-1], dtype=A.dtype)
+    if is_finite:
+        packed = np.where((packed == 0) & (one == 1), np.finfo(A.dtype).eps, packed)
+    return by_columns(substituted(packed, substituted(np.tril(packed, -1) + one, sides, False), True))
+
+def signed_zero(matrices):
+    """Return the 0 that is a singular matrix's determinant, with the sign of its factors."""
+    packed, pivots = factors(matrices.mT if matrices.flags.c_contiguous else matrices)
+    exchanges = (pivots != np.arange(1, pivots.shape[-1] + 1)).sum(-1)
+    return np.diagonal(packed, axis1=-2, axis2=-1).prod(-1) * np.where(exchanges % 2, -1, 1).astype(packed.dtype)
+
 # ------------------------------------------------------------------ inverses
 @op("LinalgInvExBackward0", promote="none", outputs=("inverse", "info"), A="inv_backward(grad, inverse)")
 def linalg_inv(A):
@@ -95,7 +120,8 @@ brief("inverse linalg.inv", lambda A: linalg_inv(A)[0])
 @op("LinalgDetBackward0", "det linalg.det", promote="none", extras=FACTORS, saves=FACTORS, A="det_backward(grad, result, A)")
 def linalg_det(A):
     check_matrix(A, "linalg.det")
-    return np.asarray(np.linalg.det(A), A.dtype), *looked_up(A, by_column=True)
+    result = np.asarray(np.linalg.det(A), A.dtype)
+    return signed_zero(A) if (result == 0).any() else result, *looked_up(A, by_column=True)
 
 @composite
 def det_backward(grad, result, A):
@@ -105,24 +131,27 @@ def det_backward(grad, result, A):
     if A.shape[-1] == 1:
         return expand(unsqueeze(unsqueeze(grad, -1), -1), tuple(A.shape))
     scaled = expand(unsqueeze(grad * result, -1), tuple(A.shape[:-1]))
-    if zeros_in(result) and not recording():  # times an inverse that PyTorch keeps finite
-        A = where(unsqueeze(unsqueeze(equal(result, 0.0), -1), -1), eye_like(A), A)
     sides = transpose(diag_embed(scaled, 0, -2, -1), -2, -1)
+    if zeros_in(result) and not recording():  # times an inverse that PyTorch keeps finite
+        return solve_factored(transpose(A, -2, -1), sides, True)
     return linalg_solve(transpose(A, -2, -1), sides, True)
 
 @op("LinalgSlogdetBackward0", "linalg.slogdet", promote="none", outputs=("sign", "logabsdet"), extras=FACTORS,
-    saves=("sign", *FACTORS), A="slogdet_backward(grad, A)")
+    saves=FACTORS, A="slogdet_backward(grad, sign, A)")
 def linalg_slogdet(A):
     check_matrix(A, "linalg.slogdet")
     sign, size = np.linalg.slogdet(A)
-    return np.asarray(np.where(np.isnan(size), 0, sign), A.dtype), np.asarray(size, A.real.dtype), *looked_up(A, by_column=True)
+    sign = np.where(np.isnan(size), 0, sign).astype(A.dtype)
+    return signed_zero(A) if (size == -np.inf).any() else sign, np.asarray(size, A.real.dtype), *looked_up(A, by_column=True)
 
 @composite
-def slogdet_backward(grads, A):
+def slogdet_backward(grads, sign, A):
     """D log |det A| is the transposed inverse; the sign is flat."""
     if grads[1] is None:
         return None
     sides = transpose(diag_embed(expand(unsqueeze(grads[1], -1), tuple(A.shape[:-1])), 0, -2, -1), -2, -1)
+    if zeros_in(sign) and not recording():
+        return solve_factored(transpose(A, -2, -1), sides, False)
     return linalg_solve(transpose(A, -2, -1), sides, True)
 
 @composite("logdet")
