@@ -8,7 +8,6 @@ from __future__ import annotations
 import linecache
 import os
 import re
-from collections import Counter
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from typing import Any, NamedTuple
 
@@ -25,7 +24,7 @@ from gviz.drawing import (
     tensors_by_name,
 )
 from gviz.errors import ArgumentError
-from gviz.flow import MOST_TO_DIAGNOSE, engine_of, flow, users_first
+from gviz.flow import MOST_TO_DIAGNOSE, engine_of, flow
 from gviz.formulas.operands import input_names
 from gviz.graphs import FREED, Gradient, Graph, Later, Node, Place, Stop, Unlisted
 from gviz.graphs.numbers import FEW_ELEMENTS, Numbers
@@ -66,8 +65,6 @@ FRAME = re.compile(r' *File "(.+)", line (\d+), in .*\n?(.*)')
 
 LIBRARIES = os.path.dirname(__file__) + os.sep
 """Where code is gviz's own."""
-
-ONE = Numbers((), "", (1.0,))
 
 
 class LeafGradients(NamedTuple):
@@ -121,10 +118,8 @@ def live_graph(tensors: Nest, parameters: Mapping[str, TensorLike], model: Modul
     plain = {node: value._replace(dtype="") for node, value in values.items()}
     origins = {node: Origin(places.get(node), numbers=plain.get(node)) for node in (*values, *lines)}
     graph = as_it_is_now(walk(roots, names, flow=flows, origin_of=origins.get), {**names, **roots})
-    unknown = {name for name, one in names.items() if not values.get(grad_fn(one), ONE).is_known}
-    graph = with_leaf_gradients(graph, {**names, **roots}, grads, unknown).changed(
-        codes=(*dict.fromkeys(lines.values()),)
-    )
+    codes = (*dict.fromkeys(lines.values()),)
+    graph = with_leaf_gradients(graph, {**names, **roots}, grads).changed(codes=codes)
     if model is not None:
         graph = in_modules(graph, model, leaves)
         graph = with_missed(graph, {name: part for name, (_, part) in missed.items()})
@@ -210,27 +205,14 @@ def odd_constants(nodes: Iterable[NodeLike]) -> dict[str, TensorLike]:
 def values_of(
     roots: Sequence[TensorLike], nodes: Collection[NodeLike], names: Iterable[TensorLike]
 ) -> dict[NodeLike, Numbers]:
-    """Return what operations have made, as far as it has a name, or another operation has saved it.
-
-    What is not finite is left out, with its shape alone, where an input of its operation is not known: the operation
-    may not be the first that has made it so.
-    """
+    """Return what operations have made, as far as it has a name, or another operation has saved it."""
     values: dict[NodeLike, Numbers] = {}
     saved = [*tensors_saved(nodes)]
-    constants = Counter(node for node, *_ in constants_saved(nodes))
     for one in (*names, *roots, *(one for _, one in saved)):
         maker = grad_fn(one)
         if maker in nodes and maker not in values and len(getattr(maker, "_input_metadata", ())) <= 1:
             values[maker] = numbers(one)
     values |= {node: value for node in nodes if node not in values and (value := recomputed(node)) is not None}
-    order = users_first([root.grad_fn for root in roots if root.grad_fn is not None], MOST_TO_DIAGNOSE)
-    for node in order[::-1] or [*values]:  # of a graph that is too large nothing is told
-        if node in values and not values[node].is_finite:
-            inputs = [following for following, _ in node.next_functions]
-            makers = [one for one in inputs if one is not None and type(one).__name__ != "AccumulateGrad"]
-            is_known = all(one in values and values[one].is_known for one in makers)
-            if not (order and is_known) or inputs.count(None) > constants[node]:
-                values[node] = Numbers(values[node].shape)
     return values
 
 
@@ -264,12 +246,10 @@ def recomputed(node: NodeLike) -> Numbers | None:
     return None if value.is_finite else value
 
 
-def with_leaf_gradients(
-    graph: Graph, tensors: Mapping[str, TensorLike], grads: LeafGradients, unknown: Collection[str]
-) -> Graph:
+def with_leaf_gradients(graph: Graph, tensors: Mapping[str, TensorLike], grads: LeafGradients) -> Graph:
     """Return the graph with the gradients of its leaves; what ``.grad`` has is ``before``, if that is another one.
 
-    A leaf that the roots are not made from has none. The tensors that are not known are without their numbers.
+    A leaf that the roots are not made from has none.
     """
     inside = {node.name for node in graph.nodes if node.kind == "leaf"}
     has_hidden = any(node.label == CHECKPOINT for node in graph.nodes)
@@ -285,7 +265,7 @@ def with_leaf_gradients(
         if node.kind == "leaf" and node.name:
             later = Later(is_cleared=True) if grads.has_run and node.grad.value is None else None
             return node._replace(grad=with_gradient(node.grad, node.name), later=later)
-        return node._replace(numbers=Numbers(node.shape)) if node.name in unknown else node
+        return node
 
     rows = tuple(row._replace(grad=with_gradient(row.grad, row.name)) for row in graph.tensors)
     return graph.changed(nodes=tuple(map(changed, graph.nodes)), tensors=rows)

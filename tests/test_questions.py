@@ -207,7 +207,10 @@ def test_one_tensor_is_asked_about(torch: Any) -> None:
     assert gviz.why(torch.exp(hidden * 1000 + 1e6).sum()).verdict == "inf"
     assert gviz.why(loss).what == "loss is -inf: log makes the first of them, forward"
     assert gviz.why(loss, weight).verdict == "nan"
-    assert gviz.why(torch.exp(hidden * 1000 + 1e6).sum() + 1).what.startswith("tensor is inf, and where that began")
+    grown = gviz.why(torch.exp(hidden * 1000 + 1e6).sum() + 1).what
+    assert (
+        grown == "tensor is inf: the result of exp is not finite, forward; its input was not kept, and may be so, too"
+    )
 
 
 def test_what_may_be_without_a_gradient_is_left_out_of_the_check(torch: Any) -> None:
@@ -482,3 +485,43 @@ def test_zeros_are_followed_through_views_and_normalizations_to_the_factor_that_
     causes = gviz.why(loss, {"norm": norm, "body": body})
     mends = [causes[name].mend for name in ("norm.weight", "body.weight")]
     assert mends == ["the other factor is 0, since * makes it so: it multiplies by 0"] * 2, causes
+
+
+def test_the_first_result_that_is_known_not_to_be_finite_is_named_where_its_input_was_not_kept(torch: Any) -> None:
+    net, functional = torch.nn.Linear(2, 3), torch.nn.functional
+    large = torch.exp(net(torch.ones(4, 2)) + 1000)
+    head, targets = torch.nn.Linear(3, 2), torch.zeros(4).long()
+    known = "is not finite, forward; its input was not kept, and may be so, too"
+    causes = [
+        gviz.why((large / large.sum(1, keepdim=True))[:, 0].mean(), net)["weight"],
+        gviz.why(functional.cross_entropy(head(large), targets), net)["weight"],
+        gviz.why(functional.cross_entropy(head(large), targets), head)["weight"],
+        gviz.why(head(functional.gelu(torch.sqrt(net(torch.ones(4, 2)) - 100))).sum(), head)["weight"],
+    ]
+    named = [cause.what.partition(": ")[2] for cause in causes]
+    assert named == [*[f"the result of exp {known}"] * 3, f"the result of sqrt {known}"]
+    assert all("domain" not in cause.mend and "division" not in cause.mend for cause in causes)
+
+
+def test_the_entropy_of_a_masked_softmax_is_not_mended_by_log_softmax(torch: Any) -> None:
+    net, mask = torch.nn.Linear(2, 3), torch.tensor([False, False, True])
+    p = torch.softmax(net(torch.ones(4, 2)).masked_fill(mask, float("-inf")), -1)
+    cause = gviz.why(-(p * p.log()).sum(-1).mean(), net)["weight"]
+    assert (cause.what.partition(": ")[2], "log_softmax" in cause.mend) == ("log makes the first -inf, forward", False)
+
+
+def test_a_function_that_gives_no_gradient_has_its_own_mend(torch: Any) -> None:
+    class Product(torch.autograd.Function):  # type: ignore[misc]
+        @staticmethod
+        def forward(ctx: Any, x: Any, w: Any) -> Any:
+            ctx.save_for_backward(w)
+            return x * w
+
+        @staticmethod
+        def backward(ctx: Any, g: Any) -> Any:
+            return g * ctx.saved_tensors[0], None
+
+    x, w = torch.ones(2, requires_grad=True), torch.ones(2, requires_grad=True)
+    cause = gviz.why(Product.apply(x, w).sum(), w)
+    assert cause.what == "the backward of Product gives no gradient for w"
+    assert cause.mend == "return a gradient for each input in its backward"

@@ -12,7 +12,6 @@ from collections.abc import Collection, Iterator, Mapping, Sequence
 from typing import NamedTuple
 
 from gviz.causes.diagnosis import Cause, in_code
-from gviz.causes.not_finite import MENDS_OF_NAN
 from gviz.causes.training import BEFORE_EACH, enlarged_by_hook
 from gviz.causes.why import why, why_all
 from gviz.causes.zero import NORMALIZED
@@ -159,12 +158,6 @@ def below_sums(graph: Graph) -> Node | None:
     return graph.by_id.get(at)
 
 
-def is_divided_by_zero(graph: Graph) -> bool:
-    """Return whether the root is a quotient by the constant 0: it is nan or inf whatever is divided."""
-    node = below_sums(graph)
-    return node is not None and node.label.startswith("Div") and dict(node.recorded.held).get("other") == "0"
-
-
 def vanishing_layers(layers: Mapping[str, Layer]) -> set[str]:
     """Return the layers whose gradient is less than :data:`VANISHING` of the largest, and so in parts of the weights.
 
@@ -222,7 +215,7 @@ def without_lines(graph: Graph, causes: Sequence[Cause]) -> Iterator[Cause]:
     outside = trained - {node.name for node in graph.nodes} if has_hidden else set()
     for cause in causes:
         name, row = cause.name, rows[cause.name]
-        spoiled = cause.what.removesuffix(" is not finite itself").rpartition(" ")[2]
+        spoiled = re.search(r"(\S+) is not finite itself$", cause.what)
         if name in outside:
             what = f"{root} goes through a checkpoint with use_reentrant=True, which hides what is computed in it"
             is_there = row.grad.value is not None
@@ -231,16 +224,12 @@ def without_lines(graph: Graph, causes: Sequence[Cause]) -> Iterator[Cause]:
             yield Cause(name, "ok", own) if is_there else other
         elif cause.verdict in ("zero", "nan", "inf") and "is not known" in cause.what:
             yield cause._replace(mend=f"{BEFORE if is_freed else 'look at hooks'}; or gviz why SCRIPT")
-        elif spoiled in trained and spoiled != cause.what:
+        elif spoiled is not None and spoiled[1] in trained:
             yield cause._replace(mend=WRITTEN)
         elif cause.verdict == "backward not run" and root in rows and rows[root].is_leaf:
             what = f"{root} is a leaf: no operation has made it, so that there is nothing behind it"
             mend = f"compute {root} from the model: no_grad(), torch.tensor({root}.item()) and the like keep no graph"
             yield Cause(name, "leaf root", what, (), mend)
-        elif cause.verdict == "not a leaf" and name == root and is_divided_by_zero(graph):
-            number = row.value.not_finite if row.value is not None else ""
-            what = f"{name} is {number}: / divides by 0, which gives nan or inf whatever is divided"
-            yield Cause(name, number.removeprefix("-"), what, (), MENDS_OF_NAN["/"])
         else:
             yield without_lines_of(cause, row, root, factor, is_freed=is_freed)
 

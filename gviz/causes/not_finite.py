@@ -8,14 +8,14 @@ from collections.abc import Sequence
 from functools import lru_cache
 
 from gviz.causes.consumers import operands_of_call
-from gviz.causes.diagnosis import Cause, Diagnosis, backward_of, first_true, in_code, is_own, sign_in_program
+from gviz.causes.diagnosis import Cause, Diagnosis, Lines, backward_of, first_true, in_code, is_own, sign_in_program
 from gviz.causes.facts import TensorFacts
-from gviz.causes.syntax import calls_of, has, last_name, statements
+from gviz.causes.syntax import calls_of, has, last_name, parse, statements
 from gviz.causes.training import BEFORE_EACH, spoiled, spoiled_row
 from gviz.formulas.expressions import output_name
 from gviz.formulas.operands import input_names
 from gviz.formulas.operations import PUT_IN
-from gviz.graphs import Edge, Node
+from gviz.graphs import Edge, Node, Place
 from gviz.graphs.numbers import Numbers
 from gviz.passes.elements import is_finite, magnitude
 from gviz.passes.part import VIEW, nodes_saved
@@ -44,6 +44,24 @@ MENDS_OF_NAN = {
     "softmax": "a row of nothing but -inf has no softmax, nor has one with inf: leave an element of each row unmasked",
     "log1p": "log1p is infinite at -1, and nan below: keep its input above -1",
 }
+POWER_OF_ZERO = (
+    "a negative power of 0 is infinite: keep its base above 0, as {x}.clamp(min=1e-6) does, whose slope is 0 there"
+)
+SINGULAR = (
+    "the matrix has no inverse, as its rows depend on one another: add a small number to its diagonal, as"
+    " {x} + 1e-6 * torch.eye(len({x})) does, or see what it is made from"
+)
+EQUAL_VALUES = (
+    "its derivative divides by the differences of the {}, and two of them are equal: take a function of the"
+    " values alone, or make them differ, as by a small diagonal of different numbers that is added"
+)
+MENDS_OF_MATRICES = {
+    **dict.fromkeys(("slogdet", "logdet", "inv", "inverse", "inv_ex", "solve", "solve_ex"), SINGULAR),
+    **dict.fromkeys(("eigh", "eig"), EQUAL_VALUES.format("eigenvalues")),
+    "svd": EQUAL_VALUES.format("singular values"),
+}
+"""What to do where the derivative of an operation on a matrix is not finite."""
+
 MENDS_OF_SLOPE = {
     **dict.fromkeys(("acos", "asin", "atanh"), "as {x}.clamp(-1 + 1e-6, 1 - 1e-6) does, whose slope is 0 there"),
     **dict.fromkeys(("sqrt", "rsqrt", "**", "norm", "acosh"), "add a small number, or clamp it"),
@@ -62,11 +80,20 @@ MANY_CALLS, GROWTH = 10, 1e3
 
 LOGITS = "a loss that takes logits"
 
+DOMAINS = {
+    "**", "acos", "acosh", "asin", "atanh", "binary_cross_entropy", "digamma", "erfinv", "lgamma", "log", "log10",
+    "log1p", "log2", "logit", "rsqrt", "sqrt", "xlogy",
+}  # fmt: skip
+"""Operations that are nan, or have a derivative that is, at some finite inputs: outside of their domain."""
+
 SHRINKING = ("*", "/", "**", "exp", "square")
 """Operations whose result is 0, of numbers that are not, only where it is too small."""
 
 PLAIN = ("+", "-", "*", "@", "sum", "mean", "addmm")
 """Operations that are finite for all finite inputs, unless these are too large."""
+
+INFINITE_AT_0 = ("log", "log2", "log10", "rsqrt", "reciprocal")
+"""Functions that are infinite at 0, besides a division, and a negative power."""
 
 SELECTING = ("Select", "Slice", "Index", "Unbind")
 """Operations that pick elements."""
@@ -124,12 +151,6 @@ def brought_not_finite(facts: TensorFacts, head: str) -> Cause:
     bad = bad_operands(facts, edges) if edges else bad_before(facts)
     if not is_picked and (cause := not_finite_forward(case, facts.name, head, bad)) is not None:
         return cause
-    if edge is not None and bad and not case.graph.code and not is_picked:
-        return facts.cause(
-            "nan",
-            f"{head}, as {case.root_name} itself is not finite: what has made it so was not kept",
-            mend="gviz why SCRIPT tells where it began",
-        )
     finite = (one.source for one in case.shown.edges if one.flow.handed is not None and is_finite(one.flow.handed))
     own = next((case.nodes[one] for one in finite if is_own(case.nodes[one])), None)
     if edge is not None and is_own(case.nodes[edge.target]):
@@ -165,20 +186,16 @@ def bad_operands(facts: TensorFacts, edges: Sequence[Edge]) -> tuple[str, ...]:
     for edge in edges:
         node = case.nodes[edge.target]
         used = nodes_saved(case.whole, edge) if input_names(node.label) else (*operands_of(case, node), node)
-        bad |= {one.id: None for one in (*used, *[node] * makes_not_finite(case, node)) if is_bad(case, one)}
+        bad |= {one.id: None for one in (*used, *[node] * may_make_not_finite(case, node)) if is_bad(case, one)}
     own = facts.node if bad and facts.node is not None and is_bad(case, facts.node) else None
     return (*bad,) if own is None else (own.id, *bad)
 
 
 def is_bad(case: Diagnosis, node: Node) -> bool:
-    """Return whether a value is not finite, also that of a view of which nobody has noted it.
-
-    Where nobody has followed the program, that is so if its shape is all that is told.
-    """
+    """Return whether a value is not finite, also that of a view of which nobody has noted it."""
     while node.value is None and VIEW.fullmatch(node.label) and (operands := operands_of(case, node)):
         node = operands[0]
-    is_hidden = not case.graph.code and node.value is not None and not node.value.is_known
-    return not is_finite(node.value) or is_hidden
+    return not is_finite(node.value)
 
 
 def brings_bad(case: Diagnosis, node: Node) -> bool:
@@ -205,7 +222,9 @@ def derivative_not_finite(facts: TensorFacts, head: str, edges: Sequence[Edge], 
     kind = "nan" if has_nan(edge.flow.local) else "inf"
     is_local = not is_finite(edge.flow.local)
     number = edge.flow.handed.not_finite if edge.flow.handed is not None else ""
-    origin = f"the derivative of {sign} for {name} is {kind}" if is_local else f"{sign} hands on {number}"
+    is_own = is_local or sign in MENDS_OF_MATRICES  # and no sum or product that is too large
+    derivative = f"the derivative of {sign} for {name} is {kind if is_local else number}"
+    origin = derivative if is_own else f"{sign} hands on {number}"
     if where is not None:
         return facts.cause(
             "nan",
@@ -230,7 +249,8 @@ def derivative_not_finite(facts: TensorFacts, head: str, edges: Sequence[Edge], 
             sign in ("*", "@") and is_local,
             f"it is made of the other factor: look at where that one is {kind}",
         ),
-        (kind == "nan" and is_local, MENDS_OF_NAN.get(sign, f"keep the input of {sign} within its domain")),
+        (sign in MENDS_OF_MATRICES, MENDS_OF_MATRICES.get(sign, "")),
+        (kind == "nan" and is_local, MENDS_OF_NAN.get(sign, outside_of_domain(sign))),
         (not is_local, GROWN if case.graph.earlier and has_grown(case) else f"{too_large}{scale}"),
         (sign == "exp", MENDS_OF_NAN["exp"]),  # whose derivative is its result
         (
@@ -286,7 +306,8 @@ def turning_edges(case: Diagnosis) -> list[Edge]:
 def gets_finite(case: Diagnosis, node: str) -> bool:
     """Return whether the gradients that come to an operation are finite, be it that their sum is too large."""
     arrived, parts = case.nodes[node].grad.arrived, [use.flow.handed for use in case.uses[node]]
-    are_finite = bool(parts) and all(part is not None and part.is_finite for part in parts)
+    is_start = node in case.shown.roots and arrived is None  # of several results: it begins with ones
+    are_finite = bool(parts or is_start) and all(part is not None and part.is_finite for part in parts)
     return are_finite or (arrived is not None and arrived.is_finite)
 
 
@@ -311,11 +332,11 @@ def first_not_finite(case: Diagnosis, ends: tuple[str, ...]) -> list[Node]:
     nodes = [case.whole.by_id[one] for one in ends]
     seen = {*ends}
     for node in nodes:  # grows while it is read
-        new = [one for one in operands_of(case, node) if one.id not in seen and brings_bad(case, one)]
+        new = [one for one in shown_by(case, node) if one.id not in seen and brings_bad(case, one)]
         seen.update(one.id for one in new)
         nodes += new
     inputs = [node for node in nodes if node.kind != "operation" and not is_finite(node.value)]
-    operations = [node for node in nodes if node.kind == "operation" and makes_not_finite(case, node)]
+    operations = [node for node in nodes if node.kind == "operation" and may_make_not_finite(case, node)]
     root = case.root_row.value if case.root_row is not None else None
     if has_nan(root) or any(has_nan(node.value) for node in operations):  # an inf may be there on purpose: a mask
         inputs = [node for node in inputs if has_nan(node.value) or node.kind == "leaf"] or (
@@ -328,17 +349,26 @@ def first_not_finite(case: Diagnosis, ends: tuple[str, ...]) -> list[Node]:
     return sorted(inputs, key=lambda node: node.id) or alike
 
 
-def makes_not_finite(case: Diagnosis, node: Node) -> bool:
-    """Return whether an operation makes nan, or inf of finite inputs.
+def shown_by(case: Diagnosis, node: Node) -> list[Node]:
+    """Return what a node is made from; what a view shows has the numbers of the view, if nobody has noted its own."""
+    operands, is_view = operands_of(case, node), VIEW.fullmatch(node.label)
+    return [one._replace(numbers=node.numbers) if is_view and one.value is None else one for one in operands]
+
+
+def is_given_unknown(case: Diagnosis, node: Node) -> bool:
+    """Return whether an operation was given numbers that are not known.
 
     Values that are left out are finite, but for a graph without a program: nobody has looked at them.
     """
-    values = [(one.kind, one.value) for one in operands_of(case, node)]
-    is_unknown = any(kind == "operation" and (value is None or not value.is_known) for kind, value in values)
-    if node.value is None or node.value.is_finite or (is_unknown and not case.graph.code):
-        return False
-    is_nan = node.value.has_nan  # of an inf, such as a mask has
-    return not any(has_nan(value) if is_nan else not is_finite(value) for _, value in values)
+    given = [one.value for one in shown_by(case, node) if one.kind in ("operation", "frozen")]
+    return not case.graph.code and None in given
+
+
+def may_make_not_finite(case: Diagnosis, node: Node) -> bool:
+    """Return whether an operation makes nan, or inf of finite inputs, as far as these are known."""
+    is_nan = has_nan(node.value)  # of an inf, such as a mask has
+    given = [one.value for one in shown_by(case, node)]
+    return not is_finite(node.value) and not any(has_nan(one) if is_nan else not is_finite(one) for one in given)
 
 
 def not_finite_forward(case: Diagnosis, name: str, what: str, ends: tuple[str, ...]) -> Cause | None:
@@ -360,35 +390,57 @@ def not_finite_forward(case: Diagnosis, name: str, what: str, ends: tuple[str, .
         return None
     if first.kind != "operation":
         return not_finite_input(case, name, what, first)
-    sign, is_growing = sign_in_program(first), case.graph.earlier and has_grown(case)
-    is_plain = sign in PLAIN or not has_nan(first.value)  # it is too large
-    number, is_view = first.value.not_finite if first.value is not None else "", VIEW.fullmatch(first.label) is not None
+    sign, number = sign_in_program(first), first.value.not_finite if first.value is not None else ""
+    if sign in PLAIN and has_nan(first.value) and len(operands_of(case, first)) < first.recorded.slots:
+        line = case.line_of_node(first)
+        if cause := infinite_at_0(case, name, f"{what}: what {sign} is given is not finite", case.code_of(line)):
+            return cause._replace(lines=(*line, *cause.lines))
     them = number if number.removeprefix("-") != what.rpartition(" ")[2].removeprefix("-") else "of them"
-    general = f"keep the input of {sign} within its domain"
-    if is_view:
-        general = "look at the operations before it, whose numbers are not known here"
-    elif is_plain:
-        general = "look at what goes into it: a number that is not finite, or one that is too large for its dtype"
-        general += f", or one at which {sign} is infinite" * (sign not in PLAIN)
-    inputs = operands_of(case, first)
-    return Cause(
-        name,
-        "nan",
-        f"{what}: {sign} {'shows' if is_view else 'makes'} the first {them}, forward",
-        case.line_of_node(first),
+    origin = first_true(
         (
-            any(one.value is not None and not one.value.numel for one in inputs)
-            and f"{sign} of no elements is nan: leave out a batch of which nothing is picked"
-        )
+            sign == "/" and dict(first.recorded.held).get("other") == "0",
+            "/ divides by 0, which gives nan or inf whatever is divided",
+        ),
+        (
+            is_given_unknown(case, first),
+            f"the result of {sign} is not finite, forward; its input was not kept, and may be so, too",
+        ),
+        (True, f"{sign} makes the first {them}, forward"),
+    )
+    return Cause(name, "nan", f"{what}: {origin}", case.line_of_node(first), mend_of_first(case, first, nodes))
+
+
+def mend_of_first(case: Diagnosis, first: Node, alike: Sequence[Node]) -> str:
+    """Return what to do about what has made the first nan or inf, with those beside it that do the like."""
+    sign, inputs = sign_in_program(first), operands_of(case, first)
+    is_plain = sign in PLAIN or not has_nan(first.value)  # it is too large
+    edges = [min(case.whole.inputs[one.id], key=lambda edge: edge.slot) for one in alike if inputs]
+    general = "look at what goes into it: a number that is not finite, or one that is too large for its dtype"
+    text = first_true(
+        (
+            first.recorded.options.get("exponent", "").startswith("-") and has_zero(inputs[-1].value),
+            POWER_OF_ZERO,
+        ),
+        (sign in MENDS_OF_MATRICES, MENDS_OF_MATRICES.get(sign, "")),
+        (sign in MENDS_OF_NAN, MENDS_OF_NAN.get(sign, "")),
+        (case.graph.earlier and has_grown(case), GROWN),
+        (sign in PLAIN, general),
+        (is_plain, f"{general}, or one at which {sign} is infinite"),
+        (True, outside_of_domain(sign)),
+    )
+    is_empty = any(one.value is not None and not one.value.numel for one in inputs)
+    return (
+        f"{sign} of no elements is nan: leave out a batch of which nothing is picked" * is_empty
         or (sign in DIVISIONS and small_divisor(case, first))
         or (sign in ("log", "log1p") and flat_probability(case, first))
         or (is_plain and grown_in_loop(case, first))
-        or with_input(
-            case,
-            MENDS_OF_NAN.get(sign, GROWN if is_growing else general),
-            *(min(case.whole.inputs[one.id], key=lambda edge: edge.slot) for one in nodes if inputs),
-        ),
+        or with_input(case, text, *edges)
     )
+
+
+def outside_of_domain(sign: str) -> str:
+    """Return what to do about an operation whose result is nan, or whose derivative is."""
+    return f"keep the input of {sign} within its domain" if sign in DOMAINS else "see what makes its input nan or inf"
 
 
 def small_divisor(case: Diagnosis, division: Node) -> str:
@@ -400,7 +452,7 @@ def small_divisor(case: Diagnosis, division: Node) -> str:
     ):  # a constant divides
         return ""
     if not has_zero(node.value):
-        return f"the divisor is {TOO_SMALL}"
+        return f"the divisor is {TOO_SMALL}" * is_finite(node.value)
     while node.kind == "operation":  # to where the 0 came from
         inputs, sign = operands_of(case, node), sign_in_program(node)
         zeros = [one for one in inputs if has_zero(one.value)]
@@ -433,7 +485,8 @@ def flat_probability(case: Diagnosis, node: Node) -> str:
             break
         elements = (node.value.elements if node.value is not None else None) or ()
         node = inputs[0]
-        if sign in ("sigmoid", "softmax") and not {0, 1}.isdisjoint(elements) and is_finite(node.value):
+        is_sure = sign == "sigmoid" or case.graph.code or node.value is not None  # no mask of -inf makes the zeros
+        if sign in ("sigmoid", "softmax") and not {0, 1}.isdisjoint(elements) and is_finite(node.value) and is_sure:
             other = "log_softmax" if sign == "softmax" else "logsigmoid"
             return f"{logarithm}, and {sign} is 0 or 1 here: use {other}, or {LOGITS}"
     return ""
@@ -449,13 +502,16 @@ def not_finite_input(case: Diagnosis, name: str, what: str, node: Node) -> Cause
     row = case.rows.get(node.name or "")
     lines = case.line_of(row.history.written or row.place) if row is not None else ()
     code = case.code_of(lines)
+    if node.kind != "leaf" and (
+        cause := infinite_at_0(case, name, f"{what}: {node.name} is not finite itself", node.name)
+    ):
+        return cause
     if not case.graph.earlier or node.kind != "leaf":
         is_half = row is not None and row.value is not None and row.value.dtype == "float16"
         calls = ((last_name(call), call) for one in statements(code) for call in calls_of(one, *MENDS_OF_NAN))
         mends = dict.fromkeys(
             with_text(MENDS_OF_NAN[sign], next(iter(operands_of_call(call)), None), sign) for sign, call in calls
         )
-        mends |= {"or at the divisor, which may be 0: add a small number to it": None} if " / " in code else {}
         return Cause(
             name,
             "nan",
@@ -469,6 +525,61 @@ def not_finite_input(case: Diagnosis, name: str, what: str, node: Node) -> Cause
     mend = GROWN if has_grown(case) else "look at the options of the optimizer, such as its learning rate"
     mend = mend if ".step(" in code or ".grad" in code else "write finite numbers there"
     return Cause(name, "nan", f"{what}, and was written last by this line", lines, mend)
+
+
+def infinite_at_0(case: Diagnosis, name: str, what: str, text: str | None) -> Cause | None:
+    """Return the cause that is an expression outside of the graph which is infinite where a part of it is 0; or None.
+
+    Args:
+        case: the graph.
+        name: of the tensor that is asked about.
+        what: that it, or its gradient, is not finite, and what has brought that, as a clause.
+        text: an expression of the program that is not finite, or a line that has it: the nearest one is blamed.
+    """
+    writers, seen = case.assignments.writers, set[str]()
+    todo = [(Lines(), part) for part in ast.walk(parse(text or ""))]
+    for lines, part in todo:  # grows while it is read
+        zero = zero_of(part) if lines else None
+        base = ast.unparse(zero) if zero is not None else ""
+        value = case.rows[base].value if base in case.rows else None
+        if zero is not None and (value is None or has_zero(value)):
+            joint, first = (";", "look at the data; or ") if value is None else (", as", "")
+            what = f"{what}{joint} {ast.unparse(part)} is infinite where {base} is 0"
+            mend = with_text(f"{first}keep {base} above 0, as {{x}}.clamp(min=1e-6) does", zero, base)
+            return Cause(name, "nan", what, lines, mend)
+        own = getattr(part, "id", "")
+        row = case.rows.get(own)
+        is_fine = row is not None and row.value is not None and row.value.is_finite
+        keys = [key for key in writers if key[1] == own and own not in seen and not (is_fine and key[0] is None)]
+        pairs = [
+            (one, value)
+            for key in keys
+            for one in writers[key]
+            for value, to in case.assignments.flows_of(one)
+            if key in to
+        ]
+        todo += [
+            (case.line_of(Place(one.statement.lineno)), inner) for one, value in pairs for inner in ast.walk(value)
+        ]
+        seen.add(own)
+    return None
+
+
+def zero_of(node: ast.AST) -> ast.expr | None:
+    """Return the part of an expression that is not to be 0, as what it is divided by; None for none.
+
+    >>> parts = (parse(one).body[0].value for one in ("d ** -0.5", "1 / d", "torch.pow(d, -1)", "d.log()"))
+    >>> [ast.unparse(zero_of(part)) for part in parts]
+    ['d', 'd', 'd', 'd']
+    """
+    match node:
+        case ast.BinOp(part, ast.Pow(), ast.UnaryOp(ast.USub())) | ast.BinOp(_, ast.Div(), part):
+            return None if isinstance(part, ast.Constant) else part
+        case ast.Call(_, [*_, last]) if last_name(node) == "pow" and isinstance(last, ast.UnaryOp):
+            return operands_of_call(node)[0]
+        case ast.Call() if last_name(node) in INFINITE_AT_0:
+            return next(iter(operands_of_call(node)), None)
+    return None
 
 
 def with_input(case: Diagnosis, mend: str, *edges: Edge) -> str:

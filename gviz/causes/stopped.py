@@ -11,6 +11,7 @@ from gviz.causes.cuts import clause_of_cuts
 from gviz.causes.diagnosis import Cause, Diagnosis, Lines, sign_in_program
 from gviz.causes.facts import TensorFacts
 from gviz.causes.missing import SEVERAL, never_required, outside
+from gviz.causes.not_finite import SINGULAR
 from gviz.causes.syntax import last_name
 from gviz.graphs import LOST, Edge, Node, Place, Stop
 from gviz.reference.error_help import help_in
@@ -97,6 +98,7 @@ def other_error(facts: TensorFacts, stop: Stop) -> Cause | None:
     whole = message.partition(": ")[2].split()
     words = next((part for part in (" ".join(whole[:8]), " ".join(whole)) if help_in(part) is not None), "")
     mend = f'gviz explain "{words}" says what helps' if words else "mend this line first"
+    mend = SINGULAR.format(x="matrix") if "singular" in message and "LinAlgError" in message else mend
     lines = (*case.line_of_stop, *(case.line_of_backward if case.graph.failure is not None else ()))
     return facts.cause(
         "failed",

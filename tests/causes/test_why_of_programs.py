@@ -733,3 +733,111 @@ net(torch.ones(6, 4)).sum().backward()
     assert "a hook on net.0.weight has made it so: norm" in cause.what
     assert cause.mend.startswith("take the hook away")
     assert causes_in(graph, ["net.0.bias"])[0].verdict == "ok"
+
+
+GCN = """\
+import torch
+A = torch.tensor([[0.0, 1.0, 0.0], [1.0, 0.0, 0.0], [0.0, 0.0, 0.0]])
+w = torch.ones(2, 2, requires_grad=True)
+deg = A.sum(1)
+D = torch.diag(deg ** -0.5)
+h = D @ A @ D @ torch.ones(3, 2) @ w
+loss = torch.nn.functional.nll_loss(torch.log_softmax(h, 1), torch.tensor([0, 1, 0]))
+loss.backward()
+"""
+LOCAL_GCN = """\
+import torch
+class Layer(torch.nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.lin = torch.nn.Linear(2, 2, bias=False)
+    def forward(self, x, A):
+        d = A.sum(1).pow(-0.5)
+        A = d[:, None] * A * d[None, :]
+        return A @ self.lin(x)
+layer = Layer()
+A = torch.tensor([[0.0, 1.0, 0.0], [1.0, 0.0, 0.0], [0.0, 0.0, 0.0]])
+loss = layer(torch.ones(3, 2), A).pow(2).sum()
+loss.backward()
+"""
+
+
+@pytest.mark.parametrize("engine", ENGINES)
+def test_a_power_outside_of_the_graph_is_blamed_for_what_its_zero_has_made_infinite(
+    tmp_path: Path, engine: str
+) -> None:
+    cause = why(graph_of(tmp_path, GCN, engine), "w")
+    assert cause.what.endswith("is not finite itself, as deg ** (-0.5) is infinite where deg is 0")
+    assert (lines_of(cause), cause.mend) == ([5], "keep deg above 0, as deg.clamp(min=1e-6) does")
+    cause = why(graph_of(tmp_path, LOCAL_GCN, engine), "layer.lin.weight")
+    assert "log_softmax" not in cause.what
+    assert "A.sum(1).pow(-0.5) is infinite where A.sum(1) is 0" in cause.what
+    assert 7 in lines_of(cause)
+    learned = GCN.replace("[0.0, 0.0, 0.0]])", "[0.0, 0.0, 0.0]], requires_grad=True)")
+    cause = why(graph_of(tmp_path, learned, engine), "A")
+    assert (lines_of(cause), cause.mend.partition(":")[0]) == ([5], "a negative power of 0 is infinite")
+
+
+def test_a_division_by_what_is_not_0_is_not_blamed_for_data_that_are_nan(tmp_path: Path) -> None:
+    program = """\
+import torch
+raw, std = torch.tensor([1.0, float("nan")]), torch.tensor([2.0, 2.0])
+x = raw / std
+w = torch.ones(2, requires_grad=True)
+loss = (w * x).sum()
+loss.backward()
+"""
+    cause = why(graph_of(tmp_path, program, "gviz"), "w")
+    assert (cause.what, cause.mend) == ("w.grad is nan: x is not finite itself", "look at the data")
+
+
+ATTENTION = """\
+import torch
+q, k, v = (torch.ones(2, 3, 4, requires_grad=True) for _ in range(3))
+pad = torch.tensor([[False, False, True], [True, True, True]])
+scores = (q @ k.transpose(-1, -2)).masked_fill(pad[:, None, :], float("-inf"))
+out = torch.softmax(scores, dim=-1) @ v
+loss = out.pow(2).mean()
+loss.backward()
+"""
+
+
+@pytest.mark.parametrize("engine", ENGINES)
+def test_a_softmax_of_a_masked_row_is_named_where_its_product_is_taken_in_the_same_line(
+    tmp_path: Path, engine: str
+) -> None:
+    cause = why(graph_of(tmp_path, ATTENTION, engine), "v")
+    assert (cause.what, lines_of(cause)) == ("v.grad is nan: softmax makes the first of them, forward", [5])
+    assert cause.mend.startswith("a row of nothing but -inf has no softmax")
+
+
+@pytest.mark.parametrize("engine", ENGINES)
+@pytest.mark.parametrize(("call", "values"), [("svd", "singular values"), ("eigh", "eigenvalues")])
+def test_the_derivative_of_a_decomposition_with_equal_values_divides_by_their_difference(
+    tmp_path: Path, engine: str, call: str, values: str
+) -> None:
+    program = f"""\
+import torch
+A = torch.eye(3, requires_grad=True)
+parts = torch.linalg.{call}(A)
+loss = (parts[-1] * torch.arange(9.0).view(3, 3)).sum()
+loss.backward()
+"""
+    cause = why(graph_of(tmp_path, program, engine), "A")
+    assert f"the derivative of {call} for A is " in cause.what
+    assert f"divides by the differences of the {values}, and two of them are equal" in cause.mend
+
+
+@pytest.mark.parametrize("engine", ENGINES)
+def test_a_matrix_without_an_inverse_is_told_with_what_to_do(tmp_path: Path, engine: str) -> None:
+    program = """\
+import torch
+A = torch.tensor([[1.0, 2.0], [2.0, 4.0]], requires_grad=True)
+loss = torch.linalg.inv(A).sum()
+loss.backward()
+"""
+    cause = why(graph_of(tmp_path, program, engine), "A")
+    assert cause.mend.startswith("the matrix has no inverse, as its rows depend on one another: add a small number")
+    slogdet = program.replace("inv(A).sum()", "slogdet(A)[1]")
+    cause = why(graph_of(tmp_path, slogdet, engine), "A")
+    assert "the matrix has no inverse" in cause.mend
