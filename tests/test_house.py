@@ -72,6 +72,7 @@ HOMES = {
         "gviz.passes.repeats",
         "gviz.layout.rows",
     ),
+    "ml_dtypes": ("gviz.numbers.dtypes",),
     "graphviz": ("gviz.layout", "gviz.render"),
     "pygraphviz": ("gviz.layout", "gviz.render"),
     "rich": ("gviz.render.terminal", "gviz.cli"),

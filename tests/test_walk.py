@@ -219,8 +219,6 @@ def test_the_summary_of_a_large_tensor_is_numpy_s(
     library: Any, dtype: str, chunk: int, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr("gviz.walk.CHUNK", chunk)
-    if dtype == "bfloat16" and library is engine:
-        pytest.skip("gviz's engine has no bfloat16")
     tensor = library.tensor(samples(20, 30).tolist(), dtype=getattr(library, dtype))
     about = check_summary(tensor, np.array(tensor.tolist()))
     assert numbers(tensor).dtype == dtype

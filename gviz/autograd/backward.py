@@ -23,6 +23,7 @@ from gviz.autograd.modes import mode
 from gviz.autograd.node import AccumulateGrad, Array, Edge, Node, Output, target_of
 from gviz.autograd.row import TENSORS
 from gviz.autograd.tensor import Tensor, from_array, recorded_edge
+from gviz.numbers.dtypes import INEXACT
 from gviz.numbers.shapes import check_written
 
 DEEPEST = 30
@@ -187,7 +188,7 @@ def unbroadcast(grad: Tensor, edge: Edge, node: Node) -> Tensor:
                 f"got {list(got)} but expected shape compatible with {list(shape)}"
             )
         grad = TENSORS["sum_to"](grad, shape)
-    return grad if array.dtype == kind or kind is None or kind.kind not in "fc" else TENSORS["to_dtype"](grad, kind)
+    return grad if array.dtype == kind or kind is None or kind.kind not in INEXACT else TENSORS["to_dtype"](grad, kind)
 
 
 def accumulate_grad(self: Tensor, grads: list[Any]) -> None:

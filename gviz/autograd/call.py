@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import sys
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -18,6 +20,8 @@ from gviz.numbers.shapes import broadcast_shape, element_strides
 from gviz.numbers.words import no_memory
 
 OPERANDS: Any = (Tensor, *NUMBERS)
+STEPWISE = {"each": sys.maxsize, "few": 64, "first": 0}
+"""By the rounding of a row: below how many elements its kernel rounds after each step; more are computed 64 at once."""
 
 FACTS: dict[str, Any] = {
     "dim": lambda array: array.ndim,
@@ -39,14 +43,15 @@ def call(row: Row, *args: Any) -> Any:
     if row.scalar_overload and mode.formula and any(isinstance(args[i], NUMBERS) for i in row.inputs):
         return TENSORS[row.scalar_overload](*args[:2])
     arrays = operands(row, args)
+    forward = partial(in_single, row) if dtypes.NARROW and not (row.view or row.reshapes) else row.forward
     try:
-        data = row.forward(*arrays)
+        data = forward(*arrays)
     except (
         RuntimeWarning,
         FloatingPointError,
     ):  # a script's filters make errors of numpy's warnings: PyTorch gives none
         with np.errstate(all="ignore"):
-            data = row.forward(*arrays)
+            data = forward(*arrays)
     except MemoryError as error:
         raise no_memory(error) from None
     except (ValueError, ZeroDivisionError) as error:
@@ -83,9 +88,43 @@ def operands(row: Row, args: tuple[Any, ...]) -> list[Any]:
             raise TypeError(f"{row.key}(): argument '{name}' (position {i + 1}) must be Tensor, not {type_text(value)}")
     if row.check is not None:
         row.check(*(arrays[i] for i in row.inputs))
-    if not row.promoted_inputs or (same and (row.promote != "float" or (dtype is not None and dtype.kind in "fc"))):
+    if not row.promoted_inputs or (
+        same and (row.promote != "float" or (dtype is not None and dtype.kind in dtypes.INEXACT))
+    ):
         return arrays
     return promoted(row, arrays)
+
+
+def in_single(row: Row, *operands: object) -> Any:
+    """Return what the forward gives; for bfloat16 computed in float32 and rounded, as PyTorch's kernels do it.
+
+    The first operand that is of real numbers says the dtype of the results, unless the call does.
+    """
+    flat = [one for value in operands for one in (value if isinstance(value, list) else [value])]
+    arrays = [one for one in flat if isinstance(one, np.ndarray)]
+    kinds = [array.dtype for array in arrays if array.dtype.kind in dtypes.FLOATS]
+    (narrow,) = dtypes.NARROW
+    if narrow not in kinds or (set(kinds) != {narrow} and row.rounding != "mixed"):
+        return row.forward(*operands)
+    in_steps = max(array.size for array in arrays) < STEPWISE.get(row.rounding, 0)
+
+    def converted(value: object) -> Any:
+        if isinstance(value, list):
+            return [converted(one) for one in value]
+        if value.__class__ in (int, float) and row.rounding in STEPWISE:
+            value = np.asarray(value).astype(narrow)
+        if in_steps or not isinstance(value, np.ndarray) or value.dtype != narrow:
+            return value
+        return value.astype(np.float32, "C" if 0 in value.strides else "K")
+
+    data = row.forward(*map(converted, operands))
+    if kinds[0] != narrow or any(isinstance(one, np.dtype) for one in operands):
+        return data
+    outputs = [
+        dtypes.cast(one, narrow) if getattr(one, "dtype", None) == np.float32 else one
+        for one in (data if row.outputs or row.extras else (data,))
+    ]
+    return outputs if row.outputs or row.extras else outputs[0]
 
 
 def plain_number(value: object) -> Any:
@@ -103,11 +142,13 @@ def promoted(row: Row, arrays: list[Any]) -> list[Any]:
     if target is None:
         return arrays
 
-    def cast(value: Any) -> Any:
+    def cast(value: Any, i: int) -> Any:
+        if row.rounding == "wide" and i and target in dtypes.NARROW and not np.ndim(value):
+            return np.asarray(value).item()
         return value if value is None else np.asarray(value).astype(target, copy=False)
 
     for i in row.promoted_inputs:
-        arrays[i] = [cast(one) for one in arrays[i]] if isinstance(arrays[i], list) else cast(arrays[i])
+        arrays[i] = [cast(one, i) for one in arrays[i]] if isinstance(arrays[i], list) else cast(arrays[i], i)
     return arrays
 
 

@@ -39,7 +39,7 @@ from gviz.autograd.node import Array, Node, target_of
 from gviz.autograd.saved import GONE, Packed, Saved, unpack
 from gviz.autograd.tensor import Version, from_array
 from gviz.numbers.classes import result_class
-from gviz.numbers.dtypes import WrappedNumber
+from gviz.numbers.dtypes import INEXACT, WrappedNumber
 from gviz.numbers.words import refuse
 
 ARRAYS: dict[str, Any] = {"__name__": "gviz.ops.arrays", "__builtins__": builtins, "np": np}
@@ -98,6 +98,9 @@ class Row:
         ufunc: numpy's function that computes the same when all options are at their defaults.
         grad_kinds: the kinds of numbers that carry a gradient; others are refused one, or with "?" go without.
         check: a function of the operands that refuses some, in PyTorch's words.
+        rounding: how the kernel computes with bfloat16. "once": in float32, and operands that are numbers are rounded
+            before; "wide": those are not; "each": each step is rounded; "few": so it is of few elements;
+            "first": numbers are, and the result; "mixed": once, also beside parameters in float32.
     """
 
     nondiff: tuple[str, ...] = ()
@@ -115,8 +118,9 @@ class Row:
     skips_sole_input: bool = False
     extras: tuple[str, ...] = ()
     ufunc: Any = None
-    grad_kinds: str = "fc"
+    grad_kinds: str = INEXACT
     check: Any = None
+    rounding: str = "once"
     __call__: Any  # call.py
     names = ""
 

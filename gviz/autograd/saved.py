@@ -17,6 +17,7 @@ from gviz.autograd.modes import mode
 from gviz.autograd.node import AccumulateGrad, Array, Edge, Node, edge_to, short_name
 from gviz.autograd.tensor import Tensor, Version, from_array
 from gviz.autograd.words import CHANGED, DETACHED, FREED, INFERENCE_SAVED
+from gviz.numbers.dtypes import INEXACT
 from gviz.numbers.words import type_name
 
 SavedValue: TypeAlias = "Tensor | Array | Saved | Packed | list[SavedValue] | Option"
@@ -85,7 +86,7 @@ def unpack(node: Node, value: SavedValue, number: int | None = None) -> Any:
     if version is not None and version.count != expected:
         raise changed(node, content, number, version.count, expected)
     if content.__class__ is np.ndarray:
-        flows = number is not None and content.dtype.kind in "fc"
+        flows = number is not None and content.dtype.kind in INEXACT
         content = from_array(content, edge_to(node, number or 0) if flows else None)
         content._version_cell = version
     if isinstance(content, Tensor) and content._meta is not None and content._meta.detached > node._seq:

@@ -17,7 +17,7 @@ from gviz.autograd import words
 from gviz.autograd.modes import mode
 from gviz.autograd.node import AccumulateGrad, Edge, Node, next_seq, target_of
 from gviz.numbers.classes import type_text
-from gviz.numbers.dtypes import dtype, of
+from gviz.numbers.dtypes import INEXACT, dtype, of
 from gviz.numbers.printing import Size, size
 from gviz.numbers.words import refuse, warn
 
@@ -121,7 +121,7 @@ class Tensor:
         edge = self._edge
         refuse(recorded_edge(self) is not None, words.NON_LEAF_FLAG + ("" if value else words.USE_DETACH))
         refuse(
-            value and self._array.dtype.kind not in "fc",
+            value and self._array.dtype.kind not in INEXACT,
             "only Tensors of floating point and complex dtype can require gradients",
         )
         refuse(
@@ -144,7 +144,7 @@ class Tensor:
             wrong = type_text(requires_grad)
             raise TypeError(f"requires_grad_(): argument 'requires_grad' (position 1) must be bool, not {wrong}")
         refuse(
-            requires_grad and self._array.dtype.kind not in "fc",
+            requires_grad and self._array.dtype.kind not in INEXACT,
             "only Tensors of floating point dtype can require gradients",
         )
         if not requires_grad or self.is_leaf:
@@ -225,7 +225,7 @@ class Tensor:
         if not isinstance(other, Tensor):
             raise TypeError(f"Variable data has to be a tensor, but got {type_text(other)}")
         refuse(
-            self.requires_grad and other._array.dtype.kind not in "fc",
+            self.requires_grad and other._array.dtype.kind not in INEXACT,
             "data set to a tensor that requires gradients must be floating point or complex dtype",
         )
         if self._edge.__class__ is ref and other._array.dtype != self._array.dtype:

@@ -66,7 +66,7 @@ globals().update(
     dtypes.NAMES
     | FORMATS
     | {name: getattr(module, name) for module in (modes, random) for name in module.__all__ if name != "mode"}
-    | {f"{kind.scalar_name}Tensor": creation.LegacyType(kind) for kind in dtypes.ALL if kind.np.kind != "c"}
+    | {f"{kind.scalar_name}Tensor": creation.LegacyType(kind) for kind in dtypes.EVERY if not kind.is_complex}
 )
 device, layout, strided, memory_format = Device, Layout, STRIDED, MemoryFormat
 autocast, GradScaler = amp.autocast, amp.GradScaler

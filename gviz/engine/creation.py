@@ -30,7 +30,10 @@ def finish(array: Array, device: object = None, requires_grad: bool = False) -> 
         check_device(device)
     tensor = from_array(array, None)
     if requires_grad:
-        refuse(array.dtype.kind not in "fc", "Only Tensors of floating point and complex dtype can require gradients")
+        refuse(
+            array.dtype.kind not in dtypes.INEXACT,
+            "Only Tensors of floating point and complex dtype can require gradients",
+        )
         tensor.requires_grad = True
     return tensor
 

@@ -66,7 +66,7 @@ class Elements(Tensor):
 
     get_device = array_method("Return -1: it is not on a GPU.", lambda _: -1)
     is_floating_point = array_method(
-        "Return whether the elements are floating point numbers.", lambda array: array.dtype.kind == "f"
+        "Return whether the elements are floating point numbers.", lambda array: array.dtype.kind in dtypes.FLOATS
     )
     is_complex = array_method("Return whether the elements are complex numbers.", lambda array: array.dtype.kind == "c")
     element_size = array_method("Return the bytes of one element.", lambda array: array.itemsize)
@@ -167,6 +167,7 @@ class Elements(Tensor):
             not force and mode.recording and self.requires_grad,
             "Can't call numpy() on Tensor that requires grad. Use tensor.detach().numpy() instead.",
         )
+        refuse(self._array.dtype.kind == "V", "Got unsupported ScalarType BFloat16", TypeError)
         self.version_cell()
         return self._array.view()
 
@@ -290,9 +291,9 @@ def caster(dtype: object) -> Any:
 
 
 for word, kind in {
-    "float": dtypes.float32, "double": dtypes.float64, "half": dtypes.float16, "long": dtypes.int64,
-    "int": dtypes.int32, "short": dtypes.int16, "byte": dtypes.uint8, "char": dtypes.int8, "bool": dtypes.bool_,
-    "cpu": None,
+    "float": dtypes.float32, "double": dtypes.float64, "half": dtypes.float16, "bfloat16": dtypes.bfloat16,
+    "long": dtypes.int64, "int": dtypes.int32, "short": dtypes.int16, "byte": dtypes.uint8, "char": dtypes.int8,
+    "bool": dtypes.bool_, "cpu": None,
 }.items():  # fmt: skip
     public_names(f".{word}")(caster(kind))
 
@@ -302,7 +303,11 @@ def in_type(self: Tensor, dtype: object = None, non_blocking: bool = False) -> A
     """Return the old name of the tensor's type, or the tensor in another dtype."""
     if dtype is None:
         return type_name(self._array.dtype)
-    target = {type_name(each.np): each for each in dtypes.ALL}.get(dtype) if isinstance(dtype, str) else dtype
+    target = (
+        {f"torch.{each.scalar_name}Tensor": each for each in dtypes.EVERY}.get(dtype)
+        if isinstance(dtype, str)
+        else dtype
+    )
     target = getattr(target, "legacy_dtype", target)
     refuse(not isinstance(target, dtypes.dtype), f"invalid type: '{dtype}'", ValueError)
     return to(self, target)

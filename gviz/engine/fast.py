@@ -29,6 +29,7 @@ from gviz.autograd.node import OUTPUTS, SINGLE, AccumulateGrad, Array, Edge, Nod
 from gviz.autograd.row import ARRAYS, TENSORS, Row, Save
 from gviz.autograd.saved import GONE, Saved, save as form_of, unpack
 from gviz.autograd.tensor import Tensor, edge_of, from_array
+from gviz.numbers.dtypes import NARROW
 from gviz.signatures import names
 
 AFTER = 50
@@ -414,7 +415,7 @@ def order_of(roots: list[tuple[Output, Tensor]]) -> list[Any] | None:
 
 def run(self: Pass) -> None:
     """Run a plain pass on arrays; any other one the usual way."""
-    plain = not (self.create or self.only is not None or self.catch is not None or mode.anomaly)
+    plain = not (self.create or self.only is not None or self.catch is not None or mode.anomaly or NARROW)
     nodes = order_of(self.roots) if plain else None
     if nodes is None:
         usual_run(self)

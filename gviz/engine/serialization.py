@@ -65,7 +65,7 @@ for function, name in ((rebuild, "_rebuild_tensor_v2"), (rebuild_parameter, "_re
     function.__module__, function.__qualname__ = "torch._utils", name
 
 STORAGES: dict[str, Any] = {
-    kind.np.str: type(f"{kind.scalar_name}Storage", (), {"__module__": "torch", "kind": kind.np}) for kind in dtypes.ALL
+    kind.name: type(f"{kind.scalar_name}Storage", (), {"__module__": "torch", "kind": kind}) for kind in dtypes.EVERY
 }
 """Classes that say what the numbers in some memory are."""
 
@@ -133,7 +133,7 @@ class Writer(pickle._Pickler):  # the one in C imports every function that it na
     def persistent_id(self, obj: object) -> Any:
         """Return what a file says in place of a tensor's memory."""
         if isinstance(obj, Storage):
-            return "storage", STORAGES[obj.flat.dtype.str], obj.key, "cpu", obj.flat.size
+            return "storage", STORAGES[dtypes.of(obj.flat.dtype).name], obj.key, "cpu", obj.flat.size
         return None
 
     def reducer_override(self, obj: object) -> Any:
@@ -249,7 +249,7 @@ class Reader(pickle.Unpickler):
         )
         if key not in self.memory:
             self.memory[key] = np.frombuffer(bytearray(self.archive.read(f"{self.prefix}data/{key}")), np.uint8)
-        return self.memory[key].view(storage.kind)
+        return self.memory[key].view(storage.kind.np)
 
 
 def load(

@@ -7,8 +7,8 @@ from typing import Any
 from gviz.engine.creation import LegacyType
 from gviz.engine.device import CPU, Device, check_device
 from gviz.engine.nn.parameter import typename  # noqa: F401 - torch.typename
-from gviz.numbers.dtypes import ALL, set_default_dtype
-from gviz.numbers.words import refuse, type_name, warn_once
+from gviz.numbers.dtypes import EVERY, set_default_dtype
+from gviz.numbers.words import refuse, warn_once
 
 
 def _assert(condition: object, message: str) -> None:
@@ -29,7 +29,7 @@ def get_default_device() -> Device:
 
 def set_default_tensor_type(t: object) -> None:
     """Let tensors be of the dtype of ``torch.DoubleTensor`` or the like, or of that name."""
-    kinds = {type_name(kind.np): kind for kind in ALL}
+    kinds = {f"torch.{kind.scalar_name}Tensor": kind for kind in EVERY}
     kind: Any = kinds.get(t) if isinstance(t, str) else t.dtype if isinstance(t, LegacyType) else None
     refuse(kind is None, f"type {t} not available", TypeError)
     warn_once(

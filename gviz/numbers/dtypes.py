@@ -8,6 +8,7 @@ Source: https://docs.pytorch.org/docs/2.13/tensor_attributes.html.
 from __future__ import annotations
 
 from collections.abc import Callable
+from importlib import import_module
 from typing import Any
 
 import numpy as np
@@ -50,7 +51,7 @@ class dtype:
 
     def to_complex(self) -> dtype:
         """Return the complex type with parts of this type (of float16 complex64: numpy has no half complex)."""
-        if self.np.kind not in "fc":
+        if self.np.kind not in INEXACT:
             raise RuntimeError(f"Unknown Complex ScalarType for {self.scalar_name}")
         return complex128 if self.name in {"float64", "complex128"} else complex64
 
@@ -59,24 +60,38 @@ class dtype:
         return {"complex64": float32, "complex128": float64}.get(self.name, self)
 
 
-class Absent(dtype):
-    """An element type that numpy does not have: its name may be said, but no tensor made of it."""
+class Late(dtype):
+    """The element type bfloat16, which numpy has not: the package ml_dtypes gives it when somebody computes with it."""
 
     __slots__ = ()
-    is_floating_point, is_complex, is_signed, itemsize = True, False, True, 2
 
-    def __init__(self, name: str) -> None:
-        self.name = name
+    def __init__(self) -> None:
+        self.name, self.scalar_name, self.c_name = "bfloat16", "BFloat16", "c10::BFloat16"
+        self.is_floating_point, self.is_complex, self.is_signed, self.itemsize = True, False, True, 2
 
-    @property
-    def np(self) -> Any:  # type: ignore[override]
-        """There is none: TypeError."""
-        raise TypeError(
-            f"{self} is not in gviz's engine: use torch.float32 or torch.float16, or run with --engine torch"
-        )
+    def __getattr__(self, name: str) -> Any:
+        """Return ``np``, made and entered in the tables at the first call. ImportError: there is no package."""
+        if name != "np":
+            raise AttributeError(name)
+        try:
+            self.np = np.dtype(import_module("ml_dtypes").bfloat16)
+        except ImportError:
+            raise ImportError(
+                f"gviz's engine has {self} from the package ml_dtypes, which is not installed: pip install ml_dtypes, "
+                "or run the script with --engine torch"
+            ) from None
+        _OF[self.np] = self
+        _PROMOTED.update({pair: _promote(*pair) for one in _OF for pair in ((one, self.np), (self.np, one))})
+        NARROW.append(self.np)
+        return self.np
 
 
-bfloat16 = Absent("bfloat16")
+FLOATS, INEXACT = "fV", "fcV"
+"""numpy's letters of the kinds of real, and of real or complex numbers: bfloat16 is "V" there."""
+NARROW: list[np.dtype[Any]] = []
+"""bfloat16, once somebody computes with it: rows compute with it in float32."""
+
+bfloat16 = Late()
 float16 = dtype("float16", "Half", "c10::Half")
 float32 = dtype("float32", "Float", "float")
 float64 = dtype("float64", "Double", "double")
@@ -90,11 +105,13 @@ complex64 = dtype("complex64", "ComplexFloat", "c10::complex<float>")
 complex128 = dtype("complex128", "ComplexDouble", "c10::complex<double>")
 
 ALL = (float64, float32, float16, complex64, complex128, int64, int32, int16, int8, uint8, bool_)
+"""Every element type that numpy has."""
+EVERY = (*ALL, bfloat16)
 """Every element type."""
 
-NAMES: dict[str, dtype] = {each.name: each for each in ALL} | {
+NAMES: dict[str, dtype] = {each.name: each for each in EVERY} | {
     "half": float16, "float": float32, "double": float64, "short": int16, "int": int32, "long": int64,
-    "cfloat": complex64, "cdouble": complex128, "bfloat16": bfloat16,
+    "cfloat": complex64, "cdouble": complex128,
 }  # fmt: skip
 """Each name that PyTorch's module has for an element type, the short ones included."""
 
@@ -179,7 +196,7 @@ def get_default_dtype() -> dtype:
 
 
 def set_default_dtype(d: object) -> None:
-    """Let Python floats become ``d``: float16, float32 or float64; refuse other types."""
+    """Let Python floats become ``d``, a type of real numbers; refuse other types."""
     if not isinstance(d, dtype) or not d.is_floating_point:
         start = "" if isinstance(d, dtype) else "invalid dtype object: "
         raise TypeError(f"{start}only floating-point types are supported as the default type")
@@ -189,7 +206,7 @@ def set_default_dtype(d: object) -> None:
 
 # Promotion ---------------------------------------------------------------------------------------------------------
 
-_CATEGORY = {"b": 0, "u": 1, "i": 1, "f": 2, "c": 3}
+_CATEGORY = {"b": 0, "u": 1, "i": 1, "f": 2, "V": 2, "c": 3}
 
 
 def _promote(a: np.dtype[Any], b: np.dtype[Any]) -> np.dtype[Any]:
@@ -197,7 +214,7 @@ def _promote(a: np.dtype[Any], b: np.dtype[Any]) -> np.dtype[Any]:
     ranks = _CATEGORY[a.kind], _CATEGORY[b.kind]
     if ranks[0] != ranks[1] and min(ranks) < 2:
         return a if ranks[0] > ranks[1] else b
-    return np.promote_types(a, b)
+    return a if a == b else np.promote_types(*(np.float32 if one.kind == "V" else one for one in (a, b)))
 
 
 _PROMOTED = {(a.np, b.np): _promote(a.np, b.np) for a in ALL for b in ALL}

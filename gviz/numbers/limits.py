@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from importlib import import_module
 from typing import Any
 
 import numpy as np
@@ -51,7 +52,7 @@ class finfo(_Limits):
             "torch.finfo() requires a floating point input type. Use torch.iinfo to handle 'torch.finfo'",
             TypeError,
         )
-        numbers: Any = np.finfo(of_type.np)
+        numbers: Any = import_module(of_type.np.type.__module__).finfo(of_type.np)
         super().__init__(of_type, numbers, float)
         self.eps, self.tiny = float(numbers.eps), float(numbers.smallest_normal)
         self.smallest_normal, self.resolution = self.tiny, float(f"1e-{numbers.precision}")
@@ -68,7 +69,7 @@ class iinfo(_Limits):
     def __init__(self, type: dtype) -> None:
         of_type = as_dtype(type)
         refuse(
-            of_type is bool_ or of_type.np.kind in "fc",
+            of_type is bool_ or of_type.is_floating_point or of_type.is_complex,
             "torch.iinfo() requires an integer input type. Use torch.finfo to handle 'torch.iinfo'",
             TypeError,
         )

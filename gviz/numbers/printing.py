@@ -15,7 +15,7 @@ from typing import Any, Self, SupportsIndex
 
 import numpy as np
 
-from gviz.numbers.dtypes import bool_, get_default_dtype, int64, of
+from gviz.numbers.dtypes import FLOATS, bool_, get_default_dtype, int64, of
 from gviz.numbers.types import Array
 
 _DEFAULT: dict[str, Any] = {"precision": 4, "threshold": 1000, "edgeitems": 3, "linewidth": 80}
@@ -92,7 +92,7 @@ class _Real:
 
     def __init__(self, array: Array) -> None:
         self.spec, self.point, values = "", "", array.ravel()
-        if array.dtype.kind == "f":
+        if array.dtype.kind in FLOATS:
             values = values[np.isfinite(values) & (values != 0)].astype(np.float64)
             self.spec, self.point = _float_form(values)
         elif array.dtype.kind != "b" and array.size:

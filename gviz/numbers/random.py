@@ -23,7 +23,7 @@ from typing import Any, TypeAlias
 import numpy as np
 
 from gviz.numbers.classes import type_text
-from gviz.numbers.dtypes import cast, get_default_dtype, no_kernel, of
+from gviz.numbers.dtypes import INEXACT, cast, get_default_dtype, no_kernel, of
 from gviz.numbers.types import Array, DType
 from gviz.numbers.words import refuse
 
@@ -152,7 +152,7 @@ default_generator.seed()
 def float_type(dtype: DType | None, kernel: str) -> DType:
     """Return the type to draw in. NotImplementedError: an integer one has no such kernel."""
     np_dtype = get_default_dtype().np if dtype is None else dtype
-    if np_dtype.kind not in "fc":
+    if np_dtype.kind not in INEXACT:
         raise no_kernel(kernel, np_dtype)
     return np_dtype
 

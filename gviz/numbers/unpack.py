@@ -20,7 +20,7 @@ HALF = 2
 SMALL, LARGE = 1e-37, 1e38
 """Amounts that all others hold, so that nothing is to be silenced where they are stored."""
 PLAIN = frozenset({bool, int, float, complex})
-OF_KIND: dict[str, Any] = {"b": bool, "i": int, "u": int, "f": float, "c": complex}
+OF_KIND: dict[str, Any] = {"b": bool, "i": int, "u": int, "f": float, "V": float, "c": complex}
 """Python's type of number for each kind of numpy's dtypes."""
 
 
@@ -112,7 +112,8 @@ def stored(values: list[Any], array_type: np.dtype[Any]) -> Array:
     """Return the array of Python's numbers in a type; refuse a number that it does not hold."""
     if array_type.kind not in "iu":
         return cast(
-            np.array(values, {"f": np.float64, "c": np.complex128}.get(array_type.kind, array_type)), array_type
+            np.array(values, {"f": np.float64, "V": np.float64, "c": np.complex128}.get(array_type.kind, array_type)),
+            array_type,
         )
     if not all(isinstance(value, int) for value in values):
         return np.array([number(value, array_type, array_type.name) for value in values], array_type)

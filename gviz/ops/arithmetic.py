@@ -76,22 +76,22 @@ fact("in_formula", lambda value: mode.formula and isinstance(value, NUMBERS))
 
 # ------------------------------------------------------------------ sums and differences
 row("add", "AddBackward0", lambda self, other, *, alpha=1: self + scaled(other, alpha) if alpha != 1 else self + other,
-    "add .add_ + r+ +=", takes_number=True, ufunc=np.add, scalar_overload="add_scalar", self="grad",
+    "add .add_ + r+ +=", takes_number=True, rounding="few", ufunc=np.add, scalar_overload="add_scalar", self="grad",
     other="maybe_multiply(grad, alpha)")
 row("sub", "SubBackward0", lambda self, other, *, alpha=1: self - scaled(other, alpha) if alpha != 1 else self - other,
     "sub subtract .sub_ .subtract_ - -=", takes_number=True, ufunc=np.subtract, scalar_overload="sub_scalar", check=check_sub,
-    self="grad", other="maybe_multiply(neg(grad), alpha)")
+    rounding="few", self="grad", other="maybe_multiply(neg(grad), alpha)")
 row("rsub", "RsubBackward0", lambda self, other, *, alpha=1: other - scaled(self, alpha), "torch.rsub", check=check_sub,
-    self="maybe_multiply(neg(grad), alpha)", other="grad")
-@op("RsubBackward1", "torch.rsub", self="maybe_multiply(neg(grad), alpha)")
+    rounding="few", self="maybe_multiply(neg(grad), alpha)", other="grad")
+@op("RsubBackward1", "torch.rsub", rounding="few", self="maybe_multiply(neg(grad), alpha)")
 def rsub_scalar(self, other, alpha: Number = 1):
     check_sub(self, other)
     self, other = alike(self, other)
     return other - scaled(self, alpha)
 brief("r-", lambda self, other: sub(full_as(self, other), self) if in_formula(other) else rsub_scalar(self, other),
     other="Operand")
-row("add_scalar", "AddBackward1", lambda self, other: common(self, other) + other, self="grad")
-row("sub_scalar", "SubBackward1", lambda self, other: common(self, other) - other, self="grad")
+row("add_scalar", "AddBackward1", lambda self, other: common(self, other) + other, rounding="few", self="grad")
+row("sub_scalar", "SubBackward1", lambda self, other: common(self, other) - other, rounding="few", self="grad")
 row("full_as", None, lambda self, value: np.full_like(self, value), nondiff=("self",))
 row("neg", "NegBackward0", lambda self: -self, "neg negative neg_ negative_ -x", check=check_sub, self="neg(grad)")
 row("absolute", "AbsBackward0", np.abs, "abs absolute abs(x)", check=lacks("abs_cpu", "b"), self="grad * sgn(self)")
@@ -115,10 +115,10 @@ public_names("positive +x")(lambda self: refuse(self._array.dtype.kind == "b", N
 
 # ------------------------------------------------------------------ products and quotients
 row("mul", "MulBackward0", lambda self, other: self * other, "mul multiply .mul_ .multiply_ * r* *=", takes_number=True,
-    ufunc=np.multiply, scalar_overload="mul_scalar", self="grad * other", other="grad * self")
+    ufunc=np.multiply, scalar_overload="mul_scalar", rounding="wide", self="grad * other", other="grad * self")
 row("mul_scalar", "MulBackward1", lambda self, other: common(self, other) * other, self="grad * other")
 function("div", "DivBackward0", lambda self, other: self / other, "div divide true_divide .div_ .divide_ .true_divide_ / /=",
-    takes_number=True, ufunc=np.true_divide, scalar_overload="div_scalar", self="grad / other",
+    takes_number=True, rounding="wide", ufunc=np.true_divide, scalar_overload="div_scalar", self="grad / other",
     other="div_backward_other(grad, self, other)")
 row("div_scalar", "DivBackward1", lambda self, other: self / other, promote="float", self="grad / other")
 function("reciprocal", "ReciprocalBackward0", lambda self: 1 / self, self="neg(grad) * (result * result)")
@@ -167,14 +167,16 @@ row("pow_tensor", "PowBackward1", lambda self, exponent:
     "pow .pow_ ** **=", check=lacks("pow", "b"),
     self="where(equal(exponent, 0.0), 0.0, grad * (exponent * pow_tensor(self, minus(exponent, 1))))",
     exponent="grad * where(logical_and(equal(self, 0), greater_equal(exponent, 0)), 0.0, result * log(self))")
-@op("PowBackward0", "pow .pow_ ** **=", self="pow_backward(grad, self, exponent)")
+@op("PowBackward0", "pow .pow_ ** **=", rounding="each", self="pow_backward(grad, self, exponent)")
 def power(self, exponent):
     self = common(self, exponent)
     refuse(self.dtype.kind in "iu" and exponent < 0, "Integers to negative integer powers are not allowed.")
     if exponent == -0.5:  # as a root: minus infinity gives nan
         return 1 / np.sqrt(self)
-    return self * self if exponent == 2 else self**exponent
-@op("PowBackward2", "pow", exponent="pow_backward_base(grad, self, exponent, result)")
+    if exponent == -2:
+        return 1 / (self * self)
+    return self * self if exponent == 2 else self * self * self if exponent == 3 else self**exponent
+@op("PowBackward2", "pow", rounding="each", exponent="pow_backward_base(grad, self, exponent, result)")
 def pow_base(self, exponent):
     exponent, self = alike(exponent, self)
     lacks("pow", "b")(exponent)

@@ -30,7 +30,7 @@ for key, short, sign in (
     compare = compare if short in ("eq", "ne") else ordered(short, compare)
     row(key, None, compare, f"{short} {long} {sign}", takes_number="other", nondiff=BOTH, promote="pointwise")
     words, node = f".{short}_ {long and f'.{long}_'}", f"{short.title()}Backward"
-    flat = {"promote": "none", "grad_kinds": "biufc", "self": "zeros_like(grad)"}
+    flat = {"promote": "none", "grad_kinds": "biufcV", "self": "zeros_like(grad)"}
     row(f"{short}_tensor_", f"{node}1", as_number(compare), words, **flat, other="zeros_like(grad)")
     row(f"{short}_", f"{node}0", as_number(compare), words, **flat)
 for name in ("logical_and", "logical_or", "logical_xor"):

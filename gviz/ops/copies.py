@@ -35,7 +35,7 @@ def fill_tensor(self, value):
     refuse(value.ndim, f"fill_ only supports 0-dimension value tensor but got tensor with {value.ndim} dimensions.")
     return np.full_like(self, value)
 row("fill", "FillBackward2", lambda self, value: repeated(number(value, self.dtype), self), "fill_", self="zeros_like(grad)")
-@op("CopyBackwards", ".copy_", grad_kinds="fc?", promote="none", takes_number="other", self="zeros_like(grad)", other="grad")
+@op("CopyBackwards", ".copy_", grad_kinds="fcV?", promote="none", takes_number="other", self="zeros_like(grad)", other="grad")
 def copy_into(self, other, non_blocking: bool = False):
     other = np.asarray(other)
     result = np.empty(broadcast_shape(self.shape, other.shape), self.dtype)
@@ -51,7 +51,7 @@ def real_of(array, kind):
 
 row("to_dtype", "ToCopyBackward0", lambda self, dtype:
     real_of(self, dtype).astype(dtype, order="C" if 0 in self.strides else "K"),
-    grad_kinds="fc?", promote="none", hidden=("self_sym_dtype",), self="to_dtype(grad, self_sym_dtype)")
+    grad_kinds="fcV?", promote="none", hidden=("self_sym_dtype",), self="to_dtype(grad, self_sym_dtype)")
 @composite
 def cast_like(value, other):
     """The value in the dtype of another one, or in that dtype: itself, where it has it."""

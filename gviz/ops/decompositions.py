@@ -19,7 +19,7 @@ from gviz.ops.solving import by_columns, check_matrix, of_batch
 formula("on_diagonal", lambda value, operation, operand: overwritten(value, operation, operand, part=("diagonal", 0, -2, -1)))
 
 # ------------------------------------------------------------------ eigenvalues
-@op("LinalgEighBackward0", "linalg.eigh", promote="none", outputs=("eigenvalues", "eigenvectors"),
+@op("LinalgEighBackward0", "linalg.eigh", promote="none", rounding="each", outputs=("eigenvalues", "eigenvectors"),
     self="eigh_backward(grad[0], grad[1], eigenvalues, eigenvectors)")
 def linalg_eigh(self, UPLO: str = "L"):
     check_matrix(self, "linalg.eigh")
@@ -78,7 +78,7 @@ def matrix_exp_backward(grad, self):
     return narrow(narrow(blocks, -2, 0, size), -1, size, size)
 
 # ------------------------------------------------------------------ singular values
-@op("LinalgSvdBackward0", "linalg.svd", promote="none", outputs=("U", "S", "Vh"),
+@op("LinalgSvdBackward0", "linalg.svd", promote="none", rounding="each", outputs=("U", "S", "Vh"),
     A="svd_backward(grad, full_matrices, U, S, S_sym_argsize_minus_1, Vh)")
 def linalg_svd(A, full_matrices: bool = True, *, driver: str | None = None):
     check_matrix(A, "linalg.svd", square=False)
@@ -131,7 +131,8 @@ def singular_turns(left, right, U, S, Vh):
 formula("antisymmetric", lambda value: value - transpose(value, -2, -1))
 
 # ------------------------------------------------------------------ an orthogonal and a triangular factor
-@op("LinalgQrBackward0", "linalg.qr", promote="none", outputs=("Q", "R"), A="qr_backward(grad[0], grad[1], Q, R, mode)")
+@op("LinalgQrBackward0", "linalg.qr", promote="none", rounding="each", outputs=("Q", "R"),
+    A="qr_backward(grad[0], grad[1], Q, R, mode)")
 def linalg_qr(A, mode: str = "reduced"):
     check_matrix(A, "linalg.qr", square=False)
     refuse(mode not in ("reduced", "r", "complete"),
@@ -164,14 +165,14 @@ def qr_backward(first, second, Q, R, mode):
     return linalg_solve_triangular(transpose(R, -2, -1), result, False, False, False)
 
 # ------------------------------------------------------------------ pseudo-inverses
-@op("LinalgPinvBackward0", "linalg.pinv", promote="none", self="pinv_backward(grad, result, self)")
+@op("LinalgPinvBackward0", "linalg.pinv", promote="none", rounding="each", self="pinv_backward(grad, result, self)")
 def linalg_pinv(self, rcond: Number = None, hermitian: bool = False, *, rtol: Number = None):
     check_matrix(self, "linalg.pinv", square=False)
     share = rcond if rtol is None else rtol
     share = np.finfo(self.dtype).eps * max(self.shape[-2:]) if share is None else share
     return np.array(np.linalg.pinv(self, share, hermitian), order="C")
 
-@op(None, "linalg.matrix_rank", nondiff=("self",))
+@op(None, "linalg.matrix_rank", rounding="each", nondiff=("self",))
 def linalg_matrix_rank(self, tol: Number = None, hermitian: bool = False, *, atol: Number = None, rtol: Number = None):
     check_matrix(self, "linalg.matrix_rank", square=False)
     least = atol if tol is None else tol

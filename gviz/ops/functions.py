@@ -17,7 +17,7 @@ function("log2", "Log2Backward0", np.log2, self="grad / (self * 0.69314718055994
 function("log10", "Log10Backward0", in_double(np.log10), self="grad / (self * 2.302585092994046)")
 function("log1p", "Log1PBackward0", np.log1p, "log1p log1p_ special.log1p", self="grad / (self + 1)")
 function("sqrt", "SqrtBackward0", np.sqrt, self="grad / (2 * result)")
-function("rsqrt", "RsqrtBackward0", lambda self: 1 / np.sqrt(self), self="-0.5 * grad * power(result, 3)")
+function("rsqrt", "RsqrtBackward0", lambda self: 1 / np.sqrt(self), rounding="few", self="-0.5 * grad * power(result, 3)")
 row("nan_to_num", "NanToNumBackward0",
     lambda self, nan=None, posinf=None, neginf=None: np.nan_to_num(self, nan=nan or 0.0, posinf=posinf, neginf=neginf),
     "nan_to_num nan_to_num_", self="grad * isfinite(self)")

@@ -20,7 +20,7 @@ def one_dtype(kernel):
     def check(input, *parameters):
         kinds = [p.dtype for p in parameters if p is not None and p.dtype != input.dtype]
         refuse(kinds and kinds[0] != np.float32, "mixed dtype (CPU): expect parameter to have scalar type of Float")
-        refuse(kinds and input.dtype != np.float16, "mixed dtype (CPU): all inputs must share same datatype.")
+        refuse(kinds and input.dtype.itemsize != 2, "mixed dtype (CPU): all inputs must share same datatype.")
         lacks(kernel)(input)
 
     return check
@@ -72,7 +72,8 @@ def check_normalized(input, shape, star, **parameters):
         raise RuntimeError(f"Given normalized_shape={list(shape)}, expected input with shape "
                            f"[{star}{', '.join(map(str, shape))}], but got input of size{list(input.shape)}")
 
-@op("NativeLayerNormBackward0", "F.layer_norm torch.layer_norm", promote="none", check=one_dtype("LayerNormKernelImpl"),
+@op("NativeLayerNormBackward0", "F.layer_norm torch.layer_norm", promote="none", rounding="mixed",
+    check=one_dtype("LayerNormKernelImpl"),
     extras=("result1", "result2"),
     input__weight__bias="native_layer_norm_backward(grad, input, normalized_shape, result1, result2, weight, bias, "
     "grad_input_mask)")
@@ -83,7 +84,7 @@ def native_layer_norm(input, normalized_shape: Size, weight=None, bias=None, eps
     mean, _, rstd = moments(input, tuple(range(-len(normalized_shape), 0)), eps)
     return scaled((input - mean) * rstd, weight, bias), mean, rstd
 
-@op("NativeLayerNormBackwardBackward0", promote="none", outputs=("grad_input", "grad_weight", "grad_bias"),
+@op("NativeLayerNormBackwardBackward0", promote="none", rounding="mixed", outputs=("grad_input", "grad_weight", "grad_bias"),
     grad_out__input__weight="layer_norm_double_backward(grads, input, weight, grad_out, mean, rstd, normalized_shape)",
     mean="None", rstd="None", bias="None")
 def native_layer_norm_backward(grad_out, input, normalized_shape, mean, rstd, weight, bias, mask):
@@ -159,7 +160,8 @@ def layer_norm_double_backward(grads, input, weight, grad_out, mean, rstd, norma
 CACHE = 1 << 16
 """How many elements a step of the backward pass takes: several copies of them in double precision stay at hand."""
 
-@op("NativeBatchNormBackward0", promote="none", check=one_dtype("batch_norm"), nondiff=("running_mean", "running_var"),
+@op("NativeBatchNormBackward0", promote="none", rounding="mixed", check=one_dtype("batch_norm"),
+    nondiff=("running_mean", "running_var"),
     extras=("result1", "result2"),
     input__weight__bias="native_batch_norm_backward(grad, input, weight, running_mean, running_var, result1, result2, "
     "training, eps, grad_input_mask)")
@@ -175,7 +177,7 @@ def native_batch_norm(input, weight, bias, running_mean, running_var, training, 
         running_var += momentum * (var.reshape(-1) * (count / max(count - 1, 1)) - running_var)
     return scaled((input - mean) * rstd, weight, bias, shape), mean.reshape(-1), rstd.reshape(-1)
 
-@op("NativeBatchNormBackwardBackward0", promote="none", nondiff=("running_mean", "running_var"),
+@op("NativeBatchNormBackwardBackward0", promote="none", rounding="mixed", nondiff=("running_mean", "running_var"),
     outputs=("grad_input", "grad_weight", "grad_bias"), save_mean="None", save_invstd="None",
     grad_out__input__weight="batch_norm_double_backward(grads, input, weight, grad_out, running_mean, running_var, train, "
     "eps, save_mean, save_invstd)")
@@ -238,7 +240,7 @@ def batch_norm_double_backward(grads, input, weight, grad_out, running_mean, run
     return through, back, to_scale
 
 # ------------------------------------------------------------------ groups of channels
-@op("NativeGroupNormBackward0", promote="none", check=one_dtype("GroupNormKernelImpl"),
+@op("NativeGroupNormBackward0", promote="none", rounding="mixed", check=one_dtype("GroupNormKernelImpl"),
     outputs=("result0", "result1", "result2"),
     input__weight__bias="native_group_norm_backward(grads, input, result1, result2, weight, (N, C, HxW, group), eps, "
     "grad_input_mask)")

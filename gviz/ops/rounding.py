@@ -25,7 +25,7 @@ def round_decimals(self, *, decimals: int = 0):
     return np.round(self, decimals)
 
 # ------------------------------------------------------------------ quotients
-@op("DivBackward2", "div divide .div_ .divide_", takes_number=True,
+@op("DivBackward2", "div divide .div_ .divide_", takes_number=True, rounding="wide",
     self="grad / other if rounding_mode is None else zeros_like(grad)",
     other="div_backward_other(grad, self, other) if rounding_mode is None else zeros_like(grad)")
 def div_mode(self, other, *, rounding_mode: str | None):
@@ -36,7 +36,8 @@ def div_mode(self, other, *, rounding_mode: str | None):
     check_divisor(f"div_{rounding_mode}_cpu", self, other)
     return np.floor_divide(self, other) if rounding_mode == "floor" else np.trunc(self / other).astype(self.dtype, copy=False)
 
-@op("NotImplemented", "floor_divide .floor_divide_ // //=", takes_number=True, self__other='refuse_derivative("floor_divide")')
+@op("NotImplemented", "floor_divide .floor_divide_ // //=", takes_number=True, rounding="wide",
+    self__other='refuse_derivative("floor_divide")')
 def floor_divide(self, other):
     check_divisor("div_floor_cpu", self, other)
     return np.floor_divide(self, other)
@@ -67,11 +68,11 @@ def towards_zero(self, other):
 row("remainder", "RemainderBackward1", rest, "remainder .remainder_ % %=",
     self="grad", other='neg(grad) * div_mode(self, other, "floor")')
 row("remainder_scalar", "RemainderBackward0", lambda self, other: rest(*alike(self, other)), "remainder .remainder_ % %=",
-    self="grad")
+    rounding="first", self="grad")
 row("remainder_base", "NotImplemented", lambda self, other: rest(*alike(other, self)[::-1]), "remainder",
-    other='refuse_derivative("remainder")')
+    rounding="first", other='refuse_derivative("remainder")')
 row("fmod", "FmodBackward1", towards_zero, "fmod .fmod_", self="grad", other='neg(grad) * div_mode(self, other, "trunc")')
-row("fmod_scalar", "FmodBackward0", lambda self, other: towards_zero(*alike(self, other)), "fmod .fmod_", self="grad")
+row("fmod_scalar", "FmodBackward0", lambda self, other: towards_zero(*alike(self, other)), "fmod .fmod_", rounding="first", self="grad")
 brief("r%", lambda self, other: remainder_base(other, self), other="Operand")
 brief("r//", lambda self, other: floor_divide(other, self), other="Operand")
 

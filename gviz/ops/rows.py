@@ -99,13 +99,13 @@ def lacks(kernel: str, kinds: str = "biuc", message: str = "", error: type[Excep
 
     Args:
         kernel: its name.
-        kinds: numpy's letters for kinds of dtypes, and "e" for float16; the operands' common dtype is of one.
+        kinds: numpy's letters for kinds of dtypes, and "e" for those of two bytes; the operands' common dtype is of one.
         message: what is said in place of PyTorch's usual sentence, with a place for "complex" or "bool", and ``{name}``.
         error: the type of that.
     """
     def check(*operands: Any) -> None:
         common = dtypes.result_type(*[value for value in operands if value is not None])
-        if (common.kind if common != np.float16 else "e") in kinds:
+        if ("e" if common.char in "eE" else common.kind) in kinds:
             words = message.format("complex" if common.kind == "c" else "bool", name=dtypes.of(common).scalar_name)
             raise error(words) if words else dtypes.no_kernel(kernel, common)
     return refusing(kinds)(check)
@@ -135,5 +135,5 @@ def check_square(array: Array, name: str, square: bool = True) -> None:
 
 def check_floats(array: Array, name: str) -> None:
     """Refuse a matrix of integers."""
-    refuse(array.dtype.kind not in "fc",
+    refuse(array.dtype.kind not in dtypes.INEXACT,
            f"{name}: Expected a floating point or complex tensor as input. Got {dtypes.of(array.dtype).scalar_name}")

@@ -34,7 +34,7 @@ def check_matrix(array, name, square=True):
     """Refuse what is not a matrix, or batch of them, of floats; and (unless told not to) one with other rows than columns."""
     check_square(array, name, square)
     lacks(KERNELS.get(name, ""), "biue" if name in ("linalg.eigh", "cholesky") else "e",
-          "" if name in KERNELS else f"{name}: Low precision dtypes not supported. Got Half")(array)
+          "" if name in KERNELS else f"{name}: Low precision dtypes not supported. Got {{name}}")(array)
     check_floats(array, name)
 
 def by_columns(matrices):
@@ -96,7 +96,7 @@ def signed_zero(matrices):
     return np.diagonal(packed, axis1=-2, axis2=-1).prod(-1) * np.where(exchanges % 2, -1, 1).astype(packed.dtype)
 
 # ------------------------------------------------------------------ inverses
-@op("LinalgInvExBackward0", promote="none", outputs=("inverse", "info"), A="inv_backward(grad, inverse)")
+@op("LinalgInvExBackward0", promote="none", rounding="each", outputs=("inverse", "info"), A="inv_backward(grad, inverse)")
 def linalg_inv(A):
     check_matrix(A, "linalg.inv")
     try:
@@ -117,7 +117,8 @@ def inv_backward(grad, inverse):
 brief("inverse linalg.inv", lambda A: linalg_inv(A)[0])
 
 # ------------------------------------------------------------------ determinants
-@op("LinalgDetBackward0", "det linalg.det", promote="none", extras=FACTORS, saves=FACTORS, A="det_backward(grad, result, A)")
+@op("LinalgDetBackward0", "det linalg.det", promote="none", rounding="each", extras=FACTORS, saves=FACTORS,
+    A="det_backward(grad, result, A)")
 def linalg_det(A):
     check_matrix(A, "linalg.det")
     result = np.asarray(np.linalg.det(A), A.dtype)
@@ -136,7 +137,7 @@ def det_backward(grad, result, A):
         return solve_factored(transpose(A, -2, -1), sides, True)
     return linalg_solve(transpose(A, -2, -1), sides, True)
 
-@op("LinalgSlogdetBackward0", "linalg.slogdet", promote="none", outputs=("sign", "logabsdet"), extras=FACTORS,
+@op("LinalgSlogdetBackward0", "linalg.slogdet", promote="none", rounding="each", outputs=("sign", "logabsdet"), extras=FACTORS,
     saves=FACTORS, A="slogdet_backward(grad, sign, A)")
 def linalg_slogdet(A):
     check_matrix(A, "linalg.slogdet")
@@ -161,7 +162,7 @@ def logdet(self):
     return log(sign) + size if is_complex(self) else where(equal(sign, -1.0), float("nan"), size)
 
 # ------------------------------------------------------------------ systems of equations
-@op("LinalgSolveExBackward0", "linalg.solve", promote="none", extras=FACTORS, saves=FACTORS,
+@op("LinalgSolveExBackward0", "linalg.solve", promote="none", rounding="each", extras=FACTORS, saves=FACTORS,
     A__B="solve_backward(grad, result, A, left, grad_input_mask)")
 def linalg_solve(A, B, *, left: bool = True):
     check_matrix(A, "linalg.solve")
@@ -192,7 +193,7 @@ def solve_backward(grad, result, A, left, mask):
     matrix = (neg(matmul(side, flipped)) if left else neg(matmul(flipped, side))) if mask[0] else None
     return matrix, (squeeze_dim(side, -1) if vector else side) if mask[1] else None
 
-@op("LinalgSolveTriangularBackward0", "linalg.solve_triangular", promote="none",
+@op("LinalgSolveTriangularBackward0", "linalg.solve_triangular", promote="none", rounding="each",
     self__B="solve_triangular_backward(grad, self, result, upper, left, unitriangular, grad_input_mask)")
 def linalg_solve_triangular(self, B, *, upper: bool, left: bool = True, unitriangular: bool = False):
     check_matrix(self, "linalg.solve_triangular")
@@ -233,6 +234,7 @@ row("linalg_cholesky_ex", "LinalgCholeskyExBackward0", lambda self, upper=False:
 brief("linalg.cholesky", lambda self, *, upper=False: linalg_cholesky_ex(self, upper)[0], "linalg_cholesky")
 
 row("cholesky", "CholeskyBackward0", lambda self, upper=False: triangle_of(self, upper, "cholesky"), "cholesky",
+    rounding="each",
     self="cholesky_backward(grad, upper, result)")
 
 def triangle_of(matrices, upper, name):

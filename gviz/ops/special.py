@@ -135,12 +135,12 @@ def zeta(s, q):
 def times_log(self, other):
     return np.where((self == 0) & ~np.isnan(other), self.dtype.type(0), self * np.log(other))
 
-function("xlogy", "XlogyBackward0", times_log, "xlogy xlogy_ special.xlogy", check=lacks("xlogy_cpu", "c"),
+function("xlogy", "XlogyBackward0", times_log, "xlogy xlogy_ special.xlogy", check=lacks("xlogy_cpu", "c"), rounding="each",
     other="grad * self / other",
     self="masked_fill(xlogy(grad, other), logical_and(equal(self, 0.0), less_equal(other, 0.0)), 0.0)")
 function("xlogy_base", "XlogyBackward1", lambda self, other: times_log(other.dtype.type(self), other), "xlogy special.xlogy",
-    check=lacks("xlogy_cpu", "c"), other="grad * self / other")
+    check=lacks("xlogy_cpu", "c"), rounding="each", other="grad * self / other")
 function("xlogy_scalar", "XlogyBackward2", lambda self, other: times_log(self, self.dtype.type(other)),
-    "xlogy xlogy_ special.xlogy", check=lacks("xlogy_cpu", "c"), self="xlogy_scalar_backward(grad, self, other)")
+    "xlogy xlogy_ special.xlogy", check=lacks("xlogy_cpu", "c"), rounding="each", self="xlogy_scalar_backward(grad, self, other)")
 formula("xlogy_scalar_backward", lambda grad, self, other:
     xlogy_scalar(grad, other) if other > 0 else masked_fill(xlogy_scalar(grad, other), equal(self, 0.0), 0.0))

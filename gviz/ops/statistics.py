@@ -191,7 +191,7 @@ def nansum(self, dim: Ints | None = None, keepdim: bool = False, *, dtype: Dtype
     return add_up(numbers, axes_of(self, dim), keepdims=keepdim, dtype=dtype)
 @composite("nanmean")
 def nanmean(self, dim: Ints | None = None, keepdim: bool = False, *, dtype: Dtype = None):
-    refuse(array_of(self).dtype.kind not in "fc",
+    refuse(array_of(self).dtype.kind in "biu",
            f"nanmean(): expected input to have floating point or complex dtype but got {self.dtype.scalar_name}")
     return nansum(self, dim, keepdim, dtype) / sum_dim(logical_not(isnan(self)), dim, keepdim)
 @op("LogsumexpBackward0", "logsumexp special.logsumexp", promote="float",

@@ -296,7 +296,7 @@ rrshift: Return the bits of the other operand moved to the right.
 rmatmul: Return the product of matrices, vectors, or batches of them, with the operands exchanged.
 delitem: Refuse to delete elements.
 cpu cuda: Return the tensor on that device, which here can be the CPU alone.
-float double half long int short byte char bool: Return the tensor in the dtype of that name.
+float double half bfloat16 long int short byte char bool: Return the tensor in the dtype of that name.
 """
 SENTENCES = {
     name: text

@@ -4,11 +4,13 @@ from __future__ import annotations
 
 import itertools
 import math
+import sys
 from collections.abc import Iterator
 from typing import Any
 
 import numpy as np
 import pytest
+from program import python
 
 from gviz import engine
 from gviz.numbers import dtypes
@@ -94,3 +96,19 @@ def test_every_number_is_written_as_torch_writes_it(way: str) -> None:
         if isinstance(number, complex) or (each is dtypes.float16 and abs(number) > 65504):
             continue  # other words, and infinity in PyTorch if all of a float16 tensor is filled: gviz refuses both
         assert written(engine, each.name, way, number) == written(torch, each.name, way, number), (each, number)
+
+
+def test_without_its_package_bfloat16_says_what_to_install(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setitem(sys.modules, "ml_dtypes", None)
+    with pytest.raises(ImportError, match=r"torch\.bfloat16 from the package ml_dtypes, .* pip install ml_dtypes"):
+        _ = dtypes.Late().np
+
+
+def test_the_package_of_bfloat16_is_loaded_when_somebody_computes_with_it() -> None:
+    code = (
+        "import sys\nfrom gviz import engine as torch\nprint(torch.bfloat16, torch.finfo, 'ml_dtypes' in sys.modules)"
+    )
+    assert python(f"{code}\nx = torch.ones(1).bfloat16()\nprint('ml_dtypes' in sys.modules)").stdout.split()[-2:] == [
+        "False",
+        "True",
+    ]

@@ -20,6 +20,7 @@ from gviz.autograd.views import refuse_view, take_place
 from gviz.autograd.words import FREED
 from gviz.engine.autograd.packing import raw_saved_tensors
 from gviz.numbers.classes import type_text
+from gviz.numbers.dtypes import INEXACT
 from gviz.numbers.words import absent, refuse, warn
 
 __all__ = ["BackwardCFunction", "Function", "FunctionCtx", "InplaceFunction", "once_differentiable"]
@@ -128,7 +129,7 @@ class BackwardCFunction(FunctionCtx, Node):
         with enable_grad():
             tangents = [
                 from_array(np.zeros_like(one._array), None).requires_grad_()
-                if isinstance(one, Tensor) and one._array.dtype.kind in "fc"
+                if isinstance(one, Tensor) and one._array.dtype.kind in INEXACT
                 else None
                 for one in args
             ]
@@ -282,7 +283,7 @@ def outputs_of(
         flows = (
             is_recorded
             and isinstance(one, Tensor)
-            and one._array.dtype.kind in "fc"
+            and one._array.dtype.kind in INEXACT
             and all(one is not other for other in node.non_differentiable)
         )
         is_input = any(one is a for a in args)

@@ -13,6 +13,7 @@ from gviz.autograd.node import Node, edge_to
 from gviz.autograd.saved import GONE, Packed, Saved
 from gviz.autograd.tensor import Tensor, edge_of, from_array
 from gviz.autograd.words import FREED
+from gviz.numbers.dtypes import INEXACT
 from gviz.numbers.words import refuse, refuse_any
 
 
@@ -189,7 +190,7 @@ class SavedTensor:
         if value.__class__ is Saved:
             number, value = value.number, value.content
         if value.__class__ is np.ndarray:
-            number = number if value.dtype.kind in "fc" else None
+            number = number if value.dtype.kind in INEXACT else None
             value = from_array(value, None if number is None or bare else edge_to(self.node, number))
         elif isinstance(value, Tensor):
             edge = edge_of(value)

@@ -18,7 +18,7 @@ from gviz.autograd.modes import no_grad
 from gviz.autograd.row import TENSORS as call, public_names
 from gviz.autograd.tensor import Tensor, from_array
 from gviz.engine.nn.loss_functions import native, refuse_gradient
-from gviz.numbers import random
+from gviz.numbers import dtypes, random
 from gviz.numbers.words import absent, refuse, refuse_any, warn
 from gviz.ops import (
     attention as _attention,  # noqa: F401 - stores its rows
@@ -162,7 +162,7 @@ def rms_norm(input, normalized_shape: Size, weight=None, eps: float | None = Non
     """Return the last dimensions divided by the root of their mean square, then scaled."""
     normalization.check_normalized(input, tuple(normalized_shape), "*", weight=weight)
     dtype, axes = input.dtype, tuple(range(input.ndim - 1, input.ndim - 1 - len(normalized_shape), -1))
-    input = input.float() if dtype.np == np.float16 else input
+    input = input.float() if dtype.itemsize == 2 else input
     lacks("rms_norm", "biu")(input._array)
     tiny = float(np.finfo(input._array.dtype).eps) if eps is None else eps
     result = input * ((input**2).mean(axes, keepdim=True) + tiny).rsqrt()
@@ -396,7 +396,7 @@ def dropped(input, p: float, training: bool, inplace: object, shape: Sequence[in
     if not training or p == 0 or not input.numel():
         return input
     refuse(
-        input._array.dtype.kind not in "fc",
+        input._array.dtype.kind not in dtypes.INEXACT,
         f"result type Float can't be cast to the desired output type {input.dtype.scalar_name}",
     )
     dtype = input._array.dtype

@@ -70,7 +70,18 @@ def refused(name: str) -> Any:
 
 METHODS = {one.method: one.base.strip("_") if one.operator else one.base for one in NAMES.values() if one.method}
 for method, name in {**METHODS, "dim": "dim", "numel": "numel", "requires_grad_": "requires_grad_"}.items():
-    if name not in {"is_complex", "is_floating_point", "half", "float", "double", "cpu", "to", "size", "detach"}:
+    if name not in {
+        "is_complex",
+        "is_floating_point",
+        "half",
+        "bfloat16",
+        "float",
+        "double",
+        "cpu",
+        "to",
+        "size",
+        "detach",
+    }:
         setattr(UninitializedParameter, method, refused(name))
 
 

@@ -260,7 +260,8 @@ class Module(Portable, State, Hooks):
         """Return the module, which other processes see once it is handed to them."""
         return self
 
-    type, cpu, cuda, half = to, partialmethod(to, "cpu"), partialmethod(to, "cuda"), partialmethod(to, dtypes.float16)
+    type, cpu, cuda = to, partialmethod(to, "cpu"), partialmethod(to, "cuda")
+    half, bfloat16 = partialmethod(to, dtypes.float16), partialmethod(to, dtypes.bfloat16)
     float, double = partialmethod(to, dtypes.float32), partialmethod(to, dtypes.float64)
 
     # ---------------------------------------------------------------- text

@@ -9,6 +9,7 @@ import numpy as np
 
 from gviz.autograd.tensor import Tensor, from_array
 from gviz.engine.copying import renewed
+from gviz.numbers.dtypes import INEXACT
 from gviz.numbers.words import absent, refuse, type_name
 
 __all__ = ["Parameter", "typename"]
@@ -24,7 +25,7 @@ class Parameter(Tensor):
         """Make a leaf on the same memory."""
         parameter: Any = from_array(np.empty(0, np.float32), None) if data is None else data.detach()
         refuse(
-            requires_grad and parameter._array.dtype.kind not in "fc",
+            requires_grad and parameter._array.dtype.kind not in INEXACT,
             "Only Tensors of floating point and complex dtype can require gradients",
         )
         parameter.__class__ = cls

@@ -35,7 +35,7 @@ def added_mask(mask: Tensor | None, name: str, other: Tensor | None, other_name:
     """Return a mask as numbers to be added: minus infinity where a truth value forbids."""
     if mask is None:
         return None
-    refuse(mask._array.dtype.kind not in "bf", f"only bool and floating types of {name} are supported", AssertionError)
+    refuse(mask._array.dtype.kind not in "bfV", f"only bool and floating types of {name} are supported", AssertionError)
     if other is not None and other.dtype != mask.dtype:
         warn(f"Support for mismatched {name} and {other_name} is deprecated. Use same type for both instead.")
     return mask if mask.is_floating_point() else call["zeros_like"](mask).to(dtype).masked_fill_(mask, -math.inf)
