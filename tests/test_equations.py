@@ -5,6 +5,7 @@ from __future__ import annotations
 import ast
 import re
 from math import isfinite
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -315,3 +316,28 @@ def test_what_the_sentences_of_steps_say_holds_with_their_own_numbers(text: str)
 )
 def test_the_equations_in_the_sentences_of_steps_are_found(text: str) -> None:
     assert checked_captions(text) >= 6
+
+
+ROUNDED: dict[str, tuple[dict[str, Any], list[str]]] = {
+    "y=16777217*x": ({"x": 1.0}, ["y = 16777217·x ≈ 16777216", "∂y/∂x = 16777217 ≈ 16777216"]),
+    "y=1-tanh(x)**2": ({"x": 9.0}, ["b = a² ≈ 0.9999999"]),
+    "y=mean(x)": ({"x": [1000000.1, 0.2]}, ["y = mean(x) ≈ 500000.16"]),
+    "y=tanh(x)": ({"x": 9.0}, ["∂y/∂x = 1 - y² ≈ 1.192e-07\n"]),
+    "y=0.1*x+0.2": ({"x": 3.0}, ["y = a + 0.2 = 0.5"]),
+}
+"""Expressions that are computed in float32, and what is written of them."""
+
+
+@pytest.mark.parametrize("text", ROUNDED)
+def test_what_rounding_makes_another_number_is_not_written_with_an_equals_sign(text: str) -> None:
+    values, lines = ROUNDED[text]
+    page = explain(text, options=SourceOptions(values=values), say=lambda _: None).text("text", PageStyle(width=100))
+    assert not [line for line in lines if line not in page]
+
+
+def test_the_items_of_a_list_are_operands_of_an_equation_as_names_are(tmp_path: Path) -> None:
+    made = "P = [torch.tensor([-1.2, -1.36], requires_grad=True), torch.tensor(1.2, requires_grad=True)]"
+    code = f"import torch\n{made}\nc = (P[0] + 0.7).sum()\nloss = (P[1] + c) + torch.tensor(0.59)\nloss.backward()\n"
+    (tmp_path / "net.py").write_text(code, encoding="utf-8")
+    page = explain(tmp_path / "net.py", say=lambda _: None).text("text", PageStyle(width=100))
+    assert " = P[1] + c = 0.04\n" in page

@@ -322,7 +322,7 @@ class LatexWriter(Writer):
     def products(self, chain: Chain) -> Iterator[str]:
         lines = []
         for path in chain.paths:
-            first, *others = dict.fromkeys(filter(None, self.sides(chain, path)))
+            first, *others = self.distinct_sides(chain, path)
             equals = " = " if len(path.edges) <= ON_ONE_LINE else " \\\\\n  & = "
             lines.append(joined_sides([f"{way(path)}:\\quad & {first}", *others], equals, self.about))
         yield _aligned(lines)

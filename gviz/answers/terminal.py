@@ -134,8 +134,7 @@ class TerminalWriter(Writer):
         width = max((display_width(head) for head in heads), default=0)
         for head, path in zip(heads, chain.paths, strict=True):
             lead = f"  {head}{' ' * (width - display_width(head))}   "
-            sides = list(dict.fromkeys(filter(None, self.sides(chain, path))))
-            yield from self.equation(lead, sides) if path.edges else self.steps(chain, path)
+            yield from self.equation(lead, self.distinct_sides(chain, path)) if path.edges else self.steps(chain, path)
 
     def equation(self, head: str, sides: Sequence[str]) -> Iterator[str]:
         """Yield an equation; where it is too long, each side has a line, or several."""

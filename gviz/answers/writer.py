@@ -118,6 +118,11 @@ class Writer(ABC):
             f"{self.about if factors and level is None else ''}{self.number(path.product)}",
         ]
 
+    def distinct_sides(self, chain: Chain, path: Path) -> list[str]:
+        """Return the sides of a path's equation, each once: of one factor the number is the product."""
+        sides = [*dict.fromkeys(filter(None, self.sides(chain, path)))]
+        return sides[:-1] if sides[-2:-1] == [f"{self.about}{sides[-1]}"] else sides
+
     def sum_of(self, chain: Chain) -> tuple[str, str]:
         """Return the products of all paths with a plus between them, and what their total begins with.
 

@@ -7,10 +7,10 @@ from __future__ import annotations
 
 import ast
 import re
-from collections.abc import Mapping
+from collections.abc import Container, Mapping
 from copy import deepcopy
 from functools import reduce
-from typing import Self
+from typing import Any, Self
 
 SIGNS = {" ** 2": "²", " ** 3": "³", " ** ": "^", " * ": "·", " / ": "/", "...": "…"}
 """Python's signs, and those of mathematics."""
@@ -143,6 +143,14 @@ class Formula:
             return self
         return Formula(_Replacer(formulas).visit(deepcopy(self.node)))
 
+    def with_names(self, names: Container[str]) -> Formula:
+        """Return it with one name for each part that is called so.
+
+        >>> sorted(Formula.parse("P[2] * net.w + c").with_names(["P[2]", "net.w"]).names)
+        ['P[2]', 'c', 'net.w']
+        """
+        return Formula(_Namer(names).visit(deepcopy(self.node)))
+
     @property
     def simplified(self) -> Formula:
         """It as lecturers write it: numbers first, in one factor; no factor and no exponent of 1.
@@ -197,6 +205,19 @@ class _Replacer(ast.NodeTransformer):
     def visit_Name(self, node: ast.Name) -> ast.expr:
         """Return what stands in place of a name."""
         return self.formulas[node.id].node if node.id in self.formulas else node
+
+
+class _Namer(ast.NodeTransformer):
+    """Puts names in place of parts that are called so."""
+
+    def __init__(self, names: Container[str]) -> None:
+        self.names = names
+
+    def visit(self, node: ast.AST) -> Any:
+        """Return a part, or its name."""
+        is_part = isinstance(node, ast.Subscript | ast.Attribute | ast.Call)
+        name = ast.unparse(node) if is_part else ""
+        return ast.Name(name) if name in self.names else self.generic_visit(node)
 
 
 SLOPES = {"tanh_backward": "_g * (1 - _y ** 2)", "sigmoid_backward": "_g * (1 - _y) * _y"}

@@ -162,7 +162,8 @@ def level_that_holds(
 ) -> int | None:
     """Return the level at which what is printed on an equation's left side comes to its right side.
 
-    If there is none, it is the first at which both are the same but for the rounding of a float32; else None.
+    If there is none, it is the first at which both are the same but for the rounding of a float32; else None. Of one
+    level it is asked whether the equation holds as it is printed: no rounding is to be seen then.
 
     >>> third = Numbers.of(1 / 3)
     >>> level_that_holds(Numbers.of(1.0), 4, lambda level: sum_of([printed(third, 4, level)] * 3))
@@ -183,7 +184,9 @@ def level_that_holds(
         if all(is_printed_as(one, other, decimals) for one, other in pairs):
             return level
         if nearest is None and all(
-            is_printed_as(one, other, decimals) or is_nearest(one, other) for one, other in pairs
+            is_printed_as(one, other, decimals)
+            or (is_nearest(one, other) and (levels > 1 or is_read_as(one, other, decimals)))
+            for one, other in pairs
         ):
             nearest = level
     return nearest
@@ -195,6 +198,17 @@ def is_nearest(computed: Element, item: Element) -> bool:
     if not isinstance(computed, float) or not isinstance(item, float):
         return False
     return math.isclose(computed, item, rel_tol=FLOAT32, abs_tol=least)
+
+
+def is_read_as(computed: Element, item: Element, decimals: int) -> bool:
+    """Return whether a number that was computed is what is printed of another one, be that of few digits.
+
+    >>> is_read_as(123456.72, 123456.703125, 4), is_read_as(16777217.0, 16777216.0, 4)
+    (True, False)
+    """
+    mantissa, exponent, _ = (text := decimal(item, decimals)).partition("e")
+    places = len(mantissa.partition(".")[2])
+    return float(f"{computed:.{places}{'e' if exponent else 'f'}}") == float(text)
 
 
 def holds(value: Numbers | None, total: Numbers | None, decimals: int) -> bool:
@@ -284,13 +298,13 @@ class Equation(NamedTuple):
         An operation that no formula says is computed to first order. A symbol that cannot be computed is what it is.
         """
         changed = {key for key, node in self.operands.items() if numbers[key] != node.value}
-        if self.total is None or not changed:
-            return self.total
+        if self.total is None:
+            return None
         value = value_of(self.formula, numbers) if self.formula is not None else None
         value = sum_to(value, self.total)
         if value is not None and value.elements is not None and value.shape in ((), size_of(self.total)):
             return self.total._replace(elements=value.elements * (self.total.numel // value.numel))
-        total: Numbers | None = self.total
+        total: Numbers | None = self.total  # which the engine has computed of numbers that are printed whole
         for key, edge in self.edges:
             if key in self.operands:
                 total = changed_by(total, edge, self.operands[key].value, numbers[key])
@@ -326,7 +340,9 @@ class Listing:
         self.named = {key_of(node): node for node in listed if node.value is not None}
         self.decimals = {key_of(node): precision for node in listed}
         self.signs: dict[tuple[str, int, int], str] = {}
-        self.is_exact = all(rounded(node.value, precision) == node.value for node in listed)
+        self.is_exact = all(rounded(node.value, precision) == node.value for node in listed) and all(
+            node.value is None or node.value.norm < COARSE**2 for node in listed
+        )
         if self.is_exact or levels == 1:
             return
         for edge in graph.edges if factors else ():
@@ -347,17 +363,22 @@ class Listing:
         """Return the numbers of a tensor as they are printed."""
         return rounded(node.value, self.of(node))
 
+    def formula(self, text: str) -> Formula | None:
+        """Return a formula in which each tensor that is printed is one name, also P[2], net.w and c.mean()."""
+        formula = Formula.read(text)
+        return None if formula is None else formula.with_names(self.named.keys())
+
     def operation(self, node: Node) -> Equation:
         """Return what an operation computes."""
         inputs = self.inputs.get(node.id, ())
         edges = [(output_name(self.nodes[edge.source], edge.output) or edge.source, edge) for edge in inputs]
-        formula = Formula.read(node.expression) if edges and node.expression else None
+        formula = self.formula(node.expression) if edges and node.expression else None
         keys = {key for key, _ in edges} | (formula.variables if formula is not None else set())
         return Equation(node.value, self._listed(keys - {key_of(node)}), formula, edges)
 
     def factor(self, edge: Edge) -> Equation:
         """Return what the symbol of a local derivative comes to."""
-        formula = Formula.read(edge.flow.symbol) if edge.flow.symbol else None
+        formula = self.formula(edge.flow.symbol) if edge.flow.symbol else None
         return Equation(edge.flow.local, self._listed(formula.variables if formula is not None else set()), formula)
 
     def backward(self, edge: Edge, arrived: Numbers | None, decimals: int) -> Numbers | None:
@@ -380,7 +401,7 @@ class Listing:
         """Return whether the printed operands of an operation, if all are printed, are known to come to its result."""
         if self.is_exact or key_of(node) not in self.named or node.recorded.outputs:
             return True
-        formula = Formula.read(node.expression) if node.expression else None
+        formula = self.formula(node.expression) if node.expression else None
         has_all = formula is not None and formula.variables <= self.named.keys() | NAMED.keys()
         is_computable = has_all or not node.expression  # from what is printed
         return not is_computable or self._level(self.operation(node), self.of(node), 1) is not None

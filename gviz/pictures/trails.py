@@ -206,10 +206,10 @@ def path_lines(number: int, path: Path, chain: Chain, options: RenderOptions, va
             places = ((edge, decimals_at(edge.flow.local, options.precision, level)) for edge in path.edges)
             is_about = any(values.sign_of_factor(edge, decimals) == ABOUT for edge, decimals in places)
             sides.append(f"{ABOUT if is_about else ''}{product_text([*start, *numbers], sums)}")
-            sign = ABOUT if level is None else EQUAL
+            sign = ABOUT if level is None or sides[-1] == f"{ABOUT}{product}" else EQUAL
         else:
             along = gradients_along(chain, path, options.precision)
-    sides = [side for side in dict.fromkeys(sides) if side != product]
+    sides = [side for side in dict.fromkeys(sides) if side.removeprefix(ABOUT) != product]
     lines = [f"{head}{joined_sides(sides)}{f' {sign}' if product and sides else ''}"]
     if len(lines[0]) + len(product) > LONGEST:
         indent = SPACE_KEPT * 4
