@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from functools import wraps
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, Any
 
 import click
 
@@ -26,7 +26,7 @@ if TYPE_CHECKING:
     from gviz.answers import Explanation
     from gviz.sources import Source, SourceOptions
 
-FORMS = ("text", "latex", "markdown", "json")
+FORMS, STDOUT = ("text", "latex", "markdown", "json"), (None, "-")
 
 
 def takes_words(command: Command) -> Command:
@@ -43,57 +43,43 @@ def takes_words(command: Command) -> Command:
         if subject_of(text) == "source" or not text:
             return command(words=words, after=after, **options)
         keys = ("form", "file", "as_json", "fragment")
-        output, explained = _Output.of(**{key: options[key] for key in keys}), explain_words(text)
-        flags = typed_options(click.get_current_context(), "form", "file", "as_json", "fragment")
+        form, explained = form_of(**{key: options[key] for key in keys}), explain_words(text)
+        flags = typed_options(click.get_current_context(), *keys)
         unused = [*(spoken[1:] if text == first else ()), *flags]
         if unused:
             streams.complain(f"{', '.join(unused)} not used: no expression or script is explained here", "warning")
-        output.write(explained)
+        write_explanation(explained, form, options["file"], fragment=options["fragment"])
         return 0
 
     return choose
 
 
-class _Output(NamedTuple):
-    """Where an explanation goes.
+def form_of(form: str | None, file: str | None, *, as_json: bool, fragment: bool) -> str:
+    """Return the format of an explanation that was asked for; UsageError, or RenderError, if it cannot be."""
+    from gviz.answers import suffix_for
 
-    Args:
-        form: its format.
-        file: its file; None, or -, for standard output.
-        fragment: whether it is a part of a document, not a whole one.
-    """
+    written = "json" if as_json else form or ("text" if file is None or file == "-" else suffix_for(file))
+    refuse_first(
+        {
+            f"--json and --format {form}: take one.": as_json and form not in (None, "json"),
+            "--fragment is a part of a LaTeX document: --format latex, or -o FILE.tex.": (
+                fragment and written != "latex"
+            ),
+        }
+    )
+    return written
 
-    form: str
-    file: str | None
-    fragment: bool
 
-    @classmethod
-    def of(cls, form: str | None, file: str | None, *, as_json: bool, fragment: bool) -> _Output:
-        """Return the output that was asked for; UsageError, or RenderError, if it cannot be."""
-        from gviz.answers import suffix_for
+def write_explanation(explanation: Explanation, form: str, file: str | None, *, fragment: bool) -> None:
+    """Write an explanation, or a fragment of a document, to a file, or to standard output."""
+    from gviz.answers import PageStyle
 
-        own = None if file == "-" else file
-        written = "json" if as_json else form or ("text" if own is None else suffix_for(own))
-        refuse_first(
-            {
-                f"--json and --format {form}: take one.": as_json and form not in (None, "json"),
-                "--fragment is a part of a LaTeX document: --format latex, or -o FILE.tex.": (
-                    fragment and written != "latex"
-                ),
-            }
-        )
-        return cls(written, own, fragment)
-
-    def write(self, explanation: Explanation) -> None:
-        """Write it."""
-        from gviz.answers import PageStyle
-
-        look = streams.terminal_look() if self.file is None else {}
-        text = explanation.text(self.form, PageStyle(**look, fragment=self.fragment))
-        if self.file is None:
-            streams.write_product(text)
-        else:
-            write(self.file, text)
+    look = streams.terminal_look() if file in STDOUT else {}
+    text = explanation.text(form, PageStyle(**look, fragment=fragment))
+    if file is None or file == "-":
+        streams.write_product(text)
+    else:
+        write(file, text)
 
 
 @click.command(
@@ -176,9 +162,9 @@ def explain(
     from gviz.answers import explain as explained
     from gviz.cli.reading import ready
 
-    output = _Output.of(form, file, as_json=as_json, fragment=fragment)
-    refuse_source(output.file, source, "explanation")
-    with ready(source, product_on_stdout=output.file is None):
+    written = form_of(form, file, as_json=as_json, fragment=fragment)
+    refuse_source(None if file in STDOUT else file, source, "explanation")
+    with ready(source, product_on_stdout=file in STDOUT):
         explanation = explained(source, wrt, options=options, max_paths=max_paths, say=streams.say)
-    output.write(explanation)
+    write_explanation(explanation, written, file, fragment=fragment)
     return 0 if explanation.reading is None else explanation.reading.status

@@ -8,6 +8,7 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from contextlib import suppress
 from functools import partial, reduce, wraps
 from itertools import pairwise
+from shlex import quote
 from typing import TYPE_CHECKING, Any, TypeAlias
 
 import click
@@ -197,15 +198,15 @@ def _commands_with(context: click.Context, option: str) -> list[str]:
 
 
 def typed_options(context: click.Context, *effective: str) -> list[str]:
-    """Return the options that were typed, with their values, without those that have an effect."""
+    """Return the options that were typed, with their values, without those that have an effect, as a shell reads them."""
     flags = []
     for one in given_options(context):
         if one.name not in effective:
             value, name = context.params[str(one.name)], typed_name(context, one)
             flags += (
-                [f"{name} {part}" for part in value]
+                [f"{name} {quote(str(part))}" for part in value]
                 if isinstance(value, tuple)
-                else [name if one.is_flag else f"{name} {value}"]
+                else [name if one.is_flag else f"{name} {quote(str(value))}"]
             )
     return flags
 

@@ -8,10 +8,10 @@ from dataclasses import replace
 import click
 
 from gviz.cli import streams
-from gviz.cli.options import SOURCE, Source, SourceCommand, listed_option, takes_source
+from gviz.cli.options import Source, SourceCommand, listed_option, takes_source, typed_options
 from gviz.cli.reading import read_source
 from gviz.graphs.codec import as_plain
-from gviz.options import SourceOptions, declared
+from gviz.options import SourceOptions
 
 
 @click.command(
@@ -42,18 +42,8 @@ def summary(*, source: Source, options: SourceOptions, as_json: bool) -> int:
         streams.write_json(as_plain(short, always=short._fields))
     else:
         arguments = shlex.join(["--", *options.argv]) if options.argv else ""
-        lines = summary_lines(short, shlex.join(typed_words(source, options)), arguments)
+        words = [source.file or source.text, *(f"{name}={value}" for name, value in options.values.items())]
+        flags = typed_options(click.get_current_context(), "as_json", "values")
+        lines = summary_lines(short, " ".join([shlex.join(words), *flags]), arguments)
         streams.write_product("".join(f"{line}\n" for line in lines))
     return reading.status
-
-
-def typed_words(source: Source, options: SourceOptions) -> list[str]:
-    """Return a source with its values and options as they are typed, but for the arguments of a script."""
-    words = [source.file or source.text, *(f"{name}={value}" for name, value in options.values.items())]
-    usual = type(options)()
-    for name in SOURCE[1:]:
-        value, flag = getattr(options, name), declared(type(options))[name].flag(name)
-        if value != getattr(usual, name):
-            several = value if isinstance(value, tuple) else (value,)
-            words += [word for one in several for word in ([flag] if isinstance(one, bool) else [flag, str(one)])]
-    return words

@@ -290,9 +290,6 @@ def unstack(value: TensorLike, num: int | None = None, axis: int = 0, name: str 
     return list(add_operation(x.graph, "Unpack", [x], {"axis": axis, "num": count}, name).outputs)
 
 
-CASTS = {"float": "float32", "double": "float64", "int32": "int32", "int64": "int64"}
-
-
 def to_dtype(kind: str, dtype: str, x: TensorLike, name: str | None = None) -> Tensor:
     """Return ``to_float`` and the like: a tensor in another dtype."""
     return cast(x, dtype, name or f"To{kind.capitalize()}")
@@ -681,7 +678,8 @@ FUNCTIONS: dict[str, Callable[..., Any]] = {
         truediv, clip_by_value, add_n, cast, group, where, eye, div, one_hot, py_func, string_join,
     )},
     "Print": print_, "tuple": all_at_once, "split": split_along, "Assert": assert_,
-    **{f"to_{kind}": partial(to_dtype, kind, dtype) for kind, dtype in CASTS.items()},
+    **{f"to_{kind}": partial(to_dtype, kind, {"float": "float32", "double": "float64"}.get(kind, kind))
+       for kind in ("float", "double", "int32", "int64")},
     "argmax": partial(place_of_extreme, "ArgMax"), "argmin": partial(place_of_extreme, "ArgMin"),
     "arg_max": lambda input, dimension, output_type="int64", name=None: (
         place_of_extreme("ArgMax", input, dimension, name, None, output_type)

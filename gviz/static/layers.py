@@ -248,7 +248,7 @@ def batch_normalization_layer(
                 update = while_training(
                     training, partial(updated_average, average, value, momentum), itself(average._read)
                 )
-                x.graph.add_to_collection(UPDATE_OPS, update.op)
+                x.graph.add_to_collection("update_ops", update.op)
         result = NN["batch_normalization"](x, mean, variance, beta, gamma, epsilon)
         result.set_shape(x.shape)
         return result
@@ -259,7 +259,6 @@ NOT_NORMALIZED = {
     **dict.fromkeys(("beta_constraint", "gamma_constraint")), "renorm": False, "renorm_momentum": 0.99,
 }  # fmt: skip
 """Arguments of TensorFlow's batch normalization that gviz has no use for, with their defaults."""
-UPDATE_OPS = "update_ops"
 
 
 def itself(tensor: Tensor) -> Callable[[], Tensor]:

@@ -175,10 +175,6 @@ REDUCTIONS = {
     "Any": "any_of",
 }  # fmt: skip
 
-POOLS = {"MaxPool": "max_pool", "AvgPool": "avg_pool"}
-
-SUMMARIES = {"ScalarSummary": "scalar_summary", "HistogramSummary": "histogram_summary"}
-
 TYPES: dict[str, OpType] = {
     **FAMILY,
     **{name: OpType(partial(_reduction, key), "bool" if key.endswith("_of") else NUMBERS) for name, key in REDUCTIONS.items()},
@@ -207,7 +203,8 @@ TYPES: dict[str, OpType] = {
     "LinSpace": OpType("linspace", REALS, lambda op: tuple(rule.integers_in(op.inputs[2]) or [None])),
     "InTopKV2": OpType("in_top", REALS, lambda op: [(bool_, op.inputs[1]._dims)]),
     "Conv2D": OpType(with_attrs("conv2d", "strides", "padding", "dilations"), REALS),
-    **{name: OpType(with_attrs(key, "ksize", "strides", "padding"), REALS) for name, key in POOLS.items()},
+    **{f"{kind}Pool": OpType(with_attrs(f"{kind.lower()}_pool", "ksize", "strides", "padding"), REALS)
+       for kind in ("Max", "Avg")},
     "AddN": OpType(lambda op: ("add_n", (op.inputs,)), NUMBERS),
     **dict.fromkeys(("MatMul", "BatchMatMulV2"), OpType(_matrix_product, NUMBERS)),
     "Select": OpType("choose"),
@@ -239,7 +236,8 @@ TYPES: dict[str, OpType] = {
     "OneHot": OpType(with_attrs("one_hot", "axis"), infer=rule.one_hot_dims),
     "StringJoin": OpType(lambda op: ("join_texts", (op.inputs, op.attrs["separator"])), infer=lambda op: reduce(
         lambda one, other: one or other, [t._dims for t in op.inputs])),
-    **{name: OpType(key, infer=lambda op: [(DTYPES["string"], ())]) for name, key in SUMMARIES.items()},
+    **{f"{kind}Summary": OpType(f"{kind.lower()}_summary", infer=lambda op: [(DTYPES["string"], ())])
+       for kind in ("Scalar", "Histogram")},
     "MergeSummary": OpType(lambda op: ("merge_summaries", (op.inputs,)), infer=lambda op: [(DTYPES["string"], ())]),
     "SelectV2": OpType("where"),
     "TensorArrayV3": OpType("new_elements", infer=lambda op: LIST, several=True),
