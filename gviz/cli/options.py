@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any, TypeAlias
 import click
 
 from gviz.cli import streams
-from gviz.cli.values import given_options, read_words
+from gviz.cli.values import first_of, given_options, read_words
 from gviz.errors import FileError, GvizError, SourceError
 from gviz.options import SourceOptions, declared, stop_text
 from gviz.text import did_you_mean
@@ -156,26 +156,27 @@ class SourceCommand(click.Command):
     def _advice(self, context: click.Context, option: str, words: Sequence[str]) -> str:
         """Return what to write in place of an option that this command has not."""
         own = [name for each in self.params for name in each.opts if name[:2] == "--"]
-        if option in {"-o", "--output"}:
-            return f"It prints its answer, which goes into a file with > FILE: {context.command_path} ... > FILE"
-        script = next((word for word in words if word.endswith((".py", ".pyw"))), None)
+        script = next((word for word in words if word.endswith((".py", ".pyw"))), "")
         word_typed = next((word for word in words if word.startswith(option)), option)
-        others = _commands_with(context, option)
+        *others, last = ["", *(f"gviz {name}" for name in _commands_with(context, option)[:3])]
         word = option if option[:2] == "--" else f"-{word_typed.partition('=')[0]}"
-        advice = "" if others or not WORD.fullmatch(word) else nearest(word, own)
-        if others:
-            first, *rest = (f"gviz {name}" for name in reversed(others[:3]))  # the last one has "and" before it
-            advice = f"{', '.join(reversed(rest))} and {first} have it." if rest else f"{first} has it."
-        if advice or option[:2] == "--":
-            after = (
-                f" A script's own arguments come after --: gviz ... {script} -- {option}"
-                if script and not others
-                else ""
-            )
-            return f"{advice}{after}".strip()
-        if script is not None:
-            return f"A script's own arguments come after --: gviz ... {script} -- {option}"
-        return f'An expression that begins with a minus sign comes after --: {context.command_path} -- "{word_typed}"'
+        meant = nearest(word, own) if WORD.fullmatch(word) and not last else ""
+        after = f"A script's own arguments come after --: gviz ... {script} -- {option}" if script else ""
+        path = context.command_path
+        return first_of(
+            {
+                f"It prints its answer, which goes into a file with > FILE: {path} ... > FILE": (
+                    option in {"-o", "--output"}
+                ),
+                f"{', '.join(others[1:])} and {last} have it.": len(others) > 1,
+                f"{last} has it.": last,
+                f"{meant} {after}".strip(): meant or option[:2] == "--",
+                after: after,
+                f'An expression that begins with a minus sign comes after --: {path} -- "{word_typed}"': (
+                    option[:2] != "--"
+                ),
+            }
+        )
 
     def make_parser(self, ctx: click.Context) -> Any:
         """Return the parser, which finds ``-o`` where it looks first: else it makes an error with similar words."""

@@ -40,6 +40,9 @@ MOST_PAGES = 100
 PER_LAYOUT, PER_PAGE, PER_BOX = 0.0005, 0.01, 0.0008
 """Seconds that a graph takes, about: its layout for each pair of boxes; a page; each box on it."""
 
+EVERY = {"module": "call of a module", "line": "line forward"}
+"""What else a page may be for than an operation."""
+
 FORWARD = "no gradient is on its way in this graph: backward did not run, or its steps were not saved"
 SAVED = "gviz render SOURCE --view dataflow -o graph.json saves them with the graph"
 
@@ -132,14 +135,20 @@ class Series(NamedTuple):
         if self.is_sure:
             streams.complain(f"{pages} pages take about {about}", "note")
             return
-        ways = ["--from 1 --to 40 or --only backward draws a part; --yes draws all of them"]
-        if self.options.every != "line" and any(node.place for node in graph.nodes):
-            lines = len(steps_of(graph, replace(self.options, every="line")))
-            ways.insert(0, f"--every line has a page for each line forward: {lines} pages in all")
-        if self.options.every != "module" and any(node.module and node.module.call for node in graph.nodes):
-            calls = len(steps_of(graph, replace(self.options, every="module")))
-            ways.insert(0, f"--every module has a page for each call of a module: {calls} pages in all")
-        ways.insert(0, "gviz render SOURCE --path NAME shows the way of one gradient on one page")
+        is_known = {
+            "module": any(node.module and node.module.call for node in graph.nodes),
+            "line": any(node.place for node in graph.nodes),
+        }
+        larger = [every for every in is_known if is_known[every] and every != self.options.every]
+        counts = [len(steps_of(graph, replace(self.options, every=every))) for every in larger]
+        ways = [
+            "gviz render SOURCE --path NAME shows the way of one gradient on one page",
+            *(
+                f"--every {every} has a page for each {EVERY[every]}: {count} pages in all"
+                for every, count in zip(larger, counts, strict=True)
+            ),
+            "--from 1 --to 40 or --only backward draws a part; --yes draws all of them",
+        ]
         raise SourceError(f"these are {pages} pages, which take about {about}", hint="\n".join(ways))
 
     def write(self, graph: Graph) -> None:
