@@ -55,6 +55,7 @@ if TYPE_CHECKING:
     from gviz.render.torchviz import make_dot
     from gviz.sources import SourceOptions
     from gviz.training import watch
+    from gviz.walk import TensorLike
 
 __version__ = "1.0.0"
 
@@ -130,11 +131,11 @@ def __getattr__(name: str) -> object:
     return value
 
 
-def _picture(tensor: object) -> object:
-    """Return the graph of a tensor as notebooks show it."""
-    from gviz.drawing import notebook_picture
+def _picture(tensor: TensorLike) -> str | None:
+    """Return the graph of a tensor as SVG, as notebooks show it; None, for its text, of a leaf and of a large graph."""
+    from gviz.drawing import graph
 
-    return notebook_picture(tensor)  # type: ignore[arg-type]
+    return None if tensor.is_leaf else graph(tensor)._repr_svg_()
 
 
 Wires.picture = _picture  # type: ignore[assignment]

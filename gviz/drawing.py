@@ -616,11 +616,3 @@ def as_it_is_now(graph: Graph, tensors: Mapping[str, TensorLike]) -> Graph:
         node._replace(state=NOW) if node.kind == "leaf" and node.name in overwritten else node for node in graph.nodes
     )
     return replace(graph, nodes=tuple(new_nodes))
-
-
-def notebook_picture(tensor: TensorLike) -> str | None:
-    """Return the graph of a tensor as SVG, as notebooks show it.
-
-    None, for its text, if it is a leaf or the graph is large.
-    """
-    return None if tensor.is_leaf else graph(tensor)._repr_svg_()

@@ -243,8 +243,14 @@ class BasicLSTMCell(LSTMCell):
         name: str | None = None,
         dtype: DTypeLike | None = None,
     ) -> None:
-        options: dict[str, Any] = {"state_is_tuple": state_is_tuple, "activation": activation, "reuse": reuse}
-        super().__init__(num_units, forget_bias=forget_bias, name=name, **options)
+        super().__init__(
+            num_units,
+            forget_bias=forget_bias,
+            state_is_tuple=state_is_tuple,
+            activation=activation,
+            reuse=reuse,
+            name=name,
+        )
 
     def step(self, x: Tensor, state: State) -> tuple[Tensor, Any]:
         """Return the output and the next state."""
