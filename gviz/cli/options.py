@@ -199,7 +199,7 @@ def _commands_with(context: click.Context, option: str) -> list[str]:
 
 
 def typed_options(context: click.Context, *effective: str) -> list[str]:
-    """Return the options that were typed, with their values, without those that have an effect, as a shell reads them."""
+    """Return the options that were typed, with values as a shell reads them, without those that have an effect."""
     flags = []
     for one in given_options(context):
         if one.name not in effective:
