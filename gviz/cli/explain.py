@@ -43,7 +43,7 @@ def takes_words(command: Command) -> Command:
         if subject_of(text) == "source" or not text:
             return command(words=words, after=after, **options)
         keys = ("form", "file", "as_json", "fragment")
-        form, explained = form_of(**{key: options[key] for key in keys}), explain_words(text)
+        form, explained = format_asked(**{key: options[key] for key in keys}), explain_words(text)
         flags = typed_options(click.get_current_context(), *keys)
         unused = [*(spoken[1:] if text == first else ()), *flags]
         if unused:
@@ -54,7 +54,7 @@ def takes_words(command: Command) -> Command:
     return choose
 
 
-def form_of(form: str | None, file: str | None, *, as_json: bool, fragment: bool) -> str:
+def format_asked(form: str | None, file: str | None, *, as_json: bool, fragment: bool) -> str:
     """Return the format of an explanation that was asked for; UsageError, or RenderError, if it cannot be."""
     from gviz.answers import suffix_for
 
@@ -162,7 +162,7 @@ def explain(
     from gviz.answers import explain as explained
     from gviz.cli.reading import ready
 
-    written = form_of(form, file, as_json=as_json, fragment=fragment)
+    written = format_asked(form, file, as_json=as_json, fragment=fragment)
     refuse_source(None if file in STDOUT else file, source, "explanation")
     with ready(source, product_on_stdout=file in STDOUT):
         explanation = explained(source, wrt, options=options, max_paths=max_paths, say=streams.say)
