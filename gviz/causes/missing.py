@@ -43,23 +43,29 @@ def took_name(facts: TensorFacts) -> bool:
         is_told = node.grad.value is not None and not row.history.grad_cleared and node.later is None
         return not row.is_leaf or not row.requires_grad or is_told
     gradients = GRADIENT.findall(facts.code)
-    assigned = fixes.assigned_in(facts.code) if gradients else []
     is_new_leaf = row.is_leaf and row.requires_grad  # layer[i] = (w - 0.1 * w.grad).detach().requires_grad_()
+    assigned = fixes.assigned_in(facts.code) if gradients or is_new_leaf else []
     updated = [
         *gradients,
         *(
             one
             for one in assigned
-            if (is_new_leaf and "[" in one) or len(re.findall(rf"(?<!\w){re.escape(one)}\b", facts.code)) > 1
+            if (is_new_leaf and gradients and "[" in one)
+            or len(re.findall(rf"(?<!\w){re.escape(one)}(?!\w)", facts.code)) > 1
         ),
     ]
-    is_computed = row.leaves or row.broken is not None
-    return bool(is_computed) and any(fixes.may_be(name, row.name) for name in updated)
+    is_computed = bool(row.leaves) or row.broken is not None or (is_new_leaf and facts.own_cut is not None)
+    return is_computed and any(fixes.may_be(name, row.name) for name in updated)
 
 
 def overwritten(facts: TensorFacts) -> Cause:
     """Return the cause for a name that stands for another tensor than the leaf that has the gradient."""
     name = facts.name
+    if cuts := cuts_of_older(facts):
+        lines, mend = at_cuts(facts.case, cuts)
+        what = f"{name} is another leaf than backward knew, and no gradient came to that one, either"
+        clause = clause_of_cuts(facts.case, cuts, "what is made from it")
+        return facts.cause(cuts[0].reason, f"{what}: {clause}", (*lines, *facts.lines), mend)
     if facts.row.is_leaf and facts.row.requires_grad:
         return facts.cause(
             "new leaf",
@@ -79,6 +85,15 @@ def overwritten(facts: TensorFacts) -> Cause:
         facts.lines,
         mend,
     )
+
+
+def cuts_of_older(facts: TensorFacts) -> list[GraphCut]:
+    """Return what cuts off the leaf that had a name before, if the graph has the result of that and not the leaf."""
+    case, is_renamed = facts.case, facts.node is None and facts.row.is_leaf
+    cuts = (cut for cut in case.graph.breaks if is_renamed and cut.is_used and cut.call != "grad")
+    pairs = ((cut, case.expression_of(cut)) for cut in cuts if case.line_of(cut.place) != facts.lines)
+    parts = ((cut, ast.unparse(part)) for cut, whole in pairs if whole is not None for part in ast.walk(whole))
+    return [cut for cut, one in parts if one == facts.name or ("[" not in one and fixes.may_be(one, facts.name))]
 
 
 def given_to_other_name(facts: TensorFacts) -> Cause | None:
@@ -258,25 +273,32 @@ def cut_off(facts: TensorFacts) -> Cause:
     if unlisted is not None and facts.row.requires_grad:
         own, more = made_parameter(facts, unlisted)
         what, lines, mend = f"{what}; besides, {no_parameter(unlisted)}", (*lines, *own), f"{mend}; and {more}"
-    return facts.cause(facts.cuts[0].reason, what, lines, mend)
+    is_asked = facts.history.autograd_grad is not None and facts.history.is_optimized is False
+    meant = f"if torch.autograd.grad alone is to use {name}" * is_asked
+    return facts.cause(facts.cuts[0].reason, what, lines, mend, meant)
 
 
 def module_beside(facts: TensorFacts) -> str:
     """Return the module of a leaf if all of it stands beside the graph, and nothing of the graph is behind the cuts.
 
+    It may be in a module, or in an object, of which the graph has others, if an optimizer has those alone.
     "" for a leaf that is in no module, for one of a module that the root trains a part of, and where what was cut off
     is made from a leaf of the graph as well: such a cut is hardly meant, nor one by a library, as in
     ``Normal.sample()``. "" too for a leaf that an optimizer has, which never got a gradient.
     """
-    module, dot, _ = facts.name.partition(".")
     leaves = [node.name or "" for node in facts.case.shown.nodes if node.kind == "leaf"]
-    behind = {name for cut in facts.cuts for name in cut.leaves}
-    is_beside = not any(name in behind or name.partition(".")[0] == module for name in leaves)
-    is_meant = all(cut.reason in ("detached", "no_grad") and not cut.is_number for cut in facts.cuts)
-    codes = [facts.case.code_of(facts.case.line_of(cut.place)) for cut in facts.cuts]
-    is_meant = is_meant and not any("requires_grad=True" in code for code in codes)  # a new leaf is to mend it
+    parts, behind = facts.name.split("."), {name for cut in facts.cuts for name in cut.leaves}
+    most = len(parts) if facts.history.is_optimized is False else 2  # self.target, of an agent that has two
+    modules = [".".join(parts[:count]) for count in range(1, min(most, len(parts)))]
+    module = next((one for one in modules if not any(name.startswith(f"{one}.") for name in leaves)), "")
+    is_beside = behind.isdisjoint(leaves)
+    pairs = [(cut, facts.case.code_of(facts.case.line_of(cut.place))) for cut in facts.cuts]
+    is_meant = all(
+        cut.reason in ("detached", "no_grad") and not cut.is_number and "requires_grad=True" not in code
+        for cut, code in pairs  # a new leaf is to mend it
+    )
     is_free = facts.history.is_optimized is False or all(cut.switch != LIBRARY for cut in facts.cuts)
-    return module if dot and leaves and is_meant and is_free and is_beside and not facts.history.is_optimized else ""
+    return module if leaves and is_meant and is_free and is_beside and not facts.history.is_optimized else ""
 
 
 def no_path(facts: TensorFacts) -> Cause:
@@ -293,8 +315,7 @@ def no_path(facts: TensorFacts) -> Cause:
         last = uses[-1]
         what, mend = f"{what}: {last.name} is, and {root} does not use it", f"use {last.name} where {root} is computed"
         return facts.cause("no path", what, case.line_of(last.place), mend)
-    deep = [cut for cut in case.graph.breaks if name in cut.leaves and not cut.is_of_leaves]
-    if deep:
+    if deep := [cut for cut in case.graph.breaks if name in cut.leaves and not cut.is_of_leaves]:
         return cut_beside(facts, deep[-1])
     since = case.line_of(history.requires_grad_set)
     names = {one for one in case.rows if not one.startswith("leaf ")}
@@ -323,8 +344,9 @@ def bias_beside_derivatives(facts: TensorFacts) -> Cause | None:
     """Return the cause for a bias that has no part in a root of derivatives, as the weight beside it has; else None."""
     case, name, root = facts.case, facts.name, facts.case.root_name
     weight = case.rows.get(re.sub(r"\bbias$", "weight", name))
-    is_asked = any(row.history.autograd_grad is not None for row in case.rows.values())
-    is_second = is_asked or any("BackwardBackward" in node.label for node in case.shown.nodes)
+    is_second = any(row.history.autograd_grad is not None for row in case.rows.values()) or any(
+        "BackwardBackward" in node.label for node in case.shown.nodes
+    )
     if weight is None or not is_second or not case.is_reached(weight):
         return None
     what = f"{root} is not made from {name}, but from {weight.name} and derivatives, in which what is added has no part"

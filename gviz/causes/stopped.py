@@ -376,10 +376,8 @@ def named_in(code: str) -> str:
     >>> named_in("loss.backward()"), named_in("loss.sum().backward()"), named_in("torch.autograd.backward([a])")
     ('loss', 'loss', 'a')
     """
-    names = [
-        name for match in _BACKWARD.finditer(code) for name in match.groups() if name not in (None, "autograd", "torch")
-    ]
-    return names[0] if names else ""
+    names = (name for match in _BACKWARD.finditer(code) for name in match.groups())
+    return next((name for name in names if name not in (None, "autograd", "torch")), "")
 
 
 ANSWERS = {

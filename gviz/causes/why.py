@@ -69,6 +69,7 @@ WITH_GRADIENT = (
     Verdict(lambda one: one.is_zero, missing.left_out),
     Verdict(lambda one: one.is_zero and one.history.grad_cleared and one.history.spoiled, training.spoiled_by_program),
     Verdict(lambda one: one.is_zero and one.is_of_other_root and not one.history.grad_cleared, zero.zero_of_other_root),
+    Verdict(lambda one: one.is_zero and one.is_of_other_root and one.history.grad_cleared, training.taken_away),
     Verdict(lambda one: one.is_zero, zero.zero),
     # It is a number like any other.
     Verdict(always, zero.computed_from_new),

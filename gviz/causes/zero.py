@@ -447,8 +447,7 @@ def lines_of_zeros(case: Diagnosis, row: TensorRow) -> Lines:
     """Return the line that has written a tensor last; else that which has made it of zeros, or has made its module."""
     if row.history.written is not None:
         return case.line_of(row.history.written)
-    attribute = row.name.rpartition(".")[2]
-    makers = [line.statement for line in case.assignments.writers.get((".", attribute), ())]
+    makers = [line.statement for line in case.assignments.writers.get((".", row.name.rpartition(".")[2]), ())]
     lines = [one for one in makers if [*calls_of(one, "zeros", "zeros_like")]]
     return case.line_of(Place(lines[0].lineno) if len(lines) == 1 and "." in row.name else row.place)
 

@@ -841,3 +841,171 @@ loss.backward()
     slogdet = program.replace("inv(A).sum()", "slogdet(A)[1]")
     cause = why(graph_of(tmp_path, slogdet, engine), "A")
     assert "the matrix has no inverse" in cause.mend
+
+
+NEWER = {
+    "dict": (
+        """\
+import torch
+class Net: pass
+net = Net()
+net.p = {k: torch.ones(2, requires_grad=True) for k in ("w", "b")}
+x = torch.tensor([1.0, 2.0])
+for step in range(2):
+    loss = ((net.p["w"] * x + net.p["b"]) ** 2).sum()
+    loss.backward()
+    for k in net.p:
+        g = net.p[k].grad
+        net.p[k] = torch.tensor((net.p[k] - 0.1 * g).tolist(), requires_grad=True)
+""",
+        "net.p['w']",
+        [11],
+    ),
+    "attribute": (
+        """\
+import torch
+class Net: pass
+net, x = Net(), torch.tensor([1.0, 2.0])
+net.w = torch.tensor(1.0, requires_grad=True)
+loss = ((net.w * x - 3) ** 2).mean()
+loss.backward()
+g = net.w.grad.item()
+net.w = torch.tensor(net.w.item() - 0.1 * g, requires_grad=True)
+""",
+        "net.w",
+        [8],
+    ),
+    "asked_of_autograd": (
+        """\
+import torch
+class Net: pass
+net, x = Net(), torch.tensor([1.0, 2.0])
+net.w = torch.tensor(1.0, requires_grad=True)
+for step in range(3):
+    loss = ((net.w * x - 3) ** 2).mean()
+    g, = torch.autograd.grad(loss, [net.w])
+    net.w = torch.tensor(net.w.item() - 0.1 * g.item(), requires_grad=True)
+""",
+        "net.w",
+        [8],
+    ),
+}
+
+
+@pytest.mark.parametrize("engine", ENGINES)
+@pytest.mark.parametrize("name", NEWER)
+def test_a_leaf_that_is_made_anew_of_the_numbers_of_the_old_one_is_a_newer_one(
+    tmp_path: Path, engine: str, name: str
+) -> None:
+    program, leaf, lines = NEWER[name]
+    cause = why(graph_of(tmp_path, program, engine), leaf)
+    assert (cause.verdict, lines_of(cause)) == ("new leaf", lines)
+
+
+@pytest.mark.parametrize("engine", ENGINES)
+@pytest.mark.parametrize(
+    ("made", "cut", "verdict"),
+    [
+        ("pass", "w.detach() * x", "detached"),
+        ("with torch.no_grad(): h = w * x", "h", "no_grad"),
+    ],
+)
+def test_a_newer_leaf_whose_older_one_was_cut_off_is_not_promised_a_gradient(
+    tmp_path: Path, engine: str, made: str, cut: str, verdict: str
+) -> None:
+    program = f"""\
+import torch
+w, b = torch.tensor(1.0, requires_grad=True), torch.tensor(0.5, requires_grad=True)
+x = torch.tensor([1.0, 2.0])
+for step in range(3):
+    {made}
+    loss = (({cut} + b) ** 2).mean()
+    loss.backward()
+    g = 0.0 if w.grad is None else w.grad.item()
+    w = torch.tensor(w.item() - 0.1 * g, requires_grad=True)
+    b = torch.tensor(b.item() - 0.1 * b.grad.item(), requires_grad=True)
+"""
+    graph = graph_of(tmp_path, program, engine)
+    cause = why(graph, "w")
+    assert (cause.verdict, lines_of(cause)[0]) == (verdict, 6 if verdict == "detached" else 5)
+    assert "no gradient came to that one, either" in cause.what
+    assert why(graph, "b").verdict == "new leaf"
+
+
+AGENT = """\
+import torch
+from torch import nn
+torch.manual_seed(0)
+class Agent:
+    def __init__(self):
+        self.net, self.target_net = nn.Linear(4, 2), nn.Linear(4, 2)
+        self.target_net.load_state_dict(self.net.state_dict())
+        self.opt = torch.optim.Adam(self.net.parameters(), lr=1e-2)
+    def learn(self, s, a, r, s2):
+        q = self.net(s).gather(1, a[:, None])[:, 0]
+        best = self.net(s2).max(1)[1]
+        y = r + 0.9 * self.target_net(s2)[range(len(a)), best]
+        loss = nn.functional.mse_loss(q, y.detach())
+        self.opt.zero_grad()
+        loss.backward()
+        self.opt.step()
+agent = Agent()
+for step in range(3):
+    agent.learn(torch.randn(8, 4), torch.randint(0, 2, (8,)), torch.randn(8), torch.randn(8, 4))
+"""
+ATTACKS = {
+    "asked": """\
+    x = X.clone().requires_grad_(True)
+    g, = torch.autograd.grad(F.cross_entropy(net(x), Y), x)
+    adv = (x + 0.1 * g.sign()).detach()
+""",
+    "zeroed": """\
+    x = X.clone().requires_grad_(True)
+    for _ in range(2):
+        F.cross_entropy(net(x), Y).backward()
+        x.data = (x + 0.1 * x.grad.sign()).clamp(-2, 2)
+        x.grad.zero_()
+    adv = x.detach()
+""",
+    "accumulated": """\
+    x = X.clone().requires_grad_(True)
+    F.cross_entropy(net(x), Y).backward()
+    adv = (x + 0.1 * x.grad.sign()).detach()
+""",
+}
+
+
+@pytest.mark.parametrize("engine", ENGINES)
+def test_a_target_network_of_an_agent_that_has_another_one_to_train_is_none_on_purpose(
+    tmp_path: Path, engine: str
+) -> None:
+    graph = graph_of(tmp_path, AGENT, engine)
+    assert not [cause for cause in why_all(graph) if cause.is_wrong]
+    cause = why(graph, "agent.target_net.weight")
+    assert (cause.verdict, "all of agent.target_net, as of a teacher or a target" in cause.what) == (
+        "not trained",
+        True,
+    )
+
+
+@pytest.mark.parametrize("engine", ENGINES)
+@pytest.mark.parametrize("attack", ATTACKS)
+def test_the_input_of_adversarial_training_is_no_fault(tmp_path: Path, engine: str, attack: str) -> None:
+    program = f"""\
+import torch
+import torch.nn.functional as F
+torch.manual_seed(0)
+net = torch.nn.Linear(4, 3)
+opt = torch.optim.SGD(net.parameters(), lr=0.1)
+X, Y = torch.randn(16, 4), torch.randint(0, 3, (16,))
+for epoch in range(3):
+{ATTACKS[attack]}
+    opt.zero_grad()
+    loss = F.cross_entropy(net(adv), Y)
+    loss.backward()
+    opt.step()
+"""
+    causes = why_all(graph_of(tmp_path, program, engine))
+    assert not [cause for cause in causes if cause.is_wrong]
+    verdicts = {"asked": "detached", "zeroed": "cleared", "accumulated": "ok"}
+    assert next(cause.verdict for cause in causes if cause.name == "x") == verdicts[attack]
