@@ -341,3 +341,11 @@ def test_the_items_of_a_list_are_operands_of_an_equation_as_names_are(tmp_path: 
     (tmp_path / "net.py").write_text(code, encoding="utf-8")
     page = explain(tmp_path / "net.py", say=lambda _: None).text("text", PageStyle(width=100))
     assert " = P[1] + c = 0.04\n" in page
+
+
+def test_the_sum_of_paths_is_written_with_its_numbers_on_lines_of_its_own() -> None:
+    values = {"W": [[1.25, 2.345678, 3.45678], [4.56789, 5.6789, 6.789]]}
+    options = SourceOptions(values=values)
+    page = explain("y=(W*W).sum()", options=options, say=lambda _: None).text("text", PageStyle(width=60))
+    total = " ".join(page.split("the sum of these\n")[1].split())
+    assert total.startswith("= [[2.5, 4.6914, 6.9136], [9.1358, 11.3578, 13.578]] = W.grad")

@@ -177,9 +177,8 @@ class TerminalWriter(Writer):
         gradient = chain.path_sum if chain.sum is None else chain.sum
         if gradient is None and chain.count == 1:
             gradient = chain.paths[0].product
-        room = self.width - display_width(f"  {name} =  = {chain.wrt}.grad")
         parts, sign = self.sum_of(chain)
-        total = numbers_text(gradient, room)
+        total = numbers_text(gradient)
         sides = [*filter(None, [parts, f"{sign}{total}" if parts and total else total])]
         if parts and display_width(f"  {name} = {parts} = {total}") > self.width:
             sides = ["the sum of these", total] if total else []
