@@ -187,6 +187,7 @@ FULL = Graph(
                 "left out by x",
                 is_of_other=True,
                 grad_of="loss",
+                made_by="AddBackward0",
                 grad_at=Place(7),
             ),
             unlisted=Unlisted("net", "w", "Parameter", Place(6)),

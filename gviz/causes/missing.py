@@ -11,7 +11,7 @@ from gviz.causes.cuts import at_cuts, clause_of_cuts, cut_clause, is_left_off
 from gviz.causes.diagnosis import CLASS, Cause, Lines, first_true
 from gviz.causes.facts import TensorFacts
 from gviz.causes.training import made_text
-from gviz.graphs import LEFT_OUT, RETURNED, GraphCut, TensorRow, Unlisted
+from gviz.graphs import AT_BACKWARD, LEFT_OUT, RETURNED, GraphCut, TensorRow, Unlisted
 from gviz.trace.switches import LIBRARY
 
 CLOSURE = re.compile(r"\.step\((?:closure\s*=\s*)?([A-Za-z_]\w*)\)")
@@ -36,12 +36,11 @@ RETURNS = "torch.autograd.grad returns the gradients, and leaves .grad as it is"
 # ---------------------------------------------------------------- the name
 def took_name(facts: TensorFacts) -> bool:
     """Return whether a tensor took over the name of a leaf: one in the graph, or one that its own line names."""
-    row, node = facts.row, facts.node
+    row = facts.row
     if facts.grad is not None:
         return False
-    if node is not None and node.kind == "leaf":
-        is_told = node.grad.value is not None and not row.history.grad_cleared and node.later is None
-        return not row.is_leaf or not row.requires_grad or is_told
+    if row.is_renamed or f"{row.name}{AT_BACKWARD}" in facts.case.rows:
+        return True
     gradients = GRADIENT.findall(facts.code)
     is_new_leaf = row.is_leaf and row.requires_grad  # layer[i] = (w - 0.1 * w.grad).detach().requires_grad_()
     assigned = fixes.assigned_in(facts.code) if gradients or is_new_leaf else []
@@ -102,7 +101,8 @@ def given_to_other_name(facts: TensorFacts) -> Cause | None:
     So does ``p = p - lr * p.grad`` in a loop over parameters.
     """
     others = [other for row in facts.case.rows.values() if took_name(other := TensorFacts(facts.case, row))]
-    cause = overwritten(others[0]) if others else None
+    own = facts.name.removesuffix(AT_BACKWARD)
+    cause = overwritten(min(others, key=lambda one: one.name != own)) if others else None
     return cause and facts.cause(
         cause.verdict,
         f"the program has used the gradient of {facts.name}, and {facts.name} is as it was:"

@@ -69,6 +69,12 @@ MIXED = "written between its uses"
 MADE_LATER = "made later"
 """The remark on a tensor of the table that there was not yet when backward ran."""
 
+RENAMED = "another tensor now"
+"""The remark on a tensor of the table whose name the program has given to another one since."""
+
+AT_BACKWARD = " (at backward)"
+"""What follows the name that a leaf had when backward ran, where what is asked about is the tensor that has it now."""
+
 GRAD_OF = "grad is that of "
 """How the state of a leaf begins whose gradient is of something else than its name lets people think."""
 
@@ -302,6 +308,7 @@ class Moment(NamedTuple):
         is_of_other: whether the gradient that it has now is of another graph's backward, since none ran on this one.
         grad_of: the name of the root of that; "" for one without a name.
         grad_at: where that was called.
+        made_by: where its name is another tensor's now: the class name of its grad_fn, "" for a leaf; else None.
     """
 
     numbers: Numbers | None = None
@@ -311,6 +318,7 @@ class Moment(NamedTuple):
     is_of_other: bool = False
     grad_of: str = ""
     grad_at: Place | None = None
+    made_by: str | None = None
 
 
 class Later(NamedTuple):
@@ -680,7 +688,8 @@ class TensorRow(NamedTuple):
         if self.moment is None:
             return self.numbers, self.grad, None
         then, grad, now = self.moment.numbers or self.numbers, self.moment.grad, self.grad.value
-        is_cleared = grad.value is not None and (now is None or (now.has_only(0) and not grad.value.has_only(0)))
+        is_gone = now is None or (now.has_only(0) and grad.value is not None and not grad.value.has_only(0))
+        is_cleared = is_gone and grad.value is not None and not self.is_renamed
         is_set, is_of_other = self.required_grad != self.requires_grad, self.moment.is_of_other
         cleared_at = self.history.grad_cleared
         later = Later(
@@ -695,6 +704,19 @@ class TensorRow(NamedTuple):
             self.moment.grad_at,
         )
         return then, grad, later
+
+    @property
+    def is_renamed(self) -> bool:
+        """Whether its name is another tensor's now, whose numbers and gradient those of now are."""
+        return self.moment is not None and self.moment.made_by is not None
+
+    @property
+    def as_it_was(self) -> TensorRow:
+        """The row with what is known of the tensor that had its name when backward ran, be it another one."""
+        if self.moment is None or self.moment.made_by is None:
+            return self
+        made, is_retained = self.moment.made_by, self.moment.grad.value is not None
+        return self._replace(is_leaf=not made, grad_fn=made or None, retains_grad=made != "" and is_retained)
 
     @property
     def set_at(self) -> Place | None:

@@ -23,8 +23,8 @@ def rows_to_list(rows: Sequence[TensorRow], only: str | None, sort: str | None) 
     """Return the rows that are asked for, in the order that is asked for; the program's where that says nothing."""
     fits: dict[str, Callable[[TensorRow], bool]] = {
         "": lambda _: True,
-        "leaf": lambda row: row.is_leaf and row.required_grad,
-        "nonleaf": lambda row: not row.is_leaf,
+        "leaf": lambda row: row.as_it_was.is_leaf and row.required_grad,
+        "nonleaf": lambda row: not row.as_it_was.is_leaf,
         "frozen": lambda row: not row.required_grad,
         "none": lambda row: row.grad.value is None,
     }
@@ -54,12 +54,12 @@ def largest_amount(numbers: Numbers | None) -> float:
 
 
 def settled_rows(graph: Graph, rows: Sequence[TensorRow]) -> list[TensorRow]:
-    """Return rows with 0 for what rounding has left of a sum, as pictures have it."""
+    """Return rows as they were when backward ran, with 0 for what rounding has left of a sum, as pictures have it."""
     settled = graph if graph.kind == "static" or len(graph.nodes) > LARGE else without_rounding(graph)
     pairs = zip(graph.nodes, settled.nodes, strict=True)
     new = {(old.name, old.numbers, old.grad.value): node for old, node in pairs if old is not node}
     new_rows = []
-    for row in rows:
+    for row in (one.as_it_was for one in rows):
         then, grad, _ = row.at_backward()
         node = new.get((row.name, then, grad.value))
         grad = grad if node is None else grad._replace(value=node.grad.value)
@@ -87,7 +87,7 @@ def columns_of(rows: Sequence[TensorRow], places: Mapping[str, int], *, before: 
         "name": [short(" = ".join(filter(None, [row.name, row.expression])), LONGEST_LINE) for row in rows],
         **{key.replace("required", "requires"): [str(getattr(row, key)) for row in rows] for key in keys},
         "shape": [shape_text(recorded_value(row).shape or ()) for row in rows],
-        "dtype": [row.dtype for row in rows],
+        "dtype": [recorded_value(row).dtype for row in rows],
         "value": [cell_text(own if own.is_known else None) for own in map(recorded_value, rows)],
         **({"grad_before": [cell_text(grad.before) for _, grad, _ in then]} if before else {}),
         "grad_after" if before else "grad": [cell_text(grad.value) for _, grad, _ in then],

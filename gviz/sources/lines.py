@@ -139,12 +139,13 @@ class Lines:
 
     def row(self, row: TensorRow, tensor: Any, names: Mapping[int, str], assignments: Mapping[str, Place]) -> TensorRow:
         """Return the row of one tensor with its line, and what has cut it off, if it is outside the graph."""
-        node = tensor.grad_fn if row.grad_fn else None
+        node = grad_fn(tensor)
         noted = record_of(node) if node is not None else None
         call = noted.call if noted else recall(self.trace.outside.records, tensor)
         name, is_parameter = row.same_as or row.name, row.is_leaf and type(tensor).__name__ == "Parameter"
-        made_at = self.with_code_kept(assignments.get(name.partition("[")[0].partition(".")[0]))
-        if call is None or (is_parameter and row.requires_grad and ("." in name or made_at is not None)):
+        made_at = self.with_code_kept(assignments.get(re.split(r"[.\[]", name)[0]) if not row.is_renamed else None)
+        is_of_layer = is_parameter and row.requires_grad and not row.is_renamed and ("." in name or made_at is not None)
+        if call is None or is_of_layer:
             return row._replace(place=made_at)  # a layer makes its parameters itself, and PyTorch tells of none
         source = names.get(id(call.source()), "") if call.source is not None else ""
         cut = (

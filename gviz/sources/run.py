@@ -9,7 +9,7 @@ from functools import partial
 from typing import TYPE_CHECKING, Any
 
 from gviz.errors import SourceError
-from gviz.graphs import GRAD_OF, Graph, Module, Moment, Node, Place, Stop, TensorRow
+from gviz.graphs import GRAD_OF, RENAMED, Graph, Module, Moment, Node, Place, Stop, TensorRow
 from gviz.options import SourceOptions
 from gviz.records import record, without_collecting
 from gviz.sources.derivatives import origin_in_derivative
@@ -20,7 +20,6 @@ from gviz.walk import (
     FEW,
     NodeFlow,
     NodeLike,
-    grad_fn,
     graph_nodes,
     may_be_rounding,
     tensor_row,
@@ -49,6 +48,7 @@ class Pass:
         moments: what the tensors were when it ran, by their identity.
         earlier: how many runs of lines there had been when the call before this one was made, so that operations with
             a smaller run are of an earlier graph; 0 for the first call.
+        run: how many there had been when this one was made; 0 where they are not counted.
         number: which call this is, counted from 1.
         at: when it was called, by the numbers of operations; 0 where that was not asked for.
         of: what it is of, where that is not the roots.
@@ -63,6 +63,7 @@ class Pass:
     memory: Mapping[NodeLike, Mapping[object, int] | None] | None = None
     moments: Mapping[int, Moment] = field(default_factory=dict)
     earlier: int = 0
+    run: int = 0
     number: int = 1
     is_first_bad: bool = False
     is_followed: bool = False
@@ -123,14 +124,11 @@ def graph_of_run(run: Run, options: SourceOptions) -> Graph:
             names |= unnamed_leaves(names, leaves_below(names, leaves), **first_names)
         graph = _walked(run, names, options)
         tensors = names if run.table_tensors is None else run.table_tensors
-        leaves_by_name = {
-            node.name: names[node.name] for node in graph.nodes if node.kind == "leaf" and node.name in names
-        }
-        replaced = _replaced(names, tensors, leaves_by_name, graph)
+        replaced = _replaced(names, tensors, diagnose=options.diagnose)
         tensors = {**tensors, **{name: names[name] for name in replaced}}
-        if run.lines is not None:  # which tells of leaves without a name, too: those that have lost theirs have it
-            ids = set(map(id, tensors.values()))
-            tensors = {**{name: one for name, one in leaves_by_name.items() if id(one) not in ids}, **tensors}
+        inside = {node.name for node in graph.nodes if node.kind == "leaf"}
+        lost = {name: one for name, one in names.items() if name in inside and name not in tensors}
+        tensors = {**lost, **tensors}  # with the leaves whose names are gone
         rows_by_name = {row.name: row for row in graph.tensors if names.get(row.name) is tensors.get(row.name)}
         aliases = find_aliases(tensors)
 
@@ -138,9 +136,10 @@ def graph_of_run(run: Run, options: SourceOptions) -> Graph:
             expression, moment = run.expressions.get(name), run.backward.moments.get(id(tensor))
             row = rows_by_name.get(name) or tensor_row(name, tensor, expression, most=options.most, moment=moment)
             if name in replaced:
-                (then, grad, _), now = row.at_backward(), tensor_row(name, replaced[name], most=options.most)
-                moment = (row.moment or Moment(grad=grad))._replace(numbers=then)
-                row = row._replace(numbers=now.numbers, grad=now.grad, moment=moment)
+                moment, (then, grad, _), made_by = row.moment or Moment(), row.at_backward(), row.grad_fn or ""
+                remark = "; ".join(filter(None, (moment.remark, RENAMED * row.required_grad)))
+                moment = Moment(then, grad, row.required_grad, remark, made_by=made_by)
+                row = tensor_row(name, replaced[name], most=options.most)._replace(moment=moment)
             return row._replace(same_as=aliases.get(name, ""))
 
         rows = tuple(row_of(name, tensor) for name, tensor in tensors.items())
@@ -153,29 +152,13 @@ def graph_of_run(run: Run, options: SourceOptions) -> Graph:
         return _with_lines(graph, run, run.lines, _with_unlisted(rows, run, run.lines, tensors), {**names, **tensors})
 
 
-def _replaced(
-    names: Mapping[str, Any], tensors: Mapping[str, Any], leaves_by_name: Mapping[str, Any], graph: Graph
-) -> dict[str, Any]:
-    """Return what is called like an input or a result of a graph now, by that name: ``x`` is a test's after training.
+def _replaced(names: Mapping[str, Any], tensors: Mapping[str, Any], *, diagnose: bool) -> dict[str, Any]:
+    """Return the tensors that have names now which others had when backward ran, each by its name.
 
-    A leaf's name counts if it is that of another leaf of the graph now, as after ``a, b = b, a``.
-
-    A result whose name has something without a graph now is left: the table says what has cut that off. So is one of a
-    function, whose name something older has outside.
+    A diagnosis is asked about what has a name now: a result that is without a graph since keeps it, to tell why.
     """
-    leaves = set(map(id, leaves_by_name.values()))
-    results = {name for node in graph.nodes if node.kind == "operation" for name in (node.name, *node.recorded.outputs)}
     pairs = [(name, names[name], now) for name, now in tensors.items() if name in names and names[name] is not now]
-    return {
-        name: now
-        for name, then, now in pairs
-        if not then.requires_grad or (name in results and _is_newer(now, then)) or {id(then), id(now)} <= leaves
-    }
-
-
-def _is_newer(one: Any, other: Any) -> bool:
-    made, before = grad_fn(one), grad_fn(other)
-    return made is not None and before is not None and made._sequence_nr() > before._sequence_nr()  # noqa: SLF001
+    return {name: now for name, then, now in pairs if not diagnose or now.requires_grad >= then.requires_grad}
 
 
 def _walked(run: Run, names: Mapping[str, Any], options: SourceOptions) -> Graph:
@@ -229,7 +212,7 @@ def _with_unlisted(
 def _with_lines(graph: Graph, run: Run, lines: Lines, rows: tuple[TensorRow, ...], names: Mapping[str, Any]) -> Graph:
     """Return a graph with the rows of its table, and with what is known of the program's lines."""
     error = run.error.what if run.error is not None else run.failure.message if run.failure is not None else ""
-    later = {row.name: row.at_backward()[2] for row in rows}
+    later = {row.name: row.at_backward()[2] for row in rows if not row.is_renamed}
     nodes = (
         node._replace(later=later.get(node.name or "") or node.later) if node.later else node for node in graph.nodes
     )

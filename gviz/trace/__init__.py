@@ -187,7 +187,8 @@ class Trace(Observer):
         if before is not None and (before.reason or before.place != call.place):
             remember(self.requires_grad_set, result, call.place)
         is_cut = call.name in FROM_NUMBERS or call.name == "detach"  # the latter by nn.Parameter
-        self.outside.keep(result, self.outside.record_of_result(call, args) if is_cut else call)
+        record = self.outside.record_of_result(call, args) if is_cut else call
+        self.outside.keep(result, record._replace(run=self.frames.runs))
 
     def record_others(self, name: str, args: tuple[Any, ...], result: Any, seconds: float) -> None:
         """Note the tensors in a list that a call has made, or a number made of a tensor."""

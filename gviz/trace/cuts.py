@@ -70,9 +70,10 @@ class OutsideGraph:
         """Note a tensor outside the graph that a call has made, or has written."""
         before = recall(self.records, tensor)
         if before is None:
-            self.keep(tensor, self.record_of_result(call, args))
+            self.keep(tensor, self.record_of_result(call, args)._replace(run=self.frames.runs))
         elif call.writes and not before.reason and (record := self.record_of_result(call, args)).reason:
-            remember(self.records, tensor, record._replace(place=before.place, name=before.name, writes=False))
+            made = record._replace(place=before.place, name=before.name, run=before.run, writes=False)
+            remember(self.records, tensor, made)
 
     def note_number(self, value: Any, call: CallRecord, args: tuple[Any, ...]) -> None:
         """Note a number, or an array, that a call has made of a tensor."""

@@ -39,6 +39,8 @@ class CallRecord(NamedTuple):
         cuts: what cut it off from the graph: several calls, if it was made from several such tensors.
         is_view: whether it wrote into a view: its operation makes the view anew, and another one has written.
         at: the code that made it, and the instruction there; None where that is not known.
+        run: of a tensor outside the graph, the run of a line that made it, counted over the whole program; 0 where that
+            is not kept.
     """
 
     place: Place
@@ -52,6 +54,7 @@ class CallRecord(NamedTuple):
     cuts: frozenset[CutResult] = frozenset()
     is_view: bool = False
     at: tuple[CodeType, int] | None = None
+    run: int = 0
 
 
 class FunctionCall(NamedTuple):

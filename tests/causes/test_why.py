@@ -2610,7 +2610,8 @@ def test_the_leaf_that_a_new_one_has_taken_the_name_of_has_its_own_cause(tmp_pat
         "    loss.backward()\n    w = (w - 0.1 * w.grad).detach().requires_grad_()\n"
     )
     graph = package.read(script, SourceOptions(diagnose=True), say=lambda _: None).graph
-    new, old = why_all(graph)
+    old, new = why_all(graph)
+    assert (old.name, new.name) == ("w (at backward)", "w")
     assert (new.verdict, old.verdict, [place.line for place, _ in old.lines]) == ("new leaf", "zero", [4])
 
 
@@ -2639,3 +2640,51 @@ def test_a_divisor_that_is_plainly_0_is_not_too_small_for_its_dtype(divisor: str
         if one.name == "w"
     )
     assert cause.mend == "it is a division by 0: add a small number to the divisor"
+
+
+RENAMED = {
+    "swap of a tensor and a number that is 0": (
+        (
+            "a = torch.tensor(2.0, requires_grad=True)\nb = torch.tensor(0.0, requires_grad=True)\nloss = a * b\nloss.backward()\n"
+            "a, b = b, a\n"
+        ),
+        {"a": "ok", "b": "zero"},
+    ),
+    "best of a training": (
+        (
+            "import copy\nnet = torch.nn.Linear(1, 1, bias=False)\nfor _ in range(2):\n    loss = net(torch.ones(1)).sum()\n"
+            "    loss.backward()\n    best = copy.deepcopy(net)\nnet = best\n"
+        ),
+        {"net.weight (at backward)": "accumulated", "net.weight": "new leaf"},
+    ),
+    "new leaf by a function": (
+        (
+            "w = torch.ones(2, requires_grad=True)\nloss = (w * w).sum()\nloss.backward()\ndef f():\n    global w\n"
+            "    w = torch.zeros(2, requires_grad=True)\nf()\n"
+        ),
+        {"w (at backward)": "ok", "w": "new leaf"},
+    ),
+}
+
+
+@pytest.mark.parametrize("name", RENAMED)
+def test_a_name_is_asked_about_as_what_has_it_now(name: str, tmp_path: Path) -> None:
+    code, verdicts = RENAMED[name]
+    (tmp_path / "net.py").write_text(f"import torch\n{code}")
+    graph = package.read(tmp_path / "net.py", SourceOptions(diagnose=True), say=lambda _: None).graph
+    causes = why_all(graph)
+    assert {cause.name: cause.verdict for cause in causes} == verdicts
+    assert not any("though" in cause.what or "has made it 0" in cause.what for cause in causes)
+
+
+def test_of_several_names_that_a_line_gives_to_new_tensors_each_leaf_has_lost_its_own(tmp_path: Path) -> None:
+    (tmp_path / "net.py").write_text(
+        "import torch\nws = {k: torch.tensor(2.0, requires_grad=True) for k in 'ab'}\nloss = ws['a'] * ws['b']\nloss.backward()\n"
+        "ws = {k: (v - v.grad).detach().requires_grad_() for k, v in ws.items()}\n"
+    )
+    graph = package.read(tmp_path / "net.py", SourceOptions(diagnose=True), say=lambda _: None).graph
+    old = [cause for cause in why_all(graph) if "(at backward)" in cause.name]
+    assert [cause.what.partition("gives the name ")[2] for cause in old] == [
+        "ws['a'] to a new tensor",
+        "ws['b'] to a new tensor",
+    ]

@@ -96,13 +96,13 @@ def test_a_note_tells_what_is_outside_of_the_graph_and_why(script: Program) -> N
     }  # fmt: skip
 
 
-def test_a_leaf_that_has_a_gradient_has_no_note_of_why_it_has_none(gviz: Program) -> None:
+def test_a_leaf_that_has_a_gradient_has_no_note_of_why_what_has_its_name_now_has_none(gviz: Program) -> None:
     (gviz.folder / "net.py").write_text(
         "import torch\nw = torch.ones(2, requires_grad=True)\nfor _ in range(2):\n    y = w.sum()\n    y.backward()\n"
         "    w, before = (w - w.grad).detach().requires_grad_(), w\n"
     )
     notes = {name: row["note"] for name, row in table(gviz("inspect", "net.py")).items()}
-    assert notes == {"w": "detached", "before": "", "y": ""}
+    assert notes == {"w": "another tensor now", "before": "is w", "y": ""}
 
 
 def test_what_is_made_of_a_detached_tensor_is_told_where_that_was(gviz: Program) -> None:

@@ -46,6 +46,10 @@ def test_it_is_the_gradient_that_pytorch_keeps_and_changes_no_other(gviz: Progra
     (gviz.folder / "net.py").write_text(NET)
     plain, kept = gviz.inspect("net.py"), gviz.inspect("net.py", "--retain", "z,out")
     assert plain["z"]["grad"] is None
+    assert [one["z"].pop("at_backward") for one in (plain, kept)] == [  # that of the function, which called last
+        {"value": 14, "grad": None},
+        {"value": 14, "grad": 5},
+    ]
     assert {**plain["z"], "grad": 24, "retains_grad": True} == {**kept["z"], "grad": 24}
     assert {name: row["grad"] for name, row in plain.items() if name not in ("z", "out")} == {
         name: row["grad"] for name, row in kept.items() if name not in ("z", "out")

@@ -8,7 +8,7 @@ from dataclasses import replace
 from typing import Any
 
 from gviz.errors import SourceError
-from gviz.graphs import Place, Stop
+from gviz.graphs import AT_BACKWARD, Place, Stop
 from gviz.options import SourceOptions
 from gviz.sources import static as static_source
 from gviz.sources.notes import Note
@@ -193,16 +193,18 @@ def _drawn(run: ScriptRun, roots: Mapping[str, Any], options: SourceOptions, tal
         (run.names_at_call, run.names) if call is not None and about is call.about else (run.names, run.names_at_call)
     )
     names = with_names_of_the_picture(*moments, roots.values())
-    of_grad = run.calls.last["grad"].names if "grad" in run.calls.last else {}
-    inside = graph_nodes(roots.values()).values() if of_grad else ()
-    unnamed = {id(leaf) for leaf in inside if leaf is not None} - set(map(id, run.names.values()))
-    grad_leaves = {name: names[name] for name in of_grad if name not in run.names and id(names.get(name)) in unnamed}
+    now = {name: one for name, one in run.names.items() if names[name] is not one}
+    if options.diagnose:  # why is asked about what has a name now, be it that another leaf had it
+        then = {name: names[name] for name in now if names[name].is_leaf and names[name].requires_grad}
+        names |= {name: now[name] for name in then} | {f"{name}{AT_BACKWARD}": leaf for name, leaf in then.items()}
     about = about or Pass("")
     last_numbers = {one.about.number for one in (call, run.calls.last.get("backward")) if one is not None}
     about = replace(
         about,
         is_followed=about.function == "backward" and about.number not in last_numbers,
-        moments=run.calls.moments_of(roots.values(), names, about),
+        moments=run.calls.moments_of(
+            roots.values(), {**names, **{f"{name}, now": one for name, one in now.items()}}, about
+        ),
     )
     if (
         options.jacobians
@@ -228,8 +230,5 @@ def _drawn(run: ScriptRun, roots: Mapping[str, Any], options: SourceOptions, tal
         roots=roots,
         statements=assigned_texts(run.tree, written_in_place),
         backward=about,
-        table_tensors={
-            **(run.names or names),
-            **grad_leaves,
-        },  # of a script that does all in functions, what these functions held
+        table_tensors=run.names or names,  # of a script that does all in functions, what these functions held
     )

@@ -163,8 +163,13 @@ class Calls(Observer):
         tensors = (*roots, *names.values())
         order = {id(one): node._sequence_nr() for one in tensors if (node := grad_fn(one)) is not None}  # noqa: SLF001
         end = about.at or max((order[id(root)] for root in roots if id(root) in order), default=math.inf)
-        later = {key for key, number in order.items() if number > end and key not in moments}
-        return moments | dict.fromkeys(later, Moment(remark=MADE_LATER))
+        later = {key for key, number in order.items() if number > end}
+        records = self.trace.outside.records if self.trace is not None and about.run else {}
+        for one in names.values():
+            if grad_fn(one) is None and (call := recall(records, one)) is not None and call.run > about.run:
+                moments.pop(id(one), None)
+                later |= {id(one)} if one.requires_grad else set()
+        return moments | dict.fromkeys(later - about.moments.keys(), Moment(remark=MADE_LATER))
 
     def failure_of(self, error: BaseException | None) -> Stop | None:
         """Return why a backward has failed; None if Ctrl-C ended it, or what it was called on is no tensor."""
@@ -204,7 +209,7 @@ class Calls(Observer):
                 self.count += name != "grad"
                 with self.listener.quiet():
                     noted_tensors, leaves, hearing = self.note_call(name, tensors, arguments)
-            run = self.trace.frames.runs if self.trace is not None else 0
+            run = self.runs
             self.is_running, is_complete = True, False
             try:
                 with hearing, results_noted() if arguments.get("create_graph") else nullcontext():
@@ -250,9 +255,8 @@ class Calls(Observer):
         is_asked = self.options.flow or self.hooks.are_there
         own = flow if is_asked or self.has_shares else {}
         late_flow = (lambda: flow) if flow and not is_asked and self.is_small(nodes) else None
-        about = Pass(
-            function, place, own, late_flow, memory, moments, self.earlier, self.count, at=self.versions.at_pass()
-        )
+        runs, at = (self.earlier, self.runs), self.versions.at_pass()
+        about = Pass(function, place, own, late_flow, memory, moments, *runs, self.count, at=at)
         self.last[function] = Call(tensors, names, about)
         for tensor in tensors:
             earlier = recall(self.passes, tensor)
@@ -380,6 +384,11 @@ class Calls(Observer):
     def is_small(self, nodes: Collection[object]) -> bool:
         """Return whether the flow of a call is noted though nobody has asked for it."""
         return self.count <= FIRST_CALLS and len(nodes) <= FEW_NODES
+
+    @property
+    def runs(self) -> int:
+        """How many runs of lines there have been; 0 where they are not counted."""
+        return self.trace.frames.runs if self.trace is not None else 0
 
     @property
     def has_shares(self) -> bool:

@@ -359,3 +359,61 @@ def test_a_leaf_that_a_step_writes_between_two_passes_has_the_numbers_that_its_o
     )
     drawn = graph(tmp_path, code, engine=engine)
     assert values(leaf(drawn, "w").numbers) == 3.0
+
+
+@pytest.mark.parametrize("engine", ENGINES)
+@pytest.mark.parametrize(
+    ("line", "now"),
+    [
+        ("w = torch.tensor(7.0, requires_grad=True)", 7.0),
+        ("w = w - w.grad", -2.0),
+        ("w = (w - w.grad).detach().requires_grad_()", -2.0),
+        ("w = w * 2", 6.0),
+        ("w = w.detach() * 2", 6.0),
+        ("(lambda: globals().update(w=torch.tensor(3.0, requires_grad=True)))()", None),
+    ],
+)
+def test_a_row_whose_name_a_new_tensor_has_now_is_of_the_tensor_that_had_it_at_backward(
+    tmp_path: Path, engine: str, line: str, now: float | None
+) -> None:
+    code = f"import torch\nw = torch.tensor(3.0, requires_grad=True)\nloss = w * 5\nloss.backward()\n{line}\n"
+    row = {row.name: row for row in graph(tmp_path, code, engine=engine, lines=True).tensors}["w"]
+    then, grad, later = row.at_backward()
+    assert (row.as_it_was.is_leaf, values(then), values(grad.value), row.is_renamed) == (True, 3.0, 5.0, True)
+    assert row.is_leaf == (line not in ("w = w - w.grad", "w = w * 2"))
+    assert later is not None
+    assert (later.numbers and values(later.numbers), later.is_cleared) == (now, False)
+    assert row.place is not None
+    assert row.place.line == 2
+
+
+def test_a_parameter_whose_module_is_another_now_has_a_row_with_its_gradient(tmp_path: Path) -> None:
+    code = "import torch\nnet = torch.nn.Linear(1, 1)\nnet(torch.ones(1)).backward()\nnet = torch.nn.Linear(1, 1)\n"
+    rows = {row.name: row for row in graph(tmp_path, code, lines=True).tensors}
+    assert [*rows] == ["net.weight", "net.bias"]
+    assert [values(row.at_backward()[1].value) for row in rows.values()] == [[[1.0]], [1.0]]
+    assert [row.place and row.place.line for row in rows.values()] == [2, 2]
+
+
+@pytest.mark.parametrize("engine", ENGINES)
+def test_what_is_made_after_backward_is_made_later_also_a_leaf(tmp_path: Path, engine: str) -> None:
+    code = (
+        "import torch\nw = torch.tensor(3.0, requires_grad=True)\nearly = torch.tensor([4.0])\nloss = w * 5\nloss.backward()\n"
+        "late = torch.tensor(3.0, requires_grad=True)\nearly.requires_grad_()\nw = torch.tensor(1.0, requires_grad=True)\n"
+        "y = w * 2\nzeros = torch.zeros(())\nzeros += 1\n"
+    )
+    rows = {row.name: row for row in graph(tmp_path, code, engine=engine, lines=True).tensors}
+    later = {name for name, row in rows.items() if row.moment is not None and row.moment.remark == MADE_LATER}
+    assert later == {"late", "y", "leaf of y"}
+    assert [values(one) for one in (rows["zeros"].at_backward()[0], rows["zeros"].numbers)] == [1.0, 1.0]
+
+
+def test_a_leaf_has_the_name_of_the_picture_also_where_a_function_has_returned_it(tmp_path: Path) -> None:
+    code = (
+        "import torch\ndef train():\n    w = torch.tensor(3.0, requires_grad=True)\n    b = torch.tensor(1.0, requires_grad=True)\n"
+        "    (w * 5 + b).backward()\n    return w\nresult = train()\n"
+    )
+    for options in ({"lines": True}, {"diagnose": True, "lines": True}):
+        drawn = graph(tmp_path, code, **options)
+        assert {node.name for node in drawn.nodes if node.kind == "leaf"} == {"w", "b"}
+        assert {row.name: row.same_as for row in drawn.tensors} == {"w": "", "b": "", "result": "w"}
