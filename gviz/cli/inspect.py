@@ -5,11 +5,11 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import replace
 from math import isfinite
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import click
 
-from gviz.cli import operations, streams
+from gviz.cli import streams
 from gviz.cli.options import (
     OneOf,
     Source,
@@ -21,15 +21,12 @@ from gviz.cli.options import (
     split_names,
     takes_source,
 )
-from gviz.cli.reading import read_source
+from gviz.cli.reading import Reading, read_source
 from gviz.cli.values import refuse_first
 from gviz.errors import SourceError
 from gviz.graphs import Place, TensorRow
 from gviz.graphs.numbers import Numbers
 from gviz.options import BY_MODULE, SourceOptions
-
-if TYPE_CHECKING:
-    from gviz.sources import Reading
 
 
 def _columns(_context: click.Context, _option: click.Parameter, text: str | None) -> tuple[str, ...]:
@@ -167,7 +164,9 @@ def _data_of(reading: Reading, rows: Sequence[TensorRow], watch: str = "") -> di
         With a tensor to watch there are ``changes``, and ``left_out`` tells how many are missing in their middle.
     """
     if reading.graph.kind == "static":
-        data: dict[str, Any] = {"operations": operations.records(reading.graph)}
+        from gviz.cli.tensors import operation_records
+
+        data: dict[str, Any] = {"operations": operation_records(reading.graph)}
     elif watch:
         changes = [
             {
@@ -242,12 +241,12 @@ def where_of(place: Place | None) -> str:
 
 def _print_table(reading: Reading, rows: Sequence[TensorRow]) -> None:
     """Print the table; SourceError if there is nothing to list."""
-    if reading.graph.kind == "static":
-        operations.show_operations(reading.graph)
-        return
-    from gviz.cli.tensors import print_tensors
+    from gviz.cli.tensors import print_tensors, show_operations
     from gviz.pictures.table import settled_rows
 
+    if reading.graph.kind == "static":
+        show_operations(reading.graph)
+        return
     if not reading.graph.tensors:
         raise SourceError("there are no named tensors to list")
     if not rows:

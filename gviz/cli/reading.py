@@ -8,7 +8,7 @@ from collections.abc import Callable, Iterator, Sequence
 from contextlib import ExitStack, contextmanager, nullcontext
 from dataclasses import replace
 from importlib import import_module
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, TypeAlias
 
 from gviz.cli import streams
 from gviz.errors import SourceError
@@ -16,10 +16,14 @@ from gviz.standins import stand_ins
 from gviz.wiring import Wires
 
 if TYPE_CHECKING:
+    from gviz import sources
     from gviz.graphs import Graph
-    from gviz.sources import Reading, Source, SourceOptions
+    from gviz.sources import Source, SourceOptions
     from gviz.sources.script.changes import Change
     from gviz.trace.listening import Observer
+
+Reading: TypeAlias = "sources.Reading"
+"""What a command has read; its help loads nothing of it."""
 
 SPARED = (
     "numpy._typing",

@@ -93,7 +93,7 @@ def static(
 
         streams.write_product(plan_text(reading, options.roots))
     elif as_table:
-        from gviz.cli.operations import show_operations
+        from gviz.cli.tensors import show_operations
 
         show_operations(reading.graph)
     elif picture.format == "tensorboard" and reading.static is not None:  # which gets all that TensorFlow writes

@@ -1,19 +1,22 @@
-"""What ``gviz inspect`` prints: the table of a program's tensors, and the changes of one of them."""
+"""What ``gviz inspect`` prints: a program's tensors, the changes of one of them, and a static graph's operations."""
 
 from __future__ import annotations
 
 import sys
 from collections.abc import Sequence
-from typing import TYPE_CHECKING
+from typing import Any
 
 from gviz.cli import streams
+from gviz.cli.options import Source
+from gviz.cli.reading import Reading
 from gviz.cli.table import column_heading, console, fit, print_rows, ruled
-from gviz.graphs import Place, TensorRow
+from gviz.graphs import Edge, Graph, Place, TensorRow
+from gviz.pictures.labels import shape_text
 from gviz.pictures.table import cell_text, columns_of, totals
 from gviz.text import aligned_text, joined
 
-if TYPE_CHECKING:
-    from gviz.sources import Reading, Source
+HEADINGS = ("operation", "type", "shape", "dtype", "inputs")
+"""Inputs may be hundreds, as those of an optimizer's step: they come last."""
 
 MOST_ALIASES = 4
 """Second names that are listed below the table; the rest are counted."""
@@ -79,3 +82,62 @@ def print_changes(reading: Reading) -> None:
     print_rows(
         ("line", "value", "grad", "requires_grad", "grad_fn", "statement"), rows, whole=("line", "value", "grad")
     )
+
+
+# ---------------------------------------------------------------- a static graph
+def _rows(graph: Graph) -> list[tuple[str, ...]]:
+    """Return a row for each operation: name, type, shape, dtype, the names of its inputs (``^`` if one only runs first).
+
+    >>> from gviz.graphs import Edge, Graph, Node
+    >>> from gviz.graphs.numbers import Numbers
+    >>> nodes = (Node("n0", "placeholder", "Placeholder", "a"), Node("n1", "operation", "Log", "Log", Numbers((None, 2), "float32")))
+    >>> _rows(Graph(nodes, (Edge("n0", "n1"),), kind="static"))[1]
+    ('Log', 'Log', '(?, 2)', 'float32', 'a')
+    """
+    inputs = _inputs_of(graph)
+    return [
+        (
+            node.name or "",
+            node.label,
+            "" if not node.dtype else "?" if node.shape is None else shape_text(node.shape),
+            node.dtype,
+            ", ".join(inputs[node.id]),
+        )
+        for node in graph.nodes
+    ]
+
+
+def _inputs_of(graph: Graph) -> dict[str, list[str]]:
+    """Return the names of the inputs of each operation, by its id."""
+
+    def name_of(edge: Edge) -> str:
+        output = f":{edge.output}" if edge.output else ""
+        return ("^" if edge.kind == "control" else "") + (graph.by_id[edge.source].name or "") + output
+
+    return {node: [name_of(edge) for edge in edges] for node, edges in graph.inputs.items()}
+
+
+def operation_records(graph: Graph) -> list[dict[str, Any]]:
+    """Return the rows for JSON.
+
+    Returns:
+        Of each operation its name, type, shape (None if it is unknown; None in it for an unknown length), dtype, value
+        (None if it is unknown) and the names of its inputs.
+    """
+    inputs = _inputs_of(graph)
+    return [
+        {
+            "name": node.name,
+            "type": node.label,
+            "shape": None if node.shape is None else list(node.shape),
+            "dtype": node.dtype or None,
+            "value": None if node.numbers is None else node.numbers.jsonable(),
+            "inputs": inputs[node.id],
+        }
+        for node in graph.nodes
+    ]
+
+
+def show_operations(graph: Graph) -> None:
+    """Print the table."""
+    print_rows(HEADINGS, _rows(graph))
