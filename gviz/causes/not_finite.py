@@ -144,9 +144,8 @@ def brought_not_finite(facts: TensorFacts, head: str) -> Cause:
     edges = first_turning(facts)
     edge = edges[0] if edges else None
     above = case.above(case.nodes[edge.target]) if edge is not None else ()
-    picks = (node for node in above if node.label == "WhereBackward0")
-    in_text = (node for node in picks if not case.graph.code or "where" in case.code_of(case.line_of_node(node)))
-    where = next(in_text, None)  # and not one within logdet
+    in_text = (node for node in above if not case.graph.code or "where" in case.code_of(case.line_of_node(node)))
+    where = next((node for node in in_text if node.label == "WhereBackward0"), None)  # and not one within logdet
     is_picked = where is not None and all(map(is_finite, case.root_values))
     bad = bad_operands(facts, edges) if edges else bad_before(facts)
     if not is_picked and (cause := not_finite_forward(case, facts.name, head, bad)) is not None:
@@ -198,12 +197,15 @@ def is_bad(case: Diagnosis, node: Node) -> bool:
     return not is_finite(node.value)
 
 
-def brings_bad(case: Diagnosis, node: Node) -> bool:
-    """Return whether nan or inf may come through an operand: be it that it is 0, since what divides is infinite."""
+def brings_bad(case: Diagnosis, node: Node, run: int) -> bool:
+    """Return whether nan or inf may come through an operand: be it that it is 0, since what divides is infinite.
+
+    Of a program that was followed, what nobody has noted is finite, but for a part of the very call that uses it.
+    """
     while node.label.startswith(SELECTING) and (operands := operands_of(case, node)):
         node = operands[0]
     is_quotient = sign_in_program(node) == "/" and any(is_bad(case, one) for one in operands_of(case, node))
-    is_unknown = not case.graph.code and node.value is None  # of a program that was followed, it is finite
+    is_unknown = node.value is None and (not case.graph.code or node.run == run > 0)
     return is_quotient or is_unknown or is_bad(case, node)
 
 
@@ -332,7 +334,7 @@ def first_not_finite(case: Diagnosis, ends: tuple[str, ...]) -> list[Node]:
     nodes = [case.whole.by_id[one] for one in ends]
     seen = {*ends}
     for node in nodes:  # grows while it is read
-        new = [one for one in shown_by(case, node) if one.id not in seen and brings_bad(case, one)]
+        new = [one for one in shown_by(case, node) if one.id not in seen and brings_bad(case, one, node.run)]
         seen.update(one.id for one in new)
         nodes += new
     inputs = [node for node in nodes if node.kind != "operation" and not is_finite(node.value)]
@@ -342,7 +344,12 @@ def first_not_finite(case: Diagnosis, ends: tuple[str, ...]) -> list[Node]:
         inputs = [node for node in inputs if has_nan(node.value) or node.kind == "leaf"] or (
             [] if operations else inputs
         )
-        operations = [node for node in operations if not node.label.startswith(PUT_IN)] or operations
+        made = [
+            node  # and not of a mask without a name, which it was given
+            for node in operations
+            if has_nan(node.value) or len(operands_of(case, node)) >= node.recorded.slots
+        ]
+        operations = [node for node in made if not node.label.startswith(PUT_IN)] or operations
     order = {node.id: at for at, node in enumerate(case.whole.nodes)}
     makers = sorted(operations, key=lambda node: (node.run, -order[node.id]))  # a user stands before
     alike = [node for node in makers if (node.label, node.run) == (makers[0].label, makers[0].run)]

@@ -32,6 +32,9 @@ WRITE_ANEW = "write the result into a new tensor; of a layer, leave out inplace=
 TRANSPOSES = ("AsStrided", "AsStridedBackward0", "TBackward0", "T")
 """What PyTorch's message calls the transpose of a matrix."""
 
+OLDER = re.compile(r"^leaf of | \(1st\)$")
+"""What stands beside a name in that of a leaf whose name another tensor has now."""
+
 _MAKER = re.compile(r"which is output \d+ of (\w+)")
 _SIZES = re.compile(r"\[torch\.\w+ \[([\d, ]*)\]\]")
 _DIGIT = re.compile(r"Backward\d*$")
@@ -260,8 +263,8 @@ def carried_over(case: Diagnosis, user_lines: Lines) -> list[tuple[str, Lines, s
         has_graph = any(not row.is_leaf for row in rows)  # a leaf that is written in place links nothing
         is_kept_elsewhere = number not in range(statement.lineno, (statement.end_lineno or 0) + 1)
         better = fixes.with_detached(statement, value) if is_kept_elsewhere else ""
-        leaf = case.rows.get(f"{name} (1st)") or case.rows.get(f"leaf of {name}")
-        if leaf is not None and leaf.history.is_optimized and fixes.targets_of(statement) == [name]:
+        leaves = [row.name for row in case.rows.values() if row.history.is_optimized and " " in row.name]
+        if fixes.targets_of(statement) == [name] and any(fixes.may_be(name, OLDER.sub("", one)) for one in leaves):
             better = f"with torch.no_grad(): {name}.copy_({ast.unparse(value)})"  # the optimizer has the leaf
         if has_graph or not case.rows:
             found[name] = name, lines, better

@@ -230,8 +230,9 @@ def mend_of_zero(case: Diagnosis, edge: Edge) -> Mend:
         return mend_of_least(case)
     is_one_class = sign_in_program(source) == "softmax" and has_only(source.value, 1.0)
     if text := ONE_CLASS * is_one_class or dropout_of(first) or mend_of_values(first, sign):
-        is_left_out = is_empty(first) and has_others(case)
-        return Mend(text, "if some batches leave it out, as an expert of a mixture" * is_left_out)
+        return Mend(
+            text, "if some batches leave it out, as an expert of a mixture" * (is_empty(first) and has_others(case))
+        )
     if sums := sums_to_zero(case, edge):
         return sums
     if sign == "sgn" or sign.endswith("_backward"):
@@ -262,8 +263,10 @@ def mend_of_least(case: Diagnosis) -> Mend:
         and HALF in [one.dtype for one in (node.value, node.grad.arrived) if one is not None]
     )
     if any(halves):
-        meant = f"if {case.root_name}, which is never less than 0, is 0 since all fits"
-        return Mend(f"{HALF} makes 0 of what is less than 6e-8: compute in float32, or scale what is as small", meant)
+        return Mend(
+            f"{HALF} makes 0 of what is less than 6e-8: compute in float32, or scale what is as small",
+            f"if {case.root_name}, which is never less than 0, is 0 since all fits",
+        )
     return Mend("", f"since {case.root_name} is 0, and never less")
 
 
@@ -352,10 +355,9 @@ def sums_to_zero(case: Diagnosis, edge: Edge) -> Mend | None:
         return None
     if sign in ("+", "-") or (sign == "addmm" and edge.slot == 0):
         return OVER_A_BATCH if edge.flow.handed.numel < arrives.numel else None
-    factors = (
-        [one.value for one in factors_of(case, case.nodes[edge.target], edge.slot)] if sign in ("@", "addmm") else []
-    )
-    return IN_A_PRODUCT if factors and all(map(is_not_0, factors)) else None
+    is_spread = sign == "*" and edge.flow.handed.numel < arrives.numel
+    factors = [one.value for one in factors_of(case, node, edge.slot) if is_spread or sign in ("@", "addmm")]
+    return (OVER_A_BATCH if is_spread else IN_A_PRODUCT) if factors and all(map(is_not_0, factors)) else None
 
 
 def origins_of_factor(case: Diagnosis, edge: Edge) -> list[Node]:

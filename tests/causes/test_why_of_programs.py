@@ -1009,3 +1009,65 @@ for epoch in range(3):
     assert not [cause for cause in causes if cause.is_wrong]
     verdicts = {"asked": "detached", "zeroed": "cleared", "accumulated": "ok"}
     assert next(cause.verdict for cause in causes if cause.name == "x") == verdicts[attack]
+
+
+@pytest.mark.parametrize("engine", ENGINES)
+def test_a_factor_that_is_spread_over_elements_which_cancel_out_is_not_told_as_times_0(
+    tmp_path: Path, engine: str
+) -> None:
+    program = """\
+import torch
+g, x = torch.tensor(2.0, requires_grad=True), torch.tensor([1.0, -1.0])
+y = (g * x).sum()
+y.backward()
+"""
+    cause = why(graph_of(tmp_path, program, engine), "g")
+    assert (cause.verdict, cause.what.partition(": ")[2]) == (
+        "zero",
+        "* in line 3 hands on 0 to g: what comes to it cancels out there",
+    )
+    assert "factor" not in cause.mend
+
+
+@pytest.mark.parametrize("engine", ENGINES)
+def test_a_leaf_that_a_forward_gives_away_stays_in_training_by_its_mend(tmp_path: Path, engine: str) -> None:
+    program = """\
+import torch
+from torch import nn
+class Scale(nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.l = nn.Linear(4, 1)
+        self.s = torch.ones(1, requires_grad=True)
+    def forward(self, x):
+        self.s = self.s / self.s.norm()
+        return self.l(x) * self.s
+model = Scale()
+opt = torch.optim.SGD([*model.parameters(), model.s], lr=0.1)
+for _ in range(2):
+    loss = model(torch.ones(2, 4)).pow(2).mean()
+    opt.zero_grad()
+    loss.backward()
+    opt.step()
+"""
+    cause = why(graph_of(tmp_path, program, engine), "model.l.weight")
+    mend = "with torch.no_grad(): self.s.copy_(self.s / self.s.norm())"
+    assert (cause.verdict, cause.mend) == ("second backward", mend)
+    mended = program.replace("self.s = self.s / self.s.norm()", mend)
+    assert why(graph_of(tmp_path, mended, engine), "model.s").verdict not in ("not a leaf", "frozen")
+
+
+@pytest.mark.parametrize("engine", ENGINES)
+def test_a_mask_without_a_name_is_not_blamed_for_the_softmax_of_a_row_that_it_covers(
+    tmp_path: Path, engine: str
+) -> None:
+    program = """\
+import torch
+torch.manual_seed(0)
+att = torch.nn.MultiheadAttention(8, 2, batch_first=True)
+x, pad = torch.randn(2, 3, 8), torch.tensor([[False, False, True], [True, True, True]])
+loss = att(x, x, x, key_padding_mask=pad)[0].pow(2).mean()
+loss.backward()
+"""
+    cause = why(graph_of(tmp_path, program, engine), "att.out_proj.weight")
+    assert "softmax makes the first of them, forward" in cause.what
