@@ -18,7 +18,7 @@ from gviz.engine.device import check_device
 from gviz.numbers import dtypes, printing, unpack
 from gviz.numbers.classes import type_text
 from gviz.numbers.types import Array
-from gviz.numbers.words import no_memory, refuse, warn, warn_once
+from gviz.numbers.words import no_memory, refuse, refuse_any, warn, warn_once
 
 MAX_BYTES = 64 * 2**30
 """A tensor larger than this is refused before numpy tries."""
@@ -239,15 +239,30 @@ def arange_to(end: Number, *, dtype: Dtype = None) -> Any:
 @creates("torch.arange")
 def arange(start: Number, end: Number, step: Number = 1, *, dtype: Dtype = None) -> Any:
     """Return the numbers from start up to end, in steps; integers if all three are."""
-    refuse(step == 0, "step must be nonzero")
-    refuse((end - start) * step < 0, "upper bound and lower bound inconsistent with step sign")
+    zero, backward = "step must be nonzero", "upper bound and lower bound inconsistent with step sign"
+    refuse_any({zero: step == 0, backward: (end - start) * step < 0})
     whole = all(isinstance(value, int) for value in (start, end, step))
-    count = -((start - end) // step) if whole else int(np.ceil((end - start) / step))
-    values = start + np.arange(*checked((count,), np.dtype(np.int64))) * step
     np_dtype = dtype or np.dtype(np.int64 if whole else dtypes.get_default_dtype().np)
     if np_dtype.kind in "bc":
         raise dtypes.no_kernel("arange_cpu", np_dtype)
-    return values.astype(np_dtype)
+    refuse(np_dtype.kind in "iu" and int(step) == 0, zero, ValueError)
+    if whole := whole or np_dtype == np.int64:
+        start, end, step = int(start), int(end), int(step)
+    count = -((start - end) // step) if whole else int(np.ceil((end - start) / step))
+    if np_dtype.kind in "iu":
+        start, step = int(start), int(step)
+    index = np.arange(*checked((count,), np.dtype(np.int64)))
+    if whole or np_dtype.kind != "f":
+        return (start + index * step).astype(np_dtype)
+    lanes = 32 // np_dtype.itemsize  # PyTorch rounds the first number of a register and counts the others from it; what
+    # does not fill two registers is computed one by one
+    first = np.where(index < count // (2 * lanes) * 2 * lanes, index // lanes * lanes, index)
+    return counted(counted(start, step, first, np_dtype), step, index - first, np_dtype)
+
+
+def counted(start: Any, step: Number, index: Any, dtype: DType) -> Any:
+    """Return start + step * index, multiplied and added with one rounding, as PyTorch's processor does."""
+    return (np.longdouble(start) + np.longdouble(step) * index).astype(np.float64).astype(dtype)
 
 
 @creates("torch.linspace")
