@@ -260,7 +260,7 @@ def arange(start: Number, end: Number, step: Number = 1, *, dtype: Dtype = None)
     return counted(counted(start, step, first, np_dtype), step, index - first, np_dtype)
 
 
-def counted(start: Any, step: Number, index: Any, dtype: DType) -> Any:
+def counted(start: Array | float, step: float, index: Array, dtype: DType) -> Array:
     """Return start + step * index, multiplied and added with one rounding, as PyTorch's processor does."""
     return (np.longdouble(start) + np.longdouble(step) * index).astype(np.float64).astype(dtype)
 

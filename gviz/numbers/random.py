@@ -4,8 +4,8 @@ PyTorch draws 32-bit words from a Mersenne Twister seeded in the old way, which 
 makes uniform, normal and integer numbers of them as PyTorch's kernels do (aten/src/ATen/core/DistributionsHelper.h and
 native/cpu/DistributionTemplates.h of PyTorch 2.13). Equal to the last bit are all but normal numbers in tensors of 16
 and
-more elements, where PyTorch itself uses other logarithms and sines on other processors: about 1e-7 (1e-16 for float64),
-and the last bit of float64 numbers with bounds, or with a mean.
+more elements on processors without AVX2, where PyTorch uses other logarithms and sines: about 1e-7. Of float64 the last
+bit may differ (1e-16).
 
 Functions take the shape and the dtype of the result (a float or complex type, of which both parts are drawn; else the
 default one), and the generator that they draw from (else the default one). numpy.random is loaded at the first draw: it
@@ -18,6 +18,7 @@ import math
 import operator
 import os
 from collections.abc import Callable, Iterable, Sequence
+from functools import reduce
 from typing import Any, TypeAlias
 
 import numpy as np
@@ -218,9 +219,59 @@ def normal(
 def normal_blocks(unit: Array, mean: float, std: float) -> Array:
     """Return normal numbers by Box-Muller in blocks of 16: the first eight make the radius, the others the angle."""
     blocks = unit.reshape(-1, 2, BLOCK // 2)
-    radius, angle = np.sqrt(-2 * np.log(1 - blocks[:, 0])), 2 * math.pi * blocks[:, 1]
-    numbers: Array = np.stack((radius * np.cos(angle), radius * np.sin(angle)), axis=1).reshape(-1)
-    return numbers * std + mean
+    rest, angle = 1 - blocks[:, 0], 2 * math.pi * blocks[:, 1]
+    logs, (cosine, sine) = (
+        (logarithm(rest), cosine_and_sine(angle))
+        if unit.dtype == np.float32
+        else (np.log(rest), (np.cos(angle), np.sin(angle)))
+    )
+    radius = np.sqrt(-2 * logs)
+    return fused(np.stack((radius * cosine, radius * sine), axis=1).reshape(-1), std, mean)
+
+
+CEPHES = {
+    "logarithm": (
+        7.0376836292e-2, -1.1514610310e-1, 1.1676998740e-1, -1.2420140846e-1, 1.4249322787e-1, -1.6668057665e-1,
+        2.0000714765e-1, -2.4999993993e-1, 3.3333331174e-1,
+    ),
+    "cosine": (2.443315711809948e-5, -1.388731625493765e-3, 4.166664568298827e-2),
+    "sine": (-1.9515295891e-4, 8.3321608736e-3, -1.6666654611e-1),
+    "pi / -4": (-0.78515625, -2.4187564849853515625e-4, -3.77489497744594108e-8),
+}  # fmt: skip
+"""The float functions of normal numbers: coefficients, highest power first, and parts (ATen/native/cpu/avx_mathfun.h)."""
+
+
+def fused(one: Array, other: Array | float, more: Array | float) -> Array:
+    """Return one * other + more, rounded once, as a processor with fused multiplication does (in 999 of 1000, float64)."""
+    kind, wide = one.dtype.type, np.float64 if one.dtype.itemsize == 4 else np.longdouble
+    return (wide(one) * kind(other) + kind(more)).astype(kind)  # type: ignore[no-any-return]
+
+
+def polynomial(x: Array, name: str) -> Array:
+    """Return one of these polynomials of float32 numbers."""
+    first, *rest = CEPHES[name]
+    return reduce(lambda value, coefficient: fused(value, x, coefficient), rest, np.full_like(x, first))
+
+
+def logarithm(x: Array) -> Array:
+    """Return the natural logarithm of float32 numbers in (0, 1], to the bit that PyTorch's normal numbers have."""
+    mantissa, exponent = np.frexp(x)
+    low = mantissa < math.sqrt(0.5)
+    x, power = np.where(low, 2 * mantissa, mantissa) - 1, (exponent - low).astype(np.float32)
+    series = fused(polynomial(x, "logarithm") * x, x * x, power * np.float32(-2.12194440e-4))
+    return fused(power, 0.693359375, x + fused(x * x, -0.5, series))
+
+
+def cosine_and_sine(x: Array) -> tuple[Array, Array]:
+    """Return cosine and sine of float32 angles in [0, 2 pi), to the bits that PyTorch's normal numbers have."""
+    octant = (x * np.float32(4 / math.pi)).astype(np.int32) + 1 & ~1
+    x = reduce(lambda rest, part: fused(octant.astype(np.float32), part, rest), CEPHES["pi / -4"], x)
+    square = x * x
+    cosine = fused(polynomial(square, "cosine") * square, square, -square * np.float32(0.5)) + 1
+    sine = fused(polynomial(square, "sine") * square, x, x)
+    turned = octant & 2 != 0
+    cosine, sine = np.where(turned, sine, cosine), np.where(turned, cosine, sine)
+    return np.where(octant - 2 & 4, cosine, -cosine), np.where(octant & 4, -sine, sine)
 
 
 def randint(
@@ -311,28 +362,6 @@ def draw_gamma(shape: float, uniform: Draw, normal: Draw) -> float:
         v, u = (1 + c * x) ** 3, 1 - uniform()
         if u < 1 - 0.0331 * x**4 or math.log(u) < 0.5 * x * x + d * (1 - v + math.log(v)):
             return scale * d * v
-
-
-def draw_poisson(rate: float, uniform: Draw, _normal: Draw) -> float:
-    """Return a Poisson number: a product of uniform numbers, or from a rate of 10 on Hoermann's rejection (1993)."""
-    if rate < 10:
-        count, product, end = 0, uniform() if rate else 0.0, math.exp(-rate)
-        while product > end:
-            count, product = count + 1, product * uniform()
-        return count
-    b = 0.931 + 2.53 * math.sqrt(rate)
-    a = -0.059 + 0.02483 * b
-    while True:
-        u, v = uniform() - 0.5, uniform()
-        us = 0.5 - abs(u)
-        k = math.floor((2 * a / us + b) * u + rate + 0.43)
-        if us >= 0.07 and v <= 0.9277 - 3.6224 / (b - 2):
-            return k
-        if k < 0 or (us < 0.013 and v > us):
-            continue
-        height = math.log(v) + math.log(1.1239 + 1.1328 / (b - 3.4)) - math.log(a / (us * us) + b)
-        if height <= -rate + k * math.log(rate) - math.lgamma(k + 1):
-            return k
 
 
 def draw_binomial(trials: tuple[float, float], uniform: Draw, normal: Draw) -> float:

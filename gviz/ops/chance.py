@@ -92,9 +92,31 @@ row("standard_gamma", "StandardGammaBackward0", lambda self, *, generator=None: 
     self="grad * standard_gamma_grad(self, result)")
 row("sample_dirichlet", None, lambda self, *, generator=None: shares(self, each(random.draw_gamma, generator, self)),
     nondiff=("self",))
+
+def draw_poisson(rate, uniform, _normal):
+    """Return a Poisson number: a product of uniform numbers, or from a rate of 10 on Hoermann's rejection (1993)."""
+    if rate < 10:
+        count, product, end = 0, uniform() if rate else 0.0, math.exp(-rate)
+        while product > end:
+            count, product = count + 1, product * uniform()
+        return count
+    b = 0.931 + 2.53 * math.sqrt(rate)
+    a = -0.059 + 0.02483 * b
+    while True:
+        u, v = uniform() - 0.5, uniform()
+        us = 0.5 - abs(u)
+        k = math.floor((2 * a / us + b) * u + rate + 0.43)
+        if us >= 0.07 and v <= 0.9277 - 3.6224 / (b - 2):
+            return k
+        if k < 0 or (us < 0.013 and v > us):
+            continue
+        height = math.log(v) + math.log(1.1239 + 1.1328 / (b - 3.4)) - math.log(a / (us * us) + b)
+        if height <= -rate + k * math.log(rate) - math.lgamma(k + 1):
+            return k
+
 row("poisson", "PoissonBackward0", lambda self, *, generator=None:
     refuse((self < 0).any(), "invalid Poisson rate, expected rate to be non-negative")
-    or each(random.draw_poisson, generator, self).astype(self.dtype), "torch.poisson", self=NONE,
+    or each(draw_poisson, generator, self).astype(self.dtype), "torch.poisson", self=NONE,
     check=lacks("poisson_cpu"))
 row("cauchy_fill", "CauchyBackward0", lambda self, median=0.0, sigma=1.0, *, generator=None:
     cauchy(self, median, sigma, generator), ".cauchy_", self=NONE)
