@@ -24,11 +24,14 @@ from gviz.ops.rows import (
     composite,
     dtypes,
     each_of,
+    exp_of,
     formula,
     lacks,
+    log1p_of,
     op,
     refuse,
     row,
+    tanh_of,
 )
 
 ERF = np.frompyfunc(math.erf, 1, 1)
@@ -176,7 +179,7 @@ alike("celu_", "CeluBackward1", "celu", "F.celu_ torch.celu_", self=CELU.format(
 def elu_backward(grad_output, alpha, scale, input_scale, is_result, self_or_result):
     check_slope("elu", alpha, is_result)
     low = np.minimum(self_or_result, 0)
-    inner = low + alpha * scale if is_result else np.exp(low * input_scale) * (alpha * scale)
+    inner = low + alpha * scale if is_result else exp_of(low * input_scale) * (alpha * scale)
     return np.where(self_or_result <= 0, grad_output * input_scale * inner, grad_output * scale)
 
 # the second derivative below zero; told by the result it is the same for every one
@@ -186,8 +189,8 @@ formula("elu_double_backward", lambda both, alpha, scale, input_scale, is_result
 
 # ------------------------------------------------------------------ smooth ones
 GELU = "gelu_backward(grad, self, approximate)"
-activation("silu", lambda self: self / (1 + np.exp(-self)), "silu_backward(grad, self)", check=lacks("silu_cpu", "biu"))
-activation("mish", lambda self: self * np.tanh(np.logaddexp(0, self)), "mish_backward(grad, self)")
+activation("silu", lambda self: self / (1 + exp_of(-self)), "silu_backward(grad, self)", check=lacks("silu_cpu", "biu"))
+activation("mish", lambda self: self * tanh_of(np.logaddexp(0, self)), "mish_backward(grad, self)")
 brief("F.softsign", lambda input: input / (absolute(input) + 1))
 brief("F.tanhshrink", lambda input: input - tanh(input))
 
@@ -196,7 +199,7 @@ def gelu(self, *, approximate: str = "none"):
     refuse(approximate not in ("none", "tanh"),
            f"gelu(): approximate argument must be either none or tanh, not {approximate}")
     if approximate == "tanh":
-        return 0.5 * self * (1 + np.tanh(ROOT * (self + 0.044715 * self**3)))
+        return 0.5 * self * (1 + tanh_of(ROOT * (self + 0.044715 * self**3)))
     return self * normal_below(self)
 
 def normal_below(array):
@@ -207,9 +210,9 @@ def normal_below(array):
 @op("GeluBackwardBackward0", grad_output=GELU, self="gelu_double_backward(grad, grad_output, self, approximate)")
 def gelu_backward(grad_output, self, approximate="none"):
     if approximate == "tanh":
-        inner = np.tanh(ROOT * (self + 0.044715 * self**3))
+        inner = tanh_of(ROOT * (self + 0.044715 * self**3))
         return grad_output * 0.5 * (1 + inner + self * (1 - inner * inner) * ROOT * (1 + 3 * 0.044715 * self * self))
-    return grad_output * (normal_below(self) + self * np.exp(self * self * -0.5) / math.sqrt(2 * math.pi))
+    return grad_output * (normal_below(self) + self * exp_of(self * self * -0.5) / math.sqrt(2 * math.pi))
 
 @composite
 def gelu_double_backward(grad, grad_output, self, approximate):
@@ -247,19 +250,19 @@ def mish_backward(grad, self):
 @op("SoftplusBackward0", "F.softplus", check=lacks("softplus_cpu"), self="softplus_backward(grad, self, beta, threshold)")
 def softplus(self, beta=1, threshold=20):
     scaled = self * beta
-    return np.where(scaled > threshold, self, np.log1p(np.exp(np.minimum(scaled, threshold))) / beta)
+    return np.where(scaled > threshold, self, log1p_of(exp_of(np.minimum(scaled, threshold))) / beta)
 
 row("softplus_backward", "SoftplusBackwardBackward0", lambda grad_output, self, beta, threshold:
     np.where((scaled := self * beta) > threshold, grad_output,
-             grad_output * (grown := np.exp(scaled)) / (grown + 1)),
+             grad_output * (grown := exp_of(scaled)) / (grown + 1)),
     grad_output="softplus_backward(grad, self, beta, threshold)",
     self="sigmoid_backward(grad * grad_output, sigmoid(x := self * beta)) * cast_like(less(x, threshold), grad) * beta")
 
 @op("LogSigmoidBackward0", "F.logsigmoid", check=lacks("log_sigmoid_cpu"), extras=("buffer",),
     self="log_sigmoid_backward(grad, self, buffer)")
 def log_sigmoid(self):
-    buffer = np.exp(-np.abs(self))
-    return np.minimum(self, 0) - np.log1p(buffer), buffer
+    buffer = exp_of(-np.abs(self))
+    return np.minimum(self, 0) - log1p_of(buffer), buffer
 
 row("log_sigmoid_backward", "LogSigmoidBackwardBackward0", lambda grad_output, self, buffer:
     grad_output * np.where(self < 0, 1, buffer) / (1 + buffer),
@@ -282,13 +285,13 @@ def glu(self, dim: int = -1):
     refuse(size % 2, f"Halving dimension must be even, but dimension {dim % self.ndim} is size {size}")
     lacks("glu_cpu")(self)
     value, gate = np.split(self, 2, dim)
-    return value / (1 + np.exp(-gate))
+    return value / (1 + exp_of(-gate))
 
 @op("GluBackwardBackward0", grad_output="glu_gradient(grad, self, dim)",
     self="glu_double_backward(grad, grad_output, self, dim)")
 def glu_backward(grad_output, self, dim):
     value, gate = np.split(self, 2, dim)
-    part = 1 / (1 + np.exp(-gate))
+    part = 1 / (1 + exp_of(-gate))
     return np.concatenate((grad_output * part, grad_output * value * part * (1 - part)), dim)
 
 @composite

@@ -22,6 +22,7 @@ from gviz.ops.rows import (
     formula,
     function,
     function_as,
+    in_double,
     lacks,
     mode,
     op,
@@ -175,7 +176,9 @@ def power(self, exponent):
         return 1 / np.sqrt(self)
     if exponent == -2:
         return 1 / (self * self)
-    return self * self if exponent == 2 else self * self * self if exponent == 3 else self**exponent
+    if exponent in (2, 3):
+        return self * self if exponent == 2 else self * self * self
+    return self**exponent if self.dtype.kind != "f" else in_double(np.power)(self, self.dtype.type(exponent))
 @op("PowBackward2", "pow", rounding="each", exponent="pow_backward_base(grad, self, exponent, result)")
 def pow_base(self, exponent):
     exponent, self = alike(exponent, self)

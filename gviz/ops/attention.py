@@ -9,7 +9,7 @@ import math
 
 import numpy as np
 
-from gviz.ops.rows import ARRAYS, op
+from gviz.ops.rows import ARRAYS, exp_of, log_of, op
 
 
 @op("SafeSoftmaxBackward0", self="softmax_backward_data(grad, result, dim)")
@@ -31,15 +31,15 @@ def scores(query, key, attn_mask, is_causal, scale):
 def flash_attention(query, key, value, dropout_p, is_causal, attn_mask, scale):
     logits = scores(query, key, attn_mask, is_causal, scale)
     top = logits.max(axis=-1, keepdims=True)
-    shares = np.exp(logits - np.where(np.isinf(top), 0, top))
+    shares = exp_of(logits - np.where(np.isinf(top), 0, top))
     total = shares.sum(axis=-1, keepdims=True)
     shares = shares / np.where(total == 0, 1, total)
-    return np.matmul(shares, value, out=np.empty_like(query)), (np.log(total) + top)[..., 0]  # it lies as the query does
+    return np.matmul(shares, value, out=np.empty_like(query)), (log_of(total) + top)[..., 0]  # it lies as the query does
 
 @op("NotImplemented", promote="none", nondiff=("logsumexp", "attn_mask"), outputs=("grad_query", "grad_key", "grad_value"),
     grad_out__query__key__value__output='refuse_derivative("_scaled_dot_product_flash_attention_for_cpu_backward")')
 def flash_attention_backward(grad_out, query, key, value, output, logsumexp, dropout_p, is_causal, attn_mask, scale):
-    weights = np.exp(scores(query, key, attn_mask, is_causal, scale) - logsumexp[..., None])
+    weights = exp_of(scores(query, key, attn_mask, is_causal, scale) - logsumexp[..., None])
     shares = np.where(np.isnan(weights), 0, weights)
     slope = grad_out @ value.swapaxes(-2, -1) - (grad_out * output).sum(axis=-1, keepdims=True)
     slope = shares * slope * (scale or 1 / math.sqrt(query.shape[-1]))

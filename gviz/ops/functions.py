@@ -7,15 +7,15 @@ from __future__ import annotations
 
 import numpy as np
 
-from gviz.ops.rows import composite, function, in_double, lacks, op, row
+from gviz.ops.rows import composite, exp_of, function, in_double, lacks, op, row
 
-function("exp", "ExpBackward0", np.exp, self="grad * result")
-function("exp2", "Exp2Backward0", np.exp2, "exp2 exp2_ special.exp2", self="grad * result * 0.6931471805599453")
-function("expm1", "Expm1Backward0", np.expm1, "expm1 expm1_ special.expm1", self="grad * (result + 1)")
-function("log", "LogBackward0", np.log, self="grad / self")
-function("log2", "Log2Backward0", np.log2, self="grad / (self * 0.6931471805599453)")
+function("exp", "ExpBackward0", in_double(np.exp), self="grad * result")
+function("exp2", "Exp2Backward0", in_double(np.exp2), "exp2 exp2_ special.exp2", self="grad * result * 0.6931471805599453")
+function("expm1", "Expm1Backward0", in_double(np.expm1), "expm1 expm1_ special.expm1", self="grad * (result + 1)")
+function("log", "LogBackward0", in_double(np.log), self="grad / self")
+function("log2", "Log2Backward0", in_double(np.log2), self="grad / (self * 0.6931471805599453)")
 function("log10", "Log10Backward0", in_double(np.log10), self="grad / (self * 2.302585092994046)")
-function("log1p", "Log1PBackward0", np.log1p, "log1p log1p_ special.log1p", self="grad / (self + 1)")
+function("log1p", "Log1PBackward0", in_double(np.log1p), "log1p log1p_ special.log1p", self="grad / (self + 1)")
 function("sqrt", "SqrtBackward0", np.sqrt, self="grad / (2 * result)")
 function("rsqrt", "RsqrtBackward0", lambda self: 1 / np.sqrt(self), rounding="few", self="-0.5 * grad * power(result, 3)")
 row("nan_to_num", "NanToNumBackward0",
@@ -23,8 +23,8 @@ row("nan_to_num", "NanToNumBackward0",
     "nan_to_num nan_to_num_", self="grad * isfinite(self)")
 
 # ------------------------------------------------------------------ trigonometry
-function("sin", "SinBackward0", np.sin, self="grad * cos(self)")
-function("cos", "CosBackward0", np.cos, self="grad * neg(sin(self))")
+function("sin", "SinBackward0", in_double(np.sin), self="grad * cos(self)")
+function("cos", "CosBackward0", in_double(np.cos), self="grad * neg(sin(self))")
 function("tan", "TanBackward0", in_double(np.tan), self="grad * (1 + power(result, 2))")
 function("asin", "AsinBackward0", in_double(np.arcsin), "asin arcsin asin_ arcsin_", self="grad * rsqrt(neg(self) * self + 1)")
 function("acos", "AcosBackward0", in_double(np.arccos), "acos arccos acos_ arccos_", self="grad * neg(rsqrt(neg(self) * self + 1))")
@@ -54,7 +54,7 @@ row("tanh_backward", "TanhBackwardBackward0", lambda grad_output, output: grad_o
     grad_output="tanh_backward(grad, output)", output="grad * (-2 * output * grad_output)")
 
 # ------------------------------------------------------------------ sigmoid and its inverse, sinc
-function("sigmoid", "SigmoidBackward0", lambda self: 1 / (1 + np.exp(-self)), "sigmoid sigmoid_ special.expit F.sigmoid",
+function("sigmoid", "SigmoidBackward0", lambda self: 1 / (1 + exp_of(-self)), "sigmoid sigmoid_ special.expit F.sigmoid",
     self="sigmoid_backward(grad, result)")
 function("sinc", "SincBackward0", lambda self: np.sinc(self * np.float32(1)).astype(self.dtype), "sinc sinc_ special.sinc",
     self="sinc_backward(grad, self)")

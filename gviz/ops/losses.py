@@ -8,7 +8,20 @@ from __future__ import annotations
 import numpy as np
 
 from gviz.ops.reduction import add_up, average
-from gviz.ops.rows import ARRAYS, TENSORS, check_one_dtype, composite, formula, lacks, op, refuse, row
+from gviz.ops.rows import (
+    ARRAYS,
+    TENSORS,
+    check_one_dtype,
+    composite,
+    exp_of,
+    formula,
+    lacks,
+    log1p_of,
+    log_of,
+    op,
+    refuse,
+    row,
+)
 
 REDUCTIONS = {"none": 0, "mean": 1, "sum": 2}
 
@@ -74,7 +87,7 @@ def first_of(backward, grad, grad_output, *options):
     target="bce_target_backward(grad, self, target, weight, reduction)")
 def binary_cross_entropy(self, target, weight=None, reduction=1):
     refuse(self.size and not (self.min() >= 0 and self.max() <= 1), "all elements of input should be between 0 and 1")
-    losses = (target - 1) * np.maximum(np.log1p(-self), -100) - target * np.maximum(np.log(self), -100)
+    losses = (target - 1) * np.maximum(log1p_of(-self), -100) - target * np.maximum(log_of(self), -100)
     return reduced(losses if weight is None else losses * weight, reduction)
 
 @op("BinaryCrossEntropyBackwardBackward0", nondiff=("weight",), grad_output="bce_first(grad, self, target, weight, reduction)",
@@ -117,7 +130,7 @@ def bce_second(grad, grad_output, self, target, weight, reduction):
     self="bce_logits_backward(grad, self, target, weight, pos_weight, reduction)",
     target="bce_logits_target_backward(grad, self, target, weight, pos_weight, reduction)")
 def bce_with_logits(self, target, weight=None, pos_weight=None, reduction=1):
-    below = np.minimum(self, 0) - np.log1p(np.exp(-np.abs(self)))
+    below = np.minimum(self, 0) - log1p_of(exp_of(-np.abs(self)))
     losses = (1 - target) * self - (1 if pos_weight is None else (pos_weight - 1) * target + 1) * below
     return reduced((losses if weight is None else losses * weight).astype(target.dtype, copy=False), reduction)
 
@@ -188,7 +201,7 @@ for key, node in (("nll_loss", "NllLoss"), ("nll_loss2d", "NllLoss2D")):
 
 # ------------------------------------------------------------------ soft margins
 row("soft_margin_loss", "SoftMarginLossBackward0",
-    lambda self, target, reduction: reduced(np.log1p(np.exp((-self * target).astype(self.dtype, copy=False))), reduction),
+    lambda self, target, reduction: reduced(log1p_of(exp_of((-self * target).astype(self.dtype, copy=False))), reduction),
     nondiff=("target",), check=lacks("", "iu", "result type Float can't be cast to the desired output type {name}"),
     self="soft_margin_loss_backward(grad, self, target, reduction)")
 
@@ -196,7 +209,7 @@ row("soft_margin_loss", "SoftMarginLossBackward0",
     grad_output="first_of(soft_margin_loss_backward, grad, grad_output, self, target, reduction)",
     self="shared_as(soft_margin_second(grad * grad_output, self, target), reduction)")
 def soft_margin_loss_backward(grad_output, self, target, reduction):
-    slope = -target.astype(self.dtype, copy=False) / (1 + np.exp(self * target)) * share(self, reduction)
+    slope = -target.astype(self.dtype, copy=False) / (1 + exp_of(self * target)) * share(self, reduction)
     return grad_output * slope.astype(self.dtype, copy=False)
 
 @composite
@@ -278,6 +291,6 @@ def ctc_loss_backward(grad_output, log_probs, targets, input_lengths, target_len
         shares = np.full_like(logs, -np.inf)
         for place, label in enumerate(labels):
             shares[:, label] = np.logaddexp(shares[:, label], through[:, place])
-        slope = np.exp(logs) - np.exp(shares + losses[number] - logs)
+        slope = exp_of(logs) - exp_of(shares + losses[number] - logs)
         result[: len(logs), number] = slope * grad_output[number]
     return result

@@ -13,8 +13,10 @@ from gviz.ops.rows import (
     brief,
     composite,
     everywhere,
+    exp_of,
     formula,
     lacks,
+    log_of,
     no_kernel,
     of,
     op,
@@ -181,12 +183,12 @@ def lowered(array, dim, name):
 
 @op("SoftmaxBackward0", self="softmax_backward_data(grad, result, dim)")
 def softmax_row(self, dim: int):
-    e = np.exp(lowered(self, dim, "softmax"))
+    e = exp_of(lowered(self, dim, "softmax"))
     return e / e.sum(axis=dim, keepdims=True)
 @op("LogSoftmaxBackward0", self="log_softmax_backward_data(grad, result, dim)")
 def log_softmax_row(self, dim: int):
     shifted = lowered(self, dim, "log_softmax")
-    return shifted - np.log(np.exp(shifted).sum(axis=dim, keepdims=True))
+    return shifted - log_of(exp_of(shifted).sum(axis=dim, keepdims=True))
 brief("softmax special.softmax",
     lambda self, dim, dtype=None: softmax_row(self if dtype is None else cast_like(self, dtype), dim))
 brief("log_softmax special.log_softmax",
@@ -202,6 +204,6 @@ def softmax_double_backward(grad, grad_output, dim, output):
     middle = sum_dim(output * grad_output, (dim,), True) * grad
     return grad_output * grad - middle - last
 row("log_softmax_backward_data", "LogSoftmaxBackwardDataBackward0",
-    lambda grad_output, output, dim: grad_output - np.exp(output) * grad_output.sum(axis=dim, keepdims=True),
+    lambda grad_output, output, dim: grad_output - exp_of(output) * grad_output.sum(axis=dim, keepdims=True),
     grad_output="grad - sum_dim(grad * exp(output), (dim,), True)",
     output="neg(sum_dim(grad_output, (dim,), True)) * exp(output) * grad")

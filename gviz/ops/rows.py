@@ -22,10 +22,10 @@ from gviz.numbers.words import LinAlgError, refuse, refuse_any, type_name, warn,
 
 __all__ = [
     "ARRAYS", "NO_CLAMP", "NUMBERS", "TENSORS", "Array", "LinAlgError", "alike", "array_of", "brief",
-    "broadcast_shape", "check_floats", "check_one_dtype", "check_square", "composite", "dtypes",
-    "each_of", "everywhere", "fact", "formula", "function", "function_as", "in_double", "lacks", "mode", "no_kernel", "number", "of",
-    "op", "public_names", "refuse", "refuse_any", "refusing", "row", "type_name", "warn", "warn_once", "wrap_dim",
-    "wrap_dims",
+    "broadcast_shape", "check_floats", "check_one_dtype", "check_square", "composite", "dtypes", "each_of",
+    "everywhere", "exp_of", "fact", "formula", "function", "function_as", "in_double", "lacks", "log1p_of", "log_of",
+    "mode", "no_kernel", "number", "of", "op", "public_names", "refuse", "refuse_any", "refusing", "row", "tanh_of",
+    "type_name", "warn", "warn_once", "wrap_dim", "wrap_dims",
 ]
 
 for shared in (broadcast_shape, refuse, wrap_dim, wrap_dims):
@@ -65,6 +65,12 @@ def in_double(ufunc):
     if ufunc.nin == 2:
         return lambda self, other: ufunc(self, other, dtype=np.result_type(self, other, np.float64)).astype(self.dtype)
     return lambda self: ufunc(self, dtype=np.result_type(self, np.float64)).astype(self.dtype)
+
+def rounded(ufunc):
+    """Return one of numpy's functions that computes float32 numbers as float64, of symbols and others itself."""
+    return lambda x: ufunc(x, dtype=np.float64).astype(np.float32) if getattr(x, "dtype", None) == np.float32 else ufunc(x)
+
+exp_of, log_of, log1p_of, tanh_of = map(rounded, (np.exp, np.log, np.log1p, np.tanh))
 
 def alike(key, node, other, names="", **derivatives: str):
     """Store a row that is another one but for its node, and derivatives told by the result: an in-place form, not a view."""

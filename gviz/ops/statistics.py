@@ -17,9 +17,11 @@ from gviz.ops.rows import (
     check_floats,
     composite,
     dtypes,
+    exp_of,
     fact,
     formula,
     lacks,
+    log_of,
     mode,
     op,
     public_names,
@@ -199,7 +201,7 @@ def nanmean(self, dim: Ints | None = None, keepdim: bool = False, *, dtype: Dtyp
 def logsumexp(self, dim: Ints, keepdim: bool = False):
     self, axes = np.asarray(self, order="C"), axes_of(self, dim)
     top = np.nan_to_num(self.max(axis=axes, keepdims=True, initial=-np.inf), nan=np.nan, posinf=0, neginf=0)
-    total = np.log(np.exp(self - top).sum(axis=axes, keepdims=True)) + top
+    total = log_of(exp_of(self - top).sum(axis=axes, keepdims=True)) + top
     return total if keepdim or not self.ndim else total.squeeze(axes)
 formula("logsumexp_backward", lambda grad, self, result, dim, keepdim:
     unsqueeze_reduced(grad, dim, self.shape, keepdim) * exp(self - unsqueeze_reduced(result, dim, self.shape, keepdim)))

@@ -196,7 +196,7 @@ def test_the_derivative_of_a_function_of_each_element_has_the_dtype_of_the_resul
 
 def test_numpys_function_of_a_row_computes_what_the_forward_computes() -> None:
     rows = {key: row for key, row in ROWS.items() if row.ufunc and f"{'f' * row.ufunc.nin}->" in str(row.ufunc.types)}
-    assert {"add", "sub", "mul", "div", "exp"} <= rows.keys()
+    assert {"add", "sub", "mul", "div", "sqrt"} <= rows.keys()
     for key, row in rows.items():
         operands = [np.array([3.0, -0.5], np.float32), np.array([[7.0], [0.0]], np.float32)][: row.ufunc.nin]
         with np.errstate(all="ignore"):
