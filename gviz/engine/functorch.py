@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import copy
 import functools
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from typing import Any
 
 from gviz.autograd.tensor import Tensor
@@ -12,7 +12,10 @@ from gviz.engine import func
 from gviz.engine.nn.module import Module
 from gviz.numbers.words import absent, refuse, warn
 
-__all__ = ["grad", "grad_and_value", "hessian", "jacfwd", "jacrev", "jvp", "make_functional", "vjp", "vmap"]
+__all__ = [
+    "grad", "grad_and_value", "hessian", "jacfwd", "jacrev", "jvp", "make_functional",
+    "make_functional_with_buffers", "vjp", "vmap",
+]  # fmt: skip
 
 
 def warn_deprecated(name: str, new_name: str) -> None:
@@ -56,6 +59,18 @@ class FunctionalModule(Module):
         return func.functional_call(self.stateless_model, state, args, kwargs)
 
 
+class FunctionalModuleWithBuffers(FunctionalModule):
+    """A module that is called with its parameters and its buffers, then with its own arguments."""
+
+    def __init__(self, stateless_model: Module) -> None:
+        super().__init__(stateless_model)
+        self.param_names += tuple(name for name, _ in stateless_model.named_buffers())
+
+    def forward(self, params: Sequence[Tensor], *args: Sequence[Tensor], **kwargs: object) -> Any:  # type: ignore[override]
+        """Call the module with these parameters, and the buffers that come first in the arguments."""
+        return super().forward((*params, *args[0]), *args[1:], **kwargs)
+
+
 def make_functional(model: Module, disable_autograd_tracking: bool = False) -> tuple[Any, tuple[Tensor, ...]]:
     """Return a function of parameters and inputs, which is the module, and the parameters that it has now."""
     warn_deprecated("make_functional", "torch.func.functional_call")
@@ -63,11 +78,21 @@ def make_functional(model: Module, disable_autograd_tracking: bool = False) -> t
         [*model.buffers()],
         "make_functional(model): `model` has buffers. Please use make_functional_with_buffers(model) instead.",
     )
-    params = tuple(copy.deepcopy(one) for one in model.parameters())
-    if disable_autograd_tracking:
-        for one in params:
-            one.requires_grad_(False)
-    return FunctionalModule(copy.deepcopy(model)), params
+    return FunctionalModule(copy.deepcopy(model)), copied(model.parameters(), disable_autograd_tracking)
+
+
+def make_functional_with_buffers(
+    model: Module, disable_autograd_tracking: bool = False
+) -> tuple[Any, tuple[Tensor, ...], tuple[Tensor, ...]]:
+    """Return a function of parameters, buffers and inputs, which is the module, its parameters and its buffers."""
+    warn_deprecated("make_functional_with_buffers", "torch.func.functional_call")
+    params, buffers = copied(model.parameters(), disable_autograd_tracking), copied(model.buffers(), False)
+    return FunctionalModuleWithBuffers(copy.deepcopy(model)), params, buffers
+
+
+def copied(tensors: Iterable[Tensor], frozen: bool) -> tuple[Tensor, ...]:
+    """Return copies of tensors, which require no gradient if they are frozen."""
+    return tuple(copy.deepcopy(one).requires_grad_(False) if frozen else copy.deepcopy(one) for one in tensors)
 
 
 __getattr__ = absent("functorch")

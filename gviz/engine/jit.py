@@ -12,12 +12,13 @@ from collections.abc import Callable
 from typing import Any, TypeAlias
 
 from gviz.autograd.modes import no_grad
+from gviz.engine.nn.module import Module
 from gviz.engine.serialization import load, save
 from gviz.numbers.words import absent, warn_once
 
 __all__ = [
-    "compile", "export", "fork", "ignore", "is_scripting", "is_tracing", "load", "save", "script", "script_if_tracing",
-    "trace", "trace_module", "unused", "wait",
+    "ScriptModule", "compile", "export", "fork", "ignore", "is_scripting", "is_tracing", "load", "save", "script",
+    "script_if_tracing", "script_method", "trace", "trace_module", "unused", "wait",
 ]  # fmt: skip
 
 
@@ -28,6 +29,14 @@ Program: TypeAlias = Callable[..., Any]
 def eager(word: str) -> None:
     """Say, once, that something is not compiled."""
     warn_once(f"torch.{word} compiles nothing here: gviz runs the program as it stands, with the same numbers")
+
+
+class ScriptModule(Module):
+    """A module whose methods would be compiled."""
+
+    def __init__(self) -> None:
+        eager("jit.ScriptModule")
+        super().__init__()
 
 
 def script(obj: Program, optimize: object = None, example_inputs: object = None) -> Any:
@@ -59,7 +68,7 @@ def same(function: Program | None = None, *_: object, **__: object) -> Any:
     return function if callable(function) else lambda decorated: decorated
 
 
-export = ignore = unused = script_if_tracing = same
+export = ignore = unused = script_if_tracing = script_method = same
 
 
 def compile(model: Program | None = None, **_: object) -> Any:

@@ -238,18 +238,18 @@ CEPHES = {
     "sine": (-1.9515295891e-4, 8.3321608736e-3, -1.6666654611e-1),
     "pi / -4": (-0.78515625, -2.4187564849853515625e-4, -3.77489497744594108e-8),
 }  # fmt: skip
-"""The float functions of normal numbers: coefficients, highest power first, and parts (ATen/native/cpu/avx_mathfun.h)."""
+"""The float functions of normal numbers: coefficients, highest power first, and parts (ATen's cpu/avx_mathfun.h)."""
 
 
 def fused(one: Array, other: Array | float, more: Array | float) -> Array:
-    """Return one * other + more, rounded once, as a processor with fused multiplication does (in 999 of 1000, float64)."""
+    """Return one * other + more, rounded once, as processors with fused multiplication do (float64: 999 of 1000)."""
     kind, wide = one.dtype.type, np.float64 if one.dtype.itemsize == 4 else np.longdouble
     return (wide(one) * kind(other) + kind(more)).astype(kind)  # type: ignore[no-any-return]
 
 
-def polynomial(x: Array, name: str) -> Array:
-    """Return one of these polynomials of float32 numbers."""
-    first, *rest = CEPHES[name]
+def polynomial(x: Array, coefficients: Sequence[float]) -> Array:
+    """Return the polynomial of float32 numbers with these coefficients, the highest power first."""
+    first, *rest = coefficients
     return reduce(lambda value, coefficient: fused(value, x, coefficient), rest, np.full_like(x, first))
 
 
@@ -258,7 +258,7 @@ def logarithm(x: Array) -> Array:
     mantissa, exponent = np.frexp(x)
     low = mantissa < math.sqrt(0.5)
     x, power = np.where(low, 2 * mantissa, mantissa) - 1, (exponent - low).astype(np.float32)
-    series = fused(polynomial(x, "logarithm") * x, x * x, power * np.float32(-2.12194440e-4))
+    series = fused(polynomial(x, CEPHES["logarithm"]) * x, x * x, power * np.float32(-2.12194440e-4))
     return fused(power, 0.693359375, x + fused(x * x, -0.5, series))
 
 
@@ -267,8 +267,8 @@ def cosine_and_sine(x: Array) -> tuple[Array, Array]:
     octant = (x * np.float32(4 / math.pi)).astype(np.int32) + 1 & ~1
     x = reduce(lambda rest, part: fused(octant.astype(np.float32), part, rest), CEPHES["pi / -4"], x)
     square = x * x
-    cosine = fused(polynomial(square, "cosine") * square, square, -square * np.float32(0.5)) + 1
-    sine = fused(polynomial(square, "sine") * square, x, x)
+    cosine = fused(polynomial(square, CEPHES["cosine"]) * square, square, -square * np.float32(0.5)) + 1
+    sine = fused(polynomial(square, CEPHES["sine"]) * square, x, x)
     turned = octant & 2 != 0
     cosine, sine = np.where(turned, sine, cosine), np.where(turned, cosine, sine)
     return np.where(octant - 2 & 4, cosine, -cosine), np.where(octant & 4, -sine, sine)

@@ -22,6 +22,7 @@ from gviz.ops.rows import (
     refuse,
     row,
 )
+from gviz.ops.summing import in_levels
 
 REDUCTIONS = {"none": 0, "mean": 1, "sum": 2}
 
@@ -178,10 +179,11 @@ def nll_forward(self, target, weight, reduction, ignore_index):
     """Return the loss and the sum of the weights."""
     places, weights, ignored = picked(self, target, weight, ignore_index)
     losses = np.where(ignored, self.dtype.type(0), -self[places] * weights)
-    total = weights.sum(dtype=self.dtype)
+    both = np.stack((losses, np.broadcast_to(weights, losses.shape)), axis=-1, dtype=self.dtype).reshape(1, -1, 2)
+    loss, total = in_levels(np.pad(both, ((0, 0), (4095, 0), (0, 0))))[0]  # PyTorch's blocks of 16 end at examples 0, 16, 32
     if reduction == 0:
         return losses, total if self.ndim == 1 else np.zeros((), self.dtype)
-    return (losses.sum() / total if reduction == 1 else losses.sum()), total
+    return (loss / total if reduction == 1 else loss), total
 
 def nll_backward(grad_output, self, target, weight, reduction, ignore_index, total_weight):
     """Return the gradient, put where each example's class is."""

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import numpy as np
 
+from gviz.numbers.products import product
 from gviz.ops.rows import (
     ARRAYS,
     array_of,
@@ -36,7 +37,7 @@ def multiply(left, right, names):
     if left.dtype != right.dtype:
         names = " != ".join(of(array.dtype).c_name for array in (left, right))
         raise RuntimeError(f"expected m1 and m2 to have the same dtype, but got: {names}")
-    return left @ right
+    return product(left, right)
 
 def sum_of(addend, product, beta, alpha):
     """``beta * addend + alpha * product``; the addend has to fit, and counts for nothing (not even a nan) if beta is zero."""
@@ -109,7 +110,9 @@ def bmm(self, mat2):
     if (want := [self.shape[0], self.shape[2]]) != (have := list(mat2.shape[:2])):
         raise RuntimeError(f"Expected size for first two dimensions of batch2 tensor to be: {want} but got: {have}.")
     check_one_dtype(self, mat2, "expected scalar type {} but found {}")
-    return self @ mat2
+    if self.shape[2] * self.shape[1] * mat2.shape[2] < 400 and self.shape[2]:  # PyTorch's own loop, term after term
+        return np.ascontiguousarray(np.add.accumulate(self[..., None] * mat2[:, None], axis=2)[:, :, -1])
+    return product(self, mat2)
 
 row("baddbmm", "BaddbmmBackward0", lambda self, batch1, batch2, *, beta=1, alpha=1:
     sum_of(self, ARRAYS["bmm"](batch1, batch2), beta, alpha),

@@ -20,11 +20,13 @@ from gviz.ops.rows import (
     no_kernel,
     of,
     op,
+    precise_exp,
     refuse,
     row,
     wrap_dim,
     wrap_dims,
 )
+from gviz.ops.summing import in_register, total_of
 
 
 def totals(reduce):
@@ -34,7 +36,7 @@ def totals(reduce):
         return result if dtype is None else result.astype(dtype)
     return total
 
-add_up, multiply_up = totals(np.add.reduce), totals(np.multiply.reduce)  # whose warnings are silenced, unlike np.sum's
+add_up, multiply_up = totals(total_of), totals(np.multiply.reduce)  # whose warnings are silenced, unlike np.sum's
 
 def average(array, axis=None, *, keepdims=False):
     total = add_up(array, axis, keepdims=keepdims)
@@ -183,12 +185,15 @@ def lowered(array, dim, name):
 
 @op("SoftmaxBackward0", self="softmax_backward_data(grad, result, dim)")
 def softmax_row(self, dim: int):
-    e = exp_of(lowered(self, dim, "softmax"))
-    return e / e.sum(axis=dim, keepdims=True)
+    shifted = lowered(self, dim, "softmax")
+    if wrap_dim(dim, self.ndim) < self.ndim - 1:
+        return (e := precise_exp(shifted)) / e.sum(axis=dim, keepdims=True)
+    return (e := exp_of(shifted)) * (1 / in_register(e))
 @op("LogSoftmaxBackward0", self="log_softmax_backward_data(grad, result, dim)")
 def log_softmax_row(self, dim: int):
     shifted = lowered(self, dim, "log_softmax")
-    return shifted - log_of(exp_of(shifted).sum(axis=dim, keepdims=True))
+    is_last = wrap_dim(dim, self.ndim) == self.ndim - 1
+    return shifted - log_of(in_register(exp_of(shifted)) if is_last else precise_exp(shifted).sum(axis=dim, keepdims=True))
 brief("softmax special.softmax",
     lambda self, dim, dtype=None: softmax_row(self if dtype is None else cast_like(self, dtype), dim))
 brief("log_softmax special.log_softmax",
@@ -196,8 +201,8 @@ brief("log_softmax special.log_softmax",
 @op("SoftmaxBackwardDataBackward0", grad_output="softmax_backward_data(grad, output, dim)",
     output="softmax_double_backward(grad, grad_output, dim, output)")
 def softmax_backward_data(grad_output, output, dim):
-    weighted = grad_output * output
-    return weighted - output * weighted.sum(axis=dim, keepdims=True)
+    weighted, is_last = grad_output * output, wrap_dim(dim, output.ndim) == output.ndim - 1
+    return (grad_output - (in_register(weighted) if is_last else weighted.sum(axis=dim, keepdims=True))) * output
 @composite
 def softmax_double_backward(grad, grad_output, dim, output):
     last = grad_output * sum_dim(output * grad, (dim,), True)

@@ -7,6 +7,7 @@ Source: nothing of PyTorch's but the messages, which are those of its native fun
 
 from __future__ import annotations
 
+import math
 from types import FunctionType
 from typing import Any
 
@@ -16,6 +17,7 @@ from gviz.autograd.modes import mode
 from gviz.autograd.row import ARRAYS, NUMBERS, ROWS, TENSORS, composite, everywhere, op, public_names
 from gviz.numbers import dtypes
 from gviz.numbers.dtypes import no_kernel, number, of
+from gviz.numbers.random import fused, polynomial
 from gviz.numbers.shapes import broadcast_shape, wrap_dim, wrap_dims
 from gviz.numbers.types import Array
 from gviz.numbers.words import LinAlgError, refuse, refuse_any, type_name, warn, warn_once
@@ -24,7 +26,7 @@ __all__ = [
     "ARRAYS", "NO_CLAMP", "NUMBERS", "TENSORS", "Array", "LinAlgError", "alike", "array_of", "brief",
     "broadcast_shape", "check_floats", "check_one_dtype", "check_square", "composite", "dtypes", "each_of",
     "everywhere", "exp_of", "fact", "formula", "function", "function_as", "in_double", "lacks", "log1p_of", "log_of",
-    "mode", "no_kernel", "number", "of", "op", "public_names", "refuse", "refuse_any", "refusing", "row", "tanh_of",
+    "mode", "no_kernel", "number", "of", "op", "precise_exp", "public_names", "refuse", "refuse_any", "refusing", "row", "tanh_of",
     "type_name", "warn", "warn_once", "wrap_dim", "wrap_dims",
 ]
 
@@ -66,11 +68,27 @@ def in_double(ufunc):
         return lambda self, other: ufunc(self, other, dtype=np.result_type(self, other, np.float64)).astype(self.dtype)
     return lambda self: ufunc(self, dtype=np.result_type(self, np.float64)).astype(self.dtype)
 
+FEW = 1 << 14
+"""Elements whose exponentials take as long as some calls."""
+
 def rounded(ufunc):
     """Return one of numpy's functions that computes float32 numbers as float64, of symbols and others itself."""
     return lambda x: ufunc(x, dtype=np.float64).astype(np.float32) if getattr(x, "dtype", None) == np.float32 else ufunc(x)
 
-exp_of, log_of, log1p_of, tanh_of = map(rounded, (np.exp, np.log, np.log1p, np.tanh))
+precise_exp, log_of, log1p_of, tanh_of = map(rounded, (np.exp, np.log, np.log1p, np.tanh))
+EXPONENTIAL = (1.98527617612853646e-4, 1.39304355252534151e-3, 8.33336077630519867e-3, 4.16664853692054749e-2,
+    1.66666671633720398e-1, 0.5)
+"""The float32 coefficients of SLEEF's expf, the highest power first (src/libm/sleefsimdsp.c)."""
+
+def exp_of(x):
+    """Return the exponential; of few float32 numbers to the bit that SLEEF, which PyTorch's activations call, computes."""
+    if getattr(x, "dtype", None) != np.float32 or x.size > FEW:
+        return precise_exp(x)
+    power = np.rint(x * np.float32(1 / math.log(2)))
+    rest = fused(power, -1.428606765330187045e-6, fused(power, -0.693145751953125, x))
+    series = fused(rest * rest, polynomial(rest, EXPONENTIAL), rest) + np.float32(1)
+    value = (series * np.exp2(power, dtype=np.float64)).astype(np.float32)
+    return np.where(x > 104, np.float32(np.inf), np.where(x < -104, np.float32(0), value))
 
 def alike(key, node, other, names="", **derivatives: str):
     """Store a row that is another one but for its node, and derivatives told by the result: an in-place form, not a view."""

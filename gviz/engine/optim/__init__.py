@@ -30,6 +30,15 @@ __all__ = [
     "Rprop", "SparseAdam", "lr_scheduler",
 ]  # fmt: skip
 
+
+class RequiredParameter:
+    """What stood in an optimizer's signature for an argument without a default, before PyTorch 2."""
+
+    def __repr__(self) -> str:
+        return "<required parameter>"
+
+
+required = RequiredParameter()
 CALLED = {"lr": "learning rate", "eps": "epsilon value"}
 
 
