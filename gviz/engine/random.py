@@ -91,12 +91,23 @@ def randint(low: int, high: int, size: Size, *, generator: Generator | None = No
     return random.randint(low, high, checked(size, dtype), dtype, generator)
 
 
+def permutation(n: int, generator: Generator | None = None) -> Array:
+    """Return the integers 0 to ``n`` - 1 in random order , int64."""
+    refuse(n < 0, f"Trying to create tensor with negative dimension {n}: [{n}]")
+    steps = max(n - 1, 0)
+    offsets = (generator or default_generator).draw(steps) % np.arange(n, n - steps, -1, dtype=np.uint32)
+    order = list(range(n))
+    for i, offset in enumerate(offsets.tolist()):
+        order[i], order[i + offset] = order[i + offset], order[i]
+    return np.array(order, np.int64)
+
+
 @creates("torch.randperm")
 def randperm(n: int, *, generator: Generator | None = None, dtype: Dtype = None) -> Any:
     """Return the numbers below n in random order."""
     if dtype is not None and dtype.kind in "bc":
         raise no_kernel("randperm", dtype)
-    return random.randperm(n, generator).astype(dtype or np.int64)
+    return permutation(n, generator).astype(dtype or np.int64)
 
 
 @creates("torch.normal")

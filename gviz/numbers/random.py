@@ -303,17 +303,6 @@ def draw_integers(shape: Sequence[int], dtype: DType, generator: Generator | Non
     return (words % np.uint64(top + 1)).astype(dtype).reshape(shape)
 
 
-def randperm(n: int, generator: Generator | None = None) -> Array:
-    """Return the integers 0 to ``n`` - 1 in random order (``torch.randperm``), int64."""
-    refuse(n < 0, f"Trying to create tensor with negative dimension {n}: [{n}]")
-    steps = max(n - 1, 0)
-    offsets = (generator or default_generator).draw(steps) % np.arange(n, n - steps, -1, dtype=np.uint32)
-    order = list(range(n))
-    for i, offset in enumerate(offsets.tolist()):
-        order[i], order[i + offset] = order[i + offset], order[i]
-    return np.array(order, np.int64)
-
-
 def bernoulli(
     p: Any, shape: Sequence[int] = (), dtype: DType | None = None, generator: Generator | None = None
 ) -> Array:

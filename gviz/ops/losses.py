@@ -22,7 +22,7 @@ from gviz.ops.rows import (
     refuse,
     row,
 )
-from gviz.ops.summing import in_levels
+from gviz.summing import in_levels
 
 REDUCTIONS = {"none": 0, "mean": 1, "sum": 2}
 

@@ -7,7 +7,6 @@ from __future__ import annotations
 
 import numpy as np
 
-from gviz.numbers.products import product
 from gviz.ops.rows import (
     ARRAYS,
     array_of,
@@ -24,6 +23,7 @@ from gviz.ops.rows import (
     refuse,
     row,
 )
+from gviz.summing import product
 
 
 def multiply(left, right, names):

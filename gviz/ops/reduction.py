@@ -26,7 +26,7 @@ from gviz.ops.rows import (
     wrap_dim,
     wrap_dims,
 )
-from gviz.ops.summing import in_register, total_of
+from gviz.summing import in_register, total_of
 
 
 def totals(reduce):
