@@ -68,7 +68,7 @@ def in_levels(blocks: Array) -> Array:
 
 
 def in_register(rows: Array) -> Array:
-    """Return the sums along the last axis, kept as one element, of a register of 64 bytes, its halves added at the end."""
+    """Return the sums along the last axis, kept as one element, in a register of 64 bytes, its halves added last."""
     if rows.shape[-1] < (lanes := 64 // rows.itemsize):
         return np.add.accumulate(rows, axis=-1)[..., -1:]
     padded = np.pad(rows, [(0, 0)] * (rows.ndim - 1) + [(0, -rows.shape[-1] % lanes)])

@@ -66,7 +66,9 @@ class FunctionalModuleWithBuffers(FunctionalModule):
         super().__init__(stateless_model)
         self.param_names += tuple(name for name, _ in stateless_model.named_buffers())
 
-    def forward(self, params: Sequence[Tensor], *args: Sequence[Tensor], **kwargs: object) -> Any:  # type: ignore[override]
+    def forward(  # type: ignore[override]
+        self, params: Sequence[Tensor], *args: Sequence[Tensor], **kwargs: object
+    ) -> Any:
         """Call the module with these parameters, and the buffers that come first in the arguments."""
         return super().forward((*params, *args[0]), *args[1:], **kwargs)
 
