@@ -12,10 +12,10 @@ import numpy as np
 
 from gviz.numbers.types import Array
 
-LEVELS, PARTS = 4, 4
+LOOP_LEVELS, LOOP_PARTS = 4, 4
 
 
-def total_of(array: Array, axis: tuple[int, ...] | int | None = None, keepdims: bool = False) -> Any:
+def loop_total(array: Array, axis: tuple[int, ...] | int | None = None, keepdims: bool = False) -> Any:
     """Return the sum along axes, or of everything.
 
     In numpy's order where the axes do not follow one another, or the array does not lie in the order of its indices.
@@ -23,7 +23,7 @@ def total_of(array: Array, axis: tuple[int, ...] | int | None = None, keepdims: 
     axes = sorted(axis) if isinstance(axis, tuple) else range(array.ndim) if axis is None else (axis,)
     first, end = (axes[0] % array.ndim, axes[-1] % array.ndim + 1) if len(axes) and array.ndim else (0, 0)
     known = array.dtype in (np.float32, np.float64) and array.flags.c_contiguous and 0 < len(axes) == end - first
-    if not known or array.size < PARTS:
+    if not known or array.size < LOOP_PARTS:
         return np.add.reduce(array, axis=axis, keepdims=keepdims)  # type: ignore[call-overload]
     rows = array.reshape(prod(array.shape[:first]), prod(array.shape[first:end]), prod(array.shape[end:]))
     return (along_rows(rows[..., 0]) if rows.shape[-1] == 1 else along_columns(rows)).reshape(
@@ -34,32 +34,34 @@ def total_of(array: Array, axis: tuple[int, ...] | int | None = None, keepdims: 
 def along_rows(rows: Array) -> Array:
     """Return the sum of each row, (count, size): the lanes' sums are added to the rest that fills no register."""
     if not (whole := rows.shape[-1] // (lanes := 32 // rows.itemsize) * lanes):
-        return in_parts(rows[..., None])[..., 0]
-    sums = in_parts(rows[:, :whole].reshape(len(rows), whole // lanes, lanes))
+        return in_four_parts(rows[..., None])[..., 0]
+    sums = in_four_parts(rows[:, :whole].reshape(len(rows), whole // lanes, lanes))
     return np.add.accumulate(np.concatenate((rows[:, whole:], sums), axis=1), axis=1)[:, -1]
 
 
 def along_columns(blocks: Array) -> Array:
     """Return the sum of each column, (count, size, width); of what does not fill four registers in four parts."""
-    group = PARTS * (32 // blocks.itemsize if blocks.shape[-1] * blocks.itemsize >= 32 else 1)
+    group = LOOP_PARTS * (32 // blocks.itemsize if blocks.shape[-1] * blocks.itemsize >= 32 else 1)
     parts = np.split(blocks, [blocks.shape[-1] // group * group], axis=-1)
-    return np.concatenate((in_levels(parts[0]), in_parts(parts[1])), axis=-1)
+    return np.concatenate((in_levels(parts[0]), in_four_parts(parts[1])), axis=-1)
 
 
-def in_parts(blocks: Array) -> Array:
+def in_four_parts(blocks: Array) -> Array:
     """Return the sums of columns, (count, size, width): of each fourth row on its own, then of these."""
     count, size, width = blocks.shape
-    whole = size // PARTS * PARTS
-    parts = in_levels(blocks[:, :whole].reshape(count, whole // PARTS, PARTS * width)).reshape(count, PARTS, width)
+    whole = size // LOOP_PARTS * LOOP_PARTS
+    parts = in_levels(blocks[:, :whole].reshape(count, whole // LOOP_PARTS, LOOP_PARTS * width)).reshape(
+        count, LOOP_PARTS, width
+    )
     return np.add.accumulate(np.concatenate((parts[:, :1], blocks[:, whole:], parts[:, 1:]), axis=1), axis=1)[:, -1]
 
 
 def in_levels(blocks: Array) -> Array:
     """Return the sums of columns, (count, size, width), one by one in blocks of 16, and these in blocks again."""
     count, size, width = blocks.shape
-    step, totals = 1 << max(4, (size - 1).bit_length() // LEVELS), []
-    for level in range(LEVELS):
-        whole = blocks.shape[1] // step * step if level < LEVELS - 1 else 0
+    step, totals = 1 << max(4, (size - 1).bit_length() // LOOP_LEVELS), []
+    for level in range(LOOP_LEVELS):
+        whole = blocks.shape[1] // step * step if level < LOOP_LEVELS - 1 else 0
         totals.append(np.add.reduce(blocks[:, whole:], axis=1))  # of several columns numpy adds row after row
         blocks = np.add.reduce(blocks[:, :whole].reshape(count, whole // step, step, width), axis=2)
         if not whole:
@@ -78,7 +80,7 @@ def in_register(rows: Array) -> Array:
     return sums  # type: ignore[no-any-return]
 
 
-def product(left: Array, right: Array) -> Array:
+def matrix_product(left: Array, right: Array) -> Array:
     """Return the product of two float32 matrices, or of stacks of them, with the last bits that MKL gives it.
 
     So does numpy's library where the right matrix is as wide as its registers; a narrow one is filled up with zeros.

@@ -31,7 +31,7 @@ from gviz.autograd.saved import GONE, Saved, save as form_of, unpack
 from gviz.autograd.tensor import Tensor, edge_of, from_array
 from gviz.numbers.dtypes import NARROW
 from gviz.signatures import names
-from gviz.summing import total_of
+from gviz.summing import loop_total
 
 AFTER = 50
 """The calls of a row in the usual way before its code is written: that takes as long as some hundreds of them."""
@@ -310,7 +310,7 @@ def accumulate(edge: Edge, gradient: Any, buffers: dict[Node, Any], sums: set[No
         axes, count = None, gradient.ndim - len(shape)
         if shape:
             axes = tuple(i for i, size in enumerate(gradient.shape) if i < count or size != shape[i - count])
-        gradient = asarray(total_of(gradient, axes)).reshape(shape)
+        gradient = asarray(loop_total(gradient, axes)).reshape(shape)
     gradient = gradient if dtype.kind not in "fc" else gradient.astype(dtype, copy=False)
     if node in buffers:
         add(node, gradient, buffers, sums)

@@ -80,7 +80,7 @@ def make_functional(model: Module, disable_autograd_tracking: bool = False) -> t
         [*model.buffers()],
         "make_functional(model): `model` has buffers. Please use make_functional_with_buffers(model) instead.",
     )
-    return FunctionalModule(copy.deepcopy(model)), copied(model.parameters(), disable_autograd_tracking)
+    return FunctionalModule(copy.deepcopy(model)), copies_of(model.parameters(), disable_autograd_tracking)
 
 
 def make_functional_with_buffers(
@@ -88,11 +88,11 @@ def make_functional_with_buffers(
 ) -> tuple[Any, tuple[Tensor, ...], tuple[Tensor, ...]]:
     """Return a function of parameters, buffers and inputs, which is the module, its parameters and its buffers."""
     warn_deprecated("make_functional_with_buffers", "torch.func.functional_call")
-    params, buffers = copied(model.parameters(), disable_autograd_tracking), copied(model.buffers(), False)
+    params, buffers = copies_of(model.parameters(), disable_autograd_tracking), copies_of(model.buffers(), False)
     return FunctionalModuleWithBuffers(copy.deepcopy(model)), params, buffers
 
 
-def copied(tensors: Iterable[Tensor], frozen: bool) -> tuple[Tensor, ...]:
+def copies_of(tensors: Iterable[Tensor], frozen: bool) -> tuple[Tensor, ...]:
     """Return copies of tensors, which require no gradient if they are frozen."""
     return tuple(copy.deepcopy(one).requires_grad_(False) if frozen else copy.deepcopy(one) for one in tensors)
 

@@ -91,7 +91,7 @@ def randint(low: int, high: int, size: Size, *, generator: Generator | None = No
     return random.randint(low, high, checked(size, dtype), dtype, generator)
 
 
-def permutation(n: int, generator: Generator | None = None) -> Array:
+def permuted_range(n: int, generator: Generator | None = None) -> Array:
     """Return the integers 0 to ``n`` - 1 in random order , int64."""
     refuse(n < 0, f"Trying to create tensor with negative dimension {n}: [{n}]")
     steps = max(n - 1, 0)
@@ -107,7 +107,7 @@ def randperm(n: int, *, generator: Generator | None = None, dtype: Dtype = None)
     """Return the numbers below n in random order."""
     if dtype is not None and dtype.kind in "bc":
         raise no_kernel("randperm", dtype)
-    return permutation(n, generator).astype(dtype or np.int64)
+    return permuted_range(n, generator).astype(dtype or np.int64)
 
 
 @creates("torch.normal")

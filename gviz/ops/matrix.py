@@ -23,7 +23,7 @@ from gviz.ops.rows import (
     refuse,
     row,
 )
-from gviz.summing import product
+from gviz.summing import matrix_product
 
 
 def multiply(left, right, names):
@@ -37,7 +37,7 @@ def multiply(left, right, names):
     if left.dtype != right.dtype:
         names = " != ".join(of(array.dtype).c_name for array in (left, right))
         raise RuntimeError(f"expected m1 and m2 to have the same dtype, but got: {names}")
-    return product(left, right)
+    return matrix_product(left, right)
 
 def sum_of(addend, product, beta, alpha):
     """``beta * addend + alpha * product``; the addend has to fit, and counts for nothing (not even a nan) if beta is zero."""
@@ -112,7 +112,7 @@ def bmm(self, mat2):
     check_one_dtype(self, mat2, "expected scalar type {} but found {}")
     if self.shape[2] * self.shape[1] * mat2.shape[2] < 400 and self.shape[2]:  # PyTorch's own loop, term after term
         return np.ascontiguousarray(np.add.accumulate(self[..., None] * mat2[:, None], axis=2)[:, :, -1])
-    return product(self, mat2)
+    return matrix_product(self, mat2)
 
 row("baddbmm", "BaddbmmBackward0", lambda self, batch1, batch2, *, beta=1, alpha=1:
     sum_of(self, ARRAYS["bmm"](batch1, batch2), beta, alpha),

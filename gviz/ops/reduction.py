@@ -26,7 +26,7 @@ from gviz.ops.rows import (
     wrap_dim,
     wrap_dims,
 )
-from gviz.summing import in_register, total_of
+from gviz.summing import in_register, loop_total
 
 
 def totals(reduce):
@@ -36,7 +36,7 @@ def totals(reduce):
         return result if dtype is None else result.astype(dtype)
     return total
 
-add_up, multiply_up = totals(total_of), totals(np.multiply.reduce)  # whose warnings are silenced, unlike np.sum's
+add_up, multiply_up = totals(loop_total), totals(np.multiply.reduce)  # whose warnings are silenced, unlike np.sum's
 
 def average(array, axis=None, *, keepdims=False):
     total = add_up(array, axis, keepdims=keepdims)

@@ -68,21 +68,21 @@ def in_double(ufunc):
         return lambda self, other: ufunc(self, other, dtype=np.result_type(self, other, np.float64)).astype(self.dtype)
     return lambda self: ufunc(self, dtype=np.result_type(self, np.float64)).astype(self.dtype)
 
-FEW = 1 << 14
+FEW_EXPONENTIALS = 1 << 14
 """Elements whose exponentials take as long as some calls."""
 
-def rounded(ufunc):
+def as_float64(ufunc):
     """Return one of numpy's functions that computes float32 numbers as float64, of symbols and others itself."""
     return lambda x: ufunc(x, dtype=np.float64).astype(np.float32) if getattr(x, "dtype", None) == np.float32 else ufunc(x)
 
-precise_exp, log_of, log1p_of, tanh_of = map(rounded, (np.exp, np.log, np.log1p, np.tanh))
+precise_exp, log_of, log1p_of, tanh_of = map(as_float64, (np.exp, np.log, np.log1p, np.tanh))
 EXPONENTIAL = (1.98527617612853646e-4, 1.39304355252534151e-3, 8.33336077630519867e-3, 4.16664853692054749e-2,
     1.66666671633720398e-1, 0.5)
 """The float32 coefficients of SLEEF's expf, the highest power first (src/libm/sleefsimdsp.c)."""
 
 def exp_of(x):
     """Return the exponential; of few float32 numbers to the bit that SLEEF, which PyTorch's activations call, computes."""
-    if getattr(x, "dtype", None) != np.float32 or x.size > FEW:
+    if getattr(x, "dtype", None) != np.float32 or x.size > FEW_EXPONENTIALS:
         return precise_exp(x)
     power = np.rint(x * np.float32(1 / math.log(2)))
     rest = fused(power, -1.428606765330187045e-6, fused(power, -0.693145751953125, x))

@@ -9,7 +9,7 @@ import pytest
 from program import python
 
 from gviz import engine
-from gviz.engine.random import permutation
+from gviz.engine.random import permuted_range
 from gviz.numbers import random
 
 
@@ -36,7 +36,7 @@ def test_any_sequence_of_draws_stays_in_step_with_torch(seed: int) -> None:
             (random.uniform(shape, dtype=dtype), torch.rand(shape, dtype=kind)),
             (random.randint(-3, 2**31, shape), torch.randint(-3, 2**31, shape)),
             (random.normal(shape, dtype=dtype), torch.randn(shape, dtype=kind)),
-            (permutation(9), torch.randperm(9)),
+            (permuted_range(9), torch.randperm(9)),
             (random.bernoulli(0.3, shape), torch.empty(shape, dtype=real).bernoulli_(0.3)),
             (random.uniform(shape, -0.1, 0.3), torch.empty(shape, dtype=real).uniform_(-0.1, 0.3)),
         ]

@@ -10,7 +10,7 @@ import numpy as np
 
 from gviz.autograd.modes import no_grad
 from gviz.autograd.tensor import Tensor, from_array
-from gviz.engine.random import permutation
+from gviz.engine.random import permuted_range
 from gviz.numbers import random
 from gviz.numbers.words import absent, refuse, warn
 
@@ -190,7 +190,7 @@ def sparse_(tensor: Tensor, sparsity: float, std: float = 0.01, generator: rando
     rows, columns = tensor.shape
     values = random.normal((rows, columns), 0.0, std, tensor._array.dtype, generator)
     for column in range(columns):
-        values[permutation(rows)[: math.ceil(sparsity * rows)], column] = 0
+        values[permuted_range(rows)[: math.ceil(sparsity * rows)], column] = 0
     return write(tensor, values)
 
 

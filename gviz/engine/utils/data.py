@@ -22,7 +22,7 @@ from gviz.autograd.tensor import Tensor, from_array
 from gviz.engine.creation import as_tensor
 from gviz.engine.device import module
 from gviz.engine.distributed import get_rank, get_world_size
-from gviz.engine.random import permutation
+from gviz.engine.random import permuted_range
 from gviz.engine.utils.workers import Worker, batches_by, get_worker_info
 from gviz.numbers import random, unpack
 from gviz.numbers.words import absent, refuse, refuse_any, warn
@@ -180,7 +180,7 @@ def random_split(dataset: Any, lengths: Sequence[Any], generator: random.Generat
     refuse(
         sum(sizes) != len(dataset), "Sum of input lengths does not equal the length of the input dataset!", ValueError
     )
-    order = permutation(sum(sizes), generator).tolist()
+    order = permuted_range(sum(sizes), generator).tolist()
     return [Subset(dataset, order[end - size : end]) for end, size in zip(accumulate(sizes), sizes, strict=True)]
 
 
@@ -238,7 +238,7 @@ class RandomSampler(Sampler):
                 yield from random.randint(0, n, (size,), None, source).tolist()
         else:
             for first in range(0, count // n * n + 1, n):  # the last order is drawn even if nothing is taken from it
-                yield from permutation(n, source)[: count - first].tolist()
+                yield from permuted_range(n, source)[: count - first].tolist()
 
 
 class DistributedSampler(Sampler):
@@ -268,7 +268,7 @@ class DistributedSampler(Sampler):
     def __iter__(self) -> Any:
         order, size = list(range(len(self.dataset))), self.total_size
         if self.shuffle:
-            order = permutation(len(order), random.Generator().manual_seed(self.seed + self.epoch)).tolist()
+            order = permuted_range(len(order), random.Generator().manual_seed(self.seed + self.epoch)).tolist()
         if not self.drop_last:  # what is missing is taken from the beginning again
             order *= math.ceil(size / len(order))
         return iter(order[self.rank : size : self.num_replicas])
@@ -285,7 +285,7 @@ class SubsetRandomSampler(Sampler):
         self.indices, self.num_samples, self.generator = indices, len(indices), generator
 
     def __iter__(self) -> Any:
-        return (self.indices[i] for i in permutation(len(self), self.generator).tolist())
+        return (self.indices[i] for i in permuted_range(len(self), self.generator).tolist())
 
 
 class WeightedRandomSampler(Sampler):
