@@ -39,7 +39,7 @@ def took_name(facts: TensorFacts) -> bool:
     row = facts.row
     if facts.grad is not None:
         return False
-    if row.is_renamed or f"{row.name}{AT_BACKWARD}" in facts.case.rows:
+    if row.is_renamed or (facts.node is None and f"{row.name}{AT_BACKWARD}" in facts.case.rows):
         return True
     gradients = GRADIENT.findall(facts.code)
     is_new_leaf = row.is_leaf and row.requires_grad  # layer[i] = (w - 0.1 * w.grad).detach().requires_grad_()

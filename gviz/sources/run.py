@@ -9,7 +9,7 @@ from functools import partial
 from typing import TYPE_CHECKING, Any
 
 from gviz.errors import SourceError
-from gviz.graphs import GRAD_OF, RENAMED, Graph, Module, Moment, Node, Place, Stop, TensorRow
+from gviz.graphs import AT_BACKWARD, GRAD_OF, RENAMED, Graph, Module, Moment, Node, Place, Stop, TensorRow
 from gviz.options import SourceOptions
 from gviz.records import record, without_collecting
 from gviz.sources.derivatives import origin_in_derivative
@@ -128,7 +128,11 @@ def graph_of_run(run: Run, options: SourceOptions) -> Graph:
         tensors = {**tensors, **{name: names[name] for name in replaced}}
         inside = {node.name for node in graph.nodes if node.kind == "leaf"}
         lost = {name: one for name, one in names.items() if name in inside and name not in tensors}
-        tensors = {**lost, **tensors}  # with the leaves whose names are gone
+        tensors = {  # with the leaves whose names are gone
+            **lost,
+            **tensors,
+            **{name: one for name, one in names.items() if name.endswith(AT_BACKWARD)},
+        }
         rows_by_name = {row.name: row for row in graph.tensors if names.get(row.name) is tensors.get(row.name)}
         aliases = find_aliases(tensors)
 
@@ -157,8 +161,12 @@ def _replaced(names: Mapping[str, Any], tensors: Mapping[str, Any], *, diagnose:
 
     A diagnosis is asked about what has a name now: a result that is without a graph since keeps it, to tell why.
     """
-    pairs = [(name, names[name], now) for name, now in tensors.items() if name in names and names[name] is not now]
-    return {name: now for name, then, now in pairs if not diagnose or now.requires_grad >= then.requires_grad}
+    return {
+        name: now
+        for name, now in tensors.items()
+        if name in names and names[name] is not now
+        if not diagnose or now.requires_grad >= names[name].requires_grad
+    }
 
 
 def _walked(run: Run, names: Mapping[str, Any], options: SourceOptions) -> Graph:

@@ -2657,6 +2657,13 @@ RENAMED = {
         ),
         {"net.weight (at backward)": "accumulated", "net.weight": "new leaf"},
     ),
+    "module of a list": (
+        (
+            "nets = []\nfor _ in range(2):\n    m = torch.nn.Linear(1, 1, bias=False)\n    nets.append(m)\n"
+            "    m(torch.ones(1)).backward()\nm = torch.nn.Linear(1, 1, bias=False)\n"
+        ),
+        {"nets[0].weight": "ok", "nets[1].weight": "ok", "m.weight": "new leaf"},
+    ),
     "new leaf by a function": (
         (
             "w = torch.ones(2, requires_grad=True)\nloss = (w * w).sum()\nloss.backward()\ndef f():\n    global w\n"
