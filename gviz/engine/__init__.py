@@ -98,6 +98,7 @@ SUBMODULES = (
 LATE = (
     {"vmap": "func", "compile": "jit", "sparse_coo_tensor": "sparse", "spmm": "sparse"}
     | dict.fromkeys(("load", "save"), "serialization")
+    | dict.fromkeys(("get_autocast_dtype", "is_autocast_enabled"), "amp")
     | dict.fromkeys(SETTINGS, "settings")
     | dict.fromkeys(UNCOMMON, "uncommon")
 )
