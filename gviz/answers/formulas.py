@@ -220,8 +220,9 @@ def grad_of(name: str) -> str:
 
 
 def grad_name(chain: Chain) -> str:
-    """Return ``w.grad`` if that is what the paths come to; else ""."""
-    return grad_of(chain.wrt) if chain.sum is not None and agree(chain.node.grad.value, chain.grad) else ""
+    """Return ``w.grad`` if that is what the paths come to, ``≈ w.grad`` if but for a rounding; else ""."""
+    sign = ABOUT if numbers_text(chain.sum) != numbers_text(chain.grad) else ""
+    return sign + grad_of(chain.wrt) if chain.sum is not None and agree(chain.node.grad.value, chain.grad) else ""
 
 
 def remark(chain: Chain) -> str:

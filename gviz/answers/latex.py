@@ -29,6 +29,7 @@ from gviz.graphs import Edge, Node
 from gviz.graphs.numbers import Element, Numbers, size_of
 from gviz.passes.elements import scalar_of
 from gviz.pictures.digits import (
+    ABOUT,
     EQUAL,
     decimal,
     decimals_at,
@@ -355,7 +356,9 @@ class LatexWriter(Writer):
     def total(self, name: str, chain: Chain) -> Iterator[str]:
         value = self.number(chain.path_sum if chain.sum is None else chain.sum)
         middle, sign = self.sum_of(chain) if chain.is_complete else (self.words("the sum of all"), "")
-        end = f"\\texttt{{{prose(grad_name(chain))}}}" if grad_name(chain) else ""
+        grad = grad_name(chain)
+        sign = self.about if grad.startswith(ABOUT) else ""
+        end = f"{sign}\\texttt{{{prose(grad.removeprefix(ABOUT))}}}" if grad else ""
         if value:
             sides = [*filter(None, [name, middle, f"{sign}{value}", end])]
             line = joined_sides(sides, about=self.about)

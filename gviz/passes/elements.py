@@ -14,7 +14,8 @@ if TYPE_CHECKING:
     import numpy as np  # it is loaded where numbers are computed with, and not to draw a graph
 
 TOLERANCE = 1e-3
-"""How far two ways to the same number may be apart, in parts of the larger one: what a float32 loses in a long sum."""
+"""How far two ways to the same number may be apart, in parts of the larger one: what a float32 loses in a long sum,
+or two roundings of a coarser dtype."""
 
 EPSILON, EPSILONS = 2.0**-23, {"float64": 2.0**-52, "float16": 2.0**-10, "bfloat16": 2.0**-7}
 """The part of a number that the next one is larger by, in float32 and others: a smaller rest of a sum is 0."""
@@ -286,10 +287,10 @@ def agree(left: Numbers | None, right: Numbers | None, scale: float = 0.0) -> bo
     """
     if left is None or right is None or size_of(left) != size_of(right):
         return False
-    one, other = scalar_of(left), scalar_of(right)
+    one, other, part = scalar_of(left), scalar_of(right), max(TOLERANCE, 2 * epsilon(left, right))
     if isinstance(one, float) and isinstance(other, float):
         are_nan = math.isnan(one) and math.isnan(other)
-        return are_nan or math.isclose(one, other, rel_tol=TOLERANCE, abs_tol=TOLERANCE * scale)
+        return are_nan or math.isclose(one, other, rel_tol=part, abs_tol=part * scale)
     first, second = array_of(left), array_of(right)
     if first is None or second is None:
         return False
@@ -297,7 +298,7 @@ def agree(left: Numbers | None, right: Numbers | None, scale: float = 0.0) -> bo
 
     with np.errstate(all="ignore"):
         larger = np.maximum(np.abs(first), np.abs(second))
-        is_near = np.abs(first - second) <= np.maximum(TOLERANCE * larger, TOLERANCE * scale)
+        is_near = np.abs(first - second) <= np.maximum(part * larger, part * scale)
     is_near &= np.isfinite(larger)
     return bool((is_near | (first == second) | (np.isnan(first) & np.isnan(second))).all())
 

@@ -333,7 +333,8 @@ def _sum_line(
     if not is_known:
         return
     if agree(chain.node.grad.value, chain.grad):
-        yield Span(f"   which is {bars}{grad}{bars}" if is_derivative else "", "muted")
+        near = "nearly " * (equation(_quotient(chain), chain.grad, options.precision) != whole)
+        yield Span(f"   which is {near}{bars}{grad}{bars}" if is_derivative else "", "muted")
     elif agree(of_one_pass(chain.node.grad), chain.grad):
         yield Span(f"   added to {grad}, which was {short_value(chain.node.grad.before, options.precision)}", "muted")
     else:

@@ -85,6 +85,14 @@ def test_the_article_s_derivation_is_written_as_the_article_does() -> None:
     assert lines[2:6] == ["  x = 2, w = 1", "  a = x + w = 3", "  b = w + 1 = 2", "  y = a·b = 6"]
 
 
+def test_paths_whose_steps_are_rounded_come_near_the_gradient() -> None:
+    options = SourceOptions(values={"x": 0.3}, dtype="bfloat16")
+    told = explain("y=x**2*1.37+x", ["x"], options=options, say=lambda _: None)
+    assert told.text().splitlines()[-1] == "  ∂y/∂x = 0.8224 + 1 = 1.8224 ≈ x.grad"
+    assert "1.8224 — " not in told.text("markdown")
+    assert "\\approx \\texttt{x.grad}" in told.text("latex")
+
+
 def test_a_path_of_tensors_is_a_table_of_steps() -> None:
     text = explanation("tensors").text()
     assert "    ∂a/∂W  x.T @ grad  J = [[1, 0, 2, 0], [0, 1, 0, 2]]  [[15, 0], [30, 0]]" in text

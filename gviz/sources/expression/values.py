@@ -36,11 +36,12 @@ CELL = re.compile(r"[-+]?(?:(?:\d+\.?\d*|\.\d+)(?:[eE][-+]?\d+)?|inf|nan)")
 INTEGERS = re.compile(r"(dtype *= *(torch\.)?(u?int\d+|long|int|short|bool) *\)|\.(long|int|short|bool)\(\)) *$")
 """The end of a value that asks for whole numbers, as those of classes are; without it arange(3) is one of real ones."""
 
-FLOATING = ("float32", "float64", "float16")
+FLOATING = ("float32", "float64", "float16", "bfloat16")
 """Dtypes that have gradients."""
 
 OTHER_DTYPES = {
     "float": "float32", "single": "float32", "double": "float64", "half": "float16", "f32": "float32", "f64": "float64",
+    "bf16": "bfloat16",
 }  # fmt: skip
 """Other names of theirs."""
 
@@ -80,9 +81,6 @@ def find_dtype(name: str | None) -> Any:
     if plain in FLOATING:
         return getattr(engine, plain)
     there = f"there are {', '.join(FLOATING)}"
-    if plain in ("bfloat16", "bf16"):
-        hint = f"{there}; the real PyTorch has it, for scripts: --engine torch"
-        raise SourceError("gviz's engine has no dtype bfloat16", hint=hint)
     if plain.startswith("complex"):
         raise SourceError("complex numbers are not possible in an expression", hint=there)
     if plain.startswith(("int", "uint", "bool")):

@@ -577,9 +577,10 @@ def test_a_whole_target_is_the_number_of_a_class() -> None:
         assert "write t.long()" in refusal(text, x=[1, 2, 3], t=value)
 
 
-def test_gvizs_engine_has_no_bfloat16() -> None:
-    with pytest.raises(SourceError, match="gviz's engine has no dtype bfloat16"):
-        evaluate("y=x", SourceOptions(dtype="bfloat16"))
+@pytest.mark.parametrize("dtype", ["bfloat16", "bf16", "torch.bfloat16"])
+def test_an_expression_computes_in_bfloat16(dtype: str) -> None:
+    run = evaluate("y=x**2*1.37+x", SourceOptions(dtype=dtype, values={"x": 0.3}))
+    assert repr(run.names["y"]) == "tensor(0.4238, dtype=torch.bfloat16, grad_fn=<AddBackward0>)"
 
 
 def test_a_file_without_its_suffix_is_found(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
