@@ -248,8 +248,9 @@ def remark(chain: Chain) -> str:
 
 
 def own_gradient(chain: Chain, name: str) -> str:
-    """Return the gradient that a tensor has, and why it is not the one that the paths come to."""
-    return f"{name} is {numbers_text(chain.node.grad.value) or 'None'}: {since(chain)}"
+    """Return the gradient that backward has left, why it is not the one of the paths, and what has become of it."""
+    now = afterwards(chain.node, "it")
+    return f"{name} is {numbers_text(chain.node.grad.value) or 'None'}: {since(chain)}{f'; {now}' if now else ''}"
 
 
 def afterwards(node: Node, name: str) -> str:

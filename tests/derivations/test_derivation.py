@@ -315,6 +315,10 @@ def test_a_gradient_that_backward_adds_to_is_told_apart_from_a_changed_one(tmp_p
     )
     found = explain(str(script), say=lambda _: None)
     assert "x.grad is 7: it was 3 before, and backward adds to it" in flat(str(found))
+    with script.open("a") as more:
+        more.write("x.grad *= 0.5\n")
+    found = explain(str(script), say=lambda _: None)
+    assert "x.grad is 7: it was 3 before, and backward adds to it; it is now 3.5" in flat(str(found))
     (chain,) = found.as_dict()["wrt"]
     assert (chain["sum"], chain["grad"], chain["grad_before"], chain["grad_after"]) == (4, 4, 3, 7)
 
