@@ -353,11 +353,11 @@ def sums_to_zero(case: Diagnosis, edge: Edge) -> Mend | None:
         return OF_NOTHING
     if arrives is None or has_only(arrives, 0.0) or edge.flow.handed is None or not has_only(edge.flow.handed, 0.0):
         return None
-    if sign in ("+", "-") or (sign == "addmm" and edge.slot == 0):
+    is_sum = sign in ("+", "-") or (sign == "addmm" and edge.slot == 0)
+    if is_sum or (sign == "*" and is_not_0(edge.flow.local)):  # spread over elements, whose parts are added up
         return OVER_A_BATCH if edge.flow.handed.numel < arrives.numel else None
-    is_spread = sign == "*" and edge.flow.handed.numel < arrives.numel
-    factors = [one.value for one in factors_of(case, node, edge.slot) if is_spread or sign in ("@", "addmm")]
-    return (OVER_A_BATCH if is_spread else IN_A_PRODUCT) if factors and all(map(is_not_0, factors)) else None
+    factors = [one.value for one in factors_of(case, node, edge.slot) if sign in ("@", "addmm")]
+    return IN_A_PRODUCT if factors and all(map(is_not_0, factors)) else None
 
 
 def origins_of_factor(case: Diagnosis, edge: Edge) -> list[Node]:
