@@ -114,7 +114,7 @@ BUDGETS = {
     "cli": 2260,
     "compare": 1030,
     "derivations": 680,
-    "engine": 9210,
+    "engine": 9280,
     "formulas": 1150,
     "graphs": 770,
     "layout": 1790,

@@ -62,6 +62,8 @@ def numbers_text(value: Numbers | None, most: int = 1000, precision: int = PRECI
         return ""
     if 0 in size_of(value):  # which says nothing of the sizes inside
         return "no elements"
+    if not value.is_known:  # as of a tensor on the device meta
+        return shape_text(size_of(value))
     if isinstance(number := scalar_of(value), float):
         return one_number(number, precision)
     text = value_text(value, precision) if is_short(value) else ""
@@ -229,7 +231,12 @@ def remark(chain: Chain) -> str:
     """Return what the sum was compared with, or why it was not; "" if it is :func:`grad_name`."""
     name = grad_of(chain.wrt) if is_retained(chain.node) else f"the engine's gradient at {chain.wrt}"
     if chain.sum is None:
-        is_other = chain.grad is not None and is_retained(chain.node) and chain.node.grad.value is not None
+        is_other = (
+            chain.grad is not None
+            and chain.grad.is_known
+            and is_retained(chain.node)
+            and chain.node.grad.value is not None
+        )
         is_other = is_other and not agree(chain.node.grad.value, chain.grad)
         return f"{unchecked(chain, name)}{f'; {own_gradient(chain, name)}' if is_other else ''}"
     if grad_name(chain):

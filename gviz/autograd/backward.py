@@ -23,8 +23,10 @@ from gviz.autograd.modes import mode
 from gviz.autograd.node import AccumulateGrad, Array, Edge, Node, Output, target_of
 from gviz.autograd.row import TENSORS
 from gviz.autograd.tensor import Tensor, from_array, recorded_edge
+from gviz.autograd.words import NO_DATA
 from gviz.numbers.dtypes import INEXACT
 from gviz.numbers.shapes import check_written
+from gviz.numbers.words import refuse
 
 DEEPEST = 30
 """So many passes may run inside each other on one stack (a node's backward may call backward); PyTorch takes 60."""
@@ -202,6 +204,7 @@ def accumulate_grad(self: Tensor, grads: list[Any]) -> None:
     if self._edge is not None:
         free = can_steal(grads, self._array)
         new = grads[0]._array
+        refuse(new.device != self._array.device, NO_DATA, NotImplementedError)
         if mode.recording:
             empty = from_array(np.empty_like(self._array), None)
             meta.grad = TENSORS["copy_into"](empty, grads[0]) if meta.grad is None else meta.grad + grads[0]

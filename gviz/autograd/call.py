@@ -44,6 +44,9 @@ def call(row: Row, *args: Any) -> Any:
         return TENSORS[row.scalar_overload](*args[:2])
     arrays = operands(row, args)
     forward = partial(in_single, row) if dtypes.NARROW and not (row.view or row.reshapes) else row.forward
+    flat = (one for i in row.inputs for one in (arrays[i] if arrays[i].__class__ is list else (arrays[i],)))
+    if bare := [one for one in flat if dtypes.is_meta(one)]:  # arrays without numbers compute in a way of their own
+        forward = bare[0].forward(row, forward)
     try:
         data = forward(*arrays)
     except (
@@ -145,7 +148,7 @@ def promoted(row: Row, arrays: list[Any]) -> list[Any]:
     def cast(value: Any, i: int) -> Any:
         if row.rounding == "wide" and i and target in dtypes.NARROW and not np.ndim(value):
             return np.asarray(value).item()
-        return value if value is None else np.asarray(value).astype(target, copy=False)
+        return value if value is None else dtypes.as_array(value).astype(target, copy=False)
 
     for i in row.promoted_inputs:
         arrays[i] = [cast(one, i) for one in arrays[i]] if isinstance(arrays[i], list) else cast(arrays[i], i)
@@ -185,8 +188,8 @@ def own_memory(row: Row, args: tuple[Any, ...], data: Any) -> Any:
 
     Copied if it is on an input's memory, but for views.
     """
-    array = data if data is None or data.__class__ is np.ndarray or callable(data) else np.asarray(data)
-    if row.view or row.reshapes or array.__class__ is not np.ndarray:
+    array = data if data is None or callable(data) else dtypes.as_array(data)
+    if row.view or row.reshapes or not isinstance(array, np.ndarray):
         return array
     inputs = (value._array for value in args if isinstance(value, Tensor))
     shared = any(one is array or (array.base is not None and np.may_share_memory(array, one)) for one in inputs)
@@ -247,7 +250,7 @@ def fact_of(name: str, value: Any) -> Any:
         return tuple(fact_of(name, one) for one in value)
     if value is None:
         return (0,)  # of sizes_opt
-    array = value._array if isinstance(value, Tensor) else np.asarray(value)
+    array = value._array if isinstance(value, Tensor) else dtypes.as_array(value)
     name = name.removesuffix("_opt")
     return (
         FACTS[name](array)

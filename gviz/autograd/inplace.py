@@ -18,7 +18,7 @@ from gviz.autograd.node import AccumulateGrad
 from gviz.autograd.row import TENSORS
 from gviz.autograd.tensor import Tensor, Version, edge_of, from_array, recorded_edge
 from gviz.autograd.views import refuse_view, take_place
-from gviz.autograd.words import INFERENCE_WRITTEN
+from gviz.autograd.words import INFERENCE_WRITTEN, NO_DATA
 from gviz.numbers import dtypes
 from gviz.numbers.words import refuse
 
@@ -43,6 +43,7 @@ def in_place(operation: Callable[..., Any], tensor: Tensor, *args: object) -> Te
         names = f"input tensor dtype {dtypes.of(array.dtype).c_name} and output tensor dtype {dtypes.of(values.dtype).c_name}"
         raise RuntimeError(f"Bad in-place call: {names} should match")
     refuse_cast(values.dtype, array.dtype)
+    refuse(values.device != array.device == "cpu", NO_DATA, NotImplementedError)
     sizes_and_strides = zip(array.shape, array.strides, values.strides, strict=False)
     refuse(
         array.size > 1 and any(n > 1 and step and not own for n, own, step in sizes_and_strides),

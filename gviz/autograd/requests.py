@@ -198,7 +198,7 @@ def start(root: object, gradient: object, position: int) -> Tensor:
             math.prod(facts[0]) != 1 and (isinstance(root, GradientEdge) or root.requires_grad),
             "grad can be implicitly created only for scalar outputs",
         )
-        return from_array(np.ones(*facts), None)
+        return from_array(np.ones(*facts) if isinstance(root, GradientEdge) else np.ones_like(root._array), None)
     if not isinstance(gradient, Tensor):
         raise TypeError(f"gradients can be either Tensors or None, but got {type(gradient).__name__}")
     have, want = Size(gradient._array.shape), Size(facts[0])

@@ -296,7 +296,7 @@ class RowNode(Node):
         """Return ``node._saved_NAME``: tensors with their place in the graph, numbers as PyTorch shows them."""
         save, value = self._row.plan[place], self._saved[place]
         if (
-            value.__class__ is np.ndarray and save.source == "result"
+            isinstance(value, np.ndarray) and save.source == "result"
         ):  # the program has it from now on, and may write it
             self.watch(save.place, Version())
         result = from_array(value(), None) if callable(value) else self._value(place)
@@ -311,7 +311,7 @@ class RowNode(Node):
         """Keep a saved result with its version, unless a hook of the user has packed it; return that version."""
         saved = list(self._saved)
         for place, (own, value) in enumerate(zip(self._row.output_numbers, saved, strict=True)):
-            if own == number and (value.__class__ is np.ndarray if array is None else value.__class__ is not Packed):
+            if own == number and (isinstance(value, np.ndarray) if array is None else value.__class__ is not Packed):
                 saved[place] = Saved(value if array is None else array, version, number)
             elif own == number and value.__class__ is Saved:
                 version = value.version

@@ -85,7 +85,7 @@ def unpack(node: Node, value: SavedValue, number: int | None = None) -> Any:
         content, version, expected, number = value.content, value.version, value.expected, value.number
     if version is not None and version.count != expected:
         raise changed(node, content, number, version.count, expected)
-    if content.__class__ is np.ndarray:
+    if isinstance(content, np.ndarray):
         flows = number is not None and content.dtype.kind in INEXACT
         content = from_array(content, edge_to(node, number or 0) if flows else None)
         content._version_cell = version

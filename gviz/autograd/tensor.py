@@ -17,7 +17,7 @@ from gviz.autograd import words
 from gviz.autograd.modes import mode
 from gviz.autograd.node import AccumulateGrad, Edge, Node, next_seq, target_of
 from gviz.numbers.classes import type_text
-from gviz.numbers.dtypes import INEXACT, dtype, of
+from gviz.numbers.dtypes import INEXACT, as_array, dtype, of
 from gviz.numbers.printing import Size, size
 from gviz.numbers.words import refuse, warn
 
@@ -228,6 +228,10 @@ class Tensor:
             self.requires_grad and other._array.dtype.kind not in INEXACT,
             "data set to a tensor that requires gradients must be floating point or complex dtype",
         )
+        refuse(
+            other._array.device != self._array.device,
+            "Attempted to call `variable.set_data(tensor)`, but `variable` and `tensor` have incompatible tensor type.",
+        )
         if self._edge.__class__ is ref and other._array.dtype != self._array.dtype:
             self._edge = ref(AccumulateGrad(self))  # the node in existing graphs stays as it was
         if self._meta is not None or other._meta is not None:
@@ -288,6 +292,11 @@ def refuse_gradient(tensor: Tensor, grad: object) -> None:
     if not isinstance(grad, Tensor):
         raise TypeError(f"assigned grad expected to be a Tensor or None but got grad of type {type_text(grad)}")
     refuse(grad is tensor, "can't assign Variable as its own grad")
+    refuse(
+        grad._array.device != tensor._array.device,
+        f"attempting to assign a gradient with device type '{grad._array.device}' to a tensor with device type "
+        f"'{tensor._array.device}'. Please ensure that the gradient and the tensor are on the same device",
+    )
     ours, theirs = of(tensor._array.dtype), of(grad._array.dtype)
     refuse(ours is not theirs, words.WRONG_GRAD_DTYPE.format(theirs.c_name, ours.scalar_name))
     refuse(
@@ -299,7 +308,7 @@ def refuse_gradient(tensor: Tensor, grad: object) -> None:
 def from_array(array: Any, edge: TensorEdge) -> Tensor:
     """Return a tensor around an array (no copy), with its edge."""
     tensor: Tensor = object.__new__(Tensor)
-    tensor._array = array if array.__class__ is np.ndarray else np.asarray(array)
+    tensor._array = array if array.__class__ is np.ndarray else as_array(array)
     tensor._edge = edge
     tensor._meta = tensor._version_cell = None
     if mode.inference:

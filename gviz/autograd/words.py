@@ -87,3 +87,5 @@ WRONG_GRAD_SIZE = (
     "attempting to assign a gradient of size '{}' to a tensor of size '{}'. Please ensure that the gradient and the "
     "tensor are the same size"
 )
+
+NO_DATA = "Cannot copy out of meta tensor; no data!"

@@ -10,12 +10,10 @@ from collections.abc import Callable, Sequence
 from importlib import import_module
 from typing import Any, SupportsIndex
 
-from numpy.lib.stride_tricks import as_strided
-
 from gviz.autograd.tensor import Tensor, from_array
 from gviz.numbers.types import Array
 from gviz.numbers.words import refuse, warn
-from gviz.ops.shape import flat_memory
+from gviz.ops.shape import flat_memory, strided
 
 
 def parts(tensor: Tensor) -> tuple[Any, ...]:
@@ -38,7 +36,7 @@ def from_parts(
     requires_grad: bool,
 ) -> Any:
     """Return a leaf of those parts, with the attributes of the user's."""
-    twin = from_array(as_strided(flat[offset:], shape, strides), None)
+    twin = from_array(strided(flat[offset:], shape, strides), None)
     twin.__class__ = kind or Tensor
     twin.requires_grad = requires_grad
     twin.__dict__.update(notes)

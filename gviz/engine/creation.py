@@ -15,6 +15,7 @@ import numpy as np
 from gviz.autograd.row import NAMED, public_names
 from gviz.autograd.tensor import Tensor, from_array
 from gviz.engine.device import check_device
+from gviz.engine.meta import blank, marked
 from gviz.numbers import dtypes, printing, unpack
 from gviz.numbers.classes import type_text
 from gviz.numbers.types import Array
@@ -26,9 +27,7 @@ MAX_BYTES = 64 * 2**30
 
 def finish(array: Array, device: object = None, requires_grad: bool = False) -> Tensor:
     """Return a tensor around a fresh array, requiring a gradient if asked for, which integers cannot."""
-    if device is not None:
-        check_device(device)
-    tensor = from_array(array, None)
+    tensor = from_array(marked(array) if check_device(device) else array, None)
     if requires_grad:
         refuse(
             array.dtype.kind not in dtypes.INEXACT,
@@ -36,6 +35,14 @@ def finish(array: Array, device: object = None, requires_grad: bool = False) -> 
         )
         tensor.requires_grad = True
     return tensor
+
+
+def made(function: Callable[..., Any], device: object, arguments: dict[str, Any]) -> Any:
+    """Return the array that a function makes; on the device meta it has a size alone, and no numbers are made."""
+    size = arguments.get("size")
+    if size is None or not check_device(device) or not all(hasattr(n, "__index__") and n >= 0 for n in size):
+        return function(**arguments)
+    return blank(size, function(**{**arguments, "size": (0,)}).dtype)
 
 
 NEGATIVE = "Trying to create tensor with negative dimension {}: {}"
@@ -93,17 +100,19 @@ def declare(word: str, function: FunctionType, is_like: bool, is_method: bool) -
     takes, count = (*own, *options.__code__.co_varnames), code.co_argcount + is_method - is_like
 
     def make(*values: Any) -> Tensor:
-        arguments = dict(zip(own, values, strict=False))
+        arguments, (device, requires_grad) = dict(zip(own, values, strict=False)), values[len(own) : len(own) + 2]
         if not is_method:
-            return finish(function(**arguments), *values[len(own) : len(own) + 2])
+            return finish(made(function, device, arguments), device, requires_grad)
         model = arguments.pop("self")._array
+        device = model.device if device is None else device
         arguments["dtype"] = arguments["dtype"] or model.dtype
         if is_like:  # made as it lies in memory, for the numbers of a random one are drawn in that order
             order = sorted(range(model.ndim), key=lambda dim: -model.strides[dim] if 0 not in model.strides else 0)
             if asks:
                 arguments["is_turned"] = order != sorted(order)
-            array = function(**arguments, size=[model.shape[dim] for dim in order]).transpose(np.argsort(order))
-        return finish(array if is_like else function(**arguments), *values[len(own) : len(own) + 2])
+            arguments["size"] = [model.shape[dim] for dim in order]
+            return finish(made(function, device, arguments).transpose(np.argsort(order)), device, requires_grad)
+        return finish(made(function, device, arguments), device, requires_grad)
 
     form = options.__code__.replace(
         co_varnames=takes, co_nlocals=len(takes), co_argcount=count, co_kwonlyargcount=len(takes) - count
@@ -143,7 +152,7 @@ def copied(data: object, dtype: DType | None, function: str) -> Any:
 def as_tensor(data: object, *, dtype: Dtype = None, device: object = None) -> Tensor:
     """Return the tensor itself, a tensor on an array's memory, or a new tensor."""
     if isinstance(data, Tensor):
-        return data if dtype is None else data.to(dtypes.of(dtype))
+        return data.to(dtype=None if dtype is None else dtypes.of(dtype), device=device)
     if isinstance(data, np.ndarray) and dtype in (None, data.dtype):
         return from_numpy(data)
     return finish(unpack.infer(data, dtype), device)
@@ -203,7 +212,8 @@ def empty(shape: int | Sequence[int], dtype: object = None, device: object = Non
     Of an element type, or the default one.
     """
     np_dtype = None if dtype is None else dtypes.as_dtype(dtype).np
-    return finish(unwritten(shape if isinstance(shape, list | tuple) else (shape,), dtype=np_dtype), device)
+    size = shape if isinstance(shape, list | tuple) else (shape,)
+    return finish(made(unwritten, device, {"size": size, "dtype": np_dtype}), device)
 
 
 @creates("torch.eye")

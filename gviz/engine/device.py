@@ -76,24 +76,27 @@ class Device:
 
     def __enter__(self) -> Self:
         check_device(self)
+        DEFAULTS.append(self)
         return self
 
     def __exit__(self, *_: object) -> None:
-        """Everything is made on the CPU anyway."""
+        DEFAULTS.pop()
 
 
-CPU = Device("cpu")
+CPU, META = Device("cpu"), Device("meta")
+DEFAULTS = [CPU]
+"""Where tensors are made: by default, and in the blocks of a device that are open."""
 
 
-def check_device(device: object) -> None:
-    """Refuse a device other than the CPU, as PyTorch without support for it does.
+def check_device(device: object) -> bool:
+    """Return whether tensors of this device have no numbers; refuse one that is not there, as PyTorch does.
 
-    "meta" is missing in gviz's engine only.
+    None is the default.
     """
-    kind = "cpu" if device is None else Device(device).type
+    kind = DEFAULTS[-1].type if device is None else Device(device).type
     refuse(kind in {"cuda", "xpu"}, f"Torch not compiled with {kind.upper()} enabled", AssertionError)
-    refuse(kind == "meta", "the device 'meta' is not in gviz's engine; run with --engine torch", NotImplementedError)
-    refuse(kind != "cpu", f"PyTorch is not linked with support for {kind} devices")
+    refuse(kind not in {"cpu", "meta"}, f"PyTorch is not linked with support for {kind} devices")
+    return kind == "meta"
 
 
 def module(name: str, **content: object) -> ModuleType:

@@ -13,10 +13,13 @@ import numpy as np
 from gviz.autograd.modes import mode
 from gviz.autograd.row import TENSORS, public_names
 from gviz.autograd.tensor import Tensor, from_array
+from gviz.autograd.views import offset
+from gviz.autograd.words import NO_DATA
 from gviz.engine.copying import deep, pickled, shallow
 from gviz.engine.creation import LegacyType
-from gviz.engine.device import CPU, STRIDED, check_device
+from gviz.engine.device import CPU, META, STRIDED, check_device
 from gviz.engine.indexing import get_item, set_item
+from gviz.engine.meta import marked
 from gviz.numbers import dtypes, printing, shapes
 from gviz.numbers.types import Array
 from gviz.numbers.words import refuse, type_name, warn_once
@@ -60,8 +63,10 @@ class Elements(Tensor):
         return len(self._array)
 
     # ---------------------------------------------------------------- elements in memory
-    device, layout, is_cpu = property(lambda _: CPU), property(lambda _: STRIDED), property(lambda _: True)
-    is_cuda = is_meta = is_mps = is_nested = is_quantized = is_sparse = is_xpu = property(lambda _: False)
+    device = property(lambda self: META if self.is_meta else CPU)
+    layout, is_cpu = property(lambda _: STRIDED), property(lambda self: not self.is_meta)
+    is_meta = property(lambda self: dtypes.is_meta(self._array))
+    is_cuda = is_mps = is_nested = is_quantized = is_sparse = is_xpu = property(lambda _: False)
     itemsize, nbytes = property(lambda self: self._array.itemsize), property(lambda self: self._array.nbytes)
 
     get_device = array_method("Return -1: it is not on a GPU.", lambda _: -1)
@@ -71,7 +76,8 @@ class Elements(Tensor):
     is_complex = array_method("Return whether the elements are complex numbers.", lambda array: array.dtype.kind == "c")
     element_size = array_method("Return the bytes of one element.", lambda array: array.itemsize)
     data_ptr = array_method(
-        "Return the address of the first element.", lambda array: array.__array_interface__["data"][0]
+        "Return the address of the first element.",
+        lambda array: 0 if dtypes.is_meta(array) else array.__array_interface__["data"][0],
     )
 
     def new(self, *data: object) -> Tensor:
@@ -102,7 +108,7 @@ class Elements(Tensor):
 
     def storage_offset(self: Tensor) -> int:
         """Return how many elements of its base's memory lie before a view's first element."""
-        return 0 if self._base is None else (self.data_ptr() - self._base.data_ptr()) // self.element_size()
+        return 0 if self._base is None else offset(self._array, self._base._array)
 
     # ---------------------------------------------------------------- Python's numbers
     tolist = array_method("Return a number, or nested lists of numbers.", lambda array: array.tolist())
@@ -134,7 +140,7 @@ class Elements(Tensor):
         return int(self._array.item())
 
     def __contains__(self, element: object) -> bool:
-        return bool((self._array == getattr(element, "_array", element)).any())
+        return bool((self._array == getattr(element, "_array", element)).any().item())
 
     def __repr__(self) -> str:
         try:
@@ -145,7 +151,7 @@ class Elements(Tensor):
 
     def __format__(self, format_spec: str) -> str:
         """Return a 0-d tensor formatted as its number, other tensors as their text."""
-        number = self._array.ndim == 0 and type(self) is Tensor
+        number = self._array.ndim == 0 and type(self) is Tensor and not self.is_meta
         return format(self.item(), format_spec) if number else object.__format__(self, format_spec)
 
     def __iter__(self) -> Iterator[Any]:
@@ -166,6 +172,12 @@ class Elements(Tensor):
         refuse(
             not force and mode.recording and self.requires_grad,
             "Can't call numpy() on Tensor that requires grad. Use tensor.detach().numpy() instead.",
+        )
+        refuse(force and self.is_meta, NO_DATA, NotImplementedError)
+        refuse(
+            self.is_meta,
+            "can't convert meta device type tensor to numpy. Use Tensor.cpu() to copy the tensor to host memory first.",
+            TypeError,
         )
         refuse(self._array.dtype.kind == "V", "Got unsupported ScalarType BFloat16", TypeError)
         self.version_cell()
@@ -274,18 +286,25 @@ def to(
     for arg in args:
         if isinstance(arg, dtypes.dtype | type | Tensor):
             dtype = arg.dtype if isinstance(arg, Tensor) else arg
+            device = arg.device if isinstance(arg, Tensor) else device
         elif not isinstance(arg, bool):
             device = arg
-    check_device(device)
-    kind = self._array.dtype if dtype is None else dtypes.as_dtype(dtype).np
-    return TENSORS["to_dtype"](self, kind) if copy or kind != self._array.dtype else self
+    device = self.device if device is None else device
+    kind, moves = (
+        self._array.dtype if dtype is None else dtypes.as_dtype(dtype).np,
+        check_device(device) != self.is_meta,
+    )
+    refuse(moves and self.is_meta, NO_DATA, NotImplementedError)
+    result = TENSORS["to_dtype"](self, kind) if copy or moves or kind != self._array.dtype else self
+    result._array = marked(result._array).copy("K") if moves else result._array
+    return result
 
 
 def caster(dtype: object) -> Any:
     """Return ``x.double()`` and its kin; of no dtype ``x.cpu()``, where everything is."""
 
     def cast(self: Tensor, *, memory_format: Format = None) -> Tensor:
-        return to(self, dtype)
+        return to(self, dtype=dtype, device="cpu" if dtype is None else None)
 
     return cast
 
@@ -302,7 +321,7 @@ for word, kind in {
 def in_type(self: Tensor, dtype: object = None, non_blocking: bool = False) -> Any:
     """Return the old name of the tensor's type, or the tensor in another dtype."""
     if dtype is None:
-        return type_name(self._array.dtype)
+        return type_name(self._array.dtype).replace("torch", "torch.meta" if self.is_meta else "torch")
     target = (
         {f"torch.{each.scalar_name}Tensor": each for each in dtypes.EVERY}.get(dtype)
         if isinstance(dtype, str)
@@ -313,7 +332,7 @@ def in_type(self: Tensor, dtype: object = None, non_blocking: bool = False) -> A
     return to(self, target)
 
 
-public_names(".type_as")(lambda self, other: to(self, other.dtype))
+public_names(".type_as")(to)
 public_names(".cuda")(lambda self, *_, **__: to(self, "cuda"))
 
 

@@ -156,12 +156,14 @@ def call_text(row: Row, head: str) -> str:
     }
     unusual = f"if args or words or p{first - 1} is MISSING: return usual(*present({needed}), *args, **words)"
     arrays = {i: f"a{i} = {INPUTS[kind][0].format(i)}" for i, kind in kinds.items()}
-    operands = [arrays.pop(lead), f"dtype = a{lead}.dtype"]
+    usual = f"is not ndarray: return usual({operand_text})"  # as of the device meta
+    operands = [arrays.pop(lead), f"dtype = a{lead}.dtype", f"if a{lead}.__class__ {usual}"]
     for i, text in arrays.items():
         own = f"a{i} is not p{i} and " if kinds[i] != "tensor" else ""
         operands += [
             text,
             *([f"if {own}a{i}.dtype is not dtype: return usual({operand_text})"] * (i in row.promoted_inputs)),
+            f"if {own}a{i}.__class__ {usual}",
         ]
     checked = row.check is not None and not {*"fe"}.isdisjoint(getattr(row.check, "refused", "f"))
     ufunc = None if head == "row" and row.defaults else row.ufunc
@@ -417,6 +419,7 @@ def order_of(roots: list[tuple[Output, Tensor]]) -> list[Any] | None:
 def run(self: Pass) -> None:
     """Run a plain pass on arrays; any other one the usual way."""
     plain = not (self.create or self.only is not None or self.catch is not None or mode.anomaly or NARROW)
+    plain = plain and all(gradient._array.__class__ is ndarray for _, gradient in self.roots)
     nodes = order_of(self.roots) if plain else None
     if nodes is None:
         usual_run(self)

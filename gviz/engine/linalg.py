@@ -28,8 +28,8 @@ torch: Any = engine
 
 def eliminated(array: Array) -> tuple[Any, Any]:
     """Return both factors of matrices in one array, and with which row each was exchanged, from 1 on."""
-    factors, rank = np.array(array), min(array.shape[-2:])
-    pivots = np.zeros((*array.shape[:-2], rank), np.int32)
+    factors, rank = array.copy("K"), min(array.shape[-2:])
+    pivots = np.zeros_like(array, dtype=np.int32, order="C", shape=(*array.shape[:-2], rank))
     for at in np.ndindex(array.shape[:-2]):
         matrix = factors[at]
         for k in range(rank):

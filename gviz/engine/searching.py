@@ -24,7 +24,7 @@ ROUNDED = {"linear": np.floor, "midpoint": np.floor, "lower": np.floor, "higher"
 
 def constant(array: Array | Sequence[int], dtype: DType | None = None) -> Any:
     """Return an array as a tensor that is not a part of the graph."""
-    return from_array(np.asarray(array, dtype), None)
+    return from_array(np.asanyarray(array, dtype), None)
 
 
 @public_names("quantile")
@@ -52,11 +52,11 @@ def quantiles(self: Tensor, q: Operand, dim: int | None, keepdim: bool, interpol
         interpolation not in ROUNDED,
         f"quantile() interpolation must be one of {', '.join(ROUNDED)}, but got {interpolation}",
     )
-    shares = q if isinstance(q, Tensor) else constant(np.asarray(q, self._array.dtype))
+    shares = q if isinstance(q, Tensor) else constant(np.asarray(q, self._array.dtype)).to(self.device)
     array = shares._array
     refuse(array.dtype != self._array.dtype, "quantile() q tensor must be same dtype as the input tensor")
     wrong = "q values must be in the range [0, 1]" if shares is q else f"q must be in the range [0, 1] but got {q:g}"
-    refuse(not ((array >= 0) & (array <= 1)).all(), f"quantile() {wrong}")
+    refuse((~((array >= 0) & (array <= 1))).any(), f"quantile() {wrong}")
     values = self.reshape(-1) if dim is None and self.ndim != 1 else self
     axis = wrap_dim(dim or 0, values.ndim)
     shape = tuple(1 if i == axis else n for i, n in enumerate(values.shape) if keepdim or i != axis)
@@ -123,7 +123,7 @@ def searchsorted(
     sorter: Tensor | None = None,
 ) -> Any:
     """Return where each value would be put into sorted rows, or into rows that ``sorter`` puts in order."""
-    rows, values = sorted_sequence._array, np.asarray(array_of(self))
+    rows, values = sorted_sequence._array, np.asanyarray(array_of(self))
     rows = rows if sorter is None else np.take_along_axis(rows, sorter._array, -1)
     refuse(
         rows.ndim != 1 and rows.shape[:-1] != values.shape[:-1],
@@ -135,7 +135,7 @@ def searchsorted(
         side not in (None, "left", "right"), f"torch.searchsorted(): side can only be 'left' or 'right' but got {side}"
     )
     lacks("searchsorted_out_cpu", "bc")(rows, values)
-    places = np.empty(values.shape, np.int32 if out_int32 else np.int64)
+    places = np.empty_like(values, dtype=np.int32 if out_int32 else np.int64, order="C", shape=values.shape)
     for at in np.ndindex(rows.shape[:-1]):  # of a single row once: all values are its own
         places[at or ...] = np.searchsorted(
             rows[at], values[at or ...], "right" if right or side == "right" else "left"

@@ -69,6 +69,7 @@ STORAGES: dict[str, Any] = {
 }
 """Classes that say what the numbers in some memory are."""
 
+NO_NUMBERS = "torch.save of a tensor on the device meta is not in gviz's engine; run with --engine torch"
 PLAIN = (OrderedDict, Counter, set, complex, bytearray, __import__("_codecs").encode)
 KNOWN: dict[str, Any] = {f"torch.{name}": kind for name, kind in dtypes.NAMES.items()}
 for one in (rebuild, rebuild_parameter, printing.Size, Device, *STORAGES.values(), *PLAIN):
@@ -141,6 +142,7 @@ class Writer(pickle._Pickler):  # the one in C imports every function that it na
         if isinstance(obj, Parameter):
             return rebuild_parameter, (obj.data, obj.requires_grad, OrderedDict())
         if isinstance(obj, Tensor):
+            refuse(dtypes.is_meta(obj._array), NO_NUMBERS, NotImplementedError)
             flat, offset, shape, strides, *_ = parts(obj)
             place = flat.__array_interface__["data"][0], flat.nbytes, flat.dtype.str
             storage = self.storages.setdefault(place, Storage(str(len(self.storages)), flat))

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from gviz.engine.creation import LegacyType
-from gviz.engine.device import CPU, Device, check_device
+from gviz.engine.device import CPU, DEFAULTS, Device, check_device
 from gviz.engine.nn.parameter import typename  # noqa: F401 - torch.typename
 from gviz.numbers.dtypes import EVERY, set_default_dtype
 from gviz.numbers.words import refuse, warn_once
@@ -18,13 +18,14 @@ def _assert(condition: object, message: str) -> None:
 
 
 def set_default_device(device: object) -> None:
-    """Let tensors be made on the CPU, as they are. AssertionError, RuntimeError: it is another device."""
+    """Let tensors be made on a device; None: the CPU. AssertionError, RuntimeError: it is not there."""
     check_device(device)
+    DEFAULTS[0] = CPU if device is None else Device(device)
 
 
 def get_default_device() -> Device:
-    """Return the CPU."""
-    return CPU
+    """Return where tensors are made."""
+    return DEFAULTS[-1]
 
 
 def set_default_tensor_type(t: object) -> None:

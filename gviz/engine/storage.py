@@ -9,6 +9,7 @@ import numpy as np
 
 from gviz.autograd.inplace import reshape_in_place
 from gviz.autograd.tensor import Tensor, from_array
+from gviz.engine.device import Device
 from gviz.numbers import dtypes
 from gviz.numbers.shapes import element_strides
 from gviz.numbers.types import Array
@@ -27,7 +28,7 @@ DEPRECATED = (
 class UntypedStorage:
     """The bytes of a tensor and of all that share them."""
 
-    device, is_cuda, is_sparse = "cpu", False, False
+    device, is_cuda, is_sparse = property(lambda self: Device(self._array.device)), False, False
 
     def __init__(self, array: Array) -> None:
         self._array = array
@@ -45,14 +46,15 @@ class UntypedStorage:
         return iter(self._array.tolist())
 
     def __repr__(self) -> str:
-        numbers = "".join(f" {number}\n" for number in self._array.tolist())
-        return f"{numbers}[{type(self).__module__}.{type(self).__name__}({self.kind}device=cpu) of size {len(self)}]"
+        numbers = "...\n" if dtypes.is_meta(self._array) else "".join(f" {number}\n" for number in self._array.tolist())
+        name = f"{type(self).__module__}.{type(self).__name__}"
+        return f"{numbers}[{name}({self.kind}device={self.device}) of size {len(self)}]"
 
     kind, size = property(lambda self: ""), __len__
 
     def data_ptr(self) -> int:
         """Return the address of the first element."""
-        return int(self._array.ctypes.data)
+        return 0 if dtypes.is_meta(self._array) else int(self._array.ctypes.data)
 
     def nbytes(self) -> int:
         """Return the bytes."""

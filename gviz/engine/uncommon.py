@@ -50,7 +50,9 @@ def complex(real: Tensor, imag: Tensor) -> Any:
         "second argument",
     )
     first, second = without_gradient(real, imag)
-    return from_array(np.asarray(first + second * first.dtype.type(1) * 1j, np.result_type(first, np.complex64)), None)
+    return from_array(
+        np.asanyarray(first + second * first.dtype.type(1) * 1j, np.result_type(first, np.complex64)), None
+    )
 
 
 def polar(abs: Tensor, angle: Tensor) -> Any:
@@ -171,7 +173,7 @@ def kaiser_window(
 # ------------------------------------------------------------------ whole numbers and places
 def unravel_index(indices: Tensor, shape: int | Sequence[int]) -> tuple[Any, ...]:
     """Return the places in a shape of elements that are counted one after the other."""
-    return tuple(from_array(np.asarray(one), None) for one in np.unravel_index(indices._array, shape))
+    return tuple(from_array(np.asanyarray(one), None) for one in np.unravel_index(indices._array, shape))
 
 
 def unique_consecutive(

@@ -33,14 +33,10 @@ class dtype:
     __module__ = "torch"  # the name that type(x.dtype) shows
 
     def __init__(self, name: str, scalar_name: str, c_name: str) -> None:
-        self.name = name
+        self.name, self.scalar_name, self.c_name = name, scalar_name, c_name
         self.np: np.dtype[Any] = np.dtype(name)
-        self.is_floating_point = self.np.kind == "f"
-        self.is_complex = self.np.kind == "c"
-        self.is_signed = self.np.kind in "ifc"
-        self.itemsize = self.np.itemsize
-        self.scalar_name = scalar_name
-        self.c_name = c_name
+        kind, self.itemsize = self.np.kind, self.np.itemsize
+        self.is_floating_point, self.is_complex, self.is_signed = kind == "f", kind == "c", kind in "ifc"
 
     def __repr__(self) -> str:
         return "torch." + self.name
@@ -177,11 +173,9 @@ def of(array_dtype: np.dtype[Any]) -> dtype:
     name = array_dtype.type.__name__
     if name in {"uint16", "uint32", "uint64"}:  # PyTorch has them, with hardly an operation
         raise TypeError(f"torch.{name} is not in gviz's engine; convert the array first, as with array.astype('int64')")
-    supported = (
-        "float64, float32, float16, complex64, complex128, int64, int32, int16, int8, uint64, uint32, uint16, uint8"
-    )
     raise TypeError(
-        f"can't convert np.ndarray of type numpy.{name}. The only supported types are: {supported}, and bool."
+        f"can't convert np.ndarray of type numpy.{name}. The only supported types are: float64, float32, float16, "
+        "complex64, complex128, int64, int32, int16, int8, uint64, uint32, uint16, uint8, and bool."
     )
 
 
@@ -271,6 +265,16 @@ class WrappedNumber(np.ndarray):
         """Compute as with a plain array, and give a plain one."""
         plain = (np.asarray(value) if isinstance(value, WrappedNumber) else value for value in inputs)
         return getattr(ufunc, method)(*plain, **kwargs)
+
+
+def is_meta(array: object) -> bool:
+    """Return whether it is an array of the device meta, which has no numbers."""
+    return getattr(array, "device", "cpu") == "meta"
+
+
+def as_array(value: object) -> Any:
+    """Return an array of numpy's own class for a value; itself if it is one without numbers."""
+    return value if value.__class__ is np.ndarray or is_meta(value) else np.asarray(value)
 
 
 def result_type(*operands: Array | Number) -> np.dtype[Any]:

@@ -15,7 +15,7 @@ from typing import Any, Self, SupportsIndex
 
 import numpy as np
 
-from gviz.numbers.dtypes import FLOATS, bool_, get_default_dtype, int64, of
+from gviz.numbers.dtypes import FLOATS, bool_, get_default_dtype, int64, is_meta, of
 from gviz.numbers.types import Array
 
 _DEFAULT: dict[str, Any] = {"precision": 4, "threshold": 1000, "edgeitems": 3, "linewidth": 80}
@@ -58,17 +58,18 @@ def format_tensor(array: Array, *, requires_grad: bool = False, grad_fn_name: st
     tensor([1.0000, 2.5000], grad_fn=<MulBackward0>)
     """
     default, dtype = get_default_dtype(), of(array.dtype)
-    suffixes = []
-    if array.ndim != 1 and not array.size:
+    suffixes = ["device='meta'"] * is_meta(array)
+    if suffixes or (array.ndim != 1 and not array.size):
         suffixes.append(f"size={array.shape}")
-    if dtype not in ({default, default.to_complex(), int64, bool_} if array.size else {default}):
+    if dtype not in ({default, default.to_complex(), int64, bool_} if array.size and not is_meta(array) else {default}):
         suffixes.append(f"dtype={dtype}")
     if grad_fn_name is not None:
         suffixes.append(f"grad_fn=<{grad_fn_name}>")
     elif requires_grad:
         suffixes.append("requires_grad=True")
     indent = len("tensor(")
-    return _append("tensor(" + (format_body(array, indent) if array.size else "[]"), suffixes, indent)
+    empty = "..." if is_meta(array) else "[]" if not array.size else ""
+    return _append("tensor(" + (empty or format_body(array, indent)), suffixes, indent)
 
 
 def _append(text: str, suffixes: list[str], indent: int) -> str:

@@ -6,19 +6,21 @@ Source: PyTorch's derivatives.yaml, and Distributions.cpp; the numbers are those
 from __future__ import annotations
 
 import math
+from collections.abc import Callable
+from typing import Any
 
 import numpy as np
 
 from gviz.numbers import random
-from gviz.ops.rows import ARRAYS, each_of, lacks, op, refuse, row
+from gviz.ops.rows import ARRAYS, Array, each_of, lacks, op, refuse, row
 
 NONE = "zeros_like(grad)"
 
 def in_memory(self):
     """Return the dims in the order in which a tensor lies in memory: PyTorch fills it so."""
-    return sorted(range(self.ndim), key=lambda dim: -self.strides[dim])
+    return sorted(range(self.ndim), key=lambda dim: -abs(self.strides[dim]))
 
-def over(self, draw):
+def over(self: Array, draw: Callable[[list[int]], Any]) -> Any:
     """Return what a function draws for sizes, those of a tensor, in the order in which it lies in memory."""
     order = in_memory(self)
     return draw([self.shape[dim] for dim in order]).transpose(np.argsort(order))
@@ -81,7 +83,7 @@ def multinomial(self, num_samples: int, replacement: bool = False, *, generator:
     refuse(num_samples <= 0, "cannot sample n_sample <= 0 samples")
     refuse(not replacement and num_samples > self.shape[-1],
            "cannot sample n_sample > prob_dist.size(-1) samples without replacement")
-    refuse(not np.isfinite(self).all() or (self < 0).any(),
+    refuse((~np.isfinite(self)).any() or (self < 0).any(),
            "probability tensor contains either `inf`, `nan` or element < 0")
     refuse((self.sum(axis=-1) <= 0).any(), "invalid multinomial distribution (sum of probabilities <= 0)")
     return random.multinomial(self, num_samples, replacement, generator)

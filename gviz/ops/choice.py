@@ -31,7 +31,7 @@ row("relu", "ReluBackward0", lambda self: np.maximum(0, self), "relu relu_ F.rel
 def threshold_backward(grad_output, self, threshold):
     """Return the gradient where the input is above the threshold, and where it is nan; else zero."""
     bits = np.dtype(f"i{grad_output.dtype.itemsize}")  # all of a gradient's bits or none: a choice of chance is slow
-    passes = np.asarray(~(self <= threshold)).astype(bits)
+    passes = np.asanyarray(~(self <= threshold)).astype(bits)
     return (grad_output.view(bits) & np.negative(passes, out=passes)).view(grad_output.dtype)
 
 # ------------------------------------------------------------------ the larger and the smaller
@@ -101,7 +101,7 @@ def fill_where(self, mask, value):
     broadcast_shape(mask.shape, self.shape)
     refuse(mask.dtype.kind != "b",
            f"masked_fill_ only supports boolean masks, but got mask with dtype {dtypes.of(mask.dtype).c_name}")
-    return np.asarray(np.where(mask, dtypes.number(value, self.dtype), self), order="C")
+    return np.asanyarray(np.where(mask, dtypes.number(value, self.dtype), self), order="C")
 
 @op("MaskedFillBackward1", "masked_fill .masked_fill_", nondiff=("mask",), promote="none", self="masked_fill(grad, mask, 0)",
     value="sum_all(masked_select(grad, mask))")

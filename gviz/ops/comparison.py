@@ -47,7 +47,7 @@ def isclose(self, other, rtol: float = 1e-05, atol: float = 1e-08, equal_nan: bo
     return np.isclose(self, other, rtol, atol, equal_nan)
 @public_names("allclose")
 def allclose(self, other, rtol: float = 1e-05, atol: float = 1e-08, equal_nan: bool = False):
-    return bool(TENSORS["isclose"](self, other, rtol, atol, equal_nan)._array.all())
+    return bool(TENSORS["isclose"](self, other, rtol, atol, equal_nan)._array.all().item())
 public_names("equal")(lambda self, other: bool(np.array_equal(self._array, other._array)))
 public_names("is_same_size")(lambda self, other: self._array.shape == other._array.shape)
 

@@ -11,6 +11,7 @@ from math import prod
 import numpy as np
 from numpy.lib.stride_tricks import sliding_window_view
 
+from gviz.numbers.dtypes import is_meta
 from gviz.ops.rows import TENSORS, composite, everywhere, lacks, op, public_names, refuse, warn_once
 
 EVEN = "Using padding='same' with even kernel lengths and odd dilation may require a zero-padded copy of the input be created"
@@ -34,17 +35,18 @@ def folded(parts, size, stride, padding, dilation):
     kernel, out = parts.shape[-2 * dims : -dims], parts.shape[-dims:]
     reach = [(n - 1) * s + d * (k - 1) + 1 for n, s, d, k in zip(out, stride, dilation, kernel, strict=True)]
     full = [max(r, n + 2 * p) for r, n, p in zip(reach, size, padding, strict=True)]
-    wide = np.zeros((*parts.shape[: -2 * dims], *full), parts.dtype)
+    wide = np.zeros_like(parts, order="C", shape=(*parts.shape[: -2 * dims], *full))
     for inside in np.ndindex(*kernel):
         lies = (slice(i * d, i * d + (n - 1) * s + 1, s) for i, d, n, s in zip(inside, dilation, out, stride, strict=True))
         wide[(..., *lies)] += parts[(..., *inside, *(slice(None),) * dims)]
-    return np.ascontiguousarray(wide[(..., *(slice(p, p + n) for p, n in zip(padding, size, strict=True)))])
+    return np.asanyarray(wide[(..., *(slice(p, p + n) for p, n in zip(padding, size, strict=True)))], order="C")
 
 def padded(array, padding):
     """Return the array with zeros around its dimensions of space."""
     if not any(padding):
         return array
-    wide = np.zeros((*array.shape[:2], *(n + 2 * p for n, p in zip(array.shape[2:], padding, strict=True))), array.dtype)
+    sizes = (n + 2 * p for n, p in zip(array.shape[2:], padding, strict=True))
+    wide = np.zeros_like(array, order="C", shape=(*array.shape[:2], *sizes))
     inside: Any = (..., *(slice(p, p + n) for n, p in zip(array.shape[2:], padding, strict=True)))
     wide[inside] = array
     return wide
@@ -71,9 +73,12 @@ def columns(x, outs, kernel, out, stride, padding, dilation, groups):
         yield some, np.ascontiguousarray(part.transpose(order)).reshape(groups, -1, len(part) * prod(out))
 
 def portions(examples, size, room=ROOM):
-    """Return the slices that cut the first dimension, of so many elements each, into parts of at most that room."""
+    """Return the slices that cut the first dimension, of so many elements each, into parts of at most that room.
+
+    Where there are no numbers there are no parts.
+    """
     step = max(room // max(size, 1), 1)
-    return [slice(start, start + step) for start in range(0, len(examples), step)]
+    return [slice(start, start + step) for start in range(0, 0 if is_meta(examples) else len(examples), step)]
 
 def by_group(array, axis, groups):
     """Return an array as matrices: for each group of channels, which are that axis, channels x what follows."""
@@ -180,7 +185,8 @@ def convolution_backward(grad_output, input, weight, bias_sizes, stride, padding
            "output_padding is not supported for non-transposed convolutions; got: "
            + " ".join(map(str, output_padding)))
     space, options = input.shape[2:], (stride, each_way(padding, input.ndim - 2), dilation, groups)
-    grad_output = np.ascontiguousarray(grad_output)  # that of a sum is one number everywhere, with which products are slow
+    if not grad_output.flags.c_contiguous:  # that of a sum is one number everywhere, with which products are slow
+        grad_output = grad_output.copy()
     pair, back = (grad_output, input), None
     if mask[0] and transposed:
         back = correlate(grad_output, weight, *options)[(..., *map(slice, space))]

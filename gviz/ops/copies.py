@@ -10,7 +10,7 @@ import numpy as np
 from gviz.autograd.inplace import in_place
 from gviz.ops.rows import ARRAYS, TENSORS, broadcast_shape, composite, number, op, refuse, row, warn_once
 
-row("clone_contiguous", "CloneBackward0", lambda self: np.array(self, order="C"), self="grad")
+row("clone_contiguous", "CloneBackward0", lambda self: self.copy(), self="grad")
 row("zero", "ZeroBackward0", lambda self: repeated(0, self), "zero_", self="zeros_like(grad)")
 row("undefined_grad", "UndefinedGradBackward", lambda self: self.copy(), self="None")
 row("zeros_like", None, lambda self: np.zeros_like(self), nondiff=("self",))
@@ -22,13 +22,13 @@ row("least", None, lambda self: np.asarray(np.finfo(self.dtype).min, self.dtype)
 row("counted", None, lambda self, other: self.astype(other.dtype), nondiff=("self", "other"))
 @op("CloneBackward0", "clone", self="grad")
 def clone(self, *, memory_format: Format = None):
-    return np.array(self, order="C" if memory_format is not None or 0 in self.strides else "K")
+    return self.copy("C" if memory_format is not None or 0 in self.strides else "K")
 
 row("delayed_error", "Error", lambda tensors, message: [one if one is None else one.copy() for one in tensors],
     lists=("tensors",), outputs=("...",), promote="none", hidden=("message",), tensors="refuse(True, message)")
 
 def repeated(value, array):
-    return np.broadcast_to(np.asarray(value).astype(array.dtype), array.shape)
+    return np.broadcast_to(np.asanyarray(value).astype(array.dtype), array.shape)
 
 @op("FillBackward3", "fill_", promote="none", self="zeros_like(grad)", value="sum_all(grad)")
 def fill_tensor(self, value):
@@ -37,8 +37,8 @@ def fill_tensor(self, value):
 row("fill", "FillBackward2", lambda self, value: repeated(number(value, self.dtype), self), "fill_", self="zeros_like(grad)")
 @op("CopyBackwards", ".copy_", grad_kinds="fcV?", promote="none", takes_number="other", self="zeros_like(grad)", other="grad")
 def copy_into(self, other, non_blocking: bool = False):
-    other = np.asarray(other)
-    result = np.empty(broadcast_shape(self.shape, other.shape), self.dtype)
+    other = np.asanyarray(other)
+    result = np.empty_like(self, order="C", shape=broadcast_shape(self.shape, other.shape))
     result[...] = real_of(other, self.dtype)
     return result
 

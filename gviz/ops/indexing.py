@@ -32,7 +32,7 @@ row("slice_row", "SliceBackward0", lambda self, dim, start, end, step:
 
 def embed(part, sizes, dim, index):
     """Return zeros with a part written at an index of one dimension."""
-    full = np.zeros(sizes, part.dtype)
+    full = np.zeros_like(part, order="C", shape=sizes)
     full[at(wrap_dim(dim, full.ndim), index)] = part
     return full
 
@@ -86,7 +86,7 @@ row("index", "IndexBackward0", lambda self, indices: np.ascontiguousarray(self[n
 @op("IndexPutBackward0", "index_put index_put_", nondiff=("indices",), lists=("indices",), promote="none",
     self="index_put_backward(grad, indices, accumulate)", values="index(grad, indices)")
 def index_put(self, indices, values, accumulate: bool = False):
-    result, where = np.array(self), numpy_index(self, indices)
+    result, where = self.copy("K"), numpy_index(self, indices)
     check_source(self, indices, values, np.broadcast_to(False, self.shape)[where].shape)
     (add_at if accumulate else setitem)(result, where, values)
     return result

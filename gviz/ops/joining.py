@@ -31,7 +31,7 @@ def cat(tensors: Tensors, dim: int = 0):
             if d != axis and want != have:
                 raise RuntimeError(f"Sizes of tensors must match except in dimension {axis}. Expected size {want} but got size "
                                    f"{have} for tensor number {i} in the list.")
-    return np.ascontiguousarray(np.concatenate(parts, axis))
+    return np.asanyarray(np.concatenate(parts, axis), order="C")
 @composite
 def cat_backward(grad, dim, sizes):
     dim, pieces, start = wrap_dim(dim, len(grad.shape)), [], 0
@@ -48,7 +48,7 @@ def stack(tensors: Tensors, dim: int = 0):
         if a.shape != tensors[0].shape:
             raise RuntimeError(f"stack expects each tensor to be equal size, but got {list(tensors[0].shape)} at entry 0 and "
                                f"{list(a.shape)} at entry {i}")
-    return np.ascontiguousarray(np.stack(tensors, wrap_dim(dim, tensors[0].ndim + 1)))
+    return np.asanyarray(np.stack(tensors, wrap_dim(dim, tensors[0].ndim + 1)), order="C")
 
 formula("stack_backward", lambda grad, dim, count: tuple([select(grad, dim, i) for i in range(count)]))
 @composite

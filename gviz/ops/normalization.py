@@ -80,7 +80,7 @@ def check_normalized(input, shape, star, **parameters):
 def native_layer_norm(input, normalized_shape: Size, weight=None, bias=None, eps: float = 1e-05):
     """Return the last dimensions brought to mean 0 and variance 1, then scaled and shifted."""
     check_normalized(input, normalized_shape, "*, ", weight=weight, bias=bias)
-    input = np.asarray(input, order="C")
+    input = np.asanyarray(input, order="C")
     mean, _, rstd = moments(input, tuple(range(-len(normalized_shape), 0)), eps)
     return scaled((input - mean) * rstd, weight, bias), mean, rstd
 
@@ -166,7 +166,7 @@ CACHE = 1 << 16
     input__weight__bias="native_batch_norm_backward(grad, input, weight, running_mean, running_var, result1, result2, "
     "training, eps, grad_input_mask)")
 def native_batch_norm(input, weight, bias, running_mean, running_var, training, momentum, eps):
-    input, (shape, axes) = np.asarray(input, order="C"), by_channel(input)
+    input, (shape, axes) = np.asanyarray(input, order="C"), by_channel(input)
     if not training:
         mean, rstd = running_mean.reshape(shape), (1 / np.sqrt(running_var + eps)).reshape(shape)
         return scaled((input - mean) * rstd, weight, bias, shape), np.zeros(0, input.dtype), np.zeros(0, input.dtype)

@@ -71,7 +71,7 @@ row("index_fill_tensor", "IndexFillBackward1", lambda self, dim, index, value: w
 
 def with_values(self, dim, index, value, join=setitem):
     """Return a copy with values written at an index, or joined to those that are there."""
-    result = np.array(self, order="C")
+    result = self.copy()
     flat = np.atleast_1d(result)
     join(flat, at(wrap_dim(dim, flat.ndim), index.reshape(-1)), value)
     return result
@@ -93,7 +93,7 @@ def masked_scatter(self, mask, source):
     refuse(mask.dtype.kind != "b",
            f"masked_scatter_ only supports boolean masks, but got mask with dtype {of(mask.dtype).scalar_name}")
     shape = broadcast_shape(mask.shape, self.shape)
-    mask, result = np.broadcast_to(mask, shape), np.array(np.broadcast_to(self, shape), order="C")
+    mask, result = np.broadcast_to(mask, shape), np.broadcast_to(self, shape).copy()
     refuse(mask.sum() > source.size, "Number of elements of source < number of ones in mask")
     result[mask] = source.reshape(-1)[: mask.sum()]
     return result
@@ -125,7 +125,7 @@ def put(self, index, source, accumulate: bool = False):
     refuse(index.size != source.size, "put_(): Expected source and index to have the same number of elements, but got "
            f"source.numel() = {source.size}, index.numel() = {index.size}", IndexError)
     check_one_dtype(self, source, "put_(): self and source expected to have the same dtype, but got {} and {}")
-    flat = np.array(self.reshape(-1))
+    flat = self.reshape(-1).copy()
     (np.add.at if accumulate else setitem)(flat, index.reshape(-1), source.reshape(-1))
     return flat.reshape(self.shape)
 

@@ -72,7 +72,8 @@ def largest(self, kernel_size, stride, padding, dilation, ceil_mode):
         flat, places = (one.reshape(*one.shape[:-dims], prod(kernel_size)) for one in (views, places))
         best = flat.argmax(-1)[..., None]
         return tuple(np.take_along_axis(one, best, -1).reshape(shape) for one in (flat, np.broadcast_to(places, flat.shape)))
-    most, number = views[(..., *(0,) * dims)], np.zeros(views.shape[:-dims], np.uint8)
+    most = views[(..., *(0,) * dims)]
+    number = np.zeros_like(views, dtype=np.uint8, order="C", shape=most.shape)
     unordered = self.size and (top := self.max()) != top
     for i, inside in enumerate(np.ndindex(*kernel_size)):
         here = views[(..., *inside)]
@@ -104,7 +105,7 @@ def divisors(self, kernel_size, step, padding, ceil_mode, count_include_pad, div
     """Return by what each window's sum is divided."""
     if divisor_override is not None:
         refuse(not divisor_override, "divisor_override: divisor must be not zero")
-        return np.asarray(divisor_override, self.dtype)
+        return np.asanyarray(divisor_override, self.dtype)
     counts = []
     for n, k, s, p in zip(self.shape[-len(kernel_size) :], kernel_size, step, padding, strict=True):
         start = np.arange(pooled_size(n, k, s, p, 1, ceil_mode)) * s - p
@@ -252,7 +253,7 @@ def constant_pad_nd(self, pad, value=0):
     refuse(any(n + min(a, 0) + min(b, 0) < 0 for n, (a, b) in zip(self.shape, pairs, strict=True)),
            "narrow(): length must be non-negative.")
     part = self[tuple(slice(max(-a, 0), n - max(-b, 0)) for n, (a, b) in zip(self.shape, pairs, strict=True))]
-    return np.pad(np.asarray(part, order="C"), [(max(a, 0), max(b, 0)) for a, b in pairs], constant_values=value)
+    return np.pad(np.asanyarray(part, order="C"), [(max(a, 0), max(b, 0)) for a, b in pairs], constant_values=value)
 
 # ------------------------------------------------------------------ back to where the largest were
 def unpooled(self, indices, output_size):

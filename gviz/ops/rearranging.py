@@ -78,7 +78,7 @@ fact("negated", lambda numbers: tuple(-n for n in numbers))
 def roll(self, shifts: Ints, dims: Ints = ()):
     refuse(len(shifts) != (len(dims) or 1),
            f"shifts and dimensions must align. shifts: {len(shifts)}, dims:{len(dims)}")
-    return np.asarray(np.roll(self, shifts, [wrap_dim(d, self.ndim) for d in dims] if dims else None), order="C")
+    return np.asanyarray(np.roll(self, shifts, [wrap_dim(d, self.ndim) for d in dims] if dims else None), order="C")
 @op("Rot90Backward0", "rot90", self="rot90(grad, -k, dims)")
 def rot90(self, k: int = 1, dims: Size = (0, 1)):
     return np.rot90(self, k, wrap_dims(dims, self.ndim)).copy("K")
@@ -87,7 +87,7 @@ def rot90(self, k: int = 1, dims: Size = (0, 1)):
 def triangle(name):
     def part(self, diagonal: int = 0):
         refuse(self.ndim < 2, f"{name}: input tensor must have at least 2 dimensions")
-        return getattr(np, name)(np.asarray(self, order="C"), diagonal)
+        return getattr(np, name)(np.asanyarray(self, order="C"), diagonal)
     return part
 
 for name in ("tril", "triu"):

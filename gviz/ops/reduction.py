@@ -32,7 +32,7 @@ from gviz.summing import in_register, loop_total
 def totals(reduce):
     """Return the function of a reduction along axes, or of everything; in a dtype if one is asked for."""
     def total(array, axis=None, *, keepdims=False, dtype=None):
-        result = np.asarray(reduce(array, axis=axis, keepdims=keepdims), order="C")
+        result = np.asanyarray(reduce(array, axis=axis, keepdims=keepdims), order="C")
         return result if dtype is None else result.astype(dtype)
     return total
 
@@ -40,7 +40,7 @@ add_up, multiply_up = totals(loop_total), totals(np.multiply.reduce)  # whose wa
 
 def average(array, axis=None, *, keepdims=False):
     total = add_up(array, axis, keepdims=keepdims)
-    return np.asarray(total / array.dtype.type(array.size // max(total.size, 1)))
+    return np.asanyarray(total / array.dtype.type(array.size // max(total.size, 1)))
 
 def axes_of(array, dim):
     """Return numpy's axes for PyTorch's dims: None and an empty list mean all."""
@@ -103,7 +103,7 @@ def extreme(name, array, dim, keepdim=False):
     axes = axes_of(array, dim)
     refuse_nothing(name, array, axes)
     axis = axes[0] if axes and len(axes) == 1 else axes or None
-    return getattr(np, name)(np.asarray(array, order="C"), axis=axis, keepdims=keepdim)
+    return getattr(np, name)(np.asanyarray(array, order="C"), axis=axis, keepdims=keepdim)
 
 def searched(array, dim, find, keepdim=True):
     """Return the elements at the places that are found along a dim, and these places."""
@@ -141,13 +141,13 @@ row("aminmax", "AminmaxBackward0", lambda self, *, dim=None, keepdim=False:
 
 def truth(find):
     def reduced(self, dim: Ints | None = None, keepdim: bool = False):
-        truths = np.asarray(find(self, axis=() if dim == () else axes_of(self, dim), keepdims=keepdim))
+        truths = np.asanyarray(find(self, axis=() if dim == () else axes_of(self, dim), keepdims=keepdim))
         return truths.astype(np.uint8 if self.dtype == np.uint8 else bool)  # bytes give a byte
     return reduced
 
 row("any_of", None, truth(np.any), "any", nondiff=("self",))
 row("all_of", None, truth(np.all), "all", nondiff=("self",))
-row("count_true", None, lambda self: np.asarray(self).sum(), nondiff=("self",))
+row("count_true", None, lambda self: np.asanyarray(self).sum(), nondiff=("self",))
 row("count_chosen", None, lambda self, mask, dim: mask.sum(axis=axes_of(mask, dim), keepdims=True, dtype=self.dtype),
     nondiff=("self", "mask"))
 row("same_or_nan", None, lambda self, other: np.isnan(self) if np.isnan(other).any() else np.equal(self, other),
@@ -181,7 +181,7 @@ def lowered(array, dim, name):
     axis = wrap_dim(dim, array.ndim)
     if array.dtype.kind != "f":
         raise no_kernel(f"{name}_lastdim_kernel_impl", array.dtype)
-    return np.asarray(array, order="C") - array.max(axis=axis, keepdims=True, initial=-np.inf)
+    return np.asanyarray(array, order="C") - array.max(axis=axis, keepdims=True, initial=-np.inf)
 
 @op("SoftmaxBackward0", self="softmax_backward_data(grad, result, dim)")
 def softmax_row(self, dim: int):

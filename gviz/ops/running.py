@@ -13,7 +13,7 @@ from gviz.ops.rows import composite, formula, lacks, row, wrap_dim
 
 def running(accumulate, array, dim):
     """Return what a function of numpy's accumulates up to each place along a dim; a number stays one."""
-    lines = np.array(array, copy=None, order="C", ndmin=1)
+    lines = np.array(array, copy=None, order="C", subok=True, ndmin=1)
     return accumulate(lines, wrap_dim(dim, array.ndim), array.dtype).reshape(array.shape)
 
 def numbers_to_sum(kernel, array, dtype):

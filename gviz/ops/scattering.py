@@ -40,7 +40,7 @@ def check_fit(shape, axis, index, src, name):
 
 def joined(self, dim, index, src, join):
     """Return a copy to which elements, or one number, are joined at the places that an index tensor names along a dim."""
-    result, several = np.array(self, order="C"), isinstance(src, np.ndarray)
+    result, several = self.copy(), isinstance(src, np.ndarray)
     if index.size:
         where = places(self, dim, index, src if several else None)
         join(result.reshape(-1), where, elements_for(src, index) if several else src)
@@ -82,7 +82,7 @@ def take_along_dim(self: Tensor, indices: Tensor, dim: int | None = None):
     self__src="reduced_backward(grad, self, dim, index, src, reduce, include_self, result)")
 def scatter_reduce(self, dim: int, index, src, reduce: str, *, include_self: bool = True):
     refuse(reduce not in START, f"reduce argument must be either sum, prod, mean, amax or amin, got {reduce}")
-    result = np.array(self, order="C")
+    result = self.copy()
     if not index.size:
         return result
     where, flat, (join, start) = places(self, dim, index, src), result.reshape(-1), START[reduce]

@@ -5,12 +5,13 @@ Source: PyTorch's derivatives.yaml, and TensorShape.cpp.
 
 from __future__ import annotations
 
+from functools import partial
 from math import prod
 from operator import index
 from typing import Any
 
 import numpy as np
-from numpy.lib.stride_tricks import as_strided as strided
+from numpy.lib import stride_tricks
 
 from gviz.ops.rows import (
     Array,
@@ -27,6 +28,8 @@ from gviz.ops.rows import (
     wrap_dim,
     wrap_dims,
 )
+
+strided: Any = partial(stride_tricks.as_strided, subok=True)
 
 # ------------------------------------------------------------------ facts
 fact("count_of", lambda sizes: prod(sizes))

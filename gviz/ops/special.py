@@ -11,7 +11,7 @@ from functools import cache
 
 import numpy as np
 
-from gviz.ops.rows import ARRAYS, brief, formula, function, lacks, op, refuse
+from gviz.ops.rows import ARRAYS, brief, dtypes, formula, function, lacks, op, refuse
 
 # ------------------------------------------------------------------ the error function and its inverse
 GRID = 1024  # so many points there are to a unit, at which Python's functions are called once
@@ -30,6 +30,8 @@ def density(x):
 def from_grid(array, function, end, sign):
     """Return an error function of the size of each element: that of the nearest point, and the integral from there."""
     kind = np.promote_types(array.dtype, np.float32)
+    if dtypes.is_meta(array):  # a point of the grid would be looked up for each
+        return array.astype(kind)
     size, decay = np.minimum(np.abs(array.astype(kind, copy=False)), end), 0
     near = np.rint(np.fmin(size, end) * GRID)
     place, step = near.astype(np.intp), size - near * (1 / GRID)

@@ -199,7 +199,7 @@ def nanmean(self, dim: Ints | None = None, keepdim: bool = False, *, dtype: Dtyp
 @op("LogsumexpBackward0", "logsumexp special.logsumexp", promote="float",
     self="logsumexp_backward(grad, self, result, dim, keepdim)")
 def logsumexp(self, dim: Ints, keepdim: bool = False):
-    self, axes = np.asarray(self, order="C"), axes_of(self, dim)
+    self, axes = np.asanyarray(self, order="C"), axes_of(self, dim)
     top = np.nan_to_num(self.max(axis=axes, keepdims=True, initial=-np.inf), nan=np.nan, posinf=0, neginf=0)
     total = log_of(exp_of(self - top).sum(axis=axes, keepdims=True)) + top
     return total if keepdim or not self.ndim else total.squeeze(axes)
@@ -212,7 +212,7 @@ brief("nonzero", lambda self, *, as_tuple: nonzero_places(self) if as_tuple else
     as_tuple="bool")
 @op(None, "count_nonzero", nondiff=("self",))
 def count_nonzero(self, dim: Ints | None = None):
-    return np.asarray(np.count_nonzero(self, axis=axes_of(self, dim)), np.int64)
+    return np.asanyarray(np.count_nonzero(self, axis=axes_of(self, dim)), np.int64)
 @op(None, "bincount", check=lambda self, weights: lacks("bincount_cpu", "fbce")(self), nondiff=("self", "weights"))
 def bincount(self, weights: Tensor | None = None, minlength: int = 0):
     refuse(self.ndim != 1 or (self < 0).any(), "bincount only supports 1-d non-negative integral inputs.")

@@ -157,7 +157,7 @@ class SavedTensor:
         """The tensor that is kept, or what hooks made of it, also if it was written since; None if it is freed."""
         value = None if self.node._saved is GONE else self.value
         content = getattr(value, "content", value)
-        return None if content is GONE or content.__class__ is np.ndarray else content
+        return None if content is GONE or isinstance(content, np.ndarray) else content
 
     def register_hooks(self, pack_hook: Callable[..., Any], unpack_hook: Callable[..., Any]) -> None:
         """Pack this tensor now with the first of two hooks; the second returns it.
@@ -189,7 +189,7 @@ class SavedTensor:
                 SavedTensor(self.node, self.position, i).pack(pack_hook, unpack_hook, bare=bare)
         if value.__class__ is Saved:
             number, value = value.number, value.content
-        if value.__class__ is np.ndarray:
+        if isinstance(value, np.ndarray):
             number = number if value.dtype.kind in INEXACT else None
             value = from_array(value, None if number is None or bare else edge_to(self.node, number))
         elif isinstance(value, Tensor):

@@ -99,7 +99,7 @@ def embedding_bag(
         f"padding_idx must be within the number of embeddings, {-rows} through {rows - 1}, but got {padding_idx}",
     )
     if dims == 2:
-        offsets, include_last_offset = from_array(np.arange(len(input)) * input.shape[1], None), False
+        offsets, include_last_offset = from_array(np.arange(len(input)) * input.shape[1], None).to(input.device), False
         input, weights = input.reshape(-1), None if weights is None else weights.reshape(-1)
     return call["embedding_bag"](
         weight,
@@ -144,7 +144,7 @@ def one_hot(tensor, num_classes: int = -1):
             "Class values must be non-negative.": array.size and array.min() < 0,
         }
     )
-    classes = int(array.max()) + 1 if num_classes == -1 else num_classes
+    classes = int(array.max().item()) + 1 if num_classes == -1 else num_classes
     refuse(array.size and array.max() >= classes, "Class values must be smaller than num_classes.")
     return from_array((array[..., None] == np.arange(classes)).astype(np.int64), None)
 
@@ -340,10 +340,17 @@ def scaled_dot_product_attention(
         and q.shape[-1] == k.shape[-1] == v.shape[-1]
         and all(array.strides[-1] == array.itemsize for array in (q, k, v))
     )
-    if q.ndim == 4 and alike and not dropout_p and not (attn_mask is not None and attn_mask.requires_grad):
+    if (
+        q.ndim == 4
+        and alike
+        and not dropout_p
+        and not query.is_meta
+        and not (attn_mask is not None and attn_mask.requires_grad)
+    ):
         return call["flash_attention"](query, key, value, dropout_p, is_causal, attn_mask, scale)
     if is_causal:
         attn_mask = from_array(np.where(np.tri(q.shape[-2], k.shape[-2], dtype=bool), 0, -np.inf).astype(q.dtype), None)
+        attn_mask = attn_mask.to(query.device)
     factor = (1 / q.shape[-1] ** 0.5 if scale is None else scale) ** 0.5
     query = query * factor
     fit = query @ (key.transpose(-2, -1) * factor)
@@ -403,7 +410,9 @@ def dropped(input, p: float, training: bool, inplace: object, shape: Sequence[in
     steps = input._array.strides
     order = sorted(range(input.ndim), key=lambda axis: -steps[axis])  # noise falls as the input lies in memory
     order = order if 0 not in steps and shape == input.shape else list(range(len(shape)))
-    mask = np.zeros((), dtype) if p == 1 else random.bernoulli(1 - p, [shape[axis] for axis in order], dtype)
+    sizes = [] if p == 1 else [shape[axis] for axis in order]
+    zero = p == 1 or input.is_meta
+    mask = np.zeros_like(input._array, shape=sizes) if zero else random.bernoulli(1 - p, sizes, dtype)
     mask = mask if p == 1 else mask.transpose(np.argsort(order))
     if alpha and p != 1:
         a = 1.0 / math.sqrt((ALPHA**2 * p + 1) * (1 - p))
@@ -477,7 +486,7 @@ def around(input, pad: tuple[int, ...]):
     for dim, before, after in ends:
         refuse(max(before, after) > shape[dim], "Padding value causes wrapping around more than once.")
         shape[dim] += before + after
-    out = inside = from_array(np.zeros(shape, input._array.dtype), None)
+    out = inside = from_array(np.zeros_like(input._array, shape=shape), None)
     for dim, before, after in ends:
         inside = cut(inside, dim, max(before, 0), shape[dim] - max(after, 0), 1)
         input = cut(input, dim, max(-before, 0), input.shape[dim] - max(-after, 0), 1)

@@ -41,12 +41,14 @@ def write(tensor: Tensor, values: object) -> Tensor:
 
 def uniform_(tensor: Tensor, a: float = 0.0, b: float = 1.0, generator: random.Generator | None = None) -> Tensor:
     """Write numbers uniform between a and b."""
-    return write(tensor, random.uniform(tensor._array.shape, a, b, tensor._array.dtype, generator))
+    with no_grad():
+        return tensor.uniform_(a, b, generator=generator)
 
 
 def normal_(tensor: Tensor, mean: float = 0.0, std: float = 1.0, generator: random.Generator | None = None) -> Tensor:
     """Write normal numbers of that mean and standard deviation."""
-    return write(tensor, random.normal(tensor._array.shape, mean, std, tensor._array.dtype, generator))
+    with no_grad():
+        return tensor.normal_(mean, std, generator=generator)
 
 
 def within(tensors: Iterable[Tensor], count: int) -> None:
@@ -167,7 +169,7 @@ def trunc_normal_(
         "trunc_normal_ of so narrow a part of the distribution is not in gviz's engine",
         NotImplementedError,
     )
-    values, outside = tensor._array, np.ones(tensor.shape, bool)
+    values, outside = tensor._array, np.ones(tensor.shape, bool) & (not tensor.is_meta)
     while outside.any():
         values = np.where(outside, random.normal(values.shape, mean, std, values.dtype, generator), values)
         outside = (values < a) | (values > b)
@@ -177,7 +179,7 @@ def trunc_normal_(
 def orthogonal_(tensor: Tensor, gain: float = 1, generator: random.Generator | None = None) -> Tensor:
     """Write rows, or columns if there are fewer, that are perpendicular and of length ``gain``."""
     shape = tensor._array.shape
-    flat = random.normal((shape[0], math.prod(shape[1:])), 0.0, 1.0, tensor._array.dtype, generator)
+    flat = normal_(tensor.new_empty((shape[0], math.prod(shape[1:]))), generator=generator)._array
     wide = flat.shape[0] < flat.shape[1]
     q, r = np.linalg.qr(flat.T if wide else flat)
     q = q * np.sign(np.diag(r))

@@ -336,7 +336,7 @@ class Tracking(
         super()._take(values)
         running: dict[str, Any] = dict.fromkeys(("running_mean", "running_var"), (self.num_features, values["dtype"]))
         for name, (shape, dtype) in {**running, "num_batches_tracked": ((), dtypes.int64)}.items():
-            self.register_buffer(name, empty(shape, dtype=dtype) if self.track_running_stats else None)
+            self.register_buffer(name, empty(shape, dtype, values["device"]) if self.track_running_stats else None)
         self.reset_running_stats()
 
     def reset_running_stats(self) -> None:

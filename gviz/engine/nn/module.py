@@ -10,12 +10,14 @@ from functools import partialmethod
 from typing import Any, Self
 
 from gviz.autograd.tensor import Tensor
+from gviz.autograd.words import NO_DATA
 from gviz.engine.copying import Portable
+from gviz.engine.creation import empty
 from gviz.engine.nn.hooks import Hooks
 from gviz.engine.nn.parameter import Parameter, typename
 from gviz.engine.nn.state import State
 from gviz.numbers import dtypes
-from gviz.numbers.words import refuse, refuse_any, warn_once
+from gviz.numbers.words import refuse, refuse_any
 
 HOMES: dict[str, Any] = {
     "_parameters": (Parameter, "cannot assign '{}' as parameter '{}' (torch.nn.Parameter or None expected)"),
@@ -24,6 +26,10 @@ HOMES: dict[str, Any] = {
 }
 """The dicts of a module -> what is kept there, and how another thing is refused."""
 
+MOVED = (
+    " Please use torch.nn.Module.to_empty() instead of torch.nn.Module.to() when moving module from meta to a "
+    "different device."
+)
 NO_MODULE = "{} is not a Module subclass"
 WHERE_REGISTERED = (" as ", " object to "), ("torch.nn.Buffer, torch.", "torch "), ("expected", "required")
 
@@ -233,25 +239,39 @@ class Module(Portable, State, Hooks):
         return self
 
     def to(self, *args: object, **kwargs: Any) -> Self:
-        """Cast floating point parameters and buffers; a device can only be the CPU."""
-        places = [*args, kwargs.get("device")]
-        if any(str(one) == "meta" for one in places if not isinstance(one, Tensor)):
-            warn_once("the device 'meta' is not in gviz's engine: the module keeps its numbers")
-            return self
+        """Cast floating point parameters and buffers, or move all of them to another device."""
         dtype = kwargs.get("dtype", next((arg for arg in args if isinstance(arg, dtypes.dtype)), None))
         refuse(
             dtype is not None and not (dtype.is_floating_point or dtype.is_complex),
             f"nn.Module.to only accepts floating point or complex dtypes, but got desired dtype={dtype}",
             TypeError,
         )
-        for parameter in self.parameters():
-            for tensor in (parameter, parameter.grad):
-                if tensor is not None and tensor.is_floating_point():
-                    tensor.data = tensor.data.to(*args, **kwargs)
-        for buffers in (module._buffers for module in self.modules()):
-            floats = {name: one for name, one in buffers.items() if one is not None and one.is_floating_point()}
-            buffers.update((name, one.to(*args, **kwargs)) for name, one in floats.items())
+        try:
+            return self.changed(
+                lambda one: one.to(*args, **kwargs) if dtype is None or one.is_floating_point() else one
+            )
+        except NotImplementedError as error:
+            raise NotImplementedError(f"{error}{MOVED * (str(error) == NO_DATA)}") from None
+
+    def to_empty(self, *, device: object, recurse: bool = True) -> Self:
+        """Move all parameters and buffers to another device, where nothing is written into their memory."""
+        return self.changed(lambda one: empty(one.shape, one.dtype, device), recurse)
+
+    def changed(self, change: Callable[[Tensor], Tensor], recurse: bool = True) -> Self:
+        """Put what a function makes of each parameter, each gradient and each buffer in its place.
+
+        A parameter that has moved to another device is another one.
+        """
+        for module in self.modules() if recurse else [self]:
+            for name, parameter in module._parameters.items():
+                if parameter is not None:
+                    module._parameters[name] = changed(parameter, change)
+            module._buffers.update((name, change(one)) for name, one in module._buffers.items() if one is not None)
         return self
+
+    def cpu(self) -> Self:
+        """Move it to the CPU."""
+        return self.changed(lambda one: one.to("cpu"))
 
     def compile(self, *_: object, **__: object) -> None:
         """Change nothing: modules run as they are written."""
@@ -260,7 +280,7 @@ class Module(Portable, State, Hooks):
         """Return the module, which other processes see once it is handed to them."""
         return self
 
-    type, cpu, cuda = to, partialmethod(to, "cpu"), partialmethod(to, "cuda")
+    type, cuda = to, partialmethod(to, "cuda")
     half, bfloat16 = partialmethod(to, dtypes.float16), partialmethod(to, dtypes.bfloat16)
     float, double = partialmethod(to, dtypes.float32), partialmethod(to, dtypes.float64)
 
@@ -279,6 +299,19 @@ class Module(Portable, State, Hooks):
             self.extra_repr().splitlines(),
             [(key, repr(module)) for key, module in self._modules.items()],
         )
+
+
+def changed(parameter: Tensor, change: Callable[[Tensor], Tensor]) -> Any:
+    """Return a parameter with what a function makes of it and of its gradient."""
+    values, grad = change(parameter.data), parameter.grad
+    if values.is_meta != parameter.is_meta:
+        parameter = Parameter(values, parameter.requires_grad)
+        parameter.grad = None if grad is None else change(grad)
+        return parameter
+    parameter.data = values
+    if grad is not None:
+        grad.data = change(grad.data)
+    return parameter
 
 
 def bracketed(name: str, extra: list[str], children: list[tuple[str, str]]) -> str:

@@ -83,7 +83,9 @@ class Cell(Remembering):
         count, size = input.shape
         refuse(size != self.input_size, f"input has inconsistent input_size: got {size} expected {self.input_size}")
         if states is None:
-            states = [empty((count, self.hidden_size), input.dtype)] * self.states  # empty() gives zeros here
+            states = [
+                empty((count, self.hidden_size), input.dtype, input.device)
+            ] * self.states  # empty() gives zeros here
         for i, (batch, hidden) in enumerate(state.shape for state in states):
             refuse(batch != count, f"Input batch size {count} doesn't match hidden{i} batch size {batch}")
             refuse(
@@ -218,7 +220,7 @@ class Recurrent(Remembering, refused=UNKNOWN | IN_VAIN):
         )
         count = sizes[0] if sizes else input.shape[0 if self.batch_first else 1]
         expected_shape = sum(map(len, self.suffixes)), count, self.hidden_size
-        states = [empty(expected_shape, input.dtype)] * self.states if states is None else states
+        states = [empty(expected_shape, input.dtype, input.device)] * self.states if states is None else states
         for i, state in enumerate(states):
             refuse(
                 state.shape != expected_shape,
@@ -307,8 +309,8 @@ class LSTM(Recurrent, home="rnn", takes=f"input_size, hidden_size, num_layers=1,
     gates, states, step = 4, 2, LSTMCell.step
 
     def at_once(self, input: Tensor, sizes: list[int] | None) -> bool:
-        """Return whether oneDNN has it: not packed, and of float32."""
-        return sizes is None and input.dtype is float32 and input.numel() > 0
+        """Return whether oneDNN has it: not packed, of float32, and with numbers."""
+        return sizes is None and not input.is_meta and input.dtype is float32 and input.numel() > 0
 
     def through_at_once(self, input: Tensor, suffix: str, states: list[Tensor], sizes: list[int] | None) -> Any:
         """Return what ``through`` does, made by one operation."""

@@ -13,10 +13,17 @@ from gviz.autograd.hooks import RemovableHandle, append
 from gviz.autograd.modes import no_grad
 from gviz.autograd.tensor import Tensor
 from gviz.engine.nn.parameter import Parameter
-from gviz.numbers.words import refuse
+from gviz.numbers.words import refuse, warn
 
 EXTRA = "_extra_state"
 """The name under which a state has what ``get_extra_state`` returns."""
+
+
+NOTHING_COPIED = (
+    "for {}: copying from a non-meta parameter in the checkpoint to a meta parameter in the current model, which is a "
+    "no-op. (Did you mean to pass `assign=True` to assign items in the state dictionary to their corresponding key in "
+    "the module instead of copying them in place?)"
+)
 
 
 class _IncompatibleKeys(
@@ -202,8 +209,16 @@ def load(module: State, name: str, key: str, tensor: Tensor, value: object, assi
             f"model is {tensor.shape}."
         )
     if not assign:
-        with no_grad():
-            tensor.copy_(value)
+        if tensor.is_meta and not value.is_meta:
+            warn(NOTHING_COPIED.format(key))
+        try:
+            with no_grad():
+                tensor.copy_(value)
+        except NotImplementedError as error:
+            return (
+                f'While copying the parameter named "{key}", whose dimensions in the model are {tensor.shape} and '
+                f"whose dimensions in the checkpoint are {value.shape}, an exception occurred : {error.args}."
+            )
         return ""
     if isinstance(tensor, Parameter):
         flag = tensor.requires_grad

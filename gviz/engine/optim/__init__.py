@@ -318,7 +318,7 @@ class SGD(
                 buffer = state["momentum_buffer"]._array
                 buffer[...] = buffer * momentum + grad * (1 - group["dampening"])
             else:
-                buffer = np.array(grad)
+                buffer = grad.copy("K")
                 state["momentum_buffer"] = from_array(buffer, None)
             grad = grad + buffer * momentum if group["nesterov"] else buffer
         value -= grad * lr

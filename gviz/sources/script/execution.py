@@ -296,6 +296,6 @@ def process_settings(engine: Any, file: str, text: str) -> Iterator[None]:
             gc.unfreeze()
             gc.disable()
         linecache.cache.pop(file, None)
-        engine.set_grad_enabled(is_on)
-        engine.set_default_dtype(dtype)
+        for name, usual in (("grad_enabled", is_on), ("default_dtype", dtype), ("default_device", None)):
+            getattr(engine, f"set_{name}")(usual)
         engine.set_printoptions(profile="default")
