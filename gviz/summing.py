@@ -23,7 +23,7 @@ def loop_total(array: Array, axis: tuple[int, ...] | int | None = None, keepdims
     axes = sorted(axis) if isinstance(axis, tuple) else range(array.ndim) if axis is None else (axis,)
     first, end = (axes[0] % array.ndim, axes[-1] % array.ndim + 1) if len(axes) and array.ndim else (0, 0)
     known = array.dtype in (np.float32, np.float64) and array.flags.c_contiguous and 0 < len(axes) == end - first
-    if not known or array.size < LOOP_PARTS:
+    if not known or array.size <= LOOP_PARTS or prod(array.shape[first:end]) <= LOOP_PARTS:  # the same, sooner
         return np.add.reduce(array, axis=axis, keepdims=keepdims)  # type: ignore[call-overload]
     rows = array.reshape(prod(array.shape[:first]), prod(array.shape[first:end]), prod(array.shape[end:]))
     return (along_rows(rows[..., 0]) if rows.shape[-1] == 1 else along_columns(rows)).reshape(
@@ -42,8 +42,8 @@ def along_rows(rows: Array) -> Array:
 def along_columns(blocks: Array) -> Array:
     """Return the sum of each column, (count, size, width); of what does not fill four registers in four parts."""
     group = LOOP_PARTS * (32 // blocks.itemsize if blocks.shape[-1] * blocks.itemsize >= 32 else 1)
-    parts = np.split(blocks, [blocks.shape[-1] // group * group], axis=-1)
-    return np.concatenate((in_levels(parts[0]), in_four_parts(parts[1])), axis=-1)
+    whole = blocks.shape[-1] // group * group
+    return np.concatenate((in_levels(blocks[..., :whole]), in_four_parts(blocks[..., whole:])), axis=-1)
 
 
 def in_four_parts(blocks: Array) -> Array:
@@ -73,7 +73,7 @@ def in_register(rows: Array) -> Array:
     """Return the sums along the last axis, kept as one element, in a register of 64 bytes, its halves added last."""
     if rows.shape[-1] < (lanes := 64 // rows.itemsize):
         return np.add.accumulate(rows, axis=-1)[..., -1:]
-    padded = np.pad(rows, [(0, 0)] * (rows.ndim - 1) + [(0, -rows.shape[-1] % lanes)])
+    padded = np.concatenate((rows, np.zeros((*rows.shape[:-1], -rows.shape[-1] % lanes), rows.dtype)), axis=-1)
     sums = np.add.reduce(padded.reshape(*rows.shape[:-1], -1, lanes), axis=-2)
     while half := sums.shape[-1] // 2:
         sums = sums[..., :half] + sums[..., half:]
@@ -86,7 +86,8 @@ def matrix_product(left: Array, right: Array) -> Array:
     So does numpy's library where the right matrix is as wide as its registers; a narrow one is filled up with zeros.
     """
     (rows, terms), columns = left.shape[-2:], right.shape[-1]
-    if left.dtype != np.float32 or not 1 < columns <= (128 if rows > 1 else 11) or terms > 384:
+    if left.dtype != np.float32 or not 1 < columns <= (128 if rows > 1 else 11) or not 32 <= terms <= 384:
         return left @ right
-    filled = np.pad(np.ascontiguousarray(right), [(0, 0)] * (right.ndim - 1) + [(0, -columns % 16)])
+    more = np.zeros((*right.shape[:-1], -columns % 16), np.float32)
+    filled = np.concatenate((np.ascontiguousarray(right), more), axis=-1)
     return np.ascontiguousarray((left.repeat(2 if rows == 1 else 1, axis=-2) @ filled)[..., :rows, :columns])
