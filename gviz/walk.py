@@ -43,9 +43,9 @@ SAVED = "_saved_"
 INPLACE = "modified by an inplace operation"
 """In PyTorch's words on a saved tensor that was written since."""
 
-DETAILED, FEW = 5_000, 300
+DETAILED, FEW, FEW_PLACES = 5_000, 300, 6
 """So many boxes of a large graph list what they saved, and those after them do not: reading it costs more than the
-walk."""
+walk. Of places of elements that an operation has picked, so many are written out."""
 
 CHUNK = 1 << 17
 """Elements of a large tensor that are looked at at a time, so that what is computed of them takes no memory."""
@@ -833,10 +833,11 @@ def saved_value(node: NodeLike, attribute: str) -> object:
 
 
 def _number_of(tensor: TensorLike) -> str:
-    """Return a tensor without dimensions as it is typed; "" for another."""
-    own = numbers(tensor, None if shape_of(tensor) else 0)
-    value = own.elements[0] if own.elements and not own.shape else None
-    return f"{value:.7g}" if isinstance(value, int | float) and not isinstance(value, bool) else ""
+    """Return a tensor without dimensions as it is typed, and a few whole numbers, as places are; "" for another."""
+    are_places = dtype_name(tensor.dtype).startswith("int") and numel_of(tensor) <= FEW_PLACES
+    value = numbers(tensor, FEW_PLACES).nested() if are_places or not shape_of(tensor) else None
+    is_number = isinstance(value, int | float) and not isinstance(value, bool)
+    return f"{value:.7g}" if is_number else str(value) if isinstance(value, list) and value else ""
 
 
 def result_sizes(node: NodeLike) -> Numbers | None:

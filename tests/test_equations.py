@@ -349,3 +349,20 @@ def test_the_sum_of_paths_is_written_with_its_numbers_on_lines_of_its_own() -> N
     page = explain("y=(W*W).sum()", options=options, say=lambda _: None).text("text", PageStyle(width=60))
     total = " ".join(page.split("the sum of these\n")[1].split())
     assert total.startswith("= [[2.5, 4.6914, 6.9136], [9.1358, 11.3578, 13.578]] = W.grad")
+
+
+PICKED = {
+    "x.topk(2).values.sum()": "scatter(zeros((5,)), -1, [1, 2], grad)",
+    "x.sort().values[0]": "scatter(zeros((5,)), -1, [3, 0, 4, 1, 2], grad)",
+    "x.cummax(dim=0).values.sum()": "scatter_add(zeros_like(x), 0, [0, 1, 2, 2, 2], grad)",
+    "x.reshape(1,5).topk(2).values.sum()": "scatter(zeros((1, 5)), -1, [[1, 2]], grad)",
+}
+"""What picks some of equal numbers, and which ones its derivative tells."""
+
+
+@pytest.mark.parametrize("text", PICKED)
+def test_a_derivative_tells_which_of_equal_numbers_gets_the_gradient(text: str) -> None:
+    options = SourceOptions(values={"x": [2.0, 5.0, 5.0, 1.0, 2.0]})
+    page = explain(f"y={text}", options=options, say=lambda _: None).text("text", PageStyle(width=200))
+    assert PICKED[text] in page
+    assert "□" not in page

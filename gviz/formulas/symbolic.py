@@ -322,11 +322,12 @@ def is_elementwise(node: ast.expr, operands: Sequence[ast.expr]) -> bool:
 
 
 def literal_of(node: ast.expr) -> Any:
-    """Return the number, the option or the tuple that an argument is; any number for one by its name."""
+    """Return the number, the option or the tuple that an argument is; any number for one by its name; of places, an array."""
     try:
-        return ast.literal_eval(node)
+        value = ast.literal_eval(node)
     except ValueError:
         return 1.0
+    return TENSOR if isinstance(value, list) else value
 
 
 def argument_of(node: ast.expr) -> str:
