@@ -107,7 +107,7 @@ WALKING_RENDERER = "gviz.render.torchviz"
 """make_dot takes tensors, as TorchViz's does, so it walks."""
 
 BUDGETS = {
-    "files below gviz/": 2190,
+    "files below gviz/": 2200,
     "answers": 1030,
     "autograd": 1480,
     "causes": 2600,
