@@ -30,8 +30,8 @@ from gviz.autograd.row import ARRAYS, TENSORS, Row, Save
 from gviz.autograd.saved import GONE, Saved, save as form_of, unpack
 from gviz.autograd.tensor import Tensor, edge_of, from_array
 from gviz.numbers.dtypes import NARROW
+from gviz.numbers.summing import loop_total
 from gviz.signatures import names
-from gviz.summing import loop_total
 
 AFTER = 50
 """The calls of a row in the usual way before its code is written: that takes as long as some hundreds of them."""

@@ -322,7 +322,7 @@ def is_elementwise(node: ast.expr, operands: Sequence[ast.expr]) -> bool:
 
 
 def literal_of(node: ast.expr) -> Any:
-    """Return the number, the option or the tuple that an argument is; any number for one by its name; of places, an array."""
+    """Return the number, the option or the tuple that an argument is; any number for a name, an array for places."""
     try:
         value = ast.literal_eval(node)
     except ValueError:

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import numpy as np
 
+from gviz.numbers.summing import in_levels
 from gviz.ops.reduction import add_up, average
 from gviz.ops.rows import (
     ARRAYS,
@@ -22,7 +23,6 @@ from gviz.ops.rows import (
     refuse,
     row,
 )
-from gviz.summing import in_levels
 
 REDUCTIONS = {"none": 0, "mean": 1, "sum": 2}
 

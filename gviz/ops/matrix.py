@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import numpy as np
 
+from gviz.numbers.summing import matrix_product
 from gviz.ops.rows import (
     ARRAYS,
     array_of,
@@ -23,7 +24,6 @@ from gviz.ops.rows import (
     refuse,
     row,
 )
-from gviz.summing import matrix_product
 
 
 def multiply(left, right, names):

@@ -9,6 +9,7 @@ from math import prod
 
 import numpy as np
 
+from gviz.numbers.summing import in_register, loop_total
 from gviz.ops.rows import (
     brief,
     composite,
@@ -26,7 +27,6 @@ from gviz.ops.rows import (
     wrap_dim,
     wrap_dims,
 )
-from gviz.summing import in_register, loop_total
 
 
 def totals(reduce):
@@ -186,7 +186,7 @@ def lowered(array, dim, name):
 @op("SoftmaxBackward0", self="softmax_backward_data(grad, result, dim)")
 def softmax_row(self, dim: int):
     shifted = lowered(self, dim, "softmax")
-    if wrap_dim(dim, self.ndim) < self.ndim - 1:
+    if wrap_dim(dim, self.ndim) != self.ndim - 1:  # nor is there one of a single number
         return (e := precise_exp(shifted)) / e.sum(axis=dim, keepdims=True)
     return (e := exp_of(shifted)) * (1 / in_register(e))
 @op("LogSoftmaxBackward0", self="log_softmax_backward_data(grad, result, dim)")

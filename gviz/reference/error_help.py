@@ -85,6 +85,14 @@ ERRORS = (
         ),
     ),
     ErrorHelp(
+        ("Cannot copy out of meta tensor; no data!",),
+        "A tensor on the device meta has a size and no numbers. There is nothing to copy, to print or to compute with.",
+        (
+            ("Make a module's parameters anew on the CPU, then fill them.", 'model.to_empty(device="cpu")'),
+            ("Take numbers from a file as the parameters.", "model.load_state_dict(state, assign=True)"),
+        ),
+    ),
+    ErrorHelp(
         (
             "Trying to backward through the graph a second time",
             "Trying to backward through the graph second time",

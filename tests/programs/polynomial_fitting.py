@@ -1,11 +1,11 @@
-"""A cubic polynomial fitted to a sine: numpy's way with tensors, then autograd, then a module of one's own."""
+"""A cubic polynomial fitted to a wave: numpy's way with tensors, then autograd, then a module of one's own."""
 
 import math
 
 import torch
 
 x = torch.linspace(-math.pi, math.pi, 200)
-y = torch.sin(x)
+y = torch.sin(x) + torch.cos(x)  # so that no coefficient is 0, whose sign rounding would decide
 
 
 class Cubic(torch.nn.Module):
