@@ -35,7 +35,7 @@ def folded(parts, size, stride, padding, dilation):
     kernel, out = parts.shape[-2 * dims : -dims], parts.shape[-dims:]
     reach = [(n - 1) * s + d * (k - 1) + 1 for n, s, d, k in zip(out, stride, dilation, kernel, strict=True)]
     full = [max(r, n + 2 * p) for r, n, p in zip(reach, size, padding, strict=True)]
-    wide = np.zeros_like(parts, order="C", shape=(*parts.shape[: -2 * dims], *full))
+    wide = np.zeros((*parts.shape[: -2 * dims], *full), parts.dtype, like=parts)
     for inside in np.ndindex(*kernel):
         lies = (slice(i * d, i * d + (n - 1) * s + 1, s) for i, d, n, s in zip(inside, dilation, out, stride, strict=True))
         wide[(..., *lies)] += parts[(..., *inside, *(slice(None),) * dims)]
@@ -46,7 +46,7 @@ def padded(array, padding):
     if not any(padding):
         return array
     sizes = (n + 2 * p for n, p in zip(array.shape[2:], padding, strict=True))
-    wide = np.zeros_like(array, order="C", shape=(*array.shape[:2], *sizes))
+    wide = np.zeros((*array.shape[:2], *sizes), array.dtype, like=array)
     inside: Any = (..., *(slice(p, p + n) for n, p in zip(array.shape[2:], padding, strict=True)))
     wide[inside] = array
     return wide

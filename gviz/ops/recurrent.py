@@ -11,12 +11,16 @@ from itertools import accumulate, pairwise
 import numpy as np
 
 from gviz.autograd.tensor import from_array
-from gviz.ops.rows import ARRAYS, TENSORS, array_of, composite, everywhere, mode, op, refuse
+from gviz.ops.rows import TENSORS, array_of, composite, everywhere, mode, op, refuse
 
 UNSORTED = ("`lengths` array must be sorted in decreasing order when `enforce_sorted` is True. You can pass "
             "`enforce_sorted=False` to pack_padded_sequence and/or pack_sequence to sidestep this requirement if you do not "
             "need ONNX exportability.")
 
+
+def gate(array):
+    """Return the sigmoid; without the last bits of PyTorch's own, as oneDNN has another one."""
+    return 1 / (1 + np.exp(-array))
 
 @op("MkldnnRnnLayerBackward0", promote="none", outputs=("result0", "result1", "result2"),
     saves=("num_layers", "bidirectional", "batch_sizes", "batch_first", "train", "mode", "hidden_size", "result1", "result2"),
@@ -24,12 +28,12 @@ UNSORTED = ("`lengths` array must be sorted in decreasing order when `enforce_so
     "hx_, cx_, result0, reverse, has_biases)")
 def mkldnn_rnn_layer(input, weight0, weight1, weight2, weight3, hx_, cx_, reverse, batch_sizes, mode, hidden_size, num_layers,
                      has_biases, bidirectional, batch_first, train):
-    mapped, sigmoid, size = input @ weight0.T, ARRAYS["sigmoid"], hidden_size
+    mapped, size = input @ weight0.T, hidden_size
     mapped += weight2 + weight3 if has_biases else 0
     out = np.empty((*input.shape[:2], size), input.dtype)
     for place in steps_through(len(input), reverse):
         gates = mapped[place] + hx_ @ weight1.T
-        opened, expose = sigmoid(gates[:, : 2 * size]), sigmoid(gates[:, 3 * size :])
+        opened, expose = gate(gates[:, : 2 * size]), gate(gates[:, 3 * size :])
         cx_ = opened[:, size:] * cx_ + opened[:, :size] * np.tanh(gates[:, 2 * size : 3 * size])
         hx_ = out[place] = expose * np.tanh(cx_)
     return out, hx_, cx_
@@ -81,7 +85,7 @@ def at_once(grads, *saved: object):
     steps, states, to_output = input[order], np.concatenate([hx_[None], output[order]])[:-1], to_output[order]
     gates = (steps @ weight0.T + states @ weight1.T + (weight2 + weight3 if has_biases else 0)).reshape(shape)
     new, gates[:, :, 2] = np.tanh(gates[:, :, 2]), 0
-    take, forget, _, expose = np.moveaxis(ARRAYS["sigmoid"](gates), 2, 0)
+    take, forget, _, expose = np.moveaxis(gate(gates), 2, 0)
     memory, added = [cx_], take * new
     for at in range(len(steps)):
         memory.append(forget[at] * memory[at] + added[at])
