@@ -17,7 +17,7 @@ from gviz.causes.training import BEFORE_EACH, accumulated, mend_of_clearing, why
 from gviz.formulas.formula import UNKNOWN
 from gviz.graphs import MIXED, Edge, Node, Place, TensorRow
 from gviz.graphs.numbers import Numbers, size_of
-from gviz.passes.elements import has_only, is_finite, plus, positions
+from gviz.passes.elements import has_only, is_finite, plus, positions, summed_dims, times
 from gviz.passes.part import VIEW, nodes_saved, slope_formula
 from gviz.text import joined
 
@@ -354,7 +354,7 @@ def sums_to_zero(case: Diagnosis, edge: Edge) -> Mend | None:
     if arrives is None or has_only(arrives, 0.0) or edge.flow.handed is None or not has_only(edge.flow.handed, 0.0):
         return None
     is_sum = sign in ("+", "-") or (sign == "addmm" and edge.slot == 0)
-    if is_sum or (sign == "*" and is_not_0(edge.flow.local)):  # spread over elements, whose parts are added up
+    if is_sum or (summed_dims(edge) and is_not_0(times(edge.flow.local, arrives))):  # over what it was spread to
         return OVER_A_BATCH if edge.flow.handed.numel < arrives.numel else None
     factors = [one.value for one in factors_of(case, node, edge.slot) if sign in ("@", "addmm")]
     return IN_A_PRODUCT if factors and all(map(is_not_0, factors)) else None

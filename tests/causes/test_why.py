@@ -2033,6 +2033,7 @@ def test_what_the_table_of_causes_proposes_in_code_brings_a_gradient(tmp_path: P
         ("y = relu(x)*w", "x", "zero", "relu in line 1 has the derivative 0 at a negative input (x = -1)"),
         ("y = relu(x)*w", "w", "zero", "the derivative of * in line 1 for w is 0 here"),
         ("y = sum(tensor([1, -1])*w)", "w", "zero", "* in line 1 hands on 0 to w: what comes to it cancels out there"),
+        ("y = sum(stack([x, -x])/w)", "w", "zero", "/ in line 1 hands on 0 to w: what comes to it cancels out there"),
         ("y = log(x)*w", "w", "nan", "log makes the first of them, forward"),
         ("a = x*w\ny = a**2", "a", "not a leaf", "MulBackward0 made it"),
     ],
