@@ -525,3 +525,10 @@ def test_a_function_that_gives_no_gradient_has_its_own_mend(torch: Any) -> None:
     cause = gviz.why(Product.apply(x, w).sum(), w)
     assert cause.what == "the backward of Product gives no gradient for w"
     assert cause.mend == "return a gradient for each input in its backward"
+
+
+def test_the_other_factor_of_a_product_is_told_as_0_only_where_it_is_known(torch: Any) -> None:
+    weight, rows = torch.ones(1, 2, requires_grad=True), torch.tensor([[1.0, 2.0], [-1.0, -2.0]])
+    cause = gviz.why((rows @ weight.T).sum(), weight)
+    assert "each sum in the product of what comes to it with the other factor is 0" in cause.what
+    assert cause.mend.startswith("see whether the other factor is 0")

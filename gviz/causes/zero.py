@@ -329,6 +329,9 @@ IN_A_PRODUCT = Mend(
     "if its parts are to cancel out",
     of="{} hands on 0 to {}: each sum in the product of what comes to it with the other factor is 0",
 )
+OF_UNKNOWN_FACTOR = IN_A_PRODUCT._replace(
+    text="see whether the other factor is 0, such as by a relu or as data of zeros, or its parts cancel out", meant=""
+)
 OF_NORMALIZED = Mend(
     "see what its input is made from, and what its result is used for",
     of="{} hands on 0 to {}: its input has no differences, or what comes to it cancels out there",
@@ -344,20 +347,23 @@ def sums_to_zero(case: Diagnosis, edge: Edge) -> Mend | None:
         return OVER_WAYS if hands_on(edge) else OF_NORMALIZED
     if edge.flow.is_underflow and edge.flow.handed is not None:
         dtype = edge.flow.handed.dtype
-        wider = "float32" if dtype == HALF else "float64"
-        mend = f"{dtype} has no number as small: compute it in {wider}, or scale the loss, as torch.amp.GradScaler does"
-        return Mend(mend, of=f"what {{}} hands on to {{}} is less than a {dtype} can hold")
+        return Mend(
+            f"{dtype} has no number as small: compute it in {'float32' if dtype == HALF else 'float64'}, or scale the loss,"
+            " as torch.amp.GradScaler does",
+            of=f"what {{}} hands on to {{}} is less than a {dtype} can hold",
+        )
     node = case.nodes[edge.target]
     sign, arrives = sign_in_program(node), node.grad.arrived
     if 0 in (arrives.numel if arrives else 1, edge.flow.handed.numel if edge.flow.handed else 1):
         return OF_NOTHING
     if arrives is None or has_only(arrives, 0.0) or edge.flow.handed is None or not has_only(edge.flow.handed, 0.0):
         return None
-    is_sum = sign in ("+", "-") or (sign == "addmm" and edge.slot == 0)
-    if is_sum or (summed_dims(edge) and is_not_0(times(edge.flow.local, arrives))):  # over what it was spread to
+    spread = summed_dims(edge) and is_not_0(times(edge.flow.local, arrives))
+    if sign in ("+", "-") or (sign == "addmm" and edge.slot == 0) or spread:
         return OVER_A_BATCH if edge.flow.handed.numel < arrives.numel else None
-    factors = [one.value for one in factors_of(case, node, edge.slot) if sign in ("@", "addmm")]
-    return IN_A_PRODUCT if factors and all(map(is_not_0, factors)) else None
+    is_product = sign in ("@", "addmm") and not origins_of_factor(case, edge)
+    factors = [one.value for one in factors_of(case, node, edge.slot)]
+    return (IN_A_PRODUCT if factors and all(map(is_not_0, factors)) else OF_UNKNOWN_FACTOR) if is_product else None
 
 
 def origins_of_factor(case: Diagnosis, edge: Edge) -> list[Node]:
