@@ -348,8 +348,8 @@ def sums_to_zero(case: Diagnosis, edge: Edge) -> Mend | None:
     if edge.flow.is_underflow and edge.flow.handed is not None:
         dtype = edge.flow.handed.dtype
         return Mend(
-            f"{dtype} has no number as small: compute it in {'float32' if dtype == HALF else 'float64'}, or scale the loss,"
-            " as torch.amp.GradScaler does",
+            f"{dtype} has no number as small: compute it in {'float32' if dtype == HALF else 'float64'}, or scale the"
+            " loss, as torch.amp.GradScaler does",
             of=f"what {{}} hands on to {{}} is less than a {dtype} can hold",
         )
     node = case.nodes[edge.target]

@@ -86,7 +86,7 @@ def print_changes(reading: Reading) -> None:
 
 # ---------------------------------------------------------------- a static graph
 def _rows(graph: Graph) -> list[tuple[str, ...]]:
-    """Return a row for each operation: name, type, shape, dtype, the names of its inputs (``^`` if one only runs first).
+    """Return a row for each operation: name, type, shape, dtype, its inputs by name (``^`` if one only runs first).
 
     >>> from gviz.graphs import Edge, Graph, Node
     >>> from gviz.graphs.numbers import Numbers
