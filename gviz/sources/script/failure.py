@@ -179,7 +179,9 @@ def _other_name(error: BaseException, message: str, script: Script) -> str | Non
         )
         if suggestion:
             return suggestion
-    is_sure = home in pytorch_names() or not isinstance(error, AttributeError) or isinstance(error.obj, ModuleType)
+    is_sure = not isinstance(error, AttributeError) or isinstance(error.obj, ModuleType)
+    if isinstance(error, AttributeError) and home in pytorch_names():  # whose names are known
+        is_sure = name in pytorchs
     return _another_engine(f"{home}.{name}", script, is_sure=is_sure) if script.engine == "gviz" else None
 
 
