@@ -92,7 +92,7 @@ def test_pytorch_runs_what_gvizs_engine_lacks() -> None:
 def test_without_pytorch_gvizs_engine_runs_it_as_far_as_it_goes(folder: Folder) -> None:
     reading = folder.run(HEAD + "y = x * 2\ntorch.no_such_thing(y)\n")
     assert texts(reading, "dim") == ["engine: gviz's own (it has no torch.no_such_thing, and PyTorch is not installed)"]
-    mend = f"--engine torch runs it, with PyTorch beside gviz: {install_command('torch')}"
+    mend = f"if PyTorch has it, --engine torch runs it, with PyTorch beside gviz: {install_command('torch')}"
     assert texts(reading, "error")[0].endswith(f"\ntorch.no_such_thing is not in gviz's engine; {mend}")
     assert roots(reading) == ["y"]
 
