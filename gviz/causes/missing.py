@@ -39,7 +39,9 @@ def took_name(facts: TensorFacts) -> bool:
     row = facts.row
     if facts.grad is not None:
         return False
-    if row.is_renamed or (facts.node is None and f"{row.name}{AT_BACKWARD}" in facts.case.rows):
+    if (row.is_renamed and row.as_it_was.is_leaf) or (
+        facts.node is None and f"{row.name}{AT_BACKWARD}" in facts.case.rows
+    ):  # and not of a loss that each step computes anew
         return True
     gradients = GRADIENT.findall(facts.code)
     is_new_leaf = row.is_leaf and row.requires_grad  # layer[i] = (w - 0.1 * w.grad).detach().requires_grad_()

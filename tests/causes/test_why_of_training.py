@@ -606,3 +606,33 @@ net(torch.ones(4, 3)).pow(2).mean().backward()
     cause = why(graph_of(tmp_path, program, engine), "params[0]")
     assert (cause.verdict, [place.line for place, _ in cause.lines]) == ("no path", [3]), cause
     assert "requires_grad_()" not in cause.mend, cause
+
+
+@pytest.mark.parametrize("engine", ENGINES)
+def test_a_loss_that_each_step_computes_anew_is_no_leaf_that_was_overwritten(tmp_path: Path, engine: str) -> None:
+    program = """\
+import torch
+w = torch.tensor(3.0, requires_grad=True)
+for i in range(6):
+    loss = w**4
+    loss.backward()
+    with torch.no_grad():
+        w -= 0.5 * w.grad
+    w.grad = None
+loss = w**4
+loss.backward()
+"""
+    (cause,) = why_all(graph_of(tmp_path, program, engine))
+    assert (cause.name, cause.verdict, lines_of(cause)) == ("w", "nan", [4])
+    assert "smaller learning rate" in cause.mend
+
+
+@pytest.mark.parametrize("later", ["y = x * 5", "y = y + 1", "y = (y * 2).sum()"])
+def test_a_result_whose_name_another_result_has_after_backward_is_no_leaf_that_was_overwritten(
+    tmp_path: Path, later: str
+) -> None:
+    program = (
+        f"import torch\nx = torch.tensor([1.0, 2.0], requires_grad=True)\ny = x * 2\n(y**2).sum().backward()\n{later}\n"
+    )
+    (cause,) = why_all(graph_of(tmp_path, program, "gviz"))
+    assert (cause.name, cause.verdict) == ("x", "ok")
