@@ -50,8 +50,8 @@ SINGLE, DOUBLE = np.dtype(np.float32), np.dtype(np.float64)
 OUTPUTS = {dtype: SharedOutputs(dtype) for dtype in (SINGLE, DOUBLE)}
 HAND_WRITTEN = ("AccumulateGrad", "CopyBackwards", "CopySlices", "Error", "NotImplemented")
 SHOWN = (
-    "__call__", "_input_metadata", "_sequence_nr", "metadata", "name", "next_functions", "register_hook",
-    "register_prehook", "requires_grad",
+    "__call__", "_input_metadata", "_register_hook_dict", "_sequence_nr", "_set_sequence_nr", "metadata", "name",
+    "next_functions", "register_hook", "register_prehook", "requires_grad",
 )  # fmt: skip
 
 
@@ -118,10 +118,8 @@ class Node:
             self._notes: dict[Any, Any] = {}
         return self._notes
 
-    @property
-    def requires_grad(self) -> bool:
-        """Always True: there is a node because something requires a gradient."""
-        return True
+    requires_grad = True
+    """Always: there is a node because something requires a gradient."""
 
     @property
     def _input_metadata(self) -> tuple[Any, ...]:
@@ -131,9 +129,15 @@ class Node:
     def _sequence_nr(self) -> int:
         return int(self._seq)
 
+    def _set_sequence_nr(self, number: int) -> None:
+        self._seq = number
+
+    def _register_hook_dict(self, _tensor: object) -> None:
+        refuse(True, "_register_hook_dict is not in gviz's engine; run with --engine torch", NotImplementedError)
+
     def __dir__(self) -> list[str]:
         """List what PyTorch's nodes have, without the engine's own names."""
-        saved = [name for name in dir(type(self)) if name.startswith(("_saved_", "_raw_saved_"))]
+        saved = [name for name in dir(type(self)) if name.startswith(("_saved_", "_raw_saved_")) or name == "variable"]
         return [*dir(object()), *SHOWN, *saved]
 
     def __repr__(self) -> str:
@@ -163,9 +167,6 @@ class AccumulateGrad(Node):
         self._seq = YOUNGEST
         for note in mode.node_callbacks:
             note(self, (), ())
-
-    def __dir__(self) -> list[str]:
-        return [*super().__dir__(), "variable"]
 
     def apply(self, grads: list[Any], mask: list[bool]) -> Any:
         """Add to the leaf's gradient."""

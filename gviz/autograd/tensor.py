@@ -141,8 +141,9 @@ class Tensor:
     def requires_grad_(self, requires_grad: object = True) -> Tensor:
         """Set :attr:`requires_grad` and return the tensor."""
         if not isinstance(requires_grad, bool):
-            wrong = type_text(requires_grad)
-            raise TypeError(f"requires_grad_(): argument 'requires_grad' (position 1) must be bool, not {wrong}")
+            raise TypeError(
+                f"requires_grad_(): argument 'requires_grad' (position 1) must be bool, not {type_text(requires_grad)}"
+            )
         refuse(
             requires_grad and self._array.dtype.kind not in INEXACT,
             "only Tensors of floating point dtype can require gradients",

@@ -151,7 +151,7 @@ def _print_missing(source: str, *, as_json: bool) -> int:
         record: dict[str, Any] = {"module": source, "missing": names}
     else:
         uses = of_script(source)
-        lines = [(str(use.place), use.name, "" if use.is_sure else "if that is a tensor") for use in uses]
+        lines = [(str(use.place), use.name, use.doubt()) for use in uses]
         missing = [
             {
                 "name": use.name,

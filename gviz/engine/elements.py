@@ -24,12 +24,7 @@ from gviz.numbers import dtypes, printing, shapes
 from gviz.numbers.types import Array
 from gviz.numbers.words import refuse, type_name, warn_once
 from gviz.ops.shape import as_strided, permute, transpose
-
-OWN = frozenset({
-    "__copy__", "__slots__", "_array", "_edge", "_meta", "_repr_svg_", "_version_cell", "accumulate_grad",
-    "autograd_meta", "refresh", "version_cell",
-})  # fmt: skip
-"""The names that tensors have here and not in PyTorch."""
+from gviz.signatures.pytorch import dir_names
 
 
 def array_method(doc: str, answer: Callable[[Any], Any]) -> Any:
@@ -164,7 +159,9 @@ class Elements(Tensor):
         return self.flip(0) if self._array.ndim else self
 
     def __dir__(self) -> list[str]:
-        return [name for name in object.__dir__(self) if name not in OWN]
+        """List what PyTorch's tensors have, also what the engine lacks, and what the program gave this one."""
+        names = {*dir_names("torch.Tensor")} - {"volatile"}  # which PyTorch hides, too
+        return [*names.union({*object.__dir__(self)} - {*dir(Tensor)})]
 
     # ---------------------------------------------------------------- numpy
     def numpy(self, *, force: bool = False) -> Any:

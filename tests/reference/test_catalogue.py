@@ -14,7 +14,7 @@ from gviz import engine
 from gviz.autograd.row import COMPOSITES, ROWS
 from gviz.formulas import symbols
 from gviz.reference.catalogue import TableOperation, matching, operations
-from gviz.sources.script.missing import pytorch_names
+from gviz.signatures.pytorch import pytorch_names
 
 
 @pytest.fixture(scope="module")

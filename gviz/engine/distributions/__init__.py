@@ -66,6 +66,7 @@ from gviz.engine.distributions.transforms import (
     identity_transform,
 )  # fmt: skip
 from gviz.numbers.words import absent
+from gviz.signatures.pytorch import dir_names
 
 MODULES = {
     "LogNormal": "log_normal", "HalfNormal": "half_normal", "MixtureSameFamily": "mixture_same_family",
@@ -133,3 +134,7 @@ __all__ = [
 for name in set(__all__) - set(transforms.__all__):
     globals()[name].__module__ = f"torch.distributions.{MODULES.get(name, name.lower())}"
 __getattr__ = absent("torch.distributions")
+
+
+def __dir__() -> list[str]:
+    return dir_names("torch.distributions")

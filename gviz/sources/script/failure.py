@@ -10,6 +10,7 @@ from traceback import FrameSummary, extract_tb, walk_tb
 from types import ModuleType
 
 from gviz.errors import Excerpt, GvizError, SourceError
+from gviz.signatures.pytorch import has_name, pytorch_names
 from gviz.sources.layers import failed_call
 from gviz.sources.pasted import syntax_error
 from gviz.sources.script import torch_names
@@ -170,28 +171,24 @@ def _other_name(error: BaseException, message: str, script: Script) -> str | Non
         if isinstance(error, NotImplementedError) and "--engine torch" in message and not torch_names.has_torch():
             return f"for PyTorch beside gviz: {torch_names.install_command('torch')}"
         return _not_of_torch(error, message)
-    from gviz.sources.script.missing import pytorch_names
-
     pytorchs = pytorch_names().get(home, _attributes(error))
-    if name not in pytorchs and not (home == "torch" and PUBLIC.match(name)):
+    if not has_name(f"{home}.{name}") and name not in pytorchs and not (home == "torch" and PUBLIC.match(name)):
         suggestion = did_you_mean(
             name, pytorchs, f"PyTorch 2.13 has no {home}.{name} either" if home == "torch.Tensor" else ""
         )
         if suggestion:
             return suggestion
-    is_sure = not isinstance(error, AttributeError) or isinstance(error.obj, ModuleType)
-    if isinstance(error, AttributeError) and home in pytorch_names():  # whose names are known
-        is_sure = name in pytorchs
-    return _another_engine(f"{home}.{name}", script, is_sure=is_sure) if script.engine == "gviz" else None
+    return _another_engine(f"{home}.{name}", script) if script.engine == "gviz" else None
 
 
-def _another_engine(name: str, script: Script, *, is_sure: bool) -> str:
+def _another_engine(name: str, script: Script) -> str:
     """Return how a script goes on that uses what gviz's engine lacks; and where the rest is told, if it lacks more."""
     from shlex import quote
 
     from gviz.sources.script.missing import of_script
 
-    what, packages, doubt = f"{name} is not in gviz's engine", "torch", "" if is_sure else "if PyTorch has it, "
+    doubt = "" if has_name(name) else "if PyTorch has it, "
+    what, packages = f"{name} is not in gviz's engine", "torch"
     if name.startswith("torch.utils.tensorboard"):
         what, packages = f"{what}: it writes logs, of which no graph comes, so take it out", "torch tensorboard"
     mend = "run with --engine torch" if torch_names.has_torch() else f"{RUNS} {torch_names.install_command(packages)}"
@@ -273,8 +270,6 @@ def _name_of_torch(error: BaseException, message: str) -> tuple[str, str]:
 
 def _public_name(owner: type) -> str:
     """Return where PyTorch has a class of the engine, dotted; "" if the program has no name for it."""
-    from gviz.sources.script.missing import pytorch_names
-
     for module, names in pytorch_names().items():
         if owner.__name__ in names and getattr(engine_module(module), owner.__name__, None) is owner:
             return (

@@ -12,6 +12,7 @@ from typing import Any
 from gviz.errors import Excerpt, SourceError
 from gviz.files import missing
 from gviz.records import record
+from gviz.signatures.pytorch import has_name, pytorch_names
 from gviz.sources.expression.allowed import FIELDS
 from gviz.sources.pasted import parse
 from gviz.sources.script.process import engine_module
@@ -19,9 +20,6 @@ from gviz.sources.script.syntax import pieces
 from gviz.sources.script.torch_names import binding_names, files_of, imports, is_torch, lacking_part, used_names
 from gviz.sources.source import Source
 from gviz.text import did_you_mean, excerpt
-
-NAMES = "torch-2.13-names.txt"
-"""Beside this file: lines of a module of PyTorch 2.13, a colon and its public names; tests compare it with PyTorch."""
 
 PYTHONS = FIELDS.union(
     *map(
@@ -45,12 +43,10 @@ class Missing:
     place: Excerpt
     is_sure: bool = True
 
-
-def pytorch_names() -> dict[str, tuple[str, ...]]:
-    """Return the public names of each module of PyTorch 2.13, and of ``torch.Tensor``."""
-    with open(os.path.join(os.path.dirname(__file__), NAMES), encoding="utf-8") as stream:
-        parts = (line.partition(":") for line in stream)
-        return {module: tuple(names.split()) for module, _, names in parts}
+    def doubt(self) -> str:
+        """Return what real PyTorch must have, or the thing must be, for the name to be missing; "" for nothing."""
+        is_known = "." not in self.name or has_name(self.name)
+        return "" if self.is_sure and is_known else "if PyTorch has it" if self.is_sure else "if that is a tensor"
 
 
 def of_module(module: str) -> list[str]:

@@ -165,9 +165,8 @@ def test_what_the_engine_lacks_is_said_in_pytorchs_words(
     report = refusal(folder, f"import torch\n{line}\n", engine="gviz")
     name = line.removeprefix("import ") if line.startswith("import") else "torch.no_such_thing"
     assert report.partition("\n")[0] == f"net.py:2: {message}"
-    doubt = "if PyTorch has it, " * ("AttributeError" in message)  # of its attributes the names are known
     mend = f"{RUNS} {torch_names.install_command('torch')}"
-    assert report.rpartition("\n")[2] == f"{name} is not in gviz's engine; {doubt}{mend}"
+    assert report.rpartition("\n")[2] == f"{name} is not in gviz's engine; if PyTorch has it, {mend}"
     assert "gviz.engine" not in report
 
 
@@ -192,6 +191,12 @@ def test_what_an_object_lacks_is_named_as_pytorch_names_it(
         report.rpartition("\n")[2] == f"{lacking} is not in gviz's engine; if PyTorch has it, run with --engine torch"
     )
     assert of_script(str(folder.path / "net.py")) == []  # which is not promised, then
+
+
+@pytest.mark.parametrize("name", ["i0", "_cdata", "volatile"])
+def test_what_the_engine_s_tensors_lack_and_dir_shows_is_said_to_be_pytorch_s(folder: Folder, name: str) -> None:
+    report = refusal(folder, f"import torch\ntorch.ones(2).{name}\n", engine="gviz")
+    assert f"\ntorch.Tensor.{name} is not in gviz's engine; {RUNS}" in report
 
 
 @pytest.mark.parametrize("name", ["torch.linalg.no_such_thing", "torch.optim.NoSuchThing"])
