@@ -356,6 +356,24 @@ def test_a_kept_graph_whose_tensor_was_written_since_is_not_called_freed(torch: 
         gviz.graph(y).save(tmp_path / "y.svg", view="circuit")
 
 
+@pytest.mark.parametrize("file", ["y.svg", "y.html"])
+def test_steps_say_at_each_step_that_the_numbers_of_a_leaf_are_those_of_now(
+    torch: Any, tmp_path: Path, file: str
+) -> None:
+    w = torch.tensor(2.0, requires_grad=True)
+    loss = (w * 3.0 + 1.0) ** 2
+    loss.backward()
+    with torch.no_grad():
+        w -= 0.1
+    gviz.steps(loss, str(tmp_path / file))
+    files = sorted(tmp_path.iterdir())
+    assert files
+    for one in files:
+        text = one.read_text()
+        assert "its numbers are those of now" in text
+        assert ">_<" not in text, "no statement of a title is about a tensor without a name"
+
+
 def test_the_commands_answer_about_tensors(torch: Any, tmp_path: Path) -> None:
     x, w = torch.tensor(2.0), torch.tensor(3.0, requires_grad=True)
     y = (x * w).tanh()

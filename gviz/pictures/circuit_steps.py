@@ -22,7 +22,7 @@ from gviz.pictures.series import LIT_LINE, LIT_PEN, code_beside, progress, width
 from gviz.pictures.sheets import InkedPage, SheetWriter
 from gviz.pictures.slide import LINE
 from gviz.pictures.spans import Line, Span, text_of
-from gviz.pictures.steps import Step, steps_of
+from gviz.pictures.steps import Step, is_told_at, steps_of
 from gviz.pictures.theme import Theme
 
 MOST, LEAST_TYPE = 40, 8
@@ -193,7 +193,6 @@ class StepLook:
         self.heads: list[Item] = []
         self.scene, self.step, self.theme = scene, step, scene.theme
         self.handed = {*step.handed}
-        self.is_done = step.phase == "done"
 
     def seen(self, item: Item) -> Item | None:
         """Return a piece of ink as it looks at this step; None for what is not there."""
@@ -248,10 +247,10 @@ class StepLook:
         return item if self._is_known(number) else None
 
     def _note(self, item: Item, number: int) -> Item | None:
-        """Return a local derivative where it is used; what is said of a leaf at the end."""
+        """Return a local derivative where it is used; what is said of a leaf when it is due."""
         card = self._card_of(number)
         edges = self.scene.local[card.node]
-        is_used = bool(edges & self.handed) if card.is_round else self.is_done
+        is_used = bool(edges & self.handed) if card.is_round else is_told_at(self.scene.nodes[card.node], self.step)
         return item if is_used else None
 
     def _total(self, item: Item, number: int) -> Item | None:

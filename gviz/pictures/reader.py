@@ -192,9 +192,8 @@ class Reader:
                 unknown |= {name} if is_inner else set()
             elif is_inner:
                 formulas[name] = whole
-            else:
+            elif any(names := node.recorded.outputs or (name,)):  # a tensor of another's program may have none
                 whole = whole.simplified if "∂" in name else whole
-                names = node.recorded.outputs or (name,)
                 position = min(positions.get(one, len(positions)) for one in names)
                 named.append((position, f"{', '.join(one or '_' for one in names)} = {whole.python}"))
         return [text for _, text in sorted(named, key=itemgetter(0))]

@@ -19,7 +19,7 @@ from typing import NamedTuple, TypeAlias
 from gviz.formulas.expressions import call_text
 from gviz.formulas.formula import GRAD
 from gviz.formulas.operations import operator_of
-from gviz.graphs import Edge, Gradient, Graph, Module, Node, Place as SourcePlace
+from gviz.graphs import NOW, Edge, Gradient, Graph, Module, Node, Place as SourcePlace
 from gviz.graphs.numbers import Numbers, size_of
 from gviz.passes.dataflow import outputs_of
 from gviz.passes.elements import is_finite, scalar_of
@@ -481,7 +481,7 @@ class StepBuilder:
             yield gradient_line(node if is_there else before(node), self.options)
         else:
             yield []
-        yield later_lines(node, self.options) if step.phase == "done" else []
+        yield later_lines(node, self.options) if is_told_at(node, step) else []
 
     def gradient(self, node: Node, step: Step, place: Place) -> Iterator[Line]:
         """Yield what a node says at a step of the gradient of an output."""
@@ -516,6 +516,11 @@ class StepBuilder:
             yield from hook_lines(node, options)
         if parts and is_here and has_several and is_brief(total.total, options.precision, options.max_chars):
             yield from [(Span(line, "gradient"),) for line in f"{sign}{parts}".split("\n")]
+
+
+def is_told_at(node: Node, step: Step) -> bool:
+    """Return whether a step tells what became of a tensor: the last one, or each if its numbers are not the graph's."""
+    return step.phase == "done" or (node.state.startswith(NOW) and node.id in step.computed)
 
 
 def before(node: Node) -> Node:
