@@ -5,10 +5,12 @@ Nobody has followed the program. What is known is in the graph, in the tensors, 
 
 from __future__ import annotations
 
+import gc
 import linecache
 import os
 import re
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from typing import Any, NamedTuple
 
 from gviz.causes.layers import CHECKPOINT, is_multiple
@@ -136,7 +138,8 @@ def leaf_gradients(
     engine, is_scalar = engine_of(roots[0]), all(root.numel() == 1 for root in roots)
     starts = None if is_scalar else [*map(engine.ones_like, roots)]  # to see whether backward has freed the graph
     try:
-        grads = engine.autograd.grad(roots, leaves, starts, retain_graph=True, allow_unused=True) if leaves else ()
+        with retained_kept(engine):
+            grads = engine.autograd.grad(roots, leaves, starts, retain_graph=True, allow_unused=True) if leaves else ()
     except RuntimeError as error:
         is_freed = SECOND in str(error) and not is_freed_by_other(nodes)
         has_all = is_freed and all(leaf.grad is not None for leaf in leaves)
@@ -148,6 +151,21 @@ def leaf_gradients(
         return LeafGradients({}, error=f"RuntimeError: {NOT_SCALAR}")
     pairs = zip(leaves, grads, strict=True)
     return LeafGradients({id(leaf): numbers(grad) for leaf, grad in pairs if grad is not None})
+
+
+@contextmanager
+def retained_kept(engine: Any) -> Iterator[None]:
+    """Leave each ``.grad`` of an intermediate that retains it as it is: ``autograd.grad`` adds to it.
+
+    A tensor that the program keeps in a list, or in a module, is nobody's variable: the collector knows them all.
+    """
+    kind: type[Any] = engine.Tensor
+    grads = [(one, one.grad) for one in gc.get_objects() if type(one) is kind and one.retains_grad]
+    try:
+        yield
+    finally:
+        for tensor, grad in grads:
+            tensor.grad = grad
 
 
 def is_freed_by_other(nodes: Iterable[NodeLike]) -> bool:

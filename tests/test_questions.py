@@ -356,6 +356,18 @@ def test_a_kept_graph_whose_tensor_was_written_since_is_not_called_freed(torch: 
         gviz.graph(y).save(tmp_path / "y.svg", view="circuit")
 
 
+@pytest.mark.parametrize("has_run", [False, True])
+def test_a_question_leaves_the_gradients_that_are_retained_as_they_are(torch: Any, *, has_run: bool) -> None:
+    kept = [torch.tensor([1.0, 2.0], requires_grad=True) * 3]  # no variable
+    kept[0].retain_grad()
+    y = (kept[0] ** 2).sum()
+    if has_run:
+        y.backward(retain_graph=True)
+    before = None if kept[0].grad is None else kept[0].grad.tolist()
+    gviz.why(y, {"kept": kept[0]})
+    assert before == (kept[0].grad.tolist() if has_run else kept[0].grad)
+
+
 @pytest.mark.parametrize("file", ["y.svg", "y.html"])
 def test_steps_say_at_each_step_that_the_numbers_of_a_leaf_are_those_of_now(
     torch: Any, tmp_path: Path, file: str
