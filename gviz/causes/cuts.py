@@ -7,10 +7,9 @@ import re
 from collections.abc import Iterator, Sequence
 
 from gviz.causes import fixes
-from gviz.causes.assignments import assigned_pairs
-from gviz.causes.consumers import COPIERS
+from gviz.causes.assignments import assigned_pairs, is_stored
 from gviz.causes.diagnosis import Diagnosis, Lines, is_own
-from gviz.causes.syntax import calls_of, last_name, statements
+from gviz.causes.syntax import COPIERS, calls_of, last_name, statements
 from gviz.graphs import GraphCut, Place, TensorRow
 from gviz.text import joined
 from gviz.trace.switches import LIBRARY
@@ -192,9 +191,13 @@ def detached_elsewhere(case: Diagnosis, cut: GraphCut, name: str) -> Iterator[st
     """
     makers = [*case.statements_of(cut), *(one.statement for one in case.assignments.writers.get((None, name), ()))]
     is_inner = cut.call == "grad" or any([*calls_of(one, "requires_grad_")] for one in makers)
+
+    def is_use(node: ast.AST) -> bool:
+        return isinstance(node, ast.Name) and node.id == name and not is_stored(node)
+
     for other in () if is_inner else cut.others:
         yield (
-            fixes.detaching(case.code_of(case.line_of(case.rows[other].place)), name)
+            fixes.detaching(statements(case.code_of(case.line_of(case.rows[other].place))), is_use)
             or f"{name}.detach() where {other} is computed from it"
         )
 

@@ -4,11 +4,10 @@ from __future__ import annotations
 
 import ast
 import re
-from collections.abc import Callable, Collection, Sequence
+from collections.abc import Callable, Collection, Iterable, Sequence
 from typing import TypeAlias
 
-from gviz.causes.consumers import forms_of, obstacle
-from gviz.causes.syntax import LONGEST, calls_of, has, last_name, rebuilt, statements, statements_at
+from gviz.causes.syntax import LONGEST, calls_of, forms_of, has, last_name, obstacle, rebuilt, statements, statements_at
 
 DERIVATIVES = {"grad", "jacobian", "hessian", "vjp", "hvp", "vhp", "jvp"}
 """Functions of torch.autograd whose results have no graph without ``create_graph=True``."""
@@ -24,9 +23,6 @@ WITHOUT = "leave the line out"
 
 MODULES = {"torch", "F", "nn"}
 """What functions are called on, as in ``torch.relu_(h)``."""
-
-SIGNS = {"floor_divide": "floordiv"}
-"""Operations without a derivative that a program writes as signs, by Python's name for these."""
 
 CREATORS = {
     "tensor", "zeros", "ones", "full", "empty", "rand", "randn", "randint", "arange", "linspace", "eye", "zeros_like",
@@ -124,6 +120,47 @@ def rewritten(line: str, change: Callable[[ast.stmt], ast.stmt | None], name: st
     return "; ".join(texts) if own or not name or len(texts) < 2 else ""
 
 
+def with_values(line: str, change: Callable[[ast.expr], ast.expr], name: str = "") -> str:
+    """Return the statements of a line that assign, return or append a value, with what a change makes of that.
+
+    Args:
+        line: as for :func:`rewritten`.
+        change: gives the value after it.
+        name: as for :func:`rewritten`.
+    """
+
+    def changed(node: ast.stmt) -> ast.stmt | None:
+        match node:
+            case ast.Assign(value=value) | ast.AnnAssign(value=value) | ast.Return(value) if value is not None:
+                return type(node)(**{**dict(ast.iter_fields(node)), "value": change(value)})
+            case ast.Expr(ast.Call(ast.Attribute(_, "append") as function, [value])):
+                return ast.Expr(ast.Call(function, [change(value)], []))
+        return None
+
+    return rewritten(line, changed, name)
+
+
+def each_part(value: ast.expr, change: Callable[[ast.expr], ast.expr]) -> ast.expr:
+    """Return an expression in which each element of a container is what a change makes of it; of no container, itself.
+
+    >>> ast.unparse(each_part(ast.parse("[w for w in ws]", mode="eval").body, detached))
+    '[w.detach() for w in ws]'
+    """
+    match value:
+        case ast.ListComp() | ast.GeneratorExp() | ast.SetComp():
+            return type(value)(each_part(value.elt, change), value.generators)
+        case ast.DictComp():
+            return ast.DictComp(value.key, each_part(value.value, change), value.generators)
+        case ast.List() | ast.Tuple():
+            return type(value)([each_part(one, change) for one in value.elts], value.ctx)
+        case ast.Dict():
+            return ast.Dict(value.keys, [each_part(one, change) for one in value.values])
+        case ast.Call() if last_name(value) in ("ParameterList", "ParameterDict", "dict", "list", "tuple"):
+            words = [ast.keyword(word.arg, each_part(word.value, change)) for word in value.keywords]
+            return ast.Call(value.func, [each_part(one, change) for one in value.args], words)
+    return change(value)
+
+
 def targets_of(statement: ast.stmt) -> list[str]:
     """Return the names that a statement gives values to, or attributes or items."""
     targets = statement.targets if isinstance(statement, ast.Assign) else [getattr(statement, "target", None)]
@@ -181,50 +218,14 @@ def detached(node: ast.expr) -> ast.expr:
     return ast.Call(ast.Attribute(node, "detach", ast.Load()), [], [])
 
 
-def detaching(line: str, name: str) -> str:
-    """Return a line that takes a tensor out of its graph where it uses it; "" if it does not.
+def detaching(parts: Iterable[ast.stmt], is_it: Test) -> str:
+    """Return the statements in which an expression is one to take out of its graph, with it out; "" if none is.
 
-    >>> detaching("d_loss = bce(D(fake), zeros)", "fake"), detaching("d_loss = f(x)", "fake")
-    ('d_loss = bce(D(fake.detach()), zeros)', '')
+    >>> detaching(statements("d_loss = bce(D(fake), zeros)"), lambda node: last_name(node) == "fake")
+    'd_loss = bce(D(fake.detach()), zeros)'
     """
-    return rewritten(line, lambda node: rebuilt(node, lambda old, new: detached(new) if is_use(old, name) else new))
-
-
-def is_use(node: ast.AST, name: str) -> bool:
-    """Return whether a node reads a variable."""
-    return isinstance(node, ast.Name) and node.id == name and isinstance(node.ctx, ast.Load)
-
-
-def with_detached(statement: ast.stmt, value: ast.AST) -> str:
-    """Return a statement in which a value is taken out of its graph; "" if the value is none of its expressions.
-
-    >>> keeping = statements("hist.append(pred)")[0]
-    >>> with_detached(keeping, keeping.value.args[0])
-    'hist.append(pred.detach())'
-    """
-    text = ast.unparse(rebuilt(statement, lambda old, new: detached(new) if old is value else new))
-    return text if text != ast.unparse(statement) else ""
-
-
-def with_detached_operand(line: str, name: str) -> str:
-    """Return the expression of a line that calls an operation, with its first operand taken out of the graph.
-
-    >>> with_detached_operand("loss = a + (score // 1).sum()", "floor_divide"), with_detached_operand("y = x", "f")
-    ('score.detach() // 1', '')
-    """
-    for node in (one for statement in statements(line) for one in ast.walk(statement)):
-        match node:
-            case ast.BinOp(left, op, right) if type(op).__name__.lower() == SIGNS.get(name):
-                return ast.unparse(ast.BinOp(detached(left), op, right))
-            case ast.Call(ast.Attribute(ast.Name(owner)) as function, [first, *others]) if owner in MODULES:
-                better = ast.Call(function, [detached(first), *others], node.keywords)
-            case ast.Call(ast.Attribute(owner, method), others):
-                better = ast.Call(ast.Attribute(detached(owner), method), others, node.keywords)
-            case _:
-                continue
-        if last_name(node) == name:
-            return ast.unparse(better)
-    return ""
+    new = (rebuilt(one, lambda old, new: detached(new) if is_it(old) else new) for one in parts if has(one, is_it))
+    return "; ".join(ast.unparse(ast.fix_missing_locations(one)) for one in new)
 
 
 # ---------------------------------------------------------------- calls
@@ -282,13 +283,13 @@ def optimizing(line: str, name: str) -> str:
                 return ast.Call(ast.Attribute(ast.Name(whole), "parameters"), [], []) if is_within else more
         return listed
 
-    def change(node: ast.stmt) -> ast.stmt | None:
-        match node:
-            case ast.Assign(_, ast.Call(maker, [listed, *others], words)):
-                return with_value(node, ast.Call(maker, [with_name(listed), *others], words))
-        return None
+    def change(value: ast.expr) -> ast.expr:
+        match value:
+            case ast.Call(maker, [listed, *others], words):
+                return ast.Call(maker, [with_name(listed), *others], words)
+        return value
 
-    return rewritten(line, change)
+    return with_values(line, change)
 
 
 # ---------------------------------------------------------------- leaves
@@ -305,19 +306,12 @@ def requiring(line: str, name: str = "") -> str:
     if PRETRAINED.search(line):
         return with_keyword(line, ("from_pretrained",), "freeze", value=False)
 
-    def change(node: ast.stmt) -> ast.stmt | None:
-        maker = getattr(node, "value", None)
-        if not isinstance(maker, ast.Call) or getattr(maker.func, "attr", "") not in CREATORS:
-            return None
-        better = with_word(maker, "requires_grad", value=True)
-        return with_value(node, better)
+    def change(value: ast.expr) -> ast.expr:
+        if isinstance(value, ast.Call) and getattr(value.func, "attr", "") in CREATORS:
+            return with_word(value, "requires_grad", value=True)
+        return value
 
-    return rewritten(line, change, name)
-
-
-def with_value(statement: ast.stmt, value: ast.expr) -> ast.stmt:
-    """Return an assignment, or a return, of another value."""
-    return type(statement)(**{**dict(ast.iter_fields(statement)), "value": value})
+    return with_values(line, change, name)
 
 
 def without_leaf(_: ast.AST, new: ast.expr) -> ast.expr:
@@ -346,16 +340,14 @@ def as_parameter(line: str, attribute: str, wrapper: str) -> str:
     """
     line = BUFFER.sub(rf"self.{attribute} = \1", line)
 
-    def change(node: ast.stmt) -> ast.stmt | None:
-        if not isinstance(node, ast.Assign | ast.AnnAssign) or node.value is None:
-            return None
-        value = rebuilt(node.value, without_leaf) if wrapper.endswith(".Parameter") else node.value
+    def change(value: ast.expr) -> ast.expr:
+        value = rebuilt(value, without_leaf) if wrapper.endswith(".Parameter") else value
         if isinstance(value, ast.DictComp) and not isinstance(value.key, ast.JoinedStr):
             value = ast.DictComp(ast.Call(ast.Name("str"), [value.key], []), value.value, value.generators)
         arguments = [] if ast.unparse(value) in ("[]", "{}", "list()", "dict()") else [value]
-        return with_value(node, ast.Call(ast.parse(wrapper, mode="eval").body, arguments, []))
+        return ast.Call(ast.parse(wrapper, mode="eval").body, arguments, [])
 
-    return rewritten(line, change, f"self.{attribute}")
+    return with_values(line, change, f"self.{attribute}")
 
 
 def retaining_leaf(line: str, name: str = "") -> str:
@@ -376,32 +368,11 @@ def retaining_leaf(line: str, name: str = "") -> str:
     >>> retaining_leaf("p = dict(w=torch.ones(2, requires_grad=True) / 2)")
     'p = dict(w=(torch.ones(2) / 2).requires_grad_())'
     """
-
-    def change(node: ast.stmt) -> ast.stmt | None:
-        match node:
-            case ast.Assign(value=value) | ast.Return(value) if value is not None:
-                return with_value(node, as_leaves(value))
-            case ast.Expr(ast.Call(ast.Attribute(_, "append") as function, [value])):
-                return with_value(node, ast.Call(function, [as_leaves(value)], []))
-        return None
-
-    return rewritten(line, change, name)
+    return with_values(line, lambda value: each_part(value, leaf_of), name)
 
 
-def as_leaves(value: ast.expr) -> ast.expr:
-    """Return an expression that makes leaves of what is computed from leaves in it."""
-    match value:
-        case ast.ListComp() | ast.GeneratorExp() | ast.SetComp():
-            return type(value)(as_leaves(value.elt), value.generators)
-        case ast.DictComp():
-            return ast.DictComp(value.key, as_leaves(value.value), value.generators)
-        case ast.List() | ast.Tuple():
-            return type(value)([as_leaves(one) for one in value.elts], value.ctx)
-        case ast.Dict():
-            return ast.Dict(value.keys, [as_leaves(one) for one in value.values])
-    if isinstance(value, ast.Call) and last_name(value) in ("ParameterList", "ParameterDict", "dict", "list", "tuple"):
-        words = [ast.keyword(word.arg, as_leaves(word.value)) for word in value.keywords]
-        return ast.Call(value.func, [as_leaves(one) for one in value.args], words)
+def leaf_of(value: ast.expr) -> ast.expr:
+    """Return an expression that makes a leaf of what is computed from leaves in it."""
     inner = rebuilt(value, without_leaf)
     is_leaf = ast.unparse(without_leaf(value, value)) != ast.unparse(value)
     makers = [call.func for call in calls_of(value, "Parameter")]
@@ -410,13 +381,20 @@ def as_leaves(value: ast.expr) -> ast.expr:
 
 
 def as_leaf(line: str, name: str) -> str:
-    """Return the assignment of a new tensor as that of a new leaf.
+    """Return the assignment of a new tensor, or of a container of them, as that of new leaves.
 
-    >>> as_leaf("adv = (adv + adv.grad.sign()).clamp(0, 1)", "adv")
-    'adv = (adv + adv.grad.sign()).clamp(0, 1).detach().requires_grad_()'
+    >>> as_leaf("adv = (adv + adv.grad.sign()).clamp(0, 1)", "adv"), as_leaf("return x - x.grad", "adv")
+    ('adv = (adv + adv.grad.sign()).clamp(0, 1).detach().requires_grad_()', '')
+    >>> as_leaf("ws = [w - 0.1 * w.grad for w in ws]", "ws[0]")
+    'ws = [(w - 0.1 * w.grad).detach().requires_grad_() for w in ws]'
     """
-    values = [one.value for one in statements(line) if isinstance(one, ast.Assign) and targets_of(one) == [name]]
-    return f"{name} = {ast.unparse(detached(values[0]))}.requires_grad_()" if values else ""
+    is_own = any(name == target or name.startswith(f"{target}[") for target in assigned_in(line))
+    return with_values(line, lambda value: each_part(value, required), name) if is_own else ""
+
+
+def required(value: ast.expr) -> ast.expr:
+    """Return what makes a new leaf of the value of an expression."""
+    return ast.Call(ast.Attribute(detached(value), "requires_grad_"), [], [])
 
 
 def as_new_leaves(line: str) -> str:

@@ -145,13 +145,11 @@ def without_derivative(facts: TensorFacts, stop: Stop) -> Cause:
     case, match = facts.case, re.search(r"derivative for (?:aten::)?(\w+)", stop.message)
     name = match[1] if match is not None else "an operation"
     lines = case.line_of_node(next((node for node in case.shown.nodes if node.label == "NotImplemented"), None))
-    better = fixes.with_detached_operand(case.code_of(lines), name)
-    detached = f"write {better}" if better else f"detach() what {name} takes"
     return facts.cause(
         "failed",
         f"backward did not run: {name} has no derivative",
         (*case.line_of_stop, *lines),
-        f"compute the loss from something that changes smoothly; or, for a number alone, {detached}",
+        f"compute the loss from something that changes smoothly; or, for a number alone, detach() what {name} takes",
     )
 
 
@@ -262,7 +260,7 @@ def carried_over(case: Diagnosis, user_lines: Lines) -> list[tuple[str, Lines, s
         rows = [row for row in case.rows.values() if row.name.partition("[")[0].rpartition(".")[2] == last_name(node)]
         has_graph = any(not row.is_leaf for row in rows)  # a leaf that is written in place links nothing
         is_kept_elsewhere = number not in range(statement.lineno, (statement.end_lineno or 0) + 1)
-        better = fixes.with_detached(statement, value) if is_kept_elsewhere else ""
+        better = fixes.detaching([statement], {value}.__contains__) if is_kept_elsewhere else ""
         leaves = [row.name for row in case.rows.values() if row.history.is_optimized and " " in row.name]
         if fixes.targets_of(statement) == [name] and any(fixes.may_be(name, OLDER.sub("", one)) for one in leaves):
             better = f"with torch.no_grad(): {name}.copy_({ast.unparse(value)})"  # the optimizer has the leaf
