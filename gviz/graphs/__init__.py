@@ -377,7 +377,7 @@ class History(NamedTuple):
         stepped: where one of them stepped last.
         is_stale: whether what was in ``.grad`` had been used when the last backward added to it.
         is_updated: whether the tensor was written since a backward brought its first gradient; of one that got none,
-            since the first backward of all.
+            since the first backward of all, or the first call of ``torch.autograd.grad``.
         brought: where the backward was called that has come to it last.
         is_same_call: whether the backward that brought the last gradient was called where the last one of all was, for
             the same optimizer.

@@ -199,7 +199,9 @@ class Trace(Observer):
         if name in NUMBERS:
             self.outside.note_number(result, call, args)
             return
-        self.gradients.asked_at = call.place if name == "grad" else self.gradients.asked_at
+        if name == "grad":
+            self.gradients.asked_at = call.place
+            self.gradients.first_run = self.gradients.first_run or self.frames.runs
         for leaf in flat(args[1]) if name == "grad" else ():
             if isinstance(leaf, self.tensor):
                 remember(self.autograd_grad, leaf, call.place)

@@ -92,7 +92,7 @@ class Gradients(Observer):
     def __init__(self, frames: RunningProgram) -> None:
         self.frames, self.backwards, self.chain, self.is_finite = frames, 0, Chain(), True
         self.is_complete = True  # whether the program has come to its end, be it by an error
-        self.first_run = 0  # of a line, when the first backward had ended; 0 for none
+        self.first_run = 0  # of a line, when the first backward, or autograd.grad, had ended; 0 for none
         self.records: ByTensor[GradientRecord] = {}  # of leaves
         self.by_memory: ByTensor[GradientRecord] = {}  # of gradients, and of tensors on their memory
         self.optimized: ByTensor[bool] = {}  # the tensors of optimizers
