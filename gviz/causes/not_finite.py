@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import ast
 import math
+from collections import defaultdict
 from collections.abc import Sequence
 from functools import lru_cache
 
-from gviz.causes.consumers import operands_of_call
 from gviz.causes.diagnosis import Cause, Diagnosis, Lines, backward_of, first_true, in_code, is_own, sign_in_program
 from gviz.causes.facts import TensorFacts
-from gviz.causes.syntax import calls_of, has, last_name, parse, statements
+from gviz.causes.syntax import calls_of, has, last_name, operands_of_call, parse, statements
 from gviz.causes.training import BEFORE_EACH, spoiled, spoiled_row
 from gviz.formulas.expressions import output_name
 from gviz.formulas.operands import input_names
@@ -18,7 +18,7 @@ from gviz.formulas.operations import PUT_IN
 from gviz.graphs import Edge, Node, Place
 from gviz.graphs.numbers import Numbers
 from gviz.passes.elements import is_finite, magnitude
-from gviz.passes.part import VIEW, nodes_saved
+from gviz.passes.part import VIEW, nodes_saved, reached
 from gviz.text import joined
 
 DIVISIONS = ("/", "reciprocal")
@@ -72,11 +72,11 @@ GROWN = (
     "the numbers grow from one backward to the next: take a smaller learning rate, or torch.nn.utils.clip_grad_norm_"
 )
 GROWN_IN_LOOP = (
-    "the numbers grow from one call of this line to the next: take smaller initial weights, fewer calls, or a function"
+    "the numbers grow from one call of {} to the next: take smaller initial weights, fewer calls, or a function"
     " that is bounded, such as tanh"
 )
-MANY_CALLS, GROWTH = 10, 1e3
-"""How many calls of a line are those of a loop, and how many times as large numbers are that grow in it."""
+MANY_CALLS, GROWTH, LARGE = 10, 1e3, 1e9
+"""How many calls of a line are those of a loop, how many times as large numbers are that grow in it, and how large."""
 
 LOGITS = "a loss that takes logits"
 
@@ -253,7 +253,8 @@ def derivative_not_finite(facts: TensorFacts, head: str, edges: Sequence[Edge], 
         ),
         (sign in MENDS_OF_MATRICES, MENDS_OF_MATRICES.get(sign, "")),
         (kind == "nan" and is_local, MENDS_OF_NAN.get(sign, outside_of_domain(sign))),
-        (not is_local, GROWN if case.graph.earlier and has_grown(case) else f"{too_large}{scale}"),
+        (not is_local and case.graph.earlier and has_grown(case), GROWN),
+        (not is_local, grown_in_loop(case, target) or f"{too_large}{scale}"),
         (sign == "exp", MENDS_OF_NAN["exp"]),  # whose derivative is its result
         (
             True,
@@ -475,12 +476,17 @@ def small_divisor(case: Diagnosis, division: Node) -> str:
 
 
 def grown_in_loop(case: Diagnosis, node: Node) -> str:
-    """Return the mend for an operation that a loop repeats, of ever larger numbers; "" for another one."""
-    place = node.place.without_run if node.place is not None else None
-    alike = (one for one in case.whole.nodes if one.label == node.label and one.place is not None)
-    sizes = [magnitude(one.value) for one in alike if one.place is not None and one.place.without_run == place]
-    is_growing = len(sizes) >= MANY_CALLS and max(sizes) > GROWTH * min(filter(None, sizes), default=math.inf)
-    return GROWN_IN_LOOP * is_growing
+    """Return the mend for an operation of which a loop makes ever larger numbers, or that takes such; "" for another."""
+    ways = {key: [edge.source for edge in edges] for key, edges in case.whole.inputs.items()}
+    below, sizes = reached([node.id], ways), defaultdict[tuple[str, Place | None], list[float]](list)
+    for one in case.whole.nodes:
+        if one.id in below and one.place is not None:
+            sizes[one.label, one.place.without_run].append(magnitude(one.value))
+    own = node.place.without_run if node.place is not None else None
+    for (_, place), values in sizes.items():
+        if len(values) >= MANY_CALLS and max(values) > max(LARGE, GROWTH * min(filter(None, values), default=math.inf)):
+            return GROWN_IN_LOOP.format("this line" if place == own else place)
+    return ""
 
 
 def flat_probability(case: Diagnosis, node: Node) -> str:
@@ -513,7 +519,8 @@ def not_finite_input(case: Diagnosis, name: str, what: str, node: Node) -> Cause
         cause := infinite_at_0(case, name, f"{what}: {node.name} is not finite itself", node.name)
     ):
         return cause
-    if not case.graph.earlier or node.kind != "leaf":
+    is_step = row is not None and row.broken is not None  # made anew of what it was before
+    if node.kind != "leaf" or not (case.graph.earlier or is_step):
         is_half = row is not None and row.value is not None and row.value.dtype == "float16"
         calls = ((last_name(call), call) for one in statements(code) for call in calls_of(one, *MENDS_OF_NAN))
         mends = dict.fromkeys(
@@ -527,10 +534,15 @@ def not_finite_input(case: Diagnosis, name: str, what: str, node: Node) -> Cause
             "; ".join(["look at the data", *["and at what is cast to float16, which ends at 65504"] * is_half, *mends]),
         )
     what = f"{what}: {node.name} was not finite any more when this backward began"
-    if row is None or row.history.written is None:
+    if row is None or not (is_step or row.history.written):
         return Cause(name, "nan", f"{what}, and what has written it is not known", lines)
-    mend = GROWN if has_grown(case) else "look at the options of the optimizer, such as its learning rate"
-    mend = mend if ".step(" in code or ".grad" in code else "write finite numbers there"
+    is_update = is_step or ".step(" in code or ".grad" in code
+    mend = first_true(
+        (not is_update, "write finite numbers there"),
+        (has_grown(case), GROWN),
+        (is_step, "take a smaller learning rate, if it is a step along a gradient; else see what it computes"),
+        (True, "look at the options of the optimizer, such as its learning rate"),
+    )
     return Cause(name, "nan", f"{what}, and was written last by this line", lines, mend)
 
 
