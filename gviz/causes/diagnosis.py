@@ -306,6 +306,13 @@ class Diagnosis:
         """The name of the root, for a sentence."""
         return self.root or "the root"
 
+    @property
+    def call_of_backward(self) -> str:
+        """What calls backward on the root; on the sum of one with several elements, as PyTorch begins at a scalar."""
+        numbers = [self.nodes[root].numbers for root in self.shown.roots[:1]]
+        is_several = any(one is not None and one.numel != 1 for one in numbers)
+        return f"{self.root or 'loss'}{'.sum()' * is_several}.backward()"
+
     @staticmethod
     def name_of(node: Node, output: int = 0) -> str:
         """Return the name that the program has for a value, or for one of several, for a sentence."""

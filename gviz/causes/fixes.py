@@ -120,7 +120,7 @@ def rewritten(line: str, change: Callable[[ast.stmt], ast.stmt | None], name: st
     return "; ".join(texts) if own or not name or len(texts) < 2 else ""
 
 
-def with_values(line: str, change: Callable[[ast.expr], ast.expr], name: str = "") -> str:
+def revalued(line: str, change: Callable[[ast.expr], ast.expr], name: str = "") -> str:
     """Return the statements of a line that assign, return or append a value, with what a change makes of that.
 
     Args:
@@ -289,7 +289,7 @@ def optimizing(line: str, name: str) -> str:
                 return ast.Call(maker, [with_name(listed), *others], words)
         return value
 
-    return with_values(line, change)
+    return revalued(line, change)
 
 
 # ---------------------------------------------------------------- leaves
@@ -311,7 +311,7 @@ def requiring(line: str, name: str = "") -> str:
             return with_word(value, "requires_grad", value=True)
         return value
 
-    return with_values(line, change, name)
+    return revalued(line, change, name)
 
 
 def without_leaf(_: ast.AST, new: ast.expr) -> ast.expr:
@@ -347,7 +347,7 @@ def as_parameter(line: str, attribute: str, wrapper: str) -> str:
         arguments = [] if ast.unparse(value) in ("[]", "{}", "list()", "dict()") else [value]
         return ast.Call(ast.parse(wrapper, mode="eval").body, arguments, [])
 
-    return with_values(line, change, f"self.{attribute}")
+    return revalued(line, change, f"self.{attribute}")
 
 
 def retaining_leaf(line: str, name: str = "") -> str:
@@ -368,7 +368,7 @@ def retaining_leaf(line: str, name: str = "") -> str:
     >>> retaining_leaf("p = dict(w=torch.ones(2, requires_grad=True) / 2)")
     'p = dict(w=(torch.ones(2) / 2).requires_grad_())'
     """
-    return with_values(line, lambda value: each_part(value, leaf_of), name)
+    return revalued(line, lambda value: each_part(value, leaf_of), name)
 
 
 def leaf_of(value: ast.expr) -> ast.expr:
@@ -389,7 +389,7 @@ def as_leaf(line: str, name: str) -> str:
     'ws = [(w - 0.1 * w.grad).detach().requires_grad_() for w in ws]'
     """
     is_own = any(name == target or name.startswith(f"{target}[") for target in assigned_in(line))
-    return with_values(line, lambda value: each_part(value, required), name) if is_own else ""
+    return revalued(line, lambda value: each_part(value, required), name) if is_own else ""
 
 
 def required(value: ast.expr) -> ast.expr:

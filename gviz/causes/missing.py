@@ -11,7 +11,7 @@ from gviz.causes.cuts import at_cuts, clause_of_cuts, cut_clause, is_left_off
 from gviz.causes.diagnosis import CLASS, Cause, Lines, first_true
 from gviz.causes.facts import TensorFacts
 from gviz.causes.training import made_text
-from gviz.graphs import AT_BACKWARD, LEFT_OUT, RETURNED, GraphCut, TensorRow, Unlisted
+from gviz.graphs import AT_BACKWARD, LEFT_OUT, MADE_LATER, RETURNED, GraphCut, TensorRow, Unlisted
 from gviz.trace.switches import LIBRARY
 
 CLOSURE = re.compile(r"\.step\((?:closure\s*=\s*)?([A-Za-z_]\w*)\)")
@@ -36,44 +36,38 @@ RETURNS = "torch.autograd.grad returns the gradients, and leaves .grad as it is"
 # ---------------------------------------------------------------- the name
 def took_name(facts: TensorFacts) -> bool:
     """Return whether a tensor took over the name of a leaf: one in the graph, or one that its own line names."""
-    row = facts.row
-    if facts.grad is not None:
+    row, code = facts.row, facts.code
+    if facts.grad is not None or facts.is_leaf_of_graph:
         return False
-    if (row.is_renamed and row.as_it_was.is_leaf) or (
-        facts.node is None and f"{row.name}{AT_BACKWARD}" in facts.case.rows
-    ):  # and not of a loss that each step computes anew
+    is_later = row.is_leaf and row.requires_grad and row.moment is not None and row.moment.remark == MADE_LATER
+    if is_later or (facts.node is None and f"{row.name}{AT_BACKWARD}" in facts.case.rows):
         return True
-    gradients = GRADIENT.findall(facts.code)
-    is_new_leaf = row.is_leaf and row.requires_grad  # layer[i] = (w - 0.1 * w.grad).detach().requires_grad_()
-    assigned = fixes.assigned_in(facts.code) if gradients or is_new_leaf else []
-    updated = [
-        *gradients,
-        *(
-            one
-            for one in assigned
-            if (is_new_leaf and gradients and "[" in one)
-            or len(re.findall(rf"(?<!\w){re.escape(one)}(?!\w)", facts.code)) > 1
-        ),
-    ]
-    is_computed = bool(row.leaves) or row.broken is not None or (is_new_leaf and facts.own_cut is not None)
-    return is_computed and any(fixes.may_be(name, row.name) for name in updated)
+    gradients, assigned = GRADIENT.findall(code), fixes.assigned_in(code) if row.leaves else []
+    again = [one for one in assigned if gradients and len(re.findall(rf"(?<!\w){re.escape(one)}(?!\w)", code)) > 1]
+    is_own = any(fixes.may_be(one, row.name) or row.name.startswith(f"{one}[") for one in (*gradients, *again))
+    return is_own and (bool(row.leaves) or row.broken is not None)
 
 
 def overwritten(facts: TensorFacts) -> Cause:
     """Return the cause for a name that stands for another tensor than the leaf that has the gradient."""
-    name = facts.name
+    case, name, is_leaf = facts.case, facts.name, facts.row.is_leaf
+    call = "backward" if ".backward(" in case.graph.code or not case.graph.code else "autograd.grad"
+    what = f"{name} is another leaf than {call} knew"
+    leaves = (node for node in case.shown.nodes if node.kind == "leaf")
+    unnamed = {node.shape for node in leaves if (node.name or "leaf ").startswith("leaf ")}
+    if is_leaf and facts.history.is_optimized is False and facts.row.shape in unnamed:
+        what = f"{what}: that one, of its sizes, has no name any more, and no optimizer has the new one"
+        mend = f"with torch.no_grad(): {facts.in_code}.copy_(...), which writes into the parameter that is there"
+        lines = case.line_of(facts.history.requires_grad_set) or facts.lines
+        return facts.cause("overwritten", what, lines, mend)
     if cuts := cuts_of_older(facts):
-        lines, mend = at_cuts(facts.case, cuts)
-        what = f"{name} is another leaf than backward knew, and no gradient came to that one, either"
-        clause = clause_of_cuts(facts.case, cuts, "what is made from it")
-        return facts.cause(cuts[0].reason, f"{what}: {clause}", (*lines, *facts.lines), mend)
-    if facts.row.is_leaf and facts.row.requires_grad:
-        return facts.cause(
-            "new leaf",
-            f"{name} is another leaf than backward knew, and its gradient comes with the next backward",
-            facts.lines,
-        )
-    writers = facts.case.assignments.writers.get((None, name), ())
+        lines, mend = at_cuts(case, cuts)
+        clause = clause_of_cuts(case, cuts, "what is made from it")
+        what = f"{what}, and no gradient came to that one, either: {clause}"
+        return facts.cause(cuts[0].reason, what, (*lines, *facts.lines), mend)
+    if is_leaf and facts.row.requires_grad:
+        return facts.cause("new leaf", f"{what}, and its gradient comes with the next {call}", facts.lines)
+    writers = case.assignments.writers.get((None, name), ())
     is_alias = any(
         isinstance(getattr(one.statement, "value", None), ast.Name) for one in writers
     )  # of data, which stay
@@ -102,8 +96,9 @@ def given_to_other_name(facts: TensorFacts) -> Cause | None:
 
     So does ``p = p - lr * p.grad`` in a loop over parameters.
     """
-    others = [other for row in facts.case.rows.values() if took_name(other := TensorFacts(facts.case, row))]
-    own = facts.name.removesuffix(AT_BACKWARD)
+    own, rows = facts.name.removesuffix(AT_BACKWARD), facts.case.rows.values()
+    others = [other for row in rows if took_name(other := TensorFacts(facts.case, row))]
+    others = [other for other in others if other.name == own or GRADIENT.search(other.code)]
     cause = overwritten(min(others, key=lambda one: one.name != own)) if others else None
     return cause and facts.cause(
         cause.verdict,
@@ -320,15 +315,6 @@ def no_path(facts: TensorFacts) -> Cause:
     if deep := [cut for cut in case.graph.breaks if name in cut.leaves and not cut.is_of_leaves]:
         return cut_beside(facts, deep[-1])
     since = case.line_of(history.requires_grad_set)
-    names = {one for one in case.rows if not one.startswith("leaf ")}
-    unnamed = (node for node in case.shown.nodes if node.kind == "leaf" and node.name not in names)
-    if history.is_optimized is False and any(node.shape == facts.row.shape for node in unnamed):
-        return facts.cause(
-            "overwritten",
-            f"{what}, but from a tensor of its sizes that has no name any more, as after {name} = nn.Parameter(...)",
-            since,
-            f"with torch.no_grad(): {facts.in_code}.copy_(...), which writes into the parameter that is there",
-        )
     if history.is_updated and not history.is_optimized:
         return facts.cause(
             "not trained",
@@ -418,15 +404,15 @@ def of_other_root(facts: TensorFacts) -> Cause | None:
         "backward not run",
         f"backward has not run on {case.root_name}: the gradient that {facts.name} has had is of {whose}",
         lines,
-        f"{case.root or 'loss'}.backward()",
+        case.call_of_backward,
     )
 
 
 def not_run(facts: TensorFacts) -> Cause:
     """Return the cause for a leaf of a program that has not called backward."""
-    case, name, stepped, root = facts.case, facts.name, facts.case.line_of(facts.history.stepped), facts.case.root
+    case, name, stepped = facts.case, facts.name, facts.case.line_of(facts.history.stepped)
     if facts.history.autograd_grad:
-        mend = f"{root or 'loss'}.backward() in its place, or give each tensor its .grad"
+        mend = f"{case.call_of_backward} in its place, or give each tensor its .grad"
         return returned(facts, case.line_of(facts.history.autograd_grad), mend)
     if case.is_expression and any(case.nodes[root].shape for root in case.shown.roots[:1]):
         what = f"backward did not run: {case.root_name} {SEVERAL}"
@@ -438,7 +424,7 @@ def not_run(facts: TensorFacts) -> Cause:
         (case.is_expression, "leave out --no-backward"),
         (
             closure is not None,
-            f"call {root or 'loss'}.backward() in {closure and closure[1]}, which step() calls for the gradients",
+            f"call {case.call_of_backward} in {closure and closure[1]}, which step() calls for the gradients",
         ),
         (
             ".backward(" in case.graph.code,
@@ -447,7 +433,7 @@ def not_run(facts: TensorFacts) -> Cause:
                 " as it ran, it ended before, or failed"
             ),
         ),
-        (root, f"{root}.backward()"),
+        (case.root, case.call_of_backward),
         (True, f"compute a loss from {name}, and call its backward()"),
     )
     what = f"{name}.grad is None: no backward has run to its end"
@@ -470,20 +456,21 @@ def returned(facts: TensorFacts, lines: Lines, mend: str) -> Cause:
     is_read = line.startswith("return ") or any(results)
     if not is_read or case.stop is not None or facts.history.is_optimized or GRADIENT.search(code):
         return facts.cause("backward not run", RETURNS, lines, mend)
+    if facts.history.is_updated:
+        return facts.cause("ok", f"{RETURNS}; the program writes {facts.name} itself", lines)
     return facts.cause("not trained", RETURNS, lines, mend, "if the program uses what it returns")
 
 
 def left_out(facts: TensorFacts) -> Cause | None:
     """Return the cause for a leaf that a pass could have come to and did not add to; None for any other."""
     case, name, state = facts.case, facts.name, facts.node.state if facts.node is not None else ""
-    root = case.root or "loss"
     if state.startswith(RETURNED):
-        return returned(facts, case.line_of_backward, f"{root}.backward()")
+        return returned(facts, case.line_of_backward, case.call_of_backward)
     if not state.startswith(LEFT_OUT):
         return None
     call = state.removeprefix(LEFT_OUT).rpartition(", line")[0]
     is_grad = call.startswith("autograd.grad")
-    mend = f"add {name} to its inputs, or {root}.backward()" if is_grad else f"add {name} to inputs="
+    mend = f"add {name} to its inputs, or {case.call_of_backward}" if is_grad else f"add {name} to inputs="
     return facts.cause(
         "no gradient",
         f"{call} was asked for the gradients of other tensors: {name} is not among its inputs",

@@ -502,7 +502,7 @@ loss.backward()
 """,
         "failed",
         [4, 3],
-        "compute the loss from something that changes smoothly; or, for a number alone, write w.detach() // 1",
+        "compute the loss from something that changes smoothly; or, for a number alone, detach() what floor_divide takes",
     ),
     "leaf_written_after_use": (
         "x",
@@ -792,7 +792,7 @@ w1, w2 = [p - 0.1 * p.grad for p in (w1, w2)]
 """,
         "overwritten",
         [6],
-        "with torch.no_grad(): write into w2 in place",
+        "w1, w2 = [(p - 0.1 * p.grad).detach().requires_grad_() for p in (w1, w2)]",
     ),
     "gradient_of_a_gradient": (
         "x",
@@ -2697,3 +2697,141 @@ def test_of_several_names_that_a_line_gives_to_new_tensors_each_leaf_has_lost_it
         "ws['a'] to a new tensor",
         "ws['b'] to a new tensor",
     ]
+
+
+@pytest.mark.parametrize(
+    ("code", "name"),
+    [
+        ("y = w * 2", "w"),
+        ("y = w * 2\ng = torch.autograd.grad(y, w, torch.ones(2))", "w"),
+        ("y = w * v\n(g,) = torch.autograd.grad(y, w, torch.ones(2))", "v"),
+        ("y = w * 2\n(w * 3).sum().backward()", "w"),
+    ],
+)
+def test_backward_of_several_elements_is_called_on_their_sum(code: str, name: str, tmp_path: Path) -> None:
+    (tmp_path / "net.py").write_text(
+        "import torch\nw = torch.tensor([1.0, 2.0], requires_grad=True)\nv = torch.ones(2, requires_grad=True)\n" + code
+    )
+    graph = package.read(tmp_path / "net.py", SourceOptions(diagnose=True, roots=("y",)), say=lambda _: None).graph
+    mend = why(graph, name).mend
+    assert "y.sum().backward()" in mend
+    assert "y.backward()" not in mend
+
+
+LEAVES_OF_NOW = {
+    "an attribute": (
+        (
+            "class A:\n    def __init__(self): self.w = torch.ones(2, requires_grad=True)\n"
+            "a = A()\n(a.w * 2).sum().backward()\na.w = torch.zeros(2, requires_grad=True)\n"
+        ),
+        {"a.w": "new leaf"},
+    ),
+    "an attribute of a module": (
+        "a = torch.nn.Linear(2, 1)\na(torch.ones(2)).sum().backward()\na.weight = torch.nn.Parameter(torch.zeros(1, 2))\n",
+        {"a.weight": "new leaf"},
+    ),
+    "a list of results": (
+        (
+            "ws = [torch.ones(1, requires_grad=True) for _ in range(2)]\nfor _ in range(2):\n"
+            "    loss = (ws[0] * ws[1]).sum()\n    loss.backward()\n    ws = [w - 0.1 * w.grad for w in ws]\n"
+        ),
+        {"ws[0]": "overwritten", "ws[1]": "overwritten"},
+    ),
+    "a list of leaves": (
+        (
+            "ws = [torch.ones(1, requires_grad=True) for _ in range(2)]\nfor _ in range(2):\n    loss = (ws[0] * ws[1]).sum()\n"
+            "    loss.backward()\n    ws = [(w - 0.1 * w.grad).detach().requires_grad_() for w in ws]\n"
+        ),
+        {"ws[0]": "new leaf", "ws[1]": "new leaf"},
+    ),
+    "a running sum": (
+        (
+            "w, total = torch.ones(1, requires_grad=True), 0.0\nfor _ in range(2):\n    w.grad = None\n    loss = (w * 2).sum()\n"
+            "    loss.backward()\n    total = total + loss\nprint(w.grad)\n"
+        ),
+        {"w": "ok"},
+    ),
+    "a momentum": (
+        (
+            "w, v = torch.ones(1, requires_grad=True), 0.0\nfor _ in range(2):\n    w.grad = None\n    loss = (w * 2).sum()\n"
+            "    loss.backward()\n    v = 0.9 * v + w.grad\n    with torch.no_grad():\n        w -= 0.1 * v\n"
+        ),
+        {"v": "frozen", "w": "ok"},
+    ),
+    "a leaf beside a gradient that is read": (
+        "w = torch.ones(1, requires_grad=True)\n(w * 2).sum().backward()\nprint(w.grad)\nv = torch.ones(1, requires_grad=True)\n",
+        {"w": "ok", "v": "new leaf"},
+    ),
+}
+
+
+@pytest.mark.parametrize("name", LEAVES_OF_NOW)
+def test_a_name_is_no_longer_the_leaf_where_its_tensor_was_made_after_backward(name: str, tmp_path: Path) -> None:
+    code, verdicts = LEAVES_OF_NOW[name]
+    (tmp_path / "net.py").write_text(f"import torch\n{code}")
+    graph = package.read(
+        tmp_path / "net.py", SourceOptions(diagnose=True, on_error="draw"), say=lambda _: None, rootless=True
+    ).graph
+    causes = {cause.name: cause.verdict for cause in why_all(graph)}
+    assert {name: verdict for name, verdict in causes.items() if name in verdicts} == verdicts
+    assert not {"overwritten", "no path"} & {verdict for name, verdict in causes.items() if name not in verdicts}
+
+
+def test_a_list_that_an_update_makes_anew_is_to_be_one_of_leaves(tmp_path: Path) -> None:
+    (tmp_path / "net.py").write_text(f"import torch\n{LEAVES_OF_NOW['a list of results'][0]}")
+    graph = package.read(
+        tmp_path / "net.py", SourceOptions(diagnose=True, on_error="draw"), say=lambda _: None, rootless=True
+    ).graph
+    assert why(graph, "ws[1]").mend == "ws = [(w - 0.1 * w.grad).detach().requires_grad_() for w in ws]"
+
+
+BY_HAND = {
+    "in place": ("with torch.no_grad():\n        w -= 0.1 * g", "ok", "the program writes w itself"),
+    "a method": ("with torch.no_grad():\n        w.sub_(0.1 * g)", "ok", "the program writes w itself"),
+    "not at all": ("print(g)", "not trained", "leaves .grad as it is"),
+    "a new leaf": ("w = (w - 0.1 * g).detach().requires_grad_()", "new leaf", "another leaf than autograd.grad knew"),
+}
+
+
+@pytest.mark.parametrize("update", BY_HAND)
+def test_a_leaf_that_the_program_trains_by_a_returned_gradient_is_trained(update: str, tmp_path: Path) -> None:
+    line, verdict, words = BY_HAND[update]
+    (tmp_path / "net.py").write_text(
+        "import torch\nw = torch.tensor([1.0, -2.0], requires_grad=True)\nfor _ in range(3):\n    loss = (w**2).sum()\n"
+        f"    (g,) = torch.autograd.grad(loss, w)\n    {line}\n"
+    )
+    cause = why(package.read(tmp_path / "net.py", SourceOptions(diagnose=True), say=lambda _: None).graph, "w")
+    assert (cause.verdict, cause.is_wrong) == (verdict, False)
+    assert words in cause.what
+
+
+def test_the_leaf_of_a_loss_that_nothing_asks_for_is_not_promised_a_gradient_of_backward(tmp_path: Path) -> None:
+    (tmp_path / "net.py").write_text(
+        "import torch\nw = torch.tensor(0.5, requires_grad=True)\nfor i in range(3):\n    loss = (w - 2) ** 2\n    if i == 2:\n"
+        "        break\n    (g,) = torch.autograd.grad(loss, w)\n    w = (w - 0.1 * g).detach().requires_grad_()\n"
+    )
+    cause = why(package.read(tmp_path / "net.py", SourceOptions(diagnose=True), say=lambda _: None).graph, "w")
+    assert cause.what == "nothing calls backward(): gradients come from line 7, for other tensors than w"
+    assert not cause.is_wrong
+
+
+def test_a_new_leaf_of_each_step_that_has_become_nan_is_to_take_smaller_steps(tmp_path: Path) -> None:
+    (tmp_path / "net.py").write_text(
+        "import torch\nw = torch.tensor(3.0, requires_grad=True)\nfor i in range(7):\n    loss = w**4\n"
+        "    (g,) = torch.autograd.grad(loss, w)\n    w = (w - 0.5 * g).detach().requires_grad_()\nloss = w**4\nloss.backward()\n"
+    )
+    cause = why(package.read(tmp_path / "net.py", SourceOptions(diagnose=True), say=lambda _: None).graph, "w")
+    assert [place.line for place, _ in cause.lines] == [6]
+    assert cause.mend.startswith("take a smaller learning rate")
+
+
+def test_numbers_that_grow_in_a_loop_are_told_where_a_later_line_is_given_them(tmp_path: Path) -> None:
+    (tmp_path / "net.py").write_text(
+        "import torch\nw = torch.full((4, 4), 9.0, requires_grad=True)\nv = torch.ones(4, 1, requires_grad=True)\n"
+        "h = torch.ones(1, 4)\nfor _ in range(15):\n    h = torch.relu(h @ w)\nloss = (h @ v).pow(2).mean()\nloss.backward()\n"
+    )
+    graph = package.read(tmp_path / "net.py", SourceOptions(diagnose=True), say=lambda _: None).graph
+    for name in ("v", "w", "loss"):
+        assert why(graph, name).mend.startswith("the numbers grow from one call of line 6 to the next"), why(
+            graph, name
+        )

@@ -135,9 +135,9 @@ CASES = {
         "write finite numbers into net.weight.grad",
     ),
     "a parameter made anew": (
-        "opt.zero_grad(); head(net(x)).sum().backward(); opt.step(); net.weight = nn.Parameter(net.weight.detach() + 1)",
+        "opt.zero_grad(); head(net(x)).sum().backward(); opt.step()\n    net.weight = nn.Parameter(net.weight.detach() + 1)",
         "overwritten",
-        "but from a tensor of its sizes that has no name any more",
+        "that one, of its sizes, has no name any more",
         "with torch.no_grad(): net.weight.copy_(...)",
     ),
 }
