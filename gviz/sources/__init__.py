@@ -99,10 +99,6 @@ def read(
     for note in reading.notes if say is None else ():
         if note.level in {"warning", "error"}:
             warn_user(note.text, GvizWarning)
-    if options.flow and (options.order or origin.kind == "expression"):
-        from gviz.sources.expression.derived import with_results
-
-        reading = replace(reading, graph=with_results(reading.graph, options.dtype))
     return replace(reading, source=origin, options=options)
 
 

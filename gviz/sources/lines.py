@@ -90,7 +90,8 @@ class Lines:
             result = noted.numbers and noted.numbers._replace(shape=(1, *(noted.numbers.shape or ())))
             given = tuple(map(as_row, self.sites.arguments_of(noted, type(inner).__name__)))
             self.rows_times_matrix[inner] = Origin(place, numbers=result, given=given)
-        return tuple.__new__(Origin, (place, is_written, seconds, memory, noted.numbers, arguments, noted.others))
+        numbers = noted.numbers or (own and own.numbers)
+        return tuple.__new__(Origin, (place, is_written, seconds, memory, numbers, arguments, noted.others))
 
     def function(self, call: FunctionCall | None) -> int:
         """Return the place of a call among the functions; -1 for none."""

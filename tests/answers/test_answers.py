@@ -240,7 +240,8 @@ def test_a_small_tensor_has_its_numbers_and_a_size_is_said_to_be_one() -> None:
     text = explain("L=cross_entropy(Z,t)", Z=[[1, 2, 3], [1, 0, 0]], t=[2, 0]).text()
     assert "= [[-2.4076, -1.4076, -0.4076], [-0.5514, -1.5514, -1.5514]]" in text
     assert "b = unsqueeze(x, 0) = [[1, 2]]\n" in explain("y=x@W@x", x=[1, 2], W=[[1, 2], [3, 4]]).text()
-    assert "b = a + □ of size (2)\n" in explain("y=softsign(x)", x=[1, 2]).text()
+    assert "b = a + 1 = [2, 3]\n" in explain("y=softsign(x)", x=[1, 2]).text()
+    assert "c = clone(a) of size (1)\n" in explain("y=cosine_similarity(x, w, dim=0)", x=[0, 0], w=[1, 2]).text()
 
 
 @pytest.mark.parametrize(

@@ -103,6 +103,15 @@ def test_a_step_without_a_name_of_the_program_is_listed_before_what_uses_it() ->
     assert listed[-2:] == ["b * f", "log(g)"]
 
 
+def test_all_that_an_expression_computes_has_its_numbers_also_within_a_function() -> None:
+    text = str(explain("y=einsum('i,i->', x, w)", x=[1, 2], w=[3, 4], say=lambda _: None))
+    assert "a = permute(x, 0) = [1, 2]" in text
+    assert "of size" not in text
+    mask = str(explain("y=sum(dropout(x))", x=[1, 2, 3, 4], say=lambda _: None))
+    assert "x = [1, 2, 3, 4], b = [0, 0, 2, 0]" in mask
+    assert "∂a/∂x  b           [0, 0, 2, 0]" in mask
+
+
 def test_an_index_that_was_computed_is_listed_with_what_it_was_computed_from() -> None:
     values = {"z": [1.0, 2, 3], "t": 2}
     found = explain("L=-log(z[t.long()])", options=SourceOptions(values=values), say=lambda _: None).content

@@ -21,6 +21,7 @@ from gviz.engine import Tensor
 from gviz.errors import SourceError
 from gviz.graphs import Place
 from gviz.options import SourceOptions
+from gviz.sources.derivatives import results_noted
 from gviz.sources.expression.allowed import RANDOM, is_function
 from gviz.sources.expression.limits import Budget
 from gviz.sources.expression.naming import Names
@@ -135,7 +136,7 @@ def _run(program: Program, options: SourceOptions, classes: Collection[str] = ()
         engine.manual_seed(0)
     leaves = make_leaves(program, options, budget, classes)
     names = Names(program, leaves, options.values)
-    with lines.trace.listening() if lines else nullcontext():
+    with lines.trace.listening() if lines else nullcontext(), results_noted() if options.flow else nullcontext():
         return names, names.root(run_program(program, leaves.values(), budget, names)), lines
 
 

@@ -15,6 +15,7 @@ from typing import Any
 from gviz.engine import Tensor
 from gviz.errors import SourceError
 from gviz.formulas.expressions import letters, root_names
+from gviz.sources.derivatives import forget_numbers
 from gviz.sources.expression.allowed import FIELDS
 from gviz.sources.expression.program import Program
 from gviz.text import ordinal, shorten
@@ -74,6 +75,7 @@ class Names:
             return value
         text, name = self._text(piece), None
         if isinstance(value, Tensor):
+            forget_numbers(value)
             is_inner = piece in self._live and piece not in self._outermost
             if is_inner and not value.requires_grad and value.equal(before := self._frozen.setdefault(text, value)):
                 value = before  # nothing tells the two apart, so one letter is enough
