@@ -6,7 +6,7 @@ import ast
 from collections.abc import Collection, Iterator
 from functools import cached_property
 from types import CodeType, NoneType
-from typing import Any
+from typing import Any, TypeAlias
 from weakref import ref
 
 from gviz.formulas.operands import rows_by_label
@@ -35,6 +35,10 @@ NUMBERED = ("Rsub", "Where", *SIGNS)
 """Operations of which a number may be an operand; to others it is an option."""
 
 
+Texts: TypeAlias = "dict[int | tuple[int, int], tuple[str, bool]]"
+"""What is written for arguments, and for the items of lists, by their places; and whether its names mean other things later."""
+
+
 class CallSites:
     """The calls of a file: which of their arguments are operands, and what is written for these.
 
@@ -47,7 +51,7 @@ class CallSites:
 
     def __init__(self, tree: ast.Module | None, file: str) -> None:
         self.tree, self.file = tree, file
-        self.entries: dict[tuple[Any, ...], tuple[str, list[tuple[str, bool]], bool, Collection[int] | None]] = {}
+        self.entries: dict[tuple[Any, ...], tuple[str, Texts, bool, Collection[int] | None]] = {}
         self.positions: dict[int, list[tuple[int | None, ...]]] = {}  # of code by its identity; the trace keeps it
 
     def arguments_of(self, noted: NodeRecord, label: str) -> Iterator[Argument]:
@@ -63,7 +67,7 @@ class CallSites:
         if (entry := self.entries.get(key)) is None:
             kind = kind_of(label)
             is_operator = call.name == function_of(kind) or call.name in CALLS.get(kind, "").split()
-            texts = self.argument_texts(code, instruction, call.name, count) if call.place.file == self.file else []
+            texts = self.argument_texts(code, instruction, call.name, count) if call.place.file == self.file else {}
             row = rows_by_label().get(label)
             is_own = row is not None and call.name == row.key and not row.takes_list and kind != "Where"
             entry = self.entries[key] = kind, texts, is_operator, row.edges if row is not None and is_own else None
@@ -79,7 +83,7 @@ class CallSites:
                 tensor = one()
                 kept = tensor if numbers is None else numbers
                 if kind != "Where" or kept is None or "bool" not in str(kept.dtype):  # its condition
-                    text, is_outdated = texts[at] if texts else ("", False)
+                    text, is_outdated = texts.get(at, ("", False))
                     yield Argument(tensor, "" if is_outdated and numbers is not None else text, numbers)
             elif kind in NUMBERED and isinstance(one, int | float):
                 yield Argument(None, f"{one:.7g}", Numbers((), "", (float(one),)))
@@ -88,10 +92,10 @@ class CallSites:
         if kind == "Convolution" and count == len(("input", "weight")):
             yield Argument(None, "None")  # the bias
 
-    def argument_texts(self, code: CodeType | None, instruction: int, name: str, count: int) -> list[tuple[str, bool]]:
+    def argument_texts(self, code: CodeType | None, instruction: int, name: str, count: int) -> Texts:
         """Return the text of each argument of a call, "" for a long one, and whether its names mean other things later.
 
-        It is [] where another call stands there.
+        There are none where another call stands there.
 
         Args:
             code: what the call stands in; None where that is not known.
@@ -100,7 +104,7 @@ class CallSites:
             count: how many arguments it was given.
         """
         if code is None:
-            return []
+            return {}
         match self.spans.get(self.position(code, instruction)):
             case ast.BinOp(left, _, right):
                 parts = [right, left] if name in ("radd", "rsub", "rmul") else [left, right]
@@ -110,11 +114,14 @@ class CallSites:
             case _:
                 parts = []
         if not self.tree or len(parts) != count or any(isinstance(part, ast.Starred) for part in parts):
-            return []
-        is_outdated, texts = stores_of(self.tree).is_outdated, map(ast.unparse, parts)
-        return [
-            (text if len(text) <= LONGEST else "", is_outdated(part)) for text, part in zip(texts, parts, strict=True)
-        ]
+            return {}
+        is_outdated, places = stores_of(self.tree).is_outdated, dict[int | tuple[int, int], ast.expr](enumerate(parts))
+        for at, part in enumerate(parts):
+            items = getattr(part, "elts", ())
+            is_plain = not any(isinstance(item, ast.Starred) for item in items)
+            places |= {(at, number): item for number, item in enumerate(items)} if is_plain else {}
+        texts = {at: ast.unparse(part) for at, part in places.items()}
+        return {at: (text if len(text) <= LONGEST else "", is_outdated(places[at])) for at, text in texts.items()}
 
     def position(self, code: CodeType, instruction: int) -> tuple[int | None, ...]:
         """Return where an instruction of some code is written."""

@@ -117,8 +117,9 @@ class Trace(Observer):
         """Note the call that an operation was recorded in, once, and the numbers of each of its results."""
         notes, number = result.grad_fn.metadata, result.output_nr
         if KEY not in notes:
+            operands = [*self.operands_of(args)]
             constants = tuple(
-                [self.as_recorded(*pair) for pair in enumerate(args) if not getattr(pair[1], "requires_grad", False)]
+                [self.as_recorded(*pair) for pair in operands if not getattr(pair[1], "requires_grad", False)]
             )
             if call.writes and self.versions is not None and (before := self.versions.before_write(result)) is not None:
                 constants = (Constant(0, before), *constants)
@@ -129,7 +130,7 @@ class Trace(Observer):
             fields = call, self.frames.runs, seconds, value, outside, constants, len(args), function, None
             notes[KEY] = tuple.__new__(NodeRecord, fields)
             if self.versions is not None and self.versions.lent:
-                self.versions.was_used(args, result.grad_fn)
+                self.versions.was_used([one for _, one in operands], result.grad_fn)
         if number:
             if notes[KEY].others is None:
                 notes[KEY] = notes[KEY]._replace(others={})
@@ -227,7 +228,15 @@ class Trace(Observer):
         except RuntimeError:  # a tensor without numbers, or sizes: meta, fake, nested
             return None
 
-    def as_recorded(self, at: int, one: Any) -> Constant:
+    def operands_of(self, args: tuple[Any, ...]) -> Iterator[tuple[int | tuple[int, int], Any]]:
+        """Yield the arguments of a call with their places; of a list of tensors each item, with the list's place and its own."""
+        for at, one in enumerate(args):
+            if one.__class__ in (list, tuple) and one and all(isinstance(item, self.tensor) for item in one):
+                yield from (((at, number), item) for number, item in enumerate(one))
+            else:
+                yield at, one
+
+    def as_recorded(self, at: int | tuple[int, int], one: Any) -> Constant:
         """Return an argument as an operation keeps it: a tensor weakly, a number as it is, of others the kind."""
         if isinstance(one, self.tensor):
             return Constant(at, ref(one), self.value_of(one, is_made=False))

@@ -75,12 +75,12 @@ class Constant(NamedTuple):
     """An argument without a gradient, as an operation keeps it.
 
     Args:
-        at: which argument it is.
+        at: which argument it is; of an item of a list the place of the list and that in it.
         value: a tensor weakly, a number, the kind of another; of a tensor that the call has written what it was before.
         numbers: of a small tensor, as it was then; None where they are not kept.
     """
 
-    at: int
+    at: int | tuple[int, int]
     value: Any
     numbers: Numbers | None = None
 

@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 from program import Program
 
-from gviz import SourceOptions, read
+from gviz import SourceOptions, explain, read
 from gviz.graphs import Graph
 from gviz.pictures.options import VIEWS
 from gviz.pictures.shades import measured
@@ -78,3 +78,39 @@ def test_of_several_roots_gradients_are_those_of_the_one_that_backward_ran_from(
     text = drawn(read(tmp_path / "program.py", options).graph, "dataflow")
     assert "∂l2/∂a = 2" in text
     assert "= 6 (before) + 6 + 6" in text
+
+
+JOINED = """\
+import torch
+w, x = torch.tensor([1.0, 2.0], requires_grad=True), torch.tensor([3.0, 4.0])
+h = torch.{}
+{}y = (h * h).sum()
+y.backward()
+{}
+"""
+
+
+@pytest.mark.parametrize("join", ["cat([w, x])", "stack((w, x))", "hstack([w, x, x])"])
+@pytest.mark.parametrize("writes", [("x.zero_()\n", ""), ("", "x.zero_()")])
+def test_what_was_joined_has_the_numbers_of_its_moment(gviz: Program, join: str, writes: tuple[str, str]) -> None:
+    (gviz.folder / "joined.py").write_text(JOINED.format(join, *writes))
+    text = gviz("explain", "joined.py").out
+    assert "w = [1, 2], x = [3, 4]" in text
+    assert "those of now" not in text
+    assert "now [0, 0]" in gviz("inspect", "joined.py").out
+    dot = gviz("render", "joined.py", "--view", "dataflow", "-o", "-").out
+    assert "<B>x</B> = [3, 4]" in dot
+
+
+def test_what_is_joined_without_a_name_is_told_as_it_is_written(tmp_path: Path) -> None:
+    code = (
+        "import torch\nw, x = torch.tensor([1.0, 2.0], requires_grad=True), torch.tensor([3.0, 4.0])\nxs = [x, x * 3]\n"
+        "y = torch.stack([w, x * 2]).sum() + torch.cat([torch.ones(1), w]).sum() + torch.cat([w, *xs, xs[1] + 1]).sum()\n"
+        "y.backward()\n"
+    )
+    (tmp_path / "joined.py").write_text(code)
+    text = str(explain(tmp_path / "joined.py", say=lambda _: None))
+    assert "stack(w, x·2)" in text
+    assert "cat(torch.ones(1), w)" in text
+    assert "= cat(w, x, …, f) = [1, 2, 3, 4, 9, 12, 10, 13]" in text
+    assert "□" not in text

@@ -19,7 +19,7 @@ from scripts import HEAD, Folder, grad_of, roots, rows, texts, value_of
 
 from gviz.errors import SourceError
 from gviz.sources import SourceOptions, lines, read
-from gviz.sources.arguments import CallSites
+from gviz.sources.arguments import CallSites, Texts
 from gviz.sources.script.syntax import pieces
 from gviz.walk import graph_nodes
 
@@ -557,9 +557,7 @@ def test_a_call_in_a_loop_is_read_once_and_each_tensor_is_followed_once(
     text = HEAD + "h = x\nc = torch.tensor(0.5)\nfor _ in range(40):\n    h = h * c + c\nh.backward()\n"
     walked, original, reads = Mock(wraps=graph_nodes), CallSites.argument_texts, list[str]()
 
-    def argument_texts(
-        sites: CallSites, code: CodeType | None, instruction: int, name: str, count: int
-    ) -> list[tuple[str, bool]]:
+    def argument_texts(sites: CallSites, code: CodeType | None, instruction: int, name: str, count: int) -> Texts:
         reads.append(name)
         return original(sites, code, instruction, name, count)
 
