@@ -447,6 +447,7 @@ class StepBuilder:
         grads = {node: self.sums[node.id, 0].arrived for node in leaves if is_whole and (node.id, 0) in self.sums}
         grads = grads if is_whole else {node: node.grad.value for node in leaves}
         texts = [f"{node.name}.grad = {self.text(grad)}" for node, grad in grads.items() if grad is not None]
+        kept = [node for node in self.graph.nodes if node.kind == "operation" and node.grad.value is not None]
         if not is_whole:
             remark = "Not all of it is followed: not through a function of your own, nor another backward."
         elif not all(is_close(node.grad.value, grad) for node, grad in grads.items()):
@@ -457,7 +458,8 @@ class StepBuilder:
             rest = "they are added to what was there before" if is_known else other
             remark = f"These are of this backward alone: {rest}."
         else:
-            remark = "What lies between leaf and root keeps no .grad: it is not a leaf."
+            remark = f"What {'else ' * bool(kept)}lies between leaf and root keeps no .grad: it is not a leaf."
+        texts += [f"{node.name}.grad = {self.text(node.grad.value)}" for node in kept]
         most = LONGEST_CAPTION - 20
         count = max(1, sum(length <= most for length in accumulate(len(text) + 3 for text in texts)))
         rest = f",  and {len(texts) - count} more" if count < len(texts) else ""
