@@ -357,8 +357,8 @@ class LatexWriter(Writer):
         value = self.number(chain.path_sum if chain.sum is None else chain.sum)
         middle, sign = self.sum_of(chain) if chain.is_complete else (self.words("the sum of all"), "")
         grad = grad_name(chain)
-        sign = self.about if grad.startswith(ABOUT) else ""
-        end = f"{sign}\\texttt{{{prose(grad.removeprefix(ABOUT))}}}" if grad else ""
+        about = self.about if grad.startswith(ABOUT) else ""
+        end = f"{about}\\texttt{{{prose(grad.removeprefix(ABOUT))}}}" if grad else ""
         if value:
             sides = [*filter(None, [name, middle, f"{sign}{value}", end])]
             line = joined_sides(sides, about=self.about)

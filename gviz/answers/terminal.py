@@ -8,12 +8,12 @@ from collections.abc import Iterable, Iterator, Sequence
 from itertools import zip_longest
 
 from gviz.answers import Explanation, PageStyle
-from gviz.answers.formulas import forward, grad_name, numbers_text, path_steps, remark
+from gviz.answers.formulas import PRECISION, forward, grad_name, numbers_text, path_steps, remark
 from gviz.answers.writer import Part, Writer
 from gviz.derivations.derivation import MOST_LISTED, Derivation, begins_with_one
 from gviz.derivations.paths import GAP, Chain, Path
 from gviz.graphs import Node
-from gviz.pictures.digits import ABOUT, joined_sides
+from gviz.pictures.digits import ABOUT, holds, joined_sides, printed_sum
 from gviz.text import display_width, shorten, visible
 
 LEAST_WIDTH = 40
@@ -181,7 +181,9 @@ class TerminalWriter(Writer):
         total = numbers_text(gradient)
         sides = [*filter(None, [parts, f"{sign}{total}" if parts and total else total])]
         if parts and display_width(f"  {name} = {parts} = {total}") > self.width:
-            sides = ["the sum of these", total] if total else []
+            in_print = printed_sum([path.product for path in chain.paths], PRECISION, 0)
+            sign = "" if in_print is None or holds(in_print, gradient, PRECISION) else ABOUT
+            sides = ["the sum of these", f"{sign}{total}"] if total else []
         if not chain.is_complete and total:
             sides = [f"the sum of all {chain.count:,}", total]
         if sides:

@@ -17,7 +17,7 @@ from gviz.errors import SourceError
 from gviz.formulas.operations import operator_of
 from gviz.graphs import NO_FLOW, Edge, Flow, Graph, Hooked, Node, TensorRow
 from gviz.graphs.numbers import Numbers
-from gviz.passes.elements import ONE, agree, magnitude, plus, sum_of, sum_text, sum_to, times, times_jacobian
+from gviz.passes.elements import ONE, agree, magnitude, plus, sum_of, sum_text, sum_to, times, times_jacobian, with_rest
 from gviz.text import did_you_mean, excerpt, joined, name_among, quotient_of
 from gviz.walk import MOST_FLOWING
 
@@ -209,7 +209,7 @@ def find_chains(graph: Graph, names: Iterable[str], most: int = MOST) -> tuple[C
         paths = tuple(listed_path(graph, way, is_whole=is_whole, has_product=is_checked) for way in ways[node.id])
         odd_edge = odd.get(node.id) if name in unlike else None
         step = backward_step(graph, odd_edge[1]) if odd_edge is not None else None
-        checked = total.sum if is_checked else None
+        checked = with_rest(total.sum, grad) if is_checked else None
         on_way = above(graph, [node.id]) if graph.has_hooks else ()
         hooks = tuple(
             (tensor_name(one), hook)
@@ -445,5 +445,13 @@ def start_of(graph: Graph) -> Numbers | None:
 
 
 def gradient_of(node: Node, users: Mapping[str, list[Edge]]) -> Numbers | None:
-    """Return the gradient that the engine has: what has arrived, or the sum of what all users hand on."""
-    return node.grad.arrived if node.kind == "operation" else sum_of([edge.flow.handed for edge in users[node.id]])
+    """Return the gradient that the engine has: what has arrived, or the sum of what all users hand on.
+
+    That of a leaf is its own number if it is that sum but for a rounding.
+    """
+    if node.kind == "operation":
+        return node.grad.arrived
+    parts = [edge.flow.handed for edge in users[node.id]]
+    total = sum_of(parts)
+    is_own = node.grad.before is None and agree(node.grad.value, total, max(map(magnitude, parts), default=0.0))
+    return node.grad.value if is_own else total

@@ -74,6 +74,17 @@ def plus(left: Numbers | None, right: Numbers | None) -> Numbers | None:
     return combined(left, right, lambda one, other: zero_where_rounding(one + other, abs(one) + abs(other), rest))
 
 
+def with_rest(total: Numbers | None, rest: Numbers | None) -> Numbers | None:
+    """Return a sum with what the engine has, in the place of 0, where its summands cancel out.
+
+    >>> with_rest(Numbers.of([0.0, 3.0]), Numbers.of([2.5e-7, 3.5])).nested()
+    [2.5e-07, 3.0]
+    """
+    import numpy as np
+
+    return combined(total, rest, lambda one, other: np.asarray(np.where(np.equal(one, 0), other, one)).tolist())
+
+
 def sum_of(parts: Sequence[Numbers | None]) -> Numbers | None:
     """Return the sum of some numbers; None if there are none, or one of them is not known."""
     return reduce(plus, parts) if parts else None

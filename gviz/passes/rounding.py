@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping
 from typing import Any
 
 from gviz.graphs import Edge, Graph, Node
 from gviz.graphs.numbers import Numbers
-from gviz.passes.elements import amount_along, array_of, settled_numbers
+from gviz.passes.elements import amount_along, array_of, settled_numbers, sum_to, times
 
 SUMS = ("SumBackward0", "SumBackward1", "MeanBackward0", "MeanBackward1")
 """Operations that add up what they take."""
@@ -35,7 +36,8 @@ def without_rounding(graph: Graph) -> Graph:
         if node.label in SUMS and inputs[node.id] and not sources & {node.id, results.get(node.id)}:
             source, result = inputs[node.id][0].source, results.get(node.id, node.id)
             summand = nodes[results.get(source, leaves.get(source, source))]
-            numbers = settled_sum(nodes[result].numbers, summand.numbers, node)
+            is_exact = summand.kind == "leaf" and node.label.startswith("Sum")  # what the program itself has typed
+            numbers = settled_sum(nodes[result].numbers, summand.numbers, node, is_exact=is_exact)
             if numbers is not nodes[result].numbers:
                 new_nodes[result] = nodes[result]._replace(numbers=numbers)
     edges = settled_gradients(graph, {**nodes, **new_nodes}, leaves, new_nodes)
@@ -44,10 +46,17 @@ def without_rounding(graph: Graph) -> Graph:
     return graph.changed(nodes=tuple(new_nodes.get(node.id, node) for node in graph.nodes), edges=edges)
 
 
-def settled_sum(total: Numbers | None, summands: Numbers | None, node: Node) -> Numbers | None:
-    """Return the sum, or the mean, of all elements, with 0 where it is a rounding error of these."""
+def settled_sum(total: Numbers | None, summands: Numbers | None, node: Node, *, is_exact: bool) -> Numbers | None:
+    """Return the sum, or the mean, of all elements, with 0 where it is a rounding error of these.
+
+    Args:
+        total: the sum.
+        summands: the elements.
+        node: the operation.
+        is_exact: whether no operation has rounded these, so that their exact sum is no rounding.
+    """
     value, parts = array_of(total), array_of(summands)
-    if value is None or parts is None or not parts.size or value.size != 1:
+    if value is None or parts is None or not parts.size or value.size != 1 or (is_exact and parts.sum() == value):
         return total
     return settled_numbers(total, value, abs(parts).sum() / (parts.size if node.label.startswith("Mean") else 1))
 
@@ -57,9 +66,11 @@ def settled_gradients(
 ) -> tuple[Edge, ...]:
     """Return the edges with gradients without rounding; add operations and leaves without it to ``new_nodes``.
 
-    What comes to a tensor is compared with what it was added up from along all ways.
+    What comes to a tensor is compared with what it was added up from along all ways. What is exactly the product of what
+    arrived and the local derivative, and exactly the sum of such products, is no rounding, however small.
     """
     amounts: dict[str, Any] = {}
+    exact_sums: dict[str, Any] = {}  # of the parts, as long as each is exact; nan else
     settled: dict[tuple[str, int, str], Edge] = {}
     uses = {(edge.source, edge.target) for edge in graph.edges}
     for node in reversed(graph.order):
@@ -68,7 +79,8 @@ def settled_gradients(
         amount = abs(arrived) if amount is None and arrived is not None else amount
         if arrived is None or amount is None or amount.shape != arrived.shape:
             continue
-        settled_arrived = settled_numbers(node.grad.arrived, arrived, amount)
+        is_exact = bool((exact_sums.get(node.id, arrived) == arrived).all())
+        settled_arrived = node.grad.arrived if is_exact else settled_numbers(node.grad.arrived, arrived, amount)
         is_noise = (arrived != 0) & (array_of(settled_arrived) == 0)
         amount = abs(arrived) * ~is_noise + amount * is_noise  # what is no noise may vanish by honest products
         if settled_arrived is not node.grad.arrived:
@@ -79,15 +91,20 @@ def settled_gradients(
             if gradient is None or (edge.source, edge.target) not in uses:
                 continue
             part = amount_along(edge, amount, gradient)
-            settled[edge.target, edge.slot, edge.source] = edge._replace(
-                flow=edge.flow._replace(handed=settled_numbers(edge.flow.handed, gradient, part))
-            )
+            product: Any = array_of(sum_to(times(node.grad.arrived, edge.flow.local), edge.flow.handed))
+            is_like = is_exact and product is not None and product.shape == gradient.shape
+            is_exact_product = is_like and bool((product == gradient).all())
+            exact_sums[edge.source] = exact_sums.get(edge.source, 0) + (gradient if is_exact_product else math.nan)
+            handed = edge.flow.handed if is_exact_product else settled_numbers(edge.flow.handed, gradient, part)
+            settled[edge.target, edge.slot, edge.source] = edge._replace(flow=edge.flow._replace(handed=handed))
             before = amounts.get(edge.source)
             amounts[edge.source] = part if before is None or before.shape != part.shape else before + part
     for gate, leaf in leaves.items():
         node = new_nodes.get(leaf, nodes[leaf])
         value = array_of(node.grad.value) if gate in amounts else None
-        if value is not None and node.grad.before is None and value.shape == amounts[gate].shape:
+        if value is None or node.grad.before is not None or value.shape != amounts[gate].shape:
+            continue
+        if not (exact_sums[gate] == value).all():
             settled_value = settled_numbers(node.grad.value, value, amounts[gate])
             if settled_value is not node.grad.value:
                 new_nodes[leaf] = node._replace(grad=node.grad._replace(value=settled_value))

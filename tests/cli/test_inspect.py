@@ -327,6 +327,7 @@ def test_the_table_has_0_where_only_rounding_is_left_and_json_is_exact(gviz: Pro
     source = "y=softmax(x,0).sum()", "x=[0.3,0.2,3.5]"
     assert "[0, 0, 0]" in gviz("inspect", *source).out
     assert any(gviz("inspect", *source, "--json").json()["tensors"][0]["grad"])
+    assert gviz("inspect", "y=1.000001*x-x", "x=1").out.count("9.536743e-07") == 2  # of x.grad, as PyTorch prints it
 
 
 def test_there_is_no_minus_before_a_0(gviz: Program) -> None:

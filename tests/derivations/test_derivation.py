@@ -653,6 +653,23 @@ def test_a_rest_that_is_rounding_alone_is_zero() -> None:
     assert record("y=x*1e-9", "x", x=2)["wrt"][0]["sum"] == pytest.approx(1e-9)
 
 
+def test_what_is_left_where_nothing_was_rounded_is_no_zero() -> None:
+    text = str(explain("y=1.000001*x-x", x=1, say=lambda _: None))
+    assert "∂y/∂x = 1.000001 + (-1) ≈ 9.537e-07 = x.grad" in text
+    (chain,) = record("y=1.000001*x-x", "x", x=1)["wrt"]
+    assert chain["sum"] == chain["grad"] == 2.0**-20
+    near = str(explain("y=(w-1)**2+(w-3)**2", w=2 - 2.0**-23, say=lambda _: None))
+    assert "∂y/∂w = 2 + (-2) ≈ -4.768e-07 = w.grad" in near
+    assert "y = sum(x) ≈ 9.537e-07" in str(explain("y=sum(x)", x=[1.000001, -1], say=lambda _: None))
+
+
+def test_parts_that_do_not_come_to_their_sum_in_print_have_no_equals_sign() -> None:
+    source = "m=mean(x); v=mean((x-m)**2); h=(x-m)/sqrt(v+0.00001); y=h[0]"
+    assert "∂y/∂x = the sum of these ≈ [5.007e-06, -5.007e-06] = x.grad" in str(explain(source, x=[1, 3]))
+    whole = str(explain(f"y=sum({'+'.join(f'{one}*x' for one in range(1001, 1009))})", x=[1, 2]))
+    assert "∂y/∂x = the sum of these = [8036, 8036] = x.grad" in whole
+
+
 def test_a_gradient_that_the_program_cleared_is_told(tmp_path: Any) -> None:
     script = "import torch\nw = torch.tensor([1., -1.], requires_grad=True)\nloss = (w ** 2).sum()\nloss.backward()\nw.grad = None\n"
     (tmp_path / "p.py").write_text(script)

@@ -71,7 +71,9 @@ def test_a_result_that_keeps_its_gradient_is_told_with_it_at_the_end(tmp_path: P
     graph = graph_of("y=(x+w)*(w+1)", {"x": 2, "w": 1}, retain=("a", "y"))
     remark = "What else lies between leaf and root keeps no .grad: it is not a leaf."
     assert told(graph)[-1] == f"done  x.grad = 2,  w.grad = 5,  y.grad = 1,  a.grad = 2 | {remark}"
-    code = "import torch\nx = torch.tensor(2.0, requires_grad=True)\nh = x * 3\nh.retain_grad()\ny = h**2\ny.backward()\n"
+    code = (
+        "import torch\nx = torch.tensor(2.0, requires_grad=True)\nh = x * 3\nh.retain_grad()\ny = h**2\ny.backward()\n"
+    )
     (tmp_path / "kept.py").write_text(code)
     assert told(graph_of(str(tmp_path / "kept.py")))[-1] == f"done  x.grad = 36,  h.grad = 12 | {remark}"
 
