@@ -6,7 +6,7 @@ from collections.abc import Iterable
 
 from gviz.graphs import Edge, Graph
 from gviz.graphs.numbers import Numbers
-from gviz.passes.elements import MINUS_ONE, TOLERANCE, agree, plus, sum_of, times
+from gviz.passes.elements import MINUS_ONE, TOLERANCE, agree, has_only, plus, sum_of, times
 
 
 def starts_of(graph: Graph) -> dict[str, Numbers | None]:
@@ -24,6 +24,11 @@ def starts_of(graph: Graph) -> dict[str, Numbers | None]:
             starts[root] = plus(arrives, times(sum_of(gradients), MINUS_ONE))
     sure_starts = {root: start for root, start in starts.items() if start is not None or nodes[root].recorded.outputs}
     return sure_starts or dict.fromkeys(graph.roots)
+
+
+def is_from_one(graph: Graph) -> bool:
+    """Return whether backward has started from 1, so that what arrives, but for hooks, is a derivative of the roots."""
+    return all(start is None or has_only(start, 1.0) for start in starts_of(graph).values())
 
 
 def handed_on(uses: Iterable[Edge]) -> list[Numbers]:

@@ -16,8 +16,7 @@ from gviz.formulas.operations import operator_of
 from gviz.graphs import GRAD_OF, NOW, Edge, Graph, Node
 from gviz.graphs.numbers import size_of
 from gviz.passes.dataflow import outputs_of
-from gviz.passes.elements import has_only
-from gviz.passes.starts import starts_of
+from gviz.passes.starts import is_from_one, starts_of
 from gviz.pictures.labels import (
     LONGEST_STATEMENT,
     TOLD,
@@ -211,9 +210,7 @@ class Reader:
     @cached_property
     def are_derivatives(self) -> bool:
         """Whether gradients are derivatives: backward has started from 1, and no hook has changed one."""
-        roots = [self.nodes[root] for root in self.graph.roots]
-        starts = [root.grad.arrived if root.kind == "operation" else root.grad.value for root in roots]
-        return not self.graph.has_hooks and all(start is None or has_only(start, 1.0) for start in starts)
+        return not self.graph.has_hooks and is_from_one(self.graph)
 
     def gradient_words(self, what: str = "value", where: str = "line") -> str:
         """Return what the numbers below the lines are: a quotient where backward has started from 1, and no hook is."""

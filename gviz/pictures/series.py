@@ -19,6 +19,7 @@ from gviz.graphs import Edge, Graph, Node
 from gviz.layout.fonts.faces import type_width
 from gviz.passes.dataflow import dataflow
 from gviz.passes.rounding import without_rounding
+from gviz.passes.starts import is_from_one
 from gviz.pictures import html, slide
 from gviz.pictures.digits import Listing
 from gviz.pictures.labels import REPEATED, name_line
@@ -217,7 +218,9 @@ class _Scene:
         self.is_across = options.direction in ("LR", "RL")
         """Whether lines run from left to right, or the other way."""
         about = (
-            f"∂ = ...: the gradient {quotient_of(root_name(graph), '...')}" if compact and has_backward(graph) else ""
+            f"∂ = ...: the gradient {quotient_of(root_name(graph), '...')}"
+            if compact and has_backward(graph) and is_from_one(graph)
+            else ""
         )
         said = [
             *(line for step in steps for line in step.caption),

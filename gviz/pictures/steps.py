@@ -23,7 +23,7 @@ from gviz.graphs import NOW, Edge, Gradient, Graph, Module, Node, Place as Sourc
 from gviz.graphs.numbers import Numbers, size_of
 from gviz.passes.dataflow import outputs_of
 from gviz.passes.elements import is_finite, scalar_of
-from gviz.passes.starts import handed_on, is_close, starts_of
+from gviz.passes.starts import handed_on, is_close, is_from_one, starts_of
 from gviz.pictures.digits import (
     ABOUT,
     MOST_LISTED,
@@ -140,6 +140,7 @@ class StepBuilder:
     def __init__(self, graph: Graph, options: RenderOptions) -> None:
         self.graph, self.options, self.nodes = graph, options, graph.by_id
         self.root, self.starts = root_name(graph), starts_of(graph)
+        self.begins_with_one = is_from_one(graph)
         self.rows = {row.name: row for row in graph.tensors}
         self.made = outputs_of(graph)
         self.inputs: dict[str, list[int]] = {node.id: [] for node in graph.nodes}
@@ -338,7 +339,7 @@ class StepBuilder:
         lines = []
         for root, value in self.starts.items():
             one, name = self.text(value), short(self.nodes[root].name or "·", 20)
-            text = quotient_of(name, name) + (f" = {one}" if one else "")
+            text = self.gradient_name(name, name) + (f" = {one}" if one else "")
             lines.append(_cut([Span("backward", "gradient"), Span(f"  starts at {name}:  "), Span(text, "gradient")]))
         return tuple(lines[:MOST_LINES])
 
@@ -394,8 +395,9 @@ class StepBuilder:
         return [Span(f"from {user.label}: ")], []
 
     def gradient_name(self, root: str, name: str) -> str:
-        """Return what arrives at a tensor is called: a derivative, unless a hook has changed it on its way."""
-        return f"gradient at {name}" if self.graph.has_hooks and root != name else quotient_of(root, name)
+        """Return what arrives at a tensor is called: a derivative, if backward began with 1 and no hook has changed it."""
+        is_derivative = self.begins_with_one and (root == name or not self.graph.has_hooks)
+        return quotient_of(root, name) if is_derivative else f"gradient at {name}"
 
     def sum_so_far(self, edge: Edge, so_far: Sequence[int]) -> tuple[str, str]:
         """Return what is said where gradients meet: how many are here, or their sum, with and without parts."""
@@ -476,7 +478,8 @@ class StepBuilder:
             yield list(self.gradient(node, step, place))
         if node.id in self.starts and step.has_started and node.grad.arrived is not None and not places:
             name = node.name or "·"
-            quotient = "∂" if self.options.max_chars == SHORT else quotient_of(name, name)
+            is_short = self.options.max_chars == SHORT and self.begins_with_one
+            quotient = "∂" if is_short else self.gradient_name(name, name)
             yield [(Span(equation(quotient, node.grad.arrived, options.precision, options.max_chars), "gradient"),)]
         elif node.kind == "leaf" and is_known and not places:
             is_there = self.graph.stop or step.phase == "done"  # from before, or in a way that is not known
@@ -498,7 +501,7 @@ class StepBuilder:
         name = name_along(self.graph.edges[self.uses[place][0]], node)
         quotient = (
             f"∂{name if node.recorded.outputs else ''}"
-            if is_short and not self.graph.has_hooks
+            if is_short and self.begins_with_one and not self.graph.has_hooks
             else self.gradient_name(self.root, name)
         )
         head = "grad" if node.kind == "leaf" else quotient

@@ -20,7 +20,7 @@ from gviz.pictures.look import PAGES
 from gviz.pictures.series import Slide, series
 from gviz.pictures.spans import text_of
 from gviz.pictures.steps import Step, chosen, lines_at, steps_of
-from gviz.render import dot
+from gviz.render import dot, render
 
 LIGHT = RenderOptions(theme="light")
 FIVE = "b=w1*a; c=w2*a; d=w3*b+w4*c; L=10-d"
@@ -65,6 +65,18 @@ def test_the_first_articles_formula_is_told_in_nine_steps() -> None:
         "to x:  ∂y/∂a · ∂a/∂x = 2 · 1 = 2 | to w:  ∂y/∂a · ∂a/∂w = 2 · 1 = 2   w.grad += 3 + 2 = 5",
         "done  x.grad = 2,  w.grad = 5 | What lies between leaf and root keeps no .grad: it is not a leaf.",
     ]
+
+
+def test_what_backward_is_given_to_start_with_is_no_derivative() -> None:
+    graph = graph_of("y=x**2", {"x": [1, 2]}, grad_output="[1, 0.5]")
+    start, way = told(graph)[2:4]
+    assert start == "backward  starts at y:  gradient at y = [1, 0.5]"
+    assert way == "to x:  gradient at y · ∂y/∂x = [1, 0.5] · [2, 4] = [2, 2]"
+    boxes = said(graph)
+    assert boxes["y"][-1] == ["y = [1, 4]", "gradient at y = [1, 0.5]"]
+    assert "∂y/∂y" not in str(slides_of(graph))
+    assert "∂y/∂y" not in str(render(graph, "dot", RenderOptions(view="teaching")))
+    assert told(graph_of("y=x**2", {"x": [1, 2]}, grad_output="ones"))[2] == "backward  starts at y:  ∂y/∂y = [1, 1]"
 
 
 def test_a_result_that_keeps_its_gradient_is_told_with_it_at_the_end(tmp_path: Path) -> None:

@@ -14,7 +14,7 @@ from textwrap import wrap
 from gviz.graphs import Edge, Graph, Node
 from gviz.passes.dataflow import dataflow
 from gviz.passes.elements import is_finite, sum_text
-from gviz.passes.starts import handed_on
+from gviz.passes.starts import handed_on, is_from_one
 from gviz.pictures import html
 from gviz.pictures.labels import (
     REPEATED,
@@ -106,7 +106,8 @@ def _statements(whole: Graph, formula: Graph, options: RenderOptions, theme: The
     for root in graph.roots:
         if nodes[root].grad.arrived is not None and "grad" in options.show:
             name = nodes[root].name or "·"
-            text = equation(quotient_of(name, name), nodes[root].grad.arrived, options.precision)
+            what = quotient_of(name, name) if is_from_one(graph) else "gradient"
+            text = equation(what, nodes[root].grad.arrived, options.precision)
             text = f"{WAYS[options.direction].back} {text}"
             yield Shape(
                 f"start_{root}",
