@@ -7,7 +7,7 @@ from html import escape
 from typing import Any
 
 from gviz.errors import ArgumentError
-from gviz.graphs import GRAD_OF, Graph, TensorRow
+from gviz.graphs import GRAD_OF, MADE_LATER, Graph, TensorRow
 from gviz.graphs.numbers import Numbers
 from gviz.passes.rounding import without_rounding
 from gviz.pictures.labels import later_text, shape_text, short, value_text
@@ -125,8 +125,14 @@ def cell_text(value: Numbers | None) -> str:
 
 def note_of(row: TensorRow) -> str:
     """Return why a tensor is outside the graph; "" for one that is inside, unless it was written in place, or has more names."""
-    if row.moment is not None and row.moment.remark:
-        return row.moment.remark
+    remark = row.moment.remark if row.moment is not None else ""
+    if remark and (remark != MADE_LATER or row.requires_grad):
+        return remark
+    return f"later: {reason_of(row)}" if remark else reason_of(row)
+
+
+def reason_of(row: TensorRow) -> str:
+    """Return that reason, whenever the tensor was made."""
     if row.required_grad and not row.requires_grad:  # which is so since later
         return ""
     if row.broken is not None and row.at_backward()[1].value is None:

@@ -92,7 +92,8 @@ def test_a_leaf_whose_name_has_gone_to_a_result_is_the_first_of_that_name(gviz: 
 def test_a_note_tells_what_is_outside_of_the_graph_and_why(script: Program) -> None:
     notes = {name: row["note"] for name, row in table(script("inspect", "net.py")).items()}
     assert notes == {
-        "x": "frozen", "w": "", "b": "", "h": "", "loss": "", "d": "detached", "n": "integers", "k": "no_grad", "leaf of w": "",
+        "x": "frozen", "w": "", "b": "", "h": "", "loss": "", "d": "later: detached", "n": "later: integers",
+        "k": "later: no_grad", "leaf of w": "",
     }  # fmt: skip
 
 

@@ -10,7 +10,7 @@ import pytest
 from program import Program
 
 from gviz import SourceOptions, explain, read
-from gviz.graphs import Graph
+from gviz.graphs import MADE_LATER, Graph
 from gviz.pictures.options import VIEWS
 from gviz.pictures.shades import measured
 from gviz.render import RenderOptions, render
@@ -114,3 +114,13 @@ def test_what_is_joined_without_a_name_is_told_as_it_is_written(tmp_path: Path) 
     assert "cat(torch.ones(1), w)" in text
     assert "= cat(w, x, …, f) = [1, 2, 3, 4, 9, 12, 10, 13]" in text
     assert "□" not in text
+
+
+def test_what_was_made_after_backward_says_so_also_without_a_gradient(tmp_path: Path) -> None:
+    code = (
+        "import torch\nw = torch.tensor([0.5, -1.5], requires_grad=True)\nx = torch.ones(2)\nL = (w * x).prod()\nL.backward()\n"
+        "num = torch.zeros_like(w)\nwith torch.no_grad():\n    up = (w + 0.1).prod()\n    num[0] = up - L\n"
+    )
+    (tmp_path / "check.py").write_text(code)
+    rows = {row.name: row.moment for row in read(tmp_path / "check.py", SourceOptions(lines=True)).graph.tensors}
+    assert [name for name, moment in rows.items() if moment and moment.remark == MADE_LATER] == ["num", "up"]

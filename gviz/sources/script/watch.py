@@ -168,7 +168,7 @@ class Calls(Observer):
         for one in names.values():
             if grad_fn(one) is None and (call := recall(records, one)) is not None and call.run > about.run:
                 moments.pop(id(one), None)
-                later |= {id(one)} if one.requires_grad else set()
+                later.add(id(one))
         return moments | dict.fromkeys(later - about.moments.keys(), Moment(remark=MADE_LATER))
 
     def failure_of(self, error: BaseException | None) -> Stop | None:
