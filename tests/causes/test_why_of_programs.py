@@ -1071,3 +1071,42 @@ loss.backward()
 """
     cause = why(graph_of(tmp_path, program, engine), "att.out_proj.weight")
     assert "softmax makes the first of them, forward" in cause.what
+
+
+IN_A_FUNCTION = """\
+import torch
+from torch import nn
+def step(net, x):
+    with torch.no_grad():
+        loss = net(x).mean()
+    loss.backward()
+def train():
+    layers = nn.Linear(3, 2)
+    x = torch.rand(4, 3)
+    step(layers, x)
+train()
+"""
+
+
+@pytest.mark.parametrize("engine", ENGINES)
+def test_a_failure_in_a_function_is_told_with_the_tensors_that_it_had(tmp_path: Path, engine: str) -> None:
+    graph = graph_of(tmp_path, IN_A_FUNCTION, engine)
+    cause = why(graph, "layers.weight")  # the name of the function that called the one that fails
+    assert (cause.verdict, lines_of(cause)[-1]) == ("no_grad", 5)
+    assert [one.name for one in why_all(graph)][:2] == ["layers.weight", "layers.bias"]
+    graph = graph_of(tmp_path, IN_A_FUNCTION.replace("loss.backward()", "loss @ x"), engine)
+    assert why(graph, "layers.weight").verdict != "ok"
+    assert {"layers.weight", "net.weight", "x", "loss"} <= {row.name for row in graph.tensors}
+
+
+def test_a_layer_that_fails_in_its_own_code_shows_what_it_had_computed(tmp_path: Path) -> None:
+    program = (
+        "import torch\nclass Net(torch.nn.Module):\n    def __init__(self):\n        super().__init__()\n"
+        "        self.a, self.b = torch.nn.Linear(3, 4), torch.nn.Linear(5, 2)\n"
+        "    def forward(self, x):\n        h = self.a(x)\n        return self.b(h)\n"
+        "def train():\n    net = Net()\n    net(torch.ones(2, 3)).sum().backward()\ntrain()\n"
+    )
+    graph = graph_of(tmp_path, program, "gviz")
+    rows = {row.name: row for row in graph.tensors}
+    assert [node.name for node in graph.nodes if node.kind == "output"] == ["h"]
+    assert rows["self.a.weight"].same_as == "net.a.weight"

@@ -10,6 +10,7 @@ import sys
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager, nullcontext, suppress
 from dataclasses import replace
+from traceback import walk_tb
 from types import ModuleType
 from typing import Any
 
@@ -158,7 +159,7 @@ class Execution:
         call = self.calls.chosen
         by_grad = self.calls.last.get("grad")  # the graph that it was asked of may outlive the names
         at_call = {name: one for noted in (by_grad, call) if noted is not None for name, one in noted.names.items()}
-        space = {**vars(self.main), **self.end.local}
+        space = {**vars(self.main), **self._variables()}
         loops = loop_names(parsed.tree) - {*options.roots, *options.retain, *options.frozen}
         unnamed = None if options.is_whole or options.roots or options.watch else dict[str, Any]()
         return ScriptRun(
@@ -182,6 +183,12 @@ class Execution:
             status=exit_status(self.raised),
             changes=self.changes,
         )
+
+    def _variables(self) -> dict[str, Any]:
+        """Return the variables of the script's functions that were running when it stopped; the innermost one's win."""
+        frames = [frame for frame, _ in walk_tb(getattr(self.raised, "__traceback__", None))]
+        own = [frame for frame in frames if frame.f_code.co_filename == self.script.code_file]
+        return {name: value for frame in own[1:] for name, value in frame.f_locals.items()}
 
     def _lines(self, trace: Trace) -> Lines:
         """Return the lines of what was traced, and what the operations keep, if that was measured."""

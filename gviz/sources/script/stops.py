@@ -70,7 +70,6 @@ class RunEnd:
             columns = (one.col_offset for body in _bodies(self.tree) for one in body if one.lineno == self.line)
             self.column = min(columns)  # of the first statement in the line
         self.arrivals = self.backwards = 0
-        self.local: dict[str, Any] = {}  # the variables of the function that it was ended in
         self.reason = self.which_time = ""  # what it was ended for, and which time, counted from 1
 
     def _statement_at(self, line: int) -> int:
@@ -126,13 +125,11 @@ class RunEnd:
         if kind == BEFORE:
             self.arrivals += 1
             if self.arrivals >= self.last_arrival:
-                frame: Any = sys._getframe(1)  # noqa: SLF001 - inspect.currentframe costs a large import and does just this
-                self.local = {} if frame.f_locals is frame.f_globals else dict(frame.f_locals)
                 place = self.script.place(line)
                 again = f"--until {self.as_option(f'{line}:{self.arrivals + 1}')}"
                 self.end(f"stopped before {place} ran", again, self.arrivals)
         elif kind == AFTER and self.watch is not None:
-            self.watch(self.script.place(line), sys._getframe(1))  # noqa: SLF001 - likewise
+            self.watch(self.script.place(line), sys._getframe(1))  # noqa: SLF001 - inspect.currentframe costs a large import and does just this
         elif kind == CAUGHT and isinstance(sys.exc_info()[1], Stopped):
             raise Stopped
 
