@@ -55,10 +55,11 @@ def overwritten(facts: TensorFacts) -> Cause:
     what = f"{name} is another leaf than {call} knew"
     leaves = (node for node in case.shown.nodes if node.kind == "leaf")
     unnamed = {node.shape for node in leaves if (node.name or "leaf ").startswith("leaf ")}
-    if is_leaf and facts.history.is_optimized is False and facts.row.shape in unnamed:
+    lines = case.line_of(facts.history.requires_grad_set) or facts.lines
+    is_assigned = not lines or bool(fixes.assigned_in(case.code_of(lines)))  # and not by what takes a constraint away
+    if is_leaf and facts.history.is_optimized is False and facts.row.shape in unnamed and is_assigned:
         what = f"{what}: that one, of its sizes, has no name any more, and no optimizer has the new one"
         mend = f"with torch.no_grad(): {facts.in_code}.copy_(...), which writes into the parameter that is there"
-        lines = case.line_of(facts.history.requires_grad_set) or facts.lines
         return facts.cause("overwritten", what, lines, mend)
     if cuts := cuts_of_older(facts):
         lines, mend = at_cuts(case, cuts)

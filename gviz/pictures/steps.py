@@ -456,7 +456,9 @@ class StepBuilder:
             texts = [text.replace(".grad =", ".grad +=") for text in texts]
             is_known = all(self.sums[node.id, 0].is_whole for node in grads)
             hooks = [one.where for node in grads for one in node.grad.hooks if one.kind == "grad"]
-            other = f"{hooks[0]}, changed a .grad then" if hooks else "the rest is the program's, or of another backward"
+            other = (
+                f"{hooks[0]}, changed a .grad then" if hooks else "the rest is the program's, or of another backward"
+            )
             rest = "they are added to what was there before" if is_known else other
             remark = f"These are of this backward alone: {rest}."
         else:

@@ -100,7 +100,7 @@ class Gradients(Observer):
         self.asked_at: Place | None = None  # where autograd.grad was called last, be it by a function of torch.func
         self.has_optimizers = False
         self.idle_steps = 0  # how many steps of optimizers had no gradient at all
-        self.used = set[Chain]()  # the calls of backward whose gradients steps have used
+        self.used = set[Chain]()  # the calls of backward of whose gradients steps, or the program, have used some
         self.uses: dict[tuple[int, int], tuple[bool, CodeType]] = {}
 
     def record_of(self, leaf: Any) -> GradientRecord:
@@ -158,6 +158,7 @@ class Gradients(Observer):
             frame: Any = sys._getframe(2)  # noqa: SLF001 - inspect.currentframe costs a large import and does just this
             frame = frame.f_back if frame.f_globals.get("__name__") == Observer.__module__ else frame  # PyTorch's mode
             record.was_read = self.frames.is_ours(frame.f_code.co_filename) and self.is_use(frame.f_code, frame.f_lasti)
+            self.used |= {record.chain} if record.was_read else set()
 
     def gave_gradient(self, leaf: Any, value: Any) -> None:
         """Note that a leaf has been given a gradient: None, or a tensor."""
@@ -205,7 +206,8 @@ class Gradients(Observer):
         """Return how many gradients that the last backward of a leaf has brought were lost: taken away unused.
 
         It is 0 if steps have used each gradient that another backward brought the leaf, and the last one's for other
-        tensors: in a GAN, the discriminator's gradients of the generator's loss are not meant to be used.
+        tensors: in a GAN, the discriminator's gradients of the generator's loss are not meant to be used, nor are a
+        model's where the program reads those of its data, as to attack it.
         """
         others = (one for one in record.arrivals if one != record.chain)
         is_trained = any(record.used[one] == record.arrivals[one] for one in others)

@@ -15,6 +15,7 @@ from gviz.causes.why import why, why_all
 from gviz.graphs import Graph
 from gviz.passes.part import around
 
+PROGRAMS = Path(__file__).parent.parent / "programs"
 ENGINES = ["gviz", pytest.param("torch", marks=pytest.mark.torch)]
 
 
@@ -1009,6 +1010,12 @@ for epoch in range(3):
     assert not [cause for cause in causes if cause.is_wrong]
     verdicts = {"asked": "detached", "zeroed": "cleared", "accumulated": "ok"}
     assert next(cause.verdict for cause in causes if cause.name == "x") == verdicts[attack]
+
+
+@pytest.mark.parametrize("name", ["adversarial_example", "constrained_weights"])
+def test_what_a_program_does_with_a_trained_model_is_no_fault(tmp_path: Path, name: str) -> None:
+    graph = graph_of(tmp_path, (PROGRAMS / f"{name}.py").read_text(), "gviz")
+    assert not [cause for cause in why_all(graph) if cause.is_wrong]
 
 
 @pytest.mark.parametrize("engine", ENGINES)
