@@ -52,6 +52,7 @@ class CallSites:
     def __init__(self, tree: ast.Module | None, file: str) -> None:
         self.tree, self.file = tree, file
         self.entries: dict[tuple[Any, ...], tuple[str, Texts, bool, Collection[int] | None]] = {}
+        self.texts: dict[tuple[Any, ...], Texts] = {}
         self.positions: dict[int, list[tuple[int | None, ...]]] = {}  # of code by its identity; the trace keeps it
 
     def arguments_of(self, noted: NodeRecord, label: str) -> Iterator[Argument]:
@@ -67,7 +68,7 @@ class CallSites:
         if (entry := self.entries.get(key)) is None:
             kind = kind_of(label)
             is_operator = call.name == function_of(kind) or call.name in CALLS.get(kind, "").split()
-            texts = self.argument_texts(code, instruction, call.name, count) if call.place.file == self.file else {}
+            texts = self.texts_of(noted)
             row = rows_by_label().get(label)
             is_own = row is not None and call.name == row.key and not row.takes_list and kind != "Where"
             entry = self.entries[key] = kind, texts, is_operator, row.edges if row is not None and is_own else None
@@ -91,6 +92,16 @@ class CallSites:
                 yield Argument(None, "None")
         if kind == "Convolution" and count == len(("input", "weight")):
             yield Argument(None, "None")  # the bias
+
+    def texts_of(self, noted: NodeRecord) -> Texts:
+        """Return what is written for the arguments of the call behind an operation; of a loop it is read once."""
+        call, count = noted.call, noted.argument_count
+        code, instruction = call.at or (None, 0)
+        key = id(code), instruction, call.name, count, call.place.file
+        if key not in self.texts:
+            is_here = call.place.file == self.file
+            self.texts[key] = self.argument_texts(code, instruction, call.name, count) if is_here else {}
+        return self.texts[key]
 
     def argument_texts(self, code: CodeType | None, instruction: int, name: str, count: int) -> Texts:
         """Return the text of each argument of a call, "" for a long one, and whether its names mean other things later.

@@ -10,6 +10,7 @@ from collections.abc import Callable, Container, Iterable, Iterator, Mapping, Se
 from itertools import islice
 from typing import Any
 
+from gviz.formulas.operands import rows_by_label
 from gviz.graphs import GraphCut, History, Module, Place, TensorRow
 from gviz.sources.arguments import CallSites
 from gviz.sources.derivatives import origin_in_derivative
@@ -170,6 +171,27 @@ class Lines:
         """Return the name that a leaf was given when it was made, and whether it is the first of that name."""
         call = recall(self.trace.outside.records, leaf)
         return ("", False) if call is None or call.at is None else self.sites.name_of_value(*call.at)
+
+    def names_written(self, nodes: Iterable[Any]) -> dict[str, int]:
+        """Return the names that operations were written with for leaves which have others since, and whose each was.
+
+        Args:
+            nodes: the operations.
+
+        Returns:
+            Name -> the identity of the leaf: of names outside of functions alone, one for each leaf.
+        """
+        written: dict[int, set[str]] = {}
+        for node, noted in ((one, record_of(one)) for one in nodes):
+            row, code = rows_by_label().get(type(node).__name__), noted and noted.call.at and noted.call.at[0]
+            if noted is None or row is None or not code or code.co_name != "<module>":
+                continue
+            texts = self.sites.texts_of(noted)
+            for place, (following, _) in zip(row.edges, node.next_functions, strict=False):
+                leaf, (text, is_outdated) = getattr(following, "variable", None), texts.get(place, ("", False))
+                if leaf is not None and is_outdated and text.isidentifier():
+                    written.setdefault(id(leaf), set()).add(text)
+        return {next(iter(names)): leaf for leaf, names in written.items() if len(names) == 1}
 
     def last_write_before(self, tensor: Any, use: int) -> Place | None:
         """Return where the memory of a tensor was written last before a run of a line; None where it was not."""

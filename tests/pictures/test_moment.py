@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 from program import Program
 
-from gviz import SourceOptions, explain, read
+from gviz import SourceOptions, explain, inspect, read
 from gviz.graphs import MADE_LATER, Graph
 from gviz.pictures.options import VIEWS
 from gviz.pictures.shades import measured
@@ -124,3 +124,23 @@ def test_what_was_made_after_backward_says_so_also_without_a_gradient(tmp_path: 
     (tmp_path / "check.py").write_text(code)
     rows = {row.name: row.moment for row in read(tmp_path / "check.py", SourceOptions(lines=True)).graph.tensors}
     assert [name for name, moment in rows.items() if moment and moment.remark == MADE_LATER] == ["num", "up"]
+
+
+@pytest.mark.parametrize("engine", ["gviz", pytest.param("torch", marks=pytest.mark.torch)])
+def test_leaves_that_change_places_before_backward_have_the_names_that_operations_were_written_with(
+    tmp_path: Path, engine: str
+) -> None:
+    if engine == "torch":
+        pytest.importorskip("torch")
+    code = (
+        "import torch\na = torch.tensor(2.0, requires_grad=True)\nb = torch.tensor(3.0, requires_grad=True)\n"
+        "for _ in range(2):\n    c = a * b + a\na, b = b, a\nc.backward()\n"
+    )
+    (tmp_path / "swapped.py").write_text(code)
+    options = SourceOptions(engine=engine)
+    text = str(explain(tmp_path / "swapped.py", options=options, say=lambda _: None))
+    assert "a = 2, b = 3" in text
+    assert "= a·b = 6" in text
+    assert "∂c/∂a = 3 + 1 = 4 = a.grad" in text
+    table = str(inspect(tmp_path / "swapped.py", options=options, say=lambda _: None))
+    assert "now 3; grad now 2" in table

@@ -193,6 +193,16 @@ def _drawn(run: ScriptRun, roots: Mapping[str, Any], options: SourceOptions, tal
         (run.names_at_call, run.names) if call is not None and about is call.about else (run.names, run.names_at_call)
     )
     names = with_names_of_the_picture(*moments, roots.values())
+    if run.lines is not None:
+        written, tensors = (
+            run.lines.names_written(graph_nodes(roots.values())),
+            {id(one): one for one in names.values()},
+        )
+        owners = {name: id(names[name]) for name in written if name in names}
+        if sorted(owners.values()) == sorted(
+            written.values()
+        ):  # as of a and b that have changed places before backward
+            names |= {name: tensors[leaf] for name, leaf in written.items()}
     now = {name: one for name, one in run.names.items() if names[name] is not one}
     if options.diagnose:  # why is asked about what has a name now, be it that another leaf had it
         inside = set(map(id, graph_nodes(roots.values()).values()))
