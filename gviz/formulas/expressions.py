@@ -16,7 +16,7 @@ from typing import NamedTuple, Self
 
 from gviz.formulas.formula import GRAD, UNKNOWN, Formula
 from gviz.formulas.operands import UNTOLD, arguments_of, held_operands, option_text, part_of_result, signed
-from gviz.formulas.operations import GRAD_FN, OPERATORS, SIGNS, operator_of, recorded_function
+from gviz.formulas.operations import GRAD_FN, OPERATORS, SIGNS, is_of_program, operator_of, recorded_function
 from gviz.graphs import Edge, Graph, Node
 from gviz.graphs.numbers import Numbers
 
@@ -395,7 +395,8 @@ def expression_of(node: Node, operands: dict[int, Text], constants: Mapping[int,
     number = other_operand(node.expression, next(iter(operands.values())).text) if len(operands) == 1 else None
     is_known = all(part.text for part in parts) and any(part.text != UNKNOWN for part in parts)
     if match is None or not is_known:
-        return Text(written_text(node, parts))
+        is_call = is_known and is_of_program(node.label)
+        return Text(call_text(node, [part.text for part in parts]) if is_call else written_text(node, parts))
     if len(parts) > MOST_OPERANDS:
         parts = [*parts[:2], Text(UNTOLD), parts[-1]]
     name, overload = match.groups()

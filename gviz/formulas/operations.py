@@ -21,7 +21,8 @@ OPERATORS: dict[type[ast.operator], str] = {
 PUT_IN = ("MaskedFill", "Where", "IndexPut")
 """Operations that put inf into a tensor because the program says so: their classes begin with these."""
 
-GRAD_FN = re.compile(r"(\w+?)Backward(\d*)")
+GRAD_FN = re.compile(r"(\w+?)Backward(\d+)")
+"""The class of an operation of PyTorch: that of a user's own has no number, and may be called as one of these."""
 
 _WORDS = re.compile(r"(?<=[a-z])(?=[A-Z])|(?<=[A-Z])(?=[A-Z][a-z])|(?<=\d)(?=[A-Z][a-z]{3})")
 """Where a word begins in the name of a class. Any letter behind a digit is large there: only a longer word, as in
@@ -39,22 +40,25 @@ def operator_of(label: str) -> str:
     ('×', '−', 'log', 'Cube')
     """
     match = GRAD_FN.fullmatch(label)
-    if match is None:
-        return label
-    name = match[1]
+    name = "" if match is None else match[1]
     if name in SIGNS:
         return {"*": "×", "/": "÷", "**": "^", "-": "−"}.get(SIGNS[name][0], SIGNS[name][0])
     return "−" if name == "Neg" else recorded_function(label)
 
 
 def kind_of(label: str) -> str:
-    """Return an operation's class without ``Backward`` and its number; "" for a user's own.
+    """Return an operation's class without ``Backward`` and its number; "" for a user's own, whatever that is called.
 
-    >>> kind_of("MulBackward0"), kind_of("Cube")
-    ('Mul', '')
+    >>> kind_of("MulBackward0"), kind_of("Cube"), kind_of("MulBackward")
+    ('Mul', '', '')
     """
     match = GRAD_FN.fullmatch(label)
     return "" if match is None else match[1]
+
+
+def is_of_program(label: str) -> bool:
+    """Return whether an operation is a Function of the program: PyTorch's classes end with a number."""
+    return label.endswith("Backward")
 
 
 def recorded_function(label: str) -> str:
@@ -64,18 +68,20 @@ def recorded_function(label: str) -> str:
     ('log_softmax', 'Cube', 'Cube')
     """
     match = GRAD_FN.fullmatch(label)
-    if match is None:
-        return label
-    return function_of(match[1]) if match[2] else match[1]
+    return label.removesuffix("Backward") if match is None else function_of(match[1])
 
 
 def jacobian_symbol(label: str) -> str:
     """Return the gradient that an operation without a formula hands on: a product with a Jacobian that has a name.
 
+    A class of the user's own hands on what its backward makes, be it right or wrong.
+
     >>> jacobian_symbol("LinalgSvdBackward0"), jacobian_symbol("CubeBackward")
-    ('grad @ J(svd)', 'grad @ J(Cube)')
+    ('grad @ J(svd)', 'Cube.backward(grad)')
     """
-    return f"{GRAD} @ {jacobian_name(label)}"
+    return (
+        f"{recorded_function(label)}.backward({GRAD})" if is_of_program(label) else f"{GRAD} @ {jacobian_name(label)}"
+    )
 
 
 def jacobian_name(label: str) -> str:

@@ -838,3 +838,33 @@ def test_what_a_sum_in_place_began_with_has_a_name_and_its_numbers(tmp_path: Pat
     answer = explain(tmp_path / "sum.py", say=lambda _: None).text()
     assert re.search(r"\n  w = \[1, 2\], (\w) = 1, (\w) = \[0, 0\]\n", answer)
     assert UNKNOWN not in answer
+
+
+OWN = """\
+import torch
+
+class Mul(torch.autograd.Function):
+    @staticmethod
+    def forward(ctx, x, w):
+        return x + w
+
+    @staticmethod
+    def backward(ctx, g):
+        return g * 3, g
+
+x = torch.tensor([1.0, 2.0], requires_grad=True)
+w = torch.tensor([4.0, 5.0], requires_grad=True)
+y = Mul.apply(x, w)
+y.sum().backward()
+"""
+
+
+def test_a_function_of_the_program_is_told_by_its_own_backward_whatever_its_class_is_called(tmp_path: Path) -> None:
+    (tmp_path / "own.py").write_text(OWN)
+    text = str(explain(tmp_path / "own.py", say=lambda _: None))
+    assert "y = Mul.apply(x, w) = [5, 7]" in text
+    assert "∂y/∂x  Mul.backward(grad)" in text
+    assert "Jacobian" not in text
+    assert "x·w" not in text
+    (tmp_path / "own.py").write_text(OWN.replace("y = Mul.apply(x, w)\ny.sum()", "Mul.apply(x, w).sum()"))
+    assert "a = Mul(x, w) = [5, 7]" in str(explain(tmp_path / "own.py", say=lambda _: None))
