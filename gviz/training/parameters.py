@@ -12,7 +12,7 @@ from typing import Any
 from gviz.trace.listening import ParameterGroups
 from gviz.training.rows import Norms
 from gviz.training.running import EngineTensor
-from gviz.walk import all_finite
+from gviz.walk import TINY, all_finite, numbers
 
 
 class ModelParameters:
@@ -85,10 +85,10 @@ def plain_gradient(grad: EngineTensor) -> EngineTensor:
 
 
 def tensor_norm(engine: ModuleType, tensor: EngineTensor) -> float:
-    """Return the norm of a tensor as ``tensor.norm()`` does; wider where 16 bits, or its square, would overflow."""
-    norm_of = engine.linalg.vector_norm  # which Tensor.norm calls in the end
-    norm = float(norm_of(tensor.float() if tensor.element_size() == 2 else tensor))
-    return norm if math.isfinite(norm) or not all_finite(tensor) else float(norm_of(tensor.double()))
+    """Return the norm of a tensor as ``tensor.norm()`` does, and exactly where its squares are too small or large."""
+    wide = tensor.float() if tensor.element_size() == 2 else tensor
+    norm = float(engine.linalg.vector_norm(wide))  # which Tensor.norm calls in the end
+    return norm if TINY < norm < math.inf else numbers(tensor, 0).norm
 
 
 def optimizer_text(optimizer: ParameterGroups) -> str:

@@ -456,6 +456,19 @@ def test_a_gradient_that_is_too_large_for_16_bits_is_told(torch: Any) -> None:
     assert "the loss was finite" in finding.what
 
 
+@pytest.mark.parametrize("size", [1e-24, 3e-23, 1e-19])
+def test_numbers_whose_squares_are_too_small_have_a_norm(torch: Any, size: float) -> None:
+    net = network(torch, torch.nn.Linear(4, 2), torch.nn.Linear(2, 1))
+    optimizer = torch.optim.Adam(net.parameters(), lr=0.01)
+    with gviz.watch(net, every=1) as log:
+        for _ in range(3):
+            optimizer.zero_grad()
+            (net[0](batch(torch)).pow(2).mean() + net[1](torch.ones(3, 2)).mean() * size).backward()
+            optimizer.step()
+    assert [row.norms["1.weight"].grad for row in log.rows] == [pytest.approx(size * 2**0.5, rel=1e-6, abs=0)] * 3
+    assert kinds(log) == []
+
+
 # ------------------------------------------------------------------ sound models
 def conv(torch: Any) -> Any:
     """A convolution with batch norm."""
