@@ -69,6 +69,9 @@ TENSORFLOW_2 = {
 }  # fmt: skip
 """Names of TensorFlow's eager mode, with what PyTorch has in their place."""
 
+COMPILED = "graph", "inlined_graph", "code", "graph_for"
+"""Attributes of what torch.jit.trace and script give."""
+
 CLOSE = 2
 """By how many letters a name may be longer or shorter than that of TensorFlow which was probably meant."""
 
@@ -166,6 +169,8 @@ def _other_name(error: BaseException, message: str, script: Script) -> str | Non
             return USUAL[error.name] if error.name == "get_ipython" else f"write `{USUAL[error.name]}` first"
         *_, (frame, _) = walk_tb(error.__traceback__)
         return did_you_mean(error.name, {*frame.f_locals, *map(str, frame.f_globals)}) or None
+    if isinstance(error, AttributeError) and error.name in COMPILED and "gviz.engine.jit" in sys.modules:
+        return f".{error.name} is what torch.jit has compiled, and gviz compiles nothing; run with --engine torch"
     home, name = _name_of_torch(error, message)
     if not name:
         if isinstance(error, NotImplementedError) and "--engine torch" in message and not torch_names.has_torch():

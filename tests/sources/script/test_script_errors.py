@@ -199,6 +199,13 @@ def test_what_the_engine_s_tensors_lack_and_dir_shows_is_said_to_be_pytorch_s(fo
     assert f"\ntorch.Tensor.{name} is not in gviz's engine; {RUNS}" in report
 
 
+@pytest.mark.parametrize("text", ["trace(lambda x: 2 * x, torch.ones(2)).graph", "script(torch.nn.Linear(2, 2)).code"])
+def test_what_torch_jit_would_have_compiled_is_said_with_the_way_to_it(folder: Folder, text: str) -> None:
+    report = refusal(folder, f"import torch\ntorch.jit.{text}\n", engine="gviz")
+    name = text.rpartition(".")[2]
+    assert f"\n.{name} is what torch.jit has compiled, and gviz compiles nothing; run with --engine torch" in report
+
+
 @pytest.mark.parametrize("name", ["torch.linalg.no_such_thing", "torch.optim.NoSuchThing"])
 def test_of_a_name_that_pytorch_may_lack_it_is_not_said_that_pytorch_runs_it(folder: Folder, name: str) -> None:
     report = refusal(folder, f"import torch\n{name}\n", engine="gviz")
