@@ -10,6 +10,7 @@ from typing import Any, TypeAlias
 from gviz import engine
 from gviz.autograd.modes import no_grad
 from gviz.autograd.tensor import Tensor
+from gviz.engine.nn.options import method
 from gviz.numbers.printing import Size
 from gviz.numbers.words import refuse
 
@@ -148,6 +149,33 @@ def row(name: str, base: type, text: str, **members: Any) -> Any:
     """
     declared = {key: WRAPPERS[key](value) if key in WRAPPERS else value for key, value in members.items()}
     return type(name, (base,), {"__doc__": text, **declared})
+
+
+def of_parameters(takes: str, arg_constraints: Any, text: str, **members: Any) -> Any:
+    """Return the base of the distributions of some parameters, which are brought to one shape.
+
+    Args:
+        takes: the parameters, as a signature has them.
+        arg_constraints: what each satisfies.
+        text: what kind of distributions these are.
+        members: what else they have, if not ``has_rsample``.
+    """
+    names = [one.partition("=")[0] for one in takes.split(", ")]
+
+    def begin(self: Distribution, values: Iterable[Any], validate_args: bool | None) -> None:
+        self.__dict__.update(zip(names, broadcast(*values), strict=True))
+        Distribution.__init__(self, vars(self)[names[0]].shape, validate_args=validate_args)
+
+    declared = {"__doc__": text, "arg_constraints": arg_constraints, "has_rsample": True, **members}
+    kind = type("OfParameters", (Distribution,), declared)
+    method(
+        kind,
+        "__init__",
+        f"{takes}, validate_args=None",
+        f"begin(self, [{', '.join(names)}], validate_args)",
+        begin=begin,
+    )
+    return kind
 
 
 def broadcast(*values: Tensor | float) -> Any:

@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from typing import Any
 
 from gviz import engine
 from gviz.autograd.modes import no_grad
 from gviz.autograd.tensor import Tensor
-from gviz.engine.distributions.base import Declared, Distribution, broadcast, sum_last
+from gviz.engine.distributions.base import Declared, Distribution, broadcast, row, sum_last
 from gviz.engine.distributions.constraints import Constraint, independent, nonnegative, positive, real, simplex
 from gviz.engine.distributions.counts import Categorical, ExpRelaxedCategorical
 from gviz.engine.distributions.reals import Normal, Uniform
@@ -20,6 +20,7 @@ from gviz.engine.distributions.transforms import (
     ExpTransform,
     Transform,
 )
+from gviz.engine.nn.options import method
 from gviz.numbers.printing import Size
 from gviz.numbers.words import refuse, refuse_any
 
@@ -167,82 +168,88 @@ class TransformedDistribution(Distribution):
         return self._forward(self.base_dist.icdf(self._rising(value)))
 
 
-class LogNormal(TransformedDistribution):
-    """Exponentials of normal numbers."""
+def transformed(*names: str, begin: Callable[..., Any]) -> type:
+    """Return the base of a transformed distribution with these parameters.
 
-    arg_constraints: Any = {"loc": real, "scale": positive}  # noqa: RUF012 - as PyTorch's
-    support, has_rsample = positive, True
-    loc, scale = property(lambda self: self.base_dist.loc), property(lambda self: self.base_dist.scale)
-    mean = property(lambda self: (self.loc + self.scale.pow(2) / 2).exp())
-    mode = property(lambda self: (self.loc - self.scale.square()).exp())
-    variance = property(lambda self: (square := self.scale.pow(2)).expm1() * (2 * self.loc + square).exp())
+    ``begin`` gives, of these, what is transformed and the transforms.
+    """
 
-    def __init__(self, loc: Tensor | float, scale: Tensor | float, validate_args: bool | None = None) -> None:
-        super().__init__(Normal(loc, scale, validate_args), ExpTransform(), validate_args)
+    def start(self: Declared, values: Iterable[Tensor | float], validate_args: bool | None) -> None:
+        tensors = broadcast(*values)
+        for name, value in zip(names, tensors, strict=True):
+            if not hasattr(type(self), name):  # else it is the parameter of what is transformed
+                setattr(self, name, value)
+        base, transforms = begin(*tensors)
+        TransformedDistribution.__init__(self, base, transforms, validate_args)
 
-    def entropy(self) -> Any:
-        """Return the entropy."""
-        return self.base_dist.entropy() + self.loc
-
-
-class HalfNormal(TransformedDistribution):
-    """Sizes of normal numbers."""
-
-    arg_constraints: Any = {"scale": positive}  # noqa: RUF012 - as PyTorch's
-    support, has_rsample = nonnegative, True
-    scale = property(lambda self: self.base_dist.scale)
-    mean = property(lambda self: self.scale * math.sqrt(2 / math.pi))
-    mode = property(lambda self: torch.zeros_like(self.scale))
-    variance = property(lambda self: self.scale.pow(2) * (1 - 2 / math.pi))
-
-    def __init__(self, scale: Tensor | float, validate_args: bool | None = None) -> None:
-        super().__init__(Normal(0, scale, False), AbsTransform(), validate_args)
-
-    def log_prob(self, value: Tensor) -> Any:
-        """Return the logarithm of the density."""
-        self._validate_sample(value)
-        return torch.where(value.ge(0), self.base_dist.log_prob(value) + math.log(2), -math.inf)
-
-    def cdf(self, value: Tensor) -> Any:
-        """Return the probability of a smaller value."""
-        self._validate_sample(value)
-        return 2 * self.base_dist.cdf(value) - 1
-
-    def icdf(self, value: Tensor) -> Any:
-        """Return the number below which a number is with this probability."""
-        return self.base_dist.icdf((value + 1) / 2)
-
-    def entropy(self) -> Any:
-        """Return the entropy."""
-        return self.base_dist.entropy() - math.log(2)
+    members = {
+        "arg_constraints": dict.fromkeys(names, positive),
+        "support": positive,
+        "has_rsample": True,
+        "__doc__": "A transformed distribution.",
+    }
+    kind, takes = type("Transformed", (TransformedDistribution,), members), ", ".join(names)
+    method(kind, "__init__", f"{takes}, validate_args=None", f"start(self, [{takes}], validate_args)", start=start)
+    return kind
 
 
-class Gumbel(TransformedDistribution):
-    """The largest of many numbers."""
+LogNormal = row(
+    "LogNormal",
+    transformed("loc", "scale", begin=lambda loc, scale: (Normal(loc, scale), ExpTransform())),
+    "Exponentials of normal numbers.",
+    arg_constraints={"loc": real, "scale": positive},
+    loc=property(lambda self: self.base_dist.loc),
+    scale=property(lambda self: self.base_dist.scale),
+    mean=lambda self: (self.loc + self.scale.pow(2) / 2).exp(),
+    mode=lambda self: (self.loc - self.scale.square()).exp(),
+    variance=lambda self: (square := self.scale.pow(2)).expm1() * (2 * self.loc + square).exp(),
+    entropy=lambda self: self.base_dist.entropy() + self.loc,
+)
+HALF: dict[str, Any] = {
+    "support": nonnegative,
+    "scale": property(lambda self: self.base_dist.scale),
+    "mode": lambda self: torch.zeros_like(self.scale),
+    "log_prob": lambda self, value: torch.where(value.ge(0), self.base_dist.log_prob(value) + math.log(2), -math.inf),
+    "cdf": lambda self, value: 2 * self.base_dist.cdf(value) - 1,
+    "icdf": lambda self, value: self.base_dist.icdf((value + 1) / 2),
+    "entropy": lambda self: self.base_dist.entropy() - math.log(2),
+}
+"""What the sizes of numbers have around zero that lie as often on either side."""
+HalfNormal = row(
+    "HalfNormal",
+    transformed("scale", begin=lambda scale: (Normal(0, scale, False), AbsTransform())),
+    "Sizes of normal numbers.",
+    **HALF,
+    mean=lambda self: self.scale * math.sqrt(2 / math.pi),
+    variance=lambda self: self.scale.pow(2) * (1 - 2 / math.pi),
+)
 
-    arg_constraints: Any = {"loc": real, "scale": positive}  # noqa: RUF012 - as PyTorch's
-    support = real
-    mean, mode = property(lambda self: self.loc + self.scale * EULER), property(lambda self: self.loc)
-    stddev = property(lambda self: math.pi / math.sqrt(6) * self.scale)
-    variance = property(lambda self: self.stddev.pow(2))
 
-    def __init__(self, loc: Tensor | float, scale: Tensor | float, validate_args: bool | None = None) -> None:
-        self.loc, self.scale = broadcast(loc, scale)
-        limits = torch.finfo(self.loc.dtype)
-        base = Uniform(torch.full_like(self.loc, limits.tiny), torch.full_like(self.loc, 1 - limits.eps), validate_args)
-        turned = AffineTransform(0, -torch.ones_like(self.scale))
-        last = AffineTransform(loc, -self.scale)
-        super().__init__(base, [ExpTransform().inv, turned, ExpTransform().inv, last], validate_args)
+def gumbel_parts(loc: Any, scale: Any) -> Any:
+    """Return the uniform numbers, and what makes Gumbel's of them."""
+    limits = torch.finfo(loc.dtype)
+    base = Uniform(torch.full_like(loc, limits.tiny), torch.full_like(loc, 1 - limits.eps))
+    return base, [
+        ExpTransform().inv,
+        AffineTransform(0, -torch.ones_like(scale)),
+        ExpTransform().inv,
+        AffineTransform(loc, -scale),
+    ]
 
-    def log_prob(self, value: Tensor) -> Any:
-        """Return the logarithm of the density."""
-        self._validate_sample(value)
-        y = (self.loc - value) / self.scale
-        return y - y.exp() - self.scale.log()
 
-    def entropy(self) -> Any:
-        """Return the entropy."""
-        return self.scale.log() + (1 + EULER)
+Gumbel = row(
+    "Gumbel",
+    transformed("loc", "scale", begin=gumbel_parts),
+    "The largest of many numbers.",
+    arg_constraints={"loc": real, "scale": positive},
+    support=real,
+    mean=lambda self: self.loc + self.scale * EULER,
+    mode=lambda self: self.loc,
+    stddev=lambda self: math.pi / math.sqrt(6) * self.scale,
+    variance=lambda self: self.stddev.pow(2),
+    log_prob=lambda self, value: (y := (self.loc - value) / self.scale) - y.exp() - self.scale.log(),
+    entropy=lambda self: self.scale.log() + (1 + EULER),
+)
 
 
 class RelaxedOneHotCategorical(TransformedDistribution):

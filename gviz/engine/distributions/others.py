@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from functools import reduce
 from typing import Any
 
 from gviz import engine
 from gviz.autograd.tensor import Tensor
-from gviz.engine.distributions.base import Declared, Distribution, broadcast, row
-from gviz.engine.distributions.composed import EULER, HalfNormal, TransformedDistribution
+from gviz.engine.distributions.base import Declared, Distribution, broadcast, of_parameters, row
+from gviz.engine.distributions.composed import EULER, HALF, TransformedDistribution, transformed
 from gviz.engine.distributions.constraints import (
     greater_than_eq,
     half_open_interval,
@@ -30,7 +30,6 @@ from gviz.engine.distributions.transforms import (
     SigmoidTransform,
     StickBreakingTransform,
 )
-from gviz.engine.nn.options import method
 from gviz.numbers.printing import Size
 
 torch: Any = engine
@@ -46,44 +45,14 @@ class Chi2(Gamma):  # type: ignore[misc]
         super().__init__(df * 0.5, 0.5, validate_args)
 
 
-class HalfCauchy(HalfNormal):
-    """Sizes of Cauchy numbers."""
-
-    mean = property(lambda self: torch.full(self._extended_shape(), math.inf, dtype=self.scale.dtype))
-    variance = property(lambda self: self.base_dist.variance)
-
-    def __init__(self, scale: Tensor | float, validate_args: bool | None = None) -> None:
-        TransformedDistribution.__init__(self, Cauchy(0, scale, False), AbsTransform(), validate_args)
-
-    def entropy(self) -> Any:
-        """Return the entropy."""
-        return self.base_dist.entropy() - math.log(2)
-
-
-def of_two(first: str, second: str, begin: Callable[..., Any]) -> type:
-    """Return the base of a transformed distribution with two parameters.
-
-    ``begin`` gives, of these, what is transformed and the transforms.
-    """
-
-    def start(self: Declared, one: Tensor | float, other: Tensor | float, validate_args: bool | None) -> None:
-        values = broadcast(one, other)
-        for name, value in zip((first, second), values, strict=True):
-            if not hasattr(type(self), name):  # else it is the parameter of what is transformed
-                setattr(self, name, value)
-        base, transforms = begin(*values)
-        TransformedDistribution.__init__(self, base, transforms, validate_args)
-
-    members = {
-        "arg_constraints": {first: positive, second: positive},
-        "support": positive,
-        "has_rsample": True,
-        "__doc__": "A transformed distribution with two parameters.",
-    }
-    kind = type("OfTwo", (TransformedDistribution,), members)
-    takes = f"{first}, {second}, validate_args=None"
-    method(kind, "__init__", takes, f"start(self, {first}, {second}, validate_args)", start=start)
-    return kind
+HalfCauchy = row(
+    "HalfCauchy",
+    transformed("scale", begin=lambda scale: (Cauchy(0, scale, False), AbsTransform())),
+    "Sizes of Cauchy numbers.",
+    **HALF,
+    mean=lambda self: torch.full(self._extended_shape(), math.inf, dtype=self.scale.dtype),
+    variance=lambda self: self.base_dist.variance,
+)
 
 
 def raised(self: Declared, power: float) -> Any:
@@ -93,10 +62,10 @@ def raised(self: Declared, power: float) -> Any:
 
 Weibull = row(
     "Weibull",
-    of_two(
+    transformed(
         "scale",
         "concentration",
-        lambda scale, concentration: (
+        begin=lambda scale, concentration: (
             Exponential(torch.ones_like(scale)),
             [PowerTransform(concentration.reciprocal()), AffineTransform(0, scale)],
         ),
@@ -113,7 +82,9 @@ Weibull = row(
 )
 Pareto = row(
     "Pareto",
-    of_two("scale", "alpha", lambda scale, alpha: (Exponential(alpha), [ExpTransform(), AffineTransform(0, scale)])),
+    transformed(
+        "scale", "alpha", begin=lambda scale, alpha: (Exponential(alpha), [ExpTransform(), AffineTransform(0, scale)])
+    ),
     "Numbers from ``scale`` up whose density falls as a power.",
     arg_constraints={"alpha": positive, "scale": positive},
     support=property(lambda self: greater_than_eq(self.scale)),
@@ -131,10 +102,10 @@ def finite(self: Declared, least: float, value: Tensor) -> Any:
 
 InverseGamma = row(
     "InverseGamma",
-    of_two(
+    transformed(
         "concentration",
         "rate",
-        lambda concentration, rate: (Gamma(concentration, rate), PowerTransform(-torch.ones_like(rate))),
+        begin=lambda concentration, rate: (Gamma(concentration, rate), PowerTransform(-torch.ones_like(rate))),
     ),
     "Reciprocals of gamma numbers.",
     concentration=property(lambda self: self.base_dist.concentration),
@@ -153,7 +124,7 @@ InverseGamma = row(
 )
 LogisticNormal = row(
     "LogisticNormal",
-    of_two("loc", "scale", lambda loc, scale: (Normal(loc, scale), StickBreakingTransform())),
+    transformed("loc", "scale", begin=lambda loc, scale: (Normal(loc, scale), StickBreakingTransform())),
     "Shares that normal numbers make by breaking a stick.",
     loc=property(lambda self: self.base_dist.base_dist.loc),
     scale=property(lambda self: self.base_dist.base_dist.scale),
@@ -171,10 +142,10 @@ def kumaraswamy_moment(self: Declared, power: float) -> Any:
 
 Kumaraswamy = row(
     "Kumaraswamy",
-    of_two(
+    transformed(
         "concentration1",
         "concentration0",
-        lambda one, zero: (
+        begin=lambda one, zero: (
             Uniform(torch.zeros_like(zero), torch.ones_like(zero)),
             [PowerTransform(zero.reciprocal()), AffineTransform(1.0, -1.0), PowerTransform(one.reciprocal())],
         ),
@@ -201,20 +172,14 @@ Kumaraswamy = row(
 )
 
 
-class TwoDegrees(Distribution):
-    """Base of FisherSnedecor: the degrees of freedom above and below."""
-
-    arg_constraints, support, has_rsample = {"df1": positive, "df2": positive}, positive, True
-
-    def __init__(self, df1: Tensor | float, df2: Tensor | float, validate_args: bool | None = None) -> None:
-        self.df1, self.df2 = broadcast(df1, df2)
-        self._above, self._below = (Gamma(df * 0.5, df) for df in (self.df1, self.df2))
-        super().__init__(self.df1.shape, validate_args=validate_args)
+TwoDegrees = of_parameters(
+    "df1, df2", {"df1": positive, "df2": positive}, "Of the degrees of freedom above and below.", support=positive
+)
 
 
 def fisher_numbers(self: Declared, shape: Size) -> Any:
     """Return quotients of gamma numbers, none of them zero."""
-    above, below = (gamma_numbers(one, shape) for one in (self._above, self._below))
+    above, below = (gamma_numbers(Gamma(df * 0.5, df), shape) for df in (self.df1, self.df2))
     tiny = torch.finfo(below.dtype).tiny
     return (above / below.clamp_(min=tiny)).clamp_(min=tiny)
 
@@ -284,15 +249,13 @@ def angles(self: Declared, shape: Sequence[int]) -> Any:
     return ((result + math.pi + loc) % (2 * math.pi) - math.pi).to(self.loc.dtype)
 
 
-class LocConcentration(Distribution):
-    """Base of VonMises: a place on the circle and how near to it."""
-
-    arg_constraints, support = {"loc": real, "concentration": positive}, real
-
-    def __init__(self, loc: Tensor | float, concentration: Tensor | float, validate_args: bool | None = None) -> None:
-        self.loc, self.concentration = broadcast(loc, concentration)
-        super().__init__(self.loc.shape, validate_args=validate_args)
-
+LocConcentration = of_parameters(
+    "loc, concentration",
+    {"loc": real, "concentration": positive},
+    "Of a place on the circle and how near to it.",
+    support=real,
+    has_rsample=False,
+)
 
 VonMises = row(
     "VonMises",

@@ -9,7 +9,7 @@ from typing import Any
 from gviz import engine
 from gviz.autograd.row import TENSORS as call
 from gviz.autograd.tensor import Tensor
-from gviz.engine.distributions.base import Declared, Distribution, broadcast, row
+from gviz.engine.distributions.base import Declared, Distribution, broadcast, of_parameters, row
 from gviz.engine.distributions.constraints import (
     greater_than,
     independent,
@@ -36,16 +36,14 @@ def standard_normal(shape: Size, like: Tensor) -> Any:
 
 
 # ------------------------------------------------------------------ of real numbers
-class LocScale(Distribution):
-    """Base of the distributions of real numbers around a place."""
-
-    arg_constraints, support, has_rsample = {"loc": real, "scale": positive}, real, True
-    mean = mode = property(lambda self: self.loc)
-
-    def __init__(self, loc: Tensor | float, scale: Tensor | float, validate_args: bool | None = None) -> None:
-        self.loc, self.scale = broadcast(loc, scale)
-        super().__init__(self.loc.shape, validate_args=validate_args)
-
+LocScale = of_parameters(
+    "loc, scale",
+    {"loc": real, "scale": positive},
+    "Real numbers around a place.",
+    support=real,
+    mean=property(lambda self: self.loc),
+    mode=property(lambda self: self.loc),
+)
 
 Normal = row(
     "Normal",
@@ -90,17 +88,12 @@ Cauchy = row(
 )
 
 
-class LowHigh(Distribution):
-    """Base of Uniform: between two numbers."""
-
-    has_rsample = True
-    arg_constraints = property(lambda self: {"low": less_than(self.high), "high": greater_than(self.low)})
-    support = property(lambda self: interval(self.low, self.high))
-
-    def __init__(self, low: Tensor | float, high: Tensor | float, validate_args: bool | None = None) -> None:
-        self.low, self.high = broadcast(low, high)
-        super().__init__(self.low.shape, validate_args=validate_args)
-
+LowHigh = of_parameters(
+    "low, high",
+    property(lambda self: {"low": less_than(self.high), "high": greater_than(self.low)}),
+    "Numbers between two.",
+    support=property(lambda self: interval(self.low, self.high)),
+)
 
 Uniform = row(
     "Uniform",
@@ -121,15 +114,7 @@ Uniform = row(
 )
 
 
-class Rate(Distribution):
-    """Base of the distributions of events of a rate."""
-
-    arg_constraints, support, has_rsample = {"rate": positive}, nonnegative, True
-
-    def __init__(self, rate: Tensor | float, validate_args: bool | None = None) -> None:
-        (self.rate,) = broadcast(rate)
-        super().__init__(self.rate.shape, validate_args=validate_args)
-
+Rate = of_parameters("rate", {"rate": positive}, "Of events of a rate.", support=nonnegative)
 
 Exponential = row(
     "Exponential",
@@ -147,14 +132,12 @@ Exponential = row(
 )
 
 
-class ConcentrationRate(Distribution):
-    """Base of Gamma: so many exponential numbers, of a rate."""
-
-    arg_constraints, support, has_rsample = {"concentration": positive, "rate": positive}, nonnegative, True
-
-    def __init__(self, concentration: Tensor | float, rate: Tensor | float, validate_args: bool | None = None) -> None:
-        self.concentration, self.rate = broadcast(concentration, rate)
-        super().__init__(self.rate.shape, validate_args=validate_args)
+ConcentrationRate = of_parameters(
+    "concentration, rate",
+    {"concentration": positive, "rate": positive},
+    "Of so many exponential numbers, of a rate.",
+    support=nonnegative,
+)
 
 
 def gamma_numbers(self: Declared, shape: Size) -> Any:
@@ -187,22 +170,12 @@ Gamma = row(
 )
 
 
-class DegreesOfFreedom(Distribution):
-    """Base of StudentT: a place, a scale and degrees of freedom."""
-
-    arg_constraints, support, has_rsample = {"df": positive, "loc": real, "scale": positive}, real, True
-
-    def __init__(
-        self,
-        df: Tensor | float,
-        loc: Tensor | float = 0.0,
-        scale: Tensor | float = 1.0,
-        validate_args: bool | None = None,
-    ) -> None:
-        self.df, self.loc, self.scale = broadcast(df, loc, scale)
-        self._chi2 = Gamma(0.5 * self.df, 0.5)
-        super().__init__(self.df.shape, validate_args=validate_args)
-
+DegreesOfFreedom = of_parameters(
+    "df, loc=0.0, scale=1.0",
+    {"df": positive, "loc": real, "scale": positive},
+    "Of a place, a scale and degrees of freedom.",
+    support=real,
+)
 
 StudentT = row(
     "StudentT",
@@ -217,7 +190,8 @@ StudentT = row(
     ),
     rsample=lambda self, shape: (
         self.loc
-        + self.scale * (standard_normal(shape, self.df) * torch.rsqrt(gamma_numbers(self._chi2, shape) / self.df))
+        + self.scale
+        * (standard_normal(shape, self.df) * torch.rsqrt(gamma_numbers(Gamma(0.5 * self.df, 0.5), shape) / self.df))
     ),
     log_prob=lambda self, value: (
         -0.5 * (self.df + 1.0) * torch.log1p(((value - self.loc) / self.scale) ** 2.0 / self.df)

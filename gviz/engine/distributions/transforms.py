@@ -34,6 +34,8 @@ class Transform:
     """A function with an inverse; one of a cache knows the last pair."""
 
     bijective: Any = False
+    compared: Any = None
+    """The attributes by which transforms of a class are told apart; None: each is equal to itself alone."""
     domain: Any = real
     codomain: Any = real
     event_dim: Any = property(lambda self: self.domain.event_dim)
@@ -83,6 +85,13 @@ class Transform:
         """Return the shape of what the inverse returns."""
         return shape
 
+    def __eq__(self, other: object) -> bool:
+        if type(self) is not type(other) or self.compared is None:
+            return self is other
+        return all(torch.as_tensor(getattr(self, name) == getattr(other, name)).all() for name in self.compared)
+
+    __hash__ = object.__hash__
+
     def __repr__(self) -> str:
         return f"{type(self).__name__}()"
 
@@ -90,7 +99,7 @@ class Transform:
 class InverseTransform(Transform):
     """The inverse of a transform."""
 
-    __hash__ = Transform.__hash__
+    compared = ("_inv",)
     bijective = property(lambda self: self.inv.bijective)
     sign = property(lambda self: self.inv.sign)
     domain, codomain = property(lambda self: self.inv.codomain), property(lambda self: self.inv.domain)
@@ -99,9 +108,6 @@ class InverseTransform(Transform):
     def __init__(self, transform: Transform) -> None:
         super().__init__()
         self._inv = transform
-
-    def __eq__(self, other: object) -> bool:
-        return isinstance(other, InverseTransform) and self._inv == other._inv
 
     def __repr__(self) -> str:
         return f"_InverseTransform({self._inv!r})"
@@ -133,7 +139,7 @@ def widened(constraint: Constraint, first: int, steps: list[tuple[int, int]]) ->
 class ComposeTransform(Transform):
     """Several transforms, one after the other."""
 
-    __hash__ = Transform.__hash__
+    compared = ("parts",)
     bijective = property(lambda self: all(part.bijective for part in self.parts))
     sign = property(lambda self: math.prod(part.sign for part in self.parts))
     inv: Any = property(lambda self: ComposeTransform([part.inv for part in reversed(self.parts)]))
@@ -153,9 +159,6 @@ class ComposeTransform(Transform):
         """What the results are."""
         steps = [(part.domain.event_dim, part.codomain.event_dim) for part in self.parts]
         return widened(self.parts[-1].codomain, steps[0][0], steps) if steps else real
-
-    def __eq__(self, other: object) -> bool:
-        return isinstance(other, ComposeTransform) and self.parts == other.parts
 
     def __call__(self, x: Tensor) -> Any:
         """Return what the last part gives."""
@@ -189,8 +192,7 @@ identity_transform = ComposeTransform([])
 class AffineTransform(Transform):
     """``loc + scale * x``."""
 
-    __hash__ = Transform.__hash__
-    bijective = True
+    bijective, compared = True, ("loc", "scale")
     domain = codomain = property(lambda self: independent(real, self._event_dim) if self._event_dim else real)
     sign = property(lambda self: self.scale.sign() if hasattr(self.scale, "sign") else math.copysign(1, self.scale))
 
@@ -199,11 +201,6 @@ class AffineTransform(Transform):
         self.loc: Any = loc
         self.scale: Any = scale
         self._event_dim = event_dim
-
-    def __eq__(self, other: object) -> bool:
-        return isinstance(other, AffineTransform) and bool(
-            torch.as_tensor(self.loc == other.loc).all() and torch.as_tensor(self.scale == other.scale).all()
-        )
 
     def _call(self, x: Tensor) -> Any:
         return self.loc + self.scale * x
@@ -238,8 +235,8 @@ def fixed(
     members = {
         "__doc__": f"{name.removesuffix('Transform')} of each element.",
         "__module__": "torch.distributions.transforms",
-        "__eq__": lambda self, other: type(self) is type(other),
         "codomain": codomain,
+        "compared": (),
         "_call": lambda _, x: call(x),
         "_inverse": lambda _, y: inverse(y),
     }
@@ -281,16 +278,12 @@ TanhTransform = fixed(
 class PowerTransform(Transform):
     """``x ** exponent`` of positive numbers."""
 
-    __hash__ = Transform.__hash__
-    bijective, domain, codomain = True, positive, positive
+    bijective, domain, codomain, compared = True, positive, positive, ("exponent",)
     sign = property(lambda self: self.exponent.sign())
 
     def __init__(self, exponent: Tensor | float, cache_size: int = 0) -> None:
         super().__init__(cache_size)
         self.exponent: Any = torch.as_tensor(exponent)
-
-    def __eq__(self, other: object) -> bool:
-        return isinstance(other, PowerTransform) and bool(self.exponent.eq(other.exponent).all())
 
     def _call(self, x: Tensor) -> Any:
         return x.pow(self.exponent)
@@ -312,11 +305,7 @@ class PowerTransform(Transform):
 class StickBreakingTransform(Transform):
     """Vectors to shares, of which there is one more: each number breaks off a part of what is left."""
 
-    __hash__ = Transform.__hash__
-    bijective, domain, codomain = True, independent(real, 1), simplex
-
-    def __eq__(self, other: object) -> bool:
-        return isinstance(other, StickBreakingTransform)
+    bijective, domain, codomain, compared = True, independent(real, 1), simplex, ()
 
     def _offsets(self, x: Tensor) -> Any:
         return (x.shape[-1] + 1 - torch.ones_like(x).cumsum(-1)).log()

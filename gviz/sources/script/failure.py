@@ -94,7 +94,9 @@ def described_error(error: BaseException, script: Script) -> tuple[SourceError, 
         message = error
     else:
         what = _message(error)
-        message = SourceError(what, hint=_other_name(error, what, script) or _lacks_brackets(error, what, place))
+        message = SourceError(
+            what, hint=_not_compiled(error) or _other_name(error, what, script) or _lacks_brackets(error, what, place)
+        )
     is_elsewhere = place is not None and place.file != script.file
     call = failed_call(error) if isinstance(error, RuntimeError | ValueError | IndexError) else ""
     hints = [call, f"called from {_place(own, script)}" if is_elsewhere and own is not None else None, message.hint]
@@ -162,6 +164,13 @@ def _in_torchs_names(text: str) -> str:
     return re.sub(r"\bgviz\.engine\b", "torch", re.sub(r"\bgviz\.static\b", "tensorflow", text))
 
 
+def _not_compiled(error: BaseException) -> str | None:
+    """Return what to do about an attribute that only compiled code has."""
+    if isinstance(error, AttributeError) and error.name in COMPILED and "gviz.engine.jit" in sys.modules:
+        return f".{error.name} is what torch.jit has compiled, and gviz compiles nothing; run with --engine torch"
+    return None
+
+
 def _other_name(error: BaseException, message: str, script: Script) -> str | None:
     """Return what to write instead of a name that does not exist: an import, another name, or another engine for it."""
     if isinstance(error, NameError) and error.name:
@@ -169,8 +178,6 @@ def _other_name(error: BaseException, message: str, script: Script) -> str | Non
             return USUAL[error.name] if error.name == "get_ipython" else f"write `{USUAL[error.name]}` first"
         *_, (frame, _) = walk_tb(error.__traceback__)
         return did_you_mean(error.name, {*frame.f_locals, *map(str, frame.f_globals)}) or None
-    if isinstance(error, AttributeError) and error.name in COMPILED and "gviz.engine.jit" in sys.modules:
-        return f".{error.name} is what torch.jit has compiled, and gviz compiles nothing; run with --engine torch"
     home, name = _name_of_torch(error, message)
     if not name:
         if isinstance(error, NotImplementedError) and "--engine torch" in message and not torch_names.has_torch():
