@@ -18,7 +18,7 @@ from gviz.autograd.row import TENSORS as call
 from gviz.autograd.tensor import Tensor
 from gviz.engine import autograd, random
 from gviz.engine.nn.module import Module
-from gviz.numbers.words import absent, refuse
+from gviz.numbers.words import absent, refuse, refuse_any
 
 __all__ = [
     "functional_call", "grad", "grad_and_value", "hessian", "jacfwd", "jacrev", "jvp", "stack_module_state", "vjp",
@@ -257,16 +257,13 @@ def vmap(
 
     @functools.wraps(func)
     def run(*args: Tree, **kwargs: Tree) -> Any:
-        refuse(
-            not args,
-            f"vmap({name})(<inputs>): got no inputs. Maybe you forgot to add inputs, or you are trying to vmap over a "
-            "function with no inputs. The latter is unsupported.",
-            ValueError,
-        )
-        refuse(
-            not isinstance(in_dims, int | tuple),
-            f"vmap({name}, in_dims={in_dims}, ...)(<inputs>): expected `in_dims` to be int or a (potentially nested) "
-            f"tuple matching the structure of inputs, got: {type(in_dims)}.",
+        refuse_any(
+            {
+                f"vmap({name})(<inputs>): got no inputs. Maybe you forgot to add inputs, or you are trying to vmap over a "
+                "function with no inputs. The latter is unsupported.": not args,
+                f"vmap({name}, in_dims={in_dims}, ...)(<inputs>): expected `in_dims` to be int or a (potentially nested) "
+                f"tuple matching the structure of inputs, got: {type(in_dims)}.": not isinstance(in_dims, int | tuple),
+            },
             ValueError,
         )
         place = f"vmap({name}, in_dims={in_dims}, ...)(<inputs>): "

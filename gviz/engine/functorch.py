@@ -55,8 +55,9 @@ class FunctionalModule(Module):
 
     def forward(self, params: Sequence[Tensor], *args: object, **kwargs: object) -> Any:  # type: ignore[override]
         """Call the module with these parameters."""
-        state = dict(zip(self.param_names, params, strict=True))
-        return func.functional_call(self.stateless_model, state, args, kwargs)
+        return func.functional_call(
+            self.stateless_model, dict(zip(self.param_names, params, strict=True)), args, kwargs
+        )
 
 
 class FunctionalModuleWithBuffers(FunctionalModule):

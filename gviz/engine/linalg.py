@@ -134,8 +134,7 @@ def tensorsolve(A: Tensor, B: Tensor, dims: Sequence[int] | None = None) -> Any:
 
 def tensorinv(A: Tensor, ind: int = 2) -> Any:
     """Return the inverse of tensordot with a tensor."""
-    shape = (*A.shape[ind:], *A.shape[:ind])
-    return torch.linalg.inv(A.reshape(math.prod(A.shape[:ind]), -1)).reshape(shape)
+    return torch.linalg.inv(A.reshape(math.prod(A.shape[:ind]), -1)).reshape(*A.shape[ind:], *A.shape[:ind])
 
 
 names.install({"linalg": globals()})

@@ -14,7 +14,7 @@ from gviz.numbers import dtypes, printing
 from gviz.numbers.classes import result_class
 from gviz.numbers.shapes import broadcast_shape, wrap_dim
 from gviz.numbers.types import Array
-from gviz.numbers.words import refuse
+from gviz.numbers.words import refuse, refuse_any
 from gviz.ops.rearranging import broadcast_tensors, meshgrid
 from gviz.ops.rows import array_of, lacks
 
@@ -46,11 +46,13 @@ def nanquantile(
 def quantiles(self: Tensor, q: Operand, dim: int | None, keepdim: bool, interpolation: str, *, skips_nan: bool) -> Any:
     """Return the values below which shares of the others lie; nan is the largest, makes all nan, or is left out."""
     is_wide = self._array.dtype in (np.float32, np.float64)
-    refuse(not is_wide, "quantile() input tensor must be either float or double dtype")
-    refuse(not self._array.size, "quantile() input tensor must be non-empty")
-    refuse(
-        interpolation not in ROUNDED,
-        f"quantile() interpolation must be one of {', '.join(ROUNDED)}, but got {interpolation}",
+    refuse_any(
+        {
+            "quantile() input tensor must be either float or double dtype": not is_wide,
+            "quantile() input tensor must be non-empty": not self._array.size,
+            f"quantile() interpolation must be one of {', '.join(ROUNDED)}, but got {interpolation}": interpolation
+            not in ROUNDED,
+        }
     )
     shares = q if isinstance(q, Tensor) else constant(np.asarray(q, self._array.dtype)).to(self.device)
     array = shares._array
@@ -125,14 +127,14 @@ def searchsorted(
     """Return where each value would be put into sorted rows, or into rows that ``sorter`` puts in order."""
     rows, values = sorted_sequence._array, np.asanyarray(array_of(self))
     rows = rows if sorter is None else np.take_along_axis(rows, sorter._array, -1)
-    refuse(
-        rows.ndim != 1 and rows.shape[:-1] != values.shape[:-1],
-        "torch.searchsorted(): boundaries tensor should be 1 dimension or the first N-1 dimensions of boundaries "
-        f"tensor and input value tensor must match, but we got boundaries tensor {list(rows.shape)} and input value "
-        f"tensor {list(values.shape)}",
-    )
-    refuse(
-        side not in (None, "left", "right"), f"torch.searchsorted(): side can only be 'left' or 'right' but got {side}"
+    refuse_any(
+        {
+            "torch.searchsorted(): boundaries tensor should be 1 dimension or the first N-1 dimensions of boundaries "
+            f"tensor and input value tensor must match, but we got boundaries tensor {list(rows.shape)} and input value "
+            f"tensor {list(values.shape)}": rows.ndim != 1 and rows.shape[:-1] != values.shape[:-1],
+            f"torch.searchsorted(): side can only be 'left' or 'right' but got {side}": side
+            not in (None, "left", "right"),
+        }
     )
     lacks("searchsorted_out_cpu", "bc")(rows, values)
     places = np.empty_like(values, dtype=np.int32 if out_int32 else np.int64, order="C", shape=values.shape)

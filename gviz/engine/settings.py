@@ -13,8 +13,7 @@ from gviz.numbers.words import refuse, warn_once
 
 def _assert(condition: object, message: str) -> None:
     """Refuse what is not true; a function that traced programs can call. AssertionError: it is not."""
-    if not condition:
-        raise AssertionError(message)
+    refuse(not condition, message, AssertionError)
 
 
 def set_default_device(device: object) -> None:

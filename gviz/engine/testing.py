@@ -38,8 +38,11 @@ def assert_close(
         if isinstance(one, Mapping) and isinstance(other, Mapping):
             pairs += [(one[key], other[key], f"{place}[{key!r}]") for key in sorted(other, key=str, reverse=True)]
         elif isinstance(one, Sequence) and isinstance(other, Sequence) and not isinstance(one, str):
-            if len(one) != len(other):
-                raise AssertionError(f"The length of the sequences mismatch: {len(one)} != {len(other)}")
+            refuse(
+                len(one) != len(other),
+                f"The length of the sequences mismatch: {len(one)} != {len(other)}",
+                AssertionError,
+            )
             pairs += [(one[i], other[i], f"{place}[{i}]") for i in reversed(range(len(other)))]
         elif text := difference(one, other, **options):
             text += f"\n\nThe failure occurred for item {place}" * bool(place)

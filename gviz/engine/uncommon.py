@@ -21,7 +21,7 @@ from gviz.engine.creation import finish, from_numpy
 from gviz.numbers import dtypes
 from gviz.numbers.classes import result_class
 from gviz.numbers.shapes import wrap_dim
-from gviz.numbers.words import refuse, warn_once
+from gviz.numbers.words import refuse, refuse_any, warn_once
 
 torch: Any = engine
 
@@ -69,12 +69,13 @@ def view_as_real(input: Tensor) -> Any:
 
 def view_as_complex(input: Tensor) -> Any:
     """Return pairs of numbers as complex numbers, on the same memory."""
-    refuse(
-        not input.is_floating_point(),
-        f"view_as_complex is only supported for half, float and double tensors, but got a tensor of scalar type: "
-        f"{input.dtype.scalar_name}",
+    refuse_any(
+        {
+            f"view_as_complex is only supported for half, float and double tensors, but got a tensor of scalar type: "
+            f"{input.dtype.scalar_name}": not input.is_floating_point(),
+            "Tensor must have a last dimension of size 2": not input.ndim or input.shape[-1] != 2,
+        }
     )
-    refuse(not input.ndim or input.shape[-1] != 2, "Tensor must have a last dimension of size 2")
     (array,) = without_gradient(input)
     return from_array(array.view(np.result_type(array, np.complex64))[..., 0], None)
 
@@ -166,8 +167,7 @@ def kaiser_window(
 ) -> Any:
     """Return Kaiser's window, which one period of a signal is multiplied with."""
     kind = (dtype or dtypes.get_default_dtype()).np
-    values = np.kaiser(window_length + bool(periodic), beta)[:window_length]
-    return from_array(values.astype(kind), None)
+    return from_array(np.kaiser(window_length + bool(periodic), beta)[:window_length].astype(kind), None)
 
 
 # ------------------------------------------------------------------ whole numbers and places
@@ -234,8 +234,9 @@ def triangular_solve(
         "of the inputs.\nX = torch.triangular_solve(B, A).solution\nshould be replaced with\nX = "
         "torch.linalg.solve_triangular(A, B)."
     )
-    matrix = A.mT if transpose else A
-    solution = torch.linalg.solve_triangular(matrix, b, upper=upper != transpose, unitriangular=unitriangular)
+    solution = torch.linalg.solve_triangular(
+        A.mT if transpose else A, b, upper=upper != transpose, unitriangular=unitriangular
+    )
     return result_class("triangular_solve", ("solution", "cloned_coefficient"))([solution, A.clone()])
 
 
@@ -388,5 +389,5 @@ def range(
     )
     start, end = (0, start) if end is None else (start, end)
     kind = (dtype or dtypes.get_default_dtype()).np
-    steps = np.arange(math.floor((end - start) / step) + 1)
-    return finish((start + step * steps).astype(kind), device, requires_grad)
+    values = start + step * np.arange(math.floor((end - start) / step) + 1)
+    return finish(values.astype(kind), device, requires_grad)

@@ -204,8 +204,7 @@ def with_plain_parameters(function: Argument, count: int) -> Any:
 
 
 def _assert_is_none(value: Argument, msg: str) -> None:
-    if value is not None:
-        raise AssertionError(msg)
+    refuse(value is not None, msg, AssertionError)
 
 
 HOMES: list[tuple[dict[str, Any], str]] = []
@@ -231,8 +230,7 @@ def wrap(fn_or_name: Argument) -> Any:
     )
     frame: Argument = inspect.currentframe()
     caller = frame.f_back
-    if caller.f_code.co_name != "<module>":
-        raise NotImplementedError("wrap must be called at the top level of a module")
+    refuse(caller.f_code.co_name != "<module>", "wrap must be called at the top level of a module", NotImplementedError)
     name = fn_or_name if isinstance(fn_or_name, str) else fn_or_name.__name__
     HOMES.append((caller.f_globals, name))
     WRAPPED.append(getattr(builtins, name, None) if isinstance(fn_or_name, str) else fn_or_name)

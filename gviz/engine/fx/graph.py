@@ -198,8 +198,7 @@ class Graph:
         return self._at(self._root if n is None else self._own(n)._next)
 
     def _own(self, node: Node) -> Node:
-        if node.graph is not self:
-            raise AssertionError("Node to insert before is not in graph.")
+        refuse(node.graph is not self, "Node to insert before is not in graph.", AssertionError)
         return node
 
     def erase_node(self, to_erase: Node) -> None:
@@ -209,8 +208,7 @@ class Graph:
             f"Tried to erase Node {to_erase} but it still had {len(to_erase.users)} users in the graph: "
             f"{to_erase.users}!",
         )
-        if to_erase.graph is not self:
-            raise RuntimeError(f"Attempting to remove {to_erase} from wrong graph!")
+        refuse(to_erase.graph is not self, f"Attempting to remove {to_erase} from wrong graph!")
         if not to_erase._erased:
             to_erase._unlink()
             to_erase._erased = True

@@ -47,8 +47,10 @@ class GraphModule(Module):
             self.training = root.training
         names = {node.target: None for node in graph.nodes if node.op in ("get_attr", "call_module")}
         for name in sorted(names, key=lambda one: one.count(".")) if isinstance(root, dict) else names:
-            if isinstance(root, dict) and name not in root:
-                raise RuntimeError(f"Node referenced target {name} but that target was not provided in ``root``!")
+            refuse(
+                isinstance(root, dict) and name not in root,
+                f"Node referenced target {name} but that target was not provided in ``root``!",
+            )
             put(self, name, root[name] if isinstance(root, dict) else found(root, name))
         self.graph = graph
 
@@ -152,8 +154,7 @@ def with_size(line: str, node: Node) -> str:
 def found(root: Module, target: str) -> Any:
     """Return what a module has under a dotted name."""
     for part in target.split("."):
-        if not hasattr(root, part):
-            raise AttributeError(f"'{type(root).__name__}' object has no attribute '{part}'")
+        refuse(not hasattr(root, part), f"'{type(root).__name__}' object has no attribute '{part}'", AttributeError)
         root = getattr(root, part)
     return root
 

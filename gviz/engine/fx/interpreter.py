@@ -9,7 +9,7 @@ from gviz.engine.fx.graph import Graph, last_uses
 from gviz.engine.fx.graph_module import GraphModule
 from gviz.engine.fx.node import Argument, Node, Target, map_aggregate, map_arg
 from gviz.engine.fx.proxy import GraphAppendingTracer, Proxy
-from gviz.numbers.words import absent
+from gviz.numbers.words import absent, refuse
 
 __all__ = ["Interpreter", "Transformer"]
 
@@ -64,10 +64,10 @@ class Interpreter:
         """Return nested arguments with results in place of nodes. RuntimeError: there is none so far."""
 
         def value(one: Node) -> Any:
-            if one not in self.env:
-                raise RuntimeError(
-                    f"Node {n} referenced nonexistent value {one}! Run Graph.lint() to diagnose such issues"
-                )
+            refuse(
+                one not in self.env,
+                f"Node {n} referenced nonexistent value {one}! Run Graph.lint() to diagnose such issues",
+            )
             return self.env[one]
 
         return map_arg(args, value)
@@ -76,8 +76,9 @@ class Interpreter:
         """Return what the module has under a dotted name."""
         value = self.module
         for i, part in enumerate(target.split(".")):
-            if not hasattr(value, part):
-                raise RuntimeError(f"Node referenced nonexistent target {'.'.join(target.split('.')[: i + 1])}")
+            refuse(
+                not hasattr(value, part), f"Node referenced nonexistent target {'.'.join(target.split('.')[: i + 1])}"
+            )
             value = getattr(value, part)
         return value
 

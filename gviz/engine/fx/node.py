@@ -100,8 +100,7 @@ class Node:
         kwargs: dict[str, Any],
         return_type: Argument = None,
     ) -> None:
-        if op not in OPERATIONS:
-            raise AssertionError(f"op '{op}' is not in _legal_ops")
+        refuse(op not in OPERATIONS, f"op '{op}' is not in _legal_ops", AssertionError)
         if op == "call_function" and not callable(target):
             raise ValueError(
                 f"Node [graph = {graph}, name = '{name}'] target {target} has type {type(target)} but a Callable is "
@@ -171,8 +170,7 @@ class Node:
 
     def prepend(self, x: Node) -> None:
         """Move a node of this graph to the place before this one."""
-        if self.graph is not x.graph:
-            raise AssertionError("Attempting to move a Node into a different Graph")
+        refuse(self.graph is not x.graph, "Attempting to move a Node into a different Graph", AssertionError)
         if self is x:
             return
         x._unlink()

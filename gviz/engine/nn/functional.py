@@ -459,19 +459,21 @@ def pad(input, pad: Size, mode: str = "constant", value: float | None = None):
     A negative number cuts.
     """
     sizes, rank, dims = tuple(pad), input.ndim, len(pad) // 2
-    refuse(len(sizes) % 2, "Padding length must be divisible by 2")
-    refuse(
-        dims > rank,
-        "Padding length should be less than or equal to two times the input dimension but got padding "
-        f"length {len(sizes)} and input of dimension {rank}",
+    refuse_any(
+        {
+            "Padding length must be divisible by 2": len(sizes) % 2,
+            "Padding length should be less than or equal to two times the input dimension but got padding "
+            f"length {len(sizes)} and input of dimension {rank}": dims > rank,
+        }
     )
     if mode == "constant":
         return call["constant_pad_nd"](input, sizes, 0 if value is None else value)
     refuse(value, f'Padding mode "{mode}" doesn\'t take in value argument')
-    refuse(mode not in ("reflect", "replicate", "circular"), f"Unrecognised padding mode {mode}", NotImplementedError)
-    refuse(
-        rank not in (dims + 1, dims + 2),
-        f"Padding size {len(sizes)} is not supported for {rank}D input tensor.",
+    refuse_any(
+        {
+            f"Unrecognised padding mode {mode}": mode not in ("reflect", "replicate", "circular"),
+            f"Padding size {len(sizes)} is not supported for {rank}D input tensor.": rank not in (dims + 1, dims + 2),
+        },
         NotImplementedError,
     )
     if mode == "circular":

@@ -23,7 +23,7 @@ from gviz.engine.nn.module import clear_gradient
 from gviz.engine.nn.options import method
 from gviz.engine.nn.parameter import typename
 from gviz.numbers.types import Array
-from gviz.numbers.words import absent, refuse, warn
+from gviz.numbers.words import absent, refuse, refuse_any, warn
 
 __all__ = [
     "ASGD", "LBFGS", "SGD", "Adadelta", "Adagrad", "Adam", "AdamW", "Adamax", "NAdam", "Optimizer", "RAdam", "RMSprop",
@@ -231,17 +231,14 @@ class Optimizer(Portable):
     def load_state_dict(self, state_dict: dict[str, Any]) -> None:
         """Take over state and options. ValueError: of other groups than these."""
         groups = state_dict["param_groups"]
-        refuse(
-            len(groups) != len(self.param_groups),
-            "loaded state dict has a different number of parameter groups",
-            ValueError,
-        )
-        refuse(
-            any(
-                len(own["params"]) != len(saved_group["params"])
-                for own, saved_group in zip(self.param_groups, groups, strict=True)
-            ),
-            "loaded state dict contains a parameter group that doesn't match the size of optimizer's group",
+        refuse_any(
+            {
+                "loaded state dict has a different number of parameter groups": len(groups) != len(self.param_groups),
+                "loaded state dict contains a parameter group that doesn't match the size of optimizer's group": any(
+                    len(own["params"]) != len(saved_group["params"])
+                    for own, saved_group in zip(self.param_groups, groups, strict=True)
+                ),
+            },
             ValueError,
         )
         self.param_groups = [
@@ -259,11 +256,14 @@ class Optimizer(Portable):
         return text + ")"
 
 
-def running(state: dict[str, Any], value: Array, *names: str) -> list[Any]:
-    """Return the arrays of those names in a parameter's state, zeros to begin with, after its count of steps."""
+def running(state: dict[str, Any], value: Array, *names: str, **begun: Array) -> list[Any]:
+    """Return the arrays of those names in a parameter's state, after its count of steps.
+
+    They begin with zeros, or as is given by their names.
+    """
     if not state:
-        state["step"] = from_array(np.zeros((), np.float32), None)
-        state.update((name, from_array(np.zeros_like(value), None)) for name in names)
+        begun = {"step": np.zeros((), np.float32)} | {name: np.zeros_like(value) for name in names} | begun
+        state.update((name, from_array(array, None)) for name, array in begun.items())
     state["step"]._array[...] += 1
     return [float(state["step"]._array), *(state[name]._array for name in names)]
 
@@ -493,12 +493,8 @@ class ASGD(
 
     def update(self, value: Array, grad: Array, lr: float, state: dict[str, Any], group: dict[str, Any]) -> None:
         """``p -= e (l p + g)``; ``a += m (p - a)``; the sizes e of steps and m of the mean become smaller."""
-        if not state:
-            sizes = {"eta": lr, "mu": 1.0}
-            state["step"] = from_array(np.zeros((), np.float32), None)
-            state.update((name, from_array(np.full((), size, np.float32), None)) for name, size in sizes.items())
-            state["ax"] = from_array(np.zeros_like(value), None)
-        step, eta, share, mean = running(state, value, "eta", "mu", "ax")
+        begun = {name: np.full((), size, np.float32) for name, size in (("eta", lr), ("mu", 1.0))}
+        step, eta, share, mean = running(state, value, "eta", "mu", "ax", **begun)
         value *= 1 - group["lambd"] * float(eta)
         value -= grad * float(eta)
         mean[...] = value if share == 1 else mean + (value - mean) * float(share)
@@ -521,11 +517,7 @@ class Rprop(
 
     def update(self, value: Array, grad: Array, lr: float, state: dict[str, Any], group: dict[str, Any]) -> None:
         """``p -= s sign(g)``, where s grows by one factor while g keeps its sign; else it shrinks, and p stays."""
-        if not state:
-            numbers = {"prev": np.zeros_like(value), "step_size": np.full_like(value, lr)}
-            state["step"] = from_array(np.zeros((), np.float32), None)
-            state.update((name, from_array(array, None)) for name, array in numbers.items())
-        _, before, size = running(state, value, "prev", "step_size")
+        _, before, size = running(state, value, "prev", "step_size", step_size=np.full_like(value, lr))
         shrink, grow = group["etas"]
         agreement = np.sign(grad * before)
         factor = np.where(agreement > 0, grow, np.where(agreement < 0, shrink, 1)).astype(value.dtype)
@@ -558,8 +550,8 @@ def lowest(a: Point, b: Point, ends: Iterable[float] | None = None) -> Any:
     if not (square := bend**2 - a.slope * b.slope) >= 0:
         return (low + high) / 2.0
     root, (near, far) = np.sqrt(square), (a, b) if a.t <= b.t else (b, a)
-    t = far.t - (far.t - near.t) * ((far.slope + root - bend) / (far.slope - near.slope + 2 * root))
-    return min(max(t, low), high)
+    share = (far.slope + root - bend) / (far.slope - near.slope + 2 * root)
+    return min(max(far.t - (far.t - near.t) * share, low), high)
 
 
 def strong_wolfe(

@@ -22,7 +22,7 @@ from gviz.engine.autograd.packing import saved_tensors_hooks
 from gviz.engine.nn.containers import Sequential
 from gviz.engine.random import default_generator
 from gviz.numbers.types import Array
-from gviz.numbers.words import absent, refuse, warn
+from gviz.numbers.words import absent, refuse, refuse_any, warn
 
 __all__ = ["CheckpointError", "CheckpointFunction", "checkpoint", "checkpoint_sequential", "set_checkpoint_early_stop"]
 
@@ -204,12 +204,14 @@ def checkpoint(
         )
     state = default_generator.state if preserve_rng_state else None
     if use_reentrant is not False:
-        refuse(
-            context_fn is not None or debug,
-            "Passing `context_fn` or `debug` is only supported when use_reentrant=False.",
+        refuse_any(
+            {
+                "Passing `context_fn` or `debug` is only supported when use_reentrant=False.": context_fn is not None
+                or debug,
+                "Unexpected keyword arguments: " + ",".join(kwargs): kwargs,
+            },
             ValueError,
         )
-        refuse(kwargs, "Unexpected keyword arguments: " + ",".join(kwargs), ValueError)
         return CheckpointFunction.apply(function, state, *args)
     if not mode.recording:
         return function(*args, **kwargs)

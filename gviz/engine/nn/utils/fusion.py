@@ -8,7 +8,7 @@ from typing import Any
 from gviz.autograd.tensor import Tensor
 from gviz.engine.nn.module import Module
 from gviz.engine.nn.parameter import Parameter
-from gviz.numbers.words import absent, refuse
+from gviz.numbers.words import absent, refuse_any
 
 
 def fuse_conv_bn_weights(
@@ -39,8 +39,13 @@ def fuse_linear_bn_weights(
 
 def fuse_conv_bn_eval(conv: Module, bn: Module, transpose: bool = False) -> Module:
     """Return a copy of a convolution, or of a linear layer, that does what it and the batch norm behind it do."""
-    refuse(conv.training or bn.training, "Fusion only for eval!", AssertionError)
-    refuse(bn.running_mean is None, "bn.running_mean must not be None", AssertionError)
+    refuse_any(
+        {
+            "Fusion only for eval!": conv.training or bn.training,
+            "bn.running_mean must not be None": bn.running_mean is None,
+        },
+        AssertionError,
+    )
     fused = copy.deepcopy(conv)
     fused.weight, fused.bias = fuse_conv_bn_weights(
         conv.weight, conv.bias, bn.running_mean, bn.running_var, bn.eps, bn.weight, bn.bias, transpose

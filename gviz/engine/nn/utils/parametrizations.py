@@ -173,8 +173,7 @@ def orthogonal(
         f'orthogonal_map has to be one of "matrix_exp", "cayley", "householder". Got: {kind}',
         ValueError,
     )
-    own = _Orthogonal(weight, kind, use_trivialization)
-    return register_parametrization(module, name, own, unsafe=True)
+    return register_parametrization(module, name, _Orthogonal(weight, kind, use_trivialization), unsafe=True)
 
 
 __getattr__ = absent("torch.nn.utils.parametrizations")

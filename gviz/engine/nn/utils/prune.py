@@ -28,7 +28,6 @@ torch: Any = engine
 class BasePruningMethod:
     """A way to prune: subclasses write ``compute_mask``, and say their ``PRUNING_TYPE``."""
 
-    __module__ = "torch.nn.utils.prune"
     _tensor_name: str
     PRUNING_TYPE = "unstructured"
 
@@ -100,8 +99,6 @@ class BasePruningMethod:
 class PruningContainer(BasePruningMethod):
     """Several ways to prune one parameter, one after the other."""
 
-    __module__ = "torch.nn.utils.prune"
-
     def __init__(self, *methods: BasePruningMethod) -> None:
         self._pruning_methods = tuple(methods)
         self._tensor_name = methods[0]._tensor_name
@@ -134,8 +131,7 @@ def rest_of_channels(mask: Tensor, dim: int, t: Tensor) -> Any:
     """Return the index of the channels along a dimension that are not pruned wholly."""
     dim = dim % t.dim()
     others = [i for i in range(t.dim()) if i != dim]
-    kept = mask.sum(dim=others) != 0
-    return tuple(slice(None) if i != dim else kept for i in range(t.dim()))
+    return tuple(slice(None) if i != dim else mask.sum(dim=others) != 0 for i in range(t.dim()))
 
 
 def number_to_prune(amount: float, size: int) -> int:
@@ -158,8 +154,6 @@ def number_to_prune(amount: float, size: int) -> int:
 class Identity(BasePruningMethod):
     """Prunes nothing."""
 
-    __module__ = "torch.nn.utils.prune"
-
     def compute_mask(self, t: Tensor, default_mask: Tensor) -> Tensor:
         """Return the mask so far."""
         return default_mask
@@ -167,8 +161,6 @@ class Identity(BasePruningMethod):
 
 class RandomUnstructured(BasePruningMethod):
     """Prunes elements by chance."""
-
-    __module__ = "torch.nn.utils.prune"
 
     def __init__(self, amount: float) -> None:
         number_to_prune(amount, int(amount) if isinstance(amount, int) else 1)
@@ -190,8 +182,6 @@ class RandomUnstructured(BasePruningMethod):
 class L1Unstructured(RandomUnstructured):
     """Prunes the elements of the smallest size."""
 
-    __module__ = "torch.nn.utils.prune"
-
     def scores(self, t: Tensor) -> Any:
         """Return how small each element is."""
         return -torch.abs(t)
@@ -200,7 +190,6 @@ class L1Unstructured(RandomUnstructured):
 class RandomStructured(BasePruningMethod):
     """Prunes whole channels by chance."""
 
-    __module__ = "torch.nn.utils.prune"
     PRUNING_TYPE = "structured"
 
     def __init__(self, amount: float, dim: int = -1) -> None:
@@ -235,22 +224,18 @@ class RandomStructured(BasePruningMethod):
 class LnStructured(RandomStructured):
     """Prunes the channels of the smallest norm."""
 
-    __module__ = "torch.nn.utils.prune"
-
     def __init__(self, amount: float, n: float, dim: int = -1) -> None:
         super().__init__(amount, dim)
         self.n = n
 
     def scores(self, t: Tensor) -> Any:
         """Return the norm of each channel."""
-        dims = [i for i in range(t.dim()) if i != self.dim % t.dim()]
-        return torch.norm(t, p=self.n, dim=dims)
+        return torch.norm(t, p=self.n, dim=[i for i in range(t.dim()) if i != self.dim % t.dim()])
 
 
 class CustomFromMask(BasePruningMethod):
     """Prunes by a mask that is given."""
 
-    __module__ = "torch.nn.utils.prune"
     PRUNING_TYPE = "global"
 
     def __init__(self, mask: Tensor) -> None:
@@ -350,4 +335,6 @@ def is_pruned(module: Module) -> bool:
     )
 
 
+for name in (one for one in __all__ if one[0].isupper()):  # the classes
+    globals()[name].__module__ = "torch.nn.utils.prune"
 __getattr__ = absent("torch.nn.utils.prune")
