@@ -211,7 +211,7 @@ def accumulate_grad(self: Tensor, grads: list[Any]) -> None:
         elif meta.grad is None:
             if new.shape != self._array.shape:
                 check_written(self._array.shape, new.shape)
-            meta.grad = from_array(new if free else copied(new, self._array), None)
+            meta.grad = from_array(new if free or hasattr(new, "mask") else copied(new, self._array), None)
         else:
             check_written(meta.grad._array.shape, new.shape)
             if not meta.grad._array.flags.writeable or meta.grad._edge is not None:  # a graph may have the array

@@ -45,8 +45,8 @@ def call(row: Row, *args: Any) -> Any:
     arrays = operands(row, args)
     forward = partial(in_single, row) if dtypes.NARROW and not (row.view or row.reshapes) else row.forward
     flat = (one for i in row.inputs for one in (arrays[i] if arrays[i].__class__ is list else (arrays[i],)))
-    if bare := [one for one in flat if dtypes.is_meta(one)]:  # arrays without numbers compute in a way of their own
-        forward = bare[0].forward(row, forward)
+    if own := [one for one in flat if hasattr(one, "forward")]:  # without numbers or masked: computed in another way
+        forward = own[0].forward(row, forward, args)
     try:
         data = forward(*arrays)
     except (
@@ -69,7 +69,7 @@ def call(row: Row, *args: Any) -> Any:
             raise
         broadcast_shape(*(np.shape(arrays[i]) for i in row.inputs))
         raise dtypes.no_kernel(f"{row.key}_cpu", arrays[row.inputs[0]].dtype) from None
-    return results(row, args, data)
+    return data if isinstance(data, Tensor) else results(row, args, data)
 
 
 def operands(row: Row, args: tuple[Any, ...]) -> list[Any]:

@@ -308,7 +308,7 @@ def refuse_gradient(tensor: Tensor, grad: object) -> None:
 
 def from_array(array: Any, edge: TensorEdge) -> Tensor:
     """Return a tensor around an array (no copy), with its edge."""
-    tensor: Tensor = object.__new__(Tensor)
+    tensor: Tensor = object.__new__(Tensor if array.__class__ is np.ndarray else getattr(array, "tensor_class", Tensor))
     tensor._array = array if array.__class__ is np.ndarray else as_array(array)
     tensor._edge = edge
     tensor._meta = tensor._version_cell = None

@@ -92,7 +92,7 @@ UNCOMMON = (
 )  # fmt: skip
 SUBMODULES = (
     "accelerator", "amp", "ao", "autograd", "backends", "cuda", "distributed", "distributions", "fft", "func",
-    "functional", "fx", "hub", "jit", "linalg", "multiprocessing", "nn", "optim", "profiler", "quantization",
+    "functional", "fx", "hub", "jit", "linalg", "masked", "multiprocessing", "nn", "optim", "profiler", "quantization",
     "serialization", "sparse", "special", "storage", "testing", "utils", "version",
 )  # fmt: skip
 LATE = (

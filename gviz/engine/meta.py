@@ -97,7 +97,7 @@ class Meta(np.ndarray):
         return by_lengths(function, inputs, options)
 
     @staticmethod
-    def forward(row: Row, forward: Callable[..., Any]) -> Callable[..., Any]:
+    def forward(row: Row, forward: Callable[..., Any], _: object) -> Callable[..., Any]:
         """Return a function that computes a row without numbers; of random ones none are drawn."""
         refuse(row.key in BY_NUMBERS, BY_NUMBERS.get(row.key, ""), NotImplementedError)
 

@@ -273,8 +273,8 @@ def is_meta(array: object) -> bool:
 
 
 def as_array(value: object) -> Any:
-    """Return an array of numpy's own class for a value; itself if it is one without numbers."""
-    return value if value.__class__ is np.ndarray or is_meta(value) else np.asarray(value)
+    """Return an array of numpy's own class for a value; itself if it is of a class that computes rows in its own way."""
+    return value if value.__class__ is np.ndarray or hasattr(value, "forward") else np.asarray(value)
 
 
 def result_type(*operands: Array | Number) -> np.dtype[Any]:
