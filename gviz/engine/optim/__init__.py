@@ -23,7 +23,7 @@ from gviz.engine.nn.module import clear_gradient
 from gviz.engine.nn.options import method
 from gviz.engine.nn.parameter import typename
 from gviz.numbers.types import Array
-from gviz.numbers.words import absent, refuse, refuse_any, warn
+from gviz.numbers.words import absent, refuse, warn
 
 __all__ = [
     "ASGD", "LBFGS", "SGD", "Adadelta", "Adagrad", "Adam", "AdamW", "Adamax", "NAdam", "Optimizer", "RAdam", "RMSprop",
@@ -231,14 +231,17 @@ class Optimizer(Portable):
     def load_state_dict(self, state_dict: dict[str, Any]) -> None:
         """Take over state and options. ValueError: of other groups than these."""
         groups = state_dict["param_groups"]
-        refuse_any(
-            {
-                "loaded state dict has a different number of parameter groups": len(groups) != len(self.param_groups),
-                "loaded state dict contains a parameter group that doesn't match the size of optimizer's group": any(
-                    len(own["params"]) != len(saved_group["params"])
-                    for own, saved_group in zip(self.param_groups, groups, strict=True)
-                ),
-            },
+        refuse(
+            len(groups) != len(self.param_groups),
+            "loaded state dict has a different number of parameter groups",
+            ValueError,
+        )
+        refuse(
+            any(
+                len(own["params"]) != len(saved_group["params"])
+                for own, saved_group in zip(self.param_groups, groups, strict=True)
+            ),
+            "loaded state dict contains a parameter group that doesn't match the size of optimizer's group",
             ValueError,
         )
         self.param_groups = [
