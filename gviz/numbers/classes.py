@@ -32,12 +32,21 @@ class Results(tuple):  # type: ignore[type-arg] # noqa: SLOT001 - subclasses add
     names: tuple[str, ...] = ()
 
     def __repr__(self) -> str:
-        items = ",\n".join(f"{name}={value!r}" for name, value in zip(self.names, self, strict=True))
-        return f"torch.return_types.{type(self).__name__}(\n{items})"
+        return "torch.return_types.{}(\n{})".format(
+            type(self).__name__,
+            ",\n".join(f"{name}={value!r}" for name, value in zip(self.names, self, strict=True)),
+        )
 
 
 @cache
 def result_class(name: str, names: tuple[str, ...]) -> Any:
     """Return the class of that name, with a property for each output."""
-    properties = {each: property(itemgetter(i)) for i, each in enumerate(names)}
-    return type(name, (Results,), {"names": names, "__module__": "torch.return_types"} | properties)
+    return type(
+        name,
+        (Results,),
+        {
+            "names": names,
+            "__module__": "torch.return_types",
+            **{each: property(itemgetter(i)) for i, each in enumerate(names)},
+        },
+    )

@@ -31,8 +31,9 @@ class _Limits:
     __hash__ = None  # type: ignore[assignment]  # as in PyTorch
 
     def __repr__(self) -> str:
-        limits = "".join(f"{name}={getattr(self, name):g}, " for name in self.repr_fields)
-        return f"{type(self).__name__}({limits}dtype={self.dtype})"
+        return "{}({}dtype={})".format(
+            type(self).__name__, "".join(f"{name}={getattr(self, name):g}, " for name in self.repr_fields), self.dtype
+        )
 
 
 class finfo(_Limits):

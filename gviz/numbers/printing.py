@@ -149,8 +149,13 @@ def format_body(array: Array, indent: int) -> str:
     form = _Complex(part) if array.dtype.kind == "c" else _Real(part)
     if not array.ndim:
         return form(array.item())
-    per_line = max(1, (_options.linewidth - indent - array.ndim + 1) // (form.width + 2))
-    return _bracket(part.tolist(), is_cut, form, indent, per_line)
+    return _bracket(
+        part.tolist(),
+        is_cut,
+        form,
+        indent,
+        max(1, (_options.linewidth - indent - array.ndim + 1) // (form.width + 2)),
+    )
 
 
 def _bracket(values: list[Any], is_cut: list[bool], form: Callable[[Any], str], indent: int, per_line: int) -> str:

@@ -415,5 +415,6 @@ def multinomial(weights: Array, count: int, replacement: bool, generator: Genera
     sums = np.cumsum(rows, axis=-1, dtype=weights.dtype)
     sums = sums / sums[:, -1:]
     unit = (generator or default_generator).draw_unit(len(rows) * count).reshape(len(rows), count)
-    places = [np.searchsorted(row[:-1].astype(np.float64), u) for row, u in zip(sums, unit, strict=True)]
-    return np.array(places, np.int64).reshape(*weights.shape[:-1], count)
+    return np.array(
+        [np.searchsorted(row[:-1].astype(np.float64), u) for row, u in zip(sums, unit, strict=True)], np.int64
+    ).reshape(*weights.shape[:-1], count)

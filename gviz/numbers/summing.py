@@ -12,7 +12,7 @@ import numpy as np
 
 from gviz.numbers.types import Array
 
-LOOP_LEVELS, LOOP_PARTS = 4, 4
+LOOP_LEVELS, LOOP_PARTS, BLOCK = 4, 4, 384
 
 
 def loop_total(array: Array, axis: tuple[int, ...] | int | None = None, keepdims: bool = False) -> Any:
@@ -80,14 +80,21 @@ def in_register(rows: Array) -> Array:
     return sums  # type: ignore[no-any-return]
 
 
-def matrix_product(left: Array, right: Array) -> Array:
-    """Return the product of two float32 matrices, or of stacks of them, with the last bits that MKL gives it.
+def matrix_product(left: Array, right: Array, addend: Array | None = None) -> Array:
+    """Return the product of two float32 matrices, or of stacks of them, and a term, with the last bits that MKL gives.
 
     So does numpy's library where the right matrix is as wide as its registers; a narrow one is filled up with zeros.
+    Many terms are added to what is there in blocks, of which the last two are equal.
     """
     (rows, terms), columns = left.shape[-2:], right.shape[-1]
-    if left.dtype != np.float32 or not 1 < columns <= (128 if rows > 1 else 11) or not 32 <= terms <= 384:
-        return left @ right
-    more = np.zeros((*right.shape[:-1], -columns % 16), np.float32)
-    filled = np.concatenate((np.ascontiguousarray(right), more), axis=-1)
-    return np.ascontiguousarray((left.repeat(2 if rows == 1 else 1, axis=-2) @ filled)[..., :rows, :columns])
+    most = 11 if rows == 1 else 128 if terms <= BLOCK else 160
+    if left.dtype != np.float32 or terms < 32 or not 1 < columns <= most:
+        return left @ right if addend is None else addend + left @ right
+    zeros = np.zeros((*right.shape[:-1], -columns % 16), np.float32)
+    filled = np.concatenate((np.ascontiguousarray(right), zeros), axis=-1)
+    high, whole = left.repeat(2 if rows == 1 else 1, axis=-2), max(terms // BLOCK - 1, 0) * BLOCK
+    ends = [*range(BLOCK, whole + 1, BLOCK), *[(whole + terms + 1) // 2] * (terms - whole > BLOCK), terms]
+    for first, end in zip([0, *ends], ends, strict=False):
+        product = (high[..., first:end] @ filled[..., first:end, :])[..., :rows, :columns]
+        addend = product if addend is None else addend + product
+    return np.ascontiguousarray(addend)

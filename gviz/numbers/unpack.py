@@ -84,8 +84,7 @@ def is_sequence(value: object) -> bool:
     """Return whether a value can be indexed, and is not a mapping, a numpy number or a tensor."""
     if isinstance(value, list | tuple | str | bytes):
         return True
-    if is_pytorchs(type(value)):
-        raise TypeError(MIXED)
+    refuse(is_pytorchs(type(value)), MIXED, TypeError)
     return hasattr(type(value), "__getitem__") and not isinstance(value, dict | np.generic) and not has_dtype(value)
 
 

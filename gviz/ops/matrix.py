@@ -26,8 +26,8 @@ from gviz.ops.rows import (
 )
 
 
-def multiply(left, right, names):
-    """The product of two matrices; refuses others, and matrices that do not fit."""
+def multiply(left, right, names, addend=None):
+    """The product of two matrices, added to a term; refuses others, and matrices that do not fit."""
     for name, array in zip(names, (left, right), strict=True):
         if array.ndim != 2:
             raise RuntimeError(f"{name} must be a matrix" + (f", got {array.ndim}-D tensor" if names[0] == "mat1" else ""))
@@ -37,7 +37,7 @@ def multiply(left, right, names):
     if left.dtype != right.dtype:
         names = " != ".join(of(array.dtype).c_name for array in (left, right))
         raise RuntimeError(f"expected m1 and m2 to have the same dtype, but got: {names}")
-    return matrix_product(left, right)
+    return matrix_product(left, right, addend)
 
 def sum_of(addend, product, beta, alpha):
     """``beta * addend + alpha * product``; the addend has to fit, and counts for nothing (not even a nan) if beta is zero."""
@@ -66,6 +66,8 @@ formula("mm_right", lambda grad, mat1, sizes, strides:
 def addmm(self, mat1, mat2, *, beta: Number = 1, alpha: Number = 1):
     for name, array in (("self", self), ("mat1", mat1)):
         check_one_dtype(array, mat2, name + " and mat2 must have the same dtype, but got {} and {}")
+    if beta == 1 == alpha and self.shape in (shape := (*mat1.shape[:1], *mat2.shape[1:]), shape[1:]):
+        return multiply(mat1, mat2, ("mat1", "mat2"), self)
     return sum_of(self, multiply(mat1, mat2, ("mat1", "mat2")), beta, alpha)
 
 # ------------------------------------------------------------------ vectors
