@@ -1,8 +1,8 @@
 """``torch.masked``: tensors with a mask, whose other elements count as if they were not there.
 
 The array of such a tensor has its mask with it, so that gradients have theirs. As in PyTorch few operations know masks:
-what moves elements moves the mask, too; what computes each element wants equal masks; reductions leave out what is masked
-out. All others refuse.
+what moves elements moves the mask, too; what computes each element wants equal masks; reductions leave out what is
+masked out. All others refuse.
 
 Source: https://docs.pytorch.org/docs/2.13/masked.html
 """
@@ -12,7 +12,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable
 from functools import reduce
 from textwrap import indent
-from typing import Any
+from typing import Any, TypeAlias
 
 import numpy as np
 
@@ -25,21 +25,26 @@ from gviz.numbers.words import absent, refuse, refuse_any, warn
 
 __all__ = ["MaskedTensor", "as_masked_tensor", "is_masked_tensor", "masked_tensor"]
 torch: Any = engine
+MaybeMasked: TypeAlias = Any
+"""A tensor of this file, or a plain one; what autograd hands on is not known to be one or the other."""
+Context: TypeAlias = Any
+"""What a Function may keep things on."""
 MOVING = frozenset({
     "cat", "expand", "index", "reshape_alias", "select", "select_backward", "slice_backward", "slice_row", "split_size",
     "split_with_sizes", "stack", "t", "transpose", "unfold", "unfold_backward", "unsafe_view", "unsqueeze", "view",
 })  # fmt: skip
 """Rows that do to the mask what they do to the elements."""
 EACH = frozenset({
-    "absolute", "acos", "acosh", "add", "add_scalar", "angle", "asin", "asinh", "atan", "atan2", "atanh", "bitwise_and",
-    "bitwise_not", "bitwise_or", "bitwise_xor", "ceil", "clamp_max", "clamp_min", "clamp_scalar", "clone",
-    "clone_contiguous", "copy_into", "cos", "cosh", "deg2rad", "digamma", "div", "div_mode", "div_scalar", "equal",
-    "erf", "erfc", "erfinv", "exp", "exp2", "expm1", "floor", "floor_divide", "fmax", "fmin", "fmod", "fmod_scalar",
-    "frac", "greater", "greater_equal", "isnan", "less", "less_equal", "lgamma", "log", "log10", "log1p", "log2",
-    "logaddexp", "logaddexp2", "logit", "lshift", "maximum", "minimum", "mul", "mul_scalar", "nan_to_num", "neg",
-    "not_equal", "pow_tensor", "power", "rad2deg", "reciprocal", "remainder", "remainder_scalar", "round_decimals",
-    "round_even", "rshift", "rsqrt", "sgn", "sigmoid", "sign", "signbit", "sin", "sinc", "sinh", "softmax_backward_data",
-    "softmax_row", "sqrt", "sub", "sub_scalar", "tan", "tanh", "to_dtype", "trunc",
+    "absolute", "acos", "acosh", "add", "add_scalar", "angle", "asin", "asinh", "atan", "atan2", "atanh",
+    "bitwise_and", "bitwise_not", "bitwise_or", "bitwise_xor", "ceil", "clamp_max", "clamp_min", "clamp_scalar",
+    "clone", "clone_contiguous", "copy_into", "cos", "cosh", "deg2rad", "digamma", "div", "div_mode", "div_scalar",
+    "equal", "erf", "erfc", "erfinv", "exp", "exp2", "expm1", "floor", "floor_divide", "fmax", "fmin", "fmod",
+    "fmod_scalar", "frac", "greater", "greater_equal", "isnan", "less", "less_equal", "lgamma", "log", "log10",
+    "log1p", "log2", "logaddexp", "logaddexp2", "logit", "lshift", "maximum", "minimum", "mul", "mul_scalar",
+    "nan_to_num", "neg", "not_equal", "pow_tensor", "power", "rad2deg", "reciprocal", "remainder",
+    "remainder_scalar", "round_decimals", "round_even", "rshift", "rsqrt", "sgn", "sigmoid", "sign", "signbit",
+    "sin", "sinc", "sinh", "softmax_backward_data", "softmax_row", "sqrt", "sub", "sub_scalar", "tan", "tanh",
+    "to_dtype", "trunc",
 })  # fmt: skip
 """Rows that compute each element by itself, or leave out what is masked out; operands are masked alike."""
 NO_ROW = (
@@ -53,9 +58,9 @@ SPARSE = "sparse masked tensors are not in gviz's engine; run with --engine torc
 class Masked(np.ndarray):
     """An array, and which of its elements are there."""
 
-    mask: Any = None
+    mask: MaybeMasked = None
 
-    def __array_finalize__(self, other: Any) -> None:
+    def __array_finalize__(self, other: object) -> None:
         self.mask = getattr(other, "mask", None)
 
     def item(self, *_: object) -> Any:
@@ -80,7 +85,7 @@ class Masked(np.ndarray):
             ValueError,
         )
 
-        def compute(*operands: Any) -> Any:
+        def compute(*operands: object) -> Any:
             data = forward(*parts(operands, np.asarray))
             moved = forward(*parts(operands, lambda one: one.mask)) if row.key in MOVING else None
             return joined(data, np.broadcast_to(first, np.shape(data)) if moved is None else moved)
@@ -95,12 +100,12 @@ def parts(operands: Iterable[Any], part: Callable[[Any], Any]) -> list[Any]:
     ]
 
 
-def unseen(array: Any) -> Any:
+def unseen(array: Masked) -> Any:
     """Return an array with -inf, which is nothing to a softmax, where it is masked out."""
     return joined(np.where(array.mask, array, -np.inf).astype(array.dtype), array.mask)
 
 
-def joined(data: Any, mask: Any) -> Any:
+def joined(data: Array | Sequence[Array], mask: Array | Sequence[Array]) -> Any:
     """Return an array, or each of several, with its mask."""
     if isinstance(data, list | tuple):
         return [joined(*pair) for pair in zip(data, mask, strict=True)]
@@ -127,9 +132,8 @@ class MaskedTensor(Tensor):
     """A tensor of whose elements only those count whose mask is True."""
 
     __module__ = "torch.masked.maskedtensor.core"
-    is_sparse = False
 
-    def __new__(cls, data: Any, mask: Any, requires_grad: bool = False) -> Any:
+    def __new__(cls, data: MaybeMasked, mask: MaybeMasked, requires_grad: bool = False) -> Any:
         """Return one of a copy of the elements. TypeError, ValueError: they and the mask do not belong together."""
         for what, one in {"data": data, "mask": mask}.items():
             refuse(is_masked_tensor(one) or not isinstance(one, Tensor), f"{what} must be a Tensor", TypeError)
@@ -192,12 +196,12 @@ def is_masked_tensor(obj: object) -> bool:
     return isinstance(obj, MaskedTensor)
 
 
-def as_masked_tensor(data: Any, mask: Any) -> Any:
+def as_masked_tensor(data: MaybeMasked, mask: MaybeMasked) -> Any:
     """Return the masked tensor of these elements, whose gradient goes on to theirs."""
     return Constructor.apply(data, mask, False)
 
 
-def plain(tensor: Any) -> Any:
+def plain(tensor: MaybeMasked) -> Any:
     """Return a tensor's elements, without a mask."""
     return tensor.get_data() if is_masked_tensor(tensor) else tensor
 
@@ -206,13 +210,13 @@ class Constructor(Function):
     """Elements and mask to a masked tensor."""
 
     @staticmethod
-    def forward(ctx: Any, data: Any, mask: Any, is_reduced: bool) -> Any:
+    def forward(ctx: Context, data: MaybeMasked, mask: MaybeMasked, is_reduced: bool) -> Any:
         """Return it."""
         ctx.is_reduced = is_reduced
         return from_array(joined(data._array, mask._array), None)
 
     @staticmethod
-    def backward(ctx: Any, grad_output: Any) -> Any:
+    def backward(ctx: Context, grad_output: MaybeMasked) -> Any:
         """Return the gradient; without its mask to what was computed with plain tensors."""
         return plain(grad_output) if ctx.is_reduced else grad_output, None, None
 
@@ -221,13 +225,13 @@ class GetData(Function):
     """A masked tensor to its elements."""
 
     @staticmethod
-    def forward(ctx: Any, masked: Any) -> Any:
+    def forward(ctx: Context, masked: MaybeMasked) -> Any:
         """Return them."""
         ctx.mask = masked.get_mask()
         return from_array(masked._array.view(np.ndarray), None)
 
     @staticmethod
-    def backward(ctx: Any, grad_output: Any) -> Any:
+    def backward(ctx: Context, grad_output: MaybeMasked) -> Any:
         """Return the gradient with a mask."""
         return grad_output if is_masked_tensor(grad_output) else as_masked_tensor(grad_output, ctx.mask)
 
@@ -236,13 +240,13 @@ class Combine(Function):
     """Elements to those that count, with a number in place of the others that changes nothing."""
 
     @staticmethod
-    def forward(ctx: Any, data: Any, mask: Any, filling: float) -> Any:
+    def forward(ctx: Context, data: MaybeMasked, mask: MaybeMasked, filling: float) -> Any:
         """Return them."""
         ctx.mask = mask
         return data.masked_fill(~mask, filling)
 
     @staticmethod
-    def backward(ctx: Any, grad_output: Any) -> Any:
+    def backward(ctx: Context, grad_output: MaybeMasked) -> Any:
         """Return the gradient with the mask."""
         return as_masked_tensor(plain(grad_output), ctx.mask), None, None
 
@@ -251,7 +255,7 @@ class MaskedWhere(Function):
     """Elements of one or the other tensor, each with its mask."""
 
     @staticmethod
-    def forward(ctx: Any, condition: Any, *tensors: Any) -> Any:
+    def forward(ctx: Context, condition: Tensor, *tensors: MaybeMasked) -> Any:
         """Return them."""
         ctx.condition = condition
         pairs = [
@@ -261,7 +265,7 @@ class MaskedWhere(Function):
         return as_masked_tensor(*(torch.where(condition, *both) for both in zip(*pairs, strict=True)))
 
     @staticmethod
-    def backward(ctx: Any, grad_output: Any) -> Any:
+    def backward(ctx: Context, grad_output: MaybeMasked) -> Any:
         """Return the gradient to each where its element was taken, masked out elsewhere."""
         nothing = as_masked_tensor(grad_output.get_data(), torch.zeros_like(grad_output.get_mask()))
         return None, *(MaskedWhere.apply(one, grad_output, nothing) for one in (ctx.condition, ~ctx.condition))
@@ -270,7 +274,7 @@ class MaskedWhere(Function):
 MaskedWhere._backward_cls.__name__ = "_MaskedWhereBackward"
 
 
-def combined(masked: Any, name: str) -> Any:
+def combined(masked: MaybeMasked, name: str) -> Any:
     """Return the elements, with the number that a reduction does not see in place of those masked out."""
     limits = None if masked.is_floating_point() else torch.iinfo(masked.dtype)
     least, most = (-np.inf, np.inf) if limits is None else (limits.min, limits.max)
@@ -290,9 +294,11 @@ REDUCTIONS: dict[str, Callable[..., Any]] = {
 """By the names of rows: what is made of the elements that count."""
 
 
-def reduced(name: str, masked: Any, dim: Any = None, keepdim: bool = False, **options: object) -> Any:
+def reduced(
+    name: str, masked: MaybeMasked, dim: int | Sequence[int] | None = None, keepdim: bool = False, **options: object
+) -> Any:
     """Return what a reduction gives, masked out where no element counts."""
-    dims = tuple(range(masked.ndim)) if dim is None or dim == () else dim if isinstance(dim, tuple) else (dim,)
+    dims = tuple(range(masked.ndim)) if dim in (None, ()) else (dim,) if isinstance(dim, int) else dim
     data = REDUCTIONS[name](combined(masked, name), dims, keepdim, masked=masked, dim=dim, **options)
     return Constructor.apply(data, from_array(np.any(masked._array.mask, dims, keepdims=keepdim), None), True)
 

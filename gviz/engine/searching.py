@@ -130,8 +130,8 @@ def searchsorted(
     refuse_any(
         {
             "torch.searchsorted(): boundaries tensor should be 1 dimension or the first N-1 dimensions of boundaries "
-            f"tensor and input value tensor must match, but we got boundaries tensor {list(rows.shape)} and input value "
-            f"tensor {list(values.shape)}": rows.ndim != 1 and rows.shape[:-1] != values.shape[:-1],
+            f"tensor and input value tensor must match, but we got boundaries tensor {list(rows.shape)} and input "
+            f"value tensor {list(values.shape)}": rows.ndim != 1 and rows.shape[:-1] != values.shape[:-1],
             f"torch.searchsorted(): side can only be 'left' or 'right' but got {side}": side
             not in (None, "left", "right"),
         }

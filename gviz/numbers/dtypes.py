@@ -273,7 +273,7 @@ def is_meta(array: object) -> bool:
 
 
 def as_array(value: object) -> Any:
-    """Return an array of numpy's own class for a value; itself if it is of a class that computes rows in its own way."""
+    """Return an array of numpy's own class for a value; itself if its class computes rows in a way of its own."""
     return value if value.__class__ is np.ndarray or hasattr(value, "forward") else np.asarray(value)
 
 

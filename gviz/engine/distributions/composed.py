@@ -225,7 +225,7 @@ HalfNormal = row(
 )
 
 
-def gumbel_parts(loc: Any, scale: Any) -> Any:
+def gumbel_parts(loc: Tensor, scale: Declared) -> Any:
     """Return the uniform numbers, and what makes Gumbel's of them."""
     limits = torch.finfo(loc.dtype)
     base = Uniform(torch.full_like(loc, limits.tiny), torch.full_like(loc, 1 - limits.eps))
