@@ -84,7 +84,7 @@ def matrix_product(left: Array, right: Array, addend: Array | None = None) -> Ar
     """Return the product of two float32 matrices, or of stacks of them, and a term, with the last bits that MKL gives.
 
     So does numpy's library where the right matrix is as wide as its registers; a narrow one is filled up with zeros.
-    Many terms are added to what is there in blocks, of which the last two are equal.
+    Many terms are added to what is there in blocks, of which the last two are equal, as MKL does it in one thread.
     """
     (rows, terms), columns = left.shape[-2:], right.shape[-1]
     most = 11 if rows == 1 else 128 if terms <= BLOCK else 160
