@@ -259,8 +259,8 @@ def vmap(
     def run(*args: Tree, **kwargs: Tree) -> Any:
         refuse_any(
             {
-                f"vmap({name})(<inputs>): got no inputs. Maybe you forgot to add inputs, or you are trying to vmap over "
-                "a function with no inputs. The latter is unsupported.": not args,
+                f"vmap({name})(<inputs>): got no inputs. Maybe you forgot to add inputs, or you are trying to vmap "
+                "over a function with no inputs. The latter is unsupported.": not args,
                 f"vmap({name}, in_dims={in_dims}, ...)(<inputs>): expected `in_dims` to be int or a (potentially "
                 f"nested) tuple matching the structure of inputs, got: {type(in_dims)}.": not isinstance(
                     in_dims, int | tuple
