@@ -151,7 +151,7 @@ def row(name: str, base: type, text: str, **members: Any) -> Any:
     return type(name, (base,), {"__doc__": text, **declared})
 
 
-def of_parameters(takes: str, arg_constraints: Any, text: str, **members: Any) -> Any:
+def of_parameters(takes: str, arg_constraints: object, text: str, **members: object) -> Any:
     """Return the base of the distributions of some parameters, which are brought to one shape.
 
     Args:
