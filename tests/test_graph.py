@@ -56,7 +56,6 @@ SIZES = Graph(
     kind="static",
 )
 HEAD = '{"format": "gviz-graph", "version": 2, '
-OLD = '{"format": "gviz-graph", "version": 1, '
 
 LARGE = Numbers((20, 30), "float32", None, Summary(math.inf, -math.inf, 3.0, math.nan, 1, 0, 2))
 SPOT = Place(3, "model.py", 4, 0, 7, 0)
@@ -291,20 +290,19 @@ def with_numbers(fields: str) -> str:
     [
         ("[]", "not a graph of gviz"),
         ("{}", "not a graph of gviz"),
-        ('{"format": "gviz-graph", "version": 99}', "version 99; this gviz reads versions 1 to 2"),
+        ('{"format": "gviz-graph", "version": 99}', "version 99; this gviz reads version 2"),
         (
             '{"format": "gviz-graph", "version": 3, "nodes": [], "edges": []}',
-            "version 3; this gviz reads versions 1 to 2",
+            "version 3; this gviz reads version 2",
         ),
         ('{"format": "gviz-graph", "version": true, "nodes": [], "edges": []}', "version True; this gviz reads"),
         ('{"format": "gviz-graph", "nodes": [], "edges": []}', "version None; this gviz reads"),
         ('{"format": "gviz-graph", "version": 2}', 'there is no "nodes" in this graph'),
-        ('{"format": "gviz-graph", "version": 1, "nodes": []}', 'there is no "edges" in this graph'),
+        ('{"format": "gviz-graph", "version": 2, "nodes": []}', 'there is no "edges" in this graph'),
         (HEAD + '"nodes": [{"id": "n0", "kind": "leaf", "wings": 2}], "edges": []}', "wings"),
         (HEAD + '"nodes": [{"id": "n0"}], "edges": []}', r"nodes\[0\] has no kind"),
         (HEAD + '"nodes": [3], "edges": []}', r"nodes\[0\] is 3, not a record"),
         (HEAD + '"nodes": 3, "edges": []}', '"nodes" is 3, not a list'),
-        (OLD + '"nodes": 3, "edges": []}', '"nodes" is 3, not a list'),
         (
             HEAD + '"nodes": [{"id": "n0", "kind": "leaf", "state": 3}], "edges": []}',
             r"nodes\[0\]\.state is 3, not a text",
@@ -334,133 +332,6 @@ def test_json_that_is_no_graph_is_refused_with_its_reason(text: str, words: str)
 def test_numbers_that_no_tensor_has_are_refused_with_their_place(fields: str, words: str) -> None:
     with pytest.raises(ValueError, match=words):
         Graph.from_json(with_numbers(fields))
-
-
-# ---------------------------------------------------------------- graphs of version 1
-VERSION_1 = """\
-{"format": "gviz-graph", "version": 1, "title": "y", "kind": "static",
- "error": "line 16  y.backward()\\nRuntimeError: a second time\\nonce", "code": "y = x + w\\n",
- "line": 8, "file": "cell 2", "codes": [["model.py:3", "y = h"], ["cell 2, line 8", "y.backward()"]],
- "writes": [["line 7", "add_"]],
- "cuts": [{"at": "line 5", "by": "item", "why": "detached", "leaves": ["w"], "is_used": true, "is_number": true}],
- "turn": 6, "roots": ["n0"],
- "nodes": [
-  {"id": "n0", "kind": "operation", "label": "AddBackward0", "name": "y", "shape": [2, 2], "dtype": "float32",
-   "value": [[1.0, "nan"], ["inf", "-inf"]], "grad": [2.0], "state": "freed", "slots": 2, "attrs": [["alpha", "1"]],
-   "scope": "outer/inner", "expression": "x + w", "outputs": ["a", ""], "arrives": 1.0, "is_letter": true,
-   "line": 3, "column": 4, "file": "model.py", "turn": 7, "seconds": 0.25, "kept": 16, "is_written": true,
-   "held": [["self", "x"]]},
-  {"id": "n1", "kind": "leaf", "name": "w", "shape": [1001, 1000], "dtype": "float32"},
-  {"id": "n2", "kind": "placeholder", "shape": [null, 3], "dtype": "float32"},
-  {"id": "n3", "kind": "placeholder", "dtype": "float32"},
-  {"id": "n4", "kind": "leaf", "shape": [0, 3], "dtype": "float32", "value": []},
-  {"id": "n5", "kind": "leaf", "shape": [], "dtype": "complex64", "value": "(1+2j)"}],
- "edges": [
-  {"source": "n1", "target": "n0", "slot": 1, "label": "(2)", "kind": "saved", "output": 2, "symbol": "b",
-   "local": [1.0, 2.0], "handed": 3.0, "jacobian": [[1.0, 2.0]]},
-  {"source": "n2", "target": "n0", "slot": 0, "kind": "data"}],
- "tensors": [
-  {"name": "y", "shape": [2], "dtype": "float32", "requires_grad": true, "is_leaf": false, "retains_grad": true,
-   "grad_fn": "AddBackward0", "value": [1.0, 2.0], "grad": 5.0, "expression": "x + w", "line": 2, "file": "cell 3",
-   "cut": "detached", "cut_by": "detach", "cut_at": "cell 3, line 1", "cut_from": "h", "before": 4.0,
-   "leaves": ["w", "x"], "taken_at": "line 4", "was_used": true, "was_early": true, "cured_at": "model.py:5",
-   "is_written": true, "by_hand_at": "line 6"},
-  {"name": "w", "shape": [], "dtype": "int64", "requires_grad": false, "is_leaf": true, "retains_grad": false,
-   "grad_fn": null, "value": null, "grad": null, "expression": null, "cut": "no_grad"}]}
-"""
-"""A graph as gviz 1 wrote it, with every field that it had."""
-
-
-def test_a_graph_of_version_1_is_read_with_all_its_fields() -> None:
-    graph = Graph.from_json(VERSION_1)
-    assert graph.nodes == (
-        Node(
-            "n0",
-            "operation",
-            "AddBackward0",
-            "y",
-            Numbers((2, 2), "float32", (1.0, math.nan, math.inf, -math.inf)),
-            Gradient(Numbers((1,), "", (2.0,)), None, Numbers((), "", (1.0,))),
-            "freed",
-            "x + w",
-            is_letter=True,
-            place=Place(3, "model.py", 4, 0, 7),
-            module=Module("outer/inner"),
-            recorded=Recorded(2, (("alpha", "1"),), (("self", "x"),), ("a", ""), 0.25, 16, is_written=True),
-        ),
-        Node("n1", "leaf", name="w", numbers=Numbers((1001, 1000), "float32")),
-        Node("n2", "placeholder", numbers=Numbers((None, 3), "float32")),
-        Node("n3", "placeholder", numbers=Numbers(None, "float32")),
-        Node("n4", "leaf", numbers=Numbers((0, 3), "float32", ())),
-        Node("n5", "leaf", numbers=Numbers((), "complex64", ("(1+2j)",))),
-    )
-    one, pair = Numbers((), "", (3.0,)), (1.0, 2.0)
-    flow = Flow("b", Numbers((2,), "", pair), one, Numbers((1, 2), "", pair))
-    assert graph.edges == (Edge("n1", "n0", 1, "(2)", "saved", 2, flow), Edge("n2", "n0"))
-    assert graph.tensors == (
-        TensorRow(
-            "y",
-            Numbers((2,), "float32", pair),
-            requires_grad=True,
-            is_leaf=False,
-            retains_grad=True,
-            grad_fn="AddBackward0",
-            grad=Gradient(Numbers((), "", (5.0,)), Numbers((), "", (4.0,))),
-            expression="x + w",
-            place=Place(2, cell=3),
-            is_written=True,
-            broken=GraphCut(Place(1, cell=3), "detach", "detached", "h"),
-            leaves=("w", "x"),
-            history=History(Place(4), True, True, Place(5, "model.py"), Place(6)),
-        ),
-        TensorRow(
-            "w",
-            Numbers((), "int64"),
-            requires_grad=False,
-            is_leaf=True,
-            retains_grad=False,
-            grad_fn=None,
-            broken=GraphCut(None, "", "no_grad"),
-        ),
-    )
-    assert (graph.title, graph.kind, graph.roots, graph.code) == ("y", "static", ("n0",), "y = x + w\n")
-    assert graph.stop == Stop("RuntimeError: a second time\nonce", Place(16), "y.backward()")
-    assert (graph.backward, graph.earlier) == (Place(8, cell=2), 6)
-    assert graph.codes == ((Place(3, "model.py"), "y = h"), (Place(8, cell=2), "y.backward()"))
-    assert graph.writes == ((Place(7), "add_"),)
-    assert graph.breaks == (GraphCut(Place(5), "item", "detached", "", ("w",), is_used=True, is_number=True),)
-    again = graph.to_json()
-    assert json.loads(again)["version"] == 2
-    assert Graph.from_json(again) == graph
-
-
-@pytest.mark.parametrize(
-    ("rest", "words"),
-    [
-        (
-            '"nodes": [{"id": "n0", "kind": "leaf", "value": [[1], [2, 3]]}]',
-            r"^nodes\[0\]\.value is .*one length on each",
-        ),
-        (
-            '"nodes": [{"id": "n0", "kind": "leaf", "grad": [1, [2]]}]',
-            r"^nodes\[0\]\.grad is \[1, \[2\]\]: .*one depth",
-        ),
-        ('"nodes": [{"id": "n0", "kind": "leaf", "shape": [3], "value": [1.0]}]', "has 1 elements for the sizes"),
-        (
-            '"nodes": [{"id": "n0", "kind": "leaf", "line": "x"}]',
-            r"^nodes\[0\]\.place\.line is 'x', not a whole number",
-        ),
-        ('"nodes": [{"id": "n0", "kind": "leaf", "wings": 2}]', "wings"),
-        ('"nodes": [], "codes": 3', '^"codes" is 3, not a list$'),
-        ('"nodes": [], "writes": [["line 3"]]', r"^writes\[0\] is \['line 3'\], not a list of 2$"),
-        ('"nodes": [], "cuts": 3', '^"breaks" is 3, not a list$'),
-        ('"nodes": [], "cuts": [3]', r"^breaks\[0\] is 3, not a record"),
-        ('"nodes": [], "error": 3', "^error is 3, not a text$"),
-    ],
-)
-def test_a_graph_of_version_1_that_is_wrong_is_refused(rest: str, words: str) -> None:
-    with pytest.raises(ValueError, match=words):
-        Graph.from_json(f'{OLD}"edges": [], {rest}}}')
 
 
 # ---------------------------------------------------------------- numbers
@@ -598,13 +469,6 @@ def test_numbers_are_known_if_there_are_elements_or_a_summary() -> None:
 )
 def test_numbers_say_what_makes_them_impossible(tensor: Numbers, words: str) -> None:
     assert tensor.fault == words
-
-
-@pytest.mark.parametrize("attrs", ["true", "3", "[3]", '[["a"]]'])
-def test_damaged_attributes_of_version_1_are_refused(attrs: str) -> None:
-    text = f'{{"format": "gviz-graph", "version": 1, "nodes": [{{"id": "n0", "kind": "operation", "attrs": {attrs}}}], "edges": []}}'
-    with pytest.raises(ValueError, match=r"nodes\[0\]"):
-        Graph.from_json(text)
 
 
 def test_complex_numbers_have_a_norm_and_no_order() -> None:

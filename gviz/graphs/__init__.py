@@ -947,7 +947,7 @@ class Graph:
         """Read what :meth:`to_json` wrote.
 
         Raises:
-            ValueError: not JSON, not a graph of gviz, a newer version, or a graph that breaks its own rules.
+            ValueError: not JSON, not a graph of gviz, another version, or a graph that breaks its own rules.
         """
         return cls.from_dict(codec.parse_text(text))
 

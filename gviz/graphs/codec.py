@@ -85,21 +85,17 @@ def of_this_version(data: object) -> Mapping[str, Any]:
     """Return a graph as this version of gviz writes it.
 
     Raises:
-        ValueError: not a graph of gviz, a newer version, or without nodes and edges.
+        ValueError: not a graph of gviz, another version, or without nodes and edges.
     """
     if not isinstance(data, Mapping) or data.get("format") != FORMAT:
         raise ValueError(f'this JSON is not a graph of gviz (it has no "format": "{FORMAT}")')
     version = data.get("version")
-    if version not in (1, VERSION) or isinstance(version, bool):
+    if version != VERSION:
         newer = ", and a newer one the file" if isinstance(version, int) and version > VERSION else ""
-        raise ValueError(f"this graph has the version {version!r}; this gviz reads versions 1 to {VERSION}{newer}")
+        raise ValueError(f"this graph has the version {version!r}; this gviz reads version {VERSION}{newer}")
     for part in ("nodes", "edges"):
         if part not in data:
             raise ValueError(f'there is no "{part}" in this graph')
-    if version == 1:
-        from gviz.graphs.version1 import renewed  # few files are that old
-
-        data = renewed(data)
     return {name: value for name, value in data.items() if name not in ("format", "version")}
 
 

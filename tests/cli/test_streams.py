@@ -16,7 +16,7 @@ from gviz import cli
 from gviz.cli import streams
 from gviz.wiring import Wires
 
-EMPTY = {"format": "gviz-graph", "version": 1, "nodes": [], "edges": []}
+EMPTY = {"format": "gviz-graph", "version": 2, "nodes": [], "edges": []}
 
 
 def shell(gviz: Program, line: str, script: str | None = None) -> Finished:
@@ -124,13 +124,12 @@ def test_a_library_that_cannot_be_loaded_is_not_a_bug_of_gviz(
 def test_half_a_pair_as_a_name_is_written_as_its_code(gviz: Program) -> None:
     row = {
         "name": "\ud800",
-        "shape": [],
-        "dtype": "float32",
+        "numbers": {"shape": [], "dtype": "float32", "elements": [1.0]},
         "requires_grad": True,
         "is_leaf": True,
         "retains_grad": False,
     }
-    graph = {**EMPTY, "tensors": [{**row, "grad_fn": None, "value": 1.0}]}
+    graph = {**EMPTY, "tensors": [{**row, "grad_fn": None}]}
     (gviz.folder / "g.json").write_text(json.dumps(graph), encoding="utf-8")
     done = shell(gviz, "gviz inspect g.json")
     assert done.status == 0, done.err

@@ -213,7 +213,7 @@ def test_json_that_is_nested_too_deeply_is_refused(depth: int, key: str) -> None
     for opening, closing in (("[", "]"), ('{"a":', "}")):
         nested = opening * depth + "1" + closing * depth
         with pytest.raises(GvizError), guarded():
-            load_graph(f'{{"format": "gviz-graph", "version": 1, "{key}": {nested}}}', "g.json")
+            load_graph(f'{{"format": "gviz-graph", "version": 2, "{key}": {nested}}}', "g.json")
 
 
 @pytest.mark.parametrize("number", ["1" * 5_000, "-" + "9" * 100_000, "1e999999", "0." + "0" * 5_000 + "1"])

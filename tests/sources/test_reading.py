@@ -349,7 +349,7 @@ def spoilt(**changes: Any) -> str:
     [
         ("[1, 2]", 'this JSON is not a graph of gviz (it has no "format": "gviz-graph")'),
         ("{}", 'this JSON is not a graph of gviz (it has no "format": "gviz-graph")'),
-        (spoilt(graph_version=3), "this graph has the version 3; this gviz reads versions 1 to 2"),
+        (spoilt(graph_version=3), "this graph has the version 3; this gviz reads version 2"),
         (spoilt(node_kind="tree"), "node 'n3' has the unknown kind 'tree'; one of"),
         (spoilt(node_label=5), "nodes[3].label is 5, not a text"),
         (spoilt(node_numbers={"shape": "ab"}), "nodes[3].numbers.shape is 'ab', not a list"),
