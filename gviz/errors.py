@@ -8,8 +8,8 @@ the code that runs a source turns them into a :class:`GvizError`.
 from __future__ import annotations
 
 import sys
+from dataclasses import dataclass
 
-from gviz.records import record
 from gviz.text import display_width
 
 PASSED = ("gviz", "contextlib", "IPython", "ipykernel", "decorator", "traitlets")
@@ -19,7 +19,7 @@ MAX_SHOWN = 76
 """Columns of source that an error shows; a longer line is cut around the caret."""
 
 
-@record
+@dataclass(frozen=True)
 class Excerpt:
     """What a message shows of a source: a line of it, and the part that it is about.
 

@@ -8,12 +8,11 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import field
+from dataclasses import dataclass, field
 from typing import Any, NamedTuple, TypeVar
 
 from gviz.errors import SourceError
 from gviz.graphs.numbers import ALL_ELEMENTS, FEW_ELEMENTS
-from gviz.records import record
 from gviz.text import excerpt
 
 Options = TypeVar("Options", bound=type)
@@ -89,7 +88,7 @@ ADDS = "--gradients adds derivatives to a static graph"
 
 
 @documented
-@record
+@dataclass(frozen=True)
 class SourceOptions:
     """How to read a source; every field has the command line's default.
 

@@ -17,6 +17,7 @@ from functools import cache, partial
 from itertools import chain
 from typing import Any, NamedTuple, Protocol, TypeAlias, TypeGuard
 
+from gviz.garbage import without_collecting
 from gviz.graphs import (
     FREED,
     LOST,
@@ -36,7 +37,6 @@ from gviz.graphs import (
     TensorRow,
 )
 from gviz.graphs.numbers import ALL_ELEMENTS, FEW_ELEMENTS, Numbers, Sizes, Summary, elements_of
-from gviz.records import without_collecting
 
 SAVED = "_saved_"
 

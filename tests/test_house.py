@@ -20,7 +20,7 @@ PACKAGE = ROOT / "gviz"
 FLOORS = {
     "text": 0,
     "wiring": 0,
-    "records": 0,
+    "garbage": 0,
     "standins": 0,
     "errors": 1,
     "graphs": 1,
@@ -94,7 +94,6 @@ RENDER_KNOWS = (
     "layout",
     "passes",
     "pictures",
-    "records",
     "render",
     "text",
     "wiring",

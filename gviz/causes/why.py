@@ -18,9 +18,9 @@ from gviz.causes.facts import TensorFacts, Verdict, always, first_answer
 from gviz.causes.not_finite import gradient_not_finite, not_finite_before, not_finite_itself, not_finite_since
 from gviz.causes.stopped import is_about, is_frozen_for_root, stopped
 from gviz.errors import SourceError
+from gviz.garbage import without_collecting
 from gviz.graphs import Graph, GraphCut
 from gviz.passes.elements import is_finite
-from gviz.records import without_collecting
 from gviz.text import did_you_mean, excerpt, joined, name_among
 
 LONGEST = 60

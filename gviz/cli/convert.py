@@ -32,8 +32,7 @@ def convert(*, source: Source | None, options: SourceOptions, picture: Output | 
     """Write a saved graph in another format.
 
     SOURCE is a graph that gviz has saved (gviz render -o graph.json, Graph.to_json), or - for one on standard input;
-    nothing is computed. The options are those of gviz render. A graph of an older version becomes one of this version
-    with -o new.json.
+    nothing is computed. The options are those of gviz render.
 
     \b
     Examples:

@@ -7,7 +7,7 @@ import os
 import re
 import sys
 from collections.abc import Callable, Iterable
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from functools import wraps
 from typing import Any
 
@@ -35,7 +35,6 @@ from gviz.options import declared
 from gviz.pictures.look import LONGEST_TITLE, docstring_of
 from gviz.pictures.options import SHOWABLE, flags_of
 from gviz.pictures.parts import may_fold
-from gviz.records import record
 from gviz.render import RenderOptions, find, formats, render, require, save, suffix_of
 from gviz.text import shorten
 
@@ -61,7 +60,7 @@ LOOKED = (
 LAID_OUT = ("precision", "legend", "rankdir", "layout", "pages", "timeout", "graphviz")
 
 
-@record
+@dataclass(frozen=True)
 class Output:
     """A picture that was asked for.
 

@@ -11,10 +11,10 @@ from gviz.cli import streams
 from gviz.cli.options import Source, SourceCommand, takes_source
 from gviz.cli.output import Output, makes_picture, script_name, title_of
 from gviz.cli.reading import read_source
+from gviz.garbage import without_collecting
 from gviz.options import SourceOptions
 from gviz.pictures.options import SHEETS
 from gviz.pictures.parts import DATA, drawn_parts, is_by_module, may_group
-from gviz.records import without_collecting
 
 MANY = 100
 """Boxes above which a picture is larger than a screen, and people look for a smaller one."""

@@ -17,13 +17,13 @@ from gviz.formulas.lectures import is_by_rows
 from gviz.formulas.local import MOST_DERIVED, with_formula, with_symbols
 from gviz.formulas.operands import part_of_result, rows_by_label
 from gviz.formulas.operations import jacobian_symbol
+from gviz.garbage import without_collecting
 from gviz.graphs import FREED, LEFT_OUT, LOST, NOW, OVERWRITTEN, RETURNED, Edge, Flow, Graph, Node
 from gviz.graphs.numbers import Numbers, size_of
 from gviz.passes.dataflow import dataflow, outputs_of
 from gviz.passes.elements import ONE, agree, summed_dims
 from gviz.passes.rounding import without_rounding
 from gviz.passes.starts import starts_of
-from gviz.records import without_collecting
 from gviz.text import joined
 from gviz.walk import MOST_FLOWING
 

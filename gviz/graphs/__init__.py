@@ -17,12 +17,12 @@ Edges point the way the data flows, from the leaves to the root, as TorchViz dra
 from __future__ import annotations
 
 from collections.abc import Collection
+from dataclasses import dataclass
 from functools import cached_property
 from typing import Any, NamedTuple, Self
 
 from gviz.graphs import codec
 from gviz.graphs.numbers import Numbers, Sizes
-from gviz.records import record
 from gviz.text import excerpt
 
 KINDS = (
@@ -730,7 +730,7 @@ class TensorRow(NamedTuple):
         return self.requires_grad if then is None else then
 
 
-@record
+@dataclass(frozen=True)
 class Graph:
     """A computational graph, ready to be drawn, listed or saved.
 

@@ -15,6 +15,7 @@ from math import prod
 
 from gviz.errors import RenderError
 from gviz.formulas.expressions import output_name
+from gviz.garbage import without_collecting
 from gviz.graphs import NO_FLOW, Edge, Graph, Node
 from gviz.passes.blocks import known_of_blocks
 from gviz.passes.boxes import ELSEWHERE
@@ -34,7 +35,6 @@ from gviz.passes.wires import (
     relation,
     slot_step,
 )
-from gviz.records import without_collecting
 from gviz.text import did_you_mean, excerpt, joined, ordinal
 
 MOST_SAID = 3

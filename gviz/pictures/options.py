@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from dataclasses import field
+from dataclasses import dataclass, field
 
 from gviz.errors import RenderError
 from gviz.graphs import Stop
@@ -11,7 +11,6 @@ from gviz.layout import ENGINES
 from gviz.options import declared, documented, option
 from gviz.passes.part import HIDABLE
 from gviz.pictures.theme import THEMES
-from gviz.records import record
 from gviz.text import did_you_mean
 
 SHOWABLE = ("value", "grad", "shape", "dtype", "local", "state", "saved", "attrs", "line")
@@ -77,7 +76,7 @@ FOLDING = ("fold", "unfold", "fold_min")
 
 
 @documented
-@record
+@dataclass(frozen=True)
 class RenderOptions:
     """How to draw a graph.
 

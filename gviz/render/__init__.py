@@ -23,7 +23,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Iterator
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from importlib.util import find_spec
 from typing import Any, Protocol
 
@@ -33,7 +33,6 @@ from gviz.graphs import Graph
 from gviz.layout import RenderWarning
 from gviz.pictures.options import RenderOptions
 from gviz.pictures.parts import drawn_parts, is_by_module
-from gviz.records import record
 from gviz.text import closest
 
 __all__ = [
@@ -91,7 +90,7 @@ class HasGraph(Protocol):
         """Its graph."""
 
 
-@record
+@dataclass(frozen=True)
 class FormatRow:
     """A line of ``gviz formats``: a suffix, its use, the program that makes it here ("" for none), and if that works.
 

@@ -6,12 +6,12 @@ import ast
 import re
 from bisect import bisect_right
 from contextlib import suppress
+from dataclasses import dataclass
 from typing import Any
 
 from gviz.errors import SourceError
 from gviz.files import parse_json
 from gviz.graphs import Place
-from gviz.records import record
 from gviz.sources.notes import Note
 from gviz.text import joined
 
@@ -23,7 +23,7 @@ MAGIC = re.compile(rf"^(?P<indent>\s*)(?:[%!].*|{NAMES}(?:!|%(?=[A-Za-z])).*|\?+
 TIME = re.compile(rf"^(\s*(?:{NAMES})?)%time\s+(?=\S)")
 
 
-@record
+@dataclass(frozen=True)
 class Cells:
     """Where the cells of a notebook are in its script.
 

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from typing import Any, Literal, TypeAlias
 
 from gviz.options import SourceOptions, declared
-from gviz.records import record
 from gviz.text import excerpt, joined
 
 DECLARED = declared(SourceOptions)
@@ -45,7 +45,7 @@ def _option_text(name: str, flag: str, value: Any) -> str:
     )
 
 
-@record
+@dataclass(frozen=True)
 class Note:
     """One line for standard error.
 

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Iterable, Iterator, Mapping
+from dataclasses import dataclass
 from itertools import islice
 from typing import TYPE_CHECKING, Any
 
 from gviz.graphs import Graph, Place
-from gviz.records import record
 from gviz.sources.notes import Note
 
 if TYPE_CHECKING:
@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from gviz.sources.source import Source
 
 
-@record
+@dataclass(frozen=True)
 class Reading:
     """A source that was read.
 

@@ -4,14 +4,14 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Mapping
-from dataclasses import field
+from dataclasses import dataclass, field
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
 from gviz.errors import SourceError
+from gviz.garbage import without_collecting
 from gviz.graphs import AT_BACKWARD, GRAD_OF, RENAMED, Graph, Module, Moment, Node, Place, Stop, TensorRow
 from gviz.options import SourceOptions
-from gviz.records import record, without_collecting
 from gviz.sources.derivatives import origin_in_derivative
 from gviz.sources.notes import Note
 from gviz.sources.reading import find_aliases
@@ -34,7 +34,7 @@ FIRST_CALLS, FEW_NODES = 20, 60
 """The flow of so many calls of backward, the first ones, is kept for a look at rounding, and of so many operations."""
 
 
-@record
+@dataclass(frozen=True)
 class Pass:
     """One pass of ``backward()`` through a graph, or one call of ``make_dot()``. No tensor lives longer for it.
 
@@ -71,7 +71,7 @@ class Pass:
     at: float = 0.0
 
 
-@record
+@dataclass(frozen=True)
 class Run:
     """A program after its run.
 

@@ -5,13 +5,12 @@ from __future__ import annotations
 import os
 import re
 from collections.abc import Mapping
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any, Literal, TextIO
 
 from gviz import files
 from gviz.errors import ArgumentError, SourceError
 from gviz.options import SourceOptions
-from gviz.records import record
 from gviz.sources.notes import Note
 
 if TYPE_CHECKING:
@@ -54,7 +53,7 @@ NO_CODE = re.compile(r"#.*|'[^'\n]*'|\"[^\"\n]*\"")
 Kind = Literal["graph", "script", "expression"]
 
 
-@record
+@dataclass(frozen=True)
 class Source:
     """A source before it is computed.
 

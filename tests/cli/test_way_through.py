@@ -16,7 +16,7 @@ FOLDER = Path(package.__file__).parent
 
 LEFT_OUT = {
     *("engine", "autograd", "signatures", "ops", "numbers"),  # rooms that are PyTorch's, and no part of the way
-    *("text.py", "errors.py", "files.py", "records.py", "standins.py"),  # helpers that every room has
+    *("text.py", "errors.py", "files.py", "garbage.py", "standins.py"),  # helpers that every room has
     "graphs",  # the data themselves
 }
 
@@ -34,8 +34,9 @@ def calls_with_data(words: list[str]) -> list[tuple[str, str]]:
     """Run a command and return the room and the name of what it calls, in order.
 
     A line that calls a function counts once, however often it does so: sharing a function, or calling it for each element,
-    makes no way longer. A generator that is resumed and the inside of a comprehension are no calls. Nor is a function whose
-    result is true or false: it answers a question about the data, which stay where they are.
+    makes no way longer. A generator that is resumed and the inside of a comprehension are no calls, nor is it one that a
+    record checks what it is made of. Nor is a function whose result is true or false: it answers a question about the data,
+    which stay where they are.
     """
     calls: dict[FrameType, tuple[str, str]] = {}
     lines: set[tuple[CodeType | None, int | None, CodeType]] = set()
@@ -45,7 +46,7 @@ def calls_with_data(words: list[str]) -> list[tuple[str, str]]:
         if event == "return" and isinstance(result, bool):
             questions.add(frame)
         room, name = room_of(frame), frame.f_code.co_name
-        if event != "call" or frame in calls or room in {"", *LEFT_OUT} or name.endswith(("comp>", "genexpr>")):
+        if event != "call" or frame in calls or room in {"", *LEFT_OUT} or name.endswith(("comp>", "genexpr>", "__post_init__")):
             return
         caller = frame.f_back
         while caller is not None and not room_of(caller):

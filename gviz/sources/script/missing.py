@@ -6,12 +6,12 @@ import ast
 import os
 import sys
 from collections.abc import Iterator
+from dataclasses import dataclass
 from operator import itemgetter
 from typing import Any
 
 from gviz.errors import Excerpt, SourceError
 from gviz.files import missing
-from gviz.records import record
 from gviz.signatures.pytorch import has_name, pytorch_names
 from gviz.sources.expression.allowed import FIELDS
 from gviz.sources.pasted import parse
@@ -29,7 +29,7 @@ PYTHONS = FIELDS.union(
 """Attributes of other things than tensors: ``d.values()`` says nothing about torch."""
 
 
-@record
+@dataclass(frozen=True)
 class Missing:
     """A use of a name that the engine lacks.
 

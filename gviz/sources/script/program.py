@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import os
 import sys
+from dataclasses import dataclass
 from types import FrameType
 
 from gviz.files import STDIN
 from gviz.graphs import Place
-from gviz.records import record
 from gviz.sources.notebook import Cells
 from gviz.sources.source import Source
 
@@ -18,7 +18,7 @@ PYTHON = os.path.join(os.path.dirname(os.__file__), "")
 """Where Python's own library is."""
 
 
-@record
+@dataclass(frozen=True)
 class Script:
     """Where a script's code is.
 

@@ -4,13 +4,12 @@ from __future__ import annotations
 
 import ast
 from collections.abc import Mapping, Sequence
-from dataclasses import KW_ONLY
+from dataclasses import KW_ONLY, dataclass
 from functools import lru_cache
 from typing import Any
 
 from gviz.errors import SourceError
 from gviz.formulas.expressions import root_names
-from gviz.records import record
 from gviz.sources.notes import Note
 from gviz.sources.run import Run
 from gviz.sources.script.changes import Changes
@@ -26,7 +25,7 @@ OWN_NAMES = (ast.FunctionDef, ast.AsyncFunctionDef, ast.Lambda, ast.ClassDef, as
 """Code whose assignments are not the script's globals."""
 
 
-@record
+@dataclass(frozen=True)
 class ScriptRun(Run):
     """A script after its run.
 

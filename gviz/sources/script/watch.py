@@ -7,7 +7,7 @@ import math
 import sys
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager, nullcontext
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from itertools import zip_longest
 from traceback import walk_stack, walk_tb
 from types import FrameType, ModuleType
@@ -16,7 +16,6 @@ from typing import Any
 from gviz.graphs import LEFT_OUT, MADE_LATER, RETURNED, Gradient, Moment, Place, Stop
 from gviz.graphs.numbers import Numbers
 from gviz.options import SourceOptions
-from gviz.records import record
 from gviz.sources.derivatives import results_noted
 from gviz.sources.notes import Note
 from gviz.sources.run import FEW_NODES, FIRST_CALLS, Pass
@@ -69,7 +68,7 @@ WORDS = {
 """What PyTorch calls them."""
 
 
-@record
+@dataclass(frozen=True)
 class Call:
     """A call of ``backward()`` or ``make_dot()``, with the tensors of that moment.
 

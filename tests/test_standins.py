@@ -1,90 +1,15 @@
-"""A record is the frozen dataclass that it would be with methods of its own; a stand-in is loaded when it is asked for more."""
+"""A stand-in is loaded when it is asked for more."""
 
 from __future__ import annotations
 
-import copy
-import inspect
 import os
-import pickle
 import subprocess
 import sys
 import textwrap
-from dataclasses import FrozenInstanceError, asdict, dataclass, field, fields, replace
 from pathlib import Path
-from typing import Any
 
 import pytest
 from program import ROOT, python
-
-from gviz.records import record
-
-
-def declare(decorator: Any) -> Any:
-    """Return a class made with a decorator; both have one name."""
-
-    class Point:
-        """A place."""
-
-        x: int
-        y: int = 2
-        names: list[str] = field(default_factory=list)
-        length: int = field(init=False, repr=False, compare=False, default=0)
-
-        def __post_init__(self) -> None:
-            if self.x == -1:
-                raise ValueError("no such place")
-            object.__setattr__(self, "length", self.x + self.y)
-
-    return decorator(Point)
-
-
-RECORD, DATACLASS = declare(record), declare(dataclass(frozen=True))
-
-
-def outcome(make: Any) -> str:
-    try:
-        return repr(make())
-    except (TypeError, ValueError, FrozenInstanceError) as error:
-        return f"{type(error).__name__}: {error}"
-
-
-@pytest.mark.parametrize(
-    "use",
-    [
-        lambda kind: kind(1),
-        lambda kind: kind(1, 3, ["a"]),
-        lambda kind: kind(y=1, x=2).length,
-        lambda kind: kind(),
-        lambda kind: kind(1, 2, [], 4),
-        lambda kind: kind(1, z=1),
-        lambda kind: kind(1, x=1),
-        lambda kind: kind(1, length=1),
-        lambda kind: kind(-1),
-        lambda kind: setattr(kind(1), "x", 2),
-        lambda kind: delattr(kind(1), "x"),
-        lambda kind: (kind(1) == kind(1, 2), kind(1) == kind(2), kind(1) == 1, kind(1) != kind(1)),
-        lambda kind: hash(kind(1, names=())) == hash(kind(1, 2, ())),
-        lambda kind: hash(kind(1)),
-        lambda kind: kind(1).names is kind(1).names,
-        lambda kind: replace(kind(1, 5), x=3),
-        lambda kind: replace(kind(1), length=3),
-        lambda kind: asdict(kind(1)),
-        lambda kind: [(each.name, each.type, each.init) for each in fields(kind)],
-        inspect.signature,
-        lambda kind: copy.deepcopy(kind(1, 3)),
-    ],
-)
-def test_a_record_does_what_a_frozen_dataclass_does(use: Any) -> None:
-    assert outcome(lambda: use(RECORD)) == outcome(lambda: use(DATACLASS))
-
-
-def test_a_record_is_pickled_and_shows_its_signature() -> None:
-    from gviz.errors import Excerpt
-
-    place = Excerpt("y=2x", 3)
-    assert pickle.loads(pickle.dumps(place)) == place  # noqa: S301 - written here
-    assert list(inspect.signature(Excerpt).parameters) == ["text", "column", "length", "file", "line", "cell"]
-
 
 NUMPY = """
 import sys
