@@ -9,9 +9,12 @@ from typing import TYPE_CHECKING, Any
 
 from gviz.graphs import Edge
 from gviz.graphs.numbers import Element, Numbers, elements_of, size_of
+from gviz.standins import StandIn
 
 if TYPE_CHECKING:
-    import numpy as np  # it is loaded where numbers are computed with, and not to draw a graph
+    import numpy as np
+else:
+    np = StandIn("numpy")  # it is loaded where numbers are computed with, and not to draw a graph
 
 TOLERANCE = 1e-3
 """How far two ways to the same number may be apart, in parts of the larger one: what a float32 loses in a long sum,
@@ -34,8 +37,6 @@ def array_of(numbers: Numbers | None) -> np.ndarray | None:
     """Return the elements as an array of float64 in their sizes; None where they are not listed, or not real."""
     if numbers is None or numbers.elements is None:
         return None
-    import numpy as np
-
     try:
         return np.array(numbers.elements, np.float64).reshape(size_of(numbers))
     except (OverflowError, ValueError):  # a whole number beyond all floats; a complex one, which is a text
@@ -100,8 +101,6 @@ def combined(left: Numbers | None, right: Numbers | None, function: Callable[...
     arrays = array_of(left), array_of(right)
     if arrays[0] is None or arrays[1] is None or not are_aligned(arrays[0].shape, arrays[1].shape):
         return None
-    import numpy as np
-
     with np.errstate(all="ignore"):
         return numbers_of(np.asarray(function(*arrays)), dtype)
 
@@ -131,8 +130,6 @@ def zero_where_rounding(total: Any, amount: Any, rest: float) -> Any:
     rest *= ROUNDINGS
     if isinstance(total, float):
         return 0.0 if abs(total) < rest * amount < math.inf else total
-    import numpy as np
-
     return np.where((np.abs(total) < rest * amount) & np.isfinite(amount), 0.0, total)
 
 
@@ -144,8 +141,6 @@ def settled_numbers(value: Numbers | None, array: np.ndarray, amount: np.ndarray
         array: their elements.
         amount: the sizes of what each was added up from.
     """
-    import numpy as np
-
     with np.errstate(all="ignore"):
         rest = np.asarray(zero_where_rounding(array, amount, epsilon(value)))
     is_same = value is None or np.array_equal(rest, array, equal_nan=True)
@@ -160,8 +155,6 @@ def amount_along(edge: Edge, amount: np.ndarray, gradient: np.ndarray) -> np.nda
         amount: the sizes of what the gradient that arrives was added up from.
         gradient: the gradient.
     """
-    import numpy as np
-
     local, jacobian = array_of(edge.flow.local), array_of(edge.flow.jacobian)
     with np.errstate(all="ignore"):
         if local is not None and are_aligned(amount.shape, local.shape):
@@ -189,8 +182,6 @@ def sum_to(value: Numbers | None, like: Numbers | None) -> Numbers | None:
         return value if not array.ndim else None
     if any(there not in (here, 1) for here, there in zip(array.shape[array.ndim - len(sizes) :], sizes, strict=True)):
         return None
-    import numpy as np
-
     spread = spread_dims(array.shape, sizes)
     with np.errstate(all="ignore"):
         total = zero_where_rounding(array.sum(spread), np.abs(array).sum(spread), epsilon(value))
@@ -250,8 +241,6 @@ def times_jacobian(value: Numbers | None, matrix: Numbers | None, like: Numbers 
         return None
     if jacobian.shape != (gradient.size, math.prod(size_of(like))):
         return None
-    import numpy as np
-
     with np.errstate(all="ignore"):
         parts = gradient.reshape(-1, 1) * jacobian
         if matrix is not None and not np.isfinite(gradient).all():
@@ -305,8 +294,6 @@ def agree(left: Numbers | None, right: Numbers | None, scale: float = 0.0) -> bo
     first, second = array_of(left), array_of(right)
     if first is None or second is None:
         return False
-    import numpy as np
-
     with np.errstate(all="ignore"):
         larger = np.maximum(np.abs(first), np.abs(second))
         is_near = np.abs(first - second) <= np.maximum(part * larger, part * scale)
@@ -346,7 +333,5 @@ def positions(value: Numbers | None, fits: Callable[[float], bool]) -> list[tupl
     array = array_of(value)
     if array is None:
         return []
-    import numpy as np
-
     places = zip(np.ndindex(array.shape), array.ravel().tolist(), strict=True)
     return [(place, number) for place, number in places if fits(number)]
