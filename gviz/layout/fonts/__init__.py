@@ -18,13 +18,12 @@ import sys
 import time
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
-from functools import cache
 
 from gviz.errors import warn_user
 from gviz.layout import RenderWarning
+from gviz.layout.fonts.faces import FOLDER, font_of
 from gviz.text import joined
 
-FOLDER = os.path.dirname(os.path.abspath(__file__))
 FONT = os.path.join(FOLDER, "shipped", "DejaVuSansMono.ttf")
 
 _FOLDERS = ("/usr/share/fonts", "/usr/local/share/fonts", "~/.local/share/fonts", "~/.fonts")
@@ -86,19 +85,8 @@ def _lacking(text: str) -> set[str]:
         return set()
     from unicodedata import category
 
-    beyond = set(_beyond_shipped().findall(text))
-    return {
-        c for c in beyond if category(c) not in ("Cc", "Cf", "Cs", "Zs", "Zl", "Zp") and not "\ufe00" <= c <= "\ufe0f"
-    }
-
-
-@cache
-def _beyond_shipped() -> re.Pattern[str]:
-    """Return the pattern of a character that the shipped font may lack."""
-    from gviz.layout.fonts.characters import SHIPPED
-
-    ranges = (re.escape(chr(int(code, 16))) if code != "-" else code for code in re.findall(r"[0-9A-F]+|-", SHIPPED))
-    return re.compile(f"[^{''.join(ranges)}]")
+    beyond = {c for c in set(text) if ord(c) not in font_of("mono").glyphs and not "\ufe00" <= c <= "\ufe0f"}
+    return {c for c in beyond if category(c) not in ("Cc", "Cf", "Cs", "Zs", "Zl", "Zp")}
 
 
 def warn_of_missing(text: str) -> None:

@@ -11,9 +11,10 @@ import os
 from functools import cache
 from typing import NamedTuple
 
-from gviz.layout.fonts import FOLDER
 from gviz.layout.fonts.truetype import Font
 from gviz.text import display_width
+
+FOLDER = os.path.dirname(os.path.abspath(__file__))
 
 SANS = "'Liberation Sans',Arial,Helvetica,sans-serif"
 
