@@ -12,9 +12,9 @@ from collections import defaultdict
 from collections.abc import Collection, Container, Iterable, Iterator, Mapping, Sequence
 from itertools import chain, count, filterfalse, product
 from keyword import iskeyword
-from typing import NamedTuple, Self
+from typing import NamedTuple
 
-from gviz.formulas.formula import GRAD, UNKNOWN, Formula
+from gviz.formulas.formula import UNKNOWN, Formula
 from gviz.formulas.operands import UNTOLD, arguments_of, held_operands, option_text, part_of_result, signed
 from gviz.formulas.operations import GRAD_FN, OPERATORS, SIGNS, is_of_program, operator_of, recorded_function
 from gviz.graphs import Edge, Graph, Node
@@ -31,9 +31,6 @@ LONGEST_PART = 16
 ITEM = re.compile(r"[\d']\]?$|\.\w+$")
 """How a number ends, an item, and an attribute."""
 
-STAND_IN = "operand_"
-"""Stands, with a number, for a name in a pattern."""
-
 REMARKS = re.compile(r'(?s)""".*?"""|#[^\n]*')
 """Docstrings and comments of a program."""
 
@@ -46,49 +43,6 @@ class Text(NamedTuple):
 
     text: str
     level: int = WHOLE
-
-
-class Pattern(NamedTuple):
-    """Texts with others in place of the names in them: what is found out of these holds for all texts of that pattern.
-
-    Args:
-        texts: with ``operand_0_`` in place of the first name, and so on.
-        names: the names.
-    """
-
-    texts: tuple[str, ...]
-    names: tuple[str, ...]
-
-    @classmethod
-    def of(cls, texts: Sequence[str]) -> Self | None:
-        """Return the pattern of texts, each a name, a number or not known; None if one of them is anything else.
-
-        >>> Pattern.of(["x", "w", "2.5", "x"]), Pattern.of(["x + w"])
-        (Pattern(texts=('operand_0_', 'operand_1_', '2.5', 'operand_0_'), names=('x', 'w')), None)
-        """
-        text_of, names = dict[str, str](), list[str]()
-        for text in texts:
-            if text in text_of:
-                continue
-            if text.isidentifier() and text.isascii() and not (iskeyword(text) or text == GRAD or STAND_IN in text):
-                text_of[text] = f"{STAND_IN}{len(names)}_"
-                names.append(text)
-            elif text == UNKNOWN or text.replace(".", "").isdecimal():
-                text_of[text] = text
-            else:
-                return None
-        return cls(tuple([text_of[text] for text in texts]), tuple(names))
-
-    def form(self, text: str) -> str:
-        """Return a text that was made from the pattern as one to format with the names.
-
-        >>> Pattern.of(["x"]).form("operand_0_ * {}")
-        '{0} * {{}}'
-        """
-        text = text.replace("{", "{{").replace("}", "}}")
-        for number in range(len(self.names)):
-            text = text.replace(f"{STAND_IN}{number}_", f"{{{number}}}")
-        return text
 
 
 class Words(NamedTuple):
@@ -121,7 +75,6 @@ def words_of(graph: Graph) -> dict[str, Words]:
     texts: dict[str, Text] = {}
     words: dict[str, Words] = {}
     pieces = pieces_of(graph, inputs)
-    alike: dict[tuple[object, ...], tuple[Text, tuple[str, ...]]] = {}
     for each in graph.inputs_first(("data",)):
         node = each._replace(expression=pieces[each.id]) if each.id in pieces else each
         operands = {edge.slot: operand_text(edge, kinds[edge.source], texts) for edge in inputs[node.id]}
@@ -131,25 +84,8 @@ def words_of(graph: Graph) -> dict[str, Words]:
         if node.kind == "accumulate":
             text = operands.get(0, text)
         elif node.kind == "operation":
-            is_plain = not (
-                node.expression or node.recorded.held or any(one.level < WHOLE for one in operands.values())
-            )
-            pattern = Pattern.of([operand.text for operand in operands.values()]) if is_plain else None
-            if pattern is None:
-                sources = [kinds[edge.source] for edge in inputs[node.id]]
-                written_text, parts = words_beside(node, operands, sources, 0 if node.id in pieces else WHOLE)
-            else:
-                # equal records are mostly one
-                key = node.label, id(node.recorded), node.shape, *operands, *pattern.texts
-                if key not in alike:
-                    written_text, parts = words_beside(node, dict(zip(operands, map(Text, pattern.texts), strict=True)))
-                    alike[key] = (
-                        Text(pattern.form(written_text.text), written_text.level),
-                        tuple(map(pattern.form, parts)),
-                    )
-                (form, level), parts = alike[key]
-                written_text = Text(form.format(*pattern.names), level)
-                parts = tuple([part.format(*pattern.names) for part in parts])
+            sources = [kinds[edge.source] for edge in inputs[node.id]]
+            written_text, parts = words_beside(node, operands, sources, 0 if node.id in pieces else WHOLE)
             if written_text.text.endswith(")") and not (node.expression or node.recorded.outputs):
                 part = part_of_result(node.label, {use.output for use in graph.uses[node.id]})
                 written_text = Text(f"{written_text.text}{part}", written_text.level)
@@ -161,7 +97,7 @@ def words_of(graph: Graph) -> dict[str, Words]:
 
 
 def words_beside(
-    node: Node, operands: dict[int, Text], sources: Iterable[Node] = (), level: int = WHOLE
+    node: Node, operands: dict[int, Text], sources: Iterable[Node], level: int
 ) -> tuple[Text, tuple[str, ...]]:
     """Return what an operation computes, and what each of its inputs is called.
 

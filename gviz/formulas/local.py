@@ -13,11 +13,12 @@ import ast
 from collections.abc import Callable, Hashable, Mapping, Sequence
 from contextlib import suppress
 from functools import cache
-from typing import Any, NamedTuple
+from keyword import iskeyword
+from typing import Any, NamedTuple, Self
 
 from gviz.autograd.formulas import bind, parameters
 from gviz.autograd.row import ARRAYS, COMPOSITES, MASK, ROWS, Row
-from gviz.formulas.expressions import Pattern, Words, with_letters, words_of
+from gviz.formulas.expressions import Words, with_letters, words_of
 from gviz.formulas.facts import facts_of
 from gviz.formulas.formula import GRAD, UNKNOWN, Formula
 from gviz.formulas.lectures import JACOBIANS, Facts, Lecture, lecture, part_of_list
@@ -38,6 +39,9 @@ from gviz.graphs import LOST, Edge, Flow, Graph, Node
 MOST_DERIVED = 20_000
 """Nodes of a graph that gets formulas as a whole: of a larger one there are formulas for what is shown alone."""
 
+STAND_IN = "operand_"
+"""Stands, with a number, for a name in a pattern."""
+
 
 class Local(NamedTuple):
     """A local derivative.
@@ -49,6 +53,49 @@ class Local(NamedTuple):
 
     symbol: str
     is_factor: bool
+
+
+class Pattern(NamedTuple):
+    """Texts with others in place of the names in them: what is found out of these holds for all texts of that pattern.
+
+    Args:
+        texts: with ``operand_0_`` in place of the first name, and so on.
+        names: the names.
+    """
+
+    texts: tuple[str, ...]
+    names: tuple[str, ...]
+
+    @classmethod
+    def of(cls, texts: Sequence[str]) -> Self | None:
+        """Return the pattern of texts, each a name, a number or not known; None if one of them is anything else.
+
+        >>> Pattern.of(["x", "w", "2.5", "x"]), Pattern.of(["x + w"])
+        (Pattern(texts=('operand_0_', 'operand_1_', '2.5', 'operand_0_'), names=('x', 'w')), None)
+        """
+        text_of, names = dict[str, str](), list[str]()
+        for text in texts:
+            if text in text_of:
+                continue
+            if text.isidentifier() and text.isascii() and not (iskeyword(text) or text == GRAD or STAND_IN in text):
+                text_of[text] = f"{STAND_IN}{len(names)}_"
+                names.append(text)
+            elif text == UNKNOWN or text.replace(".", "").isdecimal():
+                text_of[text] = text
+            else:
+                return None
+        return cls(tuple([text_of[text] for text in texts]), tuple(names))
+
+    def form(self, text: str) -> str:
+        """Return a text that was made from the pattern as one to format with the names.
+
+        >>> Pattern.of(["x"]).form("operand_0_ * {}")
+        '{0} * {{}}'
+        """
+        text = text.replace("{", "{{").replace("}", "}}")
+        for number in range(len(self.names)):
+            text = text.replace(f"{STAND_IN}{number}_", f"{{{number}}}")
+        return text
 
 
 def _symbolic(row: Row) -> Callable[..., Any]:
