@@ -15,8 +15,6 @@ from gviz.ops.convolution import each_way, folded, windows
 from gviz.ops.indexing import add_at, at
 from gviz.ops.rows import TENSORS, composite, lacks, op, public_names, refuse, row
 
-SMALL = 32
-"""Up to how many elements of a window one after the other is taken of all windows at once."""
 
 def pooled_size(size, kernel, stride, padding, dilation, ceil_mode):
     """Return how many windows there are along a dimension; with ceil_mode one more where something is left over."""
@@ -68,17 +66,13 @@ def largest(self, kernel_size, stride, padding, dilation, ceil_mode):
     numbers, low = np.arange(prod(self.shape[-dims:])), -np.inf if self.dtype.kind == "f" else np.iinfo(self.dtype).min
     views, places = windows_in(self, *options, low), windows_in(numbers.reshape(1, *self.shape[-dims:]), *options, None)
     shape = (*self.shape[:-dims], *views.shape[2:-dims])
-    if prod(kernel_size) > SMALL:
-        flat, places = (one.reshape(*one.shape[:-dims], prod(kernel_size)) for one in (views, places))
-        best = flat.argmax(-1)[..., None]
-        return tuple(np.take_along_axis(one, best, -1).reshape(shape) for one in (flat, np.broadcast_to(places, flat.shape)))
     most = views[(..., *(0,) * dims)]
-    number = np.zeros_like(views, dtype=np.uint8, order="C", shape=most.shape)
+    number = np.zeros_like(views, dtype=np.min_scalar_type(prod(kernel_size)), order="C", shape=most.shape)
     unordered = self.size and (top := self.max()) != top
     for i, inside in enumerate(np.ndindex(*kernel_size)):
         here = views[(..., *inside)]
         more = (here > most) | np.isnan(here) if unordered else here > most  # nan is more than all, as in PyTorch
-        np.maximum(number, more * np.uint8(i), out=number)
+        np.maximum(number, more * number.dtype.type(i), out=number)
         most = np.maximum(here, most)
     begins = np.arange(0, places.size, prod(kernel_size))
     at = places.reshape(-1).take(number.reshape(-1, begins.size) + begins)
@@ -117,8 +111,7 @@ def averaged(self, kernel_size, stride, padding, ceil_mode, count_include_pad, d
     """Return the mean of each window."""
     step, dims = stride or kernel_size, len(kernel_size)
     views = windows_in(self, kernel_size, step, padding, (1,) * dims, ceil_mode, 0)
-    small = prod(kernel_size) <= SMALL
-    total = reduce(np.add, [views[(..., *at)] for at in np.ndindex(*kernel_size)]) if small else views.sum(tuple(range(-dims, 0)))
+    total = reduce(np.add, [views[(..., *at)] for at in np.ndindex(*kernel_size)])
     total = total / divisors(self, kernel_size, step, padding, ceil_mode, count_include_pad, divisor_override)
     return total.astype(self.dtype, copy=False).reshape(*self.shape[:-dims], *total.shape[2:])
 
