@@ -278,9 +278,8 @@ def in_notebook(graph: Graph, options: RenderOptions, suffix: str) -> str | byte
     from gviz.render import render
 
     try:
-        with warnings.catch_warnings():
-            if suffix == "png":  # what is to be said is said of the SVG, which a notebook asks for, too
-                warnings.simplefilter("ignore", RenderWarning)
+        # what is to be said is said of the SVG, which a notebook asks for, too
+        with warnings.catch_warnings(action="ignore" if suffix == "png" else None, category=RenderWarning):
             return render(graph, suffix, options) if len(graph.nodes) <= MOST_IN_NOTEBOOK else None
     except NoEngineError:
         return None

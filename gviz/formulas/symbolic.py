@@ -358,8 +358,7 @@ def works_on_each(name: str, args: tuple[Any, ...]) -> bool:
         return result[0] if isinstance(result, tuple) else result
 
     try:
-        with np.errstate(all="ignore"), warnings.catch_warnings():
-            warnings.simplefilter("ignore")
+        with np.errstate(all="ignore"), warnings.catch_warnings(action="ignore"):
             each = [probe((1,), at) for at in range(len(PROBES))]
             wholes = [(shape, probe(shape, ...)) for shape in ((2, 3), (len(PROBES),))]
     except REFUSALS:

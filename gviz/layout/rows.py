@@ -9,6 +9,7 @@ programming procedure", 1957).
 from __future__ import annotations
 
 from collections.abc import Sequence
+from graphlib import CycleError, TopologicalSorter
 from itertools import pairwise
 from typing import NamedTuple
 
@@ -112,18 +113,14 @@ def row_blocks(net: Net, columns: list[list[int]], chains: Sequence[Sequence[int
 
 def has_order(pairs: set[Ends]) -> bool:
     """Return whether things can be listed so that of each pair the first comes before the second."""
-    after: dict[int, list[int]] = {}
-    waiting = dict.fromkeys((one for pair in pairs for one in pair), 0)
+    sorter = TopologicalSorter[int]()
     for one, other in pairs:
-        after.setdefault(one, []).append(other)
-        waiting[other] += 1
-    free = [one for one, count in waiting.items() if not count]
-    for one in free:  # grows while it is read
-        for other in after.get(one, ()):
-            waiting[other] -= 1
-            if not waiting[other]:
-                free.append(other)
-    return len(free) == len(waiting)
+        sorter.add(other, one)
+    try:
+        sorter.prepare()
+    except CycleError:
+        return False
+    return True
 
 
 def least_squares(count: int, pulls: Sequence[tuple[int, int, float]], gaps: dict[Ends, float]) -> list[float]:

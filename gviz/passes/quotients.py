@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from gviz.formulas.formula import UNKNOWN
-from gviz.graphs import Edge, Graph, Node
+from gviz.graphs import Graph, Node
 
 
 def with_quotients(graph: Graph) -> Graph:
@@ -20,10 +20,7 @@ def with_quotients(graph: Graph) -> Graph:
     Args:
         graph: what :func:`gviz.passes.dataflow.dataflow` returns.
     """
-    nodes = graph.by_id
-    inputs: dict[str, list[Edge]] = {node.id: [] for node in graph.nodes}
-    for edge in graph.edges:
-        inputs[edge.target].append(edge)
+    nodes, inputs = graph.by_id, graph.inputs
     outer_of: dict[str, Node] = {}
     inner_ids: set[str] = set()
     for node in graph.nodes:

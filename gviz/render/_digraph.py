@@ -127,9 +127,7 @@ def _draw(
     if (output or "").lower() == "vrml":  # files such as node1.png, over whatever is in the current folder
         raise RenderError(f"{output} is not drawn here: Graphviz would put files of its own into the current folder")
     program = engine if not neato_no_op else "nop2" if int(neato_no_op) > 1 else "nop"
-    with warnings.catch_warnings():
-        if quiet:
-            warnings.simplefilter("ignore", RenderWarning)
+    with warnings.catch_warnings(action="ignore" if quiet else None, category=RenderWarning):
         how = ":".join(part for part in (output, renderer, formatter) if part)
         return finish(_draw_as_planned(lines, how) if program == "dot" else draw("".join(lines), how, program=program))
 

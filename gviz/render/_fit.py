@@ -78,8 +78,7 @@ def points_on_page(shown: Graph, options: RenderOptions) -> float:
 
 def drawn_quietly(graph: Graph, options: RenderOptions) -> Graph:
     """Return what is drawn of a graph; nothing is said of it."""
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore", RenderWarning)
+    with warnings.catch_warnings(action="ignore", category=RenderWarning):
         return drawn_parts(graph, options)
 
 
@@ -110,8 +109,7 @@ class Trial(NamedTuple):
         """The nodes that are boxes of the picture."""
         if not is_formula(self.shown, self.options):
             return [*self.shown.nodes]
-        with warnings.catch_warnings():
-            warnings.simplefilter("ignore", RenderWarning)
+        with warnings.catch_warnings(action="ignore", category=RenderWarning):
             return [node for node in drawn_formula(self.shown, self.options).nodes if node.kind != "constant"]
 
     def is_like(self, other: Trial) -> bool:
@@ -125,8 +123,7 @@ class Trial(NamedTuple):
         is_one_box = bool(self.what) and sum(node.kind == "group" for node in nodes) == 1
         if is_one_box or len(nodes) > MOST:
             return self
-        with warnings.catch_warnings():
-            warnings.simplefilter("ignore", RenderWarning)
+        with warnings.catch_warnings(action="ignore", category=RenderWarning):
             return self._replace(points=points_of(self.shown, self.options))
 
     def part(self, graph: Graph, page: Page, points_of: PointsOf) -> Trial:

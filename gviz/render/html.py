@@ -170,8 +170,7 @@ def still(graph: Graph, options: RenderOptions) -> str:
     """Return what a browser without scripts shows: a picture, of the modules if need be, or the beginning of the tree."""
     own = RenderOptions(precision=options.precision, legend=False, format="svg", layout="layered")
     most = STILL if len(graph.nodes) <= STILL else FOLDED
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore", RenderWarning)
+    with warnings.catch_warnings(action="ignore", category=RenderWarning):
         ways = ((drawn_parts(graph, way), way) for way, _ in ways_to_fit(graph, own))
         shown, way = next(((shown, way) for shown, way in ways if len(shown.nodes) <= most), (None, own))
         if shown is None:

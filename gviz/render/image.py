@@ -313,8 +313,7 @@ def rows() -> Iterator[FormatRow]:
 
 def _can_draw(engine: str, suffix: str) -> bool:
     """Return True if an engine draws one node in a format; its remarks would come once for each format."""
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore", RenderWarning)
+    with warnings.catch_warnings(action="ignore", category=RenderWarning):
         try:
             return bool(draw("digraph { node [shape=box fontname=monospace] a }", output_of(suffix), using=engine))
         except RenderError:
