@@ -2,8 +2,7 @@
 
 The graph is read once: what the fetches don't need is left out, what depends on constants alone is computed now, equal
 calls are made once, and the rest is written down as Python, one line a call. A loop is a ``while``; what is there on
-one side of a Switch alone stands in an ``if``. Results that nobody needs any more lend their memory to later ones. The
-text is :attr:`Plan.source`.
+one side of a Switch alone stands in an ``if``. The text is :attr:`Plan.source`.
 """
 
 from __future__ import annotations
@@ -11,8 +10,7 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Hashable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass
-from typing import Any, NoReturn, TypeAlias
+from typing import Any, NamedTuple, NoReturn, TypeAlias
 
 import numpy as np
 
@@ -42,43 +40,22 @@ Guard: TypeAlias = "tuple[Tensor, int]"
 Guards: TypeAlias = "tuple[Guard, ...]"
 
 
-@dataclass(slots=True)
-class PlanLine:
-    """One line of a plan: the name of its result, the call, its operation, and the function and the names that it uses."""
+class PlanLine(NamedTuple):
+    """One line of a plan.
+
+    Args:
+        target: the name of its result.
+        text: the call.
+        op: its operation.
+        depth: how far it is indented.
+        args: of the call of a function: the names that it uses.
+    """
 
     target: str
     text: str
     op: Operation | Loop
-    function: Any = None
+    depth: int
     args: Sequence[str] = ()
-    depth: int = 1
-
-    @property
-    def is_elementwise(self) -> bool:
-        """True for one call of a numpy function, element by element."""
-        return isinstance(self.function, np.ufunc)
-
-    @property
-    def memory(self) -> object:
-        """The shape and dtype of its result; None for an unknown shape, and for a number, which has no memory."""
-        dims, dtype = self.op.outputs[0]._dims, self.op.outputs[0].dtype
-        return (dims, dtype.name) if dims and None not in dims else None
-
-
-def lend_memory(steps: Sequence[PlanLine], results: set[str], bind: Callable[[object, str], str]) -> None:
-    """Write results over operands that nobody needs any more.
-
-    Only between elementwise functions of one known shape and dtype, of operands that such a function has made and only
-    such functions have seen: no views of them can be around.
-    """
-    last = {name: i for i, step in enumerate(steps) for name in step.args}
-    long_lived = results.union(*(step.args for step in steps if not step.is_elementwise))
-    plain = {i: step for i, step in enumerate(steps) if step.depth == 1 and step.is_elementwise and step.memory}
-    memories = {step.target: step.memory for step in plain.values() if step.target not in long_lived}
-    for i, step in plain.items():
-        name = next((name for name in step.args if last[name] == i and memories.get(name) == step.memory), None)
-        if name is not None:
-            step.text = f"{bind(step.function, step.function.__name__)}({', '.join(step.args)}, out={name})"
 
 
 def used_by(unit: Operation | Loop) -> Sequence[Tensor]:
@@ -149,6 +126,7 @@ class Plan:
             tuple[Guards, str], str
         ] = {}  # results by what they are guarded by and the text of their calls
         self._outside: set[str] = set()  # results that live on elsewhere
+        self._elementwise: set[str] = set()  # results of numpy's functions: arrays of their own
         self._needed_results: dict[Loop, set[int]] = {}  # which results of a loop are needed
         self._written: set[Operation | Loop] = set()
         self._writes: list[Operation] = []  # what gives variables new values, in order
@@ -170,10 +148,8 @@ class Plan:
         self._guarded_by = ()
         self._refuse_absent(fetch for fetch in fetches if isinstance(fetch, Tensor))
         self._refresh(fetch for fetch in fetches if isinstance(fetch, Tensor))
-        makers = {step.target: step for step in self.steps}
-        results: set[str] = set()
-        values = [self._fetched(f, makers, results) if isinstance(f, Tensor) else "None" for f in fetches]
-        lend_memory(self.steps, results, self._bind)
+        made, results = {step.target for step in self.steps}, set[str]()
+        values = [self._fetched(f, made, results) if isinstance(f, Tensor) else "None" for f in fetches]
         head = f"def run({', '.join(['state', 'random', *params])}):"
         tail = f"    return {', '.join(values)}{',' if len(values) == 1 else ''}" if values else "    return ()"
         lines = ("    " * step.depth + (f"{step.target} = " if step.target else "") + step.text for step in self.steps)
@@ -259,7 +235,9 @@ class Plan:
             text = QUICK[key].format(*names, self._bind(function, key))
         else:
             text = f"{self._bind(function, key)}({', '.join(names)})"
-        name = self._write(op, text, function, [self._text(t) for t in tensors], shared=is_pure)
+        name = self._write(op, text, [self._text(t) for t in tensors], shared=is_pure)
+        if isinstance(function, np.ufunc):
+            self._elementwise.add(name)
         if key == "spread_sum" and names[0] in self._outside:
             self._outside.add(name)
 
@@ -307,9 +285,7 @@ class Plan:
         is_plain = value is None or value.__class__ in (int, bool, str, slice) or is_finite
         return repr(value) if is_plain else self._bind(value)
 
-    def _write(
-        self, op: Operation, text: str, function: object = None, args: Sequence[str] = (), *, shared: bool = False
-    ) -> str:
+    def _write(self, op: Operation, text: str, args: Sequence[str] = (), *, shared: bool = False) -> str:
         """Write a line for an operation, unless an equal one is there; return the name of its result."""
         guards = self._guards_here()
         same = next((guards[:i] for i in range(len(guards) + 1) if (guards[:i], text) in self._calls), None)
@@ -318,7 +294,7 @@ class Plan:
             self.shared.append(op)
         else:
             name = self._new()
-            self._line(text, op, name, args, function)
+            self._line(text, op, name, args)
             self.operations.append(op)
             if shared:
                 self._calls[guards, text] = name
@@ -326,11 +302,9 @@ class Plan:
             self._names[tensor] = f"{name}[{i}]" if type_of(op).several else name
         return name
 
-    def _line(
-        self, text: str, op: Operation | Loop, target: str = "", args: Sequence[str] = (), function: object = None
-    ) -> None:
+    def _line(self, text: str, op: Operation | Loop, target: str = "", args: Sequence[str] = ()) -> None:
         self._open_for(op)
-        self.steps.append(PlanLine(target, text, op, function, args, self._depth + len(self._open)))
+        self.steps.append(PlanLine(target, text, op, self._depth + len(self._open), args))
 
     # -------------------------------------------------------------- what is there on one side alone
     def _guards_of(self, unit: Operation | Loop) -> Guards:
@@ -365,7 +339,7 @@ class Plan:
             name, depth = self._text(guard[0]), self._depth + len(self._open)
             is_else, other_side = guard == other_side, None
             word = "else" if is_else else f"if {name}" if guard[1] else f"if not {name}"
-            self.steps.append(PlanLine("", f"{word}:", op, None, [name], depth))
+            self.steps.append(PlanLine("", f"{word}:", op, depth))
             self._open.append((guard, is_else, {}))
 
     def _rename(self, tensor: Tensor, name: str) -> None:
@@ -380,7 +354,7 @@ class Plan:
         guards = [guard for guard in self._when(op.inputs[0]) if guard not in self._guarded_by]
         is_there = [f"{'' if side else 'not '}{self._text(predicate)}" for predicate, side in guards]
         is_first, name = " and ".join(is_there) or "True", self._new()
-        self._line(f"{one} if {is_first} else {other}", op, name, [one, other, *(self._text(p) for p, _ in guards)])
+        self._line(f"{one} if {is_first} else {other}", op, name)
         self._names.update(zip(op.outputs, (name, f"np.int32(not ({is_first}))"), strict=True))
         self._outside.add(name)
         self.operations.append(op)
@@ -392,18 +366,17 @@ class Plan:
                 refuse = self._bind(refuse_absent, "refuse_absent")
                 self._line(f"if {'not ' if side else ''}{self._text(predicate)}: {refuse}({tensor.name!r})", tensor.op)
 
-    def _fetched(self, tensor: Tensor, makers: dict[str, PlanLine], results: set[str]) -> str:
+    def _fetched(self, tensor: Tensor, made: set[str], results: set[str]) -> str:
         """Return a result as an array; what lives on elsewhere, or may be a view of that, is copied."""
         name = self._text(tensor)
-        step = makers.get(name)
         twice = name in results
         results.add(name)
         if tensor.dtype.base_dtype == "string":
             return f"np.array({name}, object)[()]"
-        if step is None or name in self._outside or twice:
+        if name not in made or name in self._outside or twice:
             return f"np.array({name})[()]"
         scalar = "" if tensor._dims else "[()]"  # a number is no array
-        return name if step.is_elementwise else f"({name} if {name}.base is None else {name}.copy()){scalar}"
+        return name if name in self._elementwise else f"({name} if {name}.base is None else {name}.copy()){scalar}"
 
     # -------------------------------------------------------------- operations that are no calls
     def _unfed(self, op: Operation) -> NoReturn:
@@ -440,7 +413,7 @@ class Plan:
         args = [self._text(t) for t in op.inputs if not t.dtype.is_ref]
         dtype = op.outputs[0].dtype.base_dtype.as_numpy_dtype
         names = {"op": self._bind(op), "variable": self._bind(op.inputs[0].op), "dtype": self._bind(dtype)}
-        name = self._write(op, TEXTS[op.type].format(*args, **names), args=args)
+        name = self._write(op, TEXTS[op.type].format(*args, **names))
         if op.type in STORED:
             self._store(op, name, [f"state[{names['variable']}]"])
 
@@ -449,9 +422,7 @@ class Plan:
         args = [self._text(t) for t in op.inputs if not t.dtype.is_ref]
         targets = [f"state[{self._bind(t.op)}]" for t in op.inputs if t.dtype.is_ref]
         options = [f"{key}={value!r}" for key, value in op.attrs.items()]
-        name = self._write(
-            op, f"{self._bind(UPDATES[op.type], op.type)}({', '.join([*targets, *args, *options])})", args=args
-        )
+        name = self._write(op, f"{self._bind(UPDATES[op.type], op.type)}({', '.join([*targets, *args, *options])})")
         self._store(op, name, targets)
         self._names[op.outputs[0]] = f"{name}[0]"
 
@@ -459,16 +430,15 @@ class Plan:
         """Write that variables have new values."""
         self._outside.add(name)
         self._writes.append(op)
-        self._line(f"{', '.join(targets)}{',' * (op.type in UPDATES)} = {name}", op, args=[name])
+        self._line(f"{', '.join(targets)}{',' * (op.type in UPDATES)} = {name}", op)
 
     # -------------------------------------------------------------- loops and branches
     def _loop(self, loop: Loop) -> None:
         """Write ``while True``, left if the condition fails; for a gradient loop ``for``, as its steps are counted."""
-        numbers, outside = loop.needs(self._needed_results[loop])
+        numbers, _ = loop.needs(self._needed_results[loop])
         merges, switches = ([group[i] for i in numbers] for group in (loop.merges, loop.switches))
         names = [self._new("loop") for _ in numbers]
-        inputs = [self._text(t) for t in outside if not t.dtype.is_ref]  # a variable is read where it is used
-        self._line(", ".join(self._text(loop.starts[i]) for i in numbers), loop, ", ".join(names), inputs)
+        self._line(", ".join(self._text(loop.starts[i]) for i in numbers), loop, ", ".join(names))
         steps = self._new("steps")
         if loop.forward is None:
             self._line(f"{steps} = 0", loop)
@@ -480,7 +450,7 @@ class Plan:
             self._written.update(merges)
             if loop.forward is None:
                 self._emit([loop.condition])
-                self._line(f"if not {self._text(loop.condition)}: break", loop, args=inputs)
+                self._line(f"if not {self._text(loop.condition)}: break", loop)
                 refuse = self._bind(refuse_endless, "refuse_endless")
                 self._line(f"{steps} += 1", loop)
                 self._line(f"if {steps} > {self.limit}: {refuse}({loop.name!r}, {self.limit})", loop)

@@ -165,7 +165,7 @@ def test_equal_operations_are_computed_once_and_constants_while_planning(made: A
 @pytest.mark.fuzz
 @relaxed(60)
 @given(programs)
-def test_memory_is_lent_without_a_trace(made: Any) -> None:
+def test_results_are_no_views_of_each_other_and_of_what_is_fed(made: Any) -> None:
     _, steps = made
     shapes = [(4, 4)] * 3
     given_values = arrays(shapes)
