@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import math
 import sys
+from collections import Counter
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager, contextmanager
 from functools import partial
@@ -18,6 +19,7 @@ from typing import Any, cast
 
 from gviz.graphs import NO_FLOW, Flow, Hooked
 from gviz.graphs.numbers import ALL_ELEMENTS, Numbers, Summary
+from gviz.reaching import reached
 from gviz.walk import (
     MOST_FLOWING,
     NodeFlow,
@@ -25,6 +27,7 @@ from gviz.walk import (
     TensorLike,
     has_own_backward,
     may_be_rounding,
+    next_nodes,
     numbers,
     saved_constants,
     saved_result,
@@ -140,7 +143,7 @@ class Follower:
         """Note what arrives at an operation, by the number of the output; return what it hands on, if that is known."""
         engine, elements = self.engine, self.elements
         if node in self.unknown or (arrived and has_own_backward(node)):
-            self.unknown.update(following for following, _ in node.next_functions if following is not None)
+            self.unknown.update(next_nodes(node))
             return ()
         if not arrived or type(node).__name__ == "AccumulateGrad":
             return ()
@@ -157,7 +160,7 @@ class Follower:
             factors = _as_tuple(of_ones)
             lost = underflows(node, grads, in_numbers) if self.has_gradient else set()
         except RuntimeError:
-            self.unknown.update(following for following, _ in node.next_functions if following is not None)
+            self.unknown.update(next_nodes(node))
             return ()
         is_asked = self.jacobians or any(map(may_be_rounding, in_numbers))  # of what was added up tells the Jacobian
         matrices = jacobians_of(engine, node, grads, in_grads) if is_asked and len(arrived) == 1 else ()
@@ -389,22 +392,14 @@ def add(arrived: dict[int, Any], number: int, grad: Any) -> None:
 
 def users_first(starts: Sequence[NodeLike], most: int) -> list[NodeLike]:
     """Return the operations below some others, each after all of its users; [] if they are too many."""
-    users: dict[NodeLike, int] = dict.fromkeys(starts, 0)
-    todo = list(users)
-    for node in todo:  # grows while it is read
-        for following, _ in node.next_functions:
-            if following is not None:
-                if following not in users:
-                    users[following] = 0
-                    todo.append(following)
-                users[following] += 1
-        if len(todo) > most:
-            return []
-    ready = [node for node in todo if not users[node]]
-    for node in ready:
-        for following, _ in node.next_functions:
-            if following is not None:
-                users[following] -= 1
-                if not users[following]:
-                    ready.append(following)
+    nodes = reached(starts, next_nodes)
+    if len(nodes) > most:
+        return []
+    users = Counter(following for node in nodes for following in next_nodes(node))
+    ready = [node for node in nodes if not users[node]]
+    for node in ready:  # grows while it is read
+        for following in next_nodes(node):
+            users[following] -= 1
+            if not users[following]:
+                ready.append(following)
     return ready

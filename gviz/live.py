@@ -31,6 +31,7 @@ from gviz.formulas.operands import input_names
 from gviz.graphs import FREED, Gradient, Graph, Later, Node, Place, Stop, Unlisted
 from gviz.graphs.numbers import FEW_ELEMENTS, Numbers
 from gviz.passes.modules import in_modules
+from gviz.reaching import reached
 from gviz.sources.layers import unlisted
 from gviz.sources.lines import unnamed_leaves
 from gviz.walk import (
@@ -43,6 +44,7 @@ from gviz.walk import (
     grad_fn,
     graph_nodes,
     is_tensor,
+    next_nodes,
     numbers,
     saved_items,
     saved_names,
@@ -173,15 +175,8 @@ def is_freed_by_other(nodes: Iterable[NodeLike]) -> bool:
 
     Then it was the backward of another root that has freed the latter.
     """
-    todo = [*{node: None for node, _ in tensors_saved(nodes)}]
-    seen = {*todo}
-    for node in todo:  # grows while it is read
-        if any(saved_value(node, attribute) == FREED for _, attribute in saved_names(type(node))):
-            return True
-        new = {one: None for one, _ in node.next_functions if one is not None and one not in seen}
-        seen.update(new)
-        todo += new
-    return False
+    used = reached((node for node, _ in tensors_saved(nodes)), next_nodes)
+    return any(saved_value(node, attribute) == FREED for node in used for _, attribute in saved_names(type(node)))
 
 
 def written_in_place(nodes: Iterable[NodeLike]) -> str:

@@ -796,6 +796,11 @@ def grad_fn(tensor: Any) -> Any:
         return None
 
 
+def next_nodes(node: NodeLike) -> list[NodeLike]:
+    """Return the nodes that one hands its gradients to."""
+    return [following for following, _ in node.next_functions if following is not None]
+
+
 def graph_nodes(roots: Iterable[Any]) -> dict[Any, Any]:
     """Return the grad_fn nodes that can be reached from the tensors, each once.
 
@@ -810,9 +815,7 @@ def graph_nodes(roots: Iterable[Any]) -> dict[Any, Any]:
         if node in nodes:
             continue
         nodes[node] = node.variable if type(node).__name__ == "AccumulateGrad" else None
-        for following, _ in node.next_functions:
-            if following is not None and following not in nodes:
-                todo.append(following)
+        todo += [following for following in next_nodes(node) if following not in nodes]
     return nodes
 
 

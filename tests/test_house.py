@@ -21,6 +21,7 @@ FLOORS = {
     "text": 0,
     "wiring": 0,
     "garbage": 0,
+    "reaching": 0,
     "standins": 0,
     "errors": 1,
     "graphs": 1,

@@ -17,7 +17,7 @@ from gviz.causes.why import why, why_all
 from gviz.causes.zero import NORMALIZED
 from gviz.graphs import LOST, Graph, Node, TensorRow
 from gviz.graphs.numbers import Numbers
-from gviz.passes.part import reached
+from gviz.reaching import reached
 
 VANISHING, EXPLODING, FEWEST = 1e-6, 1e10, 3
 """How small a layer's gradient is beside that of a layer nearer to the root, how large beside its own weights, and how
@@ -122,7 +122,7 @@ def constant_sum(graph: Graph) -> tuple[str, set[str]]:
     if node is None or kind not in CONSTANT_SUMS:
         return "", set()
     ways = {key: [edge.source for edge in edges] for key, edges in graph.inputs.items()}
-    inputs = {edge.slot: reached([edge.source], ways) for edge in graph.inputs[node.id]}
+    inputs = {edge.slot: {*reached([edge.source], ways.__getitem__)} for edge in graph.inputs[node.id]}
     own = [0, 1] if kind == "BatchNorm" else [0]
     is_even = kind in ("Softmax", "BatchNorm") or has_even_gain(graph, node, inputs.get(1, set()))
     is_constant = is_even and node.recorded.options.get("training") != "False"

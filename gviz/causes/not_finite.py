@@ -18,7 +18,8 @@ from gviz.formulas.operations import PUT_IN
 from gviz.graphs import Edge, Node, Place
 from gviz.graphs.numbers import Numbers
 from gviz.passes.elements import is_finite, magnitude
-from gviz.passes.part import VIEW, nodes_saved, reached
+from gviz.passes.part import VIEW, nodes_saved
+from gviz.reaching import reached
 from gviz.text import joined
 
 DIVISIONS = ("/", "reciprocal")
@@ -478,7 +479,7 @@ def small_divisor(case: Diagnosis, division: Node) -> str:
 def grown_in_loop(case: Diagnosis, node: Node) -> str:
     """Return the mend for an operation of which a loop makes ever larger numbers, or that takes such; "" for another."""
     ways = {key: [edge.source for edge in edges] for key, edges in case.whole.inputs.items()}
-    below, sizes = reached([node.id], ways), defaultdict[tuple[str, Place | None], list[float]](list)
+    below, sizes = {*reached([node.id], ways.__getitem__)}, defaultdict[tuple[str, Place | None], list[float]](list)
     for one in case.whole.nodes:
         if one.id in below and one.place is not None:
             sizes[one.label, one.place.without_run].append(magnitude(one.value))

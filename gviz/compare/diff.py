@@ -12,6 +12,7 @@ from gviz.graphs import Graph, Node
 from gviz.passes.boxes import Boxes
 from gviz.pictures.labels import short
 from gviz.pictures.picture import LARGE
+from gviz.reaching import reached
 from gviz.render import RenderOptions, render, save
 
 UNCHANGED = "unchanged"
@@ -97,10 +98,8 @@ def folded_far(graph: Graph) -> Graph:
             links[edge.target].append(edge.source)
     part_of = dict.fromkeys(near, -1)
     for number, node in enumerate(graph.nodes):
-        todo = [node.id] if node.id not in part_of else []
-        while todo:
-            part_of[here := todo.pop()] = number
-            todo += [other for other in links[here] if other not in part_of]
+        if node.id not in part_of:
+            part_of |= dict.fromkeys(reached([node.id], links.__getitem__), number)
     boxes = Boxes(graph, {node.id: part_of[node.id] for node in graph.nodes})
     nodes = [
         inside[0] if len(inside) == 1 else Node(inside[0].id, UNCHANGED, f"… {len(inside)} unchanged")

@@ -35,6 +35,7 @@ from gviz.passes.wires import (
     relation,
     slot_step,
 )
+from gviz.reaching import reached
 from gviz.text import did_you_mean, excerpt, joined, ordinal
 
 MOST_SAID = 3
@@ -227,10 +228,7 @@ class Folding:
 
     def all_folds(self) -> list[Fold]:
         """Return all folds, outer ones first."""
-        folds = [*self.folds]
-        for fold in folds:  # grows while it is read
-            folds += fold.inside
-        return folds
+        return reached(self.folds, lambda fold: fold.inside)
 
     @property
     def least_boxes(self) -> int:

@@ -11,6 +11,7 @@ from gviz.formulas.operands import input_names, rows_by_label
 from gviz.graphs import Edge, Graph, Node
 from gviz.passes.boxes import ELSEWHERE
 from gviz.passes.statements import formulas_of, whole
+from gviz.reaching import reached
 from gviz.text import did_you_mean, excerpt, joined, name_among
 
 HIDABLE = ("views", "accumulate", "constants")
@@ -70,8 +71,8 @@ def between(graph: Graph, first: str, last: str, *, has_ends: bool = False) -> G
     """
     start, end = ids_of(graph, first), ids_of(graph, last)
     for begin, stop, title in ((start, end, f"{first} to {last}"), (end, start, f"{last} to {first}")):
-        below = reached(begin, {one: [edge.target for edge in edges] for one, edges in graph.uses.items()})
-        above = reached(stop, {one: [edge.source for edge in edges] for one, edges in graph.inputs.items()})
+        below = {*reached(begin, lambda one: [edge.target for edge in graph.uses[one]])}
+        above = {*reached(stop, lambda one: [edge.source for edge in graph.inputs[one]])}
         if below & above:
             return only(graph, below & above, f"from {title}", has_ends=has_ends)
     raise SourceError(
@@ -210,17 +211,6 @@ def ids_of(graph: Graph, name: str) -> set[str]:
             f"there is no {word} {excerpt(name)} in this graph",
             hint=did_you_mean(name, [*box_names, *sorted(around)], there),
         )
-    return ids
-
-
-def reached(start: Iterable[str], ways: dict[str, list[str]]) -> set[str]:
-    """Return what can be reached, with where it starts."""
-    ids = set(start)
-    todo = [*ids]
-    for one in todo:  # grows while it is read
-        new = {*ways[one]} - ids
-        ids |= new
-        todo += new
     return ids
 
 

@@ -8,6 +8,7 @@ from dataclasses import replace
 
 from gviz.graphs import Graph, Module, Node, Region
 from gviz.passes.part import only
+from gviz.reaching import reached
 
 
 def with_scopes(graph: Graph) -> Graph:
@@ -56,12 +57,8 @@ def derivative_ids(graph: Graph) -> set[str]:
 
     Constants that only these use belong to them, as the rates of an optimizer.
     """
-    todo = [node.id for node in graph.nodes if any(part.startswith(GRADIENTS) for part in node.scope.split("/"))]
-    ids = set(todo)
-    for one in todo:  # grows while it is read
-        new = {edge.target for edge in graph.uses[one]} - ids
-        ids |= new
-        todo += new
+    own = [node.id for node in graph.nodes if any(part.startswith(GRADIENTS) for part in node.scope.split("/"))]
+    ids = {*reached(own, lambda one: [edge.target for edge in graph.uses[one]])}
     uses = {node.id: {edge.target for edge in graph.uses[node.id]} for node in graph.nodes if node.kind == "constant"}
     return ids | {constant for constant, users in uses.items() if users and users <= ids}
 

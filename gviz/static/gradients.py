@@ -21,6 +21,7 @@ from typing import Any
 from gviz.autograd.formulas import bind, inputs_of, parameters
 from gviz.numbers.words import refuse
 from gviz.ops import ARRAYS, ROWS
+from gviz.reaching import reached
 from gviz.static import functions as tf
 from gviz.static.build import cast, constant, convert, make
 from gviz.static.control import SECOND_ORDER, Loop, merge_of, sides_of, unit_of
@@ -250,14 +251,11 @@ def operations_between(
 
 def units_before(tensors: Iterable[Tensor], is_given: Callable[[Tensor], bool]) -> list[Operation | Loop]:
     """Return the operations that tensors need unless they are given, in the order of making."""
-    needed: set[Operation | Loop] = set()
-    waiting = [t for t in tensors if not is_given(t)]
-    while waiting:
-        unit = unit_of(waiting.pop().op)
-        if unit not in needed:
-            needed.add(unit)
-            waiting.extend(t for t in unit.inputs if not is_given(t))
-    return sorted(needed, key=lambda unit: unit.number)
+
+    def makers(parts: Iterable[Tensor]) -> list[Operation | Loop]:
+        return [unit_of(t.op) for t in parts if not is_given(t)]
+
+    return sorted(reached(makers(tensors), lambda unit: makers(unit.inputs)), key=lambda unit: unit.number)
 
 
 # ------------------------------------------------------------------ one operation

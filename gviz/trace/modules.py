@@ -7,14 +7,16 @@ result down, was recorded in it; of calls within calls the innermost one counts.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping
+from functools import partial
 from typing import Any, NamedTuple, TypeAlias
 from weakref import ReferenceType, ref
 
 from gviz.graphs import Module
+from gviz.reaching import reached
 from gviz.trace.facts import ByTensor, recall, remember
 from gviz.trace.listening import Listener, Observer, class_of_calls
 from gviz.trace.versions import next_number
-from gviz.walk import NodeLike
+from gviz.walk import NodeLike, next_nodes
 
 KEY = "gviz.modules"
 """Under which a node's ``metadata`` has the calls whose result it made."""
@@ -161,14 +163,13 @@ def modules_of(
 
     for call, end in sorted(calls, key=lambda pair: (pair[0].depth, pair[0].start)):
         module = as_module(call)
-        todo, seen = [end], {end}
-        for node in todo:  # grows while it is read
-            modules[node] = module
-            for following, _ in node.next_functions:
-                if following is not None and following not in seen and call.start <= order_of(following):
-                    seen.add(following)
-                    todo.append(following)
+        modules |= dict.fromkeys(reached([end], partial(recorded_since, call.start)), module)
     return modules, tuple(around)
+
+
+def recorded_since(start: int, node: Any) -> list[Any]:
+    """Return those of the operations that one leads to that were recorded at such a number or later."""
+    return [following for following in next_nodes(node) if order_of(following) >= start]
 
 
 def order_of(node: Any) -> int:

@@ -46,7 +46,12 @@ def calls_with_data(words: list[str]) -> list[tuple[str, str]]:
         if event == "return" and isinstance(result, bool):
             questions.add(frame)
         room, name = room_of(frame), frame.f_code.co_name
-        if event != "call" or frame in calls or room in {"", *LEFT_OUT} or name.endswith(("comp>", "genexpr>", "__post_init__")):
+        if (
+            event != "call"
+            or frame in calls
+            or room in {"", *LEFT_OUT}
+            or name.endswith(("comp>", "genexpr>", "__post_init__"))
+        ):
             return
         caller = frame.f_back
         while caller is not None and not room_of(caller):

@@ -9,6 +9,8 @@ import struct
 from collections.abc import Collection
 from functools import cached_property
 
+from gviz.reaching import reached
+
 KEPT = ("cvt ", "fpgm", "head", "hhea", "hmtx", "maxp", "prep")
 """The tables that a PDF needs besides the outlines."""
 
@@ -93,12 +95,7 @@ class Font:
 
     def subset(self, glyphs: Collection[int]) -> bytes:
         """Return the font with the outlines of these glyphs alone; they keep their numbers."""
-        waiting, used_glyphs = [0, *sorted(glyphs)], set()
-        while waiting:
-            glyph = waiting.pop()
-            if glyph not in used_glyphs:
-                used_glyphs.add(glyph)
-                waiting += self._parts(glyph)
+        used_glyphs = {*reached([0, *glyphs], self._parts)}
         outlines, places = bytearray(), []
         for glyph in range(len(self._places) - 1):
             places.append(len(outlines))
