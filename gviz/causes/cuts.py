@@ -60,8 +60,10 @@ COMPARISONS = {"gt": ">", "ge": ">=", "lt": "<", "le": "<=", "eq": "==", "ne": "
 """Calls that a program writes as signs."""
 
 
-ONLY_PRINTED = re.compile(r"print\(|assert\b|(if|elif|while)\b|(log|logs|logger|logging|writer|wandb)\.")
-"""A line that only prints numbers, logs them, or decides by them: no loss is computed from them there."""
+ONLY_PRINTED = re.compile(
+    r"print\(|assert\b|(if|elif|while)\b|(log|logs|logger|logging|writer|wandb)\.|.*\.state_dict\("
+)
+"""A line that only prints numbers, logs or keeps them, or decides by them: no loss is computed from them there."""
 
 FREED = "; and compute what it takes anew: another backward() has freed that graph"
 """What is said besides of a cut that takes something after the backward that it is for."""

@@ -40,7 +40,11 @@ def took_name(facts: TensorFacts) -> bool:
     if facts.grad is not None or facts.is_leaf_of_graph:
         return False
     is_later = row.is_leaf and row.requires_grad and row.moment is not None and row.moment.remark == MADE_LATER
-    if is_later or (facts.node is None and f"{row.name}{AT_BACKWARD}" in facts.case.rows):
+    older = f"{row.name}{AT_BACKWARD}"
+    sources = {*row.leaves, *(row.broken.leaves if row.broken is not None else ())}
+    has_use = len(re.findall(rf"(?<![\w.]){re.escape(row.name)}(?!\w)", code)) > 1
+    is_made_of_it = has_use or (row.is_leaf and row.requires_grad) or not sources.isdisjoint((row.name, older))
+    if is_later or (facts.node is None and older in facts.case.rows and is_made_of_it):
         return True
     gradients, assigned = GRADIENT.findall(code), fixes.assigned_in(code) if row.leaves else []
     again = [one for one in assigned if gradients and len(re.findall(rf"(?<!\w){re.escape(one)}(?!\w)", code)) > 1]

@@ -1012,6 +1012,37 @@ for epoch in range(3):
     assert next(cause.verdict for cause in causes if cause.name == "x") == verdicts[attack]
 
 
+NAMES_AGAIN = """\
+import torch
+a = torch.tensor([2.0, 3.0], requires_grad=True)
+b = torch.tensor([6.0, 4.0], requires_grad=True)
+q = 3 * a**3 - b**2
+q.backward(torch.ones(2))
+print(9 * a**2 == a.grad)
+x, z = torch.rand(2), torch.rand(2, requires_grad=True)
+a = x + 1
+b = x + z
+"""
+
+
+@pytest.mark.parametrize("engine", ENGINES)
+def test_a_name_of_a_leaf_that_is_used_again_for_something_else_is_no_fault(tmp_path: Path, engine: str) -> None:
+    causes = {cause.name: cause.verdict for cause in why_all(graph_of(tmp_path, NAMES_AGAIN, engine))}
+    assert causes == {
+        "a (at backward)": "ok", "b (at backward)": "ok", "a": "frozen", "x": "frozen", "z": "new leaf"
+    }  # fmt: skip
+
+
+@pytest.mark.parametrize("line", ["for key in net.state_dict(): print(key)", "kept = net.state_dict()"])
+def test_a_program_that_only_keeps_its_weights_is_told_to_compute_a_loss(tmp_path: Path, line: str) -> None:
+    program = f"import torch\nnet = torch.nn.Linear(3, 2)\n{line}\n"
+    with pytest.warns(package.GvizWarning, match="there is no graph"):
+        causes = why_all(graph_of(tmp_path, program, "gviz"))
+    assert {(cause.verdict, cause.mend.partition(",")[0]) for cause in causes} == {
+        ("backward not run", "compute a loss from net.weight"), ("backward not run", "compute a loss from net.bias")
+    }  # fmt: skip
+
+
 @pytest.mark.parametrize("name", ["adversarial_example", "constrained_weights"])
 def test_what_a_program_does_with_a_trained_model_is_no_fault(tmp_path: Path, name: str) -> None:
     graph = graph_of(tmp_path, (PROGRAMS / f"{name}.py").read_text(), "gviz")
