@@ -147,7 +147,7 @@ class Diagnosis:
     @property
     def has_run(self) -> bool:
         """Whether backward was called on the root; of an expression, whether it ran."""
-        is_no_script = self.is_expression or not self.graph.code
+        is_no_script = self.is_expression or not self.graph.code.strip()  # as of a model
         has_left = is_no_script and any(row.grad.value is not None for row in self.graph.tensors)
         return self.graph.backward is not None or has_left
 

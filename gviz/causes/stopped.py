@@ -100,7 +100,11 @@ def other_error(facts: TensorFacts, stop: Stop) -> Cause | None:
         return None
     whole = message.partition(": ")[2].split()
     words = next((part for part in (" ".join(whole[:8]), " ".join(whole)) if help_in(part) is not None), "")
-    mend = f'gviz explain "{words}" says what helps' if words else "mend this line first"
+    mend = (
+        f'gviz explain "{words}" says what helps'
+        if words
+        else f"mend {'this line' if stop.place is not None else 'that'} first"
+    )
     mend = SINGULAR.format(x="matrix") if "singular" in message and "LinAlgError" in message else mend
     lines = (*case.line_of_stop, *(case.line_of_backward if case.graph.failure is not None else ()))
     return facts.cause(

@@ -34,9 +34,12 @@ import torch
 torch.manual_seed(0)
 from {module} import {name}
 
-model = {name} if isinstance({name}, torch.nn.Module) else {name}()
+if isinstance({name}, torch.nn.Module):
+    __model__ = {name}
+else:
+    model = __model__ = {name}()
 {inputs}
-output = model({names})
+output = __model__({names})
 
 
 def tensors_in(value):
@@ -55,9 +58,8 @@ def loss_of(value):
 
 
 loss = loss_of(output)
-if loss is None:
-    raise ValueError("nothing that the model returns requires a gradient")
-loss.backward()
+if loss is not None:
+    loss.backward()
 """
 """What runs a model."""
 
@@ -78,7 +80,7 @@ def with_program(source: Source, options: SourceOptions) -> Iterator[Source]:
     try:
         yield replace(source, text=script_that_runs(word, options))
     except SourceError as error:
-        if error.hint is None and LACKS.search(error.what) and error.place is not None and error.place.file == word:
+        if error.hint is None and LACKS.search(error.what) and error.place is None:
             made = f"make it in a file, net = {word.partition(':')[2]}(...), and name that: model.py:net"
             is_call = "forward() missing" in error.what
             error.hint = "give an --input for each of its arguments: --input 3,5 --input 3,2" if is_call else made

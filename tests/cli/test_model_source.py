@@ -125,3 +125,46 @@ def test_columns_are_checked(here: Program) -> None:
     done = here("inspect", "model.py:Net", "--input", "3,4", "--by", "module", "--columns", "parms")
     assert (done.status, "did you mean params?" in done.err) == (2, True)
     assert here("inspect", "y=x", "--columns", "params").status == 2
+
+
+FAULTS = """
+from torch import nn
+
+
+class Net(nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.used, self.other = nn.Linear(4, 2), nn.Linear(4, 2)
+
+    def forward(self, x):
+        return self.last(self.used(x) * 0)
+
+    def last(self, h):
+        return h
+
+
+class Cut(Net):
+    def last(self, h):
+        return h.detach()
+
+
+net = Net()
+"""
+
+
+@pytest.mark.parametrize("engine", ENGINES)
+def test_of_the_program_that_runs_a_model_nothing_is_told(here: Program, engine: str) -> None:
+    (here.folder / "net.py").write_text(FAULTS, "utf-8")
+    words = ("--input", "3,4", "--engine", engine)
+    done = here("why", "net.py:net", *words)
+    lines = [line.split(maxsplit=4) for line in done.out.splitlines()]
+    assert [row[:3] for row in lines[1:3]] == [[f"net.used.{name}", "zero", "net.py:11"] for name in ("weight", "bias")]
+    assert lines[3][:4] == ["net.other.weight", "no", "path", "use"]
+    assert lines[5] == ["x1", "frozen"]
+    names = [line.split()[0] for line in here("inspect", "net.py:net", *words).out.splitlines() if line.strip()][1:-1]
+    assert names == ["net.used.weight", "net.used.bias", "net.other.weight", "net.other.bias", "x1", "output", "loss"]
+    assert "line " not in here("why", "net.py:net", "x1", *words).out
+    assert "net.py:19" in here("why", "net.py:Cut", *words).out  # which cuts all off: nothing to call backward on
+    (here.folder / "net.py").write_text(FAULTS.replace("* 0", "- 100).log("), "utf-8")
+    done = here("summary", "net.py:net", *words)
+    assert "warning: output is NaN: the first named tensor that is not finite\n" in done.err

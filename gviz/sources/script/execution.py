@@ -162,12 +162,13 @@ class Execution:
         space = {**vars(self.main), **self._variables()}
         loops = loop_names(parsed.tree) - {*options.roots, *options.retain, *options.frozen}
         unnamed = None if options.is_whole or options.roots or options.watch else dict[str, Any]()
+        lines = {} if script.is_written else assignment_lines(parsed.tree, self.line)
         return ScriptRun(
             names=named_tensors(space, self.libraries, unnamed, loops),
             unnamed={} if unnamed is None else unnamed,
             lines=self._lines(self.trace) if self.trace is not None else None,
-            code=parsed.text,
-            assignments={name: script.place(at) for name, at in assignment_lines(parsed.tree, self.line).items()},
+            code="\n" if script.is_written else parsed.text,
+            assignments={name: script.place(at) for name, at in lines.items()},
             modules=module_names({**space, **at_call}, self.engine) if self.has_layers else {},
             has_layers=self.has_layers,
             has_checkpoint=self.calls.hooks.has_checkpoint,

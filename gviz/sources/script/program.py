@@ -10,7 +10,7 @@ from types import FrameType
 from gviz.files import STDIN
 from gviz.graphs import Place
 from gviz.sources.notebook import Cells
-from gviz.sources.source import Source
+from gviz.sources.source import MODEL, Source
 
 GVIZ = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__)))) + os.sep
 
@@ -45,6 +45,11 @@ class Script:
         code_file = os.path.abspath(file)  # as Python: a script may change the current folder
         return cls(file, code_file, os.path.dirname(code_file), engine, source.cells)
 
+    @property
+    def is_written(self) -> bool:
+        """Whether gviz has written it, to run a model: its lines are of no file that a person has."""
+        return MODEL.fullmatch(self.file) is not None
+
     def place(self, line: int, code_file: str = "") -> Place:
         """Return a line of the script, or of another file, as people see it: of a notebook the cell and its line."""
         if code_file not in ("", self.code_file):
@@ -61,12 +66,12 @@ class Script:
         frame: FrameType | None = sys._getframe(1)  # noqa: SLF001 - inspect.currentframe costs a large import and does just this
         while frame is not None and frame.f_code.co_filename != self.code_file:
             frame = frame.f_back
-        return frame, self.place(frame.f_lineno) if frame is not None else None
+        return frame, self.place(frame.f_lineno) if frame is not None and not self.is_written else None
 
     def is_ours(self, code_file: str) -> bool:
         """Return whether code is the script's own or a neighbour's, rather than a library's, gviz's or Python's."""
         if code_file == self.code_file:
-            return True
+            return not self.is_written
         if code_file.startswith((GVIZ, PYTHON)) or "site-packages" in code_file or "dist-packages" in code_file:
             return False
         return code_file.startswith(os.path.join(self.folder, ""))

@@ -16,7 +16,6 @@ from gviz.sources.script.changes import Changes
 from gviz.sources.script.names import Names, Unnamed
 from gviz.sources.script.program import Script
 from gviz.sources.script.watch import Calls
-from gviz.sources.source import MODEL
 from gviz.sources.static import StaticSource
 from gviz.text import did_you_mean, joined
 from gviz.walk import grad_fn, graph_nodes
@@ -75,7 +74,7 @@ def choose_roots(run: ScriptRun, names: Sequence[str]) -> tuple[Names, Note | No
     if call is not None and any(_has_graph(tensor) for tensor in call.tensors):
         roots = _by_name([tensor for tensor in call.tensors if _has_graph(tensor)], run)
         about = call.about
-        where = "" if about.place is None or MODEL.fullmatch(run.script.file) else f" at {about.place}"
+        where = "" if about.place is None else f" at {about.place}"
         where += f", call {about.number}, the first with nan or inf" if about.is_first_bad and about.number > 1 else ""
         unnamed = "" if roots.keys() <= run.names_at_call.keys() | run.names.keys() else "a tensor without a name; "
         return roots, _note(roots, f"{unnamed}{about.function} called{where}")

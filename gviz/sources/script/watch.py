@@ -175,7 +175,7 @@ class Calls(Observer):
         call = self.last.get("backward")
         if call is None or not isinstance(error, Exception):
             return None
-        own, frames = self.script.code_file, walk_tb(error.__traceback__)
+        own, frames = "" if self.script.is_written else self.script.code_file, walk_tb(error.__traceback__)
         inside = [self.script.place(line) for frame, line in frames if frame.f_code.co_filename == own]  # as in a hook
         return Stop(f"{type(error).__name__}: {error}", inside[-1] if inside else call.about.place)
 
