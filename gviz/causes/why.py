@@ -137,13 +137,14 @@ def hint_of_name(case: Diagnosis, name: str) -> str:
 def why_all(graph: Graph) -> list[Cause]:
     """Return the causes for all leaves, and for what has the name that a leaf should have, in the order of the program.
 
-    A leaf of several names has the first of them.
+    A leaf of several names has the first of them. One that has none any more, in a graph that is not asked about, is
+    left out: nobody can be asked to use it.
     """
     case = Diagnosis(graph)
-    all_facts = [TensorFacts(case, row) for row in case.rows.values()]
-    asked = [one for one in all_facts if stands_for_leaf(one) and not one.row.same_as]
+    asked = [*filter(stands_for_leaf, (TensorFacts(case, row) for row in case.rows.values() if not row.same_as))]
     behind = {leaf for one in asked if not one.row.is_leaf for leaf in one.row.leaves}
-    return [cause_of(one) for one in asked if one.name not in behind]
+    causes = map(cause_of, (one for one in asked if one.name not in behind))
+    return [cause for cause in causes if cause.verdict != "no path" or not cause.name.startswith("leaf ")]
 
 
 def stands_for_leaf(facts: TensorFacts) -> bool:

@@ -1033,6 +1033,23 @@ def test_a_name_of_a_leaf_that_is_used_again_for_something_else_is_no_fault(tmp_
     }  # fmt: skip
 
 
+@pytest.mark.parametrize("engine", ENGINES)
+def test_the_leaves_of_a_net_that_a_lesson_has_shown_before_are_no_fault(tmp_path: Path, engine: str) -> None:
+    program = """\
+import torch
+x = torch.ones(4, 3)
+net = torch.nn.Linear(3, 2)
+output = net(x)
+net = torch.nn.Linear(3, 1)
+loss = net(x).mean()
+loss.backward()
+"""
+    causes = why_all(graph_of(tmp_path, program, engine))
+    assert [(cause.name, cause.verdict) for cause in causes] == [
+        ("x", "frozen"), ("net.weight", "ok"), ("net.bias", "ok")
+    ]  # fmt: skip
+
+
 @pytest.mark.parametrize("line", ["for key in net.state_dict(): print(key)", "kept = net.state_dict()"])
 def test_a_program_that_only_keeps_its_weights_is_told_to_compute_a_loss(tmp_path: Path, line: str) -> None:
     program = f"import torch\nnet = torch.nn.Linear(3, 2)\n{line}\n"
