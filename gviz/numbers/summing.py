@@ -83,12 +83,21 @@ def in_register(rows: Array) -> Array:
 def matrix_product(left: Array, right: Array, addend: Array | None = None) -> Array:
     """Return the product of two float32 matrices, or of stacks of them, and a term, with the last bits that MKL gives.
 
-    So does numpy's library where the right matrix is as wide as its registers; a narrow one is filled up with zeros.
+    So does numpy's library where the right matrix is as wide as its registers; a narrow one is filled up with zeros. Of
+    vectors those are known that gradients of weights are made of: factors that lie as gradients and inputs do.
     Many terms are added to what is there in blocks, of which the last two are equal, as MKL does it in one thread.
     """
     (rows, terms), columns = left.shape[-2:], right.shape[-1]
-    most = 11 if rows == 1 else 128 if terms <= BLOCK else 160
-    if left.dtype != np.float32 or terms < 32 or not 1 < columns <= most:
+    is_known = (
+        terms <= BLOCK
+        and rows <= 10
+        and columns <= 11
+        and right.strides[-1] == 4
+        and (rows == 1 or left.strides[-2] == 4)
+        if min(rows, columns) == 1
+        else terms >= 32 and columns <= (128 if terms <= BLOCK else 160)
+    )
+    if left.dtype != np.float32 or not is_known:
         return left @ right if addend is None else addend + left @ right
     zeros = np.zeros((*right.shape[:-1], -columns % 16), np.float32)
     filled = np.concatenate((np.ascontiguousarray(right), zeros), axis=-1)
