@@ -208,7 +208,7 @@ class Optimizer(Portable):
         if apart := decay != 0 and group.get("decoupled_weight_decay", False):  # a write of its own
             value *= 1 - lr * decay
         elif decay != 0:
-            grad = grad + value * decay
+            grad = add_scaled(grad.copy("K"), value, decay)
         self.update(value, grad, lr, state, group)
         tensor.version_cell().count += self.writes + apart
         if state:
@@ -271,6 +271,17 @@ def running(state: dict[str, Any], value: Array, *names: str, **begun: Array) ->
     return [float(state["step"]._array), *(state[name]._array for name in names)]
 
 
+def add_scaled(array: Array, other: Array, factor: Array | float) -> Array:
+    """Add a multiple of another array in place, and return the array.
+
+    In float32 it is rounded once, as processors with fused multiplication do.
+    """
+    if array.dtype != np.float32:
+        return np.add(array, other * factor, out=array)
+    wide = np.multiply(other, np.float32(factor), dtype=np.float64)
+    return np.add(wide, array, out=array, casting="same_kind")
+
+
 LAST = "maximize=False, foreach=None, capturable=False, differentiable=False, fused=None"
 MOMENTS = "lr=1e-3, betas=(0.9, 0.999), eps=1e-8, weight_decay={}, amsgrad=False"
 
@@ -319,12 +330,12 @@ class SGD(
         if momentum := group["momentum"]:
             if "momentum_buffer" in state:
                 buffer = state["momentum_buffer"]._array
-                buffer[...] = buffer * momentum + grad * (1 - group["dampening"])
+                add_scaled(np.multiply(buffer, momentum, out=buffer), grad, 1 - group["dampening"])
             else:
                 buffer = grad.copy("K")
                 state["momentum_buffer"] = from_array(buffer, None)
-            grad = grad + buffer * momentum if group["nesterov"] else buffer
-        value -= grad * lr
+            grad = add_scaled(grad.copy("K"), buffer, momentum) if group["nesterov"] else buffer
+        add_scaled(value, grad, -lr)
 
 
 class Adam(Optimizer, takes=f"{MOMENTS.format(0)}, *, {LAST}, decoupled_weight_decay=False"):
@@ -337,12 +348,12 @@ class Adam(Optimizer, takes=f"{MOMENTS.format(0)}, *, {LAST}, decoupled_weight_d
         first, second = group["betas"]
         names = ("exp_avg", "exp_avg_sq", "max_exp_avg_sq")[: 2 + bool(group["amsgrad"])]
         step, mean, square, *largest = running(state, value, *names)
-        mean += (grad - mean) * (1 - first)
-        square[...] = square * second + grad * grad * (1 - second)
+        add_scaled(mean, grad - mean, 1 - first)
+        add_scaled(np.multiply(square, second, out=square), grad * (1 - second), grad)
         if largest:
             square = np.maximum(largest[0], square, out=largest[0])
         root = np.sqrt(square) / math.sqrt(1 - second**step) + group["eps"]
-        value -= mean / root * (lr / (1 - first**step))
+        value += mean * (-lr / (1 - first**step)) / root
 
 
 class AdamW(Adam, takes=f"{MOMENTS.format(1e-2)}, *, {LAST}"):
@@ -364,9 +375,9 @@ class Adamax(
         """``u = max(b u, |g| + eps)``; ``p -= lr m / u``, the mean corrected for its beginning at zero."""
         first, second = group["betas"]
         step, mean, largest = running(state, value, "exp_avg", "exp_inf")
-        mean += (grad - mean) * (1 - first)
+        add_scaled(mean, grad - mean, 1 - first)
         np.maximum(largest * second, np.abs(grad) + group["eps"], out=largest)
-        value -= mean / largest * (lr / (1 - first**step))
+        value += mean * (-lr / (1 - first**step)) / largest
 
 
 class NAdam(
@@ -382,19 +393,16 @@ class NAdam(
     def update(self, value: Array, grad: Array, lr: float, state: dict[str, Any], group: dict[str, Any]) -> None:
         """``p -= lr ((1 - c) g + c' m) / (sqrt(v) + eps)``, with a momentum c that grows to b."""
         first, second = group["betas"]
-        if not state:
-            step, product = (from_array(np.full((), number, np.float32), None) for number in (0, 1))
-            means = {name: from_array(np.zeros_like(value), None) for name in ("exp_avg", "exp_avg_sq")}
-            state.update(step=step, mu_product=product, **means)
-        step, mean, square = running(state, value, "exp_avg", "exp_avg_sq")
+        step, product, mean, square = running(
+            state, value, "mu_product", "exp_avg", "exp_avg_sq", mu_product=np.ones((), np.float32)
+        )
         now, next_one = (first * (1 - 0.5 * 0.96 ** (at * group["momentum_decay"])) for at in (step, step + 1))
-        product = state["mu_product"]._array
         product *= now
-        mean += (grad - mean) * (1 - first)
-        square[...] = square * second + grad * grad * (1 - second)
+        add_scaled(mean, grad - mean, 1 - first)
+        add_scaled(np.multiply(square, second, out=square), grad * (1 - second), grad)
         root = np.sqrt(square / (1 - second**step)) + group["eps"]
-        value -= grad / root * (lr * (1 - now) / (1 - float(product)))
-        value -= mean / root * (lr * next_one / (1 - float(product) * next_one))
+        value += grad * (-lr * (1 - now) / (1 - float(product))) / root
+        value += mean * (-lr * next_one / (1 - float(product) * next_one)) / root
 
 
 class RAdam(
@@ -409,8 +417,8 @@ class RAdam(
         """``p -= lr m`` in the first steps, then ``p -= lr r m / (sqrt(v) + eps)`` with the rectification r."""
         first, second = group["betas"]
         step, mean, square = running(state, value, "exp_avg", "exp_avg_sq")
-        mean += (grad - mean) * (1 - first)
-        square[...] = square * second + grad * grad * (1 - second)
+        add_scaled(mean, grad - mean, 1 - first)
+        add_scaled(np.multiply(square, second, out=square), grad * (1 - second), grad)
         change, most = mean / (1 - first**step) * lr, 2 / (1 - second) - 1
         length = most - 2 * step * second**step / (1 - second**step)
         if length > 5:
@@ -432,15 +440,17 @@ class RMSprop(
         alpha, momentum = group["alpha"], group["momentum"]
         names = ["momentum_buffer"] * (momentum > 0) + ["grad_avg"] * group["centered"]
         _, square, *more = running(state, value, "square_avg", *names)
-        square[...] = square * alpha + grad * grad * (1 - alpha)
+        add_scaled(np.multiply(square, alpha, out=square), grad * (1 - alpha), grad)
         if group["centered"]:
             mean = more[-1]
-            mean += (grad - mean) * (1 - alpha)
+            add_scaled(mean, grad - mean, 1 - alpha)
             square = square - mean * mean
-        step = grad / (np.sqrt(square) + group["eps"])
+        root = np.sqrt(square) + group["eps"]
         if momentum > 0:
-            more[0][...] = step = more[0] * momentum + step
-        value -= step * lr
+            more[0][...] = more[0] * momentum + grad / root
+            add_scaled(value, more[0], -lr)
+        else:
+            value += grad * -lr / root
 
 
 class Adagrad(
@@ -457,14 +467,16 @@ class Adagrad(
         """Add a group, whose sums begin at the value that was given."""
         super().add_param_group(param_group)
         for tensor in param_group["params"]:
-            begun = np.full_like(tensor._array, param_group["initial_accumulator_value"])
-            self.state[tensor] = {"step": from_array(np.zeros((), np.float32), None), "sum": from_array(begun, None)}
+            self.state[tensor] = {
+                "step": from_array(np.zeros((), np.float32), None),
+                "sum": from_array(np.full_like(tensor._array, param_group["initial_accumulator_value"]), None),
+            }
 
     def update(self, value: Array, grad: Array, lr: float, state: dict[str, Any], group: dict[str, Any]) -> None:
         """``s += g^2``; ``p -= lr g / (sqrt(s) + eps)``."""
         step, total = running(state, value, "sum")
-        total += grad * grad
-        value -= grad / (np.sqrt(total) + group["eps"]) * (lr / (1 + (step - 1) * group["lr_decay"]))
+        add_scaled(total, grad, grad)
+        value += grad * (-lr / (1 + (step - 1) * group["lr_decay"])) / (np.sqrt(total) + group["eps"])
 
 
 class Adadelta(
@@ -479,10 +491,10 @@ class Adadelta(
         """``d = g sqrt(u + eps) / sqrt(v + eps)``; ``p -= lr d``, with running means u of d^2, v of g^2."""
         rho, eps = group["rho"], group["eps"]
         _, square, steps = running(state, value, "square_avg", "acc_delta")
-        square[...] = square * rho + grad * grad * (1 - rho)
+        add_scaled(np.multiply(square, rho, out=square), grad * (1 - rho), grad)
         step = np.sqrt(steps + eps) / np.sqrt(square + eps) * grad
-        steps[...] = steps * rho + step * step * (1 - rho)
-        value -= step * lr
+        add_scaled(np.multiply(steps, rho, out=steps), step * (1 - rho), step)
+        add_scaled(value, step, -lr)
 
 
 class ASGD(
@@ -499,7 +511,7 @@ class ASGD(
         begun = {name: np.full((), size, np.float32) for name, size in (("eta", lr), ("mu", 1.0))}
         step, eta, share, mean = running(state, value, "eta", "mu", "ax", **begun)
         value *= 1 - group["lambd"] * float(eta)
-        value -= grad * float(eta)
+        add_scaled(value, grad, -float(eta))
         mean[...] = value if share == 1 else mean + (value - mean) * float(share)
         eta[...] = lr / (1 + group["lambd"] * lr * step) ** group["alpha"]
         share[...] = 1 / max(1, step - group["t0"])
@@ -553,8 +565,9 @@ def lowest(a: Point, b: Point, ends: Iterable[float] | None = None) -> Any:
     if not (square := bend**2 - a.slope * b.slope) >= 0:
         return (low + high) / 2.0
     root, (near, far) = np.sqrt(square), (a, b) if a.t <= b.t else (b, a)
-    share = (far.slope + root - bend) / (far.slope - near.slope + 2 * root)
-    return min(max(far.t - (far.t - near.t) * share, low), high)
+    return min(
+        max(far.t - (far.t - near.t) * ((far.slope + root - bend) / (far.slope - near.slope + 2 * root)), low), high
+    )
 
 
 def strong_wolfe(
@@ -612,8 +625,7 @@ class LBFGS(
         group, memory = self.param_groups[0], self.state[self._tensors()[0]]
         if not memory:
             memory.update(func_evals=0, n_iter=0, pairs=[])
-        begun, loss, grad = self._evaluated(closure)
-        calls = 1
+        (begun, loss, grad), calls = self._evaluated(closure), 1
         for turn in range(1, group["max_iter"] + 1):
             if np.abs(grad).max() <= group["tolerance_grad"]:
                 break
