@@ -13,8 +13,7 @@ import ast
 from collections.abc import Callable, Hashable, Mapping, Sequence
 from contextlib import suppress
 from functools import cache
-from keyword import iskeyword
-from typing import Any, NamedTuple, Self
+from typing import Any, NamedTuple
 
 from gviz.autograd.formulas import bind, parameters
 from gviz.autograd.row import ARRAYS, COMPOSITES, MASK, ROWS, Row
@@ -34,13 +33,10 @@ from gviz.formulas.symbolic import (
     tree,
     works_on_each,
 )
-from gviz.graphs import LOST, Edge, Flow, Graph, Node
+from gviz.graphs import LOST, Edge, Flow, Graph
 
 MOST_DERIVED = 20_000
 """Nodes of a graph that gets formulas as a whole: of a larger one there are formulas for what is shown alone."""
-
-STAND_IN = "operand_"
-"""Stands, with a number, for a name in a pattern."""
 
 
 class Local(NamedTuple):
@@ -53,49 +49,6 @@ class Local(NamedTuple):
 
     symbol: str
     is_factor: bool
-
-
-class Pattern(NamedTuple):
-    """Texts with others in place of the names in them: what is found out of these holds for all texts of that pattern.
-
-    Args:
-        texts: with ``operand_0_`` in place of the first name, and so on.
-        names: the names.
-    """
-
-    texts: tuple[str, ...]
-    names: tuple[str, ...]
-
-    @classmethod
-    def of(cls, texts: Sequence[str]) -> Self | None:
-        """Return the pattern of texts, each a name, a number or not known; None if one of them is anything else.
-
-        >>> Pattern.of(["x", "w", "2.5", "x"]), Pattern.of(["x + w"])
-        (Pattern(texts=('operand_0_', 'operand_1_', '2.5', 'operand_0_'), names=('x', 'w')), None)
-        """
-        text_of, names = dict[str, str](), list[str]()
-        for text in texts:
-            if text in text_of:
-                continue
-            if text.isidentifier() and text.isascii() and not (iskeyword(text) or text == GRAD or STAND_IN in text):
-                text_of[text] = f"{STAND_IN}{len(names)}_"
-                names.append(text)
-            elif text == UNKNOWN or text.replace(".", "").isdecimal():
-                text_of[text] = text
-            else:
-                return None
-        return cls(tuple([text_of[text] for text in texts]), tuple(names))
-
-    def form(self, text: str) -> str:
-        """Return a text that was made from the pattern as one to format with the names.
-
-        >>> Pattern.of(["x"]).form("operand_0_ * {}")
-        '{0} * {{}}'
-        """
-        text = text.replace("{", "{{").replace("}", "}}")
-        for number in range(len(self.names)):
-            text = text.replace(f"{STAND_IN}{number}_", f"{{{number}}}")
-        return text
 
 
 def _symbolic(row: Row) -> Callable[..., Any]:
@@ -270,36 +223,26 @@ def with_symbols(graph: Graph, words: Mapping[str, Words] | None = None) -> Grap
     """
     words = words_of(graph) if words is None else words
     nodes = graph.by_id
-    alike: dict[tuple[object, ...], Local | None] = {}
     facts = facts_of(graph, {node: of_node.operands for node, of_node in words.items()})
-
-    def derived(node: Node, slot: int, operands: Sequence[str], result: str) -> Local | None:
-        constants = dict.fromkeys(node.recorded.tensors, UNKNOWN) | dict(node.recorded.held)  # which may be freed
-        options = node.recorded.options
-        return local_derivative(node.label, slot, operands, result, options, constants=constants, facts=facts[node.id])
-
-    def local_of(node: Node, slot: int, of_node: Words) -> Local | None:
-        texts = (of_node.result or UNKNOWN, *of_node.operands)
-        pattern = Pattern.of(texts) if not node.recorded.held else None
-        if pattern is None:
-            return derived(node, slot, of_node.operands, texts[0])
-        key = node.label, id(node.recorded), slot, facts[node.id], *pattern.texts  # equal records are mostly one
-        if key not in alike:
-            local = derived(node, slot, pattern.texts[1:], pattern.texts[0])
-            alike[key] = local and Local(pattern.form(local.symbol), local.is_factor)
-        local = alike[key]
-        return local and Local(local.symbol.format(*pattern.names), local.is_factor)
 
     def with_symbol(edge: Edge) -> Edge:
         node, of_node = nodes[edge.target], words.get(edge.target)
         if edge.kind != "data" or of_node is None:
             return edge
-        local_of_edge = local_of(node, edge.slot, of_node)
-        if local_of_edge is None:
+        derivative = local_derivative(
+            node.label,
+            edge.slot,
+            of_node.operands,
+            of_node.result or UNKNOWN,
+            node.recorded.options,
+            constants=dict.fromkeys(node.recorded.tensors, UNKNOWN) | dict(node.recorded.held),  # which may be freed
+            facts=facts[node.id],
+        )
+        if derivative is None:
             return edge._replace(flow=edge.flow._replace(local=None))
-        local = edge.flow.local if local_of_edge.is_factor else None
+        local = edge.flow.local if derivative.is_factor else None
         jacobian = edge.flow.jacobian if local is None else None
-        flow = Flow(local_of_edge.symbol, local, edge.flow.handed, jacobian, edge.flow.is_underflow)
+        flow = Flow(derivative.symbol, local, edge.flow.handed, jacobian, edge.flow.is_underflow)
         return Edge(*edge[:6], flow, *edge[7:])
 
     return graph.changed(edges=tuple(with_symbol(edge) for edge in graph.edges))
