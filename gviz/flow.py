@@ -9,7 +9,6 @@ from __future__ import annotations
 
 import math
 import sys
-from collections import Counter
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager, contextmanager
 from functools import partial
@@ -19,7 +18,7 @@ from typing import Any, cast
 
 from gviz.graphs import NO_FLOW, Flow, Hooked
 from gviz.graphs.numbers import ALL_ELEMENTS, Numbers, Summary
-from gviz.reaching import reached
+from gviz.reaching import first_to_last, reached
 from gviz.walk import (
     MOST_FLOWING,
     NodeFlow,
@@ -393,13 +392,4 @@ def add(arrived: dict[int, Any], number: int, grad: Any) -> None:
 def users_first(starts: Sequence[NodeLike], most: int) -> list[NodeLike]:
     """Return the operations below some others, each after all of its users; [] if they are too many."""
     nodes = reached(starts, next_nodes)
-    if len(nodes) > most:
-        return []
-    users = Counter(following for node in nodes for following in next_nodes(node))
-    ready = [node for node in nodes if not users[node]]
-    for node in ready:  # grows while it is read
-        for following in next_nodes(node):
-            users[following] -= 1
-            if not users[following]:
-                ready.append(following)
-    return ready
+    return first_to_last(nodes, next_nodes) if len(nodes) <= most else []

@@ -8,9 +8,12 @@ square of the number of place holders, gets a limit (``nslimit``) that small gra
 
 from __future__ import annotations
 
+from collections import defaultdict
 from collections.abc import Sequence
 from itertools import accumulate
 from typing import NamedTuple
+
+from gviz.reaching import first_to_last
 
 _MOST_PLACES = 4_000
 """Place holders that any graph may have; a larger graph may have one per node."""
@@ -122,17 +125,11 @@ def main_line(nodes: Sequence[str], edges: Sequence[tuple[str, str]]) -> frozens
 
 def _ranks(nodes: Sequence[str], edges: Sequence[tuple[str, str]]) -> dict[str, int]:
     """Return the longest way from each node to an output; in a cycle, and above it, that is not told."""
-    users = dict.fromkeys(nodes, 0)
-    inputs: dict[str, list[str]] = {}
+    inputs = defaultdict[str, list[str]](list)
     for source, target in edges:
-        users[source] += 1
-        inputs.setdefault(target, []).append(source)
+        inputs[target].append(source)
     rank = dict.fromkeys(nodes, 0)
-    ready = [node for node in nodes if not users[node]]
-    for node in ready:  # grows while it is read
-        for source in inputs.get(node, ()):
+    for node in first_to_last(nodes, inputs.__getitem__):
+        for source in inputs[node]:
             rank[source] = max(rank[source], rank[node] + 1)
-            users[source] -= 1
-            if not users[source]:
-                ready.append(source)
     return rank

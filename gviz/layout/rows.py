@@ -8,8 +8,8 @@ programming procedure", 1957).
 
 from __future__ import annotations
 
+from collections import defaultdict
 from collections.abc import Sequence
-from graphlib import CycleError, TopologicalSorter
 from itertools import pairwise
 from typing import NamedTuple
 
@@ -18,6 +18,7 @@ import numpy as np
 from gviz.layout.layered.net import Ends, Net
 from gviz.layout.layered.order import ordered
 from gviz.layout.layered.ranks import ranks_of
+from gviz.reaching import first_to_last
 
 ROUNDS, ENOUGH = 1500, 1e-4
 """Rounds of the quadratic program, and the change at which it ends."""
@@ -113,14 +114,11 @@ def row_blocks(net: Net, columns: list[list[int]], chains: Sequence[Sequence[int
 
 def has_order(pairs: set[Ends]) -> bool:
     """Return whether things can be listed so that of each pair the first comes before the second."""
-    sorter = TopologicalSorter[int]()
+    after = defaultdict[int, list[int]](list)
     for one, other in pairs:
-        sorter.add(other, one)
-    try:
-        sorter.prepare()
-    except CycleError:
-        return False
-    return True
+        after[one].append(other)
+    things = {one for pair in pairs for one in pair}
+    return len(first_to_last(things, after.__getitem__)) == len(things)
 
 
 def least_squares(count: int, pulls: Sequence[tuple[int, int, float]], gaps: dict[Ends, float]) -> list[float]:

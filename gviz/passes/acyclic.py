@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-from collections import Counter
+from collections import Counter, defaultdict
 from collections.abc import Hashable, Iterable, Mapping
 
 from gviz.graphs import Graph
+from gviz.reaching import first_to_last
 
 BESIDE = ("saved", "carried")
 """The kinds of edges that may lead back."""
@@ -65,16 +66,9 @@ def knotted(edges: Iterable[tuple[Hashable, Hashable]]) -> set[Hashable]:
     """
     arrows = [pair for pair in {*edges} if pair[0] != pair[1]]
     for start, end in ((0, 1), (1, 0)):  # first what has no circle before it goes, then what has none behind it
-        following: dict[Hashable, list[Hashable]] = {}
+        following = defaultdict[Hashable, list[Hashable]](list)
         for arrow in arrows:
-            following.setdefault(arrow[start], []).append(arrow[end])
-        waiting = Counter(arrow[end] for arrow in arrows)
-        free = [box for box in following if not waiting[box]]
-        for box in free:  # grows while it is read
-            for other in following.get(box, ()):
-                waiting[other] -= 1
-                if not waiting[other]:
-                    free.append(other)
-        outside = set(free)
+            following[arrow[start]].append(arrow[end])
+        outside = {*first_to_last([*following], following.__getitem__)}
         arrows = [arrow for arrow in arrows if not outside & {*arrow}]
     return {box for arrow in arrows for box in arrow}

@@ -12,7 +12,6 @@ what came in has a Merge for its gradient, where a Merge has a Switch.
 from __future__ import annotations
 
 import builtins
-from collections import Counter, deque
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import AbstractContextManager, nullcontext
 from functools import cache, partial
@@ -21,7 +20,7 @@ from typing import Any
 from gviz.autograd.formulas import bind, inputs_of, parameters
 from gviz.numbers.words import refuse
 from gviz.ops import ARRAYS, ROWS
-from gviz.reaching import reached
+from gviz.reaching import first_to_last, reached
 from gviz.static import functions as tf
 from gviz.static.build import cast, constant, convert, make
 from gviz.static.control import SECOND_ORDER, Loop, merge_of, sides_of, unit_of
@@ -200,28 +199,15 @@ def gradients_through(op: Operation, grads: Sequence[Tensor | None], *, gated: b
 
 def in_order_back(
     units: Sequence[Operation | Loop], ys: Iterable[Tensor], xs: Iterable[Tensor]
-) -> Iterator[Operation | Loop | Tensor]:
+) -> list[Operation | Loop | Tensor]:
     """Return operations and xs as TensorFlow comes to them: each when all that use it are through, first come first."""
     maker: dict[Tensor, Operation | Loop | Tensor] = {x: x for x in xs}
     maker |= {out: unit for unit in units for out in unit.outputs}
-    uses = Counter[Operation | Loop | Tensor]()
-    waiting = firsts = list(dict.fromkeys(maker[y] for y in ys if y in maker))
-    visited = set(firsts)
-    while waiting:
-        before = [maker[t] for unit in waiting if not isinstance(unit, Tensor) for t in unit.inputs if t in maker]
-        uses.update(before)
-        waiting = [unit for unit in dict.fromkeys(before) if unit not in visited]
-        visited.update(waiting)
-    ready = deque(unit for unit in firsts if not uses[unit])
-    while ready:
-        unit = ready.popleft()
-        yield unit
-        for part in () if isinstance(unit, Tensor) else unit.inputs:
-            before_it = maker.get(part)
-            if before_it is not None:
-                uses[before_it] -= 1
-                if not uses[before_it]:
-                    ready.append(before_it)
+
+    def before(unit: Operation | Loop | Tensor) -> list[Operation | Loop | Tensor]:
+        return [] if isinstance(unit, Tensor) else [maker[t] for t in unit.inputs if t in maker]
+
+    return first_to_last(reached((maker[y] for y in ys if y in maker), before), before)
 
 
 def gradient_scope(graph: Graph, name: str) -> AbstractContextManager[str]:

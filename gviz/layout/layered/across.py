@@ -13,6 +13,7 @@ from itertools import accumulate, pairwise
 
 from gviz.layout.layered.net import Net
 from gviz.layout.layered.order import Rows, median
+from gviz.reaching import first_to_last
 
 GAP, LANE = 14.0, 6.0
 """Points between two boxes, and between a line and whatever is next to it."""
@@ -172,19 +173,14 @@ def packed(net: Net, rows: Rows, root: list[int], room: Sequence[float], *, is_l
     """Return places with all blocks as far to one side as they go, then back as far as they have room."""
     total = len(root)
     after: list[list[tuple[int, float]]] = [[] for _ in range(total)]
-    waiting = [0] * total
     for row in rows:
         for v, w in pairwise(row) if is_leftward else pairwise(reversed(row)):
             after[root[v]].append((root[w], space_between(net, room, v, w)))
-            waiting[root[w]] += 1
-    order = [v for v in range(total) if root[v] == v and not waiting[v]]
+    order = first_to_last([v for v in range(total) if root[v] == v], lambda v: [w for w, _ in after[v]])
     x = [0.0] * total
-    for v in order:  # grows while it is read
+    for v in order:
         for w, space in after[v]:
             x[w] = max(x[w], x[v] + space)
-            waiting[w] -= 1
-            if not waiting[w]:
-                order.append(w)
     for v in reversed(order):
         if after[v]:
             x[v] = max(x[v], min([x[w] - space for w, space in after[v]]))
