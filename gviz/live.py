@@ -140,7 +140,7 @@ def leaf_gradients(
     engine, is_scalar = engine_of(roots[0]), all(root.numel() == 1 for root in roots)
     starts = None if is_scalar else [*map(engine.ones_like, roots)]  # to see whether backward has freed the graph
     try:
-        with retained_kept(engine):
+        with retained_kept(engine), engine.autograd.set_detect_anomaly(False):  # its nan are to be told, and not raised
             grads = engine.autograd.grad(roots, leaves, starts, retain_graph=True, allow_unused=True) if leaves else ()
     except RuntimeError as error:
         is_freed = SECOND in str(error) and not is_freed_by_other(nodes)

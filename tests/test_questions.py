@@ -255,6 +255,35 @@ def test_lines_are_those_that_anomaly_mode_has_kept(torch: Any) -> None:
     assert (Path(place.file).name, code) == ("test_questions.py", "loss = torch.log(net(data_of(torch)) * 0).mean()")
 
 
+def test_a_copy_of_nan_has_not_made_it(torch: Any) -> None:
+    layers, x = [torch.nn.Linear(4, 4), torch.nn.Linear(4, 4)], torch.ones(2, 3, 4)
+    mask = torch.tensor([[False, False, True], [True, True, True]])
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")  # PyTorch's, that the mode is slow
+        with torch.autograd.detect_anomaly():
+            for layer in layers:
+                q = layer(x).view(2, 3, 2, 2).transpose(1, 2)
+                scores = (q @ q.transpose(-2, -1)).masked_fill(mask[:, None, None, :], float("-inf"))
+                weights = scores.softmax(-1)
+                x = (weights @ q).transpose(1, 2).reshape(2, 3, 4)
+            loss = x.mean()
+    for cause in gviz.why(loss, layers[0]):
+        assert [code for _, code in cause.lines] == ["weights = scores.softmax(-1)"]
+        assert cause.mend.startswith("a row of nothing but -inf has no softmax")
+
+
+def test_anomaly_mode_raises_for_the_program_alone(torch: Any) -> None:
+    w = torch.tensor([0.0, 1.0], requires_grad=True)
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        with torch.autograd.detect_anomaly():
+            loss = torch.sqrt(w).sum() * 0
+            (cause,) = gviz.why(loss, {"w": w})
+            with pytest.raises(RuntimeError, match="returned nan values"):
+                loss.backward()
+    assert (cause.verdict, Path(cause.lines[0][0].file).name) == ("nan", "test_questions.py")
+
+
 def test_a_module_without_parameters_is_asked_what_it_holds(torch: Any) -> None:
     class Net(torch.nn.Module):  # type: ignore[misc]
         def __init__(self) -> None:

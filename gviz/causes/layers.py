@@ -11,7 +11,7 @@ from collections import defaultdict
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from typing import NamedTuple
 
-from gviz.causes.diagnosis import Cause, in_code
+from gviz.causes.diagnosis import Cause, first_true, in_code
 from gviz.causes.training import BEFORE_EACH, enlarged_by_hook
 from gviz.causes.why import why, why_all
 from gviz.causes.zero import NORMALIZED
@@ -262,13 +262,14 @@ def without_lines_of(cause: Cause, row: TensorRow, root: str, factor: float, *, 
     """
     name, verdict, number = cause.name, cause.verdict, row.value.not_finite if row.value is not None else ""
     if verdict == "no path" and not cause.is_meant:
-        what = f"no path leads from {root} to {name}: {root} is not made from it, or what is made from it was {CUT_OFF}"
-        return Cause(name, verdict, what, (), f"use it where {root} is computed; if it is used there, {TRACE}")
-    if verdict == "frozen root" and row.requires_grad:
-        what = f"{root} has no graph: it is not made from {name}, or was {CUT_OFF}"
-        return Cause(
-            name, "no path", what, (), f"compute {root} without such a cut, and with gradients switched on; {TRACE}"
+        what = first_true(
+            ("has no graph" in cause.what, f"{root} has no graph: it is not made from {name}, or was {CUT_OFF}"),
+            (
+                True,
+                f"no path leads from {root} to {name}: {root} is not made from it, or what is made from it was {CUT_OFF}",
+            ),
         )
+        return Cause(name, verdict, what, (), f"use it where {root} is computed; if it is used there, {TRACE}")
     if verdict == "not a leaf" and number:
         what = f"{name} is {number}, and where that began is not known: what the operations were given was not kept"
         return Cause(name, number.removeprefix("-"), what, (), "gviz why SCRIPT tells where it began")
