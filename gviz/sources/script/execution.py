@@ -169,7 +169,7 @@ class Execution:
             lines=self._lines(self.trace) if self.trace is not None else None,
             code="\n" if script.is_written else parsed.text,
             assignments={name: script.place(at) for name, at in lines.items()},
-            modules=module_names({**space, **at_call}, self.engine) if self.has_layers else {},
+            modules=module_names({**at_call, **space, **at_call}, self.engine) if self.has_layers else {},
             has_layers=self.has_layers,
             has_checkpoint=self.calls.hooks.has_checkpoint,
             called_on=call.tensors if call is not None else (),
