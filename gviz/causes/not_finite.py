@@ -44,6 +44,10 @@ MENDS_OF_NAN = {
     "nll_loss": "the mean of no targets is nan: leave out batches in which all are ignored, or of weight 0",
     "softmax": "a row of nothing but -inf has no softmax, nor has one with inf: leave an element of each row unmasked",
     "log1p": "log1p is infinite at -1, and nan below: keep its input above -1",
+    "ctc_loss": (
+        "ctc_loss is infinite where a target is longer than its input, which needs one step more between two equal labels:"
+        " leave such examples out, or write zero_infinity=True"
+    ),
 }
 POWER_OF_ZERO = (
     "a negative power of 0 is infinite: keep its base above 0, as {x}.clamp(min=1e-6) does, whose slope is 0 there"
@@ -359,9 +363,9 @@ def first_not_finite(case: Diagnosis, ends: tuple[str, ...]) -> list[Node]:
 
 
 def shown_by(case: Diagnosis, node: Node) -> list[Node]:
-    """Return what a node is made from; what a view shows has the numbers of the view, if nobody has noted its own."""
-    operands, is_view = operands_of(case, node), VIEW.fullmatch(node.label)
-    return [one._replace(numbers=node.numbers) if is_view and one.value is None else one for one in operands]
+    """Return what a node is made from; what a view shows, or a copy, has its numbers, if nobody has noted its own."""
+    operands, is_same = operands_of(case, node), VIEW.fullmatch(node.label) or node.label == "CloneBackward0"
+    return [one._replace(numbers=node.numbers) if is_same and one.value is None else one for one in operands]
 
 
 def is_given_unknown(case: Diagnosis, node: Node) -> bool:
@@ -537,9 +541,8 @@ def not_finite_input(case: Diagnosis, name: str, what: str, node: Node) -> Cause
     what = f"{what}: {node.name} was not finite any more when this backward began"
     if row is None or not (is_step or row.history.written):
         return Cause(name, "nan", f"{what}, and what has written it is not known", lines)
-    is_update = is_step or ".step(" in code or ".grad" in code
     mend = first_true(
-        (not is_update, "write finite numbers there"),
+        (not (is_step or ".step(" in code or ".grad" in code), "write finite numbers there"),
         (has_grown(case), GROWN),
         (is_step, "take a smaller learning rate, if it is a step along a gradient; else see what it computes"),
         (True, "look at the options of the optimizer, such as its learning rate"),
