@@ -50,12 +50,6 @@ NUMPY_CALLS = ("np.", "numpy.")
 WITH_INDICES = {"topk", "sort", "max", "min", "median", "nanmedian", "mode", "kthvalue", "cummax", "cummin"}
 """Calls that give values, which have a derivative, and indices, which have none."""
 
-DRAWS = {"multinomial", "bernoulli", "poisson"}
-"""Calls that draw samples, such as an action: a number in place of its probability is the fault, not the sample."""
-
-HANDED_ON = {"broadcast_tensors", "meshgrid"}
-"""Calls that hand on each of their tensors by itself: that one of them requires no gradient cuts off no other."""
-
 COMPARISONS = {"gt": ">", "ge": ">=", "lt": "<", "le": "<=", "eq": "==", "ne": "!="}
 """Calls that a program writes as signs."""
 
@@ -247,7 +241,8 @@ def cuts_to_blame(case: Diagnosis, row: TensorRow) -> list[GraphCut]:
     come before those whose result is a factor: a factor, such as an advantage, may be meant to be a constant.
     """
     all_cuts = [cut for cut in case.graph.breaks if row.name in cut.leaves and not makes_next_leaves(case, cut)]
-    all_cuts = [cut for cut in all_cuts if cut.reason != "no derivative" or cut.call not in HANDED_ON]
+    each = ("broadcast_tensors", "meshgrid")  # hands on each of its tensors by itself, also one without gradient
+    all_cuts = [cut for cut in all_cuts if cut.reason != "no derivative" or cut.call not in each]
     cuts = [cut for cut in all_cuts if cut.is_used or is_followed_in_text(case, cut)]
     cuts = [cut for cut in cuts if cut.is_used or cut.reason != "no derivative"] or cuts  # such as a sampled index
     cuts = [cut for cut in cuts if not any(one in cuts for one in case.chain_of(cut)[1:])]
@@ -258,7 +253,8 @@ def cuts_to_blame(case: Diagnosis, row: TensorRow) -> list[GraphCut]:
         is_any = any(cut.is_summand for cut in cuts)
         cuts = [cut for cut in cuts if cut.is_summand or not cut.is_used] if is_any else cuts
         has_number = any(cut.is_number and cut.reason == "detached" for cut in cuts)
-        return [cut for cut in cuts if not (has_number and cut.call in DRAWS)]
+        draws = ("multinomial", "bernoulli", "poisson")  # a number in place of its probability is the fault, then
+        return [cut for cut in cuts if not (has_number and cut.call in draws)]
     cuts = [cut for cut in all_cuts if not ONLY_PRINTED.match(case.code_of(case.line_of(cut.place)))]
     return [cut for cut in cuts if (cut.is_number and not case.is_in_text(cut)) or not case.nodes][-1:]
 

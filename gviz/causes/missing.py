@@ -212,7 +212,6 @@ def false_cure(facts: TensorFacts) -> Cause | None:
     if root is None or not (root is facts.row or root.broken is not None):
         return None
     what = f"requires_grad makes a leaf of {root.name}, and brings no graph back"
-    required_at = case.line_of(root.history.requires_grad_set)
     if facts.row is not root and facts.cuts:
         what = f"{what}: {clause_of_cuts(case, facts.cuts, f'what is made from {facts.name}')}"
         lines, mend = facts.at_cuts
@@ -225,7 +224,7 @@ def false_cure(facts: TensorFacts) -> Cause | None:
         mend = f"use {facts.name} where {root.name} is computed"
     elif (cause := outside(TensorFacts(case, root), f"{what}: ")) is not None:
         what, lines, mend = cause.what, cause.lines, cause.mend
-    return facts.cause("false cure", what, (*lines, *required_at), mend)
+    return facts.cause("false cure", what, (*lines, *case.line_of(root.history.requires_grad_set)), mend)
 
 
 # ---------------------------------------------------------------- no path from the root
@@ -240,9 +239,13 @@ def cleared_in_saved_graph(facts: TensorFacts) -> Cause | None:
     later = facts.node.later if facts.node is not None else None
     if later is None or not later.is_cleared:
         return None
-    what = f"{facts.name} had its gradient until it was taken away; whether a step() had used it by then is not known"
-    mend = "call zero_grad() before backward(), so that step() has a gradient to use"
-    return facts.cause("cleared", what, facts.case.line_of(later.cleared_at), mend, "if a step() had used it")
+    return facts.cause(
+        "cleared",
+        f"{facts.name} had its gradient until it was taken away; whether a step() had used it by then is not known",
+        facts.case.line_of(later.cleared_at),
+        "call zero_grad() before backward(), so that step() has a gradient to use",
+        "if a step() had used it",
+    )
 
 
 def beside_functions(facts: TensorFacts) -> Cause | None:
@@ -343,8 +346,8 @@ def bias_beside_derivatives(facts: TensorFacts) -> Cause | None:
     if weight is None or not is_second or not case.is_reached(weight):
         return None
     what = f"{root} is not made from {name}, but from {weight.name} and derivatives, in which what is added has no part"
-    meant = f"if {root} is made of derivatives alone"
-    return facts.cause("no path", what, facts.lines, f"use {name} where {root} is computed", meant)
+    mend = f"use {name} where {root} is computed"
+    return facts.cause("no path", what, facts.lines, mend, f"if {root} is made of derivatives alone")
 
 
 def whole_of(facts: TensorFacts, leaves: AbstractSet[str]) -> TensorRow | None:
@@ -411,6 +414,13 @@ def of_other_root(facts: TensorFacts) -> Cause | None:
         lines,
         case.call_of_backward,
     )
+
+
+def is_forgotten(facts: TensorFacts) -> bool:
+    """Return whether a program gives a leaf to an optimizer, and nowhere calls backward."""
+    case = facts.case
+    is_called = case.has_run or re.search(r"\.backward\(|(?<!\w)grad\(", case.graph.code)
+    return bool(facts.history.is_optimized) and not (is_called or any(is_left_off(case, cut) for cut in facts.cuts))
 
 
 def not_run(facts: TensorFacts) -> Cause:

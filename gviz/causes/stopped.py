@@ -75,7 +75,8 @@ def is_frozen_for_root(facts: TensorFacts) -> bool:
     is_frozen = any(row.broken is not None for row in facts.case.graph.tensors if row.is_leaf)
     if facts.is_frozen_in_optimizer:
         return facts.case.stop is not None and NO_GRAPH in facts.case.stop.message
-    return is_without_graph(facts.case) and (facts.row.broken is not None or not is_frozen)
+    is_number = "float" in facts.row.dtype or "complex" in facts.row.dtype  # and not an integer, which can have none
+    return is_number and is_without_graph(facts.case) and (facts.row.broken is not None or not is_frozen)
 
 
 def stopped(facts: TensorFacts) -> Cause | None:
@@ -183,6 +184,14 @@ def without_graph(facts: TensorFacts, stop: Stop) -> Cause:
     )
     if cause is not None and cause.verdict != "frozen":
         return facts.cause(cause.verdict, cause.what, (*case.line_of_stop, *cause.lines), cause.mend)
+    if facts.row.requires_grad and facts.row is not root:
+        since = case.line_of(facts.history.requires_grad_set)
+        what = f"it is not made from {facts.name}{', or was before that required a gradient' * bool(since)}"
+        mend = f"use {facts.name} where {name} is computed"
+        mend = f"call {facts.in_code}.requires_grad_() before it is used; or {mend}" if since else mend
+        return facts.cause(
+            "no path", f"backward did not run: {name} has no graph; {what}", (*case.line_of_stop, *since), mend
+        )
     floats = [one for one in case.graph.tensors if one.is_leaf and "float" in one.dtype and not one.requires_grad]
     floats = [facts.row] if facts.row.broken is not None and facts.row in floats else floats
     leaf = next((TensorFacts(case, one) for one in floats if one is not root), None)
@@ -300,7 +309,8 @@ def written_after_saving(facts: TensorFacts, stop: Stop) -> Cause:
     by = f" by {sign_in_program(saver)}" if saver is not None else ""
     what = f"backward did not run: a tensor that was saved{by} for backward was written in place afterwards"
     code = case.code_of(writes)
-    mend = "call each backward() before step()" if ".step(" in code else into_new_tensor(case, code)
+    again = f"call each backward() before step(); or compute {case.root_name} again after it"
+    mend = again if ".step(" in code else into_new_tensor(case, code)
     maker = _MAKER.search(stop.message)
     is_made = maker is not None and maker[1] not in TRANSPOSES  # and is no leaf, then
     leaf = "" if writes or saver is None or is_made else written_leaf(case, saver, shape_in(stop))

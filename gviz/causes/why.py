@@ -46,6 +46,7 @@ WITHOUT_GRADIENT = (
     Verdict(missing.is_taken_away, training.taken_away),
     Verdict(always, missing.cleared_in_saved_graph),
     Verdict(lambda one: one.history.grad_of_others and not one.history.is_optimized, missing.beside_functions),
+    Verdict(missing.is_forgotten, missing.not_run),
     Verdict(lambda one: one.cuts and (one.case.has_run or not one.case.nodes), missing.cut_off),
     Verdict(lambda one: one.case.has_run, missing.bias_beside_derivatives),
     Verdict(lambda one: one.case.has_run, missing.no_path),
@@ -123,12 +124,14 @@ def hint_of_name(case: Diagnosis, name: str) -> str:
     parts = [one for one in case.rows if one.startswith((f"{name}[", f"{name}."))]
     owner = next((one for one, own in reversed(case.assignments.variables.items()) if name in own), "")
     there = f"the tensors are {joined(case.rows, 12)}" if case.rows else "it leaves no tensors"
-    static = "a static graph has no backward: its gradients are operations of their own, which gviz static draws"
     return first_true(
         (parts, f"{name} holds {joined(parts, 4)}"),
         (owner is None, f"{name} is no tensor at the end"),
         (owner, f"{name} is a variable of {getattr(owner, 'name', '')}(), gone when that has returned"),
-        (case.graph.kind == "static", static),
+        (
+            case.graph.kind == "static",
+            "a static graph has no backward: its gradients are operations of their own, which gviz static draws",
+        ),
         (True, did_you_mean(name, case.rows, there)),
     )
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import ast
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from functools import reduce
 from typing import NamedTuple
 
@@ -172,7 +172,7 @@ def zero(facts: TensorFacts) -> Cause:
     if own is not None:  # a gradient came to it that was not 0
         what = f"{head}: {backward_of(own)} gives 0"
         cause = facts.cause("zero", what, case.line_of_own(own), "look at what it returns")
-        return with_other_ways(facts, cause)
+        return with_other_ways(facts, cause, edges)
     if written := written_unseen(facts, edges, head):
         return written
     texts = "; ".join(dict.fromkeys(zero_text(case, edge) for edge in edges[:MOST]))
@@ -186,7 +186,7 @@ def zero(facts: TensorFacts) -> Cause:
         lines = (*lines, *more_lines)
     cause = facts.cause("zero", f"{head}: {texts}{more}", lines, mend.text, mend.meant)
     is_way_closed = "has no slope" in mend.text or mend.text == MENDS_OF_ZERO["*"]  # the latter by a number
-    return with_other_ways(facts, cause) if is_way_closed else cause
+    return with_other_ways(facts, cause, edges) if is_way_closed else cause
 
 
 def written_unseen(facts: TensorFacts, edges: Iterable[Edge], head: str) -> Cause | None:
@@ -284,17 +284,18 @@ def dropout_of(node: Node) -> str:
 
 def mend_of_values(node: Node, sign: str) -> str:
     """Return what to do about a selection of nothing, or a softmax, that hands on 0; "" for anything else."""
-    why, is_softmax = (
-        f"{sign} {'picks no element' if sign in SELECTIONS else 'is given no elements'}",
-        sign == "softmax",
-    )
-    too_few = "give it an output for each, or use binary_cross_entropy_with_logits"
-    too_far = "make them smaller, or use a loss that takes logits"
+    how = "picks no element" if sign in SELECTIONS else "is given no elements"
     return first_true(
-        (is_empty(node), f"see why {why}, or leave out a batch of which nothing is picked"),
-        (sign == "log_softmax" and has_only(node.value, 0.0), f"there is one class alone: {too_few}"),
-        (is_softmax and has_only(node.value, 1.0), ONE_CLASS),
-        (is_softmax and not is_alike(node), f"it is flat for inputs this far apart: {too_far}"),
+        (is_empty(node), f"see why {sign} {how}, or leave out a batch of which nothing is picked"),
+        (
+            sign == "log_softmax" and has_only(node.value, 0.0),
+            "there is one class alone: give it an output for each, or use binary_cross_entropy_with_logits",
+        ),
+        (sign == "softmax" and has_only(node.value, 1.0), ONE_CLASS),
+        (
+            sign == "softmax" and not is_alike(node),
+            "it is flat for inputs this far apart: make them smaller, or use a loss that takes logits",
+        ),
         (True, ""),
     )
 
@@ -460,12 +461,17 @@ def lines_of_zeros(case: Diagnosis, row: TensorRow) -> Lines:
     return case.line_of(Place(lines[0].lineno) if len(lines) == 1 and "." in row.name else row.place)
 
 
-def with_other_ways(facts: TensorFacts, cause: Cause) -> Cause:
+def with_other_ways(facts: TensorFacts, cause: Cause, edges: Sequence[Edge]) -> Cause:
     """Return the cause for a function without slope with what cuts its tensor off on other ways.
 
-    Another operation may make the gradient 0 at some inputs alone, and stand on those ways, too.
+    Another operation may make the gradient 0 at some inputs alone, and stand on those ways, too. A cut of what is made
+    with leaves that come in after the function is behind it, and on no other way.
     """
-    return cause.besides(facts.clause_of_cuts, *facts.at_cuts, "on another way,", "or") if facts.cuts else cause
+    case = facts.case
+    closed = {one.id for edge in edges for one in case.above(case.nodes[edge.target])}
+    late = {node.name for node in case.named.values() if {use.target for use in case.uses[node.id]} <= closed}
+    is_behind = all(not late.isdisjoint(cut.leaves) for cut in facts.cuts)
+    return cause if is_behind else cause.besides(facts.clause_of_cuts, *facts.at_cuts, "on another way,", "or")
 
 
 def zeroed(facts: TensorFacts, head: str) -> Cause:
@@ -588,14 +594,13 @@ def zero_text(case: Diagnosis, edge: Edge) -> str:
     indices = [f"{own}{''.join(f'[{i}]' for i in at)} = {number:.4g}" for at, number in negatives]
     padding = target.recorded.options.get("padding_idx", "-1")
     where = "everywhere" if sign not in MENDS_OF_ZERO and is_flat(target, edge.slot) else "here"
-    none = "picks no element" if sign in SELECTIONS else "has no elements"
     text = first_true(
         (negatives, f"has the derivative 0 at {inputs} ({joined(indices, MOST)})"),
         (
             sign == "embedding" and padding != "-1",
             f"was asked for nothing but padding (padding_idx={padding}), which gets no gradient",
         ),
-        (is_empty(target), f"{none} of {name}"),
+        (is_empty(target), f"{'picks no element' if sign in SELECTIONS else 'has no elements'} of {name}"),
         (True, ""),
     )
     return f"{sign}{place} {text}" if text else f"the derivative of {sign}{place} for {name} is 0 {where}"

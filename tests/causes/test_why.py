@@ -1487,7 +1487,7 @@ two.backward()
 """,
         "written in place",
         [8, 5, 7],
-        "call each backward() before step()",
+        "call each backward() before step(); or compute two again after it",
     ),
     "made_and_not_used": (
         "model.aux.weight",
@@ -2835,3 +2835,78 @@ def test_numbers_that_grow_in_a_loop_are_told_where_a_later_line_is_given_them(t
         assert why(graph, name).mend.startswith("the numbers grow from one call of line 6 to the next"), why(
             graph, name
         )
+
+
+@pytest.mark.parametrize("engine", ENGINES)
+def test_a_cut_behind_the_function_without_slope_is_on_no_other_way(engine: str, tmp_path: Path) -> None:
+    if engine == "torch":
+        pytest.importorskip("torch")
+    (tmp_path / "net.py").write_text(
+        "import torch\nw = torch.tensor([1.0, 2.0], requires_grad=True)\nv = torch.ones(2, requires_grad=True)\n"
+        "h = torch.tanh(w) * 0\ny = h * v + v\nloss = (y * (3 - y.detach())).sum()\nloss.backward()\n"
+    )
+    graph = package.read(tmp_path / "net.py", SourceOptions(diagnose=True, engine=engine), say=lambda _: None).graph
+    cause = why(graph, "w")
+    assert ([place.line for place, _ in cause.lines], "detach" in cause.mend) == ([4], False), cause
+
+
+def test_an_optimizer_whose_gradients_nobody_asks_for_has_no_fault_of_an_evaluation(tmp_path: Path) -> None:
+    (tmp_path / "net.py").write_text(
+        "import torch\ndef train():\n    net = torch.nn.Linear(3, 2)\n    opt = torch.optim.SGD(net.parameters(), lr=0.1)\n"
+        "    for _ in range(2):\n        loss = net(torch.ones(4, 3)).mean()\n        opt.zero_grad()\n        opt.step()\n"
+        "    with torch.no_grad():\n        test = net(torch.ones(4, 3)).mean().item()\n    return net\nnet = train()\n"
+    )
+    graph = package.read(tmp_path / "net.py", SourceOptions(diagnose=True), say=lambda _: None, rootless=True).graph
+    assert {(cause.verdict, cause.mend) for cause in why_all(graph)} == {
+        ("backward not run", f"compute a loss from net.{name}, and call its backward()") for name in ("weight", "bias")
+    }
+
+
+def test_an_integer_is_told_so_where_nothing_of_a_loss_requires_a_gradient(tmp_path: Path) -> None:
+    (tmp_path / "net.py").write_text(
+        "import torch\nw = torch.tensor([1, 2])\nx = torch.tensor([1.0, 2.0])\nloss = (w * x).sum()\nloss.backward()\n"
+    )
+    options = SourceOptions(diagnose=True, on_error="draw")
+    graph = package.read(tmp_path / "net.py", options, say=lambda _: None, rootless=True).graph
+    assert [why(graph, name).verdict for name in ("w", "x")] == ["integer", "frozen root"]
+
+
+def test_what_a_module_of_two_names_does_not_list_is_told(tmp_path: Path) -> None:
+    (tmp_path / "net.py").write_text(
+        "import torch\nclass Net(torch.nn.Module):\n    def __init__(self):\n        super().__init__()\n"
+        "        self.layers = [torch.nn.Linear(2, 2)]\n        self.head = torch.nn.Linear(2, 1)\n"
+        "def train():\n    model = Net()\n    opt = torch.optim.SGD(model.parameters(), lr=0.1)\n    for _ in range(2):\n"
+        "        opt.zero_grad()\n        model.head(model.layers[0](torch.ones(3, 2))).sum().backward()\n        opt.step()\n"
+        "    return model\nnet = train()\n"
+    )
+    graph = package.read(tmp_path / "net.py", SourceOptions(diagnose=True), say=lambda _: None).graph
+    (verdict,) = {cause.verdict for cause in why_all(graph) if "layers" in cause.name}
+    assert verdict == "no parameter"
+
+
+def test_a_target_that_is_longer_than_the_input_of_ctc_loss_is_told(tmp_path: Path) -> None:
+    program = (
+        "import torch\nw = torch.randn(4, 2, 6, requires_grad=True)\nlp = torch.log_softmax(w, -1)\n"
+        "targets, lengths = torch.randint(1, 6, (2, 6)), torch.tensor([6, 2])\n"
+        "loss = torch.nn.functional.ctc_loss(lp, targets, torch.tensor([4, 4]), lengths{})\nloss.backward()\n"
+    )
+    causes = []
+    for words in ("", ", zero_infinity=True"):
+        (tmp_path / "net.py").write_text(program.format(words))
+        graph = package.read(tmp_path / "net.py", SourceOptions(diagnose=True), say=lambda _: None).graph
+        causes.append(why(graph, "w"))
+    assert [cause.verdict for cause in causes] == ["nan", "ok"]
+    assert "leave such examples out, or write zero_infinity=True" in causes[0].mend
+
+
+def test_a_leaf_that_came_to_require_a_gradient_after_its_use_is_told_so_where_the_loss_has_no_graph(
+    tmp_path: Path,
+) -> None:
+    (tmp_path / "net.py").write_text(
+        "import torch\nw, x = torch.tensor(1.0), torch.tensor(3.0)\ny = w * x\nw.requires_grad_()\n"
+        "loss = (y - 1) ** 2\nloss.backward()\n"
+    )
+    options = SourceOptions(diagnose=True, on_error="draw")
+    cause = why(package.read(tmp_path / "net.py", options, say=lambda _: None, rootless=True).graph, "w")
+    assert [place.line for place, _ in cause.lines] == [6, 4]
+    assert cause.mend == "call w.requires_grad_() before it is used; or use w where loss is computed"
