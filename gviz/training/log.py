@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 import os
+import re
 from html import escape
 from typing import Any
 
@@ -91,7 +92,11 @@ class Log:
             ratios = [one.ratio or 0.0 for one in norms]
             if len(self.shapes[name]) > 1 and len(ratios) == SUSPECT_ROWS and min(ratios) > LARGE_UPDATE:
                 large.append(f"{name} ({joined([three_digits(one) for one in ratios])} times)")
-            if [one.grad for one in norms] == [0.0] * SUSPECT_ROWS and is_to_learn:
+            beside = histories.get(
+                re.sub(r"\bbias$", "weight", name), norms
+            )  # a bias alone is 0 where its parts cancel
+            is_zero = [one.grad for one in norms] == [0.0] * SUSPECT_ROWS
+            if is_zero and is_to_learn and not any(one.grad for one in beside):
                 zero.append(name)
         if large:
             what = (

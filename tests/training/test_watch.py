@@ -432,6 +432,18 @@ def test_what_a_checkpoint_computes_again_is_seen_once_and_its_saved_tensors_sta
     assert log.findings[0].operation == "SqrtBackward0 (of sqrt)"
 
 
+def test_a_bias_whose_parts_cancel_as_those_of_a_critic_do_is_no_finding(torch: Any) -> None:
+    net, x = network(torch), batch(torch)
+    optimizer = torch.optim.SGD(net.parameters(), lr=0.01)
+    with gviz.watch(net, every=1) as log:
+        for _ in range(3):
+            optimizer.zero_grad()
+            (net(x).mean() - net(x + 1).mean()).backward()
+            optimizer.step()
+    assert [row.norms["2.bias"].grad for row in log.rows] == [0.0] * 3
+    assert "zero gradient" not in kinds(log)
+
+
 def test_gradients_that_are_too_small_for_16_bits_are_told(torch: Any) -> None:
     net = network(torch).half()
     x = batch(torch).half()
