@@ -178,6 +178,13 @@ class Gradients(Observer):
         if record is not None:
             self.note_write(record, tensor)
 
+    def wrote_data(self, leaf: Any) -> None:
+        """Note a write into a leaf that has a gradient, as through ``.data``, which its version does not tell of."""
+        record = recall(self.records, leaf)
+        if record is not None and record.has_had_gradient:
+            self.used.add(record.chain)
+            record.was_used, record.first_version = True, -1
+
     def shared(self, tensor: Any, result: Any) -> None:
         """Note a tensor on the memory of another, which may be a gradient."""
         record = recall(self.by_memory, tensor)

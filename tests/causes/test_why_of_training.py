@@ -636,3 +636,18 @@ def test_a_result_whose_name_another_result_has_after_backward_is_no_leaf_that_w
     )
     (cause,) = why_all(graph_of(tmp_path, program, "gviz"))
     assert (cause.name, cause.verdict) == ("x", "ok")
+
+
+@pytest.mark.parametrize("engine", ENGINES)
+@pytest.mark.parametrize(
+    "update", ["w.data -= 0.1 * w.grad", "w.data = w.data - 0.1 * w.grad", "w.detach().sub_(w.grad)"]
+)
+def test_an_update_through_data_uses_a_gradient_as_one_in_no_grad_does(
+    tmp_path: Path, update: str, engine: str
+) -> None:
+    program = "import torch\nw = torch.tensor(1.0, requires_grad=True)\nfor i in range(3):\n    ((w * 2 - 1) ** 2).backward()\n    "
+    plain, cleared = (
+        why(graph_of(tmp_path, f"{program}{update}{more}\n", engine), "w") for more in ("", "; w.grad = None")
+    )
+    assert (plain.verdict, plain.is_wrong) == ("not cleared", True)
+    assert (cleared.verdict, "after the program had used it" in cleared.what) == ("cleared", True)
