@@ -309,8 +309,7 @@ class Diagnosis:
     @property
     def call_of_backward(self) -> str:
         """What calls backward on the root; on the sum of one with several elements, as PyTorch begins at a scalar."""
-        numbers = [self.nodes[root].numbers for root in self.shown.roots[:1]]
-        is_several = any(one is not None and one.numel != 1 for one in numbers)
+        is_several = any((self.nodes[one].numbers or Numbers.of([0.0])).numel != 1 for one in self.shown.roots[:1])
         return f"{self.root or 'loss'}{'.sum()' * is_several}.backward()"
 
     @staticmethod

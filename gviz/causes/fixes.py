@@ -5,6 +5,7 @@ from __future__ import annotations
 import ast
 import re
 from collections.abc import Callable, Collection, Iterable, Sequence
+from functools import partial
 from typing import TypeAlias
 
 from gviz.causes.syntax import LONGEST, calls_of, forms_of, has, last_name, obstacle, rebuilt, statements, statements_at
@@ -368,7 +369,7 @@ def retaining_leaf(line: str, name: str = "") -> str:
     >>> retaining_leaf("p = dict(w=torch.ones(2, requires_grad=True) / 2)")
     'p = dict(w=(torch.ones(2) / 2).requires_grad_())'
     """
-    return revalued(line, lambda value: each_part(value, leaf_of), name)
+    return revalued(line, partial(each_part, change=leaf_of), name)
 
 
 def leaf_of(value: ast.expr) -> ast.expr:
@@ -389,12 +390,8 @@ def as_leaf(line: str, name: str) -> str:
     'ws = [(w - 0.1 * w.grad).detach().requires_grad_() for w in ws]'
     """
     is_own = any(name == target or name.startswith(f"{target}[") for target in assigned_in(line))
-    return revalued(line, lambda value: each_part(value, required), name) if is_own else ""
-
-
-def required(value: ast.expr) -> ast.expr:
-    """Return what makes a new leaf of the value of an expression."""
-    return ast.Call(ast.Attribute(detached(value), "requires_grad_"), [], [])
+    new = partial(each_part, change=lambda one: ast.Call(ast.Attribute(detached(one), "requires_grad_"), [], []))
+    return revalued(line, new, name) if is_own else ""
 
 
 def as_new_leaves(line: str) -> str:

@@ -11,7 +11,7 @@ from collections import defaultdict
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from typing import NamedTuple
 
-from gviz.causes.diagnosis import Cause, first_true, in_code
+from gviz.causes.diagnosis import Cause, in_code
 from gviz.causes.training import BEFORE_EACH, enlarged_by_hook
 from gviz.causes.why import why, why_all
 from gviz.causes.zero import NORMALIZED
@@ -121,8 +121,10 @@ def constant_sum(graph: Graph) -> tuple[str, set[str]]:
     kind = node.label.partition("Backward")[0].removeprefix("Native") if node is not None else ""
     if node is None or kind not in CONSTANT_SUMS:
         return "", set()
-    ways = {key: [edge.source for edge in edges] for key, edges in graph.inputs.items()}
-    inputs = {edge.slot: {*reached([edge.source], ways.__getitem__)} for edge in graph.inputs[node.id]}
+    inputs = {
+        edge.slot: {*reached([edge.source], lambda one: [way.source for way in graph.inputs[one]])}
+        for edge in graph.inputs[node.id]
+    }
     own = [0, 1] if kind == "BatchNorm" else [0]
     is_even = kind in ("Softmax", "BatchNorm") or has_even_gain(graph, node, inputs.get(1, set()))
     is_constant = is_even and node.recorded.options.get("training") != "False"
@@ -262,14 +264,14 @@ def without_lines_of(cause: Cause, row: TensorRow, root: str, factor: float, *, 
     """
     name, verdict, number = cause.name, cause.verdict, row.value.not_finite if row.value is not None else ""
     if verdict == "no path" and not cause.is_meant:
-        what = first_true(
-            ("has no graph" in cause.what, f"{root} has no graph: it is not made from {name}, or was {CUT_OFF}"),
-            (
-                True,
-                f"no path leads from {root} to {name}: {root} is not made from it, or what is made from it was {CUT_OFF}",
-            ),
+        cut = (
+            f"{root} has no graph: it is not made from {name}, or was"
+            if "has no graph" in cause.what
+            else f"no path leads from {root} to {name}: {root} is not made from it, or what is made from it was"
         )
-        return Cause(name, verdict, what, (), f"use it where {root} is computed; if it is used there, {TRACE}")
+        return Cause(
+            name, verdict, f"{cut} {CUT_OFF}", (), f"use it where {root} is computed; if it is used there, {TRACE}"
+        )
     if verdict == "not a leaf" and number:
         what = f"{name} is {number}, and where that began is not known: what the operations were given was not kept"
         return Cause(name, number.removeprefix("-"), what, (), "gviz why SCRIPT tells where it began")

@@ -465,8 +465,7 @@ def returned(facts: TensorFacts, lines: Lines, mend: str) -> Cause:
         lines: the line of the call.
         mend: what to write if it is not meant.
     """
-    case, line = facts.case, facts.case.code_of(lines)
-    code = case.graph.code
+    case, line, code = facts.case, facts.case.code_of(lines), facts.case.graph.code
     results = (one for one in fixes.assigned_in(line) if len(re.findall(rf"\b{re.escape(one)}\b", code)) > 1)
     is_read = line.startswith("return ") or any(results)
     if not is_read or case.stop is not None or facts.history.is_optimized or GRADIENT.search(code):

@@ -45,7 +45,7 @@ MENDS_OF_NAN = {
     "softmax": "a row of nothing but -inf has no softmax, nor has one with inf: leave an element of each row unmasked",
     "log1p": "log1p is infinite at -1, and nan below: keep its input above -1",
     "ctc_loss": (
-        "ctc_loss is infinite where a target is longer than its input, which needs one step more between two equal labels:"
+        "ctc_loss is infinite where a target is longer than its input, which needs one step more between equal labels:"
         " leave such examples out, or write zero_infinity=True"
     ),
 }
@@ -106,10 +106,10 @@ SELECTING = ("Select", "Slice", "Index", "Unbind")
 
 def not_finite_before(facts: TensorFacts) -> Cause:
     """Return the cause for a gradient that an earlier backward has left so."""
-    number = facts.before.not_finite if facts.before is not None else ""
     return facts.cause(
         "nan",
-        f"{facts.name}.grad was {number} before this backward: an earlier one has left it",
+        f"{facts.name}.grad was {facts.before.not_finite if facts.before else ''} before this backward:"
+        " an earlier one has left it",
         facts.case.line_of_backward,
         f"{BEFORE_EACH.format(facts.in_code)}; gviz why SOURCE --root NAME tells of it",
     )
@@ -481,9 +481,9 @@ def small_divisor(case: Diagnosis, division: Node) -> str:
 
 
 def grown_in_loop(case: Diagnosis, node: Node) -> str:
-    """Return the mend for an operation of which a loop makes ever larger numbers, or that takes such; "" for another."""
-    ways = {key: [edge.source for edge in edges] for key, edges in case.whole.inputs.items()}
-    below, sizes = {*reached([node.id], ways.__getitem__)}, defaultdict[tuple[str, Place | None], list[float]](list)
+    """Return the mend for an operation by which a loop makes ever larger numbers, or that takes such; else ""."""
+    below = {*reached([node.id], lambda one: [edge.source for edge in case.whole.inputs[one]])}
+    sizes = defaultdict[tuple[str, Place | None], list[float]](list)
     for one in case.whole.nodes:
         if one.id in below and one.place is not None:
             sizes[one.label, one.place.without_run].append(magnitude(one.value))

@@ -253,8 +253,7 @@ def accumulated(facts: TensorFacts) -> Cause:
 # ---------------------------------------------------------------- written by the program
 def spoiled_row(case: Diagnosis) -> TensorRow | None:
     """Return the leaf of a graph into whose finite gradient the program has written nan or inf in an earlier pass."""
-    rows = case.rows.values() if case.graph.earlier else ()
-    return next((one for one in rows if one.history.spoiled is not None), None)
+    return next((one for one in case.rows.values() if case.graph.earlier and one.history.spoiled is not None), None)
 
 
 def spoiled(case: Diagnosis, name: str, what: str, leaf: TensorRow) -> Cause:

@@ -420,12 +420,10 @@ def multiplies_by_0(node: Node) -> bool:
 
 def is_by_first_state(case: Diagnosis, edge: Edge) -> bool:
     """Return whether a recurrent layer multiplies a weight by a state that no step has made, and that is 0."""
-    states = [
-        one
-        for one in factors_of(case, case.nodes[edge.target], edge.slot)
-        if one.kind != "frozen" or is_not_0(one.value)
-    ]
-    return sign_in_program(case.nodes[edge.target]) in PRODUCTS and not states
+    target = case.nodes[edge.target]
+    return sign_in_program(target) in PRODUCTS and all(
+        one.kind == "frozen" and not is_not_0(one.value) for one in factors_of(case, target, edge.slot)
+    )
 
 
 def is_named(node: Node) -> bool:
