@@ -579,6 +579,12 @@ class Walker:
         texts = [(key, self.row_of[id(one)].name if id(one) in self.row_of else _number_of(one)) for key, one in saved]
         return tuple([pair for pair in texts if pair[1]])
 
+    def values_saved(self, saved: Sequence[tuple[str, TensorLike]]) -> tuple[Numbers, ...]:
+        """Return the numbers of operands that have no gradient and no name, as the mask of a dropout, where they are few."""
+        operands = [one for key, one in saved if key in ("self", "other") and id(one) not in self.row_of]
+        values = [numbers(one)._replace(dtype="") for one in operands if "float" in dtype_name(one.dtype) and one.shape]
+        return tuple([value for value in values if value.elements is not None])
+
     def add_leaf(self, leaf: TensorLike) -> str:
         """Return the id of a leaf's box.
 
@@ -629,6 +635,8 @@ class Walker:
                 recorded = node.recorded._replace(
                     held=self.constant_texts(flows[node.id].constants) or node.recorded.held
                 )
+                if own_values := self.values_saved(flows[node.id].constants):
+                    recorded = recorded._replace(given=("",) * len(own_values), given_numbers=own_values)
                 self.nodes[position] = node._replace(numbers=own, grad=grad, recorded=recorded)
         for position, edge in enumerate(self.edges):
             if edge.kind == "data" and edge.target in flows:
@@ -837,7 +845,7 @@ def saved_value(node: NodeLike, attribute: str) -> object:
 
 def _number_of(tensor: TensorLike) -> str:
     """Return a tensor without dimensions as it is typed, and a few whole numbers, as places are; "" for another."""
-    are_places = dtype_name(tensor.dtype).startswith("int") and numel_of(tensor) <= FEW_PLACES
+    are_places = dtype_name(tensor.dtype).startswith(("int", "bool")) and numel_of(tensor) <= FEW_PLACES
     value = numbers(tensor, FEW_PLACES).nested() if are_places or not shape_of(tensor) else None
     is_number = isinstance(value, int | float) and not isinstance(value, bool)
     return f"{value:.7g}" if is_number else str(value) if isinstance(value, list) and value else ""

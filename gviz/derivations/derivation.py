@@ -36,6 +36,9 @@ MOST_LISTED = 60
 WHY_LOST = {FREED: "backward had freed it", OVERWRITTEN: "what it saved for backward was written since"}
 """Why a graph that nobody has watched computes no gradient, by the state of an operation."""
 
+CHECKPOINT = "what a checkpoint has left out is computed again for backward alone"
+"""Why a graph of a program with one has none: who asks what operations save would run its functions once more."""
+
 LARGE = 200_000
 """Elements of a tensor whose numbers are left out: nobody reads them, and each is multiplied one by one."""
 
@@ -327,7 +330,8 @@ def absence(chain: Chain, graph: Graph) -> str:
     ]
     if refused:
         return f"the backward of {refused[-1].label} cannot be run a second time"
-    return next((WHY_LOST[node.state] for node in operations if node.state in LOST), "it was saved without them")
+    other = CHECKPOINT if "checkpoint" in graph.code else "it was saved without them"
+    return next((WHY_LOST[node.state] for node in operations if node.state in LOST), other)
 
 
 def leaves_of(graph: Graph, roots: set[str]) -> tuple[str, ...]:

@@ -868,3 +868,43 @@ def test_a_function_of_the_program_is_told_by_its_own_backward_whatever_its_clas
     assert "x·w" not in text
     (tmp_path / "own.py").write_text(OWN.replace("y = Mul.apply(x, w)\ny.sum()", "Mul.apply(x, w).sum()"))
     assert "a = Mul(x, w) = [5, 7]" in str(explain(tmp_path / "own.py", say=lambda _: None))
+
+
+def test_a_checkpoint_is_named_where_the_steps_of_backward_are_not_known(tmp_path: Path) -> None:
+    (tmp_path / "again.py").write_text(
+        "import torch\nfrom torch.utils.checkpoint import checkpoint\nw = torch.tensor(2.0, requires_grad=True)\n"
+        "y = checkpoint(lambda x: torch.tanh(x * w) * w, torch.tensor(0.5), use_reentrant=False)\ny.backward()\n"
+    )
+    text = " ".join(str(explain(tmp_path / "again.py", say=lambda _: None)).split())
+    assert (
+        "are not in this graph: what a checkpoint has left out is computed again for backward alone; w.grad is" in text
+    )
+
+
+MASKED = """\
+import torch
+torch.manual_seed(0)
+w = torch.tensor([1.0, 2.0, 3.0], requires_grad=True)
+x = torch.tensor([3.0, 4.0, 5.0])
+mask = torch.tensor([True, False, True])
+z = torch.where(mask, w, x)
+q = torch.where(torch.tensor([0.1, 0.7, 0.2]) > 0.5, w, 2 * w)
+d = torch.nn.functional.dropout(w, 0.5)
+y = (z * q * d).sum()
+y.backward()
+"""
+
+
+@pytest.mark.parametrize("engine", ["gviz", pytest.param("torch", marks=pytest.mark.torch)])
+def test_conditions_and_masks_have_their_numbers(tmp_path: Path, engine: str) -> None:
+    if engine == "torch":
+        pytest.importorskip("torch")
+    (tmp_path / "masked.py").write_text(MASKED)
+    text = str(explain(tmp_path / "masked.py", options=SourceOptions(engine=engine), say=lambda _: None))
+    lines = (
+        "  w = [1, 2, 3], x = [3, 4, 5], mask = [True, False, True], b = [0, 0, 2]",
+        "  q = where([False, True, False], w, a) = [2, 2, 6]",
+        "  d = torch.nn.functional.dropout(w, 0.5) = [0, 0, 6]",
+    )
+    assert not set(lines) - set(text.splitlines())
+    assert "∂d/∂w  b  " in text
