@@ -144,3 +144,15 @@ def test_leaves_that_change_places_before_backward_have_the_names_that_operation
     assert "∂c/∂a = 3 + 1 = 4 = a.grad" in text
     table = str(inspect(tmp_path / "swapped.py", options=options, say=lambda _: None))
     assert "now 3; grad now 2" in table
+
+
+def test_a_field_of_a_named_tuple_is_called_as_the_program_calls_it(tmp_path: Path) -> None:
+    code = (
+        "import torch\nfrom typing import NamedTuple\nclass P(NamedTuple):\n    w: torch.Tensor\n    b: torch.Tensor\n"
+        "p = P(torch.tensor([1.0, 2.0], requires_grad=True), torch.tensor(0.1, requires_grad=True))\n"
+        "memory = [P(torch.ones(2), torch.zeros(())) for _ in range(3)]\npair = (p.w * 2, p.b)\n"
+        "loss = (pair[0] * memory[0].w).sum() + p.b\nloss.backward()\n"
+    )
+    (tmp_path / "fields.py").write_text(code)
+    rows = read(tmp_path / "fields.py", SourceOptions(lines=True)).graph.tensors
+    assert [row.name for row in rows] == ["p.w", "p.b", "pair[0]", "pair[1]", "loss"]

@@ -9,7 +9,7 @@ from __future__ import annotations
 import ast
 import re
 import sys
-from collections.abc import Collection, Iterable, Mapping
+from collections.abc import Callable, Collection, Iterable, Mapping
 from contextlib import suppress
 from itertools import accumulate, compress
 from operator import not_
@@ -88,7 +88,7 @@ def named_tensors(
             candidates += [(depth, name, value)] if _is_readable(value) else []
         elif depth == 0 or depth < seen.get(id(value), DEEPEST):  # objects may hold one another
             seen[id(value)] = depth
-            near, far = _parts(value, kind, tensors, modules)
+            near, far = _parts(value, kind, tensors, modules, is_outer=depth == 0)
             if depth == 0 and unnamed is not None and not issubclass(kind, modules):
                 are_data = [issubclass(type(part), tensors) and not part.requires_grad for _, part in near]
                 if (data := sum(are_data)) > room:
@@ -132,13 +132,16 @@ def _is_readable(tensor: Any) -> bool:
     return True
 
 
-def _parts(value: Any, kind: type, tensors: tuple[type, ...], modules: tuple[type, ...]) -> tuple[Parts, Parts]:
+def _parts(
+    value: Any, kind: type, tensors: tuple[type, ...], modules: tuple[type, ...], *, is_outer: bool
+) -> tuple[Parts, Parts]:
     """Return what an object holds by the ends of its names, if it may be tensors: items and parameters; attributes."""
     classes = (*tensors, *modules, list, tuple, dict)
     if issubclass(kind, list | tuple):
         items = list.copy(value) if issubclass(kind, list) else list(tuple.__iter__(value))
         holding = {of for of in set(map(type, items)) if _may_hold(of, classes)}  # of a million numbers: at once
-        return [(f"[{i}]", item) for i, item in enumerate(items) if type(item) in holding] if holding else [], []
+        ends = _fields(kind if is_outer else tuple, len(items))  # further inside, as in a memory of steps, it is data
+        return [(ends(at), item) for at, item in enumerate(items) if type(item) in holding] if holding else [], []
     if issubclass(kind, dict):
         return [(f"[{_written(key)}]", item) for key, item in dict.items(value) if _may_hold(type(item), classes)], []
     if not _may_hold(kind, classes):
@@ -153,6 +156,14 @@ def _parts(value: Any, kind: type, tensors: tuple[type, ...], modules: tuple[typ
         if type(name) is str and not (is_module and name[0] == "_")
     ]
     return near, [(f".{name}", part) for name, part in attributes if _may_hold(type(part), classes)]
+
+
+def _fields(kind: type, count: int) -> Callable[[int], str]:
+    """Return what the items of a tuple are called by their places: ``.w`` of a named tuple, else ``[0]``."""
+    spaces = [type.__getattribute__(one, "__dict__") for one in type.__getattribute__(kind, "__mro__")]
+    names = next((space["_fields"] for space in spaces if "_fields" in space), ())
+    is_named = type(names) is tuple and len(names) == count and {*map(type, names)} == {str}
+    return lambda at: f".{names[at]}" if is_named else f"[{at}]"
 
 
 def _may_hold(kind: type, classes: tuple[type, ...]) -> bool:
