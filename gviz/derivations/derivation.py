@@ -230,7 +230,8 @@ def tensors_made(node: Node, made: Mapping[str, Mapping[int, Node]]) -> list[Nod
     if not node.recorded.outputs:
         return [node]
     parts = {number: part_of_result(node.label, [number]) or f"[{number}]" for number in made[node.id]}
-    return [one._replace(expression=f"{node.expression}{parts[at]}") for at, one in made[node.id].items()]
+    texts = {at: "" if node.expression.endswith(f"){part}") else part for at, part in parts.items()}  # as it is written
+    return [one._replace(expression=f"{node.expression}{texts[at]}") for at, one in made[node.id].items()]
 
 
 def is_given(node: Node) -> bool:

@@ -10,7 +10,7 @@ import ast
 import re
 from collections import defaultdict
 from collections.abc import Collection, Container, Iterable, Iterator, Mapping, Sequence
-from itertools import chain, count, filterfalse, product
+from itertools import chain, count, filterfalse, product, zip_longest
 from keyword import iskeyword
 from typing import NamedTuple
 
@@ -107,8 +107,17 @@ def words_beside(
         sources: the nodes of these.
         level: how strongly the last operation in the expression of the node binds.
     """
-    is_alike = all(text in node.expression for text in node.recorded.given if ITEM.search(text))
-    if not is_alike:  # X[i] of the statement is known to be X[1], d to be 3.5, and p.a what p.b is called now
+    given = zip_longest(node.recorded.given, node.recorded.given_numbers)
+    is_alike = all(
+        re.search(rf"(?<![\w.]){text}(?!\w)", node.expression)
+        if number and text.isidentifier()
+        else text in node.expression
+        for text, number in given
+        if ITEM.search(text) or (number and not is_plain_call(node.expression))
+    )
+    if (
+        not is_alike
+    ):  # X[i] of the statement is known to be X[1], d to be 3.5, p.a what p.b is called now, b a long text
         node = node._replace(expression="")
     is_told = bool(node.expression) and all(mentions(node.expression, source) for source in sources)
     is_told = is_told and has_sides(node, operands)

@@ -908,3 +908,18 @@ def test_conditions_and_masks_have_their_numbers(tmp_path: Path, engine: str) ->
     )
     assert not set(lines) - set(text.splitlines())
     assert "∂d/∂w  b  " in text
+
+
+def test_a_constant_whose_text_is_long_has_a_letter_in_equations_and_in_formulas(tmp_path: Path) -> None:
+    (tmp_path / "long.py").write_text(
+        "import torch\nQ = torch.tensor(2.0, requires_grad=True)\nZ = Q * torch.tensor([[1.0, 2.0], [3.0, 4.0]])\n"
+        "y = (Z @ torch.tensor([[1.0, 0.0], [2.0, 1.0]])).sum()\ny.backward()\n"
+    )
+    text = str(explain(tmp_path / "long.py", say=lambda _: None))
+    assert "Q = 2, c = [[1, 0], [2, 1]], a = [[1, 2], [3, 4]]" in text
+    assert "  Z = Q·a = [[2, 4], [6, 8]]\n" in text
+    assert "∂b/∂Z  grad @ c.T" in text
+
+
+def test_what_picks_a_result_of_several_is_written_once() -> None:
+    assert "\n  y = x.aminmax().max = 3\n" in str(explain("y=x.aminmax().max", x=[1, 3, 2], say=lambda _: None))
