@@ -157,6 +157,14 @@ def test_keys_go_along_the_lines(formula: Browser) -> None:
 
 
 @needs_browser
+def test_the_chain_rule_says_which_derivative_it_comes_to(browser: Browser, tmp_path: Path) -> None:
+    gviz.read("y=x**2", gviz.SourceOptions(values={"x": 3}, grad_output="0.5")).save(tmp_path / "y.html")
+    browser.open((tmp_path / "y.html").as_uri() + "#node=x")
+    text = browser.value("document.getElementById('panel').innerText")
+    assert "Chain rule: ∂y/∂x\n(2·x = 6)" in re.sub(r"\n+", "\n", text)
+
+
+@needs_browser
 def test_groups_fold_and_unfold_where_they_are_clicked(browser: Browser, tmp_path: Path) -> None:
     (tmp_path / "net.html").write_text(html.render(net(300), RenderOptions(format="html")))
     browser.open((tmp_path / "net.html").as_uri())

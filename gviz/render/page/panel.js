@@ -52,7 +52,8 @@ function chainRule(i) {
   if (!factors.flat().length || !factors.flat().every((text) => NUMBER.test(text))) return [];
   const rows = factors.slice(0, MOST_PATHS).map((texts) => texts.map((text) => `(${text})`).join(" · "));
   const end = found.length > MOST_PATHS ? "\n+ …" : productText(factors);
-  return [el("h3", {}, "Chain rule"), el("pre", { class: "gradient" }, rows.join("\n+ ") + end)];
+  const head = `Chain rule: ∂${[...graph.roots].map(name).join(" + ")}/∂${name(i)}`;  // grad may be more than that
+  return [el("h3", {}, head), el("pre", { class: "gradient" }, rows.join("\n+ ") + end)];
 }
 
 /** What paths come to: as it is where all factors are whole numbers, else about. */
