@@ -180,7 +180,7 @@ def _walked(run: Run, names: Mapping[str, Any], options: SourceOptions) -> Graph
         most=options.most,
         detailed=-1 if run.has_checkpoint else math.inf if options.folds else DETAILED if options.details else FEW,
         statements=run.statements,
-        origin_of=run.lines.origin_of if run.lines is not None else origin_in_derivative,
+        origin_of=run.lines.origin_of if run.lines is not None else origin_in_derivative if options.flow else None,
         moments=run.backward.moments,
         modules=_modules_of_run(run, names) if run.has_layers else None,
     )
