@@ -83,7 +83,10 @@ class CallSites:
             if isinstance(one, ref):
                 tensor = one()
                 kept = tensor if numbers is None else numbers
-                if kind != "Where" or kept is None or not is_condition(kept):
+                truths = "bool" in str(getattr(kept, "dtype", "")) or {
+                    *map(type, getattr(kept, "elements", None) or ())
+                } == {bool}
+                if kind != "Where" or not truths:  # its condition is told apart
                     text, is_outdated = texts.get(at, ("", False))
                     yield Argument(tensor, "" if is_outdated and numbers is not None else text, numbers)
             elif kind in NUMBERED and isinstance(one, int | float):
@@ -164,11 +167,6 @@ class CallSites:
                     targets[span] = name, node is statement and base not in earlier
             earlier |= {one.id for one in nodes if isinstance(one, ast.Name) and isinstance(one.ctx, ast.Store)}
         return targets
-
-
-def is_condition(value: Any) -> bool:
-    """Return whether a tensor, or its numbers, which may have no dtype, are true and false."""
-    return "bool" in str(value.dtype) or (bool(value.elements) and set(map(type, value.elements)) == {bool})
 
 
 def named_values(statement: ast.Assign) -> Iterator[tuple[str, str, ast.expr]]:

@@ -298,7 +298,10 @@ class Lines:
         beside = {
             name: one
             for name, one in names.items()
-            if grad_fn(one) is not None and one.grad_fn not in nodes and one.numel() == 1 and not is_any_of(one, roots)
+            if grad_fn(one) is not None
+            and one.grad_fn not in nodes
+            and one.numel() == 1
+            and not any(one is root for root in roots)
         }
         others = {name: cuts_in(graph_nodes([one])) for name, one in beside.items()}
         sums = {name: cuts_added_to([one]) for name, one in beside.items() if others[name]}
@@ -381,11 +384,6 @@ def last_write(changed: re.Match[str], writes: Sequence[Write], nodes: Mapping[A
     of_version = [one for one in reversed(writes) if one.version == int(changed["version"])]
     best = max(of_version, key=likeness, default=None)
     return best if best is not None and any(likeness(best)[::3]) else None  # by the operation, or by the size
-
-
-def is_any_of(tensor: object, others: Iterable[object]) -> bool:
-    """Return whether a tensor is one of others."""
-    return any(tensor is one for one in others)
 
 
 def cuts_in(nodes: Iterable[Any]) -> set[CutResult]:

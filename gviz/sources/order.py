@@ -81,8 +81,7 @@ def derivatives(
 
 def factors(roots: Mapping[str, Any]) -> Mapping[Any, Any]:
     """Return the local derivatives in the graphs of a script's derivatives, from which no backward is going to run."""
-    tensors = list(roots.values())
-    return flow(engine_of(tensors[0]), tensors, has_gradient=False)
+    return flow(engine_of(next(iter(roots.values()))), [*roots.values()], has_gradient=False)
 
 
 def _tensors_of(names: Mapping[str, Any], wrt: Sequence[str]) -> dict[str, Any]:

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 from gviz.errors import SourceError
 from gviz.garbage import without_collecting
-from gviz.graphs import AT_BACKWARD, GRAD_OF, RENAMED, Graph, Module, Moment, Node, Place, Stop, TensorRow
+from gviz.graphs import AT_BACKWARD, GRAD_OF, RENAMED, Graph, Module, Moment, Place, Stop, TensorRow
 from gviz.options import SourceOptions
 from gviz.sources.derivatives import origin_in_derivative
 from gviz.sources.notes import Note
@@ -192,7 +192,10 @@ def _walked(run: Run, names: Mapping[str, Any], options: SourceOptions) -> Graph
     if options.order:  # of a script it is that of its own backward
         state = f"{GRAD_OF}{run.backward.of or ' + '.join(run.roots)}"
         graph = graph.changed(
-            nodes=tuple(node._replace(state=state) if _has_gradient(node) else node for node in graph.nodes)
+            nodes=tuple(
+                node._replace(state=state) if node.kind == "leaf" and node.grad.value is not None else node
+                for node in graph.nodes
+            )
         )
     has_shares_alone = options.shares and not is_late  # which need no names of results
     if (options.flow or (flow and not has_shares_alone)) and not options.diagnose:
@@ -255,11 +258,6 @@ def first_uses(graph: Graph) -> dict[str, int]:
 def has_tiny(graph: Graph) -> bool:
     """Return whether a gradient of a small graph has a number that may be what rounding has left of a sum."""
     return len(graph.nodes) <= FEW_NODES and any(may_be_rounding(node.grad.value) for node in graph.nodes)
-
-
-def _has_gradient(node: Node) -> bool:
-    """Return whether a node is a leaf that has a gradient."""
-    return node.kind == "leaf" and node.grad.value is not None
 
 
 def _modules_of_run(run: Run, names: Mapping[str, Any]) -> tuple[dict[object, Module], tuple[Module, ...]]:

@@ -160,7 +160,7 @@ def _parts(
 
 def _fields(kind: type, count: int) -> Callable[[int], str]:
     """Return what the items of a tuple are called by their places: ``.w`` of a named tuple, else ``[0]``."""
-    spaces = [type.__getattribute__(one, "__dict__") for one in type.__getattribute__(kind, "__mro__")]
+    spaces = (type.__getattribute__(one, "__dict__") for one in type.__getattribute__(kind, "__mro__"))
     names = next((space["_fields"] for space in spaces if "_fields" in space), ())
     is_named = type(names) is tuple and len(names) == count and {*map(type, names)} == {str}
     return lambda at: f".{names[at]}" if is_named else f"[{at}]"
