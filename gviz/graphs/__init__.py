@@ -23,6 +23,7 @@ from typing import Any, NamedTuple, Self
 
 from gviz.graphs import codec
 from gviz.graphs.numbers import Numbers, Sizes
+from gviz.reaching import first_to_last
 from gviz.text import excerpt
 
 KINDS = (
@@ -888,19 +889,9 @@ class Graph:
 
     def inputs_first(self, kinds: Collection[str] = EDGE_KINDS) -> list[Node]:
         """Return the nodes, each after those that edges of these kinds lead from; without those on a circle."""
-        nodes, uses, waiting = self.by_id, self.uses, {node: len(edges) for node, edges in self.inputs.items()}
-        has_all = kinds is EDGE_KINDS
-        for edge in () if has_all else self.edges:
-            waiting[edge.target] -= edge.kind not in kinds
-        ready = [node for node, count in waiting.items() if not count]
-        for node in ready:  # grows while it is read
-            for edge in uses[node]:
-                if has_all or edge.kind in kinds:
-                    target = edge.target
-                    waiting[target] = rest = waiting[target] - 1
-                    if not rest:
-                        ready.append(target)
-        return [nodes[node] for node in ready]
+        nodes, uses = self.by_id, self.uses
+        order = first_to_last([*nodes], lambda node: [edge.target for edge in uses[node] if edge.kind in kinds])
+        return [nodes[node] for node in order]
 
     def calls_around(self, module: Module | None) -> list[Module]:
         """Return a module and the calls that it was made in, outermost first; nothing for none."""
