@@ -172,11 +172,6 @@ def joined_texts(parts: Sequence[Array], separator: str) -> Any:
     return np.frompyfunc(lambda *texts: separator.encode().join(texts), len(parts), 1)(*parts)
 
 
-def put_between(x: Array, around: Array) -> Array:
-    """Return a tensor with zeros around it."""
-    return np.pad(x, around)
-
-
 def floor_mod(x: Array, y: Array) -> Array:
     """Return the rest of a division, with the divisor's sign; ZeroDivisionError for an integer that is divided by 0."""
     rest = np.mod(x, y)
@@ -596,7 +591,7 @@ KERNELS: dict[str, Row] = {
         kernel("l2_loss", "L2Loss", lambda x: np.sum(x * x) * x.dtype.type(0.5)),
         # in other places
         kernel("tile", "Tile", lambda x, multiples: np.tile(x, multiples)),
-        kernel("pad", "Pad", put_between),
+        kernel("pad", "Pad", lambda x, around: np.pad(x, around)),
         kernel("sums_so_far", "Cumsum", sums_so_far),
         kernel("reversed_along", "ReverseV2", lambda x, axes: np.flip(x, axes)),
         kernel(
