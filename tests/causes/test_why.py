@@ -2910,3 +2910,14 @@ def test_a_leaf_that_came_to_require_a_gradient_after_its_use_is_told_so_where_t
     cause = why(package.read(tmp_path / "net.py", options, say=lambda _: None, rootless=True).graph, "w")
     assert [place.line for place, _ in cause.lines] == [6, 4]
     assert cause.mend == "call w.requires_grad_() before it is used; or use w where loss is computed"
+
+
+def test_a_leaf_with_a_name_stands_in_the_table_though_another_name_was_given_what_is_made_of_it(
+    tmp_path: Path,
+) -> None:
+    (tmp_path / "net.py").write_text(
+        "import torch\nw, b = torch.tensor(1.0, requires_grad=True), torch.tensor(0.0, requires_grad=True)\n"
+        "loss = (w * 2 + b) ** 2\nloss.backward()\nfor p in [w, b]:\n    p = p - 0.1 * p.grad\n"
+    )
+    graph = package.read(tmp_path / "net.py", SourceOptions(diagnose=True), say=lambda _: None).graph
+    assert {cause.name: cause.verdict for cause in why_all(graph)} == dict.fromkeys(("w", "b", "p"), "overwritten")
