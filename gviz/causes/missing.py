@@ -417,10 +417,15 @@ def of_other_root(facts: TensorFacts) -> Cause | None:
 
 
 def is_forgotten(facts: TensorFacts) -> bool:
-    """Return whether a program gives a leaf to an optimizer, and nowhere calls backward."""
+    """Return whether a gradient is missing for no cut: an optimizer has the leaf, and nothing calls backward.
+
+    So, too, where ``torch.autograd.grad`` has returned it, and no graph is left, as in a function.
+    """
     case = facts.case
     is_called = case.has_run or re.search(r"\.backward\(|(?<!\w)grad\(", case.graph.code)
-    return bool(facts.history.is_optimized) and not (is_called or any(is_left_off(case, cut) for cut in facts.cuts))
+    return (facts.history.autograd_grad is not None and not case.nodes) or (
+        bool(facts.history.is_optimized) and not (is_called or any(is_left_off(case, cut) for cut in facts.cuts))
+    )
 
 
 def not_run(facts: TensorFacts) -> Cause:

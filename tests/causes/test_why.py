@@ -2921,3 +2921,20 @@ def test_a_leaf_with_a_name_stands_in_the_table_though_another_name_was_given_wh
     )
     graph = package.read(tmp_path / "net.py", SourceOptions(diagnose=True), say=lambda _: None).graph
     assert {cause.name: cause.verdict for cause in why_all(graph)} == dict.fromkeys(("w", "b", "p"), "overwritten")
+
+
+@pytest.mark.parametrize(
+    ("line", "verdict"),
+    [("x -= y / g", "ok"), ("trace.append(g.item())", "not trained")],
+)
+def test_a_gradient_that_a_function_asks_for_has_come_whatever_is_cut_off(
+    line: str, verdict: str, tmp_path: Path
+) -> None:
+    (tmp_path / "net.py").write_text(
+        "import torch\ndef newton(f, x0):\n    x = torch.tensor(x0, requires_grad=True)\n    trace = []\n    for _ in range(3):\n"
+        f"        y = f(x)\n        (g,) = torch.autograd.grad(y, x)\n        with torch.no_grad():\n            {line}\n"
+        "        trace.append(x.item())\n    return x, trace\nroot, trace = newton(lambda x: x**2 - 2, 1.0)\n"
+    )
+    graph = package.read(tmp_path / "net.py", SourceOptions(diagnose=True), say=lambda _: None, rootless=True).graph
+    (cause,) = why_all(graph)
+    assert (cause.verdict, [place.line for place, _ in cause.lines], cause.is_wrong) == (verdict, [7], False)
