@@ -16,9 +16,18 @@ from gviz.training.rows import Finding, Norms, StepRow, three_digits
 MOST_ROWS = 256
 """Measured steps that are kept: where there are more, every second one of the older half goes."""
 
-LARGE_UPDATE, SUSPECT_ROWS = 1.0, 3
-"""How many measured steps in a row have an update as large as the parameter, or a gradient of zeros, to be told of."""
+LARGE_UPDATE, FAR, SUSPECT_ROWS = 1.0, 10.0, 3
+"""How many measured steps in a row have an update as large as the parameter, or a gradient of zeros, to be told of; an
+update of ``FAR`` times its norm may leave no gradient to the steps that follow."""
 
+
+BROUGHT = {
+    "cleared": "zero_grad() is to come before backward(), and not between it and step()",
+    "": "backward() had not run",
+    "zeros": "backward() had brought them none but zeros",
+    "none": "backward() had brought them none; gviz.why(loss, model) tells why",
+}
+"""What is said of steps without a gradient, by what backward had brought before."""
 
 COLUMNS = ("parameter", "shape", "first grad", "smallest", "largest", "last", "zeros", "weight", "update/weight")
 """The headings of the table."""
@@ -107,7 +116,9 @@ class Log:
         cleared = next(iter(lost), "")
         if zero:
             why = self.why_zero(zero[0], cleared)
-            what = f"the gradient was exactly 0 in the steps {steps}: of {joined(zero)}; {why}"
+            what = (
+                f"the gradient was exactly 0 in the steps {steps}: of {joined(zero)}; {self.leap(learning_rate)}{why}"
+            )
             self.find(Finding("zero gradient", last.step, what, zero[0]))
         grads = [one.grad for norms in histories.values() for one in norms]
         if any(grads) and all(one.update == 0 for norms in histories.values() for one in norms):
@@ -115,13 +126,19 @@ class Log:
             self.find(Finding("no update", last.step, what))
         if histories and all(one is None for one in grads):
             when = f"no parameter had a gradient when step() began, in the steps {steps}"
-            why = "zero_grad() is to come before backward(), and not between it and step()"
-            what = f"{when}: {why if cleared else 'backward() had brought them none but zeros'}"
-            self.find(Finding("no gradient", last.step, what))
+            self.find(Finding("no gradient", last.step, f"{when}: {BROUGHT['cleared' if cleared else last.brought]}"))
         elif gone := [name for name in lost if name not in zero]:
             what = f"{joined(gone)} had no gradient when step() began, in the steps {steps}, though backward() had"
             between = "what runs between the two, such as zero_grad(), has taken it away"
             self.find(Finding("no gradient", last.step, f"{what} brought one: {between}", gone[0]))
+
+    def leap(self, learning_rate: str) -> str:
+        """Return which parameter the measured step before the last rows has changed very much, as a clause; or ""."""
+        norms = ((row.step, pair) for row in self.rows[-SUSPECT_ROWS - 1 : -SUSPECT_ROWS] for pair in row.norms.items())
+        ratios = ((one.ratio or 0.0, name, step) for step, (name, one) in norms if len(self.shapes[name]) > 1)
+        ratio, name, step = max(ratios, default=(0.0, "", 0))
+        what = f"step {step}, before these, has changed {name} by {three_digits(ratio)} times its norm"
+        return f"{what}, with {learning_rate}; " if FAR < ratio < math.inf else ""
 
     def why_zero(self, name: str, cleared: str) -> str:
         """Return what is known of why a gradient is 0, or who tells it."""
@@ -157,7 +174,8 @@ class Log:
         if self.rows and not any(row.norms for row in self.rows):
             of += ", and no gradient has come to these parameters"
         thinned = f"; {len(self.rows)} of them are kept, older ones thinned out" if self.is_thinned else ""
-        return f"{amount(self.steps, 'step')} {of}, counted from 0; {ordinal_text(self.every)} is measured{thinned}"
+        which = "each" if self.every == 1 else f"every {ordinal(self.every)}"
+        return f"{amount(self.steps, 'step')} {of}, counted from 0; {which} is measured{thinned}"
 
     def columns(self) -> dict[str, list[str]]:
         """Return the texts of the table of parameters, by their headings."""
@@ -266,12 +284,3 @@ class Log:
         return (
             as_image(self.drawn("log.svg", "grad").decode(), self.heading()) if self.names() else ""
         ) + f"<pre>{escape(self.table())}</pre>"
-
-
-def ordinal_text(number: int) -> str:
-    """Return which of the steps are measured.
-
-    >>> ordinal_text(1), ordinal_text(10)
-    ('each', 'every 10th')
-    """
-    return "each" if number == 1 else f"every {ordinal(number)}"

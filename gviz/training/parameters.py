@@ -46,8 +46,11 @@ class ModelParameters:
         Where models have names, theirs may be left out.
         """
         parts = name.split(".")
-        begins = (0, 1) if "" not in self.models else (0,)
-        paths = [".".join(parts[begin : end + 1]) for begin in begins for end in range(begin, len(parts))]
+        paths = [
+            ".".join(parts[begin : end + 1])
+            for begin in range(1 + ("" not in self.models))
+            for end in range(begin, len(parts))
+        ]
         return any(fnmatchcase(path, pattern) for pattern in self.patterns for path in paths)
 
     def of(self, optimizer: ParameterGroups) -> dict[str, Any]:

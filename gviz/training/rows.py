@@ -78,7 +78,7 @@ class StepRow:
     """A measured step: its number, the value that backward() was called on last, and what was measured by name.
 
     ``cleared`` has the names of the parameters to which backward brought a gradient that was 0 or none when the
-    optimizer began.
+    optimizer began; ``brought`` what backward had brought before it: ``none``, ``zeros`` or more, "" if it did not run.
     """
 
     step: int
@@ -86,6 +86,7 @@ class StepRow:
     norms: dict[str, Norms] = field(default_factory=dict)
     units: dict[str, Idle] = field(default_factory=dict)
     cleared: list[str] = field(default_factory=list)
+    brought: str = ""
 
 
 def three_digits(number: float | None) -> str:

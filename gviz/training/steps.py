@@ -31,10 +31,6 @@ from gviz.training.rows import Finding, Idle, Norms, three_digits
 from gviz.training.running import RunningModules, path_and_line
 from gviz.training.units import Units
 
-HUNT = "hunt=True names the operation and its line"
-"""What to do where it is known only that something is not finite."""
-
-
 GROWN = 100.0
 """How many times as large a parameter is that has grown much."""
 
@@ -81,6 +77,7 @@ class Steps(Observer):
 
     def __init__(self, log: Log, patterns: Sequence[str], hunt: Hunt | None) -> None:
         self.log, self.hunt = log, hunt
+        self.hint = "; hunt=True names the operation and its line" if hunt is None else ""
         self.parameters = ModelParameters(patterns)
         self.units = Units()
         self.modules: RunningModules
@@ -97,10 +94,10 @@ class Steps(Observer):
         self.not_cleared: Place | None = None  # the line of a backward() that has found it there
         self.first_units: dict[str, Idle] = {}  # of the backward before the first step of an optimizer
         self.last_step: Place | None = None
-        self.reached: list[
-            str
-        ] = []  # the parameters to which the last backward of a measured step has brought a gradient
-        self.stepped_since: list[ParameterGroups] = []  # optimizers that have made a step since the last backward
+        self.reached: dict[str, bool] | None = None  # after the last backward: who has a gradient, whether it is not 0
+        self.stepped_since: list[
+            tuple[ParameterGroups, dict[str, tuple[Any, int]]]
+        ] = []  # the steps since the last backward
 
     # ---------------------------------------------------------------- the models
     def attach(self, listener: Listener) -> None:
@@ -183,7 +180,7 @@ class Steps(Observer):
             finally:
                 self.is_running = self.units.is_paused = False
             with self.listener.quiet():
-                self.reached = self.names_reached() if self.units.is_on else []
+                self.reached = self.parameters_reached() if self.units.is_on else {}
                 if not self.known and self.pending is None:  # and no step has called it
                     self.has_run()
             return result
@@ -211,10 +208,10 @@ class Steps(Observer):
             self.not_cleared = self.modules.place("backward") if is_there else None
             self.used = self.used if is_there else None
 
-    def names_reached(self) -> list[str]:
-        """Return the parameters whose gradient is not 0."""
-        grads = ((name, one.grad) for name, one in self.parameters.measured.items() if one.grad is not None)
-        return [name for name, grad in grads if plain_gradient(grad).count_nonzero()]
+    def parameters_reached(self) -> dict[str, bool]:
+        """Return the parameters that have a gradient, each with whether it is not 0."""
+        grads = {name: one.grad for name, one in self.parameters.measured.items() if one.grad is not None}
+        return {name: bool(plain_gradient(grad).count_nonzero()) for name, grad in grads.items()}
 
     def has_run(self) -> None:
         """Measure what a backward has left, which is a step where there is no optimizer."""
@@ -258,7 +255,7 @@ class Steps(Observer):
                 what = (
                     f"the gradients that an earlier step had used, as of {self.used[1]}, were there when backward() ran"
                 )
-                end = "this step uses their sum; zero_grad() is to come before backward()"
+                end = "this step uses their sum; zero_grad() is to come between a step() and the next backward()"
                 self.log.find(Finding("not cleared", number, f"{what} ({line}): {end}", place=line))
             self.used = None
 
@@ -285,15 +282,31 @@ class Steps(Observer):
         self.end_step(number + (len(self.stepped) == len(self.known)))
 
     def find_shared(self, pending: Pending) -> None:
-        """Look for parameters that another optimizer has changed by the same gradients."""
-        for other in self.stepped_since if not pending.has_closure else ():
-            others = self.parameters.of(other) if other is not pending.optimizer else {}
-            if both := [name for name, one in pending.parameters.items() if name in others and one.grad is not None]:
-                names = f"{type(other).__name__} and {type(pending.optimizer).__name__}"
-                what = f"two optimizers, {names}, have each made a step with the gradients of one backward(): of"
-                what = f"{what} {joined(both, 3)}; give each parameter to one of them"
+        """Look for parameters that an earlier step, be it of another optimizer, has changed by the same gradients."""
+        grads = {name: one.grad for name, one in pending.parameters.items() if one.grad is not None}
+        own = {name: (ref(grad), grad._version) for name, grad in grads.items()}  # noqa: SLF001 - PyTorch's own name
+        for other, used in self.stepped_since if not pending.has_closure else ():
+            both = [
+                name
+                for name, (grad, version) in own.items()
+                if (one := used.get(name)) and one[0] is grad and one[1] == version
+            ]
+            kind, mine = type(other).__name__, type(pending.optimizer).__name__
+            what, mend = (
+                (
+                    f"{kind} has made a second step with the same gradients",
+                    "step() is to come once after each backward()",
+                )
+                if other is pending.optimizer
+                else (
+                    f"two optimizers, {kind} and {mine}, have each made a step with the gradients of one backward()",
+                    "give each parameter to one of them",
+                )
+            )
+            if both:
+                what = f"{what}: of {joined(both, 3)}; {mend}"
                 self.log.find(Finding("stepped twice", pending.number, what, both[0], path_and_line(pending.place)))
-        self.stepped_since.append(pending.optimizer)
+        self.stepped_since.append((pending.optimizer, own))
 
     def measure(self, pending: Pending, norms: Mapping[str, Norms]) -> None:
         """Write the row of a step that an optimizer has made."""
@@ -306,8 +319,12 @@ class Steps(Observer):
             row.norms[name] = Norms(grad.grad, grad.zeros, norms[name].weight, update)
             if self.used is None and grad.grad and not self.log.has("not cleared"):
                 self.used = ref(one.grad), name
-        if not pending.has_closure:
-            row.cleared += [name for name in self.reached if name in norms and not norms[name].grad]
+        reached, again = self.reached, [one for one, _ in self.stepped_since].count(pending.optimizer) > 1
+        if not pending.has_closure and reached:
+            row.cleared += [
+                name for name, is_any in reached.items() if is_any and name in norms and not norms[name].grad
+            ]
+        row.brought = "" if reached is None or again else "zeros" if reached.keys() & norms.keys() else "none"
         row.units |= self.first_units | self.units.end_step()
         self.first_units = {}
         self.log.judge(optimizer_text(pending.optimizer))
@@ -349,11 +366,6 @@ class Steps(Observer):
             facts = path_and_line(origin.place), origin.name, origin.operand
             self.found(Finding("not finite", number, what, origin.module or bad, *facts))
         return True
-
-    @property
-    def hint(self) -> str:
-        """What to do where nobody has looked for the operation."""
-        return f"; {HUNT}" if self.hunt is None else ""
 
     def words_of_root(self, suspect: Suspect, *, is_first: bool) -> tuple[str, Event | None, str]:
         """Return what is known of a root that is not finite: a clause, its origin, and what is said without one."""

@@ -468,6 +468,75 @@ def test_a_gradient_that_is_too_large_for_16_bits_is_told(torch: Any) -> None:
     assert "the loss was finite" in finding.what
 
 
+def test_a_second_step_with_the_same_gradients_is_told(torch: Any) -> None:
+    found = []
+    for again in ("", "step", "new gradients", "changed", "none"):
+        net = network(torch)
+        optimizer = torch.optim.Adam(net.parameters(), lr=0.01)
+        optimizer.step()  # without any gradient, as to make its state
+        with gviz.watch(net, every=1) as log:
+            for _ in range(3):
+                optimizer.zero_grad()
+                net(batch(torch)).pow(2).mean().backward()
+                optimizer.step()
+                before = [one.grad for one in net.parameters()]  # which live on
+                for one in net.parameters() if again in ("new gradients", "changed") else ():
+                    one.grad = torch.ones_like(one) if again == "new gradients" else one.grad
+                    one.grad.mul_(0.5)
+                optimizer.zero_grad() if again == "none" else None
+                optimizer.step() if again else None
+                assert len(before) == 4
+        found.append(log.findings)
+    (finding,) = found[1]
+    assert [len(one) for one in found] == [0, 1, 0, 0, 0]
+    assert (finding.kind, finding.step, finding.name) == ("stepped twice", 1, "0.weight")
+    assert finding.what.startswith(
+        "Adam has made a second step with the same gradients: of 0.weight, 0.bias, 2.weight and 1"
+    )
+
+
+def test_steps_without_a_gradient_tell_what_backward_had_brought(torch: Any) -> None:
+    words = {}
+    for brings in ("none", "zeros", "nothing ran"):
+        net, other = network(torch), torch.ones(1, requires_grad=True)
+        optimizer = torch.optim.Adam(net.parameters(), lr=0.01)
+        with gviz.watch(net, every=1) as log:
+            for _ in range(3):
+                part = net(batch(torch)).sum() * 0 if brings == "zeros" else net(batch(torch)).sum().item()
+                (other + part).sum().backward() if brings != "nothing ran" else None
+                optimizer.zero_grad()
+                optimizer.step()
+        (finding,) = log.findings
+        words[brings] = (finding.kind, finding.what.partition(": ")[2])
+    assert words == {
+        "none": ("no gradient", "backward() had brought them none; gviz.why(loss, model) tells why"),
+        "zeros": ("no gradient", "backward() had brought them none but zeros"),
+        "nothing ran": ("no gradient", "backward() had not run"),
+    }
+
+
+def test_zero_grad_is_to_come_after_a_step_and_not_before_each_of_several_calls_of_backward(torch: Any) -> None:
+    net = network(torch)
+    optimizer = torch.optim.SGD(net.parameters(), lr=1e-3)
+    with gviz.watch(net, every=1) as log:
+        for number in range(1, 9):
+            net(batch(torch)).pow(2).mean().backward()
+            optimizer.step() if number % 4 == 0 else None
+    assert kinds(log) == ["not cleared"]
+    assert "zero_grad() is to come between a step() and the next backward()" in log.findings[0].what
+
+
+def test_a_step_that_leaves_no_gradient_to_the_next_ones_is_told(torch: Any) -> None:
+    net = network(torch, torch.nn.Linear(4, 8), torch.nn.ReLU(), torch.nn.Linear(8, 1), torch.nn.Sigmoid())
+    log = train(
+        torch, net, optimizer=torch.optim.Adam(net.parameters(), lr=1e5), loss_of=lambda y: 1 + y.mean(), steps=4
+    )
+    (finding,) = log.findings
+    assert (finding.kind, finding.step) == ("zero gradient", 3)
+    assert "step 0, before these, has changed " in finding.what
+    assert "times its norm, with Adam, lr=100000; gviz.why" in finding.what
+
+
 @pytest.mark.parametrize("size", [1e-24, 3e-23, 1e-19])
 def test_numbers_whose_squares_are_too_small_have_a_norm(torch: Any, size: float) -> None:
     net = network(torch, torch.nn.Linear(4, 2), torch.nn.Linear(2, 1))

@@ -129,7 +129,7 @@ class RunEnd:
                 again = f"--until {self.as_option(f'{line}:{self.arrivals + 1}')}"
                 self.end(f"stopped before {place} ran", again, self.arrivals)
         elif kind == AFTER and self.watch is not None:
-            self.watch(self.script.place(line), sys._getframe(1))  # noqa: SLF001 - inspect.currentframe costs a large import and does just this
+            self.watch(self.script.place(line), sys._getframe(1))  # noqa: SLF001 - inspect.currentframe costs a large import
         elif kind == CAUGHT and isinstance(sys.exc_info()[1], Stopped):
             raise Stopped
 
