@@ -16,7 +16,7 @@ FOLDER = Path(package.__file__).parent
 
 LEFT_OUT = {
     *("engine", "autograd", "signatures", "ops", "numbers"),  # rooms that are PyTorch's, and no part of the way
-    *("text.py", "errors.py", "files.py", "garbage.py", "standins.py"),  # helpers that every room has
+    *("text.py", "errors.py", "files.py", "garbage.py", "reaching.py", "standins.py"),  # helpers that every room has
     "graphs",  # the data themselves
 }
 
