@@ -36,20 +36,25 @@ RETURNS = "torch.autograd.grad returns the gradients, and leaves .grad as it is"
 # ---------------------------------------------------------------- the name
 def took_name(facts: TensorFacts) -> bool:
     """Return whether a tensor took over the name of a leaf: one in the graph, or one that its own line names."""
-    row, code = facts.row, facts.code
+    row, code, names = facts.row, facts.code, fixes.assigned_in(facts.code)
     if facts.grad is not None or facts.is_leaf_of_graph:
         return False
     is_later = row.is_leaf and row.requires_grad and row.moment is not None and row.moment.remark == MADE_LATER
     older = f"{row.name}{AT_BACKWARD}"
     sources = {*row.leaves, *(row.broken.leaves if row.broken is not None else ())}
     has_use = len(re.findall(rf"(?<![\w.]){re.escape(row.name)}(?!\w)", code)) > 1
-    is_made_of_it = has_use or (row.is_leaf and row.requires_grad) or not sources.isdisjoint((row.name, older))
-    if is_later or (facts.node is None and older in facts.case.rows and is_made_of_it):
-        return True
-    gradients, assigned = GRADIENT.findall(code), fixes.assigned_in(code) if row.leaves else []
-    again = [one for one in assigned if gradients and len(re.findall(rf"(?<!\w){re.escape(one)}(?!\w)", code)) > 1]
-    is_own = any(fixes.may_be(one, row.name) or row.name.startswith(f"{one}[") for one in (*gradients, *again))
-    return is_own and (bool(row.leaves) or row.broken is not None)
+    is_there = not names or any(fixes.may_be(one, row.name) or row.name.startswith(f"{one}[") for one in names)
+    is_made_of_it = is_there and (has_use or not sources.isdisjoint((row.name, older)))
+    is_newer = (
+        facts.node is None and older in facts.case.rows and (is_made_of_it or (row.is_leaf and row.requires_grad))
+    )
+    reused = [one for one in names if len(re.findall(rf"(?<!\w){re.escape(one)}(?!\w)", code)) > 1]
+    gradients = GRADIENT.findall(code) if row.leaves or row.broken is not None else []
+    is_own = any(
+        fixes.may_be(one, row.name) or row.name.startswith(f"{one}[")
+        for one in [*gradients, *reused * bool(gradients and row.leaves)]
+    )
+    return is_later or is_newer or is_own
 
 
 def overwritten(facts: TensorFacts) -> Cause:

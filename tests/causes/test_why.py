@@ -2938,3 +2938,13 @@ def test_a_gradient_that_a_function_asks_for_has_come_whatever_is_cut_off(
     graph = package.read(tmp_path / "net.py", SourceOptions(diagnose=True), say=lambda _: None, rootless=True).graph
     (cause,) = why_all(graph)
     assert (cause.verdict, [place.line for place, _ in cause.lines], cause.is_wrong) == (verdict, [7], False)
+
+
+def test_a_name_that_gets_what_a_function_has_kept_of_its_leaf_has_not_overwritten_it(tmp_path: Path) -> None:
+    (tmp_path / "net.py").write_text(
+        "import torch\ndef fit(x):\n    w = torch.zeros(2, requires_grad=True)\n    for _ in range(3):\n"
+        "        ((x * w - 1) ** 2).mean().backward()\n        with torch.no_grad():\n            w -= 0.1 * w.grad\n"
+        "        w.grad = None\n        best = w.clone()\n    return best\nw = fit(torch.ones(2))\n"
+    )
+    graph = package.read(tmp_path / "net.py", SourceOptions(diagnose=True), say=lambda _: None).graph
+    assert [(cause.name, cause.verdict) for cause in why_all(graph)] == [("w (at backward)", "cleared")]
