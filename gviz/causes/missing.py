@@ -124,13 +124,13 @@ def leaf_within(facts: TensorFacts) -> str:
 
     "" for any other.
     """
-    is_made = facts.row.grad_fn is not None and facts.name != facts.case.root and not facts.row.retains_grad
-    return fixes.retaining_leaf(facts.code, facts.name) if is_made else ""
+    has_own = facts.row.grad_fn is None or facts.row.retains_grad or facts.name == facts.case.root
+    return "" if has_own else fixes.retaining_leaf(facts.code, facts.name)
 
 
 def not_retained(facts: TensorFacts) -> Cause:
     """Return the cause for a tensor that an operation made: only leaves keep their gradients."""
-    name, what = facts.name, f"{facts.name} is not a leaf: {facts.row.grad_fn} made it"
+    what = f"{facts.name} is not a leaf: {facts.row.grad_fn} made it"
     if better := leaf_within(facts):
         return facts.cause(
             "not a leaf: the leaf has no name",
@@ -138,7 +138,12 @@ def not_retained(facts: TensorFacts) -> Cause:
             facts.lines,
             better,
         )
-    mend = f"--retain {name}" if facts.case.is_expression else f"{facts.in_code}.retain_grad() before backward()"
+    case, call = facts.case, f"{facts.in_code}.retain_grad() before backward()"
+    mend = first_true(
+        (case.is_expression, f"--retain {facts.name}"),
+        (facts.node is None and case.nodes, f"{call} on what is made from it: {case.root_name} is not"),
+        (True, call),
+    )
     return facts.cause("not a leaf", f"{what}, and only leaves keep their gradient", facts.lines, mend)
 
 

@@ -141,7 +141,8 @@ def graph_of_run(run: Run, options: SourceOptions) -> Graph:
             row = rows_by_name.get(name) or tensor_row(name, tensor, expression, most=options.most, moment=moment)
             if name in replaced:
                 moment, (then, grad, _), made_by = row.moment or Moment(), row.at_backward(), row.grad_fn or ""
-                remark = "; ".join(filter(None, (moment.remark, RENAMED * row.required_grad)))
+                is_told = row.required_grad or replaced[name].requires_grad
+                remark = "; ".join(filter(None, (moment.remark, RENAMED * is_told)))
                 moment = Moment(then, grad, row.required_grad, remark, made_by=made_by)
                 row = tensor_row(name, replaced[name], most=options.most)._replace(moment=moment)
             return row._replace(same_as=aliases.get(name, ""))
@@ -152,7 +153,8 @@ def graph_of_run(run: Run, options: SourceOptions) -> Graph:
         from gviz.sources.lines import leaves_below
 
         below, uses = leaves_below(tensors, leaves), first_uses(graph)
-        rows = tuple(run.lines.rows(rows, tensors, below, run.assignments, row_of, uses=uses))
+        data = {name: one for name, one in replaced.items() if options.diagnose and not names[name].requires_grad}
+        rows = tuple(run.lines.rows(rows, {**tensors, **data}, below, run.assignments, row_of, uses=uses))
         return _with_lines(graph, run, run.lines, _with_unlisted(rows, run, run.lines, tensors), {**names, **tensors})
 
 

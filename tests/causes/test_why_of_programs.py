@@ -1034,6 +1034,21 @@ def test_a_name_of_a_leaf_that_is_used_again_for_something_else_is_no_fault(tmp_
 
 
 @pytest.mark.parametrize("engine", ENGINES)
+def test_the_name_of_data_that_is_used_again_is_asked_about_what_has_it_now(tmp_path: Path, engine: str) -> None:
+    program = """\
+import torch
+w = torch.tensor(0.5, requires_grad=True)
+x, y = torch.tensor([1.0, 2.0]), torch.tensor([2.0, 4.0])
+loss = ((w * x - y) ** 2).mean()
+loss.backward()
+y = w * x
+"""
+    cause = why(graph_of(tmp_path, program, engine), "y")
+    assert (cause.verdict, lines_of(cause)) == ("not a leaf", [6])
+    assert cause.mend == "y.retain_grad() before backward() on what is made from it: loss is not"
+
+
+@pytest.mark.parametrize("engine", ENGINES)
 def test_the_leaves_of_a_net_that_a_lesson_has_shown_before_are_no_fault(tmp_path: Path, engine: str) -> None:
     program = """\
 import torch
