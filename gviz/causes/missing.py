@@ -106,9 +106,11 @@ def given_to_other_name(facts: TensorFacts) -> Cause | None:
 
     So does ``p = p - lr * p.grad`` in a loop over parameters.
     """
-    own, rows = facts.name.removesuffix(AT_BACKWARD), facts.case.rows.values()
-    others = [other for row in rows if took_name(other := TensorFacts(facts.case, row))]
-    others = [other for other in others if other.name == own or GRADIENT.search(other.code)]
+    own, all_facts = (
+        facts.name.removesuffix(AT_BACKWARD),
+        (TensorFacts(facts.case, row) for row in facts.case.rows.values()),
+    )
+    others = [one for one in all_facts if took_name(one) and (one.name == own or GRADIENT.search(one.code))]
     cause = overwritten(min(others, key=lambda one: one.name != own)) if others else None
     return cause and facts.cause(
         cause.verdict,

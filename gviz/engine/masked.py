@@ -52,6 +52,7 @@ NO_ROW = (
     "NotImplemented:\n\n  - tensor subclass <class 'torch.masked.maskedtensor.core.MaskedTensor'>\n\nFor more "
     "information, try re-running with TORCH_LOGS=not_implemented"
 )
+LACKING = "of a masked tensor is not in gviz's engine; run with --engine torch"
 SPARSE = "sparse masked tensors are not in gviz's engine; run with --engine torch"
 
 
@@ -76,7 +77,8 @@ class Masked(np.ndarray):
             return lambda *_: reduced(name, args[0], **dict(zip(row.parameters[1:], args[1:], strict=True)))
         if name == "where":
             return lambda *_: MaskedWhere.apply(*args)
-        refuse(row.key not in MOVING | EACH, NO_ROW.format(row.key), TypeError)
+        refuse(name in ("all", "var", "std"), f"{name} {LACKING}", NotImplementedError)
+        refuse(row.key not in MOVING | EACH, NO_ROW.format(row.key.removesuffix("_of").removesuffix("_all")), TypeError)
         flat = [one for value in args for one in (value if isinstance(value, list) else [value])]
         first, *others = (one._array.mask for one in flat if is_masked_tensor(one))
         refuse(
