@@ -27,7 +27,8 @@ class TensorFacts:
 
     def __init__(self, case: Diagnosis, row: TensorRow) -> None:
         self.case, self.row, self.name, self.history = case, row, row.name, row.history
-        self.grad, self.before, self.node = row.grad.value, row.grad.before, case.named.get(row.name)
+        self.before, self.node = row.grad.before, case.named.get(row.name)
+        self.grad = row.grad.value or (self.node.grad.alarming if self.node and row.history.grad_cleared else None)
         self.reason = row.broken.reason if row.broken is not None else ""  # why it is outside the graph
         self.is_leaf_of_graph = self.node is not None and self.node.kind == "leaf"
 

@@ -36,12 +36,11 @@ RETURNS = "torch.autograd.grad returns the gradients, and leaves .grad as it is"
 # ---------------------------------------------------------------- the name
 def took_name(facts: TensorFacts) -> bool:
     """Return whether a tensor took over the name of a leaf: one in the graph, or one that its own line names."""
-    row, code, names = facts.row, facts.code, fixes.assigned_in(facts.code)
+    row, code, older = facts.row, facts.code, f"{facts.name}{AT_BACKWARD}"
     if facts.grad is not None or facts.is_leaf_of_graph:
         return False
     is_later = row.is_leaf and row.requires_grad and row.moment is not None and row.moment.remark == MADE_LATER
-    older = f"{row.name}{AT_BACKWARD}"
-    sources = {*row.leaves, *(row.broken.leaves if row.broken is not None else ())}
+    names, sources = fixes.assigned_in(code), {*row.leaves, *(row.broken.leaves if row.broken is not None else ())}
     has_use = len(re.findall(rf"(?<![\w.]){re.escape(row.name)}(?!\w)", code)) > 1
     is_there = not names or any(fixes.may_be(one, row.name) or row.name.startswith(f"{one}[") for one in names)
     is_made_of_it = is_there and (has_use or not sources.isdisjoint((row.name, older)))

@@ -173,6 +173,13 @@ class Gradient(NamedTuple):
         own = [one for one in self.hooks if one.kind == "arrived"]
         return own[-1]._replace(given=own[0].given) if own else None
 
+    @property
+    def alarming(self) -> Numbers | None:
+        """What it holds, if that is nothing but zeros, or not finite, and backward alone has made it; else None."""
+        if self.value is None or self.before is not None or (self.value.is_finite and not self.value.has_only(0)):
+            return None
+        return self.value
+
 
 class Module(NamedTuple):
     """The ``nn.Module`` whose call recorded an operation, or that holds a parameter; or a name scope of a static graph.

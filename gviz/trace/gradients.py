@@ -36,8 +36,8 @@ class GradientRecord:
 
     __slots__ = (
         "arrivals", "chain", "cleared_at", "cleared_in", "first_norm", "first_version", "idle_steps", "is_finite",
-        "is_stale", "leaf", "leaf_version", "set_at", "spoiled_at", "spread_at", "stepped_at", "stepped_in", "steps", "still_steps",
-        "used", "was_read", "was_used", "wasted",
+        "is_stale", "is_zero", "leaf", "leaf_version", "set_at", "spoiled_at", "spread_at", "stepped_at", "stepped_in",
+        "steps", "still_steps", "used", "was_read", "was_used", "wasted",
     )  # fmt: skip
 
     def __init__(self, leaf: Any) -> None:
@@ -46,6 +46,7 @@ class GradientRecord:
         self.first_version = self.leaf_version = self.version
         self.was_read = self.was_used = self.is_stale = False
         self.is_finite = True  # whether the gradient is, since a backward brought it
+        self.is_zero = False  # whether backward has left nothing but zeros
         self.arrivals, self.used, self.wasted = Counter[Chain](), Counter[Chain](), Counter[Chain]()
         self.first_norm: float | None = None  # of the leaf, when its first gradient came
         self.chain: Chain = ()  # where the backward was called that has come to it last
@@ -120,6 +121,7 @@ class Gradients(Observer):
                 record = self.record_of(leaf)
                 record.note_arrival(leaf, self.chain)
                 record.is_finite = is_finite or numbers(leaf.grad).is_finite
+                record.is_zero = not (leaf.grad.is_sparse or bool(leaf.grad.any()))
                 remember(self.by_memory, leaf.grad, record)
 
     def has_parameters(self, optimizer: ParameterGroups) -> None:
@@ -202,8 +204,8 @@ class Gradients(Observer):
                     record.spoiled_at = record.spoiled_at or call.place
                 elif call is not None:
                     record.spread_at = record.spread_at or call.place
-        elif not record.has_had_gradient or record.cleared_at is not None:
-            return  # there is nothing that it could take away
+        elif not record.has_had_gradient or record.cleared_at is not None or (record.is_zero and value is not None):
+            return  # there is nothing that it could take away: clipping leaves zeros as they are
         elif (call := self.frames.note_call("grad")) is not None:
             record.cleared_at, record.cleared_in = call.place, self.backwards
             record.was_used = record.was_read or record.has_updated

@@ -1065,6 +1065,32 @@ loss.backward()
     ]  # fmt: skip
 
 
+@pytest.mark.parametrize("engine", ENGINES)
+@pytest.mark.parametrize("cleared", ["opt.zero_grad()", "opt.zero_grad(set_to_none=False)"])
+@pytest.mark.parametrize(
+    ("loss", "verdict"), [("b(a(x) * 0 + x).pow(2).mean()", "zero"), ("b(x + (a(x) * 0).log()).mean()", "nan")]
+)
+def test_a_gradient_that_is_wrong_before_it_is_clipped_and_cleared_is_told_so(
+    tmp_path: Path, engine: str, cleared: str, loss: str, verdict: str
+) -> None:
+    program = f"""\
+import torch
+torch.manual_seed(0)
+a, b = torch.nn.Linear(3, 3), torch.nn.Linear(3, 1)
+params = [*a.parameters(), *b.parameters()]
+opt = torch.optim.SGD(params, lr=0.1)
+x = torch.randn(8, 3)
+for epoch in range(1):
+    loss = {loss}
+    loss.backward()
+    torch.nn.utils.clip_grad_norm_(params, 1.0)
+    opt.step()
+    {cleared}
+"""
+    cause = why(graph_of(tmp_path, program, engine), "a.weight")
+    assert (cause.verdict, 8 in lines_of(cause)) == (verdict, True), cause
+
+
 @pytest.mark.parametrize("line", ["for key in net.state_dict(): print(key)", "kept = net.state_dict()"])
 def test_a_program_that_only_keeps_its_weights_is_told_to_compute_a_loss(tmp_path: Path, line: str) -> None:
     program = f"import torch\nnet = torch.nn.Linear(3, 2)\n{line}\n"
