@@ -218,17 +218,19 @@ class Assignments:
         todo, seen = list[tuple[int, ast.AST | None]]([(number, None)]), set[Key]()
         for at, part in todo:  # grows while it is read, by the calls that give a parameter its value
             for line in [one for one in self.lines.values() if at in line_numbers(one.statement)]:
-                sources = [source for source, _ in self.flows_of(line)] if part is None else [part]
-                reads = [node for source in sources for node in ast.walk(source)]
-                names = [node for node in reads if isinstance(node, ast.Name | ast.Attribute) and not is_stored(node)]
-                for key, node in {self.key(node, line.function): node for node in names}.items():
+                flows = self.flows_of(line) if part is None else ((part, ()),)
+                reads = [node for source, _ in flows for node in ast.walk(source)]
+                called = [node.func for node in reads if isinstance(node, ast.Call)]  # x.mean() is no self.mean
+                names = (one for one in reads if isinstance(one, ast.Name | ast.Attribute) and one not in called)
+                for key, node in {self.key(one, line.function): one for one in names if not is_stored(one)}.items():
                     for writer in self.writers.get(key, ()):
-                        number_there = writer.statement.lineno
                         values = [value for value, keys in self.flows_of(writer) if key in keys]
                         is_given = key[0] is not None and key[0] is line.function is not writer.function
-                        todo += [(number_there, values[0])] if is_given and key not in seen else []
+                        todo += [(writer.statement.lineno, values[0])] if is_given and key not in seen else []
                         is_carried = key[0] == "." or self.depth_of_loop(writer, line) > 0
-                        is_value = number_there >= at and is_carried and not isinstance(values[0], ast.Constant)
+                        is_value = (
+                            writer.statement.lineno >= at and is_carried and not isinstance(values[0], ast.Constant)
+                        )
                         if is_value and not self.is_overwritten(key, writer, line):
                             yield node, writer.statement, values[0]
                     seen.add(key)

@@ -1091,6 +1091,27 @@ for epoch in range(1):
     assert (cause.verdict, 8 in lines_of(cause)) == (verdict, True), cause
 
 
+@pytest.mark.parametrize("engine", ENGINES)
+def test_a_statistic_that_links_two_graphs_is_not_taken_for_a_method_of_its_name(tmp_path: Path, engine: str) -> None:
+    program = """\
+import torch
+class Net(torch.nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.fc = torch.nn.Linear(2, 2)
+        self.register_buffer("mean", torch.zeros(2))
+    def forward(self, x):
+        self.mean = 0.9 * self.mean + 0.1 * x.mean(0)
+        return self.fc(x - self.mean)
+net, x = Net(), torch.ones(3, 2, requires_grad=True)
+for _ in range(2):
+    loss = net(x).pow(2).sum()
+    loss.backward()
+"""
+    cause = why(graph_of(tmp_path, program, engine), "net.fc.weight")
+    assert (cause.verdict, cause.mend) == ("second backward", "self.mean = self.mean.detach() before it is used again")
+
+
 @pytest.mark.parametrize("line", ["for key in net.state_dict(): print(key)", "kept = net.state_dict()"])
 def test_a_program_that_only_keeps_its_weights_is_told_to_compute_a_loss(tmp_path: Path, line: str) -> None:
     program = f"import torch\nnet = torch.nn.Linear(3, 2)\n{line}\n"
