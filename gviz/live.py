@@ -28,7 +28,7 @@ from gviz.drawing import (
 from gviz.errors import ArgumentError
 from gviz.flow import MOST_TO_DIAGNOSE, engine_of, flow
 from gviz.formulas.operands import input_names
-from gviz.graphs import FREED, Gradient, Graph, Later, Node, Place, Stop, Unlisted
+from gviz.graphs import Gradient, Graph, Later, Node, Place, Stop, Unlisted
 from gviz.graphs.numbers import FEW_ELEMENTS, Numbers
 from gviz.passes.modules import in_modules
 from gviz.reaching import reached
@@ -43,6 +43,7 @@ from gviz.walk import (
     TensorLike,
     grad_fn,
     graph_nodes,
+    is_freed,
     is_tensor,
     next_nodes,
     numbers,
@@ -176,7 +177,7 @@ def is_freed_by_other(nodes: Iterable[NodeLike]) -> bool:
     Then it was the backward of another root that has freed the latter.
     """
     used = reached((node for node, _ in tensors_saved(nodes)), next_nodes)
-    return any(saved_value(node, attribute) == FREED for node in used for _, attribute in saved_names(type(node)))
+    return any(map(is_freed, used))
 
 
 def written_in_place(nodes: Iterable[NodeLike]) -> str:

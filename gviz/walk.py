@@ -773,6 +773,11 @@ def saved_items(node: NodeLike) -> list[object]:
     return [one for value in values for one in (value if isinstance(value, tuple | list) else (value,))]
 
 
+def is_freed(node: NodeLike) -> bool:
+    """Return whether a backward has freed what a node saved."""
+    return any(type(one) is str and one == FREED for one in saved_items(node))
+
+
 def memory_of(tensor: TensorLike) -> tuple[int, int]:
     """Return the address of a tensor's first element, 0 if it has none, and the bytes that its elements take."""
     try:

@@ -17,7 +17,7 @@ from gviz.sources.derivatives import origin_in_derivative
 from gviz.trace import Trace
 from gviz.trace.facts import recall
 from gviz.trace.records import CallRecord, Cut, CutResult, FunctionCall, Write, record_of
-from gviz.walk import Argument, Origin, grad_fn, graph_nodes, memory_kept
+from gviz.walk import Argument, Origin, grad_fn, graph_nodes, is_freed, memory_kept
 
 CHANGED = re.compile(
     r"an inplace operation: \[[\w.]+ \[(?P<shape>[\d, ]*)\]\](?:, which is output \d+ of (?P<maker>\w+),)?"
@@ -401,7 +401,7 @@ def cuts_added_to(roots: Iterable[Any]) -> set[CutResult]:
 def is_freed_beside(tensor: Any, nodes: Container[Any]) -> bool:
     """Return whether a backward through other operations than these has freed some that a tensor is made by."""
     own = graph_nodes([tensor]) if tensor is not None else ()
-    return any(node not in nodes and memory_kept(node) is None for node in own)
+    return any(node not in nodes and is_freed(node) for node in own)
 
 
 def sums_of(roots: Iterable[Any]) -> set[Any]:

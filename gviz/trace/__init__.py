@@ -87,7 +87,7 @@ class Trace(Observer):
         call = None if is_counted else self.frames.note_call("data", is_new=False)
         if call is not None:
             self.writes.append(Write(call.place, "data", ref(tensor), (), -1, run=self.frames.runs))
-            self.gradients.wrote_data(tensor)
+            self.gradients.wrote_leaf(tensor, "data", is_counted=False)
 
     def has_called(self, name: str, args: tuple[Any, ...], result: Any, seconds: float) -> None:
         """Note what a call has made."""
@@ -154,7 +154,7 @@ class Trace(Observer):
             self.outside.note_made(beside, call._replace(name=by, at=None), args)
         leaf = memory if beside is not None and beside.requires_grad and beside.is_leaf else None
         self.writes.append(Write(call.place, name, ref(owner), shapes, version, makers, self.frames.runs, leaf))
-        self.gradients.wrote_data(leaf and leaf())
+        self.gradients.wrote_leaf(leaf() if leaf else owner, name, is_counted=not leaf)
         if node is not None and base is not None:
             self.record_node(base, call, args)
         return call if base is None else call._replace(is_view=True)

@@ -7,6 +7,7 @@ import sys
 from collections import Counter
 from collections.abc import Iterable
 from itertools import dropwhile, takewhile
+from traceback import walk_stack
 from types import CodeType
 from typing import Any
 from weakref import ref
@@ -22,6 +23,9 @@ EMPTIES = {"zero_", "fill_", "detach_", "requires_grad_"}
 
 CONSTANTS = ("LOAD_CONST", "LOAD_SMALL_INT", "BUILD_SLICE")
 """How Python, 3.11 to 3.14, comes to a constant index."""
+
+REPLACES = {"copy_", "data", "__setitem__", "fill_", "zero_", "normal_", "uniform_"}
+"""Writes that do not depend on what was there before."""
 
 
 class GradientRecord:
@@ -180,10 +184,22 @@ class Gradients(Observer):
         if record is not None:
             self.note_write(record, tensor)
 
-    def wrote_data(self, leaf: Any) -> None:
-        """Note a write into a leaf that has a gradient, as through ``.data``, which its version does not tell of."""
+    def wrote_leaf(self, leaf: Any, name: str, *, is_counted: bool) -> None:
+        """Note a write into a leaf: whether it may be an update with its gradient.
+
+        It is none if the leaf gets other numbers, as those of another tensor, and nobody has read the gradient.
+
+        Args:
+            leaf: what has the memory that was written.
+            name: of the call.
+            is_counted: whether the version of the leaf tells of it, which a write through ``.data`` does not change.
+        """
         record = recall(self.records, leaf)
-        if record is not None and record.has_had_gradient:
+        if record is not None and ((name in REPLACES and not record.was_read) or is_load()):
+            record.first_version, record.leaf_version = (
+                one + (is_counted and one + 1 == record.version) for one in (record.first_version, record.leaf_version)
+            )
+        elif record is not None and not is_counted and record.has_had_gradient:
             self.used.add(record.chain)
             record.was_used, record.first_version = True, -1
 
@@ -237,3 +253,12 @@ class Gradients(Observer):
             is_emptied = is_filled or bool(names and names[-1] in EMPTIES)
             entry = self.uses[id(code), at] = not is_test and not is_emptied, code
         return entry[0]
+
+
+def is_load() -> bool:
+    """Return whether what runs loads the numbers of a module, or gives it those that it begins with."""
+    return any(
+        one.f_code.co_name in ("load_state_dict", "reset_parameters")
+        or str(one.f_globals.get("__name__")).endswith("nn.init")
+        for one, _ in walk_stack(None)
+    )

@@ -651,3 +651,56 @@ def test_an_update_through_data_uses_a_gradient_as_one_in_no_grad_does(
     )
     assert (plain.verdict, plain.is_wrong) == ("not cleared", True)
     assert (cleared.verdict, "after the program had used it" in cleared.what) == ("cleared", True)
+
+
+LOADED, READ = "net.load_state_dict(best)", "; log = net.weight.grad.norm()"
+
+ENDS = {
+    "nothing": ("", ""),
+    "the best numbers": ("", LOADED),
+    "the best numbers, with a log of gradients": (READ, LOADED),
+    "other numbers, one by one": ("", "for key, one in net.named_parameters(): one.data.copy_(best[key])"),
+    "new numbers": (READ, "net.reset_parameters()"),
+    "new numbers by init": (READ, "torch.nn.init.trunc_normal_(net.weight)"),
+}
+
+
+@pytest.mark.parametrize("engine", ENGINES)
+@pytest.mark.parametrize(("seen", "end"), ENDS.values(), ids=ENDS)
+def test_numbers_that_are_loaded_after_a_training_are_no_use_of_a_gradient(
+    tmp_path: Path, seen: str, end: str, engine: str
+) -> None:
+    begin = "import torch\nnet = torch.nn.Linear(3, 1)\nopt = torch.optim.SGD(net.parameters(), 0.1)\n"
+    before, loop = "best = {key: one.clone() for key, one in net.state_dict().items()}\n", "for i in range(3):\n    "
+    steps = {
+        "opt.step(); net(torch.ones(2, 3)).sum().backward()": "call step() after backward()",
+        "net(torch.ones(2, 3)).sum().backward(); opt.step()": "make the optimizer after the line that gives net",
+    }
+    for again, (step, mend) in zip(("", "net = torch.nn.Linear(3, 1)\n"), steps.items(), strict=True):
+        program = f"{begin}{again}{before}{loop}opt.zero_grad(); {step}{seen}\n{end}\n"
+        cause = why(graph_of(tmp_path, program, engine), "net.weight")
+        assert (cause.verdict, cause.is_wrong, cause.mend[: len(mend)]) == ("not used", True, mend)
+
+
+@pytest.mark.parametrize("engine", ENGINES)
+def test_an_update_that_is_copied_into_a_leaf_uses_the_gradient_that_the_program_has_read(
+    tmp_path: Path, engine: str
+) -> None:
+    begin = "import torch\nw = torch.tensor(1.0, requires_grad=True)\nfor i in range(3):\n    ((w * 2 - 1) ** 2).backward()\n"
+    for update in ("w.copy_(w - 0.1 * w.grad)", "w.data.copy_(w - 0.1 * w.grad)", "w.data = w - 0.1 * w.grad"):
+        program = f"{begin}    with torch.no_grad(): {update}\n"
+        assert why(graph_of(tmp_path, program, engine), "w").verdict == "not cleared"
+
+
+@pytest.mark.parametrize("engine", ENGINES)
+@pytest.mark.parametrize("end", ["", "net.load_state_dict({key: one + 0 for key, one in net.state_dict().items()})"])
+def test_what_was_cut_off_is_not_freed_by_numbers_that_are_loaded_afterwards(
+    tmp_path: Path, end: str, engine: str
+) -> None:
+    program = (
+        "import torch\nnet = torch.nn.Sequential(torch.nn.Linear(3, 3), torch.nn.Linear(3, 1))\ndef train():\n"
+        "    mean = net(torch.ones(2, 3)).pow(2).mean()\n    loss = torch.tensor(mean.item(), requires_grad=True)\n"
+        f"    loss.backward()\ntrain()\n{end}\n"
+    )
+    cause = why(graph_of(tmp_path, program, engine), "net.0.weight")
+    assert (cause.verdict, cause.mend) == ("detached", "loss = mean")
