@@ -45,7 +45,10 @@ def took_name(facts: TensorFacts) -> bool:
     is_there = not names or any(fixes.may_be(one, row.name) or row.name.startswith(f"{one}[") for one in names)
     is_made_of_it = is_there and (has_use or not sources.isdisjoint((row.name, older)))
     is_newer = (
-        facts.node is None and older in facts.case.rows and (is_made_of_it or (row.is_leaf and row.requires_grad))
+        facts.node is None
+        and older in facts.case.rows
+        and facts.case.rows[older].shape == row.shape  # and no list of all its steps
+        and (is_made_of_it or (row.is_leaf and row.requires_grad))
     )
     reused = [one for one in names if len(re.findall(rf"(?<!\w){re.escape(one)}(?!\w)", code)) > 1]
     gradients = GRADIENT.findall(code) if row.leaves or row.broken is not None else []

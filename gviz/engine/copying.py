@@ -38,7 +38,8 @@ def from_parts(
     """Return a leaf of those parts, with the attributes of the user's."""
     twin = from_array(strided(flat[offset:], shape, strides), None)
     twin.__class__ = kind or Tensor
-    twin.requires_grad = requires_grad
+    if requires_grad:  # and nothing is told to a trace that none was there to lose
+        twin.requires_grad = True
     twin.__dict__.update(notes)
     twin.version_cell().count = int(
         kind is None
@@ -62,8 +63,6 @@ def deep(tensor: Tensor, memo: dict[Any, Any]) -> Any:
         "you were attempting to deepcopy a module, this may be because of a torch.nn.utils.weight_norm usage, see "
         "https://github.com/pytorch/pytorch/pull/103001",
     )
-    if id(tensor) in memo:
-        return memo[id(tensor)]
     flat, *rest = parts(tensor)
     place = "memory", flat.__array_interface__["data"][0]
     if place not in memo:

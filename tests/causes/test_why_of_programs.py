@@ -1112,6 +1112,38 @@ for _ in range(2):
     assert (cause.verdict, cause.mend) == ("second backward", "self.mean = self.mean.detach() before it is used again")
 
 
+@pytest.mark.parametrize("engine", ENGINES)
+def test_a_list_of_all_steps_that_gets_the_name_of_the_leaf_is_no_fault(tmp_path: Path, engine: str) -> None:
+    program = """\
+import torch
+w = torch.tensor([1.0, 2.0], requires_grad=True)
+steps = []
+for _ in range(3):
+    loss = (w**2).sum()
+    loss.backward()
+    with torch.no_grad():
+        w -= 0.1 * w.grad
+    w.grad = None
+    steps.append(w.clone())
+w = torch.stack(steps)
+"""
+    causes = why_all(graph_of(tmp_path, program, engine))
+    assert [(cause.name, cause.verdict) for cause in causes] == [("w (at backward)", "cleared")]
+
+
+@pytest.mark.parametrize("engine", ENGINES)
+def test_what_a_copied_state_dict_holds_never_required_a_gradient(tmp_path: Path, engine: str) -> None:
+    program = """\
+import copy, torch
+net = torch.nn.Sequential(torch.nn.Linear(2, 2), torch.nn.BatchNorm1d(2))
+net(torch.rand(4, 2)).pow(2).mean().backward()
+best = copy.deepcopy(net.state_dict())
+"""
+    graph = graph_of(tmp_path, program, engine)
+    assert why(graph, "best['1.num_batches_tracked']").verdict == "integer"
+    assert "any more" not in why(graph, "best['1.running_mean']").what
+
+
 @pytest.mark.parametrize("line", ["for key in net.state_dict(): print(key)", "kept = net.state_dict()"])
 def test_a_program_that_only_keeps_its_weights_is_told_to_compute_a_loss(tmp_path: Path, line: str) -> None:
     program = f"import torch\nnet = torch.nn.Linear(3, 2)\n{line}\n"
