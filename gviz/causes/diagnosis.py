@@ -17,6 +17,7 @@ from gviz.formulas.operations import operator_of
 from gviz.graphs import MIXED, NO_GRADIENT, NO_HISTORY, Graph, GraphCut, Node, Place, Stop, TensorRow
 from gviz.graphs.numbers import Numbers
 from gviz.passes.dataflow import dataflow
+from gviz.passes.elements import is_finite
 from gviz.text import display_width, printable
 
 FINE = ("ok", "frozen", "integer", "accumulated", "cleared", "new leaf", "not a leaf", "not trained", "hidden")
@@ -136,13 +137,12 @@ class Diagnosis:
         """Return a tensor as it was when the backward of the root ran, and not as a later one has left it."""
         numbers, grad, _ = row.at_backward()
         is_newer = row.moment is None and grad.before is None and not self.is_reached(row)
-        grad = NO_GRADIENT if is_newer else grad
-        return row._replace(numbers=numbers, grad=grad, moment=None, history=NO_HISTORY)
+        then = row._replace(numbers=numbers, grad=NO_GRADIENT if is_newer else grad, moment=None, history=NO_HISTORY)
+        return then if is_finite(row.grad.value) or self.is_reached(row) else row  # nan or inf of another root
 
     def is_reached(self, row: TensorRow) -> bool:
         """Return whether a tensor is in the graph, be it by another name."""
-        node = self.named.get(row.name)
-        return node is not None and (node.kind == "leaf" or not row.is_leaf)
+        return (node := self.named.get(row.name)) is not None and (node.kind == "leaf" or not row.is_leaf)
 
     @property
     def has_run(self) -> bool:

@@ -61,6 +61,7 @@ WITH_GRADIENT = (
     # It is nan or inf.
     Verdict(lambda one: one.number and one.history.spoiled, training.spoiled_by_program),
     Verdict(lambda one: one.number and one.history.spread and one.before is None, training.made_by_clipping),
+    Verdict(lambda one: one.number and one.is_of_other_root and not one.cuts, zero.left_by_other_root),
     Verdict(lambda one: one.number and not is_finite(one.before), not_finite_before),
     Verdict(lambda one: one.number, not_finite_since),
     Verdict(lambda one: one.number or one.is_zero, training.made_by_hook),
@@ -69,7 +70,7 @@ WITH_GRADIENT = (
     # It is 0.
     Verdict(lambda one: one.is_zero, missing.left_out),
     Verdict(lambda one: one.is_zero and one.history.grad_cleared and one.history.spoiled, training.spoiled_by_program),
-    Verdict(lambda one: one.is_zero and one.is_of_other_root and not one.history.grad_cleared, zero.zero_of_other_root),
+    Verdict(lambda one: one.is_zero and one.is_of_other_root and not one.history.grad_cleared, zero.left_by_other_root),
     Verdict(lambda one: one.is_zero and one.is_of_other_root and one.history.grad_cleared, training.taken_away),
     Verdict(lambda one: one.is_zero, zero.zero),
     # It is a number like any other.

@@ -107,11 +107,11 @@ class Mend(NamedTuple):
     of: str = ""
 
 
-def zero_of_other_root(facts: TensorFacts) -> Cause:
-    """Return the cause for zeros that another backward has left."""
+def left_by_other_root(facts: TensorFacts) -> Cause:
+    """Return the cause for zeros, or nan or inf, that another backward has left."""
     name, root, meant = facts.name, facts.case.root_name, ""
     weight = facts.case.rows.get(f"{name.removesuffix('.bias')}.weight")
-    what = f"{name}.grad is 0, as another backward has left it: {root} is not made from {name}"
+    what = f"{name}.grad is {facts.number or 0}, as another backward has left it: {root} is not made from {name}"
     if weight is not None and name.endswith(".bias") and is_not_0(weight.grad.value):
         what = f"{what}; {weight.name}.grad is not 0"
         meant = f"if what comes to {name} is to cancel out"
@@ -120,7 +120,7 @@ def zero_of_other_root(facts: TensorFacts) -> Cause:
     lines = facts.case.line_of(facts.history.brought)
     other = next((named_in(code) for _, code in lines), "")
     mend = f"gviz why SOURCE --root {'NAME' if other in ('', root) else other} tells of that one"
-    return facts.cause("zero", what, lines, mend, meant)
+    return facts.cause("nan" if facts.number else "zero", what, lines, mend, meant)
 
 
 def has_others(case: Diagnosis) -> bool:

@@ -1259,3 +1259,38 @@ def test_a_layer_that_fails_in_its_own_code_shows_what_it_had_computed(tmp_path:
     rows = {row.name: row for row in graph.tensors}
     assert [node.name for node in graph.nodes if node.kind == "output"] == ["h"]
     assert rows["self.a.weight"].same_as == "net.a.weight"
+
+
+TWO_ROOTS = """\
+import torch
+x = torch.tensor([1.0, 0.0], requires_grad=True)
+a = torch.sqrt(x).sum()
+a.backward()
+p = torch.tensor([0.0, 1.0], requires_grad=True)
+b = (p * torch.log(p)).sum()
+b.backward()
+"""
+
+
+@pytest.mark.parametrize("engine", ENGINES)
+@pytest.mark.parametrize("roots", [(), ("a",), ("b",)])
+@pytest.mark.parametrize("is_there", [True, False], ids=["of both", "made later"])
+def test_a_gradient_of_another_root_that_is_not_finite_has_the_line_of_its_own_backward(
+    tmp_path: Path, roots: tuple[str, ...], engine: str, is_there: bool
+) -> None:
+    lines = TWO_ROOTS.splitlines(keepends=True)
+    (tmp_path / "program.py").write_text(
+        "".join(lines if not is_there else [*lines[:1], lines[4], *lines[1:4], *lines[5:]])
+    )
+    if engine == "torch":
+        pytest.importorskip("torch")
+    options = SourceOptions(diagnose=True, engine=engine, roots=roots)
+    graph = package.read(tmp_path / "program.py", options, rootless=True).graph
+    own, other, name = ("x", "p", "b") if roots == ("a",) else ("p", "x", "a")
+    backward = 7 if name == "b" else 4 + is_there
+    assert graph.backward is not None
+    assert graph.backward.line != backward  # as gviz inspect does, the last one is taken
+    cause = why(graph, other)
+    assert (lines_of(cause), cause.mend) == ([backward], f"gviz why SOURCE --root {name} tells of that one")
+    assert f"{'b' if name == 'a' else 'a'} is not made from {other}" in cause.what
+    assert lines_of(why(graph, own))[0] == (6 if own == "p" else 3 + is_there)

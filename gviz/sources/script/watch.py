@@ -115,7 +115,7 @@ class Calls(Observer):
         self.after, self.trace = after, trace
         self.last: dict[str, Call] = {}
         """The last call of each function by its name, once there is one, that raises or does not. For a diagnosis, ``nan``
-        is the first of the last calls that all have left something that is not finite."""
+        is the first of the last calls that all have left something that is not finite, of graphs with common leaves."""
         self.passes: ByTensor[Pass] = {}  # the last pass through the graph of each root, as long as that lives
         self.is_read, self.is_running, self.count, self.earlier = is_read, False, 0, 0
         self.measured = math.inf if options.costs else MEASURED if options.kept else 0
@@ -424,16 +424,20 @@ def _nodes_of(engine: Any, tensors: Collection[Any]) -> list[NodeLike]:
 def _keep_first_bad(engine: Any, last: dict[str, Call], leaves: list[Any]) -> None:
     """Keep the first of the calls of backward, up to the last one, that all left nan or inf.
 
+    One whose leaves are others than those of the last call, all finite still, has brought nothing to it.
+
     Args:
         engine: the module that the tensors are of.
         last: the calls that are kept; ``nan`` is that one.
         leaves: those that the last call came to.
     """
-    call = last.get("backward")
-    if call is not None and _is_finite(engine, [*call.tensors, *(leaf.grad for leaf in leaves)]):
+    call, first = last.get("backward"), last.get("nan")
+    older = [leaf for leaf in graph_nodes(first.tensors).values() if leaf is not None] if first is not None else []
+    is_apart = {*map(id, older)}.isdisjoint(map(id, leaves)) and _is_finite(engine, [*older, *leaves])
+    if call is None or _is_finite(engine, [*call.tensors, *(leaf.grad for leaf in leaves)]):
         last.pop("nan", None)
-    elif call is not None:
-        last.setdefault("nan", replace(call, about=replace(call.about, is_first_bad=True)))
+    elif first is None or is_apart:
+        last["nan"] = replace(call, about=replace(call.about, is_first_bad=True))
 
 
 def _is_finite(engine: Any, tensors: list[Any]) -> bool:
