@@ -149,6 +149,7 @@ FULL = Graph(
                 is_summand=True,
                 span=(3, 8, 3, 18),
                 is_freed=True,
+                is_idle=True,
                 added_to=("y",),
                 behind=0,
                 others=("d_loss",),

@@ -16,9 +16,6 @@ DERIVATIVES = {"grad", "jacobian", "hessian", "vjp", "hvp", "vhp", "jvp"}
 BUFFER = re.compile(r"self\.register_buffer\([^,]*, (.*)\)$")
 """A line that gives a module a buffer."""
 
-PRETRAINED = re.compile(r"\bEmbedding(Bag)?\.from_pretrained\(")
-"""What makes an embedding that is frozen, unless it is asked not to."""
-
 WITHOUT = "leave the line out"
 """What to do about a line that should not be."""
 
@@ -46,9 +43,6 @@ MATH = {
 
 VIEWS = {"data", "T", "mT", "H", "mH", "real", "imag"}
 """Attributes of a tensor that share its memory."""
-
-LEAVES = {"float", "Parameter", "Variable"}
-"""Functions that make a number, or a leaf, of what they are given."""
 
 IDLE = "idle"
 """Said of a statement that would assign what is there already."""
@@ -304,7 +298,7 @@ def requiring(line: str, name: str = "") -> str:
     >>> requiring("emb = nn.Embedding.from_pretrained(vectors)")
     'emb = nn.Embedding.from_pretrained(vectors, freeze=False)'
     """
-    if PRETRAINED.search(line):
+    if re.search(r"\bEmbedding(Bag)?\.from_pretrained\(", line):  # it is frozen, unless it is asked not to be
         return with_keyword(line, ("from_pretrained",), "freeze", value=False)
 
     def change(value: ast.expr) -> ast.expr:
@@ -549,8 +543,8 @@ def without_call(new: ast.expr, *, is_list: bool) -> ast.expr:
             is_many = isinstance(first, ast.List | ast.ListComp) or (is_list and isinstance(first, ast.Name))
             return stack_of(owner, first) if is_many else first
         case ast.Call(function, [first, *_]) if (
-            last_name(function) in LEAVES or ast.unparse(function) == "torch.detach"
-        ):
+            last_name(function) in ("float", "Parameter", "Variable") or ast.unparse(function) == "torch.detach"
+        ):  # which makes a number, or a leaf, of what it is given
             return first
     return new
 

@@ -28,9 +28,6 @@ MENDS = {
     "exploding": "torch.nn.utils.clip_grad_norm_ before step(); smaller initial weights, fewer steps, or scaled data",
 }
 
-CONSTANT_SUMS = ("Softmax", "LayerNorm", "BatchNorm", "GroupNorm")
-"""Operations whose results have a sum that is the same for any input."""
-
 EVEN = ("Sum", "Mean", "View", "UnsafeView", "Transpose", "Permute", "Squeeze", "Unsqueeze")
 """Operations that hand on to all elements of their input the same gradient, if one comes to all of theirs."""
 
@@ -119,7 +116,7 @@ def constant_sum(graph: Graph) -> tuple[str, set[str]]:
     """
     node = below_sums(graph)
     kind = node.label.partition("Backward")[0].removeprefix("Native") if node is not None else ""
-    if node is None or kind not in CONSTANT_SUMS:
+    if node is None or kind not in ("Softmax", "LayerNorm", "BatchNorm", "GroupNorm"):
         return "", set()
     inputs = {
         edge.slot: {*reached([edge.source], lambda one: [way.source for way in graph.inputs[one]])}

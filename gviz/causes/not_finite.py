@@ -97,12 +97,6 @@ SHRINKING = ("*", "/", "**", "exp", "square")
 PLAIN = ("+", "-", "*", "@", "sum", "mean", "addmm")
 """Operations that are finite for all finite inputs, unless these are too large."""
 
-INFINITE_AT_0 = ("log", "log2", "log10", "rsqrt", "reciprocal")
-"""Functions that are infinite at 0, besides a division, and a negative power."""
-
-SELECTING = ("Select", "Slice", "Index", "Unbind")
-"""Operations that pick elements."""
-
 
 def not_finite_before(facts: TensorFacts) -> Cause:
     """Return the cause for a gradient that an earlier backward has left so."""
@@ -207,7 +201,7 @@ def brings_bad(case: Diagnosis, node: Node, run: int) -> bool:
 
     Of a program that was followed, what nobody has noted is finite, but for a part of the very call that uses it.
     """
-    while node.label.startswith(SELECTING) and (operands := operands_of(case, node)):
+    while node.label.startswith(("Select", "Slice", "Index", "Unbind")) and (operands := operands_of(case, node)):
         node = operands[0]
     is_quotient = sign_in_program(node) == "/" and any(is_bad(case, one) for one in operands_of(case, node))
     is_unknown = node.value is None and (not case.graph.code or node.run == run > 0)
@@ -600,7 +594,7 @@ def zero_of(node: ast.AST) -> ast.expr | None:
             return None if isinstance(part, ast.Constant) else part
         case ast.Call(_, [*_, last]) if last_name(node) == "pow" and isinstance(last, ast.UnaryOp):
             return operands_of_call(node)[0]
-        case ast.Call() if last_name(node) in INFINITE_AT_0:
+        case ast.Call() if last_name(node) in ("log", "log2", "log10", "rsqrt", "reciprocal"):  # infinite at 0, too
             return next(iter(operands_of_call(node)), None)
     return None
 

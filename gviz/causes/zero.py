@@ -7,6 +7,8 @@ from collections.abc import Iterable, Iterator, Sequence
 from functools import reduce
 from typing import NamedTuple
 
+from gviz.causes.assignments import line_numbers
+from gviz.causes.cuts import at_cuts, clause_of_cuts
 from gviz.causes.diagnosis import Cause, Diagnosis, Lines, backward_of, first_true, is_own, sign_in_program
 from gviz.causes.facts import TensorFacts
 from gviz.causes.fixes import out_of_place
@@ -15,7 +17,7 @@ from gviz.causes.stopped import named_in
 from gviz.causes.syntax import calls_of
 from gviz.causes.training import BEFORE_EACH, accumulated, mend_of_clearing, why_cleared
 from gviz.formulas.formula import UNKNOWN
-from gviz.graphs import MIXED, Edge, Node, Place, TensorRow
+from gviz.graphs import MIXED, Edge, GraphCut, Node, Place, TensorRow
 from gviz.graphs.numbers import Numbers, size_of
 from gviz.passes.elements import has_only, is_finite, plus, positions, summed_dims, times
 from gviz.passes.part import VIEW, nodes_saved, slope_formula
@@ -23,9 +25,6 @@ from gviz.text import joined
 
 MOST = 3
 """Places that are listed."""
-
-LEAST_AT_ZERO = ("mse_loss", "smooth_l1_loss", "huber_loss", "l1_loss", "abs", "norm")
-"""Functions that are never less than 0."""
 
 SUMS = {"sum": 1, "mean": 1, "*": 1, "/": 1, "+": 2}
 """Operations that are sums of so many inputs, with factors that are numbers."""
@@ -85,12 +84,6 @@ PRODUCTS = {
 
 SELECTIONS = ("index", "index_select", "masked_select", "slice", "select", "gather", "take")
 """Operations that pick elements."""
-
-RECURRENT = "weight_hh"
-"""A part of PyTorch's names for the weights that nn.RNN and its like multiply the state by."""
-
-MIXES = ("Softmax", "LogSoftmax", "NativeLayerNorm", "NativeBatchNorm", "NativeGroupNorm")
-"""Operations whose derivative is not 0, but which hand on 0 if all that they make counts alike: its sum is constant."""
 
 
 class Mend(NamedTuple):
@@ -179,7 +172,7 @@ def zero(facts: TensorFacts) -> Cause:
     more = f", and {len(edges) - MOST} more" if len(edges) > MOST else ""
     lines = tuple(line for edge in edges[:MOST] for line in case.line_of_node(case.nodes[edge.target]))
     mend, factors = mend_of_zero(case, edges[0]), origins_of_factor(case, edges[0])
-    if RECURRENT in facts.name and all(is_by_first_state(case, edge) for edge in edges):
+    if "weight_hh" in facts.name and all(is_by_first_state(case, edge) for edge in edges):
         mend = OF_FIRST_STATE
     elif factors := [one for one in factors if one.kind == "operation" or is_named(one)]:
         more_lines, mend = mend_of_factor(case, factors)
@@ -462,14 +455,27 @@ def lines_of_zeros(case: Diagnosis, row: TensorRow) -> Lines:
 def with_other_ways(facts: TensorFacts, cause: Cause, edges: Sequence[Edge]) -> Cause:
     """Return the cause for a function without slope with what cuts its tensor off on other ways.
 
-    Another operation may make the gradient 0 at some inputs alone, and stand on those ways, too. A cut of what is made
-    with leaves that come in after the function is behind it, and on no other way.
+    Another operation may make the gradient 0 at some inputs alone, and stand on those ways, too. Nothing would come
+    along a way on which the gradient is 0 already where it is cut off; and a cut of what is made with leaves that come
+    in after the function is behind it, and on no other way.
     """
     case = facts.case
     closed = {one.id for edge in edges for one in case.above(case.nodes[edge.target])}
     late = {node.name for node in case.named.values() if {use.target for use in case.uses[node.id]} <= closed}
-    is_behind = all(not late.isdisjoint(cut.leaves) for cut in facts.cuts)
-    return cause if is_behind else cause.besides(facts.clause_of_cuts, *facts.at_cuts, "on another way,", "or")
+    cuts = [cut for cut in facts.cuts if late.isdisjoint(cut.leaves) and not is_idle(case, cut)]
+    return (
+        cause.besides(clause_of_cuts(case, cuts, "what is made from it"), *at_cuts(case, cuts), "on another way,", "or")
+        if cuts
+        else cause
+    )
+
+
+def is_idle(case: Diagnosis, cut: GraphCut) -> bool:
+    """Return whether nothing but 0 came to the operations that use what a cut has left; of numbers the text tells."""
+    lines = [line_numbers(one.statement) for one in case.way_of(cut)] if not cut.is_used else []
+    at = [(case.line_in_text(case.line_of_node(one)), one.grad.arrived) for one in case.nodes.values()]
+    came = ([arrived for line, arrived in at if line in own and arrived is not None] for own in lines)
+    return case.chain_of(cut)[-1].is_idle or any(one and all(arrived.has_only(0.0) for arrived in one) for one in came)
 
 
 def zeroed(facts: TensorFacts, head: str) -> Cause:
@@ -513,7 +519,9 @@ def is_least(case: Diagnosis) -> bool:
     for node in todo:  # grows while it is read
         inputs, arrives, sign = case.shown.inputs[node.id], node.grad.arrived, sign_in_program(node)
         exponent = node.recorded.options.get("exponent", "") if sign == "**" else ""
-        is_square = sign in LEAST_AT_ZERO or (exponent.isdecimal() and not int(exponent) % 2)
+        is_square = (exponent.isdecimal() and not int(exponent) % 2) or (
+            sign in ("abs", "norm") or sign.endswith(("mse_loss", "l1_loss", "huber_loss"))
+        )
         if arrives is None or not arrives.summary.smallest >= 0 or not (is_square or len(inputs) == SUMS.get(sign)):
             return False
         if is_square and any(map(hands_on, inputs)):  # the dtype alone makes it 0
@@ -572,10 +580,15 @@ def hides_why(case: Diagnosis, edge: Edge) -> bool:
 
 
 def is_alike(node: Node) -> bool:
-    """Return whether an operation that mixes its elements hands on 0 since all that comes to it is the same."""
+    """Return whether an operation that mixes its elements hands on 0 since all that comes to it is the same.
+
+    Its derivative is not 0 then, but the sum of what it makes is the same for any input.
+    """
     arrives = node.grad.arrived
     is_even = arrives is None or arrives.elements is None or len({*arrives.elements}) == 1
-    return node.label.startswith(MIXES) and (is_even or not node.label.startswith("Softmax"))
+    return (is_even and node.label.startswith("Softmax")) or node.label.startswith(
+        ("LogSoftmax", "NativeLayerNorm", "NativeBatchNorm", "NativeGroupNorm")
+    )
 
 
 def zero_text(case: Diagnosis, edge: Edge) -> str:

@@ -444,6 +444,8 @@ class GraphCut(NamedTuple):
         is_freed: whether a backward on another root has freed the graph of what it took last.
         behind: of one that is behind another one: the place of that among the cuts of the graph; -1 for none.
         added_to: those of the others that it is only added to, so that no gradient of theirs depends on it.
+        is_idle: whether nothing but gradients of 0 came to the operations that use what came of it: without the cut
+            it would have got none.
     """
 
     place: Place | None
@@ -463,6 +465,7 @@ class GraphCut(NamedTuple):
     is_freed: bool = False
     behind: int = -1
     added_to: tuple[str, ...] = ()
+    is_idle: bool = False
 
 
 class Unlisted(NamedTuple):

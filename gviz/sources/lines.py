@@ -17,7 +17,7 @@ from gviz.sources.derivatives import origin_in_derivative
 from gviz.trace import Trace
 from gviz.trace.facts import recall
 from gviz.trace.records import CallRecord, Cut, CutResult, FunctionCall, Write, record_of
-from gviz.walk import Argument, Origin, grad_fn, graph_nodes, is_freed, memory_kept
+from gviz.walk import Argument, NodeFlow, Origin, grad_fn, graph_nodes, is_freed, memory_kept
 
 CHANGED = re.compile(
     r"an inplace operation: \[[\w.]+ \[(?P<shape>[\d, ]*)\]\](?:, which is output \d+ of (?P<maker>\w+),)?"
@@ -270,21 +270,28 @@ class Lines:
             self.codes[place.without_run] = self.cell_code(place)
         return place
 
-    def cuts(self, roots: Iterable[Any], names: Mapping[str, Any]) -> Iterator[GraphCut]:
+    def cuts(self, roots: Iterable[Any], names: Mapping[str, Any], flow: Mapping[Any, NodeFlow]) -> Iterator[GraphCut]:
         """Yield the lines that cut tensors off.
 
         Args:
             roots: the tensors that the graph is of.
             names: the tensors that have a name.
+            flow: how the gradient flows, as far as it is known.
         """
         outside = self.trace.outside
         if not outside.cuts:
             return
         roots = [*roots]
         nodes = graph_nodes(roots)
-        of_roots = [call for root in roots if (call := recall(outside.records, root)) is not None]
-        direct = cuts_in(nodes) | {result for call in of_roots for result in call.cuts}
+        direct = cuts_in(nodes) | {
+            result for root in roots if (call := recall(outside.records, root)) is not None for result in call.cuts
+        }
         summed = cuts_added_to(roots)
+        not_idle = cuts_in(
+            one
+            for one in nodes
+            if one not in flow or (arrived := flow[one].arrived) is None or not arrived.has_only(0.0)
+        )
         results = [result for cut in outside.cuts.values() for result in cut.results.values()]
         nearer: dict[CutResult, CutResult | None] = dict.fromkeys(one for one in results if one in direct)
         in_graph = [*nearer]
@@ -324,6 +331,7 @@ class Lines:
                 span=self.span(cut.call),
                 is_freed=is_freed_beside(cut.source(), nodes),
                 behind=-1 if after is None else [*groups].index((after.cut, True)),
+                is_idle=not direct.isdisjoint(group) and not_idle.isdisjoint(group),
             )
 
     def span(self, call: CallRecord) -> tuple[int, int, int, int] | None:

@@ -239,7 +239,9 @@ def _with_lines(graph: Graph, run: Run, lines: Lines, rows: tuple[TensorRow, ...
         is_first_bad=run.backward.is_first_bad,
         failure=run.failure,
         writes=lines.writes_in(error, run.called_on) if error else (),
-        breaks=tuple(lines.cuts([*(run.called_on if run.failure or not run.roots else run.roots.values())], names)),
+        breaks=tuple(
+            lines.cuts(run.called_on if run.failure or not run.roots else run.roots.values(), names, run.backward.flow)
+        ),
         codes=tuple(lines.codes.items()),
         functions=tuple(lines.functions),
     )

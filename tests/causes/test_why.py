@@ -2948,3 +2948,27 @@ def test_a_name_that_gets_what_a_function_has_kept_of_its_leaf_has_not_overwritt
     )
     graph = package.read(tmp_path / "net.py", SourceOptions(diagnose=True), say=lambda _: None).graph
     assert [(cause.name, cause.verdict) for cause in why_all(graph)] == [("w (at backward)", "cleared")]
+
+
+@pytest.mark.parametrize("engine", ENGINES)
+@pytest.mark.parametrize(
+    ("code", "lines", "mend"),
+    [
+        ("e = (e - e.max().detach()).exp()\nloss = (e * 0).sum()", [5], ""),
+        ("e = (e - e.max().item()).exp()\nloss = (e * 0).sum()", [5], ""),
+        ("loss = ((e - e.max().detach()).exp() * 0).sum()", [4], ""),
+        ("e = (e - e.max().detach()).exp()\nloss = (e * 0).sum() + (w.detach() ** 2).sum()", [5], "(w ** 2).sum()"),
+        ("e = (e - e.max().item()).exp()\nloss = (e * 0).sum() + (w.detach() ** 2).sum()", [5], "(w ** 2).sum()"),
+    ],
+)
+def test_a_cut_to_which_nothing_but_0_would_come_is_on_no_other_way(
+    engine: str, code: str, lines: list[int], mend: str, tmp_path: Path
+) -> None:
+    if engine == "torch":
+        pytest.importorskip("torch")
+    head = "import torch\nw = torch.tensor([1.0, 2.0], requires_grad=True)\ne = w * 3\n"
+    (tmp_path / "net.py").write_text(f"{head}{code}\nloss.backward()\n")
+    graph = package.read(tmp_path / "net.py", SourceOptions(diagnose=True, engine=engine), say=lambda _: None).graph
+    cause = why(graph, "w")
+    assert [place.line for place, _ in cause.lines] == lines, cause
+    assert ("max()" in cause.mend, mend in cause.mend, "; or" in cause.mend) == (False, True, bool(mend)), cause
