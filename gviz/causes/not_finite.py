@@ -139,8 +139,7 @@ def brought_not_finite(facts: TensorFacts, head: str) -> Cause:
         facts: of the tensor.
         head: that it, or its gradient, is not finite, as a clause.
     """
-    case = facts.case
-    edges = first_turning(facts)
+    case, edges = facts.case, first_turning(facts)
     edge = edges[0] if edges else None
     above = case.above(case.nodes[edge.target]) if edge is not None else ()
     in_text = (node for node in above if not case.graph.code or "where" in case.code_of(case.line_of_node(node)))
@@ -149,8 +148,9 @@ def brought_not_finite(facts: TensorFacts, head: str) -> Cause:
     bad = bad_operands(facts, edges) if edges else bad_before(facts)
     if not is_picked and (cause := not_finite_forward(case, facts.name, head, bad)) is not None:
         return cause
-    finite = (one.source for one in case.shown.edges if one.flow.handed is not None and is_finite(one.flow.handed))
-    own = next((case.nodes[one] for one in finite if is_own(case.nodes[one])), None)
+    finite = (one.source for one in case.shown.edges if one.flow.handed is not None and one.flow.handed.is_finite)
+    came_later = facts.parts and all(part is not None and part.is_finite for part in facts.parts)  # than this backward
+    own = next((case.nodes[one] for one in finite if is_own(case.nodes[one]) and not came_later), None)
     if edge is not None and is_own(case.nodes[edge.target]):
         own, edge = case.nodes[edge.target], None
     if edge is not None:

@@ -89,7 +89,7 @@ def stopped(facts: TensorFacts) -> Cause | None:
     if cause is None or failure is None:
         return cause
     caught = "" if is_over else ". The program caught the error, and went on"
-    is_left = facts.grad is not None and (NO_GRAPH in stop.message or facts.before is not None)
+    is_left = facts.grad is not None and (NO_GRAPH in stop.message or facts.before == facts.grad)
     left = f". {facts.name}.grad is of an earlier backward" if is_left else ""
     return cause._replace(what=f"{cause.what}{caught}{left}")
 

@@ -1108,8 +1108,31 @@ for _ in range(2):
     loss = net(x).pow(2).sum()
     loss.backward()
 """
-    cause = why(graph_of(tmp_path, program, engine), "net.fc.weight")
+    graph = graph_of(tmp_path, program, engine)
+    cause = why(graph, "net.fc.weight")
     assert (cause.verdict, cause.mend) == ("second backward", "self.mean = self.mean.detach() before it is used again")
+    whose = "grad is of an earlier backward"
+    assert (whose in cause.what, whose in why(graph, "x").what) == (False, True), "this one has added to one of them"
+
+
+@pytest.mark.parametrize("engine", ENGINES)
+def test_a_hook_of_a_module_that_returns_nothing_is_not_blamed_for_what_came_later(tmp_path: Path, engine: str) -> None:
+    program = """\
+import torch
+torch.manual_seed(0)
+net = torch.nn.Sequential(torch.nn.Linear(3, 3), torch.nn.ReLU(), torch.nn.Linear(3, 1))
+opt = torch.optim.SGD(net.parameters(), lr=0.1)
+x = torch.randn(8, 3, requires_grad=True)
+net[0].register_full_backward_hook(lambda m, gi, go: None)
+net[2].weight.register_hook(lambda g: g / 0)
+for _ in range(3):
+    opt.zero_grad()
+    net(x).pow(2).mean().backward()
+    opt.step()
+"""
+    graph = graph_of(tmp_path, program, engine)
+    assert "hook" in why(graph, "net.2.weight").mend
+    assert "hook" not in why(graph, "net.0.weight").what
 
 
 @pytest.mark.parametrize("engine", ENGINES)
