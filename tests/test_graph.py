@@ -171,6 +171,7 @@ FULL = Graph(
                 still_steps=1,
                 stepped=Place(9),
                 is_stale=True,
+                used_sum=True,
                 is_updated=True,
                 brought=Place(13),
                 is_same_call=True,

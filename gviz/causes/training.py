@@ -239,15 +239,15 @@ def accumulated(facts: TensorFacts) -> Cause:
             f" {given_to_optimizer(facts)}; or {before_each}"
         )
     elif history.is_stale:
-        what = f"{what}, though {name} had been updated with it by then"
+        what = f"{what}, though {name} had been updated with it by then{'; its last step() has used such a sum' * history.used_sum}"
         before_each = before_each if history.is_optimized else f"{clear} after each update"
-        mend, meant = before_each, "" if history.was_used else "if no step() is to use the sum"
+        mend, meant = before_each, "" if history.was_used or history.used_sum else "if no step() is to use the sum"
     elif history.steps:
         mend, meant = before_each, "if the sum is meant, as of several batches for one step"
     verdict = "not cleared" if history.is_stale and not meant else "accumulated"
     verdict = verdict if history.is_optimized is not False or history.is_updated else "not trained"
-    lines = (*facts.case.line_of_backward, *facts.case.line_of(history.optimizer))
-    return facts.cause(verdict, what, lines, mend, meant)
+    at = history.stepped if history.used_sum else history.optimizer
+    return facts.cause(verdict, what, (*facts.case.line_of_backward, *facts.case.line_of(at)), mend, meant)
 
 
 # ---------------------------------------------------------------- written by the program

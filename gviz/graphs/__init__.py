@@ -384,6 +384,7 @@ class History(NamedTuple):
             have had no gradient at all.
         stepped: where one of them stepped last.
         is_stale: whether what was in ``.grad`` had been used when the last backward added to it.
+        used_sum: whether what the last step of an optimizer used was such a sum.
         is_updated: whether the tensor was written since a backward brought its first gradient; of one that got none,
             since the first backward of all, or the first call of ``torch.autograd.grad``.
         brought: where the backward was called that has come to it last.
@@ -412,6 +413,7 @@ class History(NamedTuple):
     idle_steps: int = 0
     stepped: Place | None = None
     is_stale: bool = False
+    used_sum: bool = False
     is_updated: bool = False
     brought: Place | None = None
     is_same_call: bool = False

@@ -243,6 +243,7 @@ class Lines:
             idle_steps=record.idle_steps if is_optimized else gradients.idle_steps,
             stepped=self.place_if_any(record.stepped_at),
             is_stale=record.is_stale,
+            used_sum=record.used_sum,
             is_updated=is_there and record.version != record.first_version,
             brought=self.place(calls[0]) if calls else None,
             is_same_call=bool(record.chain) and record.chain == gradients.chain and not is_of_other,

@@ -41,14 +41,14 @@ class GradientRecord:
     __slots__ = (
         "arrivals", "chain", "cleared_at", "cleared_in", "first_norm", "first_version", "idle_steps", "is_finite",
         "is_stale", "is_zero", "leaf", "leaf_version", "set_at", "spoiled_at", "spread_at", "stepped_at", "stepped_in",
-        "steps", "still_steps", "used", "was_read", "was_used", "wasted",
+        "steps", "still_steps", "used", "used_sum", "was_read", "was_used", "wasted",
     )  # fmt: skip
 
     def __init__(self, leaf: Any) -> None:
         self.leaf, self.cleared_in, self.stepped_in = ref(leaf), 0, 0
         self.steps = self.still_steps = self.idle_steps = 0
         self.first_version = self.leaf_version = self.version
-        self.was_read = self.was_used = self.is_stale = False
+        self.was_read = self.was_used = self.is_stale = self.used_sum = False
         self.is_finite = True  # whether the gradient is, since a backward brought it
         self.is_zero = False  # whether backward has left nothing but zeros
         self.arrivals, self.used, self.wasted = Counter[Chain](), Counter[Chain](), Counter[Chain]()
@@ -148,7 +148,10 @@ class Gradients(Observer):
                 self.used.add(record.chain)
                 record.used[record.chain] += not record.was_used
                 record.steps, record.was_used, self.idle_steps = record.steps + 1, True, before
-                record.still_steps += is_still
+                record.still_steps, record.used_sum = (
+                    record.still_steps + is_still,
+                    record.is_stale and not record.set_at,
+                )
             else:
                 record.idle_steps += 1
             if is_still or not has_gradient:

@@ -704,3 +704,51 @@ def test_what_was_cut_off_is_not_freed_by_numbers_that_are_loaded_afterwards(
     )
     cause = why(graph_of(tmp_path, program, engine), "net.0.weight")
     assert (cause.verdict, cause.mend) == ("detached", "loss = mean")
+
+
+GAN = """\
+import torch
+G, D = torch.nn.Linear(2, 2), torch.nn.Linear(2, 1)
+opt_g, opt_d = (torch.optim.SGD(one.parameters(), 0.1) for one in (G, D))
+z, real = torch.randn(4, 2), torch.randn(4, 2)
+for i in range(3):
+    {}
+    opt_g.zero_grad()
+    g_loss = -D(G(z)).mean()
+    g_loss.backward()
+    opt_g.step()
+"""
+
+STEPS_OF_D = {
+    "sound": ("opt_d.zero_grad(); (D(G(z).detach()).mean() - D(real).mean()).backward(); opt_d.step()", False),
+    "two losses": (
+        "D.zero_grad(); D(G(z).detach()).mean().backward(); (-D(real).mean()).backward(); opt_d.step()",
+        False,
+    ),
+    "clipped weights": (
+        "D.zero_grad(); (D(G(z).detach()).mean() - D(real).mean()).backward(); opt_d.step(); D.weight.data.clamp_(-1, 1)",
+        False,
+    ),
+    "a gradient of its own": (
+        "(D(G(z).detach()).mean() - D(real).mean()).backward(); D.weight.grad = torch.ones(1, 2); opt_d.step()",
+        False,
+    ),
+    "not cleared": ("(D(G(z).detach()).mean() - D(real).mean()).backward(); opt_d.step()", True),
+    "not cleared between two steps": (
+        "D.zero_grad(); D(real).mean().backward(); opt_d.step(); D(G(z).detach()).mean().backward(); opt_d.step()",
+        True,
+    ),
+}
+
+
+@pytest.mark.parametrize("engine", ENGINES)
+@pytest.mark.parametrize(("step", "is_wrong"), STEPS_OF_D.values(), ids=STEPS_OF_D)
+def test_a_sum_that_a_step_has_used_before_another_loss_came_is_not_cleared(
+    tmp_path: Path, step: str, is_wrong: bool, engine: str
+) -> None:
+    cause = why(graph_of(tmp_path, GAN.format(step), engine), "D.weight")
+    assert (cause.verdict, cause.is_wrong) == ("not cleared" if is_wrong else "accumulated", is_wrong), cause
+    assert ([place.line for place, _ in cause.lines], "has used such a sum" in cause.what) == (
+        [9, 6] if is_wrong else [9],
+        is_wrong,
+    )
