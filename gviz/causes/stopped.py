@@ -169,10 +169,16 @@ def not_scalar(facts: TensorFacts, stop: Stop) -> Cause:
     )
 
 
-def without_graph(facts: TensorFacts, stop: Stop) -> Cause:
-    """Return the cause for a root that has no graph."""
+def without_graph(facts: TensorFacts, stop: Stop) -> Cause | None:
+    """Return the cause for a root that has no graph; None for a leaf that this is of no matter for."""
     case, root, name = facts.case, facts.case.rows.get(named_in(stop.code)), named_in(stop.code) or "the root"
-    if facts.row is not root and facts.cuts:
+    if (
+        facts.row.requires_grad
+        and facts.history.brought not in (None, stop.place)
+        and any(TensorFacts(case, one).is_frozen_in_optimizer for one in case.rows.values())
+    ):
+        return None  # another call has brought its gradient: what this one lacks is the frozen ones
+    if facts.row is not root and facts.cuts and not facts.is_frozen_in_optimizer:
         is_root = root is not None and root.broken is not None and root.broken.span == facts.cuts[0].span
         clause = clause_of_cuts(case, facts.cuts, "it" if is_root else f"what is made from {facts.name}")
         (lines, mend), what = facts.at_cuts, f"backward did not run: {name} has no graph; {clause}"
@@ -187,21 +193,24 @@ def without_graph(facts: TensorFacts, stop: Stop) -> Cause:
     if facts.row.requires_grad and facts.row is not root:
         since = case.line_of(facts.history.requires_grad_set)
         what = f"it is not made from {facts.name}{', or was before that required a gradient' * bool(since)}"
-        mend = f"use {facts.name} where {name} is computed"
-        mend = f"call {facts.in_code}.requires_grad_() before it is used; or {mend}" if since else mend
+        first = f"call {facts.in_code}.requires_grad_() before it is used; or " if since else ""
         return facts.cause(
-            "no path", f"backward did not run: {name} has no graph; {what}", (*case.line_of_stop, *since), mend
+            "no path",
+            f"backward did not run: {name} has no graph; {what}",
+            (*case.line_of_stop, *since),
+            f"{first}use {facts.name} where {name} is computed",
         )
     floats = [one for one in case.graph.tensors if one.is_leaf and "float" in one.dtype and not one.requires_grad]
-    floats = [facts.row] if facts.row.broken is not None and facts.row in floats else floats
-    leaf = next((TensorFacts(case, one) for one in floats if one is not root), None)
-    better = (outside(leaf) or never_required(leaf)) if leaf is not None else None
-    lines, mend = (better.lines, better.mend) if better is not None else ((), "requires_grad=True")
+    asked = [facts.row] if facts.row.broken is not None and facts.row in floats else floats
+    leaf = next((TensorFacts(case, one) for one in asked if one is not root), None)
+    better = (
+        (outside(leaf) or never_required(leaf)) if leaf is not None else Cause("", "", "", (), "requires_grad=True")
+    )
     return facts.cause(
         "frozen root",
         f"backward did not run: nothing that {name if root else 'the root'} is made from requires a gradient",
-        (*case.line_of_stop, *lines),
-        mend,
+        (*case.line_of_stop, *better.lines),
+        better.mend,
     )
 
 

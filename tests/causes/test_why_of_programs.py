@@ -1317,3 +1317,46 @@ def test_a_gradient_of_another_root_that_is_not_finite_has_the_line_of_its_own_b
     assert (lines_of(cause), cause.mend) == ([backward], f"gviz why SOURCE --root {name} tells of that one")
     assert f"{'b' if name == 'a' else 'a'} is not made from {other}" in cause.what
     assert lines_of(why(graph, own))[0] == (6 if own == "p" else 3 + is_there)
+
+
+FROZEN_CRITIC = """\
+import torch
+from torch import nn
+torch.manual_seed(0)
+G, D = nn.Linear(2, 2), nn.Linear(2, 1)
+opt_g = torch.optim.SGD(G.parameters(), lr=0.1)
+opt_d = torch.optim.SGD(D.parameters(), lr=0.1)
+history = []
+def d_step():
+    opt_d.zero_grad()
+    fake = G(torch.randn(4, 2)).detach()
+    d_loss = D(fake).mean() - D(torch.randn(4, 2)).mean()
+    d_loss.backward()
+    opt_d.step()
+    return d_loss.item()
+def g_step():
+    opt_g.zero_grad()
+    for p in D.parameters():
+        p.requires_grad_(False)
+    g_loss = -D(G(torch.randn(4, 2))).mean()
+    g_loss.backward()
+    opt_g.step()
+for step in range(3):
+    history.append(d_step())
+    g_step()
+"""
+
+
+@pytest.mark.parametrize("engine", ENGINES)
+def test_what_is_frozen_and_stays_so_is_blamed_on_the_line_that_freezes_it(tmp_path: Path, engine: str) -> None:
+    graph = graph_of(tmp_path, FROZEN_CRITIC, engine)
+    cause = why(graph, "D.weight")
+    assert (cause.is_wrong, cause.verdict, lines_of(cause)) == (True, "frozen root", [12, 18])
+    assert cause.mend == (
+        "leave the lines 17 and 18 out; or, for D.weight alone, D.weight.requires_grad_() before it is used again"
+    )
+    assert why(graph, "G.weight").verdict == "ok"  # another call of backward has brought its gradient
+    without = FROZEN_CRITIC.replace("    for p in D.parameters():\n        p.requires_grad_(False)\n", "")
+    again = FROZEN_CRITIC.replace("    opt_d.zero_grad()\n", "    opt_d.zero_grad()\n    D.weight.requires_grad_()\n")
+    for mended in (without, again):
+        assert not why(graph_of(tmp_path, mended, engine), "D.weight").is_wrong
