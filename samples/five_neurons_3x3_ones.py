@@ -1,6 +1,8 @@
 # Five neurons on 3x3 tensors: backward() starts from a gradient of L's shape
 import torch
 
+torch.manual_seed(0)
+
 a = torch.randn((3,3), requires_grad = True)
 
 w1 = torch.randn((3,3), requires_grad = True)

@@ -1,6 +1,8 @@
 # Five neurons on 3x3 tensors: the sum of L is a scalar
 import torch
 
+torch.manual_seed(0)
+
 a = torch.randn((3,3), requires_grad = True)
 
 w1 = torch.randn((3,3), requires_grad = True)

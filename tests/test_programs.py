@@ -44,7 +44,10 @@ def plain(node: Node) -> Node:
     """A node without its numbers, which are compared as numbers, and without what is not autograd's."""
     attrs = tuple((name, text) for name, text in node.recorded.attrs if name != WORKSPACE)
     return node._replace(
-        numbers=shape_alone(node.numbers), grad=NO_GRADIENT, later=None, recorded=node.recorded._replace(attrs=attrs)
+        numbers=shape_alone(node.numbers),
+        grad=NO_GRADIENT,
+        later=None,
+        recorded=node.recorded._replace(attrs=attrs, given_numbers=()),
     )
 
 

@@ -59,16 +59,22 @@ def took_name(facts: TensorFacts) -> bool:
     return is_later or is_newer or is_own
 
 
+def has_replaced(facts: TensorFacts) -> bool:
+    """Return whether a leaf that no optimizer has is as large as one in the graph that has no name any more."""
+    unnamed = {
+        one.shape for one in facts.case.shown.nodes if one.kind == "leaf" and (one.name or "leaf ").startswith("leaf ")
+    }
+    return facts.row.is_leaf and facts.history.is_optimized is False and facts.row.shape in unnamed
+
+
 def overwritten(facts: TensorFacts) -> Cause:
     """Return the cause for a name that stands for another tensor than the leaf that has the gradient."""
     case, name, is_leaf = facts.case, facts.name, facts.row.is_leaf
     call = "backward" if ".backward(" in case.graph.code or not case.graph.code else "autograd.grad"
     what = f"{name} is another leaf than {call} knew"
-    leaves = (node for node in case.shown.nodes if node.kind == "leaf")
-    unnamed = {node.shape for node in leaves if (node.name or "leaf ").startswith("leaf ")}
     lines = case.line_of(facts.history.requires_grad_set) or facts.lines
     is_assigned = not lines or bool(fixes.assigned_in(case.code_of(lines)))  # and not by what takes a constraint away
-    if is_leaf and facts.history.is_optimized is False and facts.row.shape in unnamed and is_assigned:
+    if is_assigned and has_replaced(facts):
         what = f"{what}: that one, of its sizes, has no name any more, and no optimizer has the new one"
         mend = f"with torch.no_grad(): {facts.in_code}.copy_(...), which writes into the parameter that is there"
         return facts.cause("overwritten", what, lines, mend)

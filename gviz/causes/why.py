@@ -49,6 +49,7 @@ WITHOUT_GRADIENT = (
     Verdict(missing.is_forgotten, missing.not_run),
     Verdict(lambda one: one.cuts and (one.case.has_run or not one.case.nodes), missing.cut_off),
     Verdict(lambda one: one.case.has_run, missing.bias_beside_derivatives),
+    Verdict(lambda one: one.case.has_run and missing.has_replaced(one), missing.overwritten),
     Verdict(lambda one: one.case.has_run, missing.no_path),
     Verdict(always, missing.not_run),
 )

@@ -9,7 +9,7 @@ from gviz.graphs import Graph, Node
 def with_quotients(graph: Graph) -> Graph:
     """Return the graph of the formula with each reciprocal that is only multiplied by 1 in one node with that product.
 
-    >>> from gviz.graphs import Graph
+    >>> from gviz.graphs import Edge, Graph
     >>> one, z = Node("c0", "constant", name="1"), Node("n3", "leaf", name="z")
     >>> inner, outer = Node("n2", "operation", "ReciprocalBackward0"), Node("n1", "operation", "MulBackward0")
     >>> edges = Edge("n2", "n1", 0), Edge("c0", "n1", 1), Edge("n3", "n2", 0)
