@@ -35,7 +35,11 @@ RETURNS = "torch.autograd.grad returns the gradients, and leaves .grad as it is"
 
 # ---------------------------------------------------------------- the name
 def took_name(facts: TensorFacts) -> bool:
-    """Return whether a tensor took over the name of a leaf: one in the graph, or one that its own line names."""
+    """Return whether a tensor took over the name of a leaf: one in the graph, or one that its own line names.
+
+    It has, if it is a leaf that was made after backward; if another leaf of its shape had the name at backward, and it is
+    made of that, or is a leaf, too; or if its line computes it from ``.grad`` of what the line gives the name to.
+    """
     row, code, older = facts.row, facts.code, f"{facts.name}{AT_BACKWARD}"
     if facts.grad is not None or facts.is_leaf_of_graph:
         return False
@@ -114,11 +118,12 @@ def given_to_other_name(facts: TensorFacts) -> Cause | None:
 
     So does ``p = p - lr * p.grad`` in a loop over parameters.
     """
-    own, all_facts = (
-        facts.name.removesuffix(AT_BACKWARD),
-        (TensorFacts(facts.case, row) for row in facts.case.rows.values()),
-    )
-    others = [one for one in all_facts if took_name(one) and (one.name == own or GRADIENT.search(one.code))]
+    own, rows = facts.name.removesuffix(AT_BACKWARD), facts.case.rows.values()
+    others = [
+        one
+        for one in (TensorFacts(facts.case, row) for row in rows)
+        if took_name(one) and (one.name == own or GRADIENT.search(one.code))
+    ]
     cause = overwritten(min(others, key=lambda one: one.name != own)) if others else None
     return cause and facts.cause(
         cause.verdict,
