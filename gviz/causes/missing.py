@@ -37,8 +37,8 @@ RETURNS = "torch.autograd.grad returns the gradients, and leaves .grad as it is"
 def took_name(facts: TensorFacts) -> bool:
     """Return whether a tensor took over the name of a leaf: one in the graph, or one that its own line names.
 
-    It has, if it is a leaf that was made after backward; if another leaf of its shape had the name at backward, and it is
-    made of that, or is a leaf, too; or if its line computes it from ``.grad`` of what the line gives the name to.
+    It has, if it is a leaf that was made after backward; if another leaf of its shape had the name at backward, and it
+    is made of that, or is a leaf, too; or if its line computes it from ``.grad`` of what the line gives the name to.
     """
     row, code, older = facts.row, facts.code, f"{facts.name}{AT_BACKWARD}"
     if facts.grad is not None or facts.is_leaf_of_graph:
