@@ -1,4 +1,4 @@
-"""What can be reached from some things, as the nodes of a graph along its edges; and the order that steps give things."""
+"""What can be reached from some things, as nodes along the edges of a graph; and the order that steps give things."""
 
 from __future__ import annotations
 

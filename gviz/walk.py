@@ -580,7 +580,7 @@ class Walker:
         return tuple([pair for pair in texts if pair[1]])
 
     def values_saved(self, saved: Sequence[tuple[str, TensorLike]]) -> tuple[Numbers, ...]:
-        """Return the numbers of operands that have no gradient and no name, as the mask of a dropout, where they are few."""
+        """Return the numbers of operands without gradient and name, as the mask of a dropout, where they are few."""
         operands = [one for key, one in saved if key in ("self", "other") and id(one) not in self.row_of]
         values = [numbers(one)._replace(dtype="") for one in operands if "float" in dtype_name(one.dtype) and one.shape]
         return tuple([value for value in values if value.elements is not None])

@@ -239,7 +239,10 @@ def accumulated(facts: TensorFacts) -> Cause:
             f" {given_to_optimizer(facts)}; or {before_each}"
         )
     elif history.is_stale:
-        what = f"{what}, though {name} had been updated with it by then{'; its last step() has used such a sum' * history.used_sum}"
+        what = (
+            f"{what}, though {name} had been updated with it by then"
+            f"{'; its last step() has used such a sum' * history.used_sum}"
+        )
         before_each = before_each if history.is_optimized else f"{clear} after each update"
         mend, meant = before_each, "" if history.was_used or history.used_sum else "if no step() is to use the sum"
     elif history.steps:

@@ -231,7 +231,7 @@ class Trace(Observer):
             return None
 
     def operands_of(self, args: tuple[Any, ...]) -> Iterator[tuple[int | tuple[int, int], Any]]:
-        """Yield the arguments of a call with their places; of a list of tensors each item, with the list's place and its own."""
+        """Yield the arguments of a call with their places; of a list of tensors each item, with the places of both."""
         for at, one in enumerate(args):
             if one.__class__ in (list, tuple) and one and all(isinstance(item, self.tensor) for item in one):
                 yield from (((at, number), item) for number, item in enumerate(one))
