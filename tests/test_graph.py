@@ -170,6 +170,7 @@ FULL = Graph(
                 idle_steps=1,
                 still_steps=1,
                 stepped=Place(9),
+                stepped_twice=Place(14),
                 is_stale=True,
                 used_sum=True,
                 is_updated=True,

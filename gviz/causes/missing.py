@@ -215,8 +215,10 @@ def made_parameter(facts: TensorFacts, unlisted: Unlisted) -> tuple[Lines, str]:
     case = facts.case
     lines = case.line_of(unlisted.place or facts.row.place)
     wrapper = f"nn.{unlisted.wrapper}" if HAS_NN.search(case.graph.code) else f"torch.nn.{unlisted.wrapper}"
-    better = fixes.as_parameter(case.code_of(lines), unlisted.attribute, wrapper)
-    return lines, better or f"put what {unlisted.module}.{unlisted.attribute} holds into {wrapper}"
+    return lines, (
+        fixes.as_parameter(case.code_of(lines), unlisted.attribute, wrapper)
+        or f"put what {unlisted.module}.{unlisted.attribute} holds into {wrapper}"
+    )
 
 
 def not_listed(facts: TensorFacts) -> Cause | None:
@@ -397,8 +399,7 @@ def cut_beside(facts: TensorFacts, cut: GraphCut) -> Cause:
             lines,
             f"none, unless {facts.name} is to be trained: {mend}",
         )
-    mend = mend if cut.others else f"{mend}; and use it where {root} is computed"
-    return facts.cause("no path", what, lines, mend)
+    return facts.cause("no path", what, lines, f"{mend}{f'; and use it where {root} is computed' * (not cut.others)}")
 
 
 def with_later_losses(facts: TensorFacts, cause: Cause) -> Cause:
@@ -513,13 +514,11 @@ def left_out(facts: TensorFacts) -> Cause | None:
     if not state.startswith(LEFT_OUT):
         return None
     call = state.removeprefix(LEFT_OUT).rpartition(", line")[0]
-    is_grad = call.startswith("autograd.grad")
-    mend = f"add {name} to its inputs, or {case.call_of_backward}" if is_grad else f"add {name} to inputs="
     return facts.cause(
         "no gradient",
         f"{call} was asked for the gradients of other tensors: {name} is not among its inputs",
         case.line_of_backward,
-        mend,
+        f"add {name} to {f'its inputs, or {case.call_of_backward}' if call.startswith('autograd.grad') else 'inputs='}",
     )
 
 

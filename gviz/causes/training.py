@@ -174,6 +174,16 @@ def not_used(facts: TensorFacts) -> Cause | None:
     return facts.cause("not used", f"{facts.name} has a gradient, but {what}", lines, mend)
 
 
+def with_second_step(facts: TensorFacts, cause: Cause) -> Cause:
+    """Return a cause that is no fault; or that two steps have used each gradient, where they have."""
+    lines = facts.case.line_of(facts.history.stepped_twice)
+    if cause.is_wrong or not lines:
+        return cause
+    what = f"this step() has used the gradient of {facts.name} that another step() had used, with no backward() between"
+    mend = f"call step() once after each backward(), of the one optimizer that has {facts.name}"
+    return facts.cause("stepped twice", what, lines, mend)
+
+
 def beside_optimizer(facts: TensorFacts) -> Cause | None:
     """Return the cause for a leaf that no optimizer has though one should: a pass makes it anew, or all steps idle."""
     case, name, cause = facts.case, facts.name, not_optimized(facts)
@@ -193,11 +203,10 @@ def beside_optimizer(facts: TensorFacts) -> Cause | None:
 
 def not_optimized(facts: TensorFacts) -> Cause:
     """Return the cause for a gradient of a leaf that no optimizer has."""
-    lines = facts.case.line_of(facts.history.optimizer) or facts.case.line_of_backward
     return facts.cause(
         "not trained",
         f"{facts.name} has a gradient, but no optimizer has {facts.name}: no step() changes it",
-        lines,
+        facts.case.line_of(facts.history.optimizer) or facts.case.line_of_backward,
         given_to_optimizer(facts),
         "if it is not to be trained",
     )
@@ -364,10 +373,15 @@ def as_it_came(facts: TensorFacts) -> Cause:
         texts = "; ".join(f"at {name} {made_text(change)}" for name, change in hooks)
         lines = tuple(line for _, change in hooks for line in case.line_of(change.place))
         return facts.cause("ok", f"{facts.name} has a gradient, which hooks have changed on its way: {texts}", lines)
-    is_gone = case.graph.code and not case.nodes  # its graph, or a later one was never made
-    gone = "; the graph that brought it is gone, and there is no other to look at"
-    fine = "" if case.has_mixed else ", and nothing is wrong with it"  # it may have been written after it was saved
-    return facts.cause("ok", f"{facts.name} has a gradient{gone if is_gone else fine}", case.line_of_backward)
+    end = first_true(
+        (
+            case.graph.code and not case.nodes,  # or a later one was never made
+            "; the graph that brought it is gone, and there is no other to look at",
+        ),
+        (case.has_mixed, ""),  # it may have been written after it was saved
+        (True, ", and nothing is wrong with it"),
+    )
+    return facts.cause("ok", f"{facts.name} has a gradient{end}", case.line_of_backward)
 
 
 def made_text(change: Hooked) -> str:

@@ -383,6 +383,7 @@ class History(NamedTuple):
         idle_steps: how many of those that have the tensor have had none; of a tensor that no optimizer has, how many steps
             have had no gradient at all.
         stepped: where one of them stepped last.
+        stepped_twice: where one was, more than once, the second to use what one backward had brought.
         is_stale: whether what was in ``.grad`` had been used when the last backward added to it.
         used_sum: whether what the last step of an optimizer used was such a sum.
         is_updated: whether the tensor was written since a backward brought its first gradient; of one that got none,
@@ -412,6 +413,7 @@ class History(NamedTuple):
     still_steps: int = 0
     idle_steps: int = 0
     stepped: Place | None = None
+    stepped_twice: Place | None = None
     is_stale: bool = False
     used_sum: bool = False
     is_updated: bool = False

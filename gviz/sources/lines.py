@@ -242,6 +242,7 @@ class Lines:
             still_steps=record.still_steps,
             idle_steps=record.idle_steps if is_optimized else gradients.idle_steps,
             stepped=self.place_if_any(record.stepped_at),
+            stepped_twice=self.place_if_any(next((at for at, count in record.twice.items() if count > 1), None)),
             is_stale=record.is_stale,
             used_sum=record.used_sum,
             is_updated=is_there and record.version != record.first_version,

@@ -94,8 +94,7 @@ class Trace(Observer):
         if args and type(args[0]) is list and is_write(name):  # as PyTorch's zero_grad does, and clip_grad_norm_
             for gradient in args[0]:
                 self.gradients.wrote(gradient)
-        if name in ON_ITSELF:
-            result = args[0]
+        result = args[0] if name in ON_ITSELF else result
         if not isinstance(result, self.tensor):
             return self.record_others(name, args, result, seconds)
         call = self.frames.note_call(name)

@@ -80,11 +80,8 @@ class RunningProgram:
         """Return the call of that name at an instruction, and remember it: to find the line takes long in long code."""
         column = (list(code.co_positions())[instruction // 2][2] or 0) + 1 if self.columns else 0
         place = Place(self.line_of(code, instruction), code.co_filename, column)
-        writes, own = is_write(name), name.strip("_")
-        entry = self.calls[id(code), instruction, name] = (
-            CallRecord(place, own, writes=writes, at=(code, instruction)),
-            code,
-        )
+        call = CallRecord(place, name.strip("_"), writes=is_write(name), at=(code, instruction))
+        self.calls[id(code), instruction, name] = entry = call, code
         return entry
 
     def function(self) -> FunctionCall | None:

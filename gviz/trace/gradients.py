@@ -32,7 +32,8 @@ class GradientRecord:
     """What has happened to the ``.grad`` of a leaf over time.
 
     By the call of backward that has brought them, it counts the gradients that came, those that a step used before
-    another came or they were taken away, and those that were taken away unused.
+    another came or they were taken away, and those that were taken away unused; by the line of a step, those that it was
+    the second one to use.
 
     Args:
         leaf: weakly.
@@ -41,17 +42,18 @@ class GradientRecord:
     __slots__ = (
         "arrivals", "chain", "cleared_at", "cleared_in", "first_norm", "first_version", "idle_steps", "is_finite",
         "is_stale", "is_zero", "leaf", "leaf_version", "set_at", "spoiled_at", "spread_at", "stepped_at", "stepped_in",
-        "steps", "still_steps", "used", "used_sum", "was_read", "was_used", "wasted",
+        "steps", "still_steps", "twice", "used", "used_sum", "uses", "was_read", "was_used", "wasted",
     )  # fmt: skip
 
     def __init__(self, leaf: Any) -> None:
         self.leaf, self.cleared_in, self.stepped_in = ref(leaf), 0, 0
-        self.steps = self.still_steps = self.idle_steps = 0
+        self.steps = self.still_steps = self.idle_steps = self.uses = 0
         self.first_version = self.leaf_version = self.version
         self.was_read = self.was_used = self.is_stale = self.used_sum = False
         self.is_finite = True  # whether the gradient is, since a backward brought it
         self.is_zero = False  # whether backward has left nothing but zeros
         self.arrivals, self.used, self.wasted = Counter[Chain](), Counter[Chain](), Counter[Chain]()
+        self.twice = Counter[Place | None]()
         self.first_norm: float | None = None  # of the leaf, when its first gradient came
         self.chain: Chain = ()  # where the backward was called that has come to it last
         self.cleared_at: Place | None = None  # where it was set to None, or to zeros
@@ -84,7 +86,7 @@ class GradientRecord:
         is_left = bool(self.chain) and self.cleared_at is None
         self.is_stale = is_left and (self.is_stale or self.has_updated)
         self.chain, self.leaf_version, self.was_read, self.was_used = chain, self.version, False, False
-        self.cleared_at = self.set_at = None
+        self.cleared_at, self.set_at, self.uses = None, None, 0
 
 
 class Gradients(Observer):
@@ -107,6 +109,7 @@ class Gradients(Observer):
         self.idle_steps = 0  # how many steps of optimizers had no gradient at all
         self.used = set[Chain]()  # the calls of backward of whose gradients steps, or the program, have used some
         self.uses: dict[tuple[int, int], tuple[bool, CodeType]] = {}
+        self.stepping: ParameterGroups | None = None
 
     def record_of(self, leaf: Any) -> GradientRecord:
         """Return the record of a leaf: a new one, if it has none."""
@@ -135,8 +138,13 @@ class Gradients(Observer):
         for one in optimizer.param_groups[-1]["params"]:
             remember(self.optimized, one, True)
 
+    def will_step(self, optimizer: ParameterGroups, *, has_closure: bool) -> None:  # noqa: ARG002 - the event's own
+        """Note whose step has begun last: one that calls the step of another, or of its base class, has ended later."""
+        self.stepping = optimizer
+
     def has_stepped(self, optimizer: ParameterGroups) -> None:
         """Note which gradients a step of an optimizer has used."""
+        is_whole, self.stepping = self.stepping is optimizer, None
         call, before = self.frames.note_call("step", is_new=False), self.idle_steps
         self.idle_steps += 1
         for one, rate in ((one, group.get("lr")) for group in optimizer.param_groups for one in group["params"]):
@@ -147,6 +155,8 @@ class Gradients(Observer):
             if has_gradient:
                 self.used.add(record.chain)
                 record.used[record.chain] += not record.was_used
+                record.twice[record.stepped_at] += is_whole and record.uses == 1 and not is_still
+                record.uses += is_whole
                 record.steps, record.was_used, self.idle_steps = record.steps + 1, True, before
                 record.still_steps, record.used_sum = (
                     record.still_steps + is_still,
@@ -216,7 +226,7 @@ class Gradients(Observer):
         """Note whether a gradient is gone now: None, or nothing but zeros; or not finite any more."""
         is_sparse = getattr(value, "is_sparse", False)
         if value is not None and (is_sparse or bool(value.any())):
-            record.cleared_at = None
+            record.cleared_at, record.uses = None, 0
             if record.is_finite and not (is_sparse or all_finite(value)):
                 call, record.is_finite = self.frames.note_call("grad"), False
                 if call is not None and self.is_finite:
@@ -237,8 +247,7 @@ class Gradients(Observer):
         tensors: in a GAN, the discriminator's gradients of the generator's loss are not meant to be used, nor are a
         model's where the program reads those of its data, as to attack it.
         """
-        others = (one for one in record.arrivals if one != record.chain)
-        is_trained = any(record.used[one] == record.arrivals[one] for one in others)
+        is_trained = any(record.used[one] == count for one, count in record.arrivals.items() if one != record.chain)
         return 0 if is_trained and record.chain in self.used else record.wasted[record.chain]
 
     def is_use(self, code: CodeType, at: int) -> bool:

@@ -413,9 +413,8 @@ class WrappersOfTorch(dict[Any, Any]):
 
     def __missing__(self, function: Any) -> Any:
         name = getattr(function, "__name__", "")
-        is_told = name not in MAKE_NONE and not name.startswith(NO_CALLS)
-        self[function] = wrapper = self.listener.wrapper_of(function, name) if is_told else function
-        return wrapper
+        is_untold = name in MAKE_NONE or name.startswith(NO_CALLS)
+        return self.setdefault(function, function if is_untold else self.listener.wrapper_of(function, name))
 
 
 def mode_of_torch(wrappers: WrappersOfTorch) -> Any:

@@ -162,8 +162,7 @@ def modules_of(
         return module
 
     for call, end in sorted(calls, key=lambda pair: (pair[0].depth, pair[0].start)):
-        module = as_module(call)
-        modules |= dict.fromkeys(reached([end], partial(recorded_since, call.start)), module)
+        modules |= dict.fromkeys(reached([end], partial(recorded_since, call.start)), as_module(call))
     return modules, tuple(around)
 
 

@@ -141,8 +141,8 @@ class Cut:
     def result_of(self, tensors: Collection[Any]) -> CutResult:
         """Return what comes of tensors, by the leaves behind them: those of each run of a loop are mostly the same."""
         nodes = graph_nodes(tensors)
-        leaves = [*filter(lambda leaf: leaf is not None, nodes.values())]
-        leaves += [one for one in tensors if one.grad_fn is None]
+        own = (one for one in tensors if one.grad_fn is None)
+        leaves = [one for one in (*nodes.values(), *own) if one is not None]
         self.effort -= len(nodes) + 10
         key = frozenset(map(id, leaves))
         if key not in self.results and len(self.results) == MOST_RESULTS:

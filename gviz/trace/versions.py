@@ -219,9 +219,7 @@ class Versions(Observer):
         """
         now = self.time()
         self.look_at_lent(now, now)
-        if not self.before:
-            return {}
-        nodes = graph_nodes(roots)
+        nodes = graph_nodes(roots) if self.before else {}
         if not nodes:
             return {}
         leaves: dict[int, list[Any]] = {}  # a leaf that was given another dtype has several nodes
@@ -336,9 +334,12 @@ def uses_of(nodes: Iterable[Any], tensors: Collection[int], makers: Collection[A
 
 def saved_tensors(node: Any) -> list[Any]:
     """Return the tensors that an operation has saved and not freed, also those that were written since."""
-    values = [saved_value(node, name) for name in raw_names(node.__class__)]
-    items = (one for value in values for one in (value if isinstance(value, tuple | list) else (value,)))
-    tensors = (getattr(one, "data", None) for one in items)
+    values = (saved_value(node, name) for name in raw_names(node.__class__))
+    tensors = (
+        getattr(one, "data", None)
+        for value in values
+        for one in (value if isinstance(value, tuple | list) else (value,))
+    )
     return [one for one in tensors if hasattr(one, "grad_fn")]
 
 

@@ -752,3 +752,58 @@ def test_a_sum_that_a_step_has_used_before_another_loss_came_is_not_cleared(
         [9, 6] if is_wrong else [9],
         is_wrong,
     )
+
+
+TWICE = {
+    "one optimizer": ("opt.zero_grad(); head(net(x)).sum().backward(); opt.step()\n    opt.step()", True),
+    "cleared at the end": ("head(net(x)).sum().backward(); opt.step()\n    opt.step(); opt.zero_grad()", True),
+    "two optimizers": (
+        "opt.zero_grad(); head(net(x)).sum().backward(); opt.step()\n    both[1].step()",
+        True,
+    ),
+    "several steps with one": ("opt.step() if i else head(net(x)).sum().backward()", False),
+    "the second one against the first": (
+        "opt.zero_grad(); head(net(x)).sum().backward(); opt.step(); [p.grad.neg_() for p in net.parameters()]\n    opt.step()",
+        False,
+    ),
+    "of a class of its own": (
+        "opt.zero_grad(); head(net(x)).sum().backward(); slow.step(); head(net(x)).sum().backward(); slow.step()",
+        False,
+    ),
+    "of one that calls another": (
+        "opt.zero_grad(); head(net(x)).sum().backward(); ahead.step(); ahead.zero_grad()",
+        False,
+    ),
+    "with a closure": ("both[0].step(lambda: (both[0].zero_grad(), y := head(net(x)).sum(), y.backward())[1])", False),
+}
+
+OPTIMIZERS = """\
+class Slow(torch.optim.SGD):
+    def step(self):
+        super().step()
+class Ahead(torch.optim.Optimizer):
+    def __init__(self, base):
+        super().__init__(base.param_groups, dict(lr=0.1))
+        self.base = base
+    def step(self):
+        self.base.step()
+        with torch.no_grad():
+            net.weight.mul_(0.5)
+slow, ahead = Slow(net.parameters(), 0.1), Ahead(torch.optim.SGD(net.parameters(), 0.1))
+both = [torch.optim.LBFGS(net.parameters()), torch.optim.Adam(net.parameters(), 0.1)]
+for i in range(4):
+"""
+
+
+@pytest.mark.parametrize("engine", ENGINES)
+@pytest.mark.parametrize(("step", "is_twice"), TWICE.values(), ids=TWICE)
+def test_a_gradient_that_each_pass_uses_for_two_steps_is_told(
+    tmp_path: Path, step: str, is_twice: bool, engine: str
+) -> None:
+    program = LOOP.replace("for i in range(3):\n", OPTIMIZERS).format(step)
+    cause = why(graph_of(tmp_path, program, engine), "net.weight")
+    assert (cause.verdict == "stepped twice", cause.is_wrong or not is_twice) == (is_twice, True), cause
+    if is_twice:
+        number = next(at for at, line in enumerate(program.splitlines()[::-1]) if "step()" in line)
+        assert lines_of(cause) == [len(program.splitlines()) - number]
+        assert cause.mend == "call step() once after each backward(), of the one optimizer that has net.weight"
