@@ -95,6 +95,7 @@ class Steps(Observer):
         self.first_units: dict[str, Idle] = {}  # of the backward before the first step of an optimizer
         self.last_step: Place | None = None
         self.reached: dict[str, bool] | None = None  # after the last backward: who has a gradient, whether it is not 0
+        self.brought = set[str]()  # who had one that was not 0 after a measured backward
         self.stepped_since: list[
             tuple[ParameterGroups, dict[str, tuple[Any, int]]]
         ] = []  # the steps since the last backward
@@ -153,11 +154,12 @@ class Steps(Observer):
         self.modules.is_on = self.units.is_on = False
         self.find_parameter_not_finite("")
         used = {name for one in self.known for name in self.parameters.of(one)}
-        others = {name: one for name, one in self.parameters.measured.items() if self.known and name not in used}
-        idle = [name for name, one in others.items() if one.grad is not None and plain_gradient(one.grad).any()]
-        if idle:
-            what = f"{amount(len(idle), 'parameter')} got a gradient that no optimizer has used: {joined(idle)}"
-            self.log.remarks.append(what)
+        self.brought |= {name for name, is_any in self.parameters_reached().items() if is_any}
+        idle = [name for name in self.parameters.measured if name in self.brought and name not in used]
+        if idle and self.known:
+            self.log.remarks.append(
+                f"{amount(len(idle), 'parameter')} got a gradient that no optimizer has used: {joined(idle)}"
+            )
         self.log.judge_end()
 
     # ---------------------------------------------------------------- backward
@@ -181,6 +183,7 @@ class Steps(Observer):
                 self.is_running = self.units.is_paused = False
             with self.listener.quiet():
                 self.reached = self.parameters_reached() if self.units.is_on else {}
+                self.brought |= {name for name, is_any in self.reached.items() if is_any}
                 if not self.known and self.pending is None:  # and no step has called it
                     self.has_run()
             return result

@@ -685,6 +685,21 @@ def test_a_watched_training_computes_what_it_computes_without(torch: Any) -> Non
     assert results[0] == results[1] == results[2]
 
 
+@pytest.mark.parametrize("at", ["the beginning", "the end"])
+def test_parameters_whose_gradients_no_optimizer_uses_are_told_wherever_they_are_cleared(torch: Any, at: str) -> None:
+    net, idle = network(torch), torch.nn.Linear(4, 4)
+    net.add_module("idle", torch.nn.Linear(1, 1))
+    body, head = (torch.optim.SGD(one.parameters(), lr=0.01) for one in (net[0], net[2]))
+    with gviz.watch({"net": net, "idle": idle}) as log:
+        for _ in range(3):
+            net.zero_grad() if at == "the beginning" else None
+            net[2](net[1](net[0](batch(torch)))).pow(2).mean().backward()
+            head.step()
+            (head.zero_grad(), body.zero_grad()) if at == "the end" else None
+    assert log.remarks == ["2 parameters got a gradient that no optimizer has used: net.0.weight, net.0.bias"]
+    assert not log.findings
+
+
 def test_what_was_not_seen_is_said(torch: Any) -> None:
     with gviz.watch(network(torch)) as log:
         network(torch)(batch(torch))
