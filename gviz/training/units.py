@@ -6,6 +6,7 @@ from collections.abc import Callable
 from types import ModuleType
 from typing import Any
 
+from gviz.graphs import Place
 from gviz.trace.listening import Listener
 from gviz.training.rows import LEAST_INPUTS, Idle
 from gviz.training.running import EngineTensor, RunningModules, path_and_line
@@ -63,7 +64,7 @@ class Units:
     def __init__(self) -> None:
         self.modules: RunningModules
         self.is_on = self.is_inside = self.is_paused = False
-        self.sites: dict[tuple[str, str, int], Site] = {}
+        self.sites: dict[tuple[str, str, Place | None, int], Site] = {}
 
     def attach(self, listener: Listener) -> None:
         """Begin to be told of the calls of ReLUs."""
@@ -107,9 +108,11 @@ class Units:
         others = [at for at in range(numbers.dim()) if at != axis % numbers.dim()]
         alive = (numbers.amax(others) if others else numbers) != 0
         modules, place = self.modules, self.modules.place("relu")
-        name = f"relu {modules.path}" if modules.is_relu else f"relu after {modules.last}" if modules.last else "relu"
-        name += f" ({path_and_line(place)})" if place is not None else ""
-        site = self.sites.setdefault((modules.path, name, alive.numel()), Site(name))
+        by = modules.path if modules.is_relu else f"after {modules.last}" if modules.last else ""
+        key = modules.path, by, place, alive.numel()
+        if (site := self.sites.get(key)) is None:
+            line = f" ({path_and_line(place)})" if place is not None else ""
+            site = self.sites[key] = Site(f"relu {by}".rstrip() + line)
         site.alive = alive if site.alive is None else site.alive | alive
         site.count += numbers.shape[0] if numbers.dim() > 1 else 1
 
