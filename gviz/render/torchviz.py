@@ -9,16 +9,16 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping
-from typing import TYPE_CHECKING
+
+from graphviz import escape, nohtml
+from graphviz.quoting import attr_list, quote
 
 from gviz.graphs import LOST, Edge, Graph, Node
 from gviz.pictures.labels import OPERATIONS, shape_text
 from gviz.pictures.look import ARROWS, BOX, BOXES, LONGEST_LINE, LONGEST_PIECE, picture_size
+from gviz.render._digraph import Digraph
 from gviz.text import shorten, shorten_lines, visible
 from gviz.walk import TensorLike, by_name, is_tensor, walk
-
-if TYPE_CHECKING:
-    from gviz.render._digraph import Digraph
 
 
 def make_dot(
@@ -49,8 +49,6 @@ def make_dot(
     >>> print(make_dot(w * 2, params={"w": w}).source.count("->"))
     3
     """
-    from gviz.render._digraph import Digraph
-
     params = by_name(params)
     if not isinstance(max_attr_chars, int):
         raise TypeError(f"max_attr_chars is a whole number, not of type {type(max_attr_chars).__name__}")
@@ -77,7 +75,9 @@ class DotWriter:
         self.max_chars = max_chars
         self.nodes, self.into = graph.by_id, graph.inputs
         self.seen: set[str] = set()
-        self.arrows = {kind: _attributes(look) for kind, look in ARROWS.items()}
+        self.arrows = {kind: str(attr_list(kwargs=look)) for kind, look in ARROWS.items()}
+        empty = ' [label=""'  # what follows it is the same for all boxes of a kind
+        self.looks = {kind: str(attr_list("", kwargs=look)).removeprefix(empty) for kind, look in BOXES.items()}
         self.boxes: dict[tuple[str, str], str] = {}
 
     def draw(self) -> None:
@@ -128,7 +128,7 @@ class DotWriter:
         self.seen.add(node_id)
         attributes = self.boxes.get((text, kind))
         if attributes is None:
-            attributes = self.boxes[text, kind] = _attributes(BOXES[kind], text)
+            attributes = self.boxes[text, kind] = _attributes(text, self.looks[kind])
         self.body.append(f"\t{node_id}{attributes}\n")
 
     def arrow(self, source: str, target: str, kind: str = "data") -> None:
@@ -150,11 +150,7 @@ def _operation_text(node: Node, max_chars: int) -> str:
     return "\n".join([node.label, rule, *table])
 
 
-def _attributes(look: Mapping[str, str], text: str | None = None) -> str:
-    """Return attributes as the graphviz package writes them; a text shows as it is, but far too long lines are cut."""
-    from graphviz import escape, nohtml
-    from graphviz.quoting import attr_list
-
-    if text is not None:
-        text = nohtml(escape(visible(shorten_lines(text, LONGEST_PIECE))).replace("&", "&amp;"))
-    return str(attr_list(text, kwargs=look))
+def _attributes(text: str, look: str) -> str:
+    """Return the attributes of a box as the graphviz package writes them: a text, which shows as it is, and its look."""
+    text = visible(shorten_lines(text, LONGEST_PIECE))  # far too long lines are cut
+    return f" [label={quote(nohtml(escape(text).replace('&', '&amp;')))}{look}"
