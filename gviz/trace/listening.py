@@ -143,7 +143,6 @@ class Listener:
         self.mode: Any = None  # PyTorch's
         self.is_mode_away = False  # while calls are not told of
         self.hooks: list[Any] = []  # on all of PyTorch's optimizers
-        self.told: dict[str, tuple[Callable[..., None], ...]] = {}  # who is told of an event
         self.on_call, self.on_write = self.observers_of("has_called"), self.observers_of("will_write")
         self.on_share, self.on_detach = self.observers_of("has_shared"), self.observers_of("will_detach")
         self.on_lend = self.observers_of("has_lent")
@@ -213,10 +212,8 @@ class Listener:
 
     def observers_of(self, event: str) -> tuple[Callable[..., None], ...]:
         """Return the methods of the observers who want to be told of an event."""
-        if event not in self.told:
-            observers = (one for one in self.observers if getattr(type(one), event) is not getattr(Observer, event))
-            self.told[event] = tuple(getattr(one, event) for one in observers)
-        return self.told[event]
+        observers = (one for one in self.observers if getattr(type(one), event) is not getattr(Observer, event))
+        return tuple(getattr(one, event) for one in observers)
 
     # ---------------------------------------------------------------- wrappers
     def wrapper_of(self, function: Any, name: str, *, inputs_of: Callable[[Any], tuple[Any, ...]] | None = None) -> Any:

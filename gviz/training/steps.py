@@ -112,13 +112,11 @@ class Steps(Observer):
         self.units.attach(listener)
         for owner in (engine.Tensor, engine.autograd):
             listener.replace(owner, "backward", self.around(owner.backward))
-        for owner in (engine.nn.Module, engine.optim.Optimizer):
+        for owner in (engine.nn.Module, engine.optim.Optimizer) if listener.on_call else ():
             listener.replace(owner, "zero_grad", self.unheard(owner.zero_grad))
 
     def unheard(self, function: Callable[..., Any]) -> Callable[..., Any]:
         """Return a function within which no call is told of."""
-        if not self.listener.on_call:
-            return function
 
         @wraps(function)
         def call(*args: object, **kwargs: object) -> Any:
@@ -167,7 +165,7 @@ class Steps(Observer):
     # ---------------------------------------------------------------- backward
     def around(self, original: Callable[..., Any]) -> Callable[..., Any]:
         """Return a backward that is told of."""
-        original = self.unheard(original)
+        original = self.unheard(original) if self.listener.on_call else original
 
         @wraps(original)
         def backward(*args: object, **kwargs: object) -> Any:

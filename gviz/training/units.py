@@ -97,22 +97,17 @@ class Units:
 
     def note(self, result: EngineTensor) -> None:
         """Note the result of a ReLU, if its graph is recorded: of a pass for evaluation it is not."""
-        axis = (
-            axis_of_units(result)
-            if self.is_on and not self.is_paused and result.numel() and self.is_of_model(result)
-            else None
-        )
-        if axis is None:
+        is_wanted = self.is_on and not self.is_paused and result.numel() and self.is_of_model(result)
+        if not is_wanted or (axis := axis_of_units(result)) is None:
             return
-        numbers = result.detach()
+        numbers, modules, place = result.detach(), self.modules, self.modules.place("relu")
         others = [at for at in range(numbers.dim()) if at != axis % numbers.dim()]
         alive = (numbers.amax(others) if others else numbers) != 0
-        modules, place = self.modules, self.modules.place("relu")
         by = modules.path if modules.is_relu else f"after {modules.last}" if modules.last else ""
-        key = modules.path, by, place, alive.numel()
-        if (site := self.sites.get(key)) is None:
-            line = f" ({path_and_line(place)})" if place is not None else ""
-            site = self.sites[key] = Site(f"relu {by}".rstrip() + line)
+        if (site := self.sites.get((modules.path, by, place, alive.numel()))) is None:
+            site = self.sites[modules.path, by, place, alive.numel()] = Site(
+                f"relu {by}".rstrip() + f" ({path_and_line(place)})" * (place is not None)
+            )
         site.alive = alive if site.alive is None else site.alive | alive
         site.count += numbers.shape[0] if numbers.dim() > 1 else 1
 
