@@ -265,6 +265,7 @@ class SourceOptions:
     costs: bool = option(False, "Whether it also has the time that each operation took.")
     jacobians: bool = option(False, "Whether it has the Jacobians of small operations as well; it needs flow.")
     is_whole: bool = option(False, "Whether the graph lists all elements of large tensors, and not only a summary.")
+    names: tuple[str, ...] = option((), "Names that tensors of a script have in the graph beside shorter ones.")
     diagnose: bool = option(
         False,
         "Whether what is read is to answer why a gradient is what it is: the gradients on their way through graphs of "
@@ -291,10 +292,8 @@ class SourceOptions:
         SourceError for a value that is neither a number nor a list.
         """
         values = {name: value if _is_array(value) else typed_value(name, value) for name, value in self.values.items()}
-        lists = {
-            name: getattr(self, name) for name in ("roots", "frozen", "retain", "wrt", "argv", "inputs", "input_file")
-        }
-        words = {name: (word,) if isinstance(word, str) else tuple(word) for name, word in lists.items()}
+        lists = ("roots", "frozen", "retain", "wrt", "names", "argv", "inputs", "input_file")
+        words = {name: (one,) if isinstance(one := getattr(self, name), str) else tuple(one) for name in lists}
         places = {name: getattr(self, name) for name in ("stop_at", "until")}
         stops = {name: stop_text(name, str(place)) for name, place in places.items() if place}
         switches = {name: getattr(self, name) or self.diagnose for name in ("lines", "flow")}

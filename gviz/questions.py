@@ -143,8 +143,8 @@ def why(source: SourceLike, model: Params = None) -> Any:
         The cause for one tensor, or a table of the causes for several.
     """
     if isinstance(source, str | os.PathLike):
-        is_whole = str(model).endswith("]")  # of very many items only the first ones have names else
-        source = drawing.read(source, sources.SourceOptions(diagnose=True, is_whole=is_whole))
+        names = () if model is None else (str(model),)
+        source = drawing.read(source, sources.SourceOptions(diagnose=True, names=names))
     if isinstance(source, sources.Reading | Graph):
         graph = drawing.drawing_of(source if isinstance(source, Graph) else source.graph)
         return causes_in(graph, [model])[0] if model is not None else Causes(graph, causes_in(graph))

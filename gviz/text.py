@@ -142,6 +142,17 @@ def quotient_of(of: str, by: str, order: int = 1) -> str:
     return f"∂{power}{of}/∂{by}{power}"
 
 
+def spelled(name: str) -> str:
+    """Return a name without the signs that may be typed in other ways.
+
+    >>> spelled("w₂") == spelled("w_{2}"), spelled("net[0].weight") == spelled("net.0.weight")
+    (True, True)
+    """
+    from unicodedata import normalize  # only names beyond ASCII need it
+
+    return normalize("NFKC", name).translate(NO_LETTERS)
+
+
 def name_among(typed: str, names: Iterable[str]) -> str:
     """Return the one of some names that was typed, perhaps with other signs; else what was typed.
 
@@ -152,15 +163,9 @@ def name_among(typed: str, names: Iterable[str]) -> str:
     >>> name_among("net[0].weight", ["net.0.weight", "net.1.weight"]), name_among("ps.0", ["ps[0]"])
     ('net.0.weight', 'ps[0]')
     """
-    from unicodedata import normalize  # only names beyond ASCII need it
-
-    def letters(name: str) -> str:
-        return normalize("NFKC", name).translate(NO_LETTERS)
-
-    there = [*names]
-    if typed in there or (typed.isascii() and OTHER_SIGNS.isdisjoint(typed)):
+    if typed in (there := [*names]) or (typed.isascii() and OTHER_SIGNS.isdisjoint(typed)):
         return typed
-    alike = [name for name in there if letters(name) == letters(typed)]
+    alike = [name for name in there if spelled(name) == spelled(typed)]
     return alike[0] if len(alike) == 1 else typed
 
 

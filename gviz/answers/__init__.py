@@ -221,11 +221,9 @@ def explain(
         word = Source.of(word, values={**(options.values if options else {}), **values})
     if word.file and not word.file.lower().endswith(CODE) and (subject := subject_of_pasted(word)) != "source":
         return explain_words(word.text, subject)
-    settings = replace(
-        options or SourceOptions(), flow=True, jacobians=True, lines=word.kind == "script"
-    )  # with all values
-    reading = read(word, settings, say=say, **values)
     names = (wrt,) if isinstance(wrt, str) else tuple(wrt)
+    facts = {"flow": True, "jacobians": True, "lines": word.kind == "script", "names": names}  # with all values
+    reading = read(word, replace(options or SourceOptions(), **facts), say=say, **values)
     return Explanation("source", derive(reading.graph, names, max_paths), reading)
 
 

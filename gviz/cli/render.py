@@ -59,6 +59,7 @@ def draw_source(source: Source, options: SourceOptions, picture: Output) -> int:
     look = replace(picture.options, format=picture.format)
     options = replace(
         options,
+        names=look.path,
         saved="saved" in look.show,
         flow=look.needs_flow,
         jacobians=bool(look.path) or (look.needs_flow and source.kind == "expression"),

@@ -48,8 +48,7 @@ def why(*, source: Source, options: SourceOptions, name: str | None, as_json: bo
     from gviz.cli.reading import read_source
     from gviz.cli.tensors import line_link
 
-    is_whole = name is not None and name.endswith("]")  # of very many items only the first ones have names else
-    options = replace(options, diagnose=True, is_whole=is_whole)
+    options = replace(options, diagnose=True, names=() if name is None else (name,))
     reading = read_source(source, options, product_on_stdout=True, rootless=True)
     causes = causes_in(reading.graph, None if name is None else [name])
     links = {str(place): line_link(place, reading.source) for cause in causes for place, _ in cause.lines}

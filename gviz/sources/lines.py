@@ -226,8 +226,7 @@ class Lines:
         record = recall(gradients.records, tensor)
         if record is None:
             first = gradients.first_run
-            is_updated = first > 0 and any(one.run > first for one in self.writes_to(tensor))
-            return history._replace(is_updated=is_updated)
+            return history._replace(is_updated=first > 0 and any(one.run > first for one in self.writes_to(tensor)))
         is_of_other = record.steps > 0 and record.stepped_in < gradients.backwards  # another optimizer's turn
         is_cleared, is_there = record.cleared_at is not None, record.has_had_gradient
         calls = [Place(trace.frames.line_of(code, at), code.co_filename) for code, at in record.chain[:1]]

@@ -16,7 +16,7 @@ from gviz.sources.reading import Reading, Talk, not_finite_notes
 from gviz.sources.run import Pass, graph_of_run
 from gviz.sources.script.changes import Change
 from gviz.sources.script.execution import Execution
-from gviz.sources.script.names import with_names_of_the_picture
+from gviz.sources.script.names import lasting_first, loop_names, with_names_of_the_picture
 from gviz.sources.script.program import Script
 from gviz.sources.script.roots import ScriptRun, choose_roots, why_no_root
 from gviz.sources.script.statements import assigned_texts
@@ -193,6 +193,7 @@ def _drawn(run: ScriptRun, roots: Mapping[str, Any], options: SourceOptions, tal
         (run.names_at_call, run.names) if call is not None and about is call.about else (run.names, run.names_at_call)
     )
     names = with_names_of_the_picture(*moments, roots.values())
+    names = lasting_first(names, loop_names(run.tree))
     if run.lines is not None:
         written, tensors = (
             run.lines.names_written(graph_nodes(roots.values())),

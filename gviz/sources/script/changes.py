@@ -9,7 +9,7 @@ from weakref import ref
 
 from gviz.graphs import Place, TensorRow
 from gviz.graphs.numbers import FEW_ELEMENTS
-from gviz.sources.script.names import named_tensors
+from gviz.sources.script.names import base_of, named_tensors
 from gviz.walk import gradient, numbers, numel_of, tensor_row
 
 MOST_COMPARED = 1000
@@ -54,7 +54,7 @@ class Changes:
         most: int = FEW_ELEMENTS,
     ) -> None:
         self.libraries, self.name, self.tell, self.most = tuple(libraries), name, tell, most
-        self.base = name.partition("[")[0].partition(".")[0]
+        self.base = base_of(name)
         self.bound: dict[tuple[Any, str], Any] = {}
         self.states: dict[int, tuple[Any, Any, Any]] = {}
         self.first: list[Change] = []
@@ -68,7 +68,7 @@ class Changes:
             spaces.append((frame.f_code, frame.f_locals))
         for owner, space in spaces:
             looked = space if not self.name else {self.base: space[self.base]} if self.base in space else {}
-            for name, tensor in named_tensors(looked, self.libraries).items():
+            for name, tensor in named_tensors(looked, self.libraries, asked=[*filter(None, [self.name])]).items():
                 if not self.name or name == self.name:
                     self.look(place, owner, name, tensor)
 
@@ -82,9 +82,10 @@ class Changes:
         self.bound[owner, name] = tensor
         is_value = not is_bound or before[0] != now[0]
         if is_value or before[1] != now[1]:
-            is_small = now[0][-1] is not None  # a trace of all tensors reads no numbers of the others
-            most = self.most if is_small or self.tell is None else None
-            self.keep(Change(place, tensor_row(name, tensor, most=most), is_value))
+            is_read = (
+                self.tell is None or now[0][-1] is not None
+            )  # a trace of all tensors reads no numbers of large ones
+            self.keep(Change(place, tensor_row(name, tensor, most=self.most if is_read else None), is_value))
 
     def keep(self, change: Change) -> None:
         """Give a change to the caller of ``tell``; without one, keep it."""

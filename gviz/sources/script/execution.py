@@ -159,13 +159,15 @@ class Execution:
         call = self.calls.chosen
         by_grad = self.calls.last.get("grad")  # the graph that it was asked of may outlive the names
         at_call = {name: one for noted in (by_grad, call) if noted is not None for name, one in noted.names.items()}
-        space = {**vars(self.main), **self._variables()}
-        loops = loop_names(parsed.tree) - {*options.roots, *options.retain, *options.frozen}
-        unnamed = None if options.is_whole or options.roots or options.watch else dict[str, Any]()
+        space, unnamed = {**vars(self.main), **self._variables()}, dict[str, Any]()
+        asked = [*options.roots, *options.retain, *options.frozen, *options.wrt, *options.names]
+        loops = loop_names(parsed.tree).difference(asked)
+        are_few = not (options.is_whole or options.roots or options.watch or any(one[-1:] == "]" for one in asked))
+        names_at_call = named_tensors(at_call, self.libraries, {} if are_few else None, loops, asked)
         lines = {} if script.is_written else assignment_lines(parsed.tree, self.line)
         return ScriptRun(
-            names=named_tensors(space, self.libraries, unnamed, loops),
-            unnamed={} if unnamed is None else unnamed,
+            names=named_tensors(space, self.libraries, unnamed if are_few else None, loops, [*asked, *names_at_call]),
+            unnamed=unnamed,
             lines=self._lines(self.trace) if self.trace is not None else None,
             code="\n" if script.is_written else parsed.text,
             assignments={name: script.place(at) for name, at in lines.items()},
@@ -178,7 +180,7 @@ class Execution:
             script=script,
             tree=parsed.tree,
             calls=self.calls,
-            names_at_call=named_tensors(at_call, self.libraries, None if unnamed is None else {}, loops),
+            names_at_call=names_at_call,
             static=static_source.source_in(vars(self.main), options.graph, title),
             interrupted=isinstance(self.raised, KeyboardInterrupt),
             status=exit_status(self.raised),

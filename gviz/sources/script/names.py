@@ -12,11 +12,12 @@ import sys
 from collections.abc import Callable, Collection, Iterable, Mapping
 from contextlib import suppress
 from itertools import accumulate, compress
-from operator import not_
+from operator import itemgetter, not_
 from types import MemberDescriptorType
 from typing import Any, TypeAlias
 
-from gviz.sources.script.syntax import pieces
+from gviz.sources.script.syntax import bindings
+from gviz.text import spelled
 from gviz.walk import grad_fn, graph_nodes
 
 Names: TypeAlias = "dict[str, Any]"
@@ -32,6 +33,9 @@ DEEPEST = 9
 """How far inside of objects tensors are looked for; an attribute counts as two steps, an item or a parameter as one: as
 far as ``net.layers[0].neurons[0].w[0]``."""
 
+PASSING = 2 * DEEPEST
+"""How much further off the names are that loops give, such as p of ``for p in net.parameters()``."""
+
 LIBRARIES = {*sys.stdlib_module_names, "torch", "gviz", "numpy"}
 """Whose objects are not looked into, but for PyTorch's modules."""
 
@@ -43,19 +47,17 @@ MAX_COPIED = 1000
 
 
 def loop_names(tree: ast.Module) -> set[str]:
-    """Return the names that only loops bind, and no assignment.
+    r"""Return the names that loops alone give, as their variable or in their bodies, of the script and its functions.
 
-    >>> sorted(loop_names(ast.parse("for p, (q, w) in x: r = p; w = 1")))
-    ['p', 'q']
+    >>> text = "for p, (q, w) in x: p.grad = 0; r = s = p; w += 1\nr = [p for p in x]\ndef f(): q = 1"
+    >>> sorted(loop_names(ast.parse(text)))
+    ['p', 'q', 's', 'w']
     """
-    names = {True: set[str](), False: set[str]()}
-    for node in pieces(tree):
-        if isinstance(node, ast.AugAssign):  # p -= lr * p.grad changes a tensor
-            continue
-        targets = getattr(node, "targets", None) or [getattr(node, "target", None)]
-        for name in (one for target in filter(None, targets) for one in ast.walk(target) if isinstance(one, ast.Name)):
-            names[isinstance(node, ast.For)].add(name.id)
-    return names[True] - names[False]
+    inside, outside = (
+        {(scope, name) for name, _, scope, is_looped, is_new in bindings(tree) if is_new and is_looped == where}
+        for where in (True, False)
+    )
+    return {name for _, name in inside - outside} - {name for scope, name in outside if not scope}
 
 
 def named_tensors(
@@ -63,6 +65,7 @@ def named_tensors(
     libraries: Iterable[Any],
     unnamed: Unnamed | None = None,
     loops: Collection[str] = (),
+    asked: Collection[str] = (),
 ) -> Names:
     """Return every tensor that a name of the namespace reaches: ``x``, ``parts[0]``, ``net.fc.weight``, ``model.w``.
 
@@ -74,22 +77,30 @@ def named_tensors(
         libraries: what the program may know as torch, loaded already; nothing is loaded for this.
         unnamed: takes the items of lists and dictionaries that have no name, since they need no gradient and are more
             than :data:`MOST_NAMED`; None if all are to have one.
-        loops: names that loops give: what has a better name has these last.
+        loops: names that loops give: a leaf that has another name, which lasts, has these last.
+        asked: names that a tensor has beside a shorter one.
     """
     tensors = tuple(library.Tensor for library in libraries)
     layers = (sys.modules.get(f"{library.__name__}.nn") for library in libraries)
     modules = tuple(nn.Module for nn in layers if nn is not None)
-    todo = [(0, *pair) for pair in namespace.items() if type(pair[0]) is str and not pair[0].startswith("__")][::-1]
+    ways = {spelled(f"{one}."[: end.start()]) for one in asked for end in re.finditer(r"[.\[]", f"{one}.")}
+    start = ((PASSING * (name in loops), name, value) for name, value in namespace.items() if type(name) is str)
+    todo = [one for one in start if not one[1].startswith("__")][::-1]
     candidates, seen, room = list[tuple[int, str, Any]](), dict[int, int](), MOST_NAMED
     while todo:
         depth, name, value = todo.pop()
         kind = type(value)
         if issubclass(kind, tensors):
-            candidates += [(depth, name, value)] if _is_readable(value) else []
-        elif depth == 0 or depth < seen.get(id(value), DEEPEST):  # objects may hold one another
-            seen[id(value)] = depth
-            near, far = _parts(value, kind, tensors, modules, is_outer=depth == 0)
-            if depth == 0 and unnamed is not None and not issubclass(kind, modules):
+            is_listed = _is_readable(value) and (depth % PASSING < 2 or name[-1] != "]" or value.requires_grad)
+            candidates += [(depth, name, value)] * is_listed  # but for pairs of a dataset, say
+        elif (
+            (own := depth % PASSING) == 0  # objects may hold one another
+            or (own < DEEPEST and depth < seen.get(id(value), 2 * PASSING))
+            or (own < PASSING - 2 and spelled(name) in ways)
+        ):
+            seen[id(value)] = min(depth, seen.get(id(value), depth))
+            near, far = _parts(value, kind, tensors, modules, is_outer=own == 0)
+            if own == 0 and unnamed is not None and not issubclass(kind, modules):
                 are_data = [issubclass(type(part), tensors) and not part.requires_grad for _, part in near]
                 if (data := sum(are_data)) > room:
                     numbered = zip(are_data, accumulate(are_data), strict=True)
@@ -99,25 +110,30 @@ def named_tensors(
                 room -= min(data, room)
             todo += [(depth + 2, f"{name}{path}", part) for path, part in reversed(far)]
             todo += [(depth + 1, f"{name}{path}", part) for path, part in reversed(near)]
-    passing = {name for _, name, _ in candidates if re.split(r"[.\[]", name, maxsplit=1)[0] in loops}
-    ids = {id(tensor) for depth, name, tensor in candidates if depth < 2 and name not in passing}
-    candidates = [  # but for pairs of a dataset, say
-        one for one in candidates if one[0] < 2 or one[1][-1] != "]" or one[2].requires_grad
-    ]
-    depths: dict[int, int] = {}
+    best: dict[int, tuple[int, str]] = {}
     for depth, name, tensor in candidates:
-        depths[id(tensor)] = min(depth + DEEPEST * (name in passing), depths.get(id(tensor), 2 * DEEPEST))
-    names: Names = {}
-    for depth, name, tensor in candidates:
-        if depth < 2 or not (id(tensor) in ids or depth > depths[id(tensor)]):
-            ids.add(id(tensor))
-            names[name] = tensor
-    if passing:  # p of "for p in net.parameters()"; an item of a list is a better name for a leaf alone
-        others = ((name, tensor) for name, tensor in names.items() if name not in passing)
-        better = {id(tensor) for name, tensor in others if name[-1] != "]" or tensor.is_leaf}
-        second = {name: tensor for name, tensor in names.items() if name in passing and id(tensor) in better}
-        names = {name: tensor for name, tensor in names.items() if name not in second} | second
-    return names
+        rank = depth if tensor.is_leaf else depth % PASSING  # the name that a loop gives to a result tells most of it
+        best[id(tensor)] = min(best.get(id(tensor), (rank, name)), (rank, name), key=itemgetter(0))
+    return lasting_first(
+        {
+            name: tensor
+            for depth, name, tensor in candidates
+            if depth % PASSING < 2 or best[id(tensor)][1] == name or spelled(name) in ways
+        },
+        loops,
+    )
+
+
+def lasting_first(names: Names, loops: Collection[str]) -> Names:
+    """Return names without those that loops give to leaves of other names, and then these; arguments as above."""
+    passing = {name for name, tensor in names.items() if tensor.is_leaf and base_of(name) in loops}
+    ids = {id(tensor) for name, tensor in names.items() if name not in passing}
+    return dict(sorted(names.items(), key=lambda pair: pair[0] in passing and id(pair[1]) in ids))
+
+
+def base_of(name: str) -> str:
+    """Return the global that a name goes through: parts for parts[0]."""
+    return name.partition("[")[0].partition(".")[0]
 
 
 def _is_readable(tensor: Any) -> bool:

@@ -13,15 +13,13 @@ from gviz.formulas.expressions import root_names
 from gviz.sources.notes import Note
 from gviz.sources.run import Run
 from gviz.sources.script.changes import Changes
-from gviz.sources.script.names import Names, Unnamed
+from gviz.sources.script.names import Names, Unnamed, base_of
 from gviz.sources.script.program import Script
+from gviz.sources.script.syntax import bindings
 from gviz.sources.script.watch import Calls
 from gviz.sources.static import StaticSource
 from gviz.text import did_you_mean, joined
 from gviz.walk import grad_fn, graph_nodes
-
-OWN_NAMES = (ast.FunctionDef, ast.AsyncFunctionDef, ast.Lambda, ast.ClassDef, ast.comprehension)
-"""Code whose assignments are not the script's globals."""
 
 
 @dataclass(frozen=True)
@@ -83,12 +81,12 @@ def choose_roots(run: ScriptRun, names: Sequence[str]) -> tuple[Names, Note | No
     ends = [name for name, tensor in run.names.items() if (node := grad_fn(tensor)) is not None and node not in inner]
     if not ends:
         return {}, None
-    last = max(reversed(ends), key=lambda name: rank.get(_base(name), -1))  # what no line assigns came by a function
-    place = run.assignments.get(_base(last))
+    last = max(reversed(ends), key=lambda name: rank.get(base_of(name), -1))  # what no line assigns came by a function
+    place = run.assignments.get(base_of(last))
     where = "" if place is None else f" at {place}"
     why = f"the last tensor assigned{where} that no other was made from"
     if any(
-        at > rank.get(_base(last), -1) and not _has_graph(run.names[name])
+        at > rank.get(base_of(last), -1) and not _has_graph(run.names[name])
         for name, at in rank.items()
         if name in run.names
     ):
@@ -107,18 +105,9 @@ def assignment_lines(tree: ast.Module, until: int | None = None) -> Mapping[str,
         until: the line at which it stopped; what is assigned further down was never reached.
     """
     places: dict[str, tuple[int, int]] = {}
-    todo: list[ast.AST] = [tree]
-    while todo:
-        node = todo.pop()
-        target = node
-        while isinstance(target, ast.Subscript):  # parts[0] = ... assigns to parts
-            target = target.value
-        if isinstance(target, ast.Name) and isinstance(getattr(node, "ctx", None), ast.Store):
-            place = (target.lineno, target.col_offset)
-            if until is None or place[0] <= until:
-                places[target.id] = max(place, places.get(target.id, place))
-        if not isinstance(node, OWN_NAMES):
-            todo.extend(ast.iter_child_nodes(node))
+    for name, place, scope, *_ in bindings(tree):
+        if not scope and (until is None or place[0] <= until):
+            places[name] = max(place, places.get(name, place))
     return {name: line for name, (line, _) in sorted(places.items(), key=lambda pair: pair[1])}
 
 
@@ -128,11 +117,6 @@ def _note(roots: Mapping[str, Any], why: str) -> Note:
 
 def _has_graph(tensor: Any) -> bool:
     return grad_fn(tensor) is not None or bool(tensor.requires_grad)
-
-
-def _base(name: str) -> str:
-    """Return the global that a name goes through: parts for parts[0]."""
-    return name.partition("[")[0].partition(".")[0]
 
 
 def _by_name(tensors: Sequence[Any], run: ScriptRun) -> Names:

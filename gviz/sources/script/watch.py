@@ -239,7 +239,7 @@ class Calls(Observer):
         leaves = [leaf for leaf in nodes.values() if leaf is not None]
         place, names = self.caller()
         # the table may be asked for of an earlier call
-        by_name = named_tensors(names, [self.engine]) if self.options.roots else names
+        by_name = named_tensors(names, [self.engine], asked=self.options.roots) if self.options.roots else names
         tensors_by_name = [value for value in by_name.values() if issubclass(type(value), self.engine.Tensor)]
         noted_tensors = list(
             {id(one): one for one in (*leaves, *tensors_by_name, *self.retain(names), *tensors)}.values()
@@ -287,7 +287,7 @@ class Calls(Observer):
 
     def retain(self, names: Mapping[str, Any]) -> list[Any]:
         """Tell the tensors that have a name of ``--retain`` now to keep their gradients, and return them."""
-        candidates = named_tensors(names, [self.engine]) if self.options.retain else {}
+        candidates = named_tensors(names, [self.engine], asked=self.options.retain) if self.options.retain else {}
         tensors = {
             name: candidates[name]
             for name in self.options.retain
@@ -307,8 +307,9 @@ class Calls(Observer):
         """Note the gradients that a call has left, be it that it raised."""
         for tensor in noted_tensors:
             moment, hooks = self.moments[id(tensor)], tuple(self.hooks.of_leaves.pop(id(tensor), ()))
-            grad = moment.grad._replace(value=self.grad_of(tensor), hooks=hooks)
-            self.moments[id(tensor)] = moment._replace(grad=grad)
+            self.moments[id(tensor)] = moment._replace(
+                grad=Gradient(self.grad_of(tensor), moment.grad.before, hooks=hooks)
+            )
         self.hooks.of_leaves.clear()
 
     def note_end(self, leaves: list[Any]) -> None:
