@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any, Literal, TypeAlias
 from gviz import sources
 from gviz.errors import ArgumentError, SourceError
 from gviz.flow import flow_of
-from gviz.graphs import LOST, NOW, Graph, Moment, TensorRow
+from gviz.graphs import LOST, NOW, Graph, TensorRow
 from gviz.graphs.numbers import ALL_ELEMENTS, FEW_ELEMENTS
 from gviz.passes.modules import in_modules
 from gviz.sources.source import text_or_path
@@ -357,16 +357,9 @@ def list_tensors(
     if is_by_module:
         names = columns.replace(",", " ").split() if isinstance(columns, str) else columns
         return ModuleTable(own_graph, names)
-    of_now = {node.name for node in own_graph.nodes if node.state == NOW}
-    rows = (
-        row._replace(moment=Moment(grad=row.grad, remark=NOW)) if row.name in of_now and row.moment is None else row
-        for row in own_graph.tensors
-    )
-    own_graph = own_graph.changed(tensors=tuple(rows)) if of_now else own_graph
-    if only or sort:
-        from gviz.pictures.table import rows_to_list
+    from gviz.pictures.table import rows_to_list
 
-        own_graph = own_graph.changed(tensors=tuple(rows_to_list(own_graph.tensors, only, sort)))
+    own_graph = own_graph.changed(tensors=tuple(rows_to_list(own_graph, only, sort)))
     return Table(own_graph, ran_backward=getattr(source, "ran_backward", False))
 
 

@@ -222,7 +222,12 @@ def explain(
     if word.file and not word.file.lower().endswith(CODE) and (subject := subject_of_pasted(word)) != "source":
         return explain_words(word.text, subject)
     names = (wrt,) if isinstance(wrt, str) else tuple(wrt)
-    facts = {"flow": True, "jacobians": True, "lines": word.kind == "script", "names": names}  # with all values
+    facts: dict[str, Any] = {
+        "flow": True,
+        "jacobians": True,
+        "lines": word.kind == "script",
+        "names": names,
+    }  # with all values
     reading = read(word, replace(options or SourceOptions(), **facts), say=say, **values)
     return Explanation("source", derive(reading.graph, names, max_paths), reading)
 

@@ -24,7 +24,7 @@ from gviz.cli.options import (
 from gviz.cli.reading import Reading, read_source
 from gviz.cli.values import refuse_first
 from gviz.errors import SourceError
-from gviz.graphs import Place, TensorRow
+from gviz.graphs import NOW, Place, TensorRow
 from gviz.graphs.numbers import Numbers
 from gviz.options import BY_MODULE, SourceOptions
 
@@ -120,7 +120,7 @@ def inspect(
     changes = watch and is_script  # of an expression there are none, and the table says so
     options = replace(options, watch=watch, lines=not changes, kept=not (as_json or changes), is_whole=as_json)
     reading = read_source(source, options, product_on_stdout=True, rootless=True)
-    rows = rows_to_list(reading.graph.tensors, only, sort)
+    rows = rows_to_list(reading.graph, only, sort)
     if as_json:
         streams.write_json(_data_of(reading, rows, watch))
     elif reading.changes:
@@ -191,6 +191,8 @@ def _data_of(reading: Reading, rows: Sequence[TensorRow], watch: str = "") -> di
 
 def _record(row: TensorRow) -> dict[str, Any]:
     """Return what a row tells: the nine facts that programs look for, and those of its facets that are known."""
+    from gviz.pictures.table import recorded_value
+
     broken, history = row.broken, row.history
     places = {
         "grad_cleared_at": history.grad_cleared,
@@ -212,8 +214,10 @@ def _record(row: TensorRow) -> dict[str, Any]:
         "was_early": history.was_early,
     }
     if row.moment is not None:
-        more["at_backward"] = {"value": _numbers(row.moment.numbers), "grad": _numbers(row.moment.grad.value)}
-        more["at_backward"] |= {} if row.required_grad == row.requires_grad else {"requires_grad": row.required_grad}
+        value = None if row.moment.remark == NOW else recorded_value(row)
+        then = {"requires_grad": row.required_grad, "is_leaf": row.as_it_was.is_leaf, "grad_fn": row.as_it_was.grad_fn}
+        more["at_backward"] = {"value": _numbers(value), "grad": _numbers(row.moment.grad.value)}
+        more["at_backward"] |= {name: fact for name, fact in then.items() if fact != getattr(row, name)}
         more["remark"] = row.moment.remark
     return {
         "name": row.name,

@@ -7,7 +7,7 @@ from html import escape
 from typing import Any
 
 from gviz.errors import ArgumentError
-from gviz.graphs import GRAD_OF, MADE_LATER, Graph, TensorRow
+from gviz.graphs import GRAD_OF, MADE_LATER, NOW, Graph, Moment, TensorRow
 from gviz.graphs.numbers import Numbers
 from gviz.passes.rounding import without_rounding
 from gviz.pictures.labels import later_text, shape_text, short, value_text
@@ -19,8 +19,16 @@ LONGEST_CELL = 40
 """Characters of a value, for its shape stands beside it."""
 
 
-def rows_to_list(rows: Sequence[TensorRow], only: str | None, sort: str | None) -> list[TensorRow]:
-    """Return the rows that are asked for, in the order that is asked for; the program's where that says nothing."""
+def rows_to_list(graph: Graph, only: str | None, sort: str | None) -> list[TensorRow]:
+    """Return the rows that are asked for, in the order that is asked for; the program's where that says nothing.
+
+    They tell of each leaf whose box does so that its numbers are those of now.
+    """
+    of_now = {node.name for node in graph.nodes if node.state == NOW}
+    rows = (
+        row._replace(moment=Moment(grad=row.grad, remark=NOW)) if row.name in of_now and row.moment is None else row
+        for row in graph.tensors
+    )
     fits: dict[str, Callable[[TensorRow], bool]] = {
         "": lambda _: True,
         "leaf": lambda row: row.as_it_was.is_leaf and row.required_grad,

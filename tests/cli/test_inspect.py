@@ -7,6 +7,9 @@ import re
 import pytest
 from program import Finished, Program
 
+import gviz as package
+from gviz import engine
+
 SCRIPT = """\
 import torch
 x = torch.tensor([1.0, 2.0])
@@ -322,6 +325,44 @@ def test_what_is_frozen_later_is_of_later(gviz: Program) -> None:
     assert row.split()[-1] == "2"
     record = gviz("inspect", "late.py", "--json").json()["tensors"][0]
     assert (record["requires_grad"], record["at_backward"]["requires_grad"]) == (False, True)
+
+
+def test_json_has_what_the_tensor_of_a_name_was_at_backward(gviz: Program) -> None:
+    (gviz.folder / "net.py").write_text(
+        "import torch\nw = torch.tensor(2.0, requires_grad=True)\ny = torch.tensor(3.0)\nh = w * y\nh.backward()\ny = w + 1\n"
+        "h = torch.tensor(1.0)\n"
+    )
+    rows = gviz.inspect("net.py")
+    now = {"requires_grad": True, "is_leaf": False, "grad_fn": "AddBackward0", "value": 3.0}
+    assert rows["y"].items() >= now.items()
+    then = {"requires_grad": False, "is_leaf": True, "grad_fn": None, "value": 3.0, "grad": None}
+    assert rows["y"]["at_backward"] == then
+    assert (rows["h"]["is_leaf"], rows["h"]["grad_fn"]) == (True, None)
+    assert rows["h"]["at_backward"].items() >= {"is_leaf": False, "grad_fn": "MulBackward0", "value": 6.0}.items()
+    assert "at_backward" not in rows["w"]
+
+
+def test_json_has_the_value_of_a_tensor_that_was_written_between_its_uses(gviz: Program) -> None:
+    (gviz.folder / "net.py").write_text(
+        "import torch\nw = torch.tensor([1.0, 2.0], requires_grad=True)\nh = torch.zeros(2)\n"
+        "for step in range(2):\n    h = h + w * 3\n    with torch.no_grad():\n        w += step == 0\n"
+        "h.sum().backward()\n"
+    )
+    row = gviz.inspect("net.py")["w"]
+    assert (row["remark"], row["at_backward"]["value"]) == ("written between its uses", [2.0, 3.0])
+
+
+def test_a_graph_saved_after_an_update_says_that_its_numbers_are_those_of_now(gviz: Program) -> None:
+    w = engine.tensor([1.0, 2.0], requires_grad=True)
+    loss = (w * w).sum()
+    loss.backward()
+    with engine.no_grad():
+        w += 1
+    package.save(loss, gviz.folder / "run.json")
+    row = table(gviz("inspect", "run.json"))["w"]
+    assert (row["value"], row["note"]) == ("[2, 3]", "its numbers are those of now")
+    record = gviz.inspect("run.json")["w"]
+    assert (record["remark"], record["at_backward"]["value"]) == ("its numbers are those of now", None)
 
 
 def test_the_table_has_0_where_only_rounding_is_left_and_json_is_exact(gviz: Program) -> None:
