@@ -142,10 +142,10 @@ def quotient_of(of: str, by: str, order: int = 1) -> str:
     return f"∂{power}{of}/∂{by}{power}"
 
 
-def spelled(name: str) -> str:
+def letters_of(name: str) -> str:
     """Return a name without the signs that may be typed in other ways.
 
-    >>> spelled("w₂") == spelled("w_{2}"), spelled("net[0].weight") == spelled("net.0.weight")
+    >>> letters_of("w₂") == letters_of("w_{2}"), letters_of("net[0].weight") == letters_of("net.0.weight")
     (True, True)
     """
     from unicodedata import normalize  # only names beyond ASCII need it
@@ -165,7 +165,7 @@ def name_among(typed: str, names: Iterable[str]) -> str:
     """
     if typed in (there := [*names]) or (typed.isascii() and OTHER_SIGNS.isdisjoint(typed)):
         return typed
-    alike = [name for name in there if spelled(name) == spelled(typed)]
+    alike = [name for name in there if letters_of(name) == letters_of(typed)]
     return alike[0] if len(alike) == 1 else typed
 
 

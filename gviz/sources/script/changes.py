@@ -9,7 +9,7 @@ from weakref import ref
 
 from gviz.graphs import Place, TensorRow
 from gviz.graphs.numbers import FEW_ELEMENTS
-from gviz.sources.script.names import base_of, named_tensors
+from gviz.sources.script.names import global_of, named_tensors
 from gviz.walk import gradient, numbers, numel_of, tensor_row
 
 MOST_COMPARED = 1000
@@ -54,7 +54,7 @@ class Changes:
         most: int = FEW_ELEMENTS,
     ) -> None:
         self.libraries, self.name, self.tell, self.most = tuple(libraries), name, tell, most
-        self.base = base_of(name)
+        self.base = global_of(name)
         self.bound: dict[tuple[Any, str], Any] = {}
         self.states: dict[int, tuple[Any, Any, Any]] = {}
         self.first: list[Change] = []

@@ -17,7 +17,7 @@ from types import MemberDescriptorType
 from typing import Any, TypeAlias
 
 from gviz.sources.script.syntax import bindings
-from gviz.text import spelled
+from gviz.text import letters_of
 from gviz.walk import grad_fn, graph_nodes
 
 Names: TypeAlias = "dict[str, Any]"
@@ -83,7 +83,7 @@ def named_tensors(
     tensors = tuple(library.Tensor for library in libraries)
     layers = (sys.modules.get(f"{library.__name__}.nn") for library in libraries)
     modules = tuple(nn.Module for nn in layers if nn is not None)
-    ways = {spelled(f"{one}."[: end.start()]) for one in asked for end in re.finditer(r"[.\[]", f"{one}.")}
+    ways = {letters_of(f"{one}."[: end.start()]) for one in asked for end in re.finditer(r"[.\[]", f"{one}.")}
     start = ((PASSING * (name in loops), name, value) for name, value in namespace.items() if type(name) is str)
     todo = [one for one in start if not one[1].startswith("__")][::-1]
     candidates, seen, room = list[tuple[int, str, Any]](), dict[int, int](), MOST_NAMED
@@ -96,7 +96,7 @@ def named_tensors(
         elif (
             (own := depth % PASSING) == 0  # objects may hold one another
             or (own < DEEPEST and depth < seen.get(id(value), 2 * PASSING))
-            or (own < PASSING - 2 and spelled(name) in ways)
+            or (own < PASSING - 2 and letters_of(name) in ways)
         ):
             seen[id(value)] = min(depth, seen.get(id(value), depth))
             near, far = _parts(value, kind, tensors, modules, is_outer=own == 0)
@@ -118,7 +118,7 @@ def named_tensors(
         {
             name: tensor
             for depth, name, tensor in candidates
-            if depth % PASSING < 2 or best[id(tensor)][1] == name or spelled(name) in ways
+            if depth % PASSING < 2 or best[id(tensor)][1] == name or letters_of(name) in ways
         },
         loops,
     )
@@ -126,12 +126,12 @@ def named_tensors(
 
 def lasting_first(names: Names, loops: Collection[str]) -> Names:
     """Return names without those that loops give to leaves of other names, and then these; arguments as above."""
-    passing = {name for name, tensor in names.items() if tensor.is_leaf and base_of(name) in loops}
+    passing = {name for name, tensor in names.items() if tensor.is_leaf and global_of(name) in loops}
     ids = {id(tensor) for name, tensor in names.items() if name not in passing}
     return dict(sorted(names.items(), key=lambda pair: pair[0] in passing and id(pair[1]) in ids))
 
 
-def base_of(name: str) -> str:
+def global_of(name: str) -> str:
     """Return the global that a name goes through: parts for parts[0]."""
     return name.partition("[")[0].partition(".")[0]
 

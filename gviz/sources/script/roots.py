@@ -13,7 +13,7 @@ from gviz.formulas.expressions import root_names
 from gviz.sources.notes import Note
 from gviz.sources.run import Run
 from gviz.sources.script.changes import Changes
-from gviz.sources.script.names import Names, Unnamed, base_of
+from gviz.sources.script.names import Names, Unnamed, global_of
 from gviz.sources.script.program import Script
 from gviz.sources.script.syntax import bindings
 from gviz.sources.script.watch import Calls
@@ -81,12 +81,14 @@ def choose_roots(run: ScriptRun, names: Sequence[str]) -> tuple[Names, Note | No
     ends = [name for name, tensor in run.names.items() if (node := grad_fn(tensor)) is not None and node not in inner]
     if not ends:
         return {}, None
-    last = max(reversed(ends), key=lambda name: rank.get(base_of(name), -1))  # what no line assigns came by a function
-    place = run.assignments.get(base_of(last))
+    last = max(
+        reversed(ends), key=lambda name: rank.get(global_of(name), -1)
+    )  # what no line assigns came by a function
+    place = run.assignments.get(global_of(last))
     where = "" if place is None else f" at {place}"
     why = f"the last tensor assigned{where} that no other was made from"
     if any(
-        at > rank.get(base_of(last), -1) and not _has_graph(run.names[name])
+        at > rank.get(global_of(last), -1) and not _has_graph(run.names[name])
         for name, at in rank.items()
         if name in run.names
     ):
