@@ -171,6 +171,7 @@ FULL = Graph(
                 still_steps=1,
                 stepped=Place(9),
                 stepped_twice=Place(14),
+                unclipped=Place(15),
                 is_stale=True,
                 used_sum=True,
                 is_updated=True,

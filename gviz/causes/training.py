@@ -174,14 +174,30 @@ def not_used(facts: TensorFacts) -> Cause | None:
     return facts.cause("not used", f"{facts.name} has a gradient, but {what}", lines, mend)
 
 
-def with_second_step(facts: TensorFacts, cause: Cause) -> Cause:
-    """Return a cause that is no fault; or that two steps have used each gradient, where they have."""
-    lines = facts.case.line_of(facts.history.stepped_twice)
-    if cause.is_wrong or not lines:
+def with_misplaced_call(facts: TensorFacts, cause: Cause) -> Cause:
+    """Return a cause that is no fault; or that each gradient was used twice, or came after it was to be clipped."""
+    history, name = facts.history, facts.name
+    if cause.is_wrong or not (history.stepped_twice or history.unclipped):
         return cause
-    what = f"this step() has used the gradient of {facts.name} that another step() had used, with no backward() between"
-    mend = f"call step() once after each backward(), of the one optimizer that has {facts.name}"
-    return facts.cause("stepped twice", what, lines, mend)
+    verdict, what, mend = first_true(
+        (
+            history.stepped_twice,
+            (
+                "stepped twice",
+                f"this step() has used the gradient of {name} that another step() had used, with no backward() between",
+                f"call step() once after each backward(), of the one optimizer that has {name}",
+            ),
+        ),
+        (
+            True,
+            (
+                "not clipped",
+                f"this line has found no gradient of {name} to clip, nor of anything else: backward() brings it later",
+                "clip between backward() and step()",
+            ),
+        ),
+    )
+    return facts.cause(verdict, what, facts.case.line_of(history.stepped_twice or history.unclipped), mend)
 
 
 def beside_optimizer(facts: TensorFacts) -> Cause | None:

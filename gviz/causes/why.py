@@ -191,7 +191,7 @@ def cause_alone(facts: TensorFacts) -> Cause:
     numbers = facts.grad if facts.number else facts.row.value
     is_infinite = numbers is not None and numbers.not_finite and not numbers.has_nan
     cause = cause._replace(verdict="inf") if is_infinite and cause.verdict == "nan" else cause
-    return training.with_second_step(facts, missing.with_later_losses(facts, cause))
+    return training.with_misplaced_call(facts, missing.with_later_losses(facts, cause))
 
 
 def cause_of(facts: TensorFacts) -> Cause:

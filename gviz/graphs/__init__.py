@@ -384,6 +384,7 @@ class History(NamedTuple):
             have had no gradient at all.
         stepped: where one of them stepped last.
         stepped_twice: where one was, more than once, the second to use what one backward had brought.
+        unclipped: the line that is to clip its gradient, if that has run, time and again, while there was none.
         is_stale: whether what was in ``.grad`` had been used when the last backward added to it.
         used_sum: whether what the last step of an optimizer used was such a sum.
         is_updated: whether the tensor was written since a backward brought its first gradient; of one that got none,
@@ -414,6 +415,7 @@ class History(NamedTuple):
     idle_steps: int = 0
     stepped: Place | None = None
     stepped_twice: Place | None = None
+    unclipped: Place | None = None
     is_stale: bool = False
     used_sum: bool = False
     is_updated: bool = False

@@ -242,6 +242,11 @@ class Lines:
             idle_steps=record.idle_steps if is_optimized else gradients.idle_steps,
             stepped=self.place_if_any(record.stepped_at),
             stepped_twice=self.place_if_any(next((at for at, count in record.twice.items() if count > 1), None)),
+            unclipped=self.place_if_any(
+                next(iter(record.clips))
+                if record.clips.total() > 1 and gradients.clipping.isdisjoint(record.clips)
+                else None
+            ),
             is_stale=record.is_stale,
             used_sum=record.used_sum,
             is_updated=is_there and record.version != record.first_version,

@@ -189,8 +189,9 @@ class Trace(Observer):
         if before is not None and (before.reason or before.place != call.place):
             remember(self.requires_grad_set, result, call.place)
         is_cut = call.name in FROM_NUMBERS or call.name == "detach"  # the latter by nn.Parameter
-        record = self.outside.record_of_result(call, args) if is_cut else call
-        self.outside.keep(result, record._replace(run=self.frames.runs))
+        self.outside.keep(
+            result, (self.outside.record_of_result(call, args) if is_cut else call)._replace(run=self.frames.runs)
+        )
 
     def record_others(self, name: str, args: tuple[Any, ...], result: Any, seconds: float) -> None:
         """Note the tensors in a list that a call has made, or a number made of a tensor."""
@@ -207,9 +208,8 @@ class Trace(Observer):
         for leaf in flat(args[1]) if name == "grad" else ():
             if isinstance(leaf, self.tensor):
                 remember(self.autograd_grad, leaf, call.place)
-        for one in flat(list(result)):
-            if isinstance(one, self.tensor):
-                self.record_tensor(name, args, one, call, seconds)
+        for one in (each for each in flat(list(result)) if isinstance(each, self.tensor)):
+            self.record_tensor(name, args, one, call, seconds)
 
     # ---------------------------------------------------------------- what is kept
     def value_of(self, result: Any, *, is_made: bool = True) -> Numbers | None:

@@ -54,9 +54,11 @@ class OutsideGraph:
 
     def will_detach(self, tensor: Any, call: CallRecord | None) -> None:
         """Note what detach_ is going to take out of its graph, which is gone afterwards."""
-        self.detach_record = None
-        if call is not None and tensor.grad_fn is not None:
-            self.detach_record = self.record_of_cut(call._replace(name="detach_"), [tensor], is_number=False)
+        self.detach_record = (
+            self.record_of_cut(call._replace(name="detach_"), [tensor], is_number=False)
+            if call is not None and tensor.grad_fn is not None
+            else None
+        )
 
     def put_outside(self, tensor: Any, call: CallRecord, name: str) -> None:
         """Note a tensor that a call has taken out of its graph: ``detach_``, or ``requires_grad_`` with False."""

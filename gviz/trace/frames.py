@@ -79,8 +79,12 @@ class RunningProgram:
     def find(self, code: CodeType, instruction: int, name: str) -> tuple[CallRecord, CodeType]:
         """Return the call of that name at an instruction, and remember it: to find the line takes long in long code."""
         column = (list(code.co_positions())[instruction // 2][2] or 0) + 1 if self.columns else 0
-        place = Place(self.line_of(code, instruction), code.co_filename, column)
-        call = CallRecord(place, name.strip("_"), writes=is_write(name), at=(code, instruction))
+        call = CallRecord(
+            Place(self.line_of(code, instruction), code.co_filename, column),
+            name.strip("_"),
+            writes=is_write(name),
+            at=(code, instruction),
+        )
         self.calls[id(code), instruction, name] = entry = call, code
         return entry
 
@@ -113,10 +117,9 @@ class RunningProgram:
         frame: Any = sys._getframe(1)  # noqa: SLF001 - as above
         is_of_library_now = False
         while frame is not None:
-            entry = self.switched.get((id(frame.f_code), frame.f_lasti)) or self.find_switch(
+            line, at, switch, _ = self.switched.get((id(frame.f_code), frame.f_lasti)) or self.find_switch(
                 frame.f_code, frame.f_lasti
             )
-            line, at, switch, _ = entry
             if line is None:
                 is_of_library_now = is_of_library_now or bool(switch)
             elif is_of_library_now or switch:

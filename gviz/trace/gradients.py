@@ -6,7 +6,7 @@ import dis
 import sys
 from collections import Counter
 from collections.abc import Iterable
-from itertools import dropwhile, takewhile
+from itertools import dropwhile, islice, takewhile
 from traceback import walk_stack
 from types import CodeType
 from typing import Any
@@ -33,15 +33,15 @@ class GradientRecord:
 
     By the call of backward that has brought them, it counts the gradients that came, those that a step used before
     another came or they were taken away, and those that were taken away unused; by the line of a step, those that it was
-    the second one to use.
+    the second one to use; by a line that clips gradients, how often.
 
     Args:
         leaf: weakly.
     """
 
     __slots__ = (
-        "arrivals", "chain", "cleared_at", "cleared_in", "first_norm", "first_version", "idle_steps", "is_finite",
-        "is_stale", "is_zero", "leaf", "leaf_version", "set_at", "spoiled_at", "spread_at", "stepped_at", "stepped_in",
+        "arrivals", "chain", "cleared_at", "cleared_in", "clips", "first_norm", "first_version", "idle_steps",
+        "is_finite", "is_stale", "is_zero", "leaf", "leaf_version", "set_at", "spoiled_at", "spread_at", "stepped_at", "stepped_in",
         "steps", "still_steps", "twice", "used", "used_sum", "uses", "was_read", "was_used", "wasted",
     )  # fmt: skip
 
@@ -53,7 +53,7 @@ class GradientRecord:
         self.is_finite = True  # whether the gradient is, since a backward brought it
         self.is_zero = False  # whether backward has left nothing but zeros
         self.arrivals, self.used, self.wasted = Counter[Chain](), Counter[Chain](), Counter[Chain]()
-        self.twice = Counter[Place | None]()
+        self.twice, self.clips = Counter[Place | None](), Counter[Place | None]()
         self.first_norm: float | None = None  # of the leaf, when its first gradient came
         self.chain: Chain = ()  # where the backward was called that has come to it last
         self.cleared_at: Place | None = None  # where it was set to None, or to zeros
@@ -110,6 +110,7 @@ class Gradients(Observer):
         self.used = set[Chain]()  # the calls of backward of whose gradients steps, or the program, have used some
         self.uses: dict[tuple[int, int], tuple[bool, CodeType]] = {}
         self.stepping: ParameterGroups | None = None
+        self.clipping = set[Place | None]()  # the lines that have clipped gradients, and not only looked for some
 
     def record_of(self, leaf: Any) -> GradientRecord:
         """Return the record of a leaf: a new one, if it has none."""
@@ -156,12 +157,9 @@ class Gradients(Observer):
                 self.used.add(record.chain)
                 record.used[record.chain] += not record.was_used
                 record.twice[record.stepped_at] += is_whole and record.uses == 1 and not is_still
-                record.uses += is_whole
-                record.steps, record.was_used, self.idle_steps = record.steps + 1, True, before
-                record.still_steps, record.used_sum = (
-                    record.still_steps + is_still,
-                    record.is_stale and not record.set_at,
-                )
+                record.steps, record.still_steps = record.steps + 1, record.still_steps + is_still
+                record.uses, record.used_sum = record.uses + is_whole, record.is_stale and not record.set_at
+                record.was_used, self.idle_steps = True, before
             else:
                 record.idle_steps += 1
             if is_still or not has_gradient:
@@ -173,9 +171,15 @@ class Gradients(Observer):
         It counts if the program does, to use it.
         """
         record = recall(self.records, leaf)
-        if record is not None and not record.was_read and record.cleared_at is None:
-            frame: Any = sys._getframe(2)  # noqa: SLF001 - inspect.currentframe costs a large import and does just this
-            frame = frame.f_back if frame.f_globals.get("__name__") == Observer.__module__ else frame  # PyTorch's mode
+        if record is None:
+            return
+        frame: Any = sys._getframe(2)  # noqa: SLF001 - inspect.currentframe costs a large import and does just this
+        frame = frame.f_back if frame.f_globals.get("__name__") == Observer.__module__ else frame  # PyTorch's mode
+        if any("clip_grad" in one.f_code.co_name for one, _ in islice(walk_stack(frame), 3)):
+            call = self.frames.note_call("clip_grad", is_new=False)
+            record.clips[call and call.place] += 1
+            self.clipping |= {call and call.place} if record.chain and record.cleared_at is None else set()
+        elif record.cleared_at is None and not record.was_read:
             record.was_read = self.frames.is_ours(frame.f_code.co_filename) and self.is_use(frame.f_code, frame.f_lasti)
             self.used |= {record.chain} if record.was_read else set()
 

@@ -107,9 +107,8 @@ class ModuleCalls(ModuleObserver):
         above = self.stack[-1] if self.stack else None
         children = getattr(above.module() if above is not None else None, "_modules", {})
         own = next((name for name, child in children.items() if child is module), "")
-        start = next_number(self.listener.engine)
-        call = ModuleCall(ref(module), type(module).__name__, number, start, len(self.stack), above, own)
-        self.stack.append(call)
+        start, depth = next_number(self.listener.engine), len(self.stack)
+        self.stack.append(ModuleCall(ref(module), type(module).__name__, number, start, depth, above, own))
 
     def end(self, _: EngineModule, result: object) -> None:
         """Note on what a call has made which call it was."""

@@ -129,9 +129,8 @@ def map_page(chart: Chart, show: str) -> InkedPage:
     for words in [one for finding in chart.findings for one in wrap(str(finding), LONGEST)][:MOST_LINES]:
         items.append(text(EDGE, low, words, TYPE, colour=WRONG))
         low += 1.4 * TYPE
-    right = max(right_end(item) for item in items)
     description = f"{TITLES[show]} of {amount(len(groups), 'row')} in {amount(len(rows), 'step')}; {chart.heading}"
-    return InkedPage(TITLES[show], description, (right + EDGE, low), THEMES["light"].page, items)
+    return InkedPage(TITLES[show], description, (max(map(right_end, items)) + EDGE, low), THEMES["light"].page, items)
 
 
 def evenly(rows: Sequence[StepRow], most: int) -> list[StepRow]:
@@ -205,8 +204,7 @@ def short_number(number: float) -> str:
     >>> short_number(0.031), short_number(0.000331), short_number(2e12)
     ('0.031', '3.3e-4', '2e+12')
     """
-    digits = f"{number:.2g}" if number >= 1e-3 else f"{number:.1e}"
-    return digits.replace("e-0", "e-").replace("e+0", "e+")
+    return format(number, ".2g" if number >= 1e-3 else ".1e").replace("e-0", "e-").replace("e+0", "e+")
 
 
 def text(
@@ -214,8 +212,9 @@ def text(
 ) -> TextLine:
     """Return a line of text that begins at a place."""
     theme = THEMES["light"]
-    ink = colour or (theme.muted if muted else theme.ink)
-    return TextLine((x, y), size, ink, [Inked(words, face=face)], is_centred=False)
+    return TextLine(
+        (x, y), size, colour or (theme.muted if muted else theme.ink), [Inked(words, face=face)], is_centred=False
+    )
 
 
 def right_end(item: Item) -> float:

@@ -120,8 +120,7 @@ class Hunt(Observer):
             return
         tensor = self.listener.engine.Tensor
         results = [result] if isinstance(result, tensor) else [*tensors_in(result, tensor)]
-        written = args[0] if name == "__setitem__" else None  # which returns None
-        results += [written] if written is not None else []
+        results += [args[0]] if name == "__setitem__" else []  # which returns None
         kinds, is_recorded = [*map(bad_number, results)], any(one.grad_fn is not None for one in results)
         is_layer = name == LAYER
         is_known = is_layer and all(

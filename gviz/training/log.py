@@ -88,8 +88,10 @@ class Log:
         last, rows = self.rows[-1], self.rows[-SUSPECT_ROWS:]
         for name, idle in last.units.items():
             if idle.silent * 2 > idle.units:
-                of = f"{idle.silent} of {amount(idle.units, 'unit')} of {name}"
-                what = f"{of} were 0 for each of the last {idle.inputs:,} inputs of measured steps, or more"
+                what = (
+                    f"{idle.silent} of {amount(idle.units, 'unit')} of {name}"
+                    f" were 0 for each of the last {idle.inputs:,} inputs of measured steps, or more"
+                )
                 self.find(Finding("dead units", last.step, what, name))
         if len(rows) < SUSPECT_ROWS or self.has("not finite"):
             return
@@ -212,12 +214,10 @@ class Log:
         lines += aligned_text([list(columns), *rows]).splitlines() if rows else []
         for row in [row for row in self.rows if row.units][-1:]:
             idle = {name: units for name, units in row.units.items() if units.idle}
-            for name, units in idle.items():
-                lines.append(
-                    f"{name}: {units.idle} of {amount(units.units, 'unit')} 0 for all inputs of step {row.step}"
-                )
-            if not idle:
-                lines.append(f"{amount(len(row.units), 'ReLU')}: no unit was 0 for all inputs of step {row.step}")
+            lines += [
+                f"{name}: {units.idle} of {amount(units.units, 'unit')} 0 for all inputs of step {row.step}"
+                for name, units in idle.items()
+            ] or [f"{amount(len(row.units), 'ReLU')}: no unit was 0 for all inputs of step {row.step}"]
         return "\n".join([*lines, *self.remarks, *map(str, self.findings)])
 
     def __str__(self) -> str:

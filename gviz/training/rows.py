@@ -51,7 +51,7 @@ class Finding(NamedTuple):
 
     Args:
         kind: ``not finite``, ``not cleared``, ``large update``, ``zero gradient``, ``no gradient``, ``no update``,
-            ``not trained``, ``dead units`` or ``stepped twice``.
+            ``not trained``, ``not clipped``, ``dead units`` or ``stepped twice``.
         step: in which step it was seen, counted from 0.
         what: a sentence.
         name: of the parameter or module; "" where it is not known.

@@ -114,6 +114,7 @@ class Steps(Observer):
             listener.replace(owner, "backward", self.around(owner.backward))
         for owner in (engine.nn.Module, engine.optim.Optimizer) if listener.on_call else ():
             listener.replace(owner, "zero_grad", self.unheard(owner.zero_grad))
+        listener.replace(engine.nn.utils, "clip_grad_norm_", self.clipping(engine.nn.utils.clip_grad_norm_))
 
     def unheard(self, function: Callable[..., Any]) -> Callable[..., Any]:
         """Return a function within which no call is told of."""
@@ -128,6 +129,22 @@ class Steps(Observer):
                 self.listener.resume(owner)
 
         return call
+
+    def clipping(self, function: Callable[..., Any]) -> Callable[..., Any]:
+        """Return a function that clips gradients, with a look at whether it stands between a step and a backward."""
+
+        @wraps(function)
+        def clip(*args: object, **kwargs: object) -> Any:
+            norm = function(*args, **kwargs)
+            if self.units.is_on and self.stepped_since and not norm:
+                line = path_and_line(self.modules.place("clip"))
+                what = (
+                    f"clip_grad_norm_() ({line}) had no gradients to clip: it is to come between backward() and step()"
+                )
+                self.log.find(Finding("not clipped", self.log.steps, what, place=line))
+            return norm
+
+        return clip
 
     def take(self, models: Mapping[str, Any]) -> None:
         """Begin to measure models, by their names; "" for one that needs none."""
@@ -224,8 +241,11 @@ class Steps(Observer):
             self.find_parameters()
             row = self.log.row(number)
             row.root, row.units = self.root, self.units.end_step()
-            measured = {name: one for name, one in self.parameters.measured.items() if one.grad is not None}
-            row.norms |= {name: measured_norms(self.engine, one) for name, one in measured.items()}
+            row.norms |= {
+                name: measured_norms(self.engine, one)
+                for name, one in self.parameters.measured.items()
+                if one.grad is not None
+            }
             self.log.judge("no optimizer")
         self.log.steps += 1
         if self.hunt is not None:
@@ -257,9 +277,10 @@ class Steps(Observer):
                 line = path_and_line(self.not_cleared)
                 what = (
                     f"the gradients that an earlier step had used, as of {self.used[1]}, were there when backward() ran"
+                    f" ({line}): this step uses their sum;"
+                    " zero_grad() is to come between a step() and the next backward()"
                 )
-                end = "this step uses their sum; zero_grad() is to come between a step() and the next backward()"
-                self.log.find(Finding("not cleared", number, f"{what} ({line}): {end}", place=line))
+                self.log.find(Finding("not cleared", number, what, place=line))
             self.used = None
 
     def has_stepped(self, optimizer: ParameterGroups) -> None:
@@ -386,8 +407,8 @@ class Steps(Observer):
     def growth(self, parameters: Mapping[str, Any]) -> str:
         """Return how the parameter has grown that has grown most since the first measured step, if that is much."""
         first = self.log.rows[0].norms if self.log.rows else {}
-        both = {name: one.detach() for name, one in parameters.items() if name in first}
-        pairs = [(first[name].weight, tensor_norm(self.engine, one), name) for name, one in both.items()]
+        both = ((name, one.detach()) for name, one in parameters.items() if name in first)
+        pairs = [(first[name].weight, tensor_norm(self.engine, one), name) for name, one in both]
         grown = max(pairs, key=lambda pair: pair[1] / pair[0] if pair[0] else 0.0, default=(0.0, 0.0, ""))
         if not grown[0] or not GROWN < grown[1] / grown[0] < math.inf:
             return ""

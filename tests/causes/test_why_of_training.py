@@ -807,3 +807,34 @@ def test_a_gradient_that_each_pass_uses_for_two_steps_is_told(
         number = next(at for at, line in enumerate(program.splitlines()[::-1]) if "step()" in line)
         assert lines_of(cause) == [len(program.splitlines()) - number]
         assert cause.mend == "call step() once after each backward(), of the one optimizer that has net.weight"
+
+
+CLIPPED = {
+    "before backward": ("opt.zero_grad()\n    {clip}\n    {loss}.backward(); opt.step()", True),
+    "zeros before backward": ("opt.zero_grad(set_to_none=False)\n    {clip}\n    {loss}.backward(); opt.step()", True),
+    "after the end": ("{loss}.backward(); opt.step(); opt.zero_grad()\n    {clip}", True),
+    "in its place": ("opt.zero_grad(); {loss}.backward(); {clip}; opt.step()", False),
+    "a part of it each time": (
+        "opt.zero_grad()\n    for j in range(2): {clip}; {loss}.backward()\n    opt.step()",
+        False,
+    ),
+    "of a layer that is used at times": (
+        "opt.zero_grad(); ({loss} if i % 2 else net.bias.sum()).backward(); {clip}; opt.step()",
+        False,
+    ),
+    "of zeros": ("opt.zero_grad(); ({loss} * 0).backward(); {clip}; opt.step()", False),
+    "twice": ("opt.zero_grad(); {clip}; {loss}.backward(); {clip}; opt.step()", False),
+    "of another one": ("head.zero_grad(); {loss}.backward(); opt.step(); net.zero_grad(); {clip}", False),
+}
+
+
+@pytest.mark.parametrize("engine", ENGINES)
+@pytest.mark.parametrize(("step", "is_idle"), CLIPPED.values(), ids=CLIPPED)
+def test_clipping_that_finds_no_gradient_is_told(tmp_path: Path, step: str, is_idle: bool, engine: str) -> None:
+    clip = "nn.utils.clip_grad_norm_([*net.parameters(), *head.parameters()], 1.0)"
+    program = LOOP.format(step.format(clip=clip, loss="head(net(x)).sum()"))
+    cause = why(graph_of(tmp_path, program, engine), "net.weight")
+    assert (cause.verdict == "not clipped", cause.is_wrong) == (is_idle, is_idle or "* 0" in step), cause
+    if is_idle:
+        number = next(at for at, line in enumerate(program.splitlines(), 1) if "clip" in line)
+        assert (lines_of(cause), cause.mend) == ([number], "clip between backward() and step()")

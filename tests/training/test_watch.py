@@ -700,6 +700,24 @@ def test_parameters_whose_gradients_no_optimizer_uses_are_told_wherever_they_are
     assert not log.findings
 
 
+def test_clipping_that_stands_before_backward_is_told(torch: Any) -> None:
+    clip = import_module(f"{torch.__name__}.nn.utils")
+    found = []
+    for at in ("before", "after", "after the step", "of zeros"):
+        net = network(torch)
+        optimizer = torch.optim.SGD(net.parameters(), lr=0.01)
+        with gviz.watch(net, every=2) as log:
+            for _ in range(5):
+                optimizer.zero_grad()
+                clip.clip_grad_norm_(net.parameters(), 1.0) if at == "before" else None
+                (net(batch(torch)).pow(2).mean() * (at != "of zeros") + 1).backward()
+                clip.clip_grad_norm_(net.parameters(), 1.0) if at in ("after", "of zeros") else None
+                optimizer.step()
+                clip.clip_grad_norm_(net.parameters(), 1.0) if at == "after the step" else None
+        found.append([(one.kind, one.step) for one in log.findings])
+    assert found == [[("not clipped", 2)], [], [], [("zero gradient", 4)]]
+
+
 def test_what_was_not_seen_is_said(torch: Any) -> None:
     with gviz.watch(network(torch)) as log:
         network(torch)(batch(torch))
