@@ -139,7 +139,12 @@ def without_other_cuts(case: Diagnosis, cut: GraphCut) -> str:
 def without_cut(case: Diagnosis, cut: GraphCut, statement: ast.stmt) -> str:
     """Return a statement without what cuts a tensor off in it, and what is cut behind that; "" for no such thing."""
     expression, chains = case.expression_of(cut), map(case.chain_of, case.graph.breaks)
-    ways = ([case.expression_of(one) for one in chain] for chain in chains) if expression is not None else ()
+    parts = {*ast.walk(expression)} if expression is not None else set()  # without which a gradient comes to its leaves
+    ways = [
+        [case.expression_of(one) for one in chain]
+        for chain in chains
+        if case.expression_of(chain[0]) not in parts or {*chain[0].leaves} - {*cut.leaves}
+    ]
     is_number = cut.is_number or cut.call in fixes.FROM_NUMBERS  # of which none is meant more than those beside it
     beside = [one for one in case.graph.breaks if is_number and (one.place, one.call) == (cut.place, cut.call)]
     alike = {case.expression_of(one) for one in beside if not is_compared(case, one)} - {None}

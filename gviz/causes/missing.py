@@ -247,8 +247,7 @@ def false_cure(facts: TensorFacts) -> Cause | None:
             "leaf root", f"{root.name} is a leaf itself: backward ends where it begins", case.line_of(root.place)
         )
     elif facts.row is not root and case.graph.breaks and not case.is_expression:
-        what = f"{what}; that it is made from {facts.name} is not known"
-        mend = f"use {facts.name} where {root.name} is computed"
+        return None  # nothing tells that the root was made from it
     elif (cause := outside(TensorFacts(case, root), f"{what}: ")) is not None:
         what, lines, mend = cause.what, cause.lines, cause.mend
     return facts.cause("false cure", what, (*lines, *case.line_of(root.history.requires_grad_set)), mend)

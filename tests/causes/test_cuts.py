@@ -471,6 +471,18 @@ loss.backward()
         [7],
         ["loss = torch.stack([a, b, torch.tensor(1.0)]).sum()"],
     ),
+    "an_advantage_stays_a_constant_in_a_loss_that_is_cut_off": (
+        "net.weight",
+        """\
+net = nn.Linear(3, 1)
+values = net(torch.randn(6, 3))
+advantage = 1.0 - values
+loss = ((values.sigmoid().log() * advantage.detach()).sum() + advantage.pow(2).mean()).data
+loss.backward()
+""",
+        [8, 7],
+        ["loss = (values.sigmoid().log() * advantage.detach()).sum() + advantage.pow(2).mean()"],
+    ),
 }
 """Of each: the tensor, the program after three lines of imports, the lines that are named, and the mends."""
 

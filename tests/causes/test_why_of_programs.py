@@ -1360,3 +1360,35 @@ def test_what_is_frozen_and_stays_so_is_blamed_on_the_line_that_freezes_it(tmp_p
     again = FROZEN_CRITIC.replace("    opt_d.zero_grad()\n", "    opt_d.zero_grad()\n    D.weight.requires_grad_()\n")
     for mended in (without, again):
         assert not why(graph_of(tmp_path, mended, engine), "D.weight").is_wrong
+
+
+REWRAPPED = """\
+import torch
+from torch import nn
+torch.manual_seed(0)
+actor, critic = nn.Linear(2, 1), nn.Linear(3, 1)
+actor_opt = torch.optim.SGD(actor.parameters(), lr=0.1)
+critic_opt = torch.optim.SGD(critic.parameters(), lr=0.1)
+for step in range(2):
+    s, a = torch.randn(4, 2), torch.randn(4, 1)
+    critic_loss = (critic(torch.cat([s, a], 1)) - 1).pow(2).mean()
+    critic_opt.zero_grad()
+    critic_loss.backward()
+    critic_opt.step()
+    for p in critic.parameters():
+        p.requires_grad = False
+    loss = -critic(torch.cat([s, actor(s)], 1)).mean()
+    loss = loss.detach()
+    loss.requires_grad_(True)
+    actor_opt.zero_grad()
+    loss.backward()
+    actor_opt.step()
+    for p in critic.parameters():
+        p.requires_grad = True
+"""
+
+
+@pytest.mark.parametrize("engine", ENGINES)
+def test_a_false_cure_is_told_of_what_its_root_was_made_from_alone(tmp_path: Path, engine: str) -> None:
+    verdicts = {cause.name: cause.verdict for cause in why_all(graph_of(tmp_path, REWRAPPED, engine))}
+    assert (verdicts["actor.weight"], verdicts["critic.weight"]) == ("false cure", "ok"), verdicts
