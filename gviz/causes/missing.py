@@ -51,6 +51,7 @@ def took_name(facts: TensorFacts) -> bool:
     is_newer = (
         facts.node is None
         and older in facts.case.rows
+        and facts.case.rows[older].required_grad  # and no data
         and facts.case.rows[older].shape == row.shape  # and no list of all its steps
         and (is_made_of_it or (row.is_leaf and row.requires_grad))
     )

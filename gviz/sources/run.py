@@ -126,12 +126,16 @@ def graph_of_run(run: Run, options: SourceOptions) -> Graph:
         tensors = names if run.table_tensors is None else run.table_tensors
         replaced = _replaced(names, tensors, diagnose=options.diagnose)
         tensors = {**tensors, **{name: names[name] for name in replaced}}
-        inside = {node.name for node in graph.nodes if node.kind == "leaf"}
-        lost = {name: one for name, one in names.items() if name in inside and name not in tensors}
-        tensors = {  # with the leaves whose names are gone
+        boxes = {node.name: node.kind for node in graph.nodes}
+        lost = {name: one for name, one in names.items() if boxes.get(name) == "leaf" and name not in tensors}
+        tensors = {  # with the leaves whose names are gone, and with results whose names are a number's now, say
             **lost,
             **tensors,
-            **{name: one for name, one in names.items() if name.endswith(AT_BACKWARD)},
+            **{
+                name: one
+                for name, one in names.items()
+                if name.endswith(AT_BACKWARD) or (name in run.assignments and name in boxes and name not in tensors)
+            },
         }
         rows_by_name = {row.name: row for row in graph.tensors if names.get(row.name) is tensors.get(row.name)}
         aliases = find_aliases(tensors)

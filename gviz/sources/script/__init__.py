@@ -207,9 +207,13 @@ def _drawn(run: ScriptRun, roots: Mapping[str, Any], options: SourceOptions, tal
     now = {name: one for name, one in run.names.items() if names[name] is not one}
     if options.diagnose:  # why is asked about what has a name now, be it that another leaf had it
         inside = set(map(id, graph_nodes(roots.values()).values()))
-        then = {name: names[name] for name in now if names[name].is_leaf and names[name].requires_grad}
+        then = {
+            name: names[name]
+            for name in now
+            if names[name].is_leaf and (names[name].requires_grad or now[name].grad_fn)
+        }
         names |= {name: now[name] for name in then} | {
-            f"{name}{AT_BACKWARD}": leaf for name, leaf in then.items() if id(leaf) in inside
+            f"{name}{AT_BACKWARD}": leaf for name, leaf in then.items() if id(leaf) in inside or not leaf.requires_grad
         }
     about = about or Pass("")
     last_numbers = {one.about.number for one in (call, run.calls.last.get("backward")) if one is not None}

@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 
 import gviz
-from gviz.causes.why import why
+from gviz.causes.why import why, why_all
 from gviz.formulas.expressions import words_of
 from gviz.graphs import MADE_LATER, MIXED, NOW, Graph, Node, Place
 from gviz.graphs.numbers import Numbers
@@ -417,3 +417,27 @@ def test_a_leaf_has_the_name_of_the_picture_also_where_a_function_has_returned_i
         drawn = graph(tmp_path, code, **options)
         assert {node.name for node in drawn.nodes if node.kind == "leaf"} == {"w", "b"}
         assert {row.name: row.same_as for row in drawn.tensors} == {"w": "", "b": "", "result": "w"}
+
+
+def test_a_result_whose_name_a_number_has_now_keeps_its_row(tmp_path: Path) -> None:
+    code = (
+        "import torch\nw = torch.tensor(3.0, requires_grad=True)\ndef train():\n    inner = w * 2\n    return inner\n"
+        "pred = train()\nloss = pred * 2\nloss.backward()\nloss = loss.item()\npred = float(pred)\n"
+    )
+    rows = {row.name: row for row in graph(tmp_path, code, lines=True).tensors}
+    assert {name: (row.grad_fn, values(row.numbers)) for name, row in rows.items()} == {
+        "w": (None, 3.0),
+        "pred": ("MulBackward0", 6.0),
+        "loss": ("MulBackward0", 12.0),
+    }
+    assert [row.place and row.place.line for row in rows.values()] == [2, 4, 7]
+
+
+def test_a_diagnosis_lists_the_data_of_the_graph_whose_name_a_result_has_now(tmp_path: Path) -> None:
+    code = (
+        "import torch\nx = torch.tensor([1.0, 2.0])\nw = torch.tensor(3.0, requires_grad=True)\n(w * x).sum().backward()\n"
+        "x = w * x\n"
+    )
+    causes = {cause.name: cause for cause in why_all(graph(tmp_path, code, diagnose=True))}
+    assert {name: cause.verdict for name, cause in causes.items()} == {"w": "ok", "x (at backward)": "frozen"}
+    assert [place.line for place, _ in causes["x (at backward)"].lines] == [2]
