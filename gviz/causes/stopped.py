@@ -35,7 +35,7 @@ TRANSPOSES = ("AsStrided", "AsStridedBackward0", "TBackward0", "T")
 OLDER = re.compile(r"^leaf of | \(1st\)$")
 """What stands beside a name in that of a leaf whose name another tensor has now."""
 
-_MAKER = re.compile(r"which is output \d+ of (\w+)")
+_MAKER = re.compile(r"which is output \d+ of (?:\w+::)*(\w+)")
 _SIZES = re.compile(r"\[torch\.\w+ \[([\d, ]*)\]\]")
 _DIGIT = re.compile(r"Backward\d*$")
 _BACKWARD = re.compile(r"\b([A-Za-z_]\w*)(?:\.\w+\(\))*\.backward\s*\((?:\s*\[?\s*([A-Za-z_]\w*))?")

@@ -20,7 +20,7 @@ from gviz.trace.records import CallRecord, Cut, CutResult, FunctionCall, Write, 
 from gviz.walk import Argument, NodeFlow, Origin, grad_fn, graph_nodes, is_freed, memory_kept
 
 CHANGED = re.compile(
-    r"an inplace operation: \[[\w.]+ \[(?P<shape>[\d, ]*)\]\](?:, which is output \d+ of (?P<maker>\w+),)?"
+    r"an inplace operation: \[[\w.]+ \[(?P<shape>[\d, ]*)\]\](?:, which is output \d+ of (?:\w+::)*(?P<maker>\w+),)?"
     r".*?is at version (?P<version>\d+)(?:; expected version (?P<saved>\d+))?",
     re.DOTALL,
 )

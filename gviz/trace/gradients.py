@@ -32,8 +32,8 @@ class GradientRecord:
     """What has happened to the ``.grad`` of a leaf over time.
 
     By the call of backward that has brought them, it counts the gradients that came, those that a step used before
-    another came or they were taken away, and those that were taken away unused; by the line of a step, those that it was
-    the second one to use; by a line that clips gradients, how often.
+    another came or they were taken away, and those that were taken away unused; by the line of a step, those that it
+    was the second one to use; by a line that clips gradients, how often.
 
     Args:
         leaf: weakly.
@@ -41,8 +41,8 @@ class GradientRecord:
 
     __slots__ = (
         "arrivals", "chain", "cleared_at", "cleared_in", "clips", "first_norm", "first_version", "idle_steps",
-        "is_finite", "is_stale", "is_zero", "leaf", "leaf_version", "set_at", "spoiled_at", "spread_at", "stepped_at", "stepped_in",
-        "steps", "still_steps", "twice", "used", "used_sum", "uses", "was_read", "was_used", "wasted",
+        "is_finite", "is_stale", "is_zero", "leaf", "leaf_version", "set_at", "spoiled_at", "spread_at", "stepped_at",
+        "stepped_in", "steps", "still_steps", "twice", "used", "used_sum", "uses", "was_read", "was_used", "wasted",
     )  # fmt: skip
 
     def __init__(self, leaf: Any) -> None:

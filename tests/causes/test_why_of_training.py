@@ -838,3 +838,15 @@ def test_clipping_that_finds_no_gradient_is_told(tmp_path: Path, step: str, is_i
     if is_idle:
         number = next(at for at, line in enumerate(program.splitlines(), 1) if "clip" in line)
         assert (lines_of(cause), cause.mend) == ([number], "clip between backward() and step()")
+
+
+@pytest.mark.parametrize("engine", ENGINES)
+def test_a_write_into_a_part_is_told_from_others_as_often_written(tmp_path: Path, engine: str) -> None:
+    program = (
+        "import torch\nenc, v = torch.nn.Linear(3, 4), torch.nn.Linear(4, 1)\nkeys = torch.tanh(enc(torch.randn(2, 5, 3)))\n"
+        "total, seen = 0, torch.zeros(7)\nfor t in range(3):\n    context = (v(keys).softmax(1) * keys).sum(1)\n"
+        "    keys[:, 0] = 0\n    total = total + context.sum()\n    seen.add_(1)\ntotal.backward()\n"
+    )
+    cause = why(graph_of(tmp_path, program, engine), "enc.weight")
+    assert (cause.verdict, lines_of(cause)) == ("written in place", [10, 3, 7])
+    assert cause.mend == "keys = keys.clone(); keys[:, 0] = 0"
