@@ -236,6 +236,13 @@ def test_the_loss_of_a_models_output_is_asked_about_and_a_list_has_the_names_of_
         gviz.why(output, {})
 
 
+def test_after_backward_no_targets_are_blamed_for_an_input_that_was_not_kept(torch: Any) -> None:
+    z = torch.tensor([[0.0, 200.0]], requires_grad=True)
+    loss = torch.nn.functional.nll_loss(torch.log(torch.softmax(z, 1)), torch.tensor([0]))
+    loss.backward()
+    assert gviz.why(loss).mend.startswith("look at what goes into it")
+
+
 def test_of_what_a_reentrant_checkpoint_hides_nothing_is_told(torch: Any) -> None:
     checkpoint = import_module(f"{torch.__name__}.utils.checkpoint").checkpoint
     net = net_of(torch)

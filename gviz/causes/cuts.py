@@ -81,6 +81,10 @@ def mend_of_cut(case: Diagnosis, cut: GraphCut) -> str:
     if cut.reason == "detached":
         return mend_of_detach(case, cut, code)
     mend = CUT_MENDS[cut.reason].format(switch=cut.switch)
+    roots = {ast.unparse(one) for one in fixes.roots_in(case.stop.code)} if case.stop is not None else set()
+    for name in roots.intersection(fixes.assigned_in(code)) if cut.reason == "no_grad" else ():
+        if sum(name in fixes.targets_of(one) for one in case.assignments.lines) > 1:
+            mend += f"; or give it another name than {name}, if the {name} of another line is meant"
     if cut.reason == "no_grad" and cut.switch in ("", LIBRARY):
         mend = fixes.through_library(without_other_cuts(case, cut) or code) or SWITCHED[cut.switch]
         if off := lines_of_switch(case, cut):

@@ -184,6 +184,23 @@ def asked_in(line: str) -> list[str]:
     return [ast.unparse(part) for place in places for part in getattr(place, "elts", [place])]
 
 
+def roots_in(line: str) -> list[ast.expr]:
+    """Return what a line asks autograd to begin at.
+
+    >>> lines = "g.sum().backward()", "h = torch.autograd.grad(g, x)[0]", "torch.autograd.backward([a, b])"
+    >>> [[*map(ast.unparse, roots_in(line))] for line in lines]
+    [['g.sum()'], ['g'], ['a', 'b']]
+    """
+    roots = list[ast.expr]()
+    for call in [call for statement in statements(line) for call in calls_of(statement, "backward", "grad")]:
+        match call:
+            case ast.Call(ast.Attribute(owner, "backward")) if last_name(owner) != "autograd":
+                roots.append(owner)
+            case ast.Call(_, [first, *_]):
+                roots += getattr(first, "elts", [first])
+    return roots
+
+
 def may_be(target: str, name: str) -> bool:
     """Return whether a name in a line of the program may be that of a tensor.
 
@@ -552,15 +569,16 @@ def without_call(new: ast.expr, *, is_list: bool) -> ast.expr:
 def stack_of(torch: ast.expr, parts: ast.expr) -> ast.expr:
     """Return what makes a tensor of a list of tensors, and of numbers that no tensor is behind.
 
-    In a list of lists a tensor may have had another shape than the number that was made of it.
+    Each may be of shape () or (1), of which a number was made alike. In a list of lists it may have had another shape.
     """
+    function = "hstack"
     match parts:
         case ast.ListComp(ast.ListComp(inner, inner_loops), loops):
             squeezed = ast.Call(ast.Attribute(inner, "squeeze"), [], [])
-            parts = ast.ListComp(stack_of(torch, ast.ListComp(squeezed, inner_loops)), loops)
+            parts, function = ast.ListComp(stack_of(torch, ast.ListComp(squeezed, inner_loops)), loops), "stack"
         case ast.List(elements):
             parts = ast.List([as_tensor(torch, one) for one in elements])
-    return ast.Call(ast.Attribute(torch, "stack"), [parts], [])
+    return ast.Call(ast.Attribute(torch, function), [parts], [])
 
 
 def as_tensor(torch: ast.expr, element: ast.expr) -> ast.expr:

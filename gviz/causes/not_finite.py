@@ -424,6 +424,7 @@ def mend_of_first(case: Diagnosis, first: Node, alike: Sequence[Node]) -> str:
     edges = [min(case.whole.inputs[one.id], key=lambda edge: edge.slot) for one in alike if inputs]
     general = "look at what goes into it: a number that is not finite, or one that is too large for its dtype"
     text = first_true(
+        (sign == "nll_loss" and (is_plain or is_given_unknown(case, first)), general),
         (
             first.recorded.options.get("exponent", "").startswith("-") and has_zero(inputs[-1].value),
             POWER_OF_ZERO,

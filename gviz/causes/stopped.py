@@ -4,16 +4,17 @@ from __future__ import annotations
 
 import ast
 import re
+from collections.abc import Set as AbstractSet
 
 from gviz.causes import fixes
 from gviz.causes.assignments import assigned_pairs
 from gviz.causes.cuts import clause_of_cuts
-from gviz.causes.diagnosis import Cause, Diagnosis, Lines, sign_in_program
+from gviz.causes.diagnosis import Cause, Diagnosis, Lines, in_code, sign_in_program
 from gviz.causes.facts import TensorFacts
 from gviz.causes.missing import SEVERAL, never_required, outside
 from gviz.causes.not_finite import SINGULAR
-from gviz.causes.syntax import last_name
-from gviz.graphs import LOST, Edge, Node, Place, Stop
+from gviz.causes.syntax import last_name, statements_at
+from gviz.graphs import LOST, Edge, Node, Place, Stop, TensorRow
 from gviz.reference.error_help import help_in
 from gviz.text import joined
 from gviz.walk import INPLACE
@@ -58,7 +59,13 @@ def is_behind_failure(facts: TensorFacts) -> bool:
     case, failure = facts.case, facts.case.graph.failure
     is_reached = failure is not None and NO_GRAPH not in failure.message and case.is_reached(facts.row)
     is_never_required = not facts.row.requires_grad and is_without_graph(case)
-    return is_reached or is_never_required or any(facts.name in cut.leaves for cut in case.graph.breaks if cut.is_used)
+    is_read = (leaf := gradient_read(case)) is not None and leaf.name == facts.name
+    return (
+        is_reached
+        or is_never_required
+        or is_read
+        or any(facts.name in cut.leaves for cut in case.graph.breaks if cut.is_used)
+    )
 
 
 def is_without_graph(case: Diagnosis) -> bool:
@@ -169,8 +176,35 @@ def not_scalar(facts: TensorFacts, stop: Stop) -> Cause:
     )
 
 
+def gradient_read(case: Diagnosis) -> TensorRow | None:
+    """Return the leaf whose ``.grad`` is what a backward found without a graph, or in what that is computed of."""
+    roots = fixes.roots_in(case.stop.code) if case.stop is not None and NO_GRAPH in case.stop.message else []
+    texts = {ast.unparse(one) for one in roots}
+    pairs = (pair for one in case.assignments.lines if texts for pair in assigned_pairs(one))
+    values = [*roots, *(value for value, to in pairs if ast.unparse(to) in texts)]
+    read = {ast.unparse(one.value) for part in values for one in ast.walk(part) if fixes.is_gradient(one)}  # type: ignore[attr-defined]
+    return next((row for row in case.graph.tensors if in_code(row.name) in read and row.history.brought), None)
+
+
+def of_gradient(facts: TensorFacts, stop: Stop, leaf: TensorRow) -> Cause | None:
+    """Return the cause for a root that is the gradient of a leaf, or computed of it; None for what it is not about."""
+    case, lines = facts.case, facts.case.line_of(leaf.history.brought)
+    if facts.name not in (leaf.name, *map(ast.unparse, fixes.roots_in(stop.code))):
+        return None
+    grad = f"{in_code(leaf.name)}.grad"
+    better = fixes.with_keyword(case.code_of(lines), ("backward",), "create_graph", value=True) or "create_graph=True"
+    added = f"; {grad} becomes the sum of both, unless torch.autograd.grad() computes the first"
+    what = (
+        f"backward did not run: {grad} has no graph, since the call that brought it was made without create_graph=True"
+    )
+    mend = better + added * (".backward(" in stop.code)
+    return facts.cause("detached", what, (*case.line_of_stop, *lines), mend)
+
+
 def without_graph(facts: TensorFacts, stop: Stop) -> Cause | None:
     """Return the cause for a root that has no graph; None for a leaf that this is of no matter for."""
+    if (leaf := gradient_read(facts.case)) is not None:
+        return of_gradient(facts, stop, leaf)
     case, root, name = facts.case, facts.case.rows.get(named_in(stop.code)), named_in(stop.code) or "the root"
     if (
         facts.row.requires_grad
@@ -200,18 +234,45 @@ def without_graph(facts: TensorFacts, stop: Stop) -> Cause | None:
             (*case.line_of_stop, *since),
             f"{first}use {facts.name} where {name} is computed",
         )
+    return never_required_root(facts, root, name)
+
+
+def never_required_root(facts: TensorFacts, root: TensorRow | None, name: str) -> Cause | None:
+    """Return the cause for a root of leaves that require no gradient; None for a leaf that it is not made from.
+
+    What is asked about is to require one; of a root it is not known which of its leaves, if there are several.
+    """
+    case = facts.case
     floats = [one for one in case.graph.tensors if one.is_leaf and "float" in one.dtype and not one.requires_grad]
-    asked = [facts.row] if facts.row.broken is not None and facts.row in floats else floats
-    leaf = next((TensorFacts(case, one) for one in asked if one is not root), None)
-    better = (
-        (outside(leaf) or never_required(leaf)) if leaf is not None else Cause("", "", "", (), "requires_grad=True")
-    )
-    return facts.cause(
-        "frozen root",
-        f"backward did not run: nothing that {name if root else 'the root'} is made from requires a gradient",
-        (*case.line_of_stop, *better.lines),
-        better.mend,
-    )
+    names, others = {one.name for one in floats}, [one for one in floats if one is not root]
+    leaves = [one for one in others if one.broken is not None]
+    leaves = leaves or [one for one in others if is_behind_stop(case, one) and not is_computed(case, one, names)]
+    if facts.row not in leaves and facts.row in others and not is_behind_stop(case, facts.row):
+        return None
+    leaves = [facts.row] if facts.row in leaves else leaves
+    leaf = TensorFacts(case, leaves[0]) if len(leaves) == 1 else None
+    some = joined([one.name for one in leaves], 3)
+    all_frozen = f"leave out of --frozen what is to have a gradient: {some}"
+    several = all_frozen if case.is_expression else f"make what is to have a gradient with requires_grad=True: {some}"
+    better = (outside(leaf) or never_required(leaf)) if leaf is not None else Cause("", "", "", (), several)
+    what = f"backward did not run: nothing that {name if root else 'the root'} is made from requires a gradient"
+    return facts.cause("frozen root", what, (*case.line_of_stop, *better.lines), better.mend)
+
+
+def is_computed(case: Diagnosis, row: TensorRow, names: AbstractSet[str]) -> bool:
+    """Return whether the line that makes a tensor computes it of others, and does not give it numbers."""
+    code = case.code_of(case.line_of(row.place)).partition("=")[2]
+    is_inner = case.is_expression and row.place is not None
+    return is_inner or not names.isdisjoint(re.findall(r"[A-Za-z_][\w.]*", code))
+
+
+def is_behind_stop(case: Diagnosis, row: TensorRow) -> bool:
+    """Return whether the text of the program leads from the line that makes a tensor to the one that stopped it."""
+    number, ends = case.line_in_text(case.line_of(row.place)), {place.line for place, _ in case.line_of_stop}
+    made = statements_at(case.graph.code, number)[-1:] if number else []
+    pairs = [pair for one in made for pair in assigned_pairs(one)]
+    values = [value for value, to in pairs if ast.unparse(to) == row.name] or [value for value, _ in pairs]
+    return not made or any(case.assignments.way(made[0], value, ends, set()) for value in values)
 
 
 def second_backward(facts: TensorFacts, _: Stop) -> Cause:
@@ -228,7 +289,9 @@ def second_backward(facts: TensorFacts, _: Stop) -> Cause:
         mend = "add the two and call backward() once, or call the first with backward(retain_graph=True)"
     else:
         what, more = "backward ran twice through the same graph, and the first time freed it", ()
-        mend = "call it once, or the first time with backward(retain_graph=True)"
+        is_repeated = any(one.history.brought == place for one in case.graph.tensors for place, _ in case.line_of_stop)
+        twice = "call it once, or the first time with backward(retain_graph=True)"
+        mend = f"compute {case.root_name} anew before each backward()" if is_repeated else twice
     return facts.cause("second backward", what, (*case.line_of_stop, *more), mend)
 
 
@@ -258,6 +321,10 @@ def linked(case: Diagnosis, freed: Node, user: Node) -> tuple[str, Lines, str]:
     if is_again:
         mend = f"detach in {user_lines[0][0] if user_lines else 'the next run'} what is left of the run before"
         return what, (*lines, *user_lines), mend
+    called = {named_in(case.code_of(case.line_of(one.history.brought))) for one in case.graph.tensors}
+    if names[0] in called and case.line_of_stop and named_in(case.line_of_stop[0][1]) not in ("", names[0]):
+        mend = f"call backward() on {names[0]} or on {named_in(case.line_of_stop[0][1])}, and not on both"
+        return what, lines, mend
     anew = f"compute {names[0]} anew before each backward(), or take {names[0]}.detach() if it is to be a constant"
     mend = f"{anew}; or give the one before retain_graph=True; or call backward() once, on the sum of the losses"
     return what, lines, mend
@@ -327,7 +394,8 @@ def written_after_saving(facts: TensorFacts, stop: Stop) -> Cause:
         what = f"backward did not run: {leaf} was written in place after it had been saved{by} for backward"
         mend = f"call backward() before {leaf} is written, as by step(); or compute {case.root_name} again after that"
     link = link_of(case) if ".step(" in code and case.graph.earlier else None
-    if link is not None and case.nodes[link.target].run > case.graph.earlier:  # older weights have been stepped since
+    if link is not None and case.nodes[link.source].run <= case.graph.earlier < case.nodes[link.target].run:
+        # what is of an earlier run was computed with weights that have been stepped since
         _, _, better = linked(case, case.nodes[link.source], case.nodes[link.target])
         mend = better.partition("; or ")[0]
     lines, meant = (*case.line_of_stop, *case.line_of_node(saver), *writes), ""

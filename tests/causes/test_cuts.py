@@ -149,7 +149,7 @@ loss.requires_grad_(True)
 loss.backward()
 """,
         [6, 8],
-        ["scores = torch.stack([torch.stack([att(one).squeeze() for one in row]) for row in rows])"],
+        ["scores = torch.stack([torch.hstack([att(one).squeeze() for one in row]) for row in rows])"],
     ),
     "a_flag_on_a_loss_whose_name_another_has": (
         "net.weight",
@@ -182,7 +182,7 @@ loss = -(logp * (ret - v)).mean() + (v - ret).pow(2).mean()
 loss.backward()
 """,
         [9, 13],
-        ["logps.append(d.log_prob(a)); and then logp = torch.stack(logps)"],
+        ["logps.append(d.log_prob(a)); and then logp = torch.hstack(logps)"],
     ),
     "an_array_of_numpy_that_numbers_are_written_into": (
         "net.weight",
@@ -328,7 +328,7 @@ loss.backward()
         [7, 8, 9],
         [
             (
-                "losses.append(net(x) ** 2); and then loss = torch.stack(losses).mean();"
+                "losses.append(net(x) ** 2); and then loss = torch.hstack(losses).mean();"
                 " and leave out loss.requires_grad = True"
             )
         ],
@@ -469,7 +469,7 @@ loss = torch.tensor([a.item(), b.item(), 1.0], requires_grad=True).sum()
 loss.backward()
 """,
         [7],
-        ["loss = torch.stack([a, b, torch.tensor(1.0)]).sum()"],
+        ["loss = torch.hstack([a, b, torch.tensor(1.0)]).sum()"],
     ),
     "an_advantage_stays_a_constant_in_a_loss_that_is_cut_off": (
         "net.weight",

@@ -475,7 +475,7 @@ loss.backward()
 """,
         "false cure",
         [6, 7],
-        "loss = torch.stack(losses).mean()",
+        "loss = torch.hstack(losses).mean()",
     ),
     "asked_of_data": (
         "w",
@@ -704,7 +704,7 @@ total.backward()
 """,
         "detached",
         [7, 5, 6],
-        "losses.append((w * i).sum()); and then total = torch.stack(losses).mean()",
+        "losses.append((w * i).sum()); and then total = torch.hstack(losses).mean()",
     ),
     "two_writes": (
         "x",
@@ -1441,7 +1441,7 @@ loss.backward()
 """,
         "detached",
         [6, 4],
-        "out = torch.stack([w[0] * x[0], w[1] * x[1]])",
+        "out = torch.hstack([w[0] * x[0], w[1] * x[1]])",
     ),
     "cleared_too_soon": (
         "w",
@@ -1472,6 +1472,127 @@ for i in range(2):
         "frozen",
         [2],
         "x = torch.ones(2, requires_grad=True)",
+    ),
+    "stepped_before_backward_in_a_loop": (
+        "w",
+        """\
+import torch
+w = torch.tensor([1.0, 2.0], requires_grad=True)
+opt = torch.optim.SGD([w], lr=0.1)
+for i in range(3):
+    out = w ** 2
+    loss = out.sum()
+    opt.step()
+    opt.zero_grad()
+    loss.backward()
+""",
+        "written in place",
+        [9, 5, 7],
+        "call each backward() before step(); or compute loss again after it",
+    ),
+    "numbers_of_predictions_of_one_element": (
+        "m.weight",
+        """\
+import torch
+m = torch.nn.Linear(2, 1)
+X, y = torch.ones(4, 2), torch.ones(4)
+preds = []
+for i in range(4):
+    preds.append(m(X[i]).item())
+loss = ((torch.tensor(preds) - y) ** 2).mean()
+loss.backward()
+""",
+        "detached",
+        [8, 6, 7],
+        "preds.append(m(X[i])); and then loss = ((torch.hstack(preds) - y) ** 2).mean()",
+    ),
+    "backward_of_a_gradient": (
+        "g",
+        """\
+import torch
+scale = torch.tensor(0.1)
+x = torch.tensor(2.0, requires_grad=True)
+y = scale * x ** 3
+y.backward()
+g = x.grad
+g.backward()
+""",
+        "detached",
+        [7, 5],
+        "y.backward(create_graph=True); x.grad becomes the sum of both, unless torch.autograd.grad() computes the first",
+    ),
+    "loss_of_before_the_loop": (
+        "w",
+        """\
+import torch
+w = torch.tensor([1.0, 2.0], requires_grad=True)
+loss = torch.nn.functional.mse_loss(w, torch.zeros(2))
+for i in range(3):
+    loss.backward()
+""",
+        "second backward",
+        [5],
+        "compute loss anew before each backward()",
+    ),
+    "sum_of_losses_that_have_had_their_backward": (
+        "w",
+        """\
+import torch
+w, losses = torch.tensor([1.0, 2.0], requires_grad=True), []
+for i in range(3):
+    loss = (w ** 2).sum()
+    losses.append(loss)
+    loss.backward()
+total = sum(losses)
+total.backward()
+""",
+        "second backward",
+        [8, 4],
+        "call backward() on loss or on total, and not on both",
+    ),
+    "name_taken_by_a_validation": (
+        "w",
+        """\
+import torch
+w = torch.tensor([1.0, 2.0], requires_grad=True)
+loss = (w ** 2).sum()
+with torch.no_grad():
+    loss = (w * 3).sum()
+loss.backward()
+""",
+        "no_grad",
+        [6, 5],
+        "take the line out of torch.no_grad(); or give it another name than loss, if the loss of another line is meant",
+    ),
+    "weight_that_was_to_require_a_gradient": (
+        "w",
+        """\
+import torch
+noise = torch.randn(3)
+x, y = torch.tensor([1.0, 2.0]), torch.tensor([2.0, 4.0])
+w = torch.tensor(0.0)
+h = w * x
+loss = ((h - y) ** 2).mean()
+loss.backward()
+""",
+        "frozen root",
+        [7, 4],
+        "w = torch.tensor(0.0, requires_grad=True)",
+    ),
+    "loss_of_what_requires_no_gradient": (
+        "loss",
+        """\
+import torch
+noise = torch.randn(3)
+x, y = torch.tensor([1.0, 2.0]), torch.tensor([2.0, 4.0])
+w = torch.tensor(0.0)
+h = w * x
+loss = ((h - y) ** 2).mean()
+loss.backward()
+""",
+        "frozen root",
+        [7],
+        "make what is to have a gradient with requires_grad=True: x, y, w",
     ),
     "stepped_between": (
         "w",
@@ -2085,7 +2206,7 @@ EXPRESSIONS: dict[str, tuple[str, str, dict[str, Any], str, str, str]] = {
     "copied": ("x", "y = w*torch.tensor(x)", {}, "detached", "y = w*torch.tensor(x)", "y = w * x"),
     "listed": (
         "w", "out = torch.tensor([w[0]*2, w[1]*3]); y = (out*x).sum()", {"values": PAIR},
-        "detached", "out = torch.tensor([w[0]*2, w[1]*3])", "out = torch.stack([w[0] * 2, w[1] * 3])",
+        "detached", "out = torch.tensor([w[0]*2, w[1]*3])", "out = torch.hstack([w[0] * 2, w[1] * 3])",
     ),
     "no_path": ("x", "z=x*3; y=w*2", {}, "no path", "z=x*3", "use z where y is computed"),
     "watched_copy": ("w", "s = w.detach(); y = b*2", {}, "no path", "", "use w where y is computed"),

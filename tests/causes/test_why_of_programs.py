@@ -1392,3 +1392,22 @@ for step in range(2):
 def test_a_false_cure_is_told_of_what_its_root_was_made_from_alone(tmp_path: Path, engine: str) -> None:
     verdicts = {cause.name: cause.verdict for cause in why_all(graph_of(tmp_path, REWRAPPED, engine))}
     assert (verdicts["actor.weight"], verdicts["critic.weight"]) == ("false cure", "ok"), verdicts
+
+
+DERIVATIVE_OF_A_GRADIENT = """\
+import torch
+x = torch.tensor(2.0, requires_grad=True)
+y = x ** 3
+y.backward()
+dy = x.grad
+torch.autograd.grad(dy, x)
+"""
+
+
+@pytest.mark.parametrize("engine", ENGINES)
+def test_a_gradient_that_autograd_grad_is_called_on_needs_a_graph_of_its_own(tmp_path: Path, engine: str) -> None:
+    graph = graph_of(tmp_path, DERIVATIVE_OF_A_GRADIENT, engine)
+    cause = why(graph, "dy")
+    assert (cause.verdict, cause.mend) == ("detached", "y.backward(create_graph=True)")
+    assert graph.stop is not None
+    assert graph_of(tmp_path, DERIVATIVE_OF_A_GRADIENT.replace("y.backward()", cause.mend), engine).stop is None

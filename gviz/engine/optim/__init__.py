@@ -620,7 +620,7 @@ class LBFGS(
             len(self.param_groups) != 1, "LBFGS doesn't support per-parameter options (parameter groups)", ValueError
         )
 
-    def step(self, closure: Any = None) -> Any:
+    def step(self, closure: Any) -> Any:
         """Do up to ``max_iter`` steps of ``lr``; return what the closure returned first."""
         group, memory = self.param_groups[0], self.state[self._tensors()[0]]
         if not memory:
