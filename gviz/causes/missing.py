@@ -198,7 +198,10 @@ def never_required(facts: TensorFacts) -> Cause:
     if row.unlisted is not None:
         return facts.cause("frozen", f"{what}: {no_parameter(row.unlisted)}", *made_parameter(facts, row.unlisted))
     better = f"leave {name} out of --frozen" if facts.case.is_expression else fixes.requiring(facts.code, name)
-    return facts.cause("frozen", what, facts.lines, better or f"{facts.in_code}.requires_grad_()")
+    leaf, value = f"{facts.in_code}.requires_grad_()", facts.code.partition("=")[2]
+    is_computed = any(re.search(rf"(?<![\w.]){re.escape(one)}(?!\w)", value) for one in facts.case.rows)
+    either = f"compute it of what requires a gradient; or {leaf}, if it is to be a leaf" if is_computed else leaf
+    return facts.cause("frozen", what, facts.lines, better or either)
 
 
 def no_parameter(part: Unlisted) -> str:

@@ -5,10 +5,11 @@ from __future__ import annotations
 import ast
 import re
 from collections.abc import Set as AbstractSet
+from functools import lru_cache
 
 from gviz.causes import fixes
 from gviz.causes.assignments import assigned_pairs
-from gviz.causes.cuts import clause_of_cuts
+from gviz.causes.cuts import clause_of_cuts, cuts_to_blame
 from gviz.causes.diagnosis import Cause, Diagnosis, Lines, in_code, sign_in_program
 from gviz.causes.facts import TensorFacts
 from gviz.causes.missing import SEVERAL, never_required, outside
@@ -68,9 +69,11 @@ def is_behind_failure(facts: TensorFacts) -> bool:
     )
 
 
+@lru_cache(maxsize=1)  # all tensors of a graph ask the same
 def is_without_graph(case: Diagnosis) -> bool:
     """Return whether backward was called on what nothing that requires a gradient is in."""
     is_cut = any(row.broken is not None and row.broken.reason != "frozen" for row in case.graph.tensors)
+    is_cut = is_cut or any(cuts_to_blame(case, row) for row in case.rows.values() if row.requires_grad)
     return case.stop is not None and NO_GRAPH in case.stop.message and not is_cut
 
 
@@ -182,7 +185,8 @@ def gradient_read(case: Diagnosis) -> TensorRow | None:
     texts = {ast.unparse(one) for one in roots}
     pairs = (pair for one in case.assignments.lines if texts for pair in assigned_pairs(one))
     values = [*roots, *(value for value, to in pairs if ast.unparse(to) in texts)]
-    read = {ast.unparse(one.value) for part in values for one in ast.walk(part) if fixes.is_gradient(one)}  # type: ignore[attr-defined]
+    parts = [one for value in values for one in ast.walk(value) if isinstance(one, ast.Attribute)]
+    read = {ast.unparse(one.value) for one in parts if fixes.is_gradient(one)}
     return next((row for row in case.graph.tensors if in_code(row.name) in read and row.history.brought), None)
 
 
@@ -193,7 +197,7 @@ def of_gradient(facts: TensorFacts, stop: Stop, leaf: TensorRow) -> Cause | None
         return None
     grad = f"{in_code(leaf.name)}.grad"
     better = fixes.with_keyword(case.code_of(lines), ("backward",), "create_graph", value=True) or "create_graph=True"
-    added = f"; {grad} becomes the sum of both, unless torch.autograd.grad() computes the first"
+    added = f"; {grad} becomes the sum of both, which torch.autograd.grad() keeps apart"
     what = (
         f"backward did not run: {grad} has no graph, since the call that brought it was made without create_graph=True"
     )

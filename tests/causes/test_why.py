@@ -1519,7 +1519,7 @@ g.backward()
 """,
         "detached",
         [7, 5],
-        "y.backward(create_graph=True); x.grad becomes the sum of both, unless torch.autograd.grad() computes the first",
+        "y.backward(create_graph=True); x.grad becomes the sum of both, which torch.autograd.grad() keeps apart",
     ),
     "loss_of_before_the_loop": (
         "w",
