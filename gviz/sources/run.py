@@ -36,7 +36,7 @@ FIRST_CALLS, FEW_NODES = 20, 60
 
 @dataclass(frozen=True)
 class Pass:
-    """One pass of ``backward()`` through a graph, or one call of ``make_dot()``. No tensor lives longer for it.
+    """One pass of ``backward()`` through a graph, or one call of ``make_dot()``. No tensor lives longer for it, but names.
 
     Args:
         function: its name.
@@ -51,6 +51,7 @@ class Pass:
         run: how many there had been when this one was made; 0 where they are not counted.
         number: which call this is, counted from 1.
         at: when it was called, by the numbers of operations; 0 where that was not asked for.
+        names: the named tensors then, where a root is asked for by its name; they live as long as that.
         of: what it is of, where that is not the roots.
         is_first_bad: whether it is the first of the last calls that all left something that is not finite.
         is_followed: whether it was asked for by the name of its root, and the program called backward again afterwards.
@@ -69,6 +70,7 @@ class Pass:
     is_followed: bool = False
     of: str = ""
     at: float = 0.0
+    names: Mapping[str, Any] = field(default_factory=dict)
 
 
 @dataclass(frozen=True)
@@ -190,11 +192,9 @@ def _walked(run: Run, names: Mapping[str, Any], options: SourceOptions) -> Graph
         moments=run.backward.moments,
         modules=_modules_of_run(run, names) if run.has_layers else None,
     )
-    graph, flow = walked(flow=run.backward.flow), run.backward.flow
-    is_late = run.backward.late_flow is not None and has_tiny(graph)
-    if run.backward.late_flow is not None and is_late:
-        flow = run.backward.late_flow()
-        graph = walked(flow=flow)
+    graph = walked(flow=run.backward.flow)
+    if run.backward.late_flow is not None and has_tiny(graph):
+        graph = with_gradients_of(graph, walked(flow=run.backward.late_flow()))
     if options.order:  # of a script it is that of its own backward
         state = f"{GRAD_OF}{run.backward.of or ' + '.join(run.roots)}"
         graph = graph.changed(
@@ -203,8 +203,7 @@ def _walked(run: Run, names: Mapping[str, Any], options: SourceOptions) -> Graph
                 for node in graph.nodes
             )
         )
-    has_shares_alone = options.shares and not is_late  # which need no names of results
-    if (options.flow or (flow and not has_shares_alone)) and not options.diagnose:
+    if (options.flow or (run.backward.flow and not options.shares)) and not options.diagnose:  # shares need no names
         from gviz.formulas.local import MOST_DERIVED, with_formula
 
         graph = graph if len(graph.nodes) > MOST_DERIVED else with_formula(graph.changed(code=run.code))
@@ -266,6 +265,23 @@ def first_uses(graph: Graph) -> dict[str, int]:
 def has_tiny(graph: Graph) -> bool:
     """Return whether a gradient of a small graph has a number that may be what rounding has left of a sum."""
     return len(graph.nodes) <= FEW_NODES and any(may_be_rounding(node.grad.value) for node in graph.nodes)
+
+
+def with_gradients_of(graph: Graph, other: Graph) -> Graph:
+    """Return a graph with the gradients on their way that another walk has found, and else as it is.
+
+    They tell what rounding has left, and must change neither names nor values: whether they are looked for depends on
+    the numbers.
+    """
+    from gviz.formulas.local import with_formula
+
+    return graph.changed(
+        nodes=tuple(one._replace(grad=late.grad) for one, late in zip(graph.nodes, other.nodes, strict=True)),
+        edges=tuple(
+            one._replace(flow=late.flow._replace(symbol=""))
+            for one, late in zip(graph.edges, with_formula(other).edges, strict=True)
+        ),
+    )
 
 
 def _modules_of_run(run: Run, names: Mapping[str, Any]) -> tuple[dict[object, Module], tuple[Module, ...]]:

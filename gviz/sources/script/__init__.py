@@ -189,11 +189,10 @@ def _drawn(run: ScriptRun, roots: Mapping[str, Any], options: SourceOptions, tal
     Boxes have the names of the moment of ``backward()``, the table those of the end.
     """
     call, about = run.calls.chosen, run.calls.of(roots.values())
-    moments = (
-        (run.names_at_call, run.names) if call is not None and about is call.about else (run.names, run.names_at_call)
-    )
-    names = with_names_of_the_picture(*moments, roots.values())
-    names = lasting_first(names, loop_names(run.tree))
+    about, is_chosen = about or Pass(""), call is not None and about is call.about
+    then = {**run.names_at_call, **({} if is_chosen else about.names)}
+    first, second = (then, run.names) if is_chosen else (run.names, then)
+    names = lasting_first(with_names_of_the_picture(first, second, roots.values()), loop_names(run.tree))
     if run.lines is not None:
         written, tensors = (
             run.lines.names_written(graph_nodes(roots.values())),
@@ -215,7 +214,6 @@ def _drawn(run: ScriptRun, roots: Mapping[str, Any], options: SourceOptions, tal
         names |= {name: now[name] for name in then} | {
             f"{name}{AT_BACKWARD}": leaf for name, leaf in then.items() if id(leaf) in inside or not leaf.requires_grad
         }
-    about = about or Pass("")
     last_numbers = {one.about.number for one in (call, run.calls.last.get("backward")) if one is not None}
     about = replace(
         about,

@@ -239,8 +239,8 @@ class Calls(Observer):
         leaves = [leaf for leaf in nodes.values() if leaf is not None]
         place, names = self.caller()
         # the table may be asked for of an earlier call
-        by_name = named_tensors(names, [self.engine], asked=self.options.roots) if self.options.roots else names
-        tensors_by_name = [value for value in by_name.values() if issubclass(type(value), self.engine.Tensor)]
+        by_name = named_tensors(names, [self.engine], asked=self.options.roots) if self.options.roots else {}
+        tensors_by_name = [one for one in (by_name or names).values() if issubclass(type(one), self.engine.Tensor)]
         noted_tensors = list(
             {id(one): one for one in (*leaves, *tensors_by_name, *self.retain(names), *tensors)}.values()
         )
@@ -255,7 +255,7 @@ class Calls(Observer):
         own = flow if is_asked or self.has_shares else {}
         late_flow = (lambda: flow) if flow and not is_asked and self.is_small(nodes) else None
         runs, at = (self.earlier, self.runs), self.versions.at_pass()
-        about = Pass(function, place, own, late_flow, memory, moments, *runs, self.count, at=at)
+        about = Pass(function, place, own, late_flow, memory, moments, *runs, self.count, at=at, names=by_name)
         self.last[function] = Call(tensors, names, about)
         for tensor in tensors:
             earlier = recall(self.passes, tensor)
@@ -353,8 +353,9 @@ class Calls(Observer):
         inputs = (
             _nodes_of(self.engine, as_several(arguments.get("inputs"))) if arguments.get("inputs") is not None else None
         )
-        is_unheard = options.flow and inputs is None  # a library's hook, say, or a Function, whose backward runs once
-        is_unheard = is_unheard and (not self.listener.is_own or any(map(has_own_backward, nodes)))
+        is_unheard = (  # a library's hook, say, or a Function, whose backward runs once
+            options.flow and inputs is None and (not self.listener.is_own or any(map(has_own_backward, nodes)))
+        )
         if self.hooks.has_checkpoint:  # to ask for what operations saved computes it again
             return {}, nullcontext()
         if runs and (self.hooks.are_there or is_unheard):

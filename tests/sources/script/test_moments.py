@@ -441,3 +441,34 @@ def test_a_diagnosis_lists_the_data_of_the_graph_whose_name_a_result_has_now(tmp
     causes = {cause.name: cause for cause in why_all(graph(tmp_path, code, diagnose=True))}
     assert {name: cause.verdict for name, cause in causes.items()} == {"w": "ok", "x (at backward)": "frozen"}
     assert [place.line for place, _ in causes["x (at backward)"].lines] == [2]
+
+
+@pytest.mark.parametrize("engine", ENGINES)
+def test_a_name_that_is_used_again_stands_with_the_tensor_that_had_it_in_the_graph_of_an_earlier_root(
+    tmp_path: Path, engine: str
+) -> None:
+    code = (
+        "import torch\nx = torch.tensor([1.0, 2.0], requires_grad=True)\ny = x * 2\ny.retain_grad()\nz = (y**2).sum()\n"
+        "z.backward()\ny = x.exp()\nL = y.sum()\nL.backward()\n"
+    )
+    drawn = graph(tmp_path, code, engine=engine, roots=("z",), lines=True)
+    assert [node.name for node in drawn.nodes if node.label == "MulBackward0"] == ["y"]
+    row = {row.name: row for row in drawn.tensors}["y"]
+    then, grad, later = row.at_backward()
+    assert (values(then), values(grad.value), row.is_renamed) == ([2.0, 4.0], [4.0, 8.0], True)
+    assert later is not None
+    assert values(later.numbers) == pytest.approx([2.7183, 7.3891], rel=1e-4)
+    assert (row.as_it_was.grad_fn, row.place and row.place.line) == ("MulBackward0", 3)
+
+
+@pytest.mark.parametrize("engine", ENGINES)
+def test_whether_a_gradient_looks_like_rounding_changes_neither_names_nor_values_of_results(
+    tmp_path: Path, engine: str
+) -> None:
+    code = "import torch\nw = torch.tensor([{}], requires_grad=True)\nL = (w * 1).tanh().sum()\nL.backward()\n"
+    plain, tiny = (graph(tmp_path, code.format(number), engine=engine) for number in (0.5, 6.0))
+    assert 0 < values(leaf(tiny, "w").grad.value)[0] < 1e-4
+    results = [
+        [(node.name, node.numbers is not None and node.numbers.is_known) for node in one.nodes] for one in (plain, tiny)
+    ]
+    assert results[0] == results[1]
