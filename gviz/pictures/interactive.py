@@ -11,8 +11,9 @@ from typing import NamedTuple, TypeAlias, TypeVar
 
 from gviz.formulas.local import with_formula
 from gviz.formulas.operations import operator_of
-from gviz.graphs import Edge, Graph, Node
+from gviz.graphs import Edge, Graph, Hooked, Node
 from gviz.passes.dataflow import dataflow
+from gviz.passes.elements import has_only
 from gviz.passes.modules import parts_of, with_modules
 from gviz.passes.rounding import without_rounding
 from gviz.pictures.circuit_data import circuit_data
@@ -30,6 +31,7 @@ from gviz.pictures.labels import (
 from gviz.pictures.legend import unknown_entries
 from gviz.pictures.look import PAGES
 from gviz.pictures.options import RenderOptions
+from gviz.pictures.parts import once
 from gviz.pictures.picture import LARGE
 from gviz.pictures.spans import Line, Span, text_of
 from gviz.pictures.steps import PHASES, Step, has_backward, lines_at, steps_of
@@ -229,7 +231,9 @@ def box_data(graph: Graph, node: Node, tables: Tables) -> tuple[object, ...]:
 
     What is empty at the end is left out; no kind is that of an operation.
     """
-    facts = tuple(number_in(tables.facts, (key, visible(text))) for key, text in box_facts(node))
+    reasons = once(graph, grad_reasons, lambda: grad_reasons(graph))
+    told = [*box_facts(node), *([("grad is", reasons[node.id])] if node.id in reasons else [])]
+    facts = tuple(number_in(tables.facts, (key, visible(text))) for key, text in told)
     line: int | str = ""
     if node.place is not None and (code := graph.code_at(node.place)):
         line = number_in(tables.facts, (visible(str(node.place.without_run)), visible(code)))
@@ -290,6 +294,26 @@ def box_facts(node: Node) -> Iterator[tuple[str, str]]:
         yield "state", node.state
     for name, text in node.recorded.attrs:
         yield f"saved {name}", short(text, LONGEST_FACT)
+
+
+def grad_reasons(graph: Graph) -> dict[str, str]:
+    """Return why gradients are no mere products of local derivatives, by the ids of the nodes that have such ones."""
+    hooks: dict[str, Hooked] = {}
+    for node in reversed(graph.order):
+        if node.grad.hooks:
+            hooks[node.id] = node.grad.hooks[0]
+        if node.id in hooks:
+            hooks |= {edge.source: hooks[node.id] for edge in graph.inputs[node.id] if edge.source not in hooks}
+    starts = [arrived for root in graph.roots if (arrived := graph.by_id[root].grad.arrived) is not None]
+    start = next((f"backward started with {short_value(one)}" for one in starts if not has_only(one, 1.0)), "")
+    reasons: dict[str, str] = {}
+    for node in graph.nodes:
+        before, is_known = node.grad.before, node.grad.value is not None or node.grad.arrived is not None
+        was = f"it was {short_value(before)} before, and backward adds to it" if norm(before) > 0 else ""
+        texts = [was, start, hooks[node.id].as_cause if node.id in hooks else ""]
+        if is_known and any(texts) and node.id not in graph.roots:
+            reasons[node.id] = f"not the chain rule alone: {'; '.join(filter(None, texts))}"
+    return reasons
 
 
 def number_in(table: dict[Thing, int], thing: Thing) -> int:

@@ -9,6 +9,7 @@ import ast
 import math
 import re
 from collections.abc import Container, Iterator, Sequence
+from functools import partial
 from itertools import accumulate
 from typing import Any
 
@@ -35,7 +36,7 @@ from gviz.graphs import (
 )
 from gviz.graphs.numbers import Element, Numbers, Sizes, size_of
 from gviz.passes.elements import MINUS_ONE, is_finite, plus, sum_of, times
-from gviz.pictures.digits import EQUAL, Listing, decimal
+from gviz.pictures.digits import EQUAL, Listing, decimal, decimals_at, level_that_holds, printed_sum
 from gviz.pictures.options import RenderOptions
 from gviz.pictures.picture import LARGE
 from gviz.pictures.spans import Box, Line, Span, text_of
@@ -502,11 +503,15 @@ def block_lines(node: Node, options: RenderOptions) -> list[Line]:
             least, most = (decimal(end, options.precision) for end in ends)
             span = "nan" if math.isnan(ends[0]) else least if least == most else f"{least} … {most}"
             rows.append((Span(f"all blocks: {own}{span}", "gradient" if word == "grad" else "muted"),))
-    return [*rows, *(share_lines(blocks.shares, options) if blocks.shares and "grad" in options.show else [])]
+    total = node.grad.value if node.grad.before is None else None
+    return [*rows, *(share_lines(blocks.shares, total, options) if blocks.shares and "grad" in options.show else [])]
 
 
-def share_lines(shares: Sequence[Share], options: RenderOptions) -> list[Line]:
-    """Return what blocks have handed to the gradient of a leaf, the last first: what it is the sum of, or norms."""
+def share_lines(shares: Sequence[Share], total: Numbers | None, options: RenderOptions) -> list[Line]:
+    """Return what blocks have handed to the gradient of a leaf, the last first: what it is the sum of, or norms.
+
+    Numbers have the decimals with which they add up to the gradient as it is printed.
+    """
     is_number = all(share.grad.numel == 1 and share.grad.elements for share in shares)
     own = [share for share in shares if share.block]
     few = own if len(own) <= MOST_SHARES else own[:MOST_SHARES]
@@ -516,9 +521,15 @@ def share_lines(shares: Sequence[Share], options: RenderOptions) -> list[Line]:
     named += [("elsewhere", share.grad) for share in shares if not share.block]
     numbers = [(name, one.elements[0] if is_number and one.elements else one.norm) for name, one in named]
     sizes = [abs(number) if isinstance(number, float) else 0.0 for _, number in numbers]
+    parts = [one for _, one in named]
+    level = (
+        level_that_holds(total or sum_of(parts), options.precision, partial(printed_sum, parts, options.precision))
+        if is_number
+        else 0
+    )
     texts = [
-        f"{name}: {decimal(number, options.precision)} {bar(size, max(sizes))}".rstrip()
-        for (name, number), size in zip(numbers, sizes, strict=True)
+        f"{name}: {decimal(number, decimals_at(one, options.precision, level))} {bar(size, max(sizes))}".rstrip()
+        for (name, number), one, size in zip(numbers, parts, sizes, strict=True)
     ]
     texts[len(few) : len(few)] = ["…"] * (len(few) < len(own) and rest is None)
     head = "block " if is_number else "norms: block "

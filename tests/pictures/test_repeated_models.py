@@ -118,6 +118,14 @@ def test_what_each_step_hands_to_a_shared_weight_adds_up_to_its_gradient(tmp_pat
     assert not any(node.is_letter for node in folded(tmp_path, LOOP, shares=True).nodes)
 
 
+def test_shares_add_up_to_the_gradient_in_print(tmp_path: Path) -> None:
+    code = LOOP.replace("0.9", "0.5").replace("range(16)", "range(20)").replace("0.1 * t", "0.1")
+    texts = said(named(folded(tmp_path, code, shares=True), "w"))
+    assert "grad = 0.3614" in texts
+    shares = [float(text.split(": ")[1].split()[0]) for text in texts if re.match(r"(block )?\d+( others)?: ", text)]
+    assert (len(shares), f"{sum(shares):.4f}") == (7, "0.3614")
+
+
 def test_two_blocks_have_shares(tmp_path: Path) -> None:
     code = """
 import torch

@@ -164,6 +164,28 @@ def test_the_chain_rule_says_which_derivative_it_comes_to(browser: Browser, tmp_
     assert "Chain rule: ∂y/∂x\n(2·x = 6)" in re.sub(r"\n+", "\n", text)
 
 
+@pytest.mark.parametrize(
+    ("lines", "reason"),
+    [
+        ("(x * 2).backward()\ny = x**2\ny.backward()", "it was 2 before, and backward adds to it"),
+        ("y = x**2\ny.backward(torch.tensor(0.5))", "backward started with 0.5"),
+        (
+            "h = x * 3\nh.register_hook(lambda grad: 10 * grad)\ny = h**2\ny.backward()",
+            "a hook, line 4, has changed it",
+        ),
+        ("y = x**2\ny.backward()", ""),
+    ],
+)
+def test_a_gradient_that_is_not_the_chain_rule_alone_says_why(tmp_path: Path, lines: str, reason: str) -> None:
+    code = f"import torch\nx = torch.tensor(3.0, requires_grad=True)\n{lines}\n"
+    (tmp_path / "net.py").write_text(code)
+    drawn = gviz.read(tmp_path / "net.py", gviz.SourceOptions(flow=True)).graph
+    facts = data_of(html.render(drawn, RenderOptions(format="html")))["facts"]
+    assert isinstance(facts, list)
+    told = [text for key, text in facts if key == "grad is"]
+    assert told == ([f"not the chain rule alone: {reason}"] if reason else [])
+
+
 @needs_browser
 def test_groups_fold_and_unfold_where_they_are_clicked(browser: Browser, tmp_path: Path) -> None:
     (tmp_path / "net.html").write_text(html.render(net(300), RenderOptions(format="html")))
