@@ -158,7 +158,7 @@ class SourceCommand(click.Command):
         own = [name for each in self.params for name in each.opts if name[:2] == "--"]
         script = next((word for word in words if word.endswith((".py", ".pyw"))), "")
         word_typed = next((word for word in words if word.startswith(option)), option)
-        *others, last = ["", *(f"gviz {name}" for name in _commands_with(context, option)[:3])]
+        *others, last = ["", *(f"gviz {name}" for name in _commands_with(context, option)[:4])]
         word = option if option[:2] == "--" else f"-{word_typed.partition('=')[0]}"
         meant = nearest(word, own) if WORD.fullmatch(word) and not last else ""
         after = f"A script's own arguments come after --: gviz ... {script} -- {option}" if script else ""

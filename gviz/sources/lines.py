@@ -402,8 +402,7 @@ def last_write(changed: re.Match[str], writes: Sequence[Write], nodes: Mapping[A
 
 def cuts_in(nodes: Iterable[Any]) -> set[CutResult]:
     """Return what came of cuts and is used by these operations."""
-    records = filter(None, map(record_of, nodes))
-    return {result for record in records for call in record.outside for result in call.cuts}
+    return {result for one in filter(None, map(record_of, nodes)) for call in one.outside for result in call.cuts}
 
 
 def cuts_added_to(roots: Iterable[Any]) -> set[CutResult]:

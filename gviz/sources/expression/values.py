@@ -33,6 +33,9 @@ DECIMAL = re.compile(r"\s*([-+]?\d+),(\d+)\s*")
 CELL = re.compile(r"[-+]?(?:(?:\d+\.?\d*|\.\d+)(?:[eE][-+]?\d+)?|inf|nan)")
 """A number in a table of numbers."""
 
+NEXT = re.compile(r"\s*[,;]\s*(?=[^\W\d]\w*\s*=(?!=))")
+"""What stands between two values that were typed as one, as in ``x=2,w=3``."""
+
 INTEGERS = re.compile(r"(dtype *= *(torch\.)?(u?int\d+|long|int|short|bool) *\)|\.(long|int|short|bool)\(\)) *$")
 """The end of a value that asks for whole numbers, as those of classes are; without it arange(3) is one of real ones."""
 
@@ -185,6 +188,13 @@ def _computed(source: ExpressionText, dtype: object, budget: Budget, readings: l
     """Return the tensor for a value that is an expression."""
     if not source.code.partition("#")[0].strip():
         raise SourceError("there is no value", place=source.place_at(1, 0), hint="write a number, as in x=2")
+    for end in NEXT.finditer(source.code):
+        if all(len(set(map(source.code[: end.start()].count, pair))) == 1 for pair in ("()", "[]")):  # no dtype=float64
+            raise SourceError(
+                "a value is one expression",
+                place=source.place_of(end.end()),
+                hint="write a blank between two values, and no other sign, as in x=2 w=3",
+            )
     source, program, formula = _read_value(source)
     readings += [f"{source.prefix}{formula}"] if formula else []
     first, *rest = program.statements

@@ -176,8 +176,7 @@ def _roots(run: ScriptRun, options: SourceOptions, *, rootless: bool) -> tuple[d
     roots, why = choose_roots(run, options.roots)
     if roots:
         return roots, why
-    has_cuts = run.lines is not None and bool(run.lines.trace.outside.cuts)
-    missing = why_no_root(run.names, has_cuts=has_cuts)
+    missing = why_no_root(run.names, has_cuts=run.lines is not None and bool(run.lines.trace.outside.cuts))
     if not rootless or (run.error is not None and not run.names):
         raise missing
     return {}, Note(missing.what, "warning")
@@ -230,8 +229,7 @@ def _drawn(run: ScriptRun, roots: Mapping[str, Any], options: SourceOptions, tal
     ):
         from gviz.flow import flow_of
 
-        outdated = run.calls.versions.outdated(roots.values())
-        about = replace(about, flow=flow_of(dict(roots), outdated=outdated))
+        about = replace(about, flow=flow_of(dict(roots), outdated=run.calls.versions.outdated(roots.values())))
     if options.order and roots:
         from gviz.sources.order import derivatives, factors
 

@@ -58,8 +58,7 @@ class Script:
 
     def code_at(self, place: Place, text: str) -> str:
         """Return the code of a line of the script, in its text."""
-        line = place.line if self.cells is None else self.cells.line(place)
-        return text.split("\n")[line - 1].strip()
+        return text.split("\n")[(place.line if self.cells is None else self.cells.line(place)) - 1].strip()
 
     def running(self) -> tuple[FrameType | None, Place | None]:
         """Return the innermost frame of the script's own file that is running, and its line; None if none is."""

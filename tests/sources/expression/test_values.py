@@ -7,6 +7,7 @@ import re
 from typing import Any
 
 import pytest
+from program import Program
 
 from gviz import engine, explain
 from gviz.errors import SourceError
@@ -114,6 +115,8 @@ def test_a_value_of_many_numbers_is_read() -> None:
         ("max(ones(2), dim=0)", "several tensors are not one value", "max(ones(2), dim=0)"),
         ("y=2", "a value is one expression", "y=2"),
         ("1; ones(2)", "a value is one expression", "ones(2)"),
+        ("2,w=3", "a value is one expression", "w"),
+        ("ones(2,dtype=float64), b=2", "a value is one expression", "b"),
         ("2i", "complex numbers are not possible in an expression", "2"),
         ("3+4i", "complex numbers are not possible in an expression", "4"),
         ("2x", "there is no operator between 2 and x", "x"),
@@ -139,6 +142,13 @@ def test_what_is_no_value_is_refused_with_its_place(text: str, what: str | None,
     assert place.text == f"x={text}"
     assert place.column is not None
     assert place.text[place.column :].startswith(marked)
+
+
+@pytest.mark.parametrize("word", ["x=2,w=3", "x=2; w=3", "x=2, w = 3", "x=[1,2],w=3"])
+def test_values_typed_as_one_are_told_apart_by_a_blank(gviz: Program, word: str) -> None:
+    done = gviz("inspect", "y=x*w", word)
+    done.assert_refused("write a blank between two values, and no other sign, as in x=2 w=3")
+    assert gviz("inspect", "y=x*w", "x=2", "w=3").status == 0
 
 
 @pytest.mark.parametrize(
