@@ -69,7 +69,8 @@ class TensorFacts:
         """What has made numbers of tensors that come into the line that made it."""
         case, own = self.case, {self.case.line_in_text(self.lines)}
         for cut in case.graph.breaks if any(name in self.code for name in FROM_NUMBERS) else ():
-            pair = case.pair_of(cut) if cut.is_number and case.is_in_text(cut) else None
+            # Numbers of what is used as it is may be for a log.
+            pair = case.pair_of(cut) if cut.is_number and not cut.is_used and case.is_in_text(cut) else None
             way = case.assignments.way(*pair, own, own) if pair is not None else []
             stores = [call for one in way for call in calls_of(one.statement, *STORES)]
             is_one_of_several = any(isinstance(part, ast.Tuple | ast.Dict) for call in stores for part in call.args)
@@ -137,10 +138,11 @@ class TensorFacts:
     def is_used(self) -> bool:
         """Whether its gradient was used by the time that it was taken away: by a step, if an optimizer has the tensor.
 
-        To read it alone, as for a print, is no use then.
+        To read it alone, as for a print, is no use then, nor is what the program writes beside steps that had none.
         """
-        is_trained = self.history.steps != 0 or self.history.is_updated or not self.history.is_optimized
-        return self.history.was_used and is_trained
+        history = self.history
+        is_trained = history.steps != 0 or (history.is_updated and not history.idle_steps) or not history.is_optimized
+        return history.was_used and is_trained
 
 
 class Verdict(NamedTuple):

@@ -217,10 +217,9 @@ def without_lines(graph: Graph, causes: Sequence[Cause]) -> Iterator[Cause]:
         spoiled = re.search(r"(\S+) is not finite itself$", cause.what)
         if name in outside:
             what = f"{root} goes through a checkpoint with use_reentrant=True, which hides what is computed in it"
-            is_there = row.grad.value is not None
             own = f"{name} has a gradient, and whether {root} has brought it is not known: {what}"
-            other = Cause(name, "hidden", what, (), "use_reentrant=False; or ask after backward()")
-            yield Cause(name, "ok", own) if is_there else other
+            hidden = Cause(name, "hidden", what, (), "use_reentrant=False; or ask after backward()")
+            yield hidden if row.grad.value is None else Cause(name, "ok", own)
         elif cause.verdict in ("zero", "nan", "inf") and "is not known" in cause.what:
             yield cause._replace(mend=f"{BEFORE if is_freed else 'look at hooks'}; or gviz why SCRIPT")
         elif spoiled is not None and spoiled[1] in trained:
@@ -279,9 +278,8 @@ def without_lines_of(cause: Cause, row: TensorRow, root: str, factor: float, *, 
     mend = "requires_grad_(True), if it is to be trained" if verdict.startswith("frozen") else cause.mend
     what = re.sub("the program stopped: RuntimeError|backward did not run", "backward fails", cause.what)
     if verdict in ("failed", "written in place", "second backward") and row.grad.value is not None:
-        what += f". {name}.grad is of an earlier backward"
-        if cause.is_meant:
-            what += f": of {root} itself, if retain_graph=True has kept its graph, which cannot be gone through again"
+        itself = f": of {root} itself, if retain_graph=True has kept its graph, which cannot be gone through again"
+        what += f". {name}.grad is of an earlier backward{itself * cause.is_meant}"
     return cause._replace(what=what, mend=mend)
 
 

@@ -80,20 +80,20 @@ def overwritten(facts: TensorFacts) -> Cause:
     lines = case.line_of(facts.history.requires_grad_set) or facts.lines
     is_assigned = not lines or bool(fixes.assigned_in(case.code_of(lines)))  # and not by what takes a constraint away
     if is_assigned and has_replaced(facts):
-        what = f"{what}: that one, of its sizes, has no name any more, and no optimizer has the new one"
-        mend = f"with torch.no_grad(): {facts.in_code}.copy_(...), which writes into the parameter that is there"
-        return facts.cause("overwritten", what, lines, mend)
+        return facts.cause(
+            "overwritten",
+            f"{what}: that one, of its sizes, has no name any more, and no optimizer has the new one",
+            lines,
+            f"with torch.no_grad(): {facts.in_code}.copy_(...), which writes into the parameter that is there",
+        )
     if cuts := cuts_of_older(facts):
         lines, mend = at_cuts(case, cuts)
-        clause = clause_of_cuts(case, cuts, "what is made from it")
-        what = f"{what}, and no gradient came to that one, either: {clause}"
+        what = f"{what}, and no gradient came to that one, either: {clause_of_cuts(case, cuts, 'what is made from it')}"
         return facts.cause(cuts[0].reason, what, (*lines, *facts.lines), mend)
     if is_leaf and facts.row.requires_grad:
         return facts.cause("new leaf", f"{what}, and its gradient comes with the next {call}", facts.lines)
-    writers = case.assignments.writers.get((None, name), ())
-    is_alias = any(
-        isinstance(getattr(one.statement, "value", None), ast.Name) for one in writers
-    )  # of data, which stay
+    values = [getattr(one.statement, "value", None) for one in case.assignments.writers.get((None, name), ())]
+    is_alias = any(isinstance(one, ast.Name) for one in values)  # of data, which stay
     in_place = "" if is_alias else fixes.as_write_in_place(facts.code, name)
     head = "" if facts.reason == "no_grad" else "with torch.no_grad(): "
     mend = (not in_place and fixes.as_leaf(facts.code, name)) or f"{head}{in_place or f'write into {name} in place'}"
@@ -309,8 +309,9 @@ def cut_off(facts: TensorFacts) -> Cause:
         own, more = made_parameter(facts, unlisted)
         what, lines, mend = f"{what}; besides, {no_parameter(unlisted)}", (*lines, *own), f"{mend}; and {more}"
     is_asked = facts.history.autograd_grad is not None and facts.history.is_optimized is False
-    meant = f"if torch.autograd.grad alone is to use {name}" * is_asked
-    return facts.cause(facts.cuts[0].reason, what, lines, mend, meant)
+    return facts.cause(
+        facts.cuts[0].reason, what, lines, mend, f"if torch.autograd.grad alone is to use {name}" * is_asked
+    )
 
 
 def module_beside(facts: TensorFacts) -> str:
@@ -329,7 +330,9 @@ def module_beside(facts: TensorFacts) -> str:
     is_beside = behind.isdisjoint(leaves)
     pairs = [(cut, facts.case.code_of(facts.case.line_of(cut.place))) for cut in facts.cuts]
     is_meant = all(
-        cut.reason in ("detached", "no_grad") and not cut.is_number and "requires_grad=True" not in code
+        cut.reason in ("detached", "no_grad")
+        and (cut.is_used or not cut.is_number)
+        and "requires_grad=True" not in code
         for cut, code in pairs  # a new leaf is to mend it
     )
     is_free = facts.history.is_optimized is False or all(cut.switch != LIBRARY for cut in facts.cuts)
@@ -337,33 +340,53 @@ def module_beside(facts: TensorFacts) -> str:
 
 
 def no_path(facts: TensorFacts) -> Cause:
-    """Return the cause for a leaf that the root is not made from: what is made of it instead, if that is known."""
-    case, name, history, root = facts.case, facts.name, facts.history, facts.case.root_name
+    """Return the cause for a leaf that the root is not made from: what is made of it instead, if that is known.
+
+    It is no fault where no optimizer has the leaf, as of a model that was kept to predict with.
+    """
+    case, name, history = facts.case, facts.name, facts.history
     own = set(case.root_row.leaves) if case.root_row is not None else set()
-    uses = [other for other in case.rows.values() if name in other.leaves and not own <= {*other.leaves}]
-    what, mend = f"{root} is not made from {name}", f"use {name} where {root} is computed"
     if whole := whole_of(facts, own):
-        what = f"{what}: {whole.name} is, and is made from all that {root} is made from, too"
-        lines = (*case.line_of_backward, *case.line_of(whole.place))
-        return facts.cause("no path", what, lines, f"{whole.name}.backward() in its place")
-    if uses:
-        last = uses[-1]
-        what, mend = f"{what}: {last.name} is, and {root} does not use it", f"use {last.name} where {root} is computed"
-        return facts.cause("no path", what, case.line_of(last.place), mend)
-    if deep := [cut for cut in case.graph.breaks if name in cut.leaves and not cut.is_of_leaves]:
-        return cut_beside(facts, deep[-1])
-    since = case.line_of(history.requires_grad_set)
-    if history.is_updated and not history.is_optimized:
         return facts.cause(
-            "not trained",
-            f"{what}, and the program writes it itself, as a moving average or a copy of other weights",
-            facts.lines,
-            f"none, unless it is to be trained: {mend}",
+            "no path",
+            f"{case.root_name} is not made from {name}: {whole.name} is, and is made from all that it is made from, too",
+            (*case.line_of_backward, *case.line_of(whole.place)),
+            f"{whole.name}.backward() in its place",
         )
+    what, lines, mend = beside_root(facts, own, case.root_name)
+    if history.is_optimized or (history.is_optimized is None and not history.is_updated):
+        return facts.cause("no path", what, lines, mend)
+    itself = "the program writes it itself, as a moving average or a copy of other weights" * history.is_updated
+    what = f"{what}; {itself or f'no optimizer that steps has {name}'}"
+    return facts.cause("not trained", what, lines, f"none, unless {name} is to be trained: {mend}")
+
+
+def beside_root(facts: TensorFacts, leaves: AbstractSet[str], root: str) -> tuple[str, Lines, str]:
+    """Return that a root is not made from a leaf, with what it is not made through, the lines of that, and the mend.
+
+    Args:
+        facts: of the leaf.
+        leaves: of the root.
+        root: its name.
+    """
+    case, name = facts.case, facts.name
+    what, mend = f"{root} is not made from {name}", f"use {name} where {root} is computed"
+    uses = (other for other in reversed(case.rows.values()) if name in other.leaves and not leaves <= {*other.leaves})
+    if last := next(uses, None):
+        what = f"{what}: {last.name} is, and {root} does not use it"
+        return what, case.line_of(last.place), f"use {last.name} where {root} is computed"
+    deep = (cut for cut in reversed(case.graph.breaks) if name in cut.leaves and not cut.is_of_leaves)
+    if cut := next(deep, None):
+        lines, mend = at_cuts(case, [cut._replace(others=())])
+        what = f"{what}: {cut_clause(case, cut, 'what comes of it')}"
+        if cut.others:
+            return f"{what}, on its way to {cut.others[0]}", lines, mend
+        return f"{what}, and {root} does not use it", lines, f"{mend}; and use it where {root} is computed"
+    since = case.line_of(facts.history.requires_grad_set)
     if since not in ((), facts.lines):
         what = f"{what}, or was before {name} required a gradient"
-        mend = f"call requires_grad_() before {name} is used; or {mend}"
-    return facts.cause("no path", f"{what}: there is no path between them", since or facts.lines, mend)
+        mend = f"call {facts.in_code}.requires_grad_() before it is used; or {mend}"
+    return f"{what}: there is no path between them", since or facts.lines, mend
 
 
 def bias_beside_derivatives(facts: TensorFacts) -> Cause | None:
@@ -389,22 +412,6 @@ def whole_of(facts: TensorFacts, leaves: AbstractSet[str]) -> TensorRow | None:
     return wholes[-1] if is_earlier and not facts.history.is_updated else None
 
 
-def cut_beside(facts: TensorFacts, cut: GraphCut) -> Cause:
-    """Return the cause for a leaf that the root is not made from, where a cut is on its way to something else."""
-    case, root = facts.case, facts.case.root_name
-    lines, mend = at_cuts(case, [cut._replace(others=())])
-    end = f", on its way to {cut.others[0]}" if cut.others else f", and {root} does not use it"
-    what = f"{root} is not made from {facts.name}: {cut_clause(case, cut, 'what comes of it')}{end}"
-    if facts.history.is_optimized is False:
-        return facts.cause(
-            "not trained",
-            f"{what}; no optimizer that steps has {facts.name}",
-            lines,
-            f"none, unless {facts.name} is to be trained: {mend}",
-        )
-    return facts.cause("no path", what, lines, f"{mend}{f'; and use it where {root} is computed' * (not cut.others)}")
-
-
 def with_later_losses(facts: TensorFacts, cause: Cause) -> Cause:
     """Return a cause that is no fault with what cuts off a penalty on gradients, or a later loss; others may be meant.
 
@@ -413,14 +420,15 @@ def with_later_losses(facts: TensorFacts, cause: Cause) -> Cause:
     case = facts.case
     if cause.is_wrong or not facts.is_leaf_of_graph:
         return cause
-    constant = (cut for cut in case.graph.breaks if cut.call == "grad" or cut.reason == "no derivative")
-    cuts = (cut for cut in constant if facts.name in cut.leaves)
-    cut = next((cut for cut in cuts if cut.is_summand or cut.added_to), None)
-    if cut is not None:
+    cuts = (cut for cut in case.graph.breaks if facts.name in cut.leaves and (cut.is_summand or cut.added_to))
+    if cut := next(cuts, None):
         loss = case.root_name if cut.is_summand else cut.added_to[0]
+        lines, mend = at_cuts(case, [cut._replace(others=(), is_freed=False)])
+        is_written = cut.call != "grad" and cut.reason != "no derivative"  # that it has no graph
         return cause.besides(
             f"a part of {loss} is a constant for it: {cut_clause(case, cut, 'that part')}",
-            *at_cuts(case, [cut._replace(others=(), is_freed=False)]),
+            lines,
+            f"none, if it is to be one; else {mend}" if is_written else mend,
         )
     later = case.rows.get(case.root)
     off = later.broken if later is not None and not later.requires_grad else None
@@ -433,7 +441,7 @@ def with_later_losses(facts: TensorFacts, cause: Cause) -> Cause:
 def of_other_root(facts: TensorFacts) -> Cause | None:
     """Return the cause for a leaf whose gradient is of another root, if backward has not run on this one."""
     moment, case = facts.row.moment, facts.case
-    if moment is None or not moment.is_of_other or case.graph.backward is not None or not facts.row.is_leaf:
+    if moment is None or not (moment.is_of_other and facts.row.is_leaf) or case.graph.backward or case.stop:
         return None
     whose = moment.grad_of or "another backward"
     lines = case.line_of(moment.grad_at) or facts.lines

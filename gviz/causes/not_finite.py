@@ -353,6 +353,8 @@ def first_not_finite(case: Diagnosis, ends: tuple[str, ...]) -> list[Node]:
     order = {node.id: at for at, node in enumerate(case.whole.nodes)}
     makers = sorted(operations, key=lambda node: (node.run, -order[node.id]))  # a user stands before
     alike = [node for node in makers if (node.label, node.run) == (makers[0].label, makers[0].run)]
+    if any(not node.label.startswith(PUT_IN) for node in alike):  # what has no name may be made from their results
+        inputs = [node for node in inputs if node.kind == "leaf" or node.name in case.rows]
     return sorted(inputs, key=lambda node: node.id) or alike
 
 

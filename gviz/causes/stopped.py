@@ -9,13 +9,13 @@ from functools import lru_cache
 
 from gviz.causes import fixes
 from gviz.causes.assignments import assigned_pairs
-from gviz.causes.cuts import clause_of_cuts, cuts_to_blame
+from gviz.causes.cuts import cuts_to_blame
 from gviz.causes.diagnosis import Cause, Diagnosis, Lines, in_code, sign_in_program
 from gviz.causes.facts import TensorFacts
-from gviz.causes.missing import SEVERAL, never_required, outside
+from gviz.causes.missing import SEVERAL, beside_root, never_required, outside
 from gviz.causes.not_finite import SINGULAR
 from gviz.causes.syntax import last_name, statements_at
-from gviz.graphs import LOST, Edge, Node, Place, Stop, TensorRow
+from gviz.graphs import LOST, Edge, GraphCut, Node, Place, Stop, TensorRow
 from gviz.reference.error_help import help_in
 from gviz.text import joined
 from gviz.walk import INPLACE
@@ -87,6 +87,12 @@ def is_frozen_for_root(facts: TensorFacts) -> bool:
         return facts.case.stop is not None and NO_GRAPH in facts.case.stop.message
     is_number = "float" in facts.row.dtype or "complex" in facts.row.dtype  # and not an integer, which can have none
     return is_number and is_without_graph(facts.case) and (facts.row.broken is not None or not is_frozen)
+
+
+def is_stopped_root(facts: TensorFacts) -> bool:
+    """Return whether the error came of a backward on a tensor that no call tells to be cut off."""
+    code = facts.case.stop.code if facts.case.stop is not None else ""
+    return facts.own_cut is None and facts.row is facts.case.rows.get(named_in(code))
 
 
 def stopped(facts: TensorFacts) -> Cause | None:
@@ -216,28 +222,19 @@ def without_graph(facts: TensorFacts, stop: Stop) -> Cause | None:
         and any(TensorFacts(case, one).is_frozen_in_optimizer for one in case.rows.values())
     ):
         return None  # another call has brought its gradient: what this one lacks is the frozen ones
-    if facts.row is not root and facts.cuts and not facts.is_frozen_in_optimizer:
-        is_root = root is not None and root.broken is not None and root.broken.span == facts.cuts[0].span
-        clause = clause_of_cuts(case, facts.cuts, "it" if is_root else f"what is made from {facts.name}")
-        (lines, mend), what = facts.at_cuts, f"backward did not run: {name} has no graph; {clause}"
-        return facts.cause(facts.cuts[0].reason, what, (*case.line_of_stop, *lines), mend)
-    cause = (
-        outside(TensorFacts(case, root), f"backward did not run: {name} has no graph; ")
-        if root is not None and not facts.is_frozen_in_optimizer
-        else None
-    )
+    own, head = TensorFacts(case, root).own_cut if root else None, f"backward did not run: {name} has no graph; "
+    others = (TensorFacts(case, one) for one in case.rows.values() if facts.row is root and one.requires_grad)
+    behind = next((one for one in others if one.cuts), facts) if own is None else facts
+    is_within = own is not None and all(facts.name in own.leaves or is_inside(case, cut, own) for cut in facts.cuts)
+    if behind.cuts and not (is_within or facts.is_frozen_in_optimizer):
+        (lines, mend), what = behind.at_cuts, f"{head}{behind.clause_of_cuts}"
+        return facts.cause(behind.cuts[0].reason, what, (*case.line_of_stop, *lines), mend)
+    cause = outside(TensorFacts(case, root), head) if root is not None and not facts.is_frozen_in_optimizer else None
     if cause is not None and cause.verdict != "frozen":
         return facts.cause(cause.verdict, cause.what, (*case.line_of_stop, *cause.lines), cause.mend)
     if facts.row.requires_grad and facts.row is not root:
-        since = case.line_of(facts.history.requires_grad_set)
-        what = f"it is not made from {facts.name}{', or was before that required a gradient' * bool(since)}"
-        first = f"call {facts.in_code}.requires_grad_() before it is used; or " if since else ""
-        return facts.cause(
-            "no path",
-            f"backward did not run: {name} has no graph; {what}",
-            (*case.line_of_stop, *since),
-            f"{first}use {facts.name} where {name} is computed",
-        )
+        what, lines, mend = beside_root(facts, set(), name)
+        return facts.cause("no path", f"{head}{what}", (*case.line_of_stop, *lines), mend)
     return never_required_root(facts, root, name)
 
 
@@ -279,6 +276,17 @@ def is_behind_stop(case: Diagnosis, row: TensorRow) -> bool:
     return not made or any(case.assignments.way(made[0], value, ends, set()) for value in values)
 
 
+def is_inside(case: Diagnosis, cut: GraphCut, other: GraphCut) -> bool:
+    """Return whether what a cut has left comes into another one, which cuts off other leaves as well.
+
+    It comes into its expression, or to where gradients are switched off.
+    """
+    begin, end = (other.span[:2], other.span[2:]) if other.span is not None and other.leaves else ((0, 0), (0, 0))
+    return (bool(other.leaves) and other.reason == "no_grad") or any(
+        begin <= one.span[:2] and one.span[2:] <= end for one in case.chain_of(cut) if one.span
+    )
+
+
 def second_backward(facts: TensorFacts, _: Stop) -> Cause:
     """Return the cause for a backward through a graph that an earlier one has freed."""
     case, link = facts.case, link_of(facts.case)
@@ -312,15 +320,13 @@ def linked(case: Diagnosis, freed: Node, user: Node) -> tuple[str, Lines, str]:
     carried = carried_over(case, user_lines)
     makes = fixes.assigned_in(lines[0][1]) if lines else []
     names = [name for name, _, _ in carried] or makes[:1] or [case.name_of(freed)]
-    where = f", made in {lines[0][0]}," if lines else ""
-    links = f"{joined(names)}{where} {'links' if len(names) == 1 else 'link'} the two"
-    what = f"backward went on into a graph that an earlier one had freed: {links}"
+    links = f"{f', made in {lines[0][0]},' if lines else ''} {'links' if len(names) == 1 else 'link'} the two"
+    what = f"backward went on into a graph that an earlier one had freed: {joined(names)}{links}"
     if carried:
         again = [name for name, _, mend in carried if not mend]
         mends = list(dict.fromkeys(mend for _, _, mend in carried if mend))
-        if again:
-            they = "it is" if len(again) == 1 else "they are"
-            mends.append(f"{', '.join(again)} = {detached_values(case, again)} before {they} used again")
+        they = "it is" if len(again) == 1 else "they are"
+        mends += [f"{', '.join(again)} = {detached_values(case, again)} before {they} used again"] * bool(again)
         return what, (*lines, *user_lines, *(line for _, more, _ in carried for line in more)), "; and ".join(mends)
     if is_again:
         mend = f"detach in {user_lines[0][0] if user_lines else 'the next run'} what is left of the run before"
@@ -389,8 +395,8 @@ def written_after_saving(facts: TensorFacts, stop: Stop) -> Cause:
     by = f" by {sign_in_program(saver)}" if saver is not None else ""
     what = f"backward did not run: a tensor that was saved{by} for backward was written in place afterwards"
     code = case.code_of(writes)
-    again = f"call each backward() before step(); or compute {case.root_name} again after it"
-    mend = again if ".step(" in code else into_new_tensor(case, code)
+    mend = f"call each backward() before step(); or compute {case.root_name} again after it"
+    mend = mend if ".step(" in code else into_new_tensor(case, code)
     maker = _MAKER.search(stop.message)
     is_made = maker is not None and maker[1] not in TRANSPOSES  # and is no leaf, then
     leaf = "" if writes or saver is None or is_made else written_leaf(case, saver, shape_in(stop))

@@ -131,7 +131,8 @@ def is_read_alone(facts: TensorFacts) -> bool:
 def is_unused(facts: TensorFacts) -> bool:
     """Return whether there is an optimizer, and no step has changed a leaf, though it has a gradient."""
     history = facts.history
-    is_changed = history.steps != history.still_steps or history.is_updated
+    is_written = history.is_updated and not (history.is_optimized and history.idle_steps)  # and not only clamped
+    is_changed = history.steps != history.still_steps or is_written
     return not is_changed and history.is_optimized is not None and facts.case.stop is None and facts.row.is_leaf
 
 
@@ -295,11 +296,11 @@ def spoiled(case: Diagnosis, name: str, what: str, leaf: TensorRow) -> Cause:
     """
     lines, of = case.line_of(leaf.history.spoiled), f"{leaf.name}.grad"
     without = fixes.without_statement(case.code_of(lines), (".grad", "clip_grad")) or case.without(lines)
-    then = f"; from there they came into {leaf.name}" if name != leaf.name else ""
+    what = f"{what}: backward had left finite numbers in {of}, and this line has written nan or inf into it"
     return Cause(
         name,
         "nan",
-        f"{what}: backward had left finite numbers in {of}, and this line has written nan or inf into it{then}",
+        f"{what}{f'; from there they came into {leaf.name}' * (name != leaf.name)}",
         lines,
         f"write finite numbers into {of}; or {without}",
     )

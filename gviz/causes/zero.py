@@ -105,14 +105,14 @@ def left_by_other_root(facts: TensorFacts) -> Cause:
     name, root, meant = facts.name, facts.case.root_name, ""
     weight = facts.case.rows.get(f"{name.removesuffix('.bias')}.weight")
     what = f"{name}.grad is {facts.number or 0}, as another backward has left it: {root} is not made from {name}"
-    if weight is not None and name.endswith(".bias") and is_not_0(weight.grad.value):
+    if weight is not None and name.endswith(".bias") and is_not_0(weight.grad.value) and not facts.number:
         what = f"{what}; {weight.name}.grad is not 0"
         meant = f"if what comes to {name} is to cancel out"
     elif facts.history.autograd_grad is not None and not facts.history.is_optimized:
         meant = f"if torch.autograd.grad alone is to use {name}"
     lines = facts.case.line_of(facts.history.brought)
-    other = next((named_in(code) for _, code in lines), "")
-    mend = f"gviz why SOURCE --root {'NAME' if other in ('', root) else other} tells of that one"
+    other = next((one for _, code in lines for one in [named_in(code)] if one not in ("", root)), "NAME")
+    mend = f"gviz why SOURCE --root {other} tells of that one"
     return facts.cause("nan" if facts.number else "zero", what, lines, mend, meant)
 
 
@@ -163,13 +163,12 @@ def zero(facts: TensorFacts) -> Cause:
     ends = [case.nodes[end] for edge in edges for end in (edge.target, *[edge.source] * hands_on(edge))]
     own = next(filter(is_own, ends), None)
     if own is not None:  # a gradient came to it that was not 0
-        what = f"{head}: {backward_of(own)} gives 0"
-        cause = facts.cause("zero", what, case.line_of_own(own), "look at what it returns")
-        return with_other_ways(facts, cause, edges)
+        what, lines = f"{head}: {backward_of(own)} gives 0", case.line_of_own(own)
+        return with_other_ways(facts, facts.cause("zero", what, lines, "look at what it returns"), edges)
     if written := written_unseen(facts, edges, head):
         return written
     texts = "; ".join(dict.fromkeys(zero_text(case, edge) for edge in edges[:MOST]))
-    more = f", and {len(edges) - MOST} more" if len(edges) > MOST else ""
+    texts += f", and {len(edges) - MOST} more" * (len(edges) > MOST)
     lines = tuple(line for edge in edges[:MOST] for line in case.line_of_node(case.nodes[edge.target]))
     mend, factors = mend_of_zero(case, edges[0]), origins_of_factor(case, edges[0])
     if "weight_hh" in facts.name and all(is_by_first_state(case, edge) for edge in edges):
@@ -177,7 +176,7 @@ def zero(facts: TensorFacts) -> Cause:
     elif factors := [one for one in factors if one.kind == "operation" or is_named(one)]:
         more_lines, mend = mend_of_factor(case, factors)
         lines = (*lines, *more_lines)
-    cause = facts.cause("zero", f"{head}: {texts}{more}", lines, mend.text, mend.meant)
+    cause = facts.cause("zero", f"{head}: {texts}", lines, mend.text, mend.meant)
     is_way_closed = "has no slope" in mend.text or mend.text == MENDS_OF_ZERO["*"]  # the latter by a number
     return with_other_ways(facts, cause, edges) if is_way_closed else cause
 
@@ -428,12 +427,11 @@ def mend_of_factor(case: Diagnosis, origins: list[Node]) -> tuple[Lines, Mend]:
     """Return the lines that make the other factor of a product 0, and what to do about it."""
     tensors = [one for one in origins if one.kind != "operation"]
     if not tensors:
-        sign = sign_in_program(origins[0])
-        general = MENDS_OF_ZERO["relu"] if sign == "relu" else "see its inputs"
-        general = "it multiplies by 0" if multiplies_by_0(origins[0]) else general
-        if dropout := dropout_of(origins[0]):
-            return case.line_of_node(origins[0]), Mend(dropout)
-        return case.line_of_node(origins[0]), Mend(f"the other factor is 0, since {sign} makes it so: {general}")
+        first, sign = origins[0], sign_in_program(origins[0])
+        inputs = MENDS_OF_ZERO["relu"] if sign == "relu" else "see its inputs"
+        general = "it multiplies by 0" if multiplies_by_0(first) else inputs
+        text = dropout_of(first) or f"the other factor is 0, since {sign} makes it so: {general}"
+        return case.line_of_node(first), Mend(text)
     rows = [case.rows[one.name or ""] for one in tensors if one.name in case.rows]
     names, is_one = joined([one.name or "" for one in tensors]), len(tensors) == 1
     are, them = ("is", "it") if is_one else ("are", "them")

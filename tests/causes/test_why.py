@@ -1704,7 +1704,7 @@ loss.backward()
 """,
         "no path",
         [4],
-        "call requires_grad_() before w is used; or use w where loss is computed",
+        "call w.requires_grad_() before it is used; or use w where loss is computed",
     ),
     "copied_by_torch_tensor": (
         "w",

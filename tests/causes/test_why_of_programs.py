@@ -1411,3 +1411,162 @@ def test_a_gradient_that_autograd_grad_is_called_on_needs_a_graph_of_its_own(tmp
     assert (cause.verdict, cause.mend) == ("detached", "y.backward(create_graph=True)")
     assert graph.stop is not None
     assert graph_of(tmp_path, DERIVATIVE_OF_A_GRADIENT.replace("y.backward()", cause.mend), engine).stop is None
+
+
+LOOP = """\
+import copy
+import torch
+import torch.nn.functional as F
+from torch import nn
+torch.manual_seed(0)
+net, head = nn.Sequential(nn.Linear(3, 4), nn.Tanh()), nn.Linear(4, 1)
+opt = torch.optim.SGD([*net.parameters(), *head.parameters()], lr=0.1)
+x, y = torch.randn(8, 3), torch.randn(8, 1)
+for step in range(3):
+    opt.zero_grad()
+"""
+"""Two modules, their optimizer, and the beginning of a loop."""
+
+
+@pytest.mark.parametrize("engine", ENGINES)
+def test_a_copy_of_a_module_that_predicts_after_the_training_is_not_to_be_trained(tmp_path: Path, engine: str) -> None:
+    body = """\
+    loss = F.mse_loss(head(net(x)), y)
+    loss.backward()
+    opt.step()
+    if step == 1:
+        best = copy.deepcopy(net)
+print(head(best(x)).mean())
+"""
+    causes = {cause.name: cause for cause in why_all(graph_of(tmp_path, LOOP + body, engine))}
+    assert (causes["best.0.weight"].verdict, causes["net.0.weight"].verdict) == ("not trained", "ok")
+    assert not any(cause.is_wrong for cause in causes.values())
+
+
+WITHOUT_GRAPH = {
+    "a detach() where gradients are switched off": (
+        "    h = net(x)\n    with torch.no_grad():\n        loss = head(h).mean() + (head(h.detach()) - y).mean()\n",
+        "no_grad",
+        13,
+        "take the line out of torch.no_grad()",
+    ),
+    "a detach() by another name": (
+        (
+            "    stop = torch.detach\n    h = net(x)\n"
+            "    with torch.no_grad():\n        loss = (head(h) * head(stop(h))).mean()\n"
+        ),
+        "no_grad",
+        14,
+        "take the line out of torch.no_grad()",
+    ),
+    "a no_grad before a detach()": (
+        "    with torch.no_grad():\n        h = net(x)\n    loss = F.mse_loss(head(h), y).detach()\n",
+        "detached",
+        13,
+        "loss = F.mse_loss(head(h), y)",
+    ),
+    "numbers of a list": (
+        "    h = torch.tensor(net(x).tolist())\n    loss = (h - y).mean()\n",
+        "detached",
+        11,
+        "h = net(x)",
+    ),
+}
+
+
+@pytest.mark.parametrize("engine", ENGINES)
+@pytest.mark.parametrize("case", WITHOUT_GRAPH)
+def test_what_took_the_graph_from_a_root_is_blamed_and_no_cut_before_it(tmp_path: Path, case: str, engine: str) -> None:
+    body, verdict, line, mend = WITHOUT_GRAPH[case]
+    graph = graph_of(tmp_path, f"{LOOP}{body}    loss.backward()\n    opt.step()\n", engine)
+    for name in ("net.0.weight", "loss"):
+        cause = why(graph, name)
+        assert (cause.verdict, lines_of(cause)[-1], cause.mend) == (verdict, line, mend), cause
+    assert why(graph, "x").verdict == "frozen"
+
+
+@pytest.mark.parametrize("engine", ENGINES)
+@pytest.mark.parametrize("line", ["q.grad = None", "nn.utils.clip_grad_value_([q], 0.0)"])
+def test_to_clamp_weights_is_no_use_of_gradients_that_no_step_had(tmp_path: Path, line: str, engine: str) -> None:
+    body = f"""\
+    loss = F.mse_loss(head(net(x)), y)
+    loss.backward()
+    for q in [*net.parameters(), *head.parameters()]:
+        {line}
+    opt.step()
+    for q in [*net.parameters(), *head.parameters()]:
+        q.data.clamp_(-1, 1)
+"""
+    cause = why(graph_of(tmp_path, LOOP + body, engine), "net.0.weight")
+    assert cause.is_wrong, cause
+    assert lines_of(cause) == [14], cause
+
+
+@pytest.mark.parametrize("engine", ENGINES)
+def test_a_constant_without_a_name_is_not_where_nan_begins_if_an_operation_makes_it(
+    tmp_path: Path, engine: str
+) -> None:
+    body = """\
+    logits = net(x) / 0
+    soft = torch.softmax(logits, 1)
+    hard = F.one_hot(soft.argmax(1), 4).float()
+    loss = F.mse_loss(head(hard - soft.detach() + soft), y)
+    loss.backward()
+"""
+    cause = why(graph_of(tmp_path, LOOP + body, engine), "net.0.weight")
+    assert (cause.verdict, lines_of(cause)) == ("nan", [11]), cause
+
+
+@pytest.mark.parametrize("engine", ENGINES)
+def test_nan_in_a_bias_that_another_backward_has_left_is_never_meant(tmp_path: Path, engine: str) -> None:
+    body = """\
+    loss = torch.sqrt(net(x).mean() * 0)
+    loss.backward()
+other = head(x[:, [0, 1, 2, 0]]).sum()
+other.backward()
+"""
+    graph = graph_of(tmp_path, LOOP + body, engine)
+    assert [why(graph, f"net.0.{name}").is_wrong for name in ("weight", "bias")] == [True, True]
+
+
+@pytest.mark.parametrize("engine", ENGINES)
+def test_a_loss_that_is_cut_off_beside_a_penalty_is_told(tmp_path: Path, engine: str) -> None:
+    body = """\
+    loss = F.mse_loss(head(net(x)), y).detach()
+    loss = loss + 0.1 * net[0].weight.pow(2).sum()
+    loss.backward()
+    opt.step()
+"""
+    cause = why(graph_of(tmp_path, LOOP + body, engine), "net.0.weight")
+    assert "a part of loss is a constant for it: that part was cut off by detach()" in cause.what
+    assert (cause.verdict, lines_of(cause)) == ("ok", [13, 11]), cause
+    assert cause.mend == "none, if it is to be one; else loss = F.mse_loss(head(net(x)), y)"
+
+
+@pytest.mark.parametrize("engine", ENGINES)
+def test_a_target_whose_numbers_are_logged_as_well_is_not_to_be_trained(tmp_path: Path, engine: str) -> None:
+    body = """\
+    target = copy.deepcopy(net) if step == 0 else target
+    mask = torch.tensor([True, False] * 4)
+    later = torch.zeros(8, 1)
+    with torch.no_grad():
+        later[mask] = target(x[mask]).max(1, keepdim=True).values
+    logged = later.detach().numpy()
+    loss = F.mse_loss(head(net(x)), later)
+    loss.backward()
+    opt.step()
+"""
+    verdicts = {cause.name: cause.verdict for cause in why_all(graph_of(tmp_path, LOOP + body, engine))}
+    assert (verdicts["target.0.weight"], verdicts["mask"], verdicts["net.0.weight"]) == ("not trained", "integer", "ok")
+
+
+@pytest.mark.parametrize("engine", ENGINES)
+def test_the_gradient_of_a_backward_before_the_error_of_another_is_no_fault(tmp_path: Path, engine: str) -> None:
+    body = """\
+    part = net(x).pow(2).mean()
+    (part + net(x).sum()).backward()
+    second = head(torch.zeros(8, 4)).detach()
+    second.backward()
+"""
+    graph = graph_of(tmp_path, LOOP + body, engine)
+    assert why(graph, "net.0.weight").verdict != "backward not run"
