@@ -229,7 +229,7 @@ def _record(row: TensorRow) -> dict[str, Any]:
         "grad_fn": row.grad_fn,
         "value": _numbers(row.numbers),
         "grad": _numbers(row.grad.value),
-        **{name: fact for name, fact in more.items() if fact not in (None, "", [], False)},
+        **{name: fact for name, fact in more.items() if not (fact is None or fact is False or fact in ("", []))},
     }
 
 

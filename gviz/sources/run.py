@@ -196,10 +196,11 @@ def _walked(run: Run, names: Mapping[str, Any], options: SourceOptions) -> Graph
     if run.backward.late_flow is not None and has_tiny(graph):
         graph = with_gradients_of(graph, walked(flow=run.backward.late_flow()))
     if options.order:  # of a script it is that of its own backward
-        state = f"{GRAD_OF}{run.backward.of or ' + '.join(run.roots)}"
         graph = graph.changed(
             nodes=tuple(
-                node._replace(state=state) if node.kind == "leaf" and node.grad.value is not None else node
+                node._replace(state=f"{GRAD_OF}{run.backward.of or ' + '.join(run.roots)}")
+                if node.kind == "leaf" and node.grad.value is not None
+                else node
                 for node in graph.nodes
             )
         )

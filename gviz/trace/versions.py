@@ -239,9 +239,9 @@ class Versions(Observer):
                 use for key in (id(one), *makers[id(one)]) if key is not None for use in users.get(key, ())
             }
             then = at_backward.get(id(one), Moment())
-            if not uses and (one.requires_grad or id(one) in grads):  # it is not in the graph
+            if not uses and (one.requires_grad or id(one) in grads or "" in users):  # it is not in the graph
                 uses = {at or max(users[None])}
-            # by which operations one without a gradient was used that is not saved, nobody tells
+            # without a trace nobody tells by which operations one without a gradient was used that is not saved
             moments[id(one)] = self.moment(one, versions, uses or users[None], then, at, is_sure=bool(uses))
         return {key: one for key, one in moments.items() if one is not None}
 
@@ -316,7 +316,8 @@ def uses_of(nodes: Iterable[Any], tensors: Collection[int], makers: Collection[A
         makers: the operations that made others, or lead to leaves.
 
     Returns:
-        By the identity of a tensor, and by its maker, which is a use, too; by None those of all.
+        By the identity of a tensor, and by its maker, which is a use, too; by None those of all, by "" those of
+        which a trace tells what they were called with: others are parts of these.
     """
     uses: dict[Any, list[int]] = {None: []}
     for node in nodes:
@@ -327,7 +328,12 @@ def uses_of(nodes: Iterable[Any], tensors: Collection[int], makers: Collection[A
         users += [node] if node in makers else []
         record = node.metadata.get(KEY)  # of a trace, if there is one
         constants = record.tensors() if record is not None else []
-        for key in {None, *users, *(id(one) for one in (*constants, *saved_tensors(node)) if id(one) in tensors)}:
+        for key in {
+            None,
+            *[""] * (record is not None),
+            *users,
+            *(id(one) for one in (*constants, *saved_tensors(node)) if id(one) in tensors),
+        }:
             uses.setdefault(key, []).append(number)
     return uses
 

@@ -385,3 +385,10 @@ def test_a_name_of_many_letters_is_cut_in_the_table_and_whole_as_data(gviz: Prog
     assert max(map(len, done.out.splitlines())) < 400
     assert "n…n" in done.out
     assert "n" * 10_000 in gviz("inspect", "long.py", "--json").out
+
+
+def test_json_has_a_gradient_of_0_before_backward(gviz: Program) -> None:
+    code = "import torch\nw = torch.tensor(3.0, requires_grad=True)\n"
+    (gviz.folder / "zero.py").write_text(f"{code}(w * 2).backward()\nw.grad.zero_()\nloss = w * 5\nloss.backward()\n")
+    rows = {row["name"]: row for row in gviz("inspect", "zero.py", "--json").json()["tensors"]}
+    assert (rows["w"]["before"], rows["w"]["grad"], "before" in rows["loss"]) == (0.0, 5.0, False)

@@ -43,6 +43,9 @@ NOT_RETAINED = (
     "where backward() is called, no tensor that requires a gradient has that name; "
     "call its retain_grad() where it is made"
 )
+MOST_LEAVES = 1000
+"""Leaves of earlier calls whose numbers a later call notes; those of more are data, and not parameters."""
+
 FEW_INPUTS = 3
 """Inputs of a call that a remark names."""
 
@@ -117,6 +120,9 @@ class Calls(Observer):
         """The last call of each function by its name, once there is one, that raises or does not. For a diagnosis, ``nan``
         is the first of the last calls that all have left something that is not finite, of graphs with common leaves."""
         self.passes: ByTensor[Pass] = {}  # the last pass through the graph of each root, as long as that lives
+        self.leaves: ByTensor[
+            bool
+        ] = {}  # those that calls came to: a later call is to have their gradients of then, too
         self.is_read, self.is_running, self.count, self.earlier = is_read, False, 0, 0
         self.measured = math.inf if options.costs else MEASURED if options.kept else 0
         self.moments: dict[int, Moment] = {}  # of the last call
@@ -166,8 +172,7 @@ class Calls(Observer):
         records = self.trace.outside.records if self.trace is not None and about.run else {}
         for one in names.values():
             if grad_fn(one) is None and (call := recall(records, one)) is not None and call.run > about.run:
-                moments.pop(id(one), None)
-                later.add(id(one))
+                moments[id(one)] = Moment(remark=MADE_LATER)  # also where one that is gone had its identity then
         return moments | dict.fromkeys(later - about.moments.keys(), Moment(remark=MADE_LATER))
 
     def failure_of(self, error: BaseException | None) -> Stop | None:
@@ -237,25 +242,50 @@ class Calls(Observer):
         """
         nodes = graph_nodes(tensors)
         leaves = [leaf for leaf in nodes.values() if leaf is not None]
+        for leaf in leaves:
+            remember(self.leaves, leaf, fact=True)
+        known_leaves = [one for leaf, _ in self.leaves.values() if (one := leaf()) is not None]
         place, names = self.caller()
         # the table may be asked for of an earlier call
         by_name = named_tensors(names, [self.engine], asked=self.options.roots) if self.options.roots else {}
         tensors_by_name = [one for one in (by_name or names).values() if issubclass(type(one), self.engine.Tensor)]
         noted_tensors = list(
-            {id(one): one for one in (*leaves, *tensors_by_name, *self.retain(names), *tensors)}.values()
+            {
+                id(one): one
+                for one in (
+                    *(known_leaves if len(known_leaves) <= MOST_LEAVES else leaves),
+                    *tensors_by_name,
+                    *self.retain(names),
+                    *tensors,
+                )
+            }.values()
         )
         moments = {id(one): self.moment_of(one) for one in noted_tensors}
         inputs = as_several(arguments["inputs"]) if arguments.get("inputs") is not None else ()
         for leaf, remark in self.remarks(function, place, names, inputs, leaves) if inputs else ():
             moments[leaf] = moments[leaf]._replace(remark=remark)
         flow, hearing = self.flowing(function, tensors, arguments, nodes)
-        is_measured = self.count <= self.measured and not self.hooks.has_checkpoint
-        memory = {node: memory_kept(node) for node in nodes} if is_measured else None
+        memory = (
+            {node: memory_kept(node) for node in nodes}
+            if self.count <= self.measured and not self.hooks.has_checkpoint
+            else None
+        )
         is_asked = self.options.flow or self.hooks.are_there
         own = flow if is_asked or self.has_shares else {}
         late_flow = (lambda: flow) if flow and not is_asked and self.is_small(nodes) else None
-        runs, at = (self.earlier, self.runs), self.versions.at_pass()
-        about = Pass(function, place, own, late_flow, memory, moments, *runs, self.count, at=at, names=by_name)
+        about = Pass(
+            function,
+            place,
+            own,
+            late_flow,
+            memory,
+            moments,
+            self.earlier,
+            self.runs,
+            self.count,
+            at=self.versions.at_pass(),
+            names=by_name,
+        )
         self.last[function] = Call(tensors, names, about)
         for tensor in tensors:
             earlier = recall(self.passes, tensor)
@@ -333,8 +363,10 @@ class Calls(Observer):
         names = shallow(self.namespace)
         for frame, _ in walk_stack(sys._getframe()):  # noqa: SLF001 - as below
             names |= frame.f_locals if self.script.is_ours(frame.f_code.co_filename) else {}
-        tensors = [tensor for call in self.last.values() for tensor in call.tensors]
-        return [*named_tensors(names, [self.engine]).values(), *tensors]
+        return [
+            *named_tensors(names, [self.engine]).values(),
+            *(tensor for call in self.last.values() for tensor in call.tensors),
+        ]
 
     def flowing(
         self, function: str, tensors: tuple[Any, ...], arguments: Mapping[str, Any], nodes: Mapping[NodeLike, Any]
@@ -360,8 +392,14 @@ class Calls(Observer):
             return {}, nullcontext()
         if runs and (self.hooks.are_there or is_unheard):
             order = users_first([root.grad_fn for root in tensors if root.grad_fn is not None], most)
-            facts = {"jacobians": options.jacobians, "all_factors": not options.diagnose}
-            one = Follower(self.engine, order, inputs, elements=options.most, **facts)
+            one = Follower(
+                self.engine,
+                order,
+                inputs,
+                elements=options.most,
+                jacobians=options.jacobians,
+                all_factors=not options.diagnose,
+            )
             one.start(tensors, gradients)
             return one.result, self.hooks.watching(one)
         if not (options.flow or self.has_shares or (self.is_small(nodes) and not self.hooks.has_packed)):
@@ -378,9 +416,9 @@ class Calls(Observer):
             inputs=inputs,
         )
         last = self.last.get(function)
-        is_again = last is not None and [*map(id, last.tensors)] == [*map(id, tensors)]
-        is_freed = last is not None and options.jacobians and is_again and len(new_flow) < len(last.about.flow)
-        return (last.about.flow if last is not None and is_freed else new_flow), nullcontext()
+        if last is not None and options.jacobians and [*map(id, last.tensors)] == [*map(id, tensors)]:
+            return max(new_flow, last.about.flow, key=len), nullcontext()  # of what is freed less is found
+        return new_flow, nullcontext()
 
     def is_small(self, nodes: Collection[object]) -> bool:
         """Return whether the flow of a call is noted though nobody has asked for it."""

@@ -472,3 +472,32 @@ def test_whether_a_gradient_looks_like_rounding_changes_neither_names_nor_values
         [(node.name, node.numbers is not None and node.numbers.is_known) for node in one.nodes] for one in (plain, tiny)
     ]
     assert results[0] == results[1]
+
+
+@pytest.mark.parametrize("engine", ENGINES)
+def test_a_layer_outside_of_the_graph_has_the_gradient_that_it_had_at_backward(tmp_path: Path, engine: str) -> None:
+    code = (
+        "import torch\na, b = torch.nn.Linear(1, 1), torch.nn.Linear(1, 1)\nx = torch.ones(1)\n"
+        "a(x).backward()\nloss = b(x)\nloss.backward()\na.zero_grad()\n"
+    )
+    rows = {row.name: row for row in graph(tmp_path, code, engine=engine, lines=True).tensors}
+    _, grad, later = rows["a.bias"].at_backward()
+    assert (values(grad.before), values(grad.value), rows["a.bias"].grad.value) == ([1.0], [1.0], None)
+    assert later is not None
+    assert later.is_cleared
+    assert rows["b.bias"].grad.before is None
+
+
+@pytest.mark.parametrize("engine", ENGINES)
+def test_a_target_that_is_filled_before_its_use_has_the_numbers_of_backward(tmp_path: Path, engine: str) -> None:
+    code = (
+        "import torch\nw = torch.tensor([3.0, 1.0], requires_grad=True)\nh = torch.nn.Linear(2, 2)(w)\n"
+        "target = torch.zeros(2)\ntarget[0] = 5.0\nloss = (h - (target + 1)).pow(2).sum()\nloss.backward()\n"
+        "target[1] = 7.0\n"
+    )
+    then, _, later = {row.name: row for row in graph(tmp_path, code, engine=engine, lines=True).tensors}[
+        "target"
+    ].at_backward()
+    assert values(then) == [5.0, 0.0]
+    assert later is not None
+    assert values(later.numbers) == [5.0, 7.0]
