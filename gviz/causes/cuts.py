@@ -9,7 +9,7 @@ from collections.abc import Iterator, Sequence
 from gviz.causes import fixes
 from gviz.causes.assignments import assigned_pairs, is_stored
 from gviz.causes.diagnosis import Diagnosis, Lines, is_own
-from gviz.causes.syntax import COPIERS, calls_of, last_name, statements
+from gviz.causes.syntax import COPIERS, calls_of, has, last_name, statements
 from gviz.graphs import GraphCut, Place, TensorRow
 from gviz.text import joined
 from gviz.trace.switches import LIBRARY
@@ -80,9 +80,12 @@ def mend_of_cut(case: Diagnosis, cut: GraphCut) -> str:
         return fixes.requiring(code) or case.without(lines)
     if cut.reason == "detached":
         return mend_of_detach(case, cut, code)
+    made = fixes.assigned_in(code) if cut.reason == "no_grad" else []
+    if made and any(has(one, fixes.is_gradient) for one in case.statements_of(cut)):  # a step, to tensors that are new
+        return fixes.as_leaf(code, made[0])
     mend = CUT_MENDS[cut.reason].format(switch=cut.switch)
     roots = {ast.unparse(one) for one in fixes.roots_in(case.stop.code)} if case.stop is not None else set()
-    for name in roots.intersection(fixes.assigned_in(code)) if cut.reason == "no_grad" else ():
+    for name in roots.intersection(made):
         if sum(name in fixes.targets_of(one) for one in case.assignments.lines) > 1:
             mend += f"; or give it another name than {name}, if the {name} of another line is meant"
     if cut.reason == "no_grad" and cut.switch in ("", LIBRARY):
@@ -252,6 +255,8 @@ def cuts_to_blame(case: Diagnosis, row: TensorRow) -> list[GraphCut]:
     all_cuts = [cut for cut in case.graph.breaks if row.name in cut.leaves and not makes_next_leaves(case, cut)]
     each = ("broadcast_tensors", "meshgrid")  # hands on each of its tensors by itself, also one without gradient
     all_cuts = [cut for cut in all_cuts if cut.reason != "no derivative" or cut.call not in each]
+    if row.history.is_optimized:  # a copy, as of a target network, is a leaf of its own
+        all_cuts = [cut for cut in all_cuts if last_name(case.expression_of(cut) or ast.Pass()) not in COPIERS]
     cuts = [cut for cut in all_cuts if cut.is_used or is_followed_in_text(case, cut)]
     cuts = [cut for cut in cuts if cut.is_used or cut.reason != "no derivative"] or cuts  # such as a sampled index
     cuts = [cut for cut in cuts if not any(one in cuts for one in case.chain_of(cut)[1:])]
@@ -287,8 +292,9 @@ def is_compared(case: Diagnosis, cut: GraphCut) -> bool:
 
 def makes_next_leaves(case: Diagnosis, cut: GraphCut) -> bool:
     """Return whether a cut is a step along ``.grad`` to new leaves, which take the place of the old ones."""
-    code = case.code_of(case.line_of(cut.place)) if cut.call == "detach" else ""
-    return "requires_grad_" in code and fixes.as_new_leaves(code) != ""
+    code = case.code_of(case.line_of(cut.place)) if cut.call in ("detach", "data", "data_") else ""
+    is_leaf = "requires_grad_" in code or "Parameter(" in code
+    return is_leaf and any(has(one, fixes.is_gradient) for one in case.statements_of(cut))
 
 
 def is_straight_through(case: Diagnosis, cut: GraphCut) -> bool:

@@ -7,7 +7,7 @@ import re
 from collections.abc import Set as AbstractSet
 
 from gviz.causes import fixes
-from gviz.causes.cuts import at_cuts, clause_of_cuts, cut_clause, is_left_off
+from gviz.causes.cuts import at_cuts, clause_of_cuts, cut_clause, is_left_off, makes_next_leaves
 from gviz.causes.diagnosis import CLASS, Cause, Lines, first_true
 from gviz.causes.facts import TensorFacts
 from gviz.causes.training import made_text
@@ -109,6 +109,7 @@ def cuts_of_older(facts: TensorFacts) -> list[GraphCut]:
     """Return what cuts off the leaf that had a name before, if the graph has the result of that and not the leaf."""
     case, is_renamed = facts.case, facts.node is None and facts.row.is_leaf
     cuts = (cut for cut in case.graph.breaks if is_renamed and cut.is_used and cut.call != "grad")
+    cuts = (cut for cut in cuts if not makes_next_leaves(case, cut))
     pairs = ((cut, case.expression_of(cut)) for cut in cuts if case.line_of(cut.place) != facts.lines)
     parts = ((cut, ast.unparse(part)) for cut, whole in pairs if whole is not None for part in ast.walk(whole))
     return [cut for cut, one in parts if one == facts.name or ("[" not in one and fixes.may_be(one, facts.name))]

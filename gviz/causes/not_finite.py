@@ -594,7 +594,8 @@ def zero_of(node: ast.AST) -> ast.expr | None:
     """
     match node:
         case ast.BinOp(part, ast.Pow(), ast.UnaryOp(ast.USub())) | ast.BinOp(_, ast.Div(), part):
-            return None if isinstance(part, ast.Constant) else part
+            is_kept_above = isinstance(part, ast.BinOp) and isinstance(part.right, ast.Constant)  # x.std() + 1e-8
+            return None if isinstance(part, ast.Constant) or is_kept_above else part
         case ast.Call(_, [*_, last]) if last_name(node) == "pow" and isinstance(last, ast.UnaryOp):
             return operands_of_call(node)[0]
         case ast.Call() if last_name(node) in ("log", "log2", "log10", "rsqrt", "reciprocal"):  # infinite at 0, too

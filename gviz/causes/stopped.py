@@ -14,7 +14,7 @@ from gviz.causes.diagnosis import Cause, Diagnosis, Lines, in_code, sign_in_prog
 from gviz.causes.facts import TensorFacts
 from gviz.causes.missing import SEVERAL, beside_root, never_required, outside
 from gviz.causes.not_finite import SINGULAR
-from gviz.causes.syntax import last_name, statements_at
+from gviz.causes.syntax import last_name, statements, statements_at
 from gviz.graphs import LOST, Edge, GraphCut, Node, Place, Stop, TensorRow
 from gviz.reference.error_help import help_in
 from gviz.text import joined
@@ -51,8 +51,19 @@ def is_about(facts: TensorFacts) -> bool:
     if facts.case.graph.failure is not None:
         return is_behind_failure(facts)
     is_live = not facts.case.graph.code and facts.is_leaf_of_graph  # the error is that of its backward
-    is_named = LEAF_WRITTEN in stop.message and re.search(rf"\b{name}\b", stop.code) is not None
+    is_named = LEAF_WRITTEN in stop.message and (
+        re.search(rf"\b{name}\b", stop.code) is not None or facts.name in names_in_loop(facts.case, stop)
+    )
     return is_live or is_named or SECOND in stop.message or INPLACE in stop.message
+
+
+def names_in_loop(case: Diagnosis, stop: Stop) -> list[str]:
+    """Return the tensors of which a loop has given one the name that the line writes: of a module, or of a list."""
+    written = {fixes.written_in(one) or (fixes.targets_of(one) or [""])[0] for one in statements(stop.code)}
+    loops = [one for one in case.assignments.lines if isinstance(one, ast.For) and ast.unparse(one.target) in written]
+    names = [fixes.base_of(one.iter) for one in loops]
+    leaves = (row.name for row in case.rows.values() if row.is_leaf and row.requires_grad)
+    return [leaf for leaf in leaves if any(leaf.startswith((f"{name}.", f"{name}[")) for name in names)]
 
 
 def is_behind_failure(facts: TensorFacts) -> bool:
@@ -354,7 +365,10 @@ def carried_over(case: Diagnosis, user_lines: Lines) -> list[tuple[str, Lines, s
         leaf that an optimizer has, what writes into it.
     """
     number, found = case.line_in_text(user_lines), dict[str, tuple[str, Lines, str]]()
-    for node, statement, value in case.assignments.carried_into(number) if number else ():
+    carried = [*case.assignments.carried_into(number)] if number else []
+    at_stop = {id(one) for one in statements_at(case.graph.code, case.line_in_text(case.line_of_stop))}
+    own = [one for one in carried if id(case.assignments.lines[one[1]].function) in at_stop]
+    for node, statement, value in own or carried:  # what one backward() leaves to the next one is kept around it
         name, lines = ast.unparse(node), case.line_of(Place(statement.lineno))
         rows = [row for row in case.rows.values() if row.name.partition("[")[0].rpartition(".")[2] == last_name(node)]
         has_graph = any(not row.is_leaf for row in rows)  # a leaf that is written in place links nothing

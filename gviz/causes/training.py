@@ -34,7 +34,7 @@ def why_cleared(facts: TensorFacts) -> str:
     """
     history = facts.history
     return first_true(
-        (facts.is_used, "after the program had used it"),
+        (facts.is_used, f"after the program had {'used' if history.steps or history.is_updated else 'read'} it"),
         (
             history.arrivals and not history.wasted and not history.was_used,
             "and each step() of its optimizer had used the gradient of another backward",
@@ -49,14 +49,15 @@ def mend_of_clearing(facts: TensorFacts) -> str:
     case, history, lines = facts.case, facts.history, facts.case.line_of(facts.history.grad_cleared)
     code, steps = case.code_of(lines), (history.steps or 0) + history.idle_steps
     before = "once, before the first backward() of the two" if history.was_early else "before backward()"
-    read_it = "" if history.is_optimized else "; or read .grad before it"
+    is_trained = bool(history.is_optimized)
+    read_it = "; or read .grad before it" * (not is_trained)
     without = fixes.without_statement(code, (".grad",)) or case.without(lines)
     return first_true(
         ("clip_grad_value_" in code, "give clip_grad_value_ a bound above 0"),
         ("clip_grad" in code, "give clip_grad_norm_ a bound above 0"),
         (history.is_optimized and not steps, f"call step() of the optimizer that has {facts.name} before that"),
         ("zero_grad(" in code and 0 < steps < history.arrivals, AFTER_STEP),
-        ("zero_grad(" in code, f"call zero_grad() {before}, so that step() has a gradient to use{read_it}"),
+        ("zero_grad(" in code, f"call zero_grad() {before}{', and step() after it' * is_trained}{read_it}"),
         (not history.is_optimized, "read .grad before that"),
         (True, f"{without}; or {facts.in_code}.requires_grad_(False), if it is not to be trained"),
     )
@@ -239,6 +240,9 @@ def given_to_optimizer(facts: TensorFacts) -> str:
         for key in ((None, word), (".", word))
         for own in facts.case.assignments.writers.get(key, ())
     ]
+    is_anew = any(one.function is not None and one.function.name == "forward" for one in writers)
+    if is_anew and not any(one.function is not None and one.function.name == "__init__" for one in writers[-1:]):
+        return f"make {facts.in_code.rpartition('.')[0]} in __init__(), which runs once, and not in forward()"
     is_there = all(one.statement.lineno < number for one in writers) if writers else False
     is_plain = any(one.function is None and one.statement.lineno == number for one in all_lines)
     better = fixes.optimizing(facts.case.code_of(lines), facts.in_code) if is_there and is_plain else ""

@@ -671,7 +671,7 @@ for i in range(2):
 """,
         "taken away",
         [7],
-        "call zero_grad() once, before the first backward() of the two, so that step() has a gradient to use",
+        "call zero_grad() once, before the first backward() of the two, and step() after it",
     ),
     "generator_of_a_detached_fake": (
         "g",
@@ -1456,7 +1456,7 @@ opt.step()
 """,
         "taken away",
         [6],
-        "call zero_grad() before backward(), so that step() has a gradient to use",
+        "call zero_grad() before backward(), and step() after it",
     ),
     "frozen_beside_an_error": (
         "x",
@@ -1593,6 +1593,134 @@ loss.backward()
         "frozen root",
         [7],
         "make what is to have a gradient with requires_grad=True: x, y, w",
+    ),
+    "parameters_written_in_a_loop": (
+        "m.weight",
+        """\
+import torch
+m = torch.nn.Linear(2, 1)
+loss = m(torch.ones(1, 2)).sum()
+loss.backward()
+for p in m.parameters():
+    p -= 0.1 * p.grad
+""",
+        "failed",
+        [6],
+        "with torch.no_grad(): p -= 0.1 * p.grad",
+    ),
+    "new_parameter_of_the_old_one_in_each_turn": (
+        "m.weight",
+        """\
+import torch
+from torch import nn
+m = nn.Linear(2, 1, bias=False)
+for i in range(3):
+    loss = m(torch.ones(1, 2)).sum()
+    loss.backward()
+    m.weight = nn.Parameter(m.weight - 0.1 * m.weight.grad)
+""",
+        "new leaf",
+        [3],
+        "",
+    ),
+    "list_of_new_tensors_without_gradients": (
+        "params[0]",
+        """\
+import torch
+params = [torch.ones(2, requires_grad=True), torch.ones(1, requires_grad=True)]
+for i in range(2):
+    loss = (params[0].sum() * params[1]).sum()
+    loss.backward()
+    if i == 0:
+        with torch.no_grad():
+            params = [p - 0.1 * p.grad for p in params]
+""",
+        "no_grad",
+        [8],
+        "params = [(p - 0.1 * p.grad).detach().requires_grad_() for p in params]",
+    ),
+    "layer_made_in_forward": (
+        "net.head.weight",
+        """\
+import torch
+from torch import nn
+class Net(nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.body = nn.Linear(2, 2)
+    def forward(self, x):
+        self.head = nn.Linear(2, 1)
+        return self.head(self.body(x))
+net = Net()
+opt = torch.optim.SGD(net.parameters(), lr=0.1)
+for i in range(2):
+    opt.zero_grad()
+    net(torch.ones(1, 2)).sum().backward()
+    opt.step()
+""",
+        "not trained",
+        [11],
+        "none, if it is not to be trained; else make net.head in __init__(), which runs once, and not in forward()",
+    ),
+    "target_that_is_a_copy_of_a_forgotten_encoder": (
+        "encoder.weight",
+        """\
+import copy
+import torch
+from torch import nn
+encoder, head = nn.Linear(3, 2), nn.Linear(2, 2)
+slow = copy.deepcopy(encoder).requires_grad_(False)
+opt = torch.optim.SGD([*encoder.parameters(), *head.parameters()], lr=0.1)
+x = torch.ones(4, 3)
+z = encoder(x)
+loss = head(slow(x)).mean()
+loss.backward()
+opt.step()
+""",
+        "no path",
+        [8],
+        "use z where loss is computed",
+    ),
+    "spread_of_one_element_of_the_data": (
+        "w",
+        """\
+import torch
+w = torch.tensor([1.0, 2.0], requires_grad=True)
+gains = torch.tensor([0.7])
+normed = (gains - gains.mean()) / (gains.std() + 1e-8)
+loss = (normed * w).sum()
+loss.backward()
+""",
+        "nan",
+        [4],
+        "look at the data; std of one element is nan: give it more of them, or correction=0",
+    ),
+    "state_that_an_object_keeps_between_its_backwards": (
+        "cell.weight_hh",
+        """\
+import torch
+cell = torch.nn.GRUCell(2, 2)
+def collect(state):
+    for t in range(2):
+        state = cell(torch.ones(1, 2), state)
+    return state, state.sum()
+class Trainer:
+    def __init__(self):
+        self.state = torch.zeros(1, 2)
+    def update(self):
+        self.state, loss = collect(self.state)
+        loss.backward()
+    def evaluate(self):
+        state = torch.zeros(1, 2)
+        for t in range(2):
+            state = cell(torch.ones(1, 2), state)
+trainer = Trainer()
+trainer.update()
+trainer.update()
+""",
+        "second backward",
+        [12, 5, 11],
+        "self.state = self.state.detach() before it is used again",
     ),
     "stepped_between": (
         "w",
