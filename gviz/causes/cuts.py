@@ -159,8 +159,7 @@ def without_cut(case: Diagnosis, cut: GraphCut, statement: ast.stmt) -> str:
 
     def is_cut(node: ast.AST) -> bool:
         is_set = isinstance(getattr(node, "ctx", None), ast.Store) and isinstance(statement, ast.Assign)
-        is_like = last_name(node) == cut.call and not is_set
-        return node in all_cuts if expression is not None else is_like
+        return node in all_cuts if expression is not None else last_name(node) == cut.call and not is_set
 
     text, obstacle = fixes.without_cuts(statement, is_cut, is_list=cut.is_list)
     if text != fixes.IDLE:

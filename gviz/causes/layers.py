@@ -145,8 +145,7 @@ def name_of_root(graph: Graph) -> str:
 
 def leaves_among(graph: Graph, ids: Collection[str]) -> set[str]:
     """Return the names of the leaves among some nodes."""
-    nodes = (graph.by_id[one] for one in ids)
-    return {node.name for node in nodes if node.kind == "leaf" and node.name}
+    return {node.name for node in map(graph.by_id.__getitem__, ids) if node.kind == "leaf" and node.name}
 
 
 def below_sums(graph: Graph) -> Node | None:

@@ -248,9 +248,16 @@ def false_cure(facts: TensorFacts) -> Cause | None:
         what = f"{what}: {clause_of_cuts(case, facts.cuts, f'what is made from {facts.name}')}"
         lines, mend = facts.at_cuts
     elif root.broken is None:
-        return facts.cause(
-            "leaf root", f"{root.name} is a leaf itself: backward ends where it begins", case.line_of(root.place)
+        lines, set_at = case.line_of(root.place), case.line_of(root.history.requires_grad_set)
+        code, others = f"({case.code_of(lines)})", case.rows.keys() - {root.name}
+        is_set = set_at or "requires_grad_(" in code
+        if not (is_set and any(re.search(rf"[^\w.]{re.escape(one)}\W", code) for one in others)):
+            return facts.cause("leaf root", f"{root.name} is a leaf itself: backward ends where it begins", lines)
+        what = f"{what}: nothing that it is made from required a gradient then"
+        mend = (
+            f"{case.without(set_at) if set_at else 'leave requires_grad_() out'}; and let what {root.name} is made from"
         )
+        mend += " require a gradient before it is used"
     elif facts.row is not root and case.graph.breaks and not case.is_expression:
         return None  # nothing tells that the root was made from it
     elif (cause := outside(TensorFacts(case, root), f"{what}: ")) is not None:

@@ -111,8 +111,7 @@ def stopped(facts: TensorFacts) -> Cause | None:
     stop, failure, is_over = facts.case.stop, facts.case.graph.failure, facts.case.graph.stop is not None
     if stop is None or not (is_over or is_behind_failure(facts)):
         return None
-    answers = (answer for words, answer in ANSWERS.items() if words in stop.message)
-    cause = next(answers, other_error)(facts, stop)
+    cause = next((one for words, one in ANSWERS.items() if words in stop.message), other_error)(facts, stop)
     if cause is None or failure is None:
         return cause
     caught = "" if is_over else ". The program caught the error, and went on"

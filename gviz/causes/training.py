@@ -139,8 +139,7 @@ def is_unused(facts: TensorFacts) -> bool:
 
 def is_unknown_to_optimizers(facts: TensorFacts) -> bool:
     """Return whether no optimizer has an unused leaf; a tensor whose gradient the program reads itself needs none."""
-    is_parameter = facts.node is not None and facts.node.module is not None
-    is_alone = is_parameter or not facts.history.was_used
+    is_alone = not facts.history.was_used or (facts.node is not None and facts.node.module is not None)
     return is_alone and not facts.history.is_optimized and is_unused(facts)
 
 

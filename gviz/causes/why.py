@@ -108,8 +108,7 @@ def why(graph: Graph, name: str) -> Cause:
     row = case.rows.get(name)
     if row is None:
         raise SourceError(f"there is no tensor {excerpt(name)}", hint=hint_of_name(case, name))
-    facts = TensorFacts(case, case.rows[row.same_as or name])
-    cause = cause_of(facts)
+    cause = cause_of(TensorFacts(case, case.rows[row.same_as or name]))
     if row.same_as:
         whose = f"{name} and {row.same_as} are one tensor, whose gradient is the sum over all its uses"
         return cause._replace(name=name, what=f"{whose}. {cause.what}")
@@ -162,8 +161,7 @@ def stands_for_leaf(facts: TensorFacts) -> bool:
 def cut_of_constant(facts: TensorFacts, cause: Cause) -> GraphCut | None:
     """Return what has cut off a tensor that may be a constant on purpose; None for any other."""
     cut = facts.own_cut if cause.is_wrong and facts.case.stop is None else None
-    is_other = cut is None or facts.row is facts.case.root_row or cause.verdict != cut.reason
-    return None if is_other else cut
+    return None if cut is None or facts.row is facts.case.root_row or cause.verdict != cut.reason else cut
 
 
 def as_constant(facts: TensorFacts, cause: Cause) -> Cause:

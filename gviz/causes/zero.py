@@ -210,8 +210,7 @@ def computed_from_new(facts: TensorFacts) -> Cause | None:
     """Return the cause for a gradient that was computed from numbers which the program has written since."""
     nodes = [facts.node, *facts.case.above(facts.node)] if facts.node is not None and facts.case.has_mixed else []
     edges = (edge for node in nodes for edge in facts.case.uses[node.id])
-    head = f"the gradient of {facts.name} may not be that of {facts.case.root_name}"
-    return written_unseen(facts, edges, head)
+    return written_unseen(facts, edges, f"the gradient of {facts.name} may not be that of {facts.case.root_name}")
 
 
 def mend_of_zero(case: Diagnosis, edge: Edge) -> Mend:

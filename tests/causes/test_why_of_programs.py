@@ -1570,3 +1570,67 @@ def test_the_gradient_of_a_backward_before_the_error_of_another_is_no_fault(tmp_
 """
     graph = graph_of(tmp_path, LOOP + body, engine)
     assert why(graph, "net.0.weight").verdict != "backward not run"
+
+
+COMPUTED = """\
+import torch
+w = torch.tensor([0.3, 0.7])
+y = (w * torch.tensor([1.0, 2.0])).sum()
+w.requires_grad_(True)
+loss = (y - 1) ** 2
+loss.requires_grad_(True)
+loss.backward()
+"""
+
+
+@pytest.mark.parametrize("engine", ENGINES)
+@pytest.mark.parametrize(
+    ("setting", "verdict", "lines"),
+    [
+        ("loss = (y - 1) ** 2\nloss.requires_grad_(True)\n", "false cure", [5, 6]),
+        ("loss = (y - 1) ** 2\nloss.requires_grad = True\n", "false cure", [5, 6]),
+        ("loss = ((y - 1) ** 2).requires_grad_()\n", "false cure", [5]),
+        ("loss = torch.tensor(2.0)\nloss.requires_grad_()\n", "leaf root", [5]),
+        ("loss = torch.tensor(2.0, requires_grad=True)\n", "leaf root", [5]),
+    ],
+)
+def test_requires_grad_makes_no_graph_of_a_loss_that_was_computed_without(
+    tmp_path: Path, engine: str, setting: str, verdict: str, lines: list[int]
+) -> None:
+    program = COMPUTED.replace("loss = (y - 1) ** 2\nloss.requires_grad_(True)\n", setting)
+    cause = why(graph_of(tmp_path, program, engine), "loss")
+    assert (cause.verdict, lines_of(cause)) == (verdict, lines)
+    if verdict == "false cure":
+        assert "brings no graph back: nothing that it is made from required a gradient then" in cause.what
+        cured = program.replace("0.7])", "0.7], requires_grad=True)").replace(setting, "loss = (y - 1) ** 2\n")
+        assert why(graph_of(tmp_path, cured.replace("w.requires_grad_(True)\n", ""), engine), "w").verdict == "ok"
+
+
+@pytest.mark.parametrize("engine", ENGINES)
+def test_what_no_parameters_list_in_a_moving_average_is_not_to_be_used(tmp_path: Path, engine: str) -> None:
+    program = """\
+import copy
+import torch
+from torch import nn
+class Net(nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.fc = nn.Linear(2, 2)
+        self.blocks = [nn.Linear(2, 2)]
+    def forward(self, x):
+        return self.blocks[0](self.fc(x))
+net = Net()
+ema = copy.deepcopy(net)
+opt = torch.optim.SGD(net.parameters(), 0.1)
+for step in range(2):
+    loss = net(torch.ones(1, 2)).sum()
+    opt.zero_grad()
+    loss.backward()
+    opt.step()
+    with torch.no_grad():
+        for p, q in zip(ema.parameters(), net.parameters()):
+            p.mul_(0.9).add_(q, alpha=0.1)
+"""
+    causes = {cause.name: cause for cause in why_all(graph_of(tmp_path, program, engine))}
+    assert {name for name, cause in causes.items() if cause.is_wrong} == {"net.blocks[0].weight", "net.blocks[0].bias"}
+    assert causes["ema.blocks[0].weight"].verdict == causes["ema.fc.weight"].verdict == "not trained"
