@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import ast
 import math
+import re
 from collections import defaultdict
 from collections.abc import Sequence
 from functools import lru_cache
@@ -162,7 +163,13 @@ def brought_not_finite(facts: TensorFacts, head: str) -> Cause:
             case.line_of_own(own),
             "look at what it returns",
         )
-    return facts.cause("nan", f"{head}, and where it began is not known", case.line_of_backward)
+    origins = [row.name for row in case.rows.values() if row.is_leaf and first_turning(TensorFacts(case, row))]
+    return facts.cause(
+        "nan",
+        f"{head}, and where it began is not known",
+        case.line_of_backward,
+        f"gviz why SOURCE {origins[0]} tells where that of {origins[0]} began" if origins else "",
+    )
 
 
 def bad_before(facts: TensorFacts) -> tuple[str, ...]:
@@ -224,8 +231,9 @@ def derivative_not_finite(facts: TensorFacts, head: str, edges: Sequence[Edge], 
     is_local = not is_finite(edge.flow.local)
     number = edge.flow.handed.not_finite if edge.flow.handed is not None else ""
     is_own = is_local or sign in MENDS_OF_MATRICES  # and no sum or product that is too large
-    derivative = f"the derivative of {sign} for {name} is {kind if is_local else number}"
-    origin = derivative if is_own else f"{sign} hands on {number}"
+    origin = (
+        f"{f'the derivative of {sign} for {name} is' if is_own else f'{sign} hands on'} {kind if is_local else number}"
+    )
     if where is not None:
         return facts.cause(
             "nan",
@@ -261,8 +269,8 @@ def derivative_not_finite(facts: TensorFacts, head: str, edges: Sequence[Edge], 
             + MENDS_OF_SLOPE.get(sign, "clamp it"),
         ),
     )
-    way = ", backward" * (kind == "inf" or not is_local)  # the derivative of what is nan forward is nan, too
-    return facts.cause("nan", f"{head}: {origin}{way}", lines, with_input(case, mend, *edges))
+    origin += ", backward" * (kind == "inf" or not is_local)  # the derivative of what is nan forward is nan, too
+    return facts.cause("nan", f"{head}: {origin}", lines, with_input(case, mend, *edges))
 
 
 def harmless_input(facts: TensorFacts, edges: Sequence[Edge], where: Node) -> str:
@@ -355,12 +363,17 @@ def first_not_finite(case: Diagnosis, ends: tuple[str, ...]) -> list[Node]:
     alike = [node for node in makers if (node.label, node.run) == (makers[0].label, makers[0].run)]
     if any(not node.label.startswith(PUT_IN) for node in alike):  # what has no name may be made from their results
         inputs = [node for node in inputs if node.kind == "leaf" or node.name in case.rows]
-    return sorted(inputs, key=lambda node: node.id) or alike
+    return sorted(inputs, key=lambda node: (node.name not in case.rows, node.id)) or alike
 
 
 def shown_by(case: Diagnosis, node: Node) -> list[Node]:
-    """Return what a node is made from; what a view shows, or a copy, has its numbers, if nobody has noted its own."""
+    """Return what a node is made from; what a view shows, or a copy, has its numbers, if nobody has noted its own.
+
+    A constant without a name is made from what its text names.
+    """
     operands, is_same = operands_of(case, node), VIEW.fullmatch(node.label) or node.label == "CloneBackward0"
+    if node.kind == "frozen" and node.name not in case.rows:
+        operands += [case.named[one] for one in re.findall(r"[A-Za-z_]\w*", node.name or "") if one in case.named]
     return [one._replace(numbers=node.numbers) if is_same and one.value is None else one for one in operands]
 
 
@@ -467,8 +480,10 @@ def small_divisor(case: Diagnosis, division: Node) -> str:
         inputs, sign = operands_of(case, node), sign_in_program(node)
         zeros = [one for one in inputs if has_zero(one.value)]
         is_hidden = sign in ("*", "/") and (len(inputs) < 2 or any(one.kind == "constant" for one in inputs))
-        values = [one.value for one in inputs if one.kind != "constant"]
-        are_known = all(value is not None and value.is_known and value.is_finite for value in values)
+        are_known = all(
+            one.kind == "constant" or (one.value is not None and one.value.is_known and one.value.is_finite)
+            for one in inputs
+        )
         if not zeros and sign in SHRINKING and are_known and not is_hidden:  # a mask may be hidden, or be a constant
             return f"the divisor is 0: {sign} gives it of numbers that are not, as it is {TOO_SMALL}"
         if len(zeros) != 1:
@@ -565,21 +580,24 @@ def infinite_at_0(case: Diagnosis, name: str, what: str, text: str | None) -> Ca
         if zero is not None and (value is None or has_zero(value)):
             joint, first = (";", "look at the data; or ") if value is None else (", as", "")
             what = f"{what}{joint} {ast.unparse(part)} is infinite where {base} is 0"
-            mend = with_text(f"{first}keep {base} above 0, as {{x}}.clamp(min=1e-6) does", zero, base)
-            return Cause(name, "nan", what, lines, mend)
+            return Cause(
+                name,
+                "nan",
+                what,
+                lines,
+                with_text(f"{first}keep {base} above 0, as {{x}}.clamp(min=1e-6) does", zero, base),
+            )
         own = getattr(part, "id", "")
         row = case.rows.get(own)
         is_fine = row is not None and row.value is not None and row.value.is_finite
         keys = [key for key in writers if key[1] == own and own not in seen and not (is_fine and key[0] is None)]
-        pairs = [
-            (one, value)
+        todo += [
+            (case.line_of(Place(one.statement.lineno)), inner)
             for key in keys
             for one in writers[key]
             for value, to in case.assignments.flows_of(one)
             if key in to
-        ]
-        todo += [
-            (case.line_of(Place(one.statement.lineno)), inner) for one, value in pairs for inner in ast.walk(value)
+            for inner in ast.walk(value)
         ]
         seen.add(own)
     return None

@@ -31,8 +31,8 @@ WITHOUT_GRADIENT = (
     # It is not in the graph at all.
     Verdict(lambda one: not one.row.requires_grad and one.row.is_leaf and is_frozen_for_root(one), stopped),
     Verdict(lambda one: not one.row.requires_grad and is_stopped_root(one), stopped),
-    Verdict(lambda one: not one.row.requires_grad, missing.outside),
-    Verdict(lambda one: not one.row.requires_grad, missing.never_required),
+    Verdict(lambda one: not one.row.requires_grad and not one.is_leaf_of_graph, missing.outside),
+    Verdict(lambda one: not one.row.requires_grad and not one.is_leaf_of_graph, missing.never_required),
     # It requires a gradient.
     Verdict(lambda one: one.row.is_leaf, stopped),
     Verdict(lambda one: not is_finite(one.row.value), not_finite_itself),
@@ -63,7 +63,7 @@ WITH_GRADIENT = (
     # It is nan or inf.
     Verdict(lambda one: one.number and one.history.spoiled, training.spoiled_by_program),
     Verdict(lambda one: one.number and one.history.spread and one.before is None, training.made_by_clipping),
-    Verdict(lambda one: one.number and one.is_of_other_root and not one.cuts, zero.left_by_other_root),
+    Verdict(lambda one: one.number and one.is_of_other_root, zero.left_by_other_root),
     Verdict(lambda one: one.number and not is_finite(one.before), not_finite_before),
     Verdict(lambda one: one.number, not_finite_since),
     Verdict(lambda one: one.number or one.is_zero, training.made_by_hook),

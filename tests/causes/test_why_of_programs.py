@@ -1634,3 +1634,64 @@ for step in range(2):
     causes = {cause.name: cause for cause in why_all(graph_of(tmp_path, program, engine))}
     assert {name for name, cause in causes.items() if cause.is_wrong} == {"net.blocks[0].weight", "net.blocks[0].bias"}
     assert causes["ema.blocks[0].weight"].verdict == causes["ema.fc.weight"].verdict == "not trained"
+
+
+@pytest.mark.parametrize("engine", ENGINES)
+def test_nan_of_a_constant_that_is_computed_from_the_graph_began_there(tmp_path: Path, engine: str) -> None:
+    body = """\
+    logits = net(x) / 0
+    assign = lambda t: torch.exp(t.detach()) / torch.exp(t.detach()).sum()
+    loss = -(assign(logits) * F.log_softmax(logits + head(net(x)), 1)).sum()
+    loss.backward()
+"""
+    cause = why(graph_of(tmp_path, LOOP + body, engine), "head.weight")
+    assert (cause.verdict, lines_of(cause)) == ("nan", [11]), cause
+
+
+@pytest.mark.parametrize("engine", ENGINES)
+def test_nan_that_came_in_a_later_pass_sends_to_the_leaf_where_it_began(tmp_path: Path, engine: str) -> None:
+    body = """\
+    loss = F.mse_loss(head(torch.sqrt(net(x) * 0)), y)
+    loss.backward()
+    opt.step()
+"""
+    cause = why(graph_of(tmp_path, LOOP + body, engine), "head.weight")
+    assert (cause.verdict, cause.mend) == ("nan", "gviz why SOURCE net.0.weight tells where that of net.0.weight began")
+    assert lines_of(why(graph_of(tmp_path, LOOP + body, engine), "net.0.weight")) == [11]
+
+
+@pytest.mark.parametrize("engine", ENGINES)
+def test_nan_of_another_root_has_the_line_of_its_own_backward_though_it_is_cut_off_from_the_first(
+    tmp_path: Path, engine: str
+) -> None:
+    body = """\
+    first = F.mse_loss(head(net(x).detach()), y) / 0
+    first.backward()
+    opt.step()
+    second = head(net(x)).sum()
+    second.backward()
+"""
+    cause = why(graph_of(tmp_path, LOOP + body, engine), "net.0.weight")
+    assert (cause.verdict, lines_of(cause), cause.mend) == (
+        "nan",
+        [15],
+        "gviz why SOURCE --root second tells of that one",
+    )
+
+
+@pytest.mark.parametrize("engine", ENGINES)
+@pytest.mark.parametrize(
+    ("before", "after", "verdict"), [("", "opt.step()", "ok"), ("opt.zero_grad()", "opt.step()", "taken away")]
+)
+def test_what_is_frozen_after_the_training_has_the_verdict_on_its_training(
+    tmp_path: Path, before: str, after: str, verdict: str, engine: str
+) -> None:
+    body = f"""\
+    loss = F.mse_loss(head(net(x)), y)
+    loss.backward()
+    {before or "pass"}
+    {after}
+for p in net.parameters():
+    p.requires_grad_(False)
+"""
+    assert why(graph_of(tmp_path, LOOP + body, engine), "net.0.weight").verdict == verdict
