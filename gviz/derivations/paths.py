@@ -175,7 +175,10 @@ def find_chains(graph: Graph, names: Iterable[str], most: int = MOST) -> tuple[C
     Raises:
         SourceError: there is no such tensor below the roots, or no gradient goes to it.
     """
-    node_of = {node.name: node for node in reversed(graph.nodes)}
+    node_of = {  # a tensor is frozen where it was used before requires_grad_(), and a leaf elsewhere
+        **{node.name: node for node in reversed(graph.nodes)},
+        **{node.name: node for node in reversed(graph.nodes) if node.kind not in ("constant", "frozen")},
+    }
     called = [name_among(name, filter(None, node_of)) for name in names]
     targets = {name: wanted_node(graph, name, node_of) for name in called}
     on_paths = above(graph, [node.id for node in targets.values()])

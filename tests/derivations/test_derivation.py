@@ -378,6 +378,15 @@ def of_script(tmp_path: Any, text: str, *wrt: str) -> Explanation:
     return explain(str(tmp_path / "net.py"), wrt, say=lambda _: None)
 
 
+def test_a_leaf_that_was_used_before_it_required_a_gradient_is_explained(tmp_path: Any) -> None:
+    code = (
+        "x = torch.tensor(2.0)\nw = torch.tensor(3.0, requires_grad=True)\ny = w * x\nx.requires_grad_()\nz = y * x\n"
+        "z.backward()\n"
+    )
+    chains = {chain["name"]: (chain["sum"], chain["grad"]) for chain in of_script(tmp_path, code).as_dict()["wrt"]}
+    assert chains == {"w": (4.0, 4.0), "x": (6.0, 6.0)}
+
+
 def test_an_embedding_is_explained_by_its_jacobian(tmp_path: Any) -> None:
     found = of_script(tmp_path, "e = torch.nn.Embedding(3, 2)\nloss = e(torch.tensor([1, 2])).sum()\nloss.backward()\n")
     (chain,) = found.as_dict()["wrt"]

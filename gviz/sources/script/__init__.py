@@ -191,7 +191,8 @@ def _drawn(run: ScriptRun, roots: Mapping[str, Any], options: SourceOptions, tal
     about, is_chosen = about or Pass(""), call is not None and about is call.about
     then = {**run.names_at_call, **({} if is_chosen else about.names)}
     first, second = (then, run.names) if is_chosen else (run.names, then)
-    names = lasting_first(with_names_of_the_picture(first, second, roots.values()), loop_names(run.tree))
+    named = {*map(id, then.values())} if is_chosen else set()
+    names = lasting_first(with_names_of_the_picture(first, second, roots.values(), named), loop_names(run.tree))
     if run.lines is not None:
         written, tensors = (
             run.lines.names_written(graph_nodes(roots.values())),

@@ -237,7 +237,9 @@ def shallow(namespace: Mapping[str, Any]) -> dict[str, Any]:
     return copy
 
 
-def with_names_of_the_picture(first: Mapping[str, Any], second: Mapping[str, Any], roots: Iterable[Any]) -> Names:
+def with_names_of_the_picture(
+    first: Mapping[str, Any], second: Mapping[str, Any], roots: Iterable[Any], named: Collection[int] = ()
+) -> Names:
     """Return the names that a picture needs: those of two moments, of which what is in the picture wins.
 
     ``w = w - lr * w.grad`` takes the name from the leaf that the picture shows; there the leaf keeps it.
@@ -246,9 +248,10 @@ def with_names_of_the_picture(first: Mapping[str, Any], second: Mapping[str, Any
         first: the names that win if both tensors, or neither, are in the picture.
         second: names of another moment.
         roots: what the picture is of.
+        named: the identities of tensors that keep the names which they have in the first.
     """
     result = {**first, **{name: tensor for name, tensor in second.items() if name not in first}}
-    other_names = [name for name, tensor in second.items() if result[name] is not tensor]
+    other_names = [name for name, one in second.items() if result[name] is not one and id(one) not in named]
     nodes = graph_nodes(roots) if other_names else {}
     leaves = {id(leaf) for leaf in nodes.values() if leaf is not None}
 

@@ -501,3 +501,17 @@ def test_a_target_that_is_filled_before_its_use_has_the_numbers_of_backward(tmp_
     assert values(then) == [5.0, 0.0]
     assert later is not None
     assert values(later.numbers) == [5.0, 7.0]
+
+
+@pytest.mark.parametrize("engine", ENGINES)
+def test_a_leaf_keeps_the_name_of_backward_where_another_name_is_given_to_it_later(tmp_path: Path, engine: str) -> None:
+    code = (
+        "import torch\nx = torch.tensor(1.0, requires_grad=True)\n(x**2).backward()\n"
+        "near = (x + 0.1 * x.grad).detach().requires_grad_()\nloss = near**3\nloss.backward()\nx = near\n"
+    )
+    drawn = graph(tmp_path, code, engine=engine, lines=True)
+    assert [node.name for node in drawn.nodes if node.kind == "leaf"] == ["near"]
+    then, grad, later = {row.name: row for row in drawn.tensors}["x"].at_backward()
+    assert (values(then), values(grad.before), values(grad.value)) == (1.0, 2.0, 2.0)
+    assert later is not None
+    assert values(later.numbers) == pytest.approx(1.2)
