@@ -123,7 +123,12 @@ def stopped(facts: TensorFacts) -> Cause | None:
 def other_error(facts: TensorFacts, stop: Stop) -> Cause | None:
     """Return the cause for an error that is not about gradients; None if it came after the backward."""
     case, message = facts.case, stop.message
-    if case.graph.failure is None and ".backward(" not in stop.code and case.graph.backward is not None:
+    if (
+        case.graph.failure is None
+        and ".backward(" not in stop.code
+        and case.graph.backward is not None
+        and (facts.history.arrivals or not facts.history.is_optimized or case.is_reached(facts.row))
+    ):  # else a backward on another root may have been to come to it
         return None
     whole = message.partition(": ")[2].split()
     words = next((part for part in (" ".join(whole[:8]), " ".join(whole)) if help_in(part) is not None), "")

@@ -112,7 +112,9 @@ def left_by_other_root(facts: TensorFacts) -> Cause:
         meant = f"if torch.autograd.grad alone is to use {name}"
     lines = facts.case.line_of(facts.history.brought)
     other = next((one for _, code in lines for one in [named_in(code)] if one not in ("", root)), "NAME")
-    mend = f"gviz why SOURCE --root {other} tells of that one"
+    mend = (
+        f"{'give its root a name of its own, and ' * (other == 'NAME')}gviz why SOURCE --root {other} tells of that one"
+    )
     return facts.cause("nan" if facts.number else "zero", what, lines, mend, meant)
 
 

@@ -83,7 +83,10 @@ def print_table(causes: Sequence[Cause], links: Mapping[str, str]) -> None:
     from gviz.errors import SourceError
 
     if not causes:
-        raise SourceError("there are no leaves: nothing that a gradient could come to")
+        raise SourceError(
+            "there are no leaves: nothing that a gradient could come to",
+            hint="what only a function holds is known once a backward() has come to it: call loss.backward() there",
+        )
     rows = [
         (
             cause.name,

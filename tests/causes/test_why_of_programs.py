@@ -1695,3 +1695,40 @@ for p in net.parameters():
     p.requires_grad_(False)
 """
     assert why(graph_of(tmp_path, LOOP + body, engine), "net.0.weight").verdict == verdict
+
+
+@pytest.mark.parametrize("engine", ENGINES)
+def test_an_error_between_two_backwards_explains_the_gradient_that_the_second_was_to_bring(
+    tmp_path: Path, engine: str
+) -> None:
+    program = """\
+import torch
+import torch.nn.functional as F
+from torch import nn
+torch.manual_seed(0)
+made, judged = nn.Linear(2, 2), nn.Linear(2, 1)
+first, second = (torch.optim.SGD(one.parameters(), 0.1) for one in (judged, made))
+fake = made(torch.ones(3, 2))
+loss = judged(fake.detach()).mean()
+loss.backward()
+first.step()
+other = F.mse_loss(judged(fake), torch.ones(3, 1)).view(7)
+other.backward()
+second.step()
+"""
+    graph = graph_of(tmp_path, program, engine)
+    causes = {name: why(graph, f"{name}.weight") for name in ("made", "judged")}
+    assert (causes["made"].verdict, lines_of(causes["made"])) == ("failed", [11]), causes["made"]
+    assert causes["judged"].verdict == "ok", causes["judged"]
+
+
+@pytest.mark.parametrize("engine", ENGINES)
+def test_the_root_of_another_backward_is_to_have_a_name_of_its_own(tmp_path: Path, engine: str) -> None:
+    body = """\
+    loss = net(x).sum() * 0
+    loss.backward()
+loss = head(torch.ones(1, 4)).sum()
+loss.backward()
+"""
+    cause = why(graph_of(tmp_path, LOOP + body, engine), "net.0.weight")
+    assert cause.mend == "give its root a name of its own, and gviz why SOURCE --root NAME tells of that one"

@@ -64,3 +64,13 @@ def test_of_very_many_items_that_need_no_gradient_the_one_asked_for_is_answered(
     (gviz.folder / "many.py").write_text(f"{program}(w * data[1]).sum().backward()\n")
     assert "data has 501 more tensors that require no gradient" in gviz("why", "many.py", "w").err
     assert gviz("why", "many.py", "data[0]").out.startswith("data[0]: frozen")
+
+
+def test_a_function_that_calls_no_backward_is_told_of_it(gviz: Program) -> None:
+    (gviz.folder / "net.py").write_text(
+        "import torch\ndef main():\n    net = torch.nn.Linear(2, 1)\n    opt = torch.optim.SGD(net.parameters(), 0.1)\n"
+        "    loss = net(torch.ones(3, 2)).mean()\n    opt.step()\nmain()\n"
+    )
+    done = gviz("why", "net.py")
+    done.assert_refused("there are no leaves", files=("net.py",))
+    assert "call loss.backward() there" in done.err
