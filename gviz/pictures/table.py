@@ -136,7 +136,8 @@ def note_of(row: TensorRow) -> str:
     remark = row.moment.remark if row.moment is not None else ""
     if remark and (remark != MADE_LATER or row.requires_grad):
         return remark
-    return f"later: {reason_of(row)}" if remark else reason_of(row)
+    same, reason = f"is {row.same_as}" if row.same_as else "", reason_of(row)
+    return "; ".join(filter(None, [f"later: {reason}" if remark else reason, same]))
 
 
 def reason_of(row: TensorRow) -> str:
@@ -147,8 +148,7 @@ def reason_of(row: TensorRow) -> str:
         is_here = row.broken.place is None or row.broken.place == row.place
         return row.broken.reason if is_here else f"{row.broken.reason}, {row.broken.place}"
     if row.requires_grad:
-        same = f"is {row.same_as}" if row.same_as else ""
-        return f"written in place at {row.place}" if row.is_written and row.place is not None else same
+        return f"written in place at {row.place}" if row.is_written and row.place is not None else ""
     return "booleans" if row.dtype == "bool" else "integers" if "int" in row.dtype else "frozen"
 
 

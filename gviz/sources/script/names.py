@@ -12,7 +12,7 @@ import sys
 from collections.abc import Callable, Collection, Iterable, Mapping
 from contextlib import suppress
 from itertools import accumulate, compress
-from operator import itemgetter, not_
+from operator import not_
 from types import MemberDescriptorType
 from typing import Any, TypeAlias
 
@@ -110,15 +110,14 @@ def named_tensors(
                 room -= min(data, room)
             todo += [(depth + 2, f"{name}{path}", part) for path, part in reversed(far)]
             todo += [(depth + 1, f"{name}{path}", part) for path, part in reversed(near)]
-    best: dict[int, tuple[int, str]] = {}
-    for depth, name, tensor in candidates:
-        rank = depth if tensor.is_leaf else depth % PASSING  # the name that a loop gives to a result tells most of it
-        best[id(tensor)] = min(best.get(id(tensor), (rank, name)), (rank, name), key=itemgetter(0))
+    best: dict[int, str] = {}
+    for _, name, tensor in sorted(candidates, key=lambda one: one[0] if one[2].is_leaf else one[0] % PASSING):
+        best.setdefault(id(tensor), name)  # of a result the name that a loop gives tells most
     return lasting_first(
         {
             name: tensor
             for depth, name, tensor in candidates
-            if depth % PASSING < 2 or best[id(tensor)][1] == name or letters_of(name) in ways
+            if depth % PASSING < 2 or best[id(tensor)] == name or letters_of(name) in ways
         },
         loops,
     )
@@ -126,7 +125,7 @@ def named_tensors(
 
 def lasting_first(names: Names, loops: Collection[str]) -> Names:
     """Return names without those that loops give to leaves of other names, and then these; arguments as above."""
-    passing = {name for name, tensor in names.items() if tensor.is_leaf and global_of(name) in loops}
+    passing = {name for name, tensor in names.items() if global_of(name) in loops and tensor.is_leaf}
     ids = {id(tensor) for name, tensor in names.items() if name not in passing}
     return dict(sorted(names.items(), key=lambda pair: pair[0] in passing and id(pair[1]) in ids))
 

@@ -8,7 +8,7 @@ import pytest
 from program import Program
 from scripts import Folder
 
-from gviz import SourceOptions, read, why
+from gviz import SourceOptions, inspect as list_tensors, read, why
 
 NEURON = """
     import torch
@@ -145,3 +145,11 @@ def test_objects_that_hold_one_another_end_the_way_to_a_name(folder: Folder) -> 
     )
     rows = folder.run(code, names=("a._._.w", "a._._")).graph.tensors
     assert {row.name for row in rows if row.is_leaf} == {"a.w", "a._._.w"}
+
+
+def test_the_table_says_whose_name_a_loop_has_taken_also_of_what_is_frozen(folder: Folder) -> None:
+    code = "import torch\nnet = torch.nn.Linear(2, 1)\nfor p in net.parameters():\n    p.requires_grad = False\n"
+    code += "w = torch.ones(1, requires_grad=True)\n(net(torch.ones(2)) * w).sum().backward()\n"
+    columns = list_tensors(str(folder.write("net.py", code))).columns()
+    notes = dict(zip(columns["name"], columns["note"], strict=True))
+    assert notes == {"net.weight": "frozen", "net.bias": "frozen", "w": "", "p": "frozen; is net.bias"}
