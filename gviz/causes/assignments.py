@@ -33,16 +33,18 @@ class Carrier(NamedTuple):
         names: the variables and attributes by which it takes the value; none in the statement that makes it.
         is_list: whether one of them is a list.
         is_kept: whether it holds what earlier runs of a loop have put there, too.
+        is_result: whether it takes the value from a call of a function that returns it.
     """
 
     statement: ast.stmt
     names: frozenset[str] = frozenset()
     is_list: bool = False
     is_kept: bool = False
+    is_result: bool = False
 
     def is_taking(self, node: ast.AST) -> bool:
         """Return whether a node of the statement takes the value."""
-        is_read = isinstance(node, ast.Name | ast.Attribute | ast.Call) and not is_stored(node)
+        is_read = isinstance(node, ast.Call if self.is_result else ast.Name | ast.Attribute) and not is_stored(node)
         return is_read and last_name(node) in self.names
 
 
@@ -205,7 +207,7 @@ class Assignments:
             is_of_call = isinstance(key[0], ast.FunctionDef) and self.depth_of_loop(writer, line) == 0
             is_lost = key[0] == "()" or is_of_call or self.is_overwritten(key, writer, line, is_carried=True)
             is_kept = is_growing and not is_lost
-            carriers.append(Carrier(line.statement, names, is_list, is_kept))
+            carriers.append(Carrier(line.statement, names, is_list, is_kept, key[0] == "()"))
             line, here = writer, before[here]
         return [Carrier(line.statement), *reversed(carriers)]
 

@@ -9,7 +9,7 @@ from collections.abc import Iterator, Sequence
 from gviz.causes import fixes
 from gviz.causes.assignments import assigned_pairs, is_stored
 from gviz.causes.diagnosis import Diagnosis, Lines, is_own
-from gviz.causes.syntax import COPIERS, calls_of, has, last_name, statements
+from gviz.causes.syntax import COPIERS, NUMPY_CALLS, calls_of, has, last_name, statements
 from gviz.graphs import GraphCut, Place, TensorRow
 from gviz.text import joined
 from gviz.trace.switches import LIBRARY
@@ -43,9 +43,6 @@ SWITCHED = {
 
 NUMPY = "compute it with torch: numpy keeps no graph"
 """What to do about numbers that numpy computes with."""
-
-NUMPY_CALLS = ("np.", "numpy.")
-"""How calls of numpy begin."""
 
 WITH_INDICES = {"topk", "sort", "max", "min", "median", "nanmedian", "mode", "kthvalue", "cummax", "cummin"}
 """Calls that give values, which have a derivative, and indices, which have none."""
@@ -185,7 +182,7 @@ def mends_on_way(case: Diagnosis, cut: GraphCut) -> Iterator[tuple[Lines, str]]:
         line = case.line_of(Place(carrier.statement.lineno))
         if text == fixes.IDLE:
             yield line, f"leave out {ast.unparse(carrier.statement)}"
-        elif text or obstacle:
+        elif text or (obstacle and cut.reason != "no derivative"):
             yield line, text or f"{words_for(obstacle)}, in {line[0][0]}"
         if carrier.is_kept and case.graph.earlier:
             yield (), f"{f'empty {name}' if carrier.is_list else f'{name} = {name}.detach()'} after each backward()"
@@ -223,9 +220,9 @@ def cut_clause(case: Diagnosis, cut: GraphCut, it: str, source: str = "") -> str
             else "the gradients that autograd returns have no graph of their own without create_graph=True"
         )
     by = by_call(case, cut)
-    if cut.reason == "no derivative" and cut.call in WITH_INDICES:
-        return f"the indices of {by} have no derivative"
-    return CUT_SENTENCES[cut.reason].format(it=it, by=by, source=source, switch=cut.switch or ANY_SWITCH)
+    sentence = CUT_SENTENCES[cut.reason].format(it=it, by=by, source=source, switch=cut.switch or ANY_SWITCH)
+    is_index = cut.reason == "no derivative" and cut.call in WITH_INDICES
+    return f"the indices of {by} have no derivative" if is_index else sentence
 
 
 def clause_of_cuts(case: Diagnosis, cuts: Sequence[GraphCut], it: str) -> str:
@@ -337,9 +334,9 @@ def mend_of_straight_through(case: Diagnosis, cut: GraphCut, estimator: ast.BinO
     constant, expression = ast.unparse(estimator.left).removesuffix(".detach()"), ast.unparse(estimator.right)
     cut_off = expression.removeprefix("(").removesuffix(f" - {constant}).detach()")
     place = cut.place.without_run if cut.place is not None else None
-    if any(node.place is not None and node.place.without_run == place for node in case.shown.nodes):
-        return f"add to {case.root_name} what trains it, such as ({cut_off} - {constant}.detach()).pow(2).mean()"
-    return f"write {cut_off} + ({constant} - {cut_off}).detach()"
+    is_in_graph = any(node.place is not None and node.place.without_run == place for node in case.shown.nodes)
+    trained = f"add to {case.root_name} what trains it, such as ({cut_off} - {constant}.detach()).pow(2).mean()"
+    return trained if is_in_graph else f"write {cut_off} + ({constant} - {cut_off}).detach()"
 
 
 def at_cuts(case: Diagnosis, cuts: Sequence[GraphCut]) -> tuple[Lines, str]:
@@ -363,7 +360,8 @@ def at_cuts(case: Diagnosis, cuts: Sequence[GraphCut]) -> tuple[Lines, str]:
             lines |= dict.fromkeys((*own, *(line for more, _ in on_way for line in more)))
             again = ", and run it before each backward()" if case.is_shared(one) else ""
             again = FREED if one.is_freed and one.call != "grad" else again
-            parts |= dict.fromkeys([f"{mend_of_cut(case, one)}{again}", *(text for _, text in on_way)])
+            own_mend = mend_of_cut(case, one)  # with numpy, all on the way is written anew
+            parts |= dict.fromkeys([f"{own_mend}{again}", *(text for _, text in on_way if own_mend != NUMPY)])
             names = fixes.assigned_in(case.code_of(case.line_of(one.place)))
             others |= dict.fromkeys(detached_elsewhere(case, one, (names or ["it"])[0]))
         (besides if cut in second else mends)["; and ".join(["; and then ".join(parts), *others, *flags])] = None

@@ -192,9 +192,8 @@ class Diagnosis:
         lines, span = self.line_of(cut.place), cut.span
         if span is None or not lines:
             return None
-        if self.is_in_text(cut):
-            return expression_at(self.graph.code, span)
-        return expression_at(lines[0][1], (1, span[1], 1, span[3]))
+        alone = lines[0][1], (1, span[1], 1, span[3])
+        return expression_at(*((self.graph.code, span) if self.is_in_text(cut) else alone))
 
     def expression_of(self, cut: GraphCut) -> ast.expr | None:
         """Return the expression that cuts a tensor off; None where it is not known."""

@@ -8,7 +8,18 @@ from collections.abc import Callable, Collection, Iterable, Sequence
 from functools import partial
 from typing import TypeAlias
 
-from gviz.causes.syntax import LONGEST, calls_of, forms_of, has, last_name, obstacle, rebuilt, statements, statements_at
+from gviz.causes.syntax import (
+    LONGEST,
+    NUMPY_CALLS,
+    calls_of,
+    forms_of,
+    has,
+    last_name,
+    obstacle,
+    rebuilt,
+    statements,
+    statements_at,
+)
 
 DERIVATIVES = {"grad", "jacobian", "hessian", "vjp", "hvp", "vhp", "jvp"}
 """Functions of torch.autograd whose results have no graph without ``create_graph=True``."""
@@ -319,9 +330,11 @@ def requiring(line: str, name: str = "") -> str:
         return with_keyword(line, ("from_pretrained",), "freeze", value=False)
 
     def change(value: ast.expr) -> ast.expr:
-        if isinstance(value, ast.Call) and getattr(value.func, "attr", "") in CREATORS:
-            return with_word(value, "requires_grad", value=True)
-        return value
+        return (
+            with_word(value, "requires_grad", value=True)
+            if isinstance(value, ast.Call) and getattr(value.func, "attr", "") in CREATORS
+            else value
+        )
 
     return revalued(line, change, name)
 
@@ -462,12 +475,19 @@ def out_of_place(line: str) -> str:
     ('y = y + 1', 'y = y.add(1)', 'h = torch.relu(h)', 'y = y.clone(); y[0] = 1')
     >>> out_of_place("y.zero_()"), out_of_place("y[1:].mul_(2)"), out_of_place("f(y)")
     ('y = y.clone(); y.zero_()', 'y = y.clone(); y[1:].mul_(2)', '')
+    >>> out_of_place("y[t + 1] = torch.tanh(w @ y[t])")
+    'y = y.clone(); y[t + 1] = torch.tanh(w @ y.clone()[t])'
     >>> out_of_place("nn.init.zeros_(y)")
     'y = y.clone(); nn.init.zeros_(y)'
-    >>> out_of_place("y.data.mul_(2)"), out_of_place("y.detach()[0] = 1")  # autograd is to see the write
-    ('y = y.mul(2)', 'y = y.clone(); y[0] = 1')
+    >>> out_of_place("y.data.mul_(2)"), out_of_place("y.detach()[0] = float(n)")  # autograd is to see the write
+    ('y = y.mul(2)', 'y = y.clone(); y[0] = float(n)')
     """
-    line = rewritten(line, lambda one: rebuilt(one, lambda _, new: without_call(new, is_list=False))) or line
+    line = (
+        rewritten(
+            line, lambda one: rebuilt(one, lambda old, new: without_call(new) if old in parts_written(one) else new)
+        )
+        or line
+    )
 
     def change(node: ast.stmt) -> ast.stmt | None:
         match node:
@@ -480,10 +500,18 @@ def out_of_place(line: str) -> str:
                 return ast.Assign(written, call) if is_twin and forms_of(call.func) else None
         return None
 
-    if better := rewritten(line, change):
-        return better
-    names = [(name, ast.unparse(one)) for one in statements(line) for name in [written_in(one)] if name]
-    return f"{names[0][0]} = {names[0][0]}.clone(); {names[0][1]}" if names else ""
+    writes = [(name, one) for one in statements(line) if (name := written_in(one))]
+    return rewritten(line, change) or next((cloned(*one) for one in writes), "")
+
+
+def cloned(name: str, write: ast.stmt) -> str:
+    """Return a write into a copy of a variable; what reads that there may be saved for backward: it reads another."""
+
+    def change(old: ast.AST, new: ast.expr) -> ast.expr:
+        is_read = isinstance(old, ast.Name | ast.Attribute) and old not in parts_written(write)
+        return ast.Call(ast.Attribute(new, "clone"), [], []) if is_read and ast.unparse(old) == name else new
+
+    return f"{name} = {name}.clone(); {ast.unparse(rebuilt(write, change))}"
 
 
 def written_in(statement: ast.stmt) -> str:
@@ -492,13 +520,22 @@ def written_in(statement: ast.stmt) -> str:
     >>> [written_in(statements(one)[0]) for one in ("self.h.data[0] = 1", "x.t().mul_(2)", "nn.init.zeros_(y)", "f(y)")]
     ['self.h', 'x', 'y', '']
     """
+    return base_of(place_written(statement) or ast.Constant(None))
+
+
+def place_written(statement: ast.stmt) -> ast.expr | None:
+    """Return the expression that a statement writes a part of, or writes by a method; None for no such write."""
     match statement:
         case ast.Assign([ast.Subscript() as part, *_]) | ast.AugAssign(part):
-            return base_of(part)
-        case ast.Expr(ast.Call(_, arguments) as call) if last_name(call)[-1:] == "_":
-            name = base_of(call)
-            return base_of(arguments[0]) if arguments and name.partition(".")[0] in MODULES else name
-    return ""
+            return part
+        case ast.Expr(ast.Call(ast.Attribute(owner), arguments) as call) if last_name(call)[-1:] == "_":
+            return arguments[0] if arguments and base_of(owner).partition(".")[0] in MODULES else owner
+    return None
+
+
+def parts_written(statement: ast.stmt) -> set[ast.AST]:
+    """Return the parts of the expression that a statement writes."""
+    return {*ast.walk(place_written(statement) or ast.Pass())}
 
 
 def base_of(part: ast.expr) -> str:
@@ -524,16 +561,23 @@ def without_cuts(statement: ast.stmt, is_inside: Test, *, is_list: bool = False)
         "" for a statement that is well as it is, and IDLE for one that would assign what is there already; and what no
         gradient goes through that such a part comes to, "" for nothing.
     """
-    before, changed = ast.unparse(statement), set[ast.AST]()
+    before, changed, taken = ast.unparse(statement), set[ast.AST](), set[ast.AST]()
 
     def change(old: ast.AST, new: ast.expr) -> ast.expr:
-        better = without_call(new, is_list=is_list) if has(old, is_inside) else new
+        is_taken = has(old, is_inside)
+        better = without_call(new, is_list=is_list, taken=taken) if is_taken else new
         rest = getattr(new, "args", ()) if is_inside(old) else ()  # of a call that cannot be left out, as int(x)
         changed.update([better] if better is not new else rest)
+        taken.update([better] if is_taken else ())
         return better
 
     whole = rebuilt(statement, change)
-    if it := obstacle(whole, changed.__contains__):
+    ways = [obstacle(whole, {one}.__contains__) for one in ast.walk(whole) if is_inside(one)]  # one has to be free
+    if changed and any(calls_of(whole, "numpy", "array", "asarray")):  # of others, which no tensor goes together with
+        ways.append("np.array()")
+    if it := obstacle(whole, changed.__contains__) or next(
+        (one for one in ways if one.startswith(NUMPY_CALLS)), min(ways, default="")
+    ):
         return "", it
     after = ast.unparse(ast.fix_missing_locations(whole))
     target, _, value = after.partition(" = ")
@@ -542,12 +586,13 @@ def without_cuts(statement: ast.stmt, is_inside: Test, *, is_list: bool = False)
     return IDLE if is_idle else after if is_shown else "", ""
 
 
-def without_call(new: ast.expr, *, is_list: bool) -> ast.expr:
+def without_call(new: ast.expr, *, is_list: bool = False, taken: Collection[ast.AST] = ()) -> ast.expr:
     """Return an expression without ``.detach()``, ``float()``, ``torch.tensor()`` and their kin.
 
     Args:
         new: the expression, whose parts have been rid of them already.
         is_list: whether a name in it is that of a list of tensors.
+        taken: its parts that have a tensor in them: other elements of a list are numbers.
     """
     match new:
         case ast.Attribute(value, "data", context) if isinstance(context, ast.Load) or isinstance(value, ast.Name):
@@ -558,7 +603,7 @@ def without_call(new: ast.expr, *, is_list: bool) -> ast.expr:
             return ast.Call(ast.Attribute(ast.Name("torch"), name), arguments, words)
         case ast.Call(ast.Attribute(owner, name), [first, *_]) if name in FROM_NUMBERS:
             is_many = isinstance(first, ast.List | ast.ListComp) or (is_list and isinstance(first, ast.Name))
-            return stack_of(owner, first) if is_many else first
+            return stack_of(owner, first, taken) if is_many else first
         case ast.Call(function, [first, *_]) if (
             last_name(function) in ("float", "Parameter", "Variable") or ast.unparse(function) == "torch.detach"
         ):  # which makes a number, or a leaf, of what it is given
@@ -566,7 +611,7 @@ def without_call(new: ast.expr, *, is_list: bool) -> ast.expr:
     return new
 
 
-def stack_of(torch: ast.expr, parts: ast.expr) -> ast.expr:
+def stack_of(torch: ast.expr, parts: ast.expr, taken: Collection[ast.AST]) -> ast.expr:
     """Return what makes a tensor of a list of tensors, and of numbers that no tensor is behind.
 
     Each may be of shape () or (1), of which a number was made alike. In a list of lists it may have had another shape.
@@ -575,14 +620,11 @@ def stack_of(torch: ast.expr, parts: ast.expr) -> ast.expr:
     match parts:
         case ast.ListComp(ast.ListComp(inner, inner_loops), loops):
             squeezed = ast.Call(ast.Attribute(inner, "squeeze"), [], [])
-            parts, function = ast.ListComp(stack_of(torch, ast.ListComp(squeezed, inner_loops)), loops), "stack"
+            parts, function = ast.ListComp(stack_of(torch, ast.ListComp(squeezed, inner_loops), taken), loops), "stack"
         case ast.List(elements):
-            parts = ast.List([as_tensor(torch, one) for one in elements])
+            tensors = [one for one in elements if one in taken] or [
+                one for one in elements if any(isinstance(part, ast.Name) for part in ast.walk(one))
+            ]
+            tensor = ast.Attribute(torch, "tensor")
+            parts = ast.List([one if one in tensors else ast.Call(tensor, [one], []) for one in elements])
     return ast.Call(ast.Attribute(torch, function), [parts], [])
-
-
-def as_tensor(torch: ast.expr, element: ast.expr) -> ast.expr:
-    """Return an element of a list without cuts; a number that no tensor is behind as a tensor."""
-    whole: ast.expr = rebuilt(element, lambda _, new: without_call(new, is_list=False))
-    is_tensor = has(whole, lambda part: isinstance(part, ast.Name))
-    return whole if is_tensor else ast.Call(ast.Attribute(torch, "tensor"), [whole], [])

@@ -229,12 +229,14 @@ def made_parameter(facts: TensorFacts, unlisted: Unlisted) -> tuple[Lines, str]:
 def not_listed(facts: TensorFacts) -> Cause | None:
     """Return the cause for a tensor with a gradient that no ``parameters()`` lists; None for any other."""
     unlisted, moment = facts.row.unlisted, facts.row.moment
-    if unlisted is None or not (moment is None or moment.numbers in (None, facts.row.numbers)):
-        return None
-    return facts.cause(
-        "no parameter",
-        f"{facts.name} has a gradient, but {no_parameter(unlisted)}: an optimizer of these leaves it as it is",
-        *made_parameter(facts, unlisted),
+    return (
+        facts.cause(
+            "no parameter",
+            f"{facts.name} has a gradient, but {no_parameter(unlisted)}: an optimizer of these leaves it as it is",
+            *made_parameter(facts, unlisted),
+        )
+        if unlisted is not None and (moment is None or moment.numbers in (None, facts.row.numbers))
+        else None
     )
 
 
@@ -440,9 +442,11 @@ def with_later_losses(facts: TensorFacts, cause: Cause) -> Cause:
         )
     later = case.rows.get(case.root)
     off = later.broken if later is not None and not later.requires_grad else None
-    if off is None or not is_left_off(case, off):
-        return cause
-    return cause.besides(f"a later {case.root} has no graph: {cut_clause(case, off, 'it')}", *at_cuts(case, [off]))
+    return (
+        cause.besides(f"a later {case.root} has no graph: {cut_clause(case, off, 'it')}", *at_cuts(case, [off]))
+        if off is not None and is_left_off(case, off)
+        else cause
+    )
 
 
 # ---------------------------------------------------------------- backward
@@ -520,9 +524,11 @@ def returned(facts: TensorFacts, lines: Lines, mend: str) -> Cause:
     is_read = line.startswith("return ") or any(results)
     if not is_read or case.stop is not None or facts.history.is_optimized or GRADIENT.search(code):
         return facts.cause("backward not run", RETURNS, lines, mend)
-    if facts.history.is_updated:
-        return facts.cause("ok", f"{RETURNS}; the program writes {facts.name} itself", lines)
-    return facts.cause("not trained", RETURNS, lines, mend, "if the program uses what it returns")
+    return (
+        facts.cause("ok", f"{RETURNS}; the program writes {facts.name} itself", lines)
+        if facts.history.is_updated
+        else facts.cause("not trained", RETURNS, lines, mend, "if the program uses what it returns")
+    )
 
 
 def left_out(facts: TensorFacts) -> Cause | None:

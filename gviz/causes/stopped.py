@@ -10,7 +10,7 @@ from functools import lru_cache
 from gviz.causes import fixes
 from gviz.causes.assignments import assigned_pairs
 from gviz.causes.cuts import cuts_to_blame
-from gviz.causes.diagnosis import Cause, Diagnosis, Lines, in_code, sign_in_program
+from gviz.causes.diagnosis import Cause, Diagnosis, Lines, first_true, in_code, sign_in_program
 from gviz.causes.facts import TensorFacts
 from gviz.causes.missing import SEVERAL, beside_root, never_required, outside
 from gviz.causes.not_finite import SINGULAR
@@ -132,33 +132,46 @@ def other_error(facts: TensorFacts, stop: Stop) -> Cause | None:
         return None
     whole = message.partition(": ")[2].split()
     words = next((part for part in (" ".join(whole[:8]), " ".join(whole)) if help_in(part) is not None), "")
-    mend = (
-        f'gviz explain "{words}" says what helps'
-        if words
-        else f"mend {'this line' if stop.place is not None else 'that'} first"
+    mend = first_true(
+        ("singular" in message and "LinAlgError" in message, SINGULAR.format(x="matrix")),
+        (words, f'gviz explain "{words}" says what helps'),
+        (True, f"mend {'this line' if stop.place is not None else 'that'} first"),
     )
-    mend = SINGULAR.format(x="matrix") if "singular" in message and "LinAlgError" in message else mend
-    lines = (*case.line_of_stop, *(case.line_of_backward if case.graph.failure is not None else ()))
     return facts.cause(
         "failed",
         f"{'the program stopped' if case.graph.stop is not None else 'backward failed'}: {message}",
-        lines,
+        (*case.line_of_stop, *(case.line_of_backward if case.graph.failure is not None else ())),
         mend,
     )
 
 
 def leaf_written(facts: TensorFacts, stop: Stop) -> Cause:
     """Return the cause for a leaf that was to be written in place."""
-    case = facts.case
-    leaves = [node for name, node in case.named.items() if re.search(rf"\b{re.escape(name)}\b", stop.code)]
+    case, code = facts.case, stop.code
+    leaves = [node for name, node in case.named.items() if re.search(rf"\b{re.escape(name)}\b", code)]
     is_needed = case.graph.backward is None and any(case.uses[node.id] for node in leaves)  # as it was, by backward
-    what = "a leaf that requires a gradient cannot be written in place while operations are recorded"
-    better = fixes.out_of_place(stop.code) if is_needed else ""
+    better = fixes.out_of_place(code) if is_needed else ""
     is_variable = better != "" and "." not in fixes.assigned_in(better)[0]  # and no parameter of a module
-    mend = better if is_variable else f"with torch.no_grad(): {stop.code}"
-    target, taken = re.match(r"(\w+)\[", stop.code), rf"\b{re.escape(facts.name)}\b(?!\.(grad|data|detach))"
-    if target is not None and target[1] != facts.name and facts.row.requires_grad and re.search(taken, stop.code):
-        mend = f"make {target[1]} without requires_grad, if it is to hold what is computed from {facts.name}"
+    target, under = next(map(fixes.written_in, statements(code)), ""), f"with torch.no_grad(): {code}"
+    called = {last_name(one) for part in statements(code) for one in ast.walk(part) if isinstance(one, ast.Call)}
+    own = called & {one.lstrip(".") for one in case.assignments.functions}  # of which nothing tells what they give
+    taken = [
+        row.name
+        for row in (facts.row, *case.rows.values())
+        if row.requires_grad
+        and row.name != target
+        and (
+            called & {*row.name.split(".")[:-1]}
+            or re.search(rf"(?<![\w.]){re.escape(row.name)}\b(?!\.(grad|data|detach))", code)
+        )
+    ]
+    anew = f"make {target} without requires_grad, if it is to hold what is computed" + "".join(
+        f" from {one}" for one in taken[:1]
+    )
+    mend = first_true(
+        (is_variable, better), (not target, WRITE_ANEW), (taken, anew), (own, f"{anew}; else {under}"), (True, under)
+    )
+    what = "a leaf that requires a gradient cannot be written in place while operations are recorded"
     return facts.cause("failed", f"the program stopped: {what}", case.line_of_stop, mend)
 
 
@@ -508,5 +521,8 @@ ANSWERS = {
     NOT_SCALAR: not_scalar,
     ASKED_OF_NONE: asked_of_none,
     NO_DERIVATIVE: without_derivative,
+    "' object has no attribute 'backward'": lambda facts, stop: (without_graph if facts.cuts else other_error)(
+        facts, stop
+    ),
 }
 """What an error means, by PyTorch's words."""

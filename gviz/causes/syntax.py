@@ -27,15 +27,18 @@ SPACES = {
 }  # fmt: skip
 """Modules of PyTorch as programs write them, by the name of each in the table."""
 
-OF_NUMBERS = {"copy", "math", "nn", "np", "numpy", "operator", "pickle", "random", "torch", "torch.nn"}
+OF_NUMBERS = {"math", "nn", "np", "numpy", "torch", "torch.nn"}
 """Modules whose functions take no tensor of the graph, or lose the graph, if the table has none of that name."""
+
+NUMPY_CALLS = ("np.", "numpy.")
+"""How calls of numpy begin."""
 
 COPIERS = {"deepcopy", "dumps"}
 """Functions, often imported by name, that lose the graph or refuse it."""
 
 ANYTHING = {
-    "abs", "dict", "enumerate", "float", "getattr", "iter", "list", "max", "min", "next", "pow", "reversed", "set",
-    "setattr", "sorted", "sum", "tuple", "type", "zip",
+    "abs", "dict", "enumerate", "filter", "float", "getattr", "iter", "list", "max", "min", "next", "pow", "reversed",
+    "set", "setattr", "sorted", "sum", "tuple", "type", "zip",
 }  # fmt: skip
 """Python's own functions that take a tensor as they take a number, and give what has its graph."""
 
@@ -171,6 +174,8 @@ def takes_tensor(call: ast.Call, argument: ast.AST) -> bool:
     [True, False, False]
     """
     name, owner = last_name(call), ast.unparse(call.func).rpartition(".")[0]
+    if name == "map":
+        return takes_tensor(ast.Call(call.args[0], [argument], []), argument)  # type: ignore[list-item]
     if owner == "":
         return name in ANYTHING or not (hasattr(builtins, name) or name in COPIERS)
     forms = forms_of(call.func)

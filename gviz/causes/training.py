@@ -244,9 +244,8 @@ def given_to_optimizer(facts: TensorFacts) -> str:
         return f"make {facts.in_code.rpartition('.')[0]} in __init__(), which runs once, and not in forward()"
     is_there = all(one.statement.lineno < number for one in writers) if writers else False
     is_plain = any(one.function is None and one.statement.lineno == number for one in all_lines)
-    better = fixes.optimizing(facts.case.code_of(lines), facts.in_code) if is_there and is_plain else ""
-    return (
-        better or f"make the optimizer after {facts.name}, and with it, or give it to the optimizer's add_param_group()"
+    return (fixes.optimizing(facts.case.code_of(lines), facts.in_code) if is_there and is_plain else "") or (
+        f"make the optimizer after {facts.name}, and with it, or give it to the optimizer's add_param_group()"
     )
 
 
@@ -278,8 +277,13 @@ def accumulated(facts: TensorFacts) -> Cause:
         mend, meant = before_each, "if the sum is meant, as of several batches for one step"
     verdict = "not cleared" if history.is_stale and not meant else "accumulated"
     verdict = verdict if history.is_optimized is not False or history.is_updated else "not trained"
-    at = history.stepped if history.used_sum else history.optimizer
-    return facts.cause(verdict, what, (*facts.case.line_of_backward, *facts.case.line_of(at)), mend, meant)
+    return facts.cause(
+        verdict,
+        what,
+        (*facts.case.line_of_backward, *facts.case.line_of(history.stepped if history.used_sum else history.optimizer)),
+        mend,
+        meant,
+    )
 
 
 # ---------------------------------------------------------------- written by the program

@@ -255,12 +255,11 @@ def mend_of_least(case: Diagnosis) -> Mend:
         if node.kind == "operation"
         and HALF in [one.dtype for one in (node.value, node.grad.arrived) if one is not None]
     )
-    if any(halves):
-        return Mend(
-            f"{HALF} makes 0 of what is less than 6e-8: compute in float32, or scale what is as small",
-            f"if {case.root_name}, which is never less than 0, is 0 since all fits",
-        )
-    return Mend("", f"since {case.root_name} is 0, and never less")
+    by_half = Mend(
+        f"{HALF} makes 0 of what is less than 6e-8: compute in float32, or scale what is as small",
+        f"if {case.root_name}, which is never less than 0, is 0 since all fits",
+    )
+    return by_half if any(halves) else Mend("", f"since {case.root_name} is 0, and never less")
 
 
 def dropout_of(node: Node) -> str:
@@ -507,9 +506,12 @@ def zeroed(facts: TensorFacts, head: str) -> Cause:
             case.line_of_backward,
             "look at what changes .grad, and at hooks",
         )
-    if when := why_cleared(facts):
-        return facts.cause("cleared", f"{head}: it was set to 0 after backward had brought it, {when}", lines)
-    return facts.cause("zero", f"{head}: it was set to 0 after backward", lines, mend_of_clearing(facts))
+    what, when = f"{head}: it was set to 0 after backward", why_cleared(facts)
+    return (
+        facts.cause("cleared", f"{what} had brought it, {when}", lines)
+        if when
+        else facts.cause("zero", what, lines, mend_of_clearing(facts))
+    )
 
 
 def is_least(case: Diagnosis) -> bool:

@@ -464,6 +464,28 @@ ERRORS = (
         NO_GRAD,
         NO_GRAD_WAYS,
     ),
+    ErrorHelp(
+        (
+            "'float' object has no attribute 'backward'",
+            "'int' object has no attribute 'backward'",
+            "'list' object has no attribute 'backward'",
+            "'numpy.ndarray' object has no attribute 'backward'",
+            "'numpy.float64' object has no attribute 'backward'",
+            "'NoneType' object has no attribute 'backward'",
+        ),
+        "backward() was called on what is no tensor, such as a number, as item() and float() give it, "
+        "an array of numpy, a list of losses, or None.",
+        (
+            (
+                "It is a number: take that for a print alone.",
+                "loss = F.mse_loss(out, y)   # not: F.mse_loss(out, y).item()",
+            ),
+            ("It is an array: compute it with torch.", "loss = torch.stack(losses).mean()   # not: np.mean(losses)"),
+            ("It is a list: add its elements.", "sum(losses).backward()"),
+            ("It is None: let the function return its loss.", "return loss"),
+            ("Find out at which line.", "gviz why train.py"),
+        ),
+    ),
     ErrorHelp(("'NoneType' object has no attribute 'zero_'",), NO_GRAD, NO_GRAD_WAYS),
     ErrorHelp(("'NoneType' object has no attribute 'data'",), NO_GRAD, NO_GRAD_WAYS),
     ErrorHelp(

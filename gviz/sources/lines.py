@@ -391,9 +391,15 @@ def last_write(changed: re.Match[str], writes: Sequence[Write], nodes: Mapping[A
         """Return in which ways a write fits, the strongest first."""
         owner = write.owner()
         is_there = owner is not None and (id(owner) in things or id(owner.grad_fn) in things)
-        is_known = bool(maker) and maker in makers[id(write.owner)]
+        kinds = maker, "CopySlices" if maker == "AsStrided" else ""  # a view is made anew after a write
         is_sized = math.prod(shape) in map(math.prod, write.shapes)
-        return is_known, bool(maker) == any(write.makers), shape in write.shapes, is_sized, is_there
+        return (
+            not makers[id(write.owner)].isdisjoint({*kinds} - {""}),
+            bool(maker) == any(write.makers),
+            shape in write.shapes,
+            is_sized,
+            is_there,
+        )
 
     of_version = [one for one in reversed(writes) if one.version == int(changed["version"])]
     best = max(of_version, key=likeness, default=None)

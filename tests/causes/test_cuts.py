@@ -194,7 +194,7 @@ loss = head(torch.as_tensor(kept)).mean()
 loss.backward()
 """,
         [7, 8],
-        ["compute it with torch: numpy keeps no graph; and then loss = head(kept).mean()"],
+        ["compute it with torch: numpy keeps no graph"],
     ),
     "an_argmax_beside_a_target": (
         "q.weight",

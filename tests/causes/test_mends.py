@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from pathlib import Path
 
 import pytest
-from mended import has_gradient
+from mended import has_gradient, mended
 
 import gviz as package
 from gviz import SourceOptions
@@ -43,7 +43,8 @@ WRITES = (
     "y.masked_fill_(y > 1, 0)", "y.masked_scatter_(y > 1, b)", "y.nan_to_num_()", "y.neg_()", "y.normal_()",
     "y.pow_(2)", "y.put_(torch.tensor([0]), torch.tensor([1.0]))", "y.random_(0, 5)", "y.relu_()", "torch.relu_(y)",
     "y.renorm_(2, 0, 1.0)", "y.scatter_(1, torch.zeros(3, 1, dtype=torch.long), 0.5)", "y.sqrt_()", "y.triu_()",
-    "y.uniform_(0, 1)", "y.zero_()", "torch.nn.init.zeros_(y)",
+    "y.uniform_(0, 1)", "y.zero_()", "torch.nn.init.zeros_(y)", "y *= 1 - float(b[0, 0] > 9)", "y[0] = torch.sin(y[1])",
+    "y.index_copy_(0, torch.tensor([0]), y[1:2] * y[2:])",
 )  # fmt: skip
 """Writes into what exp has saved."""
 
@@ -53,6 +54,7 @@ TAKEN = (
     "torch.tensor([p.item(), 1.0]) * x[0, 0]", "x * max(p.item(), 0.1)", "torch.lerp(x, x * 2, p.item())",
     "torch.distributions.Normal(0.0, p.item()).log_prob(x)", "torch.Tensor([p]) * x", "x * torch.tensor(p.tolist())",
     "x * torch.as_tensor(p.item())", "x * (p.item() if p.item() > 0 else 0.0)", "torch.mul(x, float(p.detach()))",
+    "x * torch.tensor([p.item(), float(len(x))]).sum()", "x * sum(map(abs, [p.item()]))",
 )  # fmt: skip
 """Numbers in whose place a tensor may stand."""
 
@@ -109,6 +111,86 @@ def test_a_write_through_a_view_is_not_taken_from_the_tensor_behind(tmp_path: Pa
         "r is a view, and the tensor behind it is written, too"
     )
     assert graph_of(tmp_path, program.replace("r = ", "y = y.clone(); r = ")).stop is None
+
+
+LEAVES = {
+    "loss = torch.tensor(0.0{})\nfor i in range(3):\n    loss += (w * i).sum()": "loss",
+    "loss = torch.zeros(1{})\nfor i in range(3):\n    loss += net(x)[i].pow(2)": "loss",
+    "loss = torch.zeros(()){}\nfor i in range(3):\n    part = net(x).mean() + w.sum()\n    loss.add_(part)": "loss",
+    "out = torch.zeros(3{})\nfor i in range(3):\n    out[i] = net(x).mean() * i\nloss = out.sum()": "out",
+    "h = torch.ones(3, 3{})\nfor i in range(2):\n    h[i + 1] = torch.tanh(h[i] @ w)\nloss = h.sum()": "h",
+}
+"""Programs that write what is computed into a leaf, each with its name."""
+
+
+@pytest.mark.parametrize("lines", LEAVES)
+def test_a_leaf_that_is_to_hold_results_is_to_require_no_gradient(tmp_path: Path, lines: str) -> None:
+    head = "net, x, w = nn.Linear(3, 1), torch.rand(3, 3), torch.rand(3, 3, requires_grad=True)\n"
+    flag = ".requires_grad_()" if ")){}" in lines else ", requires_grad=True"
+    before, name = graph_of(tmp_path, f"{head}{lines.format(flag)}\nloss.backward()\n"), LEAVES[lines]
+    taken = "net.weight" if "net(" in lines else "w"
+    for one in (name, taken):
+        mend = why(before, one).mend
+        assert mend.startswith(f"make {name} without requires_grad, if it is to hold what is computed from "), mend
+    program = f"{head}{lines.format('')}\nloss.sum().backward()\n"
+    after = graph_of(tmp_path, program)
+    if after.stop is not None:  # it is written after it was saved, too
+        cause = why(after, taken)
+        assert cause.verdict == "written in place"
+        after = graph_of(tmp_path, mended(HEAD + program, cause, cause.mend).removeprefix(HEAD))
+    assert after.stop is None
+    assert has_gradient(after, taken)
+
+
+@pytest.mark.parametrize(
+    ("write", "mend"),
+    [
+        ("w -= 0.1 * w.grad", "with torch.no_grad(): w -= 0.1 * w.grad"),
+        ("w.sub_(rate * g)", "with torch.no_grad(): w.sub_(rate * g)"),
+        ("w.clamp_(0, 1)", "with torch.no_grad(): w.clamp_(0, 1)"),
+        ("F.relu(w, inplace=True)", "write the result into a new tensor; of a layer, leave out inplace=True"),
+        (
+            "w += s(w)",
+            "make w without requires_grad, if it is to hold what is computed; else with torch.no_grad(): w += s(w)",
+        ),
+    ],
+)
+def test_a_leaf_is_written_under_no_grad_by_an_update_alone(tmp_path: Path, write: str, mend: str) -> None:
+    program = "rate, w = 0.1, torch.ones(3, requires_grad=True)\ndef s(w): return -w.detach()\nw.sum().backward()\n"
+    assert why(graph_of(tmp_path, f"{program}g = w.grad\n{write}\n"), "w").mend == mend
+
+
+IN_NUMPY = {
+    "kept = [net(one).mean().detach().numpy() for one in x]\nloss = torch.tensor(np.mean(kept)).requires_grad_()": "",
+    "out = np.dot(x.numpy(), net.weight.detach().numpy().T)\nloss = torch.from_numpy(out - x.numpy()).mean()": "",
+    "kept = [net(one).mean().item() for one in x]\nloss = torch.tensor(np.mean(kept), requires_grad=True)": (
+        "kept = [net(one).mean() for one in x]; and then {}, in line 9"
+    ),
+    "out = net(x).tolist()\nloss = torch.tensor(out - np.array([1.0])).mean()": "out = net(x); and then {}, in line 9",
+    "out = net(x).tolist()\nloss = torch.tensor(out - x.numpy()).mean()": "out = net(x); and then {}, in line 9",
+}
+"""Lines with numpy among them, each with what is to be written."""
+
+
+@pytest.mark.parametrize("lines", IN_NUMPY)
+def test_no_line_is_shown_in_which_numpy_would_take_a_tensor_of_the_graph(tmp_path: Path, lines: str) -> None:
+    program = f"net, x = nn.Linear(3, 1), torch.rand(2, 3)\n{lines}\nloss.backward()\n"
+    words = "compute it with torch: numpy keeps no graph"
+    cause = why(graph_of(tmp_path, program), "net.weight")
+    assert cause.mend == (IN_NUMPY[lines] or "{}").format(words)
+    assert {place.line for place, _ in cause.lines} >= {8, 9}
+
+
+def test_a_number_that_comes_to_an_index_is_told_in_words(tmp_path: Path) -> None:
+    lines = (
+        "w, x = torch.tensor(2.0, requires_grad=True), torch.rand(3, requires_grad=True)\nn = int(w)\ny = x[:n].sum()\n"
+    )
+    mend = why(graph_of(tmp_path, f"{lines}y.backward()\n"), "w").mend
+    assert "no gradient goes through" in mend
+    kept = "w, kept = torch.ones(3, requires_grad=True), []\nkept.append(w.sum().item())\n"
+    loss = "loss = torch.tensor(kept[len(kept) - 1], requires_grad=True)\nloss.backward()\n"
+    mend = why(graph_of(tmp_path, f"{kept}{loss}"), "w").mend
+    assert mend == "kept.append(w.sum()); and then loss = kept[len(kept) - 1]"
 
 
 CUT = """\

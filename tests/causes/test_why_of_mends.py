@@ -60,6 +60,35 @@ loss.backward()
         [9, 8, 11],
         "fast = [one - 0.1 * g for one, g in zip([w, b], grads)]",
     ),
+    "the number of a loss": (
+        "net.weight",
+        """\
+net = nn.Linear(3, 1)
+x, losses = torch.randn(4, 3), []
+for one in x:
+    losses.append(net(one).pow(2).mean().item())
+loss = sum(losses) / len(losses)
+loss.backward()
+""",
+        "detached",
+        "backward did not run: loss has no graph; what is made from it was cut off by item()",
+        [10, 8],
+        "losses.append(net(one).pow(2).mean())",
+    ),
+    "states that are rows of one tensor": (
+        "W",
+        """\
+W = torch.randn(4, 4, requires_grad=True)
+hs = torch.zeros(5, 4)
+for t in range(4):
+    hs[t + 1] = torch.tanh(W @ hs[t] + 1)
+hs.sum().backward()
+""",
+        "written in place",
+        "a tensor that was saved by @ for backward was written in place afterwards",
+        [9, 8],
+        "hs = hs.clone(); hs[t + 1] = torch.tanh(W @ hs.clone()[t] + 1)",
+    ),
     "a part of the loss that only counts": (
         "net.weight",
         """\
