@@ -66,7 +66,7 @@ SECONDS = 1.5
 """How long a step is shown."""
 
 MANY = 20_000
-"""Boxes of no group up to which a page draws each; more stand in groups of their own, in the order of the computation."""
+"""Boxes of no group up to which a page draws each; more stand in groups of their own, in the computation's order."""
 
 STRETCHES = 80
 """How many of these there are."""

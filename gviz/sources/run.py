@@ -36,7 +36,7 @@ FIRST_CALLS, FEW_NODES = 20, 60
 
 @dataclass(frozen=True)
 class Pass:
-    """One pass of ``backward()`` through a graph, or one call of ``make_dot()``. No tensor lives longer for it, but names.
+    """One pass of ``backward()`` through a graph, or one call of ``make_dot()``; but for names no tensor lives longer.
 
     Args:
         function: its name.

@@ -25,7 +25,7 @@ from gviz.trace.facts import ByTensor, recall, remember
 from gviz.trace.frames import RunningProgram
 from gviz.trace.gradients import Gradients
 from gviz.trace.listening import NUMBERS, SHARES, Listener, Observer, ParameterGroups, is_write
-from gviz.trace.records import KEY, CallRecord, Constant, NodeRecord, Write
+from gviz.trace.records import KEY, CallRecord, Constant, NodeRecord, Write, record_of
 from gviz.trace.versions import Versions
 from gviz.walk import all_finite, grad_fn, numbers
 
@@ -139,20 +139,33 @@ class Trace(Observer):
     def record_write(self, name: str, result: Any, call: CallRecord, args: tuple[Any, ...]) -> CallRecord:
         """Note a write in place, and of a view the operation of the tensor behind; return how the result was made."""
         self.gradients.wrote(result)
-        base = result._base  # noqa: SLF001 - PyTorch's own name, as are those below
-        owner = result if base is None else base
-        version = 0 if result.is_inference() else result._version  # noqa: SLF001
+        owner = result if (base := result._base) is None else base  # noqa: SLF001 - PyTorch's own names, as below
         node, makers = owner.grad_fn, ("", "")
         if node is not None:
             before = node.next_functions[0][0] if node.next_functions else None
             makers = "" if before is None else type(before).__name__, type(node).__name__
-        shapes = tuple(result.shape), tuple(owner.shape)
+            noted = before and record_of(before)
+            is_inside = (
+                noted and call.at and noted.call.at == call.at and name not in call.at[0].co_names
+            )  # as in GRUCell
+            call = call._replace(writes=not (is_inside and self.listener.is_own and name[0] != "_"))
         memory, by = recall(self.owners, owner) or (None, "")
         beside = memory() if memory is not None else None
         if beside is not None and result.requires_grad and not beside.requires_grad:
             self.outside.note_made(beside, call._replace(name=by, at=None), args)
         leaf = memory if beside is not None and beside.requires_grad and beside.is_leaf else None
-        self.writes.append(Write(call.place, name, ref(owner), shapes, version, makers, self.frames.runs, leaf))
+        self.writes.append(
+            Write(
+                call.place,
+                name,
+                ref(owner),
+                (tuple(result.shape), tuple(owner.shape)),
+                0 if result.is_inference() else result._version,  # noqa: SLF001
+                makers,
+                self.frames.runs,
+                leaf,
+            )
+        )
         self.gradients.wrote_leaf(leaf() if leaf else owner, name, is_counted=not leaf)
         if node is not None and base is not None:
             self.record_node(base, call, args)

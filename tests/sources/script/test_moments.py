@@ -515,3 +515,11 @@ def test_a_leaf_keeps_the_name_of_backward_where_another_name_is_given_to_it_lat
     assert (values(then), values(grad.before), values(grad.value)) == (1.0, 2.0, 2.0)
     assert later is not None
     assert values(later.numbers) == pytest.approx(1.2)
+
+
+@pytest.mark.parametrize("engine", ENGINES)
+def test_what_a_layer_writes_that_it_has_made_itself_is_not_written_in_place(tmp_path: Path, engine: str) -> None:
+    code = "import torch\nh = torch.nn.GRUCell(1, 2)(torch.ones(1, 1))\n{}\ny = h.sum()\ny.backward()\n"
+    for line, is_written in (("", False), ("h.add_(1)", True), ("h = (h * 2).add_(1)", True)):
+        rows = {row.name: row for row in graph(tmp_path, code.format(line), engine=engine, lines=True).tensors}
+        assert rows["h"].is_written == is_written
