@@ -320,10 +320,12 @@ def straight_through(case: Diagnosis, cut: GraphCut) -> ast.BinOp | None:
 
 def sums_with(case: Diagnosis, cut: GraphCut) -> list[ast.BinOp]:
     """Return the sums in the statement that a detach() stands in."""
-    nodes = (
-        [one for statement in case.statements_of(cut) for one in ast.walk(statement)] if cut.call == "detach" else []
-    )
-    return [one for one in nodes if isinstance(one, ast.BinOp) and isinstance(one.op, ast.Add)]
+    return [
+        one
+        for statement in (case.statements_of(cut) if cut.call == "detach" else ())
+        for one in ast.walk(statement)
+        if isinstance(one, ast.BinOp) and isinstance(one.op, ast.Add)
+    ]
 
 
 def mend_of_straight_through(case: Diagnosis, cut: GraphCut, estimator: ast.BinOp) -> str:

@@ -97,8 +97,10 @@ def with_layers(graph: Graph, causes: Sequence[Cause]) -> Iterator[Cause]:
         if layer is not None and layer.size > EXPLODING and sizes[cause.name] > EXPLODING * max(layer.weight, 1.0):
             verdict, what = "exploding", f"{layer.size:.0e} times the size of its weights"
         elif layer is not None and name in vanishing:
-            ratio = layer.size / layers[largest].size
-            verdict, what = "vanishing", f"{ratio:.0e} times that of {largest}, each in parts of its weights"
+            verdict, what = (
+                "vanishing",
+                f"{layer.size / layers[largest].size:.0e} times that of {largest}, each in parts of its weights",
+            )
         if cause.verdict != "ok" or not (verdict or cause.name in constant):
             yield cause
         elif cause.name in constant:

@@ -7,7 +7,7 @@ import re
 from collections.abc import Set as AbstractSet
 
 from gviz.causes import fixes
-from gviz.causes.cuts import at_cuts, clause_of_cuts, cut_clause, is_left_off, makes_next_leaves
+from gviz.causes.cuts import at_cuts, clause_of_cuts, cut_clause, is_left_off, is_straight_through, makes_next_leaves
 from gviz.causes.diagnosis import CLASS, Cause, Lines, first_true
 from gviz.causes.facts import TensorFacts
 from gviz.causes.training import made_text
@@ -25,6 +25,9 @@ PLAIN = {"List": ("list", "what is in it"), "Dict": ("dict", "what is in it")}
 
 HAS_NN = re.compile(r"^\s*(from torch import .*\bnn\b|import torch\.nn as nn\b)", re.MULTILINE)
 """A program that knows torch.nn as nn."""
+
+SHIFT = re.compile(r"\.(a?max|a?min|logsumexp)\([^()]*\)(\[0\]|\.values)?\.detach\(")
+"""A detach() of an extreme, by which a formula is shifted and comes to the same."""
 
 SEVERAL = "has more than one element, and needs a gradient to start with"
 """What is said of a root that backward() is called on without a gradient."""
@@ -408,9 +411,13 @@ def bias_beside_derivatives(facts: TensorFacts) -> Cause | None:
     )
     if weight is None or not is_second or not case.is_reached(weight):
         return None
-    what = f"{root} is not made from {name}, but from {weight.name} and derivatives, in which what is added has no part"
-    mend = f"use {name} where {root} is computed"
-    return facts.cause("no path", what, facts.lines, mend, f"if {root} is made of derivatives alone")
+    return facts.cause(
+        "no path",
+        f"{root} is not made from {name}, but from {weight.name} and derivatives, in which what is added has no part",
+        facts.lines,
+        f"use {name} where {root} is computed",
+        f"if {root} is made of derivatives alone",
+    )
 
 
 def whole_of(facts: TensorFacts, leaves: AbstractSet[str]) -> TensorRow | None:
@@ -449,18 +456,41 @@ def with_later_losses(facts: TensorFacts, cause: Cause) -> Cause:
     )
 
 
+def with_other_ways(facts: TensorFacts, cause: Cause) -> Cause:
+    """Return a cause for a gradient that came, with what a detach() lets none through of, on another way to the root.
+
+    It may be meant, and nothing tells whether it is; what shifts an exponent, or lets a choice through, always is.
+    """
+    may_be_meant = facts.is_leaf_of_graph and all(
+        cut.call == "detach"
+        and cut.is_used
+        and not (
+            is_straight_through(facts.case, cut) or SHIFT.search(facts.case.code_of(facts.case.line_of(cut.place)))
+        )
+        for cut in facts.cuts
+    )
+    if cause.verdict not in ("ok", "cleared") or cause.mend or not (facts.cuts and may_be_meant):
+        return cause
+    lines, mend = facts.at_cuts
+    return cause.besides(
+        f"none comes: {facts.clause_of_cuts}",
+        lines,
+        f"none, unless {facts.name} is to be trained on that way, too: {mend}",
+        "on another way, which may be meant,",
+    )
+
+
 # ---------------------------------------------------------------- backward
 def of_other_root(facts: TensorFacts) -> Cause | None:
     """Return the cause for a leaf whose gradient is of another root, if backward has not run on this one."""
     moment, case = facts.row.moment, facts.case
     if moment is None or not (moment.is_of_other and facts.row.is_leaf) or case.graph.backward or case.stop:
         return None
-    whose = moment.grad_of or "another backward"
-    lines = case.line_of(moment.grad_at) or facts.lines
     return facts.cause(
         "backward not run",
-        f"backward has not run on {case.root_name}: the gradient that {facts.name} has had is of {whose}",
-        lines,
+        f"backward has not run on {case.root_name}: the gradient that {facts.name} has had is of "
+        + (moment.grad_of or "another backward"),
+        case.line_of(moment.grad_at) or facts.lines,
         case.call_of_backward,
     )
 

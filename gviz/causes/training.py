@@ -303,11 +303,11 @@ def spoiled(case: Diagnosis, name: str, what: str, leaf: TensorRow) -> Cause:
     """
     lines, of = case.line_of(leaf.history.spoiled), f"{leaf.name}.grad"
     without = fixes.without_statement(case.code_of(lines), (".grad", "clip_grad")) or case.without(lines)
-    what = f"{what}: backward had left finite numbers in {of}, and this line has written nan or inf into it"
     return Cause(
         name,
         "nan",
-        f"{what}{f'; from there they came into {leaf.name}' * (name != leaf.name)}",
+        f"{what}: backward had left finite numbers in {of}, and this line has written nan or inf into it"
+        + f"; from there they came into {leaf.name}" * (name != leaf.name),
         lines,
         f"write finite numbers into {of}; or {without}",
     )
@@ -325,16 +325,13 @@ def made_by_clipping(facts: TensorFacts) -> Cause:
         one for one in facts.case.rows.values() if one.is_leaf and one is not facts.row and not one.history.spread
     ]
     origin = next((one.name for one in others if one.moment is not None and not is_finite(one.moment.grad.value)), "")
-    mend = (
-        f"gviz why SCRIPT {origin} tells where that began" if origin else "see which gradient is not finite before it"
-    )
     return facts.cause(
         "nan",
         f"{facts.name}.grad is {facts.number}: backward had left finite numbers in it,"
         " and this line has written others,"
         f" since the gradient of {origin or 'another tensor'} was not finite",
         facts.case.line_of(facts.history.spread),
-        mend,
+        f"gviz why SCRIPT {origin} tells where that began" if origin else "see which gradient is not finite before it",
     )
 
 

@@ -108,7 +108,8 @@ def why(graph: Graph, name: str) -> Cause:
     row = case.rows.get(name)
     if row is None:
         raise SourceError(f"there is no tensor {excerpt(name)}", hint=hint_of_name(case, name))
-    cause = cause_of(TensorFacts(case, case.rows[row.same_as or name]))
+    facts = TensorFacts(case, case.rows[row.same_as or name])
+    cause = missing.with_other_ways(facts, cause_of(facts))
     if row.same_as:
         whose = f"{name} and {row.same_as} are one tensor, whose gradient is the sum over all its uses"
         return cause._replace(name=name, what=f"{whose}. {cause.what}")

@@ -9,7 +9,7 @@ from mended import has_gradient, is_code, mended, parts_of_mend
 
 import gviz as package
 from gviz import SourceOptions
-from gviz.causes.why import why
+from gviz.causes.why import why, why_all
 from gviz.graphs import Graph
 
 SMOOTHLY = (
@@ -679,3 +679,40 @@ def test_a_tensor_that_outlives_its_run_has_its_line_and_its_mend(tmp_path: Path
     assert (cause.verdict, [place.line for place, _ in cause.lines], cause.mend) == (verdict, lines, mend), cause
     if is_code(mend):
         assert has_gradient(graph_of(tmp_path, mended(program, cause, mend), engine), name)
+
+
+VAE = """\
+import torch
+from torch import nn
+enc, head, dec = nn.Linear(6, 8), nn.Linear(8, 4), nn.Linear(2, 6)
+x = torch.randn(16, 6)
+h = torch.relu(enc(x))
+mu, logvar = head(h).chunk(2, dim=1)
+std = (0.5 * logvar).exp()
+{}
+loss = (dec(z) - x).pow(2).mean() + 0.5 * (mu.pow(2) + logvar.exp() - logvar - 1).mean()
+loss.backward()
+"""
+
+OTHER_WAYS = {
+    "z = (mu + std * torch.randn_like(std)).detach()": "z = mu + std * torch.randn_like(std)",
+    "z = mu.detach() + std * torch.randn_like(std)": "z = mu + std * torch.randn_like(std)",
+    "z = mu + std * torch.randn_like(std)": "",
+    "z = mu - mu.amax().detach()": "",
+    "z = mu + (mu.round() - mu).detach()": "",
+    "z = mu / mu.norm().item()": "",
+}
+
+
+@pytest.mark.parametrize("engine", ENGINES)
+@pytest.mark.parametrize(("line", "mend"), OTHER_WAYS.items(), ids=[*map(str, range(len(OTHER_WAYS)))])
+def test_a_way_that_a_detach_cuts_off_beside_another_is_told_of_the_one_tensor_that_is_asked_about(
+    tmp_path: Path, line: str, mend: str, engine: str
+) -> None:
+    graph = graph_of(tmp_path, VAE.format(line), engine)
+    cause, all_causes = why(graph, "enc.weight"), why_all(graph)
+    assert (cause.verdict, cause.is_wrong) == ("ok", False)
+    assert cause.mend == (f"none, unless enc.weight is to be trained on that way, too: {mend}" if mend else "")
+    assert ("on another way, which may be meant, none comes" in cause.what) == bool(mend)
+    assert [place.line for place, _ in cause.lines] == ([10, 8] if mend else [10])
+    assert not any(one.mend for one in all_causes if one.verdict == "ok")
