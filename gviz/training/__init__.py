@@ -65,8 +65,7 @@ class Watch:
         if every < 1:
             raise ValueError(f"every is 1 or more, not {every}")
         self.models: dict[str, Any] = dict(model) if isinstance(model, Mapping) else {"": model}
-        engines = [name for name in ("torch", ENGINE) if name in sys.modules]
-        kinds = {name: import_module(f"{name}.nn").Module for name in engines}
+        kinds = {name: import_module(f"{name}.nn").Module for name in ("torch", ENGINE) if name in sys.modules}
         first = next(iter(self.models.values()), None)
         name = next((name for name, kind in kinds.items() if isinstance(first, kind)), "")
         if not name or not all(isinstance(one, kinds[name]) for one in self.models.values()):

@@ -142,8 +142,7 @@ class Hunt(Observer):
     def operands_before(self, args: Sequence[Any]) -> list[Operand]:
         """Return the operands of a call that an earlier one has made not finite."""
         tensors = (one for arg in args for one in tensors_in(arg, self.listener.engine.Tensor))
-        events = (recall(self.events, one) for one in tensors)
-        return [Operand("", event.kind, event) for event in events if event is not None]
+        return [Operand("", event.kind, event) for one in tensors if (event := recall(self.events, one)) is not None]
 
     def operands(self, args: Sequence[Any], result: EngineTensor) -> list[Operand]:
         """Return what a call was made with; of what it has written over only what had made that."""

@@ -114,12 +114,13 @@ class Log:
                 f"the steps {steps} have each changed {joined(large)} by more than its own norm, with {learning_rate}"
             )
             self.find(Finding("large update", last.step, what, large[0].partition(" ")[0]))
+        self.judge_first(learning_rate)
         lost = [name for name in last.cleared if all(name in row.cleared for row in rows)]
         cleared = next(iter(lost), "")
         if zero:
-            why = self.why_zero(zero[0], cleared)
             what = (
-                f"the gradient was exactly 0 in the steps {steps}: of {joined(zero)}; {self.leap(learning_rate)}{why}"
+                f"the gradient was exactly 0 in the steps {steps}: of {joined(zero)};"
+                f" {self.leap(learning_rate)}{self.why_zero(zero[0], cleared)}"
             )
             self.find(Finding("zero gradient", last.step, what, zero[0]))
         grads = [one.grad for norms in histories.values() for one in norms]
@@ -130,14 +131,29 @@ class Log:
             when = f"no parameter had a gradient when step() began, in the steps {steps}"
             self.find(Finding("no gradient", last.step, f"{when}: {BROUGHT['cleared' if cleared else last.brought]}"))
         elif gone := [name for name in lost if name not in zero]:
-            what = f"{joined(gone)} had no gradient when step() began, in the steps {steps}, though backward() had"
-            between = "what runs between the two, such as zero_grad(), has taken it away"
-            self.find(Finding("no gradient", last.step, f"{what} brought one: {between}", gone[0]))
+            what = (
+                f"{joined(gone)} had no gradient when step() began, in the steps {steps}, though backward() had"
+                " brought one: what runs between the two, such as zero_grad(), has taken it away"
+            )
+            self.find(Finding("no gradient", last.step, what, gone[0]))
+
+    def judge_first(self, learning_rate: str) -> None:
+        """Look for a first measured step that has changed each weight of an optimizer by far, with no lower loss since."""
+        first, losses = self.rows[0], [math.nan if row.root is None else row.root for row in self.rows]
+        own = {name for name in self.rows[-1].norms if len(self.shapes[name]) > 1}
+        ratio, name = min(((first.norms[one].ratio or 0.0, one) for one in own & first.norms.keys()), default=(0.0, ""))
+        if len(losses) == SUSPECT_ROWS and FAR < ratio < math.inf and all(one >= losses[0] for one in losses):
+            what = f"each weight was changed by {three_digits(ratio)} times its norm, as {name}, or more"
+            self.find(Finding("large update", first.step, f"{what}, with {learning_rate}", name))
 
     def leap(self, learning_rate: str) -> str:
         """Return which parameter the measured step before the last rows has changed very much, as a clause; or ""."""
-        norms = ((row.step, pair) for row in self.rows[-SUSPECT_ROWS - 1 : -SUSPECT_ROWS] for pair in row.norms.items())
-        ratios = ((one.ratio or 0.0, name, step) for step, (name, one) in norms if len(self.shapes[name]) > 1)
+        ratios = (
+            (one.ratio or 0.0, name, row.step)
+            for row in self.rows[-SUSPECT_ROWS - 1 : -SUSPECT_ROWS]
+            for name, one in row.norms.items()
+            if len(self.shapes[name]) > 1
+        )
         ratio, name, step = max(ratios, default=(0.0, "", 0))
         what = f"step {step}, before these, has changed {name} by {three_digits(ratio)} times its norm"
         return f"{what}, with {learning_rate}; " if FAR < ratio < math.inf else ""
@@ -145,8 +161,10 @@ class Log:
     def why_zero(self, name: str, cleared: str) -> str:
         """Return what is known of why a gradient is 0, or who tells it."""
         if cleared:
-            between = "what runs between backward() and step(), such as zero_grad() or clipping, has made it so"
-            return f"that of {cleared} was not, when backward() had brought it: {between}"
+            return (
+                f"that of {cleared} was not, when backward() had brought it:"
+                " what runs between backward() and step(), such as zero_grad() or clipping, has made it so"
+            )
         if name in self.is_half:
             return "it has 16 bits, in which small numbers are 0: torch.amp.GradScaler scales the loss"
         return "gviz.why(loss, model) before backward() tells where it becomes 0"
@@ -155,8 +173,10 @@ class Log:
         """Look for what is not right in the whole training: optimizers that have nothing of the model."""
         has_gradient = any(one.grad for row in self.rows for one in row.norms.values())
         if self.by == "backward" and self.steps_of_others and has_gradient:
-            steps = f"{amount(self.steps_of_others, 'step')} of optimizers, which have none of these parameters"
-            what = f"there were {steps}: to train them, make an optimizer after the model, of its parameters()"
+            what = (
+                f"there were {amount(self.steps_of_others, 'step')} of optimizers, which have none of these parameters:"
+                " to train them, make an optimizer after the model, of its parameters()"
+            )
             self.find(Finding("not trained", self.steps - 1, what))
 
     # ---------------------------------------------------------------- reading
@@ -189,8 +209,8 @@ class Log:
             last = norms[-1]
             ends = (min(finite), max(finite)) if finite else (None, None)
             share = "-" if last.zeros is None else f"{last.zeros:.0%}"
-            shape = "x".join(map(str, self.shapes[name])) or "()"
             numbers = [three_digits(one) for one in (grads[0] if grads else None, *ends, last.grad)]
+            shape = "x".join(map(str, self.shapes[name])) or "()"
             texts = [name, shape, *numbers, share, three_digits(last.weight), three_digits(last.ratio)]
             for column, text in zip(columns.values(), texts, strict=True):
                 column.append(text)

@@ -412,8 +412,10 @@ class Steps(Observer):
         grown = max(pairs, key=lambda pair: pair[1] / pair[0] if pair[0] else 0.0, default=(0.0, 0.0, ""))
         if not grown[0] or not GROWN < grown[1] / grown[0] < math.inf:
             return ""
-        before, now, name = three_digits(grown[0]), three_digits(grown[1]), grown[2]
-        return f"; the norm of {name} has grown from {before} at step {self.log.rows[0].step} to {now}"
+        return (
+            f"; the norm of {grown[2]} has grown from {three_digits(grown[0])} at step {self.log.rows[0].step}"
+            f" to {three_digits(grown[1])}"
+        )
 
     def found(self, finding: Finding) -> None:
         """Keep the first finding of nan or inf, and stop to hunt, unless an optimizer may come that does not use it."""

@@ -283,6 +283,30 @@ def test_a_learning_rate_that_is_too_high_is_told_by_large_updates(torch: Any) -
     assert "with SGD, lr=20" in log.findings[0].what
 
 
+def test_a_first_step_that_destroys_the_model_is_told(torch: Any) -> None:
+    def saturated(y: Any) -> Any:
+        return (y.sigmoid() - 0.3).pow(2).mean()
+
+    found = {}
+    for lr, scale in (
+        (5.0, 1.0),
+        (0.01, 1.0),
+        (5.0, 0.0),
+        (0.01, 1e-4),
+    ):  # the last: of weights that are small at first
+        net = network(torch, torch.nn.Linear(4, 8), torch.nn.ReLU(), torch.nn.Linear(8, 1))
+        with torch.no_grad():
+            [one.mul_(scale) for one in net.parameters()]
+        loss_of = saturated if scale == 1.0 else lambda y: (y - 1).pow(2).mean()
+        log = train(torch, net, optimizer=torch.optim.Adam(net.parameters(), lr=lr), loss_of=loss_of, steps=3)
+        found[lr, scale] = [(one.kind, one.step, one.name, one.what) for one in log.findings]
+    ((kind, step, name, what),) = found.pop((5.0, 1.0))
+    assert (kind, step, name) == ("large update", 0, "0.weight")
+    assert what.startswith("each weight was changed by 1")
+    assert what.endswith("times its norm, as 0.weight, or more, with Adam, lr=5")
+    assert not any("each weight" in one[-1] for findings in found.values() for one in findings), found
+
+
 def test_an_exploding_rnn_is_found_when_it_overflows_and_the_growth_is_told(torch: Any) -> None:
     weight = torch.nn.Linear(4, 4, bias=False)
 
