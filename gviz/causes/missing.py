@@ -456,7 +456,7 @@ def with_later_losses(facts: TensorFacts, cause: Cause) -> Cause:
     )
 
 
-def with_other_ways(facts: TensorFacts, cause: Cause) -> Cause:
+def with_way_cut_off(facts: TensorFacts, cause: Cause) -> Cause:
     """Return a cause for a gradient that came, with what a detach() lets none through of, on another way to the root.
 
     It may be meant, and nothing tells whether it is; what shifts an exponent, or lets a choice through, always is.

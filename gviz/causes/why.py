@@ -109,7 +109,7 @@ def why(graph: Graph, name: str) -> Cause:
     if row is None:
         raise SourceError(f"there is no tensor {excerpt(name)}", hint=hint_of_name(case, name))
     facts = TensorFacts(case, case.rows[row.same_as or name])
-    cause = missing.with_other_ways(facts, cause_of(facts))
+    cause = missing.with_way_cut_off(facts, cause_of(facts))
     if row.same_as:
         whose = f"{name} and {row.same_as} are one tensor, whose gradient is the sum over all its uses"
         return cause._replace(name=name, what=f"{whose}. {cause.what}")
