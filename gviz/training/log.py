@@ -138,7 +138,7 @@ class Log:
             self.find(Finding("no gradient", last.step, what, gone[0]))
 
     def judge_first(self, learning_rate: str) -> None:
-        """Look for a first measured step that has changed each weight of an optimizer by far, with no lower loss since."""
+        """Look for a first step that has changed each weight of an optimizer by far, with no lower loss since."""
         first, losses = self.rows[0], [math.nan if row.root is None else row.root for row in self.rows]
         own = {name for name in self.rows[-1].norms if len(self.shapes[name]) > 1}
         ratio, name = min(((first.norms[one].ratio or 0.0, one) for one in own & first.norms.keys()), default=(0.0, ""))
