@@ -206,7 +206,7 @@ def _record(row: TensorRow) -> dict[str, Any]:
         "file": where_of(row.place),
         **({} if broken is None else {"cut": broken.reason, "cut_by": broken.call, "cut_from": broken.source}),
         "cut_at": str(broken.place) if broken is not None and broken.place is not None else None,
-        "before": _numbers(row.grad.before),
+        "before": _numbers(row.at_backward()[1].before),
         "leaves": list(row.leaves),
         "is_written": row.is_written,
         **{name: str(place) for name, place in places.items() if place is not None},

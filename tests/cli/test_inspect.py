@@ -106,7 +106,7 @@ def test_a_leaf_that_has_a_gradient_has_no_note_of_why_what_has_its_name_now_has
         "    w, before = (w - w.grad).detach().requires_grad_(), w\n"
     )
     notes = {name: row["note"] for name, row in table(gviz("inspect", "net.py")).items()}
-    assert notes == {"w": "another tensor now", "before": "is w", "y": ""}
+    assert notes == {"w": "another tensor now", "before": "another tensor now", "y": ""}
 
 
 def test_what_is_made_of_a_detached_tensor_is_told_where_that_was(gviz: Program) -> None:
@@ -392,3 +392,12 @@ def test_json_has_a_gradient_of_0_before_backward(gviz: Program) -> None:
     (gviz.folder / "zero.py").write_text(f"{code}(w * 2).backward()\nw.grad.zero_()\nloss = w * 5\nloss.backward()\n")
     rows = {row["name"]: row for row in gviz("inspect", "zero.py", "--json").json()["tensors"]}
     assert (rows["w"]["before"], rows["w"]["grad"], "before" in rows["loss"]) == (0.0, 5.0, False)
+
+
+def test_json_has_the_gradient_before_backward_of_a_tensor_whose_name_another_has_now(gviz: Program) -> None:
+    code = (
+        "import torch\nw = torch.tensor(3.0, requires_grad=True)\n(w * 2).backward()\nloss = w * 5\nloss.backward()\n"
+    )
+    (gviz.folder / "again.py").write_text(f"{code}w = torch.tensor(1.0)\n")
+    row = gviz("inspect", "again.py", "--json").json()["tensors"][0]
+    assert (row["name"], row["before"], row["at_backward"]["grad"]) == ("w", 2.0, 7.0)
