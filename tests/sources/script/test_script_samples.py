@@ -23,7 +23,7 @@ ERROR_TWICE = (
     "Specify retain_graph=True if you need to backward through the graph a second time or if you need to access saved "
     "tensors after calling backward."
 )
-NO_GRAPH = "there is no graph: t1, t2 require gradients, but nothing was computed from them"
+NO_GRAPH = "there is no graph: t1, t2 require gradients, but nothing that has a name was computed from them"
 
 pytestmark = pytest.mark.filterwarnings("ignore:The .grad attribute")
 
