@@ -166,7 +166,11 @@ def why_no_root(names: Mapping[str, Any], *, has_cuts: bool = False) -> SourceEr
     elif flowing:
         verb, them = ("requires a gradient", "it") if len(flowing) == 1 else ("require gradients", "them")
         what = f"{joined(flowing)} {verb}, but nothing that has a name was computed from {them}"
-        what = f"{joined(flowing)} {verb}, but what was computed from {them} and has a name is outside of it" if has_cuts else what
+        what = (
+            f"{joined(flowing)} {verb}, but what was computed from {them} and has a name is outside of it"
+            if has_cuts
+            else what
+        )
         hint = "a leaf alone has no graph yet; compute something, as in y = x * 2 (not under torch.no_grad())"
     else:
         what = f"nothing requires a gradient (requires_grad is False for {joined(names)})"
