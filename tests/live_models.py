@@ -396,7 +396,7 @@ FAULTS = [
     Fault(log_of_zero, "weight", "nan", "log makes the first -inf, forward"),
     Fault(root_of_zero, "weight", "nan", "the derivative of sqrt for its input is inf"),
     Fault(norm_of_zero, "weight", "nan", "where() picks the other side"),
-    Fault(divided_by_zero, "weight", "nan", "/ makes the first inf, forward"),
+    Fault(divided_by_zero, "weight", "nan", "/ divides by 0, which gives nan or inf"),
     Fault(exp_too_large, "weight", "nan", "the result of exp is not finite, forward"),
     Fault(nan_in_data, "0.weight", "nan", "is not finite itself"),
     Fault(nan_in_weights, "2.weight", "nan", "0.weight is not finite itself"),

@@ -250,6 +250,8 @@ def false_cure(facts: TensorFacts) -> Cause | None:
         return None
     what = f"requires_grad makes a leaf of {root.name}, and brings no graph back"
     if facts.row is not root and facts.cuts:
+        if module_beside(facts):
+            return None
         what = f"{what}: {clause_of_cuts(case, facts.cuts, f'what is made from {facts.name}')}"
         lines, mend = facts.at_cuts
     elif root.broken is None:

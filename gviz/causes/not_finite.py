@@ -418,9 +418,11 @@ def not_finite_forward(case: Diagnosis, name: str, what: str, ends: tuple[str, .
         if cause := infinite_at_0(case, name, f"{what}: what {sign} is given is not finite", case.code_of(line)):
             return cause._replace(lines=(*line, *cause.lines))
     them = number if number.removeprefix("-") != what.rpartition(" ")[2].removeprefix("-") else "of them"
+    divisors = operands_of(case, first)[-1:] if not case.graph.code else []  # whose quotient is not kept
     origin = first_true(
         (
-            sign == "/" and dict(first.recorded.held).get("other") == "0",
+            sign == "/"
+            and (dict(first.recorded.held).get("other") == "0" or any(has_zero(one.value) for one in divisors)),
             "/ divides by 0, which gives nan or inf whatever is divided",
         ),
         (

@@ -69,15 +69,12 @@ def names_in_loop(case: Diagnosis, stop: Stop) -> list[str]:
 def is_behind_failure(facts: TensorFacts) -> bool:
     """Return whether what the last backward failed on is made from a leaf, be it that the leaf was cut off."""
     case, failure = facts.case, facts.case.graph.failure
-    is_reached = failure is not None and NO_GRAPH not in failure.message and case.is_reached(facts.row)
+    if failure is not None and NO_GRAPH not in failure.message:
+        return case.is_reached(facts.row)
     is_never_required = not facts.row.requires_grad and is_without_graph(case)
     is_read = (leaf := gradient_read(case)) is not None and leaf.name == facts.name
-    return (
-        is_reached
-        or is_never_required
-        or is_read
-        or any(facts.name in cut.leaves for cut in case.graph.breaks if cut.is_used)
-    )
+    is_cut = any(facts.name in cut.leaves for cut in case.graph.breaks if cut.is_used)
+    return is_never_required or is_read or is_cut
 
 
 @lru_cache(maxsize=1)  # all tensors of a graph ask the same
@@ -109,7 +106,8 @@ def is_stopped_root(facts: TensorFacts) -> bool:
 def stopped(facts: TensorFacts) -> Cause | None:
     """Return the cause for a program that raised before the gradient could come; None if that was of no matter."""
     stop, failure, is_over = facts.case.stop, facts.case.graph.failure, facts.case.graph.stop is not None
-    if stop is None or not (is_over or is_behind_failure(facts)):
+    is_elsewhere = failure is not None and NO_GRAPH not in failure.message and not facts.case.is_reached(facts.row)
+    if stop is None or is_elsewhere or not (is_over or is_behind_failure(facts)):
         return None
     cause = next((one for words, one in ANSWERS.items() if words in stop.message), other_error)(facts, stop)
     if cause is None or failure is None:
@@ -241,8 +239,12 @@ def of_gradient(facts: TensorFacts, stop: Stop, leaf: TensorRow) -> Cause | None
 
 def without_graph(facts: TensorFacts, stop: Stop) -> Cause | None:
     """Return the cause for a root that has no graph; None for a leaf that this is of no matter for."""
-    if (leaf := gradient_read(facts.case)) is not None:
-        return of_gradient(facts, stop, leaf)
+    leaf = gradient_read(facts.case)
+    return beside_cuts(facts, stop) if leaf is None else of_gradient(facts, stop, leaf)
+
+
+def beside_cuts(facts: TensorFacts, stop: Stop) -> Cause | None:
+    """Return the cause for a root without a graph that is no gradient; None for a leaf that this is of no matter for."""
     case, root, name = facts.case, facts.case.rows.get(named_in(stop.code)), named_in(stop.code) or "the root"
     if (
         facts.row.requires_grad
@@ -254,6 +256,10 @@ def without_graph(facts: TensorFacts, stop: Stop) -> Cause | None:
     others = (TensorFacts(case, one) for one in case.rows.values() if facts.row is root and one.requires_grad)
     behind = next((one for one in others if one.cuts), facts) if own is None else facts
     is_within = own is not None and all(facts.name in own.leaves or is_inside(case, cut, own) for cut in facts.cuts)
+    has_optimized = any(one.history.is_optimized for one in case.graph.tensors)
+    if facts.cuts and facts.row is not root and facts.history.is_optimized is False and has_optimized:
+        what = f"{head}and no optimizer has {facts.name}"
+        return facts.cause("not trained", what, case.line_of_stop, "none, unless it is to be trained")
     if behind.cuts and not (is_within or facts.is_frozen_in_optimizer):
         (lines, mend), what = behind.at_cuts, f"{head}{behind.clause_of_cuts}"
         return facts.cause(behind.cuts[0].reason, what, (*case.line_of_stop, *lines), mend)

@@ -161,22 +161,23 @@ def stands_for_leaf(facts: TensorFacts) -> bool:
 
 def cut_of_constant(facts: TensorFacts, cause: Cause) -> GraphCut | None:
     """Return what has cut off a tensor that may be a constant on purpose; None for any other."""
-    cut = facts.own_cut if cause.is_wrong and facts.case.stop is None else None
+    cut = facts.own_cut if cause.is_wrong else None
     return None if cut is None or facts.row is facts.case.root_row or cause.verdict != cut.reason else cut
 
 
 def as_constant(facts: TensorFacts, cause: Cause) -> Cause:
     """Return the cause for a tensor outside the graph: what a loss is compared with, say, is a constant on purpose.
 
-    It may be one where nothing is wrong with the gradients of what it was made from; that may be a constant, too, and
-    in a loop one that was made from the tensor itself.
+    It may be one where the cut is not what is wrong with the gradients of what it was made from; that may be a constant,
+    too, and in a loop one that was made from the tensor itself.
     """
     rows, todo, seen = facts.case.rows, [(facts, cause)], {facts.name}
-    if cut_of_constant(facts, cause) is None:
+    if (own_cut := cut_of_constant(facts, cause)) is None:
         return cause
+    at_cut = facts.case.line_of(own_cut.place)
     for one, own in todo:  # grows while it is read
         cut = cut_of_constant(one, own)
-        if cut is None and own.is_wrong:
+        if cut is None and own.is_wrong and not {*own.lines}.isdisjoint(at_cut):
             return cause
         new = [leaf for leaf in cut.leaves if leaf in rows and leaf not in seen] if cut is not None else []
         seen.update(new)

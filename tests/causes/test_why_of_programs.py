@@ -1732,3 +1732,48 @@ loss.backward()
 """
     cause = why(graph_of(tmp_path, LOOP + body, engine), "net.0.weight")
     assert cause.mend == "give its root a name of its own, and gviz why SOURCE --root NAME tells of that one"
+
+
+STUDENT_AND_TARGET = """\
+import copy
+import torch
+from torch import nn
+torch.manual_seed(0)
+q = nn.Linear(2, 2)
+target = copy.deepcopy(q)
+opt = torch.optim.SGD(q.parameters(), lr=0.1)
+state = torch.ones(1, 2)
+def act(s):
+    with torch.no_grad():
+        return q(s).argmax().item()
+replay = [(torch.ones(1, 2), act(state)) for _ in range(3)]
+for i in range(2):
+    s = torch.cat([one for one, _ in replay])
+    a = torch.tensor([float(action) for _, action in replay])
+    with torch.no_grad():
+        goal = target(s).max(1).values + a
+    loss = (q(s).sum(1) - goal).pow(2).mean()
+    opt.zero_grad()
+    loss.backward()
+    opt.step()
+"""
+
+
+@pytest.mark.parametrize("engine", ENGINES)
+@pytest.mark.parametrize(
+    ("before", "after"),
+    [
+        ("    opt.step()\n", "    opt.step(); opt.step()\n"),
+        ("    loss.backward()\n", "    loss.backward(); loss.backward()\n"),
+        ("loss = (q(s).sum(1)", "loss = (q(s).detach().sum(1)"),
+        ("    opt.zero_grad()\n", "    opt.zero_grad(); loss = torch.tensor(loss.item(), requires_grad=True)\n"),
+    ],
+)
+def test_targets_and_data_are_not_blamed_for_the_fault_of_another(
+    tmp_path: Path, before: str, after: str, engine: str
+) -> None:
+    assert STUDENT_AND_TARGET.count(before) == 1
+    causes = why_all(graph_of(tmp_path, STUDENT_AND_TARGET.replace(before, after), engine))
+    wrong = {cause.name for cause in causes if cause.is_wrong}
+    assert wrong
+    assert wrong <= {"q.weight", "q.bias", "loss"}, causes
