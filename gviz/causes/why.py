@@ -16,7 +16,7 @@ from gviz.causes import missing, training, zero
 from gviz.causes.diagnosis import Cause, Diagnosis, first_true
 from gviz.causes.facts import TensorFacts, Verdict, always, first_answer
 from gviz.causes.not_finite import gradient_not_finite, not_finite_before, not_finite_itself, not_finite_since
-from gviz.causes.stopped import is_about, is_frozen_for_root, is_stopped_root, stopped
+from gviz.causes.stopped import NO_GRAPH, is_about, is_frozen_for_root, is_stopped_root, stopped
 from gviz.errors import SourceError
 from gviz.garbage import without_collecting
 from gviz.graphs import Graph, GraphCut
@@ -174,15 +174,18 @@ def as_constant(facts: TensorFacts, cause: Cause) -> Cause:
     rows, todo, seen = facts.case.rows, [(facts, cause)], {facts.name}
     if (own_cut := cut_of_constant(facts, cause)) is None:
         return cause
-    at_cut = facts.case.line_of(own_cut.place)
+    at_cut, stop = facts.case.line_of(own_cut.place), facts.case.stop
+    is_no_fault = stop is None or NO_GRAPH not in stop.message  # that a root lacks its graph is the cut's, or another's
     for one, own in todo:  # grows while it is read
         cut = cut_of_constant(one, own)
         if cut is None and own.is_wrong and not {*own.lines}.isdisjoint(at_cut):
             return cause
+        is_no_fault = is_no_fault or (cut is None and own.is_wrong)
         new = [leaf for leaf in cut.leaves if leaf in rows and leaf not in seen] if cut is not None else []
         seen.update(new)
         todo += [(leaf, cause_alone(leaf)) for leaf in (TensorFacts(facts.case, rows[name]) for name in new)]
-    return cause._replace(mend=f"none, if {facts.name} is to have no graph; else {cause.mend}", is_meant=True)
+    hedged = cause._replace(mend=f"none, if {facts.name} is to have no graph; else {cause.mend}", is_meant=True)
+    return hedged if is_no_fault else cause
 
 
 def cause_alone(facts: TensorFacts) -> Cause:
