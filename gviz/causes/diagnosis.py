@@ -97,7 +97,7 @@ class Cause(NamedTuple):
 
     def besides(self, what: str, lines: Lines, mend: str, head: str = "besides,", joint: str = "besides,") -> Cause:
         """Return it with what else is to be said of its tensor, the sentence and the mend each after a word."""
-        before = self.what.removesuffix(", and nothing is wrong with it")
+        before = self.what.removesuffix(", which is finite and not 0")
         return self._replace(
             what=f"{before}; {head} {what}",
             lines=tuple(dict.fromkeys((*self.lines, *lines))),

@@ -295,7 +295,6 @@ def without_history(cause: Cause, row: TensorRow, root: str, factor: float, *, i
         what += " an earlier backward has left one there, and this one is added to it; or the program has changed it"
         return Cause(name, "accumulated", what, (), f"{BEFORE_EACH.format(in_code(name))}, unless it is meant")
     if not is_freed:  # be it that backward has not run, and .grad is None
-        what = cause.what.replace(", and nothing is wrong with it", ", which is finite and not 0")
-        return cause._replace(what=what.replace(f"{name} has a gradient", f"{root} brings {name} a gradient"))
-    what = f"{cause.what.removesuffix(', and nothing is wrong with it')} in .grad, and backward has freed the graph:"
+        return cause._replace(what=cause.what.replace(f"{name} has a gradient", f"{root} brings {name} a gradient"))
+    what = f"{cause.what.removesuffix(', which is finite and not 0')} in .grad, and backward has freed the graph:"
     return cause._replace(what=f"{what} whether an earlier backward has added to it is not known")

@@ -14,7 +14,7 @@ from gviz.causes.diagnosis import Cause, Diagnosis, Lines, first_true, in_code, 
 from gviz.causes.facts import TensorFacts
 from gviz.causes.missing import SEVERAL, beside_root, never_required, outside
 from gviz.causes.not_finite import SINGULAR
-from gviz.causes.syntax import last_name, statements, statements_at
+from gviz.causes.syntax import calls_of, last_name, statements, statements_at
 from gviz.graphs import LOST, Edge, GraphCut, Node, Place, Stop, TensorRow
 from gviz.reference.error_help import help_in
 from gviz.text import joined
@@ -370,8 +370,9 @@ def linked(case: Diagnosis, freed: Node, user: Node) -> tuple[str, Lines, str]:
         mend = f"call backward() on {names[0]} or on {named_in(case.line_of_stop[0][1])}, and not on both"
         return what, lines, mend
     anew = f"compute {names[0]} anew before each backward(), or take {names[0]}.detach() if it is to be a constant"
-    mend = f"{anew}; or give the one before retain_graph=True; or call backward() once, on the sum of the losses"
-    return what, lines, mend
+    steps = {ast.unparse(call.func) for one in case.assignments.lines for call in calls_of(one, "step")}
+    once = "; or call backward() once, on the sum of the losses" * (len(steps) < 2)  # of two, one clears for the other
+    return what, lines, f"{anew}; or give the one before retain_graph=True{once}"
 
 
 def detached_values(case: Diagnosis, names: list[str]) -> str:

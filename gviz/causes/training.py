@@ -115,7 +115,7 @@ def as_far_as_used(facts: TensorFacts) -> Cause:
     arrivals, wasted, cause = facts.history.arrivals, facts.history.wasted, as_it_came(facts)
     if not wasted or not facts.history.steps or not facts.history.is_optimized:
         return cause
-    what = cause.what.replace(", and nothing is wrong with it", "")
+    what = cause.what.replace(", which is finite and not 0", "")
     what = f"{what}; {wasted} of the {arrivals} that this backward() has brought went before a step() had used them"
     if wasted * 2 > arrivals:
         return cause._replace(verdict="taken away", what=what, mend=f"{AFTER_STEP}; or none, {ON_PURPOSE}")
@@ -388,7 +388,7 @@ def enlarged_by_hook(graph: Graph, cause: Cause, excess: float) -> Cause:
 
 
 def as_it_came(facts: TensorFacts) -> Cause:
-    """Return that nothing is wrong with a gradient; and what hooks have made of it on its way."""
+    """Return that no fault of a gradient is known; and what hooks have made of it on its way."""
     case, hooks = facts.case, list(hooks_above(facts))[::-1]
     if hooks:
         texts = "; ".join(f"at {name} {made_text(change)}" for name, change in hooks)
@@ -399,8 +399,8 @@ def as_it_came(facts: TensorFacts) -> Cause:
             case.graph.code and not case.nodes,  # or a later one was never made
             "; the graph that brought it is gone, and there is no other to look at",
         ),
-        (case.has_mixed, ""),  # it may have been written after it was saved
-        (True, ", and nothing is wrong with it"),
+        (case.has_mixed or facts.is_zero or facts.number, ""),  # it may have been written after it was saved
+        (True, ", which is finite and not 0"),
     )
     return facts.cause("ok", f"{facts.name} has a gradient{end}", case.line_of_backward)
 

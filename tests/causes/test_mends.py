@@ -253,7 +253,7 @@ def test_a_write_that_autograd_does_not_see_is_told(tmp_path: Path, lines: str, 
     assert (cause.verdict, [place.line for place, _ in cause.lines]) == ("written in place", [8, 9])
     assert cause.mend == mend
     mended = why(graph_of(tmp_path, program.replace(f"y.data.{write}", cause.mend)), "w")
-    assert mended.what == "w has a gradient, and nothing is wrong with it"
+    assert mended.what == "w has a gradient, which is finite and not 0"
 
 
 def test_a_write_that_nobody_sees_but_that_nothing_had_saved_is_no_fault(tmp_path: Path) -> None:

@@ -2762,7 +2762,7 @@ BY_HOOKS = {
         "a hook, line 5, set .grad to None: 20 → None",
     ),
     "other": ("h.register_hook(lambda g: g * 2)", "w", "ok", 5, "hooks have changed on its way: at h 10 → 20"),
-    "sound": ("h.register_hook(lambda g: None)", "w", "ok", 7, "nothing is wrong with it"),
+    "sound": ("h.register_hook(lambda g: None)", "w", "ok", 7, "which is finite and not 0"),
 }
 
 

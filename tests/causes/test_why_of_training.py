@@ -101,7 +101,7 @@ CASES = {
     "noise on a gradient": (
         "opt.zero_grad(); head(net(x)).sum().backward(); net.weight.grad += torch.ones(3, 3); opt.step()",
         "ok",
-        "nothing is wrong with it",
+        "which is finite and not 0",
         "",
     ),
     "a gradient times 0": (
