@@ -71,9 +71,14 @@ def clip_grad_norm_(
 
 
 def clip_grad_value_(parameters: Tensor | Iterable[Tensor], clip_value: float, foreach: object = None) -> None:
-    """Keep every element of the gradients between ``-clip_value`` and ``clip_value``."""
+    """Keep every element of the gradients between ``-clip_value`` and ``clip_value``; without any it is an error."""
+    refuse(
+        not (grads := gradients(parameters)),
+        "Expected !nested_tensorlist[0].empty() to be true, but got false.  (Could this error message be improved?  If"
+        " so, please report an enhancement request to PyTorch.)",
+    )
     with no_grad():
-        for grad in gradients(parameters):
+        for grad in grads:
             grad.clamp_(-float(clip_value), float(clip_value))
 
 
