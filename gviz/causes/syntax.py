@@ -173,7 +173,7 @@ def takes_tensor(call: ast.Call, argument: ast.AST) -> bool:
     >>> [takes_tensor(call, call.args[-1]) for call in calls]
     [True, False, False]
     """
-    name, owner = last_name(call), ast.unparse(call.func).rpartition(".")[0]
+    name, owner = last_name(call), ast.unparse(getattr(call.func, "value", ast.Name("")))  # of nn.ReLU()(x) it is ""
     if name == "map":
         return takes_tensor(ast.Call(call.args[0], [argument], []), argument)  # type: ignore[list-item]
     if owner == "":

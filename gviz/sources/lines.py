@@ -401,9 +401,9 @@ def last_write(changed: re.Match[str], writes: Sequence[Write], nodes: Mapping[A
             is_there,
         )
 
-    of_version = [one for one in reversed(writes) if one.version == int(changed["version"])]
-    best = max(of_version, key=likeness, default=None)
-    return best if best is not None and any(likeness(best)[::3]) else None  # by the operation, or by the size
+    of_version = (one for one in reversed(writes) if one.version == int(changed["version"]))
+    fitting = [one for one in of_version if any(likeness(one)[::3])]  # by the operation, or by the size
+    return max(fitting, key=likeness, default=None)
 
 
 def cuts_in(nodes: Iterable[Any]) -> set[CutResult]:

@@ -1722,6 +1722,37 @@ trainer.update()
         [12, 5, 11],
         "self.state = self.state.detach() before it is used again",
     ),
+    "loss_module_made_and_called_in_one_line": (
+        "m.weight",
+        """\
+import torch
+from torch import nn
+m = nn.Linear(2, 1)
+loss = nn.MSELoss()(m(torch.ones(1, 2)).detach(), torch.zeros(1, 1))
+loss.backward()
+""",
+        "detached",
+        [5, 4],
+        "loss = nn.MSELoss()(m(torch.ones(1, 2)), torch.zeros(1, 1))",
+    ),
+    "state_of_a_gru_kept_with_its_graph_over_a_step": (
+        "m.weight_hh_l0",
+        """\
+import torch
+from torch import nn
+m = nn.GRU(3, 4)
+opt = torch.optim.SGD(m.parameters(), lr=0.1)
+x, h = torch.ones(5, 2, 3), None
+for i in range(2):
+    out, h = m(x, h)
+    loss = out.pow(2).mean()
+    loss.backward(retain_graph=True)
+    opt.step()
+""",
+        "written in place",
+        [9, 10],
+        "h = h.detach() before it is used again",
+    ),
     "stepped_between": (
         "w",
         """\
