@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import ast
 import builtins
+import re
 from collections.abc import Iterator, Set as AbstractSet
 from typing import NamedTuple, TypeAlias
 
@@ -160,6 +161,11 @@ class Assignments:
                 yield source, [self.key(part, function)]
         if isinstance(statement, ast.Expr) and last_name(statement.value) not in STORES:
             yield statement.value, []
+
+    def writers_of(self, name: str) -> list[Line]:
+        """Return the lines that give a value to a part of the name of a tensor, those of its last part last."""
+        keys = ((owner, word) for word in re.findall(r"[A-Za-z_]\w*", name) for owner in (None, "."))
+        return [line for key in keys for line in self.writers.get(key, ())]
 
     # ---------------------------------------------------------------- ways
     def way(self, start: ast.stmt, part: ast.AST, ends: AbstractSet[int], last: AbstractSet[int]) -> list[Carrier]:

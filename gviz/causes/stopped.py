@@ -432,24 +432,27 @@ def written_after_saving(facts: TensorFacts, stop: Stop) -> Cause:
     writes = tuple(line for place, _ in case.graph.writes[:1] for line in case.line_of(place))
     by = f" by {sign_in_program(saver)}" if saver is not None else ""
     what = f"backward did not run: a tensor that was saved{by} for backward was written in place afterwards"
-    code = case.code_of(writes)
-    mend = f"call each backward() before step(); or compute {case.root_name} again after it"
-    mend = mend if ".step(" in code else into_new_tensor(case, code)
-    maker = _MAKER.search(stop.message)
-    is_made = maker is not None and maker[1] not in TRANSPOSES  # and is no leaf, then
+    code, made = case.code_of(writes), fixes.assigned_in(case.code_of(case.line_of_node(saver)))
+    others = "" if case.root_name in made else ", with all that it is computed from"  # as that may have saved it, too
+    again = f"compute {case.root_name} again after that{others}{f', such as {made[0]}' if made and others else ''}"
+    mend = (
+        f"call each backward() before step(), if step() is to use its gradient; else {again}"
+        if ".step(" in code
+        else into_new_tensor(case, code)
+    )
+    is_made = (maker := _MAKER.search(stop.message)) is not None and maker[1] not in TRANSPOSES  # and is no leaf, then
     leaf = "" if writes or saver is None or is_made else written_leaf(case, saver, shape_in(stop))
     if leaf:
         what = f"backward did not run: {leaf} was written in place after it had been saved{by} for backward"
-        mend = f"call backward() before {leaf} is written, as by step(); or compute {case.root_name} again after that"
+        mend = f"call backward() before {leaf} is written, as by step(); or {again}"
     link = link_of(case) if ".step(" in code and case.graph.earlier else None
     if link is not None and case.nodes[link.source].run <= case.graph.earlier < case.nodes[link.target].run:
         # what is of an earlier run was computed with weights that have been stepped since
-        _, _, better = linked(case, case.nodes[link.source], case.nodes[link.target])
-        mend = better.partition("; or ")[0]
+        mend = linked(case, case.nodes[link.source], case.nodes[link.target])[2].partition("; or ")[0]
     lines, meant = (*case.line_of_stop, *case.line_of_node(saver), *writes), ""
     if not is_made and not case.graph.code and facts.grad is not None:  # an update, of which nothing tells when it was
         meant = f"if backward() ran on {case.root_name} before the write, as of step(): ask before that"
-        mend = f"call backward() before the write; or compute {case.root_name} again after it"
+        mend = f"call backward() before the write; or {again}"
     return facts.cause("written in place", what, lines, mend, meant)
 
 

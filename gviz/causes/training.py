@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import ast
-import re
 from collections.abc import Iterator
 
 from gviz.causes import fixes
@@ -208,12 +207,16 @@ def beside_optimizer(facts: TensorFacts) -> Cause | None:
     anew = [(case.line_of(Place(one.lineno)), better) for one in writers if (better := fixes.as_copy(one))]
     if anew and len(writers) <= 2:  # and not an attribute of another class
         return facts.cause("overwritten", f"{cause.what}; the line makes a new parameter of the old one", *anew[0])
-    mend = f"give {name} to the optimizer, whose step() has no gradient to use; or, if not, see why it has none"
+    mend = made_in_forward(facts) or (
+        f"give {name} to the optimizer, whose step() has no gradient to use; or, if not, see why it has none"
+    )
     owner, number = name.partition(".")[0], case.line_in_text(cause.lines)
     later = [one for one in case.assignments.writers.get((None, owner), ()) if one.statement.lineno > number > 0]
     if later and isinstance(later[0].statement, ast.Assign) and f"{owner}.parameters()" in case.code_of(cause.lines):
-        lines = (*cause.lines, *case.line_of(Place(later[0].statement.lineno)))
-        cause = cause._replace(what=f"{cause.what}, since {owner} was another module when it was made", lines=lines)
+        cause = cause._replace(
+            what=f"{cause.what}, since {owner} was another module when it was made",
+            lines=(*cause.lines, *case.line_of(Place(later[0].statement.lineno))),
+        )
         mend = f"make the optimizer after the line that gives {owner} its last value"
     return facts.cause("not used", cause.what, cause.lines, mend) if case.has_idle_optimizer else None
 
@@ -232,20 +235,23 @@ def not_optimized(facts: TensorFacts) -> Cause:
 def given_to_optimizer(facts: TensorFacts) -> str:
     """Return what gives a leaf to an optimizer: the line that makes one, if the leaf is there by then, or words."""
     lines, all_lines = facts.case.line_of(facts.history.optimizer), facts.case.assignments.lines.values()
-    number, words = facts.case.line_in_text(lines), re.findall(r"[A-Za-z_]\w*", facts.name)
-    writers = [
-        own
-        for word in words
-        for key in ((None, word), (".", word))
-        for own in facts.case.assignments.writers.get(key, ())
-    ]
-    is_anew = any(one.function is not None and one.function.name == "forward" for one in writers)
-    if is_anew and not any(one.function is not None and one.function.name == "__init__" for one in writers[-1:]):
-        return f"make {facts.in_code.rpartition('.')[0]} in __init__(), which runs once, and not in forward()"
+    number, writers = facts.case.line_in_text(lines), facts.case.assignments.writers_of(facts.name)
     is_there = all(one.statement.lineno < number for one in writers) if writers else False
     is_plain = any(one.function is None and one.statement.lineno == number for one in all_lines)
-    return (fixes.optimizing(facts.case.code_of(lines), facts.in_code) if is_there and is_plain else "") or (
-        f"make the optimizer after {facts.name}, and with it, or give it to the optimizer's add_param_group()"
+    return (
+        made_in_forward(facts)
+        or (fixes.optimizing(facts.case.code_of(lines), facts.in_code) if is_there and is_plain else "")
+        or f"make the optimizer after {facts.name}, and with it, or give it to the optimizer's add_param_group()"
+    )
+
+
+def made_in_forward(facts: TensorFacts) -> str:
+    """Return what to do about a layer that each call of a model makes anew; "" for a leaf of another one."""
+    functions = [getattr(one.function, "name", "") for one in facts.case.assignments.writers_of(facts.name)]
+    return (
+        f"make {facts.in_code.rpartition('.')[0]} in __init__(), which runs once, and not in forward()"
+        if "forward" in functions and functions[-1] != "__init__"
+        else ""
     )
 
 

@@ -1488,7 +1488,10 @@ for i in range(3):
 """,
         "written in place",
         [9, 5, 7],
-        "call each backward() before step(); or compute loss again after it",
+        (
+            "call each backward() before step(), if step() is to use its gradient; else compute loss again after that,"
+            " with all that it is computed from, such as out"
+        ),
     ),
     "numbers_of_predictions_of_one_element": (
         "m.weight",
@@ -1753,6 +1756,52 @@ for i in range(2):
         [9, 10],
         "h = h.detach() before it is used again",
     ),
+    "step_of_the_critic_between_two_losses_of_one_pass": (
+        "actor.weight",
+        """\
+import torch
+from torch import nn
+actor, critic = nn.Linear(2, 1), nn.Linear(1, 1)
+opt = torch.optim.SGD(critic.parameters(), lr=0.1)
+a = actor(torch.ones(4, 2))
+q = critic(a)
+loss_c = (q - 1).pow(2).mean()
+loss_a = -q.mean()
+loss_c.backward(retain_graph=True)
+opt.step()
+loss_a.backward()
+""",
+        "written in place",
+        [11, 6, 10],
+        (
+            "call each backward() before step(), if step() is to use its gradient; else compute loss_a again after that,"
+            " with all that it is computed from, such as q"
+        ),
+    ),
+    "layer_of_init_made_again_in_forward": (
+        "net.fc.weight",
+        """\
+import torch
+from torch import nn
+class Net(nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.fc = nn.Linear(2, 2)
+    def forward(self, x):
+        self.fc = nn.Linear(2, 2)
+        return self.fc(x)
+net = Net()
+opt = torch.optim.SGD(net.parameters(), lr=0.1)
+for i in range(2):
+    loss = net(torch.ones(1, 2)).sum()
+    opt.zero_grad()
+    loss.backward()
+    opt.step()
+""",
+        "not used",
+        [11],
+        "make net.fc in __init__(), which runs once, and not in forward()",
+    ),
     "stepped_between": (
         "w",
         """\
@@ -1767,7 +1816,7 @@ two.backward()
 """,
         "written in place",
         [8, 5, 7],
-        "call each backward() before step(); or compute two again after it",
+        "call each backward() before step(), if step() is to use its gradient; else compute two again after that",
     ),
     "made_and_not_used": (
         "model.aux.weight",
