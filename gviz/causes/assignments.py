@@ -8,7 +8,7 @@ import re
 from collections.abc import Iterator, Set as AbstractSet
 from typing import NamedTuple, TypeAlias
 
-from gviz.causes.syntax import last_name, parsed
+from gviz.causes.syntax import SPACES, last_name, parsed
 
 Key: TypeAlias = "tuple[ast.AST | str | None, str]"
 """The function that has a variable, None for the program itself; "." for an attribute, "()" for what a function
@@ -46,7 +46,11 @@ class Carrier(NamedTuple):
     def is_taking(self, node: ast.AST) -> bool:
         """Return whether a node of the statement takes the value."""
         is_read = isinstance(node, ast.Call if self.is_result else ast.Name | ast.Attribute) and not is_stored(node)
-        return is_read and last_name(node) in self.names
+        return (
+            is_read
+            and last_name(node) in self.names
+            and ast.unparse(getattr(node, "value", ast.Name(""))) not in SPACES  # as that of F.one_hot is
+        )
 
 
 class Assignments:

@@ -1802,6 +1802,22 @@ for i in range(2):
         [11],
         "make net.fc in __init__(), which runs once, and not in forward()",
     ),
+    "variable_called_as_the_function_that_takes_it": (
+        "m.weight",
+        """\
+import torch
+m = torch.nn.Linear(2, 1)
+full = m(torch.ones(1, 2)).detach()
+loss = torch.full((2,), full.mean()).sum()
+loss.backward()
+""",
+        "detached",
+        [5, 3, 4],
+        (
+            "full = m(torch.ones(1, 2)); and then no gradient goes through this argument of torch.full():"
+            " compute it with operations on tensors, in line 4"
+        ),
+    ),
     "stepped_between": (
         "w",
         """\
