@@ -356,7 +356,7 @@ def test_pictures_and_the_table_say_where_a_tensor_was_written_in_place(tmp_path
         assert "written in place at line 6" in render(graph, "svg", RenderOptions(show=("line",), view=view))
     assert "written in place at line 8" in str(render(graph, "txt", RenderOptions(show=("line",))))
     assert [note_of(row) for row in graph.tensors] == [
-        "", "written in place at line 10", "", "written in place at line 10", "", "",
+        "", "written in place at line 10", "", "written in place at line 10; is h", "", "",
     ]  # fmt: skip
 
 

@@ -244,7 +244,7 @@ def without_graph(facts: TensorFacts, stop: Stop) -> Cause | None:
 
 
 def beside_cuts(facts: TensorFacts, stop: Stop) -> Cause | None:
-    """Return the cause for a root without a graph that is no gradient; None for a leaf that this is of no matter for."""
+    """Return the cause for a root without a graph that is no gradient; None for a leaf of no matter for it."""
     case, root, name = facts.case, facts.case.rows.get(named_in(stop.code)), named_in(stop.code) or "the root"
     if (
         facts.row.requires_grad

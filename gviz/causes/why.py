@@ -168,8 +168,8 @@ def cut_of_constant(facts: TensorFacts, cause: Cause) -> GraphCut | None:
 def as_constant(facts: TensorFacts, cause: Cause) -> Cause:
     """Return the cause for a tensor outside the graph: what a loss is compared with, say, is a constant on purpose.
 
-    It may be one where the cut is not what is wrong with the gradients of what it was made from; that may be a constant,
-    too, and in a loop one that was made from the tensor itself.
+    It may be one where the cut is not what is wrong with the gradients of what it was made from; that may be a
+    constant, too, and in a loop one that was made from the tensor itself.
     """
     rows, todo, seen = facts.case.rows, [(facts, cause)], {facts.name}
     if (own_cut := cut_of_constant(facts, cause)) is None:

@@ -151,6 +151,6 @@ def _operation_text(node: Node, max_chars: int) -> str:
 
 
 def _attributes(text: str, look: str) -> str:
-    """Return the attributes of a box as the graphviz package writes them: a text, which shows as it is, and its look."""
+    """Return the attributes of a box as the graphviz package writes them: a text, shown as it is, and its look."""
     text = visible(shorten_lines(text, LONGEST_PIECE))  # far too long lines are cut
     return f" [label={quote(nohtml(escape(text).replace('&', '&amp;')))}{look}"

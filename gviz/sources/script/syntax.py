@@ -11,9 +11,9 @@ OWN_NAMES = (ast.FunctionDef, ast.AsyncFunctionDef, ast.Lambda, ast.ClassDef, as
 
 
 Binding: TypeAlias = tuple[str, tuple[int, int], int, bool, bool]
-"""A name that gets a value, or an item of what it stands for; its line and column; 0 in the script itself, else a number of
-the function, the class or the comprehension; whether it stands in a loop of that; whether it stands for something else
-then, as after ``p = 1``, and not after ``p += 1``."""
+"""A name that gets a value, or an item of what it stands for; its line and column; 0 in the script itself, else a
+number of the function, the class or the comprehension; whether it stands in a loop of that; whether it stands for
+something else then, as after ``p = 1``, and not after ``p += 1``."""
 
 
 @lru_cache(maxsize=2)
