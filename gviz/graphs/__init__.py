@@ -375,7 +375,8 @@ class History(NamedTuple):
             for, in a program that has called no backward.
         is_optimized: whether an optimizer has the tensor; None where the program has made no optimizer.
         written: where its memory was written last before the graph used it; None where it was as it was made.
-        optimizer: where the last optimizer was made, if none has the tensor.
+        optimizer: if none has the tensor, where the only one was made, or the only one that steps after a backward that
+            came to the tensor; None where that may be several.
         first_norm: its norm when a backward brought its first gradient; None where none has, or that is not known.
         steps: how many steps of optimizers have had a gradient of it to use; None if the run was ended early, so that
             more may have been to come.

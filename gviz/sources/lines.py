@@ -213,17 +213,23 @@ class Lines:
         if row.broken is not None and row.is_leaf and row.requires_grad:
             call = recall(trace.outside.records, tensor)  # as by torch.tensor(loss.item(), requires_grad=True)
             required_at = required_at or (call.place if call is not None else None)
-        is_optimized = recall(gradients.optimized, tensor) is True if gradients.has_optimizers else None
+        is_optimized = recall(gradients.optimized, tensor) is True if gradients.made_at else None
         asked_at = recall(trace.autograd_grad, tensor)
+        record, made = recall(gradients.records, tensor), {*gradients.made_at.values()}
+        # Of several optimizers, those that step after a backward that came to it.
+        made = (
+            made
+            if len(made) < 2
+            else {at for chain in (record.arrivals if record else ()) for at in gradients.made_of.get(chain, ())}
+        )
         history = History(
             requires_grad_set=self.place_if_any(required_at),
             autograd_grad=self.place_if_any(asked_at),
             grad_of_others=self.place_if_any(None if asked_at or gradients.backwards else gradients.asked_at),
             is_optimized=is_optimized,
-            optimizer=self.place_if_any(gradients.optimizer_at) if is_optimized is False else None,
+            optimizer=self.place_if_any(made.pop()) if is_optimized is False and len(made) == 1 else None,
             idle_steps=gradients.idle_steps,
         )
-        record = recall(gradients.records, tensor)
         if record is None:
             first = gradients.first_run
             return history._replace(is_updated=first > 0 and any(one.run > first for one in self.writes_to(tensor)))

@@ -99,14 +99,14 @@ class Gradients(Observer):
     def __init__(self, frames: RunningProgram) -> None:
         self.frames, self.backwards, self.chain, self.is_finite = frames, 0, Chain(), True
         self.is_complete = True  # whether the program has come to its end, be it by an error
-        self.first_run = 0  # of a line, when the first backward, or autograd.grad, had ended; 0 for none
+        # The run of a line when the first backward, or autograd.grad, had ended; how many steps had no gradient at all.
+        self.first_run = self.idle_steps = 0
         self.records: ByTensor[GradientRecord] = {}  # of leaves
         self.by_memory: ByTensor[GradientRecord] = {}  # of gradients, and of tensors on their memory
         self.optimized: ByTensor[bool] = {}  # the tensors of optimizers
-        self.optimizer_at: Place | None = None  # where the last one was made
+        self.made_at: dict[int, Place | None] = {}  # where each optimizer was made, by its id
         self.asked_at: Place | None = None  # where autograd.grad was called last, be it by a function of torch.func
-        self.has_optimizers = False
-        self.idle_steps = 0  # how many steps of optimizers had no gradient at all
+        self.made_of = dict[Chain, set[Place | None]]()  # of a backward: where those were made that stepped after it
         self.used = set[Chain]()  # the calls of backward of whose gradients steps, or the program, have used some
         self.uses: dict[tuple[int, int], tuple[bool, CodeType]] = {}
         self.stepping: ParameterGroups | None = None
@@ -135,7 +135,7 @@ class Gradients(Observer):
     def has_parameters(self, optimizer: ParameterGroups) -> None:
         """Note the tensors of an optimizer that has got a group of them."""
         call = self.frames.note_call("add_param_group", is_new=False)
-        self.has_optimizers, self.optimizer_at = True, call.place if call is not None else None
+        self.made_at[id(optimizer)] = call.place if call is not None else None
         for one in optimizer.param_groups[-1]["params"]:
             remember(self.optimized, one, True)
 
@@ -148,6 +148,7 @@ class Gradients(Observer):
         is_whole, self.stepping = self.stepping is optimizer, None
         call, before = self.frames.note_call("step", is_new=False), self.idle_steps
         self.idle_steps += 1
+        self.made_of.setdefault(self.chain, set()).add(self.made_at.get(id(optimizer)))
         for one, rate in ((one, group.get("lr")) for group in optimizer.param_groups for one in group["params"]):
             remember(self.optimized, one, True)
             record = self.record_of(one)

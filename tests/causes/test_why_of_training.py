@@ -300,6 +300,28 @@ def test_a_tensor_that_no_optimizer_has_is_not_trained(tmp_path: Path, engine: s
 
 
 @pytest.mark.parametrize("engine", ENGINES)
+@pytest.mark.parametrize(
+    ("steps", "line"),
+    [
+        ("net(head(x).detach()).sum().backward(); two.step(); head(x).sum().backward(); one.step()", 5),
+        ("net(head(x).detach()).sum().backward(); one.step(); head(x).sum().backward(); two.step()", 6),
+        ("head(x).sum().backward(); one.step(); two.step()", 9),
+    ],
+)
+def test_of_two_optimizers_the_one_is_named_that_steps_after_the_backward(
+    tmp_path: Path, steps: str, line: int, engine: str
+) -> None:
+    both = "one = torch.optim.SGD(net.parameters(), 0.1)\ntwo = torch.optim.SGD(net.parameters(), 0.1)"
+    program = LOOP.replace("opt = torch.optim.SGD([*net.parameters(), *head.parameters()], 0.1)", both)
+    program = program.replace(
+        "net, head = nn.Linear(3, 3), nn.Linear(3, 1)", "net, head = nn.Linear(3, 1), nn.Linear(3, 3)"
+    )
+    body = f"net.zero_grad(); head.zero_grad(); {steps}"
+    cause = why(graph_of(tmp_path, program.format(body), engine), "head.weight")
+    assert lines_of(cause)[:1] == [line], cause
+
+
+@pytest.mark.parametrize("engine", ENGINES)
 def test_a_layer_that_is_not_used_has_lost_no_gradient(tmp_path: Path, engine: str) -> None:
     program = LOOP.replace("*head.parameters()", "*head.parameters(), *spare.parameters()")
     program = program.replace("opt =", "spare = nn.Linear(3, 3)\nopt =")
