@@ -98,7 +98,12 @@ class ScriptHooks(Observer):
 
         @functools.wraps(original)
         def register(own: Any, hook: Any, *args: Any, **kwargs: Any) -> Any:
-            if not callable(hook) or isinstance(hook, WatchedHook):  # PyTorch's own methods come here once more
+            # PyTorch's own methods come here once more; a table of sparse gradients has a hook of the engine's
+            if (
+                not callable(hook)
+                or isinstance(hook, WatchedHook)
+                or getattr(hook, "__module__", "") == "gviz.engine.sparse"
+            ):
                 return original(own, hook, *args, **kwargs)
             self.are_there = True
             tensor = getattr(own, "variable", own)  # of AccumulateGrad
