@@ -202,10 +202,15 @@ def never_required(facts: TensorFacts) -> Cause:
     if row.unlisted is not None:
         return facts.cause("frozen", f"{what}: {no_parameter(row.unlisted)}", *made_parameter(facts, row.unlisted))
     better = f"leave {name} out of --frozen" if facts.case.is_expression else fixes.requiring(facts.code, name)
-    leaf, value = f"{facts.in_code}.requires_grad_()", facts.code.partition("=")[2]
-    is_computed = any(re.search(rf"(?<![\w.]){re.escape(one)}(?!\w)", value) for one in facts.case.rows)
-    either = f"compute it of what requires a gradient; or {leaf}, if it is to be a leaf" if is_computed else leaf
+    leaf, is_result = f"{facts.in_code}.requires_grad_()", is_computed(facts, facts.case.rows.keys())
+    either = f"compute it of what requires a gradient; or {leaf}, if it is to be a leaf" if is_result else leaf
     return facts.cause("frozen", what, facts.lines, better or either)
+
+
+def is_computed(facts: TensorFacts, names: AbstractSet[str]) -> bool:
+    """Return whether the line that makes a tensor computes it of others, of these names, and does not give it numbers."""
+    value = facts.code.partition("=")[2]
+    return any(one in value and re.search(rf"(?<![\w.]){re.escape(one)}(?!\w)", value) for one in names)
 
 
 def no_parameter(part: Unlisted) -> str:

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import ast
 import re
-from collections.abc import Set as AbstractSet
 from functools import lru_cache
 
 from gviz.causes import fixes
@@ -12,7 +11,7 @@ from gviz.causes.assignments import assigned_pairs
 from gviz.causes.cuts import cuts_to_blame
 from gviz.causes.diagnosis import Cause, Diagnosis, Lines, first_true, in_code, sign_in_program
 from gviz.causes.facts import TensorFacts
-from gviz.causes.missing import SEVERAL, beside_root, never_required, outside
+from gviz.causes.missing import SEVERAL, beside_root, is_computed, never_required, outside
 from gviz.causes.not_finite import SINGULAR
 from gviz.causes.syntax import calls_of, last_name, statements, statements_at
 from gviz.graphs import LOST, Edge, GraphCut, Node, Place, Stop, TensorRow
@@ -57,6 +56,7 @@ def is_about(facts: TensorFacts) -> bool:
     return is_live or is_named or SECOND in stop.message or INPLACE in stop.message
 
 
+@lru_cache(maxsize=1)  # all tensors of a graph ask the same
 def names_in_loop(case: Diagnosis, stop: Stop) -> list[str]:
     """Return the tensors of which a loop has given one the name that the line writes: of a module, or of a list."""
     written = {fixes.written_in(one) or (fixes.targets_of(one) or [""])[0] for one in statements(stop.code)}
@@ -146,7 +146,7 @@ def other_error(facts: TensorFacts, stop: Stop) -> Cause | None:
 def leaf_written(facts: TensorFacts, stop: Stop) -> Cause:
     """Return the cause for a leaf that was to be written in place."""
     case, code = facts.case, stop.code
-    leaves = [node for name, node in case.named.items() if re.search(rf"\b{re.escape(name)}\b", code)]
+    leaves = [node for name, node in case.named.items() if name in code and re.search(rf"\b{re.escape(name)}\b", code)]
     is_needed = case.graph.backward is None and any(case.uses[node.id] for node in leaves)  # as it was, by backward
     better = fixes.out_of_place(code) if is_needed else ""
     is_variable = better != "" and "." not in fixes.assigned_in(better)[0]  # and no parameter of a module
@@ -160,7 +160,7 @@ def leaf_written(facts: TensorFacts, stop: Stop) -> Cause:
         and row.name != target
         and (
             called & {*row.name.split(".")[:-1]}
-            or re.search(rf"(?<![\w.]){re.escape(row.name)}\b(?!\.(grad|data|detach))", code)
+            or (row.name in code and re.search(rf"(?<![\w.]){re.escape(row.name)}\b(?!\.(grad|data|detach))", code))
         )
     ]
     anew = f"make {target} without requires_grad, if it is to hold what is computed" + "".join(
@@ -211,6 +211,7 @@ def not_scalar(facts: TensorFacts, stop: Stop) -> Cause:
     )
 
 
+@lru_cache(maxsize=1)  # all tensors of a graph ask the same
 def gradient_read(case: Diagnosis) -> TensorRow | None:
     """Return the leaf whose ``.grad`` is what a backward found without a graph, or in what that is computed of."""
     roots = fixes.roots_in(case.stop.code) if case.stop is not None and NO_GRAPH in case.stop.message else []
@@ -277,28 +278,31 @@ def never_required_root(facts: TensorFacts, root: TensorRow | None, name: str) -
 
     What is asked about is to require one; of a root it is not known which of its leaves, if there are several.
     """
-    case = facts.case
-    floats = [one for one in case.graph.tensors if one.is_leaf and "float" in one.dtype and not one.requires_grad]
-    names, others = {one.name for one in floats}, [one for one in floats if one is not root]
-    leaves = [one for one in others if one.broken is not None]
-    leaves = leaves or [one for one in others if is_behind_stop(case, one) and not is_computed(case, one, names)]
-    if facts.row not in leaves and facts.row in others and not is_behind_stop(case, facts.row):
+    case, own = facts.case, root.name if root is not None else ""
+    behind, given = sources_of_stop(case)
+    frozen = [one.name for one in case.rows.values() if one.is_leaf and "float" in one.dtype and one.broken is not None]
+    if facts.row is not root and facts.name not in (*behind, *frozen):
         return None
-    leaves = [facts.row] if facts.row in leaves else leaves
-    leaf = TensorFacts(case, leaves[0]) if len(leaves) == 1 else None
-    some = joined([one.name for one in leaves], 3)
-    all_frozen = f"leave out of --frozen what is to have a gradient: {some}"
-    several = all_frozen if case.is_expression else f"make what is to have a gradient with requires_grad=True: {some}"
+    leaves = [name for name in frozen or given if name != own]
+    leaves = [facts.name] if facts.name in leaves else leaves
+    leaf = TensorFacts(case, case.rows[leaves[0]]) if len(leaves) == 1 else None
+    several = (
+        "leave out of --frozen what is to have a gradient: "
+        if case.is_expression
+        else "make what is to have a gradient with requires_grad=True: "
+    ) + joined(leaves, 3)
     better = (outside(leaf) or never_required(leaf)) if leaf is not None else Cause("", "", "", (), several)
     what = f"backward did not run: nothing that {name if root else 'the root'} is made from requires a gradient"
     return facts.cause("frozen root", what, (*case.line_of_stop, *better.lines), better.mend)
 
 
-def is_computed(case: Diagnosis, row: TensorRow, names: AbstractSet[str]) -> bool:
-    """Return whether the line that makes a tensor computes it of others, and does not give it numbers."""
-    code = case.code_of(case.line_of(row.place)).partition("=")[2]
-    is_inner = case.is_expression and row.place is not None
-    return is_inner or not names.isdisjoint(re.findall(r"[A-Za-z_][\w.]*", code))
+@lru_cache(maxsize=1)  # all tensors of a graph ask the same
+def sources_of_stop(case: Diagnosis) -> tuple[list[str], list[str]]:
+    """Return the tensors without a gradient that the line of the error is reached from; and which are no results."""
+    rows = (one for one in case.rows.values() if one.is_leaf and "float" in one.dtype and not one.requires_grad)
+    behind = {one.name: one for one in rows if is_behind_stop(case, one)}
+    facts = [TensorFacts(case, one) for one in behind.values() if not (case.is_expression and one.place is not None)]
+    return [*behind], [one.name for one in facts if not is_computed(one, behind.keys())]
 
 
 def is_behind_stop(case: Diagnosis, row: TensorRow) -> bool:
@@ -365,7 +369,7 @@ def linked(case: Diagnosis, freed: Node, user: Node) -> tuple[str, Lines, str]:
     if is_again:
         mend = f"detach in {user_lines[0][0] if user_lines else 'the next run'} what is left of the run before"
         return what, (*lines, *user_lines), mend
-    called = {named_in(case.code_of(case.line_of(one.history.brought))) for one in case.graph.tensors}
+    called = {named_in(case.code_of(case.line_of(one))) for one in {row.history.brought for row in case.graph.tensors}}
     if names[0] in called and case.line_of_stop and named_in(case.line_of_stop[0][1]) not in ("", names[0]):
         mend = f"call backward() on {names[0]} or on {named_in(case.line_of_stop[0][1])}, and not on both"
         return what, lines, mend

@@ -2,13 +2,17 @@
 
 from __future__ import annotations
 
+import re
+from collections.abc import Callable
 from pathlib import Path
+from typing import Any
 
 import pytest
 from program import Program
 
 import gviz as package
 from gviz import SourceOptions
+from gviz.causes.assignments import Assignments
 from gviz.causes.diagnosis import Cause
 from gviz.causes.layers import causes_in
 from gviz.causes.why import why, why_all
@@ -1777,3 +1781,48 @@ def test_targets_and_data_are_not_blamed_for_the_fault_of_another(
     wrong = {cause.name for cause in causes if cause.is_wrong}
     assert wrong
     assert wrong <= {"q.weight", "q.bias", "loss"}, causes
+
+
+DATA = """\
+import torch
+data = [torch.ones(2) for _ in range({count})]
+w = torch.tensor(2.0{required})
+total = sum((one * w).sum() for one in data)
+total.backward()
+"""
+WRITTEN_LAYERS = """\
+import torch
+net = torch.nn.Sequential(*[torch.nn.Linear(2, 2) for _ in range({count})])
+net(torch.ones(1, 2)).sum().backward()
+for p in net.parameters():
+    p -= 0.1 * p.grad
+"""
+
+
+def counted(function: Callable[..., Any], calls: list[str]) -> Callable[..., Any]:
+    """A function that notes each of its calls."""
+
+    def call(*args: Any, **words: Any) -> Any:
+        calls.append(function.__name__)
+        return function(*args, **words)
+
+    return call
+
+
+@pytest.mark.parametrize(
+    "program",
+    [DATA.replace("{required}", ""), DATA.replace("{required}", ", requires_grad=True"), WRITTEN_LAYERS],
+    ids=["nothing requires a gradient", "sound", "layers"],
+)
+def test_of_twice_as_many_tensors_the_text_is_searched_twice_as_often(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, program: str
+) -> None:
+    counts = []
+    for count in (30, 60):
+        graph, calls = graph_of(tmp_path, program.format(count=count), "gviz"), list[str]()
+        with monkeypatch.context() as patch:
+            patch.setattr(re, "search", counted(re.search, calls))
+            patch.setattr(Assignments, "way", counted(Assignments.way, calls))
+            why_all(graph)
+        counts.append(len(calls))
+    assert counts[1] < 2.5 * counts[0] + 10, counts
