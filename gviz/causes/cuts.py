@@ -78,8 +78,9 @@ def mend_of_cut(case: Diagnosis, cut: GraphCut) -> str:
     if cut.reason == "detached":
         return mend_of_detach(case, cut, code)
     made = fixes.assigned_in(code) if cut.reason == "no_grad" else []
-    if made and any(has(one, fixes.is_gradient) for one in case.statements_of(cut)):  # a step, to tensors that are new
-        return fixes.as_leaf(code, made[0])
+    is_step = made and any(has(one, fixes.is_gradient) for one in case.statements_of(cut))  # to tensors that are new
+    if is_step and (leaves := fixes.as_leaf(code, made[0])):
+        return leaves
     mend = CUT_MENDS[cut.reason].format(switch=cut.switch)
     roots = {ast.unparse(one) for one in fixes.roots_in(case.stop.code)} if case.stop is not None else set()
     for name in roots.intersection(made):

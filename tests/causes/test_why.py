@@ -30,6 +30,16 @@ EXP = (
 
 ENGINES = ["gviz", pytest.param("torch", marks=pytest.mark.torch)]
 
+NOTHING_REQUIRES_A_GRADIENT = """\
+import torch
+noise = torch.randn(3)
+x, y = torch.tensor([1.0, 2.0]), torch.tensor([2.0, 4.0])
+w = torch.tensor(0.0)
+h = w * x
+loss = ((h - y) ** 2).mean()
+loss.backward()
+"""
+
 CASES: dict[str, tuple[str, str, str, list[int], str]] = {
     "frozen": (
         "x",
@@ -1569,30 +1579,14 @@ loss.backward()
     ),
     "weight_that_was_to_require_a_gradient": (
         "w",
-        """\
-import torch
-noise = torch.randn(3)
-x, y = torch.tensor([1.0, 2.0]), torch.tensor([2.0, 4.0])
-w = torch.tensor(0.0)
-h = w * x
-loss = ((h - y) ** 2).mean()
-loss.backward()
-""",
+        NOTHING_REQUIRES_A_GRADIENT,
         "frozen root",
         [7, 4],
         "w = torch.tensor(0.0, requires_grad=True)",
     ),
     "loss_of_what_requires_no_gradient": (
         "loss",
-        """\
-import torch
-noise = torch.randn(3)
-x, y = torch.tensor([1.0, 2.0]), torch.tensor([2.0, 4.0])
-w = torch.tensor(0.0)
-h = w * x
-loss = ((h - y) ** 2).mean()
-loss.backward()
-""",
+        NOTHING_REQUIRES_A_GRADIENT,
         "frozen root",
         [7],
         "make what is to have a gradient with requires_grad=True: x, y, w",
