@@ -235,7 +235,7 @@ def test_leaves_alone_have_no_graph_and_are_still_a_table(engine: str) -> None:
     table = [(row.name, row.shape, row.requires_grad) for row in reading.graph.tensors]
     assert table == [("tsr", (3, 5), False), ("t1", (3, 3), True), ("t2", (3, 3), True)]
     assert reading.graph.nodes == ()
-    assert texts(reading, "warning") == [NO_GRAPH]
+    assert NO_GRAPH in texts(reading, "warning")  # and on PyTorch that tsr, which nobody has filled, may be NaN
 
 
 def test_the_articles_own_script_writes_its_pdf(engine: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
