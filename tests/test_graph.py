@@ -176,6 +176,7 @@ FULL = Graph(
                 used_sum=True,
                 is_updated=True,
                 brought=Place(13),
+                stepped_after=Place(16),
                 is_same_call=True,
                 arrivals=8,
                 wasted=6,

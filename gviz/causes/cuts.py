@@ -179,8 +179,7 @@ def mends_on_way(case: Diagnosis, cut: GraphCut) -> Iterator[tuple[Lines, str]]:
     """Yield the lines that carry on what a cut has left, each with what to write there to stay in the graph."""
     for carrier in case.way_of(cut)[1:]:
         text, obstacle = fixes.without_cuts(carrier.statement, carrier.is_taking, is_list=carrier.is_list)
-        name = min(carrier.names)
-        line = case.line_of(Place(carrier.statement.lineno))
+        name, line = min(carrier.names), case.line_of(Place(carrier.statement.lineno))
         if text == fixes.IDLE:
             yield line, f"leave out {ast.unparse(carrier.statement)}"
         elif text or (obstacle and cut.reason != "no derivative"):

@@ -88,8 +88,7 @@ def with_layers(graph: Graph, causes: Sequence[Cause]) -> Iterator[Cause]:
     """
     layers = layers_of(graph) if any(cause.verdict == "ok" for cause in causes) else {}
     sizes = {row.name: row.grad.value.norm for row in graph.tensors if row.grad.value is not None}
-    vanishing = vanishing_layers(layers)
-    largest = max(layers, key=lambda name: layers[name].size, default="")
+    vanishing, largest = vanishing_layers(layers), max(layers, key=lambda name: layers[name].size, default="")
     (kind, constant), root = constant_sum(graph) if layers else ("", set()), name_of_root(graph)
     for cause in causes:
         name = layer_name(cause.name)
@@ -177,8 +176,7 @@ def vanishing_layers(layers: Mapping[str, Layer]) -> set[str]:
 
 def layers_of(graph: Graph) -> dict[str, Layer]:
     """Return the layers whose gradients are known and not 0, with these and their weights; without those of zeros."""
-    nodes = {node.name: node for node in graph.nodes if node.kind == "leaf"}
-    distances = distances_of(graph)
+    nodes, distances = {node.name: node for node in graph.nodes if node.kind == "leaf"}, distances_of(graph)
     members: dict[str, list[TensorRow]] = defaultdict(list)
     for row in graph.tensors:
         if row.name in nodes and row.grad.value is not None:
@@ -209,13 +207,11 @@ def without_lines(graph: Graph, causes: Sequence[Cause]) -> Iterator[Cause]:
     """Yield causes where nobody has followed the program: of what has cut a tensor off nothing is known then."""
     rows = {row.name: row for row in graph.tensors}
     trained = {row.name for row in graph.tensors if row.is_leaf and row.requires_grad}
-    root = name_of_root(graph)
-    is_freed = any(node.state in LOST for node in graph.nodes)
+    root, is_freed = name_of_root(graph), any(node.state in LOST for node in graph.nodes)
     has_hidden, factor = any(node.label == CHECKPOINT for node in graph.nodes), factor_of_gradients(graph)
     outside = trained - {node.name for node in graph.nodes} if has_hidden else set()
     for cause in causes:
-        name, row = cause.name, rows[cause.name]
-        spoiled = re.search(r"(\S+) is not finite itself$", cause.what)
+        name, row, spoiled = cause.name, rows[cause.name], re.search(r"(\S+) is not finite itself$", cause.what)
         if name in outside:
             what = f"{root} goes through a checkpoint with use_reentrant=True, which hides what is computed in it"
             own = f"{name} has a gradient, and whether {root} has brought it is not known: {what}"

@@ -298,6 +298,24 @@ def cleared_in_saved_graph(facts: TensorFacts) -> Cause | None:
     )
 
 
+def of_other_steps(facts: TensorFacts) -> Cause:
+    """Return the cause for a leaf without any gradient, whose optimizer steps after another backward than the root's.
+
+    What cuts it off from the root explains nothing then, as the detach() that a discriminator's loss has.
+    """
+    case, name, history = facts.case, facts.name, facts.history
+    backward, step = case.line_of(history.stepped_after), case.line_of(history.stepped)
+    number = 0 if backward == case.line_of_backward else case.line_in_text(step)  # which may be another model's, too
+    return facts.cause(
+        "no gradient",
+        f"the optimizer of {name} steps after an earlier backward() than that of {case.root_name}, and none has brought"
+        f" {name} a gradient",
+        (*backward, *step),
+        f"gviz why SCRIPT {name} --until {number} tells why, at that backward()" * (number > 0)
+        or f"see what that backward() is called on, and whether it is made from {name}",
+    )
+
+
 def beside_functions(facts: TensorFacts) -> Cause | None:
     """Return the cause for a leaf of a program that asks autograd itself for the gradients, those of other tensors."""
     if facts.case.stop is not None or ".backward(" in facts.case.graph.code:
@@ -310,8 +328,7 @@ def beside_functions(facts: TensorFacts) -> Cause | None:
 def cut_off(facts: TensorFacts) -> Cause:
     """Return the cause for a leaf that cuts have taken off the root."""
     case, name, root = facts.case, facts.name, facts.case.root_name
-    what = f"no gradient comes from {root} to {name}: {facts.clause_of_cuts}"
-    lines, mend = facts.at_cuts
+    (lines, mend), what = facts.at_cuts, f"no gradient comes from {root} to {name}: {facts.clause_of_cuts}"
     if case.has_run and (module := module_beside(facts)):
         return facts.cause(
             "not trained",

@@ -227,8 +227,7 @@ def derivative_not_finite(facts: TensorFacts, head: str, edges: Sequence[Edge], 
     case, edge = facts.case, edges[0]
     source, target = case.nodes[edge.source], case.nodes[edge.target]
     sign, name, lines = sign_in_program(target), case.name_of(source, edge.output), case.line_of_node(target)
-    kind = "nan" if has_nan(edge.flow.local) else "inf"
-    is_local = not is_finite(edge.flow.local)
+    kind, is_local = "nan" if has_nan(edge.flow.local) else "inf", not is_finite(edge.flow.local)
     number = edge.flow.handed.not_finite if edge.flow.handed is not None else ""
     is_own = is_local or sign in MENDS_OF_MATRICES  # and no sum or product that is too large
     origin = (
@@ -339,8 +338,7 @@ def first_not_finite(case: Diagnosis, ends: tuple[str, ...]) -> list[Node]:
         case: the graph.
         ends: values that are not finite, to which they have come.
     """
-    nodes = [case.whole.by_id[one] for one in ends]
-    seen = {*ends}
+    nodes, seen = [case.whole.by_id[one] for one in ends], {*ends}
     for node in nodes:  # grows while it is read
         new = [one for one in shown_by(case, node) if one.id not in seen and brings_bad(case, one, node.run)]
         seen.update(one.id for one in new)
@@ -388,8 +386,7 @@ def is_given_unknown(case: Diagnosis, node: Node) -> bool:
 
 def may_make_not_finite(case: Diagnosis, node: Node) -> bool:
     """Return whether an operation makes nan, or inf of finite inputs, as far as these are known."""
-    is_nan = has_nan(node.value)  # of an inf, such as a mask has
-    given = [one.value for one in shown_by(case, node)]
+    is_nan, given = has_nan(node.value), [one.value for one in shown_by(case, node)]  # of an inf, such as a mask has
     return not is_finite(node.value) and not any(has_nan(one) if is_nan else not is_finite(one) for one in given)
 
 

@@ -240,18 +240,13 @@ def of_gradient(facts: TensorFacts, stop: Stop, leaf: TensorRow) -> Cause | None
 
 def without_graph(facts: TensorFacts, stop: Stop) -> Cause | None:
     """Return the cause for a root that has no graph; None for a leaf that this is of no matter for."""
-    leaf = gradient_read(facts.case)
-    return beside_cuts(facts, stop) if leaf is None else of_gradient(facts, stop, leaf)
+    return of_gradient(facts, stop, leaf) if (leaf := gradient_read(facts.case)) else beside_cuts(facts, stop)
 
 
 def beside_cuts(facts: TensorFacts, stop: Stop) -> Cause | None:
     """Return the cause for a root without a graph that is no gradient; None for a leaf of no matter for it."""
     case, root, name = facts.case, facts.case.rows.get(named_in(stop.code)), named_in(stop.code) or "the root"
-    if (
-        facts.row.requires_grad
-        and facts.history.brought not in (None, stop.place)
-        and any(TensorFacts(case, one).is_frozen_in_optimizer for one in case.rows.values())
-    ):
+    if facts.row.requires_grad and facts.history.brought not in (None, stop.place) and frozen_in_optimizers(case):
         return None  # another call has brought its gradient: what this one lacks is the frozen ones
     own, head = TensorFacts(case, root).own_cut if root else None, f"backward did not run: {name} has no graph; "
     others = (TensorFacts(case, one) for one in case.rows.values() if facts.row is root and one.requires_grad)
@@ -261,16 +256,39 @@ def beside_cuts(facts: TensorFacts, stop: Stop) -> Cause | None:
     if facts.cuts and facts.row is not root and facts.history.is_optimized is False and has_optimized:
         what = f"{head}and no optimizer has {facts.name}"
         return facts.cause("not trained", what, case.line_of_stop, "none, unless it is to be trained")
+    cause = outside(TensorFacts(case, root), head) if root is not None and not facts.is_frozen_in_optimizer else None
     if behind.cuts and not (is_within or facts.is_frozen_in_optimizer):
         (lines, mend), what = behind.at_cuts, f"{head}{behind.clause_of_cuts}"
-        return facts.cause(behind.cuts[0].reason, what, (*case.line_of_stop, *lines), mend)
-    cause = outside(TensorFacts(case, root), head) if root is not None and not facts.is_frozen_in_optimizer else None
+        cause = facts.cause(behind.cuts[0].reason, what, lines, mend)
     if cause is not None and cause.verdict != "frozen":
-        return facts.cause(cause.verdict, cause.what, (*case.line_of_stop, *cause.lines), cause.mend)
+        cause = facts.cause(cause.verdict, cause.what, (*case.line_of_stop, *cause.lines), cause.mend)
+        never = (outside(one) for one in frozen_in_optimizers(case) if one.history.brought is None)
+        return beside_frozen(cause, name, next(never, None))
     if facts.row.requires_grad and facts.row is not root:
         what, lines, mend = beside_root(facts, set(), name)
         return facts.cause("no path", f"{head}{what}", (*case.line_of_stop, *lines), mend)
     return never_required_root(facts, root, name)
+
+
+@lru_cache(maxsize=1)  # all tensors of a graph ask the same
+def frozen_in_optimizers(case: Diagnosis) -> list[TensorFacts]:
+    """Return the leaves that the program has frozen, though an optimizer has them."""
+    return [one for one in (TensorFacts(case, row) for row in case.rows.values()) if one.is_frozen_in_optimizer]
+
+
+def beside_frozen(cause: Cause, root: str, frozen: Cause | None) -> Cause:
+    """Return the cause for a leaf that is cut off from a root without a graph, with that of one that was to be in it.
+
+    Args:
+        cause: of the leaf.
+        root: its name.
+        frozen: the cause for a leaf that an optimizer has, which never required a gradient while it was used; nothing
+            tells which of the two the root is to train. None where there is no such leaf.
+    """
+    if frozen is None or frozen.name == cause.name:
+        return cause
+    hedged = cause._replace(mend=f"if {root} is to train {cause.name}: {cause.mend}")
+    return hedged.besides(frozen.what, frozen.lines, frozen.mend, "and", f"if {frozen.name}:")
 
 
 def never_required_root(facts: TensorFacts, root: TensorRow | None, name: str) -> Cause | None:
@@ -356,8 +374,8 @@ def linked(case: Diagnosis, freed: Node, user: Node) -> tuple[str, Lines, str]:
     lines, user_lines = case.line_of_node(freed), case.line_of_node(user)
     is_again = any(at_line(node) == at_line(freed) and node.run > freed.run for node in case.shown.nodes)
     carried = carried_over(case, user_lines)
-    makes = fixes.assigned_in(lines[0][1]) if lines else []
-    names = [name for name, _, _ in carried] or makes[:1] or [case.name_of(freed)]
+    makes = fixes.assigned_in(lines[0][1])[:1] if lines and not carried else []
+    names = [name for name, _, _ in carried] or makes or [case.name_of(freed)]
     links = f"{f', made in {lines[0][0]},' if lines else ''} {'links' if len(names) == 1 else 'link'} the two"
     what = f"backward went on into a graph that an earlier one had freed: {joined(names)}{links}"
     if carried:
@@ -421,8 +439,7 @@ def link_of(case: Diagnosis) -> Edge | None:
     They had run when the earlier one was called, and what uses them had not; if all of it had, they are where nothing
     flows.
     """
-    nodes = case.nodes
-    flowing = [edge for edge in case.shown.edges if edge.flow.handed is not None]
+    nodes, flowing = case.nodes, [edge for edge in case.shown.edges if edge.flow.handed is not None]
     targets = {edge.target for edge in flowing}
     reached = [edge for edge in flowing if nodes[edge.source].kind == "operation" and edge.source not in targets]
     old = {node.id for node in nodes.values() if node.kind == "operation" and 0 < node.run <= case.graph.earlier}

@@ -123,8 +123,7 @@ def as_far_as_used(facts: TensorFacts) -> Cause:
 
 def is_read_alone(facts: TensorFacts) -> bool:
     """Return whether the program has used the gradient of a leaf, and neither it nor an optimizer changed the leaf."""
-    history = facts.history
-    is_named = facts.is_leaf_of_graph and not facts.name.startswith("leaf ")
+    history, is_named = facts.history, facts.is_leaf_of_graph and not facts.name.startswith("leaf ")
     return is_named and history.was_used and not history.is_updated and not history.is_optimized
 
 
@@ -366,8 +365,7 @@ def made_by_hook(facts: TensorFacts) -> Cause | None:
     changes = [one for one in hooks_above(facts) if is_bad(one[1].made) and not is_bad(one[1].given)]
     if not is_bad(facts.grad) or not changes:
         return None
-    name, change = changes[-1]
-    verdict, state = ("zero", "0") if facts.is_zero else ("nan", "not finite")
+    (name, change), (verdict, state) = changes[-1], ("zero", "0") if facts.is_zero else ("nan", "not finite")
     return facts.cause(
         verdict,
         f"the gradient of {facts.name} is {state}: a hook on {name} has made it so: {made_text(change)}",

@@ -106,8 +106,7 @@ def left_by_other_root(facts: TensorFacts) -> Cause:
     weight = facts.case.rows.get(f"{name.removesuffix('.bias')}.weight")
     what = f"{name}.grad is {facts.number or 0}, as another backward has left it: {root} is not made from {name}"
     if weight is not None and name.endswith(".bias") and is_not_0(weight.grad.value) and not facts.number:
-        what = f"{what}; {weight.name}.grad is not 0"
-        meant = f"if what comes to {name} is to cancel out"
+        what, meant = f"{what}; {weight.name}.grad is not 0", f"if what comes to {name} is to cancel out"
     elif facts.history.autograd_grad is not None and not facts.history.is_optimized:
         meant = f"if torch.autograd.grad alone is to use {name}"
     lines = facts.case.line_of(facts.history.brought)

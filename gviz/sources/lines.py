@@ -235,7 +235,10 @@ class Lines:
             return history._replace(is_updated=first > 0 and any(one.run > first for one in self.writes_to(tensor)))
         is_of_other = record.steps > 0 and record.stepped_in < gradients.backwards  # another optimizer's turn
         is_cleared, is_there = record.cleared_at is not None, record.has_had_gradient
-        calls = [Place(trace.frames.line_of(code, at), code.co_filename) for code, at in record.chain[:1]]
+        brought, stepped_after = (
+            [self.place(Place(trace.frames.line_of(code, at), code.co_filename)) for code, at in chain[:1]]
+            for chain in (record.chain, record.stepped_after if record.stepped_after != gradients.chain else ())
+        )
         return history._replace(
             grad_cleared=self.place_if_any(record.cleared_at),
             was_used=record.was_used if is_cleared else is_there and (record.was_read or record.has_updated),
@@ -256,7 +259,8 @@ class Lines:
             is_stale=record.is_stale,
             used_sum=record.used_sum,
             is_updated=is_there and record.version != record.first_version,
-            brought=self.place(calls[0]) if calls else None,
+            brought=next(iter(brought), None),
+            stepped_after=next(iter(stepped_after), None),
             is_same_call=bool(record.chain) and record.chain == gradients.chain and not is_of_other,
             grad_set=self.place_if_any(record.set_at),
             spoiled=self.place_if_any(record.spoiled_at),

@@ -41,8 +41,9 @@ class GradientRecord:
 
     __slots__ = (
         "arrivals", "chain", "cleared_at", "cleared_in", "clips", "first_norm", "first_version", "idle_steps",
-        "is_finite", "is_stale", "is_zero", "leaf", "leaf_version", "set_at", "spoiled_at", "spread_at", "stepped_at",
-        "stepped_in", "steps", "still_steps", "twice", "used", "used_sum", "uses", "was_read", "was_used", "wasted",
+        "is_finite", "is_stale", "is_zero", "leaf", "leaf_version", "set_at", "spoiled_at", "spread_at",
+        "stepped_after", "stepped_at", "stepped_in", "steps", "still_steps", "twice", "used", "used_sum", "uses",
+        "was_read", "was_used", "wasted",
     )  # fmt: skip
 
     def __init__(self, leaf: Any) -> None:
@@ -55,7 +56,8 @@ class GradientRecord:
         self.arrivals, self.used, self.wasted = Counter[Chain](), Counter[Chain](), Counter[Chain]()
         self.twice, self.clips = Counter[Place | None](), Counter[Place | None]()
         self.first_norm: float | None = None  # of the leaf, when its first gradient came
-        self.chain: Chain = ()  # where the backward was called that has come to it last
+        # Where the backward was called that has come to it last; and the last of all before its optimizer's last step.
+        self.chain, self.stepped_after = Chain(), Chain()
         self.cleared_at: Place | None = None  # where it was set to None, or to zeros
         self.set_at: Place | None = None  # where the program has given a gradient of its own
         self.spoiled_at: Place | None = None  # where it has written nan or inf into one that was finite, as all were
@@ -145,14 +147,14 @@ class Gradients(Observer):
 
     def has_stepped(self, optimizer: ParameterGroups) -> None:
         """Note which gradients a step of an optimizer has used."""
-        is_whole, self.stepping = self.stepping is optimizer, None
         call, before = self.frames.note_call("step", is_new=False), self.idle_steps
+        is_whole, self.stepping = self.stepping is optimizer, None
         self.idle_steps += 1
         self.made_of.setdefault(self.chain, set()).add(self.made_at.get(id(optimizer)))
         for one, rate in ((one, group.get("lr")) for group in optimizer.param_groups for one in group["params"]):
             remember(self.optimized, one, True)
             record = self.record_of(one)
-            record.stepped_at, record.stepped_in = call.place if call is not None else None, self.backwards
+            record.stepped_at, record.stepped_in, record.stepped_after = call and call.place, self.backwards, self.chain
             has_gradient, is_still = one.grad is not None and record.cleared_at is None, rate is not None and rate == 0
             if has_gradient:
                 self.used.add(record.chain)
@@ -249,11 +251,13 @@ class Gradients(Observer):
         """Return how many gradients that the last backward of a leaf has brought were lost: taken away unused.
 
         It is 0 if steps have used each gradient that another backward brought the leaf, and the last one's for other
-        tensors: in a GAN, the discriminator's gradients of the generator's loss are not meant to be used, nor are a
-        model's where the program reads those of its data, as to attack it.
+        tensors, or would have, as it was another optimizer's turn: in a GAN, the discriminator's gradients of the
+        generator's loss are not meant to be used, nor are a model's where the program reads those of its data, as to
+        attack it.
         """
         is_trained = any(record.used[one] == count for one, count in record.arrivals.items() if one != record.chain)
-        return 0 if is_trained and record.chain in self.used else record.wasted[record.chain]
+        is_of_others = not record.idle_steps and record.chain in self.made_of
+        return 0 if is_trained and (is_of_others or record.chain in self.used) else record.wasted[record.chain]
 
     def is_use(self, code: CodeType, at: int) -> bool:
         """Return whether code uses the gradient that it reads there: not if it asks for None, or empties it."""
@@ -267,8 +271,7 @@ class Gradients(Observer):
             is_test = following[0].opname.endswith("NONE") or after[0] == "IS_OP"
             has_index = len(after) < len(following)  # a constant one, of the gradient
             is_filled = after[0] == "STORE_SLICE" or (after[0] == "STORE_SUBSCR" and has_index)
-            is_emptied = is_filled or bool(names and names[-1] in EMPTIES)
-            entry = self.uses[id(code), at] = not is_test and not is_emptied, code
+            entry = self.uses[id(code), at] = not (is_test or is_filled or EMPTIES.intersection(names[-1:])), code
         return entry[0]
 
 

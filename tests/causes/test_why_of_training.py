@@ -872,3 +872,100 @@ def test_a_write_into_a_part_is_told_from_others_as_often_written(tmp_path: Path
     cause = why(graph_of(tmp_path, program, engine), "enc.weight")
     assert (cause.verdict, lines_of(cause)) == ("written in place", [10, 3, 7])
     assert cause.mend == "keys = keys.clone(); keys[:, 0] = 0"
+
+
+PAIR = """\
+import torch
+from torch import nn
+torch.manual_seed(0)
+net, judge = nn.Linear(3, 2), nn.Linear(2, 1)
+opt, opt_judge = torch.optim.SGD(net.parameters(), 0.1), torch.optim.SGD(judge.parameters(), 0.1)
+x, real = torch.randn(4, 3), torch.randn(4, 2)
+"""
+"""Two models, each with an optimizer of its own."""
+
+IN_TURN = """\
+for i in range(3):
+    fake = net(x)
+    opt.zero_grad()
+    loss = judge({}).square().mean()
+    loss.backward()
+    opt.step()
+    opt_judge.zero_grad()
+    loss_judge = (judge(fake.detach()) - judge(real)).mean()
+    loss_judge.backward()
+    opt_judge.step()
+"""
+
+IN_PHASES = """\
+for i in range(3):
+    opt.zero_grad()
+    loss = net(x).square().mean(){}
+    loss.backward()
+    opt.step()
+with torch.no_grad():
+    codes = net(x)
+for i in range(3):
+    opt_judge.zero_grad()
+    loss = judge(codes).square().mean()
+    loss.backward()
+    opt_judge.step()
+"""
+
+CUTS_OF_ITS_TURN = {
+    "in turn": (IN_TURN.format("fake"), IN_TURN.format("torch.tensor(fake.tolist())"), [11, 12]),
+    "in phases": (
+        IN_PHASES.format(""),
+        IN_PHASES.format(".detach().requires_grad_()"),
+        [10, 11],
+    ),
+}
+
+
+@pytest.mark.parametrize("engine", ENGINES)
+@pytest.mark.parametrize(("sound", "cut_off", "lines"), CUTS_OF_ITS_TURN.values(), ids=CUTS_OF_ITS_TURN)
+def test_what_cuts_a_model_off_from_the_loss_of_another_optimizer_is_not_blamed(
+    tmp_path: Path, sound: str, cut_off: str, lines: list[int], engine: str
+) -> None:
+    assert not [one for one in why_all(graph_of(tmp_path, PAIR + sound, engine)) if one.is_wrong]
+    causes = {one.name: one for one in why_all(graph_of(tmp_path, PAIR + cut_off, engine))}
+    cause = causes["net.weight"]
+    assert (cause.verdict, lines_of(cause)) == ("no gradient", lines)
+    assert f"--until {lines[-1]} " in cause.mend
+    assert not causes["judge.weight"].is_wrong
+    (tmp_path / "train.py").write_text(PAIR + cut_off)  # and what the mend says tells the cut
+    options = SourceOptions(diagnose=True, engine=engine, until=str(lines[-1]))
+    earlier = package.read(tmp_path / "train.py", options, rootless=True).graph
+    assert "was cut off by" in why(earlier, "net.weight").what
+
+
+@pytest.mark.parametrize("engine", ENGINES)
+def test_a_model_that_its_own_turns_train_has_lost_nothing_of_the_turn_of_one_that_is_cut_off(
+    tmp_path: Path, engine: str
+) -> None:
+    turns = (
+        "for i in range(3):\n    fake = net(x).detach()\n    loss_judge = (judge(fake) - judge(real)).mean()\n"
+        "    loss_judge.backward()\n    opt_judge.step()\n    loss = judge(fake).mean()\n    opt.zero_grad()\n"
+        "    loss.backward()\n    opt.step()\n    opt_judge.zero_grad()\n"
+    )
+    causes = {one.name: one for one in why_all(graph_of(tmp_path, PAIR + turns, engine))}
+    assert (causes["judge.weight"].verdict, causes["net.weight"].verdict) == ("cleared", "detached")
+    unused = turns.replace("    opt.step()\n", "")
+    causes = {one.name: one for one in why_all(graph_of(tmp_path, PAIR + unused, engine))}
+    assert causes["judge.weight"].verdict == "taken away"
+
+
+@pytest.mark.parametrize("engine", ENGINES)
+def test_of_a_root_without_a_graph_a_frozen_model_of_an_optimizer_is_told_beside_what_cuts_another_off(
+    tmp_path: Path, engine: str
+) -> None:
+    steps = (
+        "for one in judge.parameters():\n    one.requires_grad = False\n"
+        "with torch.no_grad():\n    action = net(x)\n"
+        "loss_judge = judge(action).mean()\nloss_judge.backward()\nopt_judge.step()\n"
+    )
+    causes = {one.name: one for one in why_all(graph_of(tmp_path, PAIR + steps, engine))}
+    assert lines_of(causes["net.weight"]) == [12, 10, 8]
+    assert causes["net.weight"].mend.startswith("if loss_judge is to train net.weight: take the line out of")
+    assert "; if judge.weight: leave the lines 7 and 8 out" in causes["net.weight"].mend
+    assert causes["judge.weight"].verdict == "frozen root"
