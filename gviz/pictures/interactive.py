@@ -5,6 +5,7 @@ The words and the numbers are those of every other picture; only their places ar
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import replace
 from typing import NamedTuple, TypeAlias, TypeVar
@@ -18,7 +19,7 @@ from gviz.passes.modules import parts_of, with_modules
 from gviz.passes.rounding import without_rounding
 from gviz.pictures.circuit_data import circuit_data
 from gviz.pictures.circuit_steps import circuit_scene
-from gviz.pictures.digits import decimal
+from gviz.pictures.digits import decimal, is_exact
 from gviz.pictures.labels import (
     boxes,
     local_text,
@@ -260,14 +261,21 @@ def with_stretches(scopes: Sequence[str], order: Sequence[int]) -> list[str]:
 
 
 def edge_data(edge: Edge, number: dict[str, int]) -> list[object]:
-    """Return a line: where it starts and ends, its kind, the local derivative and what it hands back, as texts."""
+    """Return a line: where it starts and ends, its kind, the local derivative and what it hands back, as texts.
+
+    If that derivative is a number that its text rounds, the number itself is the last.
+    """
     ends: list[object] = [number[edge.source], number[edge.target]]
+    local = edge.flow.local
+    factor = local.elements[0] if local is not None and local.shape == () and local.elements else None
+    is_rounded = isinstance(factor, float) and math.isfinite(factor) and not is_exact(decimal(factor), factor)
     texts = [
         edge.kind if edge.kind != "data" else "",
         visible(local_text(edge)),
         "" if edge.flow.handed is None else short_value(edge.flow.handed),
+        float(f"{factor:.9g}") if is_rounded else "",
     ]
-    while texts and not texts[-1]:
+    while texts and texts[-1] == "":
         texts.pop()
     return ends + texts
 

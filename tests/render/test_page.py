@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import math
 import re
 from collections.abc import Iterator
 from pathlib import Path
@@ -11,6 +12,7 @@ from typing import Any, cast
 import pytest
 from browser import Browser, program as browser_program
 from program import ROOT
+from scripts import nested
 
 import gviz
 from gviz import RenderOptions
@@ -162,6 +164,43 @@ def test_the_chain_rule_says_which_derivative_it_comes_to(browser: Browser, tmp_
     browser.open((tmp_path / "y.html").as_uri() + "#node=x")
     text = browser.value("document.getElementById('panel').innerText")
     assert "Chain rule: ∂y/∂x\n(2·x = 6)" in re.sub(r"\n+", "\n", text)
+
+
+@needs_browser
+@pytest.mark.parametrize(
+    ("formula", "values"),
+    [
+        ("y=sin(x*tanh(x*tanh(w*x)+3*x))", {"x": -0.3, "w": 0.7}),
+        ("y=exp(sin(x*w))*w", {"w": 0.0123, "x": 0.37}),
+        ("y=x**2/3000+x*sin(x)/7e6", {"x": 0.01}),
+        ("y=tanh(x)*x/3-x*tanh(x)/3", {"x": 0.7}),
+        ("y=x**3*1000+sin(x)", {"x": 12.34}),
+    ],
+)
+def test_who_computes_with_the_chain_rule_of_a_page_gets_what_it_says(
+    browser: Browser, tmp_path: Path, formula: str, values: dict[str, float]
+) -> None:
+    options = gviz.SourceOptions(values=values)
+    gviz.read(formula, options).save(tmp_path / "y.html")
+    browser.open((tmp_path / "y.html").as_uri() + "#node=x")
+    text = browser.value("document.querySelector('#panel pre.gradient').textContent")
+    *rows, last = text.split("\n")
+    terms, *total = re.split(" = ", last.removeprefix("= "))
+    of_rows = [math.prod(map(float, re.findall(r"(-?[\d.]+(?:e[+-]?\d+)?)\)", row))) for row in rows]
+    printed = [term.strip("()") for term in terms.split(" + ")]
+    assert [as_printed(one, term) for one, term in zip(of_rows, printed, strict=True)] == printed
+    if total:
+        assert [as_printed(sum(map(float, printed)), total[0])] == total
+    grad = {row.name: nested(row.grad.value) for row in gviz.read(formula, options).graph.tensors}["x"]
+    assert (total or printed) == [as_printed(grad, (total or printed)[0])]
+
+
+def as_printed(number: float, like: str) -> str:
+    """A number with as many digits as another one has that is printed."""
+    mantissa, sign, _ = like.partition("e")
+    places = len(mantissa.partition(".")[2])
+    text = f"{number:.{places}{'e' if sign else 'f'}}"
+    return like if float(text) == float(like) else text
 
 
 @pytest.mark.parametrize(

@@ -17,12 +17,8 @@ function takeCircuit(circuit) {
   });
   circuit.at = [seen.pop(), ...seen];  // the whole circuit, and each step
   circuit.all = circuit.parts.flatMap(([owner, ...parts]) => parts.map((part) => ({ owner, pieces: piecesOf(part) })));
-  circuit.of = new Map([["", []]]);
-  circuit.all.forEach(({ owner }, part) => {
-    const key = ownerOf(owner);
-    if (!circuit.of.has(key)) circuit.of.set(key, []);
-    circuit.of.get(key).push(part);
-  });
+  circuit.of = {};
+  circuit.all.forEach(({ owner }, part) => (circuit.of[ownerOf(owner)] ||= []).push(part));
   $("looks").textContent = circuit.looks.map((rules, look) => `.k${look}{${rules}}`).join("");
 }
 
@@ -52,7 +48,7 @@ function circuitShapes(key) {
   const { at, of, all } = graph.circuit;
   const isWanted = (owner) => has[SHOWN_WITH[owner.replace(/ \d+$/, "")]] !== false;
   const isThere = (part) => at[step].has(part) && isWanted(all[part].owner);
-  return (of.get(key) || []).filter(isThere).flatMap((part) => all[part].pieces.map(pieceShape));
+  return (of[key] || []).filter(isThere).flatMap((part) => all[part].pieces.map(pieceShape));
 }
 function pieceShape([look, number, text]) {
   const place = graph.circuit.places[number];

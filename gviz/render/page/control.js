@@ -125,13 +125,12 @@ function enter() {
 
 /** What arrow keys do: on a box they go along its lines and to its neighbours, else through the steps, or they move. */
 function arrowKeys() {
-  const toUsers = () => along(graph.out, "to"), toInputs = () => along(graph.into, "from");
-  const before = () => beside(-1), after = () => beside(1);
-  if (picked && graph.across) return { ArrowLeft: toInputs, ArrowRight: toUsers, ArrowUp: before, ArrowDown: after };
-  if (picked) return { ArrowUp: toInputs, ArrowDown: toUsers, ArrowLeft: before, ArrowRight: after };
-  const upAndDown = { ArrowUp: () => pan(0, 80), ArrowDown: () => pan(0, -80) };
-  if (graph.steps.length) return { ...upAndDown, ArrowLeft: () => go(step - 1), ArrowRight: () => go(step + 1) };
-  return { ...upAndDown, ArrowLeft: () => pan(80, 0), ArrowRight: () => pan(-80, 0) };
+  const lines = [() => along(graph.into, "from"), () => along(graph.out, "to")];
+  const row = [() => beside(-1), () => beside(1)];
+  const sides = graph.steps.length ? [() => go(step - 1), () => go(step + 1)] : [() => pan(80, 0), () => pan(-80, 0)];
+  const onBox = graph.across ? [...lines, ...row] : [...row, ...lines];
+  const [ArrowLeft, ArrowRight, ArrowUp, ArrowDown] = picked ? onBox : [...sides, () => pan(0, 80), () => pan(0, -80)];
+  return { ArrowLeft, ArrowRight, ArrowUp, ArrowDown };
 }
 const KEYS = {
   "/": () => $("search").focus(), f: fit, "+": BUTTONS.more, "=": BUTTONS.more, "-": BUTTONS.less,

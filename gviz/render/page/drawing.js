@@ -38,7 +38,7 @@ function relayout(keep) {
   }
   nodes.forEach((node, i) => {
     for (let g = node.in; !boxOf[i] && g >= 0; g = groups[g].up) boxOf[i] = byGroup.get(g) || null;
-    if (boxOf[i] && boxOf[i].group !== undefined) boxOf[i].members.push(i);
+    if (boxOf[i] && isGroup(boxOf[i])) boxOf[i].members.push(i);
   });
   if (!circuit) drawn.lines.forEach(finishLine);
   clear();

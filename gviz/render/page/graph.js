@@ -16,7 +16,7 @@ function take(number) {
     const [id, facts = [], line, name, kind = "operation"] = data.boxes[box], [place, code] = data.facts[line] || [];
     return { id, facts, name, kind, place, code, says: linesIn(says), in: group };
   });
-  const edgeOf = ([from, to, kind = "", local = "", handed = ""]) => ({ from, to, kind, local, handed });
+  const edgeOf = ([from, to, kind = "", local = "", handed = "", exact]) => ({ from, to, kind, local, handed, exact });
   const edges = own.edges.map(edgeOf);
   const groups = own.groups.map(([name, up]) => ({ name, up, size: 0, inside: 0 }));
   const out = nodes.map(() => []), into = nodes.map(() => []);

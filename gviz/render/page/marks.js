@@ -2,8 +2,8 @@
 
 /** Return what each box and line is now. A circuit shows its steps itself. */
 function lights() {
-  const now = step && !graph.circuit ? graph.steps[step - 1] : null, near = new Set(), nearEdges = new Set();
-  if (picked !== null && !isGroup(picked) && !trail) {
+  const now = !graph.circuit && graph.steps[step - 1], near = new Set(), nearEdges = new Set();
+  if (picked && !isGroup(picked) && !trail) {
     for (const e of [...graph.out[picked.node], ...graph.into[picked.node]]) {
       nearEdges.add(e);
       near.add(graph.edges[e].from).add(graph.edges[e].to);
@@ -13,7 +13,7 @@ function lights() {
   const isIt = (box) => (isGroup(picked) ? picked.group === box.group : box === boxOf[picked.node]);
   return {
     box: (box) => ({
-      picked: picked !== null && isIt(box),
+      picked: !!picked && isIt(box),
       near: any(box, near),
       hit: any(box, hits),
       lit: !!now && any(box, now.isLit),

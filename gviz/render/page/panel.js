@@ -1,7 +1,9 @@
 /* What the page says of a box beside the picture: facts, neighbours, its ways to the root and their product. */
 
 const MOST_PATHS = 6, MOST_NEIGHBOURS = 50, MOST_LINES = 400;
-const NUMBER = /(?:^|= )(-?[\d.]+(?:e[+-]?\d+)?)$/;
+const NUMBER = /(?<=^|= )-?[\d.]+(?:e[+-]?\d+)?$/;
+const LAST = 8, EXACT = 20;  // levels of digits: of the last one that is tried, and of all that there are
+const LOST = 2 ** -20;  // a sum that is so small a part of its terms is what rounding has left
 
 function panel() {
   const side = $("panel"), isCode = !picked && step > 0 && data.code.length > 0;
@@ -47,27 +49,48 @@ function neighbour(edge, end) {
 function chainRule(i) {
   if (graph.roots.has(i) || graph.edges.length > MOST_LINES) return [];
   const isFactor = ({ to, local }) => local || !["accumulate", "output"].includes(graph.nodes[to].kind);
-  const localsOf = (edges) => edges.map((e) => graph.edges[e]).filter(isFactor).map(({ local }) => local);
-  const found = paths(i), factors = found.map(localsOf);
-  if (!factors.flat().length || !factors.flat().every((text) => NUMBER.test(text))) return [];
-  const rows = factors.slice(0, MOST_PATHS).map((texts) => texts.map((text) => `(${text})`).join(" · "));
-  const end = found.length > MOST_PATHS ? "\n+ …" : productText(factors);
+  const factors = paths(i).map((edges) => edges.map((e) => graph.edges[e]).filter(isFactor)), all = factors.flat();
+  if (!all.length || !all.every(({ local }) => NUMBER.test(local))) return [];
   const head = `Chain rule: ∂${[...graph.roots].map(name).join(" + ")}/∂${name(i)}`;  // grad may be more than that
-  return [el("h3", {}, head), el("pre", { class: "gradient" }, rows.join("\n+ ") + end)];
+  return [el("h3", {}, head), el("pre", { class: "gradient" }, equation(factors))];
 }
 
-/** What paths come to: as it is where all factors are whole numbers, else about. */
-function productText(factors) {
-  const numbers = factors.map((texts) => texts.map((text) => +text.match(NUMBER)[1]));
-  const products = numbers.map((row) => row.reduce((product, one) => product * one, 1));
-  const sum = products.reduce((all, one) => all + one, 0), most = Math.max(...products.map(Math.abs));
-  const isWhole = numbers.flat().every(Number.isInteger) && most < 1e9;
-  if (products.length === 1 && numbers[0].length === 1) return "";
-  const text = (number) => String(isWhole ? number : +number.toPrecision(3)), sign = isWhole ? "=" : "≈";
-  const terms = products.map((one, k) => (k && one < 0 ? `(${text(one)})` : text(one))).join(" + ");
-  const isCancelled = !isWhole && Math.abs(sum) < most / 20;  // the factors are rounded
-  const end = products.length > 1 && !isCancelled ? [sign, text(sum)] : [];
-  return `\n${[sign, terms, ...end].join(" ")}`;
+/** Each path as its factors, and what they come to: as many digits as let the equation hold as it is printed. */
+function equation(ways) {
+  const times = (row, at) => row.reduce((all, one) => all * factorAt(one, at), 1);
+  const parts = ways.map((row) => times(row, EXACT));
+  const sum = (at) => parts.reduce((all, one) => all + +printed(one, at), 0);
+  const total = Math.abs(sum(EXACT)) < LOST * Math.max(...parts.map(Math.abs)) ? 0 : sum(EXACT);
+  const level = levelFor(total, 0, sum);
+  const levels = ways.map((row, k) => levelFor(parts[k], level, (at) => times(row, at)));
+  const text = (row, k) => row.map((one) => `(${one.local.replace(NUMBER, factorAt(one, levels[k]))})`).join(" · ");
+  const lines = ways.slice(0, MOST_PATHS).map(text).join("\n+ ");
+  if (ways.length > MOST_PATHS) return `${lines}\n+ …`;
+  if (ways.flat().length === 1) return lines;
+  const terms = parts.map((one) => printed(one, level)).join(" + ").replace(/\+ (-\S+)/g, "+ ($1)");
+  const sign = [level, ...levels].includes(LAST) ? "≈" : "=", end = ` ${sign} ${printed(total, 0)}`;
+  return `${lines}\n${sign} ${terms}${parts.length > 1 ? end : ""}`;
+}
+function factorAt({ local, exact }, at) {
+  const [text] = local.match(NUMBER);
+  return at ? printed(exact ?? +text, at) : text;
+}
+
+/** A number as a box prints it, or with one digit more at each level. */
+function printed(number, level) {
+  const short = number.toPrecision(5);
+  return String(+(Math.fround(short) === Math.fround(number) ? short : number.toPrecision(digitsAt(number, level))));
+}
+function digitsAt(number, level) {
+  return Math.max(4, Math.min(5 + Math.floor(Math.log10(Math.abs(number))), 7)) + level;
+}
+
+/** The first level at which what is computed is a number in all digits that this has at its own; the last for none. */
+function levelFor(number, own, compute) {
+  const round = (x) => +(number ? x.toPrecision(digitsAt(number, own)) : x.toFixed(9));
+  let at = 0;
+  while (at < LAST && round(compute(at)) !== round(number)) at++;
+  return at;
 }
 function paths(i) {
   const found = [], todo = [[i, []]];

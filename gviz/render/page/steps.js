@@ -13,7 +13,7 @@ function stepOf(number) {
 }
 function show(wanted, { isPast = false } = {}) {
   step = Math.max(0, Math.min(graph.steps.length, wanted));
-  const now = step ? graph.steps[step - 1] : null;
+  const now = graph.steps[step - 1];
   $("slider").value = step;
   $("place").textContent = now ? `${now.half} ${now.number}/${graph.of}` : "whole graph";
   $("slider").setAttribute("aria-valuetext", $("place").textContent.replace("/", " of "));
