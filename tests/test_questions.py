@@ -485,7 +485,7 @@ def test_the_sum_of_what_a_normalization_makes_is_told_as_a_loss_that_is_the_sam
     loss, model = sum_of_normalized(torch)
     first, last = (gviz.why(loss, model)[name] for name in ("0.weight", "4.weight"))
     assert (first.verdict in ("zero", "vanishing"), last.verdict) == (True, "ok"), "PyTorch's is a rounding error"
-    assert "another loss, such as .pow(2).mean(): the sum of what" in first.mend
+    assert "compare it with targets, as mse_loss does: the sum of what" in first.mend
     norm = torch.nn.Sequential(torch.nn.Conv1d(1, 2, 1), torch.nn.BatchNorm1d(2))
     x = torch.randn(3, 1, 4)
     with pytest.raises(AssertionError, match=r"0\.weight is a rounding error: loss does not depend on it"):

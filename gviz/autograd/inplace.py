@@ -22,6 +22,9 @@ from gviz.autograd.words import INFERENCE_WRITTEN, NO_DATA
 from gviz.numbers import dtypes
 from gviz.numbers.words import refuse
 
+SHARED = ("masked_fill", "masked_fill_tensor", "index_put", "index_fill", "index_fill_tensor")
+"""Operations that PyTorch lets write where several elements are one memory, as those of expand() are."""
+
 
 def in_place(operation: Callable[..., Any], tensor: Tensor, *args: object) -> Tensor:
     """Run an operation on a tensor and leave the result in its memory.
@@ -40,20 +43,26 @@ def in_place(operation: Callable[..., Any], tensor: Tensor, *args: object) -> Te
             f"output with shape {list(array.shape)} doesn't match the broadcast shape {list(values.shape)}"
         )
     if values.dtype != array.dtype and "dtype" in getattr(operation, "parameters", ()) and args[-1] is not None:
-        names = f"input tensor dtype {dtypes.of(array.dtype).c_name} and output tensor dtype {dtypes.of(values.dtype).c_name}"
-        raise RuntimeError(f"Bad in-place call: {names} should match")
+        raise RuntimeError(
+            f"Bad in-place call: input tensor dtype {dtypes.of(array.dtype).c_name} and output tensor dtype"
+            f" {dtypes.of(values.dtype).c_name} should match"
+        )
     refuse_cast(values.dtype, array.dtype)
     refuse(values.device != array.device == "cpu", NO_DATA, NotImplementedError)
-    sizes_and_strides = zip(array.shape, array.strides, values.strides, strict=False)
+    is_shared = array.size > 1 and any(
+        n > 1 and step and not own for n, own, step in zip(array.shape, array.strides, values.strides, strict=False)
+    )
     refuse(
-        array.size > 1 and any(n > 1 and step and not own for n, own, step in sizes_and_strides),
+        is_shared and getattr(operation, "key", "") not in SHARED,
         "unsupported operation: more than one element of the written-to tensor refers to a single memory location. Please "
         "clone() the tensor before performing the operation.",
     )
     node = result.grad_fn if mode.recording else None
     if twin._edge is not None and node is not None and any(value is twin for value in node._saved or ()):
         twin._edge = TENSORS["clone"](twin)._edge  # what PyTorch saves is a recorded copy
-    array[...] = values
+    # What an operation has left as it was does not cover what it has written into the same memory.
+    is_new = (values != array) & ~(np.isnan(values) & np.isnan(array)) if is_shared else ...
+    array[is_new] = values[is_new]
     version = count_write(tensor)
     if node is not None:  # the result was recorded
         type(node).watch(node, result.output_nr, version, array)
@@ -64,8 +73,10 @@ def in_place(operation: Callable[..., Any], tensor: Tensor, *args: object) -> Te
 def refuse_cast(have: np.dtype[Any], want: np.dtype[Any]) -> None:
     """Refuse to write a result into memory of a dtype that cannot hold it: a float is not made an integer."""
     if not dtypes.can_cast(have, want):
-        names = dtypes.of(have).scalar_name, dtypes.of(want).scalar_name
-        raise RuntimeError(f"result type {names[0]} can't be cast to the desired output type {names[1]}")
+        raise RuntimeError(
+            f"result type {dtypes.of(have).scalar_name} can't be cast to the desired output type"
+            f" {dtypes.of(want).scalar_name}"
+        )
 
 
 def reshape_in_place(operation: Callable[..., Any], tensor: Tensor, *args: object) -> Tensor:

@@ -36,6 +36,9 @@ TRANSPOSES = ("AsStrided", "AsStridedBackward0", "TBackward0", "T")
 OLDER = re.compile(r"^leaf of | \(1st\)$")
 """What stands beside a name in that of a leaf whose name another tensor has now."""
 
+ADDED = re.compile(r"([\w.]+) (?:\+=|= \1 \+) ([\w.]+)")
+"""A line that adds to a sum."""
+
 _MAKER = re.compile(r"which is output \d+ of (?:\w+::)*(\w+)")
 _SIZES = re.compile(r"\[torch\.\w+ \[([\d, ]*)\]\]")
 _DIGIT = re.compile(r"Backward\d*$")
@@ -73,15 +76,15 @@ def is_behind_failure(facts: TensorFacts) -> bool:
         return case.is_reached(facts.row)
     is_never_required = not facts.row.requires_grad and is_without_graph(case)
     is_read = (leaf := gradient_read(case)) is not None and leaf.name == facts.name
-    is_cut = any(facts.name in cut.leaves for cut in case.graph.breaks if cut.is_used)
-    return is_never_required or is_read or is_cut
+    return is_never_required or is_read or any(facts.name in cut.leaves for cut in case.graph.breaks if cut.is_used)
 
 
 @lru_cache(maxsize=1)  # all tensors of a graph ask the same
 def is_without_graph(case: Diagnosis) -> bool:
     """Return whether backward was called on what nothing that requires a gradient is in."""
-    is_cut = any(row.broken is not None and row.broken.reason != "frozen" for row in case.graph.tensors)
-    is_cut = is_cut or any(cuts_to_blame(case, row) for row in case.rows.values() if row.requires_grad)
+    is_cut = any(row.broken is not None and row.broken.reason != "frozen" for row in case.graph.tensors) or any(
+        cuts_to_blame(case, row) for row in case.rows.values() if row.requires_grad
+    )
     return case.stop is not None and NO_GRAPH in case.stop.message and not is_cut
 
 
@@ -169,8 +172,12 @@ def leaf_written(facts: TensorFacts, stop: Stop) -> Cause:
     mend = first_true(
         (is_variable, better), (not target, WRITE_ANEW), (taken, anew), (own, f"{anew}; else {under}"), (True, under)
     )
-    what = "a leaf that requires a gradient cannot be written in place while operations are recorded"
-    return facts.cause("failed", f"the program stopped: {what}", case.line_of_stop, mend)
+    return facts.cause(
+        "failed",
+        "the program stopped: a leaf that requires a gradient cannot be written in place while operations are recorded",
+        case.line_of_stop,
+        mend,
+    )
 
 
 def asked_of_none(facts: TensorFacts, stop: Stop) -> Cause:
@@ -231,11 +238,12 @@ def of_gradient(facts: TensorFacts, stop: Stop, leaf: TensorRow) -> Cause | None
     grad = f"{in_code(leaf.name)}.grad"
     better = fixes.with_keyword(case.code_of(lines), ("backward",), "create_graph", value=True) or "create_graph=True"
     added = f"; {grad} becomes the sum of both, which torch.autograd.grad() keeps apart"
-    what = (
-        f"backward did not run: {grad} has no graph, since the call that brought it was made without create_graph=True"
+    return facts.cause(
+        "detached",
+        f"backward did not run: {grad} has no graph, since the call that brought it was made without create_graph=True",
+        (*case.line_of_stop, *lines),
+        better + added * (".backward(" in stop.code),
     )
-    mend = better + added * (".backward(" in stop.code)
-    return facts.cause("detached", what, (*case.line_of_stop, *lines), mend)
 
 
 def without_graph(facts: TensorFacts, stop: Stop) -> Cause | None:
@@ -305,10 +313,10 @@ def never_required_root(facts: TensorFacts, root: TensorRow | None, name: str) -
     leaves = [facts.name] if facts.name in leaves else leaves
     leaf = TensorFacts(case, case.rows[leaves[0]]) if len(leaves) == 1 else None
     several = (
-        "leave out of --frozen what is to have a gradient: "
+        "leave out of --frozen what is to have a gradient"
         if case.is_expression
-        else "make what is to have a gradient with requires_grad=True: "
-    ) + joined(leaves, 3)
+        else f"make what is to have a gradient {'' if leaves else 'of floating-point numbers '}with requires_grad=True"
+    ) + f": {joined(leaves, 3)}" * bool(leaves)
     better = (outside(leaf) or never_required(leaf)) if leaf is not None else Cause("", "", "", (), several)
     what = f"backward did not run: nothing that {name if root else 'the root'} is made from requires a gradient"
     return facts.cause("frozen root", what, (*case.line_of_stop, *better.lines), better.mend)
@@ -345,13 +353,13 @@ def is_inside(case: Diagnosis, cut: GraphCut, other: GraphCut) -> bool:
 
 def second_backward(facts: TensorFacts, _: Stop) -> Cause:
     """Return the cause for a backward through a graph that an earlier one has freed."""
-    case, link = facts.case, link_of(facts.case)
+    case, links = facts.case, links_of(facts.case)
     asked_at = next(filter(None, (one.history.autograd_grad for one in case.graph.tensors)), None)
     if asked_at and not case.graph.earlier:
         what, more = "torch.autograd.grad went through this graph before, and freed it", case.line_of(asked_at)
         mend = "torch.autograd.grad(..., create_graph=True) if its result is in the loss, else retain_graph=True"
-    elif link is not None:
-        what, more, mend = linked(case, case.nodes[link.source], case.nodes[link.target])
+    elif links:
+        what, more, mend = linked(case, links)
     elif not case.graph.code:
         what, more = f"the backward of another root went through a part of {case.root_name}'s graph, and freed it", ()
         mend = "add the two and call backward() once, or call the first with backward(retain_graph=True)"
@@ -363,21 +371,22 @@ def second_backward(facts: TensorFacts, _: Stop) -> Cause:
     return facts.cause("second backward", what, (*case.line_of_stop, *more), mend)
 
 
-def linked(case: Diagnosis, freed: Node, user: Node) -> tuple[str, Lines, str]:
+def linked(case: Diagnosis, links: list[Edge]) -> tuple[str, Lines, str]:
     """Return what is said of two graphs that are linked, the lines of the link, and the mend.
 
     Args:
         case: the graph.
-        freed: an operation that an earlier backward has freed.
-        user: one that uses what it made.
+        links: from operations that an earlier backward has freed to those that use what they made, the last first.
     """
-    lines, user_lines = case.line_of_node(freed), case.line_of_node(user)
-    is_again = any(at_line(node) == at_line(freed) and node.run > freed.run for node in case.shown.nodes)
+    sources, user_lines = [case.nodes[one.source] for one in links], case.line_of_node(case.nodes[links[0].target])
+    lines = tuple(dict.fromkeys(line for one in sources for line in case.line_of_node(one)))[:3]
+    is_again = any(at_line(node) == at_line(sources[0]) and node.run > sources[0].run for node in case.shown.nodes)
     carried = carried_over(case, user_lines)
-    makes = fixes.assigned_in(lines[0][1])[:1] if lines and not carried else []
-    names = [name for name, _, _ in carried] or makes or [case.name_of(freed)]
-    links = f"{f', made in {lines[0][0]},' if lines else ''} {'links' if len(names) == 1 else 'link'} the two"
-    what = f"backward went on into a graph that an earlier one had freed: {joined(names)}{links}"
+    made = ((fixes.assigned_in(case.code_of(case.line_of_node(one))) or [case.name_of(one)])[0] for one in sources)
+    names = [name for name, _, _ in carried] or [*dict.fromkeys(made)][::-1]
+    at = f", made in {joined(str(place) for place, _ in lines)}," if lines else ""
+    they = f"{joined(names, 3)}{at} {'links' if len(names) == 1 else 'link'} the two"
+    what = f"backward went on into a graph that an earlier one had freed: {they}"
     if carried:
         again = [name for name, _, mend in carried if not mend]
         mends = list(dict.fromkeys(mend for _, _, mend in carried if mend))
@@ -385,16 +394,24 @@ def linked(case: Diagnosis, freed: Node, user: Node) -> tuple[str, Lines, str]:
         mends += [f"{', '.join(again)} = {detached_values(case, again)} before {they} used again"] * bool(again)
         return what, (*lines, *user_lines, *(line for _, more, _ in carried for line in more)), "; and ".join(mends)
     if is_again:
-        mend = f"detach in {user_lines[0][0] if user_lines else 'the next run'} what is left of the run before"
+        sums, last = ADDED.fullmatch(case.code_of(user_lines)), case.code_of(case.line_of_stop)
+        mend = (
+            f"call backward() on {sums[2]}, and add {sums[2]}.item() to {sums[1]}"
+            if sums is not None and sums[1] == named_in(last)
+            else f"detach in {user_lines[0][0] if user_lines else 'the next run'} what is left of the run before"
+        )
         return what, (*lines, *user_lines), mend
     called = {named_in(case.code_of(case.line_of(one))) for one in {row.history.brought for row in case.graph.tensors}}
     if names[0] in called and case.line_of_stop and named_in(case.line_of_stop[0][1]) not in ("", names[0]):
         mend = f"call backward() on {names[0]} or on {named_in(case.line_of_stop[0][1])}, and not on both"
         return what, lines, mend
-    anew = f"compute {names[0]} anew before each backward(), or take {names[0]}.detach() if it is to be a constant"
+    detached, before = (
+        (f"{names[0]}.detach() if it is", "the one") if len(names) == 1 else ("detach() of each if they are", "those")
+    )
+    anew = f"compute {joined(names, 3)} anew before each backward(), or take {detached} to be a constant"
     steps = {ast.unparse(call.func) for one in case.assignments.lines for call in calls_of(one, "step")}
     once = "; or call backward() once, on the sum of the losses" * (len(steps) < 2)  # of two, one clears for the other
-    return what, lines, f"{anew}; or give the one before retain_graph=True{once}"
+    return what, lines, f"{anew}; or give {before} before retain_graph=True{once}"
 
 
 def detached_values(case: Diagnosis, names: list[str]) -> str:
@@ -433,8 +450,8 @@ def at_line(node: Node) -> Place | None:
     return node.place.without_run if node.place is not None else None
 
 
-def link_of(case: Diagnosis) -> Edge | None:
-    """Return the edge at which a backward came to operations that an earlier one had freed.
+def links_of(case: Diagnosis) -> list[Edge]:
+    """Return the edges at which a backward comes to operations that an earlier one had freed, the last first.
 
     They had run when the earlier one was called, and what uses them had not; if all of it had, they are where nothing
     flows.
@@ -444,7 +461,7 @@ def link_of(case: Diagnosis) -> Edge | None:
     reached = [edge for edge in flowing if nodes[edge.source].kind == "operation" and edge.source not in targets]
     old = {node.id for node in nodes.values() if node.kind == "operation" and 0 < node.run <= case.graph.earlier}
     older = [edge for edge in case.shown.edges if edge.source in old and edge.target not in old]
-    return max(older or reached, key=lambda edge: nodes[edge.source].run, default=None)
+    return sorted(older or reached, key=lambda edge: -nodes[edge.source].run)
 
 
 def written_after_saving(facts: TensorFacts, stop: Stop) -> Cause:
@@ -466,10 +483,10 @@ def written_after_saving(facts: TensorFacts, stop: Stop) -> Cause:
     if leaf:
         what = f"backward did not run: {leaf} was written in place after it had been saved{by} for backward"
         mend = f"call backward() before {leaf} is written, as by step(); or {again}"
-    link = link_of(case) if ".step(" in code and case.graph.earlier else None
-    if link is not None and case.nodes[link.source].run <= case.graph.earlier < case.nodes[link.target].run:
+    links = links_of(case) if ".step(" in code and case.graph.earlier else []
+    if links and case.nodes[links[0].source].run <= case.graph.earlier < case.nodes[links[0].target].run:
         # what is of an earlier run was computed with weights that have been stepped since
-        mend = linked(case, case.nodes[link.source], case.nodes[link.target])[2].partition("; or ")[0]
+        mend = linked(case, links)[2].partition("; or ")[0]
     lines, meant = (*case.line_of_stop, *case.line_of_node(saver), *writes), ""
     if not is_made and not case.graph.code and facts.grad is not None:  # an update, of which nothing tells when it was
         meant = f"if backward() ran on {case.root_name} before the write, as of step(): ask before that"

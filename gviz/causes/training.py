@@ -15,7 +15,7 @@ from gviz.passes.elements import has_only, is_finite
 AFTER_STEP = "call zero_grad() after each step() alone"
 """What to do where gradients of several calls of backward are for one step, and each was taken away."""
 
-BEFORE_EACH = "optimizer.zero_grad(), or {}.grad = None, before each backward()"
+BEFORE_EACH = "call zero_grad(), or {}.grad = None, before each backward()"
 """What to do about a gradient that is still there."""
 
 ON_PURPOSE = "if these steps are left out on purpose"
@@ -259,7 +259,7 @@ def accumulated(facts: TensorFacts) -> Cause:
     history, name, is_named = facts.history, facts.name, facts.case.expression_in_program(facts.in_code) is not None
     clear = f"{facts.in_code}.grad = None" if is_named else "set its .grad to None"
     is_for_one = history.is_optimized and 0 < (history.steps or 0) < history.arrivals
-    clear = f"optimizer.zero_grad(), or {clear}," if history.is_optimized else clear
+    clear = f"call zero_grad(), or {clear}," if history.is_optimized else clear
     before_each = f"{clear} {'after each step()' if is_for_one else 'before each backward()'}"
     what = f"{name}.grad is the sum of more than one backward: it was not empty when the last one began"
     mend, meant = f"{before_each}; unless the sum is what you want", ""

@@ -30,7 +30,7 @@ SUMS = {"sum": 1, "mean": 1, "*": 1, "/": 1, "+": 2}
 """Operations that are sums of so many inputs, with factors that are numbers."""
 
 NORMALIZATIONS = ("layer_norm", "batch_norm", "group_norm")
-NORMALIZED = "take another loss, such as .pow(2).mean(): the sum of what {} makes is the same for any input"
+NORMALIZED = "compare it with targets, as mse_loss does: the sum of what {} makes is the same for any input"
 """What to do where all elements that a normalization makes count alike."""
 
 MENDS_OF_ZERO = {
@@ -62,7 +62,7 @@ MENDS_OF_ZERO = {
 }
 """What to do where an operation makes a gradient 0."""
 
-ONE_CLASS = "softmax of one element is 1 whatever it is: use sigmoid, or a loss that takes logits"
+ONE_CLASS = "softmax of one element is 1 whatever it is: give it a dim of several, or use sigmoid for one class"
 
 KEPT = "if it is a margin that all examples keep"
 

@@ -1591,6 +1591,52 @@ loss.backward()
         [7],
         "make what is to have a gradient with requires_grad=True: x, y, w",
     ),
+    "loss_of_integers": (
+        "y",
+        """\
+import torch
+x = torch.tensor(2)
+y = x ** 2 + 3 * x
+y.backward()
+""",
+        "frozen root",
+        [4],
+        "make what is to have a gradient of floating-point numbers with requires_grad=True",
+    ),
+    "running_total_of_losses": (
+        "w",
+        """\
+import torch
+w = torch.tensor([1.0, 2.0], requires_grad=True)
+total = 0
+for i in range(3):
+    loss = (w**2).mean()
+    total += loss
+    total.backward()
+""",
+        "second backward",
+        [7, 6],
+        "call backward() on loss, and add loss.item() to total",
+    ),
+    "mean_of_losses_that_have_had_their_backward": (
+        "w",
+        """\
+import torch
+w = torch.tensor(1.0, requires_grad=True)
+losses = []
+for x in (1.0, 2.0):
+    losses.append((w * x - 1) ** 2)
+    losses[-1].backward()
+mean = sum(losses) / 2
+mean.backward()
+""",
+        "second backward",
+        [8, 5],
+        (
+            "compute losses[0], losses[1] anew before each backward(), or take detach() of each if they are to be a"
+            " constant; or give those before retain_graph=True; or call backward() once, on the sum of the losses"
+        ),
+    ),
     "parameters_written_in_a_loop": (
         "m.weight",
         """\
@@ -2220,7 +2266,7 @@ two.backward()
 """,
         "zero",
         [6],
-        "optimizer.zero_grad(), or w.grad = None, before each backward(); unless the sum is what you want",
+        "call zero_grad(), or w.grad = None, before each backward(); unless the sum is what you want",
     ),
     "of_another_backward": (
         "g.weight",

@@ -78,13 +78,13 @@ CASES = {
         "head(net(x)).sum().backward(); opt.step()",
         "not cleared",
         "though net.weight had been updated with it by then",
-        "optimizer.zero_grad(), or net.weight.grad = None, before each backward()",
+        "call zero_grad(), or net.weight.grad = None, before each backward()",
     ),
     "micro-batches": (
         "opt.zero_grad(); head(net(x)).sum().backward(); head(net(x + 1)).sum().backward(); opt.step()",
         "accumulated",
         "it was not empty when the last one began",
-        "none, if the sum is meant, as of several batches for one step; else optimizer.zero_grad()",
+        "none, if the sum is meant, as of several batches for one step; else call zero_grad()",
     ),
     "no gradient this time": (
         "opt.zero_grad(); head(net(x) if i == 1 else net(x).detach()).sum().backward(); opt.step()",
@@ -413,7 +413,7 @@ def test_a_sum_for_one_step_is_to_be_cleared_after_the_step(tmp_path: Path, engi
     cause = why(graph_of(tmp_path, LOOP.format(body), engine), "net.weight")
     assert (cause.verdict, cause.mend) == (
         "not cleared",
-        "optimizer.zero_grad(), or net.weight.grad = None, after each step()",
+        "call zero_grad(), or net.weight.grad = None, after each step()",
     )
 
 
@@ -430,7 +430,7 @@ def test_a_softmax_of_one_element_is_told_so(tmp_path: Path, engine: str) -> Non
     cause = why(graph_of(tmp_path, LOOP.format(body), engine), "net.weight")
     assert (cause.verdict, cause.mend) == (
         "zero",
-        "softmax of one element is 1 whatever it is: use sigmoid, or a loss that takes logits",
+        "softmax of one element is 1 whatever it is: give it a dim of several, or use sigmoid for one class",
     )
 
 
