@@ -261,7 +261,10 @@ def accumulated(facts: TensorFacts) -> Cause:
     is_for_one = history.is_optimized and 0 < (history.steps or 0) < history.arrivals
     clear = f"call zero_grad(), or {clear}," if history.is_optimized else clear
     before_each = f"{clear} {'after each step()' if is_for_one else 'before each backward()'}"
-    what = f"{name}.grad is the sum of more than one backward: it was not empty when the last one began"
+    what = (
+        f"{name}.grad {'was' if history.grad_cleared else 'is'} the sum of more than one backward:"
+        " it was not empty when the last one began"
+    )
     mend, meant = f"{before_each}; unless the sum is what you want", ""
     if history.is_optimized is False and history.autograd_grad is not None:
         mend, meant = before_each, f"if torch.autograd.grad alone is to use {name}"
@@ -285,7 +288,11 @@ def accumulated(facts: TensorFacts) -> Cause:
     return facts.cause(
         verdict,
         what,
-        (*facts.case.line_of_backward, *facts.case.line_of(history.stepped if history.used_sum else history.optimizer)),
+        (
+            *facts.case.line_of_backward,
+            *facts.case.line_of(history.stepped if history.used_sum else history.optimizer),
+            *facts.case.line_of(history.grad_cleared),
+        ),
         mend,
         meant,
     )

@@ -41,6 +41,10 @@ WITHOUT_GRADIENT = (
     # It is a leaf of the graph, and backward has run.
     Verdict(training.is_read_alone, missing.given_to_other_name),
     Verdict(lambda one: one.case.has_run and one.is_leaf_of_graph, missing.left_out),
+    Verdict(
+        lambda one: one.case.has_run and one.history.grad_cleared and one.history.is_stale and one.history.used_sum,
+        training.accumulated,
+    ),
     Verdict(lambda one: one.case.has_run and one.is_leaf_of_graph and one.history.grad_cleared, training.taken_away),
     Verdict(lambda one: one.case.has_run and one.is_leaf_of_graph, missing.without_trace),
     # It is not.
@@ -73,6 +77,10 @@ WITH_GRADIENT = (
     # It is 0.
     Verdict(lambda one: one.is_zero, missing.left_out),
     Verdict(lambda one: one.is_zero and one.history.grad_cleared and one.history.spoiled, training.spoiled_by_program),
+    Verdict(
+        lambda one: one.is_zero and one.history.grad_cleared and one.history.is_stale and one.history.used_sum,
+        training.accumulated,
+    ),
     Verdict(lambda one: one.is_zero and one.is_of_other_root and not one.history.grad_cleared, zero.left_by_other_root),
     Verdict(lambda one: one.is_zero and one.is_of_other_root and one.history.grad_cleared, training.taken_away),
     Verdict(lambda one: one.is_zero, zero.zero),

@@ -969,3 +969,18 @@ def test_of_a_root_without_a_graph_a_frozen_model_of_an_optimizer_is_told_beside
     assert causes["net.weight"].mend.startswith("if loss_judge is to train net.weight: take the line out of")
     assert "; if judge.weight: leave the lines 7 and 8 out" in causes["net.weight"].mend
     assert causes["judge.weight"].verdict == "frozen root"
+
+
+@pytest.mark.parametrize("engine", ENGINES)
+@pytest.mark.parametrize("clear", ["opt.zero_grad()", "opt.zero_grad(set_to_none=False)"])
+def test_a_sum_that_each_step_uses_is_not_cleared_though_it_is_gone_at_the_end(
+    tmp_path: Path, clear: str, engine: str
+) -> None:
+    begin = "import torch\nnet = torch.nn.Linear(3, 1)\nopt = torch.optim.SGD(net.parameters(), 0.1)\nfor epoch in range(2):\n"
+    in_loop = "        (net(torch.ones(1, 3)).sum() * 2).backward()\n        opt.step()\n"
+    wrong = f"{begin}    for i in range(2):\n{in_loop}    {clear}\n"
+    cause = why(graph_of(tmp_path, wrong, engine), "net.weight")
+    assert (cause.verdict, lines_of(cause)) == ("not cleared", [6, 7, 8])
+    assert "its last step() has used such a sum" in cause.what
+    right = f"{begin}    for i in range(2):\n{in_loop}        {clear}\n"
+    assert why(graph_of(tmp_path, right, engine), "net.weight").verdict == "cleared"
