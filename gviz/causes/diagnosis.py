@@ -337,6 +337,11 @@ def in_code(name: str) -> str:
     return ITEM.sub(r"[\1]", f"model.{name}" if name[:1].isdigit() else name)
 
 
+def at_line(node: Node) -> Place | None:
+    """Return the line that recorded an operation, whichever run of it."""
+    return node.place.without_run if node.place is not None else None
+
+
 def is_own(node: Node) -> bool:
     """Return whether an operation is a Function of the program's own."""
     return node.kind == "operation" and not CLASS.fullmatch(node.label)

@@ -365,12 +365,11 @@ def module_beside(facts: TensorFacts) -> str:
     modules = [".".join(parts[:count]) for count in range(1, min(most, len(parts)))]
     module = next((one for one in modules if not any(name.startswith(f"{one}.") for name in leaves)), "")
     is_beside = behind.isdisjoint(leaves)
-    pairs = [(cut, facts.case.code_of(facts.case.line_of(cut.place))) for cut in facts.cuts]
     is_meant = all(
         cut.reason in ("detached", "no_grad")
         and (cut.is_used or not cut.is_number)
-        and "requires_grad=True" not in code
-        for cut, code in pairs  # a new leaf is to mend it
+        and not re.search(r"requires_grad=True|Parameter\(", facts.case.code_of(facts.case.line_of(cut.place)))
+        for cut in facts.cuts  # a new leaf is to mend it
     )
     is_free = facts.history.is_optimized is False or all(cut.switch != LIBRARY for cut in facts.cuts)
     return module if leaves and is_meant and is_free and is_beside and not facts.history.is_optimized else ""

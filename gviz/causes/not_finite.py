@@ -9,11 +9,22 @@ from collections import defaultdict
 from collections.abc import Sequence
 from functools import lru_cache
 
-from gviz.causes.diagnosis import Cause, Diagnosis, Lines, backward_of, first_true, in_code, is_own, sign_in_program
+from gviz.causes.diagnosis import (
+    Cause,
+    Diagnosis,
+    Lines,
+    at_line,
+    backward_of,
+    first_true,
+    in_code,
+    is_own,
+    sign_in_program,
+)
 from gviz.causes.facts import TensorFacts
 from gviz.causes.syntax import calls_of, has, last_name, operands_of_call, parse, statements
 from gviz.causes.training import BEFORE_EACH, spoiled, spoiled_row
 from gviz.formulas.expressions import output_name
+from gviz.formulas.formula import UNKNOWN
 from gviz.formulas.operands import input_names
 from gviz.formulas.operations import PUT_IN
 from gviz.graphs import Edge, Node, Place
@@ -84,13 +95,16 @@ GROWN_IN_LOOP = (
 MANY_CALLS, GROWTH, LARGE = 10, 1e3, 1e9
 """How many calls of a line are those of a loop, how many times as large numbers are that grow in it, and how large."""
 
-LOGITS = "a loss that takes logits"
+LOGITS, LOGARITHMS = "a loss that takes logits", {"softmax": "log_softmax", "sigmoid": "logsigmoid"}
 
 DOMAINS = {
     "**", "acos", "acosh", "asin", "atanh", "binary_cross_entropy", "digamma", "erfinv", "lgamma", "log", "log10",
     "log1p", "log2", "logit", "rsqrt", "sqrt", "xlogy",
 }  # fmt: skip
 """Operations that are nan, or have a derivative that is, at some finite inputs: outside of their domain."""
+
+GIVEN = "look at the data, and at what is computed of them before this line"
+"""What to do about nan or inf that come to an operation from outside of the graph, and have no name there."""
 
 SHRINKING = ("*", "/", "**", "exp", "square")
 """Operations whose result is 0, of numbers that are not, only where it is too small."""
@@ -127,8 +141,10 @@ def not_finite_since(facts: TensorFacts) -> Cause | None:
 
 def gradient_not_finite(facts: TensorFacts) -> Cause:
     """Return the cause for a gradient with nan or inf."""
-    whose = f"{facts.name}.grad" if facts.case.graph.code else f"the gradient of {facts.name}"
-    return brought_not_finite(facts, f"{whose} is {facts.number}")
+    return brought_not_finite(
+        facts,
+        ("{}.grad is {}" if facts.case.graph.code else "the gradient of {} is {}").format(facts.name, facts.number),
+    )
 
 
 def brought_not_finite(facts: TensorFacts, head: str) -> Cause:
@@ -347,7 +363,9 @@ def first_not_finite(case: Diagnosis, ends: tuple[str, ...]) -> list[Node]:
     operations = [node for node in nodes if node.kind == "operation" and may_make_not_finite(case, node)]
     root = case.root_row.value if case.root_row is not None else None
     if has_nan(root) or any(has_nan(node.value) for node in operations):  # an inf may be there on purpose: a mask
-        inputs = [node for node in inputs if has_nan(node.value) or node.kind == "leaf"] or (
+        given = [one.value for node in operations for one in operands_of(case, node)]
+        is_infinite = any(one is not None and one.not_finite == "inf" for one in given)  # no mask, which is -inf
+        inputs = [node for node in inputs if has_nan(node.value) or node.kind == "leaf" or is_infinite] or (
             [] if operations else inputs
         )
         made = [
@@ -407,13 +425,21 @@ def not_finite_forward(case: Diagnosis, name: str, what: str, ends: tuple[str, .
     first = next((node for node in nodes if node.name == name), nodes[0] if nodes else None)
     if first is None:
         return None
+    uses = case.whole.uses[first.id] if first.kind != "operation" else ()
+    user = next((case.whole.by_id[one.target] for one in uses), first)
+    sign, line = sign_in_program(user), case.line_of_node(user)
+    is_unseen = (
+        has_nan(first.value)
+        and sign not in (*DOMAINS, *MENDS_OF_NAN, *MENDS_OF_MATRICES)
+        and len(operands_of(case, first)) < first.recorded.slots
+    )
+    if is_unseen or (first.name == UNKNOWN and line):
+        given = Cause(name, "nan", f"{what}: what {sign} is given is not finite", (), GIVEN)
+        cause = infinite_at_0(case, name, given.what, case.code_of(line)) or given
+        return cause._replace(lines=(*line, *cause.lines))
     if first.kind != "operation":
         return not_finite_input(case, name, what, first)
-    sign, number = sign_in_program(first), first.value.not_finite if first.value is not None else ""
-    if sign in PLAIN and has_nan(first.value) and len(operands_of(case, first)) < first.recorded.slots:
-        line = case.line_of_node(first)
-        if cause := infinite_at_0(case, name, f"{what}: what {sign} is given is not finite", case.code_of(line)):
-            return cause._replace(lines=(*line, *cause.lines))
+    number = first.value.not_finite if first.value is not None else ""
     them = number if number.removeprefix("-") != what.rpartition(" ")[2].removeprefix("-") else "of them"
     divisors = operands_of(case, first)[-1:] if not case.graph.code else []  # whose quotient is not kept
     origin = first_true(
@@ -450,9 +476,9 @@ def mend_of_first(case: Diagnosis, first: Node, alike: Sequence[Node]) -> str:
         (is_plain, f"{general}, or one at which {sign} is infinite"),
         (True, outside_of_domain(sign)),
     )
-    is_empty = any(one.value is not None and not one.value.numel for one in inputs)
     return (
-        f"{sign} of no elements is nan: leave out a batch of which nothing is picked" * is_empty
+        f"{sign} of no elements is nan: leave out a batch of which nothing is picked"
+        * any(one.value is not None and not one.value.numel for one in inputs)
         or (sign in DIVISIONS and small_divisor(case, first))
         or (sign in ("log", "log1p") and flat_probability(case, first))
         or (is_plain and grown_in_loop(case, first))
@@ -498,10 +524,9 @@ def grown_in_loop(case: Diagnosis, node: Node) -> str:
     for one in case.whole.nodes:
         if one.id in below and one.place is not None:
             sizes[one.label, one.place.without_run].append(magnitude(one.value))
-    own = node.place.without_run if node.place is not None else None
     for (_, place), values in sizes.items():
         if len(values) >= MANY_CALLS and max(values) > max(LARGE, GROWTH * min(filter(None, values), default=math.inf)):
-            return GROWN_IN_LOOP.format("this line" if place == own else place)
+            return GROWN_IN_LOOP.format("this line" if place == at_line(node) else place)
     return ""
 
 
@@ -515,9 +540,8 @@ def flat_probability(case: Diagnosis, node: Node) -> str:
         elements = (node.value.elements if node.value is not None else None) or ()
         node = inputs[0]
         is_sure = sign == "sigmoid" or case.graph.code or node.value is not None  # no mask of -inf makes the zeros
-        if sign in ("sigmoid", "softmax") and not {0, 1}.isdisjoint(elements) and is_finite(node.value) and is_sure:
-            other = "log_softmax" if sign == "softmax" else "logsigmoid"
-            return f"{logarithm}, and {sign} is 0 or 1 here: use {other}, or {LOGITS}"
+        if sign in LOGARITHMS and not {0, 1}.isdisjoint(elements) and is_finite(node.value) and is_sure:
+            return f"{logarithm}, and {sign} is 0 or 1 here: use {LOGARITHMS[sign]}, or {LOGITS}"
     return ""
 
 
@@ -530,14 +554,13 @@ def not_finite_input(case: Diagnosis, name: str, what: str, node: Node) -> Cause
     """Return the cause for nan or inf that a leaf, or the data, had when it was used."""
     row = case.rows.get(node.name or "")
     lines = case.line_of(row.history.written or row.place) if row is not None else ()
-    code = case.code_of(lines)
+    code, dtype = case.code_of(lines), row.value.dtype if row is not None and row.value is not None else ""
     if node.kind != "leaf" and (
         cause := infinite_at_0(case, name, f"{what}: {node.name} is not finite itself", node.name)
     ):
         return cause
     is_step = row is not None and row.broken is not None  # made anew of what it was before
     if node.kind != "leaf" or not (case.graph.earlier or is_step):
-        is_half = row is not None and row.value is not None and row.value.dtype == "float16"
         calls = ((last_name(call), call) for one in statements(code) for call in calls_of(one, *MENDS_OF_NAN))
         mends = dict.fromkeys(
             with_text(MENDS_OF_NAN[sign], next(iter(operands_of_call(call)), None), sign) for sign, call in calls
@@ -547,7 +570,13 @@ def not_finite_input(case: Diagnosis, name: str, what: str, node: Node) -> Cause
             "nan",
             f"{what}: {node.name} is not finite itself",
             lines,
-            "; ".join(["look at the data", *["and at what is cast to float16, which ends at 65504"] * is_half, *mends]),
+            "; ".join(
+                [
+                    "look at the data",
+                    *["and at what is cast to float16, which ends at 65504"] * (dtype == "float16"),
+                    *mends,
+                ]
+            ),
         )
     what = f"{what}: {node.name} was not finite any more when this backward began"
     if row is None or not (is_step or row.history.written):
@@ -578,7 +607,7 @@ def infinite_at_0(case: Diagnosis, name: str, what: str, text: str | None) -> Ca
         value = case.rows[base].value if base in case.rows else None
         if zero is not None and (value is None or has_zero(value)):
             joint, first = (";", "look at the data; or ") if value is None else (", as", "")
-            what = f"{what}{joint} {ast.unparse(part)} is infinite where {base} is 0"
+            what = f"{what}{joint} {ast.unparse(part)} is not finite where {base} is 0"
             return Cause(
                 name,
                 "nan",

@@ -9,7 +9,7 @@ from functools import lru_cache
 from gviz.causes import fixes
 from gviz.causes.assignments import assigned_pairs
 from gviz.causes.cuts import cuts_to_blame
-from gviz.causes.diagnosis import Cause, Diagnosis, Lines, first_true, in_code, sign_in_program
+from gviz.causes.diagnosis import Cause, Diagnosis, Lines, at_line, first_true, in_code, sign_in_program
 from gviz.causes.facts import TensorFacts
 from gviz.causes.missing import SEVERAL, beside_root, is_computed, never_required, outside
 from gviz.causes.not_finite import SINGULAR
@@ -443,11 +443,6 @@ def carried_over(case: Diagnosis, user_lines: Lines) -> list[tuple[str, Lines, s
         if has_graph or not case.rows:
             found[name] = name, lines, better
     return [*found.values()]
-
-
-def at_line(node: Node) -> Place | None:
-    """Return the line that recorded an operation, whichever run of it."""
-    return node.place.without_run if node.place is not None else None
 
 
 def links_of(case: Diagnosis) -> list[Edge]:

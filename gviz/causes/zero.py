@@ -40,8 +40,8 @@ MENDS_OF_ZERO = {
     "floor": "rounding has no slope: {x} + ({x}.floor() - {x}).detach() lets the gradient through",
     "sign": "sign has no slope: {x} + ({x}.sign() - {x}).detach() lets the gradient through",
     "bernoulli": "a sample has no slope: {x} + (torch.bernoulli({x}) - {x}).detach() lets the gradient through",
-    "where": "the condition picks the other side everywhere: see what it is made from",
-    "masked_fill": "the mask covers all of it: see what it is made from",
+    "where": "the condition picks the other side wherever it is used: see what it is made from",
+    "masked_fill": "the mask covers whatever of it is used: see what it is made from",
     "sigmoid": "it is flat for inputs this large: make them smaller, or use a loss that takes logits",
     "tanh": "it is flat for inputs this large: make them smaller",
     "clamp": "its input lies outside of the bounds, where the slope is 0: widen them",
@@ -202,16 +202,23 @@ def written_unseen(facts: TensorFacts, edges: Iterable[Edge], head: str) -> Caus
                 continue
             saved = f"{name}, which {sign_in_program(saver)} had saved for backward,"
             better = out_of_place(case.code_of(lines)) or f"write after backward(), or into {name}.clone()"
-            what, places = f"{head}: {saved} was written after that, unseen by autograd", case.line_of_node(saver)
-            return facts.cause("written in place", what, (*places, *lines), better)
+            return facts.cause(
+                "written in place",
+                f"{head}: {saved} was written after that, unseen by autograd",
+                (*case.line_of_node(saver), *lines),
+                better,
+            )
     return None
 
 
 def computed_from_new(facts: TensorFacts) -> Cause | None:
     """Return the cause for a gradient that was computed from numbers which the program has written since."""
     nodes = [facts.node, *facts.case.above(facts.node)] if facts.node is not None and facts.case.has_mixed else []
-    edges = (edge for node in nodes for edge in facts.case.uses[node.id])
-    return written_unseen(facts, edges, f"the gradient of {facts.name} may not be that of {facts.case.root_name}")
+    return written_unseen(
+        facts,
+        (edge for node in nodes for edge in facts.case.uses[node.id]),
+        f"the gradient of {facts.name} may not be that of {facts.case.root_name}",
+    )
 
 
 def mend_of_zero(case: Diagnosis, edge: Edge) -> Mend:
@@ -234,8 +241,9 @@ def mend_of_zero(case: Diagnosis, edge: Edge) -> Mend:
         )
     flat, steep = "it has no slope at any input: take a function that has one", f"give {sign} inputs where"
     text = MENDS_OF_ZERO.get(sign, flat if is_flat(first, edge.slot) else f"{steep} its derivative is not 0")
-    is_hidden = any(sign_in_program(user) in ("@", "addmm") for user in case.above(first))
-    text = text.removesuffix(f", or use {LOGITS}" * is_hidden)  # it gives no probability to the loss then
+    text = text.removesuffix(  # it gives no probability to the loss then
+        f", or use {LOGITS}" * any(sign_in_program(user) in ("@", "addmm") for user in case.above(first))
+    )
     meant = MEANT_ZEROS.get(sign, "") if sign != "nll_loss" or has_others(case) else ""  # such as a loss beside it
     is_hinge = sign in ("relu", "clamp") and case.uses[first.id] and all(has_only(one, 0.0) for one in case.root_values)
     return Mend(with_input(case, text, edge), KEPT if is_hinge else meant)
@@ -254,11 +262,12 @@ def mend_of_least(case: Diagnosis) -> Mend:
         if node.kind == "operation"
         and HALF in [one.dtype for one in (node.value, node.grad.arrived) if one is not None]
     )
-    by_half = Mend(
-        f"{HALF} makes 0 of what is less than 6e-8: compute in float32, or scale what is as small",
-        f"if {case.root_name}, which is never less than 0, is 0 since all fits",
-    )
-    return by_half if any(halves) else Mend("", f"since {case.root_name} is 0, and never less")
+    if any(halves):
+        return Mend(
+            f"{HALF} makes 0 of what is less than 6e-8: compute in float32, or scale what is as small",
+            f"if {case.root_name}, which is never less than 0, is 0 since all fits",
+        )
+    return Mend("", f"since {case.root_name} is 0, and never less")
 
 
 def dropout_of(node: Node) -> str:

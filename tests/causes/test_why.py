@@ -2810,6 +2810,7 @@ loss.backward()
         ("teacher(x).detach()", "not trained", False),
         ("teacher(student(x)).detach()", "detached", True),  # which cuts off the student as well
         ("teacher(x).sum().item()", "detached", True),
+        ("nn.Parameter(teacher(x))", "detached", True),
     ],
 )
 def test_a_teacher_that_is_detached_as_a_whole_is_no_fault(

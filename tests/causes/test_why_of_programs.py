@@ -772,15 +772,60 @@ def test_a_power_outside_of_the_graph_is_blamed_for_what_its_zero_has_made_infin
     tmp_path: Path, engine: str
 ) -> None:
     cause = why(graph_of(tmp_path, GCN, engine), "w")
-    assert cause.what.endswith("is not finite itself, as deg ** (-0.5) is infinite where deg is 0")
+    assert cause.what.endswith("is not finite itself, as deg ** (-0.5) is not finite where deg is 0")
     assert (lines_of(cause), cause.mend) == ([5], "keep deg above 0, as deg.clamp(min=1e-6) does")
     cause = why(graph_of(tmp_path, LOCAL_GCN, engine), "layer.lin.weight")
     assert "log_softmax" not in cause.what
-    assert "A.sum(1).pow(-0.5) is infinite where A.sum(1) is 0" in cause.what
+    assert "A.sum(1).pow(-0.5) is not finite where A.sum(1) is 0" in cause.what
     assert 7 in lines_of(cause)
     learned = GCN.replace("[0.0, 0.0, 0.0]])", "[0.0, 0.0, 0.0]], requires_grad=True)")
     cause = why(graph_of(tmp_path, learned, engine), "A")
     assert (lines_of(cause), cause.mend.partition(":")[0]) == ([5], "a negative power of 0 is infinite")
+
+
+STANDARDIZED = """\
+import torch
+class Net(torch.nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.conv = torch.nn.Conv1d(1, 2, 3)
+    def forward(self, x):
+        std = x.std(-1, keepdim=True)
+        h = (x - 1) / std
+        return self.conv({})
+net = Net()
+loss = net(torch.ones(2, 1, 8)).mean()
+loss.backward()
+"""
+INFINITE_PRIOR = """\
+import torch
+w = torch.ones(2, 3, requires_grad=True)
+counts = torch.tensor([0.0, 1.0, 2.0])
+q = torch.log(counts)
+logits = w - q
+loss = torch.nn.functional.cross_entropy(logits, torch.tensor([1, 2]))
+loss.backward()
+"""
+
+
+@pytest.mark.parametrize("engine", ENGINES)
+@pytest.mark.parametrize("given", ["h", "torch.nn.functional.pad(h, (2, 0))"])
+def test_a_layer_that_is_given_nan_does_not_make_it(tmp_path: Path, given: str, engine: str) -> None:
+    cause = why(graph_of(tmp_path, STANDARDIZED.format(given), engine), "net.conv.weight")
+    assert "what convolution is given is not finite; (x - 1) / std is not finite where std is 0" in cause.what
+    assert (lines_of(cause), cause.mend.rpartition("; or ")[2]) == (
+        [9, 8],
+        "keep std above 0, as std.clamp(min=1e-6) does",
+    )
+
+
+@pytest.mark.parametrize("engine", ENGINES)
+def test_an_infinity_that_is_no_mask_is_blamed_for_the_nan_that_a_softmax_makes_of_it(
+    tmp_path: Path, engine: str
+) -> None:
+    cause = why(graph_of(tmp_path, INFINITE_PRIOR, engine), "w")
+    assert cause.what.endswith("q is not finite itself, as torch.log(counts) is not finite where counts is 0")
+    assert lines_of(cause) == [4]
 
 
 def test_a_division_by_what_is_not_0_is_not_blamed_for_data_that_are_nan(tmp_path: Path) -> None:
