@@ -11,7 +11,7 @@ from gviz.causes.cuts import at_cuts, clause_of_cuts, cut_clause, is_left_off, i
 from gviz.causes.diagnosis import CLASS, Cause, Lines, first_true
 from gviz.causes.facts import TensorFacts
 from gviz.causes.training import made_text
-from gviz.graphs import AT_BACKWARD, LEFT_OUT, MADE_LATER, RETURNED, GraphCut, TensorRow, Unlisted
+from gviz.graphs import AT_BACKWARD, LEFT_OUT, MADE_LATER, NO_HISTORY, RETURNED, GraphCut, TensorRow, Unlisted
 from gviz.trace.switches import LIBRARY
 
 CLOSURE = re.compile(r"\.step\((?:closure\s*=\s*)?([A-Za-z_]\w*)\)")
@@ -89,22 +89,25 @@ def overwritten(facts: TensorFacts) -> Cause:
             lines,
             f"with torch.no_grad(): {facts.in_code}.copy_(...), which writes into the parameter that is there",
         )
-    if cuts := cuts_of_older(facts):
+    older = case.rows.get(f"{name}{AT_BACKWARD}", facts.row._replace(history=NO_HISTORY))
+    if cuts := cuts_of_older(facts) if not older.history.arrivals else []:
         lines, mend = at_cuts(case, cuts)
         what = f"{what}, and no gradient came to that one, either: {clause_of_cuts(case, cuts, 'what is made from it')}"
         return facts.cause(cuts[0].reason, what, (*lines, *facts.lines), mend)
-    if is_leaf and facts.row.requires_grad:
+    is_next = older.history.arrivals and older.place == facts.row.place  # each pass makes a leaf of what it left
+    if is_leaf and (facts.row.requires_grad or is_next):
         return facts.cause("new leaf", f"{what}, and its gradient comes with the next {call}", facts.lines)
-    values = [getattr(one.statement, "value", None) for one in case.assignments.writers.get((None, name), ())]
-    is_alias = any(isinstance(one, ast.Name) for one in values)  # of data, which stay
+    is_alias = any(
+        isinstance(getattr(one.statement, "value", None), ast.Name)
+        for one in case.assignments.writers.get((None, name), ())
+    )  # of data, which stay
     in_place = "" if is_alias else fixes.as_write_in_place(facts.code, name)
-    head = "" if facts.reason == "no_grad" else "with torch.no_grad(): "
-    mend = (not in_place and fixes.as_leaf(facts.code, name)) or f"{head}{in_place or f'write into {name} in place'}"
+    write = f"{'with torch.no_grad(): ' * (facts.reason != 'no_grad')}{in_place or f'write into {name} in place'}"
     return facts.cause(
         "overwritten",
         f"{name} is no longer the leaf: the line gives the name to a new tensor, whose .grad is None",
         facts.lines,
-        mend,
+        (not in_place and fixes.as_leaf(facts.code, name)) or write,
     )
 
 

@@ -391,8 +391,8 @@ class History(NamedTuple):
         is_updated: whether the tensor was written since a backward brought its first gradient; of one that got none,
             since the first backward of all, or the first call of ``torch.autograd.grad``.
         brought: where the backward was called that has come to it last.
-        stepped_after: where the last backward was called before its optimizer stepped last; None if that is the call that
-            the last one of all came from.
+        stepped_after: where the last backward was called before its optimizer stepped last; None if the last one of all
+            was called there.
         is_same_call: whether the backward that brought the last gradient was called where the last one of all was, for
             the same optimizer.
         arrivals: how many gradients the calls of backward have brought that were made where the last one was.

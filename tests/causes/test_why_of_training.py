@@ -984,3 +984,24 @@ def test_a_sum_that_each_step_uses_is_not_cleared_though_it_is_gone_at_the_end(
     assert "its last step() has used such a sum" in cause.what
     right = f"{begin}    for i in range(2):\n{in_loop}        {clear}\n"
     assert why(graph_of(tmp_path, right, engine), "net.weight").verdict == "cleared"
+
+
+ATTACK = """\
+import torch
+x, goal = torch.rand(3), torch.rand(3)
+for i in range({}):
+    x.requires_grad_(True)
+    loss = (x - goal).square().sum()
+    loss.backward()
+    with torch.no_grad():
+        x = x - 0.1 * x.grad.sign()
+        x = x.clamp(0, 1)
+"""
+
+
+@pytest.mark.parametrize("engine", ENGINES)
+def test_what_each_pass_makes_a_leaf_of_is_no_leaf_that_is_cut_off(tmp_path: Path, engine: str) -> None:
+    cause = why(graph_of(tmp_path, ATTACK.format(3), engine), "x")
+    assert (cause.verdict, cause.is_wrong, lines_of(cause)) == ("new leaf", False, [9])
+    once = ATTACK.format(1)
+    assert why(graph_of(tmp_path, once, engine), "x").verdict == "overwritten"
