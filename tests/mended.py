@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import ast
 import difflib
+import re
 
 from gviz.causes.diagnosis import Cause
 from gviz.graphs import Graph
@@ -11,7 +12,7 @@ from gviz.graphs import Graph
 
 def is_code(text: str) -> bool:
     """Return whether a part of a mend is a line to be written, and not words."""
-    if text == "leave the line out" or text.startswith("leave out "):
+    if re.fullmatch(r"leave (out .*|line \d+ out)", text):
         return True
     try:
         return not isinstance(ast.parse(text).body[0], ast.Expr) or "(" in text
@@ -28,6 +29,7 @@ def mended(program: str, cause: Cause, mend: str) -> str:
     """Return a program in which each part of a mend stands in the place of the statement that is most like it."""
     for part in parts_of_mend(mend):
         numbers = {place.line for place, _ in cause.lines if not place.file}
+        numbers = {int(line[1])} if (line := re.fullmatch(r"leave line (\d+) out", part)) else numbers
         simple = [one for one in ast.walk(ast.parse(program)) if isinstance(one, ast.stmt) and not hasattr(one, "body")]
         named = [one for one in simple if not numbers.isdisjoint(range(one.lineno, (one.end_lineno or 0) + 1))]
         is_left_out = part.startswith("leave ")

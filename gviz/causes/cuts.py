@@ -159,7 +159,7 @@ def without_cut(case: Diagnosis, cut: GraphCut, statement: ast.stmt) -> str:
         is_set = isinstance(getattr(node, "ctx", None), ast.Store) and isinstance(statement, ast.Assign)
         return node in all_cuts if expression is not None else last_name(node) == cut.call and not is_set
 
-    text, obstacle = fixes.without_cuts(statement, is_cut, is_list=cut.is_list)
+    text, obstacle = fixes.without_cuts(statement, is_cut, is_list=cut.is_list, is_nested=cut.call == "tolist")
     if text != fixes.IDLE:
         return words_for(obstacle) if obstacle else text
     lines = case.line_of(cut.place)
@@ -178,8 +178,11 @@ def words_for(obstacle: str) -> str:
 def mends_on_way(case: Diagnosis, cut: GraphCut) -> Iterator[tuple[Lines, str]]:
     """Yield the lines that carry on what a cut has left, each with what to write there to stay in the graph."""
     for carrier in case.way_of(cut)[1:]:
-        text, obstacle = fixes.without_cuts(carrier.statement, carrier.is_taking, is_list=carrier.is_list)
-        name, line = min(carrier.names), case.line_of(Place(carrier.statement.lineno))
+        text, obstacle = fixes.without_cuts(
+            carrier.statement, carrier.is_taking, is_list=carrier.is_list, is_nested=cut.call == "tolist"
+        )
+        reads = (ast.unparse(one) for one in ast.walk(carrier.statement) if carrier.is_taking(one))  # self.mean
+        name, line = next(reads, min(carrier.names)), case.line_of(Place(carrier.statement.lineno))
         if text == fixes.IDLE:
             yield line, f"leave out {ast.unparse(carrier.statement)}"
         elif text or (obstacle and cut.reason != "no derivative"):

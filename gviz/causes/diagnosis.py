@@ -225,7 +225,7 @@ class Diagnosis:
     def without(self, lines: Lines) -> str:
         """Return what to leave out, so that the first of these lines is not run."""
         number = self.line_in_text(lines)
-        return fixes.without_line(self.graph.code, number) if number else fixes.WITHOUT
+        return fixes.without_line(self.graph.code, number) if number else "leave the line out"
 
     def line_of_node(self, node: Node | None) -> Lines:
         """Return the line that recorded an operation."""

@@ -27,9 +27,6 @@ DERIVATIVES = {"grad", "jacobian", "hessian", "vjp", "hvp", "vhp", "jvp"}
 BUFFER = re.compile(r"self\.register_buffer\([^,]*, (.*)\)$")
 """A line that gives a module a buffer."""
 
-WITHOUT = "leave the line out"
-"""What to do about a line that should not be."""
-
 MODULES = {"torch", "F", "nn"}
 """What functions are called on, as in ``torch.relu_(h)``."""
 
@@ -79,7 +76,7 @@ def without_line(program: str, number: int) -> str:
     >>> without_line("for p in net.parameters():\n    p.requires_grad = False", 2)
     'leave the lines 1 and 2 out'
     >>> without_line("w.requires_grad = False", 1)
-    'leave the line out'
+    'leave line 1 out'
     """
     first = number
     for one in reversed(statements_at(program, number)[:-1]):
@@ -89,7 +86,7 @@ def without_line(program: str, number: int) -> str:
             break
         first = one.lineno
     lines = f"lines {first} and {number}" if number == first + 1 else f"lines {first} to {number}"
-    return f"leave the {lines} out" if first < number else WITHOUT
+    return f"leave the {lines} out" if first < number else f"leave line {number} out"
 
 
 def without_statement(line: str, words: Sequence[str]) -> str:
@@ -549,13 +546,16 @@ def base_of(part: ast.expr) -> str:
 
 
 # ---------------------------------------------------------------- statements without cuts
-def without_cuts(statement: ast.stmt, is_inside: Test, *, is_list: bool = False) -> tuple[str, str]:
+def without_cuts(
+    statement: ast.stmt, is_inside: Test, *, is_list: bool = False, is_nested: bool = False
+) -> tuple[str, str]:
     """Return a statement in which parts of it stay within the graph.
 
     Args:
         statement: as it is, which is left so.
         is_inside: whether a node of it is such a part, or a call that cuts one off.
         is_list: whether a name among the parts is that of a list of tensors.
+        is_nested: whether the numbers of each tensor were a list of their own.
 
     Returns:
         "" for a statement that is well as it is, and IDLE for one that would assign what is there already; and what no
@@ -565,7 +565,7 @@ def without_cuts(statement: ast.stmt, is_inside: Test, *, is_list: bool = False)
 
     def change(old: ast.AST, new: ast.expr) -> ast.expr:
         is_taken = has(old, is_inside)
-        better = without_call(new, is_list=is_list, taken=taken) if is_taken else new
+        better = without_call(new, is_list=is_list, is_nested=is_nested, taken=taken) if is_taken else new
         rest = getattr(new, "args", ()) if is_inside(old) else ()  # of a call that cannot be left out, as int(x)
         changed.update([better] if better is not new else rest)
         taken.update([better] if is_taken else ())
@@ -586,12 +586,15 @@ def without_cuts(statement: ast.stmt, is_inside: Test, *, is_list: bool = False)
     return IDLE if is_idle else after if is_shown else "", ""
 
 
-def without_call(new: ast.expr, *, is_list: bool = False, taken: Collection[ast.AST] = ()) -> ast.expr:
+def without_call(
+    new: ast.expr, *, is_list: bool = False, is_nested: bool = False, taken: Collection[ast.AST] = ()
+) -> ast.expr:
     """Return an expression without ``.detach()``, ``float()``, ``torch.tensor()`` and their kin.
 
     Args:
         new: the expression, whose parts have been rid of them already.
         is_list: whether a name in it is that of a list of tensors.
+        is_nested: as for :func:`without_cuts`.
         taken: its parts that have a tensor in them: other elements of a list are numbers.
     """
     match new:
@@ -603,7 +606,7 @@ def without_call(new: ast.expr, *, is_list: bool = False, taken: Collection[ast.
             return ast.Call(ast.Attribute(ast.Name("torch"), name), arguments, words)
         case ast.Call(ast.Attribute(owner, name), [first, *_]) if name in FROM_NUMBERS:
             is_many = isinstance(first, ast.List | ast.ListComp) or (is_list and isinstance(first, ast.Name))
-            return stack_of(owner, first, taken) if is_many else first
+            return stack_of(owner, first, taken, "stack" if is_nested else "hstack") if is_many else first
         case ast.Call(function, [first, *_]) if (
             last_name(function) in ("float", "Parameter", "Variable") or ast.unparse(function) == "torch.detach"
         ):  # which makes a number, or a leaf, of what it is given
@@ -611,12 +614,13 @@ def without_call(new: ast.expr, *, is_list: bool = False, taken: Collection[ast.
     return new
 
 
-def stack_of(torch: ast.expr, parts: ast.expr, taken: Collection[ast.AST]) -> ast.expr:
+def stack_of(
+    torch: ast.expr, parts: ast.expr, taken: Collection[ast.AST], function: str = "hstack"
+) -> ast.expr:
     """Return what makes a tensor of a list of tensors, and of numbers that no tensor is behind.
 
     Each may be of shape () or (1), of which a number was made alike. In a list of lists it may have had another shape.
     """
-    function = "hstack"
     match parts:
         case ast.ListComp(ast.ListComp(inner, inner_loops), loops):
             squeezed = ast.Call(ast.Attribute(inner, "squeeze"), [], [])

@@ -558,11 +558,12 @@ def not_run(facts: TensorFacts) -> Cause:
                 " as it ran, it ended before, or failed"
             ),
         ),
-        (case.root, case.call_of_backward),
+        (case.root and not (facts.history.is_optimized and ".sum()" in case.call_of_backward), case.call_of_backward),
         (True, f"compute a loss from {name}, and call its backward()"),
     )
     what = f"{name}.grad is None: no backward has run to its end"
-    return facts.cause("backward not run", what, stepped if closure else facts.lines, mend)
+    made = () if case.root_row is None or case.is_expression else case.line_of(case.root_row.place)
+    return facts.cause("backward not run", what, stepped if closure else (*facts.lines, *made), mend)
 
 
 def returned(facts: TensorFacts, lines: Lines, mend: str) -> Cause:

@@ -107,7 +107,7 @@ loss = head(h).pow(2).mean()
 loss.backward()
 """,
         [9],
-        ["leave the line out"],
+        ["leave line 9 out"],
     ),
     "one_of_two_in_a_line": (
         "theta",
@@ -364,6 +364,29 @@ for i in range(3):
         [
             "seen.append(h.pow(2).mean()); and then empty seen after each backward()",
             "loss = head(h).mean() + sum(seen)",
+        ],
+    ),
+    "an_attribute_that_keeps_all_runs": (
+        "net.fc.weight",
+        """\
+class Net(nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.fc, self.scale, self.mean = nn.Linear(2, 1), nn.Parameter(torch.ones(1)), torch.zeros(())
+    def forward(self, x):
+        self.mean = 0.9 * self.mean + 0.1 * self.fc(x).mean().item()
+        return self.scale * self.mean
+net = Net()
+for i in range(2):
+    loss = net(torch.ones(3, 2)).pow(2).sum()
+    loss.backward()
+""",
+        [9],
+        [
+            (
+                "self.mean = 0.9 * self.mean + 0.1 * self.fc(x).mean();"
+                " and then self.mean = self.mean.detach() after each backward()"
+            )
         ],
     ),
     "no_slope_on_one_way": (

@@ -24,6 +24,35 @@ torch.manual_seed(0)
 """
 
 PROGRAMS = {
+    "numbers of vectors in a list of lists": (
+        "net.weight",
+        """\
+net, head = nn.Linear(3, 1), nn.Linear(2, 1)
+outs = []
+for x in torch.randn(4, 2, 3):
+    outs.append(net(x).squeeze(-1).tolist())
+loss = head(torch.tensor(outs)).pow(2).mean()
+loss.backward()
+""",
+        "detached",
+        "was cut off by tolist()",
+        [8, 9],
+        "outs.append(net(x).squeeze(-1)); and then loss = head(torch.stack(outs)).pow(2).mean()",
+    ),
+    "one of two lines that is to go": (
+        "net.weight",
+        """\
+net = nn.Linear(3, 1)
+loss = net(torch.ones(3)).pow(2).sum()
+loss = loss.detach()
+loss.requires_grad_(True)
+loss.backward()
+""",
+        "false cure",
+        "was cut off by detach()",
+        [7, 8],
+        "leave line 7 out",
+    ),
     "a penalty on gradients without a graph": (
         "net.weight",
         """\
@@ -180,7 +209,7 @@ loss.backward()
         "zero",
         "is 0 here; on another way, what is made from it was cut off by detach()",
         [10, 8],
-        "leave the line out",
+        "leave line 8 out",
     ),
     "a head that a loop freezes, too": (
         "net.1.weight",
