@@ -614,9 +614,7 @@ def without_call(
     return new
 
 
-def stack_of(
-    torch: ast.expr, parts: ast.expr, taken: Collection[ast.AST], function: str = "hstack"
-) -> ast.expr:
+def stack_of(torch: ast.expr, parts: ast.expr, taken: Collection[ast.AST], function: str = "hstack") -> ast.expr:
     """Return what makes a tensor of a list of tensors, and of numbers that no tensor is behind.
 
     Each may be of shape () or (1), of which a number was made alike. In a list of lists it may have had another shape.

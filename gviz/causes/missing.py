@@ -362,20 +362,25 @@ def module_beside(facts: TensorFacts) -> str:
     is made from a leaf of the graph as well: such a cut is hardly meant, nor one by a library, as in
     ``Normal.sample()``. "" too for a leaf that an optimizer has, which never got a gradient.
     """
-    leaves = [node.name or "" for node in facts.case.shown.nodes if node.kind == "leaf"]
+    leaves = [
+        node.name or ""
+        for node in facts.case.shown.nodes
+        if node.kind == "leaf"  # a root that is one trains nothing; a teacher has no part in an optimizer
+        and (node.id not in facts.case.shown.roots or facts.history.is_optimized is False)
+    ]
     parts, behind = facts.name.split("."), {name for cut in facts.cuts for name in cut.leaves}
-    most = len(parts) if facts.history.is_optimized is False else 2  # self.target, of an agent that has two
-    modules = [".".join(parts[:count]) for count in range(1, min(most, len(parts)))]
+    most = len(parts) if facts.history.is_optimized is False else min(2, len(parts))  # self.target, of an agent
+    modules = [".".join(parts[:count]) for count in range(1, most)]
     module = next((one for one in modules if not any(name.startswith(f"{one}.") for name in leaves)), "")
-    is_beside = behind.isdisjoint(leaves)
-    is_meant = all(
+    is_beside = behind.isdisjoint(leaves) and not facts.history.is_optimized
+    is_meant = is_beside and all(
         cut.reason in ("detached", "no_grad")
         and (cut.is_used or not cut.is_number)
         and not re.search(r"requires_grad=True|Parameter\(", facts.case.code_of(facts.case.line_of(cut.place)))
         for cut in facts.cuts  # a new leaf is to mend it
     )
     is_free = facts.history.is_optimized is False or all(cut.switch != LIBRARY for cut in facts.cuts)
-    return module if leaves and is_meant and is_free and is_beside and not facts.history.is_optimized else ""
+    return module if leaves and is_meant and is_free else ""
 
 
 def no_path(facts: TensorFacts) -> Cause:
@@ -413,7 +418,7 @@ def beside_root(facts: TensorFacts, leaves: AbstractSet[str], root: str) -> tupl
     uses = (other for other in reversed(case.rows.values()) if name in other.leaves and not leaves <= {*other.leaves})
     if last := next(uses, None):
         what = f"{what}: {last.name} is, and {root} does not use it"
-        return what, case.line_of(last.place), f"use {last.name} where {root} is computed"
+        return what, case.line_of(last.place), f"use {last.name} where {root} is computed, or in a loss of its own"
     deep = (cut for cut in reversed(case.graph.breaks) if name in cut.leaves and not cut.is_of_leaves)
     if cut := next(deep, None):
         lines, mend = at_cuts(case, [cut._replace(others=())])

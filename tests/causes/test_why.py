@@ -1722,7 +1722,7 @@ opt.step()
 """,
         "no path",
         [8],
-        "use z where loss is computed",
+        "use z where loss is computed, or in a loss of its own",
     ),
     "spread_of_one_element_of_the_data": (
         "w",
@@ -1910,7 +1910,7 @@ total = loss + reg
 """,
         "no path",
         [5],
-        "use reg where loss is computed",
+        "use reg where loss is computed, or in a loss of its own",
     ),
     "a_parameter_of_a_view": (
         "w",
@@ -1953,7 +1953,7 @@ loss.backward()
 """,
         "no path",
         [5],
-        "use reg where loss is computed",
+        "use reg where loss is computed, or in a loss of its own",
     ),
     "required_too_late": (
         "w",
@@ -2472,7 +2472,7 @@ EXPRESSIONS: dict[str, tuple[str, str, dict[str, Any], str, str, str]] = {
         "w", "out = torch.tensor([w[0]*2, w[1]*3]); y = (out*x).sum()", {"values": PAIR},
         "detached", "out = torch.tensor([w[0]*2, w[1]*3])", "out = torch.hstack([w[0] * 2, w[1] * 3])",
     ),
-    "no_path": ("x", "z=x*3; y=w*2", {}, "no path", "z=x*3", "use z where y is computed"),
+    "no_path": ("x", "z=x*3; y=w*2", {}, "no path", "z=x*3", "use z where y is computed, or in a loss of its own"),
     "watched_copy": ("w", "s = w.detach(); y = b*2", {}, "no path", "", "use w where y is computed"),
     "no_derivative": (
         "w", "k = w.argmax(); y = k*x", {},
