@@ -177,6 +177,7 @@ FULL = Graph(
                 is_updated=True,
                 brought=Place(13),
                 stepped_after=Place(16),
+                is_stepped_later=True,
                 is_same_call=True,
                 arrivals=8,
                 wasted=6,

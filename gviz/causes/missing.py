@@ -94,8 +94,8 @@ def overwritten(facts: TensorFacts) -> Cause:
         lines, mend = at_cuts(case, cuts)
         what = f"{what}, and no gradient came to that one, either: {clause_of_cuts(case, cuts, 'what is made from it')}"
         return facts.cause(cuts[0].reason, what, (*lines, *facts.lines), mend)
-    is_next = older.history.arrivals and older.place == facts.row.place  # each pass makes a leaf of what it left
-    if is_leaf and (facts.row.requires_grad or is_next):
+    if is_leaf and (facts.row.requires_grad or (older.history.arrivals and older.place == facts.row.place)):
+        # Each pass may make a leaf of what the one before has left.
         return facts.cause("new leaf", f"{what}, and its gradient comes with the next {call}", facts.lines)
     is_alias = any(
         isinstance(getattr(one.statement, "value", None), ast.Name)
@@ -114,11 +114,20 @@ def overwritten(facts: TensorFacts) -> Cause:
 def cuts_of_older(facts: TensorFacts) -> list[GraphCut]:
     """Return what cuts off the leaf that had a name before, if the graph has the result of that and not the leaf."""
     case, is_renamed = facts.case, facts.node is None and facts.row.is_leaf
-    cuts = (cut for cut in case.graph.breaks if is_renamed and cut.is_used and cut.call != "grad")
-    cuts = (cut for cut in cuts if not makes_next_leaves(case, cut))
-    pairs = ((cut, case.expression_of(cut)) for cut in cuts if case.line_of(cut.place) != facts.lines)
+    cuts = (
+        cut
+        for cut in case.graph.breaks
+        if (is_renamed and cut.is_used and cut.call != "grad")
+        and not (case.line_of(cut.place) == facts.lines or makes_next_leaves(case, cut))
+    )
+    pairs = ((cut, case.expression_of(cut)) for cut in cuts)
     parts = ((cut, ast.unparse(part)) for cut, whole in pairs if whole is not None for part in ast.walk(whole))
-    return [cut for cut, one in parts if one == facts.name or ("[" not in one and fixes.may_be(one, facts.name))]
+    return [
+        cut
+        for cut, one in parts
+        if (one == facts.name or ("[" not in one and fixes.may_be(one, facts.name)))
+        and not any(fixes.may_be(one, leaf) for leaf in cut.leaves)  # of another object, as of what this is a copy of
+    ]
 
 
 def given_to_other_name(facts: TensorFacts) -> Cause | None:
@@ -316,6 +325,16 @@ def of_other_steps(facts: TensorFacts) -> Cause:
         (*backward, *step),
         f"gviz why SCRIPT {name} --until {number} tells why, at that backward()" * (number > 0)
         or f"see what that backward() is called on, and whether it is made from {name}",
+    )
+
+
+def stepped_later(facts: TensorFacts) -> Cause:
+    """Return the cause for a leaf whose optimizer began to step when the last backward had run, as in a second phase."""
+    return facts.cause(
+        "backward not run",
+        f"no backward() has run since the optimizer of {facts.name} began to step, and its gradient is None",
+        (*facts.case.line_of(facts.history.stepped), *facts.lines),
+        f"call backward() on what is made from {facts.name}, before step()",
     )
 
 

@@ -83,7 +83,7 @@ def of_other_backward(facts: TensorFacts) -> Cause | None:
 
     Nothing is wrong with it if another call has brought it; if the same call did, an earlier time, it was cut off now.
     """
-    if facts.cuts and facts.history.is_same_call:
+    if facts.cuts and facts.history.is_same_call and (facts.history.is_optimized or facts.history.is_updated):
         what = f"{facts.name} has the gradient that an earlier run of this backward() has left: this time comes none"
         return facts.cause(facts.cuts[0].reason, f"{what}: {facts.clause_of_cuts}", *facts.at_cuts)
     what = f"{facts.name} has the gradient that another backward has left"
@@ -158,7 +158,7 @@ def not_used(facts: TensorFacts) -> Cause | None:
             history.idle_steps,
             (
                 f"each step() of its optimizer ran while {facts.name}.grad was empty",
-                "call step() after backward(), and before the next zero_grad()",
+                "call step() after backward(), and before the next zero_grad(), or what else empties .grad",
             ),
         ),
         (

@@ -27,6 +27,7 @@ LONGEST = 60
 """Characters of what a letter of gviz's stands for, from which on others in it stay."""
 
 WITHOUT_GRADIENT = (
+    Verdict(lambda one: one.history.is_stepped_later and not one.history.arrivals, missing.stepped_later),
     Verdict(missing.took_name, missing.overwritten),
     # It is not in the graph at all.
     Verdict(lambda one: not one.row.requires_grad and one.row.is_leaf and is_frozen_for_root(one), stopped),

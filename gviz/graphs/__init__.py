@@ -393,6 +393,7 @@ class History(NamedTuple):
         brought: where the backward was called that has come to it last.
         stepped_after: where the last backward was called before its optimizer stepped last; None if the last one of all
             was called there.
+        is_stepped_later: whether its optimizer has made all its steps, and more than one, after the last backward of all.
         is_same_call: whether the backward that brought the last gradient was called where the last one of all was, for
             the same optimizer.
         arrivals: how many gradients the calls of backward have brought that were made where the last one was.
@@ -424,6 +425,7 @@ class History(NamedTuple):
     is_updated: bool = False
     brought: Place | None = None
     stepped_after: Place | None = None
+    is_stepped_later: bool = False
     is_same_call: bool = False
     arrivals: int = 0
     wasted: int = 0

@@ -261,6 +261,7 @@ class Lines:
             is_updated=is_there and record.version != record.first_version,
             brought=next(iter(brought), None),
             stepped_after=next(iter(stepped_after), None),
+            is_stepped_later=record.steps + record.idle_steps > 1 and record.first_step_in == gradients.backwards > 0,
             is_same_call=bool(record.chain) and record.chain == gradients.chain and not is_of_other,
             grad_set=self.place_if_any(record.set_at),
             spoiled=self.place_if_any(record.spoiled_at),

@@ -40,14 +40,15 @@ class GradientRecord:
     """
 
     __slots__ = (
-        "arrivals", "chain", "cleared_at", "cleared_in", "clips", "first_norm", "first_version", "idle_steps",
+        "arrivals", "chain", "cleared_at", "cleared_in", "clips", "first_norm", "first_step_in", "first_version",
+        "idle_steps",
         "is_finite", "is_stale", "is_zero", "leaf", "leaf_version", "set_at", "spoiled_at", "spread_at",
         "stepped_after", "stepped_at", "stepped_in", "steps", "still_steps", "twice", "used", "used_sum", "uses",
         "was_read", "was_used", "wasted",
     )  # fmt: skip
 
     def __init__(self, leaf: Any) -> None:
-        self.leaf, self.cleared_in, self.stepped_in = ref(leaf), 0, 0
+        self.leaf, self.cleared_in, self.first_step_in, self.stepped_in = ref(leaf), 0, 0, 0  # numbers of backward
         self.steps = self.still_steps = self.idle_steps = self.uses = 0
         self.first_version = self.leaf_version = self.version
         self.was_read = self.was_used = self.is_stale = self.used_sum = False
@@ -155,6 +156,7 @@ class Gradients(Observer):
             remember(self.optimized, one, True)
             record = self.record_of(one)
             record.stepped_at, record.stepped_in, record.stepped_after = call and call.place, self.backwards, self.chain
+            record.first_step_in = record.first_step_in or self.backwards
             has_gradient, is_still = one.grad is not None and record.cleared_at is None, rate is not None and rate == 0
             if has_gradient:
                 self.used.add(record.chain)
@@ -193,8 +195,7 @@ class Gradients(Observer):
             return None if record is None else self.note_write(record, None)
         record = record or self.record_of(leaf)
         if recall(self.by_memory, value) is not record:  # as it would be after p.grad += noise
-            call = self.frames.note_call("grad", is_new=False)
-            record.set_at = call.place if call is not None else None
+            record.set_at = (call := self.frames.note_call("grad", is_new=False)) and call.place
         remember(self.by_memory, value, record)
         return self.note_write(record, value)
 

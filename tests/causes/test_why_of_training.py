@@ -48,7 +48,7 @@ CASES = {
         "opt.zero_grad(); opt.step(); head(net(x)).sum().backward()",
         "not used",
         "while net.weight.grad was empty",
-        "call step() after backward(), and before the next zero_grad()",
+        "call step() after backward(), and before the next zero_grad(), or what else empties .grad",
     ),
     "a read is no step": (
         "head(net(x)).sum().backward(); print(net.weight.grad); opt.zero_grad(); opt.step()",
@@ -1005,3 +1005,50 @@ def test_what_each_pass_makes_a_leaf_of_is_no_leaf_that_is_cut_off(tmp_path: Pat
     assert (cause.verdict, cause.is_wrong, lines_of(cause)) == ("new leaf", False, [9])
     once = ATTACK.format(1)
     assert why(graph_of(tmp_path, once, engine), "x").verdict == "overwritten"
+
+
+@pytest.mark.parametrize("engine", ENGINES)
+def test_a_copy_of_a_model_is_not_blamed_for_what_its_forward_is_called_under(tmp_path: Path, engine: str) -> None:
+    program = (
+        "import copy\nimport torch\n"
+        "class Net(torch.nn.Module):\n    def __init__(self):\n        super().__init__()\n"
+        "        self.scale = torch.nn.Parameter(torch.ones(3))\n"
+        "    def forward(self, x):\n        return x * self.scale.exp()\n"
+        "net = Net()\nopt = torch.optim.SGD(net.parameters(), 0.1)\nx = torch.rand(4, 3)\n"
+        "for i in range(2):\n    with torch.no_grad():\n        old = net(x)\n    opt.zero_grad()\n"
+        "    loss = (net(x) - old + 1).square().mean()\n    loss.backward()\n    opt.step()\nkept = copy.deepcopy(net)\n"
+    )
+    cause = why(graph_of(tmp_path, program, engine), "kept.scale")
+    assert (cause.verdict in ("new leaf", "not trained"), cause.is_wrong) == (True, False)
+
+
+@pytest.mark.parametrize("engine", ENGINES)
+def test_losses_that_are_kept_with_their_graphs_make_no_fault_of_the_leaf_of_each_pass(
+    tmp_path: Path, engine: str
+) -> None:
+    program = (
+        "import torch\nw, rate = torch.ones(3), torch.tensor(0.1, requires_grad=True)\n"
+        "opt = torch.optim.SGD([rate], 0.01)\nlosses = []\nfor i in range(3):\n"
+        "    w = w.detach().requires_grad_()\n    (g,) = torch.autograd.grad(w.square().sum(), w)\n"
+        "    new = w - rate * g\n    loss = new.square().sum()\n    opt.zero_grad()\n    loss.backward()\n"
+        "    opt.step()\n    losses.append(loss)\n    w = new\n"
+    )
+    causes = why_all(graph_of(tmp_path, program, engine))
+    assert any(one.name == "leaf of losses[0]" for one in causes)
+    assert not [one for one in causes if one.is_wrong]
+
+
+@pytest.mark.parametrize("engine", ENGINES)
+def test_a_second_phase_that_steps_without_backward_is_told(tmp_path: Path, engine: str) -> None:
+    phase = "for i in range(3):\n    opt_judge.zero_grad()\n    loss = judge(real).square().mean()\n    {}opt_judge.step()\n"
+    program = PAIR.replace("net, judge = nn.Linear(3, 2), nn.Linear(2, 1)", "net = nn.Linear(3, 2)").replace(
+        "opt, opt_judge = torch.optim.SGD(net.parameters(), 0.1), torch.optim.SGD(judge.parameters(), 0.1)",
+        "opt = torch.optim.SGD(net.parameters(), 0.1)",
+    )
+    program += "for i in range(3):\n    opt.zero_grad(); net(x).square().mean().backward(); opt.step()\n"
+    program += "judge = nn.Linear(2, 1)\nopt_judge = torch.optim.SGD(judge.parameters(), 0.1)\n"
+    causes = {one.name: one for one in why_all(graph_of(tmp_path, program + phase.format(""), engine))}
+    assert (causes["judge.weight"].verdict, lines_of(causes["judge.weight"])) == ("backward not run", [14, 9])
+    assert not causes["net.weight"].is_wrong
+    sound = graph_of(tmp_path, program + phase.format("loss.backward(); "), engine)
+    assert not [one for one in why_all(sound) if one.is_wrong]
