@@ -6,7 +6,7 @@ import ast
 from collections.abc import Iterator
 
 from gviz.causes import fixes
-from gviz.causes.diagnosis import Cause, Diagnosis, first_true
+from gviz.causes.diagnosis import Cause, Diagnosis, Lines, first_true
 from gviz.causes.facts import TensorFacts
 from gviz.graphs import Graph, Hooked, Place, TensorRow
 from gviz.graphs.numbers import Numbers
@@ -206,7 +206,7 @@ def beside_optimizer(facts: TensorFacts) -> Cause | None:
     anew = [(case.line_of(Place(one.lineno)), better) for one in writers if (better := fixes.as_copy(one))]
     if anew and len(writers) <= 2:  # and not an attribute of another class
         return facts.cause("overwritten", f"{cause.what}; the line makes a new parameter of the old one", *anew[0])
-    mend = made_in_forward(facts) or (
+    mend = made_in_forward(facts)[1] or (
         f"give {name} to the optimizer, whose step() has no gradient to use; or, if not, see why it has none"
     )
     owner, number = name.partition(".")[0], case.line_in_text(cause.lines)
@@ -222,10 +222,11 @@ def beside_optimizer(facts: TensorFacts) -> Cause | None:
 
 def not_optimized(facts: TensorFacts) -> Cause:
     """Return the cause for a gradient of a leaf that no optimizer has."""
+    lines = facts.case.line_of(facts.history.optimizer) or facts.case.line_of_backward
     return facts.cause(
         "not trained",
         f"{facts.name} has a gradient, but no optimizer has {facts.name}: no step() changes it",
-        facts.case.line_of(facts.history.optimizer) or facts.case.line_of_backward,
+        (*lines, *unfrozen_later(facts), *made_in_forward(facts)[0]),
         given_to_optimizer(facts),
         "if it is not to be trained",
     )
@@ -237,21 +238,29 @@ def given_to_optimizer(facts: TensorFacts) -> str:
     number, writers = facts.case.line_in_text(lines), facts.case.assignments.writers_of(facts.name)
     is_there = all(one.statement.lineno < number for one in writers) if writers else False
     is_plain = any(one.function is None and one.statement.lineno == number for one in all_lines)
+    when = "".join(f"{place}, where {facts.name} comes to require a gradient" for place, _ in unfrozen_later(facts))
     return (
-        made_in_forward(facts)
-        or (fixes.optimizing(facts.case.code_of(lines), facts.in_code) if is_there and is_plain else "")
-        or f"make the optimizer after {facts.name}, and with it, or give it to the optimizer's add_param_group()"
+        made_in_forward(facts)[1]
+        or (fixes.optimizing(facts.case.code_of(lines), facts.in_code) if is_there and is_plain and not when else "")
+        or f"make the optimizer after {when or facts.name}, and with it, or give it to the optimizer's add_param_group()"
     )
 
 
-def made_in_forward(facts: TensorFacts) -> str:
-    """Return what to do about a layer that each call of a model makes anew; "" for a leaf of another one."""
-    functions = [getattr(one.function, "name", "") for one in facts.case.assignments.writers_of(facts.name)]
-    return (
-        f"make {facts.in_code.rpartition('.')[0]} in __init__(), which runs once, and not in forward()"
-        if "forward" in functions and functions[-1] != "__init__"
-        else ""
-    )
+def unfrozen_later(facts: TensorFacts) -> Lines:
+    """Return the line that lets a leaf require a gradient, if it stands below the one that makes the optimizer."""
+    lines, made = (facts.case.line_of(one) for one in (facts.history.requires_grad_set, facts.history.optimizer))
+    return lines if facts.case.line_in_text(lines) > facts.case.line_in_text(made) > 0 else ()
+
+
+def made_in_forward(facts: TensorFacts) -> tuple[Lines, str]:
+    """Return the line that makes parameters anew at each call of a model, and the mend; nothing for others."""
+    case = facts.case
+    own = (one for one in case.assignments.lines.values() if one.statement.lineno == case.line_in_text(facts.lines))
+    writers = (*own, *(case.assignments.writers_of(facts.name)[-1:] if " " not in facts.name else ()))
+    for one in (one for one in writers if getattr(one.function, "name", "") == "forward"):
+        line = case.line_of(Place(one.statement.lineno))
+        return line, f"make the parameters of {line[0][0]} in __init__(), which runs once, and not in forward()"
+    return (), ""
 
 
 def accumulated(facts: TensorFacts) -> Cause:
@@ -270,10 +279,8 @@ def accumulated(facts: TensorFacts) -> Cause:
         mend, meant = before_each, f"if torch.autograd.grad alone is to use {name}"
     elif history.is_optimized is False:
         what = f"{what}; no optimizer has {name}, so that no zero_grad() of one clears it"
-        mend = (
-            f"{facts.in_code}.requires_grad_(False), if it is not to be trained; else"
-            f" {given_to_optimizer(facts)}; or {before_each}"
-        )
+        frozen = f"{facts.in_code}.requires_grad_(False), if it is not to be trained; else "
+        mend = f"{frozen * (not unfrozen_later(facts))}{given_to_optimizer(facts)}; or {before_each}"
     elif history.is_stale:
         what = (
             f"{what}, though {name} had been updated with it by then"

@@ -1702,8 +1702,79 @@ for i in range(2):
     opt.step()
 """,
         "not trained",
-        [11],
-        "none, if it is not to be trained; else make net.head in __init__(), which runs once, and not in forward()",
+        [11, 8],
+        (
+            "none, if it is not to be trained; else make the parameters of line 8 in __init__(), which runs once, and not"
+            " in forward()"
+        ),
+    ),
+    "local_layer_made_in_forward": (
+        "leaf of loss",
+        """\
+import torch
+from torch import nn
+class Net(nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.body = nn.Linear(2, 2)
+    def forward(self, x):
+        head = nn.Linear(2, 1)
+        return head(self.body(x))
+net = Net()
+opt = torch.optim.SGD(net.parameters(), lr=0.1)
+for i in range(2):
+    opt.zero_grad()
+    loss = net(torch.ones(1, 2)).sum()
+    loss.backward()
+    opt.step()
+""",
+        "not trained",
+        [11, 8],
+        (
+            "none, if it is not to be trained; else make the parameters of line 8 in __init__(), which runs once, and not"
+            " in forward()"
+        ),
+    ),
+    "weight_unfrozen_after_its_optimizer": (
+        "m.weight",
+        """\
+import torch
+m = torch.nn.Linear(2, 1)
+m.weight.requires_grad = False
+opt = torch.optim.SGD([one for one in m.parameters() if one.requires_grad], lr=0.1)
+m.weight.requires_grad = True
+loss = m(torch.ones(1, 2)).sum()
+loss.backward()
+opt.step()
+""",
+        "not trained",
+        [4, 5],
+        (
+            "none, if it is not to be trained; else make the optimizer after line 5, where m.weight comes to require a"
+            " gradient, and with it, or give it to the optimizer's add_param_group()"
+        ),
+    ),
+    "weight_unfrozen_in_a_loop_after_its_optimizer": (
+        "m.weight",
+        """\
+import torch
+m = torch.nn.Linear(2, 1)
+m.weight.requires_grad = False
+opt = torch.optim.SGD([one for one in m.parameters() if one.requires_grad], lr=0.1)
+for i in range(4):
+    if i == 2:
+        m.weight.requires_grad_(True)
+    opt.zero_grad()
+    loss = m(torch.ones(1, 2)).sum()
+    loss.backward()
+    opt.step()
+""",
+        "not trained",
+        [10, 4],
+        (
+            "make the optimizer after line 7, where m.weight comes to require a gradient, and with it, or give it to the"
+            " optimizer's add_param_group(); or m.weight.grad = None before each backward()"
+        ),
     ),
     "target_that_is_a_copy_of_a_forgotten_encoder": (
         "encoder.weight",
@@ -1839,8 +1910,8 @@ for i in range(2):
     opt.step()
 """,
         "not used",
-        [11],
-        "make net.fc in __init__(), which runs once, and not in forward()",
+        [11, 8],
+        "make the parameters of line 8 in __init__(), which runs once, and not in forward()",
     ),
     "variable_called_as_the_function_that_takes_it": (
         "m.weight",
