@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import ast
 from collections.abc import Iterator
 
 from gviz.causes import fixes
@@ -21,6 +20,9 @@ BEFORE_EACH = "call zero_grad(), or {}.grad = None, before each backward()"
 ON_PURPOSE = "if these steps are left out on purpose"
 """When nothing is to be done about gradients that are taken away unused."""
 
+
+ADDED = "give it to the optimizer's add_param_group()"
+"""What gives an optimizer what it was made without."""
 
 MEND_OF_HOOK = "take the hook away, or let it return what it is given (None keeps the gradient as it is)"
 
@@ -48,15 +50,14 @@ def mend_of_clearing(facts: TensorFacts) -> str:
     case, history, lines = facts.case, facts.history, facts.case.line_of(facts.history.grad_cleared)
     code, steps = case.code_of(lines), (history.steps or 0) + history.idle_steps
     before = "once, before the first backward() of the two" if history.was_early else "before backward()"
-    is_trained = bool(history.is_optimized)
-    read_it = "; or read .grad before it" * (not is_trained)
+    after = ", and step() after it" if history.is_optimized else "; or read .grad before it"
     without = fixes.without_statement(code, (".grad",)) or case.without(lines)
     return first_true(
         ("clip_grad_value_" in code, "give clip_grad_value_ a bound above 0"),
         ("clip_grad" in code, "give clip_grad_norm_ a bound above 0"),
         (history.is_optimized and not steps, f"call step() of the optimizer that has {facts.name} before that"),
         ("zero_grad(" in code and 0 < steps < history.arrivals, AFTER_STEP),
-        ("zero_grad(" in code, f"call zero_grad() {before}{', and step() after it' * is_trained}{read_it}"),
+        ("zero_grad(" in code, f"call zero_grad() {before}{after}"),
         (not history.is_optimized, "read .grad before that"),
         (True, f"{without}; or {facts.in_code}.requires_grad_(False), if it is not to be trained"),
     )
@@ -68,10 +69,10 @@ def taken_away(facts: TensorFacts) -> Cause:
     if when := why_cleared(facts):
         what = f"{facts.name} had its gradient until it was taken away, {when}"
         return with_cuts(facts, facts.cause("cleared", what, lines))
-    who = "a step()" if facts.history.is_optimized else "anything"
     return facts.cause(
         "taken away",
-        f"{facts.name} had a gradient after backward, and it was taken away before {who} had used it",
+        f"{facts.name} had a gradient after backward, and it was taken away before"
+        f" {'a step()' if facts.history.is_optimized else 'anything'} had used it",
         lines,
         mend_of_clearing(facts),
     )
@@ -91,8 +92,8 @@ def of_other_backward(facts: TensorFacts) -> Cause | None:
         return with_cuts(facts, facts.cause("ok", what))
     if is_unused(facts):
         return None
-    lines = facts.case.line_of(facts.history.brought) or facts.lines
-    return facts.cause("ok", f"{what}: {facts.case.root_name} is not made from it", lines)
+    what = f"{what}: {facts.case.root_name} is not made from it"
+    return facts.cause("ok", what, facts.case.line_of(facts.history.brought) or facts.lines)
 
 
 def with_cuts(facts: TensorFacts, cause: Cause) -> Cause:
@@ -131,8 +132,8 @@ def is_unused(facts: TensorFacts) -> bool:
     """Return whether there is an optimizer, and no step has changed a leaf, though it has a gradient."""
     history = facts.history
     is_written = history.is_updated and not (history.is_optimized and history.idle_steps)  # and not only clamped
-    is_changed = history.steps != history.still_steps or is_written
-    return not is_changed and history.is_optimized is not None and facts.case.stop is None and facts.row.is_leaf
+    is_same = history.steps == history.still_steps and not is_written
+    return is_same and history.is_optimized is not None and facts.case.stop is None and facts.row.is_leaf
 
 
 def is_unknown_to_optimizers(facts: TensorFacts) -> bool:
@@ -169,8 +170,12 @@ def not_used(facts: TensorFacts) -> Cause | None:
             ),
         ),
     )
-    lines = (*case.line_of(history.stepped), *case.line_of_backward)
-    return facts.cause("not used", f"{facts.name} has a gradient, but {what}", lines, mend)
+    return facts.cause(
+        "not used",
+        f"{facts.name} has a gradient, but {what}",
+        (*case.line_of(history.stepped), *case.line_of_backward),
+        mend,
+    )
 
 
 def with_misplaced_call(facts: TensorFacts, cause: Cause) -> Cause:
@@ -206,27 +211,21 @@ def beside_optimizer(facts: TensorFacts) -> Cause | None:
     anew = [(case.line_of(Place(one.lineno)), better) for one in writers if (better := fixes.as_copy(one))]
     if anew and len(writers) <= 2:  # and not an attribute of another class
         return facts.cause("overwritten", f"{cause.what}; the line makes a new parameter of the old one", *anew[0])
-    mend = made_in_forward(facts)[1] or (
+    mend = missed_by_optimizer(facts)[1] or (
         f"give {name} to the optimizer, whose step() has no gradient to use; or, if not, see why it has none"
     )
-    owner, number = name.partition(".")[0], case.line_in_text(cause.lines)
-    later = [one for one in case.assignments.writers.get((None, owner), ()) if one.statement.lineno > number > 0]
-    if later and isinstance(later[0].statement, ast.Assign) and f"{owner}.parameters()" in case.code_of(cause.lines):
-        cause = cause._replace(
-            what=f"{cause.what}, since {owner} was another module when it was made",
-            lines=(*cause.lines, *case.line_of(Place(later[0].statement.lineno))),
-        )
-        mend = f"make the optimizer after the line that gives {owner} its last value"
     return facts.cause("not used", cause.what, cause.lines, mend) if case.has_idle_optimizer else None
 
 
 def not_optimized(facts: TensorFacts) -> Cause:
     """Return the cause for a gradient of a leaf that no optimizer has."""
-    lines = facts.case.line_of(facts.history.optimizer) or facts.case.line_of_backward
     return facts.cause(
         "not trained",
         f"{facts.name} has a gradient, but no optimizer has {facts.name}: no step() changes it",
-        (*lines, *unfrozen_later(facts), *made_in_forward(facts)[0]),
+        (
+            *(facts.case.line_of(facts.history.optimizer) or facts.case.line_of_backward),
+            *missed_by_optimizer(facts)[0],
+        ),
         given_to_optimizer(facts),
         "if it is not to be trained",
     )
@@ -235,31 +234,38 @@ def not_optimized(facts: TensorFacts) -> Cause:
 def given_to_optimizer(facts: TensorFacts) -> str:
     """Return what gives a leaf to an optimizer: the line that makes one, if the leaf is there by then, or words."""
     lines, all_lines = facts.case.line_of(facts.history.optimizer), facts.case.assignments.lines.values()
-    number, writers = facts.case.line_in_text(lines), facts.case.assignments.writers_of(facts.name)
-    is_there = all(one.statement.lineno < number for one in writers) if writers else False
-    is_plain = any(one.function is None and one.statement.lineno == number for one in all_lines)
-    when = "".join(f"{place}, where {facts.name} comes to require a gradient" for place, _ in unfrozen_later(facts))
+    plain = {one.statement.lineno for one in all_lines if one.function is None and facts.lines}
     return (
-        made_in_forward(facts)[1]
-        or (fixes.optimizing(facts.case.code_of(lines), facts.in_code) if is_there and is_plain and not when else "")
-        or f"make the optimizer after {when or facts.name}, and with it, or give it to the optimizer's add_param_group()"
+        missed_by_optimizer(facts)[1]
+        or (
+            fixes.optimizing(facts.case.code_of(lines), facts.in_code)
+            if {facts.case.line_in_text(lines)} & plain
+            else ""
+        )
+        or f"make the optimizer after {facts.name}, and with it, or {ADDED}"
     )
 
 
-def unfrozen_later(facts: TensorFacts) -> Lines:
-    """Return the line that lets a leaf require a gradient, if it stands below the one that makes the optimizer."""
-    lines, made = (facts.case.line_of(one) for one in (facts.history.requires_grad_set, facts.history.optimizer))
-    return lines if facts.case.line_in_text(lines) > facts.case.line_in_text(made) > 0 else ()
+def missed_by_optimizer(facts: TensorFacts) -> tuple[Lines, str]:
+    """Return the line that makes a leaf where an optimizer cannot have it, and the mend; nothing for another leaf.
 
-
-def made_in_forward(facts: TensorFacts) -> tuple[Lines, str]:
-    """Return the line that makes parameters anew at each call of a model, and the mend; nothing for others."""
-    case = facts.case
-    own = (one for one in case.assignments.lines.values() if one.statement.lineno == case.line_in_text(facts.lines))
-    writers = (*own, *(case.assignments.writers_of(facts.name)[-1:] if " " not in facts.name else ()))
-    for one in (one for one in writers if getattr(one.function, "name", "") == "forward"):
-        line = case.line_of(Place(one.statement.lineno))
-        return line, f"make the parameters of {line[0][0]} in __init__(), which runs once, and not in forward()"
+    Each call of a model makes it anew; or it is made, or comes to require a gradient, below the optimizer's line.
+    """
+    case, optimizer = facts.case, facts.case.line_in_text(facts.case.line_of(facts.history.optimizer))
+    functions = {one.statement.lineno: one.function for one in case.assignments.lines.values()}
+    named = case.assignments.writers_of(facts.name)[-1:] if " " not in facts.name else []
+    own = facts.lines or case.line_of(facts.history.written)  # of PyTorch's own parameters the first numbers tell
+    for number in (case.line_in_text(own), *(one.statement.lineno for one in named)):
+        if getattr(functions.get(number), "name", "") == "forward":
+            line = case.line_of(Place(number))
+            return line, f"make the parameters of {line[0][0]} in __init__(), which runs once, and not in forward()"
+    for what, line in (
+        ("comes to require a gradient", case.line_of(facts.history.requires_grad_set)),
+        ("is made", facts.lines),
+    ):
+        within = functions.get(number := case.line_in_text(line), facts)
+        if number > optimizer and within is functions.get(optimizer, ""):  # else nothing tells which ran first
+            return line, f"make the optimizer after {line[0][0]}, where {facts.name} {what}, and with it, or {ADDED}"
     return (), ""
 
 
@@ -279,8 +285,11 @@ def accumulated(facts: TensorFacts) -> Cause:
         mend, meant = before_each, f"if torch.autograd.grad alone is to use {name}"
     elif history.is_optimized is False:
         what = f"{what}; no optimizer has {name}, so that no zero_grad() of one clears it"
-        frozen = f"{facts.in_code}.requires_grad_(False), if it is not to be trained; else "
-        mend = f"{frozen * (not unfrozen_later(facts))}{given_to_optimizer(facts)}; or {before_each}"
+        mend = (
+            f"{facts.in_code}.requires_grad_(False), if it is not to be trained; else "
+            * (not history.requires_grad_set)
+            + f"{given_to_optimizer(facts)}; or {before_each}"
+        )
     elif history.is_stale:
         what = (
             f"{what}, though {name} had been updated with it by then"
@@ -290,8 +299,11 @@ def accumulated(facts: TensorFacts) -> Cause:
         mend, meant = before_each, "" if history.was_used or history.used_sum else "if no step() is to use the sum"
     elif history.steps:
         mend, meant = before_each, "if the sum is meant, as of several batches for one step"
-    verdict = "not cleared" if history.is_stale and not meant else "accumulated"
-    verdict = verdict if history.is_optimized is not False or history.is_updated else "not trained"
+    verdict = first_true(
+        (history.is_optimized is False and not history.is_updated, "not trained"),
+        (history.is_stale and not meant, "not cleared"),
+        (True, "accumulated"),
+    )
     return facts.cause(
         verdict,
         what,

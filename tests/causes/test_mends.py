@@ -242,7 +242,10 @@ opt.step()
 """
     cause = why(graph_of(tmp_path, program), "net.weight")
     assert [place.line for place, _ in cause.lines] == [9, 10]
-    assert cause.mend == "make the optimizer after the line that gives net its last value"
+    assert cause.mend == (
+        "make the optimizer after line 10, where net.weight is made, and with it, or give it to the optimizer's"
+        " add_param_group()"
+    )
 
 
 @pytest.mark.parametrize(("write", "mend"), [("zero_()", "y = y.clone(); y.zero_()"), ("mul_(3)", "y = y.mul(3)")])

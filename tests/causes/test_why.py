@@ -1754,6 +1754,25 @@ opt.step()
             " gradient, and with it, or give it to the optimizer's add_param_group()"
         ),
     ),
+    "body_that_is_not_given_to_the_optimizer_of_a_function": (
+        "m.0.weight",
+        """\
+import torch
+def train(model):
+    opt = torch.optim.SGD(model[1].parameters(), lr=0.1)
+    loss = model(torch.ones(1, 2)).sum()
+    loss.backward()
+    opt.step()
+m = torch.nn.Sequential(torch.nn.Linear(2, 2), torch.nn.Linear(2, 1))
+train(m)
+""",
+        "not trained",
+        [3],
+        (
+            "none, if it is not to be trained; else make the optimizer after m.0.weight, and with it, or give it to the"
+            " optimizer's add_param_group()"
+        ),
+    ),
     "weight_unfrozen_in_a_loop_after_its_optimizer": (
         "m.weight",
         """\
