@@ -198,7 +198,7 @@ def accumulate_grad(self: Tensor, grads: list[Any]) -> None:
 
     The first is taken as it is if nobody else has it, else copied.
     """
-    meta = self.autograd_meta()
+    meta = self._autograd_meta()
     if recorded_edge(self) is not None:
         raise RuntimeError("leaf variable has been moved into the graph interior")
     if self._edge is not None:
@@ -217,7 +217,7 @@ def accumulate_grad(self: Tensor, grads: list[Any]) -> None:
             if not meta.grad._array.flags.writeable or meta.grad._edge is not None:  # a graph may have the array
                 meta.grad._array = meta.grad._array.copy()
             np.add(meta.grad._array, new, out=meta.grad._array, casting="unsafe")
-            meta.grad.version_cell().count += 1
+            meta.grad._version_counter().count += 1
     tensors = [self]
     for hook in tuple(meta.post_hooks):  # each is given what the one before it returned; the error comes after the last
         tensors.append(run_hook(hook, tensors[-1]))
@@ -241,4 +241,4 @@ def copied(grad: Array, like: Array) -> Array:
     return new
 
 
-Tensor.accumulate_grad = accumulate_grad
+Tensor._accumulate_grad = accumulate_grad

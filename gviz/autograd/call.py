@@ -263,13 +263,13 @@ def mark_view(view: Tensor, source: Tensor, creation_meta: str) -> None:
     """Note that a result shares the memory of an input (if it really does), and with it the version."""
     if view._array.base is None and view._array is not source._array:
         return
-    meta = view.autograd_meta()
+    meta = view._autograd_meta()
     meta.inference = source.is_inference()
     if meta.inference:  # which has no version, and a view of it is a tensor like any other, that nothing has recorded
         view._edge = None
         return
     meta.base = source._base if source._is_view() else source
-    view._version_cell = source.version_cell()
+    view._version_cell = source._version_counter()
     meta.version_seen = view._version_cell.count
     meta.creation_meta = creation_meta or (source._meta.creation_meta if source._meta is not None else "")
     if not mode.recording:

@@ -84,7 +84,7 @@ def register_hook(self: Tensor, hook: Callable[..., Any]) -> RemovableHandle:
     refuse(not self.requires_grad, NO_HOOK)
     edge = None if self.is_leaf else recorded_edge(self)
     if edge is None:
-        return append(self.autograd_meta().hooks, hook)
+        return append(self._autograd_meta().hooks, hook)
     node, number = target_of(edge)
     return append(hooks_of(node).of_tensors.setdefault(number, []), hook)
 
@@ -93,7 +93,7 @@ def register_post_accumulate_grad_hook(self: Tensor, hook: Callable[..., Any]) -
     """Call ``hook(tensor)`` after a gradient was added to this leaf."""
     refuse(not self.requires_grad, NO_HOOK)
     refuse(not self.is_leaf, "post accumulate grad hooks cannot be registered on non-leaf tensors")
-    return append(self.autograd_meta().post_hooks, hook)
+    return append(self._autograd_meta().post_hooks, hook)
 
 
 def retain_grad(self: Tensor) -> None:
@@ -101,7 +101,7 @@ def retain_grad(self: Tensor) -> None:
     refuse(not self.requires_grad, "can't retain_grad on Tensor that has requires_grad=False")
     edge = None if self.is_leaf else recorded_edge(self)
     if edge is not None and not self.retains_grad:
-        self.autograd_meta().retains = True
+        self._autograd_meta().retains = True
         retain_at(self, edge)
 
 
@@ -144,9 +144,9 @@ def before_node(node: Node, grads: list[Any], *, tensors_only: bool = False) -> 
     for number, keeper in hooks.retained.items():
         tensor = keeper()
         if tensor is not None and grads[number] is not None:
-            before, grad = tensor.autograd_meta().grad, grads[number]
+            before, grad = tensor._autograd_meta().grad, grads[number]
             own = grad if grad.requires_grad else from_array(grad._array.copy(), None)
-            tensor.autograd_meta().grad = own if before is None else before + grad
+            tensor._autograd_meta().grad = own if before is None else before + grad
     for hook in () if tensors_only else tuple(hooks.before):
         grads = list(run_hook(hook, tuple(grads)))
     return grads

@@ -87,7 +87,7 @@ def reshape_in_place(operation: Callable[..., Any], tensor: Tensor, *args: objec
     version = count_write(tensor)
     if result._edge is not None:
         tensor._edge = result._edge
-        tensor.autograd_meta().version_seen = version.count
+        tensor._autograd_meta().version_seen = version.count
     elif tensor._edge.__class__ is ref:  # a leaf: the node in existing graphs stays as it was
         tensor._edge = ref(AccumulateGrad(tensor))
     return tensor
@@ -96,7 +96,7 @@ def reshape_in_place(operation: Callable[..., Any], tensor: Tensor, *args: objec
 def count_write(tensor: Tensor) -> Version:
     """Count a write and return the version; an inference tensor has none, as PyTorch says after the write."""
     refuse(not mode.inference and tensor.is_inference(), INFERENCE_WRITTEN)
-    version = tensor.version_cell()
+    version = tensor._version_counter()
     version.count += 1
     return version
 

@@ -171,7 +171,7 @@ class AccumulateGrad(Node):
     def apply(self, grads: list[Any], mask: list[bool]) -> Any:
         """Add to the leaf's gradient."""
         if grads[0] is not None:
-            self.variable.accumulate_grad(grads)
+            self.variable._accumulate_grad(grads)
         return ()
 
 

@@ -86,8 +86,8 @@ class Tensor:
     _version_cell: Version | None
     if TYPE_CHECKING:  # the methods that modules above give it
         backward: Any  # requests.py
-        accumulate_grad: Any  # backward.py
-        refresh: Any  # views.py
+        _accumulate_grad: Any  # backward.py
+        _refresh: Any  # views.py
         register_hook: Any  # hooks.py, as are the next two
         register_post_accumulate_grad_hook: Any
         retain_grad: Any
@@ -100,7 +100,7 @@ class Tensor:
         __getitem__: Any
         __iter__: Any
 
-    def autograd_meta(self) -> AutogradMeta:
+    def _autograd_meta(self) -> AutogradMeta:
         """Return the state that only some tensors have; it is made when it is first asked for."""
         if self._meta is None:
             self._meta = AutogradMeta()
@@ -130,7 +130,7 @@ class Tensor:
         )
         if not value:
             if edge is not None:
-                self.autograd_meta().accumulator = edge
+                self._autograd_meta().accumulator = edge
             self._edge = None
         elif edge is None:
             refuse(self._array.dtype.kind == "c", words.COMPLEX, NotImplementedError)
@@ -156,7 +156,7 @@ class Tensor:
     def is_leaf(self) -> bool:
         """Whether no recorded operation made this tensor."""
         if self._meta is not None:
-            self.refresh()
+            self._refresh()
         return recorded_edge(self) is None
 
     @property
@@ -189,7 +189,7 @@ class Tensor:
         if grad is not None:
             refuse_gradient(self, grad)
         if grad is not None or self._meta is not None:
-            self.autograd_meta().grad = grad
+            self._autograd_meta().grad = grad
 
     @grad.deleter
     def grad(self) -> None:
@@ -198,7 +198,7 @@ class Tensor:
     def detach(self) -> Tensor:
         """Return a tensor on the same memory, out of the graph."""
         twin = self.data
-        twin._version_cell = self.version_cell()
+        twin._version_cell = self._version_counter()
         return twin
 
     def detach_(self) -> Tensor:
@@ -209,7 +209,7 @@ class Tensor:
         if self.is_leaf:
             self.requires_grad = False
         else:
-            self.autograd_meta().detached = next_seq()
+            self._autograd_meta().detached = next_seq()
             self._edge = None
         return self
 
@@ -218,7 +218,7 @@ class Tensor:
         """The same memory as a tensor of its own: no graph, no shared version."""
         twin = from_array(self._array, None)
         if self._meta is not None or twin._meta is not None:
-            twin.autograd_meta().inference = self.is_inference()
+            twin._autograd_meta().inference = self.is_inference()
         return twin
 
     @data.setter
@@ -236,7 +236,7 @@ class Tensor:
         if self._edge.__class__ is ref and other._array.dtype != self._array.dtype:
             self._edge = ref(AccumulateGrad(self))  # the node in existing graphs stays as it was
         if self._meta is not None or other._meta is not None:
-            self.autograd_meta().inference = other.is_inference()
+            self._autograd_meta().inference = other.is_inference()
         self._array = other._array
 
     # ---------------------------------------------------------------- elements
@@ -267,7 +267,7 @@ class Tensor:
         refuse(self._meta is not None and self.is_inference(), "Inference tensors do not track version counter.")
         return 0 if self._version_cell is None else self._version_cell.count
 
-    def version_cell(self) -> Version:
+    def _version_counter(self) -> Version:
         """Return the version of this tensor's memory; it is made when somebody may write there."""
         if self._version_cell is None:
             self._version_cell = Version()
@@ -313,7 +313,7 @@ def from_array(array: Any, edge: TensorEdge) -> Tensor:
     tensor._edge = edge
     tensor._meta = tensor._version_cell = None
     if mode.inference:
-        tensor.autograd_meta().inference = True
+        tensor._autograd_meta().inference = True
     return tensor
 
 
@@ -326,7 +326,7 @@ def recorded_edge(tensor: Tensor) -> Edge | None:
 def edge_of(tensor: Tensor) -> Edge | None:
     """Return the edge to which the tensor's gradient goes, None if it requires none; a leaf's node may be made anew."""
     if tensor._meta is not None and tensor._meta.base is not None:
-        tensor.refresh()
+        tensor._refresh()
     edge = tensor._edge
     if not isinstance(edge, ref):
         return edge

@@ -22,7 +22,7 @@ from gviz.numbers.shapes import element_strides
 
 def refuse_view(view: Tensor, *, indirect: bool = False) -> None:
     """Refuse to write a view that was made in a way that forbids it, or (indirect) that its base was written."""
-    creation_meta, base = view.autograd_meta().creation_meta, view._base
+    creation_meta, base = view._autograd_meta().creation_meta, view._base
     if not creation_meta:
         if not indirect and view.requires_grad and base is not None and base.is_leaf:
             raise RuntimeError("a view of a leaf Variable that requires grad is being used in an in-place operation.")
@@ -91,7 +91,7 @@ def take_place(tensor: Tensor, edge: Edge) -> None:
         move_edge(tensor, edge)
         return
     move_edge(base, CopySlices(base, tensor, target_of(edge)[0]))
-    tensor.refresh()
+    tensor._refresh()
 
 
 def refresh(view: Tensor) -> None:
@@ -115,4 +115,4 @@ def refresh(view: Tensor) -> None:
     move_edge(view, fresh._edge)
 
 
-Tensor.refresh = refresh
+Tensor._refresh = refresh

@@ -41,7 +41,7 @@ def from_parts(
     if requires_grad:  # and nothing is told to a trace that none was there to lose
         twin.requires_grad = True
     twin.__dict__.update(notes)
-    twin.version_cell().count = int(
+    twin._version_counter().count = int(
         kind is None
     )  # whose memory PyTorch sets when it is there; a parameter is made on it
     return twin
@@ -69,7 +69,7 @@ def deep(tensor: Tensor, memo: dict[Any, Any]) -> Any:
         memo[place] = flat.copy()
     twin = memo[id(tensor)] = from_parts({}, memo[place], *rest)
     if tensor._meta is not None and tensor._meta.grad is not None:
-        twin.autograd_meta().grad = copy.deepcopy(tensor._meta.grad, memo)
+        twin._autograd_meta().grad = copy.deepcopy(tensor._meta.grad, memo)
     twin.__dict__.update(copy.deepcopy(tensor.__dict__, memo))
     return twin
 

@@ -86,7 +86,7 @@ class Elements(Tensor):
             "Can't call apply_() on Variable that requires grad. Use var.detach().apply_() instead.",
         )
         self._array.flat[...] = [callable(element) for element in self._array.reshape(-1).tolist()]
-        self.version_cell().count += 1
+        self._version_counter().count += 1
         return self
 
     def to_dense(self) -> Tensor:
@@ -177,7 +177,7 @@ class Elements(Tensor):
             TypeError,
         )
         refuse(self._array.dtype.kind == "V", "Got unsupported ScalarType BFloat16", TypeError)
-        self.version_cell()
+        self._version_counter()
         return self._array.view()
 
     def __array__(self, dtype: Any = None, copy: bool | None = None) -> Any:

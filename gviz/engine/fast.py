@@ -458,7 +458,7 @@ def run(self: Pass) -> None:
         waiting = {target_of(edge)[0] for node in unfinished for edge in node._next if edge is not None}
         with no_grad():
             for leaf in [leaf for leaf in buffers if leaf.__class__ is AccumulateGrad and leaf not in waiting]:
-                leaf.variable.accumulate_grad([from_array(buffers.pop(leaf), None)])
+                leaf.variable._accumulate_grad([from_array(buffers.pop(leaf), None)])
 
 
 # ------------------------------------------------------------------ binding

@@ -395,8 +395,8 @@ def functional_call(
     """Call a module with other parameters and buffers, which it has for the time of the call."""
     dicts = parameter_and_buffer_dicts
     values = {name: value for one in ((dicts,) if isinstance(dicts, dict) else dicts) for name, value in one.items()}
-    own = dict(module.members("_parameters", remove_duplicate=False)) | dict(
-        module.members("_buffers", remove_duplicate=False)
+    own = dict(module._members_("_parameters", remove_duplicate=False)) | dict(
+        module._members_("_buffers", remove_duplicate=False)
     )
     if unexpected := [name for name in values if name not in own]:
         raise KeyError(unexpected[0])

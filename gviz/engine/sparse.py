@@ -226,12 +226,12 @@ class LookedUp:
         rows = [(grad._places[0], grad._numbers)] if isinstance(grad, Sparse) else []
         places, numbers = (np.concatenate(part) for part in zip(*rows, *self.rows, strict=True))
         self.rows.clear()
-        weight.autograd_meta().grad = marked(grad._array, places[None], numbers, coalesced=False)
+        weight._autograd_meta().grad = marked(grad._array, places[None], numbers, coalesced=False)
 
 
 def note_rows(weight: Tensor, indices: Tensor, output: Tensor, padding_idx: int) -> None:
     """Let the gradient of a table be sparse, which has a row for each index that was looked up."""
-    hooks = weight.autograd_meta().post_hooks
+    hooks = weight._autograd_meta().post_hooks
     own = next((hook for hook in hooks if isinstance(hook, LookedUp)), None)
     if own is None:
         hooks.append(own := LookedUp())

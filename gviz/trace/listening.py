@@ -30,7 +30,6 @@ NUMBERS = {"item", "tolist", "numpy", "__array__", "__float__", "__int__", "__co
 """Calls that make numbers of tensors."""
 
 MAKE_NONE = {
-    *("accumulate_grad", "autograd_meta", "refresh", "version_cell"),
     *("is_inference", "size", "stride", "dim", "numel", "is_floating_point", "is_complex", "is_contiguous"),
     *("element_size", "data_ptr", "storage_offset", "untyped_storage", "is_grad_enabled", "get_default_dtype"),
 }

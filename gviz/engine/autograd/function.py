@@ -100,7 +100,7 @@ class BackwardCFunction(FunctionCtx, Node):
             ]
         before, mode.formula = mode.formula, False
         try:
-            result = self.transposed_jvp(grads) if self._jvp else self._function.user_backward()(self, *grads)
+            result = self.transposed_jvp(grads) if self._jvp else self._function._user_backward()(self, *grads)
         finally:
             mode.formula = before
         results, name, count = (
@@ -222,7 +222,7 @@ class Function:
         )
 
     @classmethod
-    def user_backward(cls) -> Any:
+    def _user_backward(cls) -> Any:
         """Return the user's backward, or vjp."""
         both = [one for one in (cls.vjp, cls.backward) if one is not Function.backward]
         refuse(
@@ -272,7 +272,7 @@ def outputs_of(
         (o._array.shape, o._array.dtype) if f else ((), None) for o, f in zip(outputs, flowing, strict=True)
     )
     for one in node.dirty_tensors:
-        one.version_cell().count += 1
+        one._version_counter().count += 1
         refuse(
             all(one is not o for o in outputs),
             "Some elements marked as dirty during the forward method were not returned as output. The inputs that are "
@@ -321,7 +321,7 @@ def saved_value(
     for i, (output, result) in enumerate(zip(outputs, results, strict=True)):
         own = one is result or all(one is not a for a in args)
         if one is output and one is not None and result._edge is not None and own:
-            return Saved(one._array, result.version_cell(), i)
+            return Saved(one._array, result._version_counter(), i)
     return save(one)
 
 
@@ -333,7 +333,7 @@ def as_view(one: Tensor, *, is_input: bool, several: bool) -> Tensor:
     if not (is_input or one._is_view()):
         return one if one._edge is None else from_array(one._array, None)
     result = from_array(one._array, None)
-    meta, result._version_cell = result.autograd_meta(), one.version_cell()
+    meta, result._version_cell = result._autograd_meta(), one._version_counter()
     meta.creation_meta, meta.version_seen = "multi" if several else "function", one._version
     meta.base = one if one._base is None else one._base
     return result

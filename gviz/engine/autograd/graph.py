@@ -56,7 +56,7 @@ def increment_version(tensor: Tensor | Iterable[Tensor]) -> None:
     """Note that a tensor's memory was written, or that of each of several; inference tensors have no version."""
     for one in (tensor,) if isinstance(tensor, Tensor) else tensor:
         if not one.is_inference():
-            one.version_cell().count += 1
+            one._version_counter().count += 1
 
 
 class _MultiHandle(RemovableHandle):

@@ -18,29 +18,29 @@ __all__ = ["DataParallel", "ModuleDict", "ModuleList", "ParameterDict", "Paramet
 
 def of_entries(method: Any) -> Any:
     """Return a method of dicts as one of what is held."""
-    return lambda self, *args: method(self._entries, *args)
+    return lambda self, *args: method(self._entries_, *args)
 
 
 class Holder(Module):
     """Base of all: what is held is among the modules, or the parameters."""
 
-    _home: ClassVar[str] = "_modules"
+    _home_: ClassVar[str] = "_modules"
 
     @property
-    def _entries(self) -> dict[str, Any]:
+    def _entries_(self) -> dict[str, Any]:
         """The modules or parameters that it holds, by name."""
-        return getattr(self, self._home)
+        return getattr(self, self._home_)
 
     def __setitem__(self, name: Any, value: object) -> None:
-        is_module = self._home == "_modules"
+        is_module = self._home_ == "_modules"
         value = value if is_module or type(value) is not Tensor else Parameter(value)
-        self.admit(self._home, name, value, registered=is_module)
+        self._admit_(self._home_, name, value, registered=is_module)
 
     __len__, __getitem__, __delitem__, clear = map(of_entries, (len, dict.__getitem__, dict.__delitem__, dict.clear))
 
     def extra_repr(self) -> str:
         """Return a line for each parameter that is held."""
-        parameters = {} if self._home == "_modules" else self._entries
+        parameters = {} if self._home_ == "_modules" else self._entries_
         return "\n".join(
             f"  ({name}): Parameter containing: "
             f"[{one.dtype if isinstance(self, Numbered) else type_name(one._array.dtype)} "
@@ -79,17 +79,17 @@ class Numbered(Holder):
 
     def __getitem__(self, position: SupportsIndex | slice) -> Any:
         if not isinstance(position, slice):
-            return self._entries[self._name(position)]
-        part = list(self._entries.items())[position]
+            return self._entries_[self._name_(position)]
+        part = list(self._entries_.items())[position]
         return type(self)(OrderedDict(part) if isinstance(self, Sequential) else dict(part).values())
 
     def __setitem__(self, position: SupportsIndex, value: object) -> None:
-        super().__setitem__(self._name(position), value)
+        super().__setitem__(self._name_(position), value)
 
-    def _name(self, position: SupportsIndex) -> str:
+    def _name_(self, position: SupportsIndex) -> str:
         at, count = index(position), len(self)
         refuse(not -count <= at < count, f"index {at} is out of range", IndexError)
-        return list(self._entries)[at]
+        return list(self._entries_)[at]
 
     def __add__(self, values: Iterable[Any]) -> Any:
         whole: Any = Sequential() if isinstance(self, Sequential) else ModuleList()
@@ -163,7 +163,7 @@ class Named(Holder):
     def update(self, values: Mapping[str, Any] | Iterable[tuple[str, Any]]) -> None:
         """Add what is in a dict, or in pairs: parameters of a plain dict in the order of their names, as in PyTorch."""
         pairs = values.items() if isinstance(values, Mapping | Named) else values
-        for key, value in sorted(pairs) if self._home == "_parameters" and type(values) is dict else pairs:
+        for key, value in sorted(pairs) if self._home_ == "_parameters" and type(values) is dict else pairs:
             self[key] = value
 
 
@@ -174,13 +174,13 @@ class ModuleDict(Named):
 class ParameterDict(Named):
     """A dict of parameters."""
 
-    _home = "_parameters"
+    _home_ = "_parameters"
 
 
 class ParameterList(Numbered):
     """A list of parameters."""
 
-    _home = "_parameters"
+    _home_ = "_parameters"
 
 
 for container in (Sequential, ModuleList, ModuleDict, ParameterDict, ParameterList):

@@ -154,8 +154,8 @@ class EmbeddingBag(
 
     def extra_repr(self) -> str:
         """Return the sizes and the mode, and what is not as usual."""
-        usual = self.unusual({"max_norm": None, "norm_type": 2.0, "scale_grad_by_freq": False})
-        padding = self.unusual({"padding_idx": None})
+        usual = self._unusual({"max_norm": None, "norm_type": 2.0, "scale_grad_by_freq": False})
+        padding = self._unusual({"padding_idx": None})
         return f"{self.num_embeddings}, {self.embedding_dim}{usual}, mode={self.mode!r}{padding}"
 
 
@@ -177,10 +177,10 @@ CANNOT = {
 
 
 class Convolution(Layer, refused=CANNOT):
-    """Base of the convolutions over ``dims`` dimensions."""
+    """Base of the convolutions over ``_dims`` dimensions."""
 
-    dims: ClassVar[int]
-    function: ClassVar[Any]
+    _dims: ClassVar[int]
+    _function: ClassVar[Any]
     transposed: ClassVar[bool] = False
 
     def _shaped(self, bias: bool) -> dict[str, Any]:
@@ -192,10 +192,10 @@ class Convolution(Layer, refused=CANNOT):
         """Return the convolution of the input."""
         padding: Any = self.padding
         if self.padding_mode != "zeros":
-            input, padding = F.pad(input, self.border(), self.padding_mode), 0
-        return self.function(input, self.weight, self.bias, self.stride, padding, self.dilation, self.groups)
+            input, padding = F.pad(input, self._border(), self.padding_mode), 0
+        return self._function(input, self.weight, self.bias, self.stride, padding, self.dilation, self.groups)
 
-    def border(self) -> list[int]:
+    def _border(self) -> list[int]:
         """Return how much is around the input where it is not zeros, for :func:`functional.pad`.
 
         The last dimension first.
@@ -210,8 +210,8 @@ class Convolution(Layer, refused=CANNOT):
         """Return the sizes, and what is not as usual."""
         text = f"{self.in_channels}, {self.out_channels}, kernel_size={self.kernel_size}, stride={self.stride}"
         zeros, ones = ((number,) * len(self.kernel_size) for number in (0, 1))
-        text += self.unusual({"padding": zeros, "dilation": ones, "output_padding": zeros, "groups": 1})
-        return text + ", bias=False" * (self.bias is None) + self.unusual({"padding_mode": "zeros"})
+        text += self._unusual({"padding": zeros, "dilation": ones, "output_padding": zeros, "groups": 1})
+        return text + ", bias=False" * (self.bias is None) + self._unusual({"padding_mode": "zeros"})
 
 
 class Transposed(
@@ -229,19 +229,21 @@ class Transposed(
 
     def forward(self, input: Tensor, output_size: Sequence[int] | None = None) -> Any:
         """Return the transpose of a convolution, of the wanted size."""
-        more = self.output_padding if output_size is None else self.room(input.shape, output_size)
-        return self.function(input, self.weight, self.bias, self.stride, self.padding, more, self.groups, self.dilation)
+        more = self.output_padding if output_size is None else self._room(input.shape, output_size)
+        return self._function(
+            input, self.weight, self.bias, self.stride, self.padding, more, self.groups, self.dilation
+        )
 
-    def room(self, sizes: Sequence[int], output_size: Sequence[int]) -> tuple[int, ...]:
+    def _room(self, sizes: Sequence[int], output_size: Sequence[int]) -> tuple[int, ...]:
         """Return the output padding that makes the output so large."""
-        options = zip(sizes[-self.dims :], self.stride, self.padding, self.dilation, self.kernel_size, strict=True)
+        options = zip(sizes[-self._dims :], self.stride, self.padding, self.dilation, self.kernel_size, strict=True)
         least = [(n - 1) * s - 2 * p + d * (k - 1) + 1 for n, s, p, d, k in options]
-        room = tuple(n - low for n, low in zip(output_size[-self.dims :], least, strict=True))
+        room = tuple(n - low for n, low in zip(output_size[-self._dims :], least, strict=True))
         refuse(
             not all(0 <= more < s for more, s in zip(room, self.stride, strict=True)),
-            f"requested an output size of {output_size[-self.dims :]}, but valid sizes range from {least} to "
+            f"requested an output size of {output_size[-self._dims :]}, but valid sizes range from {least} to "
             f"{[n + s - 1 for n, s in zip(least, self.stride, strict=True)]} "
-            f"(for an input of {sizes[-self.dims :]})",
+            f"(for an input of {sizes[-self._dims :]})",
             ValueError,
         )
         return room
@@ -254,7 +256,7 @@ for dims in (1, 2, 3):
     tuples = dict.fromkeys(("kernel_size", "stride", "padding", "dilation", "output_padding"), dims)
     for name, base, takes in (("Conv", Convolution, SLID), ("ConvTranspose", Transposed, TURNED)):
         function = getattr(F, f"{name.lower().replace('tran', '_tran')}{dims}d")
-        body = {"dims": dims, "function": staticmethod(function), "output_padding": (0,) * dims}
+        body = {"_dims": dims, "_function": staticmethod(function), "output_padding": (0,) * dims}
         type(f"{name}{dims}d", (base,), body, home="conv", takes=takes, tuples=tuples)
 
 
@@ -330,7 +332,7 @@ class Tracking(
     """Base of the norms that may keep running statistics: batch norms, and instance norms with other defaults."""
 
     _version = 2
-    ranks: ClassVar[tuple[int, ...]]
+    _ranks: ClassVar[tuple[int, ...]]
 
     def _take(self, values: dict[str, Any]) -> None:
         super()._take(values)
@@ -348,15 +350,15 @@ class Tracking(
 
     def _check_input_dim(self, input: Tensor) -> None:
         """Refuse an input of other dimensions; subclasses of programs call it, or have one of their own."""
-        if input.dim() not in self.ranks:
-            raise ValueError(f"expected {' or '.join(f'{r}D' for r in self.ranks)} input (got {input.dim()}D input)")
+        if input.dim() not in self._ranks:
+            raise ValueError(f"expected {' or '.join(f'{r}D' for r in self._ranks)} input (got {input.dim()}D input)")
 
     def forward(self, input: Tensor) -> Tensor:
         """Return the input, normalized by the batch while training, else by the running statistics."""
         self._check_input_dim(input)
-        return self.normalized(input)
+        return self._normalized(input)
 
-    def normalized(self, input: Tensor) -> Tensor:
+    def _normalized(self, input: Tensor) -> Tensor:
         """Normalize by the batch, or by what was kept of batches before."""
         factor = self.momentum
         if self.training and self.num_batches_tracked is not None:
@@ -376,10 +378,10 @@ class PerBatch(Tracking):
 class Alone(Tracking):
     """Base of the instance norms: each example on its own, with or without a batch."""
 
-    def normalized(self, input: Tensor) -> Any:
+    def _normalized(self, input: Tensor) -> Any:
         """Normalize by its own statistics, or by those that were kept."""
-        if input.dim() == self.ranks[0]:
-            return self.normalized(input.unsqueeze(0)).squeeze(0)
+        if input.dim() == self._ranks[0]:
+            return self._normalized(input.unsqueeze(0)).squeeze(0)
         own, running = self.training or not self.track_running_stats, (self.running_mean, self.running_var)
         return F.instance_norm(input, *running, self.weight, self.bias, own, self.momentum or 0.0, self.eps)
 
@@ -391,7 +393,7 @@ def declare_norms(kind: str, base: type[Norm], ranks: tuple[tuple[int, ...], ...
         type(
             f"{kind}{dims}d",
             (base,),
-            {"ranks": input_ranks, "__doc__": f"``{kind}{dims}d``."},
+            {"_ranks": input_ranks, "__doc__": f"``{kind}{dims}d``."},
             home=kind.lower(),
             takes=takes,
         )

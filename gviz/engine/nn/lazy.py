@@ -111,7 +111,7 @@ class LazyModuleMixin(Portable):
 
     def __call__(self: Any, input: Tensor, *args: object, **kwargs: object) -> Any:
         """Become a plain layer, with the parameters that this input wants, and call that."""
-        dims, kind = getattr(self, "dims", 0), self.cls_to_become
+        dims, kind = getattr(self, "_dims", 0), self.cls_to_become
         refuse(
             dims and input.dim() not in (dims + 1, dims + 2),
             f"Expected {dims + 1}D (unbatched) or {dims + 2}D (batched) input to {type(self).__name__}, but "

@@ -74,7 +74,7 @@ class Module(Portable, State, Hooks):
                     other.pop(name, None)
                 own["_non_persistent_buffers_set"].discard(name)
             if is_kind or name in own.get(home, ()):
-                self.admit(home, name, value)
+                self._admit_(home, name, value)
                 return
         super().__setattr__(name, value)
 
@@ -94,7 +94,7 @@ class Module(Portable, State, Hooks):
                 return
         super().__delattr__(name)
 
-    def admit(self, home: str, name: str, value: object, *, registered: bool = False) -> None:
+    def _admit_(self, home: str, name: str, value: object, *, registered: bool = False) -> None:
         """Add a parameter, a buffer or a module under a name.
 
         TypeError: it is another thing; KeyError: the name cannot be.
@@ -122,16 +122,16 @@ class Module(Portable, State, Hooks):
 
     def register_parameter(self, name: str, param: Parameter | None) -> None:
         """Add a parameter under that name; None keeps the name."""
-        self.admit("_parameters", name, param, registered=True)
+        self._admit_("_parameters", name, param, registered=True)
 
     def register_buffer(self, name: str, tensor: Tensor | None, persistent: bool = True) -> None:
         """Add a tensor that belongs to the state but is not trained."""
-        self.admit("_buffers", name, tensor, registered=True)
+        self._admit_("_buffers", name, tensor, registered=True)
         (self._non_persistent_buffers_set.discard if persistent else self._non_persistent_buffers_set.add)(name)
 
     def add_module(self, name: str, module: Module | None) -> None:
         """Add a child under that name."""
-        self.admit("_modules", name, module, registered=True)
+        self._admit_("_modules", name, module, registered=True)
 
     register_module = add_module
 
@@ -149,7 +149,7 @@ class Module(Portable, State, Hooks):
                 if module is not None:
                     yield from module.named_modules(seen, f"{prefix}.{name}" if prefix else name, remove_duplicate)
 
-    def members(
+    def _members_(
         self, home: str, prefix: str = "", recurse: bool = True, remove_duplicate: bool = True
     ) -> Iterator[tuple[str, Any]]:
         """Yield the entries of one of the dicts with their names, here and below; each once."""
@@ -165,15 +165,15 @@ class Module(Portable, State, Hooks):
         self, prefix: str = "", recurse: bool = True, remove_duplicate: bool = True
     ) -> Iterator[tuple[str, Any]]:
         """Yield the parameters with their names, here and below; each once."""
-        yield from self.members("_parameters", prefix, recurse, remove_duplicate)
+        yield from self._members_("_parameters", prefix, recurse, remove_duplicate)
 
     def named_buffers(
         self, prefix: str = "", recurse: bool = True, remove_duplicate: bool = True
     ) -> Iterator[tuple[str, Any]]:
         """Yield the buffers with their names, here and below; each once."""
-        yield from self.members("_buffers", prefix, recurse, remove_duplicate)
+        yield from self._members_("_buffers", prefix, recurse, remove_duplicate)
 
-    named_children = partialmethod(members, "_modules", recurse=False)
+    named_children = partialmethod(_members_, "_modules", recurse=False)
     modules, children = unnamed("named_modules"), unnamed("named_children")
     parameters, buffers = unnamed("named_parameters", "recurse"), unnamed("named_buffers", "recurse")
 
@@ -247,17 +247,15 @@ class Module(Portable, State, Hooks):
             TypeError,
         )
         try:
-            return self.changed(
-                lambda one: one.to(*args, **kwargs) if dtype is None or one.is_floating_point() else one
-            )
+            return self._apply(lambda one: one.to(*args, **kwargs) if dtype is None or one.is_floating_point() else one)
         except NotImplementedError as error:
             raise NotImplementedError(f"{error}{MOVED * (str(error) == NO_DATA)}") from None
 
     def to_empty(self, *, device: object, recurse: bool = True) -> Self:
         """Move all parameters and buffers to another device, where nothing is written into their memory."""
-        return self.changed(lambda one: empty(one.shape, one.dtype, device), recurse)
+        return self._apply(lambda one: empty(one.shape, one.dtype, device), recurse)
 
-    def changed(self, change: Callable[[Tensor], Tensor], recurse: bool = True) -> Self:
+    def _apply(self, change: Callable[[Tensor], Tensor], recurse: bool = True) -> Self:
         """Put what a function makes of each parameter, each gradient and each buffer in its place.
 
         A parameter that has moved to another device is another one.
@@ -271,7 +269,7 @@ class Module(Portable, State, Hooks):
 
     def cpu(self) -> Self:
         """Move it to the CPU."""
-        return self.changed(lambda one: one.to("cpu"))
+        return self._apply(lambda one: one.to("cpu"))
 
     def compile(self, *_: object, **__: object) -> None:
         """Change nothing: modules run as they are written."""

@@ -126,13 +126,13 @@ class Layer(Module):
         """Return what the layer says it shows, else the options."""
         values = {**vars(self), "bias": getattr(self, "bias", None) is not None}
         if self._shown is not None:
-            return self._shown.format(**values) + self.unusual(
+            return self._shown.format(**values) + self._unusual(
                 {k: v for k, v in self._usual.items() if k in self._options}
             )
         texts = [f"{name}={values[name]}" for name in self._options if name in values and name != "inplace"]
         return ", ".join(texts + ["inplace=True"] * bool(values.get("inplace")))
 
-    def unusual(self, usual: dict[str, Any]) -> str:
+    def _unusual(self, usual: dict[str, Any]) -> str:
         """Return those of the options that are not as usual, as text."""
         return "".join(
             f", {name}={getattr(self, name)}" for name, value in usual.items() if getattr(self, name) != value

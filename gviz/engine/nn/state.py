@@ -104,7 +104,7 @@ class State:
             state = state if replacement is None else replacement
         return state
 
-    def _own_state(self) -> dict[str, Any]:
+    def _own_state_(self) -> dict[str, Any]:
         return {
             name: tensor
             for name, tensor in {**self._parameters, **self._buffers}.items()
@@ -112,7 +112,7 @@ class State:
         }
 
     def _save_to_state_dict(self, destination: OrderedDict[str, Any], prefix: str, keep_vars: bool) -> None:
-        for name, tensor in self._own_state().items():
+        for name, tensor in self._own_state_().items():
             destination[prefix + name] = tensor if keep_vars else tensor.detach()
         if type(self).get_extra_state is not State.get_extra_state:
             destination[prefix + EXTRA] = self.get_extra_state()
@@ -128,7 +128,7 @@ class State:
             TypeError,
         )
         errors, keys = list[str](), _IncompatibleKeys([], [])
-        self._load_tree(OrderedDict(state_dict), "", getattr(state_dict, "_metadata", {}), assign, keys, errors)
+        self._load_tree_(OrderedDict(state_dict), "", getattr(state_dict, "_metadata", {}), assign, keys, errors)
         errors = [
             f"{what} key(s) in state_dict: {str(names)[1:-1]}. ".replace("'", '"')
             for what, names in (("Missing", keys.missing_keys), ("Unexpected", keys.unexpected_keys))
@@ -137,7 +137,7 @@ class State:
         refuse(errors, f"Error(s) in loading state_dict for {type(self).__name__}:\n\t" + "\n\t".join(errors))
         return keys
 
-    def _load_tree(
+    def _load_tree_(
         self,
         state: dict[str, Any],
         prefix: str,
@@ -155,7 +155,7 @@ class State:
             if module is not None:
                 start = f"{prefix}{name}."
                 part = {key: value for key, value in state.items() if key.startswith(start)}
-                module._load_tree(part, start, metadata, assign, keys, errors)
+                module._load_tree_(part, start, metadata, assign, keys, errors)
         for hook in self._load_state_dict_post_hooks:
             hook(self, keys)
 
@@ -171,7 +171,7 @@ class State:
     ) -> None:
         for hook in self._load_state_dict_pre_hooks:
             hook(self, state_dict, prefix, local_metadata, strict, missing_keys, unexpected_keys, error_msgs)
-        own, takes_extra = self._own_state(), type(self).set_extra_state is not State.set_extra_state
+        own, takes_extra = self._own_state_(), type(self).set_extra_state is not State.set_extra_state
         is_uncounted = local_metadata.get("version", 1) < 2  # of a time when batch norms did not count
         for name, tensor in own.items():
             key = prefix + name

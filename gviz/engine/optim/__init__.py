@@ -74,19 +74,19 @@ class Optimizer(Portable):
     """
 
     __module__, _importable = "torch.optim.optimizer", "gviz.engine.optim"
-    _first: ClassVar[str]
+    _first_: ClassVar[str]
     _opt_called: bool
-    dense_only: ClassVar[str] = "{} does not support sparse gradients"
+    _dense_only_: ClassVar[str] = "{} does not support sparse gradients"
     """What is said of a gradient that is told by some of its rows; empty where it will do."""
-    writes: ClassVar[int] = 1  # how often PyTorch writes a parameter in one step
+    _writes_: ClassVar[int] = 1  # how often PyTorch writes a parameter in one step
 
     def __init_subclass__(cls, takes: str = "", first: str = "") -> None:
         """Declare an optimizer: the options that it ``takes``, and those that stand ``first`` in its groups."""
         if "step" in vars(cls):  # a program's own
             cls.step = with_hooks(cls.step)  # type: ignore[method-assign]
         if takes:
-            cls.__module__, cls._first = f"torch.optim.{cls.__name__.lower()}", first
-            method(cls, "__init__", f"params, {takes}", "self._begin(locals())")
+            cls.__module__, cls._first_ = f"torch.optim.{cls.__name__.lower()}", first
+            method(cls, "__init__", f"params, {takes}", "self._begin_(locals())")
 
     def __init__(self, params: Iterable[Any], defaults: dict[str, Any]) -> None:
         refuse(
@@ -102,7 +102,7 @@ class Optimizer(Portable):
         for group in groups if isinstance(groups[0], dict) else [{"params": groups}]:
             self.add_param_group(group)
 
-    def _begin(self, arguments: dict[str, Any]) -> None:
+    def _begin_(self, arguments: dict[str, Any]) -> None:
         """Begin with these options. ValueError: one is not what it can be."""
         for i, beta in enumerate(arguments.get("betas", ())):
             refuse(not 0 <= beta < 1, f"Invalid beta parameter at index {i}: {beta}", ValueError)
@@ -127,11 +127,11 @@ class Optimizer(Portable):
             ValueError,
         )
         options = {
-            name: arguments[name] for name in (*self._first.split(), *arguments) if name not in ("self", "params")
+            name: arguments[name] for name in (*self._first_.split(), *arguments) if name not in ("self", "params")
         }
         Optimizer.__init__(self, arguments["params"], options)
 
-    def _tensors(self) -> list[Tensor]:
+    def _tensors_(self) -> list[Tensor]:
         """Return the parameters of all groups."""
         return [tensor for group in self.param_groups for tensor in group["params"]]
 
@@ -162,7 +162,7 @@ class Optimizer(Portable):
                 "error; see github.com/pytorch/pytorch/issues/40967 for more information"
             )
         refuse(
-            {*map(id, tensors)} & {*map(id, self._tensors())},
+            {*map(id, tensors)} & {*map(id, self._tensors_())},
             "some parameters appear in more than one parameter group",
             ValueError,
         )
@@ -170,7 +170,7 @@ class Optimizer(Portable):
 
     def zero_grad(self, set_to_none: bool = True) -> None:
         """Forget the gradients of all parameters, or set them to zero."""
-        for tensor in self._tensors():
+        for tensor in self._tensors_():
             clear_gradient(tensor, set_to_none)
 
     def register_step_pre_hook(self, hook: Callable[..., Any]) -> RemovableHandle:
@@ -189,12 +189,12 @@ class Optimizer(Portable):
         for group in self.param_groups:
             for tensor in group["params"]:
                 if (meta := tensor._meta) is not None and meta.grad is not None:
-                    if meta.grad.__class__ is not Tensor and self.dense_only:
-                        refuse(meta.grad.is_sparse, self.dense_only.format(type(self).__name__))
-                    self.update_from(tensor, meta.grad._array, group)
+                    if meta.grad.__class__ is not Tensor and self._dense_only_:
+                        refuse(meta.grad.is_sparse, self._dense_only_.format(type(self).__name__))
+                    self._update_from_(tensor, meta.grad._array, group)
         return loss
 
-    def update_from(self, tensor: Tensor, grad: Array, group: dict[str, Any]) -> None:
+    def _update_from_(self, tensor: Tensor, grad: Array, group: dict[str, Any]) -> None:
         """Do one parameter's step from its gradient, as the group wants that."""
         if mode.writing is not None:
             mode.writing(tensor)
@@ -209,18 +209,18 @@ class Optimizer(Portable):
             value *= 1 - lr * decay
         elif decay != 0:
             grad = add_scaled(grad.copy("K"), value, decay)
-        self.update(value, grad, lr, state, group)
-        tensor.version_cell().count += self.writes + apart
+        self._update_(value, grad, lr, state, group)
+        tensor._version_counter().count += self._writes_ + apart
         if state:
             self.state[tensor] = state
 
-    def update(self, value: Array, grad: Array, lr: float, state: dict[str, Any], group: dict[str, Any]) -> None:
+    def _update_(self, value: Array, grad: Array, lr: float, state: dict[str, Any], group: dict[str, Any]) -> None:
         """Do one parameter's step on arrays, in place."""
         raise NotImplementedError
 
     def state_dict(self) -> dict[str, Any]:
         """Return state and groups, with parameters as numbers."""
-        numbers = {id(p): i for i, p in enumerate(self._tensors())}
+        numbers = {id(p): i for i, p in enumerate(self._tensors_())}
         groups = [
             {name: value for name, value in group.items() if name != "params"}  # which PyTorch puts last
             | {"params": [numbers[id(p)] for p in group["params"]]}
@@ -248,7 +248,7 @@ class Optimizer(Portable):
             saved_group | {name: value for name, value in own.items() if name == "params" or name not in saved_group}
             for own, saved_group in zip(self.param_groups, groups, strict=True)
         ]
-        tensors = self._tensors()
+        tensors = self._tensors_()
         self.state = defaultdict(dict, {tensors[i]: deepcopy(entry) for i, entry in state_dict["state"].items()})
 
     def __repr__(self) -> str:
@@ -292,9 +292,9 @@ class SparseAdam(
 ):
     """Adam whose means of a row of a table change where the row was looked up, and nowhere else."""
 
-    dense_only = ""
+    _dense_only_ = ""
 
-    def update(self, value: Array, grad: Array, lr: float, state: dict[str, Any], group: dict[str, Any]) -> None:
+    def _update_(self, value: Array, grad: Array, lr: float, state: dict[str, Any], group: dict[str, Any]) -> None:
         """Do Adam's step on the rows of a sparse gradient."""
         first, second = group["betas"]
         rows = self.rows
@@ -308,12 +308,12 @@ class SparseAdam(
         size = lr * math.sqrt(1 - second ** state["step"]) / (1 - first ** state["step"])
         value[rows] -= mean[rows] / (np.sqrt(square[rows]) + group["eps"]) * size
 
-    def update_from(self, tensor: Tensor, grad: Array, group: dict[str, Any]) -> None:
+    def _update_from_(self, tensor: Tensor, grad: Array, group: dict[str, Any]) -> None:
         """Note which rows the gradient has. RuntimeError: it is dense."""
         told: Any = tensor.grad
         refuse(not told.is_sparse, "SparseAdam does not support dense gradients, please consider Adam instead")
         self.rows = tuple(told.coalesce()._indices()._array)
-        super().update_from(tensor, grad, group)
+        super()._update_from_(tensor, grad, group)
 
 
 class SGD(
@@ -323,9 +323,9 @@ class SGD(
 ):
     """Gradient descent, with momentum (also Nesterov's), dampening and weight decay."""
 
-    dense_only = ""
+    _dense_only_ = ""
 
-    def update(self, value: Array, grad: Array, lr: float, state: dict[str, Any], group: dict[str, Any]) -> None:
+    def _update_(self, value: Array, grad: Array, lr: float, state: dict[str, Any], group: dict[str, Any]) -> None:
         """``b = m b + (1 - d) g``; ``p -= lr b``."""
         if momentum := group["momentum"]:
             if "momentum_buffer" in state:
@@ -341,9 +341,9 @@ class SGD(
 class Adam(Optimizer, takes=f"{MOMENTS.format(0)}, *, {LAST}, decoupled_weight_decay=False"):
     """Steps scaled by running means of the gradient and of its square."""
 
-    dense_only = "Adam does not support sparse gradients, please consider SparseAdam instead"
+    _dense_only_ = "Adam does not support sparse gradients, please consider SparseAdam instead"
 
-    def update(self, value: Array, grad: Array, lr: float, state: dict[str, Any], group: dict[str, Any]) -> None:
+    def _update_(self, value: Array, grad: Array, lr: float, state: dict[str, Any], group: dict[str, Any]) -> None:
         """``p -= lr m / (sqrt(v) + eps)``, both means corrected for their beginning at zero."""
         first, second = group["betas"]
         names = ("exp_avg", "exp_avg_sq", "max_exp_avg_sq")[: 2 + bool(group["amsgrad"])]
@@ -359,8 +359,8 @@ class Adam(Optimizer, takes=f"{MOMENTS.format(0)}, *, {LAST}, decoupled_weight_d
 class AdamW(Adam, takes=f"{MOMENTS.format(1e-2)}, *, {LAST}"):
     """Adam whose weight decay acts on the parameters themselves."""
 
-    def _begin(self, arguments: dict[str, Any]) -> None:
-        super()._begin({**arguments, "decoupled_weight_decay": True})
+    def _begin_(self, arguments: dict[str, Any]) -> None:
+        super()._begin_({**arguments, "decoupled_weight_decay": True})
 
 
 class Adamax(
@@ -371,7 +371,7 @@ class Adamax(
 ):
     """Adam with the largest gradient so far, which fades, in place of the mean of its square."""
 
-    def update(self, value: Array, grad: Array, lr: float, state: dict[str, Any], group: dict[str, Any]) -> None:
+    def _update_(self, value: Array, grad: Array, lr: float, state: dict[str, Any], group: dict[str, Any]) -> None:
         """``u = max(b u, |g| + eps)``; ``p -= lr m / u``, the mean corrected for its beginning at zero."""
         first, second = group["betas"]
         step, mean, largest = running(state, value, "exp_avg", "exp_inf")
@@ -388,9 +388,9 @@ class NAdam(
 ):
     """Adam with Nesterov's momentum."""
 
-    writes = 2
+    _writes_ = 2
 
-    def update(self, value: Array, grad: Array, lr: float, state: dict[str, Any], group: dict[str, Any]) -> None:
+    def _update_(self, value: Array, grad: Array, lr: float, state: dict[str, Any], group: dict[str, Any]) -> None:
         """``p -= lr ((1 - c) g + c' m) / (sqrt(v) + eps)``, with a momentum c that grows to b."""
         first, second = group["betas"]
         step, product, mean, square = running(
@@ -413,7 +413,7 @@ class RAdam(
 ):
     """Adam that takes the running mean of squares into account only when that is known well."""
 
-    def update(self, value: Array, grad: Array, lr: float, state: dict[str, Any], group: dict[str, Any]) -> None:
+    def _update_(self, value: Array, grad: Array, lr: float, state: dict[str, Any], group: dict[str, Any]) -> None:
         """``p -= lr m`` in the first steps, then ``p -= lr r m / (sqrt(v) + eps)`` with the rectification r."""
         first, second = group["betas"]
         step, mean, square = running(state, value, "exp_avg", "exp_avg_sq")
@@ -435,7 +435,7 @@ class RMSprop(
 ):
     """Steps scaled by the root of a running mean of the squared gradient."""
 
-    def update(self, value: Array, grad: Array, lr: float, state: dict[str, Any], group: dict[str, Any]) -> None:
+    def _update_(self, value: Array, grad: Array, lr: float, state: dict[str, Any], group: dict[str, Any]) -> None:
         """``v = a v + (1 - a) g^2``; ``p -= lr g / (sqrt(v) + eps)``, or the momentum of these steps."""
         alpha, momentum = group["alpha"], group["momentum"]
         names = ["momentum_buffer"] * (momentum > 0) + ["grad_avg"] * group["centered"]
@@ -461,7 +461,7 @@ class Adagrad(
 ):
     """Steps scaled by the root of the sum of all squared gradients."""
 
-    dense_only = ""
+    _dense_only_ = ""
 
     def add_param_group(self, param_group: dict[str, Any]) -> None:
         """Add a group, whose sums begin at the value that was given."""
@@ -472,7 +472,7 @@ class Adagrad(
                 "sum": from_array(np.full_like(tensor._array, param_group["initial_accumulator_value"]), None),
             }
 
-    def update(self, value: Array, grad: Array, lr: float, state: dict[str, Any], group: dict[str, Any]) -> None:
+    def _update_(self, value: Array, grad: Array, lr: float, state: dict[str, Any], group: dict[str, Any]) -> None:
         """``s += g^2``; ``p -= lr g / (sqrt(s) + eps)``."""
         step, total = running(state, value, "sum")
         add_scaled(total, grad, grad)
@@ -487,7 +487,7 @@ class Adadelta(
 ):
     """Steps as large as the last ones were, over the root of a running mean of the squared gradient."""
 
-    def update(self, value: Array, grad: Array, lr: float, state: dict[str, Any], group: dict[str, Any]) -> None:
+    def _update_(self, value: Array, grad: Array, lr: float, state: dict[str, Any], group: dict[str, Any]) -> None:
         """``d = g sqrt(u + eps) / sqrt(v + eps)``; ``p -= lr d``, with running means u of d^2, v of g^2."""
         rho, eps = group["rho"], group["eps"]
         _, square, steps = running(state, value, "square_avg", "acc_delta")
@@ -504,9 +504,9 @@ class ASGD(
 ):
     """Gradient descent with smaller and smaller steps, and the mean of the parameters since step ``t0``."""
 
-    writes = 2
+    _writes_ = 2
 
-    def update(self, value: Array, grad: Array, lr: float, state: dict[str, Any], group: dict[str, Any]) -> None:
+    def _update_(self, value: Array, grad: Array, lr: float, state: dict[str, Any], group: dict[str, Any]) -> None:
         """``p -= e (l p + g)``; ``a += m (p - a)``; the sizes e of steps and m of the mean become smaller."""
         begun = {name: np.full((), size, np.float32) for name, size in (("eta", lr), ("mu", 1.0))}
         step, eta, share, mean = running(state, value, "eta", "mu", "ax", **begun)
@@ -525,12 +525,12 @@ class Rprop(
 ):
     """Steps from the sign of the gradient alone, which grow while it stays and shrink when it changes."""
 
-    def _begin(self, arguments: dict[str, Any]) -> None:
+    def _begin_(self, arguments: dict[str, Any]) -> None:
         etas = arguments["etas"]
         refuse(not 0 < etas[0] < 1 < etas[1], f"Invalid eta values: {etas[0]}, {etas[1]}", ValueError)
-        super()._begin(arguments)
+        super()._begin_(arguments)
 
-    def update(self, value: Array, grad: Array, lr: float, state: dict[str, Any], group: dict[str, Any]) -> None:
+    def _update_(self, value: Array, grad: Array, lr: float, state: dict[str, Any], group: dict[str, Any]) -> None:
         """``p -= s sign(g)``, where s grows by one factor while g keeps its sign; else it shrinks, and p stays."""
         _, before, size = running(state, value, "prev", "step_size", step_size=np.full_like(value, lr))
         shrink, grow = group["etas"]
@@ -613,16 +613,16 @@ class LBFGS(
 ):
     """Newton's method with what the last gradients tell of the curvature; ``step`` calls its closure several times."""
 
-    def _begin(self, arguments: dict[str, Any]) -> None:
+    def _begin_(self, arguments: dict[str, Any]) -> None:
         most = arguments["max_iter"] * 5 // 4 if arguments["max_eval"] is None else arguments["max_eval"]
-        super()._begin({**arguments, "max_eval": most})
+        super()._begin_({**arguments, "max_eval": most})
         refuse(
             len(self.param_groups) != 1, "LBFGS doesn't support per-parameter options (parameter groups)", ValueError
         )
 
     def step(self, closure: Any) -> Any:
         """Do up to ``max_iter`` steps of ``lr``; return what the closure returned first."""
-        group, memory = self.param_groups[0], self.state[self._tensors()[0]]
+        group, memory = self.param_groups[0], self.state[self._tensors_()[0]]
         if not memory:
             memory.update(func_evals=0, n_iter=0, pairs=[])
         (begun, loss, grad), calls = self._evaluated(closure), 1
@@ -675,26 +675,26 @@ class LBFGS(
         """Return what the closure returns, the same as a number, and all gradients one after the other."""
         with enable_grad():
             loss = closure()
-        grads = [np.zeros_like(p._array) if p.grad is None else p.grad._array for p in self._tensors()]
+        grads = [np.zeros_like(p._array) if p.grad is None else p.grad._array for p in self._tensors_()]
         return loss, float(getattr(loss, "_array", loss)), np.concatenate([grad.reshape(-1) for grad in grads])
 
     def _try(self, closure: Callable[..., Any], way: Array, size: float) -> Point:
         """Return what is found after a step of that size, and go back."""
-        before = [tensor._array.copy() for tensor in self._tensors()]
+        before = [tensor._array.copy() for tensor in self._tensors_()]
         self._move(way * size)
         _, loss, grad = self._evaluated(closure)
-        for tensor, array in zip(self._tensors(), before, strict=True):
+        for tensor, array in zip(self._tensors_(), before, strict=True):
             tensor._array[...] = array  # what it was before, of which _move has told
-            tensor.version_cell().count += 1
+            tensor._version_counter().count += 1
         return Point(size, loss, grad, grad @ way)
 
     def _move(self, step: Array) -> None:
-        for tensor in self._tensors():
+        for tensor in self._tensors_():
             if mode.writing is not None:
                 mode.writing(tensor)
             part, step = step[: tensor._array.size], step[tensor._array.size :]
             tensor._array += part.reshape(tensor._array.shape)
-            tensor.version_cell().count += 1
+            tensor._version_counter().count += 1
 
 
 __getattr__ = absent("torch.optim", "lr_scheduler", "swa_utils")

@@ -42,7 +42,7 @@ class LRScheduler(Portable):
     """
 
     __module__, _importable = "torch.optim.lr_scheduler", "gviz.engine.optim.lr_scheduler"
-    _parts = ""
+    _parts_ = ""
     """The name of the schedules, or functions, that it is made of."""
     if TYPE_CHECKING:
 
@@ -51,11 +51,11 @@ class LRScheduler(Portable):
     def __init_subclass__(cls, takes: str = "", rate: Callable[..., Any] | None = None) -> None:
         if cls.__module__ == __name__:
             cls.__module__ = LRScheduler.__module__
-        cls.rate = rate or cls.rate  # type: ignore[method-assign] # as a method of the class would be
+        cls._rate_ = rate or cls._rate_  # type: ignore[method-assign] # as a method of the class would be
         if takes:
-            method(cls, "__init__", f"optimizer, {takes}, last_epoch=-1", "self._begin(locals())")
+            method(cls, "__init__", f"optimizer, {takes}, last_epoch=-1", "self._begin_(locals())")
 
-    def _begin(self, arguments: dict[str, Any]) -> None:
+    def _begin_(self, arguments: dict[str, Any]) -> None:
         """Keep the options, and begin."""
         vars(self).update(
             {name: value for name, value in arguments.items() if name not in ("self", "optimizer", "last_epoch")}
@@ -83,7 +83,7 @@ class LRScheduler(Portable):
         self.step()
         self._is_initial = False
 
-    def rate(self, lr: float, base: float) -> float:
+    def _rate_(self, lr: float, base: float) -> float:
         """Return a group's learning rate in this epoch; to be written."""
         raise NotImplementedError
 
@@ -91,7 +91,7 @@ class LRScheduler(Portable):
         """Return the learning rates of this epoch; meant for ``step``."""
         if not self._get_lr_called_within_step:
             warn("To get the last learning rate computed by the scheduler, please use `get_last_lr()`.")
-        return [self.rate(lr, base) for lr, base in zip(self._rates(), self.base_lrs, strict=True)]
+        return [self._rate_(lr, base) for lr, base in zip(self._rates_(), self.base_lrs, strict=True)]
 
     def get_last_lr(self) -> list[float]:
         """Return the learning rates that were set last."""
@@ -108,20 +108,20 @@ class LRScheduler(Portable):
             )
         self._step_count += 1
         self.last_epoch += 1
-        self.renew()
+        self._renew_()
 
-    def _rates(self) -> list[float]:
+    def _rates_(self) -> list[float]:
         return [group["lr"] for group in self.optimizer.param_groups]
 
-    def restart(self) -> None:
+    def _restart_(self) -> None:
         """Begin at epoch 0 again, as at first."""
         for group, base in zip(self.optimizer.param_groups, self.base_lrs, strict=True):
             group["lr"] = base
         self.last_epoch, self._is_initial = 0, True
-        self.renew()
+        self._renew_()
         self._is_initial = False
 
-    def renew(self) -> None:
+    def _renew_(self) -> None:
         """Set the learning rates of this epoch."""
         self._get_lr_called_within_step = True
         rates = list(self.get_lr())
@@ -135,13 +135,13 @@ class LRScheduler(Portable):
 
         Its parts (last, as in PyTorch) by their states: functions have none.
         """
-        state = {name: value for name, value in vars(self).items() if name not in ("optimizer", self._parts)}
-        return state | ({self._parts: [state_of(one) for one in getattr(self, self._parts)]} if self._parts else {})
+        state = {name: value for name, value in vars(self).items() if name not in ("optimizer", self._parts_)}
+        return state | ({self._parts_: [state_of(one) for one in getattr(self, self._parts_)]} if self._parts_ else {})
 
     def load_state_dict(self, state_dict: dict[str, Any]) -> None:
         """Take over what ``state_dict`` returned; the parts stay the same objects and take over theirs."""
-        vars(self).update({name: value for name, value in state_dict.items() if name != self._parts})
-        for own, entry in zip(getattr(self, self._parts, ()), state_dict.get(self._parts, ()), strict=False):
+        vars(self).update({name: value for name, value in state_dict.items() if name != self._parts_})
+        for own, entry in zip(getattr(self, self._parts_, ()), state_dict.get(self._parts_, ()), strict=False):
             (own.load_state_dict if isinstance(own, LRScheduler) else vars(own).update)(entry or {})
 
 
@@ -162,7 +162,7 @@ def state_of(part: object) -> Any:
 class LambdaLR(LRScheduler):
     """The initial learning rate times a function of the epoch."""
 
-    _parts = "lr_lambdas"
+    _parts_ = "lr_lambdas"
 
     def __init__(
         self,
@@ -189,7 +189,7 @@ class MultiplicativeLR(LambdaLR):
         """Return the learning rates before, each times what its function says."""
         return [
             lr if self._is_initial else lr * factor(self.last_epoch)
-            for lr, factor in zip(self._rates(), self.lr_lambdas, strict=True)
+            for lr, factor in zip(self._rates_(), self.lr_lambdas, strict=True)
         ]
 
 
@@ -208,8 +208,8 @@ class MultiStepLR(
 ):
     """The learning rate times ``gamma`` at each milestone."""
 
-    def _begin(self, arguments: dict[str, Any]) -> None:
-        super()._begin({**arguments, "milestones": Counter(arguments["milestones"])})
+    def _begin_(self, arguments: dict[str, Any]) -> None:
+        super()._begin_({**arguments, "milestones": Counter(arguments["milestones"])})
 
 
 class ExponentialLR(
@@ -221,7 +221,7 @@ class ExponentialLR(
 class CosineAnnealingLR(LRScheduler, takes="T_max, eta_min=0.0"):
     """The learning rate down along a cosine to ``eta_min`` in ``T_max`` epochs, and up again."""
 
-    def rate(self, lr: float, base: float) -> float:
+    def _rate_(self, lr: float, base: float) -> float:
         """Return the next point of the cosine from the last, so that what else changes the learning rate stays."""
         epoch, least = self.last_epoch, self.eta_min
         if self._is_initial:
@@ -257,7 +257,7 @@ class PolynomialLR(
 class LinearLR(LRScheduler, takes="start_factor=1.0 / 3, end_factor=1.0, total_iters=5"):
     """The learning rate times a factor that goes from one to another in ``total_iters`` epochs."""
 
-    def rate(self, lr: float, base: float) -> float:
+    def _rate_(self, lr: float, base: float) -> float:
         """Return the next point of the line from the last."""
         epoch, rise = self.last_epoch, self.end_factor - self.start_factor
         if epoch == 0:
@@ -276,9 +276,9 @@ class CosineAnnealingWarmRestarts(
 ):
     """The learning rate down along a cosine, again and again, each time ``T_mult`` times as long."""
 
-    def _begin(self, arguments: dict[str, Any]) -> None:
+    def _begin_(self, arguments: dict[str, Any]) -> None:
         refuse(arguments["T_0"] <= 0, f"Expected positive integer T_0, but got {arguments['T_0']}", ValueError)
-        super()._begin(arguments)
+        super()._begin_(arguments)
 
     def step(self, epoch: float | None = None) -> None:
         """Go on by one epoch, or to an epoch or a part of one."""
@@ -287,7 +287,7 @@ class CosineAnnealingWarmRestarts(
         while self.T_cur >= self.T_i:
             self.T_cur, self.T_i = self.T_cur - self.T_i, self.T_i * self.T_mult
         self.last_epoch = math.floor(epoch)
-        self.renew()
+        self._renew_()
 
 
 class OneCycleLR(
@@ -298,7 +298,7 @@ class OneCycleLR(
 ):
     """The learning rate up to ``max_lr`` and down again in all steps, one per batch, and the momentum down and up."""
 
-    def _begin(self, arguments: dict[str, Any]) -> None:
+    def _begin_(self, arguments: dict[str, Any]) -> None:
         optimizer, most, total = arguments["optimizer"], arguments["max_lr"], arguments["total_steps"]
         if total is None:
             refuse(
@@ -345,7 +345,7 @@ class OneCycleLR(
             group.update(initial_lr=least, max_lr=peak, min_lr=least / arguments["final_div_factor"])
             if arguments["cycle_momentum"]:
                 group.update(max_momentum=arguments["max_momentum"], base_momentum=arguments["base_momentum"])
-        super()._begin({name: arguments[name] for name in ("optimizer", "last_epoch")})
+        super()._begin_({name: arguments[name] for name in ("optimizer", "last_epoch")})
 
     def get_lr(self) -> list[float]:
         """Return the point on the way up, or down; the momentum is set, too."""
@@ -359,12 +359,12 @@ class OneCycleLR(
             start = phases.pop(0)["end_step"]
         share, rates = (step - start) / (phases[0]["end_step"] - start), []
         for group in self.optimizer.param_groups:
-            rates.append(self.between(group, phases[0], "lr", share))
+            rates.append(self._between_(group, phases[0], "lr", share))
             if self.cycle_momentum:
-                group.update(momentum_option(group, self.between(group, phases[0], "momentum", share)))
+                group.update(momentum_option(group, self._between_(group, phases[0], "momentum", share)))
         return rates
 
-    def between(self, group: dict[str, Any], phase: dict[str, Any], what: str, share: float) -> float:
+    def _between_(self, group: dict[str, Any], phase: dict[str, Any], what: str, share: float) -> float:
         """Return a point on the way from one number of the group's to another."""
         start, end = group[phase[f"start_{what}"]], group[phase[f"end_{what}"]]
         linear, cosine = (end - start) * share + start, end + (start - end) / 2.0 * (math.cos(math.pi * share) + 1)
@@ -487,7 +487,7 @@ class ReduceLROnPlateau(LRScheduler):
         self.threshold, self.threshold_mode, self.cooldown = threshold, threshold_mode, cooldown
         self.min_lr, self.eps, self.last_epoch, self.best = min_lr, eps, 0, math.inf if mode == "min" else -math.inf
         self.cooldown_counter = self.num_bad_epochs = 0
-        self._last_lr = self._rates()
+        self._last_lr = self._rates_()
 
     def step(self, metrics: SupportsFloat) -> None:  # type: ignore[override]
         """Go on by one epoch, with what was measured in it."""
@@ -504,13 +504,13 @@ class ReduceLROnPlateau(LRScheduler):
                 lr = max(float(group["lr"]) * self.factor, self.min_lr)
                 group["lr"] = lr if group["lr"] - lr > self.eps else group["lr"]
             self.cooldown_counter, self.num_bad_epochs = self.cooldown, 0
-        self._last_lr = self._rates()
+        self._last_lr = self._rates_()
 
 
 class SequentialLR(LRScheduler):
     """One schedule after the other, the next from each milestone on."""
 
-    _parts = "_schedulers"
+    _parts_ = "_schedulers"
 
     def __init__(
         self, optimizer: Optimizer, schedulers: Sequence[LRScheduler], milestones: list[int], last_epoch: int = -1
@@ -535,14 +535,14 @@ class SequentialLR(LRScheduler):
         """Go on by one epoch, with the one whose turn it is."""
         self.last_epoch += 1
         now = self._schedulers[bisect_right(self._milestones, self.last_epoch)]
-        (now.restart if self.last_epoch in self._milestones else now.step)()
+        (now._restart_ if self.last_epoch in self._milestones else now.step)()
         self._last_lr = now.get_last_lr()
 
 
 class ChainedScheduler(LRScheduler):
     """Several schedules at once, each from the learning rate that the one before it set."""
 
-    _parts = "_schedulers"
+    _parts_ = "_schedulers"
 
     def __init__(self, schedulers: Sequence[LRScheduler], optimizer: Optimizer | None = None) -> None:
         refuse(
@@ -551,13 +551,13 @@ class ChainedScheduler(LRScheduler):
             ValueError,
         )
         self._schedulers, self.optimizer = schedulers, optimizer or schedulers[0].optimizer
-        self._last_lr = self._rates()
+        self._last_lr = self._rates_()
 
     def step(self) -> None:
         """Go on by one epoch with all of them."""
         for one in self._schedulers:
             one.step()
-        self._last_lr = self._rates()
+        self._last_lr = self._rates_()
 
 
 __getattr__ = absent("torch.optim.lr_scheduler")

@@ -119,7 +119,7 @@ def update_bn(loader: Iterable[Any], model: Module, device: object = None) -> No
 class SWALR(LRScheduler, takes="swa_lr, anneal_epochs=10, anneal_strategy='cos'"):
     """The learning rate from what it is to ``swa_lr``, along a line or a cosine, and constant from there on."""
 
-    def _begin(self, arguments: dict[str, Any]) -> None:
+    def _begin_(self, arguments: dict[str, Any]) -> None:
         optimizer, strategy, epochs = (arguments[name] for name in ("optimizer", "anneal_strategy", "anneal_epochs"))
         for group, lr in zip(
             optimizer.param_groups, per_group("swa_lr", optimizer, arguments.pop("swa_lr")), strict=True
@@ -137,7 +137,7 @@ class SWALR(LRScheduler, takes="swa_lr, anneal_epochs=10, anneal_strategy='cos'"
             ValueError,
         )
         arguments["_anneal_strategy"] = arguments.pop("anneal_strategy")
-        super()._begin(arguments)
+        super()._begin_(arguments)
 
     def get_lr(self) -> list[float]:
         """Return the point on the way to ``swa_lr`` after this step, from that after the step before."""
