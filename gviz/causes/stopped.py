@@ -7,7 +7,7 @@ import re
 from functools import lru_cache
 
 from gviz.causes import fixes
-from gviz.causes.assignments import assigned_pairs
+from gviz.causes.assignments import assigned_pairs, line_numbers
 from gviz.causes.cuts import cuts_to_blame
 from gviz.causes.diagnosis import Cause, Diagnosis, Lines, at_line, first_true, in_code, sign_in_program
 from gviz.causes.facts import TensorFacts
@@ -366,8 +366,11 @@ def second_backward(facts: TensorFacts, _: Stop) -> Cause:
     else:
         what, more = "backward ran twice through the same graph, and the first time freed it", ()
         is_repeated = any(one.history.brought == place for one in case.graph.tensors for place, _ in case.line_of_stop)
-        twice = "call it once, or the first time with backward(retain_graph=True)"
-        mend = f"compute {case.root_name} anew before each backward()" if is_repeated else twice
+        mend = (
+            f"compute {case.root_name} anew before each backward()"
+            if is_repeated
+            else "call it once, or the first time with backward(retain_graph=True)"
+        )
     return facts.cause("second backward", what, (*case.line_of_stop, *more), mend)
 
 
@@ -381,30 +384,33 @@ def linked(case: Diagnosis, links: list[Edge]) -> tuple[str, Lines, str]:
     sources, user_lines = [case.nodes[one.source] for one in links], case.line_of_node(case.nodes[links[0].target])
     lines = tuple(dict.fromkeys(line for one in sources for line in case.line_of_node(one)))[:3]
     is_again = any(at_line(node) == at_line(sources[0]) and node.run > sources[0].run for node in case.shown.nodes)
-    carried = carried_over(case, user_lines)
+    carried = carried_over(case, user_lines, case.line_in_text(case.line_of_node(sources[0])))
+    at, code = (
+        f", made in {joined(str(place) for place, _ in lines)}," if lines else "",
+        case.code_of(case.line_of_stop),
+    )
     made = ((fixes.assigned_in(case.code_of(case.line_of_node(one))) or [case.name_of(one)])[0] for one in sources)
     names = [name for name, _, _ in carried] or [*dict.fromkeys(made)][::-1]
-    at = f", made in {joined(str(place) for place, _ in lines)}," if lines else ""
     they = f"{joined(names, 3)}{at} {'links' if len(names) == 1 else 'link'} the two"
     what = f"backward went on into a graph that an earlier one had freed: {they}"
     if carried:
         again = [name for name, _, mend in carried if not mend]
         mends = list(dict.fromkeys(mend for _, _, mend in carried if mend))
-        they = "it is" if len(again) == 1 else "they are"
-        mends += [f"{', '.join(again)} = {detached_values(case, again)} before {they} used again"] * bool(again)
+        to, used = ", ".join(again), "it is used again" if len(again) == 1 else "they are used again"
+        mends += [f"{to} = {detached_values(case, again)} before {used}"] * bool(again)
         return what, (*lines, *user_lines, *(line for _, more, _ in carried for line in more)), "; and ".join(mends)
     if is_again:
-        sums, last = ADDED.fullmatch(case.code_of(user_lines)), case.code_of(case.line_of_stop)
+        sums = ADDED.fullmatch(case.code_of(user_lines))
         mend = (
             f"call backward() on {sums[2]}, and add {sums[2]}.item() to {sums[1]}"
-            if sums is not None and sums[1] == named_in(last)
+            if sums is not None and sums[1] == named_in(code)
             else f"detach in {user_lines[0][0] if user_lines else 'the next run'} what is left of the run before"
         )
         return what, (*lines, *user_lines), mend
-    called = {named_in(case.code_of(case.line_of(one))) for one in {row.history.brought for row in case.graph.tensors}}
-    if names[0] in called and case.line_of_stop and named_in(case.line_of_stop[0][1]) not in ("", names[0]):
-        mend = f"call backward() on {names[0]} or on {named_in(case.line_of_stop[0][1])}, and not on both"
-        return what, lines, mend
+    called = {named_in(case.code_of(case.line_of(one.history.brought))) for one in case.graph.tensors}
+    owners = [name for name in names if name in called and name != named_in(code)]
+    if owners and (last := fixes.roots_in(code)):
+        return what, lines, f"call backward() on {owners[0]} or on {ast.unparse(last[0])}, and not on both"
     detached, before = (
         (f"{names[0]}.detach() if it is", "the one") if len(names) == 1 else ("detach() of each if they are", "those")
     )
@@ -420,8 +426,13 @@ def detached_values(case: Diagnosis, names: list[str]) -> str:
     return ", ".join(f"tuple(one.detach() for one in {one})" if one in parts else f"{one}.detach()" for one in names)
 
 
-def carried_over(case: Diagnosis, user_lines: Lines) -> list[tuple[str, Lines, str]]:
+def carried_over(case: Diagnosis, user_lines: Lines, freed: int) -> list[tuple[str, Lines, str]]:
     """Return the tensors that a line takes from its run before.
+
+    Args:
+        case: the graph.
+        user_lines: the line.
+        freed: the number of the line of what was freed: a sum of another line is not that; 0 for one of another file.
 
     Returns:
         of each its name, the line that keeps it, and, if it is another line, that with the tensor out of its graph; of a
@@ -435,12 +446,13 @@ def carried_over(case: Diagnosis, user_lines: Lines) -> list[tuple[str, Lines, s
         name, lines = ast.unparse(node), case.line_of(Place(statement.lineno))
         rows = [row for row in case.rows.values() if row.name.partition("[")[0].rpartition(".")[2] == last_name(node)]
         has_graph = any(not row.is_leaf for row in rows)  # a leaf that is written in place links nothing
-        is_kept_elsewhere = number not in range(statement.lineno, (statement.end_lineno or 0) + 1)
-        better = fixes.detaching([statement], {value}.__contains__) if is_kept_elsewhere else ""
+        own_lines = line_numbers(statement)
+        is_sum = isinstance(statement, ast.AugAssign) or isinstance(value, ast.BinOp)
+        better = "" if number in own_lines else fixes.detaching([statement], {value}.__contains__)
         leaves = [row.name for row in case.rows.values() if row.history.is_optimized and " " in row.name]
         if fixes.targets_of(statement) == [name] and any(fixes.may_be(name, OLDER.sub("", one)) for one in leaves):
             better = f"with torch.no_grad(): {name}.copy_({ast.unparse(value)})"  # the optimizer has the leaf
-        if has_graph or not case.rows:
+        if (has_graph or not case.rows) and not (is_sum and freed not in (0, *own_lines)):
             found[name] = name, lines, better
     return [*found.values()]
 

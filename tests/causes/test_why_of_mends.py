@@ -634,3 +634,33 @@ loss.backward()
     cause = why(graph_of(tmp_path, HEAD + program, "torch"), "m.bias")
     assert "view makes" not in cause.what
     assert "domain" not in cause.mend
+
+
+SUMMED = {
+    "of what a function returns": ("loss.backward()", "total = total + step(b)", "total.backward()"),
+    "that grows in place": ("loss.backward()", "total += step(b)", "(total / 3).backward()"),
+    "of a list": ("loss.backward()", "losses.append(step(b))", "sum(losses).backward()"),
+}
+
+
+@pytest.mark.parametrize("engine", ENGINES)
+@pytest.mark.parametrize("case", SUMMED)
+def test_a_sum_of_losses_that_had_their_own_backward_is_one_backward_too_many(
+    tmp_path: Path, case: str, engine: str
+) -> None:
+    own, added, last = SUMMED[case]
+    text = f"""\
+net, losses, total = nn.Linear(2, 1), [], 0
+def step(b):
+    loss = net(b).pow(2).mean()
+    {{}}
+    return loss
+for b in torch.randn(3, 4, 2):
+    {added}
+{{}}
+"""
+    cause = why(graph_of(tmp_path, HEAD + text.format(own, last), engine), "net.weight")
+    root = last.removesuffix(".backward()").strip("()") if "losses" not in last else "sum(losses)"
+    assert (cause.verdict, cause.mend) == ("second backward", f"call backward() on loss or on {root}, and not on both")
+    for one in (text.format("pass", last), text.format(own, "pass")):
+        assert why(graph_of(tmp_path, HEAD + one, engine), "net.weight").verdict in ("ok", "accumulated")
