@@ -310,29 +310,11 @@ def cleared_in_saved_graph(facts: TensorFacts) -> Cause | None:
     )
 
 
-def of_other_steps(facts: TensorFacts) -> Cause:
-    """Return the cause for a leaf without any gradient, whose optimizer steps after another backward than the root's.
-
-    What cuts it off from the root explains nothing then, as the detach() that a discriminator's loss has.
-    """
-    case, name, history = facts.case, facts.name, facts.history
-    backward, step = case.line_of(history.stepped_after), case.line_of(history.stepped)
-    number = 0 if backward == case.line_of_backward else case.line_in_text(step)  # which may be another model's, too
-    return facts.cause(
-        "no gradient",
-        f"the optimizer of {name} steps after an earlier backward() than that of {case.root_name}, and none has brought"
-        f" {name} a gradient",
-        (*backward, *step),
-        f"gviz why SCRIPT {name} --until {number} tells why, at that backward()" * (number > 0)
-        or f"see what that backward() is called on, and whether it is made from {name}",
-    )
-
-
 def stepped_later(facts: TensorFacts) -> Cause:
-    """Return the cause for a leaf whose optimizer began to step when the last backward had run, as in a second phase."""
+    """Return the cause for a leaf whose optimizer was made when the last backward had run, as for a second phase."""
     return facts.cause(
         "backward not run",
-        f"no backward() has run since the optimizer of {facts.name} began to step, and its gradient is None",
+        f"no backward() has run since the optimizer of {facts.name} was made, and each step() has found no gradient of it",
         (*facts.case.line_of(facts.history.stepped), *facts.lines),
         f"call backward() on what is made from {facts.name}, before step()",
     )

@@ -260,10 +260,13 @@ def beside_cuts(facts: TensorFacts, stop: Stop) -> Cause | None:
     others = (TensorFacts(case, one) for one in case.rows.values() if facts.row is root and one.requires_grad)
     behind = next((one for one in others if one.cuts), facts) if own is None else facts
     is_within = own is not None and all(facts.name in own.leaves or is_inside(case, cut, own) for cut in facts.cuts)
-    has_optimized = any(one.history.is_optimized for one in case.graph.tensors)
-    if facts.cuts and facts.row is not root and facts.history.is_optimized is False and has_optimized:
-        what = f"{head}and no optimizer has {facts.name}"
-        return facts.cause("not trained", what, case.line_of_stop, "none, unless it is to be trained")
+    if facts.cuts and facts.row is not root and facts.history.is_optimized is False:
+        return facts.cause(
+            "not trained",
+            f"{head}and no optimizer has {facts.name}",
+            case.line_of_stop,
+            "none, unless it is to be trained",
+        )
     cause = outside(TensorFacts(case, root), head) if root is not None and not facts.is_frozen_in_optimizer else None
     if behind.cuts and not (is_within or facts.is_frozen_in_optimizer):
         (lines, mend), what = behind.at_cuts, f"{head}{behind.clause_of_cuts}"
@@ -273,6 +276,8 @@ def beside_cuts(facts: TensorFacts, stop: Stop) -> Cause | None:
         never = (outside(one) for one in frozen_in_optimizers(case) if one.history.brought is None)
         return beside_frozen(cause, name, next(never, None))
     if facts.row.requires_grad and facts.row is not root:
+        if root is None and ".backward(" not in stop.code:  # but autograd.grad(), for which others may be meant
+            return other_error(facts, stop)
         what, lines, mend = beside_root(facts, set(), name)
         return facts.cause("no path", f"{head}{what}", (*case.line_of_stop, *lines), mend)
     return never_required_root(facts, root, name)

@@ -145,8 +145,8 @@ def is_unknown_to_optimizers(facts: TensorFacts) -> bool:
 def not_used(facts: TensorFacts) -> Cause | None:
     """Return the cause for a gradient that no step of its optimizer has used; None if that begins with a warm-up."""
     history, case = facts.history, facts.case
-    if history.still_steps == 1:  # with the learning rate 0
-        return None
+    if history.still_steps == 1 or history.stepped_after:  # with the learning rate 0; or in another turn
+        return None if history.still_steps else of_other_steps(facts)
     what, mend = first_true(
         (
             history.still_steps,
@@ -175,6 +175,24 @@ def not_used(facts: TensorFacts) -> Cause | None:
         f"{facts.name} has a gradient, but {what}",
         (*case.line_of(history.stepped), *case.line_of_backward),
         mend,
+    )
+
+
+def of_other_steps(facts: TensorFacts) -> Cause:
+    """Return the cause for a leaf whose optimizer steps after another backward than the root's, which has brought it none.
+
+    What cuts it off from the root explains nothing then, as the detach() that a discriminator's loss has.
+    """
+    case, name, history = facts.case, facts.name, facts.history
+    backward, step = case.line_of(history.stepped_after), case.line_of(history.stepped)
+    number = 0 if backward == case.line_of_backward else case.line_in_text(step)  # which may be another model's, too
+    return facts.cause(
+        "no gradient",
+        f"the optimizer of {name} steps after an earlier backward() than that of {case.root_name}, and that has brought"
+        f" {name} no gradient",
+        (*backward, *step),
+        f"gviz why SCRIPT {name} --until {number} tells why, at that backward()" * (number > 0)
+        or f"see what that backward() is called on, and whether it is made from {name}",
     )
 
 

@@ -51,7 +51,7 @@ WITHOUT_GRADIENT = (
     # It is not.
     Verdict(missing.is_taken_away, training.taken_away),
     Verdict(always, missing.cleared_in_saved_graph),
-    Verdict(lambda one: one.history.stepped_after and not one.history.arrivals, missing.of_other_steps),
+    Verdict(lambda one: one.history.stepped_after and not one.history.arrivals, training.of_other_steps),
     Verdict(lambda one: one.history.grad_of_others and not one.history.is_optimized, missing.beside_functions),
     Verdict(missing.is_forgotten, missing.not_run),
     Verdict(lambda one: one.cuts and (one.case.has_run or not one.case.nodes), missing.cut_off),

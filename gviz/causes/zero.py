@@ -462,13 +462,13 @@ def with_other_ways(facts: TensorFacts, cause: Cause, edges: Sequence[Edge]) -> 
     """Return the cause for a function without slope with what cuts its tensor off on other ways.
 
     Another operation may make the gradient 0 at some inputs alone, and stand on those ways, too. Nothing would come
-    along a way on which the gradient is 0 already where it is cut off; and a cut of what is made with leaves that come
-    in after the function is behind it, and on no other way.
+    along a way on which the gradient is 0 already where it is cut off, nor through a graph that was freed before; and a
+    cut of what is made with leaves that come in after the function is behind it, and on no other way.
     """
     case = facts.case
     closed = {one.id for edge in edges for one in case.above(case.nodes[edge.target])}
     late = {node.name for node in case.named.values() if {use.target for use in case.uses[node.id]} <= closed}
-    cuts = [cut for cut in facts.cuts if late.isdisjoint(cut.leaves) and not is_idle(case, cut)]
+    cuts = [cut for cut in facts.cuts if late.isdisjoint(cut.leaves) and not (cut.is_freed or is_idle(case, cut))]
     return (
         cause.besides(clause_of_cuts(case, cuts, "what is made from it"), *at_cuts(case, cuts), "on another way,", "or")
         if cuts

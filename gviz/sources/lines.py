@@ -213,7 +213,7 @@ class Lines:
         if row.broken is not None and row.is_leaf and row.requires_grad:
             call = recall(trace.outside.records, tensor)  # as by torch.tensor(loss.item(), requires_grad=True)
             required_at = required_at or (call.place if call is not None else None)
-        is_optimized = recall(gradients.optimized, tensor) is True if gradients.made_at else None
+        is_optimized = recall(gradients.optimized, tensor) is not None if gradients.made_at else None
         asked_at = recall(trace.autograd_grad, tensor)
         record, made = recall(gradients.records, tensor), {*gradients.made_at.values()}
         # Of several optimizers, those that step after a backward that came to it.
@@ -237,7 +237,7 @@ class Lines:
         is_cleared, is_there = record.cleared_at is not None, record.has_had_gradient
         brought, stepped_after = (
             [self.place(Place(trace.frames.line_of(code, at), code.co_filename)) for code, at in chain[:1]]
-            for chain in (record.chain, record.stepped_after if record.stepped_after != gradients.chain else ())
+            for chain in (record.chain, record.stepped_after)
         )
         return history._replace(
             grad_cleared=self.place_if_any(record.cleared_at),
@@ -253,15 +253,18 @@ class Lines:
             stepped_twice=self.place_if_any(next((at for at, count in record.twice.items() if count > 1), None)),
             unclipped=self.place_if_any(
                 next(iter(record.clips))
-                if record.clips.total() > 1 and gradients.clipping.isdisjoint(record.clips)
+                if record.clips.total() > 1 and record.arrivals and gradients.clipping.isdisjoint(record.clips)
                 else None
             ),
             is_stale=record.is_stale,
             used_sum=record.used_sum,
             is_updated=is_there and record.version != record.first_version,
             brought=next(iter(brought), None),
-            stepped_after=next(iter(stepped_after), None),
-            is_stepped_later=record.steps + record.idle_steps > 1 and record.first_step_in == gradients.backwards > 0,
+            stepped_after=None
+            if record.arrivals[record.stepped_after] or record.stepped_after == gradients.chain
+            else next(iter(stepped_after), None),
+            is_stepped_later=record.idle_steps > 1
+            and recall(gradients.optimized, tensor) == gradients.backwards + 1 > 1,
             is_same_call=bool(record.chain) and record.chain == gradients.chain and not is_of_other,
             grad_set=self.place_if_any(record.set_at),
             spoiled=self.place_if_any(record.spoiled_at),

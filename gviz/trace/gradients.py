@@ -40,15 +40,14 @@ class GradientRecord:
     """
 
     __slots__ = (
-        "arrivals", "chain", "cleared_at", "cleared_in", "clips", "first_norm", "first_step_in", "first_version",
-        "idle_steps",
+        "arrivals", "chain", "cleared_at", "cleared_in", "clips", "first_norm", "first_version", "idle_steps",
         "is_finite", "is_stale", "is_zero", "leaf", "leaf_version", "set_at", "spoiled_at", "spread_at",
         "stepped_after", "stepped_at", "stepped_in", "steps", "still_steps", "twice", "used", "used_sum", "uses",
         "was_read", "was_used", "wasted",
     )  # fmt: skip
 
     def __init__(self, leaf: Any) -> None:
-        self.leaf, self.cleared_in, self.first_step_in, self.stepped_in = ref(leaf), 0, 0, 0  # numbers of backward
+        self.leaf, self.cleared_in, self.stepped_in = ref(leaf), 0, 0
         self.steps = self.still_steps = self.idle_steps = self.uses = 0
         self.first_version = self.leaf_version = self.version
         self.was_read = self.was_used = self.is_stale = self.used_sum = False
@@ -106,7 +105,7 @@ class Gradients(Observer):
         self.first_run = self.idle_steps = 0
         self.records: ByTensor[GradientRecord] = {}  # of leaves
         self.by_memory: ByTensor[GradientRecord] = {}  # of gradients, and of tensors on their memory
-        self.optimized: ByTensor[bool] = {}  # the tensors of optimizers
+        self.optimized: ByTensor[int] = {}  # of the tensors of optimizers: before which backward one got it, from 1 on
         self.made_at: dict[int, Place | None] = {}  # where each optimizer was made, by its id
         self.asked_at: Place | None = None  # where autograd.grad was called last, be it by a function of torch.func
         self.made_of = dict[Chain, set[Place | None]]()  # of a backward: where those were made that stepped after it
@@ -140,7 +139,7 @@ class Gradients(Observer):
         call = self.frames.note_call("add_param_group", is_new=False)
         self.made_at[id(optimizer)] = call.place if call is not None else None
         for one in optimizer.param_groups[-1]["params"]:
-            remember(self.optimized, one, True)
+            remember(self.optimized, one, recall(self.optimized, one) or self.backwards + 1)
 
     def will_step(self, optimizer: ParameterGroups, *, has_closure: bool) -> None:  # noqa: ARG002 - the event's own
         """Note whose step has begun last: one that calls the step of another, or of its base class, has ended later."""
@@ -153,10 +152,9 @@ class Gradients(Observer):
         self.idle_steps += 1
         self.made_of.setdefault(self.chain, set()).add(self.made_at.get(id(optimizer)))
         for one, rate in ((one, group.get("lr")) for group in optimizer.param_groups for one in group["params"]):
-            remember(self.optimized, one, True)
+            remember(self.optimized, one, recall(self.optimized, one) or self.backwards + 1)
             record = self.record_of(one)
             record.stepped_at, record.stepped_in, record.stepped_after = call and call.place, self.backwards, self.chain
-            record.first_step_in = record.first_step_in or self.backwards
             has_gradient, is_still = one.grad is not None and record.cleared_at is None, rate is not None and rate == 0
             if has_gradient:
                 self.used.add(record.chain)

@@ -1052,3 +1052,55 @@ def test_a_second_phase_that_steps_without_backward_is_told(tmp_path: Path, engi
     assert not causes["net.weight"].is_wrong
     sound = graph_of(tmp_path, program + phase.format("loss.backward(); "), engine)
     assert not [one for one in why_all(sound) if one.is_wrong]
+
+
+@pytest.mark.parametrize("engine", ENGINES)
+def test_the_step_of_a_model_that_another_one_s_turn_has_brought_a_gradient_is_told_with_its_own_turn(
+    tmp_path: Path, engine: str
+) -> None:
+    turns = (
+        "for i in range(3):\n    opt_judge.zero_grad()\n    loss_judge = judge(real).square().mean()\n"
+        "    loss_judge = torch.tensor(loss_judge.item(), requires_grad=True)\n    loss_judge.backward()\n"
+        "    opt_judge.step()\n    opt.zero_grad()\n    loss = judge(net(x)).mean()\n    loss.backward()\n    opt.step()\n"
+    )
+    causes = {one.name: one for one in why_all(graph_of(tmp_path, PAIR + turns, engine))}
+    assert (causes["judge.weight"].verdict, lines_of(causes["judge.weight"])) == ("no gradient", [11, 12])
+    assert "--until 12 tells why" in causes["judge.weight"].mend
+    assert not causes["net.weight"].is_wrong
+
+
+@pytest.mark.parametrize("engine", ENGINES)
+def test_clipping_is_not_out_of_place_where_no_backward_brings_a_gradient(tmp_path: Path, engine: str) -> None:
+    step = (
+        "opt.zero_grad()\n    loss = head(net(x)).sum().detach().requires_grad_()\n    loss.backward()\n"
+        "    nn.utils.clip_grad_norm_(net.parameters(), 1.0)\n    opt.step()\nnet.requires_grad_(False)"
+    )
+    causes = why_all(graph_of(tmp_path, LOOP.format(step), engine))
+    assert not [one for one in causes if one.verdict == "not clipped"]
+    assert [one.name for one in causes if one.is_wrong and one.verdict == "false cure" and one.name == "loss"]
+
+
+@pytest.mark.parametrize("engine", ENGINES)
+def test_a_gradient_that_autograd_cannot_compute_is_not_asked_of_what_has_no_part_in_it(
+    tmp_path: Path, engine: str
+) -> None:
+    program = (
+        "import torch\nw, rate = torch.ones(3), torch.tensor(0.1, requires_grad=True)\n"
+        "opt = torch.optim.SGD([rate], 0.01)\n(g,) = torch.autograd.grad(w.square().sum(), w)\n"
+        "(w - rate * g).sum().backward()\nopt.step()\n"
+    )
+    cause = why(graph_of(tmp_path, program, engine), "rate")
+    assert (cause.verdict, lines_of(cause), "use rate" in cause.mend) == ("failed", [4], False)
+
+
+@pytest.mark.parametrize("engine", ENGINES)
+def test_the_graph_of_an_earlier_pass_is_no_other_way_for_a_gradient_that_is_0(tmp_path: Path, engine: str) -> None:
+    program = (
+        "import torch\nw, rate = torch.ones(3), torch.tensor(0.1, requires_grad=True)\n"
+        "opt = torch.optim.SGD([rate], 0.01)\ndef fit(w):\n    for i in range(3):\n"
+        "        w = w.detach().requires_grad_()\n        (g,) = torch.autograd.grad(torch.relu(w - 9).sum(), w)\n"
+        "        new = w - rate.exp() * g\n        opt.zero_grad()\n        new.sum().backward()\n"
+        "        opt.step()\n        w = new\nfit(w)\n"
+    )
+    cause = why(graph_of(tmp_path, program, engine), "rate")
+    assert (cause.verdict, lines_of(cause), "requires_grad_" in cause.mend) == ("zero", [8], False)
