@@ -51,7 +51,9 @@ def mend_of_clearing(facts: TensorFacts) -> str:
     code, steps = case.code_of(lines), (history.steps or 0) + history.idle_steps
     before = "once, before the first backward() of the two" if history.was_early else "before backward()"
     after = ", and step() after it" if history.is_optimized else "; or read .grad before it"
-    without = fixes.without_statement(code, (".grad",)) or case.without(lines)
+    run = (
+        (fixes.without_statement(code, (".grad",)) or case.without(lines)).removesuffix(" out").replace("leave", "run")
+    )
     return first_true(
         ("clip_grad_value_" in code, "give clip_grad_value_ a bound above 0"),
         ("clip_grad" in code, "give clip_grad_norm_ a bound above 0"),
@@ -59,7 +61,7 @@ def mend_of_clearing(facts: TensorFacts) -> str:
         ("zero_grad(" in code and 0 < steps < history.arrivals, AFTER_STEP),
         ("zero_grad(" in code, f"call zero_grad() {before}{after}"),
         (not history.is_optimized, "read .grad before that"),
-        (True, f"{without}; or {facts.in_code}.requires_grad_(False), if it is not to be trained"),
+        (True, f"{run} after step(); or {facts.in_code}.requires_grad_(False), if it is not to be trained"),
     )
 
 

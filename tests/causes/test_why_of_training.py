@@ -60,7 +60,7 @@ CASES = {
         "head(net(x)).sum().backward(); net.weight.grad = None; opt.step()",
         "taken away",
         "before a step() had used it",
-        "leave net.weight.grad = None out; or net.weight.requires_grad_(False)",
+        "run net.weight.grad = None after step(); or net.weight.requires_grad_(False)",
     ),
     "clipped to nothing": (
         "head(net(x)).sum().backward(); nn.utils.clip_grad_norm_(net.parameters(), 0.0); opt.step()",
@@ -108,7 +108,7 @@ CASES = {
         "opt.zero_grad(); head(net(x)).sum().backward()\n    net.weight.grad *= torch.zeros(3, 3); opt.step()",
         "zero",
         "it was set to 0 after backward",
-        "leave net.weight.grad *= torch.zeros(3, 3) out; or net.weight.requires_grad_(False)",
+        "run net.weight.grad *= torch.zeros(3, 3) after step(); or net.weight.requires_grad_(False)",
     ),
     "one of three steps": (
         "opt.zero_grad(); head(net(x)).sum().backward(); (opt.step() if i == 2 else None)",
@@ -1104,3 +1104,15 @@ def test_the_graph_of_an_earlier_pass_is_no_other_way_for_a_gradient_that_is_0(t
     )
     cause = why(graph_of(tmp_path, program, engine), "rate")
     assert (cause.verdict, lines_of(cause), "requires_grad_" in cause.mend) == ("zero", [8], False)
+
+
+@pytest.mark.parametrize("engine", ENGINES)
+def test_what_empties_gradients_before_the_step_is_to_run_after_it(tmp_path: Path, engine: str) -> None:
+    empty = "for p in opt.param_groups[0]['params']:\n        p.grad = None"
+    body = "loss = head(net(x)).sum(); loss.backward()\n    {}\n    {}"
+    cause = why(graph_of(tmp_path, LOOP.format(body.format(empty, "opt.step()")), engine), "net.weight")
+    assert (cause.verdict, cause.mend.partition(";")[0]) == ("taken away", "run the lines 9 and 10 after step()")
+    assert (
+        why(graph_of(tmp_path, LOOP.format(body.format("opt.step()", empty)), engine), "net.weight").verdict
+        == "cleared"
+    )
