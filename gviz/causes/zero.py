@@ -245,7 +245,9 @@ def mend_of_zero(case: Diagnosis, edge: Edge) -> Mend:
         f", or use {LOGITS}" * any(sign_in_program(user) in ("@", "addmm") for user in case.above(first))
     )
     meant = MEANT_ZEROS.get(sign, "") if sign != "nll_loss" or has_others(case) else ""  # such as a loss beside it
-    is_hinge = sign in ("relu", "clamp") and case.uses[first.id] and all(has_only(one, 0.0) for one in case.root_values)
+    is_hinge = all(has_only(one, 0.0) for one in case.root_values) and (
+        sign in ("clamp", "maximum") or (sign == "relu" and case.uses[first.id])
+    )
     return Mend(with_input(case, text, edge), KEPT if is_hinge else meant)
 
 
@@ -392,12 +394,12 @@ def origins_of_factor(case: Diagnosis, edge: Edge) -> list[Node]:
 def factors_of(case: Diagnosis, node: Node, slot: int | None = None) -> list[Node]:
     """Return the factors of an operation that has products: its bias is no reason for zeros; else all its inputs.
 
-    Of one of its inputs, what that is multiplied by.
+    Of one of its inputs, what that is multiplied by. What elements are picked by is no reason, either.
     """
-    products, edges = PRODUCTS.get(sign_in_program(node), ()), case.whole.inputs[node.id]
+    sign, edges = sign_in_program(node), case.whole.inputs[node.id]
+    products = PRODUCTS.get(sign, ((0,),) if sign in ("embedding", *SELECTIONS) and slot is None else ())
     slots = {one for places in products if slot is None or slot in places for one in places} - {slot}
-    is_any = slot is None and not products
-    return [case.whole.by_id[edge.source] for edge in edges if edge.slot in slots or is_any]
+    return [case.whole.by_id[edge.source] for edge in edges if edge.slot in slots or (slot is None and not products)]
 
 
 def makes_zeros(case: Diagnosis, node: Node) -> bool:

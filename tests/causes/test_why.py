@@ -1708,6 +1708,44 @@ for i in range(2):
             " in forward()"
         ),
     ),
+    "hinge_of_one_example": (
+        "w",
+        """\
+import torch
+w = torch.tensor([3.0, 3.0], requires_grad=True)
+loss = torch.clamp(1 - w @ torch.tensor([1.0, 2.0]), min=0)
+loss.backward()
+""",
+        "zero",
+        [3],
+        f"none, if it is a margin that all examples keep; else {MENDS_OF_ZERO['clamp']}",
+    ),
+    "hinge_of_several_examples_by_maximum": (
+        "w",
+        """\
+import torch
+w = torch.tensor([3.0, 3.0], requires_grad=True)
+loss = torch.maximum(torch.zeros(2), 1 - torch.ones(2, 2) @ w).mean()
+loss.backward()
+""",
+        "zero",
+        [3],
+        "none, if it is a margin that all examples keep; else give maximum inputs where its derivative is not 0",
+    ),
+    "layer_behind_rows_of_padding_that_stand_at_0": (
+        "fc.weight",
+        """\
+import torch
+from torch import nn
+emb, fc = nn.Embedding(5, 3, padding_idx=0), nn.Linear(3, 2)
+ids = torch.tensor([[0, 0], [0, 0]])
+loss = fc(emb(ids).mean(1)).sum()
+loss.backward()
+""",
+        "zero",
+        [5],
+        "the other factor is 0, since embedding makes it so: see its inputs",
+    ),
     "local_layer_made_in_forward": (
         "leaf of loss",
         """\
