@@ -198,15 +198,14 @@ def detached_elsewhere(case: Diagnosis, cut: GraphCut, name: str) -> Iterator[st
     """
     makers = [*case.statements_of(cut), *(one.statement for one in case.assignments.writers.get((None, name), ()))]
     is_inner = cut.call == "grad" or any([*calls_of(one, "requires_grad_")] for one in makers)
-
-    def is_use(node: ast.AST) -> bool:
-        return isinstance(node, ast.Name) and node.id == name and not is_stored(node)
-
     for other in () if is_inner else cut.others:
-        yield (
-            fixes.detaching(statements(case.code_of(case.line_of(case.rows[other].place))), is_use)
-            or f"{name}.detach() where {other} is computed from it"
-        )
+        yield detached_in(case, name, other) or f"{name}.detach() where {other} is computed from it"
+
+
+def detached_in(case: Diagnosis, name: str, other: str) -> str:
+    """Return the line of another root without the graph behind a tensor that it uses; "" if the line does not."""
+    parts = statements(case.code_of(case.line_of(case.rows[other].place))) if other in case.rows else []
+    return fixes.detaching(parts, lambda one: isinstance(one, ast.Name) and one.id == name and not is_stored(one))
 
 
 def keeps_graph(case: Diagnosis, cut: GraphCut) -> bool:

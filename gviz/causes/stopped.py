@@ -8,7 +8,7 @@ from functools import lru_cache
 
 from gviz.causes import fixes
 from gviz.causes.assignments import assigned_pairs, line_numbers
-from gviz.causes.cuts import cuts_to_blame
+from gviz.causes.cuts import cuts_to_blame, detached_in
 from gviz.causes.diagnosis import Cause, Diagnosis, Lines, at_line, first_true, in_code, sign_in_program
 from gviz.causes.facts import TensorFacts
 from gviz.causes.missing import SEVERAL, beside_root, is_computed, never_required, outside
@@ -396,8 +396,10 @@ def linked(case: Diagnosis, links: list[Edge]) -> tuple[str, Lines, str]:
     )
     made = ((fixes.assigned_in(case.code_of(case.line_of_node(one))) or [case.name_of(one)])[0] for one in sources)
     names = [name for name, _, _ in carried] or [*dict.fromkeys(made)][::-1]
-    they = f"{joined(names, 3)}{at} {'links' if len(names) == 1 else 'link'} the two"
-    what = f"backward went on into a graph that an earlier one had freed: {they}"
+    what = (
+        f"backward went on into a graph that an earlier one had freed: {joined(names, 3)}{at}"
+        f" {'links' if len(names) == 1 else 'link'} the two"
+    )
     if carried:
         again = [name for name, _, mend in carried if not mend]
         mends = list(dict.fromkeys(mend for _, _, mend in carried if mend))
@@ -416,13 +418,25 @@ def linked(case: Diagnosis, links: list[Edge]) -> tuple[str, Lines, str]:
     owners = [name for name in names if name in called and name != named_in(code)]
     if owners and (last := fixes.roots_in(code)):
         return what, lines, f"call backward() on {owners[0]} or on {ast.unparse(last[0])}, and not on both"
-    detached, before = (
-        (f"{names[0]}.detach() if it is", "the one") if len(names) == 1 else ("detach() of each if they are", "those")
+    own = {*case.rows[names[0]].leaves} if len(names) == 1 and names[0] in case.rows else set()
+    trained = {one: {*case.rows[one].leaves} for one in sorted(called & case.rows.keys() - {case.root})}
+    written = [detached_in(case, names[0], one) for one, leaves in trained.items() if leaves > own > set()]
+    detached, before = first_true(
+        (any(written), (f"write {'; and '.join(filter(None, written))}, if it is to be a constant there", "the one")),
+        (len(names) == 1, (f"take {names[0]}.detach() if it is to be a constant", "the one")),
+        (True, ("take detach() of each if they are to be a constant", "those")),
     )
-    anew = f"compute {joined(names, 3)} anew before each backward(), or take {detached} to be a constant"
     steps = {ast.unparse(call.func) for one in case.assignments.lines for call in calls_of(one, "step")}
-    once = "; or call backward() once, on the sum of the losses" * (len(steps) < 2)  # of two, one clears for the other
-    return what, lines, f"{anew}; or give {before} before retain_graph=True{once}"
+    return (
+        what,
+        lines,
+        (
+            f"compute {joined(names, 3)} anew before each backward(), or {detached};"
+            f" or give {before} before retain_graph=True"
+            + "; or call backward() once, on the sum of the losses"
+            * (len(steps) < 2)  # of two, one clears for the other
+        ),
+    )
 
 
 def detached_values(case: Diagnosis, names: list[str]) -> str:

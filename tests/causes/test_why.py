@@ -1235,6 +1235,30 @@ for i in range(2):
         [7, 6],
         "total = total.detach() before it is used again",
     ),
+    "fake_that_the_loss_of_the_critic_does_not_detach": (
+        "D.weight",
+        """\
+import torch
+G, D = torch.nn.Linear(2, 2), torch.nn.Linear(2, 1)
+opt_g, opt_d = torch.optim.SGD(G.parameters(), 0.1), torch.optim.SGD(D.parameters(), 0.1)
+for step in range(2):
+    fake = torch.tanh(G(torch.ones(4, 2)))
+    loss_d = D(fake).mean() - D(torch.zeros(4, 2)).mean()
+    opt_d.zero_grad()
+    loss_d.backward()
+    opt_d.step()
+    loss_g = -D(fake).mean()
+    opt_g.zero_grad()
+    loss_g.backward()
+    opt_g.step()
+""",
+        "second backward",
+        [12, 5],
+        (
+            "compute fake anew before each backward(), or write loss_d = D(fake.detach()).mean() - D(torch.zeros(4,"
+            " 2)).mean(), if it is to be a constant there; or give the one before retain_graph=True"
+        ),
+    ),
     "features": (
         "w",
         """\
