@@ -35,7 +35,7 @@ def why_cleared(facts: TensorFacts) -> str:
     """
     history = facts.history
     return first_true(
-        (facts.is_used, f"after the program had {'used' if history.steps or history.is_updated else 'read'} it"),
+        (facts.is_used, f"after the program had {'used' if history.steps else 'read'} it"),
         (
             history.arrivals and not history.wasted and not history.was_used,
             "and each step() of its optimizer had used the gradient of another backward",

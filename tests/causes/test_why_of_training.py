@@ -672,7 +672,7 @@ def test_an_update_through_data_uses_a_gradient_as_one_in_no_grad_does(
         why(graph_of(tmp_path, f"{program}{update}{more}\n", engine), "w") for more in ("", "; w.grad = None")
     )
     assert (plain.verdict, plain.is_wrong) == ("not cleared", True)
-    assert (cleared.verdict, "after the program had used it" in cleared.what) == ("cleared", True)
+    assert (cleared.verdict, "after the program had read it" in cleared.what) == ("cleared", True)
 
 
 LOADED, READ = "net.load_state_dict(best)", "; log = net.weight.grad.norm()"
