@@ -419,8 +419,11 @@ def linked(case: Diagnosis, links: list[Edge]) -> tuple[str, Lines, str]:
     if owners and (last := fixes.roots_in(code)):
         return what, lines, f"call backward() on {owners[0]} or on {ast.unparse(last[0])}, and not on both"
     own = {*case.rows[names[0]].leaves} if len(names) == 1 and names[0] in case.rows else set()
-    trained = {one: {*case.rows[one].leaves} for one in sorted(called & case.rows.keys() - {case.root})}
-    written = [detached_in(case, names[0], one) for one, leaves in trained.items() if leaves > own > set()]
+    written = [
+        detached_in(case, names[0], one)
+        for one in sorted(called & case.rows.keys() - {case.root})
+        if {*case.rows[one].leaves} > own > set()  # it trains others, too
+    ]
     detached, before = first_true(
         (any(written), (f"write {'; and '.join(filter(None, written))}, if it is to be a constant there", "the one")),
         (len(names) == 1, (f"take {names[0]}.detach() if it is to be a constant", "the one")),
@@ -433,8 +436,7 @@ def linked(case: Diagnosis, links: list[Edge]) -> tuple[str, Lines, str]:
         (
             f"compute {joined(names, 3)} anew before each backward(), or {detached};"
             f" or give {before} before retain_graph=True"
-            + "; or call backward() once, on the sum of the losses"
-            * (len(steps) < 2)  # of two, one clears for the other
+            f"{'; or call backward() once, on the sum of the losses' * (len(steps) < 2)}"  # of two, one clears for both
         ),
     )
 
