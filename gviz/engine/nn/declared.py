@@ -89,12 +89,12 @@ class _Loss(Layer):
         super().__init__()
         self.reduction = told_of_old(reduction, size_average, reduce)
 
-    def _take(self, values: dict[str, Any]) -> None:
+    def _take_(self, values: dict[str, Any]) -> None:
         values["reduction"] = told_of_old(values["reduction"], values.get("size_average"), values.get("reduce"))
         for name in ("weight", "pos_weight"):
             if name in values:
                 self.register_buffer(name, values.pop(name))
-        super()._take(values)
+        super()._take_(values)
 
 
 def loss(name: str, function: str, takes: str, inputs: str = "input, target") -> None:
@@ -152,8 +152,8 @@ declare("distance", "PairwiseDistance", "pairwise_distance", "p=2.0, eps=1e-6, k
 class Window(Layer):
     """A pooling: a stride that is not given is the window's size."""
 
-    def _take(self, values: dict[str, Any]) -> None:
-        super()._take(values if values["stride"] is not None else values | {"stride": values["kernel_size"]})
+    def _take_(self, values: dict[str, Any]) -> None:
+        super()._take_(values if values["stride"] is not None else values | {"stride": values["kernel_size"]})
 
 
 WINDOW = "kernel_size, stride=None, padding=0"

@@ -76,10 +76,10 @@ class Upsample(
     align_corners: bool | None = None
     recompute_scale_factor: bool | None = None
 
-    def _take(self, values: dict[str, Any]) -> None:
+    def _take_(self, values: dict[str, Any]) -> None:
         if factor := values["scale_factor"]:
             values["scale_factor"] = tuple(map(float, factor)) if isinstance(factor, tuple) else float(factor)
-        super()._take(values)
+        super()._take_(values)
 
     def extra_repr(self) -> str:
         """Return the size or the factor, and the mode."""
@@ -113,17 +113,17 @@ class Embedding(
 ):
     """A table of vectors, looked up by number."""
 
-    def _take(self, values: dict[str, Any]) -> None:
+    def _take_(self, values: dict[str, Any]) -> None:
         weight, frozen = values.pop("_weight"), values.pop("_freeze", False)
         if weight is not None:
             self.weight = Parameter(weight)
         if values["padding_idx"] is not None:
             values["padding_idx"] = F.row_number(values["padding_idx"], values["num_embeddings"])
-        super()._take(values)
+        super()._take_(values)
         self.weight.requires_grad_(not frozen)
 
-    def _shaped(self, bias: bool) -> dict[str, Any]:
-        return {} if "weight" in self._parameters else super()._shaped(bias)
+    def _shaped_(self, bias: bool) -> dict[str, Any]:
+        return {} if "weight" in self._parameters else super()._shaped_(bias)
 
     def reset_parameters(self) -> None:
         """Write normal values, and zeros at ``padding_idx``."""
@@ -154,8 +154,8 @@ class EmbeddingBag(
 
     def extra_repr(self) -> str:
         """Return the sizes and the mode, and what is not as usual."""
-        usual = self._unusual({"max_norm": None, "norm_type": 2.0, "scale_grad_by_freq": False})
-        padding = self._unusual({"padding_idx": None})
+        usual = self._unusual_({"max_norm": None, "norm_type": 2.0, "scale_grad_by_freq": False})
+        padding = self._unusual_({"padding_idx": None})
         return f"{self.num_embeddings}, {self.embedding_dim}{usual}, mode={self.mode!r}{padding}"
 
 
@@ -177,13 +177,13 @@ CANNOT = {
 
 
 class Convolution(Layer, refused=CANNOT):
-    """Base of the convolutions over ``_dims`` dimensions."""
+    """Base of the convolutions over ``_dims_`` dimensions."""
 
-    _dims: ClassVar[int]
-    _function: ClassVar[Any]
+    _dims_: ClassVar[int]
+    _function_: ClassVar[Any]
     transposed: ClassVar[bool] = False
 
-    def _shaped(self, bias: bool) -> dict[str, Any]:
+    def _shaped_(self, bias: bool) -> dict[str, Any]:
         ins, outs = self.in_channels, self.out_channels
         ends = (ins, outs // self.groups) if self.transposed else (outs, ins // self.groups)
         return {"weight": (*ends, *self.kernel_size), "bias": (outs,) if bias else None}
@@ -192,10 +192,10 @@ class Convolution(Layer, refused=CANNOT):
         """Return the convolution of the input."""
         padding: Any = self.padding
         if self.padding_mode != "zeros":
-            input, padding = F.pad(input, self._border(), self.padding_mode), 0
-        return self._function(input, self.weight, self.bias, self.stride, padding, self.dilation, self.groups)
+            input, padding = F.pad(input, self._border_(), self.padding_mode), 0
+        return self._function_(input, self.weight, self.bias, self.stride, padding, self.dilation, self.groups)
 
-    def _border(self) -> list[int]:
+    def _border_(self) -> list[int]:
         """Return how much is around the input where it is not zeros, for :func:`functional.pad`.
 
         The last dimension first.
@@ -210,8 +210,8 @@ class Convolution(Layer, refused=CANNOT):
         """Return the sizes, and what is not as usual."""
         text = f"{self.in_channels}, {self.out_channels}, kernel_size={self.kernel_size}, stride={self.stride}"
         zeros, ones = ((number,) * len(self.kernel_size) for number in (0, 1))
-        text += self._unusual({"padding": zeros, "dilation": ones, "output_padding": zeros, "groups": 1})
-        return text + ", bias=False" * (self.bias is None) + self._unusual({"padding_mode": "zeros"})
+        text += self._unusual_({"padding": zeros, "dilation": ones, "output_padding": zeros, "groups": 1})
+        return text + ", bias=False" * (self.bias is None) + self._unusual_({"padding_mode": "zeros"})
 
 
 class Transposed(
@@ -229,21 +229,21 @@ class Transposed(
 
     def forward(self, input: Tensor, output_size: Sequence[int] | None = None) -> Any:
         """Return the transpose of a convolution, of the wanted size."""
-        more = self.output_padding if output_size is None else self._room(input.shape, output_size)
-        return self._function(
+        more = self.output_padding if output_size is None else self._room_(input.shape, output_size)
+        return self._function_(
             input, self.weight, self.bias, self.stride, self.padding, more, self.groups, self.dilation
         )
 
-    def _room(self, sizes: Sequence[int], output_size: Sequence[int]) -> tuple[int, ...]:
+    def _room_(self, sizes: Sequence[int], output_size: Sequence[int]) -> tuple[int, ...]:
         """Return the output padding that makes the output so large."""
-        options = zip(sizes[-self._dims :], self.stride, self.padding, self.dilation, self.kernel_size, strict=True)
+        options = zip(sizes[-self._dims_ :], self.stride, self.padding, self.dilation, self.kernel_size, strict=True)
         least = [(n - 1) * s - 2 * p + d * (k - 1) + 1 for n, s, p, d, k in options]
-        room = tuple(n - low for n, low in zip(output_size[-self._dims :], least, strict=True))
+        room = tuple(n - low for n, low in zip(output_size[-self._dims_ :], least, strict=True))
         refuse(
             not all(0 <= more < s for more, s in zip(room, self.stride, strict=True)),
-            f"requested an output size of {output_size[-self._dims :]}, but valid sizes range from {least} to "
+            f"requested an output size of {output_size[-self._dims_ :]}, but valid sizes range from {least} to "
             f"{[n + s - 1 for n, s in zip(least, self.stride, strict=True)]} "
-            f"(for an input of {sizes[-self._dims :]})",
+            f"(for an input of {sizes[-self._dims_ :]})",
             ValueError,
         )
         return room
@@ -256,7 +256,7 @@ for dims in (1, 2, 3):
     tuples = dict.fromkeys(("kernel_size", "stride", "padding", "dilation", "output_padding"), dims)
     for name, base, takes in (("Conv", Convolution, SLID), ("ConvTranspose", Transposed, TURNED)):
         function = getattr(F, f"{name.lower().replace('tran', '_tran')}{dims}d")
-        body = {"_dims": dims, "_function": staticmethod(function), "output_padding": (0,) * dims}
+        body = {"_dims_": dims, "_function_": staticmethod(function), "output_padding": (0,) * dims}
         type(f"{name}{dims}d", (base,), body, home="conv", takes=takes, tuples=tuples)
 
 
@@ -264,9 +264,9 @@ for dims in (1, 2, 3):
 class Norm(Layer):
     """Base of the normalizations: a scale and a shift, where ``affine`` wants them."""
 
-    def _shaped(self, bias: bool) -> dict[str, Any]:
+    def _shaped_(self, bias: bool) -> dict[str, Any]:
         is_affine = getattr(self, "elementwise_affine", None) or getattr(self, "affine", False)
-        return super()._shaped(bias) if is_affine else dict.fromkeys(self._shapes)
+        return super()._shaped_(bias) if is_affine else dict.fromkeys(self._shapes_)
 
     def reset_parameters(self) -> None:
         """Write ones to scale by, and zeros to add."""
@@ -332,10 +332,10 @@ class Tracking(
     """Base of the norms that may keep running statistics: batch norms, and instance norms with other defaults."""
 
     _version = 2
-    _ranks: ClassVar[tuple[int, ...]]
+    _ranks_: ClassVar[tuple[int, ...]]
 
-    def _take(self, values: dict[str, Any]) -> None:
-        super()._take(values)
+    def _take_(self, values: dict[str, Any]) -> None:
+        super()._take_(values)
         running: dict[str, Any] = dict.fromkeys(("running_mean", "running_var"), (self.num_features, values["dtype"]))
         for name, (shape, dtype) in {**running, "num_batches_tracked": ((), dtypes.int64)}.items():
             self.register_buffer(name, empty(shape, dtype, values["device"]) if self.track_running_stats else None)
@@ -350,15 +350,15 @@ class Tracking(
 
     def _check_input_dim(self, input: Tensor) -> None:
         """Refuse an input of other dimensions; subclasses of programs call it, or have one of their own."""
-        if input.dim() not in self._ranks:
-            raise ValueError(f"expected {' or '.join(f'{r}D' for r in self._ranks)} input (got {input.dim()}D input)")
+        if input.dim() not in self._ranks_:
+            raise ValueError(f"expected {' or '.join(f'{r}D' for r in self._ranks_)} input (got {input.dim()}D input)")
 
     def forward(self, input: Tensor) -> Tensor:
         """Return the input, normalized by the batch while training, else by the running statistics."""
         self._check_input_dim(input)
-        return self._normalized(input)
+        return self._normalized_(input)
 
-    def _normalized(self, input: Tensor) -> Tensor:
+    def _normalized_(self, input: Tensor) -> Tensor:
         """Normalize by the batch, or by what was kept of batches before."""
         factor = self.momentum
         if self.training and self.num_batches_tracked is not None:
@@ -378,10 +378,10 @@ class PerBatch(Tracking):
 class Alone(Tracking):
     """Base of the instance norms: each example on its own, with or without a batch."""
 
-    def _normalized(self, input: Tensor) -> Any:
+    def _normalized_(self, input: Tensor) -> Any:
         """Normalize by its own statistics, or by those that were kept."""
-        if input.dim() == self._ranks[0]:
-            return self._normalized(input.unsqueeze(0)).squeeze(0)
+        if input.dim() == self._ranks_[0]:
+            return self._normalized_(input.unsqueeze(0)).squeeze(0)
         own, running = self.training or not self.track_running_stats, (self.running_mean, self.running_var)
         return F.instance_norm(input, *running, self.weight, self.bias, own, self.momentum or 0.0, self.eps)
 
@@ -393,7 +393,7 @@ def declare_norms(kind: str, base: type[Norm], ranks: tuple[tuple[int, ...], ...
         type(
             f"{kind}{dims}d",
             (base,),
-            {"_ranks": input_ranks, "__doc__": f"``{kind}{dims}d``."},
+            {"_ranks_": input_ranks, "__doc__": f"``{kind}{dims}d``."},
             home=kind.lower(),
             takes=takes,
         )

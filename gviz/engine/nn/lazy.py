@@ -95,8 +95,8 @@ class LazyModuleMixin(Portable):
     _size_name: ClassVar[str]
     """The option that the input tells."""
 
-    def _take(self: Any, values: dict[str, Any]) -> None:
-        super()._take({self._size_name: 0, **values})  # type: ignore[misc]
+    def _take_(self: Any, values: dict[str, Any]) -> None:
+        super()._take_({self._size_name: 0, **values})  # type: ignore[misc]
         self._arguments = {name: value for name, value in values.items() if name != "self"}
         for name, parameter in self._parameters.items():
             if parameter is not None:
@@ -111,7 +111,7 @@ class LazyModuleMixin(Portable):
 
     def __call__(self: Any, input: Tensor, *args: object, **kwargs: object) -> Any:
         """Become a plain layer, with the parameters that this input wants, and call that."""
-        dims, kind = getattr(self, "_dims", 0), self.cls_to_become
+        dims, kind = getattr(self, "_dims_", 0), self.cls_to_become
         refuse(
             dims and input.dim() not in (dims + 1, dims + 2),
             f"Expected {dims + 1}D (unbatched) or {dims + 2}D (batched) input to {type(self).__name__}, but "
@@ -138,11 +138,11 @@ class LazyModuleMixin(Portable):
 KINDS = ("Linear", *(f"{kind}{n}d" for kind in ("Conv", "ConvTranspose", "BatchNorm") for n in (1, 2, 3)))
 for kind in KINDS:
     base: Any = LAYERS[kind]
-    size_name, _, takes = base._takes.partition(", ")
+    size_name, _, takes = base._takes_.partition(", ")
     body = {"cls_to_become": base, "_size_name": size_name, "__doc__": f"``{kind}``, of as many inputs as there are."}
     layer: Any = type(
         f"Lazy{kind}", (LazyModuleMixin, base), body, home=base.__module__.rpartition(".")[2], takes=takes
     )
-    layer._options = base._options
+    layer._options_ = base._options_
     globals()[f"Lazy{kind}"] = LAYERS.pop(f"Lazy{kind}")  # it is not listed: it calls what the plain one calls
 LAZY = ("UninitializedParameter", *(f"Lazy{kind}" for kind in KINDS))

@@ -40,13 +40,13 @@ def method(kind: type, name: str, takes: str, gives: str, **names: object) -> An
 class Layer(Module):
     """A function as a module: its options become attributes, the tensors that it learns become parameters."""
 
-    _takes: ClassVar[str] = ""
-    _options: ClassVar[tuple[str, ...]] = ()
-    _shapes: ClassVar[dict[str, str]] = {}
-    _shown: ClassVar[str | None] = None
-    _usual: ClassVar[dict[str, Any]] = {}
-    _tuples: ClassVar[dict[str, int]] = {}
-    _refused: ClassVar[dict[str, Any]] = {}
+    _takes_: ClassVar[str] = ""
+    _options_: ClassVar[tuple[str, ...]] = ()
+    _shapes_: ClassVar[dict[str, str]] = {}
+    _shown_: ClassVar[str | None] = None
+    _usual_: ClassVar[dict[str, Any]] = {}
+    _tuples_: ClassVar[dict[str, int]] = {}
+    _refused_: ClassVar[dict[str, Any]] = {}
 
     def __init_subclass__(
         cls,
@@ -75,33 +75,33 @@ class Layer(Module):
                 returns that class.
         """
         for name, value in facts.items():
-            setattr(cls, f"_{name}", value)
+            setattr(cls, f"_{name}_", value)
         if begin is not None:
             cls.reset_parameters = begin  # type: ignore[method-assign] # as a method of the class would be
         if home:
             cls.__module__ = f"torch.nn.modules.{home}"
             LAYERS[cls.__name__] = cls
             if "__init__" not in vars(cls):
-                cls._options = method(
-                    cls, "__init__", cls._takes, "Module.__init__(self) or self._take(locals())", Module=Module
+                cls._options_ = method(
+                    cls, "__init__", cls._takes_, "Module.__init__(self) or self._take_(locals())", Module=Module
                 )
         if function is not None:
-            apart = {*UNKEPT, *less.split(), *" ".join(cls._shapes.values()).split()}
-            option_names = [*cls._shapes, *(name for name in cls._options if name not in apart), *more.split()]
+            apart = {*UNKEPT, *less.split(), *" ".join(cls._shapes_.values()).split()}
+            option_names = [*cls._shapes_, *(name for name in cls._options_ if name not in apart), *more.split()]
             arguments = [one.replace("=None", f"={one.partition('=')[0]}") for one in inputs.split(", ")]
             words = ", ".join([*arguments, *(f"{name}=self.{name}" for name in option_names)])
             method(cls, "forward", inputs, f"function({words})", function=function)
 
-    def _take(self, values: dict[str, Any]) -> None:
+    def _take_(self, values: dict[str, Any]) -> None:
         """Keep the values of the options, and make the parameters."""
-        for message, wrong in self._refused.items():
+        for message, wrong in self._refused_.items():
             if error := wrong(**values):
                 raise (AssertionError if error is AssertionError else ValueError)(message.format(**values))
         for name, value in values.items():
             if name not in UNKEPT:
-                is_tuple = name in self._tuples and not isinstance(value, str)
-                setattr(self, name, each(value, self._tuples[name]) if is_tuple else value)
-        shapes = self._shaped(values.get("bias", True))
+                is_tuple = name in self._tuples_ and not isinstance(value, str)
+                setattr(self, name, each(value, self._tuples_[name]) if is_tuple else value)
+        shapes = self._shaped_(values.get("bias", True))
         for name, shape in shapes.items():
             self.register_parameter(
                 name, None if shape is None else Parameter(empty(shape, values["dtype"], values["device"]))
@@ -109,10 +109,10 @@ class Layer(Module):
         if shapes:
             self.reset_parameters()
 
-    def _shaped(self, bias: bool) -> dict[str, Any]:
+    def _shaped_(self, bias: bool) -> dict[str, Any]:
         """Return the parameters' shapes; None for one that is not wanted."""
         sizes = {
-            name: [getattr(self, size) for size in size_names.split()] for name, size_names in self._shapes.items()
+            name: [getattr(self, size) for size in size_names.split()] for name, size_names in self._shapes_.items()
         }
         return {k: None if k == "bias" and not bias else v[0] if len(v) == 1 else tuple(v) for k, v in sizes.items()}
 
@@ -125,14 +125,14 @@ class Layer(Module):
     def extra_repr(self) -> str:
         """Return what the layer says it shows, else the options."""
         values = {**vars(self), "bias": getattr(self, "bias", None) is not None}
-        if self._shown is not None:
-            return self._shown.format(**values) + self._unusual(
-                {k: v for k, v in self._usual.items() if k in self._options}
+        if self._shown_ is not None:
+            return self._shown_.format(**values) + self._unusual_(
+                {k: v for k, v in self._usual_.items() if k in self._options_}
             )
-        texts = [f"{name}={values[name]}" for name in self._options if name in values and name != "inplace"]
+        texts = [f"{name}={values[name]}" for name in self._options_ if name in values and name != "inplace"]
         return ", ".join(texts + ["inplace=True"] * bool(values.get("inplace")))
 
-    def _unusual(self, usual: dict[str, Any]) -> str:
+    def _unusual_(self, usual: dict[str, Any]) -> str:
         """Return those of the options that are not as usual, as text."""
         return "".join(
             f", {name}={getattr(self, name)}" for name, value in usual.items() if getattr(self, name) != value

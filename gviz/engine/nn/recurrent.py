@@ -37,29 +37,29 @@ class Remembering(
     usual=USUAL,
     begin=lambda self: init.within(self.parameters(), self.hidden_size),
 ):
-    """Base of all: weights for ``_gates`` linear maps of the input and of the state, in each layer and direction."""
+    """Base of all: weights for ``_gates_`` linear maps of the input and of the state, in each layer and direction."""
 
-    _gates: ClassVar[int]
-    _step: ClassVar[Any]
+    _gates_: ClassVar[int]
+    _step_: ClassVar[Any]
     """The next state, of the maps of the input and of the state, and of the states."""
-    _suffixes: Any = (("",),)
+    _suffixes_: Any = (("",),)
     """What the names of the weights end with: of each layer, those of its directions."""
 
-    def _take(self, values: dict[str, Any]) -> None:
+    def _take_(self, values: dict[str, Any]) -> None:
         self.bias = values["bias"]  # here it is one of the options
-        super()._take(values)
+        super()._take_(values)
 
-    def _shaped(self, bias: bool) -> dict[str, Any]:
-        rows, own = self._gates * self.hidden_size, self.hidden_size
+    def _shaped_(self, bias: bool) -> dict[str, Any]:
+        rows, own = self._gates_ * self.hidden_size, self.hidden_size
         shapes: dict[str, Any] = {}
-        for number, suffixes in enumerate(self._suffixes):
+        for number, suffixes in enumerate(self._suffixes_):
             columns = own * len(suffixes) if number else self.input_size
             for end in suffixes:
                 shapes |= {f"weight_ih{end}": (rows, columns), f"weight_hh{end}": (rows, own)}
                 shapes |= dict.fromkeys((f"bias_ih{end}", f"bias_hh{end}"), (rows,) if bias else None)
         return shapes
 
-    def _mapped(self, value: Tensor, name: str) -> Any:
+    def _mapped_(self, value: Tensor, name: str) -> Any:
         """Return the input, or the state, after the linear map of that name."""
         return F.linear(value, getattr(self, f"weight_{name}"), getattr(self, f"bias_{name}"))
 
@@ -67,11 +67,11 @@ class Remembering(
 class Cell(Remembering):
     """Base of the cells."""
 
-    _states = 1
+    _states_ = 1
 
     def forward(self, input: Tensor, hx: Any = None) -> Any:
         """Return the next state, for a batch or for one example."""
-        several, alone = self._states > 1, input.dim() == 1
+        several, alone = self._states_ > 1, input.dim() == 1
         refuse(
             input.dim() not in (1, 2),
             f"{type(self).__name__}: Expected input to be 1D or 2D, got {input.dim()}D instead",
@@ -85,14 +85,14 @@ class Cell(Remembering):
         if states is None:
             states = [
                 empty((count, self.hidden_size), input.dtype, input.device)
-            ] * self._states  # empty() gives zeros here
+            ] * self._states_  # empty() gives zeros here
         for i, (batch, hidden) in enumerate(state.shape for state in states):
             refuse(batch != count, f"Input batch size {count} doesn't match hidden{i} batch size {batch}")
             refuse(
                 hidden != self.hidden_size,
                 f"hidden{i} has inconsistent hidden_size: got {hidden}, expected {self.hidden_size}",
             )
-        state_now = self._step(self._mapped(input, "ih"), self._mapped(states[0], "hh"), *states)
+        state_now = self._step_(self._mapped_(input, "ih"), self._mapped_(states[0], "hh"), *states)
         if alone:
             return tuple(state.squeeze(0) for state in state_now) if several else state_now.squeeze(0)
         return state_now
@@ -101,9 +101,9 @@ class Cell(Remembering):
 class RNNCell(Cell, home="rnn", takes=f"input_size, hidden_size, bias=True, nonlinearity='tanh', {MADE}"):
     """``tanh(W x + b + U h + c)``, or relu."""
 
-    _gates, _usual = 1, {**USUAL, "nonlinearity": "tanh"}
+    _gates_, _usual_ = 1, {**USUAL, "nonlinearity": "tanh"}
 
-    def _step(self, of_input: Tensor, of_state: Tensor, hidden: Tensor) -> Any:
+    def _step_(self, of_input: Tensor, of_state: Tensor, hidden: Tensor) -> Any:
         """Return the function of the sum."""
         return getattr(of_state + of_input, self.nonlinearity)()
 
@@ -111,9 +111,9 @@ class RNNCell(Cell, home="rnn", takes=f"input_size, hidden_size, bias=True, nonl
 class LSTMCell(Cell, home="rnn"):
     """A cell with gates for what to take in, forget and put out."""
 
-    _gates, _states = 4, 2
+    _gates_, _states_ = 4, 2
 
-    def _step(self, of_input: Tensor, of_state: Tensor, hidden: Tensor, memory: Tensor) -> Any:
+    def _step_(self, of_input: Tensor, of_state: Tensor, hidden: Tensor, memory: Tensor) -> Any:
         """Return the next state and memory."""
         take, forget, new, out = parts(of_state + of_input, 4)
         take, forget, new, out = take.sigmoid(), forget.sigmoid(), new.tanh(), out.sigmoid()
@@ -124,9 +124,9 @@ class LSTMCell(Cell, home="rnn"):
 class GRUCell(Cell, home="rnn"):
     """A cell with gates for what to reset and what to renew."""
 
-    _gates = 3
+    _gates_ = 3
 
-    def _step(self, of_input: Tensor, of_state: Tensor, hidden: Tensor) -> Any:
+    def _step_(self, of_input: Tensor, of_state: Tensor, hidden: Tensor) -> Any:
         """Return the next state, between the old one and what is new."""
         one, two = parts(of_input, 3), parts(of_state, 3)
         reset, renew = (two[0] + one[0]).sigmoid(), (two[1] + one[1]).sigmoid()
@@ -152,22 +152,22 @@ IN_VAIN = {
 class Recurrent(Remembering, refused=UNKNOWN | IN_VAIN):
     """Base of the layers that run a cell over a sequence: weights for each layer and direction, and the loop."""
 
-    _states = 1
+    _states_ = 1
     _flat_weights = property(lambda self: [getattr(self, name) for name in self._flat_weights_names])
     all_weights = property(lambda self: [[getattr(self, name) for name in names] for names in self._all_weights])
 
-    def _take(self, values: dict[str, Any]) -> None:
+    def _take_(self, values: dict[str, Any]) -> None:
         if values["dropout"] > 0 and values["num_layers"] == 1:
             warn(
                 "dropout option adds dropout after all but last recurrent layer, so non-zero dropout expects "
                 f"num_layers greater than 1, but got dropout={values['dropout']} and num_layers=1"
             )
         ends = ("", "_reverse")[: 1 + values["bidirectional"]]
-        self._suffixes = [[f"_l{n}{end}" for end in ends] for n in range(values["num_layers"])]
-        super()._take(values | {"dropout": float(values["dropout"])})
-        self.mode = "_".join([type(self).__name__, *([self.nonlinearity.upper()] if self._gates == 1 else [])])
+        self._suffixes_ = [[f"_l{n}{end}" for end in ends] for n in range(values["num_layers"])]
+        super()._take_(values | {"dropout": float(values["dropout"])})
+        self.mode = "_".join([type(self).__name__, *([self.nonlinearity.upper()] if self._gates_ == 1 else [])])
         names = [name for name, weight in self._parameters.items() if weight is not None]
-        self._all_weights = [[name for name in names if name.endswith(end)] for ends in self._suffixes for end in ends]
+        self._all_weights = [[name for name in names if name.endswith(end)] for ends in self._suffixes_ for end in ends]
         self._flat_weights_names = names
 
     def forward(self, input: Any, hx: Any = None) -> Any:
@@ -175,7 +175,7 @@ class Recurrent(Remembering, refused=UNKNOWN | IN_VAIN):
 
         Packed as the input is.
         """
-        several, order, back, sizes = self._states > 1, None, None, None
+        several, order, back, sizes = self._states_ > 1, None, None, None
         if packed := isinstance(input, PackedSequence):
             input, batch_sizes, order, back = input
             sizes = batch_sizes._array.tolist()
@@ -194,10 +194,10 @@ class Recurrent(Remembering, refused=UNKNOWN | IN_VAIN):
             )
         if alone:
             input, states = input.unsqueeze(axis), states and [state.unsqueeze(1) for state in states]
-        states = self._checked(input, states, sizes)
+        states = self._checked_(input, states, sizes)
         if order is not None and hx is not None:
             states = [state.index_select(1, order) for state in states]
-        steps, last = self._run(input, states, sizes)
+        steps, last = self._run_(input, states, sizes)
         if packed:
             steps = PackedSequence(steps, batch_sizes, order, back)
         last = last if back is None else [state.index_select(1, back) for state in last]
@@ -205,7 +205,7 @@ class Recurrent(Remembering, refused=UNKNOWN | IN_VAIN):
             steps, last = steps.squeeze(axis), [state.squeeze(1) for state in last]
         return steps, tuple(last) if several else last[0]
 
-    def _checked(self, input: Tensor, states: Sequence[Tensor] | None, sizes: list[int] | None) -> Any:
+    def _checked_(self, input: Tensor, states: Sequence[Tensor] | None, sizes: list[int] | None) -> Any:
         """Return the states to begin with, zeros if there are none; refuses sizes that do not fit."""
         kind = self.weight_ih_l0.dtype
         refuse(
@@ -219,44 +219,44 @@ class Recurrent(Remembering, refused=UNKNOWN | IN_VAIN):
             f"input.size(-1) must be equal to input_size. Expected {self.input_size}, got {input.shape[-1]}",
         )
         count = sizes[0] if sizes else input.shape[0 if self.batch_first else 1]
-        expected_shape = sum(map(len, self._suffixes)), count, self.hidden_size
-        states = [empty(expected_shape, input.dtype, input.device)] * self._states if states is None else states
+        expected_shape = sum(map(len, self._suffixes_)), count, self.hidden_size
+        states = [empty(expected_shape, input.dtype, input.device)] * self._states_ if states is None else states
         for i, state in enumerate(states):
             refuse(
                 state.shape != expected_shape,
-                "Expected hidden" + f"[{i}]" * (self._states > 1) + f" size {expected_shape}, got {list(state.shape)}",
+                "Expected hidden" + f"[{i}]" * (self._states_ > 1) + f" size {expected_shape}, got {list(state.shape)}",
             )
         return states
 
-    def _run(self, input: Tensor, states: list[Tensor], sizes: list[int] | None) -> tuple[Any, Any]:
+    def _run_(self, input: Tensor, states: list[Tensor], sizes: list[int] | None) -> tuple[Any, Any]:
         """Run all layers over a batch of sequences, or over packed ones, of which ``sizes`` reach each step."""
-        turned, at_once = self.batch_first and sizes is None, self._at_once(input, sizes)
+        turned, at_once = self.batch_first and sizes is None, self._at_once_(input, sizes)
         input = input.transpose(0, 1) if turned else input
         refuse(not len(input), "Expected sequence length to be larger than 0 in RNN")
         input = input.contiguous() if at_once else input
         begin: Any = [state.contiguous() if at_once else state.unbind(0) for state in states]
         last: list[Any] = []
-        for number, suffixes in enumerate(self._suffixes):
+        for number, suffixes in enumerate(self._suffixes_):
             input = F.dropout(input, self.dropout, self.training) if number else input
             layers = []
             for suffix in suffixes:
-                through = self._through_at_once if at_once else self._through
+                through = self._through_at_once_ if at_once else self._through_
                 steps, *state = through(input, suffix, [one[len(last)] for one in begin], sizes)
                 last.append(state)
                 layers.append(steps)
             input = layers[0] if len(layers) == 1 else call["cat"](layers, -1 if at_once else input.dim() - 1)
         if turned:
-            input = input.transpose(0, 1) if self._states > 1 else input.transpose_(0, 1)
+            input = input.transpose(0, 1) if self._states_ > 1 else input.transpose_(0, 1)
         return input, [call["stack"](list(state), 0) for state in zip(*last, strict=True)]
 
-    def _at_once(self, input: Tensor, sizes: list[int] | None) -> bool:
+    def _at_once_(self, input: Tensor, sizes: list[int] | None) -> bool:
         """Return whether a layer is one operation."""
         return False
 
-    def _through(self, input: Tensor, suffix: str, states: list[Tensor], sizes: list[int] | None) -> list[Any]:
+    def _through_(self, input: Tensor, suffix: str, states: list[Tensor], sizes: list[int] | None) -> list[Any]:
         """Return the states at each step of a layer in a direction, and the last ones, cell by cell."""
         mapped, back, begin, ends, steps = (
-            self._mapped(input, f"ih{suffix}"),
+            self._mapped_(input, f"ih{suffix}"),
             suffix.endswith("_reverse"),
             states,
             [],
@@ -272,8 +272,8 @@ class Recurrent(Remembering, refused=UNKNOWN | IN_VAIN):
             elif now != count:
                 ends.append(among(states, now, count))
                 states = among(states, 0, now)
-            count, new = now, self._step(parts[place], self._mapped(states[0], f"hh{suffix}"), *states)
-            states = list(new) if self._states > 1 else [new]
+            count, new = now, self._step_(parts[place], self._mapped_(states[0], f"hh{suffix}"), *states)
+            states = list(new) if self._states_ > 1 else [new]
             steps.append(states[0])
         if sizes and not back:
             states = [call["cat"](parts, 0) for parts in zip(states, *ends[::-1], strict=True)]
@@ -294,26 +294,26 @@ class RNN(
 ):
     """:class:`RNNCell` over a sequence."""
 
-    _gates, _step = 1, RNNCell._step
+    _gates_, _step_ = 1, RNNCell._step_
 
 
 class GRU(Recurrent, home="rnn", takes=f"input_size, hidden_size, num_layers=1, {LAYERED}, {MADE}"):
     """:class:`GRUCell` over a sequence."""
 
-    _gates, _step = 3, GRUCell._step
+    _gates_, _step_ = 3, GRUCell._step_
 
 
 class LSTM(Recurrent, home="rnn", takes=f"input_size, hidden_size, num_layers=1, {LAYERED}, {MADE}"):
     """:class:`LSTMCell` over a sequence; in single precision each layer is one operation, as oneDNN has it."""
 
-    _gates, _states, _step = 4, 2, LSTMCell._step
+    _gates_, _states_, _step_ = 4, 2, LSTMCell._step_
 
-    def _at_once(self, input: Tensor, sizes: list[int] | None) -> bool:
+    def _at_once_(self, input: Tensor, sizes: list[int] | None) -> bool:
         """Return whether oneDNN has it: not packed, of float32, and with numbers."""
         return sizes is None and not input.is_meta and input.dtype is float32 and input.numel() > 0
 
-    def _through_at_once(self, input: Tensor, suffix: str, states: list[Tensor], sizes: list[int] | None) -> Any:
-        """Return what ``_through`` does, made by one operation."""
+    def _through_at_once_(self, input: Tensor, suffix: str, states: list[Tensor], sizes: list[int] | None) -> Any:
+        """Return what ``_through_`` does, made by one operation."""
         weights = [getattr(self, f"{name}{suffix}") for name in ("weight_ih", "weight_hh", "bias_ih", "bias_hh")]
         weights = [call["zeros_like"](weights[i % 2].detach()) if one is None else one for i, one in enumerate(weights)]
         return call["mkldnn_rnn_layer"](

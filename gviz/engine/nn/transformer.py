@@ -50,7 +50,7 @@ class MultiheadAttention(
 ):
     """Values mixed by how well their keys fit each query, in several parts of the features at once."""
 
-    def _take(self, values: dict[str, Any]) -> None:
+    def _take_(self, values: dict[str, Any]) -> None:
         size, heads = values["embed_dim"], values["num_heads"]
         refuse(
             size <= 0 or heads <= 0,
@@ -65,9 +65,9 @@ class MultiheadAttention(
         )
         self.head_dim = size // heads
         self.out_proj = projection(size, size, **{name: values[name] for name in ("bias", "device", "dtype")})
-        super()._take(values | {name: size for name in ("kdim", "vdim") if values[name] is None})
+        super()._take_(values | {name: size for name in ("kdim", "vdim") if values[name] is None})
 
-    def _shaped(self, bias: bool) -> dict[str, Any]:
+    def _shaped_(self, bias: bool) -> dict[str, Any]:
         size, apart = (
             self.embed_dim,
             {"q_proj_weight": self.embed_dim, "k_proj_weight": self.kdim, "v_proj_weight": self.vdim},
@@ -130,15 +130,15 @@ class MultiheadAttention(
             query, key, value = (one.unsqueeze(1) for one in (query, key, value))
             padding = None if padding is None else padding.unsqueeze(0)
         only_causal = is_causal and padding is None and not need_weights
-        mask = self._mask_of(None if only_causal else mask, padding, query, key)
-        q, k, v = self._projected(query, key, value)
-        out, shares = self._attend(q, k, v, mask, need_weights, only_causal)
+        mask = self._mask_of_(None if only_causal else mask, padding, query, key)
+        q, k, v = self._projected_(query, key, value)
+        out, shares = self._attend_(q, k, v, mask, need_weights, only_causal)
         if need_weights:
             shares = shares.mean(1) if average_attn_weights else shares
             shares = shares.squeeze(0) if alone else shares
         return (out.squeeze(1) if alone else out.transpose(1, 0) if turned else out), shares
 
-    def _projected(self, query: Tensor, key: Tensor, value: Tensor) -> Any:
+    def _projected_(self, query: Tensor, key: Tensor, value: Tensor) -> Any:
         """Return query, key and value after their linear maps, which are one where they are the same tensor."""
         size, linear, projections, weight, bias = (
             self.embed_dim,
@@ -163,7 +163,7 @@ class MultiheadAttention(
         weights, biases = apart if weight is None else weight.chunk(3), (None,) * 3 if bias is None else bias.chunk(3)
         return [linear(*three) for three in zip((query, key, value), weights, biases, strict=True)]
 
-    def _mask_of(self, mask: Tensor | None, padding: Tensor | None, query: Tensor, key: Tensor) -> Any:
+    def _mask_of_(self, mask: Tensor | None, padding: Tensor | None, query: Tensor, key: Tensor) -> Any:
         """Return what is added to the products of all heads: the mask of attention, and that of what is padded."""
         (length, batch, _), seen, heads = query.shape, len(key), self.num_heads
         if mask is not None:
@@ -184,7 +184,7 @@ class MultiheadAttention(
         padding = padding.view(batch, 1, 1, seen).expand(-1, heads, -1, -1).reshape(batch * heads, 1, seen)
         return padding if mask is None else mask + padding
 
-    def _attend(
+    def _attend_(
         self, q: Tensor, k: Tensor, v: Tensor, mask: Tensor | None, need_weights: bool, is_causal: bool
     ) -> tuple[Any, Any]:
         """Return the attention after its linear map, and the shares of each head if they are needed."""
@@ -216,18 +216,18 @@ BLOCK = (
 class Block(Layer, shown=""):
     """Base of encoder and decoder layers: attentions, then two linear maps, each added to its input and normalized."""
 
-    _attentions: ClassVar[tuple[str, ...]] = ("self_attn",)
+    _attentions_: ClassVar[tuple[str, ...]] = ("self_attn",)
 
-    def _take(self, values: dict[str, Any]) -> None:
+    def _take_(self, values: dict[str, Any]) -> None:
         size, bias, inner = values["d_model"], values["bias"], values["dim_feedforward"]
         factory = {"device": values["device"], "dtype": values["dtype"]}
-        for name in self._attentions:
+        for name in self._attentions_:
             options = {option: values[option] for option in ("dropout", "bias", "batch_first")}
             setattr(self, name, LAYERS["MultiheadAttention"](size, values["nhead"], **options, **factory))
         self.linear1 = linear(size, inner, bias=bias, **factory)
         self.dropout, self.norm_first = dropout(values["dropout"]), values["norm_first"]
         self.linear2 = linear(inner, size, bias=bias, **factory)
-        numbers = range(1, len(self._attentions) + 2)
+        numbers = range(1, len(self._attentions_) + 2)
         for number in numbers:
             setattr(self, f"norm{number}", normalized(size, values["layer_norm_eps"], bias=bias, **factory))
         for number in numbers:
@@ -239,7 +239,7 @@ class Block(Layer, shown=""):
         )
         self.activation = activations[activation] if isinstance(activation, str) else activation
 
-    def _added(self, x: Tensor, number: int, block: Callable[..., Any], *args: object) -> Any:
+    def _added_(self, x: Tensor, number: int, block: Callable[..., Any], *args: object) -> Any:
         """Return the input plus what a block makes of it, normalized before or after."""
         norm = getattr(self, f"norm{number}")
         return x + block(norm(x), *args) if self.norm_first else norm(x + block(x, *args))
@@ -253,7 +253,7 @@ class Block(Layer, shown=""):
         return self.dropout2(self.multihead_attn(x, memory, memory, padding, False, mask, is_causal=is_causal)[0])
 
     def _ff_block(self, x: Tensor) -> Any:
-        return getattr(self, f"dropout{len(self._attentions) + 1}")(
+        return getattr(self, f"dropout{len(self._attentions_) + 1}")(
             self.linear2(self.dropout(self.activation(self.linear1(x))))
         )
 
@@ -271,13 +271,13 @@ class TransformerEncoderLayer(Block, home="transformer", takes=BLOCK):
         """Return the sequence, changed."""
         padding = added_mask(src_key_padding_mask, "src_key_padding_mask", src_mask, "src_mask", src.dtype)
         mask = added_mask(src_mask, "src_mask", None, "", src.dtype)
-        return self._added(self._added(src, 1, self._sa_block, mask, padding, is_causal), 2, self._ff_block)
+        return self._added_(self._added_(src, 1, self._sa_block, mask, padding, is_causal), 2, self._ff_block)
 
 
 class TransformerDecoderLayer(Block, home="transformer", takes=BLOCK):
     """Attention of a sequence to itself, then to what the encoder has made, then two linear maps."""
 
-    _attentions = ("self_attn", "multihead_attn")
+    _attentions_ = ("self_attn", "multihead_attn")
 
     def forward(
         self,
@@ -291,9 +291,9 @@ class TransformerDecoderLayer(Block, home="transformer", takes=BLOCK):
         memory_is_causal: bool = False,
     ) -> Any:
         """Return the sequence, changed."""
-        x = self._added(tgt, 1, self._sa_block, tgt_mask, tgt_key_padding_mask, tgt_is_causal)
-        x = self._added(x, 2, self._mha_block, memory, memory_mask, memory_key_padding_mask, memory_is_causal)
-        return self._added(x, 3, self._ff_block)
+        x = self._added_(tgt, 1, self._sa_block, tgt_mask, tgt_key_padding_mask, tgt_is_causal)
+        x = self._added_(x, 2, self._mha_block, memory, memory_mask, memory_key_padding_mask, memory_is_causal)
+        return self._added_(x, 3, self._ff_block)
 
 
 # ------------------------------------------------------------------ stacks of them
@@ -326,8 +326,8 @@ UNNESTED = (
 class Stack(Layer, shown=""):
     """Base of encoder and decoder: copies of a layer, one after the other, and a norm."""
 
-    def _take(self, values: dict[str, Any]) -> None:
-        layer, self.num_layers = values.pop(self._options[0]), values["num_layers"]
+    def _take_(self, values: dict[str, Any]) -> None:
+        layer, self.num_layers = values.pop(self._options_[0]), values["num_layers"]
         self.layers = ModuleList([deepcopy(layer) for _ in range(self.num_layers)])
         self.norm = values["norm"]
 
@@ -337,8 +337,8 @@ class TransformerEncoder(
 ):
     """Several encoder layers."""
 
-    def _take(self, values: dict[str, Any]) -> None:
-        super()._take(dict(values))
+    def _take_(self, values: dict[str, Any]) -> None:
+        super()._take_(dict(values))
         layer, self.mask_check = values["encoder_layer"], values["mask_check"]
         self.enable_nested_tensor = self.use_nested_tensor = values["enable_nested_tensor"]
         whys = (why for why, wrong in UNNESTED if wrong(layer))
@@ -411,8 +411,8 @@ class Transformer(
 
     generate_square_subsequent_mask = staticmethod(square_mask)
 
-    def _take(self, values: dict[str, Any]) -> None:
-        options = {name: values[name] for name in TransformerEncoderLayer._options}
+    def _take_(self, values: dict[str, Any]) -> None:
+        options = {name: values[name] for name in TransformerEncoderLayer._options_}
         norm = {"eps": values["layer_norm_eps"], **{name: values[name] for name in ("bias", "device", "dtype")}}
         for kind in ("encoder", "decoder"):
             layer, stack = (LAYERS[f"Transformer{kind.capitalize()}{end}"] for end in ("Layer", ""))

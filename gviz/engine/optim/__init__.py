@@ -625,12 +625,12 @@ class LBFGS(
         group, memory = self.param_groups[0], self.state[self._tensors_()[0]]
         if not memory:
             memory.update(func_evals=0, n_iter=0, pairs=[])
-        (begun, loss, grad), calls = self._evaluated(closure), 1
+        (begun, loss, grad), calls = self._evaluated_(closure), 1
         for turn in range(1, group["max_iter"] + 1):
             if np.abs(grad).max() <= group["tolerance_grad"]:
                 break
             memory["n_iter"] += 1
-            way = self._direction(grad, memory, group["history_size"])
+            way = self._direction_(grad, memory, group["history_size"])
             size = group["lr"] * (min(1.0, 1.0 / float(np.abs(grad).sum())) if memory["n_iter"] == 1 else 1)
             memory.update(way=way, size=size, grad=grad)
             before, change = loss, group["tolerance_change"]
@@ -640,21 +640,21 @@ class LBFGS(
                 refuse(group["line_search_fn"] != "strong_wolfe", "only 'strong_wolfe' is supported")
                 start = Point(0, loss, grad, grad @ way)
                 (size, loss, grad, _), evaluations = strong_wolfe(
-                    partial(self._try, closure, way), start, size, np.abs(way).max(), change, group["max_eval"] - calls
+                    partial(self._try_, closure, way), start, size, np.abs(way).max(), change, group["max_eval"] - calls
                 )
                 memory["size"], calls = size, calls + evaluations
-            self._move(way * size)
+            self._move_(way * size)
             if turn == group["max_iter"]:
                 break
             if group["line_search_fn"] is None:
-                _, loss, grad = self._evaluated(closure)
+                _, loss, grad = self._evaluated_(closure)
                 calls += 1
             if calls >= group["max_eval"] or np.abs(way * size).max() <= change or abs(loss - before) < change:
                 break
         memory["func_evals"] += calls
         return begun
 
-    def _direction(self, grad: Array, memory: dict[str, Any], most: int) -> Any:
+    def _direction_(self, grad: Array, memory: dict[str, Any], most: int) -> Any:
         """Return the way down: the gradient times what is known of the inverse of the second derivative."""
         if memory["n_iter"] == 1:
             return -grad
@@ -671,24 +671,24 @@ class LBFGS(
             way = way + step * (share - change @ way * inverse)
         return way
 
-    def _evaluated(self, closure: Callable[..., Any]) -> tuple[Any, float, Any]:
+    def _evaluated_(self, closure: Callable[..., Any]) -> tuple[Any, float, Any]:
         """Return what the closure returns, the same as a number, and all gradients one after the other."""
         with enable_grad():
             loss = closure()
         grads = [np.zeros_like(p._array) if p.grad is None else p.grad._array for p in self._tensors_()]
         return loss, float(getattr(loss, "_array", loss)), np.concatenate([grad.reshape(-1) for grad in grads])
 
-    def _try(self, closure: Callable[..., Any], way: Array, size: float) -> Point:
+    def _try_(self, closure: Callable[..., Any], way: Array, size: float) -> Point:
         """Return what is found after a step of that size, and go back."""
         before = [tensor._array.copy() for tensor in self._tensors_()]
-        self._move(way * size)
-        _, loss, grad = self._evaluated(closure)
+        self._move_(way * size)
+        _, loss, grad = self._evaluated_(closure)
         for tensor, array in zip(self._tensors_(), before, strict=True):
-            tensor._array[...] = array  # what it was before, of which _move has told
+            tensor._array[...] = array  # what it was before, of which _move_ has told
             tensor._version_counter().count += 1
         return Point(size, loss, grad, grad @ way)
 
-    def _move(self, step: Array) -> None:
+    def _move_(self, step: Array) -> None:
         for tensor in self._tensors_():
             if mode.writing is not None:
                 mode.writing(tensor)
