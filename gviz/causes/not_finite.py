@@ -534,10 +534,12 @@ def flat_probability(case: Diagnosis, node: Node) -> str:
     """Return the mend for the logarithm of a sigmoid or softmax, p or 1 - p, that is 0; "" for another one."""
     logarithm = "log is infinite at 0" if sign_in_program(node) == "log" else "log1p is infinite at -1"
     while node.kind == "operation":
-        inputs, sign = [one for one in operands_of(case, node) if one.kind != "constant"], sign_in_program(node)
+        inputs = [
+            one for one in operands_of(case, node) if one.kind not in ("constant", "frozen")
+        ]  # an index, as of p[y]
         if len(inputs) != 1:
             break
-        elements = (node.value.elements if node.value is not None else None) or ()
+        sign, elements = sign_in_program(node), (node.value.elements if node.value is not None else None) or ()
         node = inputs[0]
         is_sure = sign == "sigmoid" or case.graph.code or node.value is not None  # no mask of -inf makes the zeros
         if sign in LOGARITHMS and not {0, 1}.isdisjoint(elements) and is_finite(node.value) and is_sure:
@@ -640,7 +642,9 @@ def zero_of(node: ast.AST) -> ast.expr | None:
     """
     match node:
         case ast.BinOp(part, ast.Pow(), ast.UnaryOp(ast.USub())) | ast.BinOp(_, ast.Div(), part):
-            is_kept_above = isinstance(part, ast.BinOp) and isinstance(part.right, ast.Constant)  # x.std() + 1e-8
+            is_kept_above = last_name(part).startswith("clamp") or (  # or x.std() + 1e-8
+                isinstance(part, ast.BinOp) and isinstance(part.right, ast.Constant)
+            )
             return None if isinstance(part, ast.Constant) or is_kept_above else part
         case ast.Call(_, [*_, last]) if last_name(node) == "pow" and isinstance(last, ast.UnaryOp):
             return operands_of_call(node)[0]

@@ -1890,6 +1890,34 @@ loss.backward()
         [4],
         "look at the data; std of one element is nan: give it more of them, or correction=0",
     ),
+    "spread_of_one_element_that_is_kept_above_0": (
+        "w",
+        """\
+import torch
+w = torch.tensor([1.0, 2.0], requires_grad=True)
+gains = torch.tensor([0.7])
+normed = (gains - gains.mean()) / gains.std().clamp(min=1e-6)
+loss = (normed * w).sum()
+loss.backward()
+""",
+        "nan",
+        [4],
+        "look at the data; std of one element is nan: give it more of them, or correction=0",
+    ),
+    "picked_probabilities_of_0": (
+        "w",
+        """\
+import torch
+w = torch.tensor([[1000.0, 0.0]], requires_grad=True)
+target = torch.tensor([1])
+p = torch.softmax(w * 2, dim=1)
+loss = -torch.log(p.gather(1, target[:, None])).mean()
+loss.backward()
+""",
+        "nan",
+        [5],
+        "log is infinite at 0, and softmax is 0 or 1 here: use log_softmax, or a loss that takes logits",
+    ),
     "state_that_an_object_keeps_between_its_backwards": (
         "cell.weight_hh",
         """\
