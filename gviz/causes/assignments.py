@@ -8,7 +8,7 @@ import re
 from collections.abc import Iterator, Set as AbstractSet
 from typing import NamedTuple, TypeAlias
 
-from gviz.causes.syntax import SPACES, last_name, parsed
+from gviz.causes.syntax import SPACES, is_stored, last_name, names_within, parsed
 
 Key: TypeAlias = "tuple[ast.AST | str | None, str]"
 """The function that has a variable, None for the program itself; "." for an attribute, "()" for what a function
@@ -162,7 +162,7 @@ class Assignments:
             for at, part in enumerate(getattr(target, "elts", [target])):
                 is_item = part is not target and isinstance(value, ast.Call)
                 source = ast.Subscript(value, ast.Constant(at), ast.Load()) if is_item else value
-                yield source, [self.key(part, function)]
+                yield source, [self.key(one, function) for one in names_within(part)]
         if isinstance(statement, ast.Expr) and last_name(statement.value) not in STORES:
             yield statement.value, []
 
@@ -311,18 +311,13 @@ def assigned_pairs(statement: ast.stmt) -> Iterator[tuple[ast.expr, ast.expr]]:
 
 def assignment_targets(statement: ast.stmt) -> list[ast.expr]:
     """Return what a statement assigns to: names, attributes, items."""
-    return [part for _, target in assigned_pairs(statement) for part in getattr(target, "elts", [target])]
+    return [part for _, target in assigned_pairs(statement) for part in names_within(target)]
 
 
 def function_key(function: ast.FunctionDef) -> str:
     """Return the name by which calls know a function: of a method it begins with a dot, of __call__ it is forward."""
     is_method = bool(function.args.args) and function.args.args[0].arg == "self"
     return (".forward" if function.name == "__call__" else f".{function.name}") if is_method else function.name
-
-
-def is_stored(node: ast.AST) -> bool:
-    """Return whether a name is assigned where it stands."""
-    return isinstance(getattr(node, "ctx", None), ast.Store)
 
 
 def line_numbers(statement: ast.stmt) -> range:

@@ -7,9 +7,9 @@ import re
 from collections.abc import Iterator, Sequence
 
 from gviz.causes import fixes
-from gviz.causes.assignments import assigned_pairs, is_stored
+from gviz.causes.assignments import assigned_pairs
 from gviz.causes.diagnosis import Diagnosis, Lines, is_own
-from gviz.causes.syntax import COPIERS, NUMPY_CALLS, calls_of, has, last_name, statements
+from gviz.causes.syntax import COPIERS, NUMPY_CALLS, calls_of, has, is_stored, last_name, statements
 from gviz.graphs import GraphCut, Place, TensorRow
 from gviz.text import joined
 from gviz.trace.switches import LIBRARY

@@ -15,6 +15,7 @@ from gviz.causes.syntax import (
     forms_of,
     has,
     last_name,
+    names_within,
     obstacle,
     rebuilt,
     statements,
@@ -166,9 +167,11 @@ def each_part(value: ast.expr, change: Callable[[ast.expr], ast.expr]) -> ast.ex
 
 def targets_of(statement: ast.stmt) -> list[str]:
     """Return the names that a statement gives values to, or attributes or items."""
-    targets = statement.targets if isinstance(statement, ast.Assign) else [getattr(statement, "target", None)]
-    parts = [part for target in targets for part in getattr(target, "elts", [target])]
-    return [ast.unparse(part) for part in parts if isinstance(part, ast.Name | ast.Attribute | ast.Subscript)]
+    return [
+        ast.unparse(part)
+        for target in getattr(statement, "targets", [getattr(statement, "target", ast.Pass())])
+        for part in names_within(target)
+    ]
 
 
 def assigned_in(line: str) -> list[str]:

@@ -122,6 +122,22 @@ def last_name(node: ast.AST) -> str:
     return str(getattr(name, "attr", getattr(name, "id", "")))
 
 
+def is_stored(node: ast.AST) -> bool:
+    """Return whether a name is assigned where it stands."""
+    return isinstance(getattr(node, "ctx", None), ast.Store)
+
+
+def names_within(target: ast.AST) -> list[ast.expr]:
+    """Return the names, attributes and items that a target assigns to, as ``out, (h, *c)`` does.
+
+    >>> [ast.unparse(one) for one in names_within(ast.parse("out, (self.h, c[0], *d) = f(h)").body[0].targets[0])]
+    ['out', 'self.h', 'c[0]', 'd']
+    """
+    return [
+        one for one in ast.walk(target) if is_stored(one) and isinstance(one, ast.Name | ast.Attribute | ast.Subscript)
+    ]
+
+
 def calls_of(node: ast.AST, *names: str) -> Iterator[ast.Call]:
     """Yield the calls within a statement or an expression of functions, or methods, of these names."""
     yield from (one for one in ast.walk(node) if isinstance(one, ast.Call) and last_name(one) in names)

@@ -232,7 +232,8 @@ def beside_optimizer(facts: TensorFacts) -> Cause | None:
     if anew and len(writers) <= 2:  # and not an attribute of another class
         return facts.cause("overwritten", f"{cause.what}; the line makes a new parameter of the old one", *anew[0])
     mend = missed_by_optimizer(facts)[1] or (
-        f"give {name} to the optimizer, whose step() has no gradient to use; or, if not, see why it has none"
+        f"if {name} is to be trained, give it to the optimizer, whose step() has no gradient to use;"
+        " else see why it has none"
     )
     return facts.cause("not used", cause.what, cause.lines, mend) if case.has_idle_optimizer else None
 

@@ -387,6 +387,23 @@ for step in range(2):
         [9, 7],
         "h, c = h.detach(), c.detach() before they are used again",
     ),
+    "two_states_carried_over_in_a_tuple": (
+        "net.weight_ih_l0",
+        """\
+import torch
+from torch import nn
+torch.manual_seed(0)
+net = nn.LSTM(2, 3)
+h, c = torch.zeros(1, 1, 3), torch.zeros(1, 1, 3)
+for step in range(2):
+    out, (h, c) = net(torch.ones(5, 1, 2), (h, c))
+    loss = out.pow(2).sum()
+    loss.backward()
+""",
+        "second backward",
+        [9, 7],
+        "h, c = h.detach(), c.detach() before they are used again",
+    ),
     "frozen_in_a_loop_of_its_own": (
         "w",
         """\

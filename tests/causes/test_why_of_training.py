@@ -344,7 +344,9 @@ def test_an_optimizer_that_has_only_the_target_is_told_at_both(tmp_path: Path, z
     graph = graph_of(tmp_path, TARGET.replace("{}", head, 1).format(body), engine)
     trained, target = why(graph, "net.weight"), why(graph, "head.weight")
     assert (trained.verdict, lines_of(trained)) == ("not used", [5])
-    assert trained.mend.startswith("give net.weight to the optimizer, whose step() has no gradient to use; or")
+    assert trained.mend.startswith(
+        "if net.weight is to be trained, give it to the optimizer, whose step() has no gradient"
+    )
     assert (target.verdict, lines_of(target)) == ("no_grad", [9])
     assert "the optimizer has head.weight, and nothing that loss is made from" in target.what
     assert target.mend.endswith("; or, if head.weight is not to be trained, give the optimizer what loss is to train")
