@@ -9,7 +9,7 @@ from collections.abc import Iterator, Sequence
 from gviz.causes import fixes
 from gviz.causes.assignments import assigned_pairs
 from gviz.causes.diagnosis import Diagnosis, Lines, is_own
-from gviz.causes.syntax import COPIERS, NUMPY_CALLS, calls_of, has, is_stored, last_name, statements
+from gviz.causes.syntax import COPIERS, NUMPY_CALLS, calls_of, has, is_stored, last_name, parse, statements
 from gviz.graphs import GraphCut, Place, TensorRow
 from gviz.text import joined
 from gviz.trace.switches import LIBRARY
@@ -82,7 +82,7 @@ def mend_of_cut(case: Diagnosis, cut: GraphCut) -> str:
     if is_step and (leaves := fixes.as_leaf(code, made[0])):
         return leaves
     mend = CUT_MENDS[cut.reason].format(switch=cut.switch)
-    roots = {ast.unparse(one) for one in fixes.roots_in(case.stop.code)} if case.stop is not None else set()
+    roots = {ast.unparse(one) for one in fixes.roots_in(parse(case.stop.code))} if case.stop is not None else set()
     for name in roots.intersection(made):
         if sum(name in fixes.targets_of(one) for one in case.assignments.lines) > 1:
             mend += f"; or give it another name than {name}, if the {name} of another line is meant"

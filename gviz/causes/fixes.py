@@ -195,21 +195,35 @@ def asked_in(line: str) -> list[str]:
     return [ast.unparse(part) for place in places for part in getattr(place, "elts", [place])]
 
 
-def roots_in(line: str) -> list[ast.expr]:
-    """Return what a line asks autograd to begin at.
+def roots_in(statement: ast.AST) -> list[ast.expr]:
+    """Return what a statement, or a part of a program, asks autograd to begin at.
 
     >>> lines = "g.sum().backward()", "h = torch.autograd.grad(g, x)[0]", "torch.autograd.backward([a, b])"
-    >>> [[*map(ast.unparse, roots_in(line))] for line in lines]
+    >>> [[*map(ast.unparse, roots_in(ast.parse(line)))] for line in lines]
     [['g.sum()'], ['g'], ['a', 'b']]
     """
     roots = list[ast.expr]()
-    for call in [call for statement in statements(line) for call in calls_of(statement, "backward", "grad")]:
+    for call in calls_of(statement, "backward", "grad"):
         match call:
             case ast.Call(ast.Attribute(owner, "backward")) if last_name(owner) != "autograd":
                 roots.append(owner)
             case ast.Call(_, [first, *_]):
                 roots += getattr(first, "elts", [first])
     return roots
+
+
+def summed(line: str) -> str:
+    """Return a line that asks autograd to begin at the sum of what it is to begin at, which is a scalar.
+
+    >>> summed("(y * 2).backward()"), summed("g, = torch.autograd.grad([y, z], y)"), summed("f(y)")
+    ('(y * 2).sum().backward()', 'g, = torch.autograd.grad([y.sum(), z.sum()], y)', '')
+    """
+    return rewritten(
+        line,
+        lambda one: rebuilt(
+            one, lambda old, new: ast.Call(ast.Attribute(new, "sum"), [], []) if old in roots_in(one) else new
+        ),
+    )
 
 
 def may_be(target: str, name: str) -> bool:

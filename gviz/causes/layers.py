@@ -35,7 +35,6 @@ CUT_OFF = "cut off on its way, as by detach(), no_grad(), item(), argmax() or a 
 """What may be so besides, where nobody has seen what the program called."""
 
 WRITTEN = "see what has written it: a step with a learning rate too large, or with a gradient not finite itself"
-TRACE = "gviz why SCRIPT tells the line that cuts it off"
 
 
 BEFORE = "ask before backward(), which frees what tells it"
@@ -263,7 +262,11 @@ def without_lines_of(cause: Cause, row: TensorRow, root: str, factor: float, *, 
             else f"no path leads from {root} to {name}: {root} is not made from it, or what is made from it was"
         )
         return Cause(
-            name, verdict, f"{cut} {CUT_OFF}", (), f"use it where {root} is computed; if it is used there, {TRACE}"
+            name,
+            verdict,
+            f"{cut} {CUT_OFF}",
+            (),
+            f"use it where {root} is computed; if it is used there, gviz why SCRIPT tells the line that cuts it off",
         )
     if verdict == "not a leaf" and number:
         what = f"{name} is {number}, and where that began is not known: what the operations were given was not kept"

@@ -13,7 +13,7 @@ from gviz.causes.diagnosis import Cause, Diagnosis, Lines, at_line, first_true, 
 from gviz.causes.facts import TensorFacts
 from gviz.causes.missing import SEVERAL, beside_root, is_computed, never_required, outside
 from gviz.causes.not_finite import SINGULAR
-from gviz.causes.syntax import calls_of, last_name, statements, statements_at
+from gviz.causes.syntax import calls_of, last_name, parse, statements, statements_at
 from gviz.graphs import LOST, Edge, GraphCut, Node, Place, Stop, TensorRow
 from gviz.reference.error_help import help_in
 from gviz.text import joined
@@ -23,8 +23,6 @@ NO_GRAPH = "does not require grad and does not have a grad_fn"
 SECOND = "Trying to backward through the graph a second time"
 LEAF_WRITTEN = "a leaf Variable that requires grad"
 NOT_SCALAR = "grad can be implicitly created only for scalar outputs"
-ASKED_OF_NONE = "One of the differentiated Tensors does not require grad"
-NO_DERIVATIVE = "derivative for "
 """PyTorch's words."""
 
 WRITE_ANEW = "write the result into a new tensor; of a layer, leave out inplace=True"
@@ -207,21 +205,22 @@ def without_derivative(facts: TensorFacts, stop: Stop) -> Cause:
     )
 
 
-def not_scalar(facts: TensorFacts, stop: Stop) -> Cause:
+def not_scalar(facts: TensorFacts, _: Stop) -> Cause:
     """Return the cause for a root of several elements."""
-    root = named_in(stop.code) or "loss"
+    case, code = facts.case, facts.case.code_of(facts.case.line_of_stop)
+    root = next(map(ast.unparse, fixes.roots_in(parse(code))), case.root_name)
     return facts.cause(
         "failed",
         f"backward did not run: {root} {SEVERAL}",
-        facts.case.line_of_stop,
-        f"{root}.sum().backward(), or {root}.backward(torch.ones_like({root}))",
+        case.line_of_stop,
+        fixes.summed(code) or case.call_of_backward,
     )
 
 
 @lru_cache(maxsize=1)  # all tensors of a graph ask the same
 def gradient_read(case: Diagnosis) -> TensorRow | None:
     """Return the leaf whose ``.grad`` is what a backward found without a graph, or in what that is computed of."""
-    roots = fixes.roots_in(case.stop.code) if case.stop is not None and NO_GRAPH in case.stop.message else []
+    roots = fixes.roots_in(parse(case.stop.code)) if case.stop is not None and NO_GRAPH in case.stop.message else []
     texts = {ast.unparse(one) for one in roots}
     pairs = (pair for one in case.assignments.lines if texts for pair in assigned_pairs(one))
     values = [*roots, *(value for value, to in pairs if ast.unparse(to) in texts)]
@@ -233,7 +232,7 @@ def gradient_read(case: Diagnosis) -> TensorRow | None:
 def of_gradient(facts: TensorFacts, stop: Stop, leaf: TensorRow) -> Cause | None:
     """Return the cause for a root that is the gradient of a leaf, or computed of it; None for what it is not about."""
     case, lines = facts.case, facts.case.line_of(leaf.history.brought)
-    if facts.name not in (leaf.name, *map(ast.unparse, fixes.roots_in(stop.code))):
+    if facts.name not in (leaf.name, *map(ast.unparse, fixes.roots_in(parse(stop.code)))):
         return None
     grad = f"{in_code(leaf.name)}.grad"
     better = fixes.with_keyword(case.code_of(lines), ("backward",), "create_graph", value=True) or "create_graph=True"
@@ -416,7 +415,7 @@ def linked(case: Diagnosis, links: list[Edge]) -> tuple[str, Lines, str]:
         return what, (*lines, *user_lines), mend
     called = {named_in(case.code_of(case.line_of(one.history.brought))) for one in case.graph.tensors}
     owners = [name for name in names if name in called and name != named_in(code)]
-    if owners and (last := fixes.roots_in(code)):
+    if owners and (last := fixes.roots_in(parse(code))):
         return what, lines, f"call backward() on {owners[0]} or on {ast.unparse(last[0])}, and not on both"
     own = {*case.rows[names[0]].leaves} if len(names) == 1 and names[0] in case.rows else set()
     written = [
@@ -595,8 +594,8 @@ ANSWERS = {
     INPLACE: written_after_saving,
     LEAF_WRITTEN: leaf_written,
     NOT_SCALAR: not_scalar,
-    ASKED_OF_NONE: asked_of_none,
-    NO_DERIVATIVE: without_derivative,
+    "One of the differentiated Tensors does not require grad": asked_of_none,
+    "derivative for ": without_derivative,
     "' object has no attribute 'backward'": lambda facts, stop: (without_graph if facts.cuts else other_error)(
         facts, stop
     ),

@@ -1179,7 +1179,7 @@ loss.backward()
 """,
         "failed",
         [4],
-        "loss.sum().backward(), or loss.backward(torch.ones_like(loss))",
+        "loss.sum().backward()",
     ),
     "rewrapped": (
         "w",
@@ -3186,6 +3186,24 @@ def test_a_parameter_that_an_update_makes_anew_is_a_new_leaf_wherever_it_is_held
     )
     graph = package.read(script, SourceOptions(diagnose=True), say=lambda _: None).graph
     assert {one.verdict for one in why_all(graph) if one.name.startswith("net")} == {"new leaf"}
+
+
+@pytest.mark.parametrize(
+    ("line", "mend"),
+    [
+        ("dy, = torch.autograd.grad(y, x)", "dy, = torch.autograd.grad(y.sum(), x)"),
+        ("(y * 2).backward()", "(y * 2).sum().backward()"),
+        ("torch.autograd.backward(\n    [y, y * 2])", "torch.autograd.backward([y.sum(), (y * 2).sum()])"),
+    ],
+)
+@pytest.mark.parametrize("engine", ENGINES)
+def test_of_what_has_several_elements_the_sum_is_taken_by_the_name_that_the_line_has(
+    tmp_path: Path, line: str, mend: str, engine: str
+) -> None:
+    head = "import torch\nx = torch.ones(3, requires_grad=True)\ny = x ** 2\n"
+    (cause,) = (one for one in why_all(graph_of(tmp_path, head + line, engine)) if one.name == "x")
+    assert (cause.verdict, cause.mend) == ("failed", mend)
+    assert graph_of(tmp_path, head + mend, engine).stop is None
 
 
 def test_the_leaf_that_a_new_one_has_taken_the_name_of_has_its_own_cause(tmp_path: Path) -> None:
