@@ -250,9 +250,16 @@ def cuts_to_blame(case: Diagnosis, row: TensorRow) -> list[GraphCut]:
     A cut behind another one is left out if that cuts off the leaf as well. Cuts whose result is only added to the root
     come before those whose result is a factor: a factor, such as an advantage, may be meant to be a constant.
     """
-    all_cuts = [cut for cut in case.graph.breaks if row.name in cut.leaves and not makes_next_leaves(case, cut)]
-    each = ("broadcast_tensors", "meshgrid")  # hands on each of its tensors by itself, also one without gradient
-    all_cuts = [cut for cut in all_cuts if cut.reason != "no derivative" or cut.call not in each]
+    all_cuts = [
+        cut
+        for cut in case.graph.breaks
+        if row.name in cut.leaves
+        and cut.reason != "frozen"
+        and not makes_next_leaves(case, cut)
+        and not (  # hands on each of its tensors by itself, also one without gradient
+            cut.reason == "no derivative" and cut.call in ("broadcast_tensors", "meshgrid")
+        )
+    ]
     if row.history.is_optimized:  # a copy, as of a target network, is a leaf of its own
         all_cuts = [cut for cut in all_cuts if last_name(case.expression_of(cut) or ast.Pass()) not in COPIERS]
     cuts = [cut for cut in all_cuts if cut.is_used or is_followed_in_text(case, cut)]

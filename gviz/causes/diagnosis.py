@@ -179,6 +179,12 @@ class Diagnosis:
             chain.append(self.graph.breaks[chain[-1].behind])
         return chain
 
+    @cached_property
+    def frozen(self) -> list[str]:
+        """The tensors that a root without a graph is made from, of those that the program has frozen."""
+        names = (name for cut in self.graph.breaks if cut.reason == "frozen" for name in cut.leaves)
+        return [name for name in names if name in self.rows and not self.rows[name].same_as]
+
     def is_shared(self, cut: GraphCut) -> bool:
         """Return whether a cut ran once, before more than one backward: without it the second would fail."""
         return cut.place is not None and 0 < cut.place.run <= self.graph.earlier and not cut.others

@@ -89,13 +89,12 @@ def is_without_graph(case: Diagnosis) -> bool:
 def is_frozen_for_root(facts: TensorFacts) -> bool:
     """Return whether backward failed since nothing requires a gradient, and a tensor is one of those that may be meant.
 
-    Where the program has frozen some, those that never required one are its data.
+    Where the program has frozen some that the root is made from, those that never required one are its data.
     """
-    is_frozen = any(row.broken is not None for row in facts.case.graph.tensors if row.is_leaf)
     if facts.is_frozen_in_optimizer:
         return facts.case.stop is not None and NO_GRAPH in facts.case.stop.message
     is_number = "float" in facts.row.dtype or "complex" in facts.row.dtype  # and not an integer, which can have none
-    return is_number and is_without_graph(facts.case) and (facts.row.broken is not None or not is_frozen)
+    return is_number and is_without_graph(facts.case) and (facts.name in facts.case.frozen or not facts.case.frozen)
 
 
 def is_stopped_root(facts: TensorFacts) -> bool:
@@ -267,7 +266,7 @@ def beside_cuts(facts: TensorFacts, stop: Stop) -> Cause | None:
             "none, unless it is to be trained",
         )
     cause = outside(TensorFacts(case, root), head) if root is not None and not facts.is_frozen_in_optimizer else None
-    if behind.cuts and not (is_within or facts.is_frozen_in_optimizer):
+    if behind.cuts and not (is_within or facts.is_frozen_in_optimizer or facts.name in case.frozen):
         (lines, mend), what = behind.at_cuts, f"{head}{behind.clause_of_cuts}"
         cause = facts.cause(behind.cuts[0].reason, what, lines, mend)
     if cause is not None and cause.verdict != "frozen":
@@ -310,10 +309,9 @@ def never_required_root(facts: TensorFacts, root: TensorRow | None, name: str) -
     """
     case, own = facts.case, root.name if root is not None else ""
     behind, given = sources_of_stop(case)
-    frozen = [one.name for one in case.rows.values() if one.is_leaf and "float" in one.dtype and one.broken is not None]
-    if facts.row is not root and facts.name not in (*behind, *frozen):
+    if facts.row is not root and facts.name not in (*behind, *case.frozen):
         return None
-    leaves = [name for name in frozen or given if name != own]
+    leaves = [name for name in case.frozen or given if name != own]
     leaves = [facts.name] if facts.name in leaves else leaves
     leaf = TensorFacts(case, case.rows[leaves[0]]) if len(leaves) == 1 else None
     several = (

@@ -131,13 +131,10 @@ class Lines:
         tensors = {**unnamed, **tensors_by_name}
         names = {id(tensor): name for name, tensor in reversed(tensors.items())}  # the first one wins
         for row in [*rows, *(row_of(name, leaf) for name, leaf in unnamed.items())]:
-            tensor = tensors[row.name]
-            leaves = tuple(dict.fromkeys(names[id(leaf)] for leaf in below.get(row.name, ())))
-            new_row = self.row(row, tensor, names, assignments)
-            history = self.history(new_row, tensor)._replace(
-                written=self.last_write_before(tensor, uses.get(row.name, 0))
-            )
-            yield new_row._replace(leaves=leaves, history=history)
+            tensor, leaves = tensors[row.name], dict.fromkeys(names[id(leaf)] for leaf in below.get(row.name, ()))
+            new_row = self.row(row, tensor, names, assignments)._replace(leaves=tuple(leaves))
+            written = self.last_write_before(tensor, uses.get(row.name, 0))
+            yield new_row._replace(history=self.history(new_row, tensor)._replace(written=written))
 
     def row(self, row: TensorRow, tensor: Any, names: Mapping[int, str], assignments: Mapping[str, Place]) -> TensorRow:
         """Return the row of one tensor with its line, and what has cut it off, if it is outside the graph."""
@@ -149,13 +146,12 @@ class Lines:
         is_of_layer = is_parameter and row.requires_grad and not row.is_renamed and ("." in name or made_at is not None)
         if call is None or is_of_layer:
             return row._replace(place=made_at)  # a layer makes its parameters itself, and PyTorch tells of none
-        source = names.get(id(call.source()), "") if call.source is not None else ""
         cut = (
             GraphCut(
                 self.place(call.cut_at),
                 call.cut_by,
                 call.reason,
-                source,
+                names.get(id(call.source()), "") if call.source is not None else "",
                 is_list=any(one.cut.is_list for one in call.cuts),
                 switch=call.switch,
                 span=self.span(call),
@@ -163,9 +159,10 @@ class Lines:
             if call.reason and call.cut_at is not None
             else None
         )
-        is_written = call.writes and noted is not None
         place = made_at if row.required_grad and not row.requires_grad else None
-        return row._replace(place=place or self.place(call.place), is_written=is_written, broken=cut)
+        return row._replace(
+            place=place or self.place(call.place), is_written=call.writes and noted is not None, broken=cut
+        )
 
     def first_name(self, leaf: Any) -> tuple[str, bool]:
         """Return the name that a leaf was given when it was made, and whether it is the first of that name."""
@@ -298,14 +295,15 @@ class Lines:
             names: the tensors that have a name.
             flow: how the gradient flows, as far as it is known.
         """
-        outside = self.trace.outside
+        outside, roots = self.trace.outside, [*roots]
+        made = [call for root in roots if (call := recall(outside.records, root)) is not None]
+        keys = {id(one()) for call in made for one in call.frozen}
+        frozen = tuple(name for name, tensor in names.items() if id(tensor) in keys)
+        yield from [GraphCut(None, "requires_grad_", "frozen", "", frozen, is_used=True)] * bool(frozen)
         if not outside.cuts:
             return
-        roots = [*roots]
         nodes = graph_nodes(roots)
-        direct = cuts_in(nodes) | {
-            result for root in roots if (call := recall(outside.records, root)) is not None for result in call.cuts
-        }
+        direct = cuts_in(nodes) | {result for call in made for result in call.cuts}
         summed = cuts_added_to(roots)
         not_idle = cuts_in(
             one
@@ -350,7 +348,7 @@ class Lines:
                 added_to=tuple(name for name, cuts in sums.items() if not cuts.isdisjoint(group)),
                 span=self.span(cut.call),
                 is_freed=is_freed_beside(cut.source(), nodes),
-                behind=-1 if after is None else [*groups].index((after.cut, True)),
+                behind=-1 if after is None else [*groups].index((after.cut, True)) + bool(frozen),
                 is_idle=not direct.isdisjoint(group) and not_idle.isdisjoint(group),
             )
 

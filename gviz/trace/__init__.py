@@ -127,8 +127,9 @@ class Trace(Observer):
             function = self.frames.function() if self.nested else None
             # all fields at once: half the time of NodeRecord(...), of which there is one for each operation
             value = None if number else self.value_of(result)
-            fields = call, self.frames.runs, seconds, value, outside, constants, len(args), function, None
-            notes[KEY] = tuple.__new__(NodeRecord, fields)
+            notes[KEY] = tuple.__new__(
+                NodeRecord, (call, self.frames.runs, seconds, value, outside, constants, len(args), function, None)
+            )
             if self.versions is not None and self.versions.lent:
                 self.versions.was_used([one for _, one in operands], result.grad_fn)
         if number:
@@ -177,8 +178,8 @@ class Trace(Observer):
         if call is None:
             return
         for one in (one for group in optimizer.param_groups for one in group["params"] if one.grad is not None):
-            shapes, version = (tuple(one.shape),), one._version  # noqa: SLF001 - PyTorch's own name
-            self.writes.append(Write(call.place, "step", ref(one), shapes, version, run=self.frames.runs))
+            version = one._version  # noqa: SLF001 - PyTorch's own name
+            self.writes.append(Write(call.place, "step", ref(one), (tuple(one.shape),), version, run=self.frames.runs))
 
     def record_outside(self, name: str, args: tuple[Any, ...], result: Any, call: CallRecord) -> None:
         """Note a tensor outside the graph that a call has made, or has put there."""
@@ -234,8 +235,7 @@ class Trace(Observer):
             return None
         try:
             if result.shape == ():
-                fields = (), "", elements_of((result.tolist(),)), None
-                return tuple.__new__(Numbers, fields)
+                return tuple.__new__(Numbers, ((), "", elements_of((result.tolist(),)), None))
             is_few = result.numel() <= FEW
             is_wanted = is_few or (is_made and result.is_floating_point() and not all_finite(result))
             return numbers(result, FEW)._replace(dtype="") if is_wanted else None

@@ -6,6 +6,7 @@ from collections import deque
 from collections.abc import Collection, Iterator
 from types import ModuleType
 from typing import Any
+from weakref import ref
 
 from gviz.trace.facts import ByTensor, recall, remember
 from gviz.trace.frames import RunningProgram
@@ -62,18 +63,21 @@ class OutsideGraph:
 
     def put_outside(self, tensor: Any, call: CallRecord, name: str) -> None:
         """Note a tensor that a call has taken out of its graph: ``detach_``, or ``requires_grad_`` with False."""
-        reason, cuts = "frozen", frozenset[CutResult]()
-        if name == "detach_":
-            reason, cuts = "detached", self.detach_record.cuts if self.detach_record is not None else cuts
+        is_detached, before = name == "detach_", self.detach_record
+        cuts = before.cuts if is_detached and before is not None else frozenset[CutResult]()
+        reason, frozen = ("detached", ()) if is_detached else ("frozen", (ref(tensor),))
         self.records.pop(id(tensor), None)
-        self.keep(tensor, call._replace(reason=reason, cut_at=call.place, cut_by=name, writes=False, cuts=cuts))
+        record = call._replace(cut_at=call.place, cut_by=name, writes=False)
+        self.keep(tensor, record._replace(reason=reason, cuts=cuts, frozen=frozenset(frozen)))
 
     def note_made(self, tensor: Any, call: CallRecord, args: tuple[Any, ...]) -> None:
         """Note a tensor outside the graph that a call has made, or has written."""
         before = recall(self.records, tensor)
         if before is None:
             self.keep(tensor, self.record_of_result(call, args)._replace(run=self.frames.runs))
-        elif call.writes and not before.reason and (record := self.record_of_result(call, args)).reason:
+        elif (call.writes and not before.reason) and (
+            (record := self.record_of_result(call, args)).reason or record.frozen
+        ):
             made = record._replace(place=before.place, name=before.name, run=before.run, writes=False)
             remember(self.records, tensor, made)
 
@@ -92,7 +96,7 @@ class OutsideGraph:
     def record_of_result(self, call: CallRecord, args: tuple[Any, ...], *, is_number: bool = False) -> CallRecord:
         """Return how a tensor outside the graph was made, and what cut it off, if anything did."""
         records: list[CallRecord] = []
-        inside, is_list = [], False
+        inside, is_list, frozen = [], False, set[Any]()
         for value in () if call.name.endswith("_like") else args:  # of which it takes the shape alone
             for one in flat(value) if value.__class__ in (list, tuple) else (value,):
                 if not isinstance(one, self.tensor):
@@ -100,18 +104,19 @@ class OutsideGraph:
                 if one.requires_grad:
                     inside.append(one)
                     is_list = is_list or one is not value
-                elif (before := recall(self.records, one)) is not None and before.reason not in ("", "frozen"):
-                    records.append(before)
+                elif (before := recall(self.records, one)) is not None:
+                    frozen |= before.frozen
+                    records += [before] if before.reason not in ("", "frozen") else []
         if inside:
             records.insert(0, self.record_of_cut(call, inside, is_number=is_number, is_list=is_list))
         if call.name in FROM_NUMBERS and not records and self.numbers:
             ids = {id(one) for value in args[:1] for one in flat(value) if not isinstance(one, int)}
             records = [record for number, record in self.numbers if id(number) in ids and record.reason]
         if not records:
-            return call
+            return call._replace(frozen=frozenset(frozen)) if frozen else call
         first = next((one for one in records if one.cuts), records[0])
         cuts = first.cuts if len(records) == 1 else first.cuts.union(*(one.cuts for one in records))
-        return first._replace(place=call.place, name=call.name, writes=call.writes, cuts=cuts)
+        return first._replace(place=call.place, name=call.name, writes=call.writes, cuts=cuts, frozen=frozenset(frozen))
 
     def record_of_cut(
         self, call: CallRecord, tensors: Collection[Any], *, is_number: bool, is_list: bool = False

@@ -136,8 +136,7 @@ class Gradients(Observer):
 
     def has_parameters(self, optimizer: ParameterGroups) -> None:
         """Note the tensors of an optimizer that has got a group of them."""
-        call = self.frames.note_call("add_param_group", is_new=False)
-        self.made_at[id(optimizer)] = call.place if call is not None else None
+        self.made_at[id(optimizer)] = (call := self.frames.note_call("add_param_group", is_new=False)) and call.place
         for one in optimizer.param_groups[-1]["params"]:
             remember(self.optimized, one, recall(self.optimized, one) or self.backwards + 1)
 

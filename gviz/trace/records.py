@@ -41,6 +41,7 @@ class CallRecord(NamedTuple):
         at: the code that made it, and the instruction there; None where that is not known.
         run: of a tensor outside the graph, the run of a line that made it, counted over the whole program; 0 where that
             is not kept.
+        frozen: weakly, of a tensor that nothing has cut off, the tensors behind it that the program has frozen.
     """
 
     place: Place
@@ -55,6 +56,7 @@ class CallRecord(NamedTuple):
     is_view: bool = False
     at: tuple[CodeType, int] | None = None
     run: int = 0
+    frozen: frozenset[Any] = frozenset()
 
 
 class FunctionCall(NamedTuple):

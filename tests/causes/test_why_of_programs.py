@@ -1411,6 +1411,31 @@ def test_what_is_frozen_and_stays_so_is_blamed_on_the_line_that_freezes_it(tmp_p
         assert not why(graph_of(tmp_path, mended, engine), "D.weight").is_wrong
 
 
+FROZEN_COPY = """\
+import copy, torch
+net = torch.nn.Linear(3, 2)
+ema = copy.deepcopy(net)
+for model in (net, ema):
+    for p in model.parameters():
+        p.requires_grad_(False)
+x = torch.ones(4, 3)
+with torch.no_grad():
+    ema(x)
+net(x).pow(2).mean().backward()
+"""
+
+
+@pytest.mark.parametrize("engine", ENGINES)
+@pytest.mark.parametrize(
+    "root", ["net(x).pow(2).mean()", "torch.zeros(4, 2).add_(net(x)).sum()", "(net(x) * ema(x)).sum()"]
+)
+def test_of_what_is_frozen_only_what_the_root_is_made_from_is_blamed(tmp_path: Path, engine: str, root: str) -> None:
+    graph = graph_of(tmp_path, FROZEN_COPY.replace("net(x).pow(2).mean()", root), engine)
+    used = {"net.weight", "net.bias", *(["ema.weight", "ema.bias"] if "ema" in root else [])}
+    assert {one.name for one in why_all(graph) if one.is_wrong} == used
+    assert {one.verdict for one in why_all(graph) if one.name in used} == {"frozen root"}
+
+
 REWRAPPED = """\
 import torch
 from torch import nn
