@@ -131,8 +131,11 @@ class TensorFacts:
     @property
     def is_added(self) -> bool:
         """Whether the backward of the root has added to what an earlier backward had left."""
-        is_left = self.before is not None and not has_only(self.before, 0.0)
-        return is_left and self.case.graph.backward is not None and not self.is_of_other_root
+        return (
+            not (self.before is None or has_only(self.before, 0.0))
+            and self.case.graph.backward is not None
+            and not self.is_of_other_root
+        )
 
     @property
     def is_used(self) -> bool:

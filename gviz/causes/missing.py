@@ -473,11 +473,11 @@ def with_later_losses(facts: TensorFacts, cause: Cause) -> Cause:
     if cut := next(cuts, None):
         loss = case.root_name if cut.is_summand else cut.added_to[0]
         lines, mend = at_cuts(case, [cut._replace(others=(), is_freed=False)])
-        is_written = cut.call != "grad" and cut.reason != "no derivative"  # that it has no graph
+        if cut.call != "grad" and cut.reason != "no derivative":  # it is written that it has no graph
+            is_of_earlier = cut.is_freed or any(case.assignments.carried_into(case.line_in_text(lines)))
+            mend = f"none{'' if is_of_earlier else f', if it is to be one; else {mend}'}"
         return cause.besides(
-            f"a part of {loss} is a constant for it: {cut_clause(case, cut, 'that part')}",
-            lines,
-            f"none, if it is to be one; else {mend}" if is_written else mend,
+            f"a part of {loss} is a constant for it: {cut_clause(case, cut, 'that part')}", lines, mend
         )
     later = case.rows.get(case.root)
     off = later.broken if later is not None and not later.requires_grad else None

@@ -59,8 +59,9 @@ def why(*, source: Source, options: SourceOptions, name: str | None, as_json: bo
         streams.write_product(f"{causes[0].text(width, partial(inked, links=links))}\n")
     else:
         print_table(causes, links)
-    roots = (reading.graph.by_id[root] for root in reading.graph.roots)
-    bad = {root.name: number for root in roots if root.name and root.value and (number := root.value.not_finite)}
+    names = {row.name for row in reading.graph.tensors}  # a variable of a function may be gone
+    roots = [root for one in reading.graph.roots if (root := reading.graph.by_id[one]).name in names]
+    bad = {root.name: number for root in roots if root.value and (number := root.value.not_finite)}
     if bad and not any(cause.verdict in ("nan", "inf") for cause in causes):
         streams.complain(f"gviz why SOURCE {next(iter(bad))} tells where its {next(iter(bad.values()))} began", "note")
     if reading.graph.stop and not any(cause.is_wrong for cause in causes):

@@ -176,9 +176,9 @@ class Gradient(NamedTuple):
     @property
     def alarming(self) -> Numbers | None:
         """What it holds, if that is nothing but zeros, or not finite, and backward alone has made it; else None."""
-        if self.value is None or self.before is not None or (self.value.is_finite and not self.value.has_only(0)):
-            return None
-        return self.value
+        is_alone = self.before is None or self.before.has_only(0)
+        is_usual = self.value is None or (self.value.is_finite and not self.value.has_only(0))
+        return self.value if is_alone and not is_usual else None
 
 
 class Module(NamedTuple):

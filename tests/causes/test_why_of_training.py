@@ -353,6 +353,60 @@ def test_an_optimizer_that_has_only_the_target_is_told_at_both(tmp_path: Path, z
 
 
 @pytest.mark.parametrize("engine", ENGINES)
+@pytest.mark.parametrize("clear", ["zero_grad()", "zero_grad(set_to_none=False)"])
+def test_a_gradient_that_was_0_in_each_pass_of_an_accumulation_is_zero(tmp_path: Path, clear: str, engine: str) -> None:
+    body = f"""(net(x).pow(2).sum() + head(x).clamp(99.0).sum()).backward()
+    if i % 2: opt.step(); opt.{clear}"""
+    program = LOOP.replace("range(3)", "range(4)").format(body)
+    trained, idle = (why(graph_of(tmp_path, program, engine), f"{name}.weight") for name in ("net", "head"))
+    assert (trained.verdict, trained.is_wrong) == ("cleared", False)
+    assert (idle.verdict, idle.is_wrong, lines_of(idle)) == ("zero", True, [8])
+
+
+@pytest.mark.parametrize("engine", ENGINES)
+@pytest.mark.parametrize("target", ["mean", "net.mean"])
+def test_a_running_value_that_is_detached_from_the_run_before_has_no_other_mend(
+    tmp_path: Path, target: str, engine: str
+) -> None:
+    start = f"x = torch.randn(4, 3)\n{target} = torch.zeros(())"
+    line = f"{target} = 0.9 * {target}.detach() + 0.1 * net(x).pow(2).mean()"
+    body = f"""{line}
+    opt.zero_grad(); {target}.backward(); opt.step()"""
+    program = LOOP.replace("x = torch.randn(4, 3)", start)
+    cause = why(graph_of(tmp_path, program.format(body), engine), "net.weight")
+    assert (cause.verdict, cause.is_wrong, cause.mend) == ("ok", False, "none"), cause
+    assert "is a constant for it: that part was cut off by detach()" in cause.what
+
+
+AGENT = """\
+import torch
+from torch import nn
+class Agent:
+    def __init__(self):
+        self.net, self.head = nn.Linear(3, 1), nn.Linear(3, 1)
+        self.opt = torch.optim.SGD(self.head.parameters(), 0.1)
+    def learn(self, x):
+        with torch.no_grad():
+            y = self.head(x)
+        loss = (self.net(x) - y).pow(2).sum()
+        self.opt.zero_grad(); loss.backward(); self.opt.step()
+agent = Agent()
+for step in range(2):
+    agent.learn(torch.ones(2, 3))
+"""
+
+
+@pytest.mark.parametrize("engine", ENGINES)
+def test_an_object_whose_optimizer_has_only_the_target_has_a_model_that_is_not_used(
+    tmp_path: Path, engine: str
+) -> None:
+    graph = graph_of(tmp_path, AGENT, engine)
+    trained, target = why(graph, "agent.net.weight"), why(graph, "agent.head.weight")
+    assert (trained.verdict, trained.is_wrong, lines_of(trained)) == ("not used", True, [6])
+    assert "and nothing that loss is made from" in target.what
+
+
+@pytest.mark.parametrize("engine", ENGINES)
 def test_a_gradient_that_no_zero_grad_of_an_optimizer_clears_is_of_a_tensor_that_is_not_trained(
     tmp_path: Path, engine: str
 ) -> None:

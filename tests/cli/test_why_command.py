@@ -74,3 +74,16 @@ def test_a_function_that_calls_no_backward_is_told_of_it(gviz: Program) -> None:
     done = gviz("why", "net.py")
     done.assert_refused("there are no leaves", files=("net.py",))
     assert "call loss.backward() there" in done.err
+
+
+def test_a_loss_whose_name_is_gone_is_nothing_to_ask_for(gviz: Program) -> None:
+    """Here the script fails when the function that had the name has returned."""
+    program = (
+        "import torch\nw = torch.zeros(2, requires_grad=True)\nmean = torch.zeros(())\ndef update():\n"
+        "    loss = w.sum().log() * 0\n    loss.backward()\ndef act():\n    raise ValueError\nupdate()\nact()\n"
+    )
+    (gviz.folder / "gone.py").write_text(program)
+    assert "tells where its nan began" not in gviz("why", "gone.py", "mean").err
+    (gviz.folder / "there.py").write_text(program.replace("def update():\n", "def update():\n    global loss\n"))
+    assert "gviz why SOURCE loss tells where its nan began" in gviz("why", "there.py", "mean").err
+    assert gviz("why", "there.py", "loss").out.startswith("loss: nan")
