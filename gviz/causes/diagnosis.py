@@ -292,7 +292,7 @@ class Diagnosis:
     @cached_property
     def has_idle_optimizer(self) -> bool:
         """Whether no optimizer has any of the parameters in the graph, and one has made steps without any gradient."""
-        leaves = {node.name for node in self.shown.nodes if node.kind == "leaf"}
+        leaves = {node.name for node in self.shown.nodes if node.kind == "leaf" and node.id not in self.shown.roots}
         reached = [row.history for row in self.rows.values() if row.name in leaves]
         return all(one.is_optimized is False for one in reached) and any(one.idle_steps > 0 for one in reached)
 
