@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import ast
 import re
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from functools import cached_property
 from textwrap import wrap
 from typing import Any, NamedTuple, TypeAlias, TypeVar
@@ -18,6 +18,7 @@ from gviz.graphs import MIXED, NO_GRADIENT, NO_HISTORY, Graph, GraphCut, Node, P
 from gviz.graphs.numbers import Numbers
 from gviz.passes.dataflow import dataflow
 from gviz.passes.elements import is_finite
+from gviz.reaching import reached
 from gviz.text import display_width, printable
 
 FINE = ("ok", "frozen", "integer", "accumulated", "cleared", "new leaf", "not a leaf", "not trained", "hidden")
@@ -292,8 +293,8 @@ class Diagnosis:
     @cached_property
     def has_idle_optimizer(self) -> bool:
         """Whether no optimizer has any of the parameters in the graph, and one has made steps without any gradient."""
-        leaves = {node.name for node in self.shown.nodes if node.kind == "leaf" and node.id not in self.shown.roots}
-        reached = [row.history for row in self.rows.values() if row.name in leaves]
+        leaves = {one.name or "" for one in self.shown.nodes if one.kind == "leaf" and one.id not in self.shown.roots}
+        reached = [self.rows[one].history for one in self.rows.keys() & leaves if "." in one and " " not in one]
         return all(one.is_optimized is False for one in reached) and any(one.idle_steps > 0 for one in reached)
 
     @cached_property
@@ -323,15 +324,13 @@ class Diagnosis:
         name = output_name(node, output)
         return name if name and not node.is_letter else "its input"
 
-    def above(self, node: Node) -> Iterator[Node]:
-        """Yield the operations that use a node, and those that use these."""
-        todo, seen = [node.id], {node.id}
-        for here in todo:  # grows while it is read
-            for edge in self.uses[here]:
-                if edge.target not in seen:
-                    seen.add(edge.target)
-                    todo.append(edge.target)
-                    yield self.nodes[edge.target]
+    def above(self, *nodes: Node) -> list[Node]:
+        """Return the operations that use some nodes, and those that use these, the nearest first."""
+
+        def users(one: str) -> list[str]:
+            return [edge.target for edge in self.uses[one]]
+
+        return [self.nodes[one] for one in reached((user for node in nodes for user in users(node.id)), users)]
 
 
 def in_code(name: str) -> str:

@@ -224,7 +224,8 @@ def brings_bad(case: Diagnosis, node: Node, run: int) -> bool:
 
     Of a program that was followed, what nobody has noted is finite, but for a part of the very call that uses it.
     """
-    while node.label.startswith(("Select", "Slice", "Index", "Unbind")) and (operands := operands_of(case, node)):
+    part = r"(Select|Slice|Split|SplitWithSizes|UnsafeSplit|Index|IndexSelect|Unbind)Backward"  # and no IndexAdd
+    while re.match(part, node.label) and (operands := operands_of(case, node)):
         node = operands[0]
     is_quotient = sign_in_program(node) == "/" and any(is_bad(case, one) for one in operands_of(case, node))
     is_unknown = node.value is None and (not case.graph.code or node.run == run > 0)
@@ -361,8 +362,8 @@ def first_not_finite(case: Diagnosis, ends: tuple[str, ...]) -> list[Node]:
         nodes += new
     inputs = [node for node in nodes if node.kind != "operation" and not is_finite(node.value)]
     operations = [node for node in nodes if node.kind == "operation" and may_make_not_finite(case, node)]
-    root = case.root_row.value if case.root_row is not None else None
-    if has_nan(root) or any(has_nan(node.value) for node in operations):  # an inf may be there on purpose: a mask
+    values = [case.root_row.value if case.root_row is not None else None, *(node.value for node in operations)]
+    if any(map(has_nan, values)):  # an inf may be there on purpose: a mask
         given = [one.value for node in operations for one in operands_of(case, node)]
         is_infinite = any(one is not None and one.not_finite == "inf" for one in given)  # no mask, which is -inf
         inputs = [node for node in inputs if has_nan(node.value) or node.kind == "leaf" or is_infinite] or (
@@ -374,8 +375,9 @@ def first_not_finite(case: Diagnosis, ends: tuple[str, ...]) -> list[Node]:
             if has_nan(node.value) or len(operands_of(case, node)) >= node.recorded.slots
         ]
         operations = [node for node in made if not node.label.startswith(PUT_IN)] or operations
+    users = {one.id for one in case.above(*operations)}
     order = {node.id: at for at, node in enumerate(case.whole.nodes)}
-    makers = sorted(operations, key=lambda node: (node.run, -order[node.id]))  # a user stands before
+    makers = sorted(operations, key=lambda node: (node.run, node.id in users, -order[node.id]))
     alike = [node for node in makers if (node.label, node.run) == (makers[0].label, makers[0].run)]
     if any(not node.label.startswith(PUT_IN) for node in alike):  # what has no name may be made from their results
         inputs = [node for node in inputs if node.kind == "leaf" or node.name in case.rows]

@@ -1411,6 +1411,29 @@ def test_what_is_frozen_and_stays_so_is_blamed_on_the_line_that_freezes_it(tmp_p
         assert not why(graph_of(tmp_path, mended, engine), "D.weight").is_wrong
 
 
+@pytest.mark.parametrize("engine", ENGINES)
+@pytest.mark.parametrize(
+    "use",
+    [
+        "torch.zeros(3, 3).index_add(0, torch.tensor([0, 1, 1]), w * h / count)",
+        "torch.zeros(3, 3).index_put((torch.tensor([0, 1, 2]),), w * h / count)",
+        "cell(w * h / count, h)",
+    ],
+)
+def test_a_division_by_0_is_found_behind_what_puts_its_result_elsewhere(tmp_path: Path, use: str, engine: str) -> None:
+    program = f"""\
+import torch
+w = torch.ones(3, 3, requires_grad=True)
+count, h, cell = torch.zeros(3, 1), torch.zeros(3, 3), torch.nn.GRUCell(3, 3)
+for step in range(2):
+    h = torch.tanh({use} * 2)
+h.sum().backward()
+"""
+    cause = why(graph_of(tmp_path, program, engine), "w")
+    assert (cause.verdict, cause.mend) == ("nan", "it is a division by 0: add a small number to the divisor"), cause
+    assert "/ makes the first of them, forward" in cause.what
+
+
 FROZEN_COPY = """\
 import copy, torch
 net = torch.nn.Linear(3, 2)
