@@ -185,9 +185,10 @@ def operands_of_call(call: ast.Call) -> list[ast.expr]:
 def takes_tensor(call: ast.Call, argument: ast.AST) -> bool:
     """Return whether a call takes a tensor of the graph for one of its arguments; True for a function of the program.
 
-    >>> calls = [ast.parse(one, mode="eval").body for one in ("torch.clamp(x, p)", "torch.full(x, p)", "range(p)")]
+    >>> texts = "torch.clamp(x, p)", "torch.full(x, p)", "range(p)", "x.norm(p)", "self.norm(p)"
+    >>> calls = [ast.parse(one, mode="eval").body for one in texts]
     >>> [takes_tensor(call, call.args[-1]) for call in calls]
-    [True, False, False]
+    [True, False, False, False, True]
     """
     name, owner = last_name(call), ast.unparse(getattr(call.func, "value", ast.Name("")))  # of nn.ReLU()(x) it is ""
     if name == "map":
@@ -195,7 +196,7 @@ def takes_tensor(call: ast.Call, argument: ast.AST) -> bool:
     if owner == "":
         return name in ANYTHING or not (hasattr(builtins, name) or name in COPIERS)
     forms = forms_of(call.func)
-    if not forms or isinstance(argument, ast.Starred):
+    if not forms or isinstance(argument, ast.Starred) or owner == "self":  # whose norm() is a layer, and no tensor's
         return owner not in OF_NUMBERS and name not in COPIERS
     place = call.args.index(argument) + (owner not in SPACES) if argument in call.args else None
     word = (argument.arg or "") if isinstance(argument, ast.keyword) else ""
