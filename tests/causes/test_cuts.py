@@ -439,6 +439,23 @@ loss.backward()
             "return (self.head(h.detach()), {'reg': reg, 'aux': self.head(h)})",
         ],
     ),
+    "a_layer_of_the_name_of_a_method": (
+        "net.body.weight",
+        """\
+class Net(nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.body, self.norm = nn.Linear(3, 4), nn.LayerNorm(4)
+    def forward(self, x):
+        h = self.body(x).detach()
+        return self.norm(h)
+net = Net()
+loss = net(torch.randn(6, 3)).pow(2).mean()
+loss.backward()
+""",
+        [9],
+        ["h = self.body(x)"],
+    ),
     "numbers_that_are_made_a_variable": (
         "m.weight",
         """\
