@@ -361,7 +361,7 @@ def second_backward(facts: TensorFacts, _: Stop) -> Cause:
         what, more = "torch.autograd.grad went through this graph before, and freed it", case.line_of(asked_at)
         mend = "torch.autograd.grad(..., create_graph=True) if its result is in the loss, else retain_graph=True"
     elif links:
-        what, more, mend = linked(case, links)
+        what, more, mend = linked(case)
     elif not case.graph.code:
         what, more = f"the backward of another root went through a part of {case.root_name}'s graph, and freed it", ()
         mend = "add the two and call backward() once, or call the first with backward(retain_graph=True)"
@@ -376,17 +376,13 @@ def second_backward(facts: TensorFacts, _: Stop) -> Cause:
     return facts.cause("second backward", what, (*case.line_of_stop, *more), mend)
 
 
-def linked(case: Diagnosis, links: list[Edge]) -> tuple[str, Lines, str]:
-    """Return what is said of two graphs that are linked, the lines of the link, and the mend.
-
-    Args:
-        case: the graph.
-        links: from operations that an earlier backward has freed to those that use what they made, the last first.
-    """
+@lru_cache(maxsize=1)  # all tensors of a graph ask the same
+def linked(case: Diagnosis) -> tuple[str, Lines, str]:
+    """Return what is said of two graphs that are linked, the lines of the link, and the mend."""
+    links = links_of(case)
     sources, user_lines = [case.nodes[one.source] for one in links], case.line_of_node(case.nodes[links[0].target])
     lines = tuple(dict.fromkeys(line for one in sources for line in case.line_of_node(one)))[:3]
-    is_again = any(at_line(node) == at_line(sources[0]) and node.run > sources[0].run for node in case.shown.nodes)
-    carried = carried_over(case, user_lines, case.line_in_text(case.line_of_node(sources[0])))
+    carried = carried_over(case, sources[0], case.nodes[links[0].target])
     at, code = (
         f", made in {joined(str(place) for place, _ in lines)}," if lines else "",
         case.code_of(case.line_of_stop),
@@ -403,7 +399,7 @@ def linked(case: Diagnosis, links: list[Edge]) -> tuple[str, Lines, str]:
         to, used = ", ".join(again), "it is used again" if len(again) == 1 else "they are used again"
         mends += [f"{to} = {detached_values(case, again)} before {used}"] * bool(again)
         return what, (*lines, *user_lines, *(line for _, more, _ in carried for line in more)), "; and ".join(mends)
-    if is_again:
+    if any(at_line(node) == at_line(sources[0]) and node.run > sources[0].run for node in case.shown.nodes):
         sums = ADDED.fullmatch(case.code_of(user_lines))
         mend = (
             f"call backward() on {sums[2]}, and add {sums[2]}.item() to {sums[1]}"
@@ -444,33 +440,36 @@ def detached_values(case: Diagnosis, names: list[str]) -> str:
     return ", ".join(f"tuple(one.detach() for one in {one})" if one in parts else f"{one}.detach()" for one in names)
 
 
-def carried_over(case: Diagnosis, user_lines: Lines, freed: int) -> list[tuple[str, Lines, str]]:
-    """Return the tensors that a line takes from its run before.
+def carried_over(case: Diagnosis, freed: Node, user: Node) -> list[tuple[str, Lines, str]]:
+    """Return the tensors that the line of an operation takes from its run before.
 
     Args:
         case: the graph.
-        user_lines: the line.
-        freed: the number of the line of what was freed: a sum of another line is not that; 0 for one of another file.
+        freed: what it takes of a graph that was freed: no tensor is that one whose line ran for the last time before.
+        user: the operation.
 
     Returns:
         of each its name, the line that keeps it, and, if it is another line, that with the tensor out of its graph; of a
         leaf that an optimizer has, what writes into it.
     """
-    number, found = case.line_in_text(user_lines), dict[str, tuple[str, Lines, str]]()
+    number, found = case.line_in_text(case.line_of_node(user)), dict[str, tuple[str, Lines, str]]()
     carried = [*case.assignments.carried_into(number)] if number else []
     at_stop = {id(one) for one in statements_at(case.graph.code, case.line_in_text(case.line_of_stop))}
     own = [one for one in carried if id(case.assignments.lines[one[1]].function) in at_stop]
     for node, statement, value in own or carried:  # what one backward() leaves to the next one is kept around it
         name, lines = ast.unparse(node), case.line_of(Place(statement.lineno))
-        rows = [row for row in case.rows.values() if row.name.partition("[")[0].rpartition(".")[2] == last_name(node)]
-        has_graph = any(not row.is_leaf for row in rows)  # a leaf that is written in place links nothing
+        has_graph = any(  # a leaf that is written in place links nothing
+            row.name.partition("[")[0].rpartition(".")[2] == last_name(node) and not row.is_leaf
+            for row in case.rows.values()
+        )
         own_lines = line_numbers(statement)
-        is_sum = isinstance(statement, ast.AugAssign) or isinstance(value, ast.BinOp)
+        runs = [one.run for one in case.shown.nodes if case.line_in_text(case.line_of_node(one)) in own_lines]
+        is_it = freed.run <= max([run for run in runs if run < user.run], default=freed.run)
         better = "" if number in own_lines else fixes.detaching([statement], {value}.__contains__)
         leaves = [row.name for row in case.rows.values() if row.history.is_optimized and " " in row.name]
         if fixes.targets_of(statement) == [name] and any(fixes.may_be(name, OLDER.sub("", one)) for one in leaves):
             better = f"with torch.no_grad(): {name}.copy_({ast.unparse(value)})"  # the optimizer has the leaf
-        if (has_graph or not case.rows) and not (is_sum and freed not in (0, *own_lines)):
+        if is_it and (has_graph or not case.rows):
             found[name] = name, lines, better
     return [*found.values()]
 
@@ -511,7 +510,7 @@ def written_after_saving(facts: TensorFacts, stop: Stop) -> Cause:
     links = links_of(case) if ".step(" in code and case.graph.earlier else []
     if links and case.nodes[links[0].source].run <= case.graph.earlier < case.nodes[links[0].target].run:
         # what is of an earlier run was computed with weights that have been stepped since
-        mend = linked(case, links)[2].partition("; or ")[0]
+        mend = linked(case)[2].partition("; or ")[0]
     lines, meant = (*case.line_of_stop, *case.line_of_node(saver), *writes), ""
     if not is_made and not case.graph.code and facts.grad is not None:  # an update, of which nothing tells when it was
         meant = f"if backward() ran on {case.root_name} before the write, as of step(): ask before that"

@@ -639,6 +639,11 @@ loss.backward()
 SUMMED = {
     "of what a function returns": ("loss.backward()", "total = total + step(b)", "total.backward()"),
     "that grows in place": ("loss.backward()", "total += step(b)", "(total / 3).backward()"),
+    "of one of them": (
+        "loss.backward()",
+        "total = step(b) if total == 0 else torch.minimum(total, step(b))",
+        "total.backward()",
+    ),
     "of a list": ("loss.backward()", "losses.append(step(b))", "sum(losses).backward()"),
 }
 
