@@ -256,8 +256,8 @@ def cuts_to_blame(case: Diagnosis, row: TensorRow) -> list[GraphCut]:
         if row.name in cut.leaves
         and cut.reason != "frozen"
         and not makes_next_leaves(case, cut)
-        and not (  # hands on each of its tensors by itself, also one without gradient
-            cut.reason == "no derivative" and cut.call in ("broadcast_tensors", "meshgrid")
+        and not (  # gives a tensor that is made of others alone: it hands on each by itself, or counts lengths
+            cut.reason == "no derivative" and cut.call in ("broadcast_tensors", "meshgrid", "pack_padded_sequence")
         )
     ]
     if row.history.is_optimized:  # a copy, as of a target network, is a leaf of its own

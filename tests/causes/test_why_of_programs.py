@@ -1434,6 +1434,26 @@ h.sum().backward()
     assert "/ makes the first of them, forward" in cause.what
 
 
+PACKED = """\
+import torch
+from torch import nn
+net, head = nn.Linear(3, 4), nn.Linear(4, 1)
+opt = torch.optim.SGD([*net.parameters(), *head.parameters()], 0.1)
+packed = nn.utils.rnn.pack_padded_sequence(net(torch.randn(2, 5, 3)), torch.tensor([5, 3]), batch_first=True)
+packed = packed._replace(data=packed.data.detach())
+out, _ = nn.utils.rnn.pad_packed_sequence(packed, batch_first=True)
+loss = head(out).pow(2).mean()
+loss.backward()
+"""
+
+
+@pytest.mark.parametrize("engine", ENGINES)
+def test_a_packed_sequence_is_cut_off_by_no_lengths_of_it(tmp_path: Path, engine: str) -> None:
+    cause = why(graph_of(tmp_path, PACKED, engine), "net.weight")
+    assert ("cut off by detach()" in cause.what, "derivative" in cause.what) == (True, False), cause
+    assert lines_of(cause) == [6], cause
+
+
 FROZEN_COPY = """\
 import copy, torch
 net = torch.nn.Linear(3, 2)
