@@ -178,6 +178,7 @@ FULL = Graph(
                 brought=Place(13),
                 stepped_after=Place(16),
                 is_stepped_later=True,
+                is_own_turn=True,
                 is_same_call=True,
                 arrivals=8,
                 wasted=6,

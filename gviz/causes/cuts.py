@@ -194,12 +194,18 @@ def mends_on_way(case: Diagnosis, cut: GraphCut) -> Iterator[tuple[Lines, str]]:
 def detached_elsewhere(case: Diagnosis, cut: GraphCut, name: str) -> Iterator[str]:
     """Yield the lines of other roots that are to go on without the graph behind a tensor, each as it should be.
 
-    None where what is cut off becomes a leaf: the other root is there for its gradient, as in an inner loop.
+    None where what is cut off becomes a leaf: the other root is there for its gradient, as in an inner loop; nor of
+    what the line of the root has made, as the losses of earlier passes, or of a total of these.
     """
     makers = [*case.statements_of(cut), *(one.statement for one in case.assignments.writers.get((None, name), ()))]
     is_inner = cut.call == "grad" or any([*calls_of(one, "requires_grad_")] for one in makers)
     for other in () if is_inner else cut.others:
-        yield detached_in(case, name, other) or f"{name}.detach() where {other} is computed from it"
+        lines, root = (
+            case.line_of(one.place) if one is not None else () for one in (case.rows.get(other), case.root_row)
+        )
+        read = {*re.findall(r"\w+", case.code_of(lines).partition("=")[2])}
+        if (lines != root or not root) and read.isdisjoint((other, case.root)):
+            yield detached_in(case, name, other) or f"{name}.detach() where {other} is computed from it"
 
 
 def detached_in(case: Diagnosis, name: str, other: str) -> str:

@@ -291,8 +291,11 @@ def false_cure(facts: TensorFacts) -> Cause | None:
 
 # ---------------------------------------------------------------- no path from the root
 def is_taken_away(facts: TensorFacts) -> bool:
-    """Return whether the gradient of another backward was taken away, and no cut explains more."""
-    is_cut = facts.cuts and (facts.history.is_same_call or not facts.is_used)
+    """Return whether the gradient of another backward was taken away, and no cut explains more.
+
+    None does where that backward is the one that its optimizer steps after: it was not to come from the root.
+    """
+    is_cut = facts.cuts and (facts.history.is_same_call or not (facts.is_used or facts.history.is_own_turn))
     return bool(facts.case.has_run and facts.history.grad_cleared and not is_cut)
 
 
@@ -314,7 +317,7 @@ def stepped_later(facts: TensorFacts) -> Cause:
     """Return the cause for a leaf whose optimizer was made when the last backward had run, as for a second phase."""
     return facts.cause(
         "backward not run",
-        f"no backward() has run since the optimizer of {facts.name} was made, and each step() has found no gradient of it",
+        f"no backward() has run since the optimizer of {facts.name} was made, and no step() has found a gradient of it",
         (*facts.case.line_of(facts.history.stepped), *facts.lines),
         f"call backward() on what is made from {facts.name}, before step()",
     )
@@ -401,9 +404,14 @@ def no_path(facts: TensorFacts) -> Cause:
     what, lines, mend = beside_root(facts, own, case.root_name)
     if history.is_optimized or (history.is_optimized is None and not history.is_updated):
         return facts.cause("no path", what, lines, mend)
-    itself = "the program writes it itself, as a moving average or a copy of other weights" * history.is_updated
-    what = f"{what}; {itself or f'no optimizer that steps has {name}'}"
-    return facts.cause("not trained", what, lines, f"none, unless {name} is to be trained: {mend}")
+    return facts.cause(
+        "not trained",
+        f"{what}; the program writes it itself, as a moving average or a copy of other weights"
+        if history.is_updated
+        else f"{what}; no optimizer that steps has {name}",
+        lines,
+        f"none, unless {name} is to be trained: {mend}",
+    )
 
 
 def beside_root(facts: TensorFacts, leaves: AbstractSet[str], root: str) -> tuple[str, Lines, str]:
@@ -584,8 +592,12 @@ def returned(facts: TensorFacts, lines: Lines, mend: str) -> Cause:
     """
     case, line, code = facts.case, facts.case.code_of(lines), facts.case.graph.code
     results = (one for one in fixes.assigned_in(line) if len(re.findall(rf"\b{re.escape(one)}\b", code)) > 1)
-    is_read = line.startswith("return ") or any(results)
-    if not is_read or case.stop is not None or facts.history.is_optimized or GRADIENT.search(code):
+    if (
+        not (line.startswith("return ") or any(results))
+        or case.stop is not None
+        or facts.history.is_optimized
+        or GRADIENT.search(code)
+    ):
         return facts.cause("backward not run", RETURNS, lines, mend)
     return (
         facts.cause("ok", f"{RETURNS}; the program writes {facts.name} itself", lines)

@@ -181,7 +181,7 @@ def not_used(facts: TensorFacts) -> Cause | None:
 
 
 def of_other_steps(facts: TensorFacts) -> Cause:
-    """Return the cause for a leaf whose optimizer steps after another backward than the root's, which has brought it none.
+    """Return the cause for a leaf whose optimizer steps after another backward than the root's, which brings it none.
 
     What cuts it off from the root explains nothing then, as the detach() that a discriminator's loss has.
     """

@@ -391,9 +391,11 @@ class History(NamedTuple):
         is_updated: whether the tensor was written since a backward brought its first gradient; of one that got none,
             since the first backward of all, or the first call of ``torch.autograd.grad``.
         brought: where the backward was called that has come to it last.
-        stepped_after: where the last backward was called before its optimizer stepped last, if none that was called there
-            has brought it a gradient; None if the last one of all was called there.
+        stepped_after: where the last backward was called before its optimizer stepped last, if none of that call has
+            brought it a gradient; None if the last one of all was called there.
         is_stepped_later: whether its optimizer was made after the last backward of all, and has stepped more than once.
+        is_own_turn: whether the last step of its optimizer followed the backward that brought the last gradient, or it
+            has made none.
         is_same_call: whether the backward that brought the last gradient was called where the last one of all was, for
             the same optimizer.
         arrivals: how many gradients the calls of backward have brought that were made where the last one was.
@@ -426,6 +428,7 @@ class History(NamedTuple):
     brought: Place | None = None
     stepped_after: Place | None = None
     is_stepped_later: bool = False
+    is_own_turn: bool = False
     is_same_call: bool = False
     arrivals: int = 0
     wasted: int = 0

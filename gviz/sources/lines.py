@@ -262,6 +262,7 @@ class Lines:
             else next(iter(stepped_after), None),
             is_stepped_later=record.idle_steps > 1
             and recall(gradients.optimized, tensor) == gradients.backwards + 1 > 1,
+            is_own_turn=bool(is_optimized) and record.stepped_after in ((), record.chain),
             is_same_call=bool(record.chain) and record.chain == gradients.chain and not is_of_other,
             grad_set=self.place_if_any(record.set_at),
             spoiled=self.place_if_any(record.spoiled_at),

@@ -1172,3 +1172,29 @@ def test_what_empties_gradients_before_the_step_is_to_run_after_it(tmp_path: Pat
         why(graph_of(tmp_path, LOOP.format(body.format("opt.step()", empty)), engine), "net.weight").verdict
         == "cleared"
     )
+
+
+@pytest.mark.parametrize("engine", ENGINES)
+def test_a_gradient_that_is_lost_in_its_own_turn_is_not_asked_of_a_later_root(tmp_path: Path, engine: str) -> None:
+    phases = (
+        "for i in range(3):\n    net(x).square().mean().backward()\n    {}\n"
+        "with torch.no_grad():\n    codes = net(x)\n"
+        "for i in range(3):\n    opt_judge.zero_grad()\n    loss = judge(codes).mean()\n    loss.backward()\n"
+        "    opt_judge.step()\n"
+    )
+    lost = graph_of(tmp_path, PAIR + phases.format("opt.zero_grad(); opt.step()"), engine)
+    assert (why(lost, "net.weight").verdict, lines_of(why(lost, "net.weight"))) == ("taken away", [9])
+    assert not why(lost, "judge.weight").is_wrong
+    sound = graph_of(tmp_path, PAIR + phases.format("opt.step(); opt.zero_grad()"), engine)
+    assert not [one for one in why_all(sound) if one.is_wrong]
+
+
+@pytest.mark.parametrize("engine", ENGINES)
+@pytest.mark.parametrize("kept", ["losses.append(loss)", "total = total + loss", "total += loss"])
+def test_losses_of_earlier_passes_are_no_other_roots_to_detach_for(tmp_path: Path, kept: str, engine: str) -> None:
+    step = (
+        "h = net(x).detach()\n    loss = head(h).square().mean()\n    opt.zero_grad()\n    loss.backward()\n    opt.step()\n"
+        f"    {kept}"
+    )
+    program = LOOP.format(step).replace("for i in", "losses, total = [], 0.0\nfor i in", 1)
+    assert why(graph_of(tmp_path, program, engine), "net.weight").mend == "h = net(x)"
