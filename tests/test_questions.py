@@ -22,6 +22,7 @@ from live_models import (
     loss_scale_too_large,
     masked_mean_of_nothing,
     nan_in_data,
+    nan_in_weights,
     net_of,
     sum_of_normalized,
 )
@@ -42,6 +43,11 @@ def torch(request: pytest.FixtureRequest) -> Any:
     module = pytest.importorskip(request.param)
     module.manual_seed(0)
     return module
+
+
+def test_what_has_written_nan_into_a_weight_is_not_guessed(torch: Any) -> None:
+    loss, model = nan_in_weights(torch)
+    assert {cause.mend for cause in gviz.why(loss, model)} == {"", "see what has written it"}
 
 
 @pytest.mark.parametrize("fault", FAULTS, ids=lambda fault: fault.case.__name__)

@@ -34,8 +34,6 @@ EVEN = ("Sum", "Mean", "View", "UnsafeView", "Transpose", "Permute", "Squeeze", 
 CUT_OFF = "cut off on its way, as by detach(), no_grad(), item(), argmax() or a checkpoint with use_reentrant=True"
 """What may be so besides, where nobody has seen what the program called."""
 
-WRITTEN = "see what has written it: a step with a learning rate too large, or with a gradient not finite itself"
-
 
 BEFORE = "ask before backward(), which frees what tells it"
 """What to do where backward has freed the graph."""
@@ -210,7 +208,7 @@ def without_lines(graph: Graph, causes: Sequence[Cause]) -> Iterator[Cause]:
     has_hidden, factor = any(node.label == CHECKPOINT for node in graph.nodes), factor_of_gradients(graph)
     outside = trained - {node.name for node in graph.nodes} if has_hidden else set()
     for cause in causes:
-        name, row, spoiled = cause.name, rows[cause.name], re.search(r"(\S+) is not finite itself$", cause.what)
+        name, row = cause.name, rows[cause.name]
         if name in outside:
             what = f"{root} goes through a checkpoint with use_reentrant=True, which hides what is computed in it"
             own = f"{name} has a gradient, and whether {root} has brought it is not known: {what}"
@@ -218,8 +216,6 @@ def without_lines(graph: Graph, causes: Sequence[Cause]) -> Iterator[Cause]:
             yield hidden if row.grad.value is None else Cause(name, "ok", own)
         elif cause.verdict in ("zero", "nan", "inf") and "is not known" in cause.what:
             yield cause._replace(mend=f"{BEFORE if is_freed else 'look at hooks'}; or gviz why SCRIPT")
-        elif spoiled is not None and spoiled[1] in trained:
-            yield cause._replace(mend=WRITTEN)
         elif cause.verdict == "backward not run" and root in rows and rows[root].is_leaf:
             what = f"{root} is a leaf: no operation has made it, so that there is nothing behind it"
             mend = f"compute {root} from the model: no_grad(), torch.tensor({root}.item()) and the like keep no graph"

@@ -424,7 +424,11 @@ def beside_root(facts: TensorFacts, leaves: AbstractSet[str], root: str) -> tupl
     """
     case, name = facts.case, facts.name
     what, mend = f"{root} is not made from {name}", f"use {name} where {root} is computed"
-    uses = (other for other in reversed(case.rows.values()) if name in other.leaves and not leaves <= {*other.leaves})
+    uses = (
+        other
+        for other in reversed(case.rows.values())
+        if name in other.leaves and not (leaves and leaves <= {*other.leaves})
+    )
     if last := next(uses, None):
         what = f"{what}: {last.name} is, and {root} does not use it"
         return what, case.line_of(last.place), f"use {last.name} where {root} is computed, or in a loss of its own"

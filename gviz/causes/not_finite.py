@@ -576,7 +576,11 @@ def not_finite_input(case: Diagnosis, name: str, what: str, node: Node) -> Cause
             lines,
             "; ".join(
                 [
-                    "look at the data",
+                    first_true(
+                        (node.kind == "leaf" and not case.graph.code, "see what has written it"),
+                        (node.kind == "leaf" and row is not None and row.history.written, "see what it writes"),
+                        (True, "look at the data"),
+                    ),
                     *["and at what is cast to float16, which ends at 65504"] * (dtype == "float16"),
                     *mends,
                 ]

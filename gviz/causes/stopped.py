@@ -89,12 +89,25 @@ def is_without_graph(case: Diagnosis) -> bool:
 def is_frozen_for_root(facts: TensorFacts) -> bool:
     """Return whether backward failed since nothing requires a gradient, and a tensor is one of those that may be meant.
 
-    Where the program has frozen some that the root is made from, those that never required one are its data.
+    Where the program has frozen some that the root is made from, or has others to train, those that never required one
+    are its data.
     """
     if facts.is_frozen_in_optimizer:
         return facts.case.stop is not None and NO_GRAPH in facts.case.stop.message
     is_number = "float" in facts.row.dtype or "complex" in facts.row.dtype  # and not an integer, which can have none
-    return is_number and is_without_graph(facts.case) and (facts.name in facts.case.frozen or not facts.case.frozen)
+    return (
+        is_number
+        and is_without_graph(facts.case)
+        and (facts.name in facts.case.frozen or not (facts.case.frozen or beside_data(facts.case)))
+    )
+
+
+@lru_cache(maxsize=1)  # all tensors of a graph ask the same
+def beside_data(case: Diagnosis) -> list[TensorFacts]:
+    """Return the leaves that require a gradient; none where a frozen one, or what a backward has left, may be meant."""
+    leaves = [TensorFacts(case, row) for row in case.rows.values() if row.is_leaf]
+    has_meant = case.frozen or any(one.history.is_optimized for one in leaves if not one.row.requires_grad)
+    return [] if has_meant or gradient_read(case) else [one for one in leaves if one.row.requires_grad]
 
 
 def is_stopped_root(facts: TensorFacts) -> bool:
@@ -114,8 +127,7 @@ def stopped(facts: TensorFacts) -> Cause | None:
         return cause
     caught = "" if is_over else ". The program caught the error, and went on"
     is_left = facts.grad is not None and (NO_GRAPH in stop.message or facts.before == facts.grad)
-    left = f". {facts.name}.grad is of an earlier backward" if is_left else ""
-    return cause._replace(what=f"{cause.what}{caught}{left}")
+    return cause._replace(what=cause.what + caught + f". {facts.name}.grad is of an earlier backward" * is_left)
 
 
 def other_error(facts: TensorFacts, stop: Stop) -> Cause | None:
@@ -305,7 +317,8 @@ def beside_frozen(cause: Cause, root: str, frozen: Cause | None) -> Cause:
 def never_required_root(facts: TensorFacts, root: TensorRow | None, name: str) -> Cause | None:
     """Return the cause for a root of leaves that require no gradient; None for a leaf that it is not made from.
 
-    What is asked about is to require one; of a root it is not known which of its leaves, if there are several.
+    What is asked about is to require one; of a root it is not known which of its leaves, if there are several. They are
+    data, if there are others that require one.
     """
     case, own = facts.case, root.name if root is not None else ""
     behind, given = sources_of_stop(case)
@@ -320,6 +333,8 @@ def never_required_root(facts: TensorFacts, root: TensorRow | None, name: str) -
         else f"make what is to have a gradient {'' if leaves else 'of floating-point numbers '}with requires_grad=True"
     ) + f": {joined(leaves, 3)}" * bool(leaves)
     better = (outside(leaf) or never_required(leaf)) if leaf is not None else Cause("", "", "", (), several)
+    if beside := beside_data(case):
+        better = Cause(name, "", *beside_root(beside[0], set(), name or "the root"))
     what = f"backward did not run: nothing that {name if root else 'the root'} is made from requires a gradient"
     return facts.cause("frozen root", what, (*case.line_of_stop, *better.lines), better.mend)
 
@@ -360,20 +375,30 @@ def second_backward(facts: TensorFacts, _: Stop) -> Cause:
     if asked_at and not case.graph.earlier:
         what, more = "torch.autograd.grad went through this graph before, and freed it", case.line_of(asked_at)
         mend = "torch.autograd.grad(..., create_graph=True) if its result is in the loss, else retain_graph=True"
-    elif links:
+    elif links and not has_had_backward(case):
         what, more, mend = linked(case)
     elif not case.graph.code:
         what, more = f"the backward of another root went through a part of {case.root_name}'s graph, and freed it", ()
         mend = "add the two and call backward() once, or call the first with backward(retain_graph=True)"
     else:
         what, more = "backward ran twice through the same graph, and the first time freed it", ()
-        is_repeated = any(one.history.brought == place for one in case.graph.tensors for place, _ in case.line_of_stop)
         mend = (
             f"compute {case.root_name} anew before each backward()"
-            if is_repeated
+            if any(one.history.brought == place for one in case.graph.tensors for place, _ in case.line_of_stop)
             else "call it once, or the first time with backward(retain_graph=True)"
         )
     return facts.cause("second backward", what, (*case.line_of_stop, *more), mend)
+
+
+def has_had_backward(case: Diagnosis) -> bool:
+    """Return whether the backward before the last one was called on the root, as its name and its age tell."""
+    name, root = named_in(case.code_of(case.line_of_stop)), case.nodes[case.shown.roots[0]]
+    return 0 < root.run <= case.graph.earlier and name != "" and name in names_called(case)
+
+
+def names_called(case: Diagnosis) -> set[str]:
+    """Return the names that backward was called on when it brought the gradients that are there."""
+    return {named_in(case.code_of(case.line_of(one))) for one in {row.history.brought for row in case.graph.tensors}}
 
 
 @lru_cache(maxsize=1)  # all tensors of a graph ask the same
@@ -407,14 +432,13 @@ def linked(case: Diagnosis) -> tuple[str, Lines, str]:
             else f"detach in {user_lines[0][0] if user_lines else 'the next run'} what is left of the run before"
         )
         return what, (*lines, *user_lines), mend
-    called = {named_in(case.code_of(case.line_of(one.history.brought))) for one in case.graph.tensors}
-    owners = [name for name in names if name in called and name != named_in(code)]
+    owners = [name for name in names if name in names_called(case) and name != named_in(code)]
     if owners and (last := fixes.roots_in(parse(code))):
         return what, lines, f"call backward() on {owners[0]} or on {ast.unparse(last[0])}, and not on both"
     own = {*case.rows[names[0]].leaves} if len(names) == 1 and names[0] in case.rows else set()
     written = [
         detached_in(case, names[0], one)
-        for one in sorted(called & case.rows.keys() - {case.root})
+        for one in sorted(names_called(case) & case.rows.keys() - {case.root})
         if {*case.rows[one].leaves} > own > set()  # it trains others, too
     ]
     detached, before = first_true(
@@ -524,8 +548,10 @@ def into_new_tensor(case: Diagnosis, code: str) -> str:
     names, places = fixes.assigned_in(better), {place.without_run for place, _ in case.graph.writes[:1]}
     is_in_view = any(node.label == "CopySlices" and at_line(node) in places for node in case.shown.nodes)
     if is_in_view and names and ".clone()" not in better:
-        behind = f"{names[0]} is a view, and the tensor behind it is written, too"
-        return f"{behind}: make a clone() of that before, and take the view of the clone()"
+        return (
+            f"{names[0]} is a view, and the tensor behind it is written, too: make a clone() of that before, and take"
+            " the view of the clone()"
+        )
     leaves = [row.name for row in case.rows.values() if row.is_leaf and row.requires_grad]
     if any(fixes.may_be(name, leaf) for name in names for leaf in leaves):
         return f"call backward() before {names[0]} is written; or compute the loss again after that"

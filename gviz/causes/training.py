@@ -69,8 +69,9 @@ def taken_away(facts: TensorFacts) -> Cause:
     """Return the cause for a gradient that the program has taken away again, with what cuts its tensor off besides."""
     lines = facts.case.line_of(facts.history.grad_cleared)
     if when := why_cleared(facts):
-        what = f"{facts.name} had its gradient until it was taken away, {when}"
-        return with_cuts(facts, facts.cause("cleared", what, lines))
+        return with_cuts(
+            facts, facts.cause("cleared", f"{facts.name} had its gradient until it was taken away, {when}", lines)
+        )
     return facts.cause(
         "taken away",
         f"{facts.name} had a gradient after backward, and it was taken away before"
@@ -94,8 +95,11 @@ def of_other_backward(facts: TensorFacts) -> Cause | None:
         return with_cuts(facts, facts.cause("ok", what))
     if is_unused(facts):
         return None
-    what = f"{what}: {facts.case.root_name} is not made from it"
-    return facts.cause("ok", what, facts.case.line_of(facts.history.brought) or facts.lines)
+    return facts.cause(
+        "ok",
+        f"{what}: {facts.case.root_name} is not made from it",
+        facts.case.line_of(facts.history.brought) or facts.lines,
+    )
 
 
 def with_cuts(facts: TensorFacts, cause: Cause) -> Cause:
@@ -277,8 +281,8 @@ def missed_by_optimizer(facts: TensorFacts) -> tuple[Lines, str]:
     named = case.assignments.writers_of(facts.name)[-1:] if " " not in facts.name else []
     own = facts.lines or case.line_of(facts.history.written)  # of PyTorch's own parameters the first numbers tell
     for number in (case.line_in_text(own), *(one.statement.lineno for one in named)):
-        if getattr(functions.get(number), "name", "") == "forward":
-            line = case.line_of(Place(number))
+        line, is_within = case.line_of(Place(number)), getattr(functions.get(number), "name", "") == "forward"
+        if is_within and fixes.assigned_in(case.code_of(line)) and facts.history.arrivals < 2:  # and only written there
             return line, f"make the parameters of {line[0][0]} in __init__(), which runs once, and not in forward()"
     for what, line in (
         ("comes to require a gradient", case.line_of(facts.history.requires_grad_set)),
@@ -433,8 +437,11 @@ def enlarged_by_hook(graph: Graph, cause: Cause, excess: float) -> Cause:
     for name, change in hooks_above(TensorFacts(case, case.rows[cause.name])):
         given, made = change.given or Numbers(), change.made or Numbers()
         if made.norm > excess * given.norm > 0:
-            what = f"{cause.what}: a hook on {name} has made it so: {made_text(change)}"
-            return cause._replace(what=what, lines=case.line_of(change.place), mend=MEND_OF_HOOK)
+            return cause._replace(
+                what=f"{cause.what}: a hook on {name} has made it so: {made_text(change)}",
+                lines=case.line_of(change.place),
+                mend=MEND_OF_HOOK,
+            )
     return cause
 
 

@@ -178,8 +178,11 @@ def zero(facts: TensorFacts) -> Cause:
         more_lines, mend = mend_of_factor(case, factors)
         lines = (*lines, *more_lines)
     cause = facts.cause("zero", f"{head}: {texts}", lines, mend.text, mend.meant)
-    is_way_closed = "has no slope" in mend.text or mend.text == MENDS_OF_ZERO["*"]  # the latter by a number
-    return with_other_ways(facts, cause, edges) if is_way_closed else cause
+    return (
+        with_other_ways(facts, cause, edges)
+        if "has no slope" in mend.text or mend.text == MENDS_OF_ZERO["*"]  # the latter by a number
+        else cause
+    )
 
 
 def written_unseen(facts: TensorFacts, edges: Iterable[Edge], head: str) -> Cause | None:
@@ -438,8 +441,11 @@ def mend_of_factor(case: Diagnosis, origins: list[Node]) -> tuple[Lines, Mend]:
     tensors = [one for one in origins if one.kind != "operation"]
     if not tensors:
         first, sign = origins[0], sign_in_program(origins[0])
-        inputs = MENDS_OF_ZERO["relu"] if sign == "relu" else "see its inputs"
-        general = "it multiplies by 0" if multiplies_by_0(first) else inputs
+        general = first_true(
+            (multiplies_by_0(first), "it multiplies by 0"),
+            (sign == "relu", MENDS_OF_ZERO["relu"]),
+            (True, "see its inputs"),
+        )
         text = dropout_of(first) or f"the other factor is 0, since {sign} makes it so: {general}"
         return case.line_of_node(first), Mend(text)
     rows = [case.rows[one.name or ""] for one in tensors if one.name in case.rows]

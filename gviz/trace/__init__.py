@@ -199,9 +199,13 @@ class Trace(Observer):
     def record_leaf(self, name: str, args: tuple[Any, ...], result: Any, call: CallRecord) -> None:
         """Note a leaf that a call has made, or has let require a gradient."""
         before = recall(self.outside.records, result) if name == "requires_grad_" else None
-        remember(self.outside.leaves, result, True)
-        if before is not None and (before.reason or before.place != call.place):
+        if before is not None and (
+            before.reason == "frozen"
+            if recall(self.outside.leaves, result)  # it has required one, as a Parameter does from the beginning
+            else before.reason or before.place != call.place
+        ):
             remember(self.requires_grad_set, result, call.place)
+        remember(self.outside.leaves, result, True)
         is_cut = call.name in FROM_NUMBERS or call.name == "detach"  # the latter by nn.Parameter
         self.outside.keep(
             result, (self.outside.record_of_result(call, args) if is_cut else call)._replace(run=self.frames.runs)

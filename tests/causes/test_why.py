@@ -2039,6 +2039,107 @@ for i in range(2):
         [11, 8],
         "make the parameters of line 8 in __init__(), which runs once, and not in forward()",
     ),
+    "parameter_that_the_first_call_of_forward_fills": (
+        "net.0.loc",
+        """\
+import torch
+from torch import nn
+class Shift(nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.loc = nn.Parameter(torch.zeros(2))
+        self.ready = False
+    def forward(self, x):
+        if not self.ready:
+            with torch.no_grad():
+                self.loc.copy_(-x.mean(0))
+            self.ready = True
+        return x + self.loc
+net, other = nn.Sequential(Shift(), nn.Linear(2, 1)), nn.Linear(2, 1)
+opt = torch.optim.SGD(other.parameters(), lr=0.1)
+for i in range(2):
+    loss = net(torch.ones(1, 2)).sum()
+    opt.zero_grad()
+    loss.backward()
+    opt.step()
+""",
+        "not used",
+        [15],
+        (
+            "if net.0.loc is to be trained, give it to the optimizer, whose step() has no gradient to use; else see why"
+            " it has none"
+        ),
+    ),
+    **{
+        f"loss_of_data_alone_beside_a_model: {name}": (
+            name,
+            """\
+import torch
+from torch import nn
+net = nn.utils.parametrizations.weight_norm(nn.Linear(2, 1))
+x, y = torch.ones(3, 2), torch.ones(3, 1)
+out = net(x)
+loss = (x[:, :1] - y).pow(2).mean()
+loss.backward()
+""",
+            verdict,
+            lines,
+            mend,
+        )
+        for name, verdict, lines, mend in [
+            ("loss", "frozen root", [7, 5], "use out where loss is computed, or in a loss of its own"),
+            ("x", "frozen", [4], "x.requires_grad_()"),
+            (
+                "net.parametrizations.weight.original1",
+                "no path",
+                [7, 5],
+                "use out where loss is computed, or in a loss of its own",
+            ),
+        ]
+    },
+    **{
+        f"model_unfrozen_after_its_forward: {name}": (
+            name,
+            """\
+import torch
+net, x = torch.nn.Linear(2, 1), torch.ones(3, 2)
+net.requires_grad_(False)
+loss = net(x).mean()
+net.requires_grad_(True)
+loss.backward()
+""",
+            verdict,
+            lines,
+            mend,
+        )
+        for name, verdict, lines, mend in [
+            (
+                "loss",
+                "frozen root",
+                [6],
+                "make what is to have a gradient with requires_grad=True: net.weight, net.bias",
+            ),
+            ("x", "frozen", [2], "x.requires_grad_()"),
+        ]
+    },
+    "loss_called_twice_behind_what_saves_nothing": (
+        "w",
+        """\
+import torch
+w = torch.tensor([1.0, 2.0], requires_grad=True)
+def loss_of(w):
+    total = 0
+    for i in range(2):
+        total = total + w.exp()
+    return total.sum()
+loss = -loss_of(w)
+loss.backward()
+loss.backward()
+""",
+        "second backward",
+        [10],
+        "call it once, or the first time with backward(retain_graph=True)",
+    ),
     "variable_called_as_the_function_that_takes_it": (
         "m.weight",
         """\
