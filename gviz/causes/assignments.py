@@ -190,7 +190,7 @@ class Assignments:
             if part in ast.walk(source)
         ]
         before: dict[tuple[Key, Line], tuple[Key, Line] | None] = dict.fromkeys(first)
-        todo = [*before]
+        todo, later = [*before], list[tuple[Key, Line]]()
         for here in todo:  # grows while it is read
             key, writer = here
             for line in [one for one in self.readers.get(key, ()) if not self.is_overwritten(key, writer, one)]:
@@ -200,7 +200,8 @@ class Assignments:
                     if key in self.keys_read(source, line.function):
                         new = [(one, line) for one in keys if (one, line) not in before]
                         before.update(dict.fromkeys(new, here))
-                        todo += new
+                        (later if f"{key[1]}.detach()" in ast.unparse(source) else todo).extend(new)
+            todo += [later.pop(0)] if later and here is todo[-1] else []  # what a program detaches may be a constant
         return []
 
     def carriers(

@@ -163,8 +163,7 @@ def without_cut(case: Diagnosis, cut: GraphCut, statement: ast.stmt) -> str:
     if text != fixes.IDLE:
         return words_for(obstacle) if obstacle else text
     lines = case.line_of(cut.place)
-    is_alone = len(statements(case.code_of(lines))) < 2
-    return case.without(lines) if is_alone else f"leave out {ast.unparse(statement)}"
+    return case.without(lines) if len(statements(case.code_of(lines))) < 2 else f"leave out {ast.unparse(statement)}"
 
 
 def words_for(obstacle: str) -> str:
@@ -181,11 +180,13 @@ def mends_on_way(case: Diagnosis, cut: GraphCut) -> Iterator[tuple[Lines, str]]:
         text, obstacle = fixes.without_cuts(
             carrier.statement, carrier.is_taking, is_list=carrier.is_list, is_nested=cut.call == "tolist"
         )
-        reads = (ast.unparse(one) for one in ast.walk(carrier.statement) if carrier.is_taking(one))  # self.mean
-        name, line = next(reads, min(carrier.names)), case.line_of(Place(carrier.statement.lineno))
+        reads = [ast.unparse(one) for one in ast.walk(carrier.statement) if carrier.is_taking(one)]  # self.mean
+        name, line = (reads or [min(carrier.names)])[0], case.line_of(Place(carrier.statement.lineno))
+        parts = ast.unparse(carrier.statement).split(f"{name}.detach()")
+        is_free = text == name.join(parts) and len(reads) >= len(parts)  # as in hard - soft.detach() + soft
         if text == fixes.IDLE:
             yield line, f"leave out {ast.unparse(carrier.statement)}"
-        elif text or (obstacle and cut.reason != "no derivative"):
+        elif (text and not is_free) or (obstacle and cut.reason != "no derivative"):
             yield line, text or f"{words_for(obstacle)}, in {line[0][0]}"
         if carrier.is_kept and case.graph.earlier:
             yield (), f"{f'empty {name}' if carrier.is_list else f'{name} = {name}.detach()'} after each backward()"
@@ -238,8 +239,7 @@ def clause_of_cuts(case: Diagnosis, cuts: Sequence[GraphCut], it: str) -> str:
     calls = [*dict.fromkeys(by_call(case, cut) for cut in cuts if cut.reason == "detached" and cut.call != "grad")]
     others = dict.fromkeys(cut_clause(case, cut, it) for cut in cuts if cut.reason != "detached" or cut.call == "grad")
     clauses = [*([CUT_SENTENCES["detached"].format(it=it, by=joined(calls), source="")] if calls else []), *others]
-    count = f", in {len(cuts)} places, one of which may be meant" if len(cuts) > 1 else ""
-    return "; on another way, ".join(clauses) + count
+    return "; on another way, ".join(clauses) + f", in {len(cuts)} places, one of which may be meant" * (len(cuts) > 1)
 
 
 def by_call(case: Diagnosis, cut: GraphCut) -> str:
@@ -297,8 +297,11 @@ def is_followed_in_text(case: Diagnosis, cut: GraphCut) -> bool:
 def is_compared(case: Diagnosis, cut: GraphCut) -> bool:
     """Return whether a cut makes a number that its statement compares with another."""
     own = case.expression_of(cut)
-    parts = (part for one in case.statements_of(cut) for part in ast.walk(one) if isinstance(part, ast.Compare))
-    return own is not None and any(own in ast.walk(part) for part in parts)
+    return own is not None and any(
+        isinstance(part, ast.Compare) and own in ast.walk(part)
+        for one in case.statements_of(cut)
+        for part in ast.walk(one)
+    )
 
 
 def makes_next_leaves(case: Diagnosis, cut: GraphCut) -> bool:

@@ -24,6 +24,40 @@ torch.manual_seed(0)
 """
 
 PROGRAMS = {
+    "values that are a constant in an advantage alone": (
+        "v.weight",
+        """\
+v, p, x = nn.Linear(2, 1), nn.Linear(2, 1), torch.ones(3, 2)
+opt = torch.optim.SGD([*v.parameters(), *p.parameters()], 0.1)
+value = torch.tensor([v(one).item() for one in x])
+advantage = 1.0 - value.detach()
+fit = (1.0 - value).pow(2).mean()
+loss = (p(x).squeeze(1) * advantage).mean() + fit
+loss.backward()
+opt.step()
+""",
+        "detached",
+        "was cut off by item()",
+        [7],
+        "value = torch.hstack([v(one) for one in x])",
+    ),
+    "what an estimator with a detach() of its own takes": (
+        "enc.weight",
+        """\
+enc, dec, x = nn.Linear(3, 4), nn.Linear(4, 3), torch.randn(5, 3)
+opt = torch.optim.SGD([*enc.parameters(), *dec.parameters()], 0.1)
+soft = torch.softmax(enc(x), -1).detach()
+hard = F.one_hot(soft.argmax(-1), 4).float()
+z = hard - soft.detach() + soft
+loss = F.mse_loss(dec(z), x)
+loss.backward()
+opt.step()
+""",
+        "detached",
+        "was cut off by detach()",
+        [7],
+        "soft = torch.softmax(enc(x), -1)",
+    ),
     "numbers of vectors in a list of lists": (
         "net.weight",
         """\
