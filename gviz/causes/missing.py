@@ -8,7 +8,7 @@ from collections.abc import Set as AbstractSet
 
 from gviz.causes import fixes
 from gviz.causes.cuts import at_cuts, clause_of_cuts, cut_clause, is_left_off, is_straight_through, makes_next_leaves
-from gviz.causes.diagnosis import CLASS, Cause, Lines, first_true
+from gviz.causes.diagnosis import CLASS, Cause, Diagnosis, Lines, first_true
 from gviz.causes.facts import TensorFacts
 from gviz.causes.training import made_text
 from gviz.graphs import AT_BACKWARD, LEFT_OUT, MADE_LATER, NO_HISTORY, RETURNED, GraphCut, TensorRow, Unlisted
@@ -328,8 +328,12 @@ def beside_functions(facts: TensorFacts) -> Cause | None:
     if facts.case.stop is not None or ".backward(" in facts.case.graph.code:
         return None
     asked_at = facts.case.line_of(facts.history.grad_of_others)
-    what = f"nothing calls backward(): gradients come from {asked_at[0][0]}, for other tensors than {facts.name}"
-    return facts.cause("not trained", what, asked_at, f"none, unless {facts.name} is to be trained")
+    return facts.cause(
+        "not trained",
+        f"nothing calls backward(): gradients come from {asked_at[0][0]}, for other tensors than {facts.name}",
+        asked_at,
+        f"none, unless {facts.name} is to be trained",
+    )
 
 
 def cut_off(facts: TensorFacts) -> Cause:
@@ -483,13 +487,15 @@ def with_later_losses(facts: TensorFacts, cause: Cause) -> Cause:
         return cause
     cuts = (cut for cut in case.graph.breaks if facts.name in cut.leaves and (cut.is_summand or cut.added_to))
     if cut := next(cuts, None):
-        loss = case.root_name if cut.is_summand else cut.added_to[0]
         lines, mend = at_cuts(case, [cut._replace(others=(), is_freed=False)])
         if cut.call != "grad" and cut.reason != "no derivative":  # it is written that it has no graph
             is_of_earlier = cut.is_freed or any(case.assignments.carried_into(case.line_in_text(lines)))
             mend = f"none{'' if is_of_earlier else f', if it is to be one; else {mend}'}"
         return cause.besides(
-            f"a part of {loss} is a constant for it: {cut_clause(case, cut, 'that part')}", lines, mend
+            f"a part of {case.root_name if cut.is_summand else cut.added_to[0]} is a constant for it:"
+            f" {cut_clause(case, cut, 'that part')}",
+            lines,
+            mend,
         )
     later = case.rows.get(case.root)
     off = later.broken if later is not None and not later.requires_grad else None
@@ -501,13 +507,14 @@ def with_later_losses(facts: TensorFacts, cause: Cause) -> Cause:
 
 
 def with_way_cut_off(facts: TensorFacts, cause: Cause) -> Cause:
-    """Return a cause for a gradient that came, with what a detach() lets none through of, on another way to the root.
+    """Return a cause for a gradient that came, with what lets none through, such as a detach(), on another way to the root.
 
     It may be meant, and nothing tells whether it is; what shifts an exponent, or lets a choice through, always is.
     """
     may_be_meant = facts.is_leaf_of_graph and all(
-        cut.call == "detach"
-        and cut.is_used
+        cut.reason == "detached"
+        and cut.call != "grad"
+        and (cut.is_used or comes_surely(facts.case, cut))
         and not (
             is_straight_through(facts.case, cut) or SHIFT.search(facts.case.code_of(facts.case.line_of(cut.place)))
         )
@@ -521,6 +528,16 @@ def with_way_cut_off(facts: TensorFacts, cause: Cause) -> Cause:
         lines,
         f"none, unless {facts.name} is to be trained on that way, too: {mend}",
         "on another way, which may be meant,",
+    )
+
+
+def comes_surely(case: Diagnosis, cut: GraphCut) -> bool:
+    """Return whether numbers come to the line that makes the root, by variables that no other line gives a value."""
+    way = case.way_of(cut) if cut.is_number else []
+    return bool(way) and all(
+        (case.root in fixes.targets_of(one.statement) or one is not way[-1])
+        and all(len(case.assignments.writers.get((None, name), ())) == 1 for name in one.names)
+        for one in way
     )
 
 

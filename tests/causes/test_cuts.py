@@ -740,7 +740,7 @@ OTHER_WAYS = {
     "z = mu + std * torch.randn_like(std)": "",
     "z = mu - mu.amax().detach()": "",
     "z = mu + (mu.round() - mu).detach()": "",
-    "z = mu / mu.norm().item()": "",
+    "z = mu / mu.norm().item()": "z = mu / mu.norm()",
 }
 
 
@@ -756,3 +756,31 @@ def test_a_way_that_a_detach_cuts_off_beside_another_is_told_of_the_one_tensor_t
     assert ("on another way, which may be meant, none comes" in cause.what) == bool(mend)
     assert [place.line for place, _ in cause.lines] == ([10, 8] if mend else [10])
     assert not any(one.mend for one in all_causes if one.verdict == "ok")
+
+
+NUMBERS = {
+    "l1 = net.weight.abs().sum().item()": "l1 = net.weight.abs().sum()",
+    "l1 = torch.tensor([one.abs().sum() for one in [net.weight]]).sum() * net.bias": (
+        "l1 = torch.hstack([one.abs().sum() for one in [net.weight]]).sum() * net.bias"
+    ),
+    "l1 = math.exp(net.weight.sum())": "l1 = torch.exp(net.weight.sum())",
+    "l1 = torch.from_numpy(np.abs(net.weight.detach().numpy())).sum()": ("compute it with torch: numpy keeps no graph"),
+    "l1 = net.weight.abs().sum()": "",
+    "l1 = 0.0; print(net.weight.abs().sum().item())": "",
+    "l1 = net.weight.abs().sum().item(); l1 = 0.0": "",
+}
+
+
+@pytest.mark.parametrize("engine", ENGINES)
+@pytest.mark.parametrize(("line", "mend"), NUMBERS.items(), ids=[*map(str, range(len(NUMBERS)))])
+def test_a_part_of_a_loss_that_is_made_of_numbers_is_told_where_it_surely_comes_to_the_root(
+    tmp_path: Path, line: str, mend: str, engine: str
+) -> None:
+    program = (
+        "import math\nimport numpy as np\nimport torch\nnet = torch.nn.Linear(2, 1)\n"
+        f"loss = net(torch.ones(3, 2)).pow(2).mean()\n{line}\ntotal = loss + 0.01 * l1\ntotal.backward()\n"
+    )
+    cause = why(graph_of(tmp_path, program, engine), "net.weight")
+    assert (cause.verdict, cause.is_wrong) == ("ok", False)
+    assert cause.mend == (f"none, unless net.weight is to be trained on that way, too: {mend}" if mend else ""), cause
+    assert [place.line for place, _ in cause.lines] == ([8, 6] if mend else [8])
