@@ -10,6 +10,7 @@ from gviz.causes import fixes
 from gviz.causes.cuts import at_cuts, clause_of_cuts, cut_clause, is_left_off, is_straight_through, makes_next_leaves
 from gviz.causes.diagnosis import CLASS, Cause, Diagnosis, Lines, first_true
 from gviz.causes.facts import TensorFacts
+from gviz.causes.syntax import parse
 from gviz.causes.training import made_text
 from gviz.graphs import AT_BACKWARD, LEFT_OUT, MADE_LATER, NO_HISTORY, RETURNED, GraphCut, TensorRow, Unlisted
 from gviz.trace.switches import LIBRARY
@@ -572,12 +573,16 @@ def not_run(facts: TensorFacts) -> Cause:
     """Return the cause for a leaf of a program that has not called backward."""
     case, name, stepped = facts.case, facts.name, facts.case.line_of(facts.history.stepped)
     if facts.history.autograd_grad:
-        mend = f"{case.call_of_backward} in its place, or give each tensor its .grad"
-        return returned(facts, case.line_of(facts.history.autograd_grad), mend)
+        lines = case.line_of(facts.history.autograd_grad)
+        asked = (case.rows.get(ast.unparse(one)) for one in fixes.roots_in(parse(case.code_of(lines))))
+        call = next((f"{one.name}.backward()" for one in asked if one and not one.shape), case.call_of_backward)
+        return returned(facts, lines, f"{call} in its place, or give each tensor its .grad")
     if case.is_expression and any(case.nodes[root].shape for root in case.shown.roots[:1]):
-        what = f"backward did not run: {case.root_name} {SEVERAL}"
         return facts.cause(
-            "failed", what, facts.lines, "--grad-output ones, or a scalar as the root, as .sum() makes it"
+            "failed",
+            f"backward did not run: {case.root_name} {SEVERAL}",
+            facts.lines,
+            "--grad-output ones, or a scalar as the root, as .sum() makes it",
         )
     closure = CLOSURE.search(case.code_of(stepped))
     mend = first_true(
@@ -596,9 +601,13 @@ def not_run(facts: TensorFacts) -> Cause:
         (case.root and not (facts.history.is_optimized and ".sum()" in case.call_of_backward), case.call_of_backward),
         (True, f"compute a loss from {name}, and call its backward()"),
     )
-    what = f"{name}.grad is None: no backward has run to its end"
     made = () if case.root_row is None or case.is_expression else case.line_of(case.root_row.place)
-    return facts.cause("backward not run", what, stepped if closure else (*facts.lines, *made), mend)
+    return facts.cause(
+        "backward not run",
+        f"{name}.grad is None: no backward has run to its end",
+        stepped if closure else (*facts.lines, *made),
+        mend,
+    )
 
 
 def returned(facts: TensorFacts, lines: Lines, mend: str) -> Cause:
@@ -612,9 +621,11 @@ def returned(facts: TensorFacts, lines: Lines, mend: str) -> Cause:
         mend: what to write if it is not meant.
     """
     case, line, code = facts.case, facts.case.code_of(lines), facts.case.graph.code
-    results = (one for one in fixes.assigned_in(line) if len(re.findall(rf"\b{re.escape(one)}\b", code)) > 1)
     if (
-        not (line.startswith("return ") or any(results))
+        (
+            not line.startswith("return ")
+            and not any(len(re.findall(rf"\b{re.escape(one)}\b", code)) > 1 for one in fixes.assigned_in(line))
+        )
         or case.stop is not None
         or facts.history.is_optimized
         or GRADIENT.search(code)

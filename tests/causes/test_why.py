@@ -1749,6 +1749,19 @@ for i in range(2):
             " in forward()"
         ),
     ),
+    "parameters_that_are_updated_by_what_autograd_returns": (
+        "params[0] (1st)",
+        """\
+import torch
+params = [torch.zeros(2, requires_grad=True), torch.ones(1, requires_grad=True)]
+loss = (params[0].sum() + params[1] - 1).pow(2).mean()
+grads = torch.autograd.grad(loss, params)
+params = [p - 0.1 * g for p, g in zip(params, grads)]
+""",
+        "not trained",
+        [4],
+        "none, if the program uses what it returns; else loss.backward() in its place, or give each tensor its .grad",
+    ),
     "hinge_of_one_example": (
         "w",
         """\
