@@ -12,6 +12,7 @@ from typing import Any
 from weakref import ref
 
 import numpy as np
+from numpy.lib.array_utils import byte_bounds
 
 from gviz.autograd.modes import mode
 from gviz.autograd.node import AccumulateGrad
@@ -21,6 +22,10 @@ from gviz.autograd.views import refuse_view, take_place
 from gviz.autograd.words import INFERENCE_WRITTEN, NO_DATA
 from gviz.numbers import dtypes
 from gviz.numbers.words import refuse
+
+ONE_MEMORY = (
+    "unsupported operation: {} to a single memory location. Please clone() the tensor before performing the operation."
+)
 
 SHARED = ("masked_fill", "masked_fill_tensor", "index_put", "index_fill", "index_fill_tensor")
 """Operations that PyTorch lets write where several elements are one memory, as those of expand() are."""
@@ -52,22 +57,38 @@ def in_place(operation: Callable[..., Any], tensor: Tensor, *args: object) -> Te
     is_shared = array.size > 1 and any(
         n > 1 and step and not own for n, own, step in zip(array.shape, array.strides, values.strides, strict=False)
     )
+    is_filled = getattr(operation, "key", "") in SHARED
+    refuse(is_shared and not is_filled, ONE_MEMORY.format("more than one element of the written-to tensor refers"))
     refuse(
-        is_shared and getattr(operation, "key", "") not in SHARED,
-        "unsupported operation: more than one element of the written-to tensor refers to a single memory location. Please "
-        "clone() the tensor before performing the operation.",
+        any(
+            np.may_share_memory(array, one._array) and overlaps(array, one._array)
+            for one in args
+            if isinstance(one, Tensor) and (one._array.ndim or not is_filled)
+        ),
+        ONE_MEMORY.format("some elements of the input tensor and the written-to tensor refer"),
     )
     node = result.grad_fn if mode.recording else None
     if twin._edge is not None and node is not None and any(value is twin for value in node._saved or ()):
         twin._edge = TENSORS["clone"](twin)._edge  # what PyTorch saves is a recorded copy
-    # What an operation has left as it was does not cover what it has written into the same memory.
-    is_new = (values != array) & ~(np.isnan(values) & np.isnan(array)) if is_shared else ...
-    array[is_new] = values[is_new]
+    written: Any = ...
+    if is_shared:  # what the operation leaves as it was, whatever that is, does not cover what it writes there
+        other = operation(from_array((array == 0).astype(array.dtype), None), *args)._array
+        written = (values != array) | (values == other) | (np.isnan(values) & np.isnan(other))
+    array[written] = values[written]
     version = count_write(tensor)
     if node is not None:  # the result was recorded
         type(node).watch(node, result.output_nr, version, array)
         take_place(tensor, result._edge)
     return tensor
+
+
+def overlaps(array: Any, other: Any) -> bool:
+    """Return whether two arrays share a part of their memory, as far as PyTorch looks: neither may have gaps in it."""
+    sides = [
+        (byte_bounds(one), [step for n, step in zip(one.shape, one.strides, strict=True) if n > 1], one.nbytes)
+        for one in (array, other)
+    ]
+    return sides[0] != sides[1] and all(end - begin == size for (begin, end), _, size in sides)
 
 
 def refuse_cast(have: np.dtype[Any], want: np.dtype[Any]) -> None:

@@ -524,6 +524,12 @@ ERRORS = (
         "A tensor that was made with expand() is written in place: several of its elements are the same number in memory.",
         (("Make a copy with elements of its own.", "y = x.expand(3, 3).clone()"),),
     ),
+    ErrorHelp(
+        ("some elements of the input tensor and the written-to tensor refer to a single memory location",),
+        "A part of a tensor is written with numbers of another part of it, which lies in the same memory: what is read"
+        " would be written over while it is read.",
+        (("Read from a copy.", "x[1:] = x[:-1].clone()"),),
+    ),
 )
 """All that gviz explains; of two that fit a text the one with the longer wording is meant."""
 

@@ -29,14 +29,14 @@ class Distribution:
     support: Any = None
     stddev: Any = property(lambda self: self.variance.sqrt())
     batch_shape, event_shape = property(lambda self: self._batch_shape), property(lambda self: self._event_shape)
-    mean = variance = property(lambda self: self._lack())
-    mode = property(lambda self: self._lack(f"{type(self)} does not implement mode"))
-    log_prob: Any = property(lambda self: lambda _value: self._lack())
+    mean = variance = property(lambda self: self._lack_())
+    mode = property(lambda self: self._lack_(f"{type(self)} does not implement mode"))
+    log_prob: Any = property(lambda self: lambda _value: self._lack_())
     cdf, icdf = log_prob, log_prob
-    entropy: Any = property(lambda self: self._lack)
-    enumerate_support: Any = property(lambda self: lambda *_: self._lack())
+    entropy: Any = property(lambda self: self._lack_)
+    enumerate_support: Any = property(lambda self: lambda *_: self._lack_())
 
-    def _lack(self, *words: str) -> Any:
+    def _lack_(self, *words: str) -> Any:
         """Refuse what this distribution has not."""
         raise NotImplementedError(*words)
 

@@ -129,13 +129,13 @@ class TransformedDistribution(Distribution):
     def sample(self, sample_shape: Sequence[int] = ()) -> Any:
         """Return random values."""
         with no_grad():
-            return self._forward(self.base_dist.sample(sample_shape))
+            return self._forward_(self.base_dist.sample(sample_shape))
 
     def rsample(self, sample_shape: Sequence[int] = ()) -> Any:
         """Return random values through which gradients flow."""
-        return self._forward(self.base_dist.rsample(sample_shape))
+        return self._forward_(self.base_dist.rsample(sample_shape))
 
-    def _forward(self, value: Tensor) -> Any:
+    def _forward_(self, value: Tensor) -> Any:
         for transform in self.transforms:
             value = transform(value)
         return value
@@ -151,7 +151,7 @@ class TransformedDistribution(Distribution):
             result, value = result - sum_last(slope, dims - transform.domain.event_dim), before
         return result + sum_last(self.base_dist.log_prob(value), dims - len(self.base_dist.event_shape))
 
-    def _rising(self, value: Tensor) -> Any:
+    def _rising_(self, value: Tensor) -> Any:
         """Return a probability as it is, or its rest where the transforms are falling."""
         sign = ComposeTransform(self.transforms).sign
         return value if isinstance(sign, int) and sign == 1 else sign * (value - 0.5) + 0.5
@@ -161,11 +161,11 @@ class TransformedDistribution(Distribution):
         for transform in reversed(self.transforms):
             value = transform.inv(value)
         self.base_dist._validate_sample(value)
-        return self._rising(self.base_dist.cdf(value))
+        return self._rising_(self.base_dist.cdf(value))
 
     def icdf(self, value: Tensor) -> Any:
         """Return the number below which a number is with this probability."""
-        return self._forward(self.base_dist.icdf(self._rising(value)))
+        return self._forward_(self.base_dist.icdf(self._rising_(value)))
 
 
 def transformed(*names: str, begin: Callable[..., Any]) -> type:
@@ -320,20 +320,20 @@ class MixtureSameFamily(Distribution):
 
         return Constraint(f"MixtureSameFamilyConstraint({inner})", check, dims)
 
-    def _average(self, values: Tensor) -> Any:
+    def _average_(self, values: Tensor) -> Any:
         """Return the mean over the distributions, by their probabilities."""
         probs, dims = self.mixture_distribution.probs, len(self.event_shape)
         more = 0 if probs.dim() == 2 else len(self.batch_shape) - (probs.dim() - 1)
         probs = probs.reshape((*probs.shape[:-1], *[1] * more, probs.shape[-1], *[1] * dims))
         return torch.sum(probs * values, dim=-1 - dims)
 
-    mean = property(lambda self: self._average(self.component_distribution.mean))
+    mean = property(lambda self: self._average_(self.component_distribution.mean))
 
     @property
     def variance(self) -> Any:
         """The mean of the variances, and the variance of the means."""
         parts = self.component_distribution
-        return self._average(parts.variance) + self._average((parts.mean - self._pad(self.mean)).pow(2.0))
+        return self._average_(parts.variance) + self._average_((parts.mean - self._pad(self.mean)).pow(2.0))
 
     def _pad(self, x: Tensor) -> Any:
         return x.unsqueeze(-1 - len(self.event_shape))

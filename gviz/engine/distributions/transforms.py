@@ -34,7 +34,7 @@ class Transform:
     """A function with an inverse; one of a cache knows the last pair."""
 
     bijective: Any = False
-    _compared: Any = None
+    _compared_: Any = None
     """The attributes by which transforms of a class are told apart; None: each is equal to itself alone."""
     domain: Any = real
     codomain: Any = real
@@ -55,13 +55,13 @@ class Transform:
     def __call__(self, x: Tensor) -> Any:
         """Return the result, which a cache may know."""
         x_old, y_old = self._cached_x_y
-        return y_old if x is x_old and x is not None else self._paired(x, self._call(x))[1]
+        return y_old if x is x_old and x is not None else self._paired_(x, self._call(x))[1]
 
     def _inv_call(self, y: Tensor) -> Any:
         x_old, y_old = self._cached_x_y
-        return x_old if y is y_old and y is not None else self._paired(self._inverse(y), y)[0]
+        return x_old if y is y_old and y is not None else self._paired_(self._inverse(y), y)[0]
 
-    def _paired(self, x: Tensor, y: Tensor) -> Any:
+    def _paired_(self, x: Tensor, y: Tensor) -> Any:
         """Return a pair, which the cache keeps if there is one."""
         if self._cache_size:
             self._cached_x_y = x, y
@@ -86,9 +86,9 @@ class Transform:
         return shape
 
     def __eq__(self, other: object) -> bool:
-        if type(self) is not type(other) or self._compared is None:
+        if type(self) is not type(other) or self._compared_ is None:
             return self is other
-        return all(torch.as_tensor(getattr(self, name) == getattr(other, name)).all() for name in self._compared)
+        return all(torch.as_tensor(getattr(self, name) == getattr(other, name)).all() for name in self._compared_)
 
     __hash__ = object.__hash__
 
@@ -99,7 +99,7 @@ class Transform:
 class InverseTransform(Transform):
     """The inverse of a transform."""
 
-    _compared = ("_inv",)
+    _compared_ = ("_inv",)
     bijective = property(lambda self: self.inv.bijective)
     sign = property(lambda self: self.inv.sign)
     domain, codomain = property(lambda self: self.inv.codomain), property(lambda self: self.inv.domain)
@@ -139,7 +139,7 @@ def widened(constraint: Constraint, first: int, steps: list[tuple[int, int]]) ->
 class ComposeTransform(Transform):
     """Several transforms, one after the other."""
 
-    _compared = ("parts",)
+    _compared_ = ("parts",)
     bijective = property(lambda self: all(part.bijective for part in self.parts))
     sign = property(lambda self: math.prod(part.sign for part in self.parts))
     inv: Any = property(lambda self: ComposeTransform([part.inv for part in reversed(self.parts)]))
@@ -192,7 +192,7 @@ identity_transform = ComposeTransform([])
 class AffineTransform(Transform):
     """``loc + scale * x``."""
 
-    bijective, _compared = True, ("loc", "scale")
+    bijective, _compared_ = True, ("loc", "scale")
     domain = codomain = property(lambda self: independent(real, self._event_dim) if self._event_dim else real)
     sign = property(lambda self: self.scale.sign() if hasattr(self.scale, "sign") else math.copysign(1, self.scale))
 
@@ -236,7 +236,7 @@ def fixed(
         "__doc__": f"{name.removesuffix('Transform')} of each element.",
         "__module__": "torch.distributions.transforms",
         "codomain": codomain,
-        "_compared": (),
+        "_compared_": (),
         "_call": lambda _, x: call(x),
         "_inverse": lambda _, y: inverse(y),
     }
@@ -278,7 +278,7 @@ TanhTransform = fixed(
 class PowerTransform(Transform):
     """``x ** exponent`` of positive numbers."""
 
-    bijective, domain, codomain, _compared = True, positive, positive, ("exponent",)
+    bijective, domain, codomain, _compared_ = True, positive, positive, ("exponent",)
     sign = property(lambda self: self.exponent.sign())
 
     def __init__(self, exponent: Tensor | float, cache_size: int = 0) -> None:
@@ -305,7 +305,7 @@ class PowerTransform(Transform):
 class StickBreakingTransform(Transform):
     """Vectors to shares, of which there is one more: each number breaks off a part of what is left."""
 
-    bijective, domain, codomain, _compared = True, independent(real, 1), simplex, ()
+    bijective, domain, codomain, _compared_ = True, independent(real, 1), simplex, ()
 
     def _offsets(self, x: Tensor) -> Any:
         return (x.shape[-1] + 1 - torch.ones_like(x).cumsum(-1)).log()

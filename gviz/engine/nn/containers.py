@@ -36,7 +36,7 @@ class Holder(Module):
         value = value if is_module or type(value) is not Tensor else Parameter(value)
         self._admit_(self._home_, name, value, registered=is_module)
 
-    __len__, __getitem__, __delitem__, clear = map(of_entries, (len, dict.__getitem__, dict.__delitem__, dict.clear))
+    __len__, __getitem__, __delitem__, _clear_ = map(of_entries, (len, dict.__getitem__, dict.__delitem__, dict.clear))
 
     def extra_repr(self) -> str:
         """Return a line for each parameter that is held."""
@@ -61,7 +61,7 @@ def through_list(change: Any) -> Any:
     def method(self: Numbered, *args: object) -> Any:
         values = list(self)
         change(values, *args)
-        self.clear()
+        self._clear_()
         return self.extend(values)
 
     return method
@@ -158,7 +158,7 @@ class Named(Holder):
         super().__init__()
         self.update(values or ())
 
-    __iter__, keys, values, items, get = map(of_entries, (iter, dict.keys, dict.values, dict.items, dict.get))
+    __iter__, keys, values, items, clear = map(of_entries, (iter, dict.keys, dict.values, dict.items, dict.clear))
 
     def update(self, values: Mapping[str, Any] | Iterable[tuple[str, Any]]) -> None:
         """Add what is in a dict, or in pairs: parameters of a plain dict in the order of their names, as in PyTorch."""
@@ -174,7 +174,7 @@ class ModuleDict(Named):
 class ParameterDict(Named):
     """A dict of parameters."""
 
-    _home_ = "_parameters"
+    _home_, get = "_parameters", of_entries(dict.get)
 
 
 class ParameterList(Numbered):

@@ -190,10 +190,14 @@ class Convolution(Layer, refused=CANNOT):
 
     def forward(self, input: Tensor) -> Any:
         """Return the convolution of the input."""
+        return self._conv_forward(input, self.weight, self.bias)
+
+    def _conv_forward(self, input: Tensor, weight: Tensor, bias: Tensor | None) -> Any:
+        """Return a convolution of the input with other weights, which a program may have made of its own."""
         padding: Any = self.padding
         if self.padding_mode != "zeros":
             input, padding = F.pad(input, self._border_(), self.padding_mode), 0
-        return self._function_(input, self.weight, self.bias, self.stride, padding, self.dilation, self.groups)
+        return self._function_(input, weight, bias, self.stride, padding, self.dilation, self.groups)
 
     def _border_(self) -> list[int]:
         """Return how much is around the input where it is not zeros, for :func:`functional.pad`.

@@ -1,7 +1,7 @@
 """The base of all layers: a tree of modules with parameters and buffers, found by their names.
 
-Programs derive classes from it, with attributes of any name: what PyTorch's classes do not have is named ``_so_`` here, in
-all layers and in the optimizers.
+Programs derive classes from it, with attributes of any name: what PyTorch's classes do not have is named ``_so_``
+here, in all layers and in the optimizers.
 
 Source: https://docs.pytorch.org/docs/2.13/generated/torch.nn.Module.html
 """

@@ -37,6 +37,13 @@ def method(kind: type, name: str, takes: str, gives: str, **names: object) -> An
     return function.__code__.co_varnames[1:]
 
 
+def begin_uniform(self: Any) -> None:
+    """Write values uniform within one over the root of the number of inputs, as most layers with weights begin."""
+    init.kaiming_uniform_(self.weight, a=math.sqrt(5))
+    if self.bias is not None:
+        init.within([self.bias], init.fans(self.weight)[0])
+
+
 class Layer(Module):
     """A function as a module: its options become attributes, the tensors that it learns become parameters."""
 
@@ -76,8 +83,9 @@ class Layer(Module):
         """
         for name, value in facts.items():
             setattr(cls, f"_{name}_", value)
-        if begin is not None:
-            cls.reset_parameters = begin  # type: ignore[method-assign] # as a method of the class would be
+        has_shapes = not {"_shapes_", "_shaped_"}.isdisjoint(vars(cls))
+        if begin is not None or (has_shapes and not hasattr(cls, "reset_parameters")):
+            cls.reset_parameters = begin or begin_uniform  # type: ignore[attr-defined] # only of these classes
         if home:
             cls.__module__ = f"torch.nn.modules.{home}"
             LAYERS[cls.__name__] = cls
@@ -115,12 +123,6 @@ class Layer(Module):
             name: [getattr(self, size) for size in size_names.split()] for name, size_names in self._shapes_.items()
         }
         return {k: None if k == "bias" and not bias else v[0] if len(v) == 1 else tuple(v) for k, v in sizes.items()}
-
-    def reset_parameters(self) -> None:
-        """Write values uniform within one over the root of the number of inputs, as most layers with weights begin."""
-        init.kaiming_uniform_(self.weight, a=math.sqrt(5))
-        if self.bias is not None:
-            init.within([self.bias], init.fans(self.weight)[0])
 
     def extra_repr(self) -> str:
         """Return what the layer says it shows, else the options."""

@@ -244,12 +244,16 @@ class Optimizer(Portable):
             "loaded state dict contains a parameter group that doesn't match the size of optimizer's group",
             ValueError,
         )
-        self.param_groups = [
+        groups = [
             saved_group | {name: value for name, value in own.items() if name == "params" or name not in saved_group}
             for own, saved_group in zip(self.param_groups, groups, strict=True)
         ]
         tensors = self._tensors_()
-        self.state = defaultdict(dict, {tensors[i]: deepcopy(entry) for i, entry in state_dict["state"].items()})
+        state = {tensors[i]: deepcopy(entry) for i, entry in state_dict["state"].items()}
+        self.__setstate__({"state": defaultdict(dict, state), "param_groups": groups})
+
+    def __setstate__(self, state: dict[str, Any]) -> None:
+        vars(self).update(state)
 
     def __repr__(self) -> str:
         text = f"{type(self).__name__} ("

@@ -34,11 +34,20 @@ __all__ = [
 ]
 
 
+BY_EPOCH = (
+    "The epoch parameter in `scheduler.step()` was not necessary and is being deprecated where possible. Please "
+    "use `scheduler.step()` to step the scheduler. During the deprecation, if epoch is different from None, the "
+    "closed form is used instead of the new chainable form, where available. Please open an issue if you are "
+    "unable to replicate your use case: https://github.com/pytorch/pytorch/issues/new/choose."
+)
+"""What PyTorch says of it."""
+
+
 class LRScheduler(Portable):
     """Base of the schedules: ``step()`` sets each group's learning rate for the next epoch.
 
     Most say in ``takes`` what they take and keep, and in ``rate`` what a group's learning rate is, from that of the
-    last epoch and the one at the beginning.
+    last epoch and the one at the beginning; in ``closed`` from the latter alone, for an epoch that ``step`` is given.
     """
 
     __module__, _importable = "torch.optim.lr_scheduler", "gviz.engine.optim.lr_scheduler"
@@ -48,10 +57,14 @@ class LRScheduler(Portable):
 
         def __getattr__(self, name: str) -> Any: ...
 
-    def __init_subclass__(cls, takes: str = "", rate: Callable[..., Any] | None = None) -> None:
+    def __init_subclass__(
+        cls, takes: str = "", rate: Callable[..., Any] | None = None, closed: Callable[..., Any] | None = None
+    ) -> None:
         if cls.__module__ == __name__:
             cls.__module__ = LRScheduler.__module__
         cls._rate_ = rate or cls._rate_  # type: ignore[method-assign] # as a method of the class would be
+        if closed is not None:
+            method(cls, "_get_closed_form_lr", "", "[closed(self, base) for base in self.base_lrs]", closed=closed)
         if takes:
             method(cls, "__init__", f"optimizer, {takes}, last_epoch=-1", "self._begin_(locals())")
 
@@ -97,8 +110,8 @@ class LRScheduler(Portable):
         """Return the learning rates that were set last."""
         return self._last_lr
 
-    def step(self) -> None:
-        """Go on by one epoch."""
+    def step(self, epoch: int | None = None) -> None:
+        """Go on by one epoch, or to one."""
         if self._step_count == 1 and not self.optimizer._opt_called:
             warn(
                 "Detected call of `lr_scheduler.step()` before `optimizer.step()`. In PyTorch 1.1.0 and later, you "
@@ -106,9 +119,11 @@ class LRScheduler(Portable):
                 "to do this will result in PyTorch skipping the first value of the learning rate schedule. See more "
                 "details at https://pytorch.org/docs/stable/optim.html#how-to-adjust-learning-rate"
             )
+        if epoch is not None:
+            warn(BY_EPOCH)
         self._step_count += 1
-        self.last_epoch += 1
-        self._renew_()
+        self.last_epoch = self.last_epoch + 1 if epoch is None else epoch
+        self._renew_(self.get_lr if epoch is None else getattr(self, "_get_closed_form_lr", self.get_lr))
 
     def _rates_(self) -> list[float]:
         return [group["lr"] for group in self.optimizer.param_groups]
@@ -118,13 +133,13 @@ class LRScheduler(Portable):
         for group, base in zip(self.optimizer.param_groups, self.base_lrs, strict=True):
             group["lr"] = base
         self.last_epoch, self._is_initial = 0, True
-        self._renew_()
+        self._renew_(self.get_lr)
         self._is_initial = False
 
-    def _renew_(self) -> None:
+    def _renew_(self, rates_now: Callable[[], Iterable[float]]) -> None:
         """Set the learning rates of this epoch."""
         self._get_lr_called_within_step = True
-        rates = list(self.get_lr())
+        rates = list(rates_now())
         self._get_lr_called_within_step = False
         for group, lr in zip(self.optimizer.param_groups, rates, strict=True):
             group["lr"] = lr
@@ -197,6 +212,7 @@ class StepLR(
     LRScheduler,
     takes="step_size, gamma=0.1",
     rate=lambda self, lr, base: lr if self.last_epoch == 0 or self.last_epoch % self.step_size else lr * self.gamma,
+    closed=lambda self, base: base * self.gamma ** (self.last_epoch // self.step_size),
 ):
     """The learning rate times ``gamma`` every ``step_size`` epochs."""
 
@@ -205,6 +221,9 @@ class MultiStepLR(
     LRScheduler,
     takes="milestones, gamma=0.1",
     rate=lambda self, lr, base: lr * self.gamma ** self.milestones[self.last_epoch],
+    closed=lambda self, base: (
+        base * self.gamma ** sum(count for at, count in self.milestones.items() if at <= self.last_epoch)
+    ),
 ):
     """The learning rate times ``gamma`` at each milestone."""
 
@@ -213,12 +232,21 @@ class MultiStepLR(
 
 
 class ExponentialLR(
-    LRScheduler, takes="gamma", rate=lambda self, lr, base: lr if self._is_initial else lr * self.gamma
+    LRScheduler,
+    takes="gamma",
+    rate=lambda self, lr, base: lr if self._is_initial else lr * self.gamma,
+    closed=lambda self, base: base * self.gamma**self.last_epoch,
 ):
     """The learning rate times ``gamma`` every epoch."""
 
 
-class CosineAnnealingLR(LRScheduler, takes="T_max, eta_min=0.0"):
+class CosineAnnealingLR(
+    LRScheduler,
+    takes="T_max, eta_min=0.0",
+    closed=lambda self, base: (
+        self.eta_min + (base - self.eta_min) * (1 + math.cos(math.pi * self.last_epoch / self.T_max)) / 2
+    ),
+):
     """The learning rate down along a cosine to ``eta_min`` in ``T_max`` epochs, and up again."""
 
     def _rate_(self, lr: float, base: float) -> float:
@@ -238,6 +266,7 @@ class ConstantLR(
     rate=lambda self, lr, base: (
         lr * (self.factor if self.last_epoch == 0 else 1.0 / self.factor if self.last_epoch == self.total_iters else 1)
     ),
+    closed=lambda self, base: base * (self.factor + (self.last_epoch >= self.total_iters) * (1 - self.factor)),
 ):
     """The learning rate times ``factor`` for ``total_iters`` epochs."""
 
@@ -250,11 +279,22 @@ class PolynomialLR(
         if 0 < self.last_epoch <= self.total_iters and not self._is_initial
         else lr
     ),
+    closed=lambda self, base: base * (1.0 - min(self.total_iters, self.last_epoch) / self.total_iters) ** self.power,
 ):
     """The learning rate times a power of the share of ``total_iters`` epochs that is left."""
 
 
-class LinearLR(LRScheduler, takes="start_factor=1.0 / 3, end_factor=1.0, total_iters=5"):
+class LinearLR(
+    LRScheduler,
+    takes="start_factor=1.0 / 3, end_factor=1.0, total_iters=5",
+    closed=lambda self, base: (
+        base
+        * (
+            self.start_factor
+            + (self.end_factor - self.start_factor) * min(self.total_iters, self.last_epoch) / self.total_iters
+        )
+    ),
+):
     """The learning rate times a factor that goes from one to another in ``total_iters`` epochs."""
 
     def _rate_(self, lr: float, base: float) -> float:
@@ -287,7 +327,7 @@ class CosineAnnealingWarmRestarts(
         while self.T_cur >= self.T_i:
             self.T_cur, self.T_i = self.T_cur - self.T_i, self.T_i * self.T_mult
         self.last_epoch = math.floor(epoch)
-        self._renew_()
+        self._renew_(self.get_lr)
 
 
 class OneCycleLR(
@@ -500,11 +540,14 @@ class ReduceLROnPlateau(LRScheduler):
         if self.cooldown_counter > 0:
             self.cooldown_counter, self.num_bad_epochs = self.cooldown_counter - 1, 0
         if self.num_bad_epochs > self.patience:
-            for group in self.optimizer.param_groups:
-                lr = max(float(group["lr"]) * self.factor, self.min_lr)
-                group["lr"] = lr if group["lr"] - lr > self.eps else group["lr"]
+            self._reduce_lr(self.last_epoch)
             self.cooldown_counter, self.num_bad_epochs = self.cooldown, 0
         self._last_lr = self._rates_()
+
+    def _reduce_lr(self, epoch: int) -> None:
+        for group in self.optimizer.param_groups:
+            lr = max(float(group["lr"]) * self.factor, self.min_lr)
+            group["lr"] = lr if group["lr"] - lr > self.eps else group["lr"]
 
 
 class SequentialLR(LRScheduler):
@@ -531,7 +574,7 @@ class SequentialLR(LRScheduler):
         schedulers[0]._initial_step()
         self._last_lr = schedulers[0].get_last_lr()
 
-    def step(self) -> None:
+    def step(self) -> None:  # type: ignore[override]
         """Go on by one epoch, with the one whose turn it is."""
         self.last_epoch += 1
         now = self._schedulers[bisect_right(self._milestones, self.last_epoch)]
@@ -553,7 +596,7 @@ class ChainedScheduler(LRScheduler):
         self._schedulers, self.optimizer = schedulers, optimizer or schedulers[0].optimizer
         self._last_lr = self._rates_()
 
-    def step(self) -> None:
+    def step(self) -> None:  # type: ignore[override]
         """Go on by one epoch with all of them."""
         for one in self._schedulers:
             one.step()

@@ -452,21 +452,21 @@ class DataLoader(Typed):
         base = seed(self.generator)
         self._workers = [Worker(number, self, base) for number in range(self.num_workers)]
         return (
-            batches_by(self._workers, self, order) if self._workers else map(partial(self._batch, self.dataset), order)
+            batches_by(self._workers, self, order) if self._workers else map(partial(self._batch_, self.dataset), order)
         )
 
-    def _parts(self, stream: Iterable[Any]) -> Any:
+    def _parts_(self, stream: Iterable[Any]) -> Any:
         """Return an iterator over the samples of a stream, or over lists of them."""
         return iter(stream if self.batch_size is None else BatchSampler(stream, self.batch_size, self.drop_last))
 
-    def _rows(self, order: Any) -> Any:
+    def _rows_(self, order: Any) -> Any:
         """Return the batch of those indices, if it is rows of tensors; None if samples have to be made."""
         is_plain = self.batch_sampler is not None and self.collate_fn is default_collate and not self._streams
         return stacked(self.dataset, order) if is_plain else None
 
-    def _batch(self, dataset: Any, order: Any) -> Any:
+    def _batch_(self, dataset: Any, order: Any) -> Any:
         """Return the batch of those indices, or the sample of one; of a stream, of those samples."""
-        if (rows := self._rows(order)) is not None:
+        if (rows := self._rows_(order)) is not None:
             return rows
         if not self._streams:
             order = dataset[order] if self.batch_sampler is None else fetched(dataset, order)

@@ -80,7 +80,7 @@ def get_worker_info() -> WorkerInfo | None:
 def batches_by(workers: list[Worker], loader: Any, order: Iterator[Any]) -> Iterator[Any]:
     """Return the batches of workers in turn; the order is drawn ahead, as far as PyTorch does."""
     if loader._streams:
-        return streamed([(worker, worker.call(loader._parts, worker.info.dataset)) for worker in workers], loader)
+        return streamed([(worker, worker.call(loader._parts_, worker.info.dataset)) for worker in workers], loader)
     factor = 2 if loader.prefetch_factor is None else loader.prefetch_factor
     return mapped(workers, loader, order, deque(islice(order, factor * len(workers))))
 
@@ -90,8 +90,8 @@ def mapped(workers: list[Worker], loader: Any, order: Iterator[Any], ahead: dequ
     number = 0
     while ahead:
         worker, indices = workers[number % len(workers)], ahead.popleft()
-        rows = loader._rows(indices)  # without any random number: a worker takes time
-        batch = worker.call(loader._batch, worker.info.dataset, indices) if rows is None else rows
+        rows = loader._rows_(indices)  # without any random number: a worker takes time
+        batch = worker.call(loader._batch_, worker.info.dataset, indices) if rows is None else rows
         ahead.extend(islice(order, 1))
         yield batch
         number += 1
@@ -105,4 +105,4 @@ def streamed(streams: list[Any], loader: Any) -> Iterator[Any]:
         samples = worker.call(next, parts, end)
         if samples is not end:
             waiting.append((worker, parts))
-            yield worker.call(loader._batch, worker.info.dataset, samples)
+            yield worker.call(loader._batch_, worker.info.dataset, samples)
