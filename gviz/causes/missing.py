@@ -437,7 +437,7 @@ def beside_root(facts: TensorFacts, leaves: AbstractSet[str], root: str) -> tupl
     if last := next(uses, None):
         what = f"{what}: {last.name} is, and {root} does not use it"
         return what, case.line_of(last.place), f"use {last.name} where {root} is computed, or in a loss of its own"
-    deep = (cut for cut in reversed(case.graph.breaks) if name in cut.leaves and not cut.is_of_leaves)
+    deep = (cut for cut in reversed(case.graph.breaks) if name in cut.leaves and not cut.is_of_leaves and cut.place)
     if cut := next(deep, None):
         lines, mend = at_cuts(case, [cut._replace(others=())])
         what = f"{what}: {cut_clause(case, cut, 'what comes of it')}"

@@ -47,7 +47,7 @@ MENDS_OF_NAN = {
         " elsewhere keep its input small, as {x}.clamp(max=20) does, whose slope is 0 there"
     ),
     **dict.fromkeys(DIVISIONS, "it is a division by 0: add a small number to the divisor"),
-    **{one: f"{one} of one element is nan: give it more of them, or correction=0" for one in SPREADS},
+    **{one: f"{one} of one element is nan: give it more of them" for one in SPREADS},
     "rsqrt": (
         "rsqrt is infinite at 0, and nan below: keep its input above 0, as {x}.clamp(min=1e-6) does, whose slope is 0"
         " there"

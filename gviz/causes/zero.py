@@ -58,7 +58,7 @@ MENDS_OF_ZERO = {
     "norm": "its input is 0, where a norm has the slope 0: see what makes it so, such as a tensor less its own copy",
     "softmax": "softmax sums to 1 whatever its input is: use log_softmax, or only the elements of the right classes",
     "nan_to_num": "its input is nan or infinite there, which it hides: see what makes it so",
-    "normal": "random numbers have no slope: mean + std * torch.randn_like({x}) lets the gradient through",
+    "normal": "random numbers have no slope: their mean plus their deviation times torch.randn() lets the gradient through",
 }
 """What to do where an operation makes a gradient 0."""
 

@@ -1918,7 +1918,7 @@ loss.backward()
 """,
         "nan",
         [4],
-        "look at the data; std of one element is nan: give it more of them, or correction=0",
+        "look at the data; std of one element is nan: give it more of them",
     ),
     "spread_of_one_element_that_is_kept_above_0": (
         "w",
@@ -1932,7 +1932,7 @@ loss.backward()
 """,
         "nan",
         [4],
-        "look at the data; std of one element is nan: give it more of them, or correction=0",
+        "look at the data; std of one element is nan: give it more of them",
     ),
     "picked_probabilities_of_0": (
         "w",
@@ -3300,6 +3300,19 @@ def test_a_parameter_that_an_update_makes_anew_is_a_new_leaf_wherever_it_is_held
     )
     graph = package.read(script, SourceOptions(diagnose=True), say=lambda _: None).graph
     assert {one.verdict for one in why_all(graph) if one.name.startswith("net")} == {"new leaf"}
+
+
+@pytest.mark.parametrize("engine", ENGINES)
+def test_no_line_is_to_be_left_out_for_what_was_frozen_while_it_was_used(tmp_path: Path, engine: str) -> None:
+    lines = (
+        "import torch",
+        "net = torch.nn.Linear(2, 2)",
+        "net.requires_grad_(False)",
+        "loss = net(torch.ones(2)).sum()",
+    )
+    causes = why_all(graph_of(tmp_path, "\n".join((*lines, "net.requires_grad_(True)", "loss.backward()")), engine))
+    mends = [one.mend.partition(";")[0] for one in causes if one.verdict == "no path"]
+    assert mends == [f"call {one}.requires_grad_() before it is used" for one in ("net.weight", "net.bias")]
 
 
 @pytest.mark.parametrize(
