@@ -161,7 +161,7 @@ def public() -> Iterator[tuple[str, Any, Any]]:
     for word, name in NAMES.items():
         for form in name.forms:
             yield from ((text, form.call, form) for text in spelled(word))
-    yield from ((f"nn.{name}", layer.forward, "") for name, layer in LAYERS.items())
+    yield from ((f"nn.{name}", getattr(layer, "_function_", layer.forward), "") for name, layer in LAYERS.items())
     yield from (
         (f"Tensor.{name}", member.fget, "")
         for name, member in space.items()
