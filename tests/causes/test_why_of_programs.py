@@ -1454,6 +1454,35 @@ def test_a_packed_sequence_is_cut_off_by_no_lengths_of_it(tmp_path: Path, engine
     assert lines_of(cause) == [6], cause
 
 
+IN_MAIN = """\
+import torch
+from torch import nn
+scale = torch.tensor(2.0)
+class Net(nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.time, self.body = nn.Linear(3, 4), nn.Linear(3, 4)
+    def forward(self, x):
+        with torch.no_grad():
+            t = self.time(x)
+        return self.body(x) + t * scale
+def main():
+    model = Net()
+    model(torch.ones(2, 3)).pow(2).mean().backward()
+main()
+"""
+
+
+@pytest.mark.parametrize("engine", ENGINES)
+def test_a_parameter_that_only_a_function_held_is_asked_about_beside_a_global_tensor(
+    tmp_path: Path, engine: str
+) -> None:
+    for program in (IN_MAIN, IN_MAIN.replace("scale = torch.tensor(2.0)", "scale = 2.0")):
+        causes = {one.name: one for one in why_all(graph_of(tmp_path, program, engine))}
+        assert {"model.time.weight", "model.body.weight"} <= causes.keys()
+        assert (causes["model.time.weight"].verdict, lines_of(causes["model.time.weight"])) == ("no_grad", [10])
+
+
 FROZEN_COPY = """\
 import copy, torch
 net = torch.nn.Linear(3, 2)

@@ -190,8 +190,7 @@ def _drawn(run: ScriptRun, roots: Mapping[str, Any], options: SourceOptions, tal
     call, about = run.calls.chosen, run.calls.of(roots.values())
     about, is_chosen = about or Pass(""), call is not None and about is call.about
     then = {**run.names_at_call, **({} if is_chosen else about.names)}
-    first, second = (then, run.names) if is_chosen else (run.names, then)
-    named = {*map(id, then.values())} if is_chosen else set()
+    first, second, named = (then, run.names, {*map(id, then.values())}) if is_chosen else (run.names, then, set[int]())
     names = lasting_first(with_names_of_the_picture(first, second, roots.values(), named), loop_names(run.tree))
     if run.lines is not None:
         written, tensors = (
@@ -239,11 +238,20 @@ def _drawn(run: ScriptRun, roots: Mapping[str, Any], options: SourceOptions, tal
         of = " + ".join(name for name, tensor in names.items() if any(tensor is one for one in run.called_on))
         about = Pass("", flow=factors(roots) if options.flow else {}, of=of or "what backward was called on")
     written_in_place = {name for name, tensor in names.items() if tensor.grad_fn is not None and tensor._version}  # noqa: SLF001 - PyTorch's own name
+    known = {*map(id, ((run.names | dict(roots)) if options.diagnose else names).values())}
     return replace(
         run,
         names=names,
         roots=roots,
         statements=assigned_texts(run.tree, written_in_place),
         backward=about,
-        table_tensors=run.names or names,  # of a script that does all in functions, what these functions held
+        table_tensors={  # with what only functions held; of a script that does all in functions with all of that
+            **(run.names or names),
+            **{
+                name: one
+                for name, one in names.items()
+                if name not in run.names and " " not in name and id(one) not in known
+                if one.is_leaf and one.requires_grad
+            },
+        },
     )
