@@ -22,7 +22,7 @@ update of ``FAR`` times its norm may leave no gradient to the steps that follow.
 
 
 BROUGHT = {
-    "cleared": "zero_grad() is to come before backward(), and not between it and step()",
+    "cleared": "in each iteration zero_grad() is to come first, then backward(), and step() last",
     "": "backward() had not run",
     "zeros": "backward() had brought them none but zeros",
     "none": "backward() had brought them none; gviz.why(loss, model) tells why",

@@ -539,6 +539,18 @@ def test_steps_without_a_gradient_tell_what_backward_had_brought(torch: Any) -> 
     }
 
 
+def test_the_order_of_the_three_calls_is_told_where_a_step_finds_no_gradient(torch: Any) -> None:
+    net = network(torch)
+    optimizer = torch.optim.SGD(net.parameters(), lr=0.01)
+    with gviz.watch(net, every=1) as log:
+        for _ in range(4):
+            net(batch(torch)).pow(2).mean().backward()
+            optimizer.zero_grad()
+            optimizer.step()
+    wanted = "in each iteration zero_grad() is to come first, then backward(), and step() last"
+    assert [one.what.partition(": ")[2] for one in log.findings if one.kind == "no gradient"] == [wanted]
+
+
 def test_zero_grad_is_to_come_after_a_step_and_not_before_each_of_several_calls_of_backward(torch: Any) -> None:
     net = network(torch)
     optimizer = torch.optim.SGD(net.parameters(), lr=1e-3)
