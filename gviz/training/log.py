@@ -79,23 +79,27 @@ class Log:
         """Return whether there is a finding of that kind."""
         return any(one.kind == kind for one in self.findings)
 
-    def judge(self, learning_rate: str) -> None:
+    def judge(self, optimizer: int, learning_rate: str) -> None:
         """Look for what is not right in the last rows.
 
         Args:
-            learning_rate: the optimizer and its learning rate, in words.
+            optimizer: which one has stepped last.
+            learning_rate: it and its learning rate in that step, in words.
         """
         last, rows = self.rows[-1], self.rows[-SUSPECT_ROWS:]
+        last.rates[optimizer] = learning_rate
         for name, idle in last.units.items():
             if idle.silent * 2 > idle.units:
-                what = (
-                    f"{idle.silent} of {amount(idle.units, 'unit')} of {name}"
-                    f" were 0 for each of the last {idle.inputs:,} inputs of measured steps, or more"
+                of = f"{idle.silent} of {amount(idle.units, 'unit')} of {name} were 0 for each of the last"
+                self.find(
+                    Finding("dead units", last.step, f"{of} {idle.inputs:,} inputs of measured steps, or more", name)
                 )
-                self.find(Finding("dead units", last.step, what, name))
         if len(rows) < SUSPECT_ROWS or self.has("not finite"):
             return
-        steps = joined([str(row.step) for row in rows])
+        steps, rates = (
+            joined([str(row.step) for row in rows]),
+            ", then ".join(dict.fromkeys(row.rates[optimizer] for row in rows if optimizer in row.rates)),
+        )
         histories = {name: [row.norms[name] for row in rows if name in row.norms] for name in last.norms}
         is_to_learn = all(row.root or any(one.grad for one in row.norms.values()) for row in rows)  # and has not learnt
         large, zero = list[str](), list[str]()
@@ -106,30 +110,26 @@ class Log:
             beside = histories.get(
                 re.sub(r"\bbias$", "weight", name), norms
             )  # a bias alone is 0 where its parts cancel
-            is_zero = [one.grad for one in norms] == [0.0] * SUSPECT_ROWS
-            if is_zero and is_to_learn and not any(one.grad for one in beside):
-                zero.append(name)
+            if is_to_learn and not any(one.grad for one in beside):
+                zero += [name] * ([one.grad for one in norms] == [0.0] * SUSPECT_ROWS)
         if large:
-            what = (
-                f"the steps {steps} have each changed {joined(large)} by more than its own norm, with {learning_rate}"
-            )
-            self.find(Finding("large update", last.step, what, large[0].partition(" ")[0]))
-        self.judge_first(learning_rate)
+            what = f"the steps {steps} have each changed {joined(large)} by more than its own norm"
+            self.find(Finding("large update", last.step, f"{what}, with {rates}", large[0].partition(" ")[0]))
+        self.judge_first()
         lost = [name for name in last.cleared if all(name in row.cleared for row in rows)]
-        cleared = next(iter(lost), "")
         if zero:
             what = (
                 f"the gradient was exactly 0 in the steps {steps}: of {joined(zero)};"
-                f" {self.leap(learning_rate)}{self.why_zero(zero[0], cleared)}"
+                f" {self.leap()}{self.why_zero(zero[0], next(iter(lost), ''))}"
             )
             self.find(Finding("zero gradient", last.step, what, zero[0]))
         grads = [one.grad for norms in histories.values() for one in norms]
         if any(grads) and all(one.update == 0 for norms in histories.values() for one in norms):
-            what = f"the steps {steps} have changed none of the parameters, with {learning_rate}"
+            what = f"the steps {steps} have changed none of the parameters, with {rates}"
             self.find(Finding("no update", last.step, what))
         if histories and all(one is None for one in grads):
-            when = f"no parameter had a gradient when step() began, in the steps {steps}"
-            self.find(Finding("no gradient", last.step, f"{when}: {BROUGHT['cleared' if cleared else last.brought]}"))
+            what = f"no parameter had a gradient when step() began, in the steps {steps}"
+            self.find(Finding("no gradient", last.step, f"{what}: {BROUGHT['cleared' if lost else last.brought]}"))
         elif gone := [name for name in lost if name not in zero]:
             what = (
                 f"{joined(gone)} had no gradient when step() began, in the steps {steps}, though backward() had"
@@ -137,26 +137,26 @@ class Log:
             )
             self.find(Finding("no gradient", last.step, what, gone[0]))
 
-    def judge_first(self, learning_rate: str) -> None:
+    def judge_first(self) -> None:
         """Look for a first step that has changed each weight of an optimizer by far, with no lower loss since."""
         first, losses = self.rows[0], [math.nan if row.root is None else row.root for row in self.rows]
         own = {name for name in self.rows[-1].norms if len(self.shapes[name]) > 1}
         ratio, name = min(((first.norms[one].ratio or 0.0, one) for one in own & first.norms.keys()), default=(0.0, ""))
         if len(losses) == SUSPECT_ROWS and FAR < ratio < math.inf and all(one >= losses[0] for one in losses):
             what = f"each weight was changed by {three_digits(ratio)} times its norm, as {name}, or more"
-            self.find(Finding("large update", first.step, f"{what}, with {learning_rate}", name))
+            self.find(Finding("large update", first.step, f"{what}, with {joined(first.rates.values())}", name))
 
-    def leap(self, learning_rate: str) -> str:
+    def leap(self) -> str:
         """Return which parameter the measured step before the last rows has changed very much, as a clause; or ""."""
         ratios = (
-            (one.ratio or 0.0, name, row.step)
+            (one.ratio or 0.0, name, row.step, joined(row.rates.values()))
             for row in self.rows[-SUSPECT_ROWS - 1 : -SUSPECT_ROWS]
             for name, one in row.norms.items()
             if len(self.shapes[name]) > 1
         )
-        ratio, name, step = max(ratios, default=(0.0, "", 0))
+        ratio, name, step, rate = max(ratios, default=(0.0, "", 0, ""))
         what = f"step {step}, before these, has changed {name} by {three_digits(ratio)} times its norm"
-        return f"{what}, with {learning_rate}; " if FAR < ratio < math.inf else ""
+        return f"{what}, with {rate}; " if FAR < ratio < math.inf else ""
 
     def why_zero(self, name: str, cleared: str) -> str:
         """Return what is known of why a gradient is 0, or who tells it."""

@@ -79,6 +79,7 @@ class StepRow:
 
     ``cleared`` has the names of the parameters to which backward brought a gradient that was 0 or none when the
     optimizer began; ``brought`` what backward had brought before it: ``none``, ``zeros`` or more, "" if it did not run.
+    ``rates`` has the optimizers that stepped with their learning rates, in words, which a schedule changes after it.
     """
 
     step: int
@@ -87,6 +88,7 @@ class StepRow:
     units: dict[str, Idle] = field(default_factory=dict)
     cleared: list[str] = field(default_factory=list)
     brought: str = ""
+    rates: dict[int, str] = field(default_factory=dict)
 
 
 def three_digits(number: float | None) -> str:

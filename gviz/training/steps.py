@@ -246,7 +246,7 @@ class Steps(Observer):
                 for name, one in self.parameters.measured.items()
                 if one.grad is not None
             }
-            self.log.judge("no optimizer")
+            self.log.judge(0, "no optimizer")
         self.log.steps += 1
         if self.hunt is not None:
             self.hunt.forget(leaves=False)  # which an optimizer may be about to use
@@ -351,7 +351,7 @@ class Steps(Observer):
         row.brought = "" if reached is None or again else "zeros" if reached.keys() & norms.keys() else "none"
         row.units |= self.first_units | self.units.end_step()
         self.first_units = {}
-        self.log.judge(optimizer_text(pending.optimizer))
+        self.log.judge(id(pending.optimizer), optimizer_text(pending.optimizer))
         self.find_parameters()
 
     def end_step(self, following: int) -> None:

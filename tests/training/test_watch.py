@@ -283,6 +283,19 @@ def test_a_learning_rate_that_is_too_high_is_told_by_large_updates(torch: Any) -
     assert "with SGD, lr=20" in log.findings[0].what
 
 
+def test_a_learning_rate_is_told_as_each_step_had_it(torch: Any) -> None:
+    net = network(torch, torch.nn.Linear(4, 1))
+    optimizer = torch.optim.SGD(net.parameters(), lr=20.0)
+    schedule = torch.optim.lr_scheduler.ExponentialLR(optimizer, 2.0)
+    with gviz.watch(net, every=1) as log:
+        for _ in range(3):
+            optimizer.zero_grad()
+            net(batch(torch)).pow(2).mean().backward()
+            optimizer.step()
+            schedule.step()
+    assert "with SGD, lr=20, then SGD, lr=40, then SGD, lr=80" in log.findings[0].what
+
+
 def test_a_first_step_that_destroys_the_model_is_told(torch: Any) -> None:
     def saturated(y: Any) -> Any:
         return (y.sigmoid() - 0.3).pow(2).mean()
@@ -355,7 +368,7 @@ def test_steps_that_change_nothing_are_told(torch: Any) -> None:
         logs.append(log)
     found = [kinds(log) for log in logs]
     assert found == [["no gradient"], ["zero gradient"], ["not cleared"], ["not trained"], ["zero gradient"]]
-    assert "before backward()" in logs[0].findings[0].what
+    assert "zero_grad() is to come first" in logs[0].findings[0].what
     assert "that of 0.weight was not, when backward() had brought it" in logs[1].findings[0].what
     assert logs[2].remarks == ["2 parameters got a gradient that no optimizer has used: 0.weight, 0.bias"]
     assert "gviz.why" in logs[4].findings[0].what

@@ -238,7 +238,7 @@ def _drawn(run: ScriptRun, roots: Mapping[str, Any], options: SourceOptions, tal
         of = " + ".join(name for name, tensor in names.items() if any(tensor is one for one in run.called_on))
         about = Pass("", flow=factors(roots) if options.flow else {}, of=of or "what backward was called on")
     written_in_place = {name for name, tensor in names.items() if tensor.grad_fn is not None and tensor._version}  # noqa: SLF001 - PyTorch's own name
-    known = {*map(id, ((run.names | dict(roots)) if options.diagnose else names).values())}
+    known = {*map(id, ({**run.names, **roots} if options.diagnose else names).values())}
     return replace(
         run,
         names=names,
