@@ -418,6 +418,9 @@ def linked(case: Diagnosis) -> tuple[str, Lines, str]:
         f"backward went on into a graph that an earlier one had freed: {joined(names, 3)}{at}"
         f" {'links' if len(names) == 1 else 'link'} the two"
     )
+    sums = ADDED.fullmatch(case.code_of(user_lines))
+    if sums is not None and sums[1] == named_in(code):  # a sum that may begin as a number
+        return what, (*lines, *user_lines), f"call backward() on {sums[2]}, and add {sums[2]}.item() to {sums[1]}"
     if carried:
         again = [name for name, _, mend in carried if not mend]
         mends = list(dict.fromkeys(mend for _, _, mend in carried if mend))
@@ -425,13 +428,11 @@ def linked(case: Diagnosis) -> tuple[str, Lines, str]:
         mends += [f"{to} = {detached_values(case, again)} before {used}"] * bool(again)
         return what, (*lines, *user_lines, *(line for _, more, _ in carried for line in more)), "; and ".join(mends)
     if any(at_line(node) == at_line(sources[0]) and node.run > sources[0].run for node in case.shown.nodes):
-        sums = ADDED.fullmatch(case.code_of(user_lines))
-        mend = (
-            f"call backward() on {sums[2]}, and add {sums[2]}.item() to {sums[1]}"
-            if sums is not None and sums[1] == named_in(code)
-            else f"detach in {user_lines[0][0] if user_lines else 'the next run'} what is left of the run before"
+        return (
+            what,
+            (*lines, *user_lines),
+            f"detach in {user_lines[0][0] if user_lines else 'the next run'} what is left of the run before",
         )
-        return what, (*lines, *user_lines), mend
     owners = [name for name in names if name in names_called(case) and name != named_in(code)]
     if owners and (last := fixes.roots_in(parse(code))):
         return what, lines, f"call backward() on {owners[0]} or on {ast.unparse(last[0])}, and not on both"

@@ -1250,7 +1250,7 @@ for i in range(2):
 """,
         "second backward",
         [7, 6],
-        "total = total.detach() before it is used again",
+        "call backward() on loss, and add loss.item() to total",
     ),
     "fake_that_the_loss_of_the_critic_does_not_detach": (
         "D.weight",
