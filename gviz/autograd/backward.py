@@ -131,8 +131,10 @@ class Pass:
         edges = node._next
         mask = [edge is not None and (self.goals is None or target_of(edge)[0] in self.goals) for edge in edges]
         outs = type(node).apply(node, grads, mask)  # not what a user has put on a ctx under that name
-        pairs = zip(outs, edges)  # noqa: B905 - a leaf has neither
-        outs = [None if out is None or edge is None else unbroadcast(out, edge, node) for out, edge in pairs]
+        outs = [
+            None if out is None or edge is None else unbroadcast(out, edge, node)
+            for out, edge in zip(outs, edges)  # noqa: B905 - a leaf has neither
+        ]
         if node._hooks is not None and node._hooks.after:
             outs = after_node(node, tuple(outs), grads)
         if not self.keep:  # after all that may refuse the gradients, but for anomaly mode

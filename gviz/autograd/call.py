@@ -192,8 +192,11 @@ def own_memory(row: Row, args: tuple[Any, ...], data: Any) -> Any:
     if row.view or row.reshapes or not isinstance(array, np.ndarray):
         return array
     inputs = (value._array for value in args if isinstance(value, Tensor))
-    shared = any(one is array or (array.base is not None and np.may_share_memory(array, one)) for one in inputs)
-    return array.copy() if shared else array
+    return (
+        array.copy()
+        if any(one is array or (array.base is not None and np.may_share_memory(array, one)) for one in inputs)
+        else array
+    )
 
 
 def record_call(row: Row, args: tuple[Any, ...], arrays: list[Any], flows: int) -> Node | None:

@@ -43,10 +43,10 @@ def in_place(operation: Callable[..., Any], tensor: Tensor, *args: object) -> Te
     twin = from_array(array.copy("K"), edge_of(tensor) if mode.recording else None)
     result = operation(twin, *args)
     values = result._array
-    if values.shape != array.shape:
-        raise RuntimeError(
-            f"output with shape {list(array.shape)} doesn't match the broadcast shape {list(values.shape)}"
-        )
+    refuse(
+        values.shape != array.shape,
+        f"output with shape {list(array.shape)} doesn't match the broadcast shape {list(values.shape)}",
+    )
     if values.dtype != array.dtype and "dtype" in getattr(operation, "parameters", ()) and args[-1] is not None:
         raise RuntimeError(
             f"Bad in-place call: input tensor dtype {dtypes.of(array.dtype).c_name} and output tensor dtype"
@@ -70,10 +70,9 @@ def in_place(operation: Callable[..., Any], tensor: Tensor, *args: object) -> Te
     node = result.grad_fn if mode.recording else None
     if twin._edge is not None and node is not None and any(value is twin for value in node._saved or ()):
         twin._edge = TENSORS["clone"](twin)._edge  # what PyTorch saves is a recorded copy
-    written: Any = ...
-    if is_shared:  # what the operation leaves as it was, whatever that is, does not cover what it writes there
-        other = operation(from_array((array == 0).astype(array.dtype), None), *args)._array
-        written = (values != array) | (values == other) | (np.isnan(values) & np.isnan(other))
+    # Where elements share a memory, what the operation leaves as it was, whatever that is, does not cover what it writes.
+    other = operation(from_array((array == 0).astype(array.dtype), None), *args)._array if is_shared else values
+    written = (values != array) | (values == other) | (np.isnan(values) & np.isnan(other)) if is_shared else ...
     array[written] = values[written]
     version = count_write(tensor)
     if node is not None:  # the result was recorded
@@ -93,11 +92,11 @@ def overlaps(array: Any, other: Any) -> bool:
 
 def refuse_cast(have: np.dtype[Any], want: np.dtype[Any]) -> None:
     """Refuse to write a result into memory of a dtype that cannot hold it: a float is not made an integer."""
-    if not dtypes.can_cast(have, want):
-        raise RuntimeError(
-            f"result type {dtypes.of(have).scalar_name} can't be cast to the desired output type"
-            f" {dtypes.of(want).scalar_name}"
-        )
+    refuse(
+        not dtypes.can_cast(have, want),
+        f"result type {dtypes.of(have).scalar_name} can't be cast to the desired output type"
+        f" {dtypes.of(want).scalar_name}",
+    )
 
 
 def reshape_in_place(operation: Callable[..., Any], tensor: Tensor, *args: object) -> Tensor:

@@ -137,8 +137,11 @@ class Node:
 
     def __dir__(self) -> list[str]:
         """List what PyTorch's nodes have, without the engine's own names."""
-        saved = [name for name in dir(type(self)) if name.startswith(("_saved_", "_raw_saved_")) or name == "variable"]
-        return [*dir(object()), *SHOWN, *saved]
+        return [
+            *dir(object()),
+            *SHOWN,
+            *(name for name in dir(type(self)) if name.startswith(("_saved_", "_raw_saved_")) or name == "variable"),
+        ]
 
     def __repr__(self) -> str:
         return f"<{type(self).__name__} object at {id(self):#x}>"

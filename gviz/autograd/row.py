@@ -191,8 +191,10 @@ class Row:
     @cached_property
     def plan(self) -> list[Save]:
         """What a call saves."""
-        names = dict.fromkeys(name for need in self.formula_args for name in need if name != MASK)
-        return [self.planned(name) for name in names]
+        return [
+            self.planned(name)
+            for name in dict.fromkeys(name for need in self.formula_args for name in need if name != MASK)
+        ]
 
     @cached_property
     def freed(self) -> list[bool]:
@@ -212,8 +214,7 @@ class Row:
             index = self.parameters.index(name)
             if index not in self.inputs:
                 return Save(name, "option", index, None)
-            guarded = len(self.groups) > 1 and "_backward" not in self.key  # PyTorch asks this of the name, too
-            return Save(name, "input", index, only if guarded else None)
+            return Save(name, "input", index, only if len(self.groups) > 1 and "_backward" not in self.key else None)
         if name in ("result", "output", *self.outputs):
             return Save(name, "result", self.outputs.index(name) if name in self.outputs else 0, None)
         if name in self.extras:

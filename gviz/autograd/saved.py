@@ -86,8 +86,9 @@ def unpack(node: Node, value: SavedValue, number: int | None = None) -> Any:
     if version is not None and version.count != expected:
         raise changed(node, content, number, version.count, expected)
     if isinstance(content, np.ndarray):
-        flows = number is not None and content.dtype.kind in INEXACT
-        content = from_array(content, edge_to(node, number or 0) if flows else None)
+        content = from_array(
+            content, edge_to(node, number or 0) if number is not None and content.dtype.kind in INEXACT else None
+        )
         content._version_cell = version
     if isinstance(content, Tensor) and content._meta is not None and content._meta.detached > node._seq:
         raise RuntimeError(DETACHED)

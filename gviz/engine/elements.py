@@ -160,8 +160,8 @@ class Elements(Tensor):
 
     def __dir__(self) -> list[str]:
         """List what PyTorch's tensors have, also what the engine lacks, and what the program gave this one."""
-        names = {*dir_names("torch.Tensor")} - {"volatile"}  # which PyTorch hides, too
-        return [*names.union({*object.__dir__(self)} - {*dir(Tensor)})]
+        # PyTorch hides volatile, too
+        return [*({*dir_names("torch.Tensor")} - {"volatile"}).union({*object.__dir__(self)} - {*dir(Tensor)})]
 
     # ---------------------------------------------------------------- numpy
     def numpy(self, *, force: bool = False) -> Any:

@@ -271,8 +271,7 @@ def vmap(
         place = f"vmap({name}, in_dims={in_dims}, ...)(<inputs>): "
         dims = spread(in_dims, args, place, "inputs")
         every = zip(leaves_of(list(args)), dims, strict=True)
-        sizes = [size_along(one, dim, place) for one, dim in every]
-        known = [size for size in sizes if size is not None]
+        known = [size for one, dim in every if (size := size_along(one, dim, place)) is not None]
         words = [size_along(one, 0, "") for one in leaves_of(kwargs) if isinstance(one, Tensor)]
         known += [size for size in words if size is not None]
         refuse(

@@ -38,9 +38,8 @@ def set_item(tensor: Tensor, key: object, value: Any) -> None:
         if not isinstance(value, int | float | complex | np.integer):
             raise TypeError(f"can't assign a {type_text(value)} to a {type_name(tensor._array.dtype)}")
         dtype = tensor._array.dtype
-        with np.errstate(all="ignore"):  # in 16 bits a large number becomes infinite, and is not refused
-            number = np.asarray(value).astype(dtype) if dtype == np.float16 else np.asarray(dtypes.number(value, dtype))
-        value = from_array(number, None)
+        # In 16 bits a large number becomes infinite, and is not refused.
+        value = from_array(np.asarray(value if dtype == np.float16 else dtypes.number(value, dtype), dtype), None)
     if key is False:  # writes nothing, and makes no node
         return
     part, indices = taken_apart(tensor, key, writing=True)

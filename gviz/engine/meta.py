@@ -127,8 +127,7 @@ class Meta(np.ndarray):
 
     def astype(self, dtype: DType, *_: object, copy: bool = True, **__: object) -> Any:  # type: ignore[override]
         """Return an array of another type; itself if that is its type."""
-        same = not copy and self.dtype == dtype
-        return self if same else over(self, lambda shape: blank(shape, np.dtype(dtype)))
+        return self if not copy and self.dtype == dtype else over(self, lambda shape: blank(shape, np.dtype(dtype)))
 
     def copy(self, order: str = "C") -> Any:  # type: ignore[override]
         """Return another array, which lies likewise unless its order is to be that of the indices."""

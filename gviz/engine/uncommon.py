@@ -207,8 +207,7 @@ def block_diag(*tensors: Tensor) -> Any:
     blocks = [torch.atleast_2d(one) for one in tensors]
     rows, width, before = [], sum(one.shape[1] for one in blocks), 0
     for block in blocks:
-        after = width - before - block.shape[1]
-        rows.append(torch.nn.functional.pad(block, (before, after)))
+        rows.append(torch.nn.functional.pad(block, (before, width - before - block.shape[1])))
         before += block.shape[1]
     return torch.cat(rows)
 

@@ -241,8 +241,7 @@ def symbolic_trace(root: Argument, concrete_args: dict[str, Any] | None = None) 
     """Return a module whose code is what another module, or a function, does with its inputs."""
     tracer = Tracer()
     graph = tracer.trace(root, concrete_args)
-    name = type(root).__name__ if isinstance(root, Module) else root.__name__
-    return GraphModule(tracer.root, graph, name)
+    return GraphModule(tracer.root, graph, type(root).__name__ if isinstance(root, Module) else root.__name__)
 
 
 __getattr__ = absent("torch.fx._symbolic_trace")

@@ -315,8 +315,7 @@ class Code:
         for node in self.graph.nodes:
             self.write(node, deaths.get(node, []))
         wraps = "\n".join(f'torch.fx._symbolic_trace.wrap("{name}")' for name in self.wraps)
-        body = "".join(self.lines) or "pass\n"
-        text = "\n".join(f"    {line}" for line in body.split("\n"))
+        text = "\n".join(f"    {line}" for line in ("".join(self.lines) or "pass\n").split("\n"))
         head = ", ".join([self.root, *self.parameters])
         return PythonCode(f"\n{wraps}\n\ndef forward({head}){self.result}:\n{text}", self.globals)
 

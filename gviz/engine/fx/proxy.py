@@ -201,8 +201,7 @@ class TracerBase:
     ) -> Any:
         """Add a node, whose arguments may be proxies; return what stands for its result."""
         args, kwargs = self.create_arg(args), self.create_arg(kwargs)
-        node = self.create_node(kind, target, args, kwargs, name, type_expr)
-        return (proxy_factory_fn or self.proxy)(node)
+        return (proxy_factory_fn or self.proxy)(self.create_node(kind, target, args, kwargs, name, type_expr))
 
     def create_arg(self, a: Argument) -> Any:
         """Return an argument as a node keeps it: nodes in place of proxies, also within lists and dicts."""

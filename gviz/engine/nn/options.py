@@ -83,8 +83,9 @@ class Layer(Module):
         """
         for name, value in facts.items():
             setattr(cls, f"_{name}_", value)
-        has_shapes = not {"_shapes_", "_shaped_"}.isdisjoint(vars(cls))
-        if begin is not None or (has_shapes and not hasattr(cls, "reset_parameters")):
+        if begin is not None or not (
+            {"_shapes_", "_shaped_"}.isdisjoint(vars(cls)) or hasattr(cls, "reset_parameters")
+        ):
             cls.reset_parameters = begin or begin_uniform  # type: ignore[attr-defined] # only of these classes
         if home:
             cls.__module__ = f"torch.nn.modules.{home}"

@@ -249,8 +249,8 @@ class Optimizer(Portable):
             for own, saved_group in zip(self.param_groups, groups, strict=True)
         ]
         tensors = self._tensors_()
-        state = {tensors[i]: deepcopy(entry) for i, entry in state_dict["state"].items()}
-        self.__setstate__({"state": defaultdict(dict, state), "param_groups": groups})
+        entries = ((tensors[i], deepcopy(entry)) for i, entry in state_dict["state"].items())
+        self.__setstate__({"state": defaultdict(dict, entries), "param_groups": groups})
 
     def __setstate__(self, state: dict[str, Any]) -> None:
         vars(self).update(state)
@@ -356,8 +356,7 @@ class Adam(Optimizer, takes=f"{MOMENTS.format(0)}, *, {LAST}, decoupled_weight_d
         add_scaled(np.multiply(square, second, out=square), grad * (1 - second), grad)
         if largest:
             square = np.maximum(largest[0], square, out=largest[0])
-        root = np.sqrt(square) / math.sqrt(1 - second**step) + group["eps"]
-        value += mean * (-lr / (1 - first**step)) / root
+        value += mean * (-lr / (1 - first**step)) / (np.sqrt(square) / math.sqrt(1 - second**step) + group["eps"])
 
 
 class AdamW(Adam, takes=f"{MOMENTS.format(1e-2)}, *, {LAST}"):

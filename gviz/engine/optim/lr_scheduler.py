@@ -139,11 +139,10 @@ class LRScheduler(Portable):
     def _renew_(self, rates_now: Callable[[], Iterable[float]]) -> None:
         """Set the learning rates of this epoch."""
         self._get_lr_called_within_step = True
-        rates = list(rates_now())
+        self._last_lr = list(rates_now())
         self._get_lr_called_within_step = False
-        for group, lr in zip(self.optimizer.param_groups, rates, strict=True):
+        for group, lr in zip(self.optimizer.param_groups, self._last_lr, strict=True):
             group["lr"] = lr
-        self._last_lr = rates
 
     def state_dict(self) -> dict[str, Any]:
         """Return all that it keeps but the optimizer.

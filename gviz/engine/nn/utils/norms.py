@@ -136,8 +136,7 @@ def spectral_norm(
     hook = SpectralNorm(name, n_power_iterations, (1 if transposed else 0) if dim is None else dim, eps)
     weight = begin(module, hook, "spectral_norm")
     with no_grad():
-        sizes = hook.matrix(weight).shape
-        u, v = (hook.unit(weight.new_empty(size).normal_(0, 1)) for size in sizes)
+        u, v = (hook.unit(weight.new_empty(size).normal_(0, 1)) for size in hook.matrix(weight).shape)
     module.register_parameter(f"{name}_orig", weight)
     setattr(module, name, weight.data)
     module.register_buffer(f"{name}_u", u)

@@ -166,8 +166,7 @@ def orthogonal(
         f"Expected a matrix or batch of matrices. Got a tensor of {weight.ndim} dimensions.",
         ValueError,
     )
-    usual = "matrix_exp" if weight.shape[-2] == weight.shape[-1] else "householder"
-    kind = orthogonal_map or usual
+    kind = orthogonal_map or ("matrix_exp" if weight.shape[-2] == weight.shape[-1] else "householder")
     refuse(
         kind not in ("matrix_exp", "cayley", "householder"),
         f'orthogonal_map has to be one of "matrix_exp", "cayley", "householder". Got: {kind}',

@@ -74,8 +74,7 @@ class BasePruningMethod:
             module.register_parameter(f"{name}_orig", original)
             del module._parameters[name]
             default = torch.ones_like(original)
-        mask = method.compute_mask(importance_scores, default)
-        module.register_buffer(f"{name}_mask", mask)
+        module.register_buffer(f"{name}_mask", method.compute_mask(importance_scores, default))
         setattr(module, name, method.apply_mask(module))
         module.register_forward_pre_hook(method)
         return method
@@ -174,8 +173,7 @@ class RandomUnstructured(BasePruningMethod):
         """Return the mask without the elements of the largest scores."""
         mask, count = default_mask.clone(), number_to_prune(self.amount, t.nelement())
         if count:
-            places = torch.topk(self.scores(t).view(-1), k=count).indices
-            mask.view(-1)[places] = 0
+            mask.view(-1)[torch.topk(self.scores(t).view(-1), k=count).indices] = 0
         return mask
 
 
