@@ -58,7 +58,8 @@ PROSE = {
     "\\": r"\textbackslash{}", "{": r"\{", "}": r"\}", "$": r"\$", "&": r"\&", "#": r"\#", "%": r"\%", "_": r"\_",
     "^": r"\textasciicircum{}", "~": r"\textasciitilde{}", "<": r"$<$", ">": r"$>$", "|": r"$|$", '"': "''",
     "→": r"$\to$", "∂": r"$\partial$", "·": r"$\cdot$", "×": r"$\times$", "²": r"$^2$", "³": r"$^3$",
-    "…": r"\dots{}", "Σ": r"$\sum$", "−": "$-$", UNKNOWN: r"$\square$",
+    "…": r"\dots{}", "Σ": r"$\sum$", "−": "$-$", UNKNOWN: r"$\square$", "÷": r"$\div$", "≈": r"$\approx$",
+    "≤": r"$\le$", "≥": r"$\ge$", "≠": r"$\ne$", "‖": r"$\Vert$", "¹": "$^1$", "ᵀ": r"$^{\top}$", "⁻": "$^-$",
 }  # fmt: skip
 """Characters that stand for something else in LaTeX, or that its fonts lack."""
 

@@ -56,18 +56,20 @@ LECTURES: dict[tuple[str, str], tuple[str, str]] = {
 REGULAR = {"LinalgDetBackward0", "CdistBackward0", "LinalgVectorNormBackward0"}
 """Operations whose formula holds where no element of what they make is 0; of distances, the usual ones."""
 
+STANDARDIZED = "z = (x - mean(x))/s and s = sqrt(var(x, correction=0) + eps)"
 JACOBIANS = {
-    "layer_norm": "for each row diag(w)·(I - 1/n - z·zᵀ/n)/s, with n elements in a row, z = (x - mean(x))/s and "
-    "s = sqrt(var(x, correction=0) + eps)",
-    "batch_norm": "for each channel w·(I - 1/n - z·zᵀ/n)/s, with the n elements of a channel in one vector x, "
-    "z = (x - mean(x))/s and s = sqrt(var(x, correction=0) + eps)",
-    "group_norm": "for each group diag(w)·(I - 1/n - z·zᵀ/n)/s, with the n elements of a group in one vector x, "
-    "z = (x - mean(x))/s and s = sqrt(var(x, correction=0) + eps)",
+    "layer_norm": f"for the n elements x of a row diag(w)·(I - 1/n - z·zᵀ/n)/s, with {STANDARDIZED}; for the "
+    "weight w it is diag(z), and for the bias I",
+    "batch_norm": f"for the n elements x of a channel w·(I - 1/n - z·zᵀ/n)/s, with {STANDARDIZED}; in eval mode it is "
+    "w·I/s, with mean and var of the running statistics; for the weight w of the channel it is z, and for its bias "
+    "ones",
+    "group_norm": f"for the n elements x of a group diag(w)·(I - 1/n - z·zᵀ/n)/s, with {STANDARDIZED}; for the weight "
+    "of a channel it is z there and 0 elsewhere, and for its bias 1 there and 0 elsewhere",
     "cholesky": "what it makes of the gradient g is (S + Sᵀ)/2 with S = L⁻ᵀ·Φ(Lᵀ·g)·L⁻¹, where Φ takes the lower "
     "triangle, and half of the diagonal",
     "convolution": "what it makes of the gradient is a convolution, too: for the input the transposed one with the same "
-    "weight",
-    "embedding": "each row of the gradient is added to the row that was looked up",
+    "weight; for the bias it is the sum over all but the channels",
+    "embedding": "each row of the gradient is added to the row that was looked up, but for padding_idx",
     "max_pool2d": "each gradient goes to the largest element of its window, and 0 to the others",
     "avg_pool2d": "each gradient is spread evenly over its window",
     "split": "each gradient stands where its part was, and 0 elsewhere",

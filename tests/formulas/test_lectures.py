@@ -11,9 +11,10 @@ import pytest
 
 from gviz import engine as torch
 from gviz.answers import explain
+from gviz.answers.latex import prose
 from gviz.derivations.derivation import Derivation
 from gviz.formulas.formula import GRAD, Formula
-from gviz.formulas.lectures import Facts, lecture
+from gviz.formulas.lectures import JACOBIANS, Facts, lecture
 from gviz.formulas.local import Local, local_derivative
 from gviz.graphs import Edge
 from gviz.sources import SourceOptions
@@ -165,3 +166,15 @@ def test_a_formula_longer_than_a_line_is_a_jacobian_with_a_name_and_a_sentence(t
     for form in ("text", "latex", "markdown"):
         assert "Backward" not in found.text(form)
     assert f"J({function}) is the Jacobian of {function}: " in " ".join(str(found).split())
+
+
+def test_the_note_on_a_jacobian_tells_that_of_each_input_and_of_eval_mode() -> None:
+    """The matrix that is printed for a weight, or in eval mode, is another one than that for x in training."""
+    given = {"x": [1.0, 2.0, 4.0], "w": [1.0, 2.0, 3.0], "b": [0.0, 1.0, 0.0]}
+    options = SourceOptions(values=given)
+    found = explain("y=layer_norm(x,[3],w,b)[0]", options=options, say=lambda _: None)
+    told = " ".join(str(found).split())
+    assert "for the weight w it is diag(z), and for the bias I" in told
+    assert "in eval mode it is w·I/s" in JACOBIANS["batch_norm"]
+    assert not any("[U+" in prose(text) for text in JACOBIANS.values())
+    assert "$^{\\top}$" in found.text("latex")
