@@ -31,8 +31,8 @@ class ProfilerAction(Enum):
     NONE, WARMUP, RECORD, RECORD_AND_SAVE = range(4)
 
 
-class EventList(list[Any]):
-    """What was measured: nothing."""
+class Nothing:
+    """What says of anything that was measured that there is nothing."""
 
     def table(self, *_: object, **__: object) -> str:
         """Return the table of what was measured, which is empty."""
@@ -47,7 +47,11 @@ class EventList(list[Any]):
         Path(path).write_text(json.dumps({"traceEvents": []}), encoding="utf-8")
 
 
-class profile:
+class EventList(Nothing, list[Any]):
+    """What was measured: nothing."""
+
+
+class profile(Nothing):
     """Measures the operations of a ``with`` block in PyTorch. Here it only says, once, that it does not."""
 
     def __init__(
@@ -82,25 +86,11 @@ class profile:
             (self.on_trace_ready or (lambda _: None))(self)
         self.step_num += 1
 
-    def events(self) -> EventList:
-        """Return what was measured: nothing."""
+    def events(self, *_: object, **__: object) -> EventList:
+        """Return what was measured, by operation, too: nothing."""
         return EventList()
 
-    def key_averages(self, *_: object, **__: object) -> EventList:
-        """Return what was measured, by operation: nothing."""
-        return EventList()
-
-    def table(self, *_: object, **__: object) -> str:
-        """Return the table of what was measured, which is empty."""
-        return ""
-
-    def total_average(self) -> EventList:
-        """Return the sum of what was measured: nothing."""
-        return EventList()
-
-    def export_chrome_trace(self, path: str) -> None:
-        """Write a trace without events."""
-        EventList().export_chrome_trace(path)
+    key_averages = events
 
     function_events = property(events)
     self_cpu_time_total = property(lambda self: 0.0)

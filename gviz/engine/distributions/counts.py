@@ -320,11 +320,9 @@ class ExpRelaxedCategorical(OneHot):
         return (rows - rows.logsumexp(dim=-1, keepdim=True)).sum(-1) + scale
 
 
-class Multinomial(Distribution):
+class Multinomial(OneHot):
     """How often each number comes in so many draws of a :class:`Categorical`."""
 
-    arg_constraints = Categorical.arg_constraints
-    probs, logits = property(lambda self: self._categorical.probs), property(lambda self: self._categorical.logits)
     mean = property(lambda self: self.probs * self.total_count)
     variance = property(lambda self: self.total_count * self.probs * (1 - self.probs))
     support = property(
@@ -338,8 +336,8 @@ class Multinomial(Distribution):
         logits: Tensor | None = None,
         validate_args: bool | None = None,
     ) -> None:
-        self.total_count, self._categorical = total_count, Categorical(probs, logits)
-        super().__init__(self._categorical.batch_shape, (self._categorical._num_events,), validate_args)
+        self.total_count = total_count
+        super().__init__(probs, logits, validate_args)
 
     @draws
     def sample(self, shape: Size) -> Any:

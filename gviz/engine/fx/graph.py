@@ -12,6 +12,7 @@ from operator import attrgetter
 from typing import Any, NamedTuple
 
 from gviz.engine.fx.node import Argument, Node, Target, map_arg, qualified_name, type_text
+from gviz.engine.nn.options import method
 from gviz.numbers.words import absent, refuse
 
 __all__ = ["Graph", "PythonCode", "map_arg"]
@@ -124,39 +125,6 @@ class Graph:
     def get_attr(self, qualified_name: str, type_expr: Argument = None) -> Node:
         """Add a node for a parameter, a buffer or another attribute of the module."""
         return self.create_node("get_attr", qualified_name, type_expr=type_expr)
-
-    def call_function(
-        self,
-        the_function: Callable[..., Any],
-        args: tuple[Any, ...] | None = None,
-        kwargs: dict[str, Any] | None = None,
-        type_expr: Argument = None,
-        name: str | None = None,
-    ) -> Node:
-        """Add the call of a function."""
-        return self.create_node("call_function", the_function, args, kwargs, name, type_expr)
-
-    def call_method(
-        self,
-        method_name: str,
-        args: tuple[Any, ...] | None = None,
-        kwargs: dict[str, Any] | None = None,
-        type_expr: Argument = None,
-        name: str | None = None,
-    ) -> Node:
-        """Add the call of a method; the first argument is the object."""
-        return self.create_node("call_method", method_name, args, kwargs, name, type_expr)
-
-    def call_module(
-        self,
-        module_name: str,
-        args: tuple[Any, ...] | None = None,
-        kwargs: dict[str, Any] | None = None,
-        type_expr: Argument = None,
-        name: str | None = None,
-    ) -> Node:
-        """Add the call of a module of the owner, by its dotted name."""
-        return self.create_node("call_module", module_name, args, kwargs, name, type_expr)
 
     def output(self, result: Argument, type_expr: Argument = None) -> Node:
         """Add what is returned."""
@@ -283,6 +251,15 @@ class Graph:
         return copy
 
 
+for op, called in (("call_function", "the_function"), ("call_method", "method_name"), ("call_module", "module_name")):
+    method(
+        Graph,
+        op,
+        f"{called}, args=None, kwargs=None, type_expr=None, name=None",
+        f"self.create_node('{op}', {called}, args, kwargs, name, type_expr)",
+    )
+
+
 def name_for(target: Target) -> str:
     """Return the name that the node of a target has, if it is free: ``relu`` of ``torch.relu``, in snake case."""
     public = getattr(target, "public", None)
@@ -303,7 +280,7 @@ class Code:
 
     def __init__(self, graph: Graph, root: str) -> None:
         self.graph, self.root = graph, root
-        self.globals: dict[str, Any] = {}
+        self.globals: dict[str, Any] = {"torch": TORCH}
         self.parameters: list[str] = []
         self.lines: list[str] = []
         self.result = ""
@@ -365,25 +342,21 @@ class Code:
         """Return the name that the code calls a function by; one that is not torch's becomes a global of the code."""
         name = qualified_name(function)
         if name.startswith("torch."):
-            self.globals["torch"] = TORCH
             return name
         if getattr(builtins, name, None) is not function:
             name = re.sub(r"\W", "_", f"_{name}" if is_operator(function) else name)
             while self.globals.setdefault(name, function) is not function:
                 name = f"{name}_1"
         if function in WRAPPED and name not in self.wraps:
-            self.globals["torch"] = TORCH
             self.wraps.append(name)
         return name
 
     def type_name(self, kind: Argument) -> str:
         """Return a type as the code has it."""
         text = type_text(kind)
-        if not hasattr(builtins, text):
-            self.globals["torch"] = TORCH
-            if not text.startswith("torch."):
-                text = re.sub(r"\W", "_", text)
-                self.globals[text] = kind
+        if not hasattr(builtins, text) and not text.startswith("torch."):
+            text = re.sub(r"\W", "_", text)
+            self.globals[text] = kind
         return text
 
     def text(self, arg: Argument) -> str:
@@ -398,9 +371,7 @@ class Code:
         if isinstance(arg, slice):
             return f"slice({self.text(arg.start)}, {self.text(arg.stop)}, {self.text(arg.step)})"
         text = repr(arg)
-        if text.startswith("torch."):
-            self.globals["torch"] = TORCH
-        elif text.startswith("device("):
+        if text.startswith("device("):
             self.globals["device"] = type(arg)
         elif text in ("inf", "nan", "-inf"):
             self.globals[text.lstrip("-")] = float(text.lstrip("-"))

@@ -121,6 +121,11 @@ class TransformerTracer(GraphAppendingTracer):
         return True
 
 
+def proxied(kind: str) -> Any:
+    """Return a method that adds a node of that kind to the new graph, and returns a proxy for its result."""
+    return lambda self, target, args, kwargs: self.tracer.create_proxy(kind, target, args, kwargs)
+
+
 class Transformer(Interpreter):
     """Writes a graph anew, node by node: a subclass may write something else for each kind of node."""
 
@@ -135,17 +140,7 @@ class Transformer(Interpreter):
         """Return a proxy for a new input."""
         return Proxy(self.new_graph.placeholder(target, default_value=next(iter(args), ...)), self.tracer)
 
-    def get_attr(self, target: str, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
-        """Return a proxy for an attribute."""
-        return self.tracer.create_proxy("get_attr", target, args, kwargs)
-
-    def call_module(self, target: str, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
-        """Return a proxy for the result of a module."""
-        return self.tracer.create_proxy("call_module", target, args, kwargs)
-
-    def call_function(self, target: Target, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
-        """Return a proxy for the result of a function."""
-        return self.tracer.create_proxy("call_function", target, args, kwargs)
+    get_attr, call_module, call_function = map(proxied, ("get_attr", "call_module", "call_function"))
 
     def transform(self) -> GraphModule:
         """Return a module of the new graph."""

@@ -130,43 +130,22 @@ class Node:
         for new in self._inputs:
             new.users[self] = None
 
-    @property
-    def args(self) -> tuple[Any, ...]:
-        """The arguments; nodes stand for their results."""
-        return self._args
-
-    @args.setter
-    def args(self, value: tuple[Any, ...]) -> None:
-        self._set(value, self._kwargs)
-
-    @property
-    def kwargs(self) -> dict[str, Any]:
-        """The arguments by name."""
-        return self._kwargs
-
-    @kwargs.setter
-    def kwargs(self, value: dict[str, Any]) -> None:
-        self._set(self._args, value)
-
-    @property
-    def next(self) -> Node:
-        """The node after this one in its graph."""
-        return self._next
-
-    @property
-    def prev(self) -> Node:
-        """The node before this one in its graph."""
-        return self._prev
-
-    @property
-    def all_input_nodes(self) -> list[Node]:
-        """The nodes that its arguments have, each once, in their order."""
-        return list(self._inputs)
-
-    @property
-    def stack_trace(self) -> str | None:
-        """Where the program has called it, if that was recorded."""
-        return self.meta.get("stack_trace")
+    args: Any = property(
+        lambda self: self._args,
+        lambda self, value: self._set(value, self._kwargs),
+        doc="The arguments; nodes stand for their results.",
+    )
+    kwargs: Any = property(
+        lambda self: self._kwargs, lambda self, value: self._set(self._args, value), doc="The arguments by name."
+    )
+    next: Any = property(lambda self: self._next, doc="The node after this one in its graph.")
+    prev: Any = property(lambda self: self._prev, doc="The node before this one in its graph.")
+    all_input_nodes: Any = property(
+        lambda self: list(self._inputs), doc="The nodes that its arguments have, each once, in their order."
+    )
+    stack_trace: Any = property(
+        lambda self: self.meta.get("stack_trace"), doc="Where the program has called it, if that was recorded."
+    )
 
     def prepend(self, x: Node) -> None:
         """Move a node of this graph to the place before this one."""

@@ -29,16 +29,27 @@ def declare(
 
 
 # ------------------------------------------------------------------ activations
-for name in ("ReLU", "ReLU6", "SiLU", "SELU", "Mish"):
-    declare("activation", name, name.lower(), "inplace=False")
-for name in ("Hardswish", "Hardsigmoid"):
-    declare("activation", name, name.lower(), "inplace=False", "")
-for name in ("Sigmoid", "Tanh", "LogSigmoid", "Softsign", "Tanhshrink"):
-    declare("activation", name, name.lower())
-declare("activation", "LeakyReLU", "leaky_relu", "negative_slope=0.01, inplace=False")
+FUNCTIONS: Any = (
+    *((name, name.lower(), "inplace=False") for name in ("ReLU", "ReLU6", "SiLU", "SELU", "Mish")),
+    *((name, name.lower(), "inplace=False", "") for name in ("Hardswish", "Hardsigmoid")),
+    *((name, name.lower()) for name in ("Sigmoid", "Tanh", "LogSigmoid", "Softsign", "Tanhshrink")),
+    ("LeakyReLU", "leaky_relu", "negative_slope=0.01, inplace=False"),
+    ("ELU", "elu", "alpha=1.0, inplace=False"),
+    ("CELU", "celu", "alpha=1.0, inplace=False"),
+    ("Threshold", "threshold", "threshold, value, inplace=False"),
+    ("GELU", "gelu", "approximate='none'", "approximate={approximate!r}"),
+    ("GLU", "glu", "dim=-1"),
+    ("Softplus", "softplus", "beta=1.0, threshold=20.0"),
+    ("Hardshrink", "hardshrink", "lambd=0.5", "{lambd}"),
+    ("Softshrink", "softshrink", "lambd=0.5", "{lambd}"),
+    ("Softmax", "softmax", "dim=None"),
+    ("LogSoftmax", "log_softmax", "dim=None"),
+    ("Softmax2d", lambda input: input.softmax(-3)),
+    ("Softmin", "softmin", "dim=None"),
+)
+for name, *facts in FUNCTIONS:
+    declare("activation", name, *facts)
 declare("activation", "RReLU", "rrelu", "lower=1.0 / 8, upper=1.0 / 3, inplace=False", more="training")
-declare("activation", "ELU", "elu", "alpha=1.0, inplace=False")
-declare("activation", "CELU", "celu", "alpha=1.0, inplace=False")
 declare(
     "activation",
     "Hardtanh",
@@ -50,16 +61,6 @@ declare(
         )
     },
 )
-declare("activation", "Threshold", "threshold", "threshold, value, inplace=False")
-declare("activation", "GELU", "gelu", "approximate='none'", "approximate={approximate!r}")
-declare("activation", "GLU", "glu", "dim=-1")
-declare("activation", "Softplus", "softplus", "beta=1.0, threshold=20.0")
-declare("activation", "Hardshrink", "hardshrink", "lambd=0.5", "{lambd}")
-declare("activation", "Softshrink", "softshrink", "lambd=0.5", "{lambd}")
-declare("activation", "Softmax", "softmax", "dim=None")
-declare("activation", "LogSoftmax", "log_softmax", "dim=None")
-declare("activation", "Softmax2d", lambda input: input.softmax(-3))
-declare("activation", "Softmin", "softmin", "dim=None")
 
 # ------------------------------------------------------------------ dropouts
 DROPOUTS = {name: name.lower() for name in ("Dropout", "Dropout1d", "Dropout2d", "Dropout3d")}
@@ -97,53 +98,47 @@ class _Loss(Layer):
         super()._take_(values)
 
 
-def loss(name: str, function: str, takes: str, inputs: str = "input, target") -> None:
-    """Add a loss."""
-    declare("loss", name, function, takes, "", _Loss, inputs=inputs)
-
-
 OLD = "size_average=None, reduce=None, reduction='mean'"
 CLASSES = "weight=None, size_average=None, ignore_index=-100, reduce=None, reduction='mean'"
-loss("MSELoss", "mse_loss", OLD)
-loss("L1Loss", "l1_loss", OLD)
-loss("SmoothL1Loss", "smooth_l1_loss", f"{OLD}, beta=1.0")
-loss("HuberLoss", "huber_loss", "reduction='mean', delta=1.0")
-loss("SoftMarginLoss", "soft_margin_loss", OLD)
-loss("KLDivLoss", "kl_div", f"{OLD}, log_target=False")
-loss("BCELoss", "binary_cross_entropy", f"weight=None, {OLD}")
-loss("BCEWithLogitsLoss", "binary_cross_entropy_with_logits", f"weight=None, {OLD}, pos_weight=None")
-loss("NLLLoss", "nll_loss", CLASSES)
-loss("CrossEntropyLoss", "cross_entropy", f"{CLASSES}, label_smoothing=0.0")
-loss("HingeEmbeddingLoss", "hinge_embedding_loss", f"margin=1.0, {OLD}")
-loss("MarginRankingLoss", "margin_ranking_loss", f"margin=0.0, {OLD}", "input1, input2, target")
-loss("CosineEmbeddingLoss", "cosine_embedding_loss", f"margin=0.0, {OLD}", "input1, input2, target")
-loss(
-    "PoissonNLLLoss",
-    "poisson_nll_loss",
-    "log_input=True, full=False, size_average=None, eps=1e-8, reduce=None, reduction='mean'",
-    "log_input, target",
-)
-loss("GaussianNLLLoss", "gaussian_nll_loss", "*, full=False, eps=1e-6, reduction='mean'", "input, target, var")
-loss(
-    "TripletMarginLoss",
-    "triplet_margin_loss",
-    f"margin=1.0, p=2.0, eps=1e-6, swap=False, {OLD}",
-    "anchor, positive, negative",
-)
-loss("MultiMarginLoss", "multi_margin_loss", f"p=1, margin=1.0, weight=None, {OLD}")
-loss("MultiLabelSoftMarginLoss", "multilabel_soft_margin_loss", f"weight=None, {OLD}")
-loss(
-    "TripletMarginWithDistanceLoss",
-    "triplet_margin_with_distance_loss",
-    "*, distance_function=None, margin=1.0, swap=False, reduction='mean'",
-    "anchor, positive, negative",
-)
-loss(
-    "CTCLoss",
-    "ctc_loss",
-    "blank=0, reduction='mean', zero_infinity=False",
-    "log_probs, targets, input_lengths, target_lengths",
-)
+OF_TWO, OF_THREE = "input1, input2, target", "anchor, positive, negative"
+for name, function, takes, inputs in (
+    ("MSELoss", "mse_loss", OLD, ""),
+    ("L1Loss", "l1_loss", OLD, ""),
+    ("SmoothL1Loss", "smooth_l1_loss", f"{OLD}, beta=1.0", ""),
+    ("HuberLoss", "huber_loss", "reduction='mean', delta=1.0", ""),
+    ("SoftMarginLoss", "soft_margin_loss", OLD, ""),
+    ("KLDivLoss", "kl_div", f"{OLD}, log_target=False", ""),
+    ("BCELoss", "binary_cross_entropy", f"weight=None, {OLD}", ""),
+    ("BCEWithLogitsLoss", "binary_cross_entropy_with_logits", f"weight=None, {OLD}, pos_weight=None", ""),
+    ("NLLLoss", "nll_loss", CLASSES, ""),
+    ("CrossEntropyLoss", "cross_entropy", f"{CLASSES}, label_smoothing=0.0", ""),
+    ("HingeEmbeddingLoss", "hinge_embedding_loss", f"margin=1.0, {OLD}", ""),
+    ("MarginRankingLoss", "margin_ranking_loss", f"margin=0.0, {OLD}", OF_TWO),
+    ("CosineEmbeddingLoss", "cosine_embedding_loss", f"margin=0.0, {OLD}", OF_TWO),
+    (
+        "PoissonNLLLoss",
+        "poisson_nll_loss",
+        "log_input=True, full=False, size_average=None, eps=1e-8, reduce=None, reduction='mean'",
+        "log_input, target",
+    ),
+    ("GaussianNLLLoss", "gaussian_nll_loss", "*, full=False, eps=1e-6, reduction='mean'", "input, target, var"),
+    ("TripletMarginLoss", "triplet_margin_loss", f"margin=1.0, p=2.0, eps=1e-6, swap=False, {OLD}", OF_THREE),
+    ("MultiMarginLoss", "multi_margin_loss", f"p=1, margin=1.0, weight=None, {OLD}", ""),
+    ("MultiLabelSoftMarginLoss", "multilabel_soft_margin_loss", f"weight=None, {OLD}", ""),
+    (
+        "TripletMarginWithDistanceLoss",
+        "triplet_margin_with_distance_loss",
+        "*, distance_function=None, margin=1.0, swap=False, reduction='mean'",
+        OF_THREE,
+    ),
+    (
+        "CTCLoss",
+        "ctc_loss",
+        "blank=0, reduction='mean', zero_infinity=False",
+        "log_probs, targets, input_lengths, target_lengths",
+    ),
+):
+    declare("loss", name, function, takes, "", _Loss, inputs=inputs or "input, target")
 declare("distance", "CosineSimilarity", "cosine_similarity", "dim=1, eps=1e-8", "", inputs="x1, x2")
 declare("distance", "PairwiseDistance", "pairwise_distance", "p=2.0, eps=1e-6, keepdim=False", "", inputs="x1, x2")
 
@@ -229,23 +224,29 @@ for n in (1, 2, 3):
         declare("padding", f"{kind}Pad{d}", border(mode), "padding", "{padding}", tuples=sides)
 
 # ------------------------------------------------------------------ shapes
-declare("pixelshuffle", "PixelShuffle", "pixel_shuffle", "upscale_factor")
-declare("pixelshuffle", "PixelUnshuffle", "pixel_unshuffle", "downscale_factor")
-declare(
-    "normalization",
-    "LocalResponseNorm",
-    "local_response_norm",
-    "size, alpha=1e-4, beta=0.75, k=1.0",
-    "{size}, alpha={alpha}, beta={beta}, k={k}",
-)
-declare("fold", "Unfold", "unfold", "kernel_size, dilation=1, padding=0, stride=1")
-declare("fold", "Fold", "fold", "output_size, kernel_size, dilation=1, padding=0, stride=1")
-declare(
-    "flatten", "Flatten", lambda input, start_dim, end_dim: input.flatten(start_dim, end_dim), "start_dim=1, end_dim=-1"
-)
-declare(
-    "flatten",
-    "Unflatten",
-    lambda input, dim, unflattened_size: input.unflatten(dim, unflattened_size),
-    "dim, unflattened_size",
-)
+for home, name, *facts in (
+    ("pixelshuffle", "PixelShuffle", "pixel_shuffle", "upscale_factor"),
+    ("pixelshuffle", "PixelUnshuffle", "pixel_unshuffle", "downscale_factor"),
+    (
+        "normalization",
+        "LocalResponseNorm",
+        "local_response_norm",
+        "size, alpha=1e-4, beta=0.75, k=1.0",
+        "{size}, alpha={alpha}, beta={beta}, k={k}",
+    ),
+    ("fold", "Unfold", "unfold", "kernel_size, dilation=1, padding=0, stride=1"),
+    ("fold", "Fold", "fold", "output_size, kernel_size, dilation=1, padding=0, stride=1"),
+    (
+        "flatten",
+        "Flatten",
+        lambda input, start_dim, end_dim: input.flatten(start_dim, end_dim),
+        "start_dim=1, end_dim=-1",
+    ),
+    (
+        "flatten",
+        "Unflatten",
+        lambda input, dim, unflattened_size: input.unflatten(dim, unflattened_size),
+        "dim, unflattened_size",
+    ),
+):
+    declare(home, name, *facts)

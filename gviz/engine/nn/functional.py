@@ -287,9 +287,8 @@ def softmax_of(name: str, row: str) -> None:
         return call[row](input if dtype is None else input.to(dtype), dim)
 
 
-softmax_of("softmax", "softmax_row")
-softmax_of("softmin", "softmax_row")
-softmax_of("log_softmax", "log_softmax_row")
+for name, row in (("softmax", "softmax_row"), ("softmin", "softmax_row"), ("log_softmax", "log_softmax_row")):
+    softmax_of(name, row)
 
 
 @public_names("F.gumbel_softmax")

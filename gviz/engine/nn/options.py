@@ -37,6 +37,16 @@ def method(kind: type, name: str, takes: str, gives: str, **names: object) -> An
     return function.__code__.co_varnames[1:]
 
 
+def refuse_options(refused: dict[str, Any], values: dict[str, Any]) -> None:
+    """Refuse options with the first of these messages whose function of them is true.
+
+    As ValueError, or as the class of error that it returns.
+    """
+    for message, wrong in refused.items():
+        if error := wrong(**values):
+            raise (error if isinstance(error, type) else ValueError)(message.format(**values))
+
+
 def begin_uniform(self: Any) -> None:
     """Write values uniform within one over the root of the number of inputs, as most layers with weights begin."""
     init.kaiming_uniform_(self.weight, a=math.sqrt(5))
@@ -78,8 +88,7 @@ class Layer(Module):
                 of the options that are their sizes. ``shown``: the text in the brackets, if it is not all options, and
                 ``usual``: options that follow it where they are something else. ``tuples``: options that are kept as
                 tuples, of how many numbers where one is given. ``refused``: messages, each with a function of the
-                options that is true if it is due; the error is a ValueError, or an AssertionError if the function
-                returns that class.
+                options that is true if it is due; the error is a ValueError, or of the class that the function returns.
         """
         for name, value in facts.items():
             setattr(cls, f"_{name}_", value)
@@ -103,9 +112,7 @@ class Layer(Module):
 
     def _take_(self, values: dict[str, Any]) -> None:
         """Keep the values of the options, and make the parameters."""
-        for message, wrong in self._refused_.items():
-            if error := wrong(**values):
-                raise (AssertionError if error is AssertionError else ValueError)(message.format(**values))
+        refuse_options(self._refused_, values)
         for name, value in values.items():
             if name not in UNKEPT:
                 is_tuple = name in self._tuples_ and not isinstance(value, str)

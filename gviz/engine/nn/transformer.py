@@ -16,7 +16,7 @@ from gviz.engine.creation import empty
 from gviz.engine.nn import functional as F, init
 from gviz.engine.nn.containers import ModuleList
 from gviz.engine.nn.layers import Linear
-from gviz.engine.nn.options import LAYERS, MADE, Layer
+from gviz.engine.nn.options import LAYERS, MADE, Layer, refuse_options
 from gviz.numbers.words import refuse, warn
 
 dropout, linear, normalized = LAYERS["Dropout"], LAYERS["Linear"], LAYERS["LayerNorm"]
@@ -47,22 +47,23 @@ class MultiheadAttention(
     shown="",
     takes="embed_dim, num_heads, dropout=0.0, bias=True, add_bias_kv=False, add_zero_attn=False, "
     f"kdim=None, vdim=None, batch_first=False, {MADE}",
+    refused={
+        "embed_dim and num_heads must be greater than 0, got embed_dim={embed_dim} and num_heads={num_heads} instead": (
+            lambda embed_dim, num_heads, **_: embed_dim <= 0 or num_heads <= 0
+        ),
+        "embed_dim must be divisible by num_heads": lambda embed_dim, num_heads, **_: (
+            embed_dim % num_heads and AssertionError
+        ),
+        "add_bias_kv and add_zero_attn are not in gviz's engine; run with --engine torch": (
+            lambda add_bias_kv, add_zero_attn, **_: (add_bias_kv or add_zero_attn) and NotImplementedError
+        ),
+    },
 ):
     """Values mixed by how well their keys fit each query, in several parts of the features at once."""
 
     def _take_(self, values: dict[str, Any]) -> None:
         size, heads = values["embed_dim"], values["num_heads"]
-        refuse(
-            size <= 0 or heads <= 0,
-            f"embed_dim and num_heads must be greater than 0, got embed_dim={size} and num_heads={heads} instead",
-            ValueError,
-        )
-        refuse(size % heads, "embed_dim must be divisible by num_heads", AssertionError)
-        refuse(
-            values["add_bias_kv"] or values["add_zero_attn"],
-            "add_bias_kv and add_zero_attn are not in gviz's engine; run with --engine torch",
-            NotImplementedError,
-        )
+        refuse_options(self._refused_, values)
         self.head_dim = size // heads
         self.out_proj = projection(size, size, **{name: values[name] for name in ("bias", "device", "dtype")})
         super()._take_(values | {name: size for name in ("kdim", "vdim") if values[name] is None})

@@ -11,19 +11,20 @@ from collections import defaultdict
 from collections.abc import Callable, Iterable
 from copy import deepcopy
 from functools import partial, wraps
+from itertools import chain
 from typing import Any, ClassVar, NamedTuple
 
 import numpy as np
 
-from gviz.autograd.hooks import RemovableHandle, append
+from gviz.autograd.hooks import append
 from gviz.autograd.modes import enable_grad, mode
 from gviz.autograd.tensor import Tensor, from_array
 from gviz.engine.copying import Portable
 from gviz.engine.nn.module import clear_gradient
-from gviz.engine.nn.options import method
+from gviz.engine.nn.options import method, refuse_options
 from gviz.engine.nn.parameter import typename
 from gviz.numbers.types import Array
-from gviz.numbers.words import absent, refuse, warn
+from gviz.numbers.words import absent, refuse, refuse_any, warn
 
 __all__ = [
     "ASGD", "LBFGS", "SGD", "Adadelta", "Adagrad", "Adam", "AdamW", "Adamax", "NAdam", "Optimizer", "RAdam", "RMSprop",
@@ -39,7 +40,35 @@ class RequiredParameter:
 
 
 required = RequiredParameter()
-CALLED = {"lr": "learning rate", "eps": "epsilon value"}
+STATES = "state_dict", "load_state_dict"
+
+
+def not_below(name: str, words: str, least: float = 0, most: float = math.inf) -> dict[str, Any]:
+    """Return what refuses an option of that name, if it is given, that is less than this or more than that."""
+    return {f"Invalid {words}: {{{name}}}": lambda **given: not least <= given.get(name, least) <= most}
+
+
+WRONG: dict[str, Any] = {
+    "Tensor lr must be 1-element": lambda lr, **_: isinstance(lr, Tensor) and lr.numel() != 1,
+    **not_below("lr", "learning rate"),
+    **not_below("eps", "epsilon value"),
+    **{
+        f"Invalid beta parameter at index {i}: {{betas[{i}]}}": (lambda betas=(0, 0), i=i, **_: not 0 <= betas[i] < 1)
+        for i in (0, 1)
+    },
+    **not_below("momentum", "momentum value"),
+    **not_below("rho", "rho value", 0, 1),
+    **not_below("lr_decay", "lr_decay value"),
+    **not_below("weight_decay", "weight_decay value"),
+    "Invalid alpha value: {alpha}": lambda alpha=0, t0=None, **_: t0 is None and not alpha >= 0,  # ASGD takes any
+    **not_below("initial_accumulator_value", "initial_accumulator_value value"),
+    **not_below("momentum_decay", "momentum_decay value"),
+    "Nesterov momentum requires a momentum and zero dampening": lambda nesterov=False, momentum=0, dampening=0, **_: (
+        nesterov and (momentum <= 0 or dampening != 0)
+    ),
+    "Invalid eta values: {etas[0]}, {etas[1]}": lambda etas=(0.5, 1.2), **_: not 0 < etas[0] < 1 < etas[1],
+}
+"""What no option may be, by what is said of it."""
 
 
 def with_hooks(step: Callable[..., Any]) -> Any:
@@ -82,8 +111,8 @@ class Optimizer(Portable):
 
     def __init_subclass__(cls, takes: str = "", first: str = "") -> None:
         """Declare an optimizer: the options that it ``takes``, and those that stand ``first`` in its groups."""
-        if "step" in vars(cls):  # a program's own
-            cls.step = with_hooks(cls.step)  # type: ignore[method-assign]
+        if "step" in vars(cls) or takes:
+            cls.step = with_hooks(vars(cls).get("step", cls._step_))  # type: ignore[method-assign]
         if takes:
             cls.__module__, cls._first_ = f"torch.optim.{cls.__name__.lower()}", first
             method(cls, "__init__", f"params, {takes}", "self._begin_(locals())")
@@ -104,28 +133,7 @@ class Optimizer(Portable):
 
     def _begin_(self, arguments: dict[str, Any]) -> None:
         """Begin with these options. ValueError: one is not what it can be."""
-        for i, beta in enumerate(arguments.get("betas", ())):
-            refuse(not 0 <= beta < 1, f"Invalid beta parameter at index {i}: {beta}", ValueError)
-        for name in (
-            "lr",
-            "eps",
-            "momentum",
-            "alpha",
-            "lr_decay",
-            "weight_decay",
-            "momentum_decay",
-            "initial_accumulator_value",
-        ):
-            refuse(
-                not arguments.get(name, 0) >= 0,
-                f"Invalid {CALLED.get(name, f'{name} value')}: {arguments.get(name)}",
-                ValueError,
-            )
-        refuse(
-            arguments.get("nesterov") and (arguments["momentum"] <= 0 or arguments["dampening"] != 0),
-            "Nesterov momentum requires a momentum and zero dampening",
-            ValueError,
-        )
+        refuse_options(WRONG, arguments)
         options = {
             name: arguments[name] for name in (*self._first_.split(), *arguments) if name not in ("self", "params")
         }
@@ -137,6 +145,7 @@ class Optimizer(Portable):
 
     def add_param_group(self, param_group: dict[str, Any]) -> None:
         """Add a group; what it does not say is as in the defaults."""
+        refuse(not isinstance(param_group, dict), f"param_group must be a dict, but got {type(param_group)}", TypeError)
         params = param_group["params"]
         refuse(
             isinstance(params, set),
@@ -146,6 +155,11 @@ class Optimizer(Portable):
         )
         params = [params] if isinstance(params, Tensor) else list(params)
         if names := [pair[0] for pair in params if isinstance(pair, tuple)]:
+            refuse(
+                len(names) < len(params),
+                "all optimizer params should be with/without names. Some param names are missing",
+                ValueError,
+            )
             param_group["param_names"] = names
         tensors = param_group["params"] = [p[1] if isinstance(p, tuple) else p for p in params]
         for tensor in tensors:
@@ -161,9 +175,17 @@ class Optimizer(Portable):
                 "optimizer contains a parameter group with duplicate parameters; in future, this will cause an "
                 "error; see github.com/pytorch/pytorch/issues/40967 for more information"
             )
-        refuse(
-            {*map(id, tensors)} & {*map(id, self._tensors_())},
-            "some parameters appear in more than one parameter group",
+        has_names = "param_names" in param_group
+        refuse_any(
+            {
+                "all optimizer param groups should be with/without names. cannot add param group "
+                f"with{'out' * (not has_names)} names to the optimizer": any(
+                    ("param_names" in group) != has_names for group in self.param_groups
+                ),
+                "some parameters appear in more than one parameter group": (
+                    {*map(id, tensors)} & {*map(id, self._tensors_())}
+                ),
+            },
             ValueError,
         )
         self.param_groups.append(param_group)
@@ -173,16 +195,18 @@ class Optimizer(Portable):
         for tensor in self._tensors_():
             clear_gradient(tensor, set_to_none)
 
-    def register_step_pre_hook(self, hook: Callable[..., Any]) -> RemovableHandle:
-        """Call ``hook(optimizer, args, kwargs)`` before each step; it may return other arguments."""
-        return append(vars(self).setdefault("_optimizer_step_pre_hooks", []), hook)
+    def _through_hooks_(self, which: str, *state: dict[str, Any]) -> Any:
+        """Call the hooks of a kind; return the state, or what they make of it."""
+        for hook in tuple(vars(self).get(f"_optimizer_{which}_hooks", ())):
+            new = hook(self, *state)
+            state = state if new is None or not state else (new,)
+        return state[0] if state else None
 
-    def register_step_post_hook(self, hook: Callable[..., Any]) -> RemovableHandle:
-        """Call ``hook(optimizer, args, kwargs)`` after each step."""
-        return append(vars(self).setdefault("_optimizer_step_post_hooks", []), hook)
+    def step(self, closure: Any = None) -> Any:
+        """Update the parameters; to be written by the subclass."""
+        raise NotImplementedError
 
-    @with_hooks
-    def step(self, closure: Callable[..., Any] | None = None) -> Any:
+    def _step_(self, closure: Callable[..., Any] | None = None) -> Any:
         """Update every parameter that has a gradient; return what ``closure`` (which computes it anew) returned."""
         with enable_grad():
             loss = None if closure is None else closure()
@@ -220,37 +244,39 @@ class Optimizer(Portable):
 
     def state_dict(self) -> dict[str, Any]:
         """Return state and groups, with parameters as numbers."""
+        self._through_hooks_("state_dict_pre")
         numbers = {id(p): i for i, p in enumerate(self._tensors_())}
         groups = [
             {name: value for name, value in group.items() if name != "params"}  # which PyTorch puts last
             | {"params": [numbers[id(p)] for p in group["params"]]}
             for group in self.param_groups
         ]
-        return {"state": {numbers[id(p)]: dict(s) for p, s in self.state.items()}, "param_groups": groups}
+        state = {numbers.get(id(p), p): s for p, s in self.state.items()}
+        return self._through_hooks_("state_dict_post", {"state": state, "param_groups": groups})
 
     def load_state_dict(self, state_dict: dict[str, Any]) -> None:
         """Take over state and options. ValueError: of other groups than these."""
-        groups = state_dict["param_groups"]
-        refuse(
-            len(groups) != len(self.param_groups),
-            "loaded state dict has a different number of parameter groups",
-            ValueError,
-        )
-        refuse(
-            any(
-                len(own["params"]) != len(saved_group["params"])
-                for own, saved_group in zip(self.param_groups, groups, strict=True)
-            ),
-            "loaded state dict contains a parameter group that doesn't match the size of optimizer's group",
+        state_dict = self._through_hooks_("load_state_dict_pre", state_dict.copy())
+        groups = deepcopy(state_dict["param_groups"])
+        refuse_any(
+            {
+                "loaded state dict has a different number of parameter groups": len(groups) != len(self.param_groups),
+                "loaded state dict contains a parameter group that doesn't match the size of optimizer's group": any(
+                    len(own["params"]) != len(saved_group["params"])
+                    for own, saved_group in zip(self.param_groups, groups, strict=False)
+                ),
+            },
             ValueError,
         )
         groups = [
             saved_group | {name: value for name, value in own.items() if name == "params" or name not in saved_group}
             for own, saved_group in zip(self.param_groups, groups, strict=True)
         ]
-        tensors = self._tensors_()
-        entries = ((tensors[i], deepcopy(entry)) for i, entry in state_dict["state"].items())
-        self.__setstate__({"state": defaultdict(dict, entries), "param_groups": groups})
+        ids = chain.from_iterable(group["params"] for group in state_dict["param_groups"])
+        tensors = dict(zip(ids, self._tensors_(), strict=True))
+        state = {tensors.get(i, i): cast(entry, tensors.get(i)) for i, entry in state_dict["state"].items()}
+        self.__setstate__({"state": defaultdict(dict, state), "param_groups": groups})
+        self._through_hooks_("load_state_dict_post")
 
     def __setstate__(self, state: dict[str, Any]) -> None:
         vars(self).update(state)
@@ -261,6 +287,27 @@ class Optimizer(Portable):
             text += f"\nParameter Group {i}\n"
             text += "".join(f"    {key}: {group[key]}\n" for key in sorted(group) if key != "params")
         return text + ")"
+
+
+for which in ("step_pre", "step_post", *(f"{what}_{when}" for what in STATES for when in ("pre", "post"))):
+    prepend = ", prepend=False" * which.startswith(STATES)
+    method(
+        Optimizer,
+        f"register_{which}_hook",
+        f"hook{prepend}",
+        f"append(vars(self).setdefault('_optimizer_{which}_hooks', []), hook{prepend.replace('False', 'prepend')})",
+        append=append,
+    )
+
+
+def cast(value: Any, tensor: Any, key: object = None) -> Any:
+    """Return what was kept of a tensor in its type, where that has fractions: the memory itself, if it is of that type."""
+    if isinstance(value, dict):
+        return {name: cast(one, tensor, name) for name, one in value.items()}
+    if isinstance(value, list | tuple):
+        return type(value)(cast(one, tensor) for one in value)
+    is_cast = isinstance(value, Tensor) and tensor is not None and tensor.is_floating_point() and key != "step"
+    return value.to(tensor.dtype) if is_cast else value
 
 
 def running(state: dict[str, Any], value: Array, *names: str, **begun: Array) -> list[Any]:
@@ -528,11 +575,6 @@ class Rprop(
 ):
     """Steps from the sign of the gradient alone, which grow while it stays and shrink when it changes."""
 
-    def _begin_(self, arguments: dict[str, Any]) -> None:
-        etas = arguments["etas"]
-        refuse(not 0 < etas[0] < 1 < etas[1], f"Invalid eta values: {etas[0]}, {etas[1]}", ValueError)
-        super()._begin_(arguments)
-
     def _update_(self, value: Array, grad: Array, lr: float, state: dict[str, Any], group: dict[str, Any]) -> None:
         """``p -= s sign(g)``, where s grows by one factor while g keeps its sign; else it shrinks, and p stays."""
         _, before, size = running(state, value, "prev", "step_size", step_size=np.full_like(value, lr))
@@ -623,7 +665,7 @@ class LBFGS(
             len(self.param_groups) != 1, "LBFGS doesn't support per-parameter options (parameter groups)", ValueError
         )
 
-    def step(self, closure: Any) -> Any:
+    def step(self, closure: Any) -> Any:  # type: ignore[override]
         """Do up to ``max_iter`` steps of ``lr``; return what the closure returned first."""
         group, memory = self.param_groups[0], self.state[self._tensors_()[0]]
         if not memory:

@@ -5,14 +5,16 @@ from __future__ import annotations
 import math
 from bisect import bisect_right
 from collections import Counter
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
+from itertools import zip_longest
 from types import FunctionType
-from typing import TYPE_CHECKING, Any, SupportsFloat
+from typing import TYPE_CHECKING, Any, ClassVar, SupportsFloat
 
+from gviz.autograd.tensor import Tensor
 from gviz.engine.copying import Portable
-from gviz.engine.nn.options import method
+from gviz.engine.nn.options import method, refuse_options
 from gviz.engine.optim import Optimizer
-from gviz.numbers.words import absent, refuse, warn
+from gviz.numbers.words import absent, refuse, refuse_any, warn
 
 __all__ = [
     "ChainedScheduler",
@@ -43,51 +45,63 @@ BY_EPOCH = (
 """What PyTorch says of it."""
 
 
+LATE = """param 'initial_lr' is not specified in param_groups[{}] when resuming scheduler with last_epoch >= 0.
+This typically happens when:
+1. You're trying to resume training from a checkpoint but haven't properly loaded the optimizer state
+2. You're using last_epoch >= 0 for a fresh training run (not recommended)"""
+
+
 class LRScheduler(Portable):
     """Base of the schedules: ``step()`` sets each group's learning rate for the next epoch.
 
-    Most say in ``takes`` what they take and keep, and in ``rate`` what a group's learning rate is, from that of the
-    last epoch and the one at the beginning; in ``closed`` from the latter alone, for an epoch that ``step`` is given.
+    Most say in ``takes`` what they take and keep, in ``refused`` what they refuse, and in ``rate`` what a group's
+    learning rate is, from that of the last epoch and the one at the beginning; in ``closed`` from the latter alone, for
+    an epoch that ``step`` is given.
     """
 
     __module__, _importable = "torch.optim.lr_scheduler", "gviz.engine.optim.lr_scheduler"
+    _get_lr_called_within_step = _is_initial = False
     _parts_ = ""
     """The name of the schedules, or functions, that it is made of."""
+    _refused_: ClassVar[dict[str, Any]] = {}
     if TYPE_CHECKING:
 
         def __getattr__(self, name: str) -> Any: ...
 
     def __init_subclass__(
-        cls, takes: str = "", rate: Callable[..., Any] | None = None, closed: Callable[..., Any] | None = None
+        cls,
+        takes: str = "",
+        refused: dict[str, Any] | None = None,
+        rate: Callable[..., Any] | None = None,
+        closed: Callable[..., Any] | None = None,
     ) -> None:
         if cls.__module__ == __name__:
             cls.__module__ = LRScheduler.__module__
-        cls._rate_ = rate or cls._rate_  # type: ignore[method-assign] # as a method of the class would be
+        if rate is not None:
+            method(cls, "get_lr", "", "self._rates_(rate)", rate=rate)
         if closed is not None:
             method(cls, "_get_closed_form_lr", "", "[closed(self, base) for base in self.base_lrs]", closed=closed)
         if takes:
+            cls._refused_ = refused or {}
             method(cls, "__init__", f"optimizer, {takes}, last_epoch=-1", "self._begin_(locals())")
 
     def _begin_(self, arguments: dict[str, Any]) -> None:
         """Keep the options, and begin."""
+        refuse_options(self._refused_, arguments)
         vars(self).update(
             {name: value for name, value in arguments.items() if name not in ("self", "optimizer", "last_epoch")}
         )
         LRScheduler.__init__(self, arguments["optimizer"], arguments["last_epoch"])
 
     def __init__(self, optimizer: Optimizer, last_epoch: int = -1) -> None:
-        refuse(not hasattr(optimizer, "param_groups"), f"{type(optimizer).__name__} is not an Optimizer", TypeError)
-        self.optimizer = optimizer
+        self.optimizer = an_optimizer(optimizer)
         vars(optimizer).setdefault("_opt_called", False)
         for i, group in enumerate(optimizer.param_groups):
             if last_epoch == -1:
-                group.setdefault("initial_lr", group["lr"])
+                group.setdefault("initial_lr", copied(group["lr"]))
             elif "initial_lr" not in group:
-                raise KeyError(
-                    f"param 'initial_lr' is not specified in param_groups[{i}] when resuming scheduler with "
-                    "last_epoch >= 0."
-                )
-        self.base_lrs = [group["initial_lr"] for group in optimizer.param_groups]
+                raise KeyError(LATE.format(i))
+        self.base_lrs = of_groups(optimizer, "initial_lr")
         self.last_epoch = last_epoch
         self._initial_step()
 
@@ -96,15 +110,15 @@ class LRScheduler(Portable):
         self.step()
         self._is_initial = False
 
-    def _rate_(self, lr: float, base: float) -> float:
-        """Return a group's learning rate in this epoch; to be written."""
+    def get_lr(self) -> list[Any]:
+        """Return the learning rates of this epoch; to be written, and meant for ``step``."""
         raise NotImplementedError
 
-    def get_lr(self) -> list[float]:
-        """Return the learning rates of this epoch; meant for ``step``."""
+    def _rates_(self, rate: Callable[..., Any]) -> list[Any]:
+        """Return what a function makes of each group's learning rate, and of the one at the beginning."""
         if not self._get_lr_called_within_step:
             warn("To get the last learning rate computed by the scheduler, please use `get_last_lr()`.")
-        return [self._rate_(lr, base) for lr, base in zip(self._rates_(), self.base_lrs, strict=True)]
+        return [rate(self, *both) for both in zip_longest(of_groups(self.optimizer, "lr"), self.base_lrs)]
 
     def get_last_lr(self) -> list[float]:
         """Return the learning rates that were set last."""
@@ -122,27 +136,20 @@ class LRScheduler(Portable):
         if epoch is not None:
             warn(BY_EPOCH)
         self._step_count += 1
+        self._update_lr(epoch)
+
+    def _update_lr(self, epoch: int | None = None) -> None:
+        """Set the learning rates of the next epoch, or of one."""
         self.last_epoch = self.last_epoch + 1 if epoch is None else epoch
-        self._renew_(self.get_lr if epoch is None else getattr(self, "_get_closed_form_lr", self.get_lr))
+        self._write_(self.get_lr if epoch is None else getattr(self, "_get_closed_form_lr", self.get_lr))
 
-    def _rates_(self) -> list[float]:
-        return [group["lr"] for group in self.optimizer.param_groups]
-
-    def _restart_(self) -> None:
-        """Begin at epoch 0 again, as at first."""
-        for group, base in zip(self.optimizer.param_groups, self.base_lrs, strict=True):
-            group["lr"] = base
-        self.last_epoch, self._is_initial = 0, True
-        self._renew_(self.get_lr)
-        self._is_initial = False
-
-    def _renew_(self, rates_now: Callable[[], Iterable[float]]) -> None:
-        """Set the learning rates of this epoch."""
+    def _write_(self, rates: Callable[[], Iterable[Any]]) -> None:
+        """Set the learning rates."""
         self._get_lr_called_within_step = True
-        self._last_lr = list(rates_now())
+        for group, lr in zip(self.optimizer.param_groups, rates(), strict=True):
+            write(group, "lr", lr)
         self._get_lr_called_within_step = False
-        for group, lr in zip(self.optimizer.param_groups, self._last_lr, strict=True):
-            group["lr"] = lr
+        self._last_lr = of_groups(self.optimizer, "lr")
 
     def state_dict(self) -> dict[str, Any]:
         """Return all that it keeps but the optimizer.
@@ -150,27 +157,53 @@ class LRScheduler(Portable):
         Its parts (last, as in PyTorch) by their states: functions have none.
         """
         state = {name: value for name, value in vars(self).items() if name not in ("optimizer", self._parts_)}
-        return state | ({self._parts_: [state_of(one) for one in getattr(self, self._parts_)]} if self._parts_ else {})
+        return state | ({self._parts_: state_of(getattr(self, self._parts_))} if self._parts_ else {})
 
     def load_state_dict(self, state_dict: dict[str, Any]) -> None:
         """Take over what ``state_dict`` returned; the parts stay the same objects and take over theirs."""
-        vars(self).update({name: value for name, value in state_dict.items() if name != self._parts_})
-        for own, entry in zip(getattr(self, self._parts_, ()), state_dict.get(self._parts_, ()), strict=False):
-            (own.load_state_dict if isinstance(own, LRScheduler) else vars(own).update)(entry or {})
+        state = dict(state_dict)
+        parts, states = (getattr(self, self._parts_), state.pop(self._parts_)) if self._parts_ else ([], [])
+        vars(self).update(state)
+        for own, entry in zip(parts, states, strict=False) if isinstance(states, list) else [(parts, states)]:
+            if entry is not None:
+                (own.load_state_dict if isinstance(own, LRScheduler) else vars(own).update)(entry)
 
 
-_LRScheduler = LRScheduler  # its old name, from which many programs derive their own
+class _LRScheduler(LRScheduler):
+    """Its old name, from which many programs derive their own."""
+
+
+def an_optimizer(value: Any) -> Optimizer:
+    """Return an optimizer. TypeError: it is none."""
+    refuse(not isinstance(value, Optimizer), f"{type(value).__name__} is not an Optimizer", TypeError)
+    return value
+
+
+def copied(value: object) -> Any:
+    """Return a number, or a tensor of its own: a learning rate may be either."""
+    return value.clone() if isinstance(value, Tensor) else value
+
+
+def of_groups(optimizer: Optimizer, key: str) -> list[Any]:
+    """Return an option of each group."""
+    return [copied(group[key]) for group in optimizer.param_groups]
+
+
+def write(group: dict[str, Any], key: str, value: object) -> None:
+    """Set an option of a group: in the memory of the tensor that it is."""
+    if isinstance(group[key], Tensor):
+        group[key].fill_(value)
+    else:
+        group[key] = value
 
 
 def state_of(part: object) -> Any:
-    """Return what a schedule, or a callable object, keeps; a function keeps nothing."""
-    return (
-        part.state_dict()
-        if isinstance(part, LRScheduler)
-        else None
-        if isinstance(part, FunctionType)
-        else dict(vars(part))
-    )
+    """Return what a schedule, or a callable object, keeps, or each of several; a function keeps nothing."""
+    if isinstance(part, LRScheduler):
+        return part.state_dict()
+    if isinstance(part, list | tuple):
+        return list(map(state_of, part))
+    return None if part is None or isinstance(part, FunctionType) else dict(vars(part))
 
 
 class LambdaLR(LRScheduler):
@@ -189,9 +222,11 @@ class LambdaLR(LRScheduler):
         refuse(
             len(self.lr_lambdas) != count, f"Expected {count} lr_lambdas, but got {len(self.lr_lambdas)}", ValueError
         )
+        for one in self.lr_lambdas:
+            refuse(not callable(one), f"lr_lambda should be a function, but got {type(one).__name__}", TypeError)
         super().__init__(optimizer, last_epoch)
 
-    def get_lr(self) -> list[float]:
+    def get_lr(self) -> list[Any]:
         """Return what the functions say."""
         return [base * factor(self.last_epoch) for base, factor in zip(self.base_lrs, self.lr_lambdas, strict=True)]
 
@@ -203,7 +238,7 @@ class MultiplicativeLR(LambdaLR):
         """Return the learning rates before, each times what its function says."""
         return [
             lr if self._is_initial else lr * factor(self.last_epoch)
-            for lr, factor in zip(self._rates_(), self.lr_lambdas, strict=True)
+            for lr, factor in zip(of_groups(self.optimizer, "lr"), self.lr_lambdas, strict=True)
         ]
 
 
@@ -239,29 +274,34 @@ class ExponentialLR(
     """The learning rate times ``gamma`` every epoch."""
 
 
+def next_of_cosine(self: LRScheduler, lr: float, base: float) -> Any:
+    """Return the next point of a cosine from the last, so that what else changes the learning rate stays."""
+    epoch, least = self.last_epoch, self.eta_min
+    if self._is_initial:
+        return lr
+    if (epoch - 1 - self.T_max) % (2 * self.T_max) == 0:  # the last point was the least, which no factor leaves
+        return lr + (base - least) * (1 - math.cos(math.pi / self.T_max)) / 2
+    factor = (1 + math.cos(math.pi * epoch / self.T_max)) / (1 + math.cos(math.pi * (epoch - 1) / self.T_max))
+    return factor * (lr - least) + least
+
+
 class CosineAnnealingLR(
     LRScheduler,
     takes="T_max, eta_min=0.0",
+    rate=next_of_cosine,
     closed=lambda self, base: (
         self.eta_min + (base - self.eta_min) * (1 + math.cos(math.pi * self.last_epoch / self.T_max)) / 2
     ),
 ):
     """The learning rate down along a cosine to ``eta_min`` in ``T_max`` epochs, and up again."""
 
-    def _rate_(self, lr: float, base: float) -> float:
-        """Return the next point of the cosine from the last, so that what else changes the learning rate stays."""
-        epoch, least = self.last_epoch, self.eta_min
-        if self._is_initial:
-            return lr
-        if (epoch - 1 - self.T_max) % (2 * self.T_max) == 0:  # the last point was the least, which no factor leaves
-            return lr + (base - least) * (1 - math.cos(math.pi / self.T_max)) / 2
-        factor = (1 + math.cos(math.pi * epoch / self.T_max)) / (1 + math.cos(math.pi * (epoch - 1) / self.T_max))
-        return factor * (lr - least) + least
-
 
 class ConstantLR(
     LRScheduler,
     takes="factor=1.0 / 3, total_iters=5",
+    refused={
+        "Constant multiplicative factor expected to be between 0 and 1.": lambda factor, **_: factor > 1 or factor < 0
+    },
     rate=lambda self, lr, base: (
         lr * (self.factor if self.last_epoch == 0 else 1.0 / self.factor if self.last_epoch == self.total_iters else 1)
     ),
@@ -283,9 +323,28 @@ class PolynomialLR(
     """The learning rate times a power of the share of ``total_iters`` epochs that is left."""
 
 
+def next_of_line(self: LRScheduler, lr: float, base: float) -> Any:
+    """Return the next point of a line from the last."""
+    epoch, rise = self.last_epoch, self.end_factor - self.start_factor
+    if epoch == 0:
+        return lr * self.start_factor
+    if self._is_initial or epoch > self.total_iters:
+        return lr
+    return lr * (1.0 + rise / (self.total_iters * self.start_factor + (epoch - 1) * rise))
+
+
 class LinearLR(
     LRScheduler,
+    rate=next_of_line,
     takes="start_factor=1.0 / 3, end_factor=1.0, total_iters=5",
+    refused={
+        "Starting multiplicative factor expected to be greater than 0 and less or equal to 1.": (
+            lambda start_factor, **_: start_factor > 1 or start_factor <= 0
+        ),
+        "Ending multiplicative factor expected to be between 0 and 1.": (
+            lambda end_factor, **_: end_factor > 1 or end_factor < 0
+        ),
+    },
     closed=lambda self, base: (
         base
         * (
@@ -296,95 +355,113 @@ class LinearLR(
 ):
     """The learning rate times a factor that goes from one to another in ``total_iters`` epochs."""
 
-    def _rate_(self, lr: float, base: float) -> float:
-        """Return the next point of the line from the last."""
-        epoch, rise = self.last_epoch, self.end_factor - self.start_factor
-        if epoch == 0:
-            return lr * self.start_factor
-        if self._is_initial or epoch > self.total_iters:
-            return lr
-        return lr * (1.0 + rise / (self.total_iters * self.start_factor + (epoch - 1) * rise))
-
 
 class CosineAnnealingWarmRestarts(
     LRScheduler,
     takes="T_0, T_mult=1, eta_min=0.0",
+    refused={
+        "Expected positive integer T_0, but got {T_0}": lambda T_0, **_: T_0 <= 0 or not isinstance(T_0, int),
+        "Expected integer T_mult >= 1, but got {T_mult}": lambda T_mult, **_: T_mult < 1 or not isinstance(T_mult, int),
+        "Expected float or int eta_min, but got {eta_min} of type {eta_min.__class__}": (
+            lambda eta_min, **_: not isinstance(eta_min, float | int)
+        ),
+    },
     rate=lambda self, lr, base: (
         self.eta_min + (base - self.eta_min) * (1 + math.cos(math.pi * self.T_cur / self.T_i)) / 2
     ),
 ):
     """The learning rate down along a cosine, again and again, each time ``T_mult`` times as long."""
 
+    T_cur: float
+    T_i: int
+
     def _begin_(self, arguments: dict[str, Any]) -> None:
-        refuse(arguments["T_0"] <= 0, f"Expected positive integer T_0, but got {arguments['T_0']}", ValueError)
-        super()._begin_(arguments)
+        super()._begin_(
+            {"T_0": arguments["T_0"], "T_i": arguments["T_0"], **arguments, "T_cur": arguments["last_epoch"]}
+        )
 
     def step(self, epoch: float | None = None) -> None:
         """Go on by one epoch, or to an epoch or a part of one."""
-        epoch = self.last_epoch + 1 if epoch is None else epoch
-        self.T_cur, self.T_i = epoch, self.T_0
-        while self.T_cur >= self.T_i:
-            self.T_cur, self.T_i = self.T_cur - self.T_i, self.T_i * self.T_mult
+        if epoch is None and self.last_epoch >= 0:
+            epoch, self.T_cur = self.last_epoch + 1, self.T_cur + 1
+            if self.T_cur >= self.T_i:
+                self.T_cur, self.T_i = self.T_cur % self.T_i, self.T_i * self.T_mult
+        else:
+            epoch, first, factor = epoch or 0, self.T_0, self.T_mult
+            refuse(epoch < 0, f"Expected non-negative epoch, but got {epoch}", ValueError)
+            turns = int(math.log(epoch / first * (factor - 1) + 1, factor)) if epoch >= first and factor > 1 else 0
+            self.T_cur = epoch - first * (factor**turns - 1) / (factor - 1) if turns else epoch % first
+            self.T_i = first * factor**turns
         self.last_epoch = math.floor(epoch)
-        self._renew_(self.get_lr)
+        self._write_(self.get_lr)
+
+
+class Turning(LRScheduler):
+    """Base of the schedules that change the momentum, too: it goes down where the learning rate goes up."""
+
+    def _begin_momentum_(self, least: object, most: object, last_epoch: int) -> Any:
+        """Return the least and the largest momentum of each group, which begins with the latter.
+
+        ValueError: the optimizer has none.
+        """
+        groups = self.optimizer.param_groups
+        refuse(
+            not {"momentum", "betas"} & {*self.optimizer.defaults},
+            "optimizer must support momentum or beta1 with `cycle_momentum` option enabled",
+            ValueError,
+        )
+        self.use_beta1 = "betas" in self.optimizer.defaults
+        bounds = [
+            per_group(f"{name}_momentum", self.optimizer, value) for name, value in (("base", least), ("max", most))
+        ]
+        for group, low, high in zip(groups, *bounds, strict=True) if last_epoch == -1 else ():
+            group.update(max_momentum=high, base_momentum=low)
+            self._set_momentum_(group, high)
+        return bounds
+
+    def _set_momentum_(self, group: dict[str, Any], momentum: float) -> None:
+        """Set a group's momentum: Adam and its kin have it as the first of their betas."""
+        group.update({"betas": (momentum, *group["betas"][1:])} if self.use_beta1 else {"momentum": momentum})
 
 
 class OneCycleLR(
-    LRScheduler,
+    Turning,
     takes="max_lr, total_steps=None, epochs=None, steps_per_epoch=None, pct_start=0.3, "
     "anneal_strategy='cos', cycle_momentum=True, base_momentum=0.85, max_momentum=0.95, div_factor=25.0, "
     "final_div_factor=1e4, three_phase=False",
+    refused={
+        "Expected float between 0 and 1 pct_start, but got {pct_start}": (
+            lambda pct_start, **_: not isinstance(pct_start, float) or not 0 <= pct_start <= 1
+        ),
+        "anneal_strategy must be one of 'cos' or 'linear', instead got {anneal_strategy}": (
+            lambda anneal_strategy, **_: anneal_strategy not in ("cos", "linear")
+        ),
+    },
 ):
     """The learning rate up to ``max_lr`` and down again in all steps, one per batch, and the momentum down and up."""
 
     def _begin_(self, arguments: dict[str, Any]) -> None:
-        optimizer, most, total = arguments["optimizer"], arguments["max_lr"], arguments["total_steps"]
-        if total is None:
+        self.optimizer, last_epoch = an_optimizer(arguments["optimizer"]), arguments["last_epoch"]
+        names = ["epochs", "steps_per_epoch"] if arguments["total_steps"] is None else ["total_steps"]
+        counts = [arguments[name] for name in names]
+        refuse(None in counts, "You must define either total_steps OR (epochs AND steps_per_epoch)", ValueError)
+        for name, count in zip(names, counts, strict=True):
             refuse(
-                None in (arguments["epochs"], arguments["steps_per_epoch"]),
-                "You must define either total_steps OR (epochs AND steps_per_epoch)",
+                not isinstance(count, int) or count <= 0,
+                f"Expected positive integer {name}, but got {count}",
                 ValueError,
             )
-            total = arguments["epochs"] * arguments["steps_per_epoch"]
-        refuse(total <= 0, f"Expected positive integer total_steps, but got {total}", ValueError)
-        refuse(
-            not 0 <= arguments["pct_start"] <= 1,
-            f"Expected float between 0 and 1 pct_start, but got {arguments['pct_start']}",
-            ValueError,
-        )
-        refuse(
-            arguments["anneal_strategy"] not in ("cos", "linear"),
-            f"anneal_strategy must be one of 'cos' or 'linear', instead got {arguments['anneal_strategy']}",
-            ValueError,
-        )
-        ways, up = (
-            [("initial_lr", "max_lr", "max_momentum", "base_momentum")],
-            float(arguments["pct_start"] * total) - 1,
-        )
-        ends: list[float] = [up, total - 1]
-        if arguments["three_phase"]:
-            ends.insert(1, 2 * up)
-            ways += [
-                ("max_lr", "initial_lr", "base_momentum", "max_momentum"),
-                ("initial_lr", "min_lr", "max_momentum", "max_momentum"),
-            ]
-        else:
-            ways.append(("max_lr", "min_lr", "base_momentum", "max_momentum"))
-        keys = "start_lr", "end_lr", "start_momentum", "end_momentum"
-        self.total_steps = total
-        self._schedule_phases: Any = [
-            {"end_step": end, **dict(zip(keys, way, strict=True))} for end, way in zip(ends, ways, strict=True)
-        ]
+        refuse_options(self._refused_, arguments)
+        self.total_steps = math.prod(counts)
+        self._schedule_phases = phases(self.total_steps, arguments["pct_start"], arguments["three_phase"])
         self._anneal_func_type, self.cycle_momentum = arguments["anneal_strategy"], arguments["cycle_momentum"]
-        if self.cycle_momentum:
-            self.use_beta1 = has_beta1(optimizer)
-        for i, group in enumerate(optimizer.param_groups if arguments["last_epoch"] == -1 else []):
-            peak = most[i] if isinstance(most, list | tuple) else most
+        peaks = per_group("max_lr", self.optimizer, arguments["max_lr"])
+        for group, peak in zip(self.optimizer.param_groups, peaks, strict=True) if last_epoch == -1 else ():
             least = peak / arguments["div_factor"]
             group.update(initial_lr=least, max_lr=peak, min_lr=least / arguments["final_div_factor"])
-            if arguments["cycle_momentum"]:
-                group.update(max_momentum=arguments["max_momentum"], base_momentum=arguments["base_momentum"])
-        super()._begin_({name: arguments[name] for name in ("optimizer", "last_epoch")})
+        if self.cycle_momentum:
+            self._begin_momentum_(arguments["base_momentum"], arguments["max_momentum"], last_epoch)
+        LRScheduler.__init__(self, self.optimizer, last_epoch)
 
     def get_lr(self) -> list[float]:
         """Return the point on the way up, or down; the momentum is set, too."""
@@ -400,7 +477,7 @@ class OneCycleLR(
         for group in self.optimizer.param_groups:
             rates.append(self._between_(group, phases[0], "lr", share))
             if self.cycle_momentum:
-                group.update(momentum_option(group, self._between_(group, phases[0], "momentum", share)))
+                self._set_momentum_(group, self._between_(group, phases[0], "momentum", share))
         return rates
 
     def _between_(self, group: dict[str, Any], phase: dict[str, Any], what: str, share: float) -> float:
@@ -410,11 +487,26 @@ class OneCycleLR(
         return linear if self._anneal_func_type == "linear" else cosine
 
 
-class CyclicLR(LRScheduler):
+def phases(total: int, start: float, three: bool) -> list[dict[str, Any]]:
+    """Return the ways of one cycle in so many steps, the first of which is this share of it: where each ends."""
+    up = float(start * total) - 1
+    ways = [
+        (up, "initial_lr", "max_lr", "max_momentum", "base_momentum"),
+        (2 * up, "max_lr", "initial_lr", "base_momentum", "max_momentum"),
+        (total - 1, "initial_lr", "min_lr", "max_momentum", "max_momentum"),
+    ]
+    keys = "end_step", "start_lr", "end_lr", "start_momentum", "end_momentum"
+    two = [ways[0], (total - 1, "max_lr", "min_lr", "base_momentum", "max_momentum")]
+    return [dict(zip(keys, way, strict=True)) for way in (ways if three else two)]
+
+
+class CyclicLR(Turning):
     """The learning rate from ``base_lr`` up to ``max_lr`` and down again, in cycles, and the momentum down and up.
 
     Source: L. N. Smith, Cyclical Learning Rates for Training Neural Networks, https://arxiv.org/abs/1506.01186
     """
+
+    _parts_ = "_scale_fn_custom"
 
     def __init__(
         self,
@@ -432,12 +524,11 @@ class CyclicLR(LRScheduler):
         max_momentum: float | list[float] = 0.9,
         last_epoch: int = -1,
     ) -> None:
-        refuse(not isinstance(optimizer, Optimizer), f"{type(optimizer).__name__} is not an Optimizer", TypeError)
-        groups = optimizer.param_groups if last_epoch == -1 else []
+        self.optimizer = an_optimizer(optimizer)
         base_lrs = per_group("base_lr", optimizer, base_lr)
-        for group, lr in zip(groups, base_lrs, strict=False):
-            group["lr"] = lr
-        self.max_lrs, self.mode, self.gamma = per_group("max_lr", optimizer, max_lr), mode, gamma
+        for group, lr in zip(optimizer.param_groups, base_lrs, strict=True) if last_epoch == -1 else ():
+            write(group, "lr", lr)
+        self.max_lrs = per_group("max_lr", optimizer, max_lr)
         self.total_size = float(step_size_up) + float(step_size_up if step_size_down is None else step_size_down)
         self.step_ratio = float(step_size_up) / self.total_size
         refuse(
@@ -445,15 +536,11 @@ class CyclicLR(LRScheduler):
             "mode is invalid and scale_fn is None",
             ValueError,
         )
-        self._scale_fn_custom = scale_fn
+        self.mode, self.gamma, self._scale_fn_custom = mode, gamma, scale_fn
         usual = "iterations" if mode == "exp_range" else "cycle"
         self.scale_mode, self.cycle_momentum = usual if scale_fn is None else scale_mode, cycle_momentum
         if cycle_momentum:
-            self.use_beta1 = has_beta1(optimizer)
-            self.base_momentums = per_group("base_momentum", optimizer, base_momentum)
-            self.max_momentums = per_group("max_momentum", optimizer, max_momentum)
-            for group, most, least in zip(groups, self.max_momentums, self.base_momentums, strict=False):
-                group.update(momentum_option(group, most), max_momentum=most, base_momentum=least)
+            self.base_momentums, self.max_momentums = self._begin_momentum_(base_momentum, max_momentum, last_epoch)
         super().__init__(optimizer, last_epoch)
         self.base_lrs = base_lrs
 
@@ -472,37 +559,21 @@ class CyclicLR(LRScheduler):
         if self.cycle_momentum:
             bounds = zip(self.optimizer.param_groups, self.base_momentums, self.max_momentums, strict=True)
             for group, least, most in bounds:
-                group.update(momentum_option(group, most - (most - least) * share * height))
+                self._set_momentum_(group, most - (most - least) * share * height)
         return [base + (most - base) * share * height for base, most in zip(self.base_lrs, self.max_lrs, strict=True)]
 
 
-def per_group(name: str, optimizer: Optimizer, value: float | Sequence[float]) -> list[float]:
+def per_group(name: str, optimizer: Optimizer, value: object) -> list[Any]:
     """Return a value for each group of parameters. ValueError: a list of another length."""
     count = len(optimizer.param_groups)
-    if not isinstance(value, Sequence):
-        return [value] * count
+    values = value if isinstance(value, list | tuple) else [value] * count
     refuse(
-        len(value) != count,
-        f"{name} must have the same length as optimizer.param_groups. {name} has {len(value)} values, param_groups has "
-        f"{count}.",
+        len(values) != count,
+        f"{name} must have the same length as optimizer.param_groups. {name} has {len(values)} values, param_groups "
+        f"has {count}.",
         ValueError,
     )
-    return list(value)
-
-
-def has_beta1(optimizer: Optimizer) -> bool:
-    """Return whether the momentum of an optimizer is the first of its betas. ValueError: it has none."""
-    refuse(
-        not {"momentum", "betas"} & {*optimizer.defaults},
-        "optimizer must support momentum or beta1 with `cycle_momentum` option enabled",
-        ValueError,
-    )
-    return "betas" in optimizer.defaults
-
-
-def momentum_option(group: dict[str, Any], momentum: float) -> dict[str, Any]:
-    """Return a group's option for this momentum: Adam and its kin have it as the first of their betas."""
-    return {"betas": (momentum, *group["betas"][1:])} if "betas" in group else {"momentum": momentum}
+    return list(map(copied, values))
 
 
 class ReduceLROnPlateau(LRScheduler):
@@ -517,46 +588,113 @@ class ReduceLROnPlateau(LRScheduler):
         threshold: float = 1e-4,
         threshold_mode: str = "rel",
         cooldown: int = 0,
-        min_lr: float = 0,
+        min_lr: Any = 0,
         eps: float = 1e-8,
     ) -> None:
         refuse(factor >= 1.0, "Factor should be < 1.0.", ValueError)
-        refuse(mode not in ("min", "max"), f"mode {mode} is unknown!", ValueError)
-        self.optimizer, self.mode, self.factor, self.patience = optimizer, mode, factor, patience
-        self.threshold, self.threshold_mode, self.cooldown = threshold, threshold_mode, cooldown
-        self.min_lr, self.eps, self.last_epoch, self.best = min_lr, eps, 0, math.inf if mode == "min" else -math.inf
-        self.cooldown_counter = self.num_bad_epochs = 0
-        self._last_lr = self._rates_()
+        self.factor, self.optimizer = factor, an_optimizer(optimizer)
+        count = len(optimizer.param_groups)
+        bounds: Any = (None, list(min_lr)) if isinstance(min_lr, list | tuple) else (min_lr, [min_lr] * count)
+        self.default_min_lr, self.min_lrs = bounds
+        refuse(len(self.min_lrs) != count, f"expected {count} min_lrs, got {len(self.min_lrs)}", ValueError)
+        self.patience, self.cooldown, self.eps, self.last_epoch = patience, cooldown, eps, 0
+        self._last_lr = of_groups(optimizer, "lr")
+        refuse_any(
+            {
+                f"mode {mode} is unknown!": mode not in ("min", "max"),
+                f"threshold mode {threshold_mode} is unknown!": threshold_mode not in ("rel", "abs"),
+            },
+            ValueError,
+        )
+        self.mode_worse, self.mode = math.inf if mode == "min" else -math.inf, mode
+        self.threshold, self.threshold_mode = threshold, threshold_mode
+        self._reset()
 
-    def step(self, metrics: SupportsFloat) -> None:  # type: ignore[override]
-        """Go on by one epoch, with what was measured in it."""
-        current, sign = float(metrics), -1 if self.mode == "min" else 1
-        step = sign * self.threshold
-        bound = self.best * (1 + step) if self.threshold_mode == "rel" else self.best + step
-        self.last_epoch, self.num_bad_epochs = self.last_epoch + 1, self.num_bad_epochs + 1
-        if sign * current > sign * bound:
-            self.best, self.num_bad_epochs = current, 0
-        if self.cooldown_counter > 0:
+    def _reset(self) -> None:
+        """Begin anew."""
+        self.best, self.cooldown_counter, self.num_bad_epochs = self.mode_worse, 0, 0
+
+    in_cooldown = property(lambda self: self.cooldown_counter > 0)
+
+    def step(self, metrics: SupportsFloat, epoch: int | None = None) -> None:  # type: ignore[override]
+        """Go on by one epoch, or to one, with what was measured in it."""
+        current = float(metrics)
+        if epoch is not None:
+            warn(BY_EPOCH)
+        self.last_epoch = self.last_epoch + 1 if epoch is None else epoch
+        is_better = self._is_better(current, self.best)
+        self.best, self.num_bad_epochs = (current, 0) if is_better else (self.best, self.num_bad_epochs + 1)
+        if self.in_cooldown:
             self.cooldown_counter, self.num_bad_epochs = self.cooldown_counter - 1, 0
         if self.num_bad_epochs > self.patience:
             self._reduce_lr(self.last_epoch)
             self.cooldown_counter, self.num_bad_epochs = self.cooldown, 0
-        self._last_lr = self._rates_()
+        self._last_lr = of_groups(self.optimizer, "lr")
+
+    def _is_better(self, a: float, best: float) -> bool:
+        """Return whether a measure is better than the best so far, by more than the threshold."""
+        sign = -1 if self.mode == "min" else 1
+        bound = best * (1 + sign * self.threshold) if self.threshold_mode == "rel" else best + sign * self.threshold
+        return sign * a > sign * bound
 
     def _reduce_lr(self, epoch: int) -> None:
-        for group in self.optimizer.param_groups:
-            lr = max(float(group["lr"]) * self.factor, self.min_lr)
-            group["lr"] = lr if group["lr"] - lr > self.eps else group["lr"]
+        """Make the learning rates less. RuntimeError: there are more groups than least rates."""
+        groups = self.optimizer.param_groups
+        if len(groups) != len(self.min_lrs):
+            refuse(self.default_min_lr is None, GROUPS_ADDED.format(len(groups), len(self.min_lrs)))
+            self.min_lrs = [self.default_min_lr] * len(groups)
+        for group, least in zip(groups, self.min_lrs, strict=True):
+            before = float(group["lr"])
+            lr = max(before * self.factor, least)
+            if before - lr > self.eps:
+                write(group, "lr", lr)
 
 
-class SequentialLR(LRScheduler):
-    """One schedule after the other, the next from each milestone on."""
+GROUPS_ADDED = (
+    "The number of param groups in the `optimizer` ({}) differs from when `ReduceLROnPlateau` was initialized ({}), "
+    "usually due to a new param group being added to the optimizer. Please modify the `min_lrs` field to match the "
+    "length of the `optimizer` param groups."
+)
+
+
+class Several(LRScheduler):
+    """Base of the schedules that are made of others."""
 
     _parts_ = "_schedulers"
+
+    def _of_one_optimizer_(self, schedulers: Sequence[Any], optimizer: Any) -> None:
+        """Refuse schedules of other optimizers than this, and those whose ``step`` wants a measure."""
+        name = type(self).__name__
+        for i, one in enumerate(schedulers):
+            refuse(
+                not hasattr(one, "optimizer"),
+                f"{name} at index {i} should have `optimizer` as its attribute.",
+                TypeError,
+            )
+            refuse(
+                isinstance(one, ReduceLROnPlateau),
+                f"{name} does not support `ReduceLROnPlateau` scheduler as it requires additional kwargs to be specified "
+                f"when calling `step`, but got one at index {i} in the given schedulers sequence.",
+                ValueError,
+            )
+            if optimizer is not one.optimizer:
+                raise ValueError(
+                    f"{name} expects all schedulers to belong to the same optimizer, but got scheduler "
+                    f"{type(one).__name__} at index {i} has {one.optimizer}, which is different from "
+                    f"{type(optimizer).__name__}."
+                )
+
+
+class SequentialLR(Several):
+    """One schedule after the other, the next from each milestone on."""
 
     def __init__(
         self, optimizer: Optimizer, schedulers: Sequence[LRScheduler], milestones: list[int], last_epoch: int = -1
     ) -> None:
+        refuse(
+            not schedulers, f"{type(self).__name__} expects at least one scheduler, but got no scheduler.", ValueError
+        )
+        self._of_one_optimizer_(schedulers, optimizer)
         refuse(
             len(milestones) != len(schedulers) - 1,
             "Sequential Schedulers expects number of schedulers provided to be one "
@@ -565,41 +703,53 @@ class SequentialLR(LRScheduler):
             ValueError,
         )
         self._schedulers, self._milestones = schedulers, milestones
-        self.optimizer, self.last_epoch = optimizer, last_epoch + 1
+        self.last_epoch, self.optimizer = last_epoch + 1, optimizer
         for group in optimizer.param_groups:
-            group["lr"] = group["initial_lr"]
-        for one in schedulers:  # each has done its first step, which only the first of them should have
-            one.last_epoch -= 1
-        schedulers[0]._initial_step()
-        self._last_lr = schedulers[0].get_last_lr()
+            write(group, "lr", group["initial_lr"])
+        self.recursive_undo()
+        first = schedulers[bisect_right(milestones, 0)]
+        first._initial_step()
+        self._last_lr = first.get_last_lr()
+
+    def recursive_undo(self, sched: Any = None) -> None:
+        """Undo the first step of each, which only the one whose turn it is should have."""
+        parts = [self if sched is None else sched]
+        for one in parts:
+            if hasattr(one, "_schedulers"):
+                parts += one._schedulers
+            elif hasattr(one, "last_epoch"):
+                one.last_epoch -= 1
 
     def step(self) -> None:  # type: ignore[override]
         """Go on by one epoch, with the one whose turn it is."""
         self.last_epoch += 1
         now = self._schedulers[bisect_right(self._milestones, self.last_epoch)]
-        (now._restart_ if self.last_epoch in self._milestones else now.step)()
+        if self.last_epoch in self._milestones:
+            now._update_lr(0)
+        else:
+            now.step()
         self._last_lr = now.get_last_lr()
 
 
-class ChainedScheduler(LRScheduler):
+class ChainedScheduler(Several):
     """Several schedules at once, each from the learning rate that the one before it set."""
-
-    _parts_ = "_schedulers"
 
     def __init__(self, schedulers: Sequence[LRScheduler], optimizer: Optimizer | None = None) -> None:
         refuse(
             len(schedulers) < 1,
-            "ChainedScheduler expects at least one scheduler to be chained, but got no scheduler.",
+            f"{type(self).__name__} expects at least one scheduler to be chained, but got no scheduler.",
             ValueError,
         )
-        self._schedulers, self.optimizer = schedulers, optimizer or schedulers[0].optimizer
-        self._last_lr = self._rates_()
+        self.optimizer = optimizer or schedulers[0].optimizer
+        self._of_one_optimizer_(schedulers, self.optimizer)
+        self._schedulers = schedulers
+        self._last_lr = of_groups(schedulers[-1].optimizer, "lr")
 
     def step(self) -> None:  # type: ignore[override]
         """Go on by one epoch with all of them."""
         for one in self._schedulers:
             one.step()
-        self._last_lr = self._rates_()
+        self._last_lr = of_groups(self._schedulers[-1].optimizer, "lr")
 
 
 __getattr__ = absent("torch.optim.lr_scheduler")

@@ -69,12 +69,16 @@ class SpectralNorm:
         weight, u, v = (getattr(module, f"{self.name}_{part}") for part in ("orig", "u", "v"))
         matrix = self.matrix(weight)
         if do_power_iteration:
-            with no_grad():
-                for _ in range(self.n_power_iterations):
-                    v.copy_(self.unit(torch.mv(matrix.t(), u)))
-                    u.copy_(self.unit(torch.mv(matrix, v)))
-                u, v = u.clone(), v.clone()  # a later call must not change what this one's backward needs
+            self.iterate(matrix.t(), v, u, self.n_power_iterations)
+            u, v = u.clone(), v.clone()  # a later call must not change what this one's backward needs
         return weight / torch.dot(u, torch.mv(matrix, v))
+
+    @no_grad()  # type: ignore[untyped-decorator]
+    def iterate(self, matrix: Tensor, left: Tensor, right: Tensor, count: int) -> None:
+        """Make the estimate better: the vectors that a matrix stretches most, as they are before and behind it."""
+        for _ in range(count):
+            left.copy_(self.unit(torch.mv(matrix, right)))
+            right.copy_(self.unit(torch.mv(matrix.t(), left)))
 
     def __call__(self, module: Module, inputs: object) -> None:
         """Compute the weight before each call of the module."""

@@ -45,30 +45,18 @@ class _SpectralNorm(Module):
         super().__init__()
         self.norm, self.count = SpectralNorm("", n_power_iterations, dim % weight.dim(), eps), n_power_iterations
         if weight.dim() > 1:
-            matrix = self.matrix(weight).detach()
+            matrix = self.norm.matrix(weight).detach()
             for name, size in zip(("_u", "_v"), matrix.shape, strict=True):
                 self.register_buffer(name, self.norm.unit(matrix.new_empty(size).normal_(0, 1)))
-            self.iterate(matrix, 15)
-
-    def matrix(self, weight: Tensor) -> Any:
-        """Return the weight as a matrix, with its output dimension first."""
-        rest = (i for i in range(weight.dim()) if i != self.norm.dim)
-        return (weight.permute(self.norm.dim, *rest) if self.norm.dim else weight).flatten(1)
-
-    @no_grad()  # type: ignore[untyped-decorator]
-    def iterate(self, matrix: Tensor, count: int) -> None:
-        """Make the estimate better."""
-        for _ in range(count):
-            self._u.copy_(self.norm.unit(torch.mv(matrix, self._v)))
-            self._v.copy_(self.norm.unit(torch.mv(matrix.t(), self._u)))
+            self.norm.iterate(matrix, self._u, self._v, 15)
 
     def forward(self, weight: Tensor) -> Any:
         """Return the weight over its norm."""
         if weight.dim() == 1:
             return F.normalize(weight, dim=0, eps=self.norm.eps)
-        matrix = self.matrix(weight)
+        matrix = self.norm.matrix(weight)
         if self.training:
-            self.iterate(matrix, self.count)
+            self.norm.iterate(matrix, self._u, self._v, self.count)
         return weight / torch.vdot(self._u.clone(), torch.mv(matrix, self._v.clone()))
 
     def right_inverse(self, value: Tensor) -> Any:
