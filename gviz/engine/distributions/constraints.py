@@ -68,11 +68,6 @@ def independent(base_constraint: Constraint, reinterpreted_batch_ndims: int) -> 
     )
 
 
-def is_lower(x: Tensor) -> Any:
-    """Say whether matrices have nothing but zeros above their diagonal."""
-    return (x.tril() == x).reshape((*x.shape[:-2], -1)).all(-1)
-
-
 def is_positive_definite(x: Tensor) -> Any:
     """Say whether matrices are symmetric, and have positive eigenvalues."""
     symmetric = torch.isclose(x, x.mT, atol=1e-6).all(-2).all(-1)
@@ -86,7 +81,9 @@ nonnegative_integer = Constraint("IntegerGreaterThan(lower_bound=0)", lambda x: 
 simplex = Constraint("Simplex()", lambda x: (x >= 0).all(-1) & ((x.sum(-1) - 1).abs() < 1e-6), 1)
 one_hot = Constraint("OneHot()", lambda x: boolean.check(x).all(-1) & x.sum(-1).eq(1), 1)
 real_vector = independent(real, 1)
-lower_cholesky = Constraint("LowerCholesky()", lambda x: is_lower(x) & (x.diagonal(0, -2, -1) > 0).all(-1), 2)
+lower_cholesky = Constraint(
+    "LowerCholesky()", lambda x: (x.tril() == x).all(-1).all(-1) & (x.diagonal(0, -2, -1) > 0).all(-1), 2
+)
 positive_definite = Constraint("PositiveDefinite()", is_positive_definite, 2)
 
 __getattr__ = absent("torch.distributions.constraints")

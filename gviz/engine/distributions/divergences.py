@@ -1,4 +1,7 @@
-"""``kl_divergence``: one row for each pair of distributions."""
+"""``kl_divergence``: one row for each pair of distributions.
+
+Source: PyTorch's kl.py.
+"""
 
 from __future__ import annotations
 
@@ -10,7 +13,8 @@ from gviz import engine
 from gviz.autograd.tensor import Tensor
 from gviz.engine.distributions.base import Distribution, sum_last
 from gviz.engine.distributions.composed import EULER, Gumbel, HalfNormal, Independent, TransformedDistribution
-from gviz.engine.distributions.counts import Bernoulli, Categorical, Geometric, OneHotCategorical, Poisson
+from gviz.engine.distributions.counts import Bernoulli, Binomial, Categorical, Geometric, OneHotCategorical, Poisson
+from gviz.engine.distributions.others import Pareto
 from gviz.engine.distributions.reals import (
     Beta,
     Cauchy,
@@ -29,17 +33,10 @@ from gviz.numbers.words import refuse
 torch: Any = engine
 
 
-def kl_normal(p: Normal, q: Normal) -> Any:
-    """Return the divergence of normal distributions."""
-    ratio = (p.scale / q.scale).pow(2)
-    return 0.5 * (ratio + ((p.loc - q.loc) / q.scale).pow(2) - 1 - ratio.log())
-
-
-def kl_uniform(p: Uniform, q: Uniform) -> Any:
-    """Return the divergence of uniform distributions: infinite where p goes beyond q."""
-    result = ((q.high - q.low) / (p.high - p.low)).log()
-    result[(q.low > p.low) | (q.high < p.high)] = math.inf
-    return result
+def infinite(terms: Tensor, where: Tensor) -> Any:
+    """Return terms of a divergence: infinite where p goes beyond q, or has no moments."""
+    terms[where] = math.inf
+    return terms
 
 
 def bounded(terms: Tensor, infinite: Tensor, none: Tensor) -> Any:
@@ -49,6 +46,7 @@ def bounded(terms: Tensor, infinite: Tensor, none: Tensor) -> Any:
     return terms
 
 
+# ------------------------------------------------------------------ of one kind
 def kl_bernoulli(p: Bernoulli, q: Bernoulli) -> Any:
     """Return the divergence of Bernoulli distributions."""
     softplus = torch.nn.functional.softplus
@@ -56,31 +54,10 @@ def kl_bernoulli(p: Bernoulli, q: Bernoulli) -> Any:
     return ones + bounded((1 - p.probs) * (softplus(q.logits) - softplus(p.logits)), q.probs == 1, p.probs == 1)
 
 
-def kl_categorical(p: Categorical, q: Categorical) -> Any:
-    """Return the divergence of categorical distributions."""
-    return bounded(p.probs * (p.logits - q.logits), q.probs == 0, p.probs == 0).sum(-1)
-
-
 def kl_laplace(p: Laplace, q: Laplace) -> Any:
     """Return the divergence of Laplace distributions."""
     ratio, distance = p.scale / q.scale, (p.loc - q.loc).abs()
     return -ratio.log() + distance / q.scale + ratio * torch.exp(-distance / p.scale) - 1
-
-
-def kl_exponential(p: Exponential, q: Exponential) -> Any:
-    """Return the divergence of exponential distributions."""
-    ratio = q.rate / p.rate
-    return -ratio.log() + ratio - 1
-
-
-def kl_gamma(p: Gamma, q: Gamma) -> Any:
-    """Return the divergence of gamma distributions."""
-    return (
-        q.concentration * (p.rate / q.rate).log()
-        + (torch.lgamma(q.concentration) - torch.lgamma(p.concentration))
-        + (p.concentration - q.concentration) * torch.digamma(p.concentration)
-        + (q.rate - p.rate) * (p.concentration / p.rate)
-    )
 
 
 def kl_beta(p: Beta, q: Beta) -> Any:
@@ -127,62 +104,170 @@ def kl_multivariate_normal(p: MultivariateNormal, q: MultivariateNormal) -> Any:
     return logs + 0.5 * (trace + mahalanobis(other, q.loc - p.loc) - sizes[-1])
 
 
-def kl_independent(p: Independent, q: Independent) -> Any:
-    """Return the sum of the divergences of an event."""
-    refuse(p.reinterpreted_batch_ndims != q.reinterpreted_batch_ndims, "", NotImplementedError)
-    return sum_last(kl_divergence(p.base_dist, q.base_dist), p.reinterpreted_batch_ndims)
+def kl_pareto(p: Pareto, q: Pareto) -> Any:
+    """Return the divergence of Pareto distributions."""
+    ratio = q.alpha / p.alpha
+    return infinite(q.alpha * (p.scale / q.scale).log() + -ratio.log() + ratio - 1, p.scale < q.scale)
 
 
-def kl_transformed(p: TransformedDistribution, q: TransformedDistribution) -> Any:
-    """Return the divergence of what was transformed, in the same way."""
-    refuse(p.transforms != q.transforms or p.event_shape != q.event_shape, "", NotImplementedError)
-    return kl_divergence(p.base_dist, q.base_dist)
-
-
-DIVERGENCES: dict[type, Callable[..., Tensor]] = {
-    Normal: kl_normal,
-    Uniform: kl_uniform,
+OF_ONE_KIND: dict[type, Callable[..., Tensor]] = {
+    Normal: lambda p, q: (
+        0.5 * ((ratio := (p.scale / q.scale).pow(2)) + ((p.loc - q.loc) / q.scale).pow(2) - 1 - ratio.log())
+    ),
+    Uniform: lambda p, q: infinite(((q.high - q.low) / (p.high - p.low)).log(), (q.low > p.low) | (q.high < p.high)),
     Bernoulli: kl_bernoulli,
-    Categorical: kl_categorical,
+    Binomial: lambda p, q: (
+        refuse(
+            (p.total_count < q.total_count).any(),
+            "KL between Binomials where q.total_count > p.total_count is not implemented",
+            NotImplementedError,
+        )
+        or infinite(
+            p.total_count * (p.probs * (p.logits - q.logits) + (-p.probs).log1p() - (-q.probs).log1p()),
+            p.total_count > q.total_count,
+        )
+    ),
+    Categorical: lambda p, q: bounded(p.probs * (p.logits - q.logits), q.probs == 0, p.probs == 0).sum(-1),
     Laplace: kl_laplace,
-    Exponential: kl_exponential,
-    Gamma: kl_gamma,
+    Exponential: lambda p, q: -(ratio := q.rate / p.rate).log() + ratio - 1,
+    Gamma: lambda p, q: (
+        q.concentration * (p.rate / q.rate).log()
+        + (torch.lgamma(q.concentration) - torch.lgamma(p.concentration))
+        + (p.concentration - q.concentration) * torch.digamma(p.concentration)
+        + (q.rate - p.rate) * (p.concentration / p.rate)
+    ),
     Beta: kl_beta,
     Dirichlet: kl_dirichlet,
     MultivariateNormal: kl_multivariate_normal,
-    Independent: kl_independent,
-    OneHotCategorical: lambda p, q: kl_categorical(p._categorical, q._categorical),
+    Independent: lambda p, q: (
+        refuse(p.reinterpreted_batch_ndims != q.reinterpreted_batch_ndims, "", NotImplementedError)
+        or sum_last(kl_divergence(p.base_dist, q.base_dist), p.reinterpreted_batch_ndims)
+    ),
+    OneHotCategorical: lambda p, q: kl_divergence(p._categorical, q._categorical),
     Poisson: lambda p, q: p.rate * (p.rate.log() - q.rate.log()) - (p.rate - q.rate),
     Geometric: lambda p, q: -p.entropy() - torch.log1p(-q.probs) / p.probs - q.logits,
     Cauchy: lambda p, q: ((p.scale + q.scale).pow(2) + (p.loc - q.loc).pow(2)).log() - (4 * p.scale * q.scale).log(),
     Gumbel: kl_gumbel,
-    HalfNormal: lambda p, q: kl_normal(p.base_dist, q.base_dist),
-    TransformedDistribution: kl_transformed,
+    HalfNormal: lambda p, q: kl_divergence(p.base_dist, q.base_dist),
+    Pareto: kl_pareto,
+    TransformedDistribution: lambda p, q: (
+        refuse(p.transforms != q.transforms or p.event_shape != q.event_shape, "", NotImplementedError)
+        or kl_divergence(p.base_dist, q.base_dist)
+    ),
 }
 
 
-REGISTERED: dict[tuple[type, type], Callable[..., Tensor]] = {}
-"""The divergences of programs, by both types."""
+# ------------------------------------------------------------------ of two kinds
+def kl_laplace_normal(p: Laplace, q: Normal) -> Any:
+    """Return the divergence of a Laplace distribution from a normal one."""
+    variance = q.scale.pow(2)
+    ratio = p.scale.pow(2) / variance
+    squares = 0.5 * p.loc.pow(2) - p.loc * q.loc + 0.5 * q.loc.pow(2)
+    return -(0.5 * torch.log(2 * ratio / math.pi)) + ratio + squares / variance - 1
+
+
+def kl_normal_laplace(p: Normal, q: Laplace) -> Any:
+    """Return the divergence of a normal distribution from a Laplace distribution."""
+    distance = p.loc - q.loc
+    ratio, steps = p.scale / q.scale, distance / p.scale
+    near = math.sqrt(2 / math.pi) * p.scale * torch.exp(-0.5 * steps.pow(2))
+    far = distance * torch.erf(math.sqrt(0.5) * steps)
+    return -torch.log(ratio) + (near + far) / q.scale - 0.5 * (1 + math.log(0.5 * math.pi))
+
+
+def kl_uniform_normal(p: Uniform, q: Normal) -> Any:
+    """Return the divergence of a uniform distribution from a normal one."""
+    width = p.high - p.low
+    squares = width.pow(2) / 12 + ((p.high + p.low - 2 * q.loc) / 2).pow(2)
+    return (math.sqrt(math.pi * 2) * q.scale / width).log() + 0.5 * squares / q.scale.pow(2)
+
+
+def kl_absent(p: Distribution, q: Distribution) -> Any:
+    """Refuse: PyTorch has a divergence of these two."""
+    refuse(True, ABSENT.format(type(p).__name__, type(q).__name__), NotImplementedError)
+
+
+ABSENT = "kl_divergence() of {} and {} is not in gviz's engine; run with --engine torch"
+EVERYWHERE: Any = {
+    Beta: ("concentration1", [Pareto]),
+    Exponential: ("rate", [Beta, Pareto, Uniform]),
+    Gamma: ("concentration", [Beta, Pareto, Uniform]),
+    **dict.fromkeys((Gumbel, Laplace, Normal), ("loc", [Beta, Exponential, Gamma, Pareto, Uniform])),
+    Pareto: ("scale", [Beta, Uniform]),
+    Poisson: ("rate", [Bernoulli, Binomial]),
+}
+"""Of which others the divergence is infinite, whatever the parameters, and the parameter that has its shape."""
+DIVERGENCES: dict[tuple[type, type], Callable[..., Tensor]] = {
+    **{(kind, kind): divergence for kind, divergence in OF_ONE_KIND.items()},
+    **{
+        (kind, other): lambda p, _, name=name: torch.full_like(getattr(p, name), math.inf)
+        for kind, (name, others) in EVERYWHERE.items()
+        for other in others
+    },
+    **dict.fromkeys(((kind, Gumbel) for kind in (Exponential, Gamma, Normal, Uniform)), kl_absent),
+    **dict.fromkeys(((kind, Normal) for kind in (Beta, Exponential, Gamma, Pareto)), kl_absent),
+    **dict.fromkeys(((Pareto, Gamma), (Uniform, Beta), (Uniform, Gamma), (Uniform, Pareto)), kl_absent),
+    (Bernoulli, Poisson): lambda p, q: -p.entropy() - (p.probs * q.rate.log() - q.rate),
+    (Beta, Exponential): lambda p, q: (
+        -p.entropy() - q.rate.log() + q.rate * (p.concentration1 / (p.concentration1 + p.concentration0))
+    ),
+    (Beta, Gamma): lambda p, q: (
+        -p.entropy()
+        + (q.concentration.lgamma() - q.concentration * q.rate.log())
+        - (q.concentration - 1) * (p.concentration1.digamma() - (p.concentration1 + p.concentration0).digamma())
+        + q.rate * p.concentration1 / (p.concentration1 + p.concentration0)
+    ),
+    (Beta, Uniform): lambda p, q: infinite(-p.entropy() + (q.high - q.low).log(), (q.low > 0) | (q.high < 1)),
+    (Exponential, Gamma): lambda p, q: (
+        -q.concentration * torch.log(ratio := q.rate / p.rate)
+        + ratio
+        + q.concentration.lgamma()
+        + q.concentration * EULER
+        - (1 + EULER)
+    ),
+    (Gamma, Exponential): lambda p, q: -p.entropy() - q.rate.log() + q.rate * p.concentration / p.rate,
+    (Gumbel, Normal): lambda p, q: (
+        -((ratio := p.scale / q.scale) / math.sqrt(2 * math.pi)).log()
+        + (math.pi * ratio * 0.5).pow(2) / 3
+        + ((p.loc + p.scale * EULER - q.loc) / q.scale).pow(2) * 0.5
+        - (EULER + 1)
+    ),
+    (Laplace, Normal): kl_laplace_normal,
+    (Normal, Laplace): kl_normal_laplace,
+    (Pareto, Exponential): lambda p, q: infinite(
+        (p.alpha / (product := p.scale * q.rate)).log() - p.alpha.reciprocal() + p.alpha * product / (p.alpha - 1) - 1,
+        p.alpha <= 1,
+    ),
+    (Uniform, Exponential): lambda p, q: infinite(
+        q.rate * (p.high + p.low) / 2 - ((p.high - p.low) * q.rate).log(), p.low < 0
+    ),
+    (Uniform, Normal): kl_uniform_normal,
+}
+FAMILIES: Any = (Bernoulli, Beta, Dirichlet, Exponential, Gamma, Normal, Poisson)
+"""Which are exponential families in PyTorch: it has another message for two of these."""
 
 
 def register_kl(type_p: type, type_q: type) -> Any:
     """Return what adds a function as the divergence of two types of distributions."""
 
     def add(function: Callable[..., Tensor]) -> Any:
-        REGISTERED[type_p, type_q] = function
+        DIVERGENCES[type_p, type_q] = function
         return function
 
     return add
 
 
 def kl_divergence(p: Distribution, q: Distribution) -> Any:
-    """Return the Kullback-Leibler divergence of p from q. NotImplementedError: they are not of one of these kinds."""
-    for (one, other), divergence in REGISTERED.items():
-        if isinstance(p, one) and isinstance(q, other):
-            return divergence(p, q)
-    for kind, divergence in DIVERGENCES.items():
-        if isinstance(p, kind) and isinstance(q, kind):
-            return divergence(p, q)
-    raise NotImplementedError(
-        f"No KL(p || q) is implemented for p type {type(p).__name__} and q type {type(q).__name__}"
-    )
+    """Return the Kullback-Leibler divergence of p from q, by the row of their nearest kinds. NotImplementedError: none."""
+    pairs = [(one, other) for one, other in DIVERGENCES if isinstance(p, one) and isinstance(q, other)]
+    if not pairs:
+        raise NotImplementedError(
+            "The cross KL-divergence between different exponential families cannot                             "
+            "be computed using Bregman divergences"
+            if isinstance(p, FAMILIES) and isinstance(q, FAMILIES)
+            else f"No KL(p || q) is implemented for p type {type(p).__name__} and q type {type(q).__name__}"
+        )
+    orders = type(p).__mro__, type(q).__mro__
+    return DIVERGENCES[
+        min(pairs, key=lambda pair: [order.index(kind) for order, kind in zip(orders, pair, strict=True)])
+    ](p, q)
