@@ -168,7 +168,7 @@ SAMPLES: dict[str, list[tuple[Any, ...]]] = {
     "masked_scatter_source": [("G", "three", (4,))],
     "take": [("A", "picks")],
     "put": [("A", "two", "X", False), ("A", "picks", "V4", True)],
-    "sort_stable": [("D", 1, True, True)],
+    "sort_stable": [("D", True, 1, True)],
     "topk": [("D", 2)],
     "kthvalue": [("D", 2)],
     "sort": [("D",), ("D", 0, True)],

@@ -84,11 +84,9 @@ SETTINGS = (
 )  # fmt: skip
 UNCOMMON = (
     "bartlett_window", "blackman_window", "block_diag", "chain_matmul", "cholesky_inverse", "combinations", "complex",
-    "conj_physical", "cumulative_trapezoid", "detach", "frexp", "frombuffer", "gradient", "hamming_window",
-    "hann_window", "is_conj", "is_nonzero", "is_signed", "is_storage", "isreal", "kaiser_window", "ldexp",
-    "msort", "nextafter", "pca_lowrank", "polar", "range", "resolve_conj", "scalar_tensor", "stft",
-    "svd_lowrank", "triangular_solve", "unique_consecutive", "unravel_index", "vander", "view_as_complex",
-    "view_as_real",
+    "cumulative_trapezoid", "frexp", "frombuffer", "gradient", "hamming_window", "hann_window", "is_storage", "isreal",
+    "kaiser_window", "nextafter", "pca_lowrank", "polar", "range", "scalar_tensor", "stft", "svd_lowrank",
+    "triangular_solve", "unique_consecutive", "unravel_index", "vander", "view_as_complex", "view_as_real",
 )  # fmt: skip
 SUBMODULES = (
     "accelerator", "amp", "ao", "autograd", "backends", "cuda", "distributed", "distributions", "fft", "func",
@@ -117,8 +115,7 @@ def late_method(name: str, home: str = "uncommon") -> Any:
 
 
 for late in (
-    "cholesky_inverse", "conj_physical", "frexp", "is_conj", "is_signed", "isreal", "ldexp", "msort",
-    "nextafter", "resolve_conj", "stft", "triangular_solve", "unique_consecutive",
+    "cholesky_inverse", "frexp", "isreal", "nextafter", "stft", "triangular_solve", "unique_consecutive",
 ):  # fmt: skip
     setattr(Tensor, late, late_method(late))
 for late, home in {

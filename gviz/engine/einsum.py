@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections import Counter
 from collections.abc import Iterable, Sequence
 from math import prod
@@ -27,15 +28,15 @@ def einsum(equation: str, *operands: object) -> Any:
         TypeError,
     )
     terms = tensors(operands[0] if len(operands) == 1 and isinstance(operands[0], list | tuple) else operands)
-    inputs, arrow, output = equation.replace(" ", "").partition("->")
-    parts = inputs.split(",")
+    inputs, arrow, output = equation.partition("->")
+    parts = subscripts(inputs)
     more = "more" if len(parts) < len(terms) else "fewer"
     refuse(len(parts) != len(terms), f"einsum(): {more} operands were provided than specified in the equation")
     labels = [spelled(part, operand.ndim, i) for i, (part, operand) in enumerate(zip(parts, terms, strict=True))]
     counts = Counter("".join(labels))
     dots = "".join(sorted(label for label in counts if label in UNNAMED))
     once = sorted(label for label in counts if counts[label] == 1 and label not in UNNAMED)
-    result = output.replace("...", dots) if arrow else dots + "".join(once)
+    result = "".join(*subscripts(output, len(inputs + arrow))).replace("...", dots) if arrow else dots + "".join(once)
     for label in result:
         refuse(
             label not in counts,
@@ -54,16 +55,41 @@ def einsum(equation: str, *operands: object) -> Any:
     return contract(aligned, len(result))
 
 
-def spelled(part: str, rank: int, number: int) -> str:
+def subscripts(side: str, begin: int = 0) -> list[list[str]]:
+    """Return the labels, and ellipses, of each operand in one side of an equation; that of the result begins later."""
+    groups: list[list[str]] = [[]]
+    for token in re.finditer(r"\.\.\.|[^ ]", side):
+        text, group = token[0], groups[-1]
+        if text == "," and not begin:
+            groups.append([])
+            continue
+        where, again, alone = (
+            ("output", "but an ellipsis (...) was", "(...)")
+            if begin
+            else (f"operand {len(groups) - 1}", "for which an ellipsis was", "")
+        )
+        found = f"einsum(): found '.' for {where}"
+        refuse(text[0] == "." and "..." in group, f"{found} {again} already found")
+        refuse(text == ".", f"{found} that is not part of any ellipsis {alone}".rstrip())
+        refuse(
+            text != "..." and not (text.isascii() and text.isalpha()),
+            f"einsum(): invalid subscript given at index {begin + token.start()} in the equation string, "
+            "subscripts must be in [a-zA-Z]",
+        )
+        group.append(text)
+    return groups
+
+
+def spelled(part: list[str], rank: int, number: int) -> str:
     """Return a label for each dim of an operand, with digits for those that an ellipsis stands for: the last is 9."""
-    letters = part.replace("...", "")
-    hidden = rank - len(letters)
+    hidden = rank - len([label for label in part if label != "..."])
+    unfit, end = ("is more than", "") if "..." in part else ("does not match", " and no ellipsis was given")
     refuse(
         hidden < 0 or (hidden and "..." not in part),
-        f"einsum(): the number of subscripts in the equation ({len(letters)}) does not match the number of dimensions "
-        f"({rank}) for operand {number} and no ellipsis was given",
+        f"einsum(): the number of subscripts in the equation ({rank - hidden}) {unfit} the number of dimensions "
+        f"({rank}) for operand {number}{end}",
     )
-    return part.replace("...", UNNAMED[len(UNNAMED) - hidden :])
+    return "".join(part).replace("...", UNNAMED[len(UNNAMED) - hidden :])
 
 
 def align(operand: Tensor, labels: str, axes: str) -> Any:

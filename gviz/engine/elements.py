@@ -69,6 +69,10 @@ class Elements(Tensor):
         "Return whether the elements are floating point numbers.", lambda array: array.dtype.kind in dtypes.FLOATS
     )
     is_complex = array_method("Return whether the elements are complex numbers.", lambda array: array.dtype.kind == "c")
+    is_signed = array_method(
+        "Return whether the dtype has negative numbers.", lambda array: array.dtype.kind not in "ub"
+    )
+    is_conj = array_method("Return False: conjugates are computed at once here.", lambda _: False)
     element_size = array_method("Return the bytes of one element.", lambda array: array.itemsize)
     data_ptr = array_method(
         "Return the address of the first element.",
@@ -262,7 +266,9 @@ for name, method in list(vars(Elements).items()):
 
 
 # ------------------------------------------------------------------ functions
-for name in ("numel", "is_floating_point", "is_complex", "is_inference"):
+for name in (
+    "numel", "is_floating_point", "is_complex", "is_inference", "is_signed", "is_conj", "is_nonzero", "detach",
+):  # fmt: skip
     public_names(f"torch.{name}")(getattr(Tensor, name))
 
 

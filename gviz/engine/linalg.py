@@ -20,8 +20,8 @@ from gviz.numbers.words import LinAlgError, absent, refuse
 from gviz.signatures import names
 
 __all__ = [
-    "LinAlgError", "cholesky_ex", "diagonal", "householder_product", "inv_ex", "lu", "lu_factor", "lu_factor_ex",
-    "lu_solve", "tensorinv", "tensorsolve", "vander", "vecdot",
+    "LinAlgError", "cholesky_ex", "householder_product", "inv_ex", "lu", "lu_factor", "lu_factor_ex",
+    "lu_solve", "tensorinv", "tensorsolve", "vander",
 ]  # fmt: skip
 torch: Any = engine
 
@@ -114,16 +114,6 @@ def householder_product(A: Tensor, tau: Tensor) -> Any:
 def vander(x: Tensor, *, N: int | None = None) -> Any:
     """Return the powers of each element, side by side."""
     return x.unsqueeze(-1) ** torch.arange(x.shape[-1] if N is None else N)
-
-
-def vecdot(x: Tensor, y: Tensor, *, dim: int = -1) -> Any:
-    """Return the dot products of vectors along a dim."""
-    return (x.conj() * y).sum(dim)
-
-
-def diagonal(A: Tensor, *, offset: int = 0, dim1: int = -2, dim2: int = -1) -> Any:
-    """Return the diagonals of matrices."""
-    return A.diagonal(offset, dim1, dim2)
 
 
 def tensorsolve(A: Tensor, B: Tensor, dims: Sequence[int] | None = None) -> Any:

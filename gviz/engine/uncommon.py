@@ -27,11 +27,9 @@ torch: Any = engine
 
 __all__ = [
     "bartlett_window", "blackman_window", "block_diag", "chain_matmul", "cholesky_inverse", "combinations", "complex",
-    "conj_physical", "cumulative_trapezoid", "detach", "frexp", "frombuffer", "gradient", "hamming_window",
-    "hann_window", "is_conj", "is_nonzero", "is_signed", "is_storage", "isreal", "kaiser_window", "ldexp",
-    "msort", "nextafter", "pca_lowrank", "polar", "range", "resolve_conj", "scalar_tensor", "stft",
-    "svd_lowrank", "triangular_solve", "unique_consecutive", "unravel_index", "vander", "view_as_complex",
-    "view_as_real",
+    "cumulative_trapezoid", "frexp", "frombuffer", "gradient", "hamming_window", "hann_window", "is_storage", "isreal",
+    "kaiser_window", "nextafter", "pca_lowrank", "polar", "range", "scalar_tensor", "stft", "svd_lowrank",
+    "triangular_solve", "unique_consecutive", "unravel_index", "vander", "view_as_complex", "view_as_real",
 ]  # fmt: skip
 
 
@@ -111,21 +109,6 @@ def stft(
     spectrum = (spectrum / (math.sqrt(n_fft) if normalized else 1)).astype(np.result_type(array, np.complex64))
     result = from_array(spectrum.reshape(*input.shape[:-1], *spectrum.shape[-2:]), None)
     return result if return_complex else view_as_real(result)
-
-
-def conj_physical(input: Tensor) -> Any:
-    """Return the conjugates."""
-    return input.conj()
-
-
-def resolve_conj(input: Tensor) -> Any:
-    """Return the tensor: conjugates are computed at once here."""
-    return input
-
-
-def is_conj(input: Tensor) -> bool:
-    """Return whether conjugates are still to be computed: they never are here."""
-    return False
 
 
 def isreal(input: Tensor) -> Any:
@@ -305,11 +288,6 @@ def gradient(
     return tuple(results)
 
 
-def msort(input: Tensor) -> Any:
-    """Return rows sorted along the first dim."""
-    return input.sort(0)[0]
-
-
 def cumulative_trapezoid(y: Tensor, x: Tensor | None = None, *, dx: float = 1, dim: int = -1) -> Any:
     """Return the areas under a line through points, from the first to each of the others."""
     size = y.shape[dim]
@@ -320,27 +298,7 @@ def cumulative_trapezoid(y: Tensor, x: Tensor | None = None, *, dx: float = 1, d
     return ((left + right) * width).cumsum(dim) / 2.0
 
 
-def ldexp(input: Tensor, other: Tensor) -> Any:
-    """Return each element times a power of two."""
-    return input * torch.pow(2.0, other)
-
-
 # ------------------------------------------------------------------ what is asked of one tensor
-def detach(input: Tensor) -> Any:
-    """Return the tensor without its graph."""
-    return input.detach()
-
-
-def is_nonzero(input: Tensor) -> bool:
-    """Return whether the only element is not zero."""
-    return bool(input)
-
-
-def is_signed(input: Tensor) -> bool:
-    """Return whether the dtype has negative numbers."""
-    return input._array.dtype.kind not in "ub"
-
-
 def is_storage(obj: object) -> bool:
     """Return whether this is the memory of a tensor."""
     return isinstance(obj, torch.storage.UntypedStorage)

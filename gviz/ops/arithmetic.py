@@ -105,7 +105,7 @@ row("sign", "SignBackward0", signs, "sign .sign_", check=lacks("", "c",
 row("conjugate", None, np.conjugate, nondiff=("self",))
 row("real_part", None, lambda self: self.real, view=True, nondiff=("self",))
 is_complex = fact("is_complex", lambda value: np.iscomplexobj(array_of(value)))
-brief("conj", lambda self: conjugate(self) if is_complex(self) else self)
+brief("conj conj_physical resolve_conj", lambda self: conjugate(self) if is_complex(self) else self)
 row("imag", None, lambda self: self.imag, "torch.imag", view=True, nondiff=("self",), check=lacks(
     "", "biufe", "imag is not implemented for tensors with non-complex dtypes."))
 brief("torch.real", lambda self: real_part(self) if is_complex(self) else self)
@@ -184,6 +184,8 @@ def pow_base(self, exponent):
     exponent, self = alike(exponent, self)
     lacks("pow", "b")(exponent)
     return integer_power(self, exponent) if exponent.dtype.kind in "iub" else self**exponent
+row("ldexp", "LdexpBackward0", lambda self, other: (self * 2.0 ** other.astype(np.float64)).astype(self.dtype),
+    "ldexp .ldexp_", promote="float", self="grad * 2.0**other", other="grad * result * 0.6931471805599453")
 brief("r**", lambda self, other: pow_base(other, self), other="Operand")
 brief("square square_", lambda self: power(self, 2))
 @public_names("float_power")

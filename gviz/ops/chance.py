@@ -116,7 +116,7 @@ def draw_poisson(rate, uniform, _normal):
         if height <= -rate + k * math.log(rate) - math.lgamma(k + 1):
             return k
 
-row("poisson", "PoissonBackward0", lambda self, *, generator=None:
+row("poisson", "PoissonBackward0", lambda self, generator=None:
     refuse((self < 0).any(), "invalid Poisson rate, expected rate to be non-negative")
     or each(draw_poisson, generator, self).astype(self.dtype), "torch.poisson", self=NONE,
     check=lacks("poisson_cpu"))
@@ -130,7 +130,7 @@ row("log_normal_fill", "LogNormalBackward0", lambda self, mean=1.0, std=2.0, *, 
     or np.exp(mean + std * each(lambda _, uniform, normal: normal(), generator, self))).astype(self.dtype),
     ".log_normal_", check=lacks("log_normal_cpu", "biuc"), self=NONE)
 
-row("binomial", "BinomialBackward0", lambda count, prob, *, generator=None:
+row("binomial", "BinomialBackward0", lambda count, prob, generator=None:
     each(random.draw_binomial, generator, count, prob).astype(count.dtype), "torch.binomial", count=NONE, prob=NONE)
 
 def each(draw_one, generator, *arrays):

@@ -37,15 +37,12 @@ def threshold_backward(grad_output, self, threshold):
 # ------------------------------------------------------------------ the larger and the smaller
 HALVED = "masked_fill(where(equal(self, other), grad / 2, grad), {}(self, other), 0)"  # equal elements share the gradient
 UNORDERED = "{} not implemented for complex tensors."
-row("maximum", "MaximumBackward0", np.maximum, "max maximum", check=lacks("", "c", UNORDERED.format("maximum")),
-    self=HALVED.format("less"), other=HALVED.format("greater"))
-row("minimum", "MinimumBackward0", np.minimum, "min minimum", check=lacks("", "c", UNORDERED.format("minimum")),
-    self=HALVED.format("greater"), other=HALVED.format("less"))
-MORE, LESS = "first_is(greater_equal, self, other)", "first_is(less_equal, self, other)"
-row("fmax", "FmaxBackward0", np.fmax, "fmax", check=lacks("", "c", UNORDERED.format("fmax")),
-    self=f"masked_fill(grad, logical_not({MORE}), 0)", other=f"masked_fill(grad, {MORE}, 0)")
-row("fmin", "FminBackward0", np.fmin, "fmin", check=lacks("", "c", UNORDERED.format("fmin")),
-    self=f"masked_fill(grad, logical_not({LESS}), 0)", other=f"masked_fill(grad, {LESS}, 0)")
+for name, no, yes in (("max", "less", "greater"), ("min", "greater", "less")):
+    row(f"{name}imum", f"{name.title()}imumBackward0", getattr(np, f"{name}imum"), f"{name} {name}imum",
+        check=lacks("", "c", UNORDERED.format(f"{name}imum")), self=HALVED.format(no), other=HALVED.format(yes))
+    taken = f"first_is({yes}_equal, self, other)"
+    row(f"f{name}", f"F{name}Backward0", getattr(np, f"f{name}"), f"f{name}", check=lacks("", "c", UNORDERED.format(f"f{name}")),
+        self=f"masked_fill(grad, logical_not({taken}), 0)", other=f"masked_fill(grad, {taken}, 0)")
 row("heaviside", "NotImplemented", lambda self, values: np.where(self == 0, values, self > 0).astype(self.dtype, copy=False),
     "heaviside .heaviside_", check=each_of(
         lacks("", "c", "heaviside is not yet implemented for complex tensors."), lambda self, values:

@@ -90,17 +90,13 @@ def side_by_side(parts):
     count, groups, channels, size = parts.shape
     return parts.transpose(1, 2, 0, 3).reshape(groups, channels, count * size)
 
-def is_pointwise(kernel, stride, padding):
-    """Return whether each window is one element, and each element a window: an example is its own columns."""
-    return {*kernel, *stride} == {1} and not any(padding)
-
 def correlate(x, weight, stride, padding, dilation, groups):
     """Return the convolution: the weight times each window of the input."""
     facts = zip(x.shape[2:], padding, weight.shape[2:], stride, dilation, strict=True)
     out = [(n + 2 * p - d * (k - 1) - 1) // s + 1 for n, p, k, s, d in facts]
     result, rows = np.empty((len(x), len(weight), *out), weight.dtype), by_group(weight, 0, groups)
     into = by_group(result, 1, groups)
-    if prod(out) >= WIDE and is_pointwise(weight.shape[2:], stride, padding):
+    if prod(out) >= WIDE and {*weight.shape[2:], *stride} == {1} and not any(padding):  # an example is its own columns
         return np.matmul(rows, by_group(x, 1, groups), out=into).reshape(result.shape)
     for some, patches in columns(x, len(weight), weight.shape[2:], out, stride, padding, dilation, groups):
         products = rows @ patches
@@ -269,7 +265,7 @@ def convolve_transposed(input, weight, bias: Tensor | None = None, stride: Ints 
     """Return the transpose of a convolution."""
     return convolve(input, weight, bias, stride, padding, dilation, groups, output_padding)
 
-def name_over(dims, name, function):
+def name_over(dims, name, function, *internal):
     """Give a convolution its names for so many dimensions; tensors that have others are refused."""
 
     @public_names(f"F.{name}{dims}d torch.{name}{dims}d")
@@ -282,9 +278,10 @@ def name_over(dims, name, function):
                f"Expected {weight.ndim}-dimensional input for {weight.ndim}-dimensional weight "
                f"{list(weight.shape)}, but got {dims + 2}-dimensional input of size {list(input.shape)} instead")
         return function(input, weight, *rest)
+    run.internal = internal
 
 for n in (1, 2, 3):
-    name_over(n, "conv", convolve)
+    name_over(n, "conv", convolve, "output_padding")
     name_over(n, "conv_transpose", convolve_transposed)
 
 def same_padding(input, stride, total):

@@ -152,14 +152,19 @@ def chunk(self, chunks: int, dim: int = 0):
     refuse(chunks <= 0, f"chunk expects `chunks` to be greater than 0, got: {chunks}")
     length = length_along(self, dim, "chunk")
     return split_size(self, -(-length // chunks), dim) if length else split_with_sizes(self, (0,) * chunks, dim)
-@composite("tensor_split")
-def tensor_split(self, indices_or_sections: Any, dim: int = 0):
-    length, cuts = length_along(self, dim, "tensor_split"), indices_or_sections
+@composite
+def cut(self, cuts, dim):
+    """Return the pieces along a dim: so many, or what is between places."""
+    length = length_along(self, dim, "tensor_split")
     cuts = cuts.tolist() if hasattr(cuts, "tolist") else cuts
     if isinstance(cuts, int):
         refuse(cuts <= 0, f"tensor_split(): number of sections must be larger than 0, got {cuts}")
         cuts = [i * (length // cuts) + min(i, length % cuts) for i in range(1, cuts)]
     return tuple([slice_row(self, dim, a, b, 1) for a, b in zip((0, *cuts), (*cuts, length), strict=True)])
+brief("tensor_split", lambda self, indices, dim=0: cut(self, indices, dim), indices="Size")
+brief("tensor_split", lambda self, tensor_indices_or_sections, dim=0: cut(self, tensor_indices_or_sections, dim),
+    "tensor_split_by", tensor_indices_or_sections="Tensor")
+brief("tensor_split", lambda self, sections, dim=0: cut(self, sections, dim), "tensor_split_evenly", sections="int")
 @composite
 def evenly_split(self, cuts, name, dim, rank):
     """Return the pieces along a dim (or the last one) of a tensor with so many dims at least."""
@@ -170,7 +175,7 @@ def evenly_split(self, cuts, name, dim, rank):
     refuse(isinstance(cuts, int) and (cuts <= 0 or self.shape[dim] % cuts),
            f"torch.{name} attempted to split along dimension {dim}, but the size of the dimension "
            f"{self.shape[dim]} is not divisible by the split_size {cuts}!")
-    return tensor_split(self, cuts, dim)
+    return cut(self, cuts, dim)
 def even(name, dim, rank):
     names = f".{name} torch.{name}"  # sizes one by one are for the method
     brief(names, lambda self, sections: evenly_split(self, sections, name, dim, rank), sections="int")

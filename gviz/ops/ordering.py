@@ -27,9 +27,11 @@ row("sort", "SortBackward0", lambda self, dim=-1, descending=False:
     searched(self, dim, lambda lines, axis: ordered(lines, axis, descending)), "sort", check=NO_SORT,
     outputs=PLACES, self=SORTED)
 @op("SortBackward1", "sort", check=NO_SORT, outputs=PLACES, self=SORTED)
-def sort_stable(self, dim: int = -1, descending: bool = False, *, stable: bool | None):
+def sort_stable(self, *, stable: bool | None, dim: int = -1, descending: bool = False):
     return ARRAYS["sort"](self, dim, descending)
-brief("argsort", lambda self, dim=-1, descending=False, *, stable=False: sort(self, dim, descending)[1])
+brief("argsort", lambda self, *, stable, dim=-1, descending=False: sort(self, dim, descending)[1], "argsort_stable", stable="bool")
+brief("msort", lambda self: sort(self, 0)[0])
+brief("argsort", lambda self, dim=-1, descending=False: sort(self, dim, descending)[1])
 NO_TOPK = "topk does not support {} dtypes on CPU"
 @op("TopkBackward0", "topk", check=each_of(lacks("", "b", NO_TOPK), lacks("", "c", f" {NO_TOPK}")), outputs=PLACES, self=SORTED)
 def topk(self, k: int, dim: int = -1, largest: bool = True, sorted: bool = True):

@@ -100,6 +100,9 @@ def diagonal(self, offset: int = 0, dim1: int = 0, dim2: int = 1):
     result = np.diagonal(self, offset, *dims)
     result.flags.writeable = self.flags.writeable
     return result
+brief("linalg.diagonal", lambda A, *, offset=0, dim1=-2, dim2=-1: diagonal(A, offset, dim1, dim2), "linalg_diagonal",
+    offset="int", dim1="int", dim2="int")
+brief("linalg.vecdot", lambda x, y, *, dim=-1: sum_dim(conj(x) * y, (dim,), False), "linalg_vecdot")
 alike("diagonal_copy", "DiagonalBackward0_copy", "diagonal")
 @op("DiagonalBackwardBackward0", grad_output="diagonal(grad, offset, dim1, dim2)")
 def diagonal_backward(grad_output, input_sizes, offset, dim1, dim2):

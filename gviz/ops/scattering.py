@@ -10,7 +10,7 @@ from operator import setitem
 
 import numpy as np
 
-from gviz.ops.rows import composite, number, op, refuse, row, wrap_dim
+from gviz.ops.rows import composite, number, op, refuse, row, warn_once, wrap_dim
 
 
 def places(self, dim, index, src=None, name="scatter"):
@@ -38,13 +38,17 @@ def check_fit(shape, axis, index, src, name):
         where = f"Size does not match at dimension {large[0]} expected" if name == "gather" else "Expected"
         raise RuntimeError(f"{where} {apart}")
 
-def joined(self, dim, index, src, join):
+def joined(self, dim, index, src, join=None):
     """Return a copy to which elements, or one number, are joined at the places that an index tensor names along a dim."""
+    refuse(join not in JOINS, "reduce argument must be either add or multiply.")
     result, several = self.copy(), isinstance(src, np.ndarray)
     if index.size:
         where = places(self, dim, index, src if several else None)
-        join(result.reshape(-1), where, elements_for(src, index) if several else src)
+        JOINS[join](result.reshape(-1), where, elements_for(src, index) if several else src)
     return result
+
+JOINS: Any = {None: setitem, "add": np.add.at, "multiply": np.multiply.at}
+"""The functions that join elements to those that are there."""
 
 def elements_for(src, index):
     """Return the elements that an index has a place for, one after the other."""
@@ -58,12 +62,22 @@ def gather(self, dim: int, index, *, sparse_grad: bool = False):
 
 TAKEN, EMPTIED = "gather(grad, dim, index)", "scatter_value(grad, dim, index, 0)"
 
-row("scatter", "ScatterBackward0", lambda self, dim, index, src: joined(self, dim, index, src, setitem),
+row("scatter", "ScatterBackward0", lambda self, dim, index, src: joined(self, dim, index, src),
     "scatter .scatter_", nondiff=("index",), promote="none", self=EMPTIED, src=TAKEN)
+@op("NotImplemented", "scatter .scatter_", nondiff=("index",), promote="none", self__src='refuse_derivative("scatter")')
+def scatter_joined(self, dim, index, src, *, reduce: str):
+    warn_once("The reduce argument of torch.scatter with Tensor src is deprecated and will be removed in a future PyTorch "
+              "release. Use torch.scatter_reduce instead for more reduction options.")
+    return joined(self, dim, index, src, reduce)
+
 row("scatter_value", "ScatterBackward1", lambda self, dim, index, value:
-    joined(self, dim, index, number(value, self.dtype), setitem),
+    joined(self, dim, index, number(value, self.dtype)),
     "scatter .scatter_", nondiff=("index",), promote="none", self=EMPTIED)
-row("scatter_add", "ScatterAddBackward0", lambda self, dim, index, src: joined(self, dim, index, src, np.add.at),
+@op("NotImplemented", "scatter .scatter_", nondiff=("index",), promote="none", self='refuse_derivative("scatter")')
+def scatter_value_joined(self, dim, index, value, *, reduce: str):
+    return joined(self, dim, index, number(value, self.dtype), reduce)
+
+row("scatter_add", "ScatterAddBackward0", lambda self, dim, index, src: joined(self, dim, index, src, "add"),
     "scatter_add .scatter_add_", nondiff=("index",), promote="none", self="grad", src=TAKEN)
 
 @composite("take_along_dim")

@@ -114,10 +114,12 @@ def inv_backward(grad, inverse):
     inner = matmul(grad, transpose(inverse, -2, -1))
     return neg(matmul(transpose(inverse, -2, -1), inner))
 
-brief("inverse linalg.inv", lambda A: linalg_inv(A)[0])
+brief("linalg.inv", lambda A: linalg_inv(A)[0])
+brief("inverse", lambda self: linalg_inv(self)[0])
+brief("det", lambda self: linalg_det(self))
 
 # ------------------------------------------------------------------ determinants
-@op("LinalgDetBackward0", "det linalg.det", promote="none", rounding="each", extras=FACTORS, saves=FACTORS,
+@op("LinalgDetBackward0", "linalg.det", promote="none", rounding="each", extras=FACTORS, saves=FACTORS,
     A="det_backward(grad, result, A)")
 def linalg_det(A):
     check_matrix(A, "linalg.det")

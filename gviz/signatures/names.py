@@ -211,9 +211,9 @@ class Name:
         texts = [form.text(own, out) for form in forms]
         types = [*map(type_text, args[own:]), *(f"{key}={type_text(value)}" for key, value in kwargs.items())]
         expected = "one of:\n" + "".join(f" * {text}\n" for text in texts) if len(texts) > 1 else texts[0]
-        return (
-            f"{self.qualified}() received an invalid combination of arguments - got ({', '.join(types)}), "
-            f"but expected {expected}"
+        return (  # as PyTorch says it, with a comma behind keywords that are alone
+            f"{self.qualified}() received an invalid combination of arguments - got ({', '.join(types)}"
+            f"{', ' * (len(args) <= own < own + len(kwargs))}), but expected {expected}"
         )
 
 

@@ -45,7 +45,7 @@ rsub: Return the second operand, less the first times alpha.
 neg negative: Return each element with the other sign.
 abs absolute: Return the size of each element.
 sgn sign: Return -1, 0 or 1, by the sign of each element.
-conj: Return the complex conjugate, which of real numbers is the tensor itself.
+conj conj_physical resolve_conj: Return the complex conjugate, which of real numbers is the tensor itself.
 imag: Return the imaginary parts of complex numbers.
 angle: Return the angle of each number in the complex plane: 0, or pi below zero, if it is real.
 real: Return the real part, which of real numbers is the tensor itself.
@@ -190,6 +190,10 @@ softmin: Return the softmax of the negative elements.
 log_softmax: Return the logarithm of the softmax along a dim.
 logsumexp: Return the logarithm of the sum of exponentials along dims.
 sort: Return the elements in order along a dim, and their places.
+msort: Return rows sorted along the first dim.
+ldexp: Return each element times a power of two.
+is_nonzero: Return whether the only element is not zero.
+vecdot: Return the dot products of vectors along a dim.
 argsort: Return the places of the elements in order along a dim.
 topk: Return the k largest or smallest elements along a dim, and their places.
 kthvalue: Return the k-th smallest element along a dim, and its place.
