@@ -258,7 +258,7 @@ def register_kl(type_p: type, type_q: type) -> Any:
 
 
 def kl_divergence(p: Distribution, q: Distribution) -> Any:
-    """Return the Kullback-Leibler divergence of p from q, by the row of their nearest kinds. NotImplementedError: none."""
+    """Return the Kullback-Leibler divergence of p from q, by the row of their kinds. NotImplementedError: no row."""
     pairs = [(one, other) for one, other in DIVERGENCES if isinstance(p, one) and isinstance(q, other)]
     if not pairs:
         raise NotImplementedError(
