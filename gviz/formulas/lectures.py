@@ -69,9 +69,10 @@ JACOBIANS = {
     "triangle, and half of the diagonal",
     "convolution": "what it makes of the gradient is a convolution, too: for the input the transposed one with the same "
     "weight; for the bias it is the sum over all but the channels",
-    "embedding": "each row of the gradient is added to the row that was looked up, but for padding_idx",
+    "embedding": "each row of the gradient is added to the row that was looked up, but for padding_idx; with "
+    "scale_grad_by_freq after a division by how often that was looked up",
     "max_pool2d": "each gradient goes to the largest element of its window, and 0 to the others",
-    "avg_pool2d": "each gradient is spread evenly over its window",
+    "avg_pool2d": "each gradient, divided by the elements of its window, or by divisor_override, goes to each of them",
     "split": "each gradient stands where its part was, and 0 elsewhere",
     "unbind": "each gradient stands where its part was, and 0 elsewhere",
 }

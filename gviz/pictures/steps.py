@@ -204,19 +204,21 @@ class StepBuilder:
         runs: dict[int, list[str]] = {}
         for node in sorted(order, key=lambda node: self.nodes[node].run):
             runs.setdefault(self.nodes[node].run, []).append(node)
-        lines = {name: line_number(row.history.written or row.place) for name, row in self.rows.items()}
-        leaves = {node.id: lines.get(node.name or "", 0) for node in self.graph.nodes if node.kind != "operation"}
-        step = Step("leaves", computed=frozenset(leaf for leaf, line in leaves.items() if not line))
+        places = {name: row.history.written or row.place for name, row in self.rows.items()}
+        made = {node.id: places.get(node.name or "") for node in self.graph.nodes if node.kind != "operation"}
+        leaves = {leaf: (place.run if place is not None else 0, line_number(place)) for leaf, place in made.items()}
+        step = Step("leaves", computed=frozenset(leaf for leaf, (_, line) in leaves.items() if not line))
         for turn, run in [*runs.items(), (0, [])]:
             line = line_number(self.nodes[run[0]].place) if run else 0
             sources = {self.graph.edges[number].source for node in run for number in self.inputs[node]}
             new = [
                 leaf
-                for leaf, at in leaves.items()
-                if leaf not in step.computed and (at < line or leaf in sources or not run)
+                for leaf, (made_in, at) in leaves.items()
+                if leaf not in step.computed
+                and (leaf in sources or not run or (made_in < turn if made_in and turn else at < line))
             ]
-            for at in sorted({leaves[leaf] for leaf in new}):
-                own = tuple(leaf for leaf in new if leaves[leaf] == at)
+            for at, same in groupby(sorted(new, key=leaves.__getitem__), lambda leaf: leaves[leaf][1]):
+                own = tuple(same)
                 step = Step("leaves", own, step.computed | {*own}, caption=self.run_of(at, own), line=at)
                 yield step
             if run and turn:

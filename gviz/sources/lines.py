@@ -145,7 +145,8 @@ class Lines:
         made_at = self.with_code_kept(assignments.get(re.split(r"[.\[]", name)[0]) if not row.is_renamed else None)
         is_of_layer = is_parameter and row.requires_grad and not row.is_renamed and ("." in name or made_at is not None)
         if call is None or is_of_layer:
-            return row._replace(place=made_at)  # a layer makes its parameters itself, and PyTorch tells of none
+            # a layer makes its parameters itself, and PyTorch tells of none
+            return row._replace(place=made_at and made_at._replace(run=call.run if call is not None else 0))
         cut = (
             GraphCut(
                 self.place(call.cut_at),
@@ -161,7 +162,9 @@ class Lines:
         )
         place = made_at if row.required_grad and not row.requires_grad else None
         return row._replace(
-            place=place or self.place(call.place), is_written=call.writes and noted is not None, broken=cut
+            place=(place or self.place(call.place))._replace(run=call.run),
+            is_written=call.writes and noted is not None,
+            broken=cut,
         )
 
     def first_name(self, leaf: Any) -> tuple[str, bool]:
@@ -192,8 +195,8 @@ class Lines:
 
     def last_write_before(self, tensor: Any, use: int) -> Place | None:
         """Return where the memory of a tensor was written last before a run of a line; None where it was not."""
-        own = [one.place for one in self.writes_to(tensor) if one.run < use]
-        return self.place_if_any(own[-1] if own else None)
+        own = [one for one in self.writes_to(tensor) if one.run < use]
+        return self.place(own[-1].place)._replace(run=own[-1].run) if own else None
 
     def writes_to(self, tensor: object) -> Sequence[Write]:
         """Return the writes into the memory of a tensor, in order."""

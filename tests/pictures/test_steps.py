@@ -489,6 +489,45 @@ def test_by_line_each_run_of_a_line_is_a_step_with_the_code_beside_it(tmp_path: 
     assert "v" in {names.get(one) for one in hidden}, "a leaf is there from the line on that makes it"
 
 
+ABOVE = """\
+import torch
+from torch import nn
+
+
+def square(a):
+    return a * a
+
+
+class Net(nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.a = nn.Parameter(torch.tensor(2.0))
+        self.b = nn.Parameter(torch.tensor(-1.0))
+
+    def forward(self, x):
+        h = self.a * x
+        return torch.relu(h + self.b)
+
+
+net = Net()
+x = torch.tensor(3.0, requires_grad=True)
+t = torch.tensor(4.0, requires_grad=True)
+loss = square(x) + square(t) + net(x)
+loss.backward()
+"""
+
+
+def test_what_lines_make_is_there_when_they_run_and_not_where_they_stand(tmp_path: Path) -> None:
+    """Functions and classes stand above the lines that make what they are given."""
+    (tmp_path / "net.py").write_text(ABOVE)
+    graph = read(str(tmp_path / "net.py"), SourceOptions(flow=True, lines=True)).graph
+    steps = steps_of(dataflow(graph), RenderOptions(every="line"))
+    assert [(step.phase, step.line) for step in steps if step.phase in ("leaves", "forward")] == [
+        ("leaves", 20), ("leaves", 21), ("leaves", 22), ("forward", 6), ("forward", 6), ("forward", 23),
+        ("forward", 16), ("forward", 17), ("forward", 23),
+    ]  # fmt: skip
+
+
 def test_statements_of_an_expression_are_its_lines() -> None:
     graph = read("a = x + w\ny = a*w", SourceOptions(flow=True, lines=True)).graph
     steps = steps_of(dataflow(graph), RenderOptions(every="line"))
