@@ -26,6 +26,7 @@ BROUGHT = {
     "": "backward() had not run",
     "zeros": "backward() had brought them none but zeros",
     "none": "backward() had brought them none; gviz.why(loss, model) tells why",
+    "others": "backward() had brought gradients to others alone: see which parameters the optimizer was given",
 }
 """What is said of steps without a gradient, by what backward had brought before."""
 
@@ -128,7 +129,7 @@ class Log:
             what = f"the steps {steps} have changed none of the parameters, with {rates}"
             self.find(Finding("no update", last.step, what))
         if histories and all(one is None for one in grads):
-            what = f"no parameter had a gradient when step() began, in the steps {steps}"
+            what = f"no parameter of the optimizer had a gradient when step() began, in the steps {steps}"
             self.find(Finding("no gradient", last.step, f"{what}: {BROUGHT['cleared' if lost else last.brought]}"))
         elif gone := [name for name in lost if name not in zero]:
             what = (

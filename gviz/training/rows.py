@@ -78,8 +78,9 @@ class StepRow:
     """A measured step: its number, the value that backward() was called on last, and what was measured by name.
 
     ``cleared`` has the names of the parameters to which backward brought a gradient that was 0 or none when the
-    optimizer began; ``brought`` what backward had brought before it: ``none``, ``zeros`` or more, "" if it did not run.
-    ``rates`` has the optimizers that stepped with their learning rates, in words, which a schedule changes after it.
+    optimizer began; ``brought`` what backward had brought before it: ``none``, gradients to ``others``, ``zeros`` or
+    more, "" if it did not run. ``rates`` has the optimizers that stepped with their learning rates, in words, which a
+    schedule changes after it.
     """
 
     step: int

@@ -348,7 +348,13 @@ class Steps(Observer):
             row.cleared += [
                 name for name, is_any in reached.items() if is_any and name in norms and not norms[name].grad
             ]
-        row.brought = "" if reached is None or again else "zeros" if reached.keys() & norms.keys() else "none"
+        row.brought = (
+            ""
+            if reached is None or again
+            else "zeros"
+            if reached.keys() & norms.keys()
+            else "others" * bool(reached) or "none"
+        )
         row.units |= self.first_units | self.units.end_step()
         self.first_units = {}
         self.log.judge(id(pending.optimizer), optimizer_text(pending.optimizer))

@@ -534,12 +534,13 @@ def test_a_second_step_with_the_same_gradients_is_told(torch: Any) -> None:
 
 def test_steps_without_a_gradient_tell_what_backward_had_brought(torch: Any) -> None:
     words = {}
-    for brings in ("none", "zeros", "nothing ran"):
-        net, other = network(torch), torch.ones(1, requires_grad=True)
-        optimizer = torch.optim.Adam(net.parameters(), lr=0.01)
-        with gviz.watch(net, every=1) as log:
+    for brings in ("none", "zeros", "nothing ran", "others"):
+        net, teacher, other = network(torch), network(torch), torch.ones(1, requires_grad=True)
+        optimizer = torch.optim.Adam((teacher if brings == "others" else net).parameters(), lr=0.01)
+        with gviz.watch({"net": net, "teacher": teacher}, every=1) as log:
             for _ in range(3):
-                part = net(batch(torch)).sum() * 0 if brings == "zeros" else net(batch(torch)).sum().item()
+                part = net(batch(torch)).sum() * (brings == "others")
+                part = part if brings in ("zeros", "others") else part.item()
                 (other + part).sum().backward() if brings != "nothing ran" else None
                 optimizer.zero_grad()
                 optimizer.step()
@@ -549,6 +550,10 @@ def test_steps_without_a_gradient_tell_what_backward_had_brought(torch: Any) -> 
         "none": ("no gradient", "backward() had brought them none; gviz.why(loss, model) tells why"),
         "zeros": ("no gradient", "backward() had brought them none but zeros"),
         "nothing ran": ("no gradient", "backward() had not run"),
+        "others": (
+            "no gradient",
+            "backward() had brought gradients to others alone: see which parameters the optimizer was given",
+        ),
     }
 
 
