@@ -12,7 +12,7 @@ from collections.abc import Collection, Iterator, Mapping, Sequence
 from typing import NamedTuple
 
 from gviz.causes.diagnosis import Cause, in_code
-from gviz.causes.training import BEFORE_EACH, enlarged_by_hook
+from gviz.causes.training import BEFORE_EACH
 from gviz.causes.why import why, why_all
 from gviz.causes.zero import NORMALIZED
 from gviz.graphs import LOST, Graph, Node, TensorRow
@@ -103,8 +103,8 @@ def with_layers(graph: Graph, causes: Sequence[Cause]) -> Iterator[Cause]:
             what = f"the gradient of {cause.name} is a rounding error: {root} does not depend on it"
             yield cause._replace(verdict="zero", what=what, mend=NORMALIZED.format(kind))
         else:
-            odd = Cause(cause.name, verdict, f"the gradient of {name} is {what}", (), MENDS[verdict])
-            yield odd if verdict == "vanishing" else enlarged_by_hook(graph, odd, layers[name].size / EXPLODING)
+            so_far = f"; {cause.what}" * bool(graph.code)  # which tells of hooks, if they have changed it
+            yield cause._replace(verdict=verdict, what=f"the gradient of {name} is {what}{so_far}", mend=MENDS[verdict])
 
 
 def constant_sum(graph: Graph) -> tuple[str, set[str]]:

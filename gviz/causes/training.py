@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from gviz.causes import fixes
 from gviz.causes.diagnosis import Cause, Diagnosis, Lines, first_true
 from gviz.causes.facts import TensorFacts
-from gviz.graphs import Graph, Hooked, Place, TensorRow
+from gviz.graphs import Hooked, Place, TensorRow
 from gviz.graphs.numbers import Numbers
 from gviz.passes.elements import has_only, is_finite
 
@@ -423,26 +423,6 @@ def made_by_hook(facts: TensorFacts) -> Cause | None:
         facts.case.line_of(change.place),
         MEND_OF_HOOK,
     )
-
-
-def enlarged_by_hook(graph: Graph, cause: Cause, excess: float) -> Cause:
-    """Return the cause for a gradient that explodes; with the hook that has made it so, if one has.
-
-    Args:
-        graph: that of the tensor.
-        cause: that it explodes.
-        excess: how many times as large it is as one may be that does not.
-    """
-    case = Diagnosis(graph)
-    for name, change in hooks_above(TensorFacts(case, case.rows[cause.name])):
-        given, made = change.given or Numbers(), change.made or Numbers()
-        if made.norm > excess * given.norm > 0:
-            return cause._replace(
-                what=f"{cause.what}: a hook on {name} has made it so: {made_text(change)}",
-                lines=case.line_of(change.place),
-                mend=MEND_OF_HOOK,
-            )
-    return cause
 
 
 def as_it_came(facts: TensorFacts) -> Cause:
