@@ -171,12 +171,21 @@ def zero(facts: TensorFacts) -> Cause:
     texts = "; ".join(dict.fromkeys(zero_text(case, edge) for edge in edges[:MOST]))
     texts += f", and {len(edges) - MOST} more" * (len(edges) > MOST)
     lines = tuple(line for edge in edges[:MOST] for line in case.line_of_node(case.nodes[edge.target]))
-    mend, factors = mend_of_zero(case, edges[0]), origins_of_factor(case, edges[0])
+    mend, ways = mend_of_zero(case, edges[0]), edges[:1]
+    if mend is OF_PARTS:  # a gate that is to begin at 0 may keep from that part what comes to others
+        ways = [
+            way
+            for node in case.above(case.nodes[edges[0].target])
+            for way in case.shown.inputs[node.id]
+            if is_not_0(node.grad.arrived) and has_only(way.flow.handed, 0.0)
+        ]
+    origins = {one.id: one for way in ways for one in origins_of_factor(case, way)}.values()
+    gates = [one for one in origins if one.kind == "leaf" and is_not_0(one.grad.value)]
     if "weight_hh" in facts.name and all(is_by_first_state(case, edge) for edge in edges):
         mend = OF_FIRST_STATE
-    elif factors := [one for one in factors if one.kind == "operation" or is_named(one)]:
-        more_lines, mend = mend_of_factor(case, factors)
-        lines = (*lines, *more_lines)
+    elif factors := gates if mend is OF_PARTS else [one for one in origins if one.kind == "operation" or is_named(one)]:
+        more_lines, of_factor = mend_of_factor(case, factors)
+        lines, mend = (*lines, *more_lines), mend._replace(meant=of_factor.meant) if mend is OF_PARTS else of_factor
     cause = facts.cause("zero", f"{head}: {texts}", lines, mend.text, mend.meant)
     return (
         with_other_ways(facts, cause, edges)
@@ -277,8 +286,6 @@ def mend_of_least(case: Diagnosis) -> Mend:
 
 def dropout_of(node: Node) -> str:
     """Return what to do where dropout has made all of it 0; "" for any other operation."""
-    if node.expression.startswith("dropout("):
-        return "dropout has set it to 0 in this run: training=False leaves it as it is"
     module = node.module if node.module is not None and "Dropout" in node.module.kind else None
     return (
         f"{module.path} ({module.kind}) has set all of it to 0: give it a p below 1, or call it in eval()"
@@ -338,6 +345,10 @@ IN_A_PRODUCT = Mend(
 OF_UNKNOWN_FACTOR = IN_A_PRODUCT._replace(
     text="see whether the other factor is 0, such as by a relu or as data of zeros, or its parts cancel out", meant=""
 )
+OF_PARTS = Mend(
+    "see how that part of its result is used",
+    of="{} hands on 0 to {}: nothing but 0 comes to it where its derivative is not 0",
+)
 OF_NORMALIZED = Mend(
     "see what its input is made from, and what its result is used for",
     of="{} hands on 0 to {}: its input has no differences, or what comes to it cancels out there",
@@ -369,7 +380,12 @@ def sums_to_zero(case: Diagnosis, edge: Edge) -> Mend | None:
         return OVER_A_BATCH if edge.flow.handed.numel < arrives.numel else None
     is_product = sign in ("@", "addmm") and not origins_of_factor(case, edge)
     factors = [one.value for one in factors_of(case, node, edge.slot)]
-    return (IN_A_PRODUCT if factors and all(map(is_not_0, factors)) else OF_UNKNOWN_FACTOR) if is_product else None
+    return first_true(
+        (is_product and factors and all(map(is_not_0, factors)), IN_A_PRODUCT),
+        (is_product, OF_UNKNOWN_FACTOR),
+        (sign not in (*MENDS_OF_ZERO, *PRODUCTS) and is_not_0(edge.flow.local), OF_PARTS),  # such as cat
+        (True, None),
+    )
 
 
 def origins_of_factor(case: Diagnosis, edge: Edge) -> list[Node]:
@@ -515,18 +531,16 @@ def zeroed(facts: TensorFacts, head: str) -> Cause:
             case.line_of_backward,
             f"{BEFORE_EACH.format(facts.in_code)}; unless the sum is what you want",
         )
-    if not lines:
-        return facts.cause(
-            "zero",
-            f"{head}, though backward brought one: a hook, or the program, has made it 0",
-            case.line_of_backward,
-            "look at what changes .grad, and at hooks",
-        )
-    what, when = f"{head}: it was set to 0 after backward", why_cleared(facts)
+    what, when = f"{head}: it was set to 0 after backward", why_cleared(facts) if lines else ""
     return (
         facts.cause("cleared", f"{what} had brought it, {when}", lines)
         if when
-        else facts.cause("zero", what, lines, mend_of_clearing(facts))
+        else facts.cause(
+            "zero",
+            what,
+            lines or case.line_of_backward,
+            mend_of_clearing(facts) if lines else "look at what changes .grad, and at hooks",
+        )
     )
 
 
