@@ -103,8 +103,8 @@ DOMAINS = {
 }  # fmt: skip
 """Operations that are nan, or have a derivative that is, at some finite inputs: outside of their domain."""
 
-GIVEN = "look at the data, and at what is computed of them before this line"
-"""What to do about nan or inf that come to an operation from outside of the graph, and have no name there."""
+LOGARITHMIC = ("log", "log2", "log10", "rsqrt")
+"""Functions that are infinite at 0, and nan below."""
 
 SHRINKING = ("*", "/", "**", "exp", "square")
 """Operations whose result is 0, of numbers that are not, only where it is too small."""
@@ -363,9 +363,9 @@ def first_not_finite(case: Diagnosis, ends: tuple[str, ...]) -> list[Node]:
     inputs = [node for node in nodes if node.kind != "operation" and not is_finite(node.value)]
     operations = [node for node in nodes if node.kind == "operation" and may_make_not_finite(case, node)]
     values = [case.root_row.value if case.root_row is not None else None, *(node.value for node in operations)]
+    given = [one.value for node in operations for one in operands_of(case, node)]
+    is_infinite = any(map(has_inf, given)) and not any(has_inf(one.value) for one in operations)  # by no mask, or -inf
     if any(map(has_nan, values)):  # an inf may be there on purpose: a mask
-        given = [one.value for node in operations for one in operands_of(case, node)]
-        is_infinite = any(one is not None and one.not_finite == "inf" for one in given)  # no mask, which is -inf
         inputs = [node for node in inputs if has_nan(node.value) or node.kind == "leaf" or is_infinite] or (
             [] if operations else inputs
         )
@@ -379,9 +379,19 @@ def first_not_finite(case: Diagnosis, ends: tuple[str, ...]) -> list[Node]:
     order = {node.id: at for at, node in enumerate(case.whole.nodes)}
     makers = sorted(operations, key=lambda node: (node.run, node.id in users, -order[node.id]))
     alike = [node for node in makers if (node.label, node.run) == (makers[0].label, makers[0].run)]
-    if any(not node.label.startswith(PUT_IN) for node in alike):  # what has no name may be made from their results
+    if not is_infinite and any(not node.label.startswith(PUT_IN) for node in alike):  # their results may have made it
         inputs = [node for node in inputs if node.kind == "leaf" or node.name in case.rows]
-    return sorted(inputs, key=lambda node: (node.name not in case.rows, node.id)) or alike
+    users_of = {node.id: [case.whole.by_id[edge.target] for edge in case.whole.uses[node.id]] for node in inputs}
+    return (
+        sorted(
+            inputs,
+            key=lambda node: (
+                node.name not in case.rows,
+                min(((user.run, -order[user.id]) for user in users_of[node.id]), default=()),
+            ),
+        )
+        or alike
+    )
 
 
 def shown_by(case: Diagnosis, node: Node) -> list[Node]:
@@ -436,11 +446,17 @@ def not_finite_forward(case: Diagnosis, name: str, what: str, ends: tuple[str, .
         and len(operands_of(case, first)) < first.recorded.slots
     )
     if is_unseen or (first.name == UNKNOWN and line):
-        given = Cause(name, "nan", f"{what}: what {sign} is given is not finite", (), GIVEN)
-        cause = infinite_at_0(case, name, given.what, case.code_of(line)) or given
-        return cause._replace(lines=(*line, *cause.lines))
+        given = Cause(
+            name,
+            "nan",
+            f"{what}: what {sign} is given is not finite",
+            (),
+            "look at the data, and at what is computed of them before this line",
+        )
+        cause = infinite_at_0(case, name, given.what, case.code_of(line), line) or given
+        return cause._replace(lines=tuple(dict.fromkeys((*line, *cause.lines))))
     if first.kind != "operation":
-        return not_finite_input(case, name, what, first)
+        return not_finite_input(case, name, what, first, line)
     number = first.value.not_finite if first.value is not None else ""
     them = number if number.removeprefix("-") != what.rpartition(" ")[2].removeprefix("-") else "of them"
     divisors = operands_of(case, first)[-1:] if not case.graph.code else []  # whose quotient is not kept
@@ -554,13 +570,13 @@ def operands_of(case: Diagnosis, node: Node) -> list[Node]:
     return [case.whole.by_id[edge.source] for edge in case.whole.inputs[node.id]]
 
 
-def not_finite_input(case: Diagnosis, name: str, what: str, node: Node) -> Cause:
-    """Return the cause for nan or inf that a leaf, or the data, had when it was used."""
+def not_finite_input(case: Diagnosis, name: str, what: str, node: Node, used: Lines) -> Cause:
+    """Return the cause for nan or inf that a leaf, or the data, had when it was used by a line."""
     row = case.rows.get(node.name or "")
     lines = case.line_of(row.history.written or row.place) if row is not None else ()
     code, dtype = case.code_of(lines), row.value.dtype if row is not None and row.value is not None else ""
     if node.kind != "leaf" and (
-        cause := infinite_at_0(case, name, f"{what}: {node.name} is not finite itself", node.name)
+        cause := infinite_at_0(case, name, f"{what}: {node.name} is not finite itself", node.name, used)
     ):
         return cause
     is_step = row is not None and row.broken is not None  # made anew of what it was before
@@ -579,6 +595,7 @@ def not_finite_input(case: Diagnosis, name: str, what: str, node: Node) -> Cause
                     first_true(
                         (node.kind == "leaf" and not case.graph.code, "see what has written it"),
                         (node.kind == "leaf" and row is not None and row.history.written, "see what it writes"),
+                        (code.startswith("return "), "see what it computes"),
                         (True, "look at the data"),
                     ),
                     *["and at what is cast to float16, which ends at 65504"] * (dtype == "float16"),
@@ -598,35 +615,41 @@ def not_finite_input(case: Diagnosis, name: str, what: str, node: Node) -> Cause
     return Cause(name, "nan", f"{what}, and was written last by this line", lines, mend)
 
 
-def infinite_at_0(case: Diagnosis, name: str, what: str, text: str | None) -> Cause | None:
-    """Return the cause that is an expression outside of the graph which is infinite where a part of it is 0; or None.
+def infinite_at_0(case: Diagnosis, name: str, what: str, text: str | None, own: Lines = ()) -> Cause | None:
+    """Return the cause that is an expression which is not finite where a part of it is 0, or below; or None.
 
     Args:
         case: the graph.
         name: of the tensor that is asked about.
         what: that it, or its gradient, is not finite, and what has brought that, as a clause.
         text: an expression of the program that is not finite, or a line that has it: the nearest one is blamed.
+        own: the line of that text, if a part of it may be to blame, too, whose number is known to be 0, or below.
     """
     writers, seen = case.assignments.writers, set[str]()
-    todo = [(Lines(), part) for part in ast.walk(parse(text or ""))]
+    todo = [(own, part) for part in ast.walk(parse(text or ""))]
     for lines, part in todo:  # grows while it is read
         zero = zero_of(part) if lines else None
         base = ast.unparse(zero) if zero is not None else ""
         value = case.rows[base].value if base in case.rows else None
-        if zero is not None and (value is None or has_zero(value)):
+        is_below = (value or Numbers()).summary.smallest < 0
+        where = first_true(
+            (value is None and lines is own, ""),  # it may never be 0
+            (last_name(part) == "sqrt", "below 0" * (value is None or is_below)),
+            (value is None and last_name(part) in LOGARITHMIC, "0, or below"),
+            (value is None or has_zero(value), "0"),
+            (True, "below 0" * (is_below and last_name(part) in LOGARITHMIC)),
+        )
+        if zero is not None and where:
             joint, first = (";", "look at the data; or ") if value is None else (", as", "")
-            what = f"{what}{joint} {ast.unparse(part)} is not finite where {base} is 0"
-            return Cause(
-                name,
-                "nan",
-                what,
-                lines,
-                with_text(f"{first}keep {base} above 0, as {{x}}.clamp(min=1e-6) does", zero, base),
-            )
-        own = getattr(part, "id", "")
-        row = case.rows.get(own)
+            what = f"{what}{joint} {ast.unparse(part)} is not finite where {base} is {where}"
+            mend = with_text(f"{first}keep {base} above 0, as {{x}}.clamp(min=1e-6) does", zero, base)
+            return Cause(name, "nan", what, lines, mend)
+        variable = getattr(part, "id", "")
+        row = case.rows.get(variable)
         is_fine = row is not None and row.value is not None and row.value.is_finite
-        keys = [key for key in writers if key[1] == own and own not in seen and not (is_fine and key[0] is None)]
+        keys = [
+            key for key in writers if key[1] == variable and variable not in seen and not (is_fine and key[0] is None)
+        ]
         todo += [
             (case.line_of(Place(one.statement.lineno)), inner)
             for key in keys
@@ -635,7 +658,7 @@ def infinite_at_0(case: Diagnosis, name: str, what: str, text: str | None) -> Ca
             if key in to
             for inner in ast.walk(value)
         ]
-        seen.add(own)
+        seen.add(variable)
     return None
 
 
@@ -654,8 +677,8 @@ def zero_of(node: ast.AST) -> ast.expr | None:
             return None if isinstance(part, ast.Constant) or is_kept_above else part
         case ast.Call(_, [*_, last]) if last_name(node) == "pow" and isinstance(last, ast.UnaryOp):
             return operands_of_call(node)[0]
-        case ast.Call() if last_name(node) in ("log", "log2", "log10", "rsqrt", "reciprocal"):  # infinite at 0, too
-            return next(iter(operands_of_call(node)), None)
+        case ast.Call(called) if last_name(node) in (*LOGARITHMIC, "sqrt", "reciprocal"):
+            return None if ast.unparse(called).startswith("math.") else next(iter(operands_of_call(node)), None)
     return None
 
 
@@ -706,6 +729,11 @@ def has_grown(case: Diagnosis) -> bool:
 def has_zero(value: Numbers | None) -> bool:
     """Return whether one of the numbers is 0."""
     return value is not None and value.summary.zeros > 0
+
+
+def has_inf(value: Numbers | None) -> bool:
+    """Return whether one of the numbers is inf, and none is nan; -inf does not count."""
+    return value is not None and value.is_known and value.summary.largest == math.inf
 
 
 def has_nan(value: Numbers | None) -> bool:

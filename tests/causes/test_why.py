@@ -1906,6 +1906,160 @@ opt.step()
         [8],
         "use z where loss is computed, or in a loss of its own",
     ),
+    "zeros_that_nobody_has_seen_written": (
+        "w",
+        """\
+import torch
+w = torch.tensor([1.0, 2.0], requires_grad=True)
+opt = torch.optim.SGD([w], lr=0.1)
+loss = (w * 3).sum()
+loss.backward()
+w.grad.numpy()[:] = 0
+opt.step()
+""",
+        "zero",
+        [5],
+        "look at what changes .grad, and at hooks",
+    ),
+    "a_part_of_a_cat_that_is_not_used": (
+        "a",
+        """\
+import torch
+a = torch.tensor([1.0, 2.0], requires_grad=True)
+b = torch.tensor([3.0, 4.0], requires_grad=True)
+c = torch.cat([a, b])
+loss = (c[2:] ** 2).sum()
+loss.backward()
+""",
+        "zero",
+        [4],
+        "see how that part of its result is used",
+    ),
+    "a_part_of_a_cat_behind_a_gate_of_0": (
+        "enc.weight",
+        """\
+import torch
+from torch import nn
+enc, mix = nn.Linear(3, 3), nn.Linear(4, 4)
+gate = nn.Parameter(torch.zeros(3))
+mask = nn.Parameter(torch.ones(2, 3))
+t = torch.cat([enc(torch.ones(2, 3)), mask])
+t = t + gate * mix(t.t()).t()
+loss = (t[2:] ** 2).mean()
+loss.backward()
+""",
+        "zero",
+        [6, 4],
+        (
+            "none, if gate is to begin at 0: a gradient comes to it, and a step changes it;"
+            " else see how that part of its result is used"
+        ),
+    ),
+    "a_prior_of_minus_infinity_beside_a_mask_of_it": (
+        "w",
+        """\
+import torch
+import torch.nn.functional as F
+w = torch.ones(3, 3, requires_grad=True)
+def loss_of(logits, item, log_q):
+    logits = logits - log_q[item].unsqueeze(0)
+    logits = logits.masked_fill(torch.eye(3).bool().roll(1, 0), float("-inf"))
+    return F.cross_entropy(logits, torch.arange(3))
+def train():
+    log_q = torch.log(torch.tensor([0.0, 1.0, 2.0]) / 3)
+    loss = loss_of(w * 2, torch.tensor([0, 1, 2]), log_q)
+    loss.backward()
+    return loss
+loss = train()
+""",
+        "nan",
+        [9],
+        (
+            "look at the data; or keep torch.tensor([0.0, 1.0, 2.0]) / 3 above 0,"
+            " as (torch.tensor([0.0, 1.0, 2.0]) / 3).clamp(min=1e-6) does"
+        ),
+    ),
+    "a_root_of_data_below_0_in_the_line": (
+        "w",
+        """\
+import torch
+x = torch.tensor([-1.0, 4.0])
+w = torch.ones(2, requires_grad=True)
+loss = (w * x.sqrt()).sum()
+loss.backward()
+""",
+        "nan",
+        [4],
+        "keep x above 0, as x.clamp(min=1e-6) does",
+    ),
+    "a_root_of_data_below_0": (
+        "w",
+        """\
+import torch
+x = torch.tensor([-1.0, 4.0])
+z = torch.sqrt(x)
+w = torch.ones(2, requires_grad=True)
+loss = (w * z).sum()
+loss.backward()
+""",
+        "nan",
+        [3],
+        "keep x above 0, as x.clamp(min=1e-6) does",
+    ),
+    "a_logarithm_of_data_below_0": (
+        "w",
+        """\
+import torch
+x = torch.tensor([-1.0, 4.0])
+z = torch.log(x)
+w = torch.ones(2, requires_grad=True)
+loss = (w * z).sum()
+loss.backward()
+""",
+        "nan",
+        [3],
+        "keep x above 0, as x.clamp(min=1e-6) does",
+    ),
+    "what_a_teacher_has_computed_is_no_data": (
+        "w",
+        """\
+import torch
+from torch import nn
+class Teacher(nn.Module):
+    def forward(self, h):
+        return h / h.norm(dim=-1, keepdim=True)
+target = Teacher()(torch.zeros(1, 3))
+w = torch.ones(1, 3, requires_grad=True)
+loss = (w * target).sum()
+loss.backward()
+""",
+        "nan",
+        [5],
+        "see what it computes",
+    ),
+    "the_first_of_several_weights_that_are_not_finite": (
+        "loss",
+        """\
+import torch
+from torch import nn
+class Norm(nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.loc, self.scale = nn.Parameter(torch.zeros(2)), nn.Parameter(torch.zeros(2))
+    def forward(self, x):
+        with torch.no_grad():
+            self.loc.copy_(-x.mean(0))
+            self.scale.copy_(1 / x.std(0))
+        return (x + self.loc) * self.scale
+net = nn.Sequential(*[Norm() for _ in range(12)])
+x = torch.stack([torch.ones(4), torch.arange(4.0)], 1)
+loss = net(x).sum()
+loss.backward()
+""",
+        "nan",
+        [10],
+        "see what it writes; std of one element is nan: give it more of them",
+    ),
     "spread_of_one_element_of_the_data": (
         "w",
         """\
