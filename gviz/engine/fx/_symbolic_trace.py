@@ -99,11 +99,6 @@ class Tracer(TracerBase):
 
     def one_arg(self, a: Argument) -> Any:
         """Return one thing of an argument; a tensor is read from the module, where it may become a constant."""
-        if isinstance(a, Parameter):
-            for name, own in self.root.named_parameters():
-                if own is a:
-                    return self.graph.get_attr(name)
-            raise NameError("parameter is not a member of this module")
         if isinstance(a, Tensor):
             return self.graph.get_attr(self.place_of(a))
         if isinstance(a, Proxy):
@@ -113,11 +108,15 @@ class Tracer(TracerBase):
         return refuse(True, f"argument of type: {type(a)}", NotImplementedError)
 
     def place_of(self, tensor: Tensor) -> str:
-        """Return the dotted name of a tensor that no parameter is; one without a name becomes ``_tensor_constant0``."""
+        """Return the dotted name of a tensor; one without a name becomes ``_tensor_constant0``.
+
+        NameError: it is a parameter of another module.
+        """
         for path, module in self.root.named_modules():
-            for name, value in {**vars(module), **module._buffers}.items():
+            for name, value in {**vars(module), **module._parameters, **module._buffers}.items():
                 if value is tensor:
                     return f"{path}.{name}" if path else name
+        refuse(isinstance(tensor, Parameter), "parameter is not a member of this module", NameError)
         number = 0
         while hasattr(self.root, f"_tensor_constant{number}"):
             number += 1

@@ -11,7 +11,7 @@ from contextlib import contextmanager
 from operator import attrgetter
 from typing import Any, NamedTuple
 
-from gviz.engine.fx.node import Argument, Node, Target, map_arg, qualified_name, type_text
+from gviz.engine.fx.node import Argument, Node, Target, found, map_arg, qualified_name, type_text
 from gviz.engine.nn.options import method
 from gviz.numbers.words import absent, refuse
 
@@ -217,13 +217,8 @@ class Graph:
                 )
             seen.add(node)
             if self.owning_module is not None and node.op in ("call_module", "get_attr"):
-                holder: Argument = self.owning_module
-                for part in node.target.split("."):
-                    refuse(
-                        not hasattr(holder, part),
-                        f"Node {node} target {node.target} references nonexistent attribute {part}",
-                    )
-                    holder = getattr(holder, part)
+                words = f"Node {node} target {node.target} references nonexistent attribute {{part}}"
+                found(self.owning_module, node.target, words, RuntimeError)
 
     # ------------------------------------------------------------------ text
     def __str__(self) -> str:

@@ -9,7 +9,7 @@ from typing import Any, Self
 
 from gviz.autograd.tensor import Tensor
 from gviz.engine.fx.graph import Graph
-from gviz.engine.fx.node import Argument, Node
+from gviz.engine.fx.node import Argument, Node, found
 from gviz.engine.nn.module import Module
 from gviz.numbers.words import absent, refuse
 
@@ -149,14 +149,6 @@ def with_size(line: str, node: Node) -> str:
     if line.strip().startswith(f"{node.name} = "):
         return line.replace(f"{node.name} = ", f"{node.name}: {size} = ", 1)
     return line
-
-
-def found(root: Module, target: str) -> Any:
-    """Return what a module has under a dotted name."""
-    for part in target.split("."):
-        refuse(not hasattr(root, part), f"'{type(root).__name__}' object has no attribute '{part}'", AttributeError)
-        root = getattr(root, part)
-    return root
 
 
 def put(module: Module, target: str, value: Argument) -> None:

@@ -7,7 +7,7 @@ from typing import Any
 
 from gviz.engine.fx.graph import Graph, last_uses
 from gviz.engine.fx.graph_module import GraphModule
-from gviz.engine.fx.node import Argument, Node, Target, map_aggregate, map_arg
+from gviz.engine.fx.node import Argument, Node, Target, found, map_aggregate, map_arg
 from gviz.engine.fx.proxy import GraphAppendingTracer, Proxy
 from gviz.numbers.words import absent, refuse
 
@@ -38,9 +38,9 @@ class Interpreter:
             try:
                 self.env[node] = self.run_node(node)
             except Exception as error:
-                message = f"While executing {node.format_node()}\nOriginal traceback:\n{node.stack_trace}"
-                message += (
-                    "\nUse tlparse to see full graph. "
+                message = (
+                    f"While executing {node.format_node()}\nOriginal traceback:\n{node.stack_trace}\n"
+                    "Use tlparse to see full graph. "
                     "(https://github.com/pytorch/tlparse?tab=readme-ov-file#tlparse-parse-structured-pt2-logs)"
                 )
                 error.args = (f"{error.args[0]}\n\n{message}" if error.args else message, *error.args[1:])
@@ -74,13 +74,7 @@ class Interpreter:
 
     def fetch_attr(self, target: str) -> Any:
         """Return what the module has under a dotted name."""
-        value = self.module
-        for i, part in enumerate(target.split(".")):
-            refuse(
-                not hasattr(value, part), f"Node referenced nonexistent target {'.'.join(target.split('.')[: i + 1])}"
-            )
-            value = getattr(value, part)
-        return value
+        return found(self.module, target, "Node referenced nonexistent target {path}", RuntimeError)
 
     def placeholder(self, target: str, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
         """Return the next input, or its default."""

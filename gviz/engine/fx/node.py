@@ -101,14 +101,11 @@ class Node:
         return_type: Argument = None,
     ) -> None:
         refuse(op not in OPERATIONS, f"op '{op}' is not in _legal_ops", AssertionError)
-        if op == "call_function" and not callable(target):
+        is_right, wanted = (callable(target), "Callable") if op == "call_function" else (isinstance(target, str), "str")
+        if not is_right:
             raise ValueError(
-                f"Node [graph = {graph}, name = '{name}'] target {target} has type {type(target)} but a Callable is "
+                f"Node [graph = {graph}, name = '{name}'] target {target} has type {type(target)} but a {wanted} is "
                 "expected"
-            )
-        if op != "call_function" and not isinstance(target, str):
-            raise ValueError(
-                f"Node [graph = {graph}, name = '{name}'] target {target} has type {type(target)} but a str is expected"
             )
         self.graph, self.name, self.op, self.target, self.type = graph, name, op, target, return_type
         self.users: dict[Node, None] = {}
@@ -216,6 +213,21 @@ class Node:
 
     def __repr__(self) -> str:
         return self.name
+
+
+def found(
+    root: object,
+    target: str,
+    words: str = "'{kind}' object has no attribute '{part}'",
+    error: type[Exception] = AttributeError,
+) -> Any:
+    """Return what a module has under a dotted name; refuse one that is not there, in these words."""
+    parts = target.split(".")
+    for i, part in enumerate(parts):
+        text = words.format(kind=type(root).__name__, part=part, path=".".join(parts[: i + 1]))
+        refuse(not hasattr(root, part), text, error)
+        root = getattr(root, part)
+    return root
 
 
 def shown_name(function: Argument) -> str:

@@ -6,8 +6,8 @@ from typing import Any, NamedTuple
 
 from gviz.engine.fx._symbolic_trace import symbolic_trace
 from gviz.engine.fx.graph import Graph
-from gviz.engine.fx.graph_module import GraphModule, found, put
-from gviz.engine.fx.node import Argument, Node
+from gviz.engine.fx.graph_module import GraphModule, put
+from gviz.engine.fx.node import Argument, Node, found
 from gviz.numbers.words import absent
 
 __all__ = ["Match", "replace_pattern"]
@@ -37,11 +37,8 @@ def match_at(pattern: Graph, anchor: Node, taken: set[Node]) -> dict[Node, Node]
     waiting: list[tuple[Any, Any]] = [(result, anchor)]
     while waiting:
         wanted, node = waiting.pop()
-        if not isinstance(wanted, Node):
-            if wanted != node:
-                return None
-        elif wanted in nodes:
-            if nodes[wanted] is not node:
+        if not isinstance(wanted, Node) or wanted in nodes:
+            if (nodes[wanted] if isinstance(wanted, Node) else wanted) != node:
                 return None
         elif wanted.op == "placeholder":
             nodes[wanted] = node

@@ -128,6 +128,10 @@ class Embedding(
     def reset_parameters(self) -> None:
         """Write normal values, and zeros at ``padding_idx``."""
         init.normal_(self.weight)
+        self._fill_padding_idx_with_zero()
+
+    def _fill_padding_idx_with_zero(self) -> None:
+        """Write zeros at ``padding_idx``; programs that write other values call it."""
         if self.padding_idx is not None:
             with no_grad():
                 self.weight[self.padding_idx].fill_(0)
@@ -136,7 +140,9 @@ class Embedding(
     def from_pretrained(cls: Any, embeddings: Tensor, freeze: bool = True, *args: object, **options: object) -> Any:
         """Make a table of given vectors."""
         refuse(embeddings.dim() != 2, "Embeddings parameter is expected to be 2-dimensional", AssertionError)
-        layer = cls(*embeddings.shape, *args, _weight=embeddings, **options)
+        names = (name for name in cls._options_ if name[0] != "_")
+        options |= zip(names, (*embeddings.shape, *args), strict=False)
+        layer = cls(_weight=embeddings, **options)
         layer.weight.requires_grad_(not freeze)
         return layer
 

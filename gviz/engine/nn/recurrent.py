@@ -5,7 +5,6 @@ Made of rows as in PyTorch.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from typing import Any, ClassVar
 
 from gviz.autograd.row import TENSORS as call
@@ -157,14 +156,14 @@ class Recurrent(Remembering, refused=UNKNOWN | IN_VAIN):
     all_weights = property(lambda self: [[getattr(self, name) for name in names] for names in self._all_weights])
 
     def _take_(self, values: dict[str, Any]) -> None:
+        ends = ("", "_reverse")[: 1 + values["bidirectional"]]
+        self._suffixes_ = [[f"_l{n}{end}" for end in ends] for n in range(values["num_layers"])]
+        super()._take_(values | {"dropout": float(values["dropout"])})
         if values["dropout"] > 0 and values["num_layers"] == 1:
             warn(
                 "dropout option adds dropout after all but last recurrent layer, so non-zero dropout expects "
                 f"num_layers greater than 1, but got dropout={values['dropout']} and num_layers=1"
             )
-        ends = ("", "_reverse")[: 1 + values["bidirectional"]]
-        self._suffixes_ = [[f"_l{n}{end}" for end in ends] for n in range(values["num_layers"])]
-        super()._take_(values | {"dropout": float(values["dropout"])})
         self.mode = "_".join([type(self).__name__, *([self.nonlinearity.upper()] if self._gates_ == 1 else [])])
         names = [name for name, weight in self._parameters.items() if weight is not None]
         self._all_weights = [[name for name in names if name.endswith(end)] for ends in self._suffixes_ for end in ends]
@@ -175,7 +174,7 @@ class Recurrent(Remembering, refused=UNKNOWN | IN_VAIN):
 
         Packed as the input is.
         """
-        several, order, back, sizes = self._states_ > 1, None, None, None
+        several, order, back, sizes, batch_sizes = self._states_ > 1, None, None, None, None
         if packed := isinstance(input, PackedSequence):
             input, batch_sizes, order, back = input
             sizes = batch_sizes._array.tolist()
@@ -185,7 +184,7 @@ class Recurrent(Remembering, refused=UNKNOWN | IN_VAIN):
                 f"{' tensor' * (type(self).__name__ == 'RNN')} instead"
             )
         alone, axis = not packed and rank == 2, 0 if self.batch_first else 1
-        states = hx if several or hx is None else (hx,)
+        states: Any = hx if hx is None else (hx[0], hx[1]) if several else (hx,)
         if states is not None and not packed and any(state.dim() != rank for state in states):
             ranks, kind = [f"{state.dim()}-D" for state in states], f"{'un' * alone}batched"
             raise RuntimeError(
@@ -193,10 +192,11 @@ class Recurrent(Remembering, refused=UNKNOWN | IN_VAIN):
                 + (f"({', '.join(ranks)}) tensors" if several else f"{ranks[0]} tensor")
             )
         if alone:
-            input, states = input.unsqueeze(axis), states and [state.unsqueeze(1) for state in states]
-        states = self._checked_(input, states, sizes)
-        if order is not None and hx is not None:
-            states = [state.index_select(1, order) for state in states]
+            input, states = input.unsqueeze(axis), states and tuple(state.unsqueeze(1) for state in states)
+        shape = Recurrent.get_expected_hidden_size(self, input, batch_sizes)  # a program's own is asked when it checks
+        states = states or (empty(shape, input.dtype, input.device),) * self._states_
+        self.check_forward_args(input, states if several else states[0], batch_sizes)
+        states = states if order is None or hx is None else [state.index_select(1, order) for state in states]
         steps, last = self._run_(input, states, sizes)
         if packed:
             steps = PackedSequence(steps, batch_sizes, order, back)
@@ -205,8 +205,15 @@ class Recurrent(Remembering, refused=UNKNOWN | IN_VAIN):
             steps, last = steps.squeeze(axis), [state.squeeze(1) for state in last]
         return steps, tuple(last) if several else last[0]
 
-    def _checked_(self, input: Tensor, states: Sequence[Tensor] | None, sizes: list[int] | None) -> Any:
-        """Return the states to begin with, zeros if there are none; refuses sizes that do not fit."""
+    def check_forward_args(self, input: Tensor, hidden: Any, batch_sizes: Tensor | None) -> None:
+        """Refuse an input, and states to begin with, that do not fit; programs may override it, and what it calls."""
+        self.check_input(input, batch_sizes)
+        expected_shape, several = self.get_expected_hidden_size(input, batch_sizes), self._states_ > 1
+        for i, state in enumerate(hidden if several else (hidden,)):
+            self.check_hidden_size(state, expected_shape, f"Expected hidden{f'[{i}]' * several} size {{}}, got {{}}")
+
+    def check_input(self, input: Tensor, batch_sizes: Tensor | None) -> None:
+        """Refuse an input of another type, or of another size, than the weights are for."""
         kind = self.weight_ih_l0.dtype
         refuse(
             input.dtype is not kind,
@@ -218,15 +225,17 @@ class Recurrent(Remembering, refused=UNKNOWN | IN_VAIN):
             input.shape[-1] != self.input_size,
             f"input.size(-1) must be equal to input_size. Expected {self.input_size}, got {input.shape[-1]}",
         )
-        count = sizes[0] if sizes else input.shape[0 if self.batch_first else 1]
-        expected_shape = sum(map(len, self._suffixes_)), count, self.hidden_size
-        states = [empty(expected_shape, input.dtype, input.device)] * self._states_ if states is None else states
-        for i, state in enumerate(states):
-            refuse(
-                state.shape != expected_shape,
-                "Expected hidden" + f"[{i}]" * (self._states_ > 1) + f" size {expected_shape}, got {list(state.shape)}",
-            )
-        return states
+
+    def get_expected_hidden_size(self, input: Tensor, batch_sizes: Tensor | None) -> tuple[int, int, int]:
+        """Return the shape of a state: (layers and directions, examples, hidden_size)."""
+        count = input.shape[0 if self.batch_first else 1] if batch_sizes is None else int(batch_sizes[0])
+        return sum(map(len, self._suffixes_)), count, self.hidden_size
+
+    def check_hidden_size(
+        self, hx: Tensor, expected_hidden_size: tuple[int, int, int], msg: str = "Expected hidden size {}, got {}"
+    ) -> None:
+        """Refuse a state of another shape, in those words."""
+        refuse(hx.shape != expected_hidden_size, msg.format(expected_hidden_size, list(hx.shape)))
 
     def _run_(self, input: Tensor, states: list[Tensor], sizes: list[int] | None) -> tuple[Any, Any]:
         """Run all layers over a batch of sequences, or over packed ones, of which ``sizes`` reach each step."""

@@ -301,7 +301,7 @@ for which in ("step_pre", "step_post", *(f"{what}_{when}" for what in STATES for
 
 
 def cast(value: Any, tensor: Any, key: object = None) -> Any:
-    """Return what was kept of a tensor in its type, where that has fractions: the memory itself, if it is of that type."""
+    """Return what was kept of a tensor in its type, where that has fractions; the memory itself if it is of it."""
     if isinstance(value, dict):
         return {name: cast(one, tensor, name) for name, one in value.items()}
     if isinstance(value, list | tuple):

@@ -673,8 +673,8 @@ class Several(LRScheduler):
             )
             refuse(
                 isinstance(one, ReduceLROnPlateau),
-                f"{name} does not support `ReduceLROnPlateau` scheduler as it requires additional kwargs to be specified "
-                f"when calling `step`, but got one at index {i} in the given schedulers sequence.",
+                f"{name} does not support `ReduceLROnPlateau` scheduler as it requires additional kwargs to be "
+                f"specified when calling `step`, but got one at index {i} in the given schedulers sequence.",
                 ValueError,
             )
             if optimizer is not one.optimizer:

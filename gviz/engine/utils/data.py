@@ -55,10 +55,10 @@ class Dataset(Typed):
         raise NotImplementedError("Subclasses of Dataset should implement __getitem__.")
 
     def __add__(self, other: Dataset) -> Any:
-        return ConcatDataset([self, other])
+        return (ChainDataset if isinstance(self, IterableDataset) else ConcatDataset)([self, other])
 
 
-class IterableDataset(Dataset):
+class IterableDataset(Dataset, Iterable[Any]):
     """Samples one after the other: write ``__iter__``."""
 
 
@@ -129,6 +129,9 @@ class ChainDataset(IterableDataset):
     def __iter__(self) -> Any:
         return chain.from_iterable(self.datasets)
 
+    def __len__(self) -> int:
+        return sum(map(len, self.datasets))
+
 
 class Subset(Dataset):
     """Some samples of a dataset."""
@@ -189,6 +192,9 @@ class Sampler(Typed):
     """Indices in some order: write ``__iter__``."""
 
     num_samples: int
+
+    def __iter__(self) -> Any:
+        raise NotImplementedError
 
     def __len__(self) -> int:
         return self.num_samples
@@ -401,7 +407,6 @@ class DataLoader(Typed):
         self.persistent_workers = persistent_workers
         self._workers: list[Worker] = []
         self._streams = isinstance(dataset, IterableDataset)
-        orders = {"shuffle": shuffle or None, "sampler": sampler, "batch_sampler": batch_sampler}
         refuse_any(
             {
                 "num_workers option should be non-negative; use num_workers=0 to disable multiprocessing.": (
@@ -417,7 +422,11 @@ class DataLoader(Typed):
                     f"DataLoader with IterableDataset: expected unspecified {name} option, but got {name}={value}": (
                         self._streams and value is not None
                     )
-                    for name, value in orders.items()
+                    for name, value in {
+                        "shuffle": shuffle or None,
+                        "sampler": sampler,
+                        "batch_sampler": batch_sampler,
+                    }.items()
                 },
                 "sampler option is mutually exclusive with shuffle": sampler is not None and shuffle,
                 "batch_sampler option is mutually exclusive with batch_size, shuffle, sampler, and drop_last": (
@@ -435,6 +444,15 @@ class DataLoader(Typed):
         if self.batch_size is not None:
             self.batch_sampler = BatchSampler(self.sampler, self.batch_size, drop_last)
         self.collate_fn = collate_fn or (default_convert if self.batch_sampler is None else default_collate)
+
+    def __setattr__(self, attr: str, val: object) -> None:
+        refuse(
+            "collate_fn" in vars(self)  # which is written last
+            and attr in ("batch_size", "batch_sampler", "sampler", "drop_last", "dataset", "persistent_workers"),
+            f"{attr} attribute should not be set after {type(self).__name__} is initialized",
+            ValueError,
+        )
+        super().__setattr__(attr, val)
 
     def __len__(self) -> int:
         return len(self.sampler if self.batch_sampler is None else self.batch_sampler)

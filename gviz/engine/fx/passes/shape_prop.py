@@ -51,9 +51,7 @@ class ShapeProp(Interpreter):
         n.meta["type"] = type(result)
         return result
 
-    def propagate(self, *args: Argument) -> Any:
-        """Run the graph on these inputs; return what it returns."""
-        return super().run(*args)
+    propagate = Interpreter.run
 
 
 __getattr__ = absent("torch.fx.passes.shape_prop")
