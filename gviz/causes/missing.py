@@ -95,7 +95,7 @@ def overwritten(facts: TensorFacts) -> Cause:
         lines, mend = at_cuts(case, cuts)
         what = f"{what}, and no gradient came to that one, either: {clause_of_cuts(case, cuts, 'what is made from it')}"
         return facts.cause(cuts[0].reason, what, (*lines, *facts.lines), mend)
-    if is_leaf and (facts.row.requires_grad or (older.history.arrivals and older.place == facts.row.place)):
+    if is_leaf and (facts.row.requires_grad or (older.history.arrivals and case.line_of(older.place) == facts.lines)):
         # Each pass may make a leaf of what the one before has left.
         return facts.cause("new leaf", f"{what}, and its gradient comes with the next {call}", facts.lines)
     is_alias = any(

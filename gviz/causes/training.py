@@ -123,7 +123,7 @@ def as_far_as_used(facts: TensorFacts) -> Cause:
         return cause
     what = cause.what.replace(", which is finite and not 0", "")
     what = f"{what}; {wasted} of the {arrivals} that this backward() has brought went before a step() had used them"
-    if wasted * 2 > arrivals:
+    if wasted * 2 > arrivals or wasted * 2 == arrivals > 2:  # such as each first one of two batches for a step
         return cause._replace(verdict="taken away", what=what, mend=f"{AFTER_STEP}; or none, {ON_PURPOSE}")
     return cause._replace(what=what, mend=f"none, {ON_PURPOSE}; else {AFTER_STEP}")
 

@@ -116,6 +116,12 @@ CASES = {
         "2 of the 3 that this backward() has brought went before a step() had used them",
         "call zero_grad() after each step() alone; or none, if these steps are left out on purpose",
     ),
+    "the first of each two batches for one step": (
+        "for _ in (1, 2): opt.zero_grad(); head(net(x)).sum().backward()\n    opt.step()",
+        "taken away",
+        "3 of the 6 that this backward() has brought went before a step() had used them",
+        "call zero_grad() after each step() alone; or none, if these steps are left out on purpose",
+    ),
     "all but the last of the batches for one step": (
         "head(net(x)).sum().backward(); opt.zero_grad(); (opt.step() if i == 2 else None)",
         "taken away",
