@@ -43,7 +43,11 @@ def call(row: Row, *args: Any) -> Any:
     if row.scalar_overload and mode.formula and any(isinstance(args[i], NUMBERS) for i in row.inputs):
         return TENSORS[row.scalar_overload](*args[:2])
     arrays = operands(row, args)
-    forward = partial(in_single, row) if dtypes.NARROW and not (row.view or row.reshapes) else row.forward
+    forward = (
+        partial(in_single, row)
+        if dtypes.NARROW and not (row.view or row.reshapes or row.rounding == "none")
+        else row.forward
+    )
     flat = (one for i in row.inputs for one in (arrays[i] if arrays[i].__class__ is list else (arrays[i],)))
     if own := [one for one in flat if hasattr(one, "forward")]:  # without numbers or masked: computed in another way
         forward = own[0].forward(row, forward, args)
@@ -99,15 +103,15 @@ def operands(row: Row, args: tuple[Any, ...]) -> list[Any]:
 
 
 def in_single(row: Row, *operands: object) -> Any:
-    """Return what the forward gives; for bfloat16 computed in float32 and rounded, as PyTorch's kernels do it.
+    """Return what the forward gives; of 16 bits computed in float32 and rounded, as PyTorch's kernels do.
 
     The first operand that is of real numbers says the dtype of the results, unless the call does.
     """
     flat = [one for value in operands for one in (value if isinstance(value, list) else [value])]
     arrays = [one for one in flat if isinstance(one, np.ndarray)]
     kinds = [array.dtype for array in arrays if array.dtype.kind in dtypes.FLOATS]
-    (narrow,) = dtypes.NARROW
-    if narrow not in kinds or (set(kinds) != {narrow} and row.rounding != "mixed"):
+    narrow = next((kind for kind in kinds if kind in dtypes.NARROW), None)
+    if narrow is None or (set(kinds) != {narrow} and row.rounding != "mixed"):
         return row.forward(*operands)
     in_steps = max(array.size for array in arrays) < STEPWISE.get(row.rounding, 0)
 

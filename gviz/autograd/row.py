@@ -98,9 +98,9 @@ class Row:
         ufunc: numpy's function that computes the same when all options are at their defaults.
         grad_kinds: the kinds of numbers that carry a gradient; others are refused one, or with "?" go without.
         check: a function of the operands that refuses some, in PyTorch's words.
-        rounding: how the kernel computes with bfloat16. "once": in float32, and operands that are numbers are rounded
-            before; "wide": those are not; "each": each step is rounded; "few": so it is of few elements;
-            "first": numbers are, and the result; "mixed": once, also beside parameters in float32.
+        rounding: how the kernel computes with bfloat16 and float16. "once": in float32, and operands that are numbers
+            are rounded before; "wide": those are not; "each": each step is rounded; "few": so it is of few elements;
+            "first": numbers are, and the result; "mixed": once, also beside parameters in float32; "none": not at all.
     """
 
     nondiff: tuple[str, ...] = ()

@@ -203,7 +203,7 @@ def ones(size: Size, *, dtype: Dtype = None) -> Any:
 def full(size: Size, fill_value: Number, *, dtype: Dtype = None) -> Any:
     """Return one value everywhere; its kind decides the dtype."""
     dtype = dtype or dtypes.number_type(fill_value)
-    return np.full(checked(size, dtype), dtypes.number(fill_value, dtype), dtype)
+    return np.full(checked(size, dtype), dtypes.number(fill_value, dtype, is_alone=prod(size) == 1), dtype)
 
 
 def empty(shape: int | Sequence[int], dtype: object = None, device: object = None) -> Tensor:

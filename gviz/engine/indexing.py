@@ -37,9 +37,7 @@ def set_item(tensor: Tensor, key: object, value: Any) -> None:
     if not isinstance(value, Tensor):
         if not isinstance(value, int | float | complex | np.integer):
             raise TypeError(f"can't assign a {type_text(value)} to a {type_name(tensor._array.dtype)}")
-        dtype = tensor._array.dtype
-        # In 16 bits a large number becomes infinite, and is not refused.
-        value = from_array(np.asarray(value if dtype == np.float16 else dtypes.number(value, dtype), dtype), None)
+        value = from_array(np.asarray(dtypes.number(value, tensor._array.dtype, is_alone=True)), None)
     if key is False:  # writes nothing, and makes no node
         return
     part, indices = taken_apart(tensor, key, writing=True)

@@ -57,12 +57,15 @@ class dtype:
 
 
 class Late(dtype):
-    """The element type bfloat16, which numpy has not: the package ml_dtypes gives it when somebody computes with it."""
+    """An element type of 16 bits: rows compute with it in another way from when somebody has such numbers.
+
+    numpy has no bfloat16: the package ml_dtypes gives it.
+    """
 
     __slots__ = ()
 
-    def __init__(self) -> None:
-        self.name, self.scalar_name, self.c_name = "bfloat16", "BFloat16", "c10::BFloat16"
+    def __init__(self, name: str, scalar_name: str, c_name: str) -> None:
+        self.name, self.scalar_name, self.c_name = name, scalar_name, c_name
         self.is_floating_point, self.is_complex, self.is_signed, self.itemsize = True, False, True, 2
 
     def __getattr__(self, name: str) -> Any:
@@ -70,7 +73,7 @@ class Late(dtype):
         if name != "np":
             raise AttributeError(name)
         try:
-            self.np = np.dtype(import_module("ml_dtypes").bfloat16)
+            self.np = np.dtype(np.float16 if self is float16 else import_module("ml_dtypes").bfloat16)
         except ImportError:
             raise ImportError(
                 f"gviz's engine has {self} from the package ml_dtypes, which is not installed: pip install ml_dtypes, "
@@ -85,10 +88,10 @@ class Late(dtype):
 FLOATS, INEXACT = "fV", "fcV"
 """numpy's letters of the kinds of real, and of real or complex numbers: bfloat16 is "V" there."""
 NARROW: list[np.dtype[Any]] = []
-"""bfloat16, once somebody computes with it: rows compute with it in float32."""
+"""bfloat16 and float16, once somebody computes with them: rows compute with these in float32."""
 
-bfloat16 = Late()
-float16 = dtype("float16", "Half", "c10::Half")
+bfloat16 = Late("bfloat16", "BFloat16", "c10::BFloat16")
+float16 = Late("float16", "Half", "c10::Half")
 float32 = dtype("float32", "Float", "float")
 float64 = dtype("float64", "Double", "double")
 int8 = dtype("int8", "Char", "signed char")
@@ -100,10 +103,8 @@ bool_ = dtype("bool", "Bool", "bool")
 complex64 = dtype("complex64", "ComplexFloat", "c10::complex<float>")
 complex128 = dtype("complex128", "ComplexDouble", "c10::complex<double>")
 
-ALL = (float64, float32, float16, complex64, complex128, int64, int32, int16, int8, uint8, bool_)
-"""Every element type that numpy has."""
-EVERY = (*ALL, bfloat16)
-"""Every element type."""
+EVERY = (float64, float32, complex64, complex128, int64, int32, int16, int8, uint8, bool_, float16, bfloat16)
+"""Every element type; the last two are made late."""
 
 NAMES: dict[str, dtype] = {each.name: each for each in EVERY} | {
     "half": float16, "float": float32, "double": float64, "short": int16, "int": int32, "long": int64,
@@ -132,10 +133,10 @@ def as_dtype(value: object) -> dtype:
     raise TypeError(f"argument 'dtype' must be torch.dtype, not {type_text(value)}")
 
 
-def number(value: Any, dtype: np.dtype[Any], name: str = "") -> Any:
+def number(value: Any, dtype: np.dtype[Any], name: str = "", *, is_alone: bool = False) -> Any:
     """Return a Python number as one of a dtype's, as C++ converts what is written into a tensor.
 
-    Refuse what is out of range.
+    Refuse what is out of range, but for the only element of a tensor: in 16 bits it becomes infinite.
 
     A negative number may wrap around in uint8, as long as its size fits. Messages call the dtype by ``name``, else as
     C++ does.
@@ -152,13 +153,18 @@ def number(value: Any, dtype: np.dtype[Any], name: str = "") -> Any:
         value = int(value) % 256 if fits and value < 0 == limits.min else value
     with np.errstate(all="ignore"):
         result = np.asarray(value).astype(dtype)[()] if fits else value
-    if not fits or (dtype.kind in "fc" and abs(value) < np.inf and not np.isfinite(result)):
+    if not fits or (
+        dtype.kind in INEXACT
+        and not (is_alone and dtype.itemsize == 2)  # bytes
+        and abs(value) < np.inf
+        and not np.isfinite(result)
+    ):
         c_name = f"{dtype.name}_t" if dtype.kind in "iu" and dtype.name != "int32" else of(dtype).c_name
         raise RuntimeError(f"value cannot be converted to type {name or c_name} without overflow")
     return result
 
 
-_OF: dict[np.dtype[Any], dtype] = {each.np: each for each in ALL}
+_OF: dict[np.dtype[Any], dtype] = {each.np: each for each in EVERY[:-2]}
 _default = float32
 
 
@@ -171,6 +177,8 @@ def of(array_dtype: np.dtype[Any]) -> dtype:
     if (known_dtype := _OF.get(array_dtype)) is not None:
         return known_dtype
     name = array_dtype.type.__name__
+    if name == "float16":
+        return _OF[float16.np]
     if name in {"uint16", "uint32", "uint64"}:  # PyTorch has them, with hardly an operation
         raise TypeError(f"torch.{name} is not in gviz's engine; convert the array first, as with array.astype('int64')")
     raise TypeError(
@@ -211,7 +219,7 @@ def _promote(a: np.dtype[Any], b: np.dtype[Any]) -> np.dtype[Any]:
     return a if a == b else np.promote_types(*(np.float32 if one.kind == "V" else one for one in (a, b)))
 
 
-_PROMOTED = {(a.np, b.np): _promote(a.np, b.np) for a in ALL for b in ALL}
+_PROMOTED = {(a, b): _promote(a, b) for a in _OF for b in _OF}
 
 
 def promote(a: np.dtype[Any], b: np.dtype[Any]) -> np.dtype[Any]:

@@ -9,14 +9,12 @@ from typing import Any
 import numpy as np
 
 from gviz.numbers.classes import MIXED, is_pytorchs, type_text
-from gviz.numbers.dtypes import cast, dtype, get_default_dtype, number, number_type, of, promote
+from gviz.numbers.dtypes import NARROW, cast, dtype, get_default_dtype, number, number_type, of, promote
 from gviz.numbers.types import Array
 from gviz.numbers.words import refuse, warn
 
 MAX_DIMS = 64
 """Dimensions that an array can have: numpy's limit."""
-HALF = 2
-"""Bytes of an element of float16, which holds less than other types."""
 SMALL, LARGE = 1e-37, 1e38
 """Amounts that all others hold, so that nothing is to be silenced where they are stored."""
 PLAIN = frozenset({bool, int, float, complex})
@@ -43,7 +41,7 @@ def infer(data: object, dtype: np.dtype[Any] | None = None) -> Array:
     """
     if data.__class__ is float and dtype is None and (not data or SMALL < abs(data) < LARGE):
         default = get_default_dtype().np
-        if default.itemsize > HALF:
+        if default not in NARROW:
             return np.array(data, default)
     if isinstance(data, np.ndarray):
         return np.array(cast(check_numpy(data), data.dtype if dtype is None else dtype), order="C")

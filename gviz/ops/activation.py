@@ -39,10 +39,10 @@ ROOT = math.sqrt(2 / math.pi)
 FLAT = "zeros_like(grad)"
 
 
-def activation(key, forward, formula, names=None, node="", internal=(), check=None):
+def activation(key, forward, formula, names=None, node="", check=None, **declared: object):
     """The row of an activation, in ``nn.functional`` with ``inplace``; of floats alone if nothing else is said."""
     node, check, names = node or key.title().replace("_", ""), check or lacks(f"{node or key}_cpu".lower()), names or f"F.{key}"
-    row(key, f"{node}Backward0", forward, names, inplace=True, check=check, self=formula, internal=internal)
+    row(key, f"{node}Backward0", forward, names, inplace=True, check=check, self=formula, **declared)
 
 
 def slope(key, node, forward, formula, self=FLAT):
@@ -64,7 +64,7 @@ SHRUNK, SOFT = "shrink_backward(grad, self, lambd)", "softshrink_backward(grad, 
 def clipped(self, min_val=-1.0, max_val=1.0):
     """Return the values kept within bounds."""
     refuse(min_val > max_val, f"hardtanh(): min_val {min_val} cannot be greater than max_val {max_val}", ValueError)
-    return np.clip(self, *(dtypes.number(bound, self.dtype) for bound in (min_val, max_val)))
+    return np.minimum(np.maximum(self, dtypes.number(min_val, self.dtype)), dtypes.number(max_val, self.dtype))
 
 def outside(self, lambd, value):
     """Return a value where an element is further from zero than that, or nan; 0 elsewhere."""
@@ -74,13 +74,14 @@ activation("leaky_relu", lambda self, negative_slope=0.01: np.where(self > 0, se
 alike("leaky_relu_", "LeakyReluBackward1", "leaky_relu", "F.leaky_relu_",
       self="leaky_relu_backward(grad, result, negative_slope, True)")
 NO_BOOLS = each_of(NO_CLAMP, lacks("hardtanh", "b", "Bool inputs not supported for hardtanh"))
-activation("hardtanh", clipped, HARD, "F.hardtanh F.hardtanh_", check=NO_BOOLS)
+activation("hardtanh", clipped, HARD, "F.hardtanh F.hardtanh_", rounding="none", check=NO_BOOLS)
 activation("relu6", lambda self, min_val=0, max_val=6: clipped(self, min_val, max_val), HARD, node="Hardtanh",
            check=NO_BOOLS, internal=("min_val", "max_val"))
 slope("hardtanh_backward", "Hardtanh", lambda grad_output, self, min_val, max_val:
       np.where((self <= min_val) | (self >= max_val), self.dtype.type(0), grad_output), HARD)
-activation("threshold", lambda self, threshold, value: np.where(self <= threshold, self.dtype.type(value), self),
-           "threshold_backward(grad, self, threshold)", "F.threshold torch.threshold", check=lacks("threshold_cpu", "bc"))
+activation("threshold", lambda self, threshold, value: np.where(self <= threshold, dtypes.number(value, self.dtype), self),
+           "threshold_backward(grad, self, threshold)", "F.threshold torch.threshold", rounding="none",
+           check=lacks("threshold_cpu", "bc"))
 alike("threshold_", "ThresholdBackward1", "threshold", "F.threshold_ torch.threshold_")
 row("hardshrink", "HardshrinkBackward0", lambda self, lambd=0.5: outside(self, lambd, self),
     "F.hardshrink hardshrink", check=lacks("hardshrink_cpu"), self=SHRUNK)
@@ -166,7 +167,8 @@ def bent(self, alpha=1.0, scale=1, input_scale=1):
 
 activation("elu", bent, ELU.format("False, self"), internal=("scale", "input_scale"))
 activation("selu", lambda self, alpha=1.6732632423543772, scale=1.0507009873554805, input_scale=1:
-           bent(self, alpha, scale), ELU.format("False, self"), "F.selu torch.selu", "Elu", ("alpha", "scale", "input_scale"))
+           bent(self, alpha, scale), ELU.format("False, self"), "F.selu torch.selu", "Elu",
+           internal=("alpha", "scale", "input_scale"))
 activation("celu", lambda self, alpha=1.0: bent(self, alpha, 1, 1 / alpha), CELU.format("False, self"), "F.celu torch.celu",
            check=lacks("elu_cpu"))
 alike("elu_", "EluBackward1", "elu", "F.elu_", self=ELU.format("True, result"))

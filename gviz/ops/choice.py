@@ -62,9 +62,9 @@ def clamp_tensor(self, min: Tensor | None = None, max: Tensor | None = None):
     refuse(min is None is max, "torch.clamp: At least one of 'min' or 'max' must not be None")
     lacks("clamp_cpu", "" if min is None or max is None else "b")(self)
     return bounded(self, min, max)
-@op("ClampBackward1", "clamp clip clamp_ clip_", check=NO_CLAMP, self="clamp_backward_self(grad, self, min, max)")
+@op("ClampBackward1", "clamp clip clamp_ clip_", check=NO_CLAMP, rounding="none", self="clamp_backward_self(grad, self, min, max)")
 def clamp_scalar(self, min: Number | None = None, max: Number | None = None):
-    if self.dtype.kind != "f":
+    if self.dtype.kind not in dtypes.FLOATS:
         self = self.astype(dtypes.result_type(self, *(v for v in (min, max) if v is not None)), copy=False)
     low, high = (None if bound is None else dtypes.number(bound, self.dtype) for bound in (min, max))
     return bounded(self, low, high)
@@ -100,11 +100,11 @@ def fill_where(self, mask, value):
            f"masked_fill_ only supports boolean masks, but got mask with dtype {dtypes.of(mask.dtype).c_name}")
     return np.asanyarray(np.where(mask, dtypes.number(value, self.dtype), self), order="C")
 
-@op("MaskedFillBackward1", "masked_fill .masked_fill_", nondiff=("mask",), promote="none", self="masked_fill(grad, mask, 0)",
-    value="sum_all(masked_select(grad, mask))")
+@op("MaskedFillBackward1", "masked_fill .masked_fill_", nondiff=("mask",), promote="none", rounding="none",
+    self="masked_fill(grad, mask, 0)", value="sum_all(masked_select(grad, mask))")
 def masked_fill_tensor(self, mask, value):
     refuse(value.ndim, "masked_fill_ only supports a 0-dimensional value tensor, "
            f"but got tensor with {value.ndim} dimension(s).")
     return fill_where(self, mask, value.item())
 row("masked_fill", "MaskedFillBackward0", lambda self, mask, value: fill_where(self, mask, value), "masked_fill .masked_fill_",
-    nondiff=("mask",), promote="none", self="masked_fill(grad, mask, 0)")
+    nondiff=("mask",), promote="none", rounding="none", self="masked_fill(grad, mask, 0)")

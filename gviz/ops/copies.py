@@ -30,11 +30,12 @@ row("delayed_error", "Error", lambda tensors, message: [one if one is None else 
 def repeated(value, array):
     return np.broadcast_to(np.asanyarray(value).astype(array.dtype), array.shape)
 
-@op("FillBackward3", "fill_", promote="none", self="zeros_like(grad)", value="sum_all(grad)")
+@op("FillBackward3", "fill_", promote="none", rounding="none", self="zeros_like(grad)", value="sum_all(grad)")
 def fill_tensor(self, value):
     refuse(value.ndim, f"fill_ only supports 0-dimension value tensor but got tensor with {value.ndim} dimensions.")
     return np.full_like(self, value)
-row("fill", "FillBackward2", lambda self, value: repeated(number(value, self.dtype), self), "fill_", self="zeros_like(grad)")
+row("fill", "FillBackward2", lambda self, value: repeated(number(value, self.dtype, is_alone=self.size == 1), self), "fill_",
+    rounding="none", self="zeros_like(grad)")
 @op("CopyBackwards", ".copy_", grad_kinds="fcV?", promote="none", takes_number="other", self="zeros_like(grad)", other="grad")
 def copy_into(self, other, non_blocking: bool = False):
     other = np.asanyarray(other)

@@ -54,7 +54,8 @@ def eig(A):
 public_names("linalg.eigvals")(lambda A: eig(A).eigenvalues)
 
 # ------------------------------------------------------------------ exponentials
-@op("LinalgMatrixExpBackward0", "matrix_exp linalg.matrix_exp", promote="none", self="matrix_exp_backward(grad, self)")
+@op("LinalgMatrixExpBackward0", "matrix_exp linalg.matrix_exp", promote="none", rounding="each",
+    self="matrix_exp_backward(grad, self)")
 def linalg_matrix_exp(self):
     """Scaled down, Taylor's series, and squared as often."""
     check_matrix(self, "linalg.matrix_exp")

@@ -64,7 +64,8 @@ def check_filled(self, index, value=None):
 
 row("index_fill", "IndexFillBackward0", lambda self, dim, index, value:
     with_values(self, dim, index, number(value, self.dtype)),
-    "index_fill .index_fill_", nondiff=("index",), promote="none", check=check_filled, self="index_fill(grad, dim, index, 0)")
+    "index_fill .index_fill_", nondiff=("index",), promote="none", rounding="none", check=check_filled,
+    self="index_fill(grad, dim, index, 0)")
 row("index_fill_tensor", "IndexFillBackward1", lambda self, dim, index, value: with_values(self, dim, index, value),
     "index_fill .index_fill_", nondiff=("index",), promote="none", check=check_filled,
     self="index_fill(grad, dim, index, 0)", value="sum_all(index_select(grad, dim, distinct(index)))")

@@ -13,7 +13,7 @@ import numpy as np
 from gviz.autograd.formulas import parameters
 from gviz.ops.convolution import each_way, folded, windows
 from gviz.ops.indexing import add_at, at
-from gviz.ops.rows import TENSORS, composite, lacks, op, public_names, refuse, row
+from gviz.ops.rows import TENSORS, composite, lacks, number, op, public_names, refuse, row
 
 
 def pooled_size(size, kernel, stride, padding, dilation, ceil_mode):
@@ -240,13 +240,14 @@ for dims in (1, 2, 3):
     offer(dims)
 
 # ------------------------------------------------------------------ zeros around
-@op("ConstantPadNdBackward0", self="constant_pad_nd(grad, negated(pad), 0)")
+@op("ConstantPadNdBackward0", rounding="none", self="constant_pad_nd(grad, negated(pad), 0)")
 def constant_pad_nd(self, pad, value=0):
     pairs = [(0, 0)] * (self.ndim - len(pad) // 2) + [pad[i : i + 2] for i in range(len(pad) - 2, -1, -2)]
     refuse(any(n + min(a, 0) + min(b, 0) < 0 for n, (a, b) in zip(self.shape, pairs, strict=True)),
            "narrow(): length must be non-negative.")
     part = self[tuple(slice(max(-a, 0), n - max(-b, 0)) for n, (a, b) in zip(self.shape, pairs, strict=True))]
-    return np.pad(np.asanyarray(part, order="C"), [(max(a, 0), max(b, 0)) for a, b in pairs], constant_values=value)
+    return np.pad(np.asanyarray(part, order="C"), [(max(a, 0), max(b, 0)) for a, b in pairs],
+        constant_values=number(value if self.dtype.kind in "bc" else float(value), self.dtype))
 
 # ------------------------------------------------------------------ back to where the largest were
 def unpooled(self, indices, output_size):

@@ -72,7 +72,7 @@ def scatter_joined(self, dim, index, src, *, reduce: str):
 
 row("scatter_value", "ScatterBackward1", lambda self, dim, index, value:
     joined(self, dim, index, number(value, self.dtype)),
-    "scatter .scatter_", nondiff=("index",), promote="none", self=EMPTIED)
+    "scatter .scatter_", nondiff=("index",), promote="none", rounding="none", self=EMPTIED)
 @op("NotImplemented", "scatter .scatter_", nondiff=("index",), promote="none", self='refuse_derivative("scatter")')
 def scatter_value_joined(self, dim, index, value, *, reduce: str):
     return joined(self, dim, index, number(value, self.dtype), reduce)

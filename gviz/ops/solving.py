@@ -231,7 +231,7 @@ def solve_triangular_backward(grad, self, result, upper, left, unitriangular, ma
 # ------------------------------------------------------------------ Cholesky
 row("linalg_cholesky_ex", "LinalgCholeskyExBackward0", lambda self, upper=False:
     (triangle_of(self, upper, "linalg.cholesky"), np.zeros(self.shape[:-2], np.int32)),
-    promote="none", outputs=("L", "info"), self="cholesky_backward(grad, upper, L)")
+    promote="none", rounding="each", outputs=("L", "info"), self="cholesky_backward(grad, upper, L)")
 
 brief("linalg.cholesky", lambda self, *, upper=False: linalg_cholesky_ex(self, upper)[0], "linalg_cholesky")
 

@@ -419,7 +419,8 @@ def dropped(input, p: float, training: bool, inplace: object, shape: Sequence[in
             from_array(one.astype(dtype), None) for one in (mask * a, (mask - 1) * (ALPHA * a) + ALPHA * a * p)
         )
         return input.mul_(factor).add_(shift) if inplace else input * factor + shift
-    factor = from_array(mask / dtype.type(1 - p or 1), None)
+    share = np.result_type(dtype, np.float32).type(1 - p or 1)
+    factor = from_array((mask / share).astype(dtype), None)
     return input.mul_(factor) if inplace else input * factor
 
 
