@@ -145,7 +145,7 @@ def reason_of(row: TensorRow) -> str:
     if row.required_grad and not row.requires_grad:  # which is so since later
         return ""
     if row.broken is not None and row.at_backward()[1].value is None:
-        is_here = row.broken.place is None or row.broken.place == row.place
+        is_here = row.broken.place is None or str(row.broken.place) == str(row.place)
         return row.broken.reason if is_here else f"{row.broken.reason}, {row.broken.place}"
     if row.requires_grad:
         return f"written in place at {row.place}" if row.is_written and row.place is not None else ""
