@@ -3198,7 +3198,7 @@ def test_a_saved_graph_is_answered_as_well_as_it_tells(tmp_path: Path) -> None:
 
 def test_a_name_that_is_not_there_is_refused_with_the_one_that_was_meant(tmp_path: Path) -> None:
     graph = graph_of(tmp_path, CASES["taken_away"][1])
-    with pytest.raises(SourceError, match="there is no tensor los") as refused:
+    with pytest.raises(SourceError, match="gviz knows no tensor los") as refused:
         why(graph, "los")
     assert refused.value.hint == "did you mean loss?"
 
@@ -3250,7 +3250,7 @@ def test_the_command_prints_an_answer_a_table_or_json_and_tells_by_its_status(gv
     fine = gviz("why", "fine.py")
     assert (fine.status, "ok" in fine.out) == (0, True)
     gviz("why", "fine.py", "v").assert_refused(
-        "there is no tensor v", "the tensors are w, y", files=("fine.py", "net.py")
+        "gviz knows no tensor v", "the tensors are w, y", files=("fine.py", "net.py")
     )
 
 

@@ -527,6 +527,32 @@ loss.backward()
 
 
 @pytest.mark.parametrize("engine", ENGINES)
+def test_a_buffer_may_be_asked_for(tmp_path: Path, engine: str) -> None:
+    """Of the program's own modules: those of a library's layers would be rows that nobody asks for."""
+    program = """\
+import torch
+from torch import nn
+class Net(nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.w = nn.Parameter(torch.ones(3, 3))
+        self.register_buffer("b", torch.zeros(3))
+        self.register_buffer("nothing", None)
+        self.norm = nn.BatchNorm1d(3)
+    def forward(self, x):
+        return self.norm(x @ self.w) + self.b
+net = Net()
+loss = (net(torch.randn(4, 3)) - 1).pow(2).mean()
+loss.backward()
+"""
+    graph = graph_of(tmp_path, program, engine)
+    cause = why(graph, "net.b")
+    assert (cause.verdict, lines_of(cause)) == ("frozen", [7])
+    assert cause.mend == "self.b = nn.Parameter(torch.zeros(3))"
+    assert [row.name for row in graph.tensors] == ["net.w", "net.norm.weight", "net.norm.bias", "net.b", "loss"]
+
+
+@pytest.mark.parametrize("engine", ENGINES)
 def test_a_step_into_a_new_object_has_overwritten_the_leaf(tmp_path: Path, engine: str) -> None:
     program = """\
 import torch
