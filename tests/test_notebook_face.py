@@ -120,7 +120,7 @@ def test_a_reading_says_why_and_draws_its_steps(tmp_path: Path) -> None:
     cause = reading.why("x")
     assert isinstance(cause, Cause)
     assert cause.verdict == "frozen"
-    with pytest.raises(gviz.GvizError, match="gviz knows no tensor q"):
+    with pytest.raises(gviz.GvizError, match="there is no tensor q"):
         reading.why("q")
     assert reading.steps(tmp_path / "y.html") == [str(tmp_path / "y.html")]
     images: Any = reading.steps(tmp_path / "y.svg", every="line", theme="dark")

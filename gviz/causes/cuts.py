@@ -75,12 +75,12 @@ def mend_of_cut(case: Diagnosis, cut: GraphCut) -> str:
         return fixes.with_keyword(code, fixes.DERIVATIVES, "create_graph", value=True) or "create_graph=True"
     if cut.reason == "frozen":
         return fixes.requiring(code) or case.without(lines)
+    made = fixes.assigned_in(code) if cut.reason == "no_grad" or cut.call == "detach" else []
+    is_step = made and any(has(one, fixes.is_gradient) for one in case.statements_of(cut))  # to tensors that are new
+    if is_step and "requires_grad_" not in code and (leaves := fixes.as_leaf(code, made[0])):
+        return leaves
     if cut.reason == "detached":
         return mend_of_detach(case, cut, code)
-    made = fixes.assigned_in(code) if cut.reason == "no_grad" else []
-    is_step = made and any(has(one, fixes.is_gradient) for one in case.statements_of(cut))  # to tensors that are new
-    if is_step and (leaves := fixes.as_leaf(code, made[0])):
-        return leaves
     mend = CUT_MENDS[cut.reason].format(switch=cut.switch)
     roots = {ast.unparse(one) for one in fixes.roots_in(parse(case.stop.code))} if case.stop is not None else set()
     for name in roots.intersection(made):
@@ -121,8 +121,6 @@ def mend_of_detach(case: Diagnosis, cut: GraphCut, code: str) -> str:
         return NUMPY
     if (estimator := straight_through(case, cut)) is not None:
         return mend_of_straight_through(case, cut, estimator)
-    if cut.call == "detach" and "requires_grad_" not in code and (leaves := fixes.as_new_leaves(code)):
-        return leaves
     better = fixes.with_keyword(code, ("state_dict",), "keep_vars", value=True) or "; ".join(
         filter(None, (without_cut(case, cut, one) for one in case.statements_of(cut)))
     )

@@ -424,26 +424,14 @@ def as_leaf(line: str, name: str) -> str:
 
     >>> as_leaf("adv = (adv + adv.grad.sign()).clamp(0, 1)", "adv"), as_leaf("return x - x.grad", "adv")
     ('adv = (adv + adv.grad.sign()).clamp(0, 1).detach().requires_grad_()', '')
-    >>> as_leaf("ws = [w - 0.1 * w.grad for w in ws]", "ws[0]")
-    'ws = [(w - 0.1 * w.grad).detach().requires_grad_() for w in ws]'
+    >>> as_leaf("ws = [w - 0.1 * w.grad for w in ws]", "ws[0]"), as_leaf("w = (w - w.grad).detach()", "w")
+    ('ws = [(w - 0.1 * w.grad).detach().requires_grad_() for w in ws]', 'w = (w - w.grad).detach().requires_grad_()')
     """
     is_own = any(name == target or name.startswith(f"{target}[") for target in assigned_in(line))
-    new = partial(each_part, change=lambda one: ast.Call(ast.Attribute(detached(one), "requires_grad_"), [], []))
+    new = partial(
+        each_part, change=lambda one: ast.Call(ast.Attribute(detached(without_call(one)), "requires_grad_"), [], [])
+    )
     return revalued(line, new, name) if is_own else ""
-
-
-def as_new_leaves(line: str) -> str:
-    """Return a line that takes a step along ``.grad`` out of its graph so that it makes leaves; "" for another line.
-
-    >>> as_new_leaves("ps = [(p - p.grad).detach() for p in ps]"), as_new_leaves("h = net(x).detach()")
-    ('ps = [(p - p.grad).detach().requires_grad_() for p in ps]', '')
-    """
-
-    def change(old: ast.AST, new: ast.expr) -> ast.expr:
-        is_step = last_name(old) == "detach" and isinstance(old, ast.Call) and has(old, is_gradient)
-        return ast.Call(ast.Attribute(new, "requires_grad_"), [], []) if is_step else new
-
-    return rewritten(line, lambda node: rebuilt(node, change))
 
 
 def is_gradient(node: ast.AST) -> bool:

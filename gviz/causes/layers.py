@@ -24,7 +24,10 @@ VANISHING, EXPLODING, FEWEST = 1e-6, 1e10, 3
 many layers there are, where one is said to vanish."""
 
 MENDS = {
-    "vanishing": "an activation that is not flat, such as relu; normalization or residual connections between layers",
+    "vanishing": (
+        "normalization or residual connections between layers; larger initial weights, or an activation that is less"
+        " flat"
+    ),
     "exploding": "torch.nn.utils.clip_grad_norm_ before step(); smaller initial weights, fewer steps, or scaled data",
 }
 
@@ -34,9 +37,6 @@ EVEN = ("Sum", "Mean", "View", "UnsafeView", "Transpose", "Permute", "Squeeze", 
 CUT_OFF = "cut off on its way, as by detach(), no_grad(), item(), argmax() or a checkpoint with use_reentrant=True"
 """What may be so besides, where nobody has seen what the program called."""
 
-
-BEFORE = "ask before backward(), which frees what tells it"
-"""What to do where backward has freed the graph."""
 
 CHECKPOINT = "CheckpointFunctionBackward"
 """The operation that a reentrant checkpoint records: what it has computed is in no graph."""
@@ -87,6 +87,7 @@ def with_layers(graph: Graph, causes: Sequence[Cause]) -> Iterator[Cause]:
     sizes = {row.name: row.grad.value.norm for row in graph.tensors if row.grad.value is not None}
     vanishing, largest = vanishing_layers(layers), max(layers, key=lambda name: layers[name].size, default="")
     (kind, constant), root = constant_sum(graph) if layers else ("", set()), name_of_root(graph)
+    shifts = shifts_of_norms(graph) if layers else {}
     for cause in causes:
         name = layer_name(cause.name)
         layer, verdict, what = layers.get(name), "", ""
@@ -97,8 +98,11 @@ def with_layers(graph: Graph, causes: Sequence[Cause]) -> Iterator[Cause]:
                 "vanishing",
                 f"{layer.size / layers[largest].size:.0e} times that of {largest}, each in parts of its weights",
             )
-        if cause.verdict != "ok" or not (verdict or cause.name in constant):
+        if cause.verdict != "ok" or not (verdict or cause.name in constant or cause.name in shifts):
             yield cause
+        elif norm := shifts.get(cause.name):
+            what = f"the gradient of {cause.name} is a rounding error: {norm} takes away again what it adds"
+            yield cause._replace(verdict="zero", what=what, mend="none: bias=False leaves it out", is_meant=True)
         elif cause.name in constant:
             what = f"the gradient of {cause.name} is a rounding error: {root} does not depend on it"
             yield cause._replace(verdict="zero", what=what, mend=NORMALIZED.format(kind))
@@ -126,6 +130,23 @@ def constant_sum(graph: Graph) -> tuple[str, set[str]]:
     within = set().union(*(ids for slot, ids in inputs.items() if slot in own))
     others = set().union(*(ids for slot, ids in inputs.items() if slot not in own))
     return (kind, leaves_among(graph, within - others)) if is_constant else ("", set())
+
+
+def shifts_of_norms(graph: Graph) -> dict[str, str]:
+    """Return the leaves that only shift the channels of a batch norm's input, each with the name of the norm.
+
+    The mean of each channel is taken from it: nothing depends on such a leaf, as the bias of a convolution before it.
+    """
+    shifts = dict[str, str]()
+    for norm in (one for one in graph.nodes if one.label.startswith("NativeBatchNorm")):
+        made = next((graph.by_id[edge.source] for edge in graph.inputs[norm.id] if edge.slot == 0), norm)
+        slot = {"AddmmBackward0": 0, "ConvolutionBackward0": 2}.get(made.label)
+        own = (edge.source for edge in graph.inputs[made.id] if edge.slot == slot)
+        below = reached(own, lambda one: [edge.source for edge in graph.inputs[one]])
+        is_alone = all(len(graph.uses[one]) == 1 for one in (made.id, *below))  # no other loss depends on it
+        if is_alone and norm.recorded.options.get("training") != "False":
+            shifts |= dict.fromkeys(leaves_among(graph, below), norm.module.path if norm.module else "the batch norm")
+    return shifts
 
 
 def has_even_gain(graph: Graph, node: Node, gain: Collection[str]) -> bool:
@@ -205,7 +226,10 @@ def without_lines(graph: Graph, causes: Sequence[Cause]) -> Iterator[Cause]:
     rows = {row.name: row for row in graph.tensors}
     trained = {row.name for row in graph.tensors if row.is_leaf and row.requires_grad}
     root, is_freed = name_of_root(graph), any(node.state in LOST for node in graph.nodes)
-    has_hidden, factor = any(node.label == CHECKPOINT for node in graph.nodes), factor_of_gradients(graph)
+    has_hidden, factor = (
+        any(node.label == CHECKPOINT for node in graph.nodes),
+        factor_of_gradients(graph),
+    )
     outside = trained - {node.name for node in graph.nodes} if has_hidden else set()
     for cause in causes:
         name, row = cause.name, rows[cause.name]
@@ -215,7 +239,8 @@ def without_lines(graph: Graph, causes: Sequence[Cause]) -> Iterator[Cause]:
             hidden = Cause(name, "hidden", what, (), "use_reentrant=False; or ask after backward()")
             yield hidden if row.grad.value is None else Cause(name, "ok", own)
         elif cause.verdict in ("zero", "nan", "inf") and "is not known" in cause.what:
-            yield cause._replace(mend=f"{BEFORE if is_freed else 'look at hooks'}; or gviz why SCRIPT")
+            asked = "ask before backward(), which frees what tells it" if is_freed else "look at hooks"
+            yield cause._replace(mend=f"{asked}; or gviz why SCRIPT")
         elif cause.verdict == "backward not run" and root in rows and rows[root].is_leaf:
             what = f"{root} is a leaf: no operation has made it, so that there is nothing behind it"
             mend = f"compute {root} from the model: no_grad(), torch.tensor({root}.item()) and the like keep no graph"

@@ -7,6 +7,7 @@ import re
 from collections.abc import Set as AbstractSet
 
 from gviz.causes import fixes
+from gviz.causes.assignments import Key
 from gviz.causes.cuts import at_cuts, clause_of_cuts, cut_clause, is_left_off, is_straight_through, makes_next_leaves
 from gviz.causes.diagnosis import CLASS, Cause, Diagnosis, Lines, first_true
 from gviz.causes.facts import TensorFacts
@@ -475,7 +476,8 @@ def whole_of(facts: TensorFacts, leaves: AbstractSet[str]) -> TensorRow | None:
     wholes = [one for one in rows if facts.name in one.leaves and leaves < {*one.leaves} and not one.shape]
     last = wholes[-1].place if wholes and leaves else None
     is_earlier = last is not None and backward is not None and last.without_run < backward.without_run
-    return wholes[-1] if is_earlier and not facts.history.is_updated else None
+    is_trained = facts.history.is_optimized is not False and not facts.history.is_updated
+    return wholes[-1] if is_earlier and is_trained else None
 
 
 def with_later_losses(facts: TensorFacts, cause: Cause) -> Cause:
@@ -533,12 +535,18 @@ def with_way_cut_off(facts: TensorFacts, cause: Cause) -> Cause:
 
 
 def comes_surely(case: Diagnosis, cut: GraphCut) -> bool:
-    """Return whether numbers come to the line that makes the root, by variables that no other line gives a value."""
-    way = case.way_of(cut) if cut.is_number else []
-    return bool(way) and all(
-        (case.root in fixes.targets_of(one.statement) or one is not way[-1])
-        and all(len(case.assignments.writers.get((None, name), ())) == 1 for name in one.names)
-        for one in way
+    """Return whether numbers come to the line that makes the root, by variables that no other line gives a value.
+
+    And by results of functions that have one way out, and are called once; not out of a loop, of which one run is last.
+    """
+    way, flows = case.way_of(cut) if cut.is_number else [], case.assignments
+    lines = [flows.lines[one.statement] for one in way]
+    keys: list[Key] = [("()" if one.is_result else None, name) for one in way for name in one.names]
+    return (
+        case.root in [target for one in way[-1:] for target in fixes.targets_of(one.statement)]
+        and all(flows.depth_of_loop(one, one) in (0, flows.depth_of_loop(one, lines[-1])) for one in lines)
+        and all(len(flows.writers.get(key, ())) == 1 for key in keys)
+        and all(len(flows.readers.get(key, ())) == 1 for key in keys if key[0] == "()")
     )
 
 
@@ -595,7 +603,7 @@ def not_run(facts: TensorFacts) -> Cause:
             ".backward(" in case.graph.code,
             (
                 "let the program come to its backward(), and let an error of it be seen:"
-                " as it ran, it ended before, or failed"
+                " as it ran, it did not, or that failed"
             ),
         ),
         (case.root and not (facts.history.is_optimized and ".sum()" in case.call_of_backward), case.call_of_backward),

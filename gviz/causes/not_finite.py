@@ -35,7 +35,6 @@ from gviz.reaching import reached
 from gviz.text import joined
 
 DIVISIONS = ("/", "reciprocal")
-SPREADS = ("std", "var", "std_mean", "var_mean")
 TOO_SMALL = "too small for its dtype: compute in float64, or in other units"
 
 MENDS_OF_NAN = {
@@ -44,10 +43,10 @@ MENDS_OF_NAN = {
     ),
     "exp": (
         "exp is too large for its dtype: in a softmax or sigmoid, use torch.log_softmax, logsumexp or torch.sigmoid;"
-        " elsewhere keep its input small, as {x}.clamp(max=20) does, whose slope is 0 there"
+        " elsewhere keep its input small, as {x}.clamp(max=10) does, whose slope is 0 there"
     ),
     **dict.fromkeys(DIVISIONS, "it is a division by 0: add a small number to the divisor"),
-    **{one: f"{one} of one element is nan: give it more of them" for one in SPREADS},
+    **{one: f"{one} of one element is nan: give it more of them" for one in ("std", "var", "std_mean", "var_mean")},
     "rsqrt": (
         "rsqrt is infinite at 0, and nan below: keep its input above 0, as {x}.clamp(min=1e-6) does, whose slope is 0"
         " there"
@@ -255,11 +254,14 @@ def derivative_not_finite(facts: TensorFacts, head: str, edges: Sequence[Edge], 
             "nan",
             f"{head}: {origin}, and where() picks the other side, but 0 times {kind} is nan all the same",
             (*lines, *case.line_of_node(where)),
-            with_input(case, harmless_input(facts, edges, where), edge),
+            f"give {sign} harmless inputs where they are not picked, by a torch.where before it: one behind is too"
+            " late",
         )
     dtype = edge.flow.handed.dtype if edge.flow.handed is not None else ""
-    too_large = f"see whether its inputs, or what comes to it, are too large for {dtype or 'their dtype'}"
-    scale = ", which ends at 65504: take a smaller loss scale, as torch.amp.GradScaler does" * (dtype == "float16")
+    too_large = (
+        f"see whether its inputs, or what comes to it, are too large for {dtype or 'their dtype'}"
+        f"{', which ends at 65504: take a smaller loss scale, as torch.amp.GradScaler does' * (dtype == 'float16')}"
+    )
     divisor = dict(target.recorded.held).get("other", "0")
     is_number, is_quotient = divisor != "0" and divisor.lstrip("-")[:1].isdigit(), sign == "/" and edge.slot == 0
     division = is_quotient and (f"the divisor is {TOO_SMALL}" if is_number else small_divisor(case, target))
@@ -277,7 +279,7 @@ def derivative_not_finite(facts: TensorFacts, head: str, edges: Sequence[Edge], 
         (sign in MENDS_OF_MATRICES, MENDS_OF_MATRICES.get(sign, "")),
         (kind == "nan" and is_local, MENDS_OF_NAN.get(sign, outside_of_domain(sign))),
         (not is_local and case.graph.earlier and has_grown(case), GROWN),
-        (not is_local, grown_in_loop(case, target) or f"{too_large}{scale}"),
+        (not is_local, grown_in_loop(case, target) or too_large),
         (sign == "exp", MENDS_OF_NAN["exp"]),  # whose derivative is its result
         (
             True,
@@ -287,28 +289,6 @@ def derivative_not_finite(facts: TensorFacts, head: str, edges: Sequence[Edge], 
     )
     origin += ", backward" * (kind == "inf" or not is_local)  # the derivative of what is nan forward is nan, too
     return facts.cause("nan", f"{head}: {origin}", lines, with_input(case, mend, *edges))
-
-
-def harmless_input(facts: TensorFacts, edges: Sequence[Edge], where: Node) -> str:
-    """Return the mend for an operation whose result torch.where does not pick, though its derivative is not finite.
-
-    Args:
-        facts: of the tensor.
-        edges: of the operation, and of others in its line that do the like.
-        where: the torch.where.
-    """
-    case, target = facts.case, facts.case.nodes[edges[0].target]
-    sign, above = sign_in_program(target), {target.id, *(one.id for one in case.above(target))}
-    slots = {one.slot for one in case.shown.inputs[where.id] if one.source in above}
-    ways = {one.id for one in case.above(facts.node)} if facts.node is not None else set()
-    infinite = [one for one in case.shown.edges if one.target in ways and not is_finite(one.flow.local)]
-    if infinite != [*edges[:1]] or len(slots) != 1 or not sign.isidentifier():  # another one would bring nan, too
-        signs = joined(dict.fromkeys((sign, *(sign_in_program(case.nodes[one.target]) for one in infinite))))
-        return (
-            f"give {signs} harmless inputs where they are not picked, by a torch.where before: one behind is too late"
-        )
-    picked = "{x}, 1" if slots == {0} else "1, {x}"
-    return f"give {sign} a harmless input where it is not picked: {sign}(torch.where(condition, {picked}))"
 
 
 def first_turning(facts: TensorFacts) -> list[Edge]:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import ast
 import re
+from collections.abc import Iterable
 from functools import lru_cache
 
 from gviz.causes import fixes
@@ -15,6 +16,7 @@ from gviz.causes.missing import SEVERAL, beside_root, is_computed, never_require
 from gviz.causes.not_finite import SINGULAR
 from gviz.causes.syntax import calls_of, last_name, parse, statements, statements_at
 from gviz.graphs import LOST, Edge, GraphCut, Node, Place, Stop, TensorRow
+from gviz.reaching import reached
 from gviz.reference.error_help import help_in
 from gviz.text import joined
 from gviz.walk import INPLACE
@@ -33,9 +35,6 @@ TRANSPOSES = ("AsStrided", "AsStridedBackward0", "TBackward0", "T")
 
 OLDER = re.compile(r"^leaf of | \(1st\)$")
 """What stands beside a name in that of a leaf whose name another tensor has now."""
-
-ADDED = re.compile(r"([\w.]+) (?:\+=|= \1 \+) ([\w.]+)")
-"""A line that adds to a sum."""
 
 _MAKER = re.compile(r"which is output \d+ of (?:\w+::)*(\w+)")
 _SIZES = re.compile(r"\[torch\.\w+ \[([\d, ]*)\]\]")
@@ -179,7 +178,11 @@ def leaf_written(facts: TensorFacts, stop: Stop) -> Cause:
         f" from {one}" for one in taken[:1]
     )
     mend = first_true(
-        (is_variable, better), (not target, WRITE_ANEW), (taken, anew), (own, f"{anew}; else {under}"), (True, under)
+        (is_variable, f"{better}; with another name for the result, if {target}.grad is to be read"),
+        (not target, WRITE_ANEW),
+        (taken, anew),
+        (own, f"{anew}; else {under}"),
+        (True, under),
     )
     return facts.cause(
         "failed",
@@ -382,12 +385,21 @@ def second_backward(facts: TensorFacts, _: Stop) -> Cause:
         mend = "add the two and call backward() once, or call the first with backward(retain_graph=True)"
     else:
         what, more = "backward ran twice through the same graph, and the first time freed it", ()
+        is_same = any(one.history.brought == place for one in case.graph.tensors for place, _ in case.line_of_stop)
         mend = (
             f"compute {case.root_name} anew before each backward()"
-            if any(one.history.brought == place for one in case.graph.tensors for place, _ in case.line_of_stop)
+            if is_same or has_stepped(case, case.shown.roots)
             else "call it once, or the first time with backward(retain_graph=True)"
         )
     return facts.cause("second backward", what, (*case.line_of_stop, *more), mend)
+
+
+def has_stepped(case: Diagnosis, ends: Iterable[str]) -> bool:
+    """Return whether leaves behind some nodes were written since, so that to keep their graph may be of no use."""
+    below = reached(ends, lambda one: [edge.source for edge in case.shown.inputs[one]])
+    return any(
+        case.rows[name].history.is_updated for name in case.rows.keys() & {case.nodes[one].name for one in below}
+    )
 
 
 def has_had_backward(case: Diagnosis) -> bool:
@@ -418,7 +430,7 @@ def linked(case: Diagnosis) -> tuple[str, Lines, str]:
         f"backward went on into a graph that an earlier one had freed: {joined(names, 3)}{at}"
         f" {'links' if len(names) == 1 else 'link'} the two"
     )
-    sums = ADDED.fullmatch(case.code_of(user_lines))
+    sums = re.fullmatch(r"([\w.]+) (?:\+=|= \1 \+) ([\w.]+)", case.code_of(user_lines))
     if sums is not None and sums[1] == named_in(code):  # a sum that may begin as a number
         return what, (*lines, *user_lines), f"call backward() on {sums[2]}, and add {sums[2]}.item() to {sums[1]}"
     if carried:
@@ -448,12 +460,20 @@ def linked(case: Diagnosis) -> tuple[str, Lines, str]:
         (True, ("take detach() of each if they are to be a constant", "those")),
     )
     steps = {ast.unparse(call.func) for one in case.assignments.lines for call in calls_of(one, "step")}
+    freed = {one.source for one in links}
+    is_all = not any(  # no graph is left without what was freed
+        case.nodes[one].kind == "leaf"
+        for one in reached(
+            case.shown.roots, lambda one: [way.source for way in case.shown.inputs[one] if way.source not in freed]
+        )
+    )
     return (
         what,
         lines,
         (
-            f"compute {joined(names, 3)} anew before each backward(), or {detached};"
-            f" or give {before} before retain_graph=True"
+            f"compute {joined(names, 3)} anew before each backward()"
+            f"{f', or {detached}' * (any(written) or not is_all)}"
+            f"{f'; or give {before} before retain_graph=True' * (not has_stepped(case, freed))}"
             f"{'; or call backward() once, on the sum of the losses' * (len(steps) < 2)}"  # of two, one clears for both
         ),
     )

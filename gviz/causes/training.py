@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import ast
 from collections.abc import Iterator
 
 from gviz.causes import fixes
 from gviz.causes.diagnosis import Cause, Diagnosis, Lines, first_true
 from gviz.causes.facts import TensorFacts
+from gviz.causes.syntax import statements
 from gviz.graphs import Hooked, Place, TensorRow
 from gviz.graphs.numbers import Numbers
 from gviz.passes.elements import has_only, is_finite
@@ -205,7 +207,11 @@ def of_other_steps(facts: TensorFacts) -> Cause:
 def with_misplaced_call(facts: TensorFacts, cause: Cause) -> Cause:
     """Return a cause that is no fault; or that each gradient was used twice, or came after it was to be clipped."""
     history, name = facts.history, facts.name
-    if cause.is_wrong or not (history.stepped_twice or history.unclipped):
+    is_unclipped = any(
+        isinstance(one, ast.Expr) and "clip_" in ast.unparse(one)  # and keeps no norm
+        for one in statements(facts.case.code_of(facts.case.line_of(history.unclipped)))
+    )
+    if cause.is_wrong or not (history.stepped_twice or is_unclipped):
         return cause
     verdict, what, mend = first_true(
         (
@@ -220,7 +226,7 @@ def with_misplaced_call(facts: TensorFacts, cause: Cause) -> Cause:
             True,
             (
                 "not clipped",
-                f"this line has found no gradient of {name} to clip, nor of anything else: backward() brings it later",
+                f"this line has found no gradient of {name} that a step() was to use, nor of anything else",
                 "clip between backward() and step()",
             ),
         ),
@@ -231,8 +237,12 @@ def with_misplaced_call(facts: TensorFacts, cause: Cause) -> Cause:
 def beside_optimizer(facts: TensorFacts) -> Cause | None:
     """Return the cause for a leaf that no optimizer has though one should: a pass makes it anew, or all steps idle."""
     case, name, cause = facts.case, facts.name, not_optimized(facts)
-    writers = dict.fromkeys(one.statement for one in case.assignments.writers.get((".", name.split(".")[-1]), ()))
-    anew = [(case.line_of(Place(one.lineno)), better) for one in writers if (better := fixes.as_copy(one))]
+    writers = dict.fromkeys(case.assignments.writers.get((".", name.split(".")[-1]), ()))
+    anew = [
+        (case.line_of(Place(one.statement.lineno)), better)
+        for one in writers
+        if getattr(one.function, "name", "") != "__init__" and (better := fixes.as_copy(one.statement))
+    ]
     if anew and len(writers) <= 2:  # and not an attribute of another class
         return facts.cause("overwritten", f"{cause.what}; the line makes a new parameter of the old one", *anew[0])
     mend = missed_by_optimizer(facts)[1] or (

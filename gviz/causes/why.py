@@ -117,7 +117,7 @@ def why(graph: Graph, name: str) -> Cause:
     name = name_among(name, case.rows)
     row = case.rows.get(name)
     if row is None:
-        raise SourceError(f"gviz knows no tensor {excerpt(name)}", hint=hint_of_name(case, name))
+        raise SourceError(f"there is no tensor {excerpt(name)}", hint=hint_of_name(case, name))
     facts = TensorFacts(case, case.rows[row.same_as or name])
     cause = missing.with_way_cut_off(facts, cause_of(facts))
     if row.same_as:

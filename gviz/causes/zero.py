@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+import math
 from collections.abc import Iterable, Iterator, Sequence
 from functools import reduce
 from typing import NamedTuple
@@ -34,7 +35,7 @@ NORMALIZED = "compare it with targets, as mse_loss does: the sum of what {} make
 """What to do where all elements that a normalization makes count alike."""
 
 MENDS_OF_ZERO = {
-    **{name: NORMALIZED.format(name) for name in NORMALIZATIONS},
+    **{name: f"{NORMALIZED.format(name)}; or see whether its input has differences" for name in NORMALIZATIONS},
     "relu": "give it inputs above 0, or use a function such as leaky_relu or softplus",
     "round": "rounding has no slope: {x} + ({x}.round() - {x}).detach() lets the gradient through",
     "floor": "rounding has no slope: {x} + ({x}.floor() - {x}).detach() lets the gradient through",
@@ -45,18 +46,21 @@ MENDS_OF_ZERO = {
     "sigmoid": "it is flat for inputs this large: make them smaller, or use a loss that takes logits",
     "tanh": "it is flat for inputs this large: make them smaller",
     "clamp": "its input lies outside of the bounds, where the slope is 0: widen them",
-    "*": "the other factor is 0, as that of a dropout of all is: give it another value",
+    "*": "the other factor is 0 where it is used, as by a mask, or a dropout of all: give it another value",
     "**": "x ** n has no slope at x = 0, and x ** 0 has none anywhere: begin elsewhere, or take another exponent",
     **dict.fromkeys(
         ("@", "addmm", "convolution", "trilinear", "mkldnn_rnn_layer"),
-        "the other factor is 0: see what makes it so, such as a relu that lets nothing through, or data of zeros",
+        "see whether the other factor is 0, such as by a relu or as data of zeros, or its parts cancel out",
     ),
     "clamp_min": "give it inputs above its bound",
     "multi_margin_loss": "",
     "nll_loss": "see what the targets are made from",
-    "embedding": "look up tokens that are no padding",
+    "embedding": "look up tokens that are no padding; or see what is taken from what",
     "norm": "its input is 0, where a norm has the slope 0: see what makes it so, such as a tensor less its own copy",
-    "softmax": "softmax sums to 1 whatever its input is: use log_softmax, or only the elements of the right classes",
+    "softmax": (
+        "softmax sums to 1 whatever its input is, and is flat for inputs far apart: use log_softmax, smaller inputs, or"
+        " only the elements of the right classes"
+    ),
     "nan_to_num": "its input is nan or infinite there, which it hides: see what makes it so",
     "normal": "random numbers have no slope: their mean plus their deviation times torch.randn() lets the gradient through",
 }
@@ -288,7 +292,7 @@ def dropout_of(node: Node) -> str:
     """Return what to do where dropout has made all of it 0; "" for any other operation."""
     module = node.module if node.module is not None and "Dropout" in node.module.kind else None
     return (
-        f"{module.path} ({module.kind}) has set all of it to 0: give it a p below 1, or call it in eval()"
+        f"{module.path} ({module.kind}) has set all of it to 0 in this run: call it in eval(), or give it a smaller p"
         if module
         else ""
     )
@@ -304,10 +308,6 @@ def mend_of_values(node: Node, sign: str) -> str:
             "there is one class alone: give it an output for each, or use binary_cross_entropy_with_logits",
         ),
         (sign == "softmax" and has_only(node.value, 1.0), ONE_CLASS),
-        (
-            sign == "softmax" and not is_alike(node),
-            "it is flat for inputs this far apart: make them smaller, or use a loss that takes logits",
-        ),
         (True, ""),
     )
 
@@ -342,16 +342,16 @@ IN_A_PRODUCT = Mend(
     "if its parts are to cancel out",
     of="{} hands on 0 to {}: each sum in the product of what comes to it with the other factor is 0",
 )
-OF_UNKNOWN_FACTOR = IN_A_PRODUCT._replace(
-    text="see whether the other factor is 0, such as by a relu or as data of zeros, or its parts cancel out", meant=""
-)
+OF_UNKNOWN_FACTOR = IN_A_PRODUCT._replace(text=MENDS_OF_ZERO["@"], meant="")
+EVEN = Mend("", of="{} hands on 0 to {}: what comes to it cancels out there, or it is flat at its input")
 OF_PARTS = Mend(
     "see how that part of its result is used",
     of="{} hands on 0 to {}: nothing but 0 comes to it where its derivative is not 0",
 )
-OF_NORMALIZED = Mend(
-    "see what its input is made from, and what its result is used for",
-    of="{} hands on 0 to {}: its input has no differences, or what comes to it cancels out there",
+OF_SUMS = Mend(
+    "see what is taken from what, and which elements are used",
+    "if its parts are to cancel out",
+    of="{} hands on 0 to {}: what comes to it cancels out there, or comes to no element of it",
 )
 
 
@@ -360,8 +360,8 @@ def sums_to_zero(case: Diagnosis, edge: Edge) -> Mend | None:
 
     Its sums come to 0, or those over several ways to its input; or its dtype has no number as small.
     """
-    if hands_on(edge) or hides_why(case, edge):
-        return OVER_WAYS if hands_on(edge) else OF_NORMALIZED
+    if hands_on(edge):
+        return OVER_WAYS
     if edge.flow.is_underflow and edge.flow.handed is not None:
         dtype = edge.flow.handed.dtype
         return Mend(
@@ -369,21 +369,30 @@ def sums_to_zero(case: Diagnosis, edge: Edge) -> Mend | None:
             " loss, as torch.amp.GradScaler does",
             of=f"what {{}} hands on to {{}} is less than a {dtype} can hold",
         )
-    node = case.nodes[edge.target]
-    sign, arrives = sign_in_program(node), node.grad.arrived
-    if 0 in (arrives.numel if arrives else 1, edge.flow.handed.numel if edge.flow.handed else 1):
+    node, handed = case.nodes[edge.target], edge.flow.handed
+    if 0 in [one.numel for one in (node.grad.arrived, handed) if one is not None]:
         return OF_NOTHING
-    if arrives is None or has_only(arrives, 0.0) or edge.flow.handed is None or not has_only(edge.flow.handed, 0.0):
-        return None
-    spread = summed_dims(edge) and is_not_0(times(edge.flow.local, arrives))
-    if sign in ("+", "-") or (sign == "addmm" and edge.slot == 0) or spread:
-        return OVER_A_BATCH if edge.flow.handed.numel < arrives.numel else None
-    is_product = sign in ("@", "addmm") and not origins_of_factor(case, edge)
+    return sums_within(case, edge, node) if is_not_0(node.grad.arrived) and has_only(handed, 0.0) else None
+
+
+def sums_within(case: Diagnosis, edge: Edge, node: Node) -> Mend | None:
+    """Return how the sums of an operation come to 0; None for one that only has derivatives to be 0."""
+    sign = sign_in_program(node)
+    product = times(edge.flow.local, node.grad.arrived)  # of the elements, before they are added up
+    is_linear = sign not in MENDS_OF_ZERO.keys() - {"embedding"} and not (
+        is_flat(node, edge.slot) or slope_formula(node.label, edge.slot) == "" or nodes_saved(case.whole, edge)
+    )
+    is_product = sign in PRODUCTS and sign not in ("*", *NORMALIZATIONS) and not origins_of_factor(case, edge)
     factors = [one.value for one in factors_of(case, node, edge.slot)]
     return first_true(
-        (is_product and factors and all(map(is_not_0, factors)), IN_A_PRODUCT),
-        (is_product, OF_UNKNOWN_FACTOR),
+        (
+            sign in ("+", "-") or (sign == "addmm" and edge.slot == 0) or (summed_dims(edge) and is_not_0(product)),
+            OVER_A_BATCH if math.prod(size_of(edge.flow.handed)) < math.prod(size_of(node.grad.arrived)) else None,
+        ),
+        (sign in ("softmax", "embedding", *NORMALIZATIONS), EVEN._replace(text=MENDS_OF_ZERO.get(sign, ""))),
+        (is_linear or sign == "log_softmax", OF_SUMS),
         (sign not in (*MENDS_OF_ZERO, *PRODUCTS) and is_not_0(edge.flow.local), OF_PARTS),  # such as cat
+        (is_product, IN_A_PRODUCT if factors and all(map(is_not_0, factors)) else OF_UNKNOWN_FACTOR),
         (True, None),
     )
 
@@ -599,49 +608,21 @@ def edges_to_zero(case: Diagnosis, node: Node) -> Iterator[Edge]:
                 todo.append(edge.target)
 
 
-def hides_why(case: Diagnosis, edge: Edge) -> bool:
-    """Return whether an operation is a normalization, to which not the same number comes in all places.
-
-    That it hands on 0 may then be by its input, or by what comes to it.
-    """
-    node = case.nodes[edge.target]
-    arrivals = (one for one in (node.grad.arrived, *(use.flow.handed for use in case.uses[node.id])) if one is not None)
-    is_even = any(one.is_known and one.summary.smallest == one.summary.largest for one in arrivals)
-    return sign_in_program(node) in NORMALIZATIONS and not is_even and not edge.flow.is_underflow
-
-
-def is_alike(node: Node) -> bool:
-    """Return whether an operation that mixes its elements hands on 0 since all that comes to it is the same.
-
-    Its derivative is not 0 then, but the sum of what it makes is the same for any input.
-    """
-    arrives = node.grad.arrived
-    is_even = arrives is None or arrives.elements is None or len({*arrives.elements}) == 1
-    return (is_even and node.label.startswith("Softmax")) or node.label.startswith(
-        ("LogSoftmax", "NativeLayerNorm", "NativeBatchNorm", "NativeGroupNorm")
-    )
-
-
 def zero_text(case: Diagnosis, edge: Edge) -> str:
     """Return why a gradient becomes 0 at an operation."""
     source, target = case.nodes[edge.source], case.nodes[edge.target]
     sign, name = sign_in_program(target), case.name_of(source, edge.output)
     place = f" in {target.place}" if target.place is not None else ""
-    sums = sums_to_zero(case, edge) or (OVER_A_BATCH if is_alike(target) else None)
+    sums = sums_to_zero(case, edge)
     if sums is not None and not origins_of_factor(case, edge):
         return sums.of.format(f"{sign}{place}", name)
     negatives = positions(source.value, lambda number: number < 0) if sign in ("relu", "threshold") else []
     own, inputs = ("input", "negative inputs") if size_of(source.value) else (name, "a negative input")
     own = own if name == "its input" else name
     indices = [f"{own}{''.join(f'[{i}]' for i in at)} = {number:.4g}" for at, number in negatives]
-    padding = target.recorded.options.get("padding_idx", "-1")
     where = "everywhere" if sign not in MENDS_OF_ZERO and is_flat(target, edge.slot) else "here"
     text = first_true(
         (negatives, f"has the derivative 0 at {inputs} ({joined(indices, MOST)})"),
-        (
-            sign == "embedding" and padding != "-1",
-            f"was asked for nothing but padding (padding_idx={padding}), which gets no gradient",
-        ),
         (is_empty(target), f"{'picks no element' if sign in SELECTIONS else 'has no elements'} of {name}"),
         (True, ""),
     )

@@ -16,7 +16,7 @@ Edges point the way the data flows, from the leaves to the root, as TorchViz dra
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable
+from collections.abc import Collection
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Any, NamedTuple, Self
@@ -145,21 +145,10 @@ class Hooked(NamedTuple):
         """The hook in words: ``a hook, line 4``."""
         return "a hook" if self.place is None else f"a hook, {self.place.without_run}"
 
-    @staticmethod
-    def cause(hooks: Iterable[Hooked]) -> str:
-        """Return what hooks have done, in words: ``a hook, line 4, has changed it``.
-
-        >>> Hooked.cause([Hooked(place=Place(5)), Hooked(place=Place(4))]), Hooked.cause([Hooked()])
-        ('hooks, line 4, line 5, have changed it', 'a hook has changed it')
-        """
-        places = sorted({one.place.without_run for one in hooks if one.place is not None})
-        return (
-            f"hooks, {', '.join(map(str, places))}, have changed it"
-            if len(places) > 1
-            else f"a hook, {places[0]}, has changed it"
-            if places
-            else "a hook has changed it"
-        )
+    @property
+    def as_cause(self) -> str:
+        """What the hook has done, in words: ``a hook, line 4, has changed it``."""
+        return f"{self.where}{',' if self.place is not None else ''} has changed it"
 
 
 class Gradient(NamedTuple):

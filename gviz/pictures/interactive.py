@@ -6,7 +6,6 @@ The words and the numbers are those of every other picture; only their places ar
 from __future__ import annotations
 
 import math
-from collections import defaultdict
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import replace
 from typing import NamedTuple, TypeAlias, TypeVar
@@ -307,18 +306,19 @@ def box_facts(node: Node) -> Iterator[tuple[str, str]]:
 
 def grad_reasons(graph: Graph) -> dict[str, str]:
     """Return why gradients are no mere products of local derivatives, by the ids of the nodes that have such ones."""
-    hooks = defaultdict[str, dict[str, Hooked]](dict)  # by where they were registered: few, however many there are
+    hooks: dict[str, Hooked] = {}
     for node in reversed(graph.order):
-        hooks[node.id] |= {one.where: one for one in node.grad.hooks}
-        for edge in graph.inputs[node.id] if hooks[node.id] else ():
-            hooks[edge.source] |= hooks[node.id]
+        if node.grad.hooks:
+            hooks[node.id] = node.grad.hooks[0]
+        if node.id in hooks:
+            hooks |= {edge.source: hooks[node.id] for edge in graph.inputs[node.id] if edge.source not in hooks}
     starts = [arrived for root in graph.roots if (arrived := graph.by_id[root].grad.arrived) is not None]
     start = next((f"backward started with {short_value(one)}" for one in starts if not has_only(one, 1.0)), "")
     reasons: dict[str, str] = {}
     for node in graph.nodes:
         before, is_known = node.grad.before, node.grad.value is not None or node.grad.arrived is not None
         was = f"it was {short_value(before)} before, and backward adds to it" if norm(before) > 0 else ""
-        texts = [was, start, Hooked.cause(hooks[node.id].values()) if hooks[node.id] else ""]
+        texts = [was, start, hooks[node.id].as_cause if node.id in hooks else ""]
         if is_known and any(texts) and node.id not in graph.roots:
             reasons[node.id] = f"not the chain rule alone: {'; '.join(filter(None, texts))}"
     return reasons

@@ -11,7 +11,7 @@ from textwrap import wrap
 from gviz.derivations.derivation import step_kind, without_large
 from gviz.derivations.paths import GAP, MOST, Chain, Path, above, find_chains, gradient_along
 from gviz.formulas.formula import GRAD, Formula
-from gviz.graphs import NO_FLOW, Edge, Graph, Hooked
+from gviz.graphs import NO_FLOW, Edge, Graph
 from gviz.graphs.numbers import Numbers, size_of
 from gviz.passes.elements import ONE, agree, sum_of
 from gviz.pictures.digits import (
@@ -300,12 +300,11 @@ def _sum_line(
             )
         yield Span(f"{why}: no numbers are claimed", "muted")
         return
-    hooks = [*(hook for _, hook in chain.hooks), *chain.node.grad.hooks]
     if chain.sum is None and chain.hooks and chain.path_sum is not None and agree(chain.start, ONE):
         came = equation(grad, chain.node.grad.value, options.precision) if chain.node.kind == "leaf" else ""
         came = came or f"{short_value(chain.grad, options.precision)} comes to {chain.wrt}"
         yield Span(equation(_quotient(chain), chain.path_sum, options.precision), is_bold=True)
-        yield Span(f"   but {came}: {Hooked.cause(hooks)}", "muted")
+        yield Span(f"   but {came}: {chain.hooks[0][1].as_cause}", "muted")
         return
     if chain.sum is None:
         why = "hooks have changed it on its way" if chain.hooks else "not all steps are factors"
@@ -339,10 +338,11 @@ def _sum_line(
     elif agree(of_one_pass(chain.node.grad), chain.grad):
         yield Span(f"   added to {grad}, which was {short_value(chain.node.grad.before, options.precision)}", "muted")
     else:
+        hooks = chain.node.grad.hooks
         unknown = (
             f"not all is drawn, {'; '.join(remarks)}" if is_part else "a hook, or another backward, has changed it"
         )
-        why = Hooked.cause(hooks) if hooks else unknown
+        why = f"{hooks[0].as_cause}" if hooks else unknown
         yield Span(f"   but {equation(grad, chain.node.grad.value, options.precision)}: {why}", "muted")
 
 

@@ -133,8 +133,7 @@ class Lines:
         for row in [*rows, *(row_of(name, leaf) for name, leaf in unnamed.items())]:
             tensor, leaves = tensors[row.name], dict.fromkeys(names[id(leaf)] for leaf in below.get(row.name, ()))
             new_row = self.row(row, tensor, names, assignments)._replace(leaves=tuple(leaves))
-            own = [one for one in self.writes_to(tensor) if one.run < uses.get(row.name, 0)]  # before it is used
-            written = self.place(own[-1].place)._replace(run=own[-1].run) if own else None
+            written = self.last_write_before(tensor, uses.get(row.name, 0))
             yield new_row._replace(history=self.history(new_row, tensor)._replace(written=written))
 
     def row(self, row: TensorRow, tensor: Any, names: Mapping[int, str], assignments: Mapping[str, Place]) -> TensorRow:
@@ -161,9 +160,9 @@ class Lines:
             if call.reason and call.cut_at is not None
             else None
         )
-        is_frozen_since = row.required_grad and not row.requires_grad
+        place = made_at if row.required_grad and not row.requires_grad else None
         return row._replace(
-            place=((made_at if is_frozen_since else None) or self.place(call.place))._replace(run=call.run),
+            place=(place or self.place(call.place))._replace(run=call.run),
             is_written=call.writes and noted is not None,
             broken=cut,
         )
@@ -193,6 +192,11 @@ class Lines:
                 if leaf is not None and is_outdated and text.isidentifier():
                     written.setdefault(id(leaf), set()).add(text)
         return {next(iter(names)): leaf for leaf, names in written.items() if len(names) == 1}
+
+    def last_write_before(self, tensor: Any, use: int) -> Place | None:
+        """Return where the memory of a tensor was written last before a run of a line; None where it was not."""
+        own = [one for one in self.writes_to(tensor) if one.run < use]
+        return self.place(own[-1].place)._replace(run=own[-1].run) if own else None
 
     def writes_to(self, tensor: object) -> Sequence[Write]:
         """Return the writes into the memory of a tensor, in order."""

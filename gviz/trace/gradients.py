@@ -112,7 +112,7 @@ class Gradients(Observer):
         self.used = set[Chain]()  # the calls of backward of whose gradients steps, or the program, have used some
         self.uses: dict[tuple[int, int], tuple[bool, CodeType]] = {}
         self.stepping: ParameterGroups | None = None
-        self.clipping = set[Place | None]()  # the lines that have clipped gradients, and not only looked for some
+        self.clipping = set[Place | None]()  # the lines that have clipped gradients which a step was still to use
 
     def record_of(self, leaf: Any) -> GradientRecord:
         """Return the record of a leaf: a new one, if it has none."""
@@ -180,7 +180,9 @@ class Gradients(Observer):
         if any("clip_grad" in one.f_code.co_name for one, _ in islice(walk_stack(frame), 3)):
             call = self.frames.note_call("clip_grad", is_new=False)
             record.clips[call and call.place] += 1
-            self.clipping |= {call and call.place} if record.chain and record.cleared_at is None else set()
+            self.clipping |= (
+                {call and call.place} if record.chain and not (record.cleared_at or record.was_used) else set()
+            )
         elif record.cleared_at is None and not record.was_read:
             record.was_read = self.frames.is_ours(frame.f_code.co_filename) and self.is_use(frame.f_code, frame.f_lasti)
             self.used |= {record.chain} if record.was_read else set()

@@ -568,6 +568,29 @@ for i in range(3):
 
 
 @pytest.mark.parametrize("engine", ENGINES)
+def test_a_parameter_that_is_made_anew_before_the_optimizer_is_not_overwritten(tmp_path: Path, engine: str) -> None:
+    program = """\
+import torch
+from torch import nn
+class Scale(nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.w = nn.Parameter(torch.ones(2))
+        self.w = nn.Parameter(self.w * 0.1)
+a, b = Scale(), nn.Linear(2, 1)
+opt = torch.optim.SGD(b.parameters(), lr=0.1)
+loss = (a.w ** 2).sum()
+loss.backward()
+opt.step()
+"""
+    cause = why(graph_of(tmp_path, program, engine), "a.w")
+    assert (cause.verdict, cause.mend.startswith("if a.w is to be trained, give it to the optimizer")) == (
+        "not used",
+        True,
+    )
+
+
+@pytest.mark.parametrize("engine", ENGINES)
 def test_a_pretrained_embedding_is_frozen_by_its_maker(tmp_path: Path, engine: str) -> None:
     rest = "emb = nn.Embedding.from_pretrained(torch.randn(5, 3))\nhead = nn.Linear(3, 1)\n"
     program = TRAINING.format(f"{rest}loss = head(emb(torch.tensor([1, 2]))).pow(2).mean()\nloss.backward()\n")
@@ -639,7 +662,7 @@ for i in range(3):
 """,
         "written in place",
         [9, 6, 10],
-        "compute w anew before each backward(), or take w.detach() if it is to be a constant",
+        "compute w anew before each backward()",
     ),
     "features_that_are_computed_once_without_gradients": (
         "body.weight",
@@ -719,6 +742,33 @@ def test_a_tensor_that_outlives_its_run_has_its_line_and_its_mend(tmp_path: Path
     assert (cause.verdict, [place.line for place, _ in cause.lines], cause.mend) == (verdict, lines, mend), cause
     if is_code(mend):
         assert has_gradient(graph_of(tmp_path, mended(program, cause, mend), engine), name)
+
+
+CALLED = """\
+import torch
+x, c = torch.tensor(3.0, requires_grad=True), torch.tensor(1.0)
+def cube(v):
+    return float(v) ** 3
+{}y = a + x
+y.backward()
+"""
+
+CALLS = {
+    "a = cube(x)\n": True,
+    "print(cube(x))\na = cube(c)\n": False,
+    "for one in (x, c):\n    a = cube(one)\n": False,
+    "for one in (x, c):\n    a = one.item()\n": False,
+}
+
+
+@pytest.mark.parametrize("engine", ENGINES)
+@pytest.mark.parametrize(("lines", "is_told"), CALLS.items(), ids=[*map(str, range(len(CALLS)))])
+def test_numbers_that_a_function_returns_are_told_only_where_they_surely_come_to_the_root(
+    tmp_path: Path, lines: str, is_told: bool, engine: str
+) -> None:
+    cause = why(graph_of(tmp_path, CALLED.format(lines), engine), "x")
+    assert (cause.verdict, "on another way, which may be meant, none comes" in cause.what) == ("ok", is_told)
+    assert (cause.mend == "none, unless x is to be trained on that way, too: return v ** 3") == is_told
 
 
 VAE = """\

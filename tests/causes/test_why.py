@@ -25,7 +25,7 @@ SMOOTHLY = (
 )
 EXP = (
     "exp is too large for its dtype: in a softmax or sigmoid, use torch.log_softmax, logsumexp or torch.sigmoid;"
-    " elsewhere keep its input small, as w.clamp(max=20) does, whose slope is 0 there"
+    " elsewhere keep its input small, as w.clamp(max=10) does, whose slope is 0 there"
 )
 
 ENGINES = ["gviz", pytest.param("torch", marks=pytest.mark.torch)]
@@ -451,7 +451,7 @@ loss.backward()
 """,
         "zero",
         [3],
-        "look up tokens that are no padding",
+        "look up tokens that are no padding; or see what is taken from what",
     ),
     "shared_features": (
         "w",
@@ -467,7 +467,7 @@ loss2.backward()
         "second backward",
         [7, 3],
         (
-            "compute feat anew before each backward(), or take feat.detach() if it is to be a constant;"
+            "compute feat anew before each backward();"
             " or give the one before retain_graph=True;"
             " or call backward() once, on the sum of the losses"
         ),
@@ -543,7 +543,7 @@ y.sum().backward()
 """,
         "failed",
         [5],
-        "x = x + 1",
+        "x = x + 1; with another name for the result, if x.grad is to be read",
     ),
     "gradient_of_another_size": (
         "w",
@@ -585,7 +585,10 @@ loss.backward()
 """,
         "zero",
         [3],
-        "it is flat for inputs this far apart: make them smaller, or use a loss that takes logits",
+        (
+            "softmax sums to 1 whatever its input is, and is flat for inputs far apart: use log_softmax, smaller inputs, or"
+            " only the elements of the right classes"
+        ),
     ),
     "least": (
         "w",
@@ -792,7 +795,7 @@ y.sum().backward()
 """,
         "nan",
         [3],
-        "give log a harmless input where it is not picked: log(torch.where(condition, x, 1))",
+        "give log harmless inputs where they are not picked, by a torch.where before it: one behind is too late",
     ),
     "other_inputs": (
         "b",
@@ -1088,7 +1091,7 @@ loss.backward()
 """,
         "nan",
         [3],
-        "give sqrt a harmless input where it is not picked: sqrt(torch.where(condition, x, 1))",
+        "give sqrt harmless inputs where they are not picked, by a torch.where before it: one behind is too late",
     ),
     "nan_forward": (
         "w",
@@ -1276,6 +1279,23 @@ for step in range(2):
             " 2)).mean(), if it is to be a constant there; or give the one before retain_graph=True"
         ),
     ),
+    "features_of_weights_that_have_stepped": (
+        "net.0.weight",
+        """\
+import torch
+from torch import nn
+net = nn.Sequential(nn.Linear(2, 3), nn.Tanh(), nn.Linear(3, 1))
+opt = torch.optim.SGD(net.parameters(), lr=0.1)
+h = net(torch.ones(1, 2))
+first, second = h.sum(), h.exp().sum()
+first.backward()
+opt.step()
+second.backward()
+""",
+        "second backward",
+        [9, 5],
+        "compute h anew before each backward(); or call backward() once, on the sum of the losses",
+    ),
     "features": (
         "w",
         """\
@@ -1289,7 +1309,7 @@ for i in range(2):
         "second backward",
         [6, 3],
         (
-            "compute feats anew before each backward(), or take feats.detach() if it is to be a constant;"
+            "compute feats anew before each backward();"
             " or give the one before retain_graph=True;"
             " or call backward() once, on the sum of the losses"
         ),
@@ -1674,8 +1694,8 @@ mean.backward()
         "second backward",
         [8, 5],
         (
-            "compute losses[0], losses[1] anew before each backward(), or take detach() of each if they are to be a"
-            " constant; or give those before retain_graph=True; or call backward() once, on the sum of the losses"
+            "compute losses[0], losses[1] anew before each backward(); or give those before retain_graph=True;"
+            " or call backward() once, on the sum of the losses"
         ),
     ),
     "parameters_written_in_a_loop": (
@@ -1785,6 +1805,66 @@ loss.backward()
         "zero",
         [3],
         "none, if it is a margin that all examples keep; else give maximum inputs where its derivative is not 0",
+    ),
+    "a_loss_beside_the_one_that_is_trained_is_only_shown": (
+        "aux.weight",
+        """\
+import torch
+from torch import nn
+main, aux = nn.Linear(2, 1), nn.Linear(2, 1)
+opt = torch.optim.SGD(main.parameters(), lr=0.1)
+loss = main(torch.ones(1, 2)).sum()
+both = loss + aux(torch.ones(1, 2)).sum()
+print(both)
+loss.backward()
+opt.step()
+""",
+        "not trained",
+        [3],
+        "none, unless aux.weight is to be trained: use aux.weight where loss is computed",
+    ),
+    "rows_of_a_table_that_cancel_out": (
+        "emb.weight",
+        """\
+import torch
+emb = torch.nn.Embedding(5, 2)
+out = emb(torch.tensor([3, 3]))
+loss = (out[0] - out[1]).sum()
+loss.backward()
+""",
+        "zero",
+        [3],
+        "look up tokens that are no padding; or see what is taken from what",
+    ),
+    "places_of_a_convolution_that_cancel_out": (
+        "conv.weight",
+        """\
+import torch
+conv = torch.nn.Conv2d(1, 1, 2, bias=False)
+out = conv(torch.ones(1, 1, 3, 3))
+loss = out[0, 0, 0, 0] - out[0, 0, 1, 1]
+loss.backward()
+""",
+        "zero",
+        [3],
+        "see whether the other factor is 0, such as by a relu or as data of zeros, or its parts cancel out",
+    ),
+    "unit_that_dropout_leaves_out_in_this_run": (
+        "layer.weight",
+        """\
+import torch
+from torch import nn
+torch.manual_seed(0)
+layer, drop = nn.Linear(2, 1), nn.Dropout(0.5)
+h = drop(layer(torch.ones(1, 2)))
+while h.item():
+    h = drop(layer(torch.ones(1, 2)))
+loss = (h - 1).pow(2).sum()
+loss.backward()
+""",
+        "zero",
+        [7],
+        "drop (Dropout) has set all of it to 0 in this run: call it in eval(), or give it a smaller p",
     ),
     "layer_behind_rows_of_padding_that_stand_at_0": (
         "fc.weight",
@@ -2776,7 +2856,10 @@ p.sum().backward()
 """,
         "zero",
         [3],
-        "softmax sums to 1 whatever its input is: use log_softmax, or only the elements of the right classes",
+        (
+            "softmax sums to 1 whatever its input is, and is flat for inputs far apart: use log_softmax, smaller inputs, or"
+            " only the elements of the right classes"
+        ),
     ),
     "drawn_and_not_run": (
         "w",
@@ -2966,7 +3049,7 @@ EXPRESSIONS: dict[str, tuple[str, str, dict[str, Any], str, str, str]] = {
     "where": (
         "x", "y = where(x > 0, sqrt(x), zeros(2)).sum()", {"values": {"x": [0, 4]}},
         "nan", "y = where(x > 0, sqrt(x), zeros(2)).sum()",
-        "give sqrt a harmless input where it is not picked: sqrt(torch.where(condition, x, 1))",
+        "give sqrt harmless inputs where they are not picked, by a torch.where before it: one behind is too late",
     ),
     "nan_forward": (
         "w", "h = log(w); y = (h**2).sum()", {"values": {"w": [1, -2]}},
@@ -3198,7 +3281,7 @@ def test_a_saved_graph_is_answered_as_well_as_it_tells(tmp_path: Path) -> None:
 
 def test_a_name_that_is_not_there_is_refused_with_the_one_that_was_meant(tmp_path: Path) -> None:
     graph = graph_of(tmp_path, CASES["taken_away"][1])
-    with pytest.raises(SourceError, match="gviz knows no tensor los") as refused:
+    with pytest.raises(SourceError, match="there is no tensor los") as refused:
         why(graph, "los")
     assert refused.value.hint == "did you mean loss?"
 
@@ -3250,7 +3333,7 @@ def test_the_command_prints_an_answer_a_table_or_json_and_tells_by_its_status(gv
     fine = gviz("why", "fine.py")
     assert (fine.status, "ok" in fine.out) == (0, True)
     gviz("why", "fine.py", "v").assert_refused(
-        "gviz knows no tensor v", "the tensors are w, y", files=("fine.py", "net.py")
+        "there is no tensor v", "the tensors are w, y", files=("fine.py", "net.py")
     )
 
 

@@ -493,7 +493,7 @@ loss.backward()
         ("y = (w * 2).sum()\n", "y.backward()"),
         (
             "y = (w * 2).sum()\nif y < 0:\n    y.backward()\n",
-            "let the program come to its backward(), and let an error of it be seen: as it ran, it ended before, or failed",
+            "let the program come to its backward(), and let an error of it be seen: as it ran, it did not, or that failed",
         ),
     ],
 )
@@ -524,32 +524,6 @@ loss.backward()
     cause = why(graph_of(tmp_path, program, engine), "net.w")
     assert (cause.verdict, lines_of(cause)) == ("no parameter", [7])
     assert cause.mend == "self.w = nn.Parameter(torch.randn(3))"
-
-
-@pytest.mark.parametrize("engine", ENGINES)
-def test_a_buffer_may_be_asked_for(tmp_path: Path, engine: str) -> None:
-    """Of the program's own modules: those of a library's layers would be rows that nobody asks for."""
-    program = """\
-import torch
-from torch import nn
-class Net(nn.Module):
-    def __init__(self):
-        super().__init__()
-        self.w = nn.Parameter(torch.ones(3, 3))
-        self.register_buffer("b", torch.zeros(3))
-        self.register_buffer("nothing", None)
-        self.norm = nn.BatchNorm1d(3)
-    def forward(self, x):
-        return self.norm(x @ self.w) + self.b
-net = Net()
-loss = (net(torch.randn(4, 3)) - 1).pow(2).mean()
-loss.backward()
-"""
-    graph = graph_of(tmp_path, program, engine)
-    cause = why(graph, "net.b")
-    assert (cause.verdict, lines_of(cause)) == ("frozen", [7])
-    assert cause.mend == "self.b = nn.Parameter(torch.zeros(3))"
-    assert [row.name for row in graph.tensors] == ["net.w", "net.norm.weight", "net.norm.bias", "net.b", "loss"]
 
 
 @pytest.mark.parametrize("engine", ENGINES)
@@ -683,8 +657,8 @@ loss.backward()
 INPUTS = {
     "twice in a line": (
         "s = 1000 * a(x)\nloss = (torch.log1p(torch.exp(s)) - torch.log1p(torch.exp(-s))).mean()\n",
-        "as (-s).clamp(max=20) does, whose slope is 0 there; likewise with s",
-        {"exp(s)": "exp(s.clamp(max=20))", "exp(-s)": "exp((-s).clamp(max=20))"},
+        "as (-s).clamp(max=10) does, whose slope is 0 there; likewise with s",
+        {"exp(s)": "exp(s.clamp(max=10))", "exp(-s)": "exp((-s).clamp(max=10))"},
     ),
     "twice in a line, backward": (
         "s, t = torch.ones(2) + 0 * a(x)[0, :2]\nloss = torch.acos(s) - torch.acos(t)\n",
@@ -693,8 +667,8 @@ INPUTS = {
     ),
     "the second output": (
         "mu, logvar = a(1000 * x)[:, :2].chunk(2, 1)\nloss = (mu.pow(2) + logvar.exp() - logvar).mean()\n",
-        "as logvar.clamp(max=20) does, whose slope is 0 there",
-        {"logvar.exp()": "logvar.clamp(max=20).exp()"},
+        "as logvar.clamp(max=10) does, whose slope is 0 there",
+        {"logvar.exp()": "logvar.clamp(max=10).exp()"},
     ),
 }
 """Inputs that are to be kept small: a part of the mend, and what it makes of the program."""

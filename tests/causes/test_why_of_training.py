@@ -908,7 +908,9 @@ CLIPPED = {
     ),
     "of zeros": ("opt.zero_grad(); ({loss} * 0).backward(); {clip}; opt.step()", False),
     "twice": ("opt.zero_grad(); {clip}; {loss}.backward(); {clip}; opt.step()", False),
-    "of another one": ("head.zero_grad(); {loss}.backward(); opt.step(); net.zero_grad(); {clip}", False),
+    "after the step": ("opt.zero_grad(); {loss}.backward(); opt.step(); {clip}", True),
+    "after the step, whose norm is kept": ("opt.zero_grad(); {loss}.backward(); opt.step(); norm = {clip}", False),
+    "of another one": ("head.zero_grad(); {loss}.backward(); opt.step(); net.zero_grad(); {clip}", True),
 }
 
 

@@ -167,7 +167,7 @@ def _parts(
     attributes = [
         (f"{path}{name}", part)
         for path, holder in holders
-        for name, part in [*_attributes(holder).items(), *(_buffers(holder) if is_module else ())]
+        for name, part in _attributes(holder).items()
         if type(name) is str and not (is_module and name[0] == "_")
     ]
     return near, [(f".{name}", part) for name, part in attributes if _may_hold(type(part), classes)]
@@ -211,17 +211,12 @@ def _written(key: object) -> str:
 
 
 def _parameters(module: Any) -> list[tuple[str, Any]]:
-    """Return a module's parameters with their paths; [] if its methods fail."""
+    """Return a module's parameters and buffers that require a gradient, with their paths; [] if its methods fail."""
     for words in ({"remove_duplicate": False}, {}):
         with suppress(Exception):  # overridden, or a module whose __init__ did not get that far
-            return [*module.named_parameters(**words)]
+            buffers = [(path, one) for path, one in module.named_buffers(**words) if one.requires_grad]
+            return [*module.named_parameters(**words), *buffers]
     return []
-
-
-def _buffers(module: Any) -> list[tuple[Any, Any]]:
-    """Return a module's own buffers that may be asked for: all of a class of the program's, and what has a gradient."""
-    buffers = _attributes(module).get("_buffers", {}).items()
-    return [pair for pair in buffers if _may_hold(type(module), ()) or getattr(pair[1], "requires_grad", False)]
 
 
 def _modules(module: Any) -> list[tuple[str, Any]]:
