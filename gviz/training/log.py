@@ -140,9 +140,10 @@ class Log:
 
     def judge_first(self) -> None:
         """Look for a first step that has changed each weight of an optimizer by far, with no lower loss since."""
-        first, losses = self.rows[0], [math.nan if row.root is None else row.root for row in self.rows]
-        own = {name for name in self.rows[-1].norms if len(self.shapes[name]) > 1}
-        ratio, name = min(((first.norms[one].ratio or 0.0, one) for one in own & first.norms.keys()), default=(0.0, ""))
+        first, few = self.rows[0], self.rows[: SUSPECT_ROWS + 1]  # where there are more, it was judged before
+        losses = [math.nan if row.root is None else row.root for row in few]
+        both = (one for one in self.rows[-1].norms.keys() & first.norms.keys() if len(self.shapes[one]) > 1)
+        ratio, name = min(((first.norms[one].ratio or 0.0, one) for one in both), default=(0.0, ""))
         if len(losses) == SUSPECT_ROWS and FAR < ratio < math.inf and all(one >= losses[0] for one in losses):
             what = f"each weight was changed by {three_digits(ratio)} times its norm, as {name}, or more"
             self.find(Finding("large update", first.step, f"{what}, with {joined(first.rates.values())}", name))

@@ -30,7 +30,7 @@ class ModelParameters:
 
     def find(self) -> None:
         """Find the parameters that are measured: a model may have got others."""
-        self.measured = {name: one for name, one in self.all() if self.is_wanted(name)}
+        self.measured = {name: one for name, one in self.all() if "*" in self.patterns or self.is_wanted(name)}
         self.own = {}
 
     def all(self) -> Iterator[tuple[str, Any]]:
@@ -91,7 +91,8 @@ def tensor_norm(engine: ModuleType, tensor: EngineTensor) -> float:
     """Return the norm of a tensor as ``tensor.norm()`` does, and exactly where its squares are too small or large."""
     wide = tensor.float() if tensor.element_size() == 2 else tensor
     norm = float(engine.linalg.vector_norm(wide))  # which Tensor.norm calls in the end
-    return norm if TINY < norm < math.inf else numbers(tensor, 0).norm
+    is_zeros = norm == 0 and not tensor.count_nonzero()  # as a bias is at the beginning
+    return norm if TINY < norm < math.inf or is_zeros else numbers(tensor, 0).norm
 
 
 def optimizer_text(optimizer: ParameterGroups) -> str:

@@ -230,8 +230,11 @@ class Steps(Observer):
 
     def parameters_reached(self) -> dict[str, bool]:
         """Return the parameters that have a gradient, each with whether it is not 0."""
-        grads = {name: one.grad for name, one in self.parameters.measured.items() if one.grad is not None}
-        return {name: bool(plain_gradient(grad).count_nonzero()) for name, grad in grads.items()}
+        return {
+            name: bool(plain_gradient(one.grad).count_nonzero())
+            for name, one in self.parameters.measured.items()
+            if one.grad is not None
+        }
 
     def has_run(self) -> None:
         """Measure what a backward has left, which is a step where there is no optimizer."""
@@ -413,8 +416,11 @@ class Steps(Observer):
     def growth(self, parameters: Mapping[str, Any]) -> str:
         """Return how the parameter has grown that has grown most since the first measured step, if that is much."""
         first = self.log.rows[0].norms if self.log.rows else {}
-        both = ((name, one.detach()) for name, one in parameters.items() if name in first)
-        pairs = [(first[name].weight, tensor_norm(self.engine, one), name) for name, one in both]
+        pairs = [
+            (first[name].weight, tensor_norm(self.engine, one.detach()), name)
+            for name, one in parameters.items()
+            if name in first
+        ]
         grown = max(pairs, key=lambda pair: pair[1] / pair[0] if pair[0] else 0.0, default=(0.0, 0.0, ""))
         if not grown[0] or not GROWN < grown[1] / grown[0] < math.inf:
             return ""

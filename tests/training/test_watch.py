@@ -860,3 +860,27 @@ def test_a_backward_within_a_backward_is_hunted_too(torch: Any) -> None:
         torch.log(x[:1] * 0 * net[0].weight).sum().backward()
         optimizer.step()
     assert [(one.step, one.operation) for one in log.findings] == [(2, "log")]
+
+
+def test_zeros_are_measured_without_a_look_at_each_number(torch: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+    looked = list[Any]()
+    monkeypatch.setattr("gviz.training.parameters.numbers", lambda tensor, _: looked.append(tensor))
+    net = network(torch)
+    torch.nn.init.zeros_(net[0].bias)
+    optimizer = torch.optim.SGD(net.parameters(), lr=0.0)  # whose updates are 0, too
+    with gviz.watch(net, every=1) as log:
+        for _ in range(2):
+            optimizer.zero_grad()
+            net(batch(torch)).pow(2).mean().backward()
+            optimizer.step()
+    assert (log.rows[-1].norms["0.bias"].weight, log.rows[-1].norms["0.bias"].update) == (0.0, 0.0)
+    assert not looked
+
+
+def test_a_model_of_which_all_is_measured_is_not_asked_for_its_names_at_each_step(
+    torch: Any, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("gviz.training.parameters.fnmatchcase", lambda *_: pytest.fail("names are compared"))
+    net = network(torch)
+    log = train(torch, net, steps=2)
+    assert len(log.names()) == 4
