@@ -13,7 +13,7 @@ import numpy as np
 from gviz.autograd.modes import mode as STATE
 from gviz.autograd.node import AccumulateGrad, Node
 from gviz.autograd.tensor import Tensor
-from gviz.numbers.words import warn
+from gviz.numbers.words import refuse, warn
 
 GVIZ = os.path.join(os.path.dirname(os.path.dirname(os.path.abspath(__file__))), "")
 
@@ -36,8 +36,10 @@ def refuse_nan(node: Node, outs: tuple[Any, ...]) -> None:
     if isinstance(node, AccumulateGrad) or STATE.anomaly != "nan":
         return
     for i, grad in enumerate(outs):
-        if isinstance(grad, Tensor) and np.isnan(grad._array).any():
-            raise RuntimeError(f"Function '{type(node).name(node)}' returned nan values in its {i}th output.")
+        refuse(
+            isinstance(grad, Tensor) and np.isnan(grad._array).any(),
+            f"Function '{type(node).name(node)}' returned nan values in its {i}th output.",
+        )
 
 
 def warn_of(node: Node) -> None:

@@ -201,8 +201,7 @@ def accumulate_grad(self: Tensor, grads: list[Any]) -> None:
     The first is taken as it is if nobody else has it, else copied.
     """
     meta = self._autograd_meta()
-    if recorded_edge(self) is not None:
-        raise RuntimeError("leaf variable has been moved into the graph interior")
+    refuse(recorded_edge(self) is not None, "leaf variable has been moved into the graph interior")
     if self._edge is not None:
         free = can_steal(grads, self._array)
         new = grads[0]._array
@@ -223,8 +222,7 @@ def accumulate_grad(self: Tensor, grads: list[Any]) -> None:
     tensors = [self]
     for hook in tuple(meta.post_hooks):  # each is given what the one before it returned; the error comes after the last
         tensors.append(run_hook(hook, tensors[-1]))
-    if any(one is not self for one in tensors):
-        raise RuntimeError("Tensor post accumulate grad hooks should return None.")
+    refuse(any(one is not self for one in tensors), "Tensor post accumulate grad hooks should return None.")
 
 
 def can_steal(grads: list[Any], like: Array) -> bool:

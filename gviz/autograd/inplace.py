@@ -47,25 +47,22 @@ def in_place(operation: Callable[..., Any], tensor: Tensor, *args: object) -> Te
         values.shape != array.shape,
         f"output with shape {list(array.shape)} doesn't match the broadcast shape {list(values.shape)}",
     )
-    if values.dtype != array.dtype and "dtype" in getattr(operation, "parameters", ()) and args[-1] is not None:
-        raise RuntimeError(
-            f"Bad in-place call: input tensor dtype {dtypes.of(array.dtype).c_name} and output tensor dtype"
-            f" {dtypes.of(values.dtype).c_name} should match"
-        )
+    refuse(
+        values.dtype != array.dtype and "dtype" in getattr(operation, "parameters", ()) and args[-1] is not None,
+        f"Bad in-place call: input tensor dtype {dtypes.of(array.dtype).c_name} and output tensor dtype"
+        f" {dtypes.of(values.dtype).c_name} should match",
+    )
     refuse_cast(values.dtype, array.dtype)
     refuse(values.device != array.device == "cpu", NO_DATA, NotImplementedError)
-    is_shared = array.size > 1 and any(
-        n > 1 and step and not own for n, own, step in zip(array.shape, array.strides, values.strides, strict=False)
-    )
     is_filled = getattr(operation, "key", "") in SHARED
-    refuse(is_shared and not is_filled, ONE_MEMORY.format("more than one element of the written-to tensor refers"))
+    others = [one._array for one in args if isinstance(one, Tensor) and (one._array.ndim or not is_filled)]
+    is_shared = refuse_overlap(array, values, others, is_filled=is_filled)
     refuse(
-        any(
-            np.may_share_memory(array, one._array) and overlaps(array, one._array)
-            for one in args
-            if isinstance(one, Tensor) and (one._array.ndim or not is_filled)
-        ),
-        ONE_MEMORY.format("some elements of the input tensor and the written-to tensor refer"),
+        not array.flags.forc
+        and np.ptp(byte_bounds(array)) < array.nbytes
+        and not (is_shared or is_filled or getattr(operation, "texts", {}).get("self") == "zeros_like(grad)"),
+        "arithmetic in place on windows that overlap is not in gviz's engine; run with --engine torch",
+        NotImplementedError,
     )
     node = result.grad_fn if mode.recording else None
     if twin._edge is not None and node is not None and any(value is twin for value in node._saved or ()):
@@ -79,6 +76,22 @@ def in_place(operation: Callable[..., Any], tensor: Tensor, *args: object) -> Te
         type(node).watch(node, result.output_nr, version, array)
         take_place(tensor, result._edge)
     return tensor
+
+
+def refuse_overlap(array: Any, values: Any, others: Iterable[Any], *, is_filled: bool = False) -> bool:
+    """Refuse to write values where several elements, or an element and one of another array, are one memory.
+
+    Return whether several elements are one memory, which an operation that fills may write.
+    """
+    is_shared = array.size > 1 and any(
+        n > 1 and step and not own for n, own, step in zip(array.shape, array.strides, values.strides, strict=False)
+    )
+    refuse(is_shared and not is_filled, ONE_MEMORY.format("more than one element of the written-to tensor refers"))
+    refuse(
+        any(np.may_share_memory(array, one) and overlaps(array, one) for one in others),
+        ONE_MEMORY.format("some elements of the input tensor and the written-to tensor refer"),
+    )
+    return is_shared
 
 
 def overlaps(array: Any, other: Any) -> bool:

@@ -257,8 +257,7 @@ class Tensor:
 
     def item(self) -> Any:
         """Return the only element, as a Python number."""
-        if self._array.size != 1:
-            raise RuntimeError(f"a Tensor with {self._array.size} elements cannot be converted to Scalar")
+        refuse(self._array.size != 1, f"a Tensor with {self._array.size} elements cannot be converted to Scalar")
         return self._array.item()
 
     # ---------------------------------------------------------------- memory

@@ -18,14 +18,17 @@ from gviz.autograd.row import TENSORS
 from gviz.autograd.tensor import Tensor, edge_of, from_array, recorded_edge
 from gviz.autograd.words import FREED, VIEW_OF_BLOCK, VIEW_OF_FUNCTION, VIEW_OF_SEVERAL
 from gviz.numbers.shapes import element_strides
+from gviz.numbers.words import refuse
 
 
 def refuse_view(view: Tensor, *, indirect: bool = False) -> None:
     """Refuse to write a view that was made in a way that forbids it, or (indirect) that its base was written."""
     creation_meta, base = view._autograd_meta().creation_meta, view._base
     if not creation_meta:
-        if not indirect and view.requires_grad and base is not None and base.is_leaf:
-            raise RuntimeError("a view of a leaf Variable that requires grad is being used in an in-place operation.")
+        refuse(
+            not indirect and view.requires_grad and base is not None and base.is_leaf,
+            "a view of a leaf Variable that requires grad is being used in an in-place operation.",
+        )
         return
     verb = "its base or another view of its base has been" if indirect else "is being"
     end = {"multi": VIEW_OF_SEVERAL, "function": VIEW_OF_FUNCTION}.get(creation_meta)

@@ -244,6 +244,7 @@ def compile_row(row: Row) -> None:
         derivative_of(row.cls)  # anew, at once: a pass may be running
     if is_plain(row):
         COMPILED[row.key] = TENSORS[row.key] = compile_call(row, "row", COMPILED[row.key])
+        vars(COMPILED[row.key]).update(key=row.key, texts=row.texts)  # by which writing in place knows it
         for head, function in STUBS.pop(row.key, ()):
             quick = compile_call(row, head, function.__globals__["usual"])
             function.__globals__.update(quick.__globals__)

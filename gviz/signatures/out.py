@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from gviz.autograd.inplace import count_write, refuse_cast, refuse_write
+from gviz.autograd.inplace import count_write, refuse_cast, refuse_overlap, refuse_write
 from gviz.autograd.modes import mode
 from gviz.autograd.tensor import Tensor
 from gviz.autograd.words import RESIZED
@@ -25,9 +25,10 @@ def write_out(name: str, out: Any, operation: Callable[..., Any], args: Iterable
     if wrong := [value for value in outs if not isinstance(value, Tensor)]:
         raise TypeError(f"{name}(): argument 'out' must be Tensor, not {type_text(wrong[0])}")
     flat = [one for value in (*args, *outs) for one in (value if isinstance(value, list) else [value])]
-    recorded = mode.recording and getattr(operation, "node", "") is not None
     refuse(
-        recorded and any(isinstance(value, Tensor) and value.requires_grad for value in flat),
+        mode.recording
+        and getattr(operation, "node", "") is not None
+        and any(isinstance(value, Tensor) and value.requires_grad for value in flat),
         f"{name}(): functions with out=... arguments don't support automatic differentiation, but one of the arguments "
         "requires grad.",
     )
@@ -40,6 +41,11 @@ def write_out(name: str, out: Any, operation: Callable[..., Any], args: Iterable
             if target._array.size:
                 warn(RESIZED.format(list(target._array.shape), list(result._array.shape)))
             target._array = np.empty(result._array.shape, target._array.dtype)
+        refuse_overlap(
+            target._array,
+            result._array,
+            [one._array for one in flat if isinstance(one, Tensor) and one.shape == target.shape],
+        )
         target._array[...] = result._array
         count_write(target)
         if result.requires_grad:  # a new tensor, for which it was asked

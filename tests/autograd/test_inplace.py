@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import pytest
 from tested import label, leaf, slots, torch
 
 
@@ -63,3 +64,11 @@ def test_a_view_of_a_view_has_the_first_base() -> None:
     assert view._base is base
     view.add_(1)
     assert label(base.grad_fn) == "CopySlices"
+
+
+@pytest.mark.parametrize("method", ["add_", "mul_", "exp_"])
+def test_arithmetic_on_windows_that_overlap_is_refused_and_no_other_numbers_are_given(method: str) -> None:
+    x = torch.arange(4.0)
+    with pytest.raises(NotImplementedError, match="windows that overlap is not in gviz's engine"):
+        getattr(x.unfold(0, 2, 1), method)(*[2] * (method != "exp_"))
+    assert x.tolist() == [0, 1, 2, 3]

@@ -419,8 +419,7 @@ def dropped(input, p: float, training: bool, inplace: object, shape: Sequence[in
             from_array(one.astype(dtype), None) for one in (mask * a, (mask - 1) * (ALPHA * a) + ALPHA * a * p)
         )
         return input.mul_(factor).add_(shift) if inplace else input * factor + shift
-    share = np.result_type(dtype, np.float32).type(1 - p or 1)
-    factor = from_array((mask / share).astype(dtype), None)
+    factor = from_array((mask / np.result_type(dtype, np.float32).type(1 - p or 1)).astype(dtype), None)
     return input.mul_(factor) if inplace else input * factor
 
 
