@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from collections import OrderedDict
 from collections.abc import Iterable, Mapping
-from itertools import groupby
+from itertools import chain, groupby
 from operator import index
-from typing import Any, ClassVar, Self, SupportsIndex
+from typing import Any, Self, SupportsIndex
 
 from gviz.autograd.tensor import Tensor
 from gviz.engine.nn.module import Module, bracketed
@@ -22,37 +22,17 @@ def of_entries(method: Any) -> Any:
 
 
 class Holder(Module):
-    """Base of all: what is held is among the modules, or the parameters."""
+    """Base of all: what is held is among the modules."""
 
-    _home_: ClassVar[str] = "_modules"
+    _entries_: Any = property(lambda self: self._modules)
+    __setitem__ = Module.add_module
+    __len__, __getitem__, _clear_ = map(of_entries, (len, dict.__getitem__, dict.clear))
 
-    @property
-    def _entries_(self) -> dict[str, Any]:
-        """The modules or parameters that it holds, by name."""
-        return getattr(self, self._home_)
-
-    def __setitem__(self, name: Any, value: object) -> None:
-        is_module = self._home_ == "_modules"
-        value = value if is_module or type(value) is not Tensor else Parameter(value)
-        self._admit_(self._home_, name, value, registered=is_module)
-
-    __len__, __getitem__, __delitem__, _clear_ = map(of_entries, (len, dict.__getitem__, dict.__delitem__, dict.clear))
-
-    def extra_repr(self) -> str:
-        """Return a line for each parameter that is held."""
-        parameters = {} if self._home_ == "_modules" else self._entries_
-        return "\n".join(
-            f"  ({name}): Parameter containing: "
-            f"[{one.dtype if isinstance(self, Numbered) else type_name(one._array.dtype)} "
-            f"of size {'x'.join(map(str, one.shape))}]"
-            for name, one in parameters.items()
-        )
-
-    def pop(self, key: str) -> Any:
+    def pop(self, key: Any) -> Any:
         """Take something out."""
-        module = self[key]
+        value = self[key]
         del self[key]
-        return module
+        return value
 
 
 def through_list(change: Any) -> Any:
@@ -75,7 +55,6 @@ class Numbered(Holder):
         self.extend(values or ())
 
     __iter__ = of_entries(lambda entries: iter(entries.values()))
-    insert, __delitem__ = map(through_list, (list.insert, list.__delitem__))
 
     def __getitem__(self, position: SupportsIndex | slice) -> Any:
         if not isinstance(position, slice):
@@ -83,7 +62,7 @@ class Numbered(Holder):
         part = list(self._entries_.items())[position]
         return type(self)(OrderedDict(part) if isinstance(self, Sequential) else dict(part).values())
 
-    def __setitem__(self, position: SupportsIndex, value: object) -> None:
+    def __setitem__(self, position: SupportsIndex, value: Any) -> None:  # type: ignore[override]
         super().__setitem__(self._name_(position), value)
 
     def _name_(self, position: SupportsIndex) -> str:
@@ -91,11 +70,7 @@ class Numbered(Holder):
         refuse(not -count <= at < count, f"index {at} is out of range", IndexError)
         return list(self._entries_)[at]
 
-    def __add__(self, values: Iterable[Any]) -> Any:
-        whole: Any = Sequential() if isinstance(self, Sequential) else ModuleList()
-        return whole.extend(self).extend(values)
-
-    def append(self, value: object) -> Self:
+    def append(self, value: Any) -> Self:
         """Add one at the end."""
         super().__setitem__(str(len(self)), value)
         return self
@@ -112,11 +87,30 @@ class Numbered(Holder):
 class Sequential(Numbered):
     """Modules called one after the other."""
 
+    insert, __delitem__ = map(through_list, (list.insert, list.__delitem__))
+
     def __init__(self, *modules: Any) -> None:
         super().__init__()
         has_names = len(modules) == 1 and isinstance(modules[0], OrderedDict)
         for name, module in modules[0].items() if has_names else enumerate(modules):
             self.add_module(str(name), module)
+
+    def __add__(self, other: Sequential) -> Any:
+        refuse(
+            not isinstance(other, Sequential),
+            f"add operator supports only objects of Sequential class, but {type(other)} is given.",
+            ValueError,
+        )
+        return Sequential(*self, *other)
+
+    def __mul__(self, other: int) -> Any:
+        refuse(
+            not isinstance(other, int), f"unsupported operand type(s) for *: {type(self)} and {type(other)}", TypeError
+        )
+        refuse(other <= 0, f"Non-positive multiplication factor {other} for {type(self)}", ValueError)
+        return Sequential(*(list(self) * other))
+
+    __rmul__ = __mul__
 
     def forward(self, input: object) -> Any:
         """Call each module on what the one before gave."""
@@ -141,6 +135,11 @@ class DataParallel(Module):
 class ModuleList(Numbered):
     """A list of modules that the one holding it finds."""
 
+    insert, __delitem__ = map(through_list, (list.insert, list.__delitem__))
+
+    def __add__(self, values: Iterable[Any]) -> Any:
+        return ModuleList(chain(self, values))
+
     def __repr__(self) -> str:
         """Return it as PyTorch prints it: equal neighbours on one line, ``(0-2): 3 x Linear(...)``."""
         runs, first = [], 0
@@ -151,6 +150,32 @@ class ModuleList(Numbered):
         return bracketed(self._get_name(), [], runs)
 
 
+class Parameters(Holder):
+    """Base of those that hold parameters, and other things as they are."""
+
+    _entries_ = property(lambda self: {name: getattr(self, name) for name in vars(self).get("_keys", self._parameters)})
+    pop = property()
+
+    def __setitem__(self, name: str, value: object) -> None:
+        setattr(
+            self, name, value if isinstance(value, Parameter) or not isinstance(value, Tensor) else Parameter(value)
+        )
+        vars(self).setdefault("_keys", dict.fromkeys(self._parameters))[name] = None
+
+    def extra_repr(self) -> str:
+        """Return a line for each thing that is held."""
+        return "\n".join(
+            f"  ({name}): "
+            + (
+                f"Parameter containing: [{one.dtype if hasattr(self, 'append') else type_name(one._array.dtype)} "
+                f"of size {'x'.join(map(str, one.shape))}]"
+                if isinstance(one, Tensor)
+                else f"Object of type: {type(one).__name__}"
+            )
+            for name, one in self._entries_.items()
+        )
+
+
 class Named(Holder):
     """Things by name, with the manners of Python's dicts."""
 
@@ -158,29 +183,38 @@ class Named(Holder):
         super().__init__()
         self.update(values or ())
 
-    __iter__, keys, values, items, clear = map(of_entries, (iter, dict.keys, dict.values, dict.items, dict.clear))
+    __iter__, keys, values, items = map(of_entries, (iter, dict.keys, dict.values, dict.items))
 
     def update(self, values: Mapping[str, Any] | Iterable[tuple[str, Any]]) -> None:
         """Add what is in a dict, or in pairs: parameters of a plain dict in the order of their names, as in PyTorch."""
         pairs = values.items() if isinstance(values, Mapping | Named) else values
-        for key, value in sorted(pairs) if self._home_ == "_parameters" and type(values) is dict else pairs:
+        for key, value in sorted(pairs) if isinstance(self, Parameters) and type(values) is dict else pairs:
             self[key] = value
 
 
 class ModuleDict(Named):
     """A dict of modules that the one holding it finds."""
 
-
-class ParameterDict(Named):
-    """A dict of parameters."""
-
-    _home_, get = "_parameters", of_entries(dict.get)
+    __delitem__, clear = of_entries(dict.__delitem__), Holder._clear_
 
 
-class ParameterList(Numbered):
-    """A list of parameters."""
+class ParameterDict(Named, Parameters):
+    """A dict of parameters, and of other things."""
 
-    _home_ = "_parameters"
+    get, pop = of_entries(dict.get), Holder.pop
+
+    def __delitem__(self, key: str) -> None:
+        del self._keys[key]
+        delattr(self, key)
+
+    def clear(self) -> None:
+        """Take everything out."""
+        for key in list(self):
+            del self[key]
+
+
+class ParameterList(Numbered, Parameters):  # type: ignore[misc] # which both have, each for its keys
+    """A list of parameters, and of other things."""
 
 
 for container in (Sequential, ModuleList, ModuleDict, ParameterDict, ParameterList):

@@ -192,9 +192,7 @@ class Sampler(Typed):
     """Indices in some order: write ``__iter__``."""
 
     num_samples: int
-
-    def __iter__(self) -> Any:
-        raise NotImplementedError
+    __iter__: Any = lambda self: refuse(True, "", NotImplementedError)
 
     def __len__(self) -> int:
         return self.num_samples

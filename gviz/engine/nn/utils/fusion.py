@@ -30,13 +30,6 @@ def fuse_conv_bn_weights(
     return Parameter(weight, conv_w.requires_grad), Parameter(bias, old.requires_grad)
 
 
-def fuse_linear_bn_weights(
-    linear_w: Tensor, linear_b: Tensor | None, bn_rm: Tensor, bn_rv: Tensor, bn_eps: float, bn_w: Tensor, bn_b: Tensor
-) -> tuple[Parameter, Parameter]:
-    """Return the weight and bias of a linear layer that does what another and the batch norm behind it do."""
-    return fuse_conv_bn_weights(linear_w, linear_b, bn_rm, bn_rv, bn_eps, bn_w, bn_b)
-
-
 def fuse_conv_bn_eval(conv: Module, bn: Module, transpose: bool = False) -> Module:
     """Return a copy of a convolution, or of a linear layer, that does what it and the batch norm behind it do."""
     refuse_any(
@@ -53,9 +46,5 @@ def fuse_conv_bn_eval(conv: Module, bn: Module, transpose: bool = False) -> Modu
     return fused
 
 
-def fuse_linear_bn_eval(linear: Module, bn: Module) -> Module:
-    """Return a copy of a linear layer that does what it and the batch norm behind it do."""
-    return fuse_conv_bn_eval(linear, bn)
-
-
+fuse_linear_bn_weights, fuse_linear_bn_eval = fuse_conv_bn_weights, fuse_conv_bn_eval
 __getattr__ = absent("torch.nn.utils.fusion")

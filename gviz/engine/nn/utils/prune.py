@@ -28,7 +28,7 @@ torch: Any = engine
 class BasePruningMethod:
     """A way to prune: subclasses write ``compute_mask``, and say their ``PRUNING_TYPE``."""
 
-    _tensor_name: str
+    _tensor_name = "temp"  # of one that is for no tensor in particular
     PRUNING_TYPE = "unstructured"
 
     def __call__(self, module: Module, inputs: object) -> None:
@@ -244,44 +244,29 @@ class CustomFromMask(BasePruningMethod):
         return default_mask * self.mask.to(dtype=default_mask.dtype)
 
 
-def applied(
-    kind: type[BasePruningMethod], module: Module, name: str, *args: object, **options: Tensor | None
-) -> Module:
-    """Return a module, one parameter of which was pruned in a way."""
-    kind.apply(module, name, *args, **options)
-    return module
+def pruning(kind: type[BasePruningMethod], name: str) -> Any:
+    """Return the function of that name, which prunes a parameter of a module in a way, and returns the module."""
+
+    def prune(module: Module, name: str, *args: object, **options: Any) -> Module:
+        """Prune a parameter of a module in the way that the function is named for; return the module."""
+        kind.apply(module, name, *args, **options)
+        return module
+
+    prune.__name__ = prune.__qualname__ = name
+    return prune
 
 
-def identity(module: Module, name: str) -> Module:
-    """Prune nothing, but as if: the parameter is kept beside a mask of ones."""
-    return applied(Identity, module, name)
-
-
-def random_unstructured(module: Module, name: str, amount: float) -> Module:
-    """Prune elements by chance."""
-    return applied(RandomUnstructured, module, name, amount)
-
-
-def l1_unstructured(module: Module, name: str, amount: float, importance_scores: Tensor | None = None) -> Module:
-    """Prune the elements of the smallest size."""
-    return applied(L1Unstructured, module, name, amount, importance_scores=importance_scores)
-
-
-def random_structured(module: Module, name: str, amount: float, dim: int) -> Module:
-    """Prune channels by chance."""
-    return applied(RandomStructured, module, name, amount, dim)
-
-
-def ln_structured(
-    module: Module, name: str, amount: float, n: float, dim: int, importance_scores: Tensor | None = None
-) -> Module:
-    """Prune the channels of the smallest norm."""
-    return applied(LnStructured, module, name, amount, n, dim, importance_scores=importance_scores)
-
-
-def custom_from_mask(module: Module, name: str, mask: Tensor) -> Module:
-    """Prune by a mask."""
-    return applied(CustomFromMask, module, name, mask)
+FUNCTIONS = {
+    "identity": Identity,
+    "random_unstructured": RandomUnstructured,
+    "l1_unstructured": L1Unstructured,
+    "random_structured": RandomStructured,
+    "ln_structured": LnStructured,
+    "custom_from_mask": CustomFromMask,
+}
+identity, random_unstructured, l1_unstructured, random_structured, ln_structured, custom_from_mask = (
+    pruning(kind, name) for name, kind in FUNCTIONS.items()
+)
 
 
 def global_unstructured(
@@ -294,8 +279,8 @@ def global_unstructured(
     parameters, given = list(parameters), importance_scores or {}
     scores = torch.nn.utils.parameters_to_vector([given.get(one, getattr(*one)) for one in parameters])
     masks = [getattr(module, f"{name}_mask", torch.ones_like(getattr(module, name))) for module, name in parameters]
-    container = PruningContainer(named(Identity()))
-    container.add_pruning_method(named(pruning_method(**kwargs)))
+    container = PruningContainer(Identity())
+    container.add_pruning_method(pruning_method(**kwargs))
     refuse(
         pruning_method.PRUNING_TYPE != "unstructured",
         f'Only "unstructured" PRUNING_TYPE supported for the `pruning_method`. Found method {pruning_method} of type '
@@ -306,14 +291,8 @@ def global_unstructured(
     for module, name in parameters:
         parameter = getattr(module, name)
         end = start + parameter.numel()
-        custom_from_mask(module, name, mask=mask[start:end].view_as(parameter))
+        CustomFromMask.apply(module, name, mask=mask[start:end].view_as(parameter))
         start = end
-
-
-def named(method: BasePruningMethod) -> Any:
-    """Return a way to prune that is for no tensor in particular."""
-    method._tensor_name = "temp"
-    return method
 
 
 def remove(module: Module, name: str) -> Module:
